@@ -1,0 +1,50 @@
+// The only door to vector instructions: f32x4, four floats, with one backend per build.
+//   wasm simd128     simd/wasm.h     (with relaxed SIMD where the build enables it: mulAdd alone differs)
+//   SSE2             simd/sse2.h     native builds
+//   scalar           simd/scalar.h   everything else, and on request (ROPEWALK_SCALAR)
+// Every backend gives the same operations with the same names. All round each operation once, except
+// mulAdd, which may round a*b+c once or twice: nothing may depend on which.
+#pragma once
+
+#if defined(ROPEWALK_SCALAR)
+#include "simd/scalar.h"
+#elif defined(__wasm_simd128__)
+#include "simd/wasm.h"
+#elif defined(__SSE2__)
+#include "simd/sse2.h"
+#else
+#include "simd/scalar.h"
+#endif
+
+namespace ropewalk::simd {
+
+inline constexpr size_t kLanes = 4;
+
+// Sum of the lanes as (0 + 2) + (1 + 3), the same tree in every backend.
+inline float sum(f32x4 a) {
+  const f32x4 pairs = add(a, swapHalves(a));
+  return lane0(pairs) + lane1(pairs);
+}
+
+inline float maxLane(f32x4 a) {
+  const f32x4 pairs = max(a, swapHalves(a));
+  const float x = lane0(pairs);
+  const float y = lane1(pairs);
+  return x > y ? x : y;
+}
+
+// n floats (n < 4) from p, the remaining lanes zero. Reads nothing past p + n.
+inline f32x4 loadN(const float* p, size_t n) {
+  float lanes[kLanes] = {0, 0, 0, 0};
+  for (size_t i = 0; i < n; ++i) lanes[i] = p[i];
+  return load(lanes);
+}
+
+// The first n lanes (n < 4) to p. Writes nothing past p + n.
+inline void storeN(float* p, f32x4 a, size_t n) {
+  float lanes[kLanes];
+  store(lanes, a);
+  for (size_t i = 0; i < n; ++i) p[i] = lanes[i];
+}
+
+}  // namespace ropewalk::simd

@@ -1,0 +1,118 @@
+// f32x4 as four plain floats: the reference that the vector backends are compared with.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+namespace ropewalk::simd {
+inline namespace scalar {
+
+inline constexpr const char* kBackend = "scalar";
+
+struct f32x4 {
+  float lane[4];
+};
+
+inline f32x4 load(const float* p) {
+  return {{p[0], p[1], p[2], p[3]}};
+}
+inline void store(float* p, f32x4 a) {
+  for (int i = 0; i < 4; ++i) p[i] = a.lane[i];
+}
+inline f32x4 splat(float v) {
+  return {{v, v, v, v}};
+}
+
+template <class F>
+inline f32x4 each(f32x4 a, f32x4 b, F f) {
+  return {
+      {f(a.lane[0], b.lane[0]), f(a.lane[1], b.lane[1]), f(a.lane[2], b.lane[2]), f(a.lane[3], b.lane[3])}};
+}
+
+inline f32x4 add(f32x4 a, f32x4 b) {
+  return each(a, b, [](float x, float y) { return x + y; });
+}
+inline f32x4 sub(f32x4 a, f32x4 b) {
+  return each(a, b, [](float x, float y) { return x - y; });
+}
+inline f32x4 mul(f32x4 a, f32x4 b) {
+  return each(a, b, [](float x, float y) { return x * y; });
+}
+inline f32x4 div(f32x4 a, f32x4 b) {
+  return each(a, b, [](float x, float y) { return x / y; });
+}
+// The second operand where the comparison fails, so also where either is NaN (as pmin and SSE do).
+inline f32x4 min(f32x4 a, f32x4 b) {
+  return each(a, b, [](float x, float y) { return x < y ? x : y; });
+}
+inline f32x4 max(f32x4 a, f32x4 b) {
+  return each(a, b, [](float x, float y) { return x > y ? x : y; });
+}
+inline f32x4 mulAdd(f32x4 a, f32x4 b, f32x4 c) {
+  return add(mul(a, b), c);
+}
+inline f32x4 mulSub(f32x4 a, f32x4 b, f32x4 c) {
+  return sub(mul(a, b), c);
+}
+inline f32x4 negMulAdd(f32x4 a, f32x4 b, f32x4 c) {
+  return sub(c, mul(a, b));
+}
+
+// All bits set where a < b, none elsewhere and where either is NaN.
+inline f32x4 lessThan(f32x4 a, f32x4 b) {
+  return each(a, b, [](float x, float y) { return std::bit_cast<float>(x < y ? 0xffffffffu : 0u); });
+}
+// a where the mask is set, else b.
+inline f32x4 select(f32x4 mask, f32x4 a, f32x4 b) {
+  f32x4 out;
+  for (int i = 0; i < 4; ++i)
+    out.lane[i] = std::bit_cast<uint32_t>(mask.lane[i]) != 0 ? a.lane[i] : b.lane[i];
+  return out;
+}
+// Nearest integer, ties to even, for |a| < 2^22.
+inline f32x4 round(f32x4 a) {
+  constexpr float kShift = 12582912;  // 1.5 * 2^23: adding it leaves no bits behind the point
+  return sub(add(a, splat(kShift)), splat(kShift));
+}
+
+// (a0 a1 a2 a3) -> (a2 a3 a0 a1)
+inline f32x4 swapHalves(f32x4 a) {
+  return {{a.lane[2], a.lane[3], a.lane[0], a.lane[1]}};
+}
+// (a0 a1 a2 a3), (b0 b1 b2 b3) -> (a0 a2 b0 b2)
+inline f32x4 evens(f32x4 a, f32x4 b) {
+  return {{a.lane[0], a.lane[2], b.lane[0], b.lane[2]}};
+}
+// ... -> (a1 a3 b1 b3)
+inline f32x4 odds(f32x4 a, f32x4 b) {
+  return {{a.lane[1], a.lane[3], b.lane[1], b.lane[3]}};
+}
+// ... -> (a0 b0 a1 b1)
+inline f32x4 zipLow(f32x4 a, f32x4 b) {
+  return {{a.lane[0], b.lane[0], a.lane[1], b.lane[1]}};
+}
+// ... -> (a2 b2 a3 b3)
+inline f32x4 zipHigh(f32x4 a, f32x4 b) {
+  return {{a.lane[2], b.lane[2], a.lane[3], b.lane[3]}};
+}
+inline float lane0(f32x4 a) {
+  return a.lane[0];
+}
+inline float lane1(f32x4 a) {
+  return a.lane[1];
+}
+
+// 2^n for lanes that hold integers n in [-126, 127].
+inline f32x4 exp2Int(f32x4 n) {
+  f32x4 out;
+  for (int i = 0; i < 4; ++i) {
+    const auto exponent = static_cast<int32_t>(n.lane[i]) + 127;
+    out.lane[i] = std::bit_cast<float>(static_cast<uint32_t>(exponent) << 23);
+  }
+  return out;
+}
+
+}  // namespace scalar
+}  // namespace ropewalk::simd

@@ -1,0 +1,90 @@
+// f32x4 on x86-64. Only SSE2 is needed; a build with -msse4.1 compiles the same source.
+#pragma once
+
+#include <emmintrin.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace ropewalk::simd {
+inline namespace sse2 {
+
+inline constexpr const char* kBackend = "sse2";
+
+using f32x4 = __m128;
+
+inline f32x4 load(const float* p) {
+  return _mm_loadu_ps(p);
+}
+inline void store(float* p, f32x4 a) {
+  _mm_storeu_ps(p, a);
+}
+inline f32x4 splat(float v) {
+  return _mm_set1_ps(v);
+}
+inline f32x4 add(f32x4 a, f32x4 b) {
+  return _mm_add_ps(a, b);
+}
+inline f32x4 sub(f32x4 a, f32x4 b) {
+  return _mm_sub_ps(a, b);
+}
+inline f32x4 mul(f32x4 a, f32x4 b) {
+  return _mm_mul_ps(a, b);
+}
+inline f32x4 div(f32x4 a, f32x4 b) {
+  return _mm_div_ps(a, b);
+}
+inline f32x4 min(f32x4 a, f32x4 b) {
+  return _mm_min_ps(a, b);
+}
+inline f32x4 max(f32x4 a, f32x4 b) {
+  return _mm_max_ps(a, b);
+}
+inline f32x4 mulAdd(f32x4 a, f32x4 b, f32x4 c) {
+  return add(mul(a, b), c);
+}
+inline f32x4 mulSub(f32x4 a, f32x4 b, f32x4 c) {
+  return sub(mul(a, b), c);
+}
+inline f32x4 negMulAdd(f32x4 a, f32x4 b, f32x4 c) {
+  return sub(c, mul(a, b));
+}
+inline f32x4 lessThan(f32x4 a, f32x4 b) {
+  return _mm_cmplt_ps(a, b);
+}
+inline f32x4 select(f32x4 mask, f32x4 a, f32x4 b) {
+  return _mm_or_ps(_mm_and_ps(mask, a), _mm_andnot_ps(mask, b));
+}
+inline f32x4 round(f32x4 a) {
+  const f32x4 shift = splat(12582912);  // 1.5 * 2^23
+  return sub(add(a, shift), shift);
+}
+inline f32x4 swapHalves(f32x4 a) {
+  return _mm_shuffle_ps(a, a, _MM_SHUFFLE(1, 0, 3, 2));
+}
+inline f32x4 evens(f32x4 a, f32x4 b) {
+  return _mm_shuffle_ps(a, b, _MM_SHUFFLE(2, 0, 2, 0));
+}
+inline f32x4 odds(f32x4 a, f32x4 b) {
+  return _mm_shuffle_ps(a, b, _MM_SHUFFLE(3, 1, 3, 1));
+}
+inline f32x4 zipLow(f32x4 a, f32x4 b) {
+  return _mm_unpacklo_ps(a, b);
+}
+inline f32x4 zipHigh(f32x4 a, f32x4 b) {
+  return _mm_unpackhi_ps(a, b);
+}
+inline float lane0(f32x4 a) {
+  return _mm_cvtss_f32(a);
+}
+inline float lane1(f32x4 a) {
+  return _mm_cvtss_f32(_mm_shuffle_ps(a, a, 1));
+}
+
+inline f32x4 exp2Int(f32x4 n) {
+  const __m128i exponent = _mm_add_epi32(_mm_cvttps_epi32(n), _mm_set1_epi32(127));
+  return _mm_castsi128_ps(_mm_slli_epi32(exponent, 23));
+}
+
+}  // namespace sse2
+}  // namespace ropewalk::simd

@@ -1,0 +1,109 @@
+// f32x4 on WebAssembly simd128. The relaxed build replaces mulAdd and its kin by the relaxed instructions,
+// which an engine may round once (fused) or twice.
+#pragma once
+
+#include <wasm_simd128.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace ropewalk::simd {
+#if defined(__wasm_relaxed_simd__)
+inline namespace wasm_relaxed {
+inline constexpr const char* kBackend = "wasm-relaxed";
+#else
+inline namespace wasm_simd128 {
+inline constexpr const char* kBackend = "wasm-simd128";
+#endif
+
+using f32x4 = v128_t;
+
+inline f32x4 load(const float* p) {
+  return wasm_v128_load(p);
+}
+inline void store(float* p, f32x4 a) {
+  wasm_v128_store(p, a);
+}
+inline f32x4 splat(float v) {
+  return wasm_f32x4_splat(v);
+}
+inline f32x4 add(f32x4 a, f32x4 b) {
+  return wasm_f32x4_add(a, b);
+}
+inline f32x4 sub(f32x4 a, f32x4 b) {
+  return wasm_f32x4_sub(a, b);
+}
+inline f32x4 mul(f32x4 a, f32x4 b) {
+  return wasm_f32x4_mul(a, b);
+}
+inline f32x4 div(f32x4 a, f32x4 b) {
+  return wasm_f32x4_div(a, b);
+}
+// pmin(y, x) is x < y ? x : y: the arguments change places to agree with SSE.
+inline f32x4 min(f32x4 a, f32x4 b) {
+  return wasm_f32x4_pmin(b, a);
+}
+inline f32x4 max(f32x4 a, f32x4 b) {
+  return wasm_f32x4_pmax(b, a);
+}
+
+#if defined(__wasm_relaxed_simd__)
+inline f32x4 mulAdd(f32x4 a, f32x4 b, f32x4 c) {
+  return wasm_f32x4_relaxed_madd(a, b, c);
+}
+inline f32x4 mulSub(f32x4 a, f32x4 b, f32x4 c) {
+  return wasm_f32x4_relaxed_madd(a, b, wasm_f32x4_neg(c));
+}
+inline f32x4 negMulAdd(f32x4 a, f32x4 b, f32x4 c) {
+  return wasm_f32x4_relaxed_nmadd(a, b, c);
+}
+#else
+inline f32x4 mulAdd(f32x4 a, f32x4 b, f32x4 c) {
+  return add(mul(a, b), c);
+}
+inline f32x4 mulSub(f32x4 a, f32x4 b, f32x4 c) {
+  return sub(mul(a, b), c);
+}
+inline f32x4 negMulAdd(f32x4 a, f32x4 b, f32x4 c) {
+  return sub(c, mul(a, b));
+}
+#endif
+
+inline f32x4 lessThan(f32x4 a, f32x4 b) {
+  return wasm_f32x4_lt(a, b);
+}
+inline f32x4 select(f32x4 mask, f32x4 a, f32x4 b) {
+  return wasm_v128_bitselect(a, b, mask);
+}
+inline f32x4 round(f32x4 a) {
+  return wasm_f32x4_nearest(a);
+}
+inline f32x4 swapHalves(f32x4 a) {
+  return wasm_i32x4_shuffle(a, a, 2, 3, 0, 1);
+}
+inline f32x4 evens(f32x4 a, f32x4 b) {
+  return wasm_i32x4_shuffle(a, b, 0, 2, 4, 6);
+}
+inline f32x4 odds(f32x4 a, f32x4 b) {
+  return wasm_i32x4_shuffle(a, b, 1, 3, 5, 7);
+}
+inline f32x4 zipLow(f32x4 a, f32x4 b) {
+  return wasm_i32x4_shuffle(a, b, 0, 4, 1, 5);
+}
+inline f32x4 zipHigh(f32x4 a, f32x4 b) {
+  return wasm_i32x4_shuffle(a, b, 2, 6, 3, 7);
+}
+inline float lane0(f32x4 a) {
+  return wasm_f32x4_extract_lane(a, 0);
+}
+inline float lane1(f32x4 a) {
+  return wasm_f32x4_extract_lane(a, 1);
+}
+
+inline f32x4 exp2Int(f32x4 n) {
+  const v128_t exponent = wasm_i32x4_add(wasm_i32x4_trunc_sat_f32x4(n), wasm_i32x4_splat(127));
+  return wasm_i32x4_shl(exponent, 23);
+}
+
+}  // inline namespace
+}  // namespace ropewalk::simd
