@@ -1,0 +1,234 @@
+#include "encodings/rope.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "kernels/rope.h"
+
+namespace ropewalk {
+namespace {
+
+// Tokens whose rows are made, then used for every head, before the next: they stay in the first cache level.
+constexpr size_t kTokenBlock = 32;
+
+// The cache of forward rows stops growing here; later positions are computed where they are used.
+constexpr size_t kMaxCacheBytes = size_t{16} << 20;
+
+bool isPosition(int64_t p) {
+  return p >= -kMaxPosition && p <= kMaxPosition;
+}
+
+using Kernel = void (*)(float*, const float*, const float*, const float*, size_t);
+
+// By the pairing read and the pairing written.
+constexpr Kernel kKernels[2][2] = {
+    {rotatePairs<InterleavedPairs, InterleavedPairs>, rotatePairs<InterleavedPairs, HalfPairs>},
+    {rotatePairs<HalfPairs, InterleavedPairs>, rotatePairs<HalfPairs, HalfPairs>}};
+
+}  // namespace
+
+Status RopePlan::create(const RopeOptions& options) {
+  const size_t rotary_dim = options.frequencies.dim;
+  if (rotary_dim == 0 || rotary_dim % 2 != 0 || rotary_dim > options.head_dim) return Status::kInvalidShape;
+  if (!std::isfinite(options.xpos.scale_base) || options.xpos.scale_base < 0 ||
+      !std::isfinite(options.xpos.center)) {
+    return Status::kInvalidArgument;
+  }
+
+  RopeLayout layout;
+  const Status status = layOutRope(options.frequencies, options.axes, &layout);
+  if (status != Status::kOk) return status;
+  const size_t pairs = rotary_dim / 2;
+  RopePlan plan;
+  if (plan.turns_.allocate(pairs) != Status::kOk || plan.radians_.allocate(pairs) != Status::kOk ||
+      plan.scratch_.allocate(kTokenBlock * 2 * pairs) != Status::kOk) {
+    return Status::kOutOfMemory;
+  }
+  for (size_t j = 0; j < pairs; ++j) {
+    plan.turns_[j] = turnsFromRadians(layout.frequencies[j]);
+    plan.radians_[j] = layout.frequencies[j].toDouble();
+  }
+  plan.radians32_ = std::move(layout.frequencies32);
+  plan.axis_ = std::move(layout.axis);
+  plan.axes_ = layout.axes;
+  plan.attention_factor_ = layout.attention_factor;
+  std::copy_n(layout.runs, kMaxAxes, plan.runs_);
+  plan.run_count_ = layout.run_count;
+  plan.head_dim_ = options.head_dim;
+  plan.pairing_ = options.pairing;
+  plan.angles_ = options.angles;
+  plan.xpos_ = options.xpos;
+  *this = std::move(plan);
+  return Status::kOk;
+}
+
+RopePlan::Place RopePlan::place(const Positions& positions, size_t b, size_t t, size_t batch,
+                                size_t tokens) const {
+  Place place = {};
+  const size_t stride = (positions.per_batch ? batch : 1) * tokens;
+  for (size_t a = 0; a < axes_; ++a) {
+    place.at[a] = positions.values == nullptr
+                      ? positions.offset + static_cast<int64_t>(t)
+                      : positions.values[a * stride + (positions.per_batch ? b * tokens : 0) + t];
+  }
+  return place;
+}
+
+bool RopePlan::inRange(const Positions& positions, size_t batch, size_t tokens) const {
+  if (positions.values == nullptr) {
+    return isPosition(positions.offset) && isPosition(positions.offset + static_cast<int64_t>(tokens) - 1);
+  }
+  const size_t count = axes_ * (positions.per_batch ? batch : 1) * tokens;
+  return std::all_of(positions.values, positions.values + count, isPosition);
+}
+
+Turns RopePlan::phase(size_t pair, const Place& place) const {
+  const int64_t position = place.at[axis_[pair]];
+  return angles_ == Angles::kExact ? phaseAt(turns_[pair], position)
+                                   : phaseOfRadians(static_cast<float>(position) * radians32_[pair]);
+}
+
+double RopePlan::magnitude(size_t pair, const Place& place, Role role) const {
+  if (xpos_.scale_base == 0) return attention_factor_;
+  const auto pair_count = static_cast<double>(pairs());
+  const double zeta = (static_cast<double>(pair) + 0.4 * pair_count) / (1.4 * pair_count);
+  const double steps = (static_cast<double>(place.at[axis_[pair]]) - xpos_.center) / xpos_.scale_base;
+  return attention_factor_ * std::pow(zeta, role == Role::kKey ? -steps : steps);
+}
+
+void RopePlan::fillRow(const Place& place, Turn turn, Role role, float* cos, float* sin) const {
+  for (size_t j = 0; j < pairs(); ++j) {
+    const Turns forward = phase(j, place);
+    const double scale = magnitude(j, place, role);
+    const SinCos angle = sinCos(turn == Turn::kForward ? forward : Turns{0} - forward);
+    const double factor = turn == Turn::kForward ? scale : 1 / scale;
+    if (angles_ == Angles::kExact) {
+      cos[j] = static_cast<float>(angle.cos * factor);
+      sin[j] = static_cast<float>(angle.sin * factor);
+    } else {  // rounded before the factor is applied, as there
+      cos[j] = static_cast<float>(angle.cos) * static_cast<float>(factor);
+      sin[j] = static_cast<float>(angle.sin) * static_cast<float>(factor);
+    }
+  }
+}
+
+Status RopePlan::tables(const int64_t* positions, size_t rows, float* cos, float* sin) const {
+  const Positions all = {positions, false, 0};
+  if (!inRange(all, 1, rows)) return Status::kPositionOutOfRange;
+  for (size_t r = 0; r < rows; ++r) {
+    fillRow(place(all, 0, r, 1, rows), Turn::kForward, Role::kAny, cos + r * pairs(), sin + r * pairs());
+  }
+  return Status::kOk;
+}
+
+const float* RopePlan::cachedRow(const Place& place) const {
+  const int64_t position = place.at[0];
+  if (position < 0 || static_cast<uint64_t>(position) >= cached_) return nullptr;
+  for (size_t a = 1; a < axes_; ++a) {
+    if (place.at[a] != position) return nullptr;
+  }
+  return cache_.data() + static_cast<size_t>(position) * 2 * pairs();
+}
+
+// Only runs that continue what is cached extend it, so that one far position costs one row and not all before
+// it. A failed allocation is no error: rows are then made where they are used.
+void RopePlan::growCache(const Positions& positions, size_t tokens) {
+  if (positions.values != nullptr || positions.offset < 0 || xpos_.scale_base != 0) return;
+  const size_t limit = kMaxCacheBytes / (2 * pairs() * sizeof(float));
+  if (static_cast<uint64_t>(positions.offset) > cached_ || tokens > limit) return;
+  const size_t end = static_cast<size_t>(positions.offset) + tokens;
+  if (end <= cached_ || end > limit) return;
+
+  const size_t rows = std::min(limit, std::max({kTokenBlock, 2 * cached_, end}));
+  Buffer<float> grown;
+  if (grown.allocate(rows * 2 * pairs()) != Status::kOk) return;
+  std::copy_n(cache_.data(), cached_ * 2 * pairs(), grown.data());
+  const Positions from_zero;
+  for (size_t p = cached_; p < rows; ++p) {
+    float* row = grown.data() + p * 2 * pairs();
+    fillRow(place(from_zero, 0, p, 1, rows), Turn::kForward, Role::kAny, row, row + pairs());
+  }
+  cache_ = std::move(grown);
+  cached_ = rows;
+}
+
+// Applies rows[t] to token start + t of every head. `line` holds one row where the pairing changes.
+void RopePlan::turnRows(HeadView<float> x, size_t b, size_t start, size_t count, const float* const* rows,
+                        Pairing to, float* line) const {
+  const Kernel kernel = kKernels[static_cast<size_t>(pairing_)][static_cast<size_t>(to)];
+  for (size_t h = 0; h < x.heads; ++h) {
+    for (size_t t = 0; t < count; ++t) {
+      for (size_t r = 0; r < run_count_; ++r) {
+        const PairRun run = runs_[r];
+        float* out = x.row(b, h, start + t) + run.start;
+        if (to != pairing_) std::copy_n(out, 2 * run.pairs, line);
+        const float* in = to != pairing_ ? line : out;
+        const float* cos = rows[t] + run.first_pair;
+        kernel(out, in, cos, cos + pairs(), run.pairs);
+      }
+    }
+  }
+}
+
+Status RopePlan::rotate(HeadView<float> x, const Positions& positions, Turn turn, Role role) {
+  if (x.dim != head_dim_) return Status::kInvalidShape;
+  if (xpos_.scale_base != 0 && role == Role::kAny) return Status::kInvalidArgument;
+  if (x.tokens == 0 || x.batch == 0) return Status::kOk;
+  if (!inRange(positions, x.batch, x.tokens)) return Status::kPositionOutOfRange;
+
+  const bool forward = turn == Turn::kForward;
+  if (forward) growCache(positions, x.tokens);
+  for (size_t b = 0; b < x.batch; ++b) {
+    for (size_t start = 0; start < x.tokens; start += kTokenBlock) {
+      const size_t count = std::min(kTokenBlock, x.tokens - start);
+      const float* rows[kTokenBlock];
+      for (size_t t = 0; t < count; ++t) {
+        const Place at = place(positions, b, start + t, x.batch, x.tokens);
+        rows[t] = forward ? cachedRow(at) : nullptr;
+        if (rows[t] != nullptr) continue;
+        float* row = scratch_.data() + t * 2 * pairs();
+        fillRow(at, turn, role, row, row + pairs());
+        rows[t] = row;
+      }
+      turnRows(x, b, start, count, rows, pairing_, nullptr);
+    }
+  }
+  return Status::kOk;
+}
+
+Status RopePlan::rerotate(HeadView<float> x, const Positions& from, const RopePlan& target,
+                          const Positions& to) const {
+  const auto same_run = [](const PairRun& a, const PairRun& b) {
+    return a.start == b.start && a.pairs == b.pairs;
+  };
+  if (x.dim != head_dim_ || target.head_dim_ != head_dim_ || target.pairs() != pairs() ||
+      !std::equal(runs_, runs_ + run_count_, target.runs_, target.runs_ + target.run_count_, same_run)) {
+    return Status::kInvalidShape;
+  }
+  if ((xpos_.scale_base != 0) != (target.xpos_.scale_base != 0)) return Status::kInvalidArgument;
+  if (x.tokens == 0 || x.batch == 0) return Status::kOk;
+  if (!inRange(from, x.batch, x.tokens) || !target.inRange(to, x.batch, x.tokens)) {
+    return Status::kPositionOutOfRange;
+  }
+  Buffer<float> buffer;  // one row of the table, one of x
+  if (buffer.allocate(4 * pairs()) != Status::kOk) return Status::kOutOfMemory;
+  float* row = buffer.data();
+  for (size_t b = 0; b < x.batch; ++b) {
+    for (size_t t = 0; t < x.tokens; ++t) {
+      const Place old_place = place(from, b, t, x.batch, x.tokens);
+      const Place new_place = target.place(to, b, t, x.batch, x.tokens);
+      for (size_t j = 0; j < pairs(); ++j) {
+        const SinCos angle = sinCos(target.phase(j, new_place) - phase(j, old_place));
+        const double factor =
+            target.magnitude(j, new_place, Role::kKey) / magnitude(j, old_place, Role::kKey);
+        row[j] = static_cast<float>(angle.cos * factor);
+        row[pairs() + j] = static_cast<float>(angle.sin * factor);
+      }
+      turnRows(x, b, t, 1, &row, target.pairing_, row + 2 * pairs());
+    }
+  }
+  return Status::kOk;
+}
+
+}  // namespace ropewalk

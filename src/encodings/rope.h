@@ -1,0 +1,115 @@
+// Rotary position embedding (RoPE): pair j of a head's coordinates is turned by position * w_j, so that the
+// score of a rotated query and key depends on the difference of their positions only.
+// Su et al., RoFormer, arXiv:2104.09864.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "angles/phase.h"
+#include "encodings/rope_layout.h"
+#include "memory.h"
+#include "status.h"
+#include "tensor_view.h"
+
+namespace ropewalk {
+
+// The numbers of the enums cross the wasm boundary: add at the end, never renumber.
+enum class Pairing : int {
+  kInterleaved = 0,  // (2 j, 2 j + 1)
+  kHalf = 1          // (j, j + rotary_dim / 2)
+};
+
+enum class Angles : int {
+  kExact = 0,   // the exact phase, rounded once
+  kFloat32 = 1  // float32 frequency times float32 position, as checkpoints were trained: matches Hugging Face
+};
+
+// xPos: queries grow and keys shrink with the position, pair j by zeta_j^((position - center) / scale_base),
+// zeta_j = (2 j + 0.4 d) / 1.4 d. Sun et al., arXiv:2212.10554. The centre is fixed here, so that cached keys
+// fit later queries.
+struct XPosOptions {
+  double scale_base = 0;  // 0: off; 512 is usual
+  double center = 0;
+};
+
+struct RopeOptions {
+  size_t head_dim = 0;           // D
+  FrequencyOptions frequencies;  // frequencies.dim is the rotary dimension: even, at most head_dim
+  Pairing pairing = Pairing::kHalf;
+  Angles angles = Angles::kExact;
+  AxisOptions axes;
+  XPosOptions xpos;
+};
+
+// Where tokens stand. values is [axes][tokens], or [axes][batch][tokens] if per_batch; null means offset,
+// offset + 1, ... on every axis.
+struct Positions {
+  const int64_t* values = nullptr;
+  bool per_batch = false;
+  int64_t offset = 0;
+};
+
+enum class Turn : int { kForward = 0, kBack = 1 };         // kBack undoes kForward, attention factor included
+enum class Role : int { kAny = 0, kQuery = 1, kKey = 2 };  // xPos has to know which it turns
+
+class RopePlan {
+ public:
+  // Leaves the plan as it was unless it answers kOk.
+  Status create(const RopeOptions& options);
+
+  size_t headDim() const { return head_dim_; }
+  size_t pairs() const { return turns_.size(); }
+  size_t axes() const { return axes_; }
+  double attentionFactor() const { return attention_factor_; }
+  const double* frequencies() const { return radians_.data(); }  // [pairs]
+  const uint8_t* axisOfPair() const { return axis_.data(); }     // [pairs]
+
+  // cos and sin, each [rows, pairs] and times the attention factor, at positions [axes][rows].
+  Status tables(const int64_t* positions, size_t rows, float* cos, float* sin) const;
+
+  // Turns the first rotary coordinates of every head of x in place and leaves the others alone. Positions may
+  // be any integers in +-(2^53 - 1), in any order. Anything but kOk leaves x as it was: kPositionOutOfRange,
+  // kInvalidShape, or kInvalidArgument where an xPos plan is not told the role.
+  Status rotate(HeadView<float> x, const Positions& positions, Turn turn = Turn::kForward,
+                Role role = Role::kAny);
+
+  // Keys that this plan turned at `from`, as `target` would have turned them at `to`: other positions,
+  // another scaling, another pairing. The two phases are subtracted exactly and turned by once. The plans
+  // must agree in head_dim, pairs and runs; for xPos both must be xPos plans, and x holds keys.
+  Status rerotate(HeadView<float> x, const Positions& from, const RopePlan& target,
+                  const Positions& to) const;
+
+ private:
+  struct Place {
+    int64_t at[kMaxAxes];
+  };
+
+  Place place(const Positions& positions, size_t b, size_t t, size_t batch, size_t tokens) const;
+  bool inRange(const Positions& positions, size_t batch, size_t tokens) const;
+  Turns phase(size_t pair, const Place& place) const;
+  double magnitude(size_t pair, const Place& place, Role role) const;
+  void fillRow(const Place& place, Turn turn, Role role, float* cos, float* sin) const;
+  const float* cachedRow(const Place& place) const;
+  void growCache(const Positions& positions, size_t tokens);
+  void turnRows(HeadView<float> x, size_t b, size_t start, size_t count, const float* const* rows, Pairing to,
+                float* line) const;
+
+  size_t head_dim_ = 0;
+  Pairing pairing_ = Pairing::kHalf;
+  Angles angles_ = Angles::kExact;
+  XPosOptions xpos_;
+  double attention_factor_ = 1;
+  size_t axes_ = 1;
+  PairRun runs_[kMaxAxes];
+  size_t run_count_ = 0;
+  Buffer<uint8_t> axis_;     // which axis turns each pair
+  Buffer<Turns> turns_;      // exact frequency of each pair
+  Buffer<double> radians_;   // the same in radians per position, rounded to double
+  Buffer<float> radians32_;  // and as the float32 arithmetic of Angles::kFloat32 has it
+  Buffer<float> cache_;      // forward rows of positions 0 .. cached_ - 1, each cos then sin
+  Buffer<float> scratch_;    // rows of one block of tokens that are not in the cache
+  size_t cached_ = 0;
+};
+
+}  // namespace ropewalk
