@@ -1,0 +1,46 @@
+#include "encodings/sinusoidal.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "angles/inverse_frequencies.h"
+#include "angles/phase.h"
+#include "memory.h"
+
+namespace ropewalk {
+
+Status sinusoidal(const SinusoidalOptions& options, const int64_t* positions, size_t rows, float* out) {
+  const size_t dim = options.dim;
+  const bool tensor2tensor = options.layout == SinusoidLayout::kTensor2Tensor;
+  if (dim == 0 || (tensor2tensor && dim < 4)) return Status::kInvalidShape;
+  if (!std::isfinite(options.scale)) return Status::kInvalidArgument;
+  const auto in_range = [](int64_t p) { return p >= -kMaxPosition && p <= kMaxPosition; };
+  if (!std::all_of(positions, positions + rows, in_range)) return Status::kPositionOutOfRange;
+
+  const size_t sines = tensor2tensor ? dim / 2 : (dim + 1) / 2;
+  const size_t cosines = dim / 2;
+  Buffer<Real> radians;
+  Buffer<Turns> turns;
+  if (radians.allocate(sines) != Status::kOk || turns.allocate(sines) != Status::kOk)
+    return Status::kOutOfMemory;
+  const auto divisor = static_cast<double>(tensor2tensor ? 2 * sines - 2 : dim);
+  const Status status = geometricFrequencies(options.base, divisor, sines, radians.data());
+  if (status != Status::kOk) return status;
+  std::transform(radians.data(), radians.data() + sines, turns.data(), turnsFromRadians);
+
+  const bool interleaved = options.layout == SinusoidLayout::kInterleaved;
+  const size_t step = interleaved ? 2 : 1;
+  const size_t first_cosine = interleaved ? 1 : sines;
+  for (size_t r = 0; r < rows; ++r) {
+    float* row = out + r * dim;
+    for (size_t i = 0; i < sines; ++i) {
+      const SinCos angle = sinCos(phaseAt(turns[i], positions[r]));
+      row[i * step] = static_cast<float>(angle.sin * options.scale);
+      if (i < cosines) row[first_cosine + i * step] = static_cast<float>(angle.cos * options.scale);
+    }
+    if (tensor2tensor && dim % 2 != 0) row[dim - 1] = 0;
+  }
+  return Status::kOk;
+}
+
+}  // namespace ropewalk
