@@ -1,0 +1,39 @@
+// Attention with linear biases (ALiBi): head h adds -slope_h * |distance| to its scores.
+// Press, Smith and Lewis, arXiv:2108.12409.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "status.h"
+
+namespace ropewalk {
+
+// The forms in use. They differ by a number per query at most, which the softmax does not see, but raw scores
+// do. The numbers cross the wasm boundary: add at the end, never renumber.
+enum class AlibiVariant : int {
+  kSymmetric = 0,  // -slope |i - j|
+  kBloom = 1,      // slope j                     Hugging Face Bloom
+  kMpt = 2,        // slope (j - (keys - 1))      Hugging Face MPT
+  kFalcon = 3      // as kBloom with the slope rounded to bfloat16
+};
+
+// slopes [heads], any number of heads: 2^(-8 (h + 1) / n) for a power of two n; else those of the next lower
+// power P, then the 1st, 3rd, 5th ... of 2 P.
+Status alibiSlopes(size_t heads, double* out);
+
+struct AlibiOptions {
+  size_t heads = 0;
+  size_t queries = 0;
+  size_t keys = 0;
+  int64_t query_offset = 0;  // query i stands at i + query_offset, key j at j
+  AlibiVariant variant = AlibiVariant::kSymmetric;
+};
+
+// out [heads, queries, keys].
+Status alibiBias(const AlibiOptions& options, float* out);
+
+// The symmetric bias by distance, [heads, queries + keys - 1] at j - i + queries - 1, as attention takes it.
+Status alibiByDistance(const AlibiOptions& options, float* out);
+
+}  // namespace ropewalk

@@ -1,0 +1,46 @@
+// Relative position terms of attention scores: learned tables indexed by the distance of key and query.
+// Shaw et al., arXiv:1803.02155; Huang et al., arXiv:2009.13658 (BERT's relative_key, relative_key_query and
+// M3).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace ropewalk {
+
+// Which row of a table [2 limit + 1, D] belongs to query i and key j. Query i stands at i + query_offset.
+struct RelativeRows {
+  int64_t limit = 0;            // the largest distance with a row of its own
+  bool key_minus_query = true;  // Shaw: j - i; BERT: i - j
+  int64_t query_offset = 0;
+
+  size_t rows() const { return 2 * static_cast<size_t>(limit) + 1; }
+
+  // Distances beyond the limit share the outermost rows.
+  size_t row(size_t i, size_t j) const {
+    const int64_t distance = static_cast<int64_t>(j) - static_cast<int64_t>(i) - query_offset;
+    const int64_t signed_distance = key_minus_query ? distance : -distance;
+    const int64_t clipped = signed_distance < -limit  ? -limit
+                            : signed_distance > limit ? limit
+                                                      : signed_distance;
+    return static_cast<size_t>(clipped + limit);
+  }
+
+  // Whether every pair of `queries` and `keys` has a row without clipping.
+  bool covers(size_t queries, size_t keys) const {
+    if (queries == 0 || keys == 0) return true;
+    return static_cast<int64_t>(keys) - 1 - query_offset <= limit &&
+           static_cast<int64_t>(queries) - 1 + query_offset <= limit;
+  }
+};
+
+// Tables shared by all heads; null: no such term. The scores are scale * (everything).
+struct RelativeTerms {
+  RelativeRows rows;
+  const float* query_table = nullptr;    // adds q_i . table[row]           Shaw, relative_key
+  const float* key_table = nullptr;      // adds k_j . table[row]           relative_key_query, with the above
+  const float* product_table = nullptr;  // q_i . k_j becomes sum_d q_i[d] k_j[d] table[row][d]     M3
+  const float* value_table = nullptr;    // v_j becomes v_j + table[row]    Shaw; [rows, Dv]
+};
+
+}  // namespace ropewalk
