@@ -52,7 +52,7 @@ Status linear(const FrequencyOptions& o, Real* w, double*) {
 // Both kinds change the base and nothing else; factor^(dim/(dim-2)) has no value for a single pair.
 Status rebased(const FrequencyOptions& o, Real* w, double*) {
   if (o.dim < 4) return Status::kInvalidArgument;
-  if (o.scaling == Scaling::kDynamic && (!isPositive(o.max_length) || !(dynamicStretch(o) > 0.0))) {
+  if (o.scaling == Scaling::kDynamic && (!isPositive(o.max_length) || !std::isfinite(o.sequence_length))) {
     return Status::kInvalidArgument;
   }
   geometric(scaledBase(o), static_cast<double>(o.dim), o.dim / 2, w);
@@ -60,7 +60,8 @@ Status rebased(const FrequencyOptions& o, Real* w, double*) {
 }
 
 Status yarn(const FrequencyOptions& o, Real* w, double* attention_factor) {
-  if (!isPositive(o.original_length) || !isPositive(o.beta_fast) || !isPositive(o.beta_slow) || o.base <= 1) {
+  if (!isPositive(o.original_length) || !isPositive(o.beta_fast) || !isPositive(o.beta_slow) || o.base <= 1 ||
+      !(o.mscale >= 0) || !(o.mscale_all_dim >= 0) || std::isinf(o.mscale + o.mscale_all_dim)) {
     return Status::kInvalidArgument;
   }
   const YarnBand band = yarnBand(o);
@@ -88,6 +89,7 @@ Status longRope(const FrequencyOptions& o, Real* w, double* attention_factor) {
   if (o.attention_factor != 0) {
     *attention_factor = o.attention_factor;
   } else if (o.factor > 1) {
+    if (o.original_length <= 1) return Status::kInvalidArgument;  // its logarithm divides
     *attention_factor = sqrt(1.0 + log(o.factor) / log(o.original_length)).toDouble();
   }
   return Status::kOk;
@@ -114,12 +116,13 @@ Status proportional(const FrequencyOptions& o, Real* w, double*) {
   return Status::kOk;
 }
 
-Status custom(const FrequencyOptions& o, Real* w, double*) {
+Status custom(const FrequencyOptions& o, Real* w, double* attention_factor) {
   if (o.custom == nullptr) return Status::kInvalidArgument;
   for (size_t i = 0; i < o.dim / 2; ++i) {
     if (!std::isfinite(o.custom[i])) return Status::kInvalidArgument;
     w[i] = o.custom[i];
   }
+  if (o.attention_factor != 0) *attention_factor = o.attention_factor;
   return Status::kOk;
 }
 

@@ -1,6 +1,7 @@
 // inverseFrequencies32: the same formulas as inverse_frequencies.cpp, in the order and the roundings of
 // Hugging Face's modeling_rope_utils.py, where tensors are float32 and plain numbers double.
 #include <algorithm>
+#include <cmath>
 
 #include "angles/inverse_frequencies.h"
 
@@ -9,8 +10,10 @@ namespace {
 
 // base ** (2i / dim), one float32 power.
 float power(double base, size_t i, size_t dim) {
+  const auto base32 = static_cast<float>(base);
   const float exponent = static_cast<float>(2 * i) / static_cast<float>(dim);
-  return pow(static_cast<float>(base), exponent).toFloat();
+  if (std::isinf(base32)) return i == 0 ? 1 : base32;
+  return pow(base32, exponent).toFloat();
 }
 
 float plain(const FrequencyOptions& o, double base, size_t i) {

@@ -36,11 +36,14 @@ inline SinCos sinCos(Turns phase) {
   // The nearest quarter turn, and the signed rest in [-1/8, 1/8) turns.
   const auto quadrant = static_cast<unsigned>((phase + (Turns{1} << 125)) >> 126);
   const Turns rest = phase - (Turns{quadrant} << 126);
-  // Both halves convert on their own, so that a tiny rest keeps all its bits.
-  const auto high = static_cast<double>(static_cast<int64_t>(rest >> 64));
-  const auto low = static_cast<double>(static_cast<uint64_t>(rest));
+  // Sign and magnitude, and each half of it on its own, so that a tiny rest keeps all its bits.
+  const bool negative = rest >> 127 != 0;
+  const Turns magnitude = negative ? Turns{0} - rest : rest;
+  const auto high = static_cast<double>(static_cast<uint64_t>(magnitude >> 64));
+  const auto low = static_cast<double>(static_cast<uint64_t>(magnitude));
   constexpr double kTwoPi = 6.283185307179586;
-  const double x = (high * 0x1p-64 + low * 0x1p-128) * kTwoPi;
+  const double size = (high * 0x1p-64 + low * 0x1p-128) * kTwoPi;
+  const double x = negative ? -size : size;
   const double z = x * x;
 
   // Taylor polynomials of degree 15 and 16: their remainder at pi/4 is below 2^-53.

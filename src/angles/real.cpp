@@ -118,19 +118,24 @@ Real scaleByPowerOfTwo(Real a, int n) {
   return a;
 }
 
-// The significand rounded to its top `bits` bits (<= 63), ties to even; *exponent counts a carry.
-Limb roundedTop(const Real& a, int bits, int32_t* exponent) {
-  Limb top = a.limb[kLimbs - 1] >> (64 - bits);
+// The significand rounded to its top `bits` bits (0 to 63), ties to even, as an integer.
+Limb roundedTop(const Real& a, int bits) {
+  Limb top = bits == 0 ? 0 : a.limb[kLimbs - 1] >> (64 - bits);
   const Limb rest = a.limb[kLimbs - 1] << bits;
   const bool sticky = (rest << 1) != 0 || a.limb[2] != 0 || a.limb[1] != 0 || a.limb[0] != 0;
   const bool half = (rest >> 63) != 0;
-  *exponent = a.exponent;
   if (half && (sticky || (top & 1) != 0)) ++top;
-  if ((top >> bits) != 0) {
-    top >>= 1;
-    ++*exponent;
-  }
   return top;
+}
+
+// The nearest number of a format with `bits` of significand and a smallest number 2^least: what is small has
+// fewer bits there, and is rounded to those at once.
+template <class T>
+T nearest(const Real& a, int bits, int least) {
+  const int kept = a.exponent - least < bits ? a.exponent - least : bits;
+  if (a.isZero() || kept < 0) return 0;
+  const T magnitude = std::ldexp(static_cast<T>(roundedTop(a, kept)), a.exponent - kept);
+  return a.negative ? -magnitude : magnitude;
 }
 
 }  // namespace
@@ -146,17 +151,11 @@ Real::Real(double value) {
 }
 
 double Real::toDouble() const {
-  if (isZero()) return 0;
-  int32_t e = 0;
-  const auto top = static_cast<double>(roundedTop(*this, 53, &e));
-  return std::ldexp(negative ? -top : top, e - 53);
+  return nearest<double>(*this, 53, -1074);
 }
 
 float Real::toFloat() const {
-  if (isZero()) return 0;
-  int32_t e = 0;
-  const auto top = static_cast<float>(roundedTop(*this, 24, &e));
-  return std::ldexp(negative ? -top : top, e - 24);
+  return nearest<float>(*this, 24, -149);
 }
 
 Real operator-(Real a) {
@@ -248,7 +247,7 @@ Real log(const Real& x) {
   const Real z_squared = z * z;
   Real sum;
   Real power = z;
-  for (uint32_t k = 1; !power.isZero() && power.exponent > -kBits - 8; k += 2) {
+  for (uint32_t k = 1; !power.isZero() && power.exponent > z.exponent - kBits - 8; k += 2) {
     sum = sum + divideSmall(power, k);
     power = power * z_squared;
   }
