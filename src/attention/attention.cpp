@@ -13,7 +13,7 @@ constexpr float kHidden = -std::numeric_limits<float>::infinity();
 
 // How many of the first keys query i may see.
 size_t visibleKeys(const AttentionOptions& options, size_t i, size_t keys) {
-  if (!options.causal) return keys;
+  if (!options.causal || options.causal_offset >= static_cast<int64_t>(keys)) return keys;
   const int64_t last = static_cast<int64_t>(i) + options.causal_offset;
   if (last < 0) return 0;
   return static_cast<uint64_t>(last) >= keys ? keys : static_cast<size_t>(last) + 1;
@@ -79,12 +79,21 @@ void applyBiases(const Query& at, const AttentionOptions& options, size_t keys, 
   std::fill(scores + visibleKeys(options, at.i, keys), scores + keys, kHidden);
 }
 
-// out = sum_j p_j (v_j + value_table[row]). Keys of weight 0 are not read. `weights` has one number per row.
+// out = sum_j p_j (v_j + value_table[row]). Keys of weight 0 are not read. `lines` has room for one row of v
+// and for one number per row of a relative table.
 void mixValues(const Query& at, HeadView<const float> v, const RelativeTerms& terms, const float* p,
-               size_t keys, float* weights, float* out) {
+               size_t keys, float* lines, float* out) {
+  // As in softmax, a long sum is made of short ones.
+  constexpr size_t kBlock = 256;
+  float* const part = lines;
+  float* const weights = lines + v.dim;
   std::fill_n(out, v.dim, 0.0f);
-  for (size_t j = 0; j < keys; ++j) {
-    if (p[j] != 0) addScaled(out, p[j], v.row(at.b, at.kv_head, j), v.dim);
+  for (size_t start = 0; start < keys; start += kBlock) {
+    std::fill_n(part, v.dim, 0.0f);
+    for (size_t j = start; j < std::min(keys, start + kBlock); ++j) {
+      if (p[j] != 0) addScaled(part, p[j], v.row(at.b, at.kv_head, j), v.dim);
+    }
+    addScaled(out, 1, part, v.dim);
   }
   if (terms.value_table == nullptr) return;
   std::fill_n(weights, terms.rows.rows(), 0.0f);
@@ -110,7 +119,7 @@ Status attention(HeadView<float> out, HeadView<const float> q, HeadView<const fl
   Buffer<float> row_buffer;
   Buffer<float> line_buffer;
   if (row_buffer.allocate(keys) != Status::kOk ||
-      line_buffer.allocate(q.dim + terms.rows.rows()) != Status::kOk) {
+      line_buffer.allocate(std::max(q.dim, v.dim) + terms.rows.rows()) != Status::kOk) {
     return Status::kOutOfMemory;
   }
   float* const row = row_buffer.data();
@@ -132,7 +141,7 @@ Status attention(HeadView<float> out, HeadView<const float> q, HeadView<const fl
         softmax(row, visible);
         std::fill(row + visible, row + keys, 0.0f);
         if (stage == ScoreStage::kProbabilities) std::copy_n(row, keys, given_back);
-        mixValues(at, v, terms, row, visible, line_buffer.data() + q.dim, out.row(b, h, i));
+        mixValues(at, v, terms, row, visible, line_buffer.data(), out.row(b, h, i));
       }
     }
   }

@@ -53,9 +53,10 @@ constexpr Tile kTiles[kRows + 1] = {nullptr, tile<1>, tile<2>, tile<3>, tile<4>,
 }  // namespace
 
 Status PackedMatrix::pack(const float* w, size_t n, size_t k) {
-  const size_t panels = (n + kPanel - 1) / kPanel;
+  const size_t panels = n / kPanel + (n % kPanel != 0 ? 1 : 0);
+  size_t rows = 0;
   size_t size = 0;
-  if (!multiply(panels * kPanel, k, &size)) return Status::kOutOfMemory;
+  if (!multiply(panels, kPanel, &rows) || !multiply(rows, k, &size)) return Status::kOutOfMemory;
   Buffer<float> data;
   const Status status = data.allocate(size);
   if (status != Status::kOk) return status;

@@ -43,26 +43,32 @@ bool softmax(float* x, size_t n) {
     row_max = 0;
   }
 
+  // Sums of float32 numbers wear out as they grow: each block has its own, and the blocks add up in double.
+  constexpr size_t kBlock = 1024;
   const f32x4 shift = simd::splat(row_max);
-  f32x4 sums = simd::splat(0);
-  for (size_t i = 0; i < whole; i += kLanes) {
-    const f32x4 e = exp(simd::sub(simd::load(x + i), shift));
-    simd::store(x + i, e);
-    sums = simd::add(sums, e);
+  double sum = 0;
+  for (size_t start = 0; start < whole; start += kBlock) {
+    f32x4 sums = simd::splat(0);
+    for (size_t i = start; i < std::min(whole, start + kBlock); i += kLanes) {
+      const f32x4 e = exp(simd::sub(simd::load(x + i), shift));
+      simd::store(x + i, e);
+      sums = simd::add(sums, e);
+    }
+    sum += static_cast<double>(simd::sum(sums));
   }
-  float sum = simd::sum(sums);
   if (whole < n) {
     float tail[kLanes];
     simd::store(tail, exp(simd::sub(simd::loadN(x + whole, n - whole), shift)));
     for (size_t i = whole; i < n; ++i) {
       x[i] = tail[i - whole];
-      sum += x[i];
+      sum += static_cast<double>(x[i]);
     }
   }
 
-  const f32x4 inverse = simd::splat(1 / sum);
+  const auto scale = static_cast<float>(1 / sum);
+  const f32x4 inverse = simd::splat(scale);
   for (size_t i = 0; i < whole; i += kLanes) simd::store(x + i, simd::mul(simd::load(x + i), inverse));
-  for (size_t i = whole; i < n; ++i) x[i] *= 1 / sum;
+  for (size_t i = whole; i < n; ++i) x[i] *= scale;
   return true;
 }
 
