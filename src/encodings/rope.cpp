@@ -42,7 +42,7 @@ Status RopePlan::create(const RopeOptions& options) {
   const size_t pairs = rotary_dim / 2;
   RopePlan plan;
   if (plan.turns_.allocate(pairs) != Status::kOk || plan.radians_.allocate(pairs) != Status::kOk ||
-      plan.scratch_.allocate(kTokenBlock * 2 * pairs) != Status::kOk) {
+      plan.scratch_.allocate((kTokenBlock + 1) * 2 * pairs) != Status::kOk) {
     return Status::kOutOfMemory;
   }
   for (size_t j = 0; j < pairs; ++j) {
@@ -174,7 +174,7 @@ void RopePlan::turnRows(HeadView<float> x, size_t b, size_t start, size_t count,
 Status RopePlan::rotate(HeadView<float> x, const Positions& positions, Turn turn, Role role) {
   if (x.dim != head_dim_) return Status::kInvalidShape;
   if (xpos_.scale_base != 0 && role == Role::kAny) return Status::kInvalidArgument;
-  if (x.tokens == 0 || x.batch == 0) return Status::kOk;
+  if (x.tokens == 0 || x.batch == 0 || x.heads == 0) return Status::kOk;
   if (!inRange(positions, x.batch, x.tokens)) return Status::kPositionOutOfRange;
 
   const bool forward = turn == Turn::kForward;
@@ -191,7 +191,7 @@ Status RopePlan::rotate(HeadView<float> x, const Positions& positions, Turn turn
         fillRow(at, turn, role, row, row + pairs());
         rows[t] = row;
       }
-      turnRows(x, b, start, count, rows, pairing_, nullptr);
+      turnRows(x, b, start, count, rows, pairing_, scratch_.data() + kTokenBlock * 2 * pairs());
     }
   }
   return Status::kOk;
@@ -207,7 +207,7 @@ Status RopePlan::rerotate(HeadView<float> x, const Positions& from, const RopePl
     return Status::kInvalidShape;
   }
   if ((xpos_.scale_base != 0) != (target.xpos_.scale_base != 0)) return Status::kInvalidArgument;
-  if (x.tokens == 0 || x.batch == 0) return Status::kOk;
+  if (x.tokens == 0 || x.batch == 0 || x.heads == 0) return Status::kOk;
   if (!inRange(from, x.batch, x.tokens) || !target.inRange(to, x.batch, x.tokens)) {
     return Status::kPositionOutOfRange;
   }

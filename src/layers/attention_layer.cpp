@@ -79,8 +79,8 @@ Status AttentionLayer::forward(const AttentionLayerInput& input, float* out, flo
 
   // 3. rotary positions
   if (input.rope != nullptr) {
-    Status status = input.rope->rotate(queries, input.positions);
-    if (status == Status::kOk) status = input.rope->rotate(keys, input.positions);
+    Status status = input.rope->rotate(queries, input.positions, Turn::kForward, Role::kQuery);
+    if (status == Status::kOk) status = input.rope->rotate(keys, input.positions, Turn::kForward, Role::kKey);
     if (status != Status::kOk) return status;
   }
 
