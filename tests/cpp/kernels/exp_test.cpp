@@ -1,0 +1,59 @@
+#include "kernels/exp.h"
+
+#include <cmath>
+
+#include "catch.h"
+#include "reference.h"
+
+namespace ropewalk::test {
+namespace {
+
+float expOf(float x) {
+  return simd::lane1(exp(simd::splat(x)));
+}
+
+}  // namespace
+
+TEST_CASE("exp is within 1.5 ulp for results that are normal numbers", "[kernels]") {
+  double worst = 0;
+  constexpr int kSteps = 400000;
+  for (int i = 0; i <= kSteps; ++i) {
+    const auto x = static_cast<float>(-87.33 + (88.3 + 87.33) * i / kSteps);
+    const double exact = std::exp(static_cast<double>(x));
+    worst = std::max(worst, std::fabs(expOf(x) - exact) / ulpOfFloat(exact));
+  }
+  CHECK(worst <= 1.5);
+}
+
+TEST_CASE("exp is within 1.5 ulp where its reduction changes", "[kernels]") {
+  double worst = 0;
+  for (int n = -125; n < 127; ++n) {
+    auto x = static_cast<float>((n + 0.5) * 0.6931471805599453);
+    for (int i = 0; i < 5; ++i) x = std::nextafter(x, -kInfinity);
+    for (int i = 0; i < 10; ++i) {
+      const double exact = std::exp(static_cast<double>(x));
+      worst = std::max(worst, std::fabs(expOf(x) - exact) / ulpOfFloat(exact));
+      x = std::nextafter(x, kInfinity);
+    }
+  }
+  CHECK(worst <= 1.5);
+}
+
+TEST_CASE("exp is 1 at 0, 0 far below and NaN for NaN", "[kernels]") {
+  CHECK(expOf(0) == 1);
+  CHECK(expOf(-0.0f) == 1);
+  for (const float x : {-87.34f, -88.0f, -104.0f, -1e10f, -3.4e38f, -kInfinity}) CHECK(expOf(x) == 0);
+  CHECK(std::isnan(expOf(kNaN)));
+}
+
+TEST_CASE("exp treats each lane on its own", "[kernels]") {
+  const float x[] = {0, -kInfinity, kNaN, -1};
+  float y[4];
+  simd::store(y, exp(simd::load(x)));
+  CHECK(y[0] == 1);
+  CHECK(y[1] == 0);
+  CHECK(std::isnan(y[2]));
+  CHECK(y[3] == expOf(-1));
+}
+
+}  // namespace ropewalk::test

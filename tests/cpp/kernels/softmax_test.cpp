@@ -1,0 +1,158 @@
+#include "kernels/softmax.h"
+
+#include <cmath>
+#include <vector>
+
+#include "catch.h"
+#include "reference.h"
+
+namespace ropewalk::test {
+namespace {
+
+std::vector<double> naiveSoftmax(const std::vector<float>& x) {
+  double largest = -kInfinity;
+  for (const float v : x) largest = std::max(largest, static_cast<double>(v));
+  double sum = 0;
+  std::vector<double> p;
+  for (const float v : x) p.push_back(std::exp(v - largest));
+  for (const double v : p) sum += v;
+  for (double& v : p) v /= sum;
+  return p;
+}
+
+// x - max rounds once (as much as half an ulp of it moves e^x), e^x is within 1.5 ulp, the sum is of n terms,
+// and two roundings follow.
+double errorShare(const std::vector<float>& p, const std::vector<float>& x, double spread) {
+  const std::vector<double> expected = naiveSoftmax(x);
+  const double tolerance = (spread + 3 + static_cast<double>(x.size()) + 2) * kUnit;
+  Worst worst;
+  for (size_t i = 0; i < x.size(); ++i) worst.add(p[i], expected[i], tolerance * expected[i] + 0x1p-126);
+  return worst.share();
+}
+
+}  // namespace
+
+TEST_CASE("dot agrees with a sum in double at any size", "[kernels]") {
+  Random random(1);
+  for (const size_t n : kernelSizes()) {
+    const std::vector<float> a = random.floats(n);
+    const std::vector<float> b = random.floats(n);
+    double sum = 0;
+    double work = 0;
+    for (size_t i = 0; i < n; ++i) {
+      sum += static_cast<double>(a[i]) * b[i];
+      work += std::fabs(static_cast<double>(a[i]) * b[i]);
+    }
+    INFO("n = " << n);
+    // A term meets at most n / 8 + 6 roundings on its way through the two accumulators and the tree.
+    CHECK(std::fabs(dot(a.data(), b.data(), n) - sum) <= (static_cast<double>(n) / 8 + 6) * kUnit * work);
+  }
+}
+
+TEST_CASE("addScaled rounds each entry at most twice at any size", "[kernels]") {
+  Random random(2);
+  for (const size_t n : kernelSizes()) {
+    const std::vector<float> x = random.floats(n);
+    const std::vector<float> before = random.floats(n);
+    const auto s = static_cast<float>(random.uniform(-2, 2));
+    std::vector<float> out = before;
+    addScaled(out.data(), s, x.data(), n);
+    Worst worst;
+    for (size_t i = 0; i < n; ++i) {
+      const double product = static_cast<double>(s) * x[i];
+      worst.add(out[i], before[i] + product, 2 * kUnit * (std::fabs(before[i]) + std::fabs(product)));
+    }
+    INFO("n = " << n);
+    CHECK(worst.share() <= 1);
+  }
+}
+
+TEST_CASE("softmax agrees with a naive one at any size, and its rows sum to 1", "[kernels]") {
+  Random random(3);
+  for (const size_t n : kernelSizes()) {
+    for (const double spread : {0.01, 4.0, 100.0}) {
+      const std::vector<float> x = random.floats(n, spread);
+      std::vector<float> p = x;
+      INFO("n = " << n << ", spread = " << spread);
+      REQUIRE(softmax(p.data(), n) == (n > 0));
+      CHECK(errorShare(p, x, 2 * spread) <= 1);
+      double sum = 0;
+      for (const float v : p) sum += v;
+      if (n > 0) CHECK(std::fabs(sum - 1) <= (static_cast<double>(n) + 2) * kUnit);
+    }
+  }
+}
+
+TEST_CASE("softmax gives exactly 0 for -infinity wherever it stands", "[kernels]") {
+  Random random(4);
+  for (size_t n = 2; n < 20; ++n) {
+    for (size_t hidden = 0; hidden < n; ++hidden) {
+      std::vector<float> x = random.floats(n, 3);
+      x[hidden] = -kInfinity;
+      std::vector<float> p = x;
+      REQUIRE(softmax(p.data(), n));
+      CHECK(p[hidden] == 0);
+      CHECK(errorShare(p, x, 6) <= 1);
+    }
+  }
+}
+
+TEST_CASE("softmax of nothing but -infinity is false and zeros", "[kernels]") {
+  for (size_t n = 0; n < 20; ++n) {
+    std::vector<float> x(n, -kInfinity);
+    CHECK(!softmax(x.data(), n));
+    CHECK(x == std::vector<float>(n, 0.0f));
+  }
+}
+
+TEST_CASE("softmax does not hide NaN", "[kernels]") {
+  for (size_t n = 1; n < 20; ++n) {
+    for (size_t at = 0; at < n; ++at) {
+      for (const float others : {1.0f, -kInfinity}) {
+        std::vector<float> x(n, others);
+        x[at] = kNaN;
+        CHECK(softmax(x.data(), n));
+        CHECK(std::isnan(x[at]));
+      }
+    }
+  }
+}
+
+TEST_CASE("softmax of one entry is 1 however large or small it is", "[kernels]") {
+  for (const float v : {0.0f, 1e30f, -1e30f, -3.4e38f, 3.4e38f}) {
+    std::vector<float> x = {v};
+    CHECK(softmax(x.data(), 1));
+    CHECK(x[0] == 1);
+  }
+}
+
+TEST_CASE("softmax of widely spread entries keeps the largest", "[kernels]") {
+  std::vector<float> x = {-1e30f, 5, -200, 5, -3e38f};
+  CHECK(softmax(x.data(), x.size()));
+  CHECK(x == std::vector<float>{0, 0.5f, 0, 0.5f, 0});
+}
+
+TEST_CASE("softmax does not change when all entries move by the same amount", "[kernels]") {
+  Random random(5);
+  std::vector<float> x(37);
+  for (float& v : x)
+    v = static_cast<float>(random.between(-64, 64)) / 16;  // so that the sums below are exact
+  std::vector<float> p = x;
+  REQUIRE(softmax(p.data(), p.size()));
+  for (const float shift : {1.0f, -7.5f, 1000.0f}) {
+    std::vector<float> moved = x;
+    for (float& v : moved) v += shift;
+    REQUIRE(softmax(moved.data(), moved.size()));
+    CHECK(sameBits(moved, p));
+  }
+}
+
+TEST_CASE("softmax keeps the order of its entries", "[kernels]") {
+  Random random(6);
+  std::vector<float> x = random.floats(67, 10);
+  std::sort(x.begin(), x.end());
+  REQUIRE(softmax(x.data(), x.size()));
+  CHECK(std::is_sorted(x.begin(), x.end()));
+}
+
+}  // namespace ropewalk::test

@@ -1,0 +1,232 @@
+// Every allocation of every call fails once: the call answers kOutOfMemory, changes nothing and loses
+// nothing.
+#include <utility>
+#include <vector>
+
+#include "attention/naive_attention.h"
+#include "catch.h"
+#include "encodings/rope_plan.h"
+#include "encodings/sinusoidal.h"
+#include "failing_memory.h"
+#include "kernels/gemm.h"
+#include "layers/layer_data.h"
+#include "reference.h"
+
+namespace ropewalk::test {
+namespace {
+
+// Calls once for each allocation that `call` makes, with that one failing, until none is left to fail;
+// answers how many failed. `unchanged` is asked after every failure.
+template <class Call, class Unchanged>
+size_t failEachAllocation(Call call, Unchanged unchanged) {
+  for (size_t n = 0;; ++n) {
+    const size_t live = liveAllocations();
+    failAllocationAfter(n);
+    const Status status = call();
+    if (!stopFailing()) {
+      CHECK(status == Status::kOk);
+      return n;
+    }
+    INFO("allocation " << n);
+    CHECK(status == Status::kOutOfMemory);
+    CHECK(liveAllocations() == live);
+    CHECK(unchanged());
+  }
+}
+
+std::vector<float> rotated(RopePlan& plan, const std::vector<float>& x, int64_t offset) {
+  std::vector<float> out = x;
+  REQUIRE(plan.rotate(headsFirst(out.data(), 1, 1, x.size() / plan.headDim(), plan.headDim()),
+                      {nullptr, false, offset}) == Status::kOk);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("A buffer frees what it held when it allocates again or takes over another") {
+  {
+    Buffer<float> buffer;
+    REQUIRE(buffer.allocate(3) == Status::kOk);
+    REQUIRE(buffer.allocate(9) == Status::kOk);
+    REQUIRE(buffer.reserve(10) == Status::kOk);
+    CHECK(liveAllocations() == 1);
+    Buffer<float> other;
+    REQUIRE(other.allocate(1) == Status::kOk);
+    buffer = std::move(other);
+    CHECK(liveAllocations() == 1);
+  }
+  CHECK(liveAllocations() == 0);
+}
+
+TEST_CASE("A plan that cannot be made for want of memory stays what it was") {
+  Random random(1);
+  const std::vector<float> x = random.floats(40 * 8);
+  {
+    RopePlan plan = planOf(ropeOptions(8, 8));
+    const std::vector<float> before = rotated(plan, x, 0);
+    RopePlan expected_plan = planOf(ropeOptions(8, 4));
+    const std::vector<float> expected = rotated(expected_plan, x, 0);
+    const size_t failures = failEachAllocation([&] { return plan.create(ropeOptions(8, 4)); },
+                                               [&] { return sameBits(rotated(plan, x, 0), before); });
+    CHECK(failures > 0);
+    CHECK(plan.pairs() == 2);
+    RopeOptions pixtral = ropeOptions(8, 8);
+    pixtral.axes = {AxisLayout::kPixtral, 2, {}};
+    CHECK(failEachAllocation([&] { return plan.create(pixtral); }, [&] { return plan.pairs() == 2; }) > 0);
+    REQUIRE(plan.create(ropeOptions(8, 4)) == Status::kOk);
+    CHECK(sameBits(rotated(plan, x, 0), expected));
+  }
+  CHECK(liveAllocations() == 0);
+}
+
+TEST_CASE("A cache that cannot grow is no error and changes no bit") {
+  Random random(2);
+  const std::vector<float> x = random.floats(70 * 8);
+  {
+    RopePlan reference = planOf(ropeOptions(8, 8));
+    RopePlan plan = planOf(ropeOptions(8, 8));
+    for (const int64_t offset : {0, 70, 140}) {
+      failAllocationAfter(0);
+      const std::vector<float> out = rotated(plan, x, offset);
+      CHECK(stopFailing());
+      CHECK(sameBits(out, rotated(reference, x, offset)));
+      CHECK(sameBits(rotated(plan, x, offset), out));  // now it grows
+    }
+  }
+  CHECK(liveAllocations() == 0);
+}
+
+TEST_CASE("Keys that cannot be moved for want of memory stay where they were") {
+  Random random(8);
+  {
+    RopePlan plan = planOf(ropeOptions(8, 8));
+    RopePlan target = planOf(ropeOptions(8, 8, Pairing::kInterleaved));
+    const std::vector<float> before = random.floats(4 * 8);
+    std::vector<float> x = before;
+    const size_t failures = failEachAllocation(
+        [&] { return plan.rerotate(headsFirst(x.data(), 1, 1, 4, 8), {}, target, {nullptr, false, 5}); },
+        [&] { return sameBits(x, before); });
+    CHECK(failures > 0);
+  }
+  CHECK(liveAllocations() == 0);
+}
+
+TEST_CASE("A sinusoidal table that cannot be made for want of memory leaves out as it was") {
+  const SinusoidalOptions options = {10, 10000, SinusoidLayout::kInterleaved, 1};
+  const std::vector<int64_t> positions = {0, 1, 2};
+  std::vector<float> expected(30);
+  REQUIRE(sinusoidal(options, positions.data(), 3, expected.data()) == Status::kOk);
+  std::vector<float> out(30, 7.0f);
+  const size_t failures =
+      failEachAllocation([&] { return sinusoidal(options, positions.data(), 3, out.data()); },
+                         [&] { return out == std::vector<float>(30, 7.0f); });
+  CHECK(failures > 0);
+  CHECK(sameBits(out, expected));
+  CHECK(liveAllocations() == 0);
+}
+
+TEST_CASE("A matrix that cannot be packed for want of memory leaves the packed one as it was") {
+  Random random(3);
+  const std::vector<float> w = random.floats(12);
+  const std::vector<float> a = random.floats(6);
+  {
+    const auto product = [&](const PackedMatrix& packed) {
+      std::vector<float> out(packed.rows());
+      gemm(out.data(), a.data(), packed, nullptr, 1);
+      return out;
+    };
+    PackedMatrix packed;
+    REQUIRE(packed.pack(w.data(), 2, 6) == Status::kOk);
+    const std::vector<float> before = product(packed);
+    PackedMatrix other;
+    REQUIRE(other.pack(w.data(), 4, 3) == Status::kOk);
+    const size_t failures =
+        failEachAllocation([&] { return packed.pack(w.data(), 4, 3); },
+                           [&] { return packed.columns() == 6 && sameBits(product(packed), before); });
+    CHECK(failures > 0);
+    CHECK(sameBits(product(packed), product(other)));
+  }
+  CHECK(liveAllocations() == 0);
+}
+
+TEST_CASE("Attention without memory leaves its results as they were") {
+  Random random(4);
+  AttentionData data(random, {2, 4, 2, 3, 5, 6, 7});
+  AttentionData expected = data;
+  REQUIRE(expected.run(scaled(6)) == Status::kOk);
+  const AttentionData before = data;
+  const size_t failures = failEachAllocation(
+      [&] { return data.run(scaled(6)); },
+      [&] { return sameBits(data.out, before.out) && sameBits(data.probabilities, before.probabilities); });
+  CHECK(failures > 0);
+  CHECK(sameBits(data.out, expected.out));
+  CHECK(liveAllocations() == 0);
+}
+
+TEST_CASE("A layer that cannot be made for want of memory stays what it was") {
+  Random random(5);
+  {
+    const LayerData old_data(random, {6, 2, 1, 4}, 2, 3);
+    const LayerData new_data(random, {6, 3, 3, 2}, 2, 3);
+    AttentionLayer layer = old_data.layer(false);
+    const std::vector<float> before = old_data.forward(layer, old_data.input());
+    const size_t failures =
+        failEachAllocation([&] { return layer.create(new_data.options, new_data.weights(true)); },
+                           [&] { return sameBits(old_data.forward(layer, old_data.input()), before); });
+    CHECK(failures > 0);
+    const AttentionLayer expected = new_data.layer(true);
+    CHECK(sameBits(new_data.forward(layer, new_data.input()), new_data.forward(expected, new_data.input())));
+  }
+  CHECK(liveAllocations() == 0);
+}
+
+TEST_CASE("A layer without memory for its stages leaves its results as they were") {
+  Random random(6);
+  {
+    const LayerData data(random, {6, 2, 1, 4}, 2, 3);
+    const AttentionLayer layer = data.layer(true);
+    RopePlan plan = planOf(ropeOptions(4, 4));
+    AttentionLayerInput input = data.input();
+    input.added = data.added.data();
+    input.rope = &plan;
+    const std::vector<float> expected = data.forward(layer, input);  // the plan's cache is full from here on
+    std::vector<float> out(data.x.size(), 7.0f);
+    std::vector<float> probabilities(data.probabilityCount(), 7.0f);
+    const std::vector<float> out_before = out;
+    const std::vector<float> probabilities_before = probabilities;
+    const size_t failures = failEachAllocation(
+        [&] { return layer.forward(input, out.data(), probabilities.data()); },
+        [&] { return sameBits(out, out_before) && sameBits(probabilities, probabilities_before); });
+    CHECK(failures > 0);
+    CHECK(sameBits(out, expected));
+  }
+  CHECK(liveAllocations() == 0);
+}
+
+TEST_CASE("A layer whose plan cannot cache gives the same bits") {
+  Random random(7);
+  const LayerData data(random, {6, 2, 1, 4}, 1, 3);
+  const AttentionLayer layer = data.layer(true);
+  RopePlan reference = planOf(ropeOptions(4, 4));
+  AttentionLayerInput input = data.input();
+  input.rope = &reference;
+  const std::vector<float> expected = data.forward(layer, input);
+  size_t survived = 0;
+  bool failed = true;
+  for (size_t n = 0; failed; ++n) {
+    RopePlan plan = planOf(ropeOptions(4, 4));
+    input.rope = &plan;
+    std::vector<float> out(data.x.size());
+    failAllocationAfter(n);
+    const Status status = layer.forward(input, out.data(), nullptr);
+    failed = stopFailing();
+    INFO("allocation " << n);
+    if (failed && status == Status::kOutOfMemory) continue;
+    CHECK(status == Status::kOk);
+    CHECK(sameBits(out, expected));
+    survived += failed;
+  }
+  CHECK(survived > 0);
+}
+
+}  // namespace ropewalk::test

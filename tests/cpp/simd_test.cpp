@@ -1,0 +1,209 @@
+// Every operation of this build's f32x4 against a plain loop over its lanes.
+#include "simd.h"
+
+#include <array>
+#include <bit>
+#include <cmath>
+#include <vector>
+
+#include "catch.h"
+#include "reference.h"
+
+namespace ropewalk::test {
+namespace {
+
+using simd::f32x4;
+using Lanes = std::array<float, simd::kLanes>;
+
+Lanes lanes(f32x4 a) {
+  Lanes out;
+  simd::store(out.data(), a);
+  return out;
+}
+
+f32x4 vector(const Lanes& a) {
+  return simd::load(a.data());
+}
+
+uint32_t bits(float x) {
+  return std::bit_cast<uint32_t>(x);
+}
+
+// The same bits, or both NaN: which NaN an operation makes is not told.
+bool same(float a, float b) {
+  return bits(a) == bits(b) || (std::isnan(a) && std::isnan(b));
+}
+
+constexpr float kSpecial[] = {0.0f,      -0.0f,      1.0f,   -1.0f,      2.5f,      -3.25f,
+                              1e30f,     -1e30f,     1e-40f, -1e-45f,    0x1p-126f, 3.40282347e38f,
+                              kInfinity, -kInfinity, kNaN,   1.00000012f};
+
+// Every pair of special values in every lane, then random ones.
+template <class F>
+void forPairs(F f) {
+  const size_t n = std::size(kSpecial);
+  for (size_t i = 0; i < n; ++i) {
+    for (size_t j = 0; j < n; ++j) {
+      Lanes a;
+      Lanes b;
+      for (size_t l = 0; l < simd::kLanes; ++l) a[l] = kSpecial[(i + 3 * l) % n];
+      for (size_t l = 0; l < simd::kLanes; ++l) b[l] = kSpecial[(j + 5 * l) % n];
+      f(a, b);
+    }
+  }
+  Random random(1);
+  for (int i = 0; i < 200; ++i) {
+    Lanes a;
+    Lanes b;
+    for (float& x : a) x = static_cast<float>(random.uniform(-100, 100));
+    for (float& x : b) x = static_cast<float>(random.uniform(-100, 100));
+    f(a, b);
+  }
+}
+
+template <class Operation, class Scalar>
+int missesOf(Operation operation, Scalar scalar) {
+  int misses = 0;
+  forPairs([&](const Lanes& a, const Lanes& b) {
+    const Lanes actual = lanes(operation(vector(a), vector(b)));
+    for (size_t l = 0; l < simd::kLanes; ++l) misses += !same(actual[l], scalar(a[l], b[l]));
+  });
+  return misses;
+}
+
+}  // namespace
+
+TEST_CASE("Vector arithmetic rounds as float arithmetic does", "[simd]") {
+  INFO("backend " << simd::kBackend);
+  CHECK(missesOf(simd::add, [](float x, float y) { return x + y; }) == 0);
+  CHECK(missesOf(simd::sub, [](float x, float y) { return x - y; }) == 0);
+  CHECK(missesOf(simd::mul, [](float x, float y) { return x * y; }) == 0);
+  CHECK(missesOf(simd::div, [](float x, float y) { return x / y; }) == 0);
+}
+
+TEST_CASE("min and max give the second operand where the comparison fails", "[simd]") {
+  int misses = 0;
+  forPairs([&](const Lanes& a, const Lanes& b) {
+    const Lanes smaller = lanes(simd::min(vector(a), vector(b)));
+    const Lanes larger = lanes(simd::max(vector(a), vector(b)));
+    for (size_t l = 0; l < simd::kLanes; ++l) {
+      misses += bits(smaller[l]) != bits(a[l] < b[l] ? a[l] : b[l]);
+      misses += bits(larger[l]) != bits(a[l] > b[l] ? a[l] : b[l]);
+    }
+  });
+  CHECK(misses == 0);
+}
+
+TEST_CASE("lessThan makes masks that select whole lanes", "[simd]") {
+  int misses = 0;
+  forPairs([&](const Lanes& a, const Lanes& b) {
+    const f32x4 mask = simd::lessThan(vector(a), vector(b));
+    const Lanes raw = lanes(mask);
+    const Lanes chosen = lanes(simd::select(mask, vector(b), vector(a)));
+    for (size_t l = 0; l < simd::kLanes; ++l) {
+      misses += bits(raw[l]) != (a[l] < b[l] ? 0xffffffffu : 0u);
+      misses += bits(chosen[l]) != bits(a[l] < b[l] ? b[l] : a[l]);
+    }
+  });
+  CHECK(misses == 0);
+}
+
+TEST_CASE("mulAdd and its kin round once or twice, and nothing else", "[simd]") {
+  Random random(2);
+  int misses = 0;
+  for (int i = 0; i < 2000; ++i) {
+    Lanes a;
+    Lanes b;
+    Lanes c;
+    for (float& x : a) x = static_cast<float>(random.uniform(-2, 2));
+    for (float& x : b) x = static_cast<float>(random.uniform(-2, 2));
+    for (float& x : c) x = static_cast<float>(random.uniform(-2, 2));
+    const Lanes plus = lanes(simd::mulAdd(vector(a), vector(b), vector(c)));
+    const Lanes minus = lanes(simd::mulSub(vector(a), vector(b), vector(c)));
+    const Lanes negative = lanes(simd::negMulAdd(vector(a), vector(b), vector(c)));
+    for (size_t l = 0; l < simd::kLanes; ++l) {
+      const float product = a[l] * b[l];
+      misses += plus[l] != product + c[l] && plus[l] != std::fma(a[l], b[l], c[l]);
+      misses += minus[l] != product - c[l] && minus[l] != std::fma(a[l], b[l], -c[l]);
+      misses += negative[l] != c[l] - product && negative[l] != std::fma(-a[l], b[l], c[l]);
+    }
+  }
+  CHECK(misses == 0);
+}
+
+TEST_CASE("round goes to the nearest integer, ties to even", "[simd]") {
+  const auto roundOne = [](float x) { return simd::lane0(simd::round(simd::splat(x))); };
+  CHECK(roundOne(0.5f) == 0);
+  CHECK(roundOne(1.5f) == 2);
+  CHECK(roundOne(2.5f) == 2);
+  CHECK(roundOne(-0.5f) == 0);
+  CHECK(roundOne(-1.5f) == -2);
+  CHECK(roundOne(0.49999997f) == 0);
+  CHECK(roundOne(4194303.5f) == 4194304);
+  CHECK(roundOne(-4194302.5f) == -4194302);
+  Random random(3);
+  int misses = 0;
+  for (int bits_of_size = 0; bits_of_size < 22; ++bits_of_size) {
+    for (int i = 0; i < 50; ++i) {
+      const auto x = static_cast<float>(std::ldexp(random.uniform(-1, 1), bits_of_size));
+      misses += roundOne(x) != std::nearbyint(x);
+    }
+  }
+  CHECK(misses == 0);
+}
+
+TEST_CASE("exp2Int makes every power of two that is a normal number", "[simd]") {
+  for (int n = -126; n <= 127; ++n) {
+    CHECK(simd::lane1(simd::exp2Int(simd::splat(static_cast<float>(n)))) == std::ldexp(1.0f, n));
+  }
+}
+
+TEST_CASE("Lanes go where the names say", "[simd]") {
+  const f32x4 a = vector({0, 1, 2, 3});
+  const f32x4 b = vector({4, 5, 6, 7});
+  CHECK(lanes(simd::splat(9)) == Lanes{9, 9, 9, 9});
+  CHECK(lanes(simd::swapHalves(a)) == Lanes{2, 3, 0, 1});
+  CHECK(lanes(simd::evens(a, b)) == Lanes{0, 2, 4, 6});
+  CHECK(lanes(simd::odds(a, b)) == Lanes{1, 3, 5, 7});
+  CHECK(lanes(simd::zipLow(a, b)) == Lanes{0, 4, 1, 5});
+  CHECK(lanes(simd::zipHigh(a, b)) == Lanes{2, 6, 3, 7});
+  CHECK(simd::lane0(b) == 4);
+  CHECK(simd::lane1(b) == 5);
+}
+
+TEST_CASE("sum adds in one order in every backend, and maxLane finds the largest", "[simd]") {
+  Random random(4);
+  int misses = 0;
+  for (int i = 0; i < 500; ++i) {
+    Lanes a;
+    for (float& x : a)
+      x = static_cast<float>(std::ldexp(random.uniform(-1, 1), static_cast<int>(random.between(0, 30))));
+    misses += simd::sum(vector(a)) != (a[0] + a[2]) + (a[1] + a[3]);
+    misses += simd::maxLane(vector(a)) != *std::max_element(a.begin(), a.end());
+  }
+  CHECK(misses == 0);
+}
+
+TEST_CASE("loadN and storeN touch n floats and no more", "[simd]") {
+  const f32x4 a = vector({1, 2, 3, 4});
+  for (size_t n = 0; n < simd::kLanes; ++n) {
+    std::vector<float> exact(n);  // the sanitizer guards its end
+    simd::storeN(exact.data(), a, n);
+    Lanes expected = {0, 0, 0, 0};
+    for (size_t i = 0; i < n; ++i) expected[i] = static_cast<float>(i + 1);
+    CHECK(lanes(simd::loadN(exact.data(), n)) == expected);
+
+    std::vector<float> longer(simd::kLanes, -1.0f);
+    simd::storeN(longer.data(), a, n);
+    for (size_t i = 0; i < simd::kLanes; ++i) CHECK(longer[i] == (i < n ? expected[i] : -1.0f));
+  }
+}
+
+TEST_CASE("load and store need no alignment", "[simd]") {
+  const std::vector<float> x = {0, 1, 2, 3, 4};
+  std::vector<float> y(5);
+  simd::store(y.data() + 1, simd::load(x.data() + 1));
+  CHECK(y == x);
+}
+
+}  // namespace ropewalk::test
