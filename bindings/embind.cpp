@@ -1,0 +1,477 @@
+// The core as JavaScript sees it: a table of contents. Converts, never computes, never checks: the TypeScript
+// package (ts/) has checked every argument before it comes here, because Embind itself turns NaN and 'abc' to
+// 0. Pointers are numbers (bytes into the heap), results are Status numbers, arrays lie in the heap.
+#include <emscripten/bind.h>
+#include <malloc.h>
+
+#include <algorithm>
+#include <string>
+
+#include "analysis/pairwise.h"
+#include "analysis/sinusoid_algebra.h"
+#include "attention/attention.h"
+#include "encodings/alibi.h"
+#include "encodings/binary.h"
+#include "encodings/learned.h"
+#include "encodings/registry.h"
+#include "encodings/rope.h"
+#include "encodings/sinusoidal.h"
+#include "encodings/t5.h"
+#include "layers/attention_layer.h"
+#include "layers/init.h"
+#include "memory.h"
+#include "simd.h"
+
+namespace {
+
+using namespace ropewalk;
+using Pointer = uintptr_t;
+
+template <class T>
+T* at(Pointer p) {
+  return reinterpret_cast<T*>(p);
+}
+
+int number(Status s) {
+  return static_cast<int>(s);
+}
+
+// --- memory
+
+Pointer allocate(size_t bytes) {
+  return reinterpret_cast<Pointer>(alignedAllocate(bytes));
+}
+void release(Pointer p) {
+  alignedFree(at<void>(p));
+}
+// mallinfo counts in an int, which is negative beyond 2 GB.
+double bytesInUse() {
+  return static_cast<double>(static_cast<unsigned>(mallinfo().uordblks));
+}
+
+// --- positions: JavaScript writes doubles, which hold every position exactly; the core takes int64, in place
+
+int64_t* integers(Pointer doubles, size_t n) {
+  const double* from = at<double>(doubles);
+  auto* to = at<int64_t>(doubles);
+  for (size_t i = 0; i < n; ++i) to[i] = static_cast<int64_t>(from[i]);
+  return to;
+}
+
+struct PositionsCall {
+  Pointer values;  // 0: offset, offset + 1, ...
+  size_t count;    // entries at values
+  bool per_batch;
+  double offset;
+};
+
+Positions positions(const PositionsCall& p) {
+  if (p.values == 0) return {nullptr, false, static_cast<int64_t>(p.offset)};
+  return {integers(p.values, p.count), p.per_batch, 0};
+}
+
+// --- encodings
+
+template <class T>
+HeadView<T> heads(Pointer p, bool tokens_first, size_t b, size_t h, size_t t, size_t d) {
+  return tokens_first ? tokensFirst(at<T>(p), b, h, t, d) : headsFirst(at<T>(p), b, h, t, d);
+}
+
+int createRope(RopePlan& plan, const RopeOptions& options) {
+  return number(plan.create(options));
+}
+
+struct HeadsCall {
+  Pointer x;
+  bool tokens_first;
+  size_t batch, heads, tokens;
+};
+
+// The call of every decoding step: plain numbers cost a microsecond less than objects.
+int rotateRope(RopePlan& plan, Pointer x, bool tokens_first, size_t batch, size_t head_count, size_t tokens,
+               Pointer values, size_t count, bool per_batch, double offset, int turn, int role) {
+  return number(plan.rotate(heads<float>(x, tokens_first, batch, head_count, tokens, plan.headDim()),
+                            positions({values, count, per_batch, offset}), static_cast<Turn>(turn),
+                            static_cast<Role>(role)));
+}
+
+int rerotateRope(const RopePlan& plan, const HeadsCall& x, const PositionsCall& from, const RopePlan& target,
+                 const PositionsCall& to) {
+  return number(plan.rerotate(heads<float>(x.x, x.tokens_first, x.batch, x.heads, x.tokens, plan.headDim()),
+                              positions(from), target, positions(to)));
+}
+
+// places: [axes][rows]
+int ropeTables(const RopePlan& plan, Pointer places, size_t rows, Pointer cos, Pointer sin) {
+  return number(plan.tables(integers(places, plan.axes() * rows), rows, at<float>(cos), at<float>(sin)));
+}
+
+void ropeFrequencies(const RopePlan& plan, Pointer out) {
+  std::copy_n(plan.frequencies(), plan.pairs(), at<double>(out));
+}
+
+int encodeSinusoidal(const SinusoidalOptions& options, Pointer places, size_t rows, Pointer out) {
+  return number(sinusoidal(options, integers(places, rows), rows, at<float>(out)));
+}
+
+int encodeBinary(const BinaryOptions& options, Pointer places, size_t rows, Pointer out) {
+  return number(binaryCode(options, integers(places, rows), rows, at<float>(out)));
+}
+
+int mergeLearned(int mode, Pointer table, size_t table_rows, size_t dim, Pointer x, size_t x_dim,
+                 Pointer places, size_t rows, Pointer out) {
+  return number(learnedPositions(static_cast<LearnedMode>(mode), {at<float>(table), table_rows, dim},
+                                 at<float>(x), x_dim, integers(places, rows), rows, at<float>(out)));
+}
+
+int extendLearnedTable(Pointer table, size_t table_rows, size_t dim, double alpha, size_t rows, Pointer out) {
+  return number(extendLearned({at<float>(table), table_rows, dim}, alpha, rows, at<float>(out)));
+}
+
+int slopesOfAlibi(size_t head_count, Pointer out) {
+  return number(alibiSlopes(head_count, at<double>(out)));
+}
+int biasOfAlibi(const AlibiOptions& options, Pointer out) {
+  return number(alibiBias(options, at<float>(out)));
+}
+int distanceBiasOfAlibi(const AlibiOptions& options, Pointer out) {
+  return number(alibiByDistance(options, at<float>(out)));
+}
+
+int createT5(T5Buckets& buckets, const T5Options& options) {
+  return number(buckets.create(options));
+}
+void bucketsOfT5(const T5Buckets& buckets, Pointer relative, size_t n, Pointer out) {
+  const int64_t* distances = integers(relative, n);
+  std::transform(distances, distances + n, at<double>(out),
+                 [&](int64_t d) { return static_cast<double>(buckets.bucket(d)); });
+}
+void biasOfT5(const T5Buckets& buckets, Pointer table, size_t head_count, size_t queries, size_t keys,
+              double query_offset, Pointer out) {
+  buckets.bias(at<float>(table), head_count, queries, keys, static_cast<int64_t>(query_offset),
+               at<float>(out));
+}
+void distanceBiasOfT5(const T5Buckets& buckets, Pointer table, size_t head_count, size_t queries, size_t keys,
+                      double query_offset, Pointer out) {
+  buckets.biasByDistance(at<float>(table), head_count, queries, keys, static_cast<int64_t>(query_offset),
+                         at<float>(out));
+}
+
+void rowsOfRelative(const RelativeRows& rows, size_t queries, size_t keys, Pointer out) {
+  auto* row = at<double>(out);
+  for (size_t i = 0; i < queries; ++i) {
+    for (size_t j = 0; j < keys; ++j) *row++ = static_cast<double>(rows.row(i, j));
+  }
+}
+
+// --- analysis
+
+int shiftMatrixAt(size_t dim, double base, int layout, double k, Pointer out) {
+  return number(
+      shiftMatrix(dim, base, static_cast<SinusoidLayout>(layout), static_cast<int64_t>(k), at<float>(out)));
+}
+int dotCurveAt(size_t dim, double base, Pointer distances, size_t n, Pointer out) {
+  return number(dotCurve(dim, base, integers(distances, n), n, at<double>(out)));
+}
+int decayCurveAt(size_t dim, double base, Pointer distances, size_t n, Pointer out) {
+  return number(decayCurve(dim, base, integers(distances, n), n, at<double>(out)));
+}
+int decayBoundAt(size_t dim, double base, Pointer h, Pointer distances, size_t n, Pointer out) {
+  return number(decayBound(dim, base, at<double>(h), integers(distances, n), n, at<double>(out)));
+}
+int pairwiseAt(int measure, Pointer x, size_t rows, size_t dim, Pointer out) {
+  return number(pairwise(static_cast<Measure>(measure), at<float>(x), rows, dim, at<float>(out)));
+}
+// The pair is written to out as two doubles; false: all rows differ.
+bool firstDuplicateAt(Pointer x, size_t rows, size_t dim, Pointer out) {
+  size_t first = 0;
+  size_t second = 0;
+  const bool found = firstDuplicate(at<float>(x), rows, dim, &first, &second);
+  at<double>(out)[0] = static_cast<double>(first);
+  at<double>(out)[1] = static_cast<double>(second);
+  return found;
+}
+
+// "name:family" of every encoding, separated by spaces
+std::string encodingList() {
+  std::string list;
+  for (const Encoding& e : kEncodings) {
+    if (!list.empty()) list += ' ';
+    list += std::string(e.name) + ':' + std::to_string(static_cast<int>(e.family));
+  }
+  return list;
+}
+
+// --- attention
+
+struct AttentionCall {
+  Pointer out, q, k, v, scores;
+  int stage;
+  size_t batch, heads, kv_heads, queries, keys, head_dim, value_dim;
+  bool tokens_first;
+  AttentionOptions options;
+};
+
+int runAttention(const AttentionCall& c) {
+  return number(attention(heads<float>(c.out, c.tokens_first, c.batch, c.heads, c.queries, c.value_dim),
+                          heads<const float>(c.q, c.tokens_first, c.batch, c.heads, c.queries, c.head_dim),
+                          heads<const float>(c.k, c.tokens_first, c.batch, c.kv_heads, c.keys, c.head_dim),
+                          heads<const float>(c.v, c.tokens_first, c.batch, c.kv_heads, c.keys, c.value_dim),
+                          c.options, static_cast<ScoreStage>(c.stage), at<float>(c.scores)));
+}
+
+// --- layers
+
+int createAttentionLayer(AttentionLayer& layer, const AttentionLayerOptions& options,
+                         const AttentionLayerWeights& weights) {
+  return number(layer.create(options, weights));
+}
+
+struct AttentionLayerCall {
+  Pointer out, probabilities;
+  PositionsCall positions;
+  AttentionLayerInput input;
+};
+
+int forwardAttentionLayer(const AttentionLayer& layer, AttentionLayerCall call, RopePlan* rope) {
+  AttentionLayerInput& input = call.input;
+  input.rope = rope;
+  input.positions = positions(call.positions);
+  return number(layer.forward(input, at<float>(call.out), at<float>(call.probabilities)));
+}
+
+void fillUniformAt(double seed, unsigned stream, float bound, Pointer out, size_t n) {
+  fillUniform(static_cast<uint64_t>(seed), stream, bound, at<float>(out), n);
+}
+
+// --- fields whose C++ type JavaScript has no word for
+
+template <class Class, class Enum, Enum Class::* member>
+int enumField(const Class& c) {
+  return static_cast<int>(c.*member);
+}
+template <class Class, class Enum, Enum Class::* member>
+void setEnumField(Class& c, int v) {
+  c.*member = static_cast<Enum>(v);
+}
+template <class Class, class T, const T* Class::* member>
+Pointer pointerField(const Class& c) {
+  return reinterpret_cast<Pointer>(c.*member);
+}
+template <class Class, class T, const T* Class::* member>
+void setPointerField(Class& c, Pointer p) {
+  c.*member = at<const T>(p);
+}
+template <class Class, int64_t Class::* member>
+double integerField(const Class& c) {
+  return static_cast<double>(c.*member);
+}
+template <class Class, int64_t Class::* member>
+void setIntegerField(Class& c, double v) {
+  c.*member = static_cast<int64_t>(v);
+}
+
+}  // namespace
+
+#define ENUM_FIELD(Class, Enum, member) \
+  &enumField<Class, Enum, &Class::member>, &setEnumField<Class, Enum, &Class::member>
+#define POINTER_FIELD(Class, T, member) \
+  &pointerField<Class, T, &Class::member>, &setPointerField<Class, T, &Class::member>
+#define INTEGER_FIELD(Class, member) \
+  &integerField<Class, &Class::member>, &setIntegerField<Class, &Class::member>
+
+EMSCRIPTEN_BINDINGS(ropewalk) {
+  using namespace emscripten;
+
+  constant("backend", std::string(simd::kBackend));
+  constant("encodings", encodingList());
+  function("allocate", &allocate);
+  function("release", &release);
+  function("bytesInUse", &bytesInUse);
+
+  value_object<FrequencyOptions>("FrequencyOptions")
+      .field("dim", &FrequencyOptions::dim)
+      .field("base", &FrequencyOptions::base)
+      .field("scaling", ENUM_FIELD(FrequencyOptions, Scaling, scaling))
+      .field("factor", &FrequencyOptions::factor)
+      .field("originalLength", &FrequencyOptions::original_length)
+      .field("maxLength", &FrequencyOptions::max_length)
+      .field("sequenceLength", &FrequencyOptions::sequence_length)
+      .field("attentionFactor", &FrequencyOptions::attention_factor)
+      .field("betaFast", &FrequencyOptions::beta_fast)
+      .field("betaSlow", &FrequencyOptions::beta_slow)
+      .field("mscale", &FrequencyOptions::mscale)
+      .field("mscaleAllDim", &FrequencyOptions::mscale_all_dim)
+      .field("truncate", &FrequencyOptions::truncate)
+      .field("lowFreqFactor", &FrequencyOptions::low_freq_factor)
+      .field("highFreqFactor", &FrequencyOptions::high_freq_factor)
+      .field("rotaryFraction", &FrequencyOptions::rotary_fraction)
+      .field("shortFactors", POINTER_FIELD(FrequencyOptions, double, short_factors))
+      .field("longFactors", POINTER_FIELD(FrequencyOptions, double, long_factors))
+      .field("custom", POINTER_FIELD(FrequencyOptions, double, custom));
+  value_array<std::array<size_t, kMaxAxes>>("AxisSizes")
+      .element(emscripten::index<0>())
+      .element(emscripten::index<1>())
+      .element(emscripten::index<2>())
+      .element(emscripten::index<3>());
+  value_object<AxisOptions>("AxisOptions")
+      .field("layout", ENUM_FIELD(AxisOptions, AxisLayout, layout))
+      .field("axes", &AxisOptions::axes)
+      .field("sizes", &AxisOptions::sizes);
+  value_object<XPosOptions>("XPosOptions")
+      .field("scaleBase", &XPosOptions::scale_base)
+      .field("center", &XPosOptions::center);
+  value_object<PositionsCall>("PositionsCall")
+      .field("values", &PositionsCall::values)
+      .field("count", &PositionsCall::count)
+      .field("perBatch", &PositionsCall::per_batch)
+      .field("offset", &PositionsCall::offset);
+  value_object<HeadsCall>("HeadsCall")
+      .field("x", &HeadsCall::x)
+      .field("tokensFirst", &HeadsCall::tokens_first)
+      .field("batch", &HeadsCall::batch)
+      .field("heads", &HeadsCall::heads)
+      .field("tokens", &HeadsCall::tokens);
+  value_object<RopeOptions>("RopeOptions")
+      .field("headDim", &RopeOptions::head_dim)
+      .field("frequencies", &RopeOptions::frequencies)
+      .field("pairing", ENUM_FIELD(RopeOptions, Pairing, pairing))
+      .field("angles", ENUM_FIELD(RopeOptions, Angles, angles))
+      .field("axes", &RopeOptions::axes)
+      .field("xpos", &RopeOptions::xpos);
+  class_<RopePlan>("RopePlan")
+      .constructor<>()
+      .property("pairs", &RopePlan::pairs)
+      .property("attentionFactor", &RopePlan::attentionFactor)
+      .function("create", &createRope)
+      .function("rotate", &rotateRope)
+      .function("rerotate", &rerotateRope)
+      .function("tables", &ropeTables)
+      .function("frequencies", &ropeFrequencies);
+
+  value_object<SinusoidalOptions>("SinusoidalOptions")
+      .field("dim", &SinusoidalOptions::dim)
+      .field("base", &SinusoidalOptions::base)
+      .field("layout", ENUM_FIELD(SinusoidalOptions, SinusoidLayout, layout))
+      .field("scale", &SinusoidalOptions::scale);
+  function("sinusoidal", &encodeSinusoidal);
+
+  value_object<BinaryOptions>("BinaryOptions")
+      .field("bits", &BinaryOptions::bits)
+      .field("msbFirst", &BinaryOptions::msb_first)
+      .field("sign", &BinaryOptions::sign);
+  function("binaryCode", &encodeBinary);
+
+  function("learnedPositions", &mergeLearned);
+  function("extendLearned", &extendLearnedTable);
+
+  value_object<AlibiOptions>("AlibiOptions")
+      .field("heads", &AlibiOptions::heads)
+      .field("queries", &AlibiOptions::queries)
+      .field("keys", &AlibiOptions::keys)
+      .field("queryOffset", INTEGER_FIELD(AlibiOptions, query_offset))
+      .field("variant", ENUM_FIELD(AlibiOptions, AlibiVariant, variant));
+  function("alibiSlopes", &slopesOfAlibi);
+  function("alibiBias", &biasOfAlibi);
+  function("alibiByDistance", &distanceBiasOfAlibi);
+
+  value_object<T5Options>("T5Options")
+      .field("bidirectional", &T5Options::bidirectional)
+      .field("numBuckets", &T5Options::num_buckets)
+      .field("maxDistance", INTEGER_FIELD(T5Options, max_distance));
+  class_<T5Buckets>("T5Buckets")
+      .constructor<>()
+      .function("create", &createT5)
+      .function("buckets", &bucketsOfT5)
+      .function("bias", &biasOfT5)
+      .function("biasByDistance", &distanceBiasOfT5);
+
+  function("relativeRows", &rowsOfRelative);
+
+  function("shiftMatrix", &shiftMatrixAt);
+  function("dotCurve", &dotCurveAt);
+  function("decayCurve", &decayCurveAt);
+  function("decayBound", &decayBoundAt);
+  function("pairwise", &pairwiseAt);
+  function("firstDuplicate", &firstDuplicateAt);
+
+  value_object<MaskView<uint8_t>>("KeepMask")
+      .field("data", POINTER_FIELD(MaskView<uint8_t>, uint8_t, data))
+      .field("batchStride", &MaskView<uint8_t>::batch_stride)
+      .field("headStride", &MaskView<uint8_t>::head_stride)
+      .field("queryStride", &MaskView<uint8_t>::query_stride)
+      .field("keyStride", &MaskView<uint8_t>::key_stride);
+  value_object<MaskView<float>>("BiasMask")
+      .field("data", POINTER_FIELD(MaskView<float>, float, data))
+      .field("batchStride", &MaskView<float>::batch_stride)
+      .field("headStride", &MaskView<float>::head_stride)
+      .field("queryStride", &MaskView<float>::query_stride)
+      .field("keyStride", &MaskView<float>::key_stride);
+  value_object<RelativeRows>("RelativeRows")
+      .field("limit", INTEGER_FIELD(RelativeRows, limit))
+      .field("keyMinusQuery", &RelativeRows::key_minus_query)
+      .field("queryOffset", INTEGER_FIELD(RelativeRows, query_offset));
+  value_object<RelativeTerms>("RelativeTerms")
+      .field("rows", &RelativeTerms::rows)
+      .field("queryTable", POINTER_FIELD(RelativeTerms, float, query_table))
+      .field("keyTable", POINTER_FIELD(RelativeTerms, float, key_table))
+      .field("productTable", POINTER_FIELD(RelativeTerms, float, product_table))
+      .field("valueTable", POINTER_FIELD(RelativeTerms, float, value_table));
+  value_object<AttentionOptions>("AttentionOptions")
+      .field("scale", &AttentionOptions::scale)
+      .field("causal", &AttentionOptions::causal)
+      .field("causalOffset", INTEGER_FIELD(AttentionOptions, causal_offset))
+      .field("keep", &AttentionOptions::keep)
+      .field("bias", &AttentionOptions::bias)
+      .field("distanceBias", POINTER_FIELD(AttentionOptions, float, distance_bias))
+      .field("relative", &AttentionOptions::relative);
+  value_object<AttentionCall>("AttentionCall")
+      .field("out", &AttentionCall::out)
+      .field("q", &AttentionCall::q)
+      .field("k", &AttentionCall::k)
+      .field("v", &AttentionCall::v)
+      .field("scores", &AttentionCall::scores)
+      .field("stage", &AttentionCall::stage)
+      .field("batch", &AttentionCall::batch)
+      .field("heads", &AttentionCall::heads)
+      .field("kvHeads", &AttentionCall::kv_heads)
+      .field("queries", &AttentionCall::queries)
+      .field("keys", &AttentionCall::keys)
+      .field("headDim", &AttentionCall::head_dim)
+      .field("valueDim", &AttentionCall::value_dim)
+      .field("tokensFirst", &AttentionCall::tokens_first)
+      .field("options", &AttentionCall::options);
+  function("attention", &runAttention);
+
+  value_object<AttentionLayerOptions>("AttentionLayerOptions")
+      .field("modelDim", &AttentionLayerOptions::model_dim)
+      .field("heads", &AttentionLayerOptions::heads)
+      .field("kvHeads", &AttentionLayerOptions::kv_heads)
+      .field("headDim", &AttentionLayerOptions::head_dim);
+  value_object<AttentionLayerWeights>("AttentionLayerWeights")
+      .field("query", POINTER_FIELD(AttentionLayerWeights, float, query))
+      .field("key", POINTER_FIELD(AttentionLayerWeights, float, key))
+      .field("value", POINTER_FIELD(AttentionLayerWeights, float, value))
+      .field("output", POINTER_FIELD(AttentionLayerWeights, float, output))
+      .field("queryBias", POINTER_FIELD(AttentionLayerWeights, float, query_bias))
+      .field("keyBias", POINTER_FIELD(AttentionLayerWeights, float, key_bias))
+      .field("valueBias", POINTER_FIELD(AttentionLayerWeights, float, value_bias))
+      .field("outputBias", POINTER_FIELD(AttentionLayerWeights, float, output_bias));
+  value_object<AttentionLayerInput>("AttentionLayerInput")
+      .field("x", POINTER_FIELD(AttentionLayerInput, float, x))
+      .field("batch", &AttentionLayerInput::batch)
+      .field("tokens", &AttentionLayerInput::tokens)
+      .field("added", POINTER_FIELD(AttentionLayerInput, float, added))
+      .field("causal", &AttentionLayerInput::causal)
+      .field("keep", &AttentionLayerInput::keep);
+  value_object<AttentionLayerCall>("AttentionLayerCall")
+      .field("out", &AttentionLayerCall::out)
+      .field("probabilities", &AttentionLayerCall::probabilities)
+      .field("positions", &AttentionLayerCall::positions)
+      .field("input", &AttentionLayerCall::input);
+  class_<AttentionLayer>("AttentionLayer")
+      .constructor<>()
+      .function("create", &createAttentionLayer)
+      .function("forward", &forwardAttentionLayer, allow_raw_pointers());
+  function("fillUniform", &fillUniformAt);
+}
