@@ -1,0 +1,61 @@
+// Makes dist/ from the two wasm builds and the TypeScript in ts/. The wasm travels inside the JavaScript (deflate,
+// then base64): the one form that works under every bundler and without a server that knows of it.
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { deflateRawSync } from 'node:zlib';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const built = (build, file) => join(root, 'build', build, 'bindings', file);
+const staging = join(root, 'build', 'package');
+const dist = join(root, 'dist');
+
+// Both builds have the same interface, so one glue serves both.
+const glue = readFileSync(built('wasm-simd', 'core.mjs'), 'utf8');
+if (glue !== readFileSync(built('wasm-relaxed', 'core.mjs'), 'utf8')) {
+  throw new Error('the glue of the simd and the relaxed build differ; rebuild both');
+}
+
+// The two builds are almost the same bytes. In blocks taken in turns, each block of the second lies within the window in
+// which deflate finds the same block of the first, so that both together take little more room than one.
+const block = 8192;
+const cores = [built('wasm-simd', 'core.wasm'), built('wasm-relaxed', 'core.wasm')].map((file) => readFileSync(file));
+const blocks = [];
+for (let at = 0; cores.some((core) => at < core.length); at += block) {
+  for (const core of cores) blocks.push(core.subarray(at, at + block));
+}
+const packed = deflateRawSync(Buffer.concat(blocks), { level: 9 }).toString('base64');
+const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+const inline = `// Both builds of the core in blocks taken in turns, deflated, in base64. Made by bindings/package.mjs.
+export const version = '${version}';
+export const block = ${block};
+export const sizes = { simd128: ${cores[0].length}, relaxed: ${cores[1].length} };
+export const packed = '${packed}';
+`;
+const inlineTypes = `export const version: string;
+export const block: number;
+export const sizes: { readonly simd128: number; readonly relaxed: number };
+export const packed: string;
+`;
+
+mkdirSync(staging, { recursive: true });
+writeFileSync(join(staging, 'core.mjs'), glue);
+cpSync(built('wasm-simd', 'core.d.mts'), join(staging, 'core.d.mts'));
+writeFileSync(join(staging, 'inline.js'), inline);
+writeFileSync(join(staging, 'inline.d.ts'), inlineTypes);
+
+// Made beside dist/ and put in its place at the end, so that a failure leaves the last good one.
+const next = join(staging, 'dist');
+rmSync(next, { recursive: true, force: true });
+const tsc = createRequire(import.meta.url).resolve('typescript/package.json');
+const project = join(root, 'bindings', 'ts');
+execFileSync(process.execPath, [join(dirname(tsc), 'bin', 'tsc'), '-p', project, '--outDir', next], {
+  stdio: 'inherit',
+});
+for (const file of ['core.mjs', 'inline.js']) cpSync(join(staging, file), join(next, file));
+cpSync(built('wasm-simd', 'core.wasm'), join(next, 'core.wasm'));
+cpSync(built('wasm-relaxed', 'core.wasm'), join(next, 'core-relaxed.wasm'));
+rmSync(dist, { recursive: true, force: true });
+renameSync(next, dist);

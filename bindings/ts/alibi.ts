@@ -1,0 +1,71 @@
+// Attention with linear biases.
+import * as check from './check.js';
+import { checkStatus } from './errors.js';
+import type { Heap } from './heap.js';
+import type { NdArray } from './tensor.js';
+
+/**
+ * The forms of ALiBi in use: `symmetric` -slope |i - j|; `bloom` slope * j; `mpt` slope * (j - (keys - 1)); `falcon` as
+ * bloom with the slope rounded to bfloat16. They differ by a number per query, which the softmax does not see.
+ */
+export type AlibiVariant = 'symmetric' | 'bloom' | 'mpt' | 'falcon';
+
+const variants: Readonly<Record<AlibiVariant, number>> = { symmetric: 0, bloom: 1, mpt: 2, falcon: 3 };
+
+/** The sizes of a bias [H, Tq, Tk]. */
+export interface BiasShape {
+  /** Tq, how many queries. */
+  queries: number;
+  /** Tk, how many keys. */
+  keys: number;
+  /** Query i stands at i + queryOffset, key j at j. Default keys - queries: the last of both together. */
+  queryOffset?: number;
+}
+
+/** Options of `rw.alibiBias`. */
+export interface AlibiOptions extends BiasShape {
+  /** H, any number. */
+  heads: number;
+  /** Default `symmetric`. */
+  variant?: AlibiVariant;
+}
+
+/** @internal */
+export function biasShape(where: string, given: BiasShape): Required<BiasShape> {
+  const queries = check.integer(where, 'queries', given.queries, 0, 2 ** 24);
+  const keys = check.integer(where, 'keys', given.keys, 0, 2 ** 24);
+  return { queries, keys, queryOffset: check.position(where, 'queryOffset', given.queryOffset ?? keys - queries) };
+}
+
+/** @internal */
+export function alibiSlopes(heap: Heap, heads: number): Float64Array {
+  const where = 'alibiSlopes';
+  const count = check.integer(where, 'heads', heads, 1, 2 ** 16);
+  return heap.scope(where, (take) => {
+    const out = take(count * 8);
+    checkStatus(
+      heap.call((c) => c.alibiSlopes(count, out)),
+      where,
+    );
+    return heap.readDoubles(out, count);
+  });
+}
+
+/** @internal */
+export function alibiBias(heap: Heap, options: AlibiOptions): NdArray {
+  const where = 'alibiBias';
+  const known = ['heads', 'queries', 'keys', 'queryOffset', 'variant'];
+  const given = check.options<AlibiOptions>(where, 'options', options, known);
+  const heads = check.integer(where, 'heads', given.heads, 1, 2 ** 16);
+  const shape = biasShape(where, given);
+  const variant = check.choice(where, 'variant', given.variant ?? 'symmetric', variants);
+  const size = heads * shape.queries * shape.keys;
+  return heap.scope(where, (take) => {
+    const out = take(size * 4);
+    checkStatus(
+      heap.call((c) => c.alibiBias({ heads, ...shape, variant }, out)),
+      where,
+    );
+    return { data: heap.readFloats(out, size), shape: [heads, shape.queries, shape.keys] };
+  });
+}

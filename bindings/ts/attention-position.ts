@@ -1,0 +1,232 @@
+// The position encodings that attention takes: each checks its options, then says what it adds to the core's call.
+import * as check from './check.js';
+import type { AttentionOptions as CoreOptions, RelativeTerms } from './core.mjs';
+import { ArgumentRangeError, ArgumentTypeError, checkStatus } from './errors.js';
+import type { Heap } from './heap.js';
+import type { HeadShape } from './layout.js';
+import { type PositionsInput, placesOf } from './positions.js';
+import { RopePlan } from './rope.js';
+import { checkT5, type T5Options, t5Fields, t5Table, withBuckets } from './t5.js';
+import { operand, type TensorInput } from './tensor.js';
+
+/** Where the queries stand: query i at i + queryOffset, key j at j. */
+export interface RelativeOptions {
+  /** Default Tk - Tq: the last query stands at the last key. */
+  queryOffset?: number;
+}
+
+/** The position encodings of `rw.attention`. Tables are shared by all heads. */
+export type AttentionPosition =
+  | { encoding: 'none' }
+  /** q and k are turned by the plan (copies; the arguments stay as they are). Default: keys from 0, queries so that the
+   * last of both stand together. */
+  | { encoding: 'rope'; plan: RopePlan; queries?: number | PositionsInput; keys?: number | PositionsInput }
+  /** Adds -slope |i - j|. */
+  | ({ encoding: 'alibi' } & RelativeOptions)
+  /** Adds table[bucket, head]; table [numBuckets, H]. T5 itself uses scale 1. */
+  | ({ encoding: 't5'; table: TensorInput } & T5Options & RelativeOptions)
+  /** Shaw: keys (and values) get the row of clip(j - i); tables [2 maxDistance + 1, D]. */
+  | ({ encoding: 'shaw'; keys: TensorInput; values?: TensorInput } & RelativeOptions)
+  /** BERT: q . table[i - j] is added; table [2 maxPositions - 1, D]; distances outside it are refused. */
+  | ({ encoding: 'relative_key'; table: TensorInput } & RelativeOptions)
+  /** Huang's M4: (q + k) . table[i - j] is added. */
+  | ({ encoding: 'relative_key_query'; table: TensorInput } & RelativeOptions)
+  /** Huang's M3: sum_d q_d k_d table[i - j]_d takes the place of q . k. */
+  | ({ encoding: 'm3'; table: TensorInput } & RelativeOptions);
+
+type Take = (bytes: number) => number;
+
+/** Shapes of the call that an encoding may need. @internal */
+export interface AttentionShapes {
+  readonly q: HeadShape;
+  readonly k: HeadShape;
+  readonly valueDim: number;
+}
+
+/** @internal */
+export type PositionPart = Pick<CoreOptions, 'distanceBias' | 'relative'>;
+
+/**
+ * A checked position encoding.
+ * @internal
+ */
+export interface AppliedPosition {
+  /** Turns queries and keys where they lie in the heap; only rope does. Then they have to be copies. */
+  readonly rotate?: (q: number, k: number, take: Take) => void;
+  /** What is added to the options of the core. */
+  part(take: Take): PositionPart;
+}
+
+const noTerms: RelativeTerms = {
+  rows: { limit: 0, keyMinusQuery: true, queryOffset: 0 },
+  queryTable: 0,
+  keyTable: 0,
+  productTable: 0,
+  valueTable: 0,
+};
+const nothing: PositionPart = { distanceBias: 0, relative: noTerms };
+
+type Make<P> = (heap: Heap, where: string, position: P, shapes: AttentionShapes) => AppliedPosition;
+
+function queryOffset(where: string, given: RelativeOptions, shapes: AttentionShapes): number {
+  return check.position(where, 'position.queryOffset', given.queryOffset ?? shapes.k.tokens - shapes.q.tokens);
+}
+
+// A table with an odd number of rows, one for each distance from -limit to limit.
+function distanceTable(heap: Heap, where: string, name: string, value: TensorInput, dim: number) {
+  const table = operand(heap, where, name, value);
+  const [rows = 0, width = 0] = table.shape;
+  if (table.shape.length !== 2 || rows % 2 === 0 || width !== dim) {
+    const problem = `has shape [${table.shape.join(', ')}]; expected [an odd number of distances, ${dim}]`;
+    throw new ArgumentRangeError(where, name, value, problem);
+  }
+  return { table, limit: (rows - 1) / 2 };
+}
+
+// BERT's tables have a row for every distance; one outside is an error, not clipped.
+function bertRows(where: string, limit: number, offset: number, shapes: AttentionShapes) {
+  const farthest = Math.max(shapes.q.tokens - 1 + offset, shapes.k.tokens - 1 - offset);
+  if (farthest > limit) {
+    throw new ArgumentRangeError(
+      where,
+      'position.table',
+      limit,
+      `has rows for distances up to ${limit}; this call needs ${farthest}`,
+    );
+  }
+  return { limit, keyMinusQuery: false, queryOffset: offset };
+}
+
+type BertField = 'queryTable' | 'keyTable' | 'productTable';
+
+function bert(...fields: BertField[]): Make<{ table: TensorInput } & RelativeOptions> {
+  return (heap, where, position, shapes) => {
+    const { table, limit } = distanceTable(heap, where, 'position.table', position.table, shapes.k.dim);
+    const rows = bertRows(where, limit, queryOffset(where, position, shapes), shapes);
+    return {
+      part(take) {
+        const pointer = table.place(take);
+        return {
+          ...nothing,
+          relative: { ...noTerms, rows, ...Object.fromEntries(fields.map((field) => [field, pointer])) },
+        };
+      },
+    };
+  };
+}
+
+type ByName = { [P in AttentionPosition as P['encoding']]: Make<P> };
+
+// One entry makes an encoding known to attention.
+const encodings: { [E in keyof ByName]: { readonly make: ByName[E]; readonly fields: readonly string[] } } = {
+  none: { fields: [], make: () => ({ part: () => nothing }) },
+  rope: {
+    fields: ['plan', 'queries', 'keys'],
+    make(heap, where, { plan, queries, keys }, { q, k }) {
+      if (!(plan instanceof RopePlan)) throw new ArgumentTypeError(where, 'position.plan', plan, 'a RopePlan');
+      plan.usableIn(heap, where, 'position.plan');
+      if (plan.headDim !== q.dim) {
+        throw new ArgumentRangeError(
+          where,
+          'position.plan',
+          plan,
+          `has headDim ${plan.headDim}, q has head size ${q.dim}`,
+        );
+      }
+      const queryPlaces = placesOf(
+        where,
+        'position.queries',
+        queries ?? k.tokens - q.tokens,
+        q.batch,
+        q.tokens,
+        plan.axes,
+      );
+      const keyPlaces = placesOf(where, 'position.keys', keys ?? 0, k.batch, k.tokens, plan.axes);
+      return {
+        part: () => nothing,
+        rotate(qAt, kAt, take) {
+          plan.turnAt(where, qAt, q, queryPlaces.place(heap, take), 'query');
+          plan.turnAt(where, kAt, k, keyPlaces.place(heap, take), 'key');
+        },
+      };
+    },
+  },
+  alibi: {
+    fields: ['queryOffset'],
+    make(heap, where, position, shapes) {
+      const { heads, tokens: queries } = shapes.q;
+      const keys = shapes.k.tokens;
+      const options = { heads, queries, keys, queryOffset: queryOffset(where, position, shapes), variant: 0 };
+      return {
+        part(take) {
+          const distanceBias = take(heads * Math.max(queries + keys - 1, 0) * 4);
+          checkStatus(
+            heap.call((c) => c.alibiByDistance(options, distanceBias)),
+            where,
+          );
+          return { ...nothing, distanceBias };
+        },
+      };
+    },
+  },
+  t5: {
+    fields: ['table', ...t5Fields, 'queryOffset'],
+    make(heap, where, position, shapes) {
+      const options = checkT5(where, position);
+      const { table, heads } = t5Table(heap, where, position.table, options.numBuckets);
+      if (heads !== shapes.q.heads) {
+        throw new ArgumentRangeError(
+          where,
+          'position.table',
+          position.table,
+          `has ${heads} heads, q has ${shapes.q.heads}`,
+        );
+      }
+      const offset = queryOffset(where, position, shapes);
+      const [queries, keys] = [shapes.q.tokens, shapes.k.tokens];
+      return {
+        part: (take) =>
+          withBuckets(heap, where, options, (buckets) => {
+            const distanceBias = take(heads * Math.max(queries + keys - 1, 0) * 4);
+            const from = table.place(take);
+            heap.call(() => buckets.biasByDistance(from, heads, queries, keys, offset, distanceBias));
+            return { ...nothing, distanceBias };
+          }),
+      };
+    },
+  },
+  shaw: {
+    fields: ['keys', 'values', 'queryOffset'],
+    make(heap, where, position, shapes) {
+      const { table: keys, limit } = distanceTable(heap, where, 'position.keys', position.keys, shapes.k.dim);
+      const values = position.values && distanceTable(heap, where, 'position.values', position.values, shapes.valueDim);
+      if (values !== undefined && values.limit !== limit) {
+        const problem = `has ${2 * values.limit + 1} rows, position.keys has ${2 * limit + 1}`;
+        throw new ArgumentRangeError(where, 'position.values', position.values, problem);
+      }
+      const rows = { limit, keyMinusQuery: true, queryOffset: queryOffset(where, position, shapes) };
+      return {
+        part: (take) => ({
+          ...nothing,
+          relative: { ...noTerms, rows, queryTable: keys.place(take), valueTable: values?.table.place(take) ?? 0 },
+        }),
+      };
+    },
+  },
+  relative_key: { fields: ['table', 'queryOffset'], make: bert('queryTable') },
+  relative_key_query: { fields: ['table', 'queryOffset'], make: bert('queryTable', 'keyTable') },
+  m3: { fields: ['table', 'queryOffset'], make: bert('productTable') },
+};
+
+/** @internal */
+export function applyPosition(heap: Heap, where: string, value: unknown, shapes: AttentionShapes): AppliedPosition {
+  if (value === undefined) return { part: () => nothing };
+  if (typeof value !== 'object' || value === null || !('encoding' in value)) {
+    throw new ArgumentTypeError(where, 'position', value, "an object such as { encoding: 'rope', plan }");
+  }
+  const names = Object.fromEntries(Object.keys(encodings).map((name, i) => [name, i]));
+  check.choice(where, 'position.encoding', value.encoding, names);
+  const { make, fields } = encodings[value.encoding as AttentionPosition['encoding']];
+  check.options(where, 'position', value, ['encoding', ...fields]);
+  return (make as Make<unknown>)(heap, where, value, shapes);
+}

@@ -1,0 +1,159 @@
+// Checks of arguments. Each takes where it is (`rope.rotate`), the argument's name and the value, and gives the
+// value back with its type, or throws an error that names all three.
+import { ArgumentRangeError, ArgumentTypeError, describe } from './errors.js';
+
+/** The largest position, 2^53 - 1: positions beyond are not all distinct numbers in JavaScript. */
+const maxPosition = Number.MAX_SAFE_INTEGER;
+
+export function finite(where: string, name: string, value: unknown): number {
+  if (typeof value !== 'number') throw new ArgumentTypeError(where, name, value, 'a number');
+  if (!Number.isFinite(value))
+    throw new ArgumentRangeError(where, name, value, `is ${value}; expected a finite number`);
+  return value;
+}
+
+export function positive(where: string, name: string, value: unknown): number {
+  const number = finite(where, name, value);
+  if (number <= 0) throw new ArgumentRangeError(where, name, value, `is ${value}; expected a number above 0`);
+  return number;
+}
+
+/** A number above 0 but not 1: the base of a geometric sequence that has to fall or rise. */
+export function base(where: string, name: string, value: unknown): number {
+  const number = positive(where, name, value);
+  if (number === 1) throw new ArgumentRangeError(where, name, value, 'is 1, which makes all frequencies equal');
+  return number;
+}
+
+export function integer(where: string, name: string, value: unknown, min: number, max = maxPosition): number {
+  if (typeof value !== 'number') throw new ArgumentTypeError(where, name, value, 'an integer');
+  if (!Number.isInteger(value) || value < min || value > max) {
+    const range = max === maxPosition ? `of at least ${min}` : `from ${min} to ${max}`;
+    throw new ArgumentRangeError(where, name, value, `is ${describe(value)}; expected an integer ${range}`);
+  }
+  return value;
+}
+
+export function even(where: string, name: string, value: unknown, max = maxPosition): number {
+  const number = integer(where, name, value, 2, max);
+  if (number % 2 !== 0) {
+    throw new ArgumentRangeError(
+      where,
+      name,
+      value,
+      `is ${number}; expected an even number, coordinates turn in pairs`,
+    );
+  }
+  return number;
+}
+
+export function position(where: string, name: string, value: unknown): number {
+  return integer(where, name, value, -maxPosition);
+}
+
+export function boolean(where: string, name: string, value: unknown): boolean {
+  if (typeof value !== 'boolean') throw new ArgumentTypeError(where, name, value, 'true or false');
+  return value;
+}
+
+/** A key of `choices`; gives the number that the core knows it by. */
+export function choice<T extends string>(
+  where: string,
+  name: string,
+  value: unknown,
+  choices: Readonly<Record<T, number>>,
+): number {
+  if (typeof value === 'string' && Object.hasOwn(choices, value)) return choices[value as T];
+  const expected = Object.keys(choices).map(describe).join(', ');
+  if (typeof value !== 'string') throw new ArgumentTypeError(where, name, value, `one of ${expected}`);
+  throw new ArgumentRangeError(where, name, value, `is ${describe(value)}; expected one of ${expected}`);
+}
+
+/** An options object with no keys but the known ones: a misspelt option is an error, not a silent default. */
+export function options<T extends object>(where: string, name: string, value: unknown, known: readonly string[]): T {
+  if (typeof value !== 'object' || value === null || Array.isArray(value) || ArrayBuffer.isView(value)) {
+    throw new ArgumentTypeError(where, name, value, 'an object of options');
+  }
+  for (const [key, entry] of Object.entries(value)) {
+    const path = name === 'options' ? key : `${name}.${key}`;
+    if (entry === null) throw new ArgumentTypeError(where, path, null, 'a value, or nothing for the default');
+    if (!known.includes(key)) {
+      const among = known.length === 0 ? 'there are none here' : `known are ${known.join(', ')}`;
+      throw new ArgumentRangeError(where, path, entry, `is not an option; ${among}`);
+    }
+  }
+  return value as T;
+}
+
+export function shape(where: string, name: string, value: unknown): readonly number[] {
+  if (!Array.isArray(value)) throw new ArgumentTypeError(where, name, value, 'an array of sizes');
+  let product = 1;
+  // entries(), unlike forEach(), sees the holes of a sparse array.
+  for (const [axis, size] of value.entries()) product *= integer(where, `${name}[${axis}]`, size, 0, 2 ** 30);
+  if (product > 2 ** 30) {
+    throw new ArgumentRangeError(where, name, value, `${describe(value)} holds ${product} numbers; at most 2^30 fit`);
+  }
+  return [...value];
+}
+
+/** How many numbers a checked shape holds. */
+export function sizeOf(dims: readonly number[]): number {
+  return dims.reduce((product, size) => product * size, 1);
+}
+
+/** Whether the value is a typed array of this kind, from this realm or another. */
+export function isTypedArray(value: unknown, kind: 'Float32Array'): value is Float32Array;
+export function isTypedArray(value: unknown, kind: 'Uint8Array'): value is Uint8Array;
+export function isTypedArray(value: unknown, kind: string): boolean {
+  return ArrayBuffer.isView(value) && Object.prototype.toString.call(value) === `[object ${kind}]`;
+}
+
+/** Whether the memory of a view was taken from it (transferred), which leaves it with no numbers. */
+function isDetached(view: ArrayBufferView): boolean {
+  if (view.byteLength > 0 || view.buffer.byteLength > 0) return false;
+  try {
+    new Uint8Array(view.buffer);
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+export function float32(where: string, name: string, value: unknown, length?: number): Float32Array {
+  if (!isTypedArray(value, 'Float32Array')) throw new ArgumentTypeError(where, name, value, 'a Float32Array');
+  if (isDetached(value)) throw new ArgumentTypeError(where, name, value, 'a Float32Array that is not detached');
+  if (length !== undefined && value.length !== length) {
+    throw new ArgumentRangeError(where, name, value, `has ${value.length} numbers; expected ${length}`);
+  }
+  return value;
+}
+
+/** A number that float32 can hold. */
+export function float32Number(where: string, name: string, value: unknown): number {
+  const number = finite(where, name, value);
+  if (!Number.isFinite(Math.fround(number))) {
+    throw new ArgumentRangeError(where, name, value, `is ${number}, which float32 cannot hold`);
+  }
+  return number;
+}
+
+/** What a list of integers may come as. */
+export type IntegersInput = readonly number[] | Int32Array | Uint32Array | Float64Array | BigInt64Array;
+
+/** Any of IntegersInput, each entry a whole number within ±(2^53 - 1), as doubles. */
+export function positions(where: string, name: string, value: unknown): Float64Array {
+  const isList = Array.isArray(value) || (ArrayBuffer.isView(value) && 'length' in value && !isDetached(value));
+  if (!isList) throw new ArgumentTypeError(where, name, value, 'an array of integers');
+  const from = value as unknown as ArrayLike<unknown>;
+  const to = new Float64Array(from.length);
+  for (let i = 0; i < to.length; ++i) {
+    const entry = from[i];
+    // Told as it is: as a number it would be rounded.
+    if (typeof entry === 'bigint' && BigInt.asIntN(54, entry) !== entry) {
+      const problem = `is ${entry}; expected an integer in ±(2^53 - 1)`;
+      throw new ArgumentRangeError(where, `${name}[${i}]`, entry, problem);
+    }
+    to[i] = position(where, `${name}[${i}]`, typeof entry === 'bigint' ? Number(entry) : entry);
+  }
+  return to;
+}

@@ -1,0 +1,102 @@
+// What Hugging Face's model classes know that a config.json need not say: how a model pairs coordinates, which
+// sizes its class fills in, which of its layers have no RoPE. Keys are values of model_type, without `_text`.
+import type { Pairing } from './rope-options.js';
+
+const paired: Readonly<Record<Pairing, readonly string[]>> = {
+  interleaved: [
+    ...['roformer', 'gptj', 'codegen', 'cohere', 'cohere2', 'glm', 'glm4', 'glm4v', 'glm_ocr', 'helium', 'moonshine'],
+    ...['ernie4_5', 'ernie4_5_moe', 'llama4', 'longcat_flash'],
+    ...['deepseek', 'deepseek_v2', 'deepseek_v3', 'deepseek_v32', 'kimi_k2'],
+  ],
+  half: [
+    ...['llama', 'mistral', 'mistral3', 'ministral', 'mixtral', 'arcee', 'apertus', 'bitnet', 'smollm3', 'seed_oss'],
+    ...['qwen2', 'qwen2_moe', 'qwen2_vl', 'qwen2_5_vl', 'qwen2_5_omni', 'qwen3', 'qwen3_moe', 'qwen3_next'],
+    ...['qwen3_vl', 'qwen3_vl_moe', 'qwen3_omni_moe', 'qwen3_5', 'qwen3_5_moe'],
+    ...['gemma', 'gemma2', 'gemma3', 'gemma3n', 'gemma4', 'recurrent_gemma', 'modernbert', 'nomic_bert', 'esm'],
+    ...['phi', 'phi3', 'phimoe', 'gpt_neox', 'gpt_neox_japanese', 'gpt_oss', 'falcon', 'stablelm', 'persimmon'],
+    ...['olmo', 'olmo2', 'olmo3', 'olmoe', 'starcoder2', 'nemotron', 'granite', 'granitemoe', 'exaone4', 'dbrx'],
+    ...['glm4_moe', 'glm4v_moe', 'hunyuan_v1_dense', 'hunyuan_v1_moe', 'internlm2', 'baichuan', 'lfm2', 'minimax'],
+  ],
+};
+
+// An entry of a table, whatever the key: a model_type may be any text.
+function own<T>(table: Readonly<Record<string, T>>, key: string): T | undefined {
+  return Object.hasOwn(table, key) ? table[key] : undefined;
+}
+
+/** The model type that the tables here know. */
+export function modelName(modelType: string): string {
+  return modelType.replace(/_text$/, '');
+}
+
+/** How a model pairs, or undefined where this package does not know it. */
+export function pairingOf(modelType: string): Pairing | undefined {
+  const known = (pairing: Pairing) => paired[pairing].includes(modelType);
+  if (known('interleaved')) return 'interleaved';
+  return known('half') ? 'half' : undefined;
+}
+
+/** Fields that say it themselves, whatever the model: true means interleaved. */
+export const interleaveFields = ['rope_interleave', 'rope_interleaved', 'rotary_emb_interleaved'] as const;
+
+/** What a class fills in where the file says nothing. */
+export interface ClassDefaults {
+  readonly headDim?: number;
+  /** Of full attention layers. */
+  readonly globalHeadDim?: number;
+  readonly rotaryFraction?: number;
+  readonly rotaryDim?: number;
+  readonly base?: number;
+  /** Of sliding attention layers. */
+  readonly localBase?: number;
+}
+
+const classDefaults: Readonly<Record<string, ClassDefaults>> = {
+  gpt_neox: { rotaryFraction: 0.25 },
+  gptj: { rotaryDim: 64 },
+  codegen: { rotaryDim: 64 },
+  phi: { rotaryFraction: 0.5 },
+  persimmon: { rotaryFraction: 0.5 },
+  nemotron: { rotaryFraction: 0.5 },
+  stablelm: { rotaryFraction: 0.25 },
+  glm: { rotaryFraction: 0.5 },
+  glm4: { rotaryFraction: 0.5 },
+  glm4_moe: { rotaryFraction: 0.5 },
+  moonshine: { rotaryFraction: 0.9 },
+  gemma: { headDim: 256 },
+  gemma2: { headDim: 256 },
+  gemma3: { headDim: 256, base: 1e6, localBase: 1e4 },
+  gemma4: { headDim: 256, globalHeadDim: 512 },
+};
+
+export function defaultsOf(model: string): ClassDefaults {
+  return own(classDefaults, model) ?? {};
+}
+
+// Models whose layers of one type have no RoPE, as long as they have a sliding window at all.
+const layersWithoutRope: Readonly<Record<string, string>> = {
+  cohere2: 'full_attention',
+  exaone4: 'full_attention',
+};
+
+/** The type of layer that has no RoPE in a model with a sliding window, if there is one. */
+export function layerWithoutRope(model: string): string | undefined {
+  return own(layersWithoutRope, model);
+}
+
+/** Models that interleave the axes of their M-RoPE whether or not the file says so. */
+export const interleavedSections: readonly string[] = [
+  ...['qwen3_vl', 'qwen3_vl_moe', 'qwen3_omni_moe', 'qwen3_5', 'qwen3_5_moe'],
+];
+
+// Models whose RoPE no options of ours describe, and why.
+const unlike: Readonly<Record<string, string>> = {
+  chatglm: 'which turns half of each head by rules of its own code',
+  ernie4_5_vl: 'whose three axes share the pairs in an order of their own',
+  ernie4_5_vl_moe: 'whose three axes share the pairs in an order of their own',
+};
+
+/** Why no options of ours describe a model's RoPE, where that is so. */
+export function unlikeOurs(model: string): string | undefined {
+  return own(unlike, model);
+}

@@ -1,0 +1,42 @@
+// Every position encoding there is, as data: menus, links and tests loop over this list. It mirrors the core's registry
+// (src/encodings/registry.h), and a test holds the two together.
+
+/**
+ * How an encoding enters: `absolute` a vector for each position, merged with the token's; `rotary` queries and keys
+ * turned; `bias` a number for each distance, added to the scores; `relative` a vector for each distance.
+ */
+export type EncodingFamily = 'absolute' | 'rotary' | 'bias' | 'relative';
+
+/** One entry of `encodings`. */
+export interface EncodingInfo {
+  readonly family: EncodingFamily;
+  /** The function of an instance that computes the encoding's own table, bias or plan. */
+  readonly call: 'binary' | 'sinusoidal' | 'learned' | 'rope' | 'alibiBias' | 't5Bias' | 'relativeRows';
+  /** Whether `rw.attention` takes it as `position`. */
+  readonly attention: boolean;
+  /** Where it was published. */
+  readonly source: string;
+}
+
+/**
+ * All encodings by name.
+ *
+ * @example
+ * import { encodings } from 'ropewalk';
+ * const biases = Object.keys(encodings).filter((name) => encodings[name].family === 'bias');   // alibi, t5
+ */
+export const encodings = {
+  binary: { family: 'absolute', call: 'binary', attention: false, source: 'folklore' },
+  sinusoidal: { family: 'absolute', call: 'sinusoidal', attention: false, source: 'arXiv:1706.03762' },
+  learned: { family: 'absolute', call: 'learned', attention: false, source: 'arXiv:1705.03122' },
+  rope: { family: 'rotary', call: 'rope', attention: true, source: 'arXiv:2104.09864' },
+  alibi: { family: 'bias', call: 'alibiBias', attention: true, source: 'arXiv:2108.12409' },
+  t5: { family: 'bias', call: 't5Bias', attention: true, source: 'arXiv:1910.10683' },
+  shaw: { family: 'relative', call: 'relativeRows', attention: true, source: 'arXiv:1803.02155' },
+  relative_key: { family: 'relative', call: 'relativeRows', attention: true, source: 'arXiv:1803.02155' },
+  relative_key_query: { family: 'relative', call: 'relativeRows', attention: true, source: 'arXiv:2009.13658' },
+  m3: { family: 'relative', call: 'relativeRows', attention: true, source: 'arXiv:2009.13658' },
+} as const satisfies Record<string, EncodingInfo>;
+
+/** The name of an encoding. */
+export type EncodingName = keyof typeof encodings;

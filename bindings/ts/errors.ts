@@ -1,0 +1,91 @@
+// Every error that ropewalk throws, and the only place that knows the core's Status numbers.
+
+/** A wrong type of argument: names the argument, says what came and what would be right. */
+export class ArgumentTypeError extends TypeError {
+  override readonly name: string = 'ArgumentTypeError';
+  /** The argument as the caller knows it, such as `positions`. */
+  readonly argument: string;
+  /** What was passed. */
+  readonly value: unknown;
+
+  constructor(where: string, argument: string, value: unknown, expected: string) {
+    super(`${where}: ${argument} is ${describe(value)}; expected ${expected}`);
+    this.argument = argument;
+    this.value = value;
+  }
+}
+
+/** An argument of the right type with a value that does not fit: out of range, or of another length or shape. */
+export class ArgumentRangeError extends RangeError {
+  override readonly name: string = 'ArgumentRangeError';
+  readonly argument: string;
+  readonly value: unknown;
+
+  constructor(where: string, argument: string, value: unknown, problem: string) {
+    super(`${where}: ${argument} ${problem}`);
+    this.argument = argument;
+    this.value = value;
+  }
+}
+
+/** An object that was disposed, or that belongs to another instance, was used. */
+export class StateError extends Error {
+  override readonly name: string = 'StateError';
+}
+
+/** The heap could not grow. Nothing was changed; smaller work, or disposing of tensors, may succeed. */
+export class OutOfMemoryError extends Error {
+  override readonly name: string = 'OutOfMemoryError';
+}
+
+/** The WebAssembly instance trapped; its state is unknown and every later call on it is refused. `load()` again. */
+export class InstanceLostError extends Error {
+  override readonly name: string = 'InstanceLostError';
+}
+
+/** This runtime, or this page's Content-Security-Policy, does not run the module. */
+export class UnsupportedError extends Error {
+  override readonly name: string = 'UnsupportedError';
+}
+
+/** A value for an error message: short, and telling 'abc' from NaN from an array. */
+export function describe(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value);
+  if (typeof value === 'bigint') return `${value}n`;
+  if (typeof value === 'function') return 'a function';
+  if (ArrayBuffer.isView(value)) {
+    return `${value.constructor.name}(${'length' in value ? value.length : value.byteLength})`;
+  }
+  if (Array.isArray(value)) {
+    return value.length <= 8 && value.every((v) => typeof v === 'number')
+      ? `[${value.join(', ')}]`
+      : `Array(${value.length})`;
+  }
+  if (typeof value === 'object' && value !== null) {
+    const name = Object.getPrototypeOf(value)?.constructor?.name ?? 'Object';
+    return name === 'Object' ? 'an object' : `a ${name}`;
+  }
+  return Object.is(value, -0) ? '-0' : String(value);
+}
+
+// Status of src/status.h, by number.
+const statusErrors: ReadonlyMap<number, (where: string) => Error> = new Map<number, (where: string) => Error>([
+  [1, (where) => new OutOfMemoryError(`${where}: the WebAssembly heap could not grow`)],
+  [2, (where) => new ArgumentRangeError(where, 'shape', undefined, 'does not fit')],
+  [
+    3,
+    (where) =>
+      new ArgumentRangeError(where, 'options', undefined, 'give a frequency of 2^60 or more radians per position'),
+  ],
+  [4, (where) => new ArgumentRangeError(where, 'positions', undefined, 'are outside ±(2^53 - 1)')],
+]);
+
+/**
+ * Throws the error that a Status number stands for; 0 passes.
+ * @internal
+ */
+export function checkStatus(status: number, where: string): void {
+  if (status === 0) return;
+  const error = statusErrors.get(status);
+  throw error ? error(where) : new Error(`${where}: unknown status of the core`);
+}

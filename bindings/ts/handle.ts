@@ -1,0 +1,89 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+// What every object with memory in the heap shares: freed by dispose(), by `using`, or, as a safety net, by the
+// garbage collector; refused after that.
+import { StateError } from './errors.js';
+import type { Heap } from './heap.js';
+
+// Runs only when the event loop turns, and not at any promised time: dispose() is the way to free memory.
+const finalizer = new FinalizationRegistry<() => void>((free) => free());
+
+// What a finalizer holds must not hold the object itself. A closure made in a constructor shares its scope with every
+// other closure there, and so may hold `this`: these functions make theirs outside.
+function counted(heap: Heap, count: { readonly value: number }, free: () => void): () => void {
+  return () => {
+    heap.liveObjects -= count.value;
+    free();
+  };
+}
+
+/** @internal */
+export function destroyer(heap: Heap, object: { delete(): void }, ...parts: (Handle | undefined)[]): () => void {
+  return () => {
+    heap.destroy(object);
+    for (const part of parts) part?.dispose();
+  };
+}
+
+/** @internal */
+export function releaser(heap: Heap, pointer: number): () => void {
+  return () => heap.release(pointer);
+}
+
+export abstract class Handle implements Disposable {
+  /** @internal */
+  readonly heap: Heap;
+  #free: (() => void) | undefined;
+  readonly #count: { value: number };
+
+  /** @internal */
+  protected constructor(heap: Heap, free: () => void) {
+    this.heap = heap;
+    this.#count = { value: 1 };
+    this.#free = counted(heap, this.#count, free);
+    heap.liveObjects += 1;
+    finalizer.register(this, this.#free, this);
+  }
+
+  /**
+   * Makes this a part of another handle, which frees it: not counted, and not the garbage collector's business.
+   * @internal
+   */
+  adopted(): this {
+    finalizer.unregister(this);
+    this.heap.liveObjects -= this.#count.value;
+    this.#count.value = 0;
+    return this;
+  }
+
+  /** True once dispose() ran. */
+  get disposed(): boolean {
+    return this.#free === undefined;
+  }
+
+  /** Frees the memory at once. A second call does nothing; any other use afterwards throws StateError. */
+  dispose(): void {
+    if (this.#free === undefined) return;
+    finalizer.unregister(this);
+    this.#free();
+    this.#free = undefined;
+  }
+
+  /** The same for `using`, on engines that have Symbol.dispose. */
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
+
+  /** @internal */
+  protected alive(where: string): void {
+    if (this.disposed) throw new StateError(`${where}: this ${this.constructor.name} was disposed`);
+  }
+
+  /**
+   * Refuses an argument that was disposed or that lives in another instance's heap.
+   * @internal
+   */
+  usableIn(heap: Heap, where: string, name: string): void {
+    if (this.disposed) throw new StateError(`${where}: ${name} was disposed`);
+    if (this.heap !== heap) throw new StateError(`${where}: ${name} belongs to another instance of ropewalk`);
+  }
+}

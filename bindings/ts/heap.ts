@@ -1,0 +1,120 @@
+// The WebAssembly heap of one instance: allocation, copies in and out, and the watch over traps. No view of the
+// heap leaves this file except where a caller asked for one, because growth detaches every view without a word.
+import type { MainModule } from './core.mjs';
+import { InstanceLostError, OutOfMemoryError } from './errors.js';
+
+/** @internal */
+export class Heap {
+  readonly core: MainModule;
+  readonly #memory: WebAssembly.Memory;
+  #bytes = new Uint8Array();
+  #lost: unknown;
+  /** Objects that JavaScript holds in this heap: tensors, plans, layers. */
+  liveObjects = 0;
+
+  constructor(core: MainModule, memory: WebAssembly.Memory) {
+    this.core = core;
+    this.#memory = memory;
+  }
+
+  /** Runs a call into the core. After a trap the state of the heap is unknown, so every later call is refused. */
+  call<T>(run: (core: MainModule) => T): T {
+    if (this.#lost !== undefined) {
+      throw new InstanceLostError('this instance trapped in an earlier call; load() gives a new one', {
+        cause: this.#lost,
+      });
+    }
+    try {
+      return run(this.core);
+    } catch (error) {
+      if (!(error instanceof WebAssembly.RuntimeError)) throw error;
+      this.#lost = error;
+      throw new InstanceLostError('the WebAssembly instance trapped; load() gives a new one', { cause: error });
+    }
+  }
+
+  /** Reserves bytes, 64-byte aligned, or throws OutOfMemoryError. */
+  allocate(bytes: number, where: string): number {
+    // Beyond 2^32 the number would wrap on its way to a 32-bit core.
+    const pointer = bytes < 2 ** 32 ? this.call((core) => core.allocate(bytes)) : 0;
+    if (pointer === 0) throw new OutOfMemoryError(`${where}: no room for ${bytes} bytes in the WebAssembly heap`);
+    return pointer;
+  }
+
+  /** Frees what allocate gave. Never throws: it runs in finally blocks and finalizers. */
+  release(pointer: number): void {
+    if (this.#lost === undefined) this.core.release(pointer);
+  }
+
+  /** Deletes an object of the core. Never throws either. */
+  destroy(object: { delete(): void }): void {
+    if (this.#lost === undefined) object.delete();
+  }
+
+  /**
+   * Runs work that needs memory for its own time: every pointer that `take` gives is freed when it ends.
+   */
+  scope<T>(where: string, work: (take: (bytes: number) => number) => T): T {
+    const taken: number[] = [];
+    try {
+      return work((bytes) => {
+        const pointer = this.allocate(bytes, where);
+        taken.push(pointer);
+        return pointer;
+      });
+    } finally {
+      for (const pointer of taken) this.release(pointer);
+    }
+  }
+
+  /** Copies a typed array into the heap. */
+  write(pointer: number, data: Float32Array | Float64Array | Uint8Array): void {
+    const bytes = this.#view();
+    if (data instanceof Uint8Array) bytes.set(data, pointer);
+    else if (data.BYTES_PER_ELEMENT === 4) this.floats(pointer, data.length).set(data as Float32Array);
+    else new Float64Array(bytes.buffer, pointer, data.length).set(data);
+  }
+
+  /** The address of a copy of data, in memory that `take` gives. */
+  put(take: (bytes: number) => number, data: Float32Array | Float64Array | Uint8Array): number {
+    const pointer = take(data.byteLength);
+    this.write(pointer, data);
+    return pointer;
+  }
+
+  /** Whether the data is a view of this heap. */
+  owns(data: Float32Array): boolean {
+    return data.buffer === this.#memory.buffer;
+  }
+
+  /** Copies bytes within the heap. */
+  move(from: number, to: number, bytes: number): void {
+    this.#view().copyWithin(to, from, from + bytes);
+  }
+
+  /** A live view: dead after the next call that may grow the heap. */
+  floats(pointer: number, length: number): Float32Array<ArrayBuffer> {
+    return new Float32Array(this.#view().buffer, pointer, length);
+  }
+
+  /** A copy of n floats, or the caller's array filled with them. */
+  readFloats(pointer: number, length: number, out?: Float32Array): Float32Array {
+    const view = this.floats(pointer, length);
+    if (out === undefined) return view.slice();
+    out.set(view);
+    return out;
+  }
+
+  readDoubles(pointer: number, length: number): Float64Array {
+    return new Float64Array(this.#view().buffer, pointer, length).slice();
+  }
+
+  get byteLength(): number {
+    return this.#memory.buffer.byteLength;
+  }
+
+  #view(): Uint8Array<ArrayBuffer> {
+    if (this.#bytes.buffer !== this.#memory.buffer) this.#bytes = new Uint8Array(this.#memory.buffer);
+    return this.#bytes as Uint8Array<ArrayBuffer>;
+  }
+}

@@ -1,0 +1,61 @@
+/**
+ * Position encodings and small attention layers, computed by WebAssembly SIMD kernels.
+ * @packageDocumentation
+ */
+
+export type { AlibiOptions, AlibiVariant, BiasShape } from './alibi.js';
+export type { Analysis, FrequencySet, Measure } from './analysis.js';
+export type { AttentionOptions, AttentionResult, ScoreStage } from './attention.js';
+export type {
+  AttentionLayer,
+  AttentionLayerOptions,
+  AttentionLayerWeights,
+  ForwardOptions,
+  LayerPosition,
+} from './attention-layer.js';
+export type { AttentionPosition, RelativeOptions } from './attention-position.js';
+export type { BinaryOptions } from './binary.js';
+export type { IntegersInput } from './check.js';
+export { type RopeConfigOptions, ropeFromConfig } from './config.js';
+export { type GgmlRope, type MlxRope, ropeFromGgml, ropeFromMlx } from './config-runtimes.js';
+export { type EncodingFamily, type EncodingInfo, type EncodingName, encodings } from './encodings.js';
+export {
+  ArgumentRangeError,
+  ArgumentTypeError,
+  InstanceLostError,
+  OutOfMemoryError,
+  StateError,
+  UnsupportedError,
+} from './errors.js';
+export type { ExplainedPair, ExplainOptions, RopeExplanation, ScalingBand } from './explain.js';
+export type { RopeWarning } from './explain-warnings.js';
+export type { Handle } from './handle.js';
+export type { KeepOptions, KeptKeys } from './kept-keys.js';
+export type { Layout } from './layout.js';
+export type { ExtendLearnedOptions, LearnedOptions } from './learned.js';
+export { type LoadOptions, load } from './load.js';
+export type { KeepMaskInput } from './mask.js';
+export {
+  type MropeAdvance,
+  type MropeOptions,
+  type MropePositions,
+  type MropeSegment,
+  mropePositions,
+} from './mrope.js';
+export {
+  type ConvertPairingOptions,
+  convertPairing,
+  type DetectPairingOptions,
+  type PairingArray,
+  type PairingDetection,
+  type PermutePairingOptions,
+  permutePairing,
+} from './pairing.js';
+export type { PositionOptions, PositionsInput, RowsInput } from './positions.js';
+export type { RelativeRowsOptions } from './relative.js';
+export type { RerotateOptions, RopePlan, RopeTables, RotateOptions, TableWidth } from './rope.js';
+export type { Angles, Pairing, RopeAxes, RopeOptions, RopeScaling, XPos } from './rope-options.js';
+export type { Info, Memory, Ropewalk } from './ropewalk.js';
+export type { SinusoidalOptions, SinusoidLayout } from './sinusoidal.js';
+export type { T5BiasOptions, T5Options } from './t5.js';
+export type { ArrayLikeInput, NdArray, Tensor, TensorInput } from './tensor.js';

@@ -1,0 +1,43 @@
+// The two orders in which per-head data is laid out, and how a shape reads in each.
+import * as check from './check.js';
+import { ArgumentRangeError } from './errors.js';
+
+/**
+ * The order of a shape's axes: B batch, H heads, T tokens, D head size. `BHTD` (the default) keeps each head's
+ * tokens together, as ONNX and PyTorch attention do; `BTHD` is what a projection of [B, T, H * D] leaves behind.
+ * Leading axes may be absent: [T, D], [H, T, D] and [T, H, D] are fine.
+ */
+export type Layout = 'BHTD' | 'BTHD';
+
+/** @internal */
+export const layouts: Readonly<Record<Layout, number>> = { BHTD: 0, BTHD: 1 };
+
+/** @internal */
+export interface HeadShape {
+  readonly tokensFirst: boolean;
+  readonly batch: number;
+  readonly heads: number;
+  readonly tokens: number;
+  readonly dim: number;
+}
+
+/** @internal */
+export function headShape(where: string, name: string, shape: readonly number[], layout: Layout): HeadShape {
+  const tokensFirst = check.choice(where, 'layout', layout, layouts) === layouts.BTHD;
+  if (shape.length < 1 || shape.length > 4) {
+    const axes = layout.split('').join(', ');
+    throw new ArgumentRangeError(
+      where,
+      name,
+      shape,
+      `has shape [${shape.join(', ')}]; expected 1 to 4 axes, the last of [${axes}]`,
+    );
+  }
+  const dim = shape.at(-1) ?? 1;
+  const batch = shape.at(-4) ?? 1;
+  // [T, D] is one head in either layout.
+  if (!tokensFirst || shape.length <= 2) {
+    return { tokensFirst: false, batch, heads: shape.at(-3) ?? 1, tokens: shape.at(-2) ?? 1, dim };
+  }
+  return { tokensFirst, batch, heads: shape.at(-2) ?? 1, tokens: shape.at(-3) ?? 1, dim };
+}

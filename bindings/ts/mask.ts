@@ -1,0 +1,82 @@
+// Masks of attention: what may be attended to (keep), and what is added to the scores (bias). Both broadcast to
+// [B, H, Tq, Tk] as NumPy does: axes are aligned at the last one, absent axes and those of size 1 repeat.
+import * as check from './check.js';
+import type { BiasMask, KeepMask } from './core.mjs';
+import { ArgumentRangeError, ArgumentTypeError } from './errors.js';
+import type { Heap } from './heap.js';
+import { operand, type TensorInput } from './tensor.js';
+
+/** Which keys each query may attend to: 1 or true keeps, 0 or false hides. */
+export type KeepMaskInput = { readonly data: Uint8Array | readonly boolean[] } & (
+  | {
+      /** Broadcasts to [B, H, Tq, Tk]; [Tq, Tk], [H, Tq, Tk], [B, 1, 1, Tk] ... */
+      readonly shape: readonly number[];
+    }
+  | { readonly dims: readonly number[] }
+);
+
+type Take = (bytes: number) => number;
+type Scores = readonly [batch: number, heads: number, queries: number, keys: number];
+
+/** @internal */
+export const noKeepMask: KeepMask = { data: 0, batchStride: 0, headStride: 0, queryStride: 0, keyStride: 0 };
+/** @internal */
+export const noBiasMask: BiasMask = noKeepMask;
+
+function strides(where: string, name: string, shape: readonly number[], scores: Scores): Omit<KeepMask, 'data'> {
+  const problem = `has shape [${shape.join(', ')}], which does not broadcast to [B, H, Tq, Tk] = [${scores.join(', ')}]`;
+  if (shape.length > 4) throw new ArgumentRangeError(where, name, shape, problem);
+  const result = [0, 0, 0, 0];
+  let stride = 1;
+  for (let axis = 1; axis <= shape.length; ++axis) {
+    const size = shape.at(-axis) ?? 1;
+    if (size !== 1 && size !== scores.at(-axis)) throw new ArgumentRangeError(where, name, shape, problem);
+    result[4 - axis] = size === 1 ? 0 : stride;
+    stride *= size;
+  }
+  const [batchStride = 0, headStride = 0, queryStride = 0, keyStride = 0] = result;
+  return { batchStride, headStride, queryStride, keyStride };
+}
+
+/**
+ * Checks a keep mask now; the result copies it into memory that it takes.
+ * @internal
+ */
+export function keepMask(heap: Heap, where: string, value: unknown, scores: Scores): (take: Take) => KeepMask {
+  if (value === undefined) return () => noKeepMask;
+  const given = check.options<Record<string, unknown>>(where, 'mask', value, ['data', 'shape', 'dims']);
+  const { data } = given;
+  const dims = check.shape(where, 'mask.shape', given.shape ?? given.dims);
+  const isBytes = check.isTypedArray(data, 'Uint8Array');
+  if (!isBytes && !(Array.isArray(data) && data.every((entry) => typeof entry === 'boolean'))) {
+    throw new ArgumentTypeError(where, 'mask.data', data, 'a Uint8Array or an array of booleans');
+  }
+  const bytes = isBytes ? data : Uint8Array.from(data, Number);
+  if (bytes.length !== check.sizeOf(dims)) {
+    throw new ArgumentRangeError(
+      where,
+      'mask.data',
+      data,
+      `has ${bytes.length} entries; its shape [${dims.join(', ')}] needs ${check.sizeOf(dims)}`,
+    );
+  }
+  const steps = strides(where, 'mask', dims, scores);
+  return (take) => {
+    const pointer = take(bytes.length);
+    heap.write(pointer, bytes);
+    return { data: pointer, ...steps };
+  };
+}
+
+/** @internal */
+export function biasMask(
+  heap: Heap,
+  where: string,
+  value: TensorInput | undefined,
+  scores: Scores,
+): (take: Take) => BiasMask {
+  if (value === undefined) return () => noBiasMask;
+  const bias = operand(heap, where, 'bias', value);
+  const steps = strides(where, 'bias', bias.shape, scores);
+  return (take) => ({ data: bias.place(take), ...steps });
+}

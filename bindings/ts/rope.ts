@@ -1,0 +1,345 @@
+// Rotary position embedding: RopePlan, the heart of the package.
+import * as check from './check.js';
+import type { RopePlan as CoreRopePlan, PositionsCall } from './core.mjs';
+import { ArgumentRangeError, ArgumentTypeError, checkStatus } from './errors.js';
+import { destroyer, Handle } from './handle.js';
+import type { Heap } from './heap.js';
+import { type KeepOptions, KeptKeys } from './kept-keys.js';
+import { type HeadShape, headShape, type Layout } from './layout.js';
+import { type PositionOptions, type PositionsInput, places, placesOf, type RowsInput, rows } from './positions.js';
+import { type Angles, checkRopeOptions, type Pairing, type RopeOptions } from './rope-options.js';
+import {
+  type ArrayLikeInput,
+  type NdArray,
+  type Operand,
+  operand,
+  plain,
+  type Tensor,
+  type TensorInput,
+} from './tensor.js';
+
+/** How x of a call lies in memory, and where a result goes. */
+export interface HeadOptions {
+  /** The shape of a plain Float32Array; by default it is [T, headDim]. */
+  shape?: readonly number[];
+  /** Default `BHTD`. */
+  layout?: Layout;
+  /** Plain arrays only: where to write the result, `x` itself included. Default a new array. */
+  out?: Float32Array;
+}
+
+/** Options of rotate and unrotate. */
+export interface RotateOptions extends PositionOptions, HeadOptions {
+  /** Whether x holds queries or keys; only an xPos plan asks. */
+  role?: 'query' | 'key';
+}
+
+/** Options of rerotate. */
+export interface RerotateOptions extends HeadOptions {
+  /** Where the keys stood when this plan turned them: an offset, or positions as in rotate. */
+  from: number | PositionsInput;
+  /** Where they shall stand: an offset, or positions. */
+  to: number | PositionsInput;
+  /** The plan that would have turned them there. Default this one. */
+  plan?: RopePlan;
+}
+
+/** What a row of a table has a number for. */
+export type TableWidth = 'pairs' | 'coordinates';
+
+const tableWidths: Readonly<Record<TableWidth, number>> = { pairs: 0, coordinates: 1 };
+
+/** cos and sin at some positions, row major. */
+export interface RopeTables {
+  readonly cos: Float32Array;
+  readonly sin: Float32Array;
+}
+
+const turns = { forward: 0, back: 1 } as const;
+const roles: Readonly<Record<'any' | 'query' | 'key', number>> = { any: 0, query: 1, key: 2 };
+
+/**
+ * Rotary position embedding (Su et al., arXiv:2104.09864): turns pairs of a head's coordinates by angles that grow
+ * with the position, so that the score of a query and a key depends on their distance only. Made by `rw.rope()`.
+ *
+ * @example
+ * using plan = rw.rope({ headDim: 64, base: 500000 });
+ * plan.rotate(q, { offset: 1024 });   // q: tensor [heads, tokens, 64], turned in place
+ */
+export class RopePlan extends Handle {
+  /** D, coordinates of one head. */
+  readonly headDim: number;
+  /** How many of them are turned. */
+  readonly rotaryDim: number;
+  readonly base: number;
+  readonly pairing: Pairing;
+  readonly angles: Angles;
+  /** How many axes a position has; 1 for text. */
+  readonly axes: number;
+  /** What cos and sin are multiplied by (YaRN, LongRoPE); scores get its square. 1 otherwise. */
+  readonly attentionFactor: number;
+  /** Frequency of each pair in radians per position, [rotaryDim / 2], the exact value rounded to double. */
+  readonly inverseFrequencies: Float64Array;
+  /** @internal */
+  readonly plan: CoreRopePlan;
+  readonly #xpos: boolean;
+  /** Whether the pairs lie in several blocks (axial axes). */
+  readonly #blocks: boolean;
+
+  /** @internal */
+  constructor(heap: Heap, options: RopeOptions) {
+    const where = 'rope';
+    const checked = checkRopeOptions(where, options);
+    const plan = heap.call((core) => new core.RopePlan());
+    try {
+      heap.scope(where, (take) => {
+        for (const { field, numbers } of checked.lists) {
+          const pointer = take(numbers.length * 8);
+          heap.write(pointer, Float64Array.from(numbers));
+          checked.core.frequencies[field] = pointer;
+        }
+        checkStatus(
+          heap.call(() => plan.create(checked.core)),
+          where,
+        );
+      });
+    } catch (error) {
+      heap.destroy(plan);
+      throw error;
+    }
+    super(heap, destroyer(heap, plan));
+    this.plan = plan;
+    this.headDim = checked.headDim;
+    this.rotaryDim = checked.rotaryDim;
+    this.base = checked.base;
+    this.pairing = checked.pairing;
+    this.angles = checked.angles;
+    this.axes = checked.axes;
+    this.#xpos = checked.xpos;
+    this.#blocks = checked.blocks;
+    this.attentionFactor = plan.attentionFactor;
+    this.inverseFrequencies = heap.scope(where, (take) => {
+      const pointer = take(this.rotaryDim * 4);
+      heap.call(() => plan.frequencies(pointer));
+      return heap.readDoubles(pointer, this.rotaryDim / 2);
+    });
+  }
+
+  /**
+   * Turns x by its positions. A tensor is turned in place and given back; a plain array is left alone and the
+   * result is a new one of the same form (or `out`). Coordinates from rotaryDim on are kept as they are.
+   *
+   * @param x [.., T, headDim] in the order that `layout` names.
+   * @throws ArgumentRangeError where sizes do not fit each other or a position is no integer in ±(2^53 - 1); x is
+   *   then as it was.
+   *
+   * @example
+   * plan.rotate(q, { offset: 17 });                                  // decoding: the next token stands at 17
+   * plan.rotate({ data, shape: [2, 8, 3, 64] }, { positions: [0, 5, 9, 2, 3, 4] });   // positions per batch entry
+   */
+  rotate(x: Tensor, options?: RotateOptions): Tensor;
+  rotate(x: Float32Array, options?: RotateOptions): Float32Array;
+  rotate(x: ArrayLikeInput, options?: RotateOptions): NdArray;
+  rotate(x: Tensor | Float32Array | ArrayLikeInput, options: RotateOptions = {}): Tensor | Float32Array | NdArray {
+    return this.#turn('rope.rotate', x, options, turns.forward);
+  }
+
+  /** Undoes rotate at the same positions: the opposite turn, divided by the attention factor. */
+  unrotate(x: Tensor, options?: RotateOptions): Tensor;
+  unrotate(x: Float32Array, options?: RotateOptions): Float32Array;
+  unrotate(x: ArrayLikeInput, options?: RotateOptions): NdArray;
+  unrotate(x: Tensor | Float32Array | ArrayLikeInput, options: RotateOptions = {}): Tensor | Float32Array | NdArray {
+    return this.#turn('rope.unrotate', x, options, turns.back);
+  }
+
+  /**
+   * Moves keys that this plan has turned already to other positions, another scaling or another pairing, in one
+   * step: the two phases are subtracted exactly and the attention factor is exchanged once. Covers cache shifts,
+   * merged caches, and the switches of dynamic NTK and LongRoPE, without computing the keys again.
+   *
+   * Every step rounds to float32; keys that will move often are better kept with `keep`, where positions accumulate
+   * and not roundings.
+   *
+   * @throws ArgumentRangeError where the plans do not turn the same coordinates; x is then as it was.
+   *
+   * @example
+   * plan.rerotate(keys, { from: 100, to: 36 });                    // the first 64 tokens were dropped
+   * plan.rerotate(keys, { from: 0, to: 0, plan: longPlan });       // the same places under another scaling
+   */
+  rerotate(x: Tensor, options: RerotateOptions): Tensor;
+  rerotate(x: Float32Array, options: RerotateOptions): Float32Array;
+  rerotate(x: ArrayLikeInput, options: RerotateOptions): NdArray;
+  rerotate(x: Tensor | Float32Array | ArrayLikeInput, options: RerotateOptions): Tensor | Float32Array | NdArray {
+    const where = 'rope.rerotate';
+    check.options(where, 'options', options, ['from', 'to', 'plan', 'shape', 'layout', 'out']);
+    const target = options.plan ?? this;
+    this.matches(where, target);
+    return this.#inPlace(where, x, options, ({ tokensFirst, batch, heads, tokens }, take) => {
+      const from = placesOf(where, 'from', options.from, batch, tokens, this.axes);
+      const to = placesOf(where, 'to', options.to, batch, tokens, target.axes);
+      const [old, fresh] = [from.place(this.heap, take), to.place(this.heap, take)];
+      return (pointer) => {
+        const keys = { x: pointer, tokensFirst, batch, heads, tokens };
+        return this.heap.call(() => this.plan.rerotate(keys, old, target.plan, fresh));
+      };
+    });
+  }
+
+  /**
+   * Keeps a copy of keys that this plan has turned, to be moved any number of times without loss.
+   *
+   * @param keys [.., T, headDim], turned already.
+   *
+   * @example
+   * using keys = plan.keep(rotated, { at: 0 });
+   * keys.shift(-64).read();   // after the first 64 tokens were dropped
+   */
+  keep(keys: TensorInput, options: KeepOptions): KeptKeys {
+    this.alive('rope.keep');
+    return new KeptKeys(this, keys, options);
+  }
+
+  /**
+   * Refuses a plan that cannot take over keys of this one.
+   * @internal
+   */
+  matches(where: string, plan: unknown): asserts plan is RopePlan {
+    if (!(plan instanceof RopePlan)) throw new ArgumentTypeError(where, 'plan', plan, 'a RopePlan');
+    plan.usableIn(this.heap, where, 'plan');
+    const sizes = (p: RopePlan) => `headDim ${p.headDim} and rotaryDim ${p.rotaryDim}`;
+    if (plan.headDim !== this.headDim || plan.rotaryDim !== this.rotaryDim) {
+      throw new ArgumentRangeError(where, 'plan', plan, `has ${sizes(plan)}; expected ${sizes(this)}`);
+    }
+    if (plan.#xpos !== this.#xpos || plan.#blocks !== this.#blocks) {
+      throw new ArgumentRangeError(where, 'plan', plan, 'must use xPos and axial blocks exactly if this plan does');
+    }
+  }
+
+  /**
+   * cos and sin of all pairs at some positions, times the attention factor.
+   *
+   * @param positions a list (a plan with several axes: one list for each), or `{ length, offset }` for consecutive
+   *   ones.
+   * @param width `pairs` (the default): [rows, rotaryDim / 2], as the caches of ONNX RotaryEmbedding and onnxruntime
+   *   have it; `coordinates`: [rows, rotaryDim], each pair's number at both of its coordinates, as Hugging Face has it.
+   *
+   * @example
+   * const { cos, sin } = plan.tables({ length: 4096 });   // each Float32Array(4096 * rotaryDim / 2)
+   */
+  tables(positions: RowsInput, width: TableWidth = 'pairs'): RopeTables {
+    const where = 'rope.tables';
+    this.alive(where);
+    const wide = check.choice(where, 'width', width, tableWidths) === tableWidths.coordinates;
+    if (wide && this.#blocks) {
+      throw new ArgumentRangeError(where, 'width', width, "is 'coordinates', a layout that axial blocks do not have");
+    }
+    const at = rows(where, positions, this.rotaryDim, this.axes);
+    const count = at.length / this.axes;
+    const size = (count * this.rotaryDim) / 2;
+    return this.heap.scope(where, (take) => {
+      const pointer = take(at.byteLength);
+      const cos = take(size * 4);
+      const sin = take(size * 4);
+      this.heap.write(pointer, at);
+      checkStatus(
+        this.heap.call(() => this.plan.tables(pointer, count, cos, sin)),
+        where,
+      );
+      const read = (from: number) => {
+        const table = this.heap.readFloats(from, size);
+        return wide ? this.#atBothCoordinates(table) : table;
+      };
+      return { cos: read(cos), sin: read(sin) };
+    });
+  }
+
+  #atBothCoordinates(table: Float32Array): Float32Array {
+    const pairs = this.rotaryDim / 2;
+    const interleaved = this.pairing === 'interleaved';
+    return Float32Array.from({ length: 2 * table.length }, (_, i) => {
+      const row = Math.floor(i / this.rotaryDim);
+      const coordinate = i % this.rotaryDim;
+      return table[row * pairs + (interleaved ? coordinate >> 1 : coordinate % pairs)] ?? 0;
+    });
+  }
+
+  /**
+   * Turns what lies in the heap at x.
+   * @internal
+   */
+  turnAt(where: string, x: number, shape: HeadShape, at: PositionsCall, role: 'query' | 'key'): void {
+    checkStatus(this.#rotate(x, shape, at, turns.forward, roles[role]), where);
+  }
+
+  #rotate(x: number, { tokensFirst, batch, heads, tokens }: HeadShape, at: PositionsCall, turn: number, role: number) {
+    const { values, count, perBatch, offset } = at;
+    return this.heap.call(() =>
+      this.plan.rotate(x, tokensFirst, batch, heads, tokens, values, count, perBatch, offset, turn, role),
+    );
+  }
+
+  #turn(where: string, x: unknown, options: RotateOptions, turn: number): Tensor | Float32Array | NdArray {
+    check.options(where, 'options', options, ['offset', 'positions', 'role', 'shape', 'layout', 'out']);
+    if (this.#xpos && options.role === undefined) {
+      throw new ArgumentTypeError(
+        where,
+        'role',
+        options.role,
+        "'query' or 'key', which an xPos plan turns differently",
+      );
+    }
+    const role = check.choice(where, 'role', options.role ?? 'any', roles);
+    return this.#inPlace(where, x, options, (shape, take) => {
+      const at = places(where, options, shape.batch, shape.tokens, this.axes).place(this.heap, take);
+      return (pointer) => this.#rotate(pointer, shape, at, turn, role);
+    });
+  }
+
+  // Checks x, then runs a call on it in the heap: on a tensor's own memory, or on a copy that becomes the result.
+  #inPlace(
+    where: string,
+    x: unknown,
+    options: HeadOptions,
+    prepare: (shape: HeadShape, take: (bytes: number) => number) => (pointer: number) => number,
+  ): Tensor | Float32Array | NdArray {
+    this.alive(where);
+    const input = this.#operand(where, x, options.shape);
+    const shape = headShape(where, 'x', input.shape, options.layout ?? 'BHTD');
+    if (shape.dim !== this.headDim) {
+      const problem = `has shape [${input.shape.join(', ')}]; its last axis must be headDim, ${this.headDim}`;
+      throw new ArgumentRangeError(where, 'x', x, problem);
+    }
+    if (options.out !== undefined) {
+      if (input.tensor !== undefined) {
+        throw new ArgumentRangeError(where, 'out', options.out, 'is for plain arrays; a tensor is turned in place');
+      }
+      check.float32(where, 'out', options.out, input.size);
+    }
+    return this.heap.scope(where, (take) => {
+      const run = prepare(shape, take);
+      const pointer = input.place(take);
+      checkStatus(run(pointer), where);
+      if (input.tensor !== undefined) return input.tensor;
+      const data = this.heap.readFloats(pointer, input.size, options.out);
+      return check.isTypedArray(x, 'Float32Array') ? data : { data, shape: input.shape };
+    });
+  }
+
+  #operand(where: string, x: unknown, shape: readonly number[] | undefined): Operand {
+    if (!check.isTypedArray(x, 'Float32Array')) {
+      if (shape !== undefined)
+        throw new ArgumentRangeError(where, 'shape', shape, 'is for a Float32Array; x has a shape of its own');
+      return operand(this.heap, where, 'x', x);
+    }
+    if (shape !== undefined) return plain(this.heap, where, 'x', x, check.shape(where, 'shape', shape));
+    if (x.length % this.headDim !== 0) {
+      throw new ArgumentRangeError(
+        where,
+        'x',
+        x,
+        `has ${x.length} numbers, which is no multiple of headDim, ${this.headDim}`,
+      );
+    }
+    return plain(this.heap, where, 'x', x, [x.length / this.headDim, this.headDim]);
+  }
+}

@@ -1,0 +1,263 @@
+// One instance of ropewalk: what load() gives.
+
+import { type AlibiOptions, alibiBias, alibiSlopes } from './alibi.js';
+import { Analysis } from './analysis.js';
+import { type AttentionOptions, type AttentionResult, attention } from './attention.js';
+import { AttentionLayer, type AttentionLayerOptions } from './attention-layer.js';
+import { type BinaryOptions, binary } from './binary.js';
+import type { IntegersInput } from './check.js';
+import * as check from './check.js';
+import { type ExplainOptions, explainRope, type RopeExplanation } from './explain.js';
+import type { Heap } from './heap.js';
+import { type ExtendLearnedOptions, extendLearned, type LearnedOptions, learned } from './learned.js';
+import { type DetectPairingOptions, detectPairing, type PairingDetection } from './pairing.js';
+import { type RelativeRowsOptions, relativeRows } from './relative.js';
+import { RopePlan } from './rope.js';
+import type { RopeOptions } from './rope-options.js';
+import { type SinusoidalOptions, sinusoidal } from './sinusoidal.js';
+import { type T5BiasOptions, type T5Options, t5Bias, t5Buckets } from './t5.js';
+import { type NdArray, Tensor, type TensorInput } from './tensor.js';
+
+/** The build in use, as `rw.info()` tells it. */
+export interface Info {
+  /** Version of the package. */
+  readonly version: string;
+  /** `relaxed` builds may differ in the last bit between machines; `simd128` gives the same bits everywhere. */
+  readonly simd: 'relaxed' | 'simd128';
+}
+
+/** Memory of the instance, as `rw.memory()` tells it. */
+export interface Memory {
+  /** Size of the WebAssembly heap. It grows on demand and never shrinks, so it is the peak as well. */
+  readonly heapBytes: number;
+  /** Bytes of it that are in use now. */
+  readonly usedBytes: number;
+  /** Tensors, plans and layers that were made and not yet freed. */
+  readonly liveObjects: number;
+}
+
+/** An instance with a heap of its own. Tensors, plans and layers work only with the instance that made them. */
+export class Ropewalk {
+  readonly #heap: Heap;
+  readonly #info: Info;
+  /** What encodings do, in numbers. */
+  readonly analysis: Analysis;
+
+  /** @internal */
+  constructor(heap: Heap, info: Info) {
+    this.#heap = heap;
+    this.#info = Object.freeze(info);
+    this.analysis = new Analysis(heap);
+  }
+
+  /** Which build runs. */
+  info(): Info {
+    return this.#info;
+  }
+
+  /** How much memory is in use. */
+  memory(): Memory {
+    return {
+      heapBytes: this.#heap.byteLength,
+      usedBytes: this.#heap.call((core) => core.bytesInUse()),
+      liveObjects: this.#heap.liveObjects,
+    };
+  }
+
+  /**
+   * A tensor in wasm memory: zeros, or a copy of `data`.
+   *
+   * @param shape sizes, outermost first; at most 2^30 numbers in all.
+   *
+   * @example
+   * using x = rw.tensor([2, 3], Float32Array.of(1, 2, 3, 4, 5, 6));
+   */
+  tensor(shape: readonly number[], data?: Float32Array): Tensor {
+    const dims = check.shape('tensor', 'shape', shape);
+    if (data !== undefined) check.float32('tensor', 'data', data, check.sizeOf(dims));
+    const source = data && this.#heap.owns(data) ? data.slice() : data;
+    const tensor = new Tensor(this.#heap, dims, 'tensor');
+    if (source !== undefined) return tensor.set(source);
+    tensor.view().fill(0);
+    return tensor;
+  }
+
+  /**
+   * A plan of rotary position embedding.
+   *
+   * @example
+   * const plan = rw.rope({ headDim: 128, base: 500000, scaling: { type: 'llama3', factor: 8, originalLength: 8192 } });
+   */
+  rope(options: RopeOptions): RopePlan {
+    return new RopePlan(this.#heap, options);
+  }
+
+  /**
+   * What a RoPE does, in numbers and in words: wavelengths, turns within the training length, the band of a scaling, its
+   * factor, and a warning for each known trap that the configuration runs into. null for layers without RoPE.
+   *
+   * @param config a Hugging Face config.json, parsed, or the options of `rope()`.
+   *
+   * @example
+   * console.log(rw.explainRope({ headDim: 128, scaling: { type: 'yarn', factor: 4, originalLength: 32768 } })?.text);
+   */
+  explainRope(
+    config: RopeOptions | Readonly<Record<string, unknown>>,
+    options: ExplainOptions = {},
+  ): RopeExplanation | null {
+    return explainRope(this.#heap, config, options);
+  }
+
+  /**
+   * Which pairing another program used, from scores that it computed before softmax. Tokens at several positions are
+   * needed: at position 0 both pairings agree.
+   *
+   * @param q [T, D] or [H, T, D], not rotated
+   * @param k [T, D] or [G, T, D], not rotated; G divides H
+   * @param scores [Tq, Tk] or [H, Tq, Tk]; masked ones as -Infinity.
+   *
+   * @example
+   * const { pairing } = rw.detectPairing(q, k, scores, { base: 500000 });   // 'half', 'interleaved' or undefined
+   */
+  detectPairing(
+    q: TensorInput,
+    k: TensorInput,
+    scores: TensorInput,
+    options: DetectPairingOptions = {},
+  ): PairingDetection {
+    return detectPairing(this.#heap, q, k, scores, options);
+  }
+
+  /**
+   * The sinusoidal table (Vaswani et al., arXiv:1706.03762), [positions, dim] row major, within 0.501 ulp at every
+   * position up to ±(2^53 - 1).
+   *
+   * @example
+   * const table = rw.sinusoidal({ dim: 512, positions: { length: 8192 } });   // Float32Array(8192 * 512)
+   */
+  sinusoidal(options: SinusoidalOptions): Float32Array {
+    return sinusoidal(this.#heap, options);
+  }
+
+  /**
+   * Binary position code: the bits of each position, [positions, bits]. A position that needs more bits is refused.
+   *
+   * @example
+   * rw.binary({ bits: 4, positions: [7, 8] });   // 1 1 1 0, 0 0 0 1: neighbours that differ in every bit
+   */
+  binary(options: BinaryOptions): Float32Array {
+    return binary(this.#heap, options);
+  }
+
+  /**
+   * Merges learned absolute positions with token vectors.
+   *
+   * @param x [T, dim] or [B, T, dim]
+   *
+   * @example
+   * const { data } = rw.learned({ data: tokens, shape: [10, 64] }, { table: { data: weights, shape: [512, 64] } });
+   */
+  learned(x: TensorInput, options: LearnedOptions): NdArray {
+    return learned(this.#heap, x, options);
+  }
+
+  /**
+   * A learned table of n rows extended to up to n² (Su 2020): coarse and fine position mixed so that the first n rows
+   * stay as they are.
+   *
+   * @param table [n, dim]
+   *
+   * @example
+   * const longer = rw.extendLearned({ data: weights, shape: [512, 64] }, { length: 2048 });
+   */
+  extendLearned(table: TensorInput, options: ExtendLearnedOptions): NdArray {
+    return extendLearned(this.#heap, table, options);
+  }
+
+  /**
+   * ALiBi's slope of each head (Press et al., arXiv:2108.12409), for any number of heads.
+   *
+   * @example
+   * rw.alibiSlopes(8);   // 0.5, 0.25, ... 0.00390625
+   */
+  alibiSlopes(heads: number): Float64Array {
+    return alibiSlopes(this.#heap, heads);
+  }
+
+  /**
+   * ALiBi as a bias of attention scores, [H, Tq, Tk].
+   *
+   * @example
+   * const bias = rw.alibiBias({ heads: 8, queries: 1, keys: 100 });   // one new token after 99
+   */
+  alibiBias(options: AlibiOptions): NdArray {
+    return alibiBias(this.#heap, options);
+  }
+
+  /**
+   * T5's bucket of each relative position, key minus query (Raffel et al., arXiv:1910.10683).
+   *
+   * @example
+   * rw.t5Buckets([-1, 0, 1, 200]);   // 1, 0, 17, 31
+   */
+  t5Buckets(relativePositions: IntegersInput, options: T5Options = {}): Int32Array {
+    return t5Buckets(this.#heap, relativePositions, options);
+  }
+
+  /**
+   * T5's bias of attention scores, [H, Tq, Tk].
+   *
+   * @example
+   * const bias = rw.t5Bias({ table: { data: weights, shape: [32, 8] }, queries: 10, keys: 10 });
+   */
+  t5Bias(options: T5BiasOptions): NdArray {
+    return t5Bias(this.#heap, options);
+  }
+
+  /**
+   * Which row of a relative table belongs to each query and key, [Tq, Tk]: the clipped distance, shifted to start at 0.
+   *
+   * @example
+   * rw.relativeRows({ queries: 5, keys: 5, maxDistance: 2 });   // row 0: 2 3 4 4 4
+   */
+  relativeRows(options: RelativeRowsOptions): Int32Array {
+    return relativeRows(this.#heap, options);
+  }
+
+  /**
+   * Scaled dot-product attention, softmax(scale q kᵀ + bias) v, with any of the position encodings.
+   *
+   * @param q [B, H, Tq, D]
+   * @param k [B, G, Tk, D]; G divides H, and consecutive query heads share a key head.
+   * @param v [B, G, Tk, Dv]
+   *
+   * @example
+   * const { out, scores } = rw.attention(q, k, v, { causal: true, returnScores: 'probabilities' });
+   * const { out } = rw.attention(q, k, v, { causal: true, position: { encoding: 'rope', plan } });
+   */
+  attention(q: Tensor, k: TensorInput, v: TensorInput, options?: AttentionOptions): AttentionResult<Tensor>;
+  attention(
+    q: Exclude<TensorInput, Tensor>,
+    k: TensorInput,
+    v: TensorInput,
+    options?: AttentionOptions,
+  ): AttentionResult<NdArray>;
+  attention(
+    q: TensorInput,
+    k: TensorInput,
+    v: TensorInput,
+    options: AttentionOptions = {},
+  ): AttentionResult<Tensor | NdArray> {
+    return attention(this.#heap, q, k, v, options);
+  }
+
+  /**
+   * A multi-head self-attention layer with projections, with given weights or seeded ones.
+   *
+   * @example
+   * const layer = rw.attentionLayer({ modelDim: 64, heads: 4, position: { encoding: 'sinusoidal' }, seed: 1 });
+   */
+  attentionLayer(options: AttentionLayerOptions): AttentionLayer {
+    return new AttentionLayer(this.#heap, options);
+  }
+}

@@ -1,0 +1,118 @@
+// T5's relative position buckets and bias.
+import { type BiasShape, biasShape } from './alibi.js';
+import * as check from './check.js';
+import type { T5Buckets } from './core.mjs';
+import { ArgumentRangeError, checkStatus } from './errors.js';
+import type { Heap } from './heap.js';
+import { type NdArray, type Operand, operand, type TensorInput } from './tensor.js';
+
+/** How distances fall into buckets. */
+export interface T5Options {
+  /** True (the default) for encoders; false for decoders, where all keys after the query share bucket 0. */
+  bidirectional?: boolean;
+  /** Default 32; even if bidirectional. */
+  numBuckets?: number;
+  /** From here on all distances share the last bucket. Default 128. */
+  maxDistance?: number;
+}
+
+/** Options of `rw.t5Bias`. */
+export interface T5BiasOptions extends T5Options, BiasShape {
+  /** [numBuckets, heads] */
+  table: TensorInput;
+}
+
+/** @internal */
+export const t5Fields = ['bidirectional', 'numBuckets', 'maxDistance'] as const;
+
+/** @internal */
+export function checkT5(where: string, given: T5Options): Required<T5Options> {
+  const bidirectional = check.boolean(where, 'bidirectional', given.bidirectional ?? true);
+  const least = bidirectional ? 4 : 2;
+  const numBuckets = check.integer(where, 'numBuckets', given.numBuckets ?? 32, least, 2 ** 16);
+  if (bidirectional && numBuckets % 2 !== 0) {
+    throw new ArgumentRangeError(
+      where,
+      'numBuckets',
+      numBuckets,
+      `is ${numBuckets}; two directions need an even number`,
+    );
+  }
+  const exact = Math.floor(numBuckets / (bidirectional ? 4 : 2));
+  const maxDistance = check.integer(where, 'maxDistance', given.maxDistance ?? 128, exact + 1, 2 ** 31);
+  return { bidirectional, numBuckets, maxDistance };
+}
+
+/**
+ * Runs work with the core's buckets, which are gone when it ends.
+ * @internal
+ */
+export function withBuckets<T>(
+  heap: Heap,
+  where: string,
+  options: Required<T5Options>,
+  work: (buckets: T5Buckets) => T,
+): T {
+  const buckets = heap.call((core) => new core.T5Buckets());
+  try {
+    checkStatus(
+      heap.call(() => buckets.create(options)),
+      where,
+    );
+    return work(buckets);
+  } finally {
+    heap.destroy(buckets);
+  }
+}
+
+/**
+ * A bias table as an operand, with its number of heads.
+ * @internal
+ */
+export function t5Table(
+  heap: Heap,
+  where: string,
+  value: TensorInput,
+  numBuckets: number,
+): { table: Operand; heads: number } {
+  const table = operand(heap, where, 'table', value);
+  if (table.shape.length !== 2 || table.shape[0] !== numBuckets) {
+    const problem = `has shape [${table.shape.join(', ')}]; expected [numBuckets, heads] with ${numBuckets} buckets`;
+    throw new ArgumentRangeError(where, 'table', value, problem);
+  }
+  return { table, heads: table.shape[1] ?? 0 };
+}
+
+/** @internal */
+export function t5Buckets(heap: Heap, relative: check.IntegersInput, options: T5Options): Int32Array {
+  const where = 't5Buckets';
+  const core = checkT5(where, check.options<T5Options>(where, 'options', options, t5Fields));
+  const distances = check.positions(where, 'relativePositions', relative);
+  return withBuckets(heap, where, core, (buckets) =>
+    heap.scope(where, (take) => {
+      const from = heap.put(take, distances);
+      const out = take(distances.byteLength);
+      heap.call(() => buckets.buckets(from, distances.length, out));
+      return Int32Array.from(heap.readDoubles(out, distances.length));
+    }),
+  );
+}
+
+/** @internal */
+export function t5Bias(heap: Heap, options: T5BiasOptions): NdArray {
+  const where = 't5Bias';
+  const known = ['table', ...t5Fields, 'queries', 'keys', 'queryOffset'];
+  const given = check.options<T5BiasOptions>(where, 'options', options, known);
+  const core = checkT5(where, given);
+  const { queries, keys, queryOffset } = biasShape(where, given);
+  const { table, heads } = t5Table(heap, where, given.table, core.numBuckets);
+  const size = heads * queries * keys;
+  return withBuckets(heap, where, core, (buckets) =>
+    heap.scope(where, (take) => {
+      const out = take(size * 4);
+      const from = table.place(take);
+      heap.call(() => buckets.bias(from, heads, queries, keys, queryOffset, out));
+      return { data: heap.readFloats(out, size), shape: [heads, queries, keys] };
+    }),
+  );
+}

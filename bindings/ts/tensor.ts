@@ -1,0 +1,133 @@
+// Tensors in wasm memory, and the plain arrays that are taken wherever a tensor is.
+import * as check from './check.js';
+import { ArgumentRangeError, ArgumentTypeError } from './errors.js';
+import { Handle, releaser } from './handle.js';
+import type { Heap } from './heap.js';
+
+/** A plain array with its shape, as functions give it back for plain arrays. */
+export interface NdArray {
+  readonly data: Float32Array;
+  readonly shape: readonly number[];
+}
+
+/** An array of another library: onnxruntime and transformers.js say `dims`, others `shape`. */
+export type ArrayLikeInput =
+  | { readonly data: Float32Array; readonly shape: readonly number[] }
+  | { readonly data: Float32Array; readonly dims: readonly number[] };
+
+/** Numbers with a shape: a tensor (no copies), or a plain array (copied in, results copied out). */
+export type TensorInput = Tensor | ArrayLikeInput;
+
+/**
+ * float32 numbers in wasm memory, row major. Calls on tensors copy nothing; calls on plain arrays copy in and out.
+ *
+ * @example
+ * using q = rw.tensor([8, 128, 64]);   // [heads, tokens, headDim], zeros
+ * q.set(values);                       // Float32Array(65536)
+ * plan.rotate(q);
+ * const result = q.data();             // a copy
+ */
+export class Tensor extends Handle {
+  /** Sizes, outermost first. */
+  readonly shape: readonly number[];
+  /** How many numbers there are. */
+  readonly size: number;
+  /** @internal */
+  readonly pointer: number;
+
+  /** @internal */
+  constructor(heap: Heap, shape: readonly number[], where: string) {
+    const size = check.sizeOf(shape);
+    const pointer = heap.allocate(size * 4, where);
+    super(heap, releaser(heap, pointer));
+    this.shape = Object.freeze([...shape]);
+    this.size = size;
+    this.pointer = pointer;
+  }
+
+  /** A copy of the numbers; with `out` (of the same length) no new array is made. */
+  data(out?: Float32Array): Float32Array {
+    this.alive('tensor.data');
+    if (out !== undefined) check.float32('tensor.data', 'out', out, this.size);
+    return this.heap.readFloats(this.pointer, this.size, out);
+  }
+
+  /** Copies numbers in; the source must have as many as the tensor. */
+  set(source: Float32Array): this {
+    this.alive('tensor.set');
+    this.heap.write(this.pointer, check.float32('tensor.set', 'source', source, this.size));
+    return this;
+  }
+
+  /**
+   * The numbers themselves, without a copy. The view is live only until the next call of any function that may
+   * allocate: then its length is 0. Never keep it; `data()` is the safe way.
+   */
+  view(): Float32Array {
+    this.alive('tensor.view');
+    return this.heap.floats(this.pointer, this.size);
+  }
+}
+
+/**
+ * A checked argument: its shape, and its address once `place` has copied it in (a tensor has its address already).
+ * @internal
+ */
+export interface Operand {
+  readonly shape: readonly number[];
+  readonly size: number;
+  readonly tensor: Tensor | undefined;
+  /** The address in the heap; a plain array is copied to memory that `take` gives. */
+  place(take: (bytes: number) => number): number;
+  /** The address of a copy that may be changed. */
+  copy(take: (bytes: number) => number): number;
+}
+
+/** @internal */
+export function operand(heap: Heap, where: string, name: string, value: unknown): Operand {
+  if (value instanceof Tensor) {
+    value.usableIn(heap, where, name);
+    return {
+      shape: value.shape,
+      size: value.size,
+      tensor: value,
+      place() {
+        value.usableIn(heap, where, name); // a getter of another argument may have disposed of it
+        return value.pointer;
+      },
+      copy(take) {
+        const pointer = take(value.size * 4);
+        heap.move(this.place(take), pointer, value.size * 4);
+        return pointer;
+      },
+    };
+  }
+  const expected = 'a tensor, or an object with a Float32Array as data and its shape (or dims)';
+  if (typeof value !== 'object' || value === null || !('data' in value)) {
+    throw new ArgumentTypeError(where, name, value, expected);
+  }
+  const dims = 'shape' in value ? value.shape : 'dims' in value ? value.dims : undefined;
+  if (dims === undefined) throw new ArgumentTypeError(where, name, value, expected);
+  return plain(heap, where, name, value.data, check.shape(where, `${name}.shape`, dims));
+}
+
+/** @internal */
+export function plain(heap: Heap, where: string, name: string, data: unknown, shape: readonly number[]): Operand {
+  const size = check.sizeOf(shape);
+  const floats = check.float32(where, `${name}.data`, data);
+  if (floats.length !== size) {
+    throw new ArgumentRangeError(
+      where,
+      name,
+      data,
+      `has ${floats.length} numbers; its shape [${shape.join(', ')}] needs ${size}`,
+    );
+  }
+  // A view of this heap would die if the heap grows before it is copied.
+  const own = heap.owns(floats) ? floats.slice() : floats;
+  const place = (take: (bytes: number) => number) => {
+    check.float32(where, `${name}.data`, own, size); // a getter of another argument may have resized it
+    return heap.put(take, own);
+  };
+  return { shape, size, tensor: undefined, place, copy: place };
+}
