@@ -1,0 +1,39 @@
+// The builds of the package that this runtime can run, each with the way to load it.
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { setFlagsFromString } from 'node:v8';
+import { UnusableFile } from './files.mjs';
+
+async function importPackage() {
+  try {
+    return await import('ropewalk');
+  } catch (error) {
+    if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    throw new UnusableFile('the package is not built; run: npm run build');
+  }
+}
+
+/** Whether relaxed SIMD runs here. Node 20 has it behind a flag, later ones have it and do not know the flag. */
+export function enableRelaxed() {
+  const relaxed = readFileSync(fileURLToPath(import.meta.resolve('ropewalk/core-relaxed.wasm')));
+  if (WebAssembly.validate(relaxed)) return true;
+  if (Number(process.versions.node.split('.')[0]) > 20) return false;
+  setFlagsFromString('--experimental-wasm-relaxed-simd');
+  return WebAssembly.validate(relaxed);
+}
+
+/** [{ name, load }]; `load` is undefined where the build does not run. */
+export async function builds() {
+  const { load } = await importPackage();
+  const relaxed = enableRelaxed();
+  return [
+    { name: 'simd', load: () => loadAs(load, 'simd128', { simd: 'deterministic' }) },
+    { name: 'relaxed', load: relaxed ? () => loadAs(load, 'relaxed', { simd: 'auto' }) : undefined },
+  ];
+}
+
+async function loadAs(load, expected, options) {
+  const rw = await load(options);
+  if (rw.info().simd !== expected) throw new Error(`load() gave the ${rw.info().simd} build; expected ${expected}`);
+  return rw;
+}

@@ -1,0 +1,99 @@
+// Reads vector files: { format: 1, group, cases } of our own, and { tests } of ONNX's backend tests.
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { basename, join } from 'node:path';
+
+/** A path or a file that cannot be used; its message is for the person who typed it. */
+export class UnusableFile extends Error {}
+
+/** [{ group, cases }] of all files at the paths, each a file or a folder of .json files. */
+export function readVectors(paths) {
+  return paths.flatMap(filesAt).map(readFile);
+}
+
+function filesAt(path) {
+  const stat = statSync(path, { throwIfNoEntry: false });
+  if (stat === undefined) throw new UnusableFile(`${path}: no such file or folder`);
+  if (!stat.isDirectory()) return [path];
+  const names = readdirSync(path).filter((name) => name.endsWith('.json'));
+  if (names.length === 0) throw new UnusableFile(`${path}: holds no .json files`);
+  return names.sort().map((name) => join(path, name));
+}
+
+function readFile(path) {
+  const content = parse(path, readText(path));
+  for (const { matches, read } of formats) if (matches(content)) return read(path, content);
+  throw new UnusableFile(
+    `${path}: not a vector file; expected { "format": 1, "group", "cases" } or ONNX's { "tests" }`,
+  );
+}
+
+function readText(path) {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new UnusableFile(`${path}: cannot be read: ${error.code}`);
+  }
+}
+
+// Python writes -Infinity and NaN, which JSON has no words for. They become strings, which Number() reads.
+function parse(path, text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    try {
+      return JSON.parse(text.replace(/"(?:[^"\\]|\\.)*"|-?Infinity|NaN/g, (s) => (s.startsWith('"') ? s : `"${s}"`)));
+    } catch (error) {
+      throw new UnusableFile(`${path}: not JSON: ${error.message.replace(/\s+/g, ' ')}`);
+    }
+  }
+}
+
+const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const formats = [
+  {
+    matches: (c) => isObject(c) && c.format === 1 && typeof c.group === 'string' && Array.isArray(c.cases),
+    read: readCases,
+  },
+  { matches: (c) => isObject(c) && isObject(c.tests), read: readOnnx },
+];
+
+function readCases(path, { group, cases }) {
+  for (const [i, each] of cases.entries()) {
+    const problem = problemOf(each);
+    if (problem !== undefined) throw new UnusableFile(`${path}: case ${i} (${each?.name ?? 'no name'}): ${problem}`);
+  }
+  return { group, cases: cases.map((each) => ({ params: {}, inputs: {}, outputs: {}, ...each })) };
+}
+
+function problemOf(each) {
+  if (!isObject(each)) return 'is no object';
+  if (typeof each.name !== 'string' || typeof each.op !== 'string') return 'has no name or no op';
+  if (each.expect !== undefined && each.expect !== 'error')
+    return `expects ${JSON.stringify(each.expect)}; only "error" is known`;
+  if (each.expect === undefined && Object.keys(each.outputs ?? {}).length === 0)
+    return 'has no outputs and expects no error';
+  for (const [name, array] of Object.entries({ ...each.inputs, ...each.outputs })) {
+    if (!isObject(array) || !Array.isArray(array.shape) || !Array.isArray(array.data))
+      return `${name} has no shape or no data`;
+    const size = array.shape.reduce((product, n) => product * n, 1);
+    if (size !== array.data.length)
+      return `${name} has ${array.data.length} numbers for shape [${array.shape.join(', ')}]`;
+  }
+  for (const [name, { tol }] of Object.entries(each.outputs ?? {})) {
+    if (!((tol ?? 0) >= 0)) return `${name} has tol ${tol}`;
+  }
+  return undefined;
+}
+
+// Counted and named only: an operation of the name `onnx/...` is in no table yet.
+function readOnnx(path, { tests }) {
+  const cases = Object.entries(tests).map(([name, { op }]) => ({
+    name,
+    op: `onnx/${op}`,
+    params: {},
+    inputs: {},
+    outputs: {},
+  }));
+  return { group: basename(path, '.json'), cases };
+}

@@ -1,0 +1,20 @@
+// Every operation that the package has: its name in the vectors -> (rw, params, inputs) => outputs.
+import { absolute } from './absolute.mjs';
+import { analysis } from './analysis.mjs';
+import { attention } from './attention.mjs';
+import { axes } from './axes.mjs';
+import { bias } from './bias.mjs';
+import { relative } from './relative.mjs';
+import { rope } from './rope.mjs';
+import { sinusoidal } from './sinusoidal.mjs';
+
+export const operations = {
+  ...absolute,
+  ...sinusoidal,
+  ...rope,
+  ...axes,
+  ...analysis,
+  ...attention,
+  ...bias,
+  ...relative,
+};
