@@ -1,0 +1,64 @@
+// A stranger's project: the packed package is installed without a network, runs the README's ten lines, and builds.
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { folderWith } from './support/folder.mjs';
+import { root, run } from './support/node.mjs';
+
+// The first js block of the README, under the heading that promises ten lines.
+function tenLines() {
+  const readme = readFileSync(join(root, 'README.md'), 'utf8');
+  const section = readme.split('\n## ').find((part) => part.startsWith('Ten lines'));
+  const blocks = [...(section ?? '').matchAll(/^```js\n(.*?)^```$/gms)].map((match) => match[1]);
+  assert.equal(blocks.length, 1, 'one js block under "Ten lines"');
+  return blocks[0];
+}
+
+async function install(t, files) {
+  const folder = folderWith(t, files);
+  const npm = (...args) => run(args, { command: 'npm', cwd: folder });
+  await npm('init', '-y');
+  await npm('pack', root, '--ignore-scripts');
+  const [packed] = readdirSync(folder).filter((name) => /^ropewalk-.*\.tgz$/.test(name));
+  await npm('install', `./${packed}`, '--offline', '--no-audit', '--no-fund', '--ignore-scripts');
+  assert.ok(existsSync(join(folder, 'node_modules', 'ropewalk', 'dist', 'index.js')));
+  return folder;
+}
+
+test('the ten lines of the README run in a fresh project', async (t) => {
+  const code = tenLines();
+  assert.ok(code.trim().split('\n').filter(Boolean).length <= 10, 'ten lines are ten lines');
+  const folder = await install(t, { 'ten-lines.mjs': code });
+  const { stdout, stderr } = await run(['ten-lines.mjs'], { cwd: folder });
+  assert.match(stdout, /\[ 8, 128, 64 \] \[ 1, 8, 128, 128 \] (simd128|relaxed)/);
+  assert.equal(stderr, '');
+});
+
+test('the ten lines run where require() is used', async (t) => {
+  const body = tenLines().replace(/import (.*) from 'ropewalk';/, '');
+  const code = `import('ropewalk').then(async ({ load }) => {${body}});`;
+  const folder = await install(t, { 'ten-lines.cjs': code });
+  const { stdout } = await run(['ten-lines.cjs'], { cwd: folder });
+  assert.match(stdout, /\[ 8, 128, 64 \]/);
+});
+
+const vite = join(root, 'node_modules', 'vite', 'bin', 'vite.js');
+test('Vite builds a page with it, and the wasm needs no file', {
+  skip: !existsSync(vite) && 'no Vite here',
+}, async (t) => {
+  const folder = await install(t, {
+    'index.html': '<!doctype html><title>t</title><script type="module" src="/main.js"></script>',
+    'main.js': tenLines(),
+  });
+  const { stdout, stderr } = await run([vite, 'build'], { cwd: folder });
+  assert.doesNotMatch(stdout + stderr, /externalized|warning|\berror/i);
+  const built = readdirSync(join(folder, 'dist'), { recursive: true }).map(String);
+  assert.deepEqual(
+    built.filter((name) => /\.wasm$/.test(name)),
+    [],
+  );
+  const bundles = built.filter((name) => name.endsWith('.js'));
+  assert.equal(bundles.length, 1);
+  assert.doesNotMatch(readFileSync(join(folder, 'dist', bundles[0]), 'utf8'), /\bnew URL\([^)]*wasm/);
+});

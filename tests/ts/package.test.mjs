@@ -1,0 +1,76 @@
+// The package as it is published: what is in it, and what is not.
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { root, run } from './support/node.mjs';
+
+const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+const dist = readdirSync(join(root, 'dist'));
+const scripts = dist.filter((name) => /\.m?js$/.test(name));
+const sourceOf = (name) => readFileSync(join(root, 'dist', name), 'utf8');
+const codeOf = (name) => sourceOf(name).replace(/\/\*.*?\*\//gs, '');
+
+test('the package holds dist, README, LICENSE and package.json, and nothing else', async () => {
+  const { stdout } = await run(['pack', '--dry-run', '--json', '--ignore-scripts'], { command: 'npm' });
+  const [{ files }] = JSON.parse(stdout);
+  const paths = files.map(({ path }) => path);
+  const expected = ['LICENSE', 'README.md', 'package.json', ...dist.map((name) => `dist/${name}`)];
+  assert.deepEqual(paths.sort(), expected.sort());
+});
+
+test('dist holds code, types and the two builds only', () => {
+  const kinds = new Set(dist.map((name) => name.replace(/^[^.]+/, '*')));
+  assert.deepEqual([...kinds].sort(), ['*.d.ts', '*.js', '*.mjs', '*.wasm']);
+  assert.deepEqual(dist.filter((name) => name.endsWith('.wasm')).sort(), ['core-relaxed.wasm', 'core.wasm']);
+});
+
+test('the package needs no other and runs nothing when it is installed', () => {
+  for (const kind of ['dependencies', 'peerDependencies', 'optionalDependencies', 'bundleDependencies']) {
+    assert.equal(manifest[kind], undefined, kind);
+  }
+  for (const script of ['preinstall', 'install', 'postinstall', 'prepare']) {
+    assert.equal(manifest.scripts[script], undefined, script);
+  }
+});
+
+test('every entry of the package leads to a file in it', () => {
+  const targets = Object.values(manifest.exports).flatMap((entry) =>
+    typeof entry === 'string' ? entry : Object.values(entry),
+  );
+  for (const target of [...targets, manifest.main, manifest.types]) {
+    const path = target.replace(/^\.\//, '');
+    assert.ok(path === 'package.json' || dist.includes(path.replace(/^dist\//, '')), target);
+  }
+});
+
+test('the code imports its own files only', () => {
+  for (const name of scripts) {
+    const statements = codeOf(name).matchAll(/^(?:import|export)\s[^'";=()]*?from\s*['"]([^'"]+)['"]/gm);
+    const imports = [...statements].map((match) => match[1]);
+    for (const path of imports) assert.ok(dist.includes(path.replace(/^\.\//, '')), `${name} imports ${path}`);
+  }
+});
+
+// What a Content-Security-Policy, a bundler or another runtime would trip over.
+const unwanted = {
+  'evaluates text': /\beval\s*\(|\bnew\s+Function\b|\bFunction\s*\(/,
+  'looks for its own address': /\bimport\.meta\b|\b__dirname\b|\b__filename\b/,
+  'asks for Node': /\brequire\s*\(|['"]node:|\bprocess\.(?:on|once|exit|env)\b/,
+  'starts workers or shares memory': /\bnew\s+(?:Shared)?Worker\b|\bSharedArrayBuffer\b/,
+};
+for (const [what, pattern] of Object.entries(unwanted)) {
+  test(`no code in dist ${what}`, () => {
+    for (const name of scripts) {
+      const found = codeOf(name).match(pattern);
+      const around = found && codeOf(name).slice(found.index - 40, found.index + 60);
+      assert.equal(around, null, name);
+    }
+  });
+}
+
+test('the declarations show nothing that is internal', () => {
+  for (const name of dist.filter((each) => each.endsWith('.d.ts'))) {
+    assert.doesNotMatch(sourceOf(name), /@internal|core\.mjs/, name);
+  }
+});

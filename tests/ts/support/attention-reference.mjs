@@ -1,0 +1,58 @@
+// Scaled dot-product attention and a linear map in float64: the slow, plain way.
+
+const dot = (a, b) => a.reduce((sum, value, i) => sum + value * b[i], 0);
+
+/** Row r of a row-major array with rows of `dim`. */
+const rowOf = (data, r, dim) => data.subarray(r * dim, (r + 1) * dim);
+
+/**
+ * q [B, H, Tq, D], k [B, G, Tk, D], v [B, G, Tk, Dv] -> { out, scores } as doubles. `keeps` and `bias` are functions
+ * of (b, h, i, j); `causalOffset` undefined means not causal.
+ */
+export function attention(q, k, v, { scale, causalOffset, keeps = () => true, bias = () => 0 } = {}) {
+  const [batch, heads, queries, dim] = q.shape;
+  const [, groups, keys, valueDim] = v.shape;
+  const out = new Float64Array(batch * heads * queries * valueDim);
+  const scores = new Float64Array(batch * heads * queries * keys);
+  for (let row = 0; row < batch * heads * queries; ++row) {
+    const i = row % queries;
+    const h = Math.floor(row / queries) % heads;
+    const b = Math.floor(row / queries / heads);
+    const keyRow = (j) => (b * groups + Math.floor(h / (heads / groups))) * keys + j;
+    const logits = Array.from({ length: keys }, (_, j) => {
+      const hidden = (causalOffset !== undefined && j > i + causalOffset) || !keeps(b, h, i, j);
+      if (hidden) return Number.NEGATIVE_INFINITY;
+      return (
+        dot(rowOf(q.data, row, dim), rowOf(k.data, keyRow(j), dim)) * (scale ?? 1 / Math.sqrt(dim)) + bias(b, h, i, j)
+      );
+    });
+    softmax(logits).forEach((weight, j) => {
+      scores[row * keys + j] = weight;
+      rowOf(v.data, keyRow(j), valueDim).forEach((value, d) => {
+        out[row * valueDim + d] += weight * value;
+      });
+    });
+  }
+  return { out, scores };
+}
+
+// A row in which nothing is kept is a row of zeros.
+function softmax(logits) {
+  const max = Math.max(...logits);
+  if (max === Number.NEGATIVE_INFINITY) return logits.map(() => 0);
+  const powers = logits.map((s) => Math.exp(s - max));
+  const sum = powers.reduce((a, b) => a + b, 0);
+  return powers.map((p) => p / sum);
+}
+
+/** x [rows, inputs] times weight [outputs, inputs], plus bias: [rows, outputs]. */
+export function linear(x, weight, bias, inputs) {
+  const outputs = weight.length / inputs;
+  const result = new Float64Array((x.length / inputs) * outputs);
+  for (let r = 0; r < x.length / inputs; ++r) {
+    for (let o = 0; o < outputs; ++o) {
+      result[r * outputs + o] = dot(rowOf(x, r, inputs), rowOf(weight, o, inputs)) + (bias?.[o] ?? 0);
+    }
+  }
+  return result;
+}

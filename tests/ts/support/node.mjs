@@ -1,0 +1,16 @@
+// Runs this Node with other arguments, in the repository, so that `ropewalk` is the built package.
+import { execFile } from 'node:child_process';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+export const root = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))));
+
+const execute = promisify(execFile);
+
+/** { stdout, stderr } of a child that ends with 0; otherwise it throws with what the child printed. */
+export function run(args, { cwd = root, command = process.execPath, env = {} } = {}) {
+  // A child of a test run must not think that it is one.
+  const { NODE_TEST_CONTEXT, ...inherited } = process.env;
+  return execute(command, args, { cwd, env: { ...inherited, ...env }, timeout: 60_000, maxBuffer: 2 ** 24 });
+}

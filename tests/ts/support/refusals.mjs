@@ -1,0 +1,93 @@
+// The rules that hold for every refused argument.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { random } from './arrays.mjs';
+
+/** Bits of some good calls: what they are before a refusal, they are after it. */
+function healthyBits(rw) {
+  const x = { data: random(48, 5), shape: [2, 3, 8] };
+  const plan = rw.rope({ headDim: 8, scaling: { type: 'yarn', factor: 4, originalLength: 64 } });
+  const rotated = plan.rotate(x, { offset: 7 });
+  const { out } = rw.attention(rotated, rotated, x, { causal: true });
+  plan.dispose();
+  const table = rw.sinusoidal({ dim: 6, positions: [0, 9, 99] });
+  return String(new Uint32Array(Float32Array.of(...out.data, ...table).buffer));
+}
+
+const bitsOf = new WeakMap();
+
+/**
+ * What is wrong with how `call` was refused, or undefined: it must throw an error of the class that `bad` names, with
+ * the argument and the value in its message, leave memory alone, and leave the next good call its bits.
+ */
+function problemOf(rw, argument, bad, call) {
+  if (!bitsOf.has(rw)) bitsOf.set(rw, healthyBits(rw));
+  const before = rw.memory();
+  try {
+    call();
+  } catch (error) {
+    if (!(error instanceof bad.error)) return `threw ${error?.name}, want ${bad.error.name}: ${error?.message}`;
+    for (const part of [argument, bad.shows ?? '']) {
+      if (!error.message.includes(part)) return `has a message without ${part}: ${error.message}`;
+    }
+    const { usedBytes, liveObjects } = rw.memory();
+    if (usedBytes !== before.usedBytes || liveObjects !== before.liveObjects) {
+      return `left ${usedBytes - before.usedBytes} bytes and ${liveObjects - before.liveObjects} objects behind`;
+    }
+    return healthyBits(rw) === bitsOf.get(rw) ? undefined : 'changed the bits of the next good call';
+  }
+  return 'was accepted';
+}
+
+// Calls with null for what has a default, to be tested together: one rule, one test.
+const nulls = [];
+
+/** A test that `call(value)` refuses every one of the bad values and names `argument`. */
+export function testRefusals(rw, where, argument, values, call) {
+  const hasDefault = !values.some(({ value }) => value === undefined);
+  test(`${where} refuses a bad ${argument}`, () => {
+    const problems = values.map((bad) => {
+      if (bad.value === null && hasDefault) return nulls.push({ rw, where, argument, bad, call }) && undefined;
+      const problem = problemOf(rw, argument, bad, () => call(bad.value));
+      return problem && `${bad.label} ${problem}`;
+    });
+    assert.deepEqual(problems.filter(Boolean), []);
+  });
+}
+
+/** The same for a table { argument: [bad values, call] }. */
+export function testAllRefusals(rw, where, rows) {
+  for (const [argument, [values, call]] of Object.entries(rows)) testRefusals(rw, where, argument, values, call);
+}
+
+/** To be called last: a test that null is refused everywhere above, where leaving the option out means a default. */
+export function testNulls() {
+  test('null is refused where an option has a default', () => {
+    const problems = nulls.map(({ rw, where, argument, bad, call }) => {
+      const problem = problemOf(rw, argument, bad, () => call(null));
+      return problem && `${where}: ${argument} = null ${problem}`;
+    });
+    assert.deepEqual(problems.filter(Boolean), []);
+  });
+}
+
+/** A test that each of these options, which the function does not have, is refused by its name. */
+export function testUnknownOptions(rw, where, names, call) {
+  test(`${where} refuses an option that it does not have`, () => {
+    const problems = names.map((name) => {
+      const problem = problemOf(rw, name, { error: RangeError }, () => call({ [name]: 1 }));
+      return problem && `${name} ${problem}`;
+    });
+    assert.deepEqual(problems.filter(Boolean), []);
+  });
+}
+
+/** A test for each of { what: [error class, words of the message, call] } that it is refused. */
+export function testMisfits(rw, where, rows) {
+  for (const [what, [error, words, call]] of Object.entries(rows)) {
+    test(`${where} refuses ${what}`, () => {
+      const problems = [words].flat().map((word) => problemOf(rw, word, { error }, call));
+      assert.deepEqual(problems.filter(Boolean), []);
+    });
+  }
+}

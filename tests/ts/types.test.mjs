@@ -1,0 +1,89 @@
+// The declarations as a consumer's compiler sees them: strict, with library checks, under both kinds of resolution.
+import assert from 'node:assert/strict';
+import { cpSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { folderWith } from './support/folder.mjs';
+import { root, run } from './support/node.mjs';
+
+const consumer = `
+import {
+  type AttentionLayer, type AttentionResult, type Info, load, type Memory, type NdArray, RangeErrorOf, type RopePlan,
+  type Ropewalk, StateError, type Tensor,
+} from './names.js';
+
+const rw: Ropewalk = await load({ simd: 'deterministic' });
+const info: Info = rw.info();
+const memory: Memory = rw.memory();
+const plan: RopePlan = rw.rope({ headDim: 64, scaling: { type: 'yarn', factor: 4, originalLength: 4096 } });
+const x: Tensor = rw.tensor([8, 128, 64], new Float32Array(8 * 128 * 64));
+const turned: Tensor = plan.rotate(x, { offset: 1 });
+const array: Float32Array = plan.rotate(new Float32Array(64), { positions: [1n].map(Number) });
+const plain: NdArray = plan.unrotate({ data: array, dims: [1, 64] }, { positions: BigInt64Array.of(1n) });
+const { cos, sin }: { cos: Float32Array; sin: Float32Array } = plan.tables({ length: 2 });
+const table: Float32Array = rw.sinusoidal({ dim: 8, positions: Int32Array.of(1, 2) });
+const tensors: AttentionResult<Tensor> = rw.attention(x, x, x, { causal: true, bias: plain });
+const plains: AttentionResult<NdArray> = rw.attention(plain, x, x, { mask: { data: [true], shape: [1] } });
+const layer: AttentionLayer = rw.attentionLayer({ modelDim: 64, heads: 4, position: { encoding: 'rope', base: 5e5 } });
+const scores: NdArray | undefined = layer.forward(plain, { returnScores: 'probabilities' }).scores;
+const disposable: Disposable = layer;
+const error: Error = new StateError('text');
+export { cos, disposable, error, info, memory, plains, RangeErrorOf, scores, sin, table, tensors, turned };
+
+// @ts-expect-error a size is a number
+rw.rope({ headDim: '64' });
+// @ts-expect-error a plan needs a size
+rw.rope({});
+// @ts-expect-error a misspelt option
+rw.rope({ headDim: 4, theta: 1 });
+// @ts-expect-error yarn needs the original length
+rw.rope({ headDim: 4, scaling: { type: 'yarn', factor: 2 } });
+// @ts-expect-error a field of another kind of scaling
+rw.rope({ headDim: 4, scaling: { type: 'linear', factor: 2, betaFast: 1 } });
+// @ts-expect-error data is a Float32Array
+rw.tensor([2], [1, 2]);
+// @ts-expect-error plain arrays give plain arrays
+const wrong: AttentionResult<Tensor> = rw.attention(plain, plain, plain);
+// @ts-expect-error an unknown encoding
+rw.attentionLayer({ modelDim: 4, heads: 1, position: { encoding: 'other' } });
+export { wrong };
+`;
+const names = `
+export { ArgumentRangeError as RangeErrorOf, load, StateError } from 'ropewalk';
+export type { AttentionLayer, AttentionResult, Info, Memory, NdArray, RopePlan, Ropewalk, Tensor } from 'ropewalk';
+`;
+
+const options = {
+  target: 'es2022',
+  lib: ['es2022', 'dom'],
+  types: [],
+  strict: true,
+  noEmit: true,
+  skipLibCheck: false,
+  verbatimModuleSyntax: true,
+  noUncheckedIndexedAccess: true,
+};
+const resolutions = {
+  bundler: { module: 'esnext', moduleResolution: 'bundler' },
+  nodenext: { module: 'nodenext', moduleResolution: 'nodenext' },
+};
+for (const [name, resolution] of Object.entries(resolutions)) {
+  for (const exact of [true, false]) {
+    const how = `${name} resolution${exact ? ' and exact optional properties' : ''}`;
+    test(`the declarations compile in a consumer with ${how}`, async (t) => {
+      const compilerOptions = { ...options, ...resolution, exactOptionalPropertyTypes: exact };
+      const folder = folderWith(t, {
+        'package.json': JSON.stringify({ type: 'module' }),
+        'tsconfig.json': JSON.stringify({ compilerOptions, include: ['*.ts'] }),
+        'consumer.ts': consumer,
+        'names.ts': names,
+      });
+      const installed = join(folder, 'node_modules', 'ropewalk');
+      cpSync(join(root, 'dist'), join(installed, 'dist'), { recursive: true });
+      cpSync(join(root, 'package.json'), join(installed, 'package.json'));
+      const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+      const { stdout } = await run([tsc, '-p', folder], { cwd: folder }).catch((error) => error);
+      assert.equal(stdout, '');
+    });
+  }
+}
