@@ -1,0 +1,219 @@
+// The attention figure: what it shows is what the package computes, and it can be worked with by hand and by keyboard.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { load } from 'ropewalk';
+import { wordVector } from '../../web/src/pictures/word-vector.js';
+import { launch, open, runProgram, serve, until } from './site.mjs';
+
+let site;
+let browser;
+let core;
+before(async () => {
+  [site, browser, core] = await Promise.all([serve(), launch(), load({ simd: 'deterministic' })]);
+});
+after(async () => {
+  await browser?.close();
+  site?.close();
+});
+
+// The weights as the package computes them in Node, [head][row][column].
+function expected(words, { encoding = 'none', heads = 2, causal = false } = {}) {
+  const data = Float32Array.from(words.flatMap((word) => wordVector(word, 64)));
+  const layer = core.attentionLayer({ modelDim: 64, heads, causal, position: { encoding }, seed: 1 });
+  const { scores } = layer.forward({ data, shape: [words.length, 64] }, { returnScores: 'probabilities' });
+  layer.dispose();
+  const T = words.length;
+  const row = (h, i) => Array.from(scores.data.subarray((h * T + i) * T, (h * T + i + 1) * T));
+  return Array.from({ length: heads }, (_, h) => words.map((_, i) => row(h, i)));
+}
+
+// The weights as the page's tables hold them; where nothing may be looked at, 0.
+function shown(page) {
+  return page.evaluate(() =>
+    Array.from(document.querySelectorAll('#chapter-attention .tables table'), (table) =>
+      Array.from(table.tBodies[0].rows, (row) =>
+        Array.from(row.querySelectorAll('td'), (cell) => Number(cell.querySelector('data')?.value ?? 0)),
+      ),
+    ),
+  );
+}
+
+const rowLabels = (page) =>
+  page.evaluate(() =>
+    Array.from(document.querySelectorAll('#chapter-attention .heat'), (map) =>
+      Array.from(map.querySelectorAll('.heat-rows span'), (label) => label.textContent),
+    ),
+  );
+
+const figure = (page) => page.locator('#chapter-attention figure');
+const sentence = (page) => figure(page).getByLabel('Sentence');
+const readout = (page) => figure(page).locator('.readout').textContent();
+const choose = (page, name) => figure(page).getByRole('radio', { name, exact: true }).check();
+
+test('a typed sentence runs: rows are its words and the weights are those of the package', async () => {
+  const { page, complaints, close } = await open(browser, site.address);
+  await sentence(page).fill('the cat sat on the mat');
+  const words = ['the', 'cat', 'sat', 'on', 'the', 'mat'];
+  await until(async () => (await rowLabels(page))[0]?.length === 6, 'six rows');
+  assert.deepEqual(await rowLabels(page), [words, words]);
+  const weights = await shown(page);
+  assert.deepEqual(weights, expected(words));
+  for (const row of weights.flat()) assert.ok(Math.abs(row.reduce((a, b) => a + b) - 1) < 1e-5, `a row sums to ${row}`);
+  assert.deepEqual(complaints, []);
+  await close();
+});
+
+test('every encoding, head count and mask gives the numbers of the package', async () => {
+  const { page, close } = await open(browser, site.address, { hash: '#attention.words=a+b+a+c' });
+  const words = ['a', 'b', 'a', 'c'];
+  const seen = new Set();
+  for (const [label, encoding] of [
+    ['RoPE', 'rope'],
+    ['Sinusoidal', 'sinusoidal'],
+    ['None', 'none'],
+  ]) {
+    await choose(page, label);
+    const weights = await shown(page);
+    assert.deepEqual(weights, expected(words, { encoding }));
+    seen.add(JSON.stringify(weights));
+  }
+  assert.equal(seen.size, 3, 'each encoding gives other numbers');
+  await choose(page, '4');
+  assert.deepEqual(await shown(page), expected(words, { heads: 4 }));
+  await figure(page).getByLabel('Causal').check();
+  assert.deepEqual(await shown(page), expected(words, { heads: 4, causal: true }));
+  await close();
+});
+
+test('without an encoding equal words have equal rows, and shuffled words shuffle rows and columns', async () => {
+  const { page, close } = await open(browser, site.address, { hash: '#attention.words=the+dog+saw+the+cat' });
+  const words = ['the', 'dog', 'saw', 'the', 'cat'];
+  const [first] = await shown(page);
+  assert.deepEqual(first[0], first[3]);
+  assert.match(await figure(page).locator('.summary').textContent(), /twice, and its rows are equal/);
+
+  const at = (matrix, names, from, to) => matrix[names.indexOf(from)][names.indexOf(to)];
+  await figure(page).getByRole('button', { name: 'Shuffle words' }).click();
+  const [shuffled] = await rowLabels(page);
+  assert.notDeepEqual(shuffled, words);
+  assert.deepEqual([...shuffled].sort(), [...words].sort());
+  const [second] = await shown(page);
+  for (const from of words) {
+    for (const to of words) {
+      const [before, now] = [at(first, words, from, to), at(second, shuffled, from, to)];
+      assert.ok(Math.abs(before - now) < 1e-6, `${from} looks at ${to} with ${before}, then with ${now}`);
+    }
+  }
+
+  await choose(page, 'RoPE');
+  const [turned] = await shown(page);
+  const [one, other] = shuffled.flatMap((word, i) => (word === 'the' ? [i] : []));
+  assert.notDeepEqual(turned[one], turned[other]);
+  assert.match(await figure(page).locator('.summary').textContent(), /differ by up to/);
+  await close();
+});
+
+test('the current cell goes along with its words when they are shuffled', async () => {
+  const { page, close } = await open(browser, site.address, { hash: '#attention.words=one+two+three+four' });
+  const map = figure(page).locator('.heat-plot').first();
+  await map.scrollIntoViewIfNeeded();
+  const box = await map.boundingBox();
+  await page.mouse.move(box.x + box.width * 0.9, box.y + box.height * 0.1);
+  await page.mouse.down();
+  const before = await until(async () => (await readout(page)).startsWith('head 1') && readout(page), 'a reading');
+  assert.match(before, /^head 1: “one” looks at “four” with 0\.\d\d$/);
+  // Pressed by script: a pointer on its way to the button would leave the cell.
+  await figure(page)
+    .getByRole('button', { name: 'Shuffle words' })
+    .evaluate((button) => button.click());
+  assert.notDeepEqual((await rowLabels(page))[0], ['one', 'two', 'three', 'four']);
+  assert.equal(await readout(page), before);
+  await close();
+});
+
+test('cells can be walked with the keyboard and are read out, also those that may not be looked at', async () => {
+  const { page, close } = await open(browser, site.address, { hash: '#attention.words=my+cat+sat&attention.causal=1' });
+  const weights = expected(['my', 'cat', 'sat'], { causal: true });
+  await figure(page).locator('.heat-plot').nth(1).focus();
+  assert.equal(await readout(page), 'head 2: “my” looks at “my” with 1.00');
+  await page.keyboard.press('ArrowDown');
+  assert.equal(await readout(page), `head 2: “cat” looks at “my” with ${weights[1][1][0].toFixed(2)}`);
+  await page.keyboard.press('End');
+  assert.equal(await readout(page), 'head 2: “cat” may not look at “sat”, which comes later');
+  assert.equal(await page.locator('.heat-rows .on').first().textContent(), 'cat');
+  await close();
+});
+
+test('the table takes the place of the picture and back', async () => {
+  const { page, close } = await open(browser, site.address);
+  const table = figure(page).getByRole('table', { name: 'Head 1' });
+  assert.equal(await table.isVisible(), false);
+  await figure(page).getByRole('button', { name: 'View as table' }).click();
+  assert.equal(await table.isVisible(), true);
+  assert.equal(await figure(page).locator('.heat').first().isVisible(), false);
+  await figure(page).getByRole('button', { name: 'View as picture' }).click();
+  assert.equal(await table.isVisible(), false);
+  await close();
+});
+
+test('the program beside the picture runs in Node and gives the numbers of the picture', async () => {
+  const hash = '#attention.words=it%27s+a+"test"&attention.encoding=sinusoidal&attention.causal=1&attention.heads=1';
+  const { page, close } = await open(browser, site.address, { hash });
+  const code = await figure(page)
+    .locator('details code')
+    .evaluate((element) => element.textContent);
+  const { words, scores } = await runProgram(code, ['words', 'scores']);
+  assert.deepEqual(words, ["it's", 'a', '"test"']);
+  assert.deepEqual((await shown(page)).flat(2), Array.from(scores.data));
+
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  await figure(page).locator('summary').click();
+  await figure(page).getByRole('button', { name: 'Copy code' }).click();
+  await figure(page).getByText('Copied').waitFor();
+  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), code);
+  await close();
+});
+
+test('nothing, one word, and more words than fit', async () => {
+  const { page, complaints, close } = await open(browser, site.address);
+  await sentence(page).fill('');
+  await figure(page).getByText('Type a word or two.').waitFor();
+  assert.equal(await figure(page).locator('.heat').count(), 0);
+  await sentence(page).fill('alone');
+  await figure(page).getByText('A single word can only look at itself.').waitFor();
+  assert.deepEqual(await shown(page), [[[1]], [[1]]]);
+  const many = Array.from({ length: 23 }, (_, i) => `w${i}`);
+  await sentence(page).fill(many.join(' '));
+  await figure(page).getByText('The picture shows the first 20 of 23 words.').waitFor();
+  assert.deepEqual((await rowLabels(page))[0], many.slice(0, 20));
+  await figure(page).getByRole('button', { name: 'Shuffle words' }).click();
+  const kept = (await sentence(page).inputValue()).split(' ');
+  assert.deepEqual(kept.sort(), many.sort(), 'shuffling loses no word');
+  assert.deepEqual(complaints, []);
+  await close();
+});
+
+test('Chinese is cut into characters, and an input method may compose in peace', async () => {
+  const { page, close } = await open(browser, site.address, { hash: '#lang=zh&attention.words=' });
+  const input = figure(page).getByLabel('句子');
+  await input.focus();
+  const devtools = await page.context().newCDPSession(page);
+  await devtools.send('Input.imeSetComposition', { text: 'mao', selectionStart: 3, selectionEnd: 3 });
+  assert.equal(await input.inputValue(), 'mao');
+  assert.deepEqual(await rowLabels(page), []);
+  await devtools.send('Input.insertText', { text: '猫爱RoPE。' });
+  await until(async () => (await rowLabels(page))[0]?.join('|') === '猫|爱|RoPE|。', 'four words');
+  assert.deepEqual(await shown(page), expected(['猫', '爱', 'RoPE', '。']));
+  await close();
+});
+
+test('the answer to the question comes only when one is chosen', async () => {
+  const { page, close } = await open(browser, site.address);
+  const question = page.locator('#chapter-attention .prediction');
+  assert.equal(await question.locator('.verdict').textContent(), '');
+  await question.getByRole('button').nth(0).click();
+  assert.match(await question.locator('.verdict').textContent(), /^Not so\./);
+  await question.getByRole('button').nth(1).click();
+  assert.match(await question.locator('.verdict').textContent(), /^Yes\./);
+  await close();
+});

@@ -1,0 +1,149 @@
+// The rotation figure: arrows, sliders, and a score that keeps only the distance.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { load } from 'ropewalk';
+import { launch, open, runProgram, serve, until } from './site.mjs';
+
+let site;
+let browser;
+let core;
+before(async () => {
+  [site, browser, core] = await Promise.all([serve(), launch(), load({ simd: 'deterministic' })]);
+});
+after(async () => {
+  await browser?.close();
+  site?.close();
+});
+
+const figure = (page) => page.locator('#chapter-rotation figure');
+const score = async (page) => Number(await figure(page).locator('.score-value').getAttribute('data-value'));
+const printed = (page) => figure(page).locator('.score-value').textContent();
+const slider = (page, name) => figure(page).getByRole('slider', { name });
+const turnedArrow = (page) => figure(page).locator('.plane .query path.turned').getAttribute('d');
+
+// The score as the package computes it, in the layout with pairs (i, i + 32), which the page does not use.
+function expected({ q, k, m, n, pair }) {
+  const plan = core.rope({ headDim: 64 });
+  const turn = ([x, y], position) => {
+    const token = new Float32Array(64);
+    token[pair] = x;
+    token[pair + 32] = y;
+    const out = plan.rotate(token, { offset: position });
+    return [out[pair], out[pair + 32]];
+  };
+  const [a, b] = [turn(q, m), turn(k, n)];
+  plan.dispose();
+  // The core's float32 arithmetic: each product and their sum rounded.
+  return Math.fround(Math.fround(a[0] * b[0]) + Math.fround(a[1] * b[1]));
+}
+
+const polar = (degrees, length) => {
+  const radians = (degrees * Math.PI) / 180;
+  return [length * Math.cos(radians), length * Math.sin(radians)].map((v) => Number(v.toFixed(4)));
+};
+const initial = { q: polar(20, 1), k: polar(75, 0.8), m: 12, n: 5, pair: 8 };
+
+test('the score is that of the package, for any position and pair set with the keyboard', async () => {
+  const { page, complaints, close } = await open(browser, site.address);
+  assert.equal(await score(page), expected(initial));
+  const before = await turnedArrow(page);
+
+  await slider(page, /Position m/).focus();
+  for (let i = 0; i < 3; ++i) await page.keyboard.press('ArrowRight');
+  assert.equal(await score(page), expected({ ...initial, m: 15 }));
+  assert.notEqual(await turnedArrow(page), before);
+  assert.equal(await slider(page, /Position m/).getAttribute('aria-valuetext'), 'position 15');
+
+  await slider(page, /Position n/).focus();
+  await page.keyboard.press('End');
+  await slider(page, /Pair/).focus();
+  await page.keyboard.press('Home');
+  assert.equal(await score(page), expected({ ...initial, m: 15, n: 64, pair: 0 }));
+  assert.match(await slider(page, /Pair/).getAttribute('aria-valuetext'), /^pair 0, frequency 1 radians.*every 6\.28/);
+  assert.equal(await printed(page), (await score(page)).toFixed(6).replace('-', '−'));
+  assert.deepEqual(complaints, []);
+  await close();
+});
+
+test('with the distance locked both positions move and the score keeps its six digits', async () => {
+  const { page, close } = await open(browser, site.address);
+  await figure(page).getByLabel('Lock the distance').check();
+  const [digits, first] = [await printed(page), await score(page)];
+  await slider(page, /Position n/).focus();
+  for (let i = 0; i < 20; ++i) {
+    await page.keyboard.press('ArrowRight');
+    assert.equal(await printed(page), digits);
+    assert.ok(Math.abs((await score(page)) - first) < 3e-7);
+  }
+  assert.equal(await slider(page, /Position m/).inputValue(), '32');
+  assert.equal(await slider(page, /Position n/).inputValue(), '25');
+
+  // The query is the first to reach the end; the key then stays as far behind as before.
+  await page.keyboard.press('End');
+  assert.equal(await slider(page, /Position m/).inputValue(), '64');
+  assert.equal(await slider(page, /Position n/).inputValue(), '57');
+  assert.equal(await printed(page), digits);
+  assert.match(await figure(page).locator('.score-notes').textContent(), /moved by at most 0(\.0000000\d)?\./);
+
+  await figure(page).getByLabel('Lock the distance').uncheck();
+  await page.keyboard.press('Tab');
+  await slider(page, /Position n/).focus();
+  await page.keyboard.press('ArrowLeft');
+  assert.notEqual(await printed(page), digits);
+  await close();
+});
+
+test('arrows are dragged by their rings and turned with the keyboard', async () => {
+  const { page, close } = await open(browser, site.address);
+  const ring = slider(page, /Arrow of the query/);
+  const plane = await figure(page).locator('.plane').boundingBox();
+  await ring.scrollIntoViewIfNeeded();
+  const box = await ring.locator('.ring').boundingBox();
+  const moved = await figure(page).locator('.plane').boundingBox();
+  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+  await page.mouse.down();
+  // Straight to the left of the centre, on the unit circle.
+  await page.mouse.move(moved.x + moved.width / 2 - (moved.width * 100) / 280, moved.y + moved.height / 2, {
+    steps: 4,
+  });
+  await page.mouse.up();
+  assert.ok(plane.width > 0);
+  assert.match(await ring.getAttribute('aria-valuetext'), /^angle −?180 degrees, length (1\.0|0\.9)\d$/);
+
+  await slider(page, /Arrow of the key/).focus();
+  await page.keyboard.press('ArrowLeft');
+  await page.keyboard.press('ArrowUp');
+  assert.equal(await slider(page, /Arrow of the key/).getAttribute('aria-valuetext'), 'angle 80 degrees, length 0.85');
+  const [, angle, length] = /angle (\S+) degrees, length (\S+)/.exec(await ring.getAttribute('aria-valuetext'));
+  const q = polar(Number(angle.replace('−', '-')), Number(length));
+  assert.equal(await score(page), expected({ ...initial, q, k: polar(80, 0.85) }));
+  await close();
+});
+
+test('the curve and its table hold the score of every distance', async () => {
+  const { page, close } = await open(browser, site.address, { hash: '#rotation.table=1&rotation.pair=3' });
+  const values = await page.evaluate(() =>
+    Array.from(document.querySelectorAll('#chapter-rotation .tall tbody data'), (cell) => Number(cell.value)),
+  );
+  assert.equal(values.length, 129);
+  for (const distance of [-64, -1, 0, 7, 64]) {
+    assert.equal(values[distance + 64], expected({ ...initial, pair: 3, m: distance, n: 0 }));
+  }
+  assert.ok(Math.abs(values[7 + 64] - (await score(page))) < 3e-7, 'the score now lies on the curve');
+  await close();
+});
+
+test('the program beside the picture runs in Node and gives the score of the picture', async () => {
+  const { page, close } = await open(browser, site.address, {
+    hash: '#rotation.q=-100,0.7&rotation.pair=2&rotation.n=60',
+  });
+  const code = await until(
+    () =>
+      figure(page)
+        .locator('details code')
+        .evaluate((e) => e.textContent),
+    'a program',
+  );
+  assert.equal((await runProgram(code, ['score'])).score, await score(page));
+  await close();
+});

@@ -1,0 +1,109 @@
+// The built page on a server of our own, under the strict policy that it promises to live with, and a browser.
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { extname, join, normalize } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { chromium } from 'playwright-core';
+
+const folder = fileURLToPath(new URL('../../build/web/', import.meta.url));
+
+const policy = [
+  "default-src 'none'",
+  "script-src 'self' 'wasm-unsafe-eval'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  "img-src 'self' data:",
+].join('; ');
+
+const types = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml' };
+
+/** Serves build/web (made by `vite build web`) on a free port. */
+export async function serve() {
+  if (!existsSync(join(folder, 'index.html'))) throw new Error('build/web is missing; run: npx vite build web');
+  const server = createServer(async (request, response) => {
+    const path = normalize(decodeURIComponent(new URL(request.url, 'http://localhost').pathname));
+    const file = path.endsWith('/') ? `${path}index.html` : path;
+    try {
+      const body = await readFile(join(folder, file));
+      const type = `${types[extname(file)] ?? 'application/octet-stream'}; charset=utf-8`;
+      response.writeHead(200, { 'content-type': type, 'content-security-policy': policy });
+      response.end(body);
+    } catch {
+      response.writeHead(404, { 'content-security-policy': policy }).end();
+    }
+  });
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return { address: `http://127.0.0.1:${server.address().port}/`, close: () => server.close() };
+}
+
+function chromiumPath() {
+  const usual = '/usr/bin/chromium';
+  return existsSync(usual) ? usual : execFileSync('which', ['chromium'], { encoding: 'utf8' }).trim();
+}
+
+export function launch() {
+  return chromium.launch({
+    executablePath: chromiumPath(),
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
+  });
+}
+
+/**
+ * A fresh page at some state, and everything it complained about: console errors, exceptions, violations of the
+ * policy, requests that failed or went elsewhere.
+ */
+export async function open(browser, address, { hash = '', ...context } = {}) {
+  const made = await browser.newContext({ locale: 'en-US', viewport: { width: 1280, height: 900 }, ...context });
+  const page = await made.newPage();
+  page.setDefaultTimeout(5000);
+  const complaints = [];
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
+    if (message.text().startsWith('violation ')) complaints.push(message.text());
+  });
+  page.on('pageerror', (error) => complaints.push(String(error)));
+  page.on('request', (request) => {
+    if (!request.url().startsWith(new URL(address).origin)) complaints.push(`request to ${request.url()}`);
+  });
+  page.on('response', (response) => {
+    if (response.status() >= 400) complaints.push(`${response.status()} for ${response.url()}`);
+  });
+  await page.addInitScript(() => {
+    addEventListener('securitypolicyviolation', (event) => {
+      console.info(`violation of ${event.violatedDirective} by ${event.blockedURI}`);
+    });
+  });
+  await page.goto(address + hash);
+  await page.locator('main figure').last().waitFor();
+  return { page, complaints, close: () => made.close() };
+}
+
+/** Runs a program that the page shows, with the package of this checkout, and gives some of its variables. */
+export async function runProgram(code, names) {
+  const own = new URL('../../dist/index.js', import.meta.url).href;
+  const program = `${code.replace("'ropewalk'", JSON.stringify(own))}\nexport { ${names.join(', ')} };`;
+  return import(`data:text/javascript,${encodeURIComponent(program)}`);
+}
+
+/**
+ * Waits until `ask` gives something true, and gives that. Not page.waitForFunction: it evaluates strings, which the
+ * policy refuses.
+ */
+export async function until(ask, what, limit = 5000) {
+  const end = Date.now() + limit;
+  for (;;) {
+    const answer = await ask();
+    if (answer) return answer;
+    if (Date.now() > end) throw new Error(`waited ${limit} ms in vain: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}

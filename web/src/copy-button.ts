@@ -1,0 +1,38 @@
+// A button that copies a text, and says so.
+import { button } from './controls';
+import { h } from './dom';
+import type { Dictionary } from './i18n/dictionary';
+
+const shownFor = 2000;
+
+/** @param source is selected where the page may not write to the clipboard, so that the reader can copy it. */
+export function copyButton(
+  label: string,
+  texts: Dictionary['figure'],
+  text: () => string,
+  source?: Element,
+): HTMLElement {
+  const said = h('span', { class: 'said', role: 'status' });
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const say = (what: string): void => {
+    said.textContent = what;
+    clearTimeout(timer);
+    timer = setTimeout(() => said.replaceChildren(), shownFor);
+  };
+  const copy = async (): Promise<void> => {
+    try {
+      await navigator.clipboard.writeText(text());
+      say(texts.copied);
+    } catch {
+      if (source === undefined) return;
+      getSelection()?.selectAllChildren(source);
+      say(texts.copyFailed);
+    }
+  };
+  return h(
+    'span',
+    { class: 'copy' },
+    button(label, () => void copy(), 'button quiet'),
+    said,
+  );
+}

@@ -1,0 +1,49 @@
+// The languages of the page, and numbers as they write them.
+import type { Dictionary } from './dictionary';
+import { en } from './en';
+import { zh } from './zh';
+
+const dictionaries = { en, zh } as const satisfies Record<string, Dictionary>;
+
+export type Language = keyof typeof dictionaries;
+
+export const languages = Object.keys(dictionaries) as Language[];
+
+export function dictionary(language: Language): Dictionary {
+  return dictionaries[language];
+}
+
+/** The reader's first language among ours, as the browser tells it; English if there is none. */
+export function preferredLanguage(): Language {
+  const wanted = navigator.languages.map((tag) => new Intl.Locale(tag).language);
+  return wanted.flatMap((tag) => languages.filter((language) => language === tag))[0] ?? 'en';
+}
+
+/** Numbers in the reader's language. */
+export interface Numbers {
+  /** A whole number, or any number as short as it is. */
+  plain(value: number): string;
+  /** With so many digits after the point. */
+  fixed(value: number, digits: number): string;
+  /** With so many digits that mean something. */
+  significant(value: number, digits: number): string;
+}
+
+export function numbersOf(language: Language): Numbers {
+  const made = new Map<string, Intl.NumberFormat>();
+  const format = (value: number, options: Intl.NumberFormatOptions): string => {
+    const key = JSON.stringify(options);
+    let known = made.get(key);
+    if (known === undefined) {
+      // 'negative' writes no minus before a zero.
+      known = new Intl.NumberFormat(language, { signDisplay: 'negative', ...options });
+      made.set(key, known);
+    }
+    return known.format(value).replace('-', '−');
+  };
+  return {
+    plain: (value) => format(value, {}),
+    fixed: (value, digits) => format(value, { minimumFractionDigits: digits, maximumFractionDigits: digits }),
+    significant: (value, digits) => format(value, { maximumSignificantDigits: digits }),
+  };
+}

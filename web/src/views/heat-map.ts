@@ -1,0 +1,153 @@
+// One square matrix with a word at every row and column: a canvas for the cells, text for the words. The cells can be
+// walked with the arrow keys; what the current one says is told by whoever made the map.
+import { h } from '../dom';
+import { colorOf, inkOn } from './color-scale';
+
+export interface Cell {
+  readonly row: number;
+  readonly column: number;
+}
+
+export interface HeatMapData {
+  readonly title: string;
+  readonly label: string;
+  readonly words: readonly string[];
+  /** [words, words] row major. */
+  readonly values: Float32Array;
+  /** The value at the far end of the colour scale. */
+  readonly max: number;
+  readonly hidden: (cell: Cell) => boolean;
+  readonly print: (value: number) => string;
+  readonly current: Cell | undefined;
+  readonly onDark: boolean;
+  /** Pixels of one cell, of the words beside it, and of their letters. */
+  readonly cell: number;
+  readonly gutter: number;
+  readonly font: number;
+  /** For each word, whether it is narrow enough to stand upright on its column. */
+  readonly upright: readonly boolean[];
+}
+
+export interface HeatMap {
+  readonly element: HTMLElement;
+  update(data: HeatMapData): void;
+}
+
+// From here on a cell has room for its number.
+const roomForNumber = 36;
+
+function draw(canvas: HTMLCanvasElement, data: HeatMapData): void {
+  const { words, cell, values, max, onDark } = data;
+  const pixels = Math.ceil(devicePixelRatio);
+  canvas.width = canvas.height = words.length * cell * pixels;
+  const context = canvas.getContext('2d');
+  if (context === null) return;
+  context.scale(pixels, pixels);
+  context.textAlign = 'center';
+  context.textBaseline = 'middle';
+  const style = getComputedStyle(canvas);
+  context.font = `${cell > 44 ? 12 : 11}px ${style.fontFamily}`;
+  const side = cell - 1;
+  for (const [i, value] of values.entries()) {
+    const row = Math.floor(i / words.length);
+    const column = i % words.length;
+    const x = column * cell;
+    const y = row * cell;
+    if (data.hidden({ row, column })) {
+      // Not a weight of zero, but no weight at all: no colour of the scale, a dot in its place.
+      context.fillStyle = style.color;
+      context.globalAlpha = 0.25;
+      context.fillRect(x + side / 2 - 1, y + side / 2 - 1, 2, 2);
+      context.globalAlpha = 1;
+      continue;
+    }
+    context.fillStyle = colorOf(value / max, onDark);
+    context.fillRect(x, y, side, side);
+    if (cell < roomForNumber) continue;
+    context.fillStyle = inkOn(value / max, onDark);
+    context.fillText(data.print(value), x + side / 2, y + side / 2 + 0.5);
+  }
+}
+
+function moved(key: string, { row, column }: Cell, last: number): Cell | undefined {
+  const to = (r: number, c: number): Cell => ({
+    row: Math.min(Math.max(r, 0), last),
+    column: Math.min(Math.max(c, 0), last),
+  });
+  switch (key) {
+    case 'ArrowUp':
+      return to(row - 1, column);
+    case 'ArrowDown':
+      return to(row + 1, column);
+    case 'ArrowLeft':
+      return to(row, column - 1);
+    case 'ArrowRight':
+      return to(row, column + 1);
+    case 'Home':
+      return to(row, 0);
+    case 'End':
+      return to(row, last);
+    default:
+      return undefined;
+  }
+}
+
+/** @param pointed is told the cell under the pointer or the keyboard, or undefined when both are gone. */
+export function heatMap(pointed: (cell: Cell | undefined) => void): HeatMap {
+  const title = h('div', { class: 'heat-title' });
+  const columns = h('div', { class: 'heat-columns', 'aria-hidden': 'true' });
+  const rows = h('div', { class: 'heat-rows', 'aria-hidden': 'true' });
+  const canvas = h('canvas');
+  const mark = h('div', { class: 'heat-mark' });
+  // Arrow keys have to reach us, so this is an application to a screen reader; the table is there for reading.
+  const plot = h('div', { class: 'heat-plot', tabindex: 0, role: 'application' }, canvas, mark);
+  const element = h('div', { class: 'heat' }, title, columns, rows, plot);
+  let data: HeatMapData | undefined;
+
+  const cellAt = (event: PointerEvent): Cell | undefined => {
+    if (data === undefined) return undefined;
+    const box = plot.getBoundingClientRect();
+    const index = (offset: number): number =>
+      Math.min(Math.max(Math.floor(offset / (data?.cell ?? 1)), 0), (data?.words.length ?? 1) - 1);
+    return { row: index(event.clientY - box.top), column: index(event.clientX - box.left) };
+  };
+  plot.addEventListener('pointermove', (event) => pointed(cellAt(event)));
+  plot.addEventListener('pointerdown', (event) => pointed(cellAt(event)));
+  plot.addEventListener('pointerleave', (event) => {
+    // A finger that leaves has not lost interest: what it touched stays readable.
+    if (event.pointerType === 'mouse' && document.activeElement !== plot) pointed(undefined);
+  });
+  plot.addEventListener('focus', () => pointed(data?.current ?? { row: 0, column: 0 }));
+  plot.addEventListener('blur', () => pointed(undefined));
+  plot.addEventListener('keydown', (event) => {
+    const next = data && moved(event.key, data.current ?? { row: 0, column: 0 }, data.words.length - 1);
+    if (next === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    pointed(next);
+  });
+
+  return {
+    element,
+    update(next) {
+      const repaint =
+        data?.values !== next.values || data.cell !== next.cell || data.onDark !== next.onDark || data.max !== next.max;
+      data = next;
+      title.textContent = next.title;
+      plot.setAttribute('aria-label', next.label);
+      const label = (word: string, ...looks: readonly (string | false)[]) =>
+        h('span', { class: looks.filter(Boolean).join(' ') }, h('bdi', {}, word));
+      rows.replaceChildren(...next.words.map((word, i) => label(word, next.current?.row === i && 'on')));
+      columns.replaceChildren(
+        ...next.words.map((word, i) => label(word, next.current?.column === i && 'on', !next.upright[i] && 'sideways')),
+      );
+      element.style.setProperty('--cell', `${next.cell}px`);
+      element.style.setProperty('--size', `${next.cell * next.words.length}px`);
+      element.style.setProperty('--gutter', `${next.gutter}px`);
+      element.style.setProperty('--font', `${next.font}px`);
+      mark.hidden = next.current === undefined;
+      mark.style.setProperty('--row', String(next.current?.row ?? 0));
+      mark.style.setProperty('--column', String(next.current?.column ?? 0));
+      if (repaint) draw(canvas, next);
+    },
+  };
+}
