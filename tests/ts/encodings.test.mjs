@@ -12,7 +12,7 @@ async function core() {
   const module = new WebAssembly.Module(readFileSync(new URL('../../dist/core.wasm', import.meta.url)));
   return createCore({
     instantiateWasm(imports, receive) {
-      receive(new WebAssembly.Instance(module, imports));
+      WebAssembly.instantiate(module, imports).then(receive);
       return {};
     },
   });
