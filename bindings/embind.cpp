@@ -15,6 +15,7 @@
 #include "encodings/learned.h"
 #include "encodings/registry.h"
 #include "encodings/rope.h"
+#include "encodings/rope_tables.h"
 #include "encodings/sinusoidal.h"
 #include "encodings/t5.h"
 #include "layers/attention_layer.h"
@@ -99,6 +100,19 @@ int rerotateRope(const RopePlan& plan, const HeadsCall& x, const PositionsCall& 
                  const PositionsCall& to) {
   return number(plan.rerotate(heads<float>(x.x, x.tokens_first, x.batch, x.heads, x.tokens, plan.headDim()),
                               positions(from), target, positions(to)));
+}
+
+struct TablesCall {
+  Pointer cos, sin;
+  size_t rows, pairs;
+  Pointer places;  // [batch, tokens]
+  int pairing;
+};
+
+int rotateByGivenTables(const HeadsCall& x, size_t head_dim, const TablesCall& t) {
+  return number(rotateByTables(heads<float>(x.x, x.tokens_first, x.batch, x.heads, x.tokens, head_dim),
+                               {at<float>(t.cos), at<float>(t.sin), t.rows, t.pairs},
+                               integers(t.places, x.batch * x.tokens), static_cast<Pairing>(t.pairing)));
 }
 
 // places: [axes][rows]
@@ -348,6 +362,15 @@ EMSCRIPTEN_BINDINGS(ropewalk) {
       .function("rerotate", &rerotateRope)
       .function("tables", &ropeTables)
       .function("frequencies", &ropeFrequencies);
+
+  value_object<TablesCall>("TablesCall")
+      .field("cos", &TablesCall::cos)
+      .field("sin", &TablesCall::sin)
+      .field("rows", &TablesCall::rows)
+      .field("pairs", &TablesCall::pairs)
+      .field("places", &TablesCall::places)
+      .field("pairing", &TablesCall::pairing);
+  function("rotateByTables", &rotateByGivenTables);
 
   value_object<SinusoidalOptions>("SinusoidalOptions")
       .field("dim", &SinusoidalOptions::dim)

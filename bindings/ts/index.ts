@@ -30,6 +30,7 @@ export {
 export type { ExplainedPair, ExplainOptions, RopeExplanation, ScalingBand } from './explain.js';
 export type { RopeWarning } from './explain-warnings.js';
 export type { Handle } from './handle.js';
+export type { HeadOptions } from './in-place.js';
 export type { KeepOptions, KeptKeys } from './kept-keys.js';
 export type { Layout } from './layout.js';
 export type { ExtendLearnedOptions, LearnedOptions } from './learned.js';
@@ -56,6 +57,7 @@ export type { RelativeRowsOptions } from './relative.js';
 export type { RerotateOptions, RopePlan, RopeTables, RotateOptions, TableWidth } from './rope.js';
 export type { Angles, Pairing, RopeAxes, RopeOptions, RopeScaling, XPos } from './rope-options.js';
 export type { Info, Memory, Ropewalk } from './ropewalk.js';
+export type { RotaryEmbeddingOptions } from './rotary-embedding.js';
 export type { SinusoidalOptions, SinusoidLayout } from './sinusoidal.js';
 export type { T5BiasOptions, T5Options } from './t5.js';
 export type { ArrayLikeInput, NdArray, Tensor, TensorInput } from './tensor.js';

@@ -100,7 +100,8 @@ export interface RopeOptions {
   xpos?: XPos;
 }
 
-const pairings: Readonly<Record<Pairing, number>> = { interleaved: 0, half: 1 };
+/** @internal */
+export const pairings: Readonly<Record<Pairing, number>> = { interleaved: 0, half: 1 };
 const angleKinds: Readonly<Record<'exact' | 'float32', number>> = { exact: 0, float32: 1 };
 
 type Check = (where: string, name: string, value: unknown) => number | boolean | readonly number[];

@@ -4,29 +4,12 @@ import type { RopePlan as CoreRopePlan, PositionsCall } from './core.mjs';
 import { ArgumentRangeError, ArgumentTypeError, checkStatus } from './errors.js';
 import { destroyer, Handle } from './handle.js';
 import type { Heap } from './heap.js';
+import { type HeadOptions, inPlace } from './in-place.js';
 import { type KeepOptions, KeptKeys } from './kept-keys.js';
-import { type HeadShape, headShape, type Layout } from './layout.js';
+import type { HeadShape } from './layout.js';
 import { type PositionOptions, type PositionsInput, places, placesOf, type RowsInput, rows } from './positions.js';
 import { type Angles, checkRopeOptions, type Pairing, type RopeOptions } from './rope-options.js';
-import {
-  type ArrayLikeInput,
-  type NdArray,
-  type Operand,
-  operand,
-  plain,
-  type Tensor,
-  type TensorInput,
-} from './tensor.js';
-
-/** How x of a call lies in memory, and where a result goes. */
-export interface HeadOptions {
-  /** The shape of a plain Float32Array; by default it is [T, headDim]. */
-  shape?: readonly number[];
-  /** Default `BHTD`. */
-  layout?: Layout;
-  /** Plain arrays only: where to write the result, `x` itself included. Default a new array. */
-  out?: Float32Array;
-}
+import type { ArrayLikeInput, NdArray, Tensor, TensorInput } from './tensor.js';
 
 /** Options of rotate and unrotate. */
 export interface RotateOptions extends PositionOptions, HeadOptions {
@@ -171,10 +154,11 @@ export class RopePlan extends Handle {
   rerotate(x: ArrayLikeInput, options: RerotateOptions): NdArray;
   rerotate(x: Tensor | Float32Array | ArrayLikeInput, options: RerotateOptions): Tensor | Float32Array | NdArray {
     const where = 'rope.rerotate';
+    this.alive(where);
     check.options(where, 'options', options, ['from', 'to', 'plan', 'shape', 'layout', 'out']);
     const target = options.plan ?? this;
     this.matches(where, target);
-    return this.#inPlace(where, x, options, ({ tokensFirst, batch, heads, tokens }, take) => {
+    return inPlace(this.heap, where, x, options, this.headDim, ({ tokensFirst, batch, heads, tokens }, take) => {
       const from = placesOf(where, 'from', options.from, batch, tokens, this.axes);
       const to = placesOf(where, 'to', options.to, batch, tokens, target.axes);
       const [old, fresh] = [from.place(this.heap, take), to.place(this.heap, take)];
@@ -279,6 +263,7 @@ export class RopePlan extends Handle {
   }
 
   #turn(where: string, x: unknown, options: RotateOptions, turn: number): Tensor | Float32Array | NdArray {
+    this.alive(where);
     check.options(where, 'options', options, ['offset', 'positions', 'role', 'shape', 'layout', 'out']);
     if (this.#xpos && options.role === undefined) {
       throw new ArgumentTypeError(
@@ -289,57 +274,9 @@ export class RopePlan extends Handle {
       );
     }
     const role = check.choice(where, 'role', options.role ?? 'any', roles);
-    return this.#inPlace(where, x, options, (shape, take) => {
+    return inPlace(this.heap, where, x, options, this.headDim, (shape, take) => {
       const at = places(where, options, shape.batch, shape.tokens, this.axes).place(this.heap, take);
       return (pointer) => this.#rotate(pointer, shape, at, turn, role);
     });
-  }
-
-  // Checks x, then runs a call on it in the heap: on a tensor's own memory, or on a copy that becomes the result.
-  #inPlace(
-    where: string,
-    x: unknown,
-    options: HeadOptions,
-    prepare: (shape: HeadShape, take: (bytes: number) => number) => (pointer: number) => number,
-  ): Tensor | Float32Array | NdArray {
-    this.alive(where);
-    const input = this.#operand(where, x, options.shape);
-    const shape = headShape(where, 'x', input.shape, options.layout ?? 'BHTD');
-    if (shape.dim !== this.headDim) {
-      const problem = `has shape [${input.shape.join(', ')}]; its last axis must be headDim, ${this.headDim}`;
-      throw new ArgumentRangeError(where, 'x', x, problem);
-    }
-    if (options.out !== undefined) {
-      if (input.tensor !== undefined) {
-        throw new ArgumentRangeError(where, 'out', options.out, 'is for plain arrays; a tensor is turned in place');
-      }
-      check.float32(where, 'out', options.out, input.size);
-    }
-    return this.heap.scope(where, (take) => {
-      const run = prepare(shape, take);
-      const pointer = input.place(take);
-      checkStatus(run(pointer), where);
-      if (input.tensor !== undefined) return input.tensor;
-      const data = this.heap.readFloats(pointer, input.size, options.out);
-      return check.isTypedArray(x, 'Float32Array') ? data : { data, shape: input.shape };
-    });
-  }
-
-  #operand(where: string, x: unknown, shape: readonly number[] | undefined): Operand {
-    if (!check.isTypedArray(x, 'Float32Array')) {
-      if (shape !== undefined)
-        throw new ArgumentRangeError(where, 'shape', shape, 'is for a Float32Array; x has a shape of its own');
-      return operand(this.heap, where, 'x', x);
-    }
-    if (shape !== undefined) return plain(this.heap, where, 'x', x, check.shape(where, 'shape', shape));
-    if (x.length % this.headDim !== 0) {
-      throw new ArgumentRangeError(
-        where,
-        'x',
-        x,
-        `has ${x.length} numbers, which is no multiple of headDim, ${this.headDim}`,
-      );
-    }
-    return plain(this.heap, where, 'x', x, [x.length / this.headDim, this.headDim]);
   }
 }

@@ -14,9 +14,10 @@ import { type DetectPairingOptions, detectPairing, type PairingDetection } from 
 import { type RelativeRowsOptions, relativeRows } from './relative.js';
 import { RopePlan } from './rope.js';
 import type { RopeOptions } from './rope-options.js';
+import { type RotaryEmbeddingOptions, rotaryEmbedding } from './rotary-embedding.js';
 import { type SinusoidalOptions, sinusoidal } from './sinusoidal.js';
 import { type T5BiasOptions, type T5Options, t5Bias, t5Buckets } from './t5.js';
-import { type NdArray, Tensor, type TensorInput } from './tensor.js';
+import { type ArrayLikeInput, type NdArray, Tensor, type TensorInput } from './tensor.js';
 
 /** The build in use, as `rw.info()` tells it. */
 export interface Info {
@@ -126,6 +127,25 @@ export class Ropewalk {
     options: DetectPairingOptions = {},
   ): PairingDetection {
     return detectPairing(this.#heap, q, k, scores, options);
+  }
+
+  /**
+   * Rotates by cos and sin tables that you bring: ONNX RotaryEmbedding (opset 23). A plan of `rope()` needs no tables
+   * and is exact at every position. A tensor is turned in place; a plain array gives a new one.
+   *
+   * @param x [.., T, D] in the order that `layout` names.
+   *
+   * @example
+   * const y = rw.rotaryEmbedding({ data, shape: [1, 4, 3, 8] }, { cos, sin, positions: [0, 1, 2] });
+   */
+  rotaryEmbedding(x: Tensor, options: RotaryEmbeddingOptions): Tensor;
+  rotaryEmbedding(x: Float32Array, options: RotaryEmbeddingOptions): Float32Array;
+  rotaryEmbedding(x: ArrayLikeInput, options: RotaryEmbeddingOptions): NdArray;
+  rotaryEmbedding(
+    x: Tensor | Float32Array | ArrayLikeInput,
+    options: RotaryEmbeddingOptions,
+  ): Tensor | Float32Array | NdArray {
+    return rotaryEmbedding(this.#heap, x, options);
   }
 
   /**

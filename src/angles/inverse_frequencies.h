@@ -33,7 +33,7 @@ struct FrequencyOptions {
   Scaling scaling = Scaling::kDefault;
   double factor = 1;            // > 0
   double original_length = 0;   // yarn, longrope, llama3: positions seen in training
-  double max_length = 0;        // dynamic, longrope: max_position_embeddings
+  double max_length = 0;        // dynamic: max_position_embeddings
   double sequence_length = 0;   // dynamic, longrope: the length in use; 0 = not longer than the original
   double attention_factor = 0;  // yarn, longrope, custom: overrides the formula; 0 = not given
   double beta_fast = 32;        // yarn: turns within original_length above which a pair is kept

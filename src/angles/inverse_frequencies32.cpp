@@ -12,7 +12,8 @@ namespace {
 float power(double base, size_t i, size_t dim) {
   const auto base32 = static_cast<float>(base);
   const float exponent = static_cast<float>(2 * i) / static_cast<float>(dim);
-  if (std::isinf(base32)) return i == 0 ? 1 : base32;
+  if (i == 0) return 1;
+  if (base32 == 0 || std::isinf(base32)) return base32;
   return pow(base32, exponent).toFloat();
 }
 

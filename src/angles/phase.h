@@ -31,7 +31,7 @@ inline Turns phaseAt(Turns frequency, int64_t position) {
   return frequency * static_cast<Turns>(static_cast<__int128>(position));
 }
 
-// sin and cos of a phase, in double: error below 1.5 ulp of double.
+// sin and cos of a phase, in double: error below 2.5 ulp of double.
 inline SinCos sinCos(Turns phase) {
   // The nearest quarter turn, and the signed rest in [-1/8, 1/8) turns.
   const auto quadrant = static_cast<unsigned>((phase + (Turns{1} << 125)) >> 126);

@@ -108,7 +108,9 @@ inline float lane1(f32x4 a) {
 inline f32x4 exp2Int(f32x4 n) {
   f32x4 out;
   for (int i = 0; i < 4; ++i) {
-    const auto exponent = static_cast<int32_t>(n.lane[i]) + 127;
+    // NaN, or a number out of range, has no integer to convert to: any result will do, the lane is not used.
+    const bool fits = n.lane[i] >= -126 && n.lane[i] <= 127;
+    const auto exponent = static_cast<int32_t>(fits ? n.lane[i] : 0) + 127;
     out.lane[i] = std::bit_cast<float>(static_cast<uint32_t>(exponent) << 23);
   }
   return out;

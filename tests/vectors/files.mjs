@@ -86,14 +86,27 @@ function problemOf(each) {
   return undefined;
 }
 
-// Counted and named only: an operation of the name `onnx/...` is in no table yet.
+// ONNX's numbers of types; what is not here is skipped with its number.
+const onnxTypes = { 1: 'f32', 7: 'i64', 9: 'bool', 10: 'f16', 11: 'f64' };
+
+// How far a result may be from a published one: those were computed in float32 (rounding of inputs and of a few sums),
+// or rounded to float16.
+const onnxTolerances = { f32: { tol: 2e-6, rtol: 2e-6 }, f16: { tol: 1e-3, rtol: 1e-3 } };
+
 function readOnnx(path, { tests }) {
-  const cases = Object.entries(tests).map(([name, { op }]) => ({
+  const arrays = (named, extra) =>
+    Object.fromEntries(
+      Object.entries(named ?? {}).map(([name, { dims, onnx_dtype: type, data }]) => {
+        const dtype = onnxTypes[type] ?? `onnx ${type}`;
+        return [name, { shape: dims, dtype, data, ...extra?.[dtype] }];
+      }),
+    );
+  const cases = Object.entries(tests).map(([name, { op, attrs, inputs, outputs }]) => ({
     name,
     op: `onnx/${op}`,
-    params: {},
-    inputs: {},
-    outputs: {},
+    params: attrs ?? {},
+    inputs: arrays(inputs),
+    outputs: arrays(outputs, onnxTolerances),
   }));
   return { group: basename(path, '.json'), cases };
 }

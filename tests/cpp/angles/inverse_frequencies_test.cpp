@@ -247,6 +247,9 @@ TEST_CASE("Custom frequencies are taken as they are", "[angles]") {
   FrequencyOptions o = optionsOf(Scaling::kCustom, 10, 1e4);
   o.custom = custom.data();
   CHECK(frequenciesOf(o).w == custom);
+  CHECK(frequenciesOf(o).attention_factor == 1);
+  o.attention_factor = 1.5;
+  CHECK(frequenciesOf(o).attention_factor == 1.5);
 }
 
 // huggingface/transformers, tests/utils/test_modeling_rope_utils.py, head_dim 128, base 10000: five digits

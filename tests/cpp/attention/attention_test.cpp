@@ -145,6 +145,15 @@ TEST_CASE("The scale multiplies scores", "[attention]") {
   }
 }
 
+TEST_CASE("A mean over hundreds of thousands of keys is still that mean", "[attention]") {
+  Random random(11);
+  AttentionData data(random, {1, 1, 1, 1, 300000, 1, 1});
+  data.q[0] = 0;
+  data.v.assign(data.v.size(), 7.0f);
+  REQUIRE(data.run(scaled(1)) == Status::kOk);
+  CHECK(std::fabs(data.out[0] / 7 - 1) <= 100 * kUnit);
+}
+
 TEST_CASE("Attention over nothing is no error", "[attention]") {
   Random random(8);
   AttentionData no_keys(random, {1, 2, 1, 3, 0, 4, 5});

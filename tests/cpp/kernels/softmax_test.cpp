@@ -132,6 +132,16 @@ TEST_CASE("softmax of widely spread entries keeps the largest", "[kernels]") {
   CHECK(x == std::vector<float>{0, 0.5f, 0, 0.5f, 0});
 }
 
+TEST_CASE("softmax of millions of entries still sums to 1", "[kernels]") {
+  // A running float32 sum would lose the more of each term the larger it gets.
+  std::vector<float> x(3000001, -0.3f);
+  x.front() = 0;
+  REQUIRE(softmax(x.data(), x.size()));
+  double sum = 0;
+  for (const float p : x) sum += p;
+  CHECK(std::fabs(sum - 1) <= 16 * kUnit);
+}
+
 TEST_CASE("softmax does not change when all entries move by the same amount", "[kernels]") {
   Random random(5);
   std::vector<float> x(37);

@@ -1,0 +1,77 @@
+// Rotation by tables that someone else made.
+import * as check from './check.js';
+import { ArgumentRangeError } from './errors.js';
+import type { Heap } from './heap.js';
+import { type HeadOptions, inPlace } from './in-place.js';
+import { places } from './positions.js';
+import { type Pairing, pairings } from './rope-options.js';
+import { type NdArray, operand, type Tensor, type TensorInput } from './tensor.js';
+
+/** Options of `rw.rotaryEmbedding`. Semantics are those of ONNX RotaryEmbedding (opset 23). */
+export interface RotaryEmbeddingOptions extends HeadOptions {
+  /** [positions, pairs], or, without `positions`, a row for every token: [B, T, pairs]. */
+  cos: TensorInput;
+  /** As cos. */
+  sin: TensorInput;
+  /** Which row of the tables each token takes: [T], or [B, T] flat. A row that they do not have is refused. */
+  positions?: check.IntegersInput;
+  /** Default `half`. */
+  pairing?: Pairing;
+}
+
+/** @internal */
+export function rotaryEmbedding(
+  heap: Heap,
+  x: unknown,
+  options: RotaryEmbeddingOptions,
+): Tensor | Float32Array | NdArray {
+  const where = 'rotaryEmbedding';
+  const known = ['cos', 'sin', 'positions', 'pairing', 'shape', 'layout', 'out'];
+  const given = check.options<RotaryEmbeddingOptions>(where, 'options', options, known);
+  const pairing = check.choice(where, 'pairing', given.pairing ?? 'half', pairings);
+  const cos = operand(heap, where, 'cos', given.cos);
+  const sin = operand(heap, where, 'sin', given.sin);
+  if (cos.shape.join() !== sin.shape.join()) {
+    throw new ArgumentRangeError(
+      where,
+      'sin',
+      given.sin,
+      `has shape [${sin.shape.join(', ')}], cos [${cos.shape.join(', ')}]`,
+    );
+  }
+  const pairs = cos.shape.at(-1) ?? 0;
+  const rows = pairs === 0 ? 0 : cos.size / pairs;
+  return inPlace(heap, where, x, given, undefined, ({ tokensFirst, batch, heads, tokens, dim }, take) => {
+    if (2 * pairs > dim) {
+      throw new ArgumentRangeError(
+        where,
+        'cos',
+        given.cos,
+        `has ${pairs} pairs; heads of size ${dim} have at most ${Math.floor(dim / 2)}`,
+      );
+    }
+    const values = tableRows(where, given.positions, batch, tokens, rows);
+    const tables = { cos: cos.place(take), sin: sin.place(take), rows, pairs, places: heap.put(take, values), pairing };
+    return (pointer) =>
+      heap.call((core) => core.rotateByTables({ x: pointer, tokensFirst, batch, heads, tokens }, dim, tables));
+  });
+}
+
+// The table row of each token, [batch, tokens].
+function tableRows(where: string, positions: unknown, batch: number, tokens: number, rows: number): Float64Array {
+  if (positions === undefined) {
+    if (rows !== batch * tokens) {
+      const problem = `is missing; tables with ${rows} rows do not have one for each of ${batch * tokens} tokens`;
+      throw new ArgumentRangeError(where, 'positions', positions, problem);
+    }
+    return Float64Array.from({ length: rows }, (_, i) => i);
+  }
+  const at = places(where, { positions: positions as check.IntegersInput }, batch, tokens);
+  const values = at.values ?? new Float64Array();
+  const outside = values.findIndex((p) => p < 0 || p >= rows);
+  if (outside >= 0) {
+    const problem = `is ${values[outside]}; the tables have rows from 0 to ${rows - 1}`;
+    throw new ArgumentRangeError(where, `positions[${outside}]`, values[outside], problem);
+  }
+  return at.perBatch ? values : Float64Array.from({ length: batch * tokens }, (_, i) => values[i % tokens] ?? 0);
+}
