@@ -12,6 +12,7 @@
 #include "attention/attention.h"
 #include "encodings/alibi.h"
 #include "encodings/binary.h"
+#include "encodings/kerple.h"
 #include "encodings/learned.h"
 #include "encodings/registry.h"
 #include "encodings/rope.h"
@@ -169,6 +170,13 @@ void distanceBiasOfT5(const T5Buckets& buckets, Pointer table, size_t head_count
                       double query_offset, Pointer out) {
   buckets.biasByDistance(at<float>(table), head_count, queries, keys, static_cast<int64_t>(query_offset),
                          at<float>(out));
+}
+
+int biasOfKerple(const KerpleOptions& options, Pointer r1, Pointer r2, Pointer out) {
+  return number(kerpleBias(options, at<float>(r1), at<float>(r2), at<float>(out)));
+}
+int distanceBiasOfKerple(const KerpleOptions& options, Pointer r1, Pointer r2, Pointer out) {
+  return number(kerpleByDistance(options, at<float>(r1), at<float>(r2), at<float>(out)));
 }
 
 void rowsOfRelative(const RelativeRows& rows, size_t queries, size_t keys, Pointer out) {
@@ -408,6 +416,15 @@ EMSCRIPTEN_BINDINGS(ropewalk) {
       .function("buckets", &bucketsOfT5)
       .function("bias", &biasOfT5)
       .function("biasByDistance", &distanceBiasOfT5);
+
+  value_object<KerpleOptions>("KerpleOptions")
+      .field("kind", ENUM_FIELD(KerpleOptions, KerpleKind, kind))
+      .field("heads", &KerpleOptions::heads)
+      .field("queries", &KerpleOptions::queries)
+      .field("keys", &KerpleOptions::keys)
+      .field("queryOffset", INTEGER_FIELD(KerpleOptions, query_offset));
+  function("kerpleBias", &biasOfKerple);
+  function("kerpleByDistance", &distanceBiasOfKerple);
 
   function("relativeRows", &rowsOfRelative);
 

@@ -3,6 +3,7 @@ import * as check from './check.js';
 import type { AttentionOptions as CoreOptions, RelativeTerms } from './core.mjs';
 import { ArgumentRangeError, ArgumentTypeError, checkStatus } from './errors.js';
 import type { Heap } from './heap.js';
+import { checkKerple, type KerpleNumbers, kerpleFields, placeKerple } from './kerple.js';
 import type { HeadShape } from './layout.js';
 import { type PositionsInput, placesOf } from './positions.js';
 import { RopePlan } from './rope.js';
@@ -25,6 +26,8 @@ export type AttentionPosition =
   | ({ encoding: 'alibi' } & RelativeOptions)
   /** Adds table[bucket, head]; table [numBuckets, H]. T5 itself uses scale 1. */
   | ({ encoding: 't5'; table: TensorInput } & T5Options & RelativeOptions)
+  /** KERPLE: subtracts a learned kernel of |i - j|; r1 and r2 [H]. */
+  | ({ encoding: 'kerple' } & KerpleNumbers & RelativeOptions)
   /** Shaw: keys (and values) get the row of clip(j - i); tables [2 maxDistance + 1, D]. */
   | ({ encoding: 'shaw'; keys: TensorInput; values?: TensorInput } & RelativeOptions)
   /** BERT: q . table[i - j] is added; table [2 maxPositions - 1, D]; distances outside it are refused. */
@@ -209,6 +212,27 @@ const encodings: { [E in keyof ByName]: { readonly make: ByName[E]; readonly fie
         part: (take) => ({
           ...nothing,
           relative: { ...noTerms, rows, queryTable: keys.place(take), valueTable: values?.table.place(take) ?? 0 },
+        }),
+      };
+    },
+  },
+  kerple: {
+    fields: [...kerpleFields, 'queryOffset'],
+    make(heap, where, position, shapes) {
+      const numbers = checkKerple(where, position);
+      const heads = numbers.r1.length;
+      if (heads !== shapes.q.heads) {
+        throw new ArgumentRangeError(where, 'position.r1', position.r1, `has ${heads} heads, q has ${shapes.q.heads}`);
+      }
+      const sizes = {
+        queries: shapes.q.tokens,
+        keys: shapes.k.tokens,
+        queryOffset: queryOffset(where, position, shapes),
+      };
+      return {
+        part: (take) => ({
+          ...nothing,
+          distanceBias: placeKerple(heap, where, numbers, sizes, 'kerpleByDistance', take),
         }),
       };
     },

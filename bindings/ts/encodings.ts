@@ -11,7 +11,7 @@ export type EncodingFamily = 'absolute' | 'rotary' | 'bias' | 'relative';
 export interface EncodingInfo {
   readonly family: EncodingFamily;
   /** The function of an instance that computes the encoding's own table, bias or plan. */
-  readonly call: 'binary' | 'sinusoidal' | 'learned' | 'rope' | 'alibiBias' | 't5Bias' | 'relativeRows';
+  readonly call: 'binary' | 'sinusoidal' | 'learned' | 'rope' | 'alibiBias' | 't5Bias' | 'kerpleBias' | 'relativeRows';
   /** Whether `rw.attention` takes it as `position`. */
   readonly attention: boolean;
   /** Where it was published. */
@@ -36,6 +36,7 @@ export const encodings = {
   relative_key: { family: 'relative', call: 'relativeRows', attention: true, source: 'arXiv:1803.02155' },
   relative_key_query: { family: 'relative', call: 'relativeRows', attention: true, source: 'arXiv:2009.13658' },
   m3: { family: 'relative', call: 'relativeRows', attention: true, source: 'arXiv:2009.13658' },
+  kerple: { family: 'bias', call: 'kerpleBias', attention: true, source: 'arXiv:2205.09921' },
 } as const satisfies Record<string, EncodingInfo>;
 
 /** The name of an encoding. */

@@ -32,6 +32,7 @@ export type { RopeWarning } from './explain-warnings.js';
 export type { Handle } from './handle.js';
 export type { HeadOptions } from './in-place.js';
 export type { KeepOptions, KeptKeys } from './kept-keys.js';
+export type { KerpleKind, KerpleNumbers, KerpleOptions } from './kerple.js';
 export type { Layout } from './layout.js';
 export type { ExtendLearnedOptions, LearnedOptions } from './learned.js';
 export { type LoadOptions, load } from './load.js';

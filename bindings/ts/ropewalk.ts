@@ -9,6 +9,7 @@ import type { IntegersInput } from './check.js';
 import * as check from './check.js';
 import { type ExplainOptions, explainRope, type RopeExplanation } from './explain.js';
 import type { Heap } from './heap.js';
+import { type KerpleOptions, kerpleBias } from './kerple.js';
 import { type ExtendLearnedOptions, extendLearned, type LearnedOptions, learned } from './learned.js';
 import { type DetectPairingOptions, detectPairing, type PairingDetection } from './pairing.js';
 import { type RelativeRowsOptions, relativeRows } from './relative.js';
@@ -232,6 +233,16 @@ export class Ropewalk {
    */
   t5Bias(options: T5BiasOptions): NdArray {
     return t5Bias(this.#heap, options);
+  }
+
+  /**
+   * KERPLE as a bias of attention scores (Chi et al., arXiv:2205.09921), [H, Tq, Tk].
+   *
+   * @example
+   * const bias = rw.kerpleBias({ r1: Float32Array.of(1, 1), r2: Float32Array.of(0.5, 2), queries: 1, keys: 100 });
+   */
+  kerpleBias(options: KerpleOptions): NdArray {
+    return kerpleBias(this.#heap, options);
   }
 
   /**

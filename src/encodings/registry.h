@@ -27,6 +27,7 @@ inline constexpr Encoding kEncodings[] = {
     {"relative_key", Family::kRelative},
     {"relative_key_query", Family::kRelative},
     {"m3", Family::kRelative},
+    {"kerple", Family::kBias},
 };
 
 }  // namespace ropewalk

@@ -37,6 +37,7 @@ const positions = {
   relative_key: () => ({ table: distances }),
   relative_key_query: () => ({ table: distances }),
   m3: () => ({ table: distances }),
+  kerple: () => ({ r1: Float32Array.of(1, 2), r2: Float32Array.of(0.5, 1) }),
 };
 
 test('attention takes just the encodings that say so, and each changes its scores', () => {

@@ -1,0 +1,82 @@
+// KERPLE: learned kernels of the distance.
+import { type BiasShape, biasShape } from './alibi.js';
+import * as check from './check.js';
+import type { KerpleOptions as CoreKerpleOptions } from './core.mjs';
+import { ArgumentRangeError, checkStatus } from './errors.js';
+import type { Heap } from './heap.js';
+import type { NdArray } from './tensor.js';
+
+/** `logarithmic`: -r1 ln(1 + r2 |i - j|); `power`: -r1 |i - j|^r2. */
+export type KerpleKind = 'logarithmic' | 'power';
+
+/** The numbers of KERPLE, learned for each head. */
+export interface KerpleNumbers {
+  /** [heads], above 0. */
+  r1: Float32Array;
+  /** [heads], above 0; at most 2 for `power`. */
+  r2: Float32Array;
+  /** Default `logarithmic`. */
+  kind?: KerpleKind;
+}
+
+/** Options of `rw.kerpleBias`. */
+export interface KerpleOptions extends KerpleNumbers, BiasShape {}
+
+const kinds: Readonly<Record<KerpleKind, number>> = { logarithmic: 0, power: 1 };
+
+/** @internal */
+export const kerpleFields = ['r1', 'r2', 'kind'] as const;
+
+/** @internal */
+export function checkKerple(where: string, given: KerpleNumbers): { kind: number; r1: Float32Array; r2: Float32Array } {
+  const kind = check.choice(where, 'kind', given.kind ?? 'logarithmic', kinds);
+  const r1 = check.float32(where, 'r1', given.r1);
+  const r2 = check.float32(where, 'r2', given.r2, r1.length);
+  for (const [name, numbers] of Object.entries({ r1, r2 })) {
+    const most = name === 'r2' && kind === kinds.power ? 2 : Number.MAX_VALUE;
+    const bad = numbers.findIndex((value) => !(value > 0 && value <= most));
+    if (bad >= 0) {
+      const range = most === 2 ? 'a number above 0 and at most 2' : 'a number above 0';
+      throw new ArgumentRangeError(where, `${name}[${bad}]`, numbers[bad], `is ${numbers[bad]}; expected ${range}`);
+    }
+  }
+  return { kind, r1, r2 };
+}
+
+/**
+ * Writes the bias to memory that `take` gives, in full or by distance, and gives its address.
+ * @internal
+ */
+export function placeKerple(
+  heap: Heap,
+  where: string,
+  numbers: { kind: number; r1: Float32Array; r2: Float32Array },
+  shape: Required<BiasShape>,
+  form: 'kerpleBias' | 'kerpleByDistance',
+  take: (bytes: number) => number,
+): number {
+  const heads = numbers.r1.length;
+  const { queries, keys } = shape;
+  const out = take(heads * (form === 'kerpleBias' ? queries * keys : Math.max(queries + keys - 1, 0)) * 4);
+  const options: CoreKerpleOptions = { kind: numbers.kind, heads, ...shape };
+  const [r1, r2] = [heap.put(take, numbers.r1), heap.put(take, numbers.r2)];
+  checkStatus(
+    heap.call((core) => core[form](options, r1, r2, out)),
+    where,
+  );
+  return out;
+}
+
+/** @internal */
+export function kerpleBias(heap: Heap, options: KerpleOptions): NdArray {
+  const where = 'kerpleBias';
+  const known = [...kerpleFields, 'queries', 'keys', 'queryOffset'];
+  const given = check.options<KerpleOptions>(where, 'options', options, known);
+  const numbers = checkKerple(where, given);
+  const shape = biasShape(where, given);
+  const dims = [numbers.r1.length, shape.queries, shape.keys];
+  return heap.scope(where, (take) => {
+    const out = placeKerple(heap, where, numbers, shape, 'kerpleBias', take);
+    return { data: heap.readFloats(out, check.sizeOf(dims)), shape: dims };
+  });
+}
