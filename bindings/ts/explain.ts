@@ -147,11 +147,12 @@ function originals(heap: Heap, options: RopeOptions): Float64Array | undefined {
 
 function pairsOf(plan: RopePlan, original: Float64Array | undefined, length: number | undefined): ExplainedPair[] {
   return Array.from(plan.inverseFrequencies, (w, index) => {
-    const turns = length === undefined ? null : (length * Math.abs(w)) / (2 * Math.PI);
+    const wavelength = plan.wavelengths[index] ?? Number.POSITIVE_INFINITY;
+    const turns = length === undefined ? null : length / wavelength;
     return {
       index,
       inverseFrequency: w,
-      wavelength: w === 0 ? null : (2 * Math.PI) / Math.abs(w),
+      wavelength: w === 0 ? null : wavelength,
       turns,
       completes: turns === null ? null : turns >= 1,
       scaledBy: original === undefined || w === 0 ? null : (original[index] ?? 0) / w,

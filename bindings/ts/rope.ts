@@ -63,6 +63,8 @@ export class RopePlan extends Handle {
   readonly attentionFactor: number;
   /** Frequency of each pair in radians per position, [rotaryDim / 2], the exact value rounded to double. */
   readonly inverseFrequencies: Float64Array;
+  /** Positions in which each pair makes a full turn, 2 pi / frequency; Infinity for a pair that never turns. */
+  readonly wavelengths: Float64Array;
   /** @internal */
   readonly plan: CoreRopePlan;
   readonly #xpos: boolean;
@@ -106,6 +108,7 @@ export class RopePlan extends Handle {
       heap.call(() => plan.frequencies(pointer));
       return heap.readDoubles(pointer, this.rotaryDim / 2);
     });
+    this.wavelengths = this.inverseFrequencies.map((w) => (2 * Math.PI) / Math.abs(w));
   }
 
   /**

@@ -1,6 +1,7 @@
 // Rotation, its inverse and the tables, against float64 on exact angles.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { load } from 'ropewalk';
 import { assertClose, assertSameBits, random, randomArray, sizeOf } from './support/arrays.mjs';
 import { onEachBuild } from './support/builds.mjs';
 import { frequencies, rotate, tables } from './support/rope-reference.mjs';
@@ -209,4 +210,13 @@ await onEachBuild((rw) => {
     assertClose(cos, want, tableBound);
     plan.dispose();
   });
+});
+
+test('a wavelength is the positions of a full turn, and endless for a pair that never turns', async () => {
+  const rw = await load();
+  const plan = rw.rope({ headDim: 8, scaling: { type: 'proportional', rotaryFraction: 0.5 } });
+  assert.deepEqual(
+    [...plan.wavelengths],
+    [2 * Math.PI, 20 * Math.PI, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY],
+  );
 });

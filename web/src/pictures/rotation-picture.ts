@@ -65,8 +65,9 @@ export function rotation(
   const [turnedQuery = query] = turned(plan, pair, query, [m]);
   const [turnedKey = key] = turned(plan, pair, key, [n]);
   const frequency = plan.inverseFrequencies[pair] ?? 0;
+  const wavelength = plan.wavelengths[pair] ?? Number.POSITIVE_INFINITY;
   const [score = 0] = scoresOf(core, [turnedQuery], turnedKey);
-  return { query, key, turnedQuery, turnedKey, score, frequency, wavelength: (2 * Math.PI) / frequency };
+  return { query, key, turnedQuery, turnedKey, score, frequency, wavelength };
 }
 
 /** The score at each distance m - n from -reach to reach, with the key at position 0. */
