@@ -279,6 +279,7 @@ export class AttentionLayer extends Handle {
         positions: at.place(this.heap, take),
         input: { x: input.place(take), batch, tokens, added, causal: this.causal, keep: keep(take) },
       };
+      this.alive(where);
       checkStatus(
         this.heap.call(() => this.#layer.forward(call, this.#rope?.plan ?? null)),
         where,

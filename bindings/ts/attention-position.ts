@@ -24,7 +24,7 @@ export type AttentionPosition =
   | { encoding: 'rope'; plan: RopePlan; queries?: number | PositionsInput; keys?: number | PositionsInput }
   /** Adds -slope |i - j|. */
   | ({ encoding: 'alibi' } & RelativeOptions)
-  /** Adds table[bucket, head]; table [numBuckets, H]. T5 itself uses scale 1. */
+  /** Adds table[bucket, head]; table [numBuckets, H]. T5 itself uses scale 1. Bidirectional unless causal, by default. */
   | ({ encoding: 't5'; table: TensorInput } & T5Options & RelativeOptions)
   /** KERPLE: subtracts a learned kernel of |i - j|; r1 and r2 [H]. */
   | ({ encoding: 'kerple' } & KerpleNumbers & RelativeOptions)
@@ -44,6 +44,7 @@ export interface AttentionShapes {
   readonly q: HeadShape;
   readonly k: HeadShape;
   readonly valueDim: number;
+  readonly causal: boolean;
 }
 
 /** @internal */
@@ -88,8 +89,9 @@ function distanceTable(heap: Heap, where: string, name: string, value: TensorInp
 
 // BERT's tables have a row for every distance; one outside is an error, not clipped.
 function bertRows(where: string, limit: number, offset: number, shapes: AttentionShapes) {
+  const nothing = shapes.q.tokens === 0 || shapes.k.tokens === 0;
   const farthest = Math.max(shapes.q.tokens - 1 + offset, shapes.k.tokens - 1 - offset);
-  if (farthest > limit) {
+  if (!nothing && farthest > limit) {
     throw new ArgumentRangeError(
       where,
       'position.table',
@@ -175,8 +177,8 @@ const encodings: { [E in keyof ByName]: { readonly make: ByName[E]; readonly fie
   t5: {
     fields: ['table', ...t5Fields, 'queryOffset'],
     make(heap, where, position, shapes) {
-      const options = checkT5(where, position);
-      const { table, heads } = t5Table(heap, where, position.table, options.numBuckets);
+      const options = checkT5(where, { bidirectional: !shapes.causal, ...position }, 'position.');
+      const { table, heads } = t5Table(heap, where, position.table, options.numBuckets, 'position.table');
       if (heads !== shapes.q.heads) {
         throw new ArgumentRangeError(
           where,
@@ -202,7 +204,10 @@ const encodings: { [E in keyof ByName]: { readonly make: ByName[E]; readonly fie
     fields: ['keys', 'values', 'queryOffset'],
     make(heap, where, position, shapes) {
       const { table: keys, limit } = distanceTable(heap, where, 'position.keys', position.keys, shapes.k.dim);
-      const values = position.values && distanceTable(heap, where, 'position.values', position.values, shapes.valueDim);
+      const values =
+        position.values !== undefined
+          ? distanceTable(heap, where, 'position.values', position.values, shapes.valueDim)
+          : undefined;
       if (values !== undefined && values.limit !== limit) {
         const problem = `has ${2 * values.limit + 1} rows, position.keys has ${2 * limit + 1}`;
         throw new ArgumentRangeError(where, 'position.values', position.values, problem);

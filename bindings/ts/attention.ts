@@ -7,13 +7,16 @@ import { headShape, type Layout } from './layout.js';
 import { biasMask, type KeepMaskInput, keepMask } from './mask.js';
 import { type NdArray, operand, Tensor, type TensorInput } from './tensor.js';
 
-/** Options of `rw.attention`. Semantics are those of ONNX Attention (opset 25). */
+/** Options of `rw.attention`: the names and the order of steps of ONNX Attention (opset 25). */
 export interface AttentionOptions {
   /** Multiplies q . k. Default 1 / sqrt(D). */
   scale?: number;
   /** Query i sees key j only if j <= i + causalOffset. Default false. */
   causal?: boolean;
-  /** Default Tk - Tq: the last query stands at the last key, as when decoding with cached keys. */
+  /**
+   * Default Tk - Tq: the last query stands at the last key, as when decoding with cached keys. 0 aligns the first ones,
+   * as PyTorch's is_causal does.
+   */
   causalOffset?: number;
   /** Which keys may be attended to. */
   mask?: KeepMaskInput;
@@ -91,7 +94,12 @@ export function attention(
     causalOffset: check.position(where, 'causalOffset', options.causalOffset ?? ks.tokens - qs.tokens),
   };
   const stage = check.choice(where, 'returnScores', options.returnScores ?? 'none', stages);
-  const position = applyPosition(heap, where, options.position, { q: qs, k: ks, valueDim: vs.dim });
+  const position = applyPosition(heap, where, options.position, {
+    q: qs,
+    k: ks,
+    valueDim: vs.dim,
+    causal: core.causal,
+  });
   const outShape = [...q.shape.slice(0, -1), vs.dim];
 
   const tokensFirst = qs.tokensFirst || ks.tokensFirst;

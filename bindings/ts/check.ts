@@ -87,13 +87,14 @@ export function options<T extends object>(where: string, name: string, value: un
 
 export function shape(where: string, name: string, value: unknown): readonly number[] {
   if (!Array.isArray(value)) throw new ArgumentTypeError(where, name, value, 'an array of sizes');
+  const sizes = [...value]; // read once: a getter could answer otherwise the next time
   let product = 1;
   // entries(), unlike forEach(), sees the holes of a sparse array.
-  for (const [axis, size] of value.entries()) product *= integer(where, `${name}[${axis}]`, size, 0, 2 ** 30);
+  for (const [axis, size] of sizes.entries()) product *= integer(where, `${name}[${axis}]`, size, 0, 2 ** 30);
   if (product > 2 ** 30) {
     throw new ArgumentRangeError(where, name, value, `${describe(value)} holds ${product} numbers; at most 2^30 fit`);
   }
-  return [...value];
+  return sizes;
 }
 
 /** How many numbers a checked shape holds. */
@@ -109,7 +110,7 @@ export function isTypedArray(value: unknown, kind: string): boolean {
 }
 
 /** Whether the memory of a view was taken from it (transferred), which leaves it with no numbers. */
-function isDetached(view: ArrayBufferView): boolean {
+export function isDetached(view: ArrayBufferView): boolean {
   if (view.byteLength > 0 || view.buffer.byteLength > 0) return false;
   try {
     new Uint8Array(view.buffer);

@@ -23,7 +23,7 @@ export interface EncodingInfo {
  *
  * @example
  * import { encodings } from 'ropewalk';
- * const biases = Object.keys(encodings).filter((name) => encodings[name].family === 'bias');   // alibi, t5
+ * const biases = Object.keys(encodings).filter((name) => encodings[name].family === 'bias');   // alibi, t5, kerple
  */
 export const encodings = {
   binary: { family: 'absolute', call: 'binary', attention: false, source: 'folklore' },

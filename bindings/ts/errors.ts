@@ -75,9 +75,18 @@ const statusErrors: ReadonlyMap<number, (where: string) => Error> = new Map<numb
   [
     3,
     (where) =>
-      new ArgumentRangeError(where, 'options', undefined, 'give a frequency of 2^60 or more radians per position'),
+      new ArgumentRangeError(
+        where,
+        'options',
+        undefined,
+        'are out of range, or give a frequency of 2^60 or more radians per position',
+      ),
   ],
-  [4, (where) => new ArgumentRangeError(where, 'positions', undefined, 'are outside ±(2^53 - 1)')],
+  [
+    4,
+    (where) =>
+      new ArgumentRangeError(where, 'positions', undefined, 'are outside ±(2^53 - 1), or beyond the reach of xPos'),
+  ],
 ]);
 
 /**

@@ -69,10 +69,10 @@ export class Heap {
 
   /** Copies a typed array into the heap. */
   write(pointer: number, data: Float32Array | Float64Array | Uint8Array): void {
-    const bytes = this.#view();
-    if (data instanceof Uint8Array) bytes.set(data, pointer);
-    else if (data.BYTES_PER_ELEMENT === 4) this.floats(pointer, data.length).set(data as Float32Array);
-    else new Float64Array(bytes.buffer, pointer, data.length).set(data);
+    // By size, not by class: an array of another realm is of another class.
+    const { buffer } = this.#view();
+    const View = data.BYTES_PER_ELEMENT === 1 ? Uint8Array : data.BYTES_PER_ELEMENT === 4 ? Float32Array : Float64Array;
+    new View(buffer, pointer, data.length).set(data);
   }
 
   /** The address of a copy of data, in memory that `take` gives. */

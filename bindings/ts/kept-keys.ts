@@ -68,7 +68,7 @@ export class KeptKeys extends Handle {
     this.alive(where);
     const by = check.position(where, 'distance', distance);
     const moved = typeof this.#at === 'number' ? this.#at + by : this.#at.map((list) => list.map((p) => p + by));
-    const ends = typeof moved === 'number' ? [moved, moved + this.#tokens() - 1] : moved.flatMap((list) => [...list]);
+    const ends = typeof moved === 'number' ? [moved, moved + (this.#tokens() - 1)] : moved.flatMap((list) => [...list]);
     if (!ends.every(Number.isSafeInteger)) {
       throw new ArgumentRangeError(where, 'distance', distance, `is ${distance}, which moves keys beyond ±(2^53 - 1)`);
     }

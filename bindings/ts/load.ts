@@ -24,7 +24,7 @@ type BuildName = keyof typeof sizes;
 
 // Unpacked once, compiled once; every instance shares them.
 let unpacked: Promise<Readonly<Record<BuildName, Uint8Array<ArrayBuffer>>>> | undefined;
-const compiled = new Map<BuildName, Promise<WebAssembly.Module>>();
+const compiled = new Map<BuildName, WebAssembly.Module>();
 
 // The builds lie in blocks taken in turns (see bindings/package.mjs).
 async function unpack(): Promise<Readonly<Record<BuildName, Uint8Array<ArrayBuffer>>>> {
@@ -86,14 +86,19 @@ const relaxedProbe = Uint8Array.of(
 async function compile(simd: 'auto' | 'deterministic'): Promise<WebAssembly.Module> {
   if (typeof WebAssembly === 'undefined') throw new UnsupportedError('load: this runtime has no WebAssembly');
   const name: BuildName = simd === 'auto' && WebAssembly.validate(relaxedProbe) ? 'relaxed' : 'simd128';
-  unpacked ??= unpack();
+  unpacked ??= unpack().catch((error) => {
+    unpacked = undefined; // the next load() tries again
+    throw error;
+  });
   const bytes = (await unpacked)[name];
   if (!WebAssembly.validate(bytes)) {
     throw new UnsupportedError(
       'load: this runtime has no WebAssembly SIMD; Chrome 91, Firefox 89, Safari 16.4 and Node 16.4 have it',
     );
   }
-  const module = compiled.get(name) ?? WebAssembly.compile(bytes);
+  const known = compiled.get(name);
+  if (known !== undefined) return known;
+  const module = await WebAssembly.compile(bytes);
   compiled.set(name, module);
   return module;
 }

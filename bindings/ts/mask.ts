@@ -9,7 +9,7 @@ import { operand, type TensorInput } from './tensor.js';
 /** Which keys each query may attend to: 1 or true keeps, 0 or false hides. */
 export type KeepMaskInput = { readonly data: Uint8Array | readonly boolean[] } & (
   | {
-      /** Broadcasts to [B, H, Tq, Tk]; [Tq, Tk], [H, Tq, Tk], [B, 1, 1, Tk] ... */
+      /** Broadcasts to [B, H, Tq, Tk]: [Tq, Tk], [H, Tq, Tk] ... A padding mask of a batch is [B, 1, 1, Tk]. */
       readonly shape: readonly number[];
     }
   | { readonly dims: readonly number[] }
@@ -44,14 +44,18 @@ function strides(where: string, name: string, shape: readonly number[], scores: 
  */
 export function keepMask(heap: Heap, where: string, value: unknown, scores: Scores): (take: Take) => KeepMask {
   if (value === undefined) return () => noKeepMask;
-  const given = check.options<Record<string, unknown>>(where, 'mask', value, ['data', 'shape', 'dims']);
+  if (typeof value !== 'object' || value === null || Array.isArray(value) || ArrayBuffer.isView(value)) {
+    throw new ArgumentTypeError(where, 'mask', value, 'an object with data and shape (or dims)');
+  }
+  const given = value as Record<string, unknown>;
   const { data } = given;
-  const dims = check.shape(where, 'mask.shape', given.shape ?? given.dims);
+  const dims = check.shape(where, 'mask.shape', 'shape' in given ? given.shape : given.dims);
   const isBytes = check.isTypedArray(data, 'Uint8Array');
-  if (!isBytes && !(Array.isArray(data) && data.every((entry) => typeof entry === 'boolean'))) {
+  const isTaken = isBytes && check.isDetached(data);
+  if (isTaken || (!isBytes && !(Array.isArray(data) && data.every((entry) => typeof entry === 'boolean')))) {
     throw new ArgumentTypeError(where, 'mask.data', data, 'a Uint8Array or an array of booleans');
   }
-  const bytes = isBytes ? data : Uint8Array.from(data, Number);
+  const bytes = Uint8Array.from(data as ArrayLike<unknown>, Number); // a copy: the data may change before it is used
   if (bytes.length !== check.sizeOf(dims)) {
     throw new ArgumentRangeError(
       where,

@@ -70,7 +70,10 @@ export type RopeAxes =
  * scores fall with distance. For causal models only. rotate then has to be told the role of what it turns.
  */
 export interface XPos {
-  /** Positions over which a pair's factor applies once. Default 512. */
+  /**
+   * Positions over which a pair's factor applies once. Default 512. Positions may be about 66 times as far from the
+   * centre; beyond that the factors leave float32, and the call is refused.
+   */
   scaleBase?: number;
   /** The position where the factor is 1; the same for all calls, or cached keys will not fit. Default 0. */
   center?: number;
@@ -239,6 +242,15 @@ function frequencies(where: string, dim: number, base: number, scaling: RopeScal
     numbers.push({ field: lists[name] ?? 'custom', numbers: value });
   }
   checkTogether(where, dim, base, type, values as unknown as FrequencyOptions);
+  if (
+    type === 'longrope' &&
+    given.factor === undefined &&
+    given.maxLength === undefined &&
+    given.attentionFactor === undefined
+  ) {
+    const problem = 'is missing; without factor, maxLength or attentionFactor the attention factor is unknown';
+    throw new ArgumentRangeError(where, 'scaling.factor', undefined, problem);
+  }
   // Hugging Face: a LongRoPE factor that is not given is the ratio of the two lengths.
   if (type === 'longrope' && given.factor === undefined && values.maxLength !== 0) {
     values.factor = Number(values.maxLength) / Number(values.originalLength);

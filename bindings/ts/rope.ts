@@ -143,6 +143,8 @@ export class RopePlan extends Handle {
    * step: the two phases are subtracted exactly and the attention factor is exchanged once. Covers cache shifts,
    * merged caches, and the switches of dynamic NTK and LongRoPE, without computing the keys again.
    *
+   * Under another pairing a pair's two numbers change places as well, as permuted weights would have made them.
+   *
    * Every step rounds to float32; keys that will move often are better kept with `keep`, where positions accumulate
    * and not roundings.
    *
@@ -167,6 +169,8 @@ export class RopePlan extends Handle {
       const [old, fresh] = [from.place(this.heap, take), to.place(this.heap, take)];
       return (pointer) => {
         const keys = { x: pointer, tokensFirst, batch, heads, tokens };
+        this.alive(where);
+        target.usableIn(this.heap, where, 'plan');
         return this.heap.call(() => this.plan.rerotate(keys, old, target.plan, fresh));
       };
     });
@@ -216,6 +220,9 @@ export class RopePlan extends Handle {
   tables(positions: RowsInput, width: TableWidth = 'pairs'): RopeTables {
     const where = 'rope.tables';
     this.alive(where);
+    if (this.#xpos) {
+      throw new ArgumentRangeError(where, 'plan', this, 'uses xPos, which turns queries and keys by different tables');
+    }
     const wide = check.choice(where, 'width', width, tableWidths) === tableWidths.coordinates;
     if (wide && this.#blocks) {
       throw new ArgumentRangeError(where, 'width', width, "is 'coordinates', a layout that axial blocks do not have");
@@ -259,6 +266,7 @@ export class RopePlan extends Handle {
   }
 
   #rotate(x: number, { tokensFirst, batch, heads, tokens }: HeadShape, at: PositionsCall, turn: number, role: number) {
+    this.alive('rope'); // a getter of an option may have disposed of it
     const { values, count, perBatch, offset } = at;
     return this.heap.call(() =>
       this.plan.rotate(x, tokensFirst, batch, heads, tokens, values, count, perBatch, offset, turn, role),

@@ -39,6 +39,11 @@ export function rotaryEmbedding(
       `has shape [${sin.shape.join(', ')}], cos [${cos.shape.join(', ')}]`,
     );
   }
+  const axes = given.positions === undefined ? 3 : 2;
+  if (cos.shape.length !== axes) {
+    const expected = axes === 2 ? '[positions, pairs]' : '[B, T, pairs] where there are no positions';
+    throw new ArgumentRangeError(where, 'cos', given.cos, `has shape [${cos.shape.join(', ')}]; expected ${expected}`);
+  }
   const pairs = cos.shape.at(-1) ?? 0;
   const rows = pairs === 0 ? 0 : cos.size / pairs;
   return inPlace(heap, where, x, given, undefined, ({ tokensFirst, batch, heads, tokens, dim }, take) => {
@@ -50,6 +55,10 @@ export function rotaryEmbedding(
         `has ${pairs} pairs; heads of size ${dim} have at most ${Math.floor(dim / 2)}`,
       );
     }
+    if (axes === 3 && (cos.shape[0] !== batch || cos.shape[1] !== tokens)) {
+      const problem = `has shape [${cos.shape.join(', ')}]; expected [${batch}, ${tokens}, pairs], as x has it`;
+      throw new ArgumentRangeError(where, 'cos', given.cos, problem);
+    }
     const values = tableRows(where, given.positions, batch, tokens, rows);
     const tables = { cos: cos.place(take), sin: sin.place(take), rows, pairs, places: heap.put(take, values), pairing };
     return (pointer) =>
@@ -59,13 +68,7 @@ export function rotaryEmbedding(
 
 // The table row of each token, [batch, tokens].
 function tableRows(where: string, positions: unknown, batch: number, tokens: number, rows: number): Float64Array {
-  if (positions === undefined) {
-    if (rows !== batch * tokens) {
-      const problem = `is missing; tables with ${rows} rows do not have one for each of ${batch * tokens} tokens`;
-      throw new ArgumentRangeError(where, 'positions', positions, problem);
-    }
-    return Float64Array.from({ length: rows }, (_, i) => i);
-  }
+  if (positions === undefined) return Float64Array.from({ length: rows }, (_, i) => i);
   const at = places(where, { positions: positions as check.IntegersInput }, batch, tokens);
   const values = at.values ?? new Float64Array();
   const outside = values.findIndex((p) => p < 0 || p >= rows);

@@ -26,20 +26,20 @@ export interface T5BiasOptions extends T5Options, BiasShape {
 export const t5Fields = ['bidirectional', 'numBuckets', 'maxDistance'] as const;
 
 /** @internal */
-export function checkT5(where: string, given: T5Options): Required<T5Options> {
-  const bidirectional = check.boolean(where, 'bidirectional', given.bidirectional ?? true);
+export function checkT5(where: string, given: T5Options, prefix = ''): Required<T5Options> {
+  const bidirectional = check.boolean(where, `${prefix}bidirectional`, given.bidirectional ?? true);
   const least = bidirectional ? 4 : 2;
-  const numBuckets = check.integer(where, 'numBuckets', given.numBuckets ?? 32, least, 2 ** 16);
+  const numBuckets = check.integer(where, `${prefix}numBuckets`, given.numBuckets ?? 32, least, 2 ** 16);
   if (bidirectional && numBuckets % 2 !== 0) {
     throw new ArgumentRangeError(
       where,
-      'numBuckets',
+      `${prefix}numBuckets`,
       numBuckets,
       `is ${numBuckets}; two directions need an even number`,
     );
   }
   const exact = Math.floor(numBuckets / (bidirectional ? 4 : 2));
-  const maxDistance = check.integer(where, 'maxDistance', given.maxDistance ?? 128, exact + 1, 2 ** 31);
+  const maxDistance = check.integer(where, `${prefix}maxDistance`, given.maxDistance ?? 128, exact + 1, 2 ** 31);
   return { bidirectional, numBuckets, maxDistance };
 }
 
@@ -74,11 +74,12 @@ export function t5Table(
   where: string,
   value: TensorInput,
   numBuckets: number,
+  name = 'table',
 ): { table: Operand; heads: number } {
-  const table = operand(heap, where, 'table', value);
+  const table = operand(heap, where, name, value);
   if (table.shape.length !== 2 || table.shape[0] !== numBuckets) {
     const problem = `has shape [${table.shape.join(', ')}]; expected [numBuckets, heads] with ${numBuckets} buckets`;
-    throw new ArgumentRangeError(where, 'table', value, problem);
+    throw new ArgumentRangeError(where, name, value, problem);
   }
   return { table, heads: table.shape[1] ?? 0 };
 }

@@ -1,5 +1,5 @@
 // Scaled dot-product attention: out_i = sum_j softmax_j(scale q_i . k_j + bias) v_j.
-// Semantics of ONNX Attention (opset 25).
+// Names and order of steps are those of ONNX Attention (opset 25).
 #pragma once
 
 #include <cstddef>

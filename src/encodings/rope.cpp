@@ -76,11 +76,17 @@ RopePlan::Place RopePlan::place(const Positions& positions, size_t b, size_t t, 
 }
 
 bool RopePlan::inRange(const Positions& positions, size_t batch, size_t tokens) const {
+  // The smallest zeta of xPos is 0.4 / 1.4 = 2^-1.81: 66 steps of it come to 2^119, near the end of float32.
+  constexpr double kXPosReach = 66;
+  const auto is_position = [&](int64_t p) {
+    return isPosition(p) && (xpos_.scale_base == 0 || std::fabs(static_cast<double>(p) - xpos_.center) <=
+                                                          kXPosReach * xpos_.scale_base);
+  };
   if (positions.values == nullptr) {
-    return isPosition(positions.offset) && isPosition(positions.offset + static_cast<int64_t>(tokens) - 1);
+    return is_position(positions.offset) && is_position(positions.offset + static_cast<int64_t>(tokens) - 1);
   }
   const size_t count = axes_ * (positions.per_batch ? batch : 1) * tokens;
-  return std::all_of(positions.values, positions.values + count, isPosition);
+  return std::all_of(positions.values, positions.values + count, is_position);
 }
 
 Turns RopePlan::phase(size_t pair, const Place& place) const {

@@ -26,8 +26,8 @@ enum class Angles : int {
 };
 
 // xPos: queries grow and keys shrink with the position, pair j by zeta_j^((position - center) / scale_base),
-// zeta_j = (2 j + 0.4 d) / 1.4 d. Sun et al., arXiv:2212.10554. The centre is fixed here, so that cached keys
-// fit later queries.
+// zeta_j = (2 j + 0.4 d) / 1.4 d. Positions reach 66 scale_base from the centre. Sun et al.,
+// arXiv:2212.10554. The centre is fixed here, so that cached keys fit later queries.
 struct XPosOptions {
   double scale_base = 0;  // 0: off; 512 is usual
   double center = 0;

@@ -144,3 +144,24 @@ test('objects that nobody holds any more are freed by the garbage collector', as
   const { stdout } = await run(['--expose-gc', '--input-type=module', '-e', script]);
   assert.deepEqual(stdout.trim().split('\n'), ['tensor 0 0', 'plan 0 0', 'layer 0 0']);
 });
+
+test('a plan or a layer that a getter of an option disposes of is refused as disposed', async () => {
+  const instance = await load();
+  const plan = instance.rope({ headDim: 2 });
+  const disposing = (object, name) => ({
+    get [name]() {
+      object.dispose();
+      return 0;
+    },
+  });
+  const x = new Float32Array(4);
+  assert.throws(() => plan.rotate(x, disposing(plan, 'offset')), { name: 'StateError' });
+  const [from, to] = [instance.rope({ headDim: 2 }), instance.rope({ headDim: 2 })];
+  const options = Object.defineProperties({ to: 1, plan: to }, Object.getOwnPropertyDescriptors(disposing(to, 'from')));
+  assert.throws(() => from.rerotate(x, options), { name: 'StateError' });
+  const layer = instance.attentionLayer({ modelDim: 4, heads: 2 });
+  const input = { data: new Float32Array(8), shape: [2, 4] };
+  assert.throws(() => layer.forward(input, disposing(layer, 'offset')), { name: 'StateError' });
+  from.dispose();
+  assert.equal(instance.memory().liveObjects, 0);
+});

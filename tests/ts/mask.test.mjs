@@ -1,6 +1,7 @@
 // Masks of attention: every shape that broadcasts, both kinds together, and what does not fit.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { runInNewContext } from 'node:vm';
 import { load } from 'ropewalk';
 import { assertClose, assertSameBits, random, randomArray, sizeOf } from './support/arrays.mjs';
 import { attention } from './support/attention-reference.mjs';
@@ -14,7 +15,7 @@ import {
   required,
   wrongType,
 } from './support/bad-values.mjs';
-import { testAllRefusals, testMisfits, testUnknownOptions } from './support/refusals.mjs';
+import { testAllRefusals, testMisfits } from './support/refusals.mjs';
 
 const rw = await load({ simd: 'deterministic' });
 const full = [2, 4, 3, 5];
@@ -130,7 +131,44 @@ testAllRefusals(rw, 'attention', {
 testAllRefusals(rw, 'attention with data for', {
   bias: [required(notFloats(Tk)), (data) => attend({ bias: { data, shape } })],
 });
-testUnknownOptions(rw, 'a mask', ['nonsense'], (more) => attend({ mask: { data: new Uint8Array(5), shape, ...more } }));
+
+test("a mask may be another library's tensor, with dims and fields of its own", () => {
+  const mask = { data: Uint8Array.of(1, 0, 1, 0, 1), dims: [5], dataLocation: 'cpu', type: 'bool' };
+  assert.deepEqual(
+    rw.attention(q, k, v, { mask }).out.data,
+    rw.attention(q, k, v, { mask: { data: mask.data, shape: [5] } }).out.data,
+  );
+});
+
+test('a mask of another realm keeps what its own numbers say', () => {
+  const foreign = runInNewContext('Uint8Array.of(1, 0, 1, 0, 1)');
+  const own = Uint8Array.of(1, 0, 1, 0, 1);
+  assert.deepEqual(
+    rw.attention(q, k, v, { mask: { data: foreign, shape: [5] } }).out.data,
+    rw.attention(q, k, v, { mask: { data: own, shape: [5] } }).out.data,
+  );
+});
+
+test('a mask that a getter of another option takes away is used as it was', () => {
+  const own = Uint8Array.of(1, 0, 1, 0, 1);
+  const buffer = own.slice().buffer;
+  const plan = rw.rope({ headDim: 6 });
+  const position = {
+    encoding: 'rope',
+    plan,
+    get queries() {
+      if (buffer.byteLength > 0) structuredClone(buffer, { transfer: [buffer] });
+      return 0;
+    },
+  };
+  const got = rw.attention(q, k, v, { mask: { data: new Uint8Array(buffer), shape: [5] }, position }).out.data;
+  assert.deepEqual(
+    got,
+    rw.attention(q, k, v, { mask: { data: own, shape: [5] }, position: { encoding: 'rope', plan, queries: 0 } }).out
+      .data,
+  );
+  plan.dispose();
+});
 
 const misfits = [[2], [Tk + 1], [Tk, Tq], [2, Tq, Tk], [3, 1, 1, 1], [1, ...full], [0], [Tq, 0]];
 testMisfits(

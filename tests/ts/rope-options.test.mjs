@@ -60,7 +60,7 @@ const longFactors = Array.from({ length: 64 }, (_, i) => i + 1);
 const exact = frequencies(128).map(toNumber);
 
 test('longrope takes the short list up to the original length and the long one beyond', () => {
-  const longrope = { type: 'longrope', shortFactors, longFactors, originalLength: 2048 };
+  const longrope = { type: 'longrope', shortFactors, longFactors, originalLength: 2048, maxLength: 4096 };
   const frequenciesAt = (sequenceLength) => {
     const plan = rw.rope({ headDim: 128, scaling: { ...longrope, ...(sequenceLength && { sequenceLength }) } });
     const copy = [...plan.inverseFrequencies];
@@ -86,7 +86,7 @@ test('longrope has the attention factor sqrt(1 + ln factor / ln originalLength)'
     assert.ok(Math.abs(factorOf({ factor }) - want) < 1e-15);
     assert.equal(factorOf({ maxLength: 2048 * factor }), factorOf({ factor }));
   }
-  assert.equal(factorOf({}), 1);
+  assert.throws(() => factorOf({}), { name: 'ArgumentRangeError', message: /scaling\.factor is missing/ });
   assert.equal(factorOf({ factor: 0.5 }), 1);
   assert.equal(factorOf({ factor: 4, attentionFactor: 1.25 }), 1.25);
 });
