@@ -6,7 +6,8 @@ import type { NdArray } from './tensor.js';
 
 /**
  * The forms of ALiBi in use: `symmetric` -slope |i - j|; `bloom` slope * j; `mpt` slope * (j - (keys - 1)); `falcon` as
- * bloom with the slope rounded to bfloat16. They differ by a number per query, which the softmax does not see.
+ * bloom with the slope rounded to bfloat16. For the keys up to a query, the first three differ by a number per query,
+ * which the softmax does not see.
  */
 export type AlibiVariant = 'symmetric' | 'bloom' | 'mpt' | 'falcon';
 

@@ -96,7 +96,7 @@ Status decayBound(size_t dim, double base, const double* h, const int64_t* dista
     const double real = (last ? 0 : h[2 * i + 2]) - h[2 * i];
     const double imaginary = (last ? 0 : h[2 * i + 3]) - h[2 * i + 1];
     const double size = std::sqrt(real * real + imaginary * imaginary);
-    if (!(size <= step)) step = size;  // NaN, too, is the largest
+    if (!std::isnan(step) && !(size <= step)) step = size;  // NaN stays
   }
   for (size_t d = 0; d < n; ++d) out[d] = step * partialSums(turns, distances[d]);
   return Status::kOk;

@@ -9,8 +9,9 @@
 
 namespace ropewalk {
 
-// The forms in use. They differ by a number per query at most, which the softmax does not see, but raw scores
-// do. The numbers cross the wasm boundary: add at the end, never renumber.
+// The forms in use. For the keys up to a query, the first three differ by a number per query, which the
+// softmax does not see, but raw scores do. The numbers cross the wasm boundary: add at the end, never
+// renumber.
 enum class AlibiVariant : int {
   kSymmetric = 0,  // -slope |i - j|
   kBloom = 1,      // slope j                     Hugging Face Bloom

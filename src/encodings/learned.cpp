@@ -28,7 +28,7 @@ Status learnedPositions(LearnedMode mode, const LearnedTable& table, const float
 
 Status extendLearned(const LearnedTable& table, double alpha, size_t rows, float* out) {
   const size_t n = table.positions;
-  if (n == 0 || (rows + n - 1) / n > n) return Status::kInvalidShape;
+  if (n == 0 || (rows != 0 && (rows - 1) / n >= n)) return Status::kInvalidShape;
   if (!(alpha > 0 && alpha < 1) || alpha == 0.5) return Status::kInvalidArgument;
   const auto u = [&](size_t row, size_t d) {
     return (static_cast<double>(table.data[row * table.dim + d]) -

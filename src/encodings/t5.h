@@ -22,7 +22,7 @@ class T5Buckets {
   // kInvalidArgument: too few buckets, odd ones, or a max_distance within the exact buckets.
   Status create(const T5Options& options);
 
-  // The bucket of a relative position, key minus query.
+  // The bucket of a relative position, key minus query, above INT64_MIN.
   size_t bucket(int64_t relative) const;
 
   // out [heads, queries, keys] = table [num_buckets, heads] by the bucket of j - (i + query_offset).
