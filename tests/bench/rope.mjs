@@ -4,7 +4,8 @@ import { execFileSync, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { load } from 'ropewalk';
 
-const rounds = 25;
+const rounds = 51;
+const warmUp = 25; // rounds until tables are made and the code is optimized
 const [heads, tokens, headDim] = [32, 2048, 128];
 
 execFileSync('cmake', ['--preset', 'native'], { stdio: 'ignore' });
@@ -35,9 +36,9 @@ console.log(
 for (const pairing of ['half', 'interleaved']) {
   const plan = rw.rope({ headDim, pairing });
   const times = { native: [], wasm: [] };
-  for (let round = 0; round < rounds + 5; ++round) {
+  for (let round = 0; round < rounds + warmUp; ++round) {
     const pair = { native: await nativeRound(pairing), wasm: wasmRound(plan) };
-    if (round < 5) continue; // tables and compilation
+    if (round < warmUp) continue;
     times.native.push(pair.native);
     times.wasm.push(pair.wasm);
   }
