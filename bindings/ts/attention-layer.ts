@@ -203,7 +203,7 @@ export class AttentionLayer extends Handle {
       sinusoidal(heap, { ...table, positions: [] }); // checks the options now, not at the first pass
     } else check.options(where, 'position', own, []);
 
-    const layer = heap.call((core) => new core.AttentionLayer());
+    const layer = heap.construct(where, (core) => new core.AttentionLayer());
     try {
       heap.scope(where, (take) => {
         const weights = placeWeights(heap, where, given, dims, take);

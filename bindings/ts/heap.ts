@@ -3,6 +3,9 @@
 import type { MainModule } from './core.mjs';
 import { InstanceLostError, OutOfMemoryError } from './errors.js';
 
+// More than any object of the core, and what Embind makes beside it, takes.
+const roomOfAnObject = 4096;
+
 /** @internal */
 export class Heap {
   readonly core: MainModule;
@@ -44,6 +47,12 @@ export class Heap {
   /** Frees what allocate gave. Never throws: it runs in finally blocks and finalizers. */
   release(pointer: number): void {
     if (this.#lost === undefined) this.core.release(pointer);
+  }
+
+  /** Makes an object of the core. Its own `new` would abort where memory is short, so room for it is asked for first. */
+  construct<T>(where: string, make: (core: MainModule) => T): T {
+    this.release(this.allocate(roomOfAnObject, where));
+    return this.call(make);
   }
 
   /** Deletes an object of the core. Never throws either. */

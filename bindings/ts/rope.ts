@@ -75,7 +75,7 @@ export class RopePlan extends Handle {
   constructor(heap: Heap, options: RopeOptions) {
     const where = 'rope';
     const checked = checkRopeOptions(where, options);
-    const plan = heap.call((core) => new core.RopePlan());
+    const plan = heap.construct(where, (core) => new core.RopePlan());
     try {
       heap.scope(where, (take) => {
         for (const { field, numbers } of checked.lists) {

@@ -53,7 +53,7 @@ export function withBuckets<T>(
   options: Required<T5Options>,
   work: (buckets: T5Buckets) => T,
 ): T {
-  const buckets = heap.call((core) => new core.T5Buckets());
+  const buckets = heap.construct(where, (core) => new core.T5Buckets());
   try {
     checkStatus(
       heap.call(() => buckets.create(options)),

@@ -136,6 +136,40 @@ test('usedBytes stays true beyond 2 GB', { skip: !roomy && 'less than 4 GB of me
   assert.equal(stdout.trim(), 'true');
 });
 
+test('on a full heap objects are refused for want of memory, and work again when there is room', {
+  skip: !roomy && 'less than 4 GB of memory are free',
+}, async () => {
+  const script = `
+    import { load } from 'ropewalk';
+    const rw = await load();
+    const held = [];
+    for (let size = 2 ** 28; size >= 1; size /= 2) {
+      try {
+        for (;;) held.push(rw.tensor([size]));
+      } catch (error) {
+        if (error.name !== 'OutOfMemoryError') throw error;
+      }
+    }
+    const makes = [
+      () => rw.rope({ headDim: 64 }),
+      () => rw.attentionLayer({ modelDim: 64, heads: 2 }),
+      () => rw.t5Buckets([1, 2, 3]),
+    ];
+    const attempt = (make) => {
+      try {
+        return make() && 'made';
+      } catch (error) {
+        return error.name;
+      }
+    };
+    const full = makes.map(attempt);
+    held[0].dispose();
+    console.log([...full, ...makes.map(attempt)].join());`;
+  const { stdout, stderr } = await run(['--input-type=module', '-e', script]);
+  assert.equal(stderr, '');
+  assert.equal(stdout.trim(), 'OutOfMemoryError,OutOfMemoryError,OutOfMemoryError,made,made,made');
+});
+
 // Sizes whose bytes pass 2^32: a wrapped size would be small, and what is written there would trap.
 const plain = (shape) => ({ data: new Float32Array(shape.reduce((a, b) => a * b)), shape });
 const wide = rw.rope({ headDim: 512 });
