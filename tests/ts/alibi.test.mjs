@@ -6,7 +6,7 @@ import { assertClose, assertSameBits } from './support/arrays.mjs';
 import { notAChoice, notAnInteger, notOptions, required } from './support/bad-values.mjs';
 import { grid, slopes } from './support/bias-reference.mjs';
 import { onEachBuild } from './support/builds.mjs';
-import { testAllRefusals, testMisfits, testNulls, testUnknownOptions } from './support/refusals.mjs';
+import { testAllRefusals, testMisfits, testUnknownOptions } from './support/refusals.mjs';
 
 const last = 2 ** 53 - 1;
 const relative = (want, by) => want.map((value) => by * Math.abs(value));
@@ -142,4 +142,3 @@ testUnknownOptions(rw, 'alibiBias', ['nonsense', 'head', 'offset', 'constructor'
 testMisfits(rw, 'alibiBias', {
   'what the heap has no room for': [OutOfMemoryError, 'alibiBias', () => bias({ queries: 2 ** 24, keys: 2 ** 24 })],
 });
-testNulls();

@@ -16,7 +16,7 @@ import {
 } from './support/bad-values.mjs';
 import { onEachBuild } from './support/builds.mjs';
 import { angle, geometric } from './support/fixed.mjs';
-import { testAllRefusals, testMisfits, testNulls, testUnknownOptions } from './support/refusals.mjs';
+import { testAllRefusals, testMisfits, testUnknownOptions } from './support/refusals.mjs';
 
 const last = 2 ** 53 - 1;
 const distances = [0, 1, 2, -1, 77, -1000, 2 ** 24 + 1, 2 ** 31, last, -last];
@@ -289,4 +289,3 @@ testMisfits(rw, 'analysis.pairwise', {
     () => rw.analysis.pairwise({ data: new Float32Array(0), shape: [2 ** 30, 0] }, 'dot'),
   ],
 });
-testNulls();

@@ -37,7 +37,7 @@ import {
   table,
   v,
 } from './support/position-reference.mjs';
-import { testAllRefusals, testMisfits, testNulls, testUnknownOptions } from './support/refusals.mjs';
+import { testAllRefusals, testMisfits, testUnknownOptions } from './support/refusals.mjs';
 import { frequencies, rotate } from './support/rope-reference.mjs';
 
 const last = 2 ** 53 - 1;
@@ -311,7 +311,6 @@ testMisfits(rw, 'attention', {
     ]),
   ),
 });
-testNulls();
 
 test('t5 is bidirectional unless attention is causal, as encoders and decoders are', () => {
   const table = { data: Float32Array.from({ length: 32 }, (_, i) => i), shape: [32, 1] };

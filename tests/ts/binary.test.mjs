@@ -13,7 +13,7 @@ import {
   required,
 } from './support/bad-values.mjs';
 import { onEachBuild } from './support/builds.mjs';
-import { testAllRefusals, testMisfits, testNulls, testUnknownOptions } from './support/refusals.mjs';
+import { testAllRefusals, testMisfits, testUnknownOptions } from './support/refusals.mjs';
 
 const last = 2 ** 53 - 1;
 
@@ -113,4 +113,3 @@ testMisfits(rw, 'binary', {
   'a range that ends beyond the last code': [RangeError, ['16', '15'], () => binary({ positions: { length: 17 } })],
   'a range that starts below 0': [RangeError, '-2', () => binary({ positions: { length: 3, offset: -2 } })],
 });
-testNulls();

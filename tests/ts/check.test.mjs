@@ -14,7 +14,7 @@ import {
   required,
   wrongType,
 } from './support/bad-values.mjs';
-import { testAllRefusals, testNulls, testUnknownOptions } from './support/refusals.mjs';
+import { testAllRefusals, testUnknownOptions } from './support/refusals.mjs';
 
 const rw = await load({ simd: 'deterministic' });
 const x = randomArray([2, 3, 4]);
@@ -169,5 +169,3 @@ testAllRefusals(rw, 'forward', {
 });
 testUnknownOptions(rw, 'attentionLayer', unknown, makeLayer);
 testUnknownOptions(rw, 'forward', unknown, (options) => layer.forward(tensor, options));
-
-testNulls();

@@ -16,7 +16,7 @@ import {
   required,
 } from './support/bad-values.mjs';
 import { onEachBuild } from './support/builds.mjs';
-import { testAllRefusals, testMisfits, testNulls, testUnknownOptions } from './support/refusals.mjs';
+import { testAllRefusals, testMisfits, testUnknownOptions } from './support/refusals.mjs';
 
 const last = 2 ** 53 - 1;
 const row = ({ data, shape }, r) => [...data.subarray(r * shape.at(-1), (r + 1) * shape.at(-1))];
@@ -213,4 +213,3 @@ testMisfits(rw, 'extendLearned', {
     () => rw.extendLearned(randomArray([70000, 1]), { length: 70000 ** 2 }),
   ],
 });
-testNulls();

@@ -5,7 +5,7 @@ import { load, OutOfMemoryError } from 'ropewalk';
 import { notAChoice, notAnInteger, notOptions, required } from './support/bad-values.mjs';
 import { clip, grid } from './support/bias-reference.mjs';
 import { onEachBuild } from './support/builds.mjs';
-import { testAllRefusals, testMisfits, testNulls, testUnknownOptions } from './support/refusals.mjs';
+import { testAllRefusals, testMisfits, testUnknownOptions } from './support/refusals.mjs';
 
 const last = 2 ** 53 - 1;
 const signs = { 'key-minus-query': 1, 'query-minus-key': -1 };
@@ -91,4 +91,3 @@ testUnknownOptions(rw, 'relativeRows', ['nonsense', 'offset', 'max_distance', 'c
 testMisfits(rw, 'relativeRows', {
   'what the heap has no room for': [OutOfMemoryError, 'relativeRows', () => rows({ queries: 2 ** 24, keys: 2 ** 24 })],
 });
-testNulls();

@@ -14,7 +14,7 @@ import {
 } from './support/bad-values.mjs';
 import { bucket, grid } from './support/bias-reference.mjs';
 import { onEachBuild } from './support/builds.mjs';
-import { testAllRefusals, testMisfits, testNulls, testUnknownOptions } from './support/refusals.mjs';
+import { testAllRefusals, testMisfits, testUnknownOptions } from './support/refusals.mjs';
 
 const last = 2 ** 53 - 1;
 const range = (from, to) => Array.from({ length: to - from + 1 }, (_, i) => from + i);
@@ -205,4 +205,3 @@ testMisfits(rw, 't5Bias', {
   'a disposed table': [StateError, ['table', 'disposed'], () => bias({ table: disposed })],
   'what the heap has no room for': [OutOfMemoryError, 't5Bias', () => bias({ queries: 2 ** 24, keys: 2 ** 24 })],
 });
-testNulls();

@@ -39,15 +39,10 @@ function problemOf(rw, argument, bad, call) {
   return 'was accepted';
 }
 
-// Calls with null for what has a default, to be tested together: one rule, one test.
-const nulls = [];
-
 /** A test that `call(value)` refuses every one of the bad values and names `argument`. */
 export function testRefusals(rw, where, argument, values, call) {
-  const hasDefault = !values.some(({ value }) => value === undefined);
   test(`${where} refuses a bad ${argument}`, () => {
     const problems = values.map((bad) => {
-      if (bad.value === null && hasDefault) return nulls.push({ rw, where, argument, bad, call }) && undefined;
       const problem = problemOf(rw, argument, bad, () => call(bad.value));
       return problem && `${bad.label} ${problem}`;
     });
@@ -58,17 +53,6 @@ export function testRefusals(rw, where, argument, values, call) {
 /** The same for a table { argument: [bad values, call] }. */
 export function testAllRefusals(rw, where, rows) {
   for (const [argument, [values, call]] of Object.entries(rows)) testRefusals(rw, where, argument, values, call);
-}
-
-/** To be called last: a test that null is refused everywhere above, where leaving the option out means a default. */
-export function testNulls() {
-  test('null is refused where an option has a default', () => {
-    const problems = nulls.map(({ rw, where, argument, bad, call }) => {
-      const problem = problemOf(rw, argument, bad, () => call(null));
-      return problem && `${where}: ${argument} = null ${problem}`;
-    });
-    assert.deepEqual(problems.filter(Boolean), []);
-  });
 }
 
 /** A test that each of these options, which the function does not have, is refused by its name. */
