@@ -149,9 +149,6 @@ int slopesOfAlibi(size_t head_count, Pointer out) {
 int biasOfAlibi(const AlibiOptions& options, Pointer out) {
   return number(alibiBias(options, at<float>(out)));
 }
-int distanceBiasOfAlibi(const AlibiOptions& options, Pointer out) {
-  return number(alibiByDistance(options, at<float>(out)));
-}
 
 int createT5(T5Buckets& buckets, const T5Options& options) {
   return number(buckets.create(options));
@@ -166,23 +163,19 @@ void biasOfT5(const T5Buckets& buckets, Pointer table, size_t head_count, size_t
   buckets.bias(at<float>(table), head_count, queries, keys, static_cast<int64_t>(query_offset),
                at<float>(out));
 }
-void distanceBiasOfT5(const T5Buckets& buckets, Pointer table, size_t head_count, size_t queries, size_t keys,
-                      double query_offset, Pointer out) {
-  buckets.biasByDistance(at<float>(table), head_count, queries, keys, static_cast<int64_t>(query_offset),
-                         at<float>(out));
-}
 
 int biasOfKerple(const KerpleOptions& options, Pointer r1, Pointer r2, Pointer out) {
   return number(kerpleBias(options, at<float>(r1), at<float>(r2), at<float>(out)));
 }
-int distanceBiasOfKerple(const KerpleOptions& options, Pointer r1, Pointer r2, Pointer out) {
-  return number(kerpleByDistance(options, at<float>(r1), at<float>(r2), at<float>(out)));
-}
 
-void rowsOfRelative(const RelativeRows& rows, size_t queries, size_t keys, Pointer out) {
+void rowsOfRelative(const RelativeRows& rows, size_t queries, size_t keys, double query_offset, Pointer out) {
   auto* row = at<double>(out);
+  const auto offset = static_cast<int64_t>(query_offset);
   for (size_t i = 0; i < queries; ++i) {
-    for (size_t j = 0; j < keys; ++j) *row++ = static_cast<double>(rows.row(i, j));
+    for (size_t j = 0; j < keys; ++j) {
+      const int64_t distance = static_cast<int64_t>(j) - static_cast<int64_t>(i) - offset;
+      *row++ = static_cast<double>(rows.row(distance));
+    }
   }
 }
 
@@ -226,20 +219,58 @@ std::string encodingList() {
 
 // --- attention
 
-struct AttentionCall {
-  Pointer out, q, k, v, scores;
-  int stage;
-  size_t batch, heads, kv_heads, queries, keys, head_dim, value_dim;
-  bool tokens_first;
-  AttentionOptions options;
+// Lists lie in the heap as doubles; null: none.
+struct SightCall {
+  bool causal;
+  double left, right;
+  size_t sink_tokens;
+  double query_offset;
+  Pointer query_offsets, key_positions, key_lengths;
 };
 
+// Results [B, heads asked for, Tq, Tk], and queries and keys before a rotary encoding; null: none.
+struct ScoresCall {
+  Pointer content, position, raw, capped, biased, probabilities, plain_q, plain_k, slots;
+  size_t slot_count;
+};
+
+struct AttentionCall {
+  Pointer out, q, k, v;
+  size_t batch, heads, kv_heads, queries, keys, head_dim, value_dim;
+  bool tokens_first;
+  SightCall sight;
+  AttentionOptions options;
+  ScoresCall scores;
+};
+
+AttentionOptions withSight(AttentionOptions options, const SightCall& s, size_t batch, size_t keys) {
+  const auto list = [](Pointer p, size_t n) { return p == 0 ? nullptr : integers(p, n); };
+  options.causal = s.causal;
+  options.window_left = static_cast<int64_t>(s.left);
+  options.window_right = static_cast<int64_t>(s.right);
+  options.sink_tokens = s.sink_tokens;
+  options.query_offset = static_cast<int64_t>(s.query_offset);
+  options.query_offsets = list(s.query_offsets, batch);
+  options.key_positions = list(s.key_positions, keys);
+  options.key_lengths = list(s.key_lengths, batch);
+  return options;
+}
+
 int runAttention(const AttentionCall& c) {
+  const auto queries = [&](Pointer p) {
+    return heads<const float>(p, c.tokens_first, c.batch, c.heads, c.queries, c.head_dim);
+  };
+  const auto keys = [&](Pointer p, size_t dim) {
+    return heads<const float>(p, c.tokens_first, c.batch, c.kv_heads, c.keys, dim);
+  };
+  const ScoresCall& s = c.scores;
+  const ScoreOutputs scores = {at<float>(s.content), at<float>(s.position),       at<float>(s.raw),
+                               at<float>(s.capped),  at<float>(s.biased),         at<float>(s.probabilities),
+                               queries(s.plain_q),   keys(s.plain_k, c.head_dim), at<int32_t>(s.slots),
+                               s.slot_count};
   return number(attention(heads<float>(c.out, c.tokens_first, c.batch, c.heads, c.queries, c.value_dim),
-                          heads<const float>(c.q, c.tokens_first, c.batch, c.heads, c.queries, c.head_dim),
-                          heads<const float>(c.k, c.tokens_first, c.batch, c.kv_heads, c.keys, c.head_dim),
-                          heads<const float>(c.v, c.tokens_first, c.batch, c.kv_heads, c.keys, c.value_dim),
-                          c.options, static_cast<ScoreStage>(c.stage), at<float>(c.scores)));
+                          queries(c.q), keys(c.k, c.head_dim), keys(c.v, c.value_dim),
+                          withSight(c.options, c.sight, c.batch, c.keys), scores));
 }
 
 // --- layers
@@ -404,7 +435,6 @@ EMSCRIPTEN_BINDINGS(ropewalk) {
       .field("variant", ENUM_FIELD(AlibiOptions, AlibiVariant, variant));
   function("alibiSlopes", &slopesOfAlibi);
   function("alibiBias", &biasOfAlibi);
-  function("alibiByDistance", &distanceBiasOfAlibi);
 
   value_object<T5Options>("T5Options")
       .field("bidirectional", &T5Options::bidirectional)
@@ -414,8 +444,7 @@ EMSCRIPTEN_BINDINGS(ropewalk) {
       .constructor<>()
       .function("create", &createT5)
       .function("buckets", &bucketsOfT5)
-      .function("bias", &biasOfT5)
-      .function("biasByDistance", &distanceBiasOfT5);
+      .function("bias", &biasOfT5);
 
   value_object<KerpleOptions>("KerpleOptions")
       .field("kind", ENUM_FIELD(KerpleOptions, KerpleKind, kind))
@@ -424,7 +453,6 @@ EMSCRIPTEN_BINDINGS(ropewalk) {
       .field("keys", &KerpleOptions::keys)
       .field("queryOffset", INTEGER_FIELD(KerpleOptions, query_offset));
   function("kerpleBias", &biasOfKerple);
-  function("kerpleByDistance", &distanceBiasOfKerple);
 
   function("relativeRows", &rowsOfRelative);
 
@@ -449,8 +477,7 @@ EMSCRIPTEN_BINDINGS(ropewalk) {
       .field("keyStride", &MaskView<float>::key_stride);
   value_object<RelativeRows>("RelativeRows")
       .field("limit", INTEGER_FIELD(RelativeRows, limit))
-      .field("keyMinusQuery", &RelativeRows::key_minus_query)
-      .field("queryOffset", INTEGER_FIELD(RelativeRows, query_offset));
+      .field("keyMinusQuery", &RelativeRows::key_minus_query);
   value_object<RelativeTerms>("RelativeTerms")
       .field("rows", &RelativeTerms::rows)
       .field("queryTable", POINTER_FIELD(RelativeTerms, float, query_table))
@@ -459,19 +486,39 @@ EMSCRIPTEN_BINDINGS(ropewalk) {
       .field("valueTable", POINTER_FIELD(RelativeTerms, float, value_table));
   value_object<AttentionOptions>("AttentionOptions")
       .field("scale", &AttentionOptions::scale)
-      .field("causal", &AttentionOptions::causal)
-      .field("causalOffset", INTEGER_FIELD(AttentionOptions, causal_offset))
+      .field("softcap", &AttentionOptions::softcap)
       .field("keep", &AttentionOptions::keep)
       .field("bias", &AttentionOptions::bias)
+      .field("sinks", POINTER_FIELD(AttentionOptions, float, sinks))
       .field("distanceBias", POINTER_FIELD(AttentionOptions, float, distance_bias))
+      .field("distanceFirst", INTEGER_FIELD(AttentionOptions, distance_first))
+      .field("distanceCount", &AttentionOptions::distance_count)
       .field("relative", &AttentionOptions::relative);
+  value_object<SightCall>("SightCall")
+      .field("causal", &SightCall::causal)
+      .field("left", &SightCall::left)
+      .field("right", &SightCall::right)
+      .field("sinkTokens", &SightCall::sink_tokens)
+      .field("queryOffset", &SightCall::query_offset)
+      .field("queryOffsets", &SightCall::query_offsets)
+      .field("keyPositions", &SightCall::key_positions)
+      .field("keyLengths", &SightCall::key_lengths);
+  value_object<ScoresCall>("ScoresCall")
+      .field("content", &ScoresCall::content)
+      .field("position", &ScoresCall::position)
+      .field("raw", &ScoresCall::raw)
+      .field("capped", &ScoresCall::capped)
+      .field("biased", &ScoresCall::biased)
+      .field("probabilities", &ScoresCall::probabilities)
+      .field("plainQ", &ScoresCall::plain_q)
+      .field("plainK", &ScoresCall::plain_k)
+      .field("slots", &ScoresCall::slots)
+      .field("slotCount", &ScoresCall::slot_count);
   value_object<AttentionCall>("AttentionCall")
       .field("out", &AttentionCall::out)
       .field("q", &AttentionCall::q)
       .field("k", &AttentionCall::k)
       .field("v", &AttentionCall::v)
-      .field("scores", &AttentionCall::scores)
-      .field("stage", &AttentionCall::stage)
       .field("batch", &AttentionCall::batch)
       .field("heads", &AttentionCall::heads)
       .field("kvHeads", &AttentionCall::kv_heads)
@@ -480,7 +527,9 @@ EMSCRIPTEN_BINDINGS(ropewalk) {
       .field("headDim", &AttentionCall::head_dim)
       .field("valueDim", &AttentionCall::value_dim)
       .field("tokensFirst", &AttentionCall::tokens_first)
-      .field("options", &AttentionCall::options);
+      .field("sight", &AttentionCall::sight)
+      .field("options", &AttentionCall::options)
+      .field("scores", &AttentionCall::scores);
   function("attention", &runAttention);
 
   value_object<AttentionLayerOptions>("AttentionLayerOptions")

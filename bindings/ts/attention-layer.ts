@@ -1,11 +1,12 @@
 // Multi-head self-attention with projections.
-import { type AttentionResult, results } from './attention.js';
+import type { AttentionResult } from './attention.js';
 import * as check from './check.js';
 import type { AttentionLayer as CoreAttentionLayer, AttentionLayerWeights as CoreWeights } from './core.mjs';
 import { ArgumentRangeError, ArgumentTypeError, checkStatus } from './errors.js';
 import { destroyer, Handle } from './handle.js';
 import type { Heap } from './heap.js';
 import { type KeepMaskInput, keepMask } from './mask.js';
+import { type Named, outputs } from './outputs.js';
 import { type PositionOptions, places } from './positions.js';
 import { RopePlan } from './rope.js';
 import type { RopeOptions } from './rope-options.js';
@@ -55,11 +56,11 @@ export interface AttentionLayerOptions {
 }
 
 /** Options of one pass. */
-export interface ForwardOptions extends PositionOptions {
+export interface ForwardOptions<S extends 'none' | 'probabilities' = 'none' | 'probabilities'> extends PositionOptions {
   /** Which keys may be attended to. */
   mask?: KeepMaskInput;
   /** `probabilities`: give the attention weights of every head back as well. */
-  returnScores?: 'none' | 'probabilities';
+  returnScores?: S;
 }
 
 type Encoding = LayerPosition['encoding'];
@@ -235,9 +236,15 @@ export class AttentionLayer extends Handle {
    * @param x [T, modelDim] or [B, T, modelDim]; it is not changed.
    * @throws ArgumentRangeError where sizes do not fit; StateError after dispose().
    */
-  forward(x: Tensor, options?: ForwardOptions): AttentionResult<Tensor>;
-  forward(x: Exclude<TensorInput, Tensor>, options?: ForwardOptions): AttentionResult<NdArray>;
-  forward(x: TensorInput, options: ForwardOptions = {}): AttentionResult<Tensor | NdArray> {
+  forward<S extends 'none' | 'probabilities' = 'none'>(
+    x: Tensor,
+    options?: ForwardOptions<S>,
+  ): AttentionResult<Tensor, S>;
+  forward<S extends 'none' | 'probabilities' = 'none'>(
+    x: Exclude<TensorInput, Tensor>,
+    options?: ForwardOptions<S>,
+  ): AttentionResult<NdArray, S>;
+  forward(x: TensorInput, options: ForwardOptions = {}): AttentionResult<Tensor | NdArray, 'none' | 'probabilities'> {
     const where = 'attentionLayer.forward';
     this.alive(where);
     check.options(where, 'options', options, ['offset', 'positions', 'mask', 'returnScores']);
@@ -270,12 +277,15 @@ export class AttentionLayer extends Handle {
       this.#table &&
       sinusoidal(this.heap, { ...this.#table, positions: at.values ?? { length: tokens, offset: at.offset } });
 
-    const run = (out: number, probabilities: number, take: (bytes: number) => number): void => {
+    const shapes: Named<'scores', readonly number[]> = wantsScores
+      ? { out: input.shape, scores }
+      : { out: input.shape };
+    return outputs(this.heap, where, input.tensor !== undefined, shapes, (results, take) => {
       const added = table === undefined ? 0 : take(table.byteLength);
       if (table !== undefined) this.heap.write(added, table);
       const call = {
-        out,
-        probabilities,
+        out: results.out,
+        probabilities: results.scores ?? 0,
         positions: at.place(this.heap, take),
         input: { x: input.place(take), batch, tokens, added, causal: this.causal, keep: keep(take) },
       };
@@ -284,7 +294,6 @@ export class AttentionLayer extends Handle {
         this.heap.call(() => this.#layer.forward(call, this.#rope?.plan ?? null)),
         where,
       );
-    };
-    return results(this.heap, where, input.tensor !== undefined, input.shape, wantsScores ? scores : undefined, run);
+    });
   }
 }

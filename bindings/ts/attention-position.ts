@@ -7,35 +7,32 @@ import { checkKerple, type KerpleNumbers, kerpleFields, placeKerple } from './ke
 import type { HeadShape } from './layout.js';
 import { type PositionsInput, placesOf } from './positions.js';
 import { RopePlan } from './rope.js';
+import type { Sight } from './sight.js';
 import { checkT5, type T5Options, t5Fields, t5Table, withBuckets } from './t5.js';
 import { operand, type TensorInput } from './tensor.js';
 
-/** Where the queries stand: query i at i + queryOffset, key j at j. */
-export interface RelativeOptions {
-  /** Default Tk - Tq: the last query stands at the last key. */
-  queryOffset?: number;
-}
-
-/** The position encodings of `rw.attention`. Tables are shared by all heads. */
+/**
+ * The position encodings of `rw.attention`, which says where queries and keys stand. Tables are shared by all heads.
+ */
 export type AttentionPosition =
   | { encoding: 'none' }
-  /** q and k are turned by the plan (copies; the arguments stay as they are). Default: keys from 0, queries so that the
-   * last of both stand together. */
+  /** q and k are turned by the plan (copies; the arguments stay as they are), by default where the call says they
+   * stand. */
   | { encoding: 'rope'; plan: RopePlan; queries?: number | PositionsInput; keys?: number | PositionsInput }
   /** Adds -slope |i - j|. */
-  | ({ encoding: 'alibi' } & RelativeOptions)
+  | { encoding: 'alibi' }
   /** Adds table[bucket, head]; table [numBuckets, H]. T5 itself uses scale 1. Bidirectional unless causal, by default. */
-  | ({ encoding: 't5'; table: TensorInput } & T5Options & RelativeOptions)
+  | ({ encoding: 't5'; table: TensorInput } & T5Options)
   /** KERPLE: subtracts a learned kernel of |i - j|; r1 and r2 [H]. */
-  | ({ encoding: 'kerple' } & KerpleNumbers & RelativeOptions)
+  | ({ encoding: 'kerple' } & KerpleNumbers)
   /** Shaw: keys (and values) get the row of clip(j - i); tables [2 maxDistance + 1, D]. */
-  | ({ encoding: 'shaw'; keys: TensorInput; values?: TensorInput } & RelativeOptions)
+  | { encoding: 'shaw'; keys: TensorInput; values?: TensorInput }
   /** BERT: q . table[i - j] is added; table [2 maxPositions - 1, D]; distances outside it are refused. */
-  | ({ encoding: 'relative_key'; table: TensorInput } & RelativeOptions)
+  | { encoding: 'relative_key'; table: TensorInput }
   /** Huang's M4: (q + k) . table[i - j] is added. */
-  | ({ encoding: 'relative_key_query'; table: TensorInput } & RelativeOptions)
+  | { encoding: 'relative_key_query'; table: TensorInput }
   /** Huang's M3: sum_d q_d k_d table[i - j]_d takes the place of q . k. */
-  | ({ encoding: 'm3'; table: TensorInput } & RelativeOptions);
+  | { encoding: 'm3'; table: TensorInput };
 
 type Take = (bytes: number) => number;
 
@@ -44,11 +41,11 @@ export interface AttentionShapes {
   readonly q: HeadShape;
   readonly k: HeadShape;
   readonly valueDim: number;
-  readonly causal: boolean;
+  readonly sight: Sight;
 }
 
 /** @internal */
-export type PositionPart = Pick<CoreOptions, 'distanceBias' | 'relative'>;
+export type PositionPart = Pick<CoreOptions, 'distanceBias' | 'distanceFirst' | 'distanceCount' | 'relative'>;
 
 /**
  * A checked position encoding.
@@ -62,18 +59,27 @@ export interface AppliedPosition {
 }
 
 const noTerms: RelativeTerms = {
-  rows: { limit: 0, keyMinusQuery: true, queryOffset: 0 },
+  rows: { limit: 0, keyMinusQuery: true },
   queryTable: 0,
   keyTable: 0,
   productTable: 0,
   valueTable: 0,
 };
-const nothing: PositionPart = { distanceBias: 0, relative: noTerms };
+const nothing: PositionPart = { distanceBias: 0, distanceFirst: 0, distanceCount: 0, relative: noTerms };
 
 type Make<P> = (heap: Heap, where: string, position: P, shapes: AttentionShapes) => AppliedPosition;
 
-function queryOffset(where: string, given: RelativeOptions, shapes: AttentionShapes): number {
-  return check.position(where, 'position.queryOffset', given.queryOffset ?? shapes.k.tokens - shapes.q.tokens);
+// A bias for each head and distance of the call: that of one query among so many keys.
+function byDistance(
+  shapes: AttentionShapes,
+  make: (shape: { queries: number; keys: number; queryOffset: number }, take: Take) => number,
+): AppliedPosition {
+  const { distances } = shapes.sight;
+  if (distances === undefined) return { part: () => nothing };
+  const { first, last } = distances;
+  const distanceCount = last - first + 1;
+  const shape = { queries: 1, keys: distanceCount, queryOffset: -first };
+  return { part: (take) => ({ ...nothing, distanceBias: make(shape, take), distanceFirst: first, distanceCount }) };
 }
 
 // A table with an odd number of rows, one for each distance from -limit to limit.
@@ -88,26 +94,21 @@ function distanceTable(heap: Heap, where: string, name: string, value: TensorInp
 }
 
 // BERT's tables have a row for every distance; one outside is an error, not clipped.
-function bertRows(where: string, limit: number, offset: number, shapes: AttentionShapes) {
-  const nothing = shapes.q.tokens === 0 || shapes.k.tokens === 0;
-  const farthest = Math.max(shapes.q.tokens - 1 + offset, shapes.k.tokens - 1 - offset);
-  if (!nothing && farthest > limit) {
-    throw new ArgumentRangeError(
-      where,
-      'position.table',
-      limit,
-      `has rows for distances up to ${limit}; this call needs ${farthest}`,
-    );
+function bertRows(where: string, limit: number, { sight }: AttentionShapes) {
+  const farthest = sight.distances ? Math.max(-sight.distances.first, sight.distances.last) : 0;
+  if (farthest > limit) {
+    const problem = `has rows for distances up to ${limit}; this call needs ${farthest}`;
+    throw new ArgumentRangeError(where, 'position.table', limit, problem);
   }
-  return { limit, keyMinusQuery: false, queryOffset: offset };
+  return { limit, keyMinusQuery: false };
 }
 
 type BertField = 'queryTable' | 'keyTable' | 'productTable';
 
-function bert(...fields: BertField[]): Make<{ table: TensorInput } & RelativeOptions> {
+function bert(...fields: BertField[]): Make<{ table: TensorInput }> {
   return (heap, where, position, shapes) => {
     const { table, limit } = distanceTable(heap, where, 'position.table', position.table, shapes.k.dim);
-    const rows = bertRows(where, limit, queryOffset(where, position, shapes), shapes);
+    const rows = bertRows(where, limit, shapes);
     return {
       part(take) {
         const pointer = table.place(take);
@@ -120,6 +121,21 @@ function bert(...fields: BertField[]): Make<{ table: TensorInput } & RelativeOpt
   };
 }
 
+// The same position along every axis.
+function onAxes(list: Float64Array, axes: number): PositionsInput {
+  return axes === 1 ? list : Array.from({ length: axes }, () => list);
+}
+
+function queryPositions({ queryOffset }: Sight, tokens: number, axes: number): number | PositionsInput {
+  if (typeof queryOffset === 'number') return queryOffset;
+  return onAxes(
+    Float64Array.from({ length: queryOffset.length * tokens }, (_, n) => {
+      return (queryOffset[Math.floor(n / tokens)] ?? 0) + (n % tokens);
+    }),
+    axes,
+  );
+}
+
 type ByName = { [P in AttentionPosition as P['encoding']]: Make<P> };
 
 // One entry makes an encoding known to attention.
@@ -127,26 +143,21 @@ const encodings: { [E in keyof ByName]: { readonly make: ByName[E]; readonly fie
   none: { fields: [], make: () => ({ part: () => nothing }) },
   rope: {
     fields: ['plan', 'queries', 'keys'],
-    make(heap, where, { plan, queries, keys }, { q, k }) {
+    make(heap, where, { plan, queries, keys }, { q, k, sight }) {
       if (!(plan instanceof RopePlan)) throw new ArgumentTypeError(where, 'position.plan', plan, 'a RopePlan');
       plan.usableIn(heap, where, 'position.plan');
       if (plan.headDim !== q.dim) {
-        throw new ArgumentRangeError(
-          where,
-          'position.plan',
-          plan,
-          `has headDim ${plan.headDim}, q has head size ${q.dim}`,
-        );
+        const problem = `has headDim ${plan.headDim}, q has head size ${q.dim}`;
+        throw new ArgumentRangeError(where, 'position.plan', plan, problem);
       }
-      const queryPlaces = placesOf(
-        where,
-        'position.queries',
-        queries ?? k.tokens - q.tokens,
-        q.batch,
-        q.tokens,
-        plan.axes,
-      );
-      const keyPlaces = placesOf(where, 'position.keys', keys ?? 0, k.batch, k.tokens, plan.axes);
+      const at = (
+        name: string,
+        value: number | PositionsInput | undefined,
+        shape: HeadShape,
+        preset: PositionsInput | number,
+      ) => placesOf(where, `position.${name}`, value ?? preset, shape.batch, shape.tokens, plan.axes);
+      const queryPlaces = at('queries', queries, q, queryPositions(sight, q.tokens, plan.axes));
+      const keyPlaces = at('keys', keys, k, sight.keyPositions ? onAxes(sight.keyPositions, plan.axes) : 0);
       return {
         part: () => nothing,
         rotate(qAt, kAt, take) {
@@ -157,27 +168,23 @@ const encodings: { [E in keyof ByName]: { readonly make: ByName[E]; readonly fie
     },
   },
   alibi: {
-    fields: ['queryOffset'],
-    make(heap, where, position, shapes) {
-      const { heads, tokens: queries } = shapes.q;
-      const keys = shapes.k.tokens;
-      const options = { heads, queries, keys, queryOffset: queryOffset(where, position, shapes), variant: 0 };
-      return {
-        part(take) {
-          const distanceBias = take(heads * Math.max(queries + keys - 1, 0) * 4);
-          checkStatus(
-            heap.call((c) => c.alibiByDistance(options, distanceBias)),
-            where,
-          );
-          return { ...nothing, distanceBias };
-        },
-      };
+    fields: [],
+    make(heap, where, _, shapes) {
+      const { heads } = shapes.q;
+      return byDistance(shapes, (shape, take) => {
+        const bias = take(heads * shape.keys * 4);
+        checkStatus(
+          heap.call((c) => c.alibiBias({ heads, ...shape, variant: 0 }, bias)),
+          where,
+        );
+        return bias;
+      });
     },
   },
   t5: {
-    fields: ['table', ...t5Fields, 'queryOffset'],
+    fields: ['table', ...t5Fields],
     make(heap, where, position, shapes) {
-      const options = checkT5(where, { bidirectional: !shapes.causal, ...position }, 'position.');
+      const options = checkT5(where, { bidirectional: !shapes.sight.causal, ...position }, 'position.');
       const { table, heads } = t5Table(heap, where, position.table, options.numBuckets, 'position.table');
       if (heads !== shapes.q.heads) {
         throw new ArgumentRangeError(
@@ -187,21 +194,18 @@ const encodings: { [E in keyof ByName]: { readonly make: ByName[E]; readonly fie
           `has ${heads} heads, q has ${shapes.q.heads}`,
         );
       }
-      const offset = queryOffset(where, position, shapes);
-      const [queries, keys] = [shapes.q.tokens, shapes.k.tokens];
-      return {
-        part: (take) =>
-          withBuckets(heap, where, options, (buckets) => {
-            const distanceBias = take(heads * Math.max(queries + keys - 1, 0) * 4);
-            const from = table.place(take);
-            heap.call(() => buckets.biasByDistance(from, heads, queries, keys, offset, distanceBias));
-            return { ...nothing, distanceBias };
-          }),
-      };
+      return byDistance(shapes, ({ queries, keys, queryOffset }, take) =>
+        withBuckets(heap, where, options, (buckets) => {
+          const bias = take(heads * keys * 4);
+          const from = table.place(take);
+          heap.call(() => buckets.bias(from, heads, queries, keys, queryOffset, bias));
+          return bias;
+        }),
+      );
     },
   },
   shaw: {
-    fields: ['keys', 'values', 'queryOffset'],
+    fields: ['keys', 'values'],
     make(heap, where, position, shapes) {
       const { table: keys, limit } = distanceTable(heap, where, 'position.keys', position.keys, shapes.k.dim);
       const values =
@@ -212,7 +216,7 @@ const encodings: { [E in keyof ByName]: { readonly make: ByName[E]; readonly fie
         const problem = `has ${2 * values.limit + 1} rows, position.keys has ${2 * limit + 1}`;
         throw new ArgumentRangeError(where, 'position.values', position.values, problem);
       }
-      const rows = { limit, keyMinusQuery: true, queryOffset: queryOffset(where, position, shapes) };
+      const rows = { limit, keyMinusQuery: true };
       return {
         part: (take) => ({
           ...nothing,
@@ -222,29 +226,19 @@ const encodings: { [E in keyof ByName]: { readonly make: ByName[E]; readonly fie
     },
   },
   kerple: {
-    fields: [...kerpleFields, 'queryOffset'],
+    fields: kerpleFields,
     make(heap, where, position, shapes) {
       const numbers = checkKerple(where, position);
       const heads = numbers.r1.length;
       if (heads !== shapes.q.heads) {
         throw new ArgumentRangeError(where, 'position.r1', position.r1, `has ${heads} heads, q has ${shapes.q.heads}`);
       }
-      const sizes = {
-        queries: shapes.q.tokens,
-        keys: shapes.k.tokens,
-        queryOffset: queryOffset(where, position, shapes),
-      };
-      return {
-        part: (take) => ({
-          ...nothing,
-          distanceBias: placeKerple(heap, where, numbers, sizes, 'kerpleByDistance', take),
-        }),
-      };
+      return byDistance(shapes, (shape, take) => placeKerple(heap, where, numbers, shape, take));
     },
   },
-  relative_key: { fields: ['table', 'queryOffset'], make: bert('queryTable') },
-  relative_key_query: { fields: ['table', 'queryOffset'], make: bert('queryTable', 'keyTable') },
-  m3: { fields: ['table', 'queryOffset'], make: bert('productTable') },
+  relative_key: { fields: ['table'], make: bert('queryTable') },
+  relative_key_query: { fields: ['table'], make: bert('queryTable', 'keyTable') },
+  m3: { fields: ['table'], make: bert('productTable') },
 };
 
 /** @internal */

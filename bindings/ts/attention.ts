@@ -1,80 +1,150 @@
 // Scaled dot-product attention.
-import { type AttentionPosition, applyPosition } from './attention-position.js';
+import { type AttentionPosition, type AttentionShapes, applyPosition } from './attention-position.js';
 import * as check from './check.js';
+import type { ScoresCall } from './core.mjs';
 import { ArgumentRangeError, checkStatus } from './errors.js';
 import type { Heap } from './heap.js';
-import { headShape, type Layout } from './layout.js';
+import { type HeadShape, headShape, type Layout } from './layout.js';
 import { biasMask, type KeepMaskInput, keepMask } from './mask.js';
-import { type NdArray, operand, Tensor, type TensorInput } from './tensor.js';
+import { type Named, outputs } from './outputs.js';
+import { placeSight, type SightOptions, sightFields, sightOf } from './sight.js';
+import { type NdArray, type Operand, operand, type Tensor, type TensorInput } from './tensor.js';
 
 /** Options of `rw.attention`: the names and the order of steps of ONNX Attention (opset 25). */
-export interface AttentionOptions {
+export interface AttentionOptions<S extends ScoreRequest = ScoreRequest> extends SightOptions {
   /** Multiplies q . k. Default 1 / sqrt(D). */
   scale?: number;
-  /** Query i sees key j only if j <= i + causalOffset. Default false. */
-  causal?: boolean;
-  /**
-   * Default Tk - Tq: the last query stands at the last key, as when decoding with cached keys. 0 aligns the first ones,
-   * as PyTorch's is_causal does.
-   */
-  causalOffset?: number;
+  /** c tanh(score / c), before biases and masks; above 0. Default none. */
+  softcap?: number;
   /** Which keys may be attended to. */
   mask?: KeepMaskInput;
   /** Added to the scaled scores; broadcasts to [B, H, Tq, Tk]. -Infinity hides a key. */
   bias?: TensorInput;
+  /** [H]: a logit in every row beside those of the keys, which takes its share and gives no value (gpt-oss). */
+  sinks?: TensorInput;
   /** Default `BHTD`, for all of q, k, v and the result. */
   layout?: Layout;
+  /** H, where q is [B, Tq, H * D], k [B, Tk, G * D] and v [B, Tk, G * Dv], as projections leave them behind. */
+  heads?: number;
+  /** G, with `heads`. Default the same. */
+  kvHeads?: number;
   /** The position encoding. Default none. */
   position?: AttentionPosition;
-  /** Give scores back as well, from this stage. Default `none`. */
-  returnScores?: ScoreStage;
+  /** Give scores back as well: those of one stage, or of a list of them. Default `none`. */
+  returnScores?: S;
+  /** Whose scores are given back, in this order. Default those of all heads. */
+  scoreHeads?: readonly number[];
 }
 
 /**
- * A stage of the scores: `raw` scaled, with the relative terms, before any bias or mask; `biased` what the softmax
- * sees, hidden keys at -Infinity; `probabilities` after the softmax.
+ * A stage of the scores: `raw` scaled, with the relative terms, before any bias or mask; `capped` after the softcap;
+ * `biased` what the softmax sees, hidden keys at -Infinity; `probabilities` after the softmax. And two parts that add
+ * up to `raw` with the encoding's bias: `content` scale q . k without the position encoding, `position` what it adds.
  */
-export type ScoreStage = 'none' | 'raw' | 'biased' | 'probabilities';
+export type ScoreStage = 'content' | 'position' | 'raw' | 'capped' | 'biased' | 'probabilities';
+
+/** Which scores to give back. */
+export type ScoreRequest = 'none' | ScoreStage | readonly ScoreStage[];
 
 /** What `rw.attention` gives: tensors for tensors, plain arrays for plain arrays. */
-export interface AttentionResult<T extends Tensor | NdArray> {
+export type AttentionResult<T extends Tensor | NdArray, S extends ScoreRequest = 'none'> = {
   /** The queries' shape with the values' head size. */
   readonly out: T;
-  /** [B, H, Tq, Tk], if `returnScores` asked for them. A query that may attend to nothing has probabilities of 0. */
-  readonly scores?: T;
+} & (S extends 'none'
+  ? unknown
+  : {
+      /**
+       * [B, H, Tq, Tk], or with `scoreHeads` as many heads; by name for a list of stages. A query that may attend to
+       * nothing has probabilities of 0.
+       */
+      readonly scores: S extends readonly ScoreStage[] ? { readonly [N in S[number]]: T } : T;
+    });
+
+const stages: Readonly<Record<ScoreStage, number>> = {
+  content: 0,
+  position: 1,
+  raw: 2,
+  capped: 3,
+  biased: 4,
+  probabilities: 5,
+};
+
+const fields = [
+  ...['scale', 'softcap', 'mask', 'bias', 'sinks', 'layout', 'heads', 'kvHeads', 'position', 'returnScores'],
+  ...['scoreHeads', ...sightFields],
+];
+
+function requested(where: string, value: ScoreRequest | undefined): readonly ScoreStage[] {
+  if (value === undefined || value === 'none') return [];
+  if (typeof value === 'string' || !Array.isArray(value)) {
+    check.choice(where, 'returnScores', value, { none: 0, ...stages });
+    return [value as ScoreStage];
+  }
+  for (const [i, stage] of value.entries()) check.choice(where, `returnScores[${i}]`, stage, stages);
+  return [...new Set(value as readonly ScoreStage[])];
 }
 
-const stages: Readonly<Record<ScoreStage, number>> = { none: 0, raw: 1, biased: 2, probabilities: 3 };
+// The place of each head's scores, as the core takes it; undefined: all heads in order.
+function scoreSlots(where: string, value: readonly number[] | undefined, heads: number) {
+  if (value === undefined) return undefined;
+  const chosen = check.positions(where, 'scoreHeads', value);
+  const slots = new Int32Array(heads).fill(-1);
+  chosen.forEach((head, slot) => {
+    check.integer(where, `scoreHeads[${slot}]`, head, 0, heads - 1);
+    if (slots[head] !== -1) throw new ArgumentRangeError(where, `scoreHeads[${slot}]`, head, `is ${head} once more`);
+    slots[head] = slot;
+  });
+  return { slots: new Uint8Array(slots.buffer), count: chosen.length };
+}
 
-/** @internal */
-export function attention(
-  heap: Heap,
-  qInput: TensorInput,
-  kInput: TensorInput,
-  vInput: TensorInput,
-  options: AttentionOptions,
-): AttentionResult<Tensor | NdArray> {
-  const where = 'attention';
-  check.options(where, 'options', options, [
-    'scale',
-    'causal',
-    'causalOffset',
-    'mask',
-    'bias',
-    'layout',
-    'position',
-    'returnScores',
-  ]);
-  const q = operand(heap, where, 'q', qInput);
-  const k = operand(heap, where, 'k', kInput);
-  const v = operand(heap, where, 'v', vInput);
-  const layout = options.layout ?? 'BHTD';
-  const qs = headShape(where, 'q', q.shape, layout);
-  const ks = headShape(where, 'k', k.shape, layout);
-  const vs = headShape(where, 'v', v.shape, layout);
+interface Inputs {
+  readonly q: Operand;
+  readonly k: Operand;
+  readonly v: Operand;
+  readonly qs: HeadShape;
+  readonly ks: HeadShape;
+  readonly vs: HeadShape;
+  readonly tokensFirst: boolean;
+  readonly outShape: readonly number[];
+}
+
+// [B, T, heads * D] as [B, T, heads, D].
+function splitHeads(where: string, name: string, shape: readonly number[], heads: number): readonly number[] {
+  const width = shape.at(-1) ?? 0;
+  if (shape.length < 2 || shape.length > 3 || width % heads !== 0) {
+    const problem = `has shape [${shape.join(', ')}]; expected [B, T, heads * D] with ${heads} heads`;
+    throw new ArgumentRangeError(where, name, shape, problem);
+  }
+  return [...shape.slice(0, -1), heads, width / heads];
+}
+
+function inputsOf(heap: Heap, where: string, given: readonly TensorInput[], options: AttentionOptions): Inputs {
+  const [qInput, kInput, vInput] = given;
+  const [q, k, v] = ['q', 'k', 'v'].map((name, i) => operand(heap, where, name, given[i])) as [
+    Operand,
+    Operand,
+    Operand,
+  ];
   const mismatch = (name: string, value: unknown, what: string): never => {
     throw new ArgumentRangeError(where, name, value, what);
   };
+  let layout = options.layout ?? 'BHTD';
+  let [qShape, kShape, vShape] = [q.shape, k.shape, v.shape];
+  const packed = options.heads !== undefined;
+  if (packed) {
+    const heads = check.integer(where, 'heads', options.heads, 1, 2 ** 16);
+    const kvHeads = check.integer(where, 'kvHeads', options.kvHeads ?? heads, 1, heads);
+    if (options.layout !== undefined) mismatch('layout', options.layout, 'and heads exclude each other');
+    layout = 'BTHD';
+    qShape = splitHeads(where, 'q', q.shape, heads);
+    kShape = splitHeads(where, 'k', k.shape, kvHeads);
+    vShape = splitHeads(where, 'v', v.shape, kvHeads);
+  } else if (options.kvHeads !== undefined) {
+    mismatch('kvHeads', options.kvHeads, 'needs heads; without it shapes tell how many there are');
+  }
+  const qs = headShape(where, 'q', qShape, layout);
+  const ks = headShape(where, 'k', kShape, layout);
+  const vs = headShape(where, 'v', vShape, layout);
   if (qs.dim === 0) mismatch('q', qInput, 'has heads of size 0; expected at least 1');
   if (ks.dim !== qs.dim) mismatch('k', kInput, `has head size ${ks.dim}, q has ${qs.dim}`);
   if (ks.batch !== qs.batch) mismatch('k', kInput, `has batch size ${ks.batch}, q has ${qs.batch}`);
@@ -84,32 +154,62 @@ export function attention(
   if (ks.heads === 0 || qs.heads % ks.heads !== 0)
     mismatch('k', kInput, `has ${ks.heads} heads, which do not divide q's ${qs.heads}`);
   if (qs.tokensFirst !== ks.tokensFirst && ks.heads > 1) mismatch('k', kInput, 'has another number of axes than q');
+  const outShape = [...q.shape.slice(0, -1), packed ? qs.heads * vs.dim : vs.dim];
+  return { q, k, v, qs, ks, vs, tokensFirst: qs.tokensFirst || ks.tokensFirst, outShape };
+}
 
-  const scores = [qs.batch, qs.heads, qs.tokens, ks.tokens] as const;
-  const keep = keepMask(heap, where, options.mask, scores);
-  const bias = biasMask(heap, where, options.bias, scores);
-  const core = {
-    scale: check.float32Number(where, 'scale', options.scale ?? 1 / Math.sqrt(qs.dim)),
-    causal: check.boolean(where, 'causal', options.causal ?? false),
-    causalOffset: check.position(where, 'causalOffset', options.causalOffset ?? ks.tokens - qs.tokens),
-  };
-  const stage = check.choice(where, 'returnScores', options.returnScores ?? 'none', stages);
-  const position = applyPosition(heap, where, options.position, {
-    q: qs,
-    k: ks,
-    valueDim: vs.dim,
-    causal: core.causal,
-  });
-  const outShape = [...q.shape.slice(0, -1), vs.dim];
+function sinksOf(heap: Heap, where: string, value: TensorInput | undefined, heads: number): Operand | undefined {
+  if (value === undefined) return undefined;
+  const sinks = operand(heap, where, 'sinks', value);
+  if (sinks.shape.length === 1 && sinks.size === heads) return sinks;
+  const problem = `has shape [${sinks.shape.join(', ')}]; expected one logit for each of ${heads} heads`;
+  throw new ArgumentRangeError(where, 'sinks', value, problem);
+}
 
-  const tokensFirst = qs.tokensFirst || ks.tokensFirst;
-  const run = (out: number, scoresAt: number, take: (bytes: number) => number): void => {
+/** @internal */
+export function attention(
+  heap: Heap,
+  qInput: TensorInput,
+  kInput: TensorInput,
+  vInput: TensorInput,
+  options: AttentionOptions,
+): AttentionResult<Tensor | NdArray, ScoreRequest> {
+  const where = 'attention';
+  check.options(where, 'options', options, fields);
+  const inputs = inputsOf(heap, where, [qInput, kInput, vInput], options);
+  const { q, k, v, qs, ks, vs } = inputs;
+
+  const scoreShape = [qs.batch, qs.heads, qs.tokens, ks.tokens] as const;
+  const keep = keepMask(heap, where, options.mask, scoreShape);
+  const bias = biasMask(heap, where, options.bias, scoreShape);
+  const sinks = sinksOf(heap, where, options.sinks, qs.heads);
+  const scale = check.float32Number(where, 'scale', options.scale ?? 1 / Math.sqrt(qs.dim));
+  const softcap = options.softcap === undefined ? 0 : check.positive(where, 'softcap', options.softcap);
+  check.float32Number(where, 'softcap', softcap);
+  const sight = sightOf(where, options, qs, ks);
+  const shapes: AttentionShapes = { q: qs, k: ks, valueDim: vs.dim, sight };
+  const position = applyPosition(heap, where, options.position, shapes);
+
+  const wanted = requested(where, options.returnScores);
+  const slots = scoreSlots(where, options.scoreHeads, qs.heads);
+  const givenShape = [qs.batch, slots?.count ?? qs.heads, qs.tokens, ks.tokens];
+  const parts = wanted.includes('content') || wanted.includes('position');
+
+  const run = (at: Named<ScoreStage, number>, take: (bytes: number) => number): void => {
     const [qAt, kAt] = position.rotate ? [q.copy(take), k.copy(take)] : [q.place(take), k.place(take)];
     position.rotate?.(qAt, kAt, take);
+    const plain = position.rotate && parts ? { plainQ: q.place(take), plainK: k.place(take) } : noPlain;
+    const scores: ScoresCall = {
+      ...(Object.fromEntries(Object.keys(stages).map((stage) => [stage, at[stage as ScoreStage] ?? 0])) as Record<
+        ScoreStage,
+        number
+      >),
+      ...plain,
+      slots: slots ? heap.put(take, slots.slots) : 0,
+      slotCount: slots?.count ?? 0,
+    };
     const call = {
-      out,
-      scores: scoresAt,
-      stage,
+      out: at.out,
       q: qAt,
       k: kAt,
       v: v.place(take),
@@ -120,52 +220,31 @@ export function attention(
       keys: ks.tokens,
       headDim: qs.dim,
       valueDim: vs.dim,
-      tokensFirst,
-      options: { ...core, keep: keep(take), bias: bias(take), ...position.part(take) },
+      tokensFirst: inputs.tokensFirst,
+      sight: placeSight(heap, sight, take),
+      options: {
+        scale,
+        softcap,
+        keep: keep(take),
+        bias: bias(take),
+        sinks: sinks?.place(take) ?? 0,
+        ...position.part(take),
+      },
+      scores,
     };
     checkStatus(
       heap.call((c) => c.attention(call)),
       where,
     );
   };
-  return results(heap, where, q.tensor !== undefined, outShape, stage === stages.none ? undefined : scores, run);
+  const asked: { readonly [S in ScoreStage]?: readonly number[] } = Object.fromEntries(
+    wanted.map((stage) => [stage, givenShape]),
+  );
+  const { out, ...scores } = outputs(heap, where, q.tensor !== undefined, { out: inputs.outShape, ...asked }, run);
+  const [only] = wanted;
+  if (only === undefined) return { out } as AttentionResult<Tensor | NdArray, ScoreRequest>;
+  const given = Array.isArray(options.returnScores) ? scores : scores[only];
+  return { out, scores: given } as AttentionResult<Tensor | NdArray, ScoreRequest>;
 }
 
-/**
- * Runs work that writes an output and, if a shape is given, scores: to new tensors, or to memory that is copied to
- * plain arrays. Nothing is left behind if it throws.
- * @internal
- */
-export function results(
-  heap: Heap,
-  where: string,
-  asTensors: boolean,
-  outShape: readonly number[],
-  scoresShape: readonly number[] | undefined,
-  run: (out: number, scores: number, take: (bytes: number) => number) => void,
-): AttentionResult<Tensor | NdArray> {
-  if (asTensors) {
-    const out = new Tensor(heap, outShape, where);
-    let scores: Tensor | undefined;
-    try {
-      scores = scoresShape && new Tensor(heap, scoresShape, where);
-      heap.scope(where, (take) => run(out.pointer, scores?.pointer ?? 0, take));
-    } catch (error) {
-      out.dispose();
-      scores?.dispose();
-      throw error;
-    }
-    return scores ? { out, scores } : { out };
-  }
-  return heap.scope(where, (take) => {
-    const array = (shape: readonly number[]) => {
-      const size = check.sizeOf(shape);
-      const pointer = take(size * 4);
-      return { pointer, read: (): NdArray => ({ data: heap.readFloats(pointer, size), shape: [...shape] }) };
-    };
-    const out = array(outShape);
-    const scores = scoresShape && array(scoresShape);
-    run(out.pointer, scores?.pointer ?? 0, take);
-    return scores ? { out: out.read(), scores: scores.read() } : { out: out.read() };
-  });
-}
+const noPlain = { plainQ: 0, plainK: 0 };

@@ -5,7 +5,7 @@
 
 export type { AlibiOptions, AlibiVariant, BiasShape } from './alibi.js';
 export type { Analysis, FrequencySet, Measure } from './analysis.js';
-export type { AttentionOptions, AttentionResult, ScoreStage } from './attention.js';
+export type { AttentionOptions, AttentionResult, ScoreRequest, ScoreStage } from './attention.js';
 export type {
   AttentionLayer,
   AttentionLayerOptions,
@@ -13,7 +13,7 @@ export type {
   ForwardOptions,
   LayerPosition,
 } from './attention-layer.js';
-export type { AttentionPosition, RelativeOptions } from './attention-position.js';
+export type { AttentionPosition } from './attention-position.js';
 export type { BinaryOptions } from './binary.js';
 export type { IntegersInput } from './check.js';
 export { type RopeConfigOptions, ropeFromConfig } from './config.js';
@@ -59,6 +59,7 @@ export type { RerotateOptions, RopePlan, RopeTables, RotateOptions, TableWidth }
 export type { Angles, Pairing, RopeAxes, RopeOptions, RopeScaling, XPos } from './rope-options.js';
 export type { Info, Memory, Ropewalk } from './ropewalk.js';
 export type { RotaryEmbeddingOptions } from './rotary-embedding.js';
+export type { SightOptions } from './sight.js';
 export type { SinusoidalOptions, SinusoidLayout } from './sinusoidal.js';
 export type { T5BiasOptions, T5Options } from './t5.js';
 export type { ArrayLikeInput, NdArray, Tensor, TensorInput } from './tensor.js';

@@ -44,7 +44,7 @@ export function checkKerple(where: string, given: KerpleNumbers): { kind: number
 }
 
 /**
- * Writes the bias to memory that `take` gives, in full or by distance, and gives its address.
+ * Writes the bias to memory that `take` gives, and gives its address.
  * @internal
  */
 export function placeKerple(
@@ -52,16 +52,15 @@ export function placeKerple(
   where: string,
   numbers: { kind: number; r1: Float32Array; r2: Float32Array },
   shape: Required<BiasShape>,
-  form: 'kerpleBias' | 'kerpleByDistance',
   take: (bytes: number) => number,
 ): number {
   const heads = numbers.r1.length;
   const { queries, keys } = shape;
-  const out = take(heads * (form === 'kerpleBias' ? queries * keys : Math.max(queries + keys - 1, 0)) * 4);
+  const out = take(heads * queries * keys * 4);
   const options: CoreKerpleOptions = { kind: numbers.kind, heads, ...shape };
   const [r1, r2] = [heap.put(take, numbers.r1), heap.put(take, numbers.r2)];
   checkStatus(
-    heap.call((core) => core[form](options, r1, r2, out)),
+    heap.call((core) => core.kerpleBias(options, r1, r2, out)),
     where,
   );
   return out;
@@ -76,7 +75,7 @@ export function kerpleBias(heap: Heap, options: KerpleOptions): NdArray {
   const shape = biasShape(where, given);
   const dims = [numbers.r1.length, shape.queries, shape.keys];
   return heap.scope(where, (take) => {
-    const out = placeKerple(heap, where, numbers, shape, 'kerpleBias', take);
+    const out = placeKerple(heap, where, numbers, shape, take);
     return { data: heap.readFloats(out, check.sizeOf(dims)), shape: dims };
   });
 }

@@ -21,11 +21,10 @@ export function relativeRows(heap: Heap, options: RelativeRowsOptions): Int32Arr
   const rows = {
     limit: check.integer(where, 'maxDistance', given.maxDistance, 0, 2 ** 24),
     keyMinusQuery: check.choice(where, 'sign', given.sign ?? 'key-minus-query', signs) === 1,
-    queryOffset,
   };
   return heap.scope(where, (take) => {
     const out = take(queries * keys * 8);
-    heap.call((c) => c.relativeRows(rows, queries, keys, out));
+    heap.call((c) => c.relativeRows(rows, queries, keys, queryOffset, out));
     return Int32Array.from(heap.readDoubles(out, queries * keys));
   });
 }

@@ -2,7 +2,7 @@
 
 import { type AlibiOptions, alibiBias, alibiSlopes } from './alibi.js';
 import { Analysis } from './analysis.js';
-import { type AttentionOptions, type AttentionResult, attention } from './attention.js';
+import { type AttentionOptions, type AttentionResult, attention, type ScoreRequest } from './attention.js';
 import { AttentionLayer, type AttentionLayerOptions } from './attention-layer.js';
 import { type BinaryOptions, binary } from './binary.js';
 import type { IntegersInput } from './check.js';
@@ -266,19 +266,24 @@ export class Ropewalk {
    * const { out, scores } = rw.attention(q, k, v, { causal: true, returnScores: 'probabilities' });
    * const { out } = rw.attention(q, k, v, { causal: true, position: { encoding: 'rope', plan } });
    */
-  attention(q: Tensor, k: TensorInput, v: TensorInput, options?: AttentionOptions): AttentionResult<Tensor>;
-  attention(
+  attention<const S extends ScoreRequest = 'none'>(
+    q: Tensor,
+    k: TensorInput,
+    v: TensorInput,
+    options?: AttentionOptions<S>,
+  ): AttentionResult<Tensor, S>;
+  attention<const S extends ScoreRequest = 'none'>(
     q: Exclude<TensorInput, Tensor>,
     k: TensorInput,
     v: TensorInput,
-    options?: AttentionOptions,
-  ): AttentionResult<NdArray>;
+    options?: AttentionOptions<S>,
+  ): AttentionResult<NdArray, S>;
   attention(
     q: TensorInput,
     k: TensorInput,
     v: TensorInput,
     options: AttentionOptions = {},
-  ): AttentionResult<Tensor | NdArray> {
+  ): AttentionResult<Tensor | NdArray, ScoreRequest> {
     return attention(this.#heap, q, k, v, options);
   }
 

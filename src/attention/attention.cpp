@@ -1,6 +1,7 @@
 #include "attention/attention.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "kernels/softmax.h"
@@ -11,12 +12,35 @@ namespace {
 
 constexpr float kHidden = -std::numeric_limits<float>::infinity();
 
-// How many of the first keys query i may see.
-size_t visibleKeys(const AttentionOptions& options, size_t i, size_t keys) {
-  if (!options.causal || options.causal_offset >= static_cast<int64_t>(keys)) return keys;
-  const int64_t last = static_cast<int64_t>(i) + options.causal_offset;
-  if (last < 0) return 0;
-  return static_cast<uint64_t>(last) >= keys ? keys : static_cast<size_t>(last) + 1;
+// The keys that a query sees, masks aside: [0, sinks) and [first, end), sinks <= first <= end.
+struct VisibleKeys {
+  size_t sinks;
+  size_t first;
+  size_t end;
+};
+
+// How many keys stand before a position.
+size_t keysBefore(const AttentionOptions& options, size_t keys, int64_t position) {
+  if (options.key_positions != nullptr) {
+    const int64_t* begin = options.key_positions;
+    return static_cast<size_t>(std::lower_bound(begin, begin + keys, position) - begin);
+  }
+  if (position <= 0) return 0;
+  return static_cast<uint64_t>(position) >= keys ? keys : static_cast<size_t>(position);
+}
+
+VisibleKeys visibleKeys(const AttentionOptions& options, size_t b, int64_t position, size_t keys) {
+  size_t end = keys;
+  if (options.key_lengths != nullptr) {
+    end = static_cast<size_t>(std::clamp<int64_t>(options.key_lengths[b], 0, static_cast<int64_t>(keys)));
+  }
+  if (options.causal) end = std::min(end, keysBefore(options, keys, position + 1));
+  if (options.window_right >= 0) {
+    end = std::min(end, keysBefore(options, keys, position + options.window_right + 1));
+  }
+  const size_t first =
+      options.window_left < 0 ? 0 : std::min(end, keysBefore(options, keys, position - options.window_left));
+  return {std::min(options.sink_tokens, first), first, end};
 }
 
 // One query among the keys of its head.
@@ -26,13 +50,18 @@ struct Query {
   size_t h;  // query head
   size_t kv_head;
   size_t i;
-  size_t queries;  // Tq
+  int64_t position;
 };
 
-// scores[j] = scale * (q_i . k_j and the relative terms), j < keys. `lines` has room for a query and for one
-// number per row of a relative table.
-void rawScores(const Query& at, HeadView<const float> k, const AttentionOptions& options, size_t keys,
-               float* lines, float* scores) {
+int64_t distance(const AttentionOptions& options, const Query& at, size_t j) {
+  const int64_t key = options.key_positions == nullptr ? static_cast<int64_t>(j) : options.key_positions[j];
+  return key - at.position;
+}
+
+// scores[j] = scale * (q_i . k_j and the relative terms), first <= j < end. `lines` has room for a query and
+// for one number per row of a relative table.
+void rawScores(const Query& at, HeadView<const float> k, const AttentionOptions& options, size_t first,
+               size_t end, float* lines, float* scores) {
   const RelativeTerms& terms = options.relative;
   const size_t dim = k.dim;
   float* const product = lines;
@@ -41,9 +70,9 @@ void rawScores(const Query& at, HeadView<const float> k, const AttentionOptions&
     for (size_t r = 0; r < terms.rows.rows(); ++r)
       query_dots[r] = dot(at.q, terms.query_table + r * dim, dim);
   }
-  for (size_t j = 0; j < keys; ++j) {
+  for (size_t j = first; j < end; ++j) {
     const float* key = k.row(at.b, at.kv_head, j);
-    const size_t r = terms.rows.row(at.i, j);
+    const size_t r = terms.rows.row(distance(options, at, j));
     const float* query = at.q;
     if (terms.product_table != nullptr) {
       for (size_t d = 0; d < dim; ++d) product[d] = at.q[d] * terms.product_table[r * dim + d];
@@ -56,32 +85,51 @@ void rawScores(const Query& at, HeadView<const float> k, const AttentionOptions&
   }
 }
 
+float distanceBias(const AttentionOptions& options, const Query& at, size_t j) {
+  if (options.distance_bias == nullptr) return 0;
+  return options.distance_bias[at.h * options.distance_count +
+                               static_cast<size_t>(distance(options, at, j) - options.distance_first)];
+}
+
 // Adds the biases and hides what may not be seen. Hidden keys are chosen, not added to: NaN + -infinity would
 // let them through.
-void applyBiases(const Query& at, const AttentionOptions& options, size_t keys, float* scores) {
+void applyBiases(const Query& at, const AttentionOptions& options, VisibleKeys visible, size_t keys,
+                 float* scores) {
   if (options.distance_bias != nullptr) {
-    const float* bias = options.distance_bias + at.h * (at.queries + keys - 1) + at.queries - 1 - at.i;
-    for (size_t j = 0; j < keys; ++j) scores[j] += bias[j];
+    for (size_t j = 0; j < visible.end; ++j) scores[j] += distanceBias(options, at, j);
   }
   if (options.bias.data != nullptr) {
     const float* bias = options.bias.row(at.b, at.h, at.i);
-    for (size_t j = 0; j < keys; ++j) {
+    for (size_t j = 0; j < visible.end; ++j) {
       const float added = bias[j * options.bias.key_stride];
       scores[j] = added == kHidden ? kHidden : scores[j] + added;
     }
   }
   if (options.keep.data != nullptr) {
     const uint8_t* keep = options.keep.row(at.b, at.h, at.i);
-    for (size_t j = 0; j < keys; ++j) {
+    for (size_t j = 0; j < visible.end; ++j) {
       if (keep[j * options.keep.key_stride] == 0) scores[j] = kHidden;
     }
   }
-  std::fill(scores + visibleKeys(options, at.i, keys), scores + keys, kHidden);
+  std::fill(scores + visible.sinks, scores + visible.first, kHidden);
+  std::fill(scores + visible.end, scores + keys, kHidden);
+}
+
+// scores [keys + 1] -> probabilities; a sink takes the last place, and takes its share along.
+void toProbabilities(const Query& at, const AttentionOptions& options, VisibleKeys visible, size_t keys,
+                     float* scores) {
+  if (options.sinks == nullptr) {
+    softmax(scores, visible.end);
+  } else {
+    scores[visible.end] = options.sinks[at.h];
+    softmax(scores, visible.end + 1);
+  }
+  std::fill(scores + visible.end, scores + keys, 0.0f);
 }
 
 // out = sum_j p_j (v_j + value_table[row]). Keys of weight 0 are not read. `lines` has room for one row of v
 // and for one number per row of a relative table.
-void mixValues(const Query& at, HeadView<const float> v, const RelativeTerms& terms, const float* p,
+void mixValues(const Query& at, HeadView<const float> v, const AttentionOptions& options, const float* p,
                size_t keys, float* lines, float* out) {
   // As in softmax, a long sum is made of short ones.
   constexpr size_t kBlock = 256;
@@ -95,9 +143,10 @@ void mixValues(const Query& at, HeadView<const float> v, const RelativeTerms& te
     }
     addScaled(out, 1, part, v.dim);
   }
+  const RelativeTerms& terms = options.relative;
   if (terms.value_table == nullptr) return;
   std::fill_n(weights, terms.rows.rows(), 0.0f);
-  for (size_t j = 0; j < keys; ++j) weights[terms.rows.row(at.i, j)] += p[j];
+  for (size_t j = 0; j < keys; ++j) weights[terms.rows.row(distance(options, at, j))] += p[j];
   for (size_t r = 0; r < terms.rows.rows(); ++r) {
     if (weights[r] != 0) addScaled(out, weights[r], terms.value_table + r * v.dim, v.dim);
   }
@@ -109,39 +158,89 @@ bool fits(HeadView<float> out, HeadView<const float> q, HeadView<const float> k,
          k.tokens == v.tokens && out.tokens == q.tokens && out.dim == v.dim;
 }
 
+// Where the scores of one query go.
+struct ScoreRow {
+  const ScoreOutputs& outputs;
+  size_t start;
+  size_t keys;
+  bool wanted;
+
+  ScoreRow(const ScoreOutputs& o, const Query& at, HeadView<const float> q, size_t n) : outputs(o), keys(n) {
+    const bool chosen = o.slots != nullptr;
+    const size_t heads = chosen ? o.slot_count : q.heads;
+    const int64_t slot = chosen ? o.slots[at.h] : static_cast<int64_t>(at.h);
+    wanted = o.any() && slot >= 0;
+    start = wanted ? ((at.b * heads + static_cast<size_t>(slot)) * q.tokens + at.i) * keys : 0;
+  }
+
+  float* of(float* output) const { return wanted && output != nullptr ? output + start : nullptr; }
+  void give(float* output, const float* scores) const {
+    if (float* to = of(output)) std::copy_n(scores, keys, to);
+  }
+  // Whether scores of hidden keys are asked for.
+  bool all() const {
+    return of(outputs.content) || of(outputs.position) || of(outputs.raw) || of(outputs.capped);
+  }
+};
+
+// Splits raw scores in content and position.
+void giveParts(const ScoreRow& row, const Query& at, HeadView<const float> k, const AttentionOptions& options,
+               const float* raw) {
+  float* const content = row.of(row.outputs.content);
+  float* const position = row.of(row.outputs.position);
+  if (content == nullptr && position == nullptr) return;
+  const HeadView<const float> plain_k = row.outputs.plain_k.data == nullptr ? k : row.outputs.plain_k;
+  const float* query = row.outputs.plain_q.data == nullptr ? at.q : row.outputs.plain_q.row(at.b, at.h, at.i);
+  for (size_t j = 0; j < row.keys; ++j) {
+    const float score = options.scale * dot(query, plain_k.row(at.b, at.kv_head, j), k.dim);
+    if (content != nullptr) content[j] = score;
+    if (position != nullptr) position[j] = raw[j] - score + distanceBias(options, at, j);
+  }
+}
+
 }  // namespace
 
 Status attention(HeadView<float> out, HeadView<const float> q, HeadView<const float> k,
-                 HeadView<const float> v, const AttentionOptions& options, ScoreStage stage, float* scores) {
+                 HeadView<const float> v, const AttentionOptions& options, const ScoreOutputs& scores) {
   if (!fits(out, q, k, v)) return Status::kInvalidShape;
   const size_t keys = k.tokens;
-  const RelativeTerms& terms = options.relative;
   Buffer<float> row_buffer;
   Buffer<float> line_buffer;
-  if (row_buffer.allocate(keys) != Status::kOk ||
-      line_buffer.allocate(std::max(q.dim, v.dim) + terms.rows.rows()) != Status::kOk) {
+  if (row_buffer.allocate(keys + 1) != Status::kOk ||
+      line_buffer.allocate(std::max(q.dim, v.dim) + options.relative.rows.rows()) != Status::kOk) {
     return Status::kOutOfMemory;
   }
   float* const row = row_buffer.data();
+  float* const lines = line_buffer.data();
 
   const size_t group = q.heads / k.heads;  // query heads that share a key head
   for (size_t b = 0; b < q.batch; ++b) {
+    const int64_t offset = options.query_offsets == nullptr ? options.query_offset : options.query_offsets[b];
     for (size_t h = 0; h < q.heads; ++h) {
       for (size_t i = 0; i < q.tokens; ++i) {
-        const Query at = {q.row(b, h, i), b, h, h / group, i, q.tokens};
-        float* given_back = scores == nullptr ? nullptr : scores + ((b * q.heads + h) * q.tokens + i) * keys;
-        // Keys that nobody sees are worth computing only if their raw scores are asked for.
-        const size_t visible = visibleKeys(options, i, keys);
-        const size_t computed = stage == ScoreStage::kRaw ? keys : visible;
-        rawScores(at, k, options, computed, line_buffer.data(), row);
-        std::fill(row + computed, row + keys, kHidden);
-        if (stage == ScoreStage::kRaw) std::copy_n(row, keys, given_back);
-        applyBiases(at, options, keys, row);
-        if (stage == ScoreStage::kBiased) std::copy_n(row, keys, given_back);
-        softmax(row, visible);
-        std::fill(row + visible, row + keys, 0.0f);
-        if (stage == ScoreStage::kProbabilities) std::copy_n(row, keys, given_back);
-        mixValues(at, v, terms, row, visible, line_buffer.data(), out.row(b, h, i));
+        const Query at = {q.row(b, h, i), b, h, h / group, i, static_cast<int64_t>(i) + offset};
+        const VisibleKeys visible = visibleKeys(options, b, at.position, keys);
+        const ScoreRow given(scores, at, q, keys);
+        // Keys that nobody sees are worth computing only if their scores are asked for.
+        if (given.all()) {
+          rawScores(at, k, options, 0, keys, lines, row);
+          giveParts(given, at, k, options, row);
+          given.give(scores.raw, row);
+        } else {
+          rawScores(at, k, options, 0, visible.sinks, lines, row);
+          rawScores(at, k, options, visible.first, visible.end, lines, row);
+          std::fill(row + visible.sinks, row + visible.first, kHidden);
+        }
+        if (options.softcap > 0) {
+          const size_t capped = given.all() ? keys : visible.end;
+          for (size_t j = 0; j < capped; ++j) row[j] = options.softcap * std::tanh(row[j] / options.softcap);
+        }
+        given.give(scores.capped, row);
+        applyBiases(at, options, visible, keys, row);
+        given.give(scores.biased, row);
+        toProbabilities(at, options, visible, keys, row);
+        given.give(scores.probabilities, row);
+        mixValues(at, v, options, row, visible.end, lines, out.row(b, h, i));
       }
     }
   }

@@ -25,31 +25,61 @@ struct MaskView {
   }
 };
 
-// Which scores are given back. The numbers cross the wasm boundary: add at the end, never renumber.
-enum class ScoreStage : int {
-  kNone = 0,
-  kRaw = 1,           // scaled, with the relative terms, before any bias or mask
-  kBiased = 2,        // what the softmax sees: hidden keys are -infinity
-  kProbabilities = 3  // after the softmax
+struct AttentionOptions {
+  float scale = 0;  // multiplies q . k and the relative terms; the usual value is 1 / sqrt(D)
+
+  // Where they stand, within 2^53 of 0: query i at i + query_offset, key j at key_positions[j], or at j.
+  int64_t query_offset = 0;                // Tk - Tq puts the last query at the last key
+  const int64_t* query_offsets = nullptr;  // [B], in place of query_offset
+  const int64_t* key_positions = nullptr;  // [Tk], ascending
+
+  // What a query sees.
+  bool causal = false;                   // no key that stands behind it
+  int64_t window_left = -1;              // no key more than this before it; -1: no bound
+  int64_t window_right = -1;             // no key more than this behind it; -1: no bound
+  size_t sink_tokens = 0;                // the first keys stay in sight of every left window
+  const int64_t* key_lengths = nullptr;  // [B]: keys from there on are padding
+  MaskView<uint8_t> keep;                // 1 = may be attended to
+
+  // What becomes of the scores, in this order.
+  RelativeTerms relative;
+  float softcap = 0;     // c tanh(score / c); 0: none
+  MaskView<float> bias;  // -infinity hides a key
+  // A bias that depends on the distance only (ALiBi, T5): [H, distance_count], the first for a key that
+  // stands distance_first behind the query. Null: none.
+  const float* distance_bias = nullptr;
+  int64_t distance_first = 0;
+  size_t distance_count = 0;
+  const float* sinks = nullptr;  // [H]: a logit beside those of the keys, which has no value to give
 };
 
-struct AttentionOptions {
-  float scale = 0;            // multiplies q . k and the relative terms; the usual value is 1 / sqrt(D)
-  bool causal = false;        // key j is seen by query i only if j <= i + causal_offset
-  int64_t causal_offset = 0;  // Tk - Tq aligns the last query with the last key
-  MaskView<uint8_t> keep;     // 1 = may be attended to
-  MaskView<float> bias;       // added after scaling; -infinity hides a key
-  // A bias that depends on the distance only (ALiBi, T5): [H, Tq + Tk - 1] at j - i + Tq - 1, or null.
-  const float* distance_bias = nullptr;
-  RelativeTerms relative;
+// Scores to give back: each [B, heads asked for, Tq, Tk], contiguous, or null.
+struct ScoreOutputs {
+  float* content = nullptr;        // scale plain_q . plain_k
+  float* position = nullptr;       // what the position encoding adds to it
+  float* raw = nullptr;            // scaled, with the relative terms, of hidden keys as well
+  float* capped = nullptr;         // after the softcap
+  float* biased = nullptr;         // what the softmax sees: hidden keys are -infinity
+  float* probabilities = nullptr;  // after the softmax
+
+  // Queries and keys before a rotary encoding turned them; null data: q and k themselves.
+  HeadView<const float> plain_q;
+  HeadView<const float> plain_k;
+
+  const int32_t* slots =
+      nullptr;            // [H]: the place of each head's scores, -1 for none; null: all heads in order
+  size_t slot_count = 0;  // heads asked for, where slots are given
+
+  bool any() const {
+    return content != nullptr || position != nullptr || raw != nullptr || capped != nullptr ||
+           biased != nullptr || probabilities != nullptr;
+  }
 };
 
 // q [B, H, Tq, D], k [B, G, Tk, D], v [B, G, Tk, Dv] -> out [B, H, Tq, Dv]; G divides H and query head h
-// reads key head h / (H / G). scores [B, H, Tq, Tk] contiguous, or null for kNone. A query that may attend to
-// nothing gives zeros. out may not overlap an input. A hidden key's values are not read: NaN there does not
-// spread.
+// reads key head h / (H / G). A query that may attend to nothing gives zeros. out may not overlap an input. A
+// hidden key's values are not read: NaN there does not spread.
 Status attention(HeadView<float> out, HeadView<const float> q, HeadView<const float> k,
-                 HeadView<const float> v, const AttentionOptions& options,
-                 ScoreStage stage = ScoreStage::kNone, float* scores = nullptr);
+                 HeadView<const float> v, const AttentionOptions& options, const ScoreOutputs& scores = {});
 
 }  // namespace ropewalk

@@ -59,15 +59,4 @@ Status alibiBias(const AlibiOptions& options, float* out) {
   return Status::kOk;
 }
 
-Status alibiByDistance(const AlibiOptions& options, float* out) {
-  if (options.queries == 0 || options.keys == 0) return Status::kOk;
-  // The first query against keys that start before it: distances from -(queries - 1) on.
-  AlibiOptions row = options;
-  row.variant = AlibiVariant::kSymmetric;
-  row.queries = 1;
-  row.keys = options.queries + options.keys - 1;
-  row.query_offset = options.query_offset + static_cast<int64_t>(options.queries) - 1;
-  return alibiBias(row, out);
-}
-
 }  // namespace ropewalk

@@ -34,7 +34,4 @@ struct AlibiOptions {
 // out [heads, queries, keys].
 Status alibiBias(const AlibiOptions& options, float* out);
 
-// The symmetric bias by distance, [heads, queries + keys - 1] at j - i + queries - 1, as attention takes it.
-Status alibiByDistance(const AlibiOptions& options, float* out);
-
 }  // namespace ropewalk

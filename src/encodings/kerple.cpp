@@ -25,14 +25,4 @@ Status kerpleBias(const KerpleOptions& options, const float* r1, const float* r2
   return Status::kOk;
 }
 
-Status kerpleByDistance(const KerpleOptions& options, const float* r1, const float* r2, float* out) {
-  if (options.queries == 0 || options.keys == 0) return Status::kOk;
-  // The first query against keys that start before it: distances from -(queries - 1) on.
-  KerpleOptions row = options;
-  row.queries = 1;
-  row.keys = options.queries + options.keys - 1;
-  row.query_offset = options.query_offset + static_cast<int64_t>(options.queries) - 1;
-  return kerpleBias(row, r1, r2, out);
-}
-
 }  // namespace ropewalk

@@ -26,7 +26,4 @@ struct KerpleOptions {
 // r1, r2 [heads], both above 0 -> out [heads, queries, keys]. kInvalidArgument: a number out of range.
 Status kerpleBias(const KerpleOptions& options, const float* r1, const float* r2, float* out);
 
-// The same by distance, [heads, queries + keys - 1] at j - i + queries - 1, as attention takes it.
-Status kerpleByDistance(const KerpleOptions& options, const float* r1, const float* r2, float* out);
-
 }  // namespace ropewalk

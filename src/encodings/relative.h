@@ -3,34 +3,23 @@
 // M3).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
 namespace ropewalk {
 
-// Which row of a table [2 limit + 1, D] belongs to query i and key j. Query i stands at i + query_offset.
+// Which row of a table [2 limit + 1, D] belongs to the distance of a key from a query.
 struct RelativeRows {
   int64_t limit = 0;            // the largest distance with a row of its own
   bool key_minus_query = true;  // Shaw: j - i; BERT: i - j
-  int64_t query_offset = 0;
 
   size_t rows() const { return 2 * static_cast<size_t>(limit) + 1; }
 
-  // Distances beyond the limit share the outermost rows.
-  size_t row(size_t i, size_t j) const {
-    const int64_t distance = static_cast<int64_t>(j) - static_cast<int64_t>(i) - query_offset;
+  // distance: the key's position minus the query's. Distances beyond the limit share the outermost rows.
+  size_t row(int64_t distance) const {
     const int64_t signed_distance = key_minus_query ? distance : -distance;
-    const int64_t clipped = signed_distance < -limit  ? -limit
-                            : signed_distance > limit ? limit
-                                                      : signed_distance;
-    return static_cast<size_t>(clipped + limit);
-  }
-
-  // Whether every pair of `queries` and `keys` has a row without clipping.
-  bool covers(size_t queries, size_t keys) const {
-    if (queries == 0 || keys == 0) return true;
-    return static_cast<int64_t>(keys) - 1 - query_offset <= limit &&
-           static_cast<int64_t>(queries) - 1 + query_offset <= limit;
+    return static_cast<size_t>(std::clamp(signed_distance, -limit, limit) + limit);
   }
 };
 

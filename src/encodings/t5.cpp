@@ -69,10 +69,4 @@ void T5Buckets::bias(const float* table, size_t heads, size_t queries, size_t ke
   }
 }
 
-void T5Buckets::biasByDistance(const float* table, size_t heads, size_t queries, size_t keys,
-                               int64_t query_offset, float* out) const {
-  if (queries == 0 || keys == 0) return;
-  bias(table, heads, 1, queries + keys - 1, query_offset + static_cast<int64_t>(queries) - 1, out);
-}
-
 }  // namespace ropewalk

@@ -29,10 +29,6 @@ class T5Buckets {
   void bias(const float* table, size_t heads, size_t queries, size_t keys, int64_t query_offset,
             float* out) const;
 
-  // The same by distance, [heads, queries + keys - 1] at j - i + queries - 1, as attention takes it.
-  void biasByDistance(const float* table, size_t heads, size_t queries, size_t keys, int64_t query_offset,
-                      float* out) const;
-
  private:
   T5Options options_;
   size_t half_ = 0;         // buckets of one direction

@@ -89,10 +89,10 @@ Status AttentionLayer::forward(const AttentionLayerInput& input, float* out, flo
   options.scale = 1 / std::sqrt(static_cast<float>(dim));
   options.causal = input.causal;
   options.keep = input.keep;
-  const Status status =
-      attention(tokensFirst(mixed.data(), input.batch, heads, input.tokens, dim), queries.readOnly(),
-                keys.readOnly(), values.readOnly(), options,
-                probabilities == nullptr ? ScoreStage::kNone : ScoreStage::kProbabilities, probabilities);
+  ScoreOutputs scores;
+  scores.probabilities = probabilities;
+  const Status status = attention(tokensFirst(mixed.data(), input.batch, heads, input.tokens, dim),
+                                  queries.readOnly(), keys.readOnly(), values.readOnly(), options, scores);
   if (status != Status::kOk) return status;
   output_.apply(out, mixed.data(), rows);
   return Status::kOk;

@@ -36,7 +36,7 @@ await onEachBuild((rw) => {
       const [q, k, v] = inputs(size);
       for (const causalOffset of [undefined, size.keys - size.queries, 0, 2, -1]) {
         const want = attention(q, k, v, { causalOffset });
-        const causal = causalOffset === undefined ? {} : { causal: true, causalOffset };
+        const causal = causalOffset === undefined ? {} : { causal: true, queryOffset: causalOffset };
         const got = rw.attention(q, k, v, { ...causal, returnScores: 'probabilities' });
         assert.deepEqual(got.out.shape, [...q.shape.slice(0, 3), v.shape[3]]);
         assert.deepEqual(got.scores.shape, [...q.shape.slice(0, 3), size.keys]);
@@ -53,20 +53,20 @@ await onEachBuild((rw) => {
     });
   }
 
-  test('the default causal offset puts the last query at the last key', () => {
+  test('the default query offset puts the last query at the last key', () => {
     const [q, k, v] = inputs({ heads: 2, queries: 3, keys: 7, dim: 4 });
     const got = rw.attention(q, k, v, { causal: true }).out.data;
-    assertSameBits(got, rw.attention(q, k, v, { causal: true, causalOffset: 4 }).out.data);
+    assertSameBits(got, rw.attention(q, k, v, { causal: true, queryOffset: 4 }).out.data);
     assertClose(got, attention(q, k, v, { causalOffset: 4 }).out, tolerance(4));
   });
 
-  test('a causal offset without causal changes nothing, and a far one hides all or nothing', () => {
+  test('a query offset without causal changes nothing, and a far one hides all or nothing', () => {
     const [q, k, v] = inputs({ queries: 3, keys: 7, dim: 4 });
     const all = rw.attention(q, k, v).out.data;
-    assertSameBits(rw.attention(q, k, v, { causalOffset: -100 }).out.data, all);
+    assertSameBits(rw.attention(q, k, v, { queryOffset: -100 }).out.data, all);
     const far = 2 ** 53 - 1;
-    assertSameBits(rw.attention(q, k, v, { causal: true, causalOffset: far }).out.data, all);
-    assertSameBits(rw.attention(q, k, v, { causal: true, causalOffset: -far }).out.data, new Float32Array(12));
+    assertSameBits(rw.attention(q, k, v, { causal: true, queryOffset: far }).out.data, all);
+    assertSameBits(rw.attention(q, k, v, { causal: true, queryOffset: -far }).out.data, new Float32Array(12));
   });
 
   test('scale multiplies the scores', () => {

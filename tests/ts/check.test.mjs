@@ -125,7 +125,11 @@ testAllRefusals(rw, 'attention', {
   options: [notOptions, (options) => rw.attention(x, x, x, options)],
   scale: [[...notFinite, outOfRange(1e308)], (scale) => rw.attention(x, x, x, { scale })],
   causal: [notABoolean, (causal) => rw.attention(tensor, x, x, { causal })],
-  causalOffset: [position, (causalOffset) => rw.attention(x, x, x, { causal: true, causalOffset })],
+  // A list has an offset for each batch entry.
+  queryOffset: [
+    position.filter(({ value }) => !Array.isArray(value)),
+    (queryOffset) => rw.attention(x, x, x, { causal: true, queryOffset }),
+  ],
   layout: [notAChoice, (layout) => rw.attention(x, x, x, { layout })],
   returnScores: [notAChoice, (returnScores) => rw.attention(tensor, x, x, { returnScores })],
 });

@@ -53,9 +53,9 @@ struct Tables {
 
   static size_t rowsOf(int64_t limit) { return 2 * static_cast<size_t>(limit) + 1; }
 
-  RelativeTerms terms(const Kind& kind, int64_t limit, int64_t offset) const {
+  RelativeTerms terms(const Kind& kind, int64_t limit) const {
     RelativeTerms terms;
-    terms.rows = {limit, kind.key_minus_query, offset};
+    terms.rows = {limit, kind.key_minus_query};
     terms.query_table = kind.query ? query.data() : nullptr;
     terms.key_table = kind.key ? key.data() : nullptr;
     terms.product_table = kind.product ? product.data() : nullptr;
@@ -105,8 +105,7 @@ NaiveRelative naiveRelative(const AttentionData& data, const AttentionOptions& o
         double largest = -kInfinity;
         double smallest = kInfinity;
         for (size_t j = 0; j < s.keys; ++j) {
-          const int64_t distance =
-              static_cast<int64_t>(j) - (static_cast<int64_t>(i) + terms.rows.query_offset);
+          const int64_t distance = static_cast<int64_t>(j) - (static_cast<int64_t>(i) + o.query_offset);
           const int64_t limit = terms.rows.limit;
           rows[j] = static_cast<size_t>(
               std::clamp(terms.rows.key_minus_query ? distance : -distance, -limit, limit) + limit);
@@ -132,7 +131,7 @@ NaiveRelative naiveRelative(const AttentionData& data, const AttentionOptions& o
           const double by_distance =
               o.distance_bias == nullptr
                   ? 0
-                  : o.distance_bias[h * (s.queries + s.keys - 1) + s.queries - 1 - i + j];
+                  : o.distance_bias[h * o.distance_count + static_cast<size_t>(distance - o.distance_first)];
           const double bias = o.bias.data == nullptr ? 0 : o.bias.row(b, h, i)[j * o.bias.key_stride];
           const double error =
               raw_error + 2 * kUnit * (std::fabs(o.scale) * work + std::fabs(by_distance) + std::fabs(bias));
@@ -190,19 +189,22 @@ std::vector<float> outOf(AttentionData& data) {
   return out;
 }
 
-std::vector<float> scoresOf(AttentionData& data, const AttentionOptions& options, ScoreStage stage) {
+std::vector<float> scoresOf(AttentionData& data, const AttentionOptions& options,
+                            float* ScoreOutputs::* stage) {
   const AttentionShape& s = data.shape;
   std::vector<float> scores(s.batch * s.heads * s.queries * s.keys, kNaN);
-  REQUIRE(attention(data.outView(), data.queryView(), data.keyView(), data.valueView(), options, stage,
-                    scores.data()) == Status::kOk);
+  ScoreOutputs outputs;
+  outputs.*stage = scores.data();
+  REQUIRE(attention(data.outView(), data.queryView(), data.keyView(), data.valueView(), options, outputs) ==
+          Status::kOk);
   return scores;
 }
 
 void checkAgainstNaive(AttentionData& data, const AttentionOptions& options) {
   const NaiveRelative naive = naiveRelative(data, options);
-  CHECK(naive.raw.share(scoresOf(data, options, ScoreStage::kRaw)) <= 1);
-  CHECK(naive.biased.share(scoresOf(data, options, ScoreStage::kBiased)) <= 1);
-  CHECK(naive.probabilities.share(scoresOf(data, options, ScoreStage::kProbabilities)) <= 1);
+  CHECK(naive.raw.share(scoresOf(data, options, &ScoreOutputs::raw)) <= 1);
+  CHECK(naive.biased.share(scoresOf(data, options, &ScoreOutputs::biased)) <= 1);
+  CHECK(naive.probabilities.share(scoresOf(data, options, &ScoreOutputs::probabilities)) <= 1);
   CHECK(naive.out.share(outOf(data)) <= 1);
 }
 
@@ -234,11 +236,11 @@ TEST_CASE("Relative terms are those of their formulas", "[attention]") {
           AttentionData data(random, shape, random.bits() % 2 == 0);
           const Tables tables(random, shape, limit);
           AttentionOptions options = scaled(shape.dim);
-          options.relative = tables.terms(kind, limit, offset);
+          options.relative = tables.terms(kind, limit);
+          options.query_offset = offset;
           INFO(kind.name << ", limit " << limit << ", offset " << offset << ", D = " << shape.dim);
           checkAgainstNaive(data, options);
           options.causal = true;
-          options.causal_offset = offset;
           checkAgainstNaive(data, options);
         }
       }
@@ -255,14 +257,14 @@ TEST_CASE("Relative terms go with masks and biases", "[attention]") {
       const Masks masks(random, shape);
       const std::vector<float> by_distance = random.floats(shape.heads * (shape.queries + shape.keys - 1), 3);
       AttentionOptions options = scaled(shape.dim);
-      options.relative = tables.terms(kind, 2, 1);
+      options.relative = tables.terms(kind, 2);
+      options.query_offset = 1;
       masks.apply(shape, options);
       INFO(kind.name << ", D = " << shape.dim);
       checkAgainstNaive(data, options);
-      options.distance_bias = by_distance.data();
+      setDistanceBias(options, shape, by_distance);
       checkAgainstNaive(data, options);
       options.causal = true;
-      options.causal_offset = 1;
       checkAgainstNaive(data, options);
     }
   }
@@ -275,7 +277,8 @@ TEST_CASE("Queries and keys at the farthest positions meet the outermost rows", 
       AttentionData data(random, kShape);
       const Tables tables(random, kShape, 3);
       AttentionOptions options = scaled(kShape.dim);
-      options.relative = tables.terms(kind, 3, offset);
+      options.relative = tables.terms(kind, 3);
+      options.query_offset = offset;
       INFO(kind.name << ", offset " << offset);
       checkAgainstNaive(data, options);
     }
@@ -285,13 +288,13 @@ TEST_CASE("Queries and keys at the farthest positions meet the outermost rows", 
 TEST_CASE("Tables of zeros, or of ones for M3, are plain attention bit for bit", "[attention]") {
   Random random(4);
   AttentionData data(random, kShape);
-  const std::vector<float> plain = scoresOf(data, scaled(kShape.dim), ScoreStage::kProbabilities);
+  const std::vector<float> plain = scoresOf(data, scaled(kShape.dim), &ScoreOutputs::probabilities);
   const std::vector<float> plain_out = data.out;
   const std::vector<float> zeros(7 * kShape.dim, 0.0f);
   const std::vector<float> ones(7 * kShape.dim, 1.0f);
   AttentionOptions options = scaled(kShape.dim);
-  options.relative = {{3, true, 1}, zeros.data(), zeros.data(), ones.data(), zeros.data()};
-  CHECK(sameBits(scoresOf(data, options, ScoreStage::kProbabilities), plain));
+  options.relative = {{3, true}, zeros.data(), zeros.data(), ones.data(), zeros.data()};
+  CHECK(sameBits(scoresOf(data, options, &ScoreOutputs::probabilities), plain));
   CHECK(sameBits(data.out, plain_out));
 }
 
@@ -302,8 +305,8 @@ TEST_CASE("Rows of a table that no key meets are not looked at", "[attention]") 
   AttentionData data(random, kShape);
   Tables tables(random, kShape, kLimit);
   AttentionOptions options = scaled(kShape.dim);
-  options.relative = tables.terms(all, kLimit, 0);
-  const std::vector<float> scores = scoresOf(data, options, ScoreStage::kRaw);
+  options.relative = tables.terms(all, kLimit);
+  const std::vector<float> scores = scoresOf(data, options, &ScoreOutputs::raw);
   const std::vector<float> out = data.out;
   for (size_t row = 0; row < Tables::rowsOf(kLimit); ++row) {
     const int64_t distance =
@@ -312,7 +315,7 @@ TEST_CASE("Rows of a table that no key meets are not looked at", "[attention]") 
     for (std::vector<float>* table : {&tables.query, &tables.key, &tables.product, &tables.value})
       std::fill_n(table->begin() + static_cast<ptrdiff_t>(row * kShape.dim), kShape.dim, kNaN);
   }
-  CHECK(sameBits(scoresOf(data, options, ScoreStage::kRaw), scores));
+  CHECK(sameBits(scoresOf(data, options, &ScoreOutputs::raw), scores));
   CHECK(sameBits(data.out, out));
 }
 
@@ -327,10 +330,10 @@ TEST_CASE("A hidden key's NaN spreads neither through its score nor through rela
     AttentionData data(random, kShape);
     const Tables tables(random, kShape, 2);
     AttentionOptions options = scaled(kShape.dim);
-    options.relative = tables.terms(all, 2, 0);
+    options.relative = tables.terms(all, 2);
     if (by_bias) options.bias = {bias.data(), 0, 0, 0, 1};
     if (!by_bias) options.keep = {keep.data(), 0, 0, 0, 1};
-    const std::vector<float> probabilities = scoresOf(data, options, ScoreStage::kProbabilities);
+    const std::vector<float> probabilities = scoresOf(data, options, &ScoreOutputs::probabilities);
     const std::vector<float> out = data.out;
     for (size_t b = 0; b < kShape.batch; ++b) {
       for (size_t g = 0; g < kShape.kv_heads; ++g) {
@@ -339,7 +342,7 @@ TEST_CASE("A hidden key's NaN spreads neither through its score nor through rela
         std::fill_n(data.v.begin() + static_cast<ptrdiff_t>(row * kShape.value_dim), kShape.value_dim, kNaN);
       }
     }
-    CHECK(sameBits(scoresOf(data, options, ScoreStage::kProbabilities), probabilities));
+    CHECK(sameBits(scoresOf(data, options, &ScoreOutputs::probabilities), probabilities));
     CHECK(sameBits(data.out, out));
   }
 }
@@ -352,21 +355,20 @@ TEST_CASE("Queries with relative terms one at a time give what they give togethe
     const Tables tables(random, kWhole, 3);
     AttentionOptions options = scaled(16);
     options.causal = true;
-    options.relative = tables.terms(kind, 3, 0);
+    options.relative = tables.terms(kind, 3);
     REQUIRE(data.run(options) == Status::kOk);
     for (size_t i = 0; i < 9; ++i) {
       AttentionData one(random, {1, 2, 1, 1, 9, 16, 8});
       one.k = data.k;
       one.v = data.v;
       for (size_t h = 0; h < 2; ++h) std::copy_n(data.queryView().row(0, h, i), 16, one.q.data() + h * 16);
-      options.causal_offset = static_cast<int64_t>(i);
-      options.relative = tables.terms(kind, 3, static_cast<int64_t>(i));
+      options.query_offset = static_cast<int64_t>(i);
       REQUIRE(one.run(options) == Status::kOk);
       INFO(kind.name << ", query " << i);
       for (size_t h = 0; h < 2; ++h)
         CHECK(sameBits(one.outView().row(0, h, 0), data.outView().row(0, h, i), 8));
     }
-    options.causal_offset = 0;
+    options.query_offset = 0;
   }
 }
 
@@ -383,14 +385,15 @@ TEST_CASE("Relative scores do not change when queries and keys move together", "
     std::copy(near.v.begin(), near.v.end(), far.v.begin() + kShift * 10);
     const Tables tables(random, kNear, 4);
     AttentionOptions options = scaled(10);
-    options.relative = tables.terms(kind, 4, 1);
-    const std::vector<float> near_raw = scoresOf(near, options, ScoreStage::kRaw);
+    options.relative = tables.terms(kind, 4);
+    options.query_offset = 1;
+    const std::vector<float> near_raw = scoresOf(near, options, &ScoreOutputs::raw);
     std::vector<uint8_t> keep(6 + kShift, 1);
     std::fill_n(keep.begin(), kShift, uint8_t{0});
     options.keep.data = keep.data();
     options.keep.key_stride = 1;
-    options.relative = tables.terms(kind, 4, 1 + static_cast<int64_t>(kShift));
-    const std::vector<float> far_raw = scoresOf(far, options, ScoreStage::kRaw);
+    options.query_offset = 1 + static_cast<int64_t>(kShift);
+    const std::vector<float> far_raw = scoresOf(far, options, &ScoreOutputs::raw);
     INFO(kind.name);
     for (size_t row = 0; row < 8; ++row)
       CHECK(sameBits(&near_raw[row * 6], &far_raw[row * (6 + kShift) + kShift], 6));
@@ -414,11 +417,11 @@ TEST_CASE("A bias by distance is a bias that depends on the distance, bit for bi
     }
     AttentionOptions options = scaled(s.dim);
     options.bias = {spread.data(), 0, s.queries * s.keys, s.keys, 1};
-    const std::vector<float> expected = scoresOf(data, options, ScoreStage::kBiased);
+    const std::vector<float> expected = scoresOf(data, options, &ScoreOutputs::biased);
     const std::vector<float> expected_out = data.out;
     options.bias = {};
-    options.distance_bias = by_distance.data();
-    CHECK(sameBits(scoresOf(data, options, ScoreStage::kBiased), expected));
+    setDistanceBias(options, s, by_distance);
+    CHECK(sameBits(scoresOf(data, options, &ScoreOutputs::biased), expected));
     CHECK(sameBits(data.out, expected_out));
   }
 }
@@ -437,21 +440,25 @@ TEST_CASE("ALiBi's and T5's biases by distance give what their whole biases give
       const AlibiOptions shape = {s.heads, s.queries, s.keys, offset, AlibiVariant::kSymmetric};
       if (alibi) {
         REQUIRE(alibiBias(shape, whole.data()) == Status::kOk);
-        REQUIRE(alibiByDistance(shape, by_distance.data()) == Status::kOk);
+        // A query among keys from the farthest before it to the farthest behind.
+        const AlibiOptions row = {s.heads, 1, s.queries + s.keys - 1,
+                                  offset + static_cast<int64_t>(s.queries) - 1, AlibiVariant::kSymmetric};
+        REQUIRE(alibiBias(row, by_distance.data()) == Status::kOk);
       } else {
         buckets.bias(table.data(), s.heads, s.queries, s.keys, offset, whole.data());
-        buckets.biasByDistance(table.data(), s.heads, s.queries, s.keys, offset, by_distance.data());
+        buckets.bias(table.data(), s.heads, 1, s.queries + s.keys - 1,
+                     offset + static_cast<int64_t>(s.queries) - 1, by_distance.data());
       }
       AttentionOptions options;
       options.scale = alibi ? 1 / std::sqrt(static_cast<float>(s.dim)) : 1.0f;
       options.causal = true;
-      options.causal_offset = offset;
+      options.query_offset = offset;
       options.bias = {whole.data(), 0, s.queries * s.keys, s.keys, 1};
       REQUIRE(data.run(options) == Status::kOk);
       CHECK(data.errorShare(options) <= 1);
       const std::vector<float> out = data.out;
       options.bias = {};
-      options.distance_bias = by_distance.data();
+      setDistanceBias(options, s, by_distance);
       REQUIRE(data.run(options) == Status::kOk);
       CHECK(sameBits(data.out, out));
     }
@@ -465,7 +472,7 @@ TEST_CASE("ALiBi's variants give the same attention where keys after the query a
   std::vector<float> bias(s.heads * s.queries * s.keys);
   AttentionOptions options = scaled(s.dim);
   options.causal = true;
-  options.causal_offset = 4;
+  options.query_offset = 4;
   options.bias = {bias.data(), 0, s.queries * s.keys, s.keys, 1};
   AlibiOptions alibi = {s.heads, s.queries, s.keys, 4, AlibiVariant::kSymmetric};
   REQUIRE(alibiBias(alibi, bias.data()) == Status::kOk);
@@ -488,17 +495,17 @@ TEST_CASE("Each stage of the scores follows from the one before", "[attention]")
     const Tables tables(random, kShape, 2);
     const Masks masks(random, kShape);
     AttentionOptions options = scaled(kShape.dim);
-    if (with_relative) options.relative = tables.terms(kKinds[2], 2, 0);
-    const std::vector<float> unhidden = scoresOf(data, options, ScoreStage::kRaw);
+    if (with_relative) options.relative = tables.terms(kKinds[2], 2);
+    options.query_offset = 1;
+    const std::vector<float> unhidden = scoresOf(data, options, &ScoreOutputs::raw);
     masks.apply(kShape, options);
     options.causal = true;
-    options.causal_offset = 1;
 
-    const std::vector<float> raw = scoresOf(data, options, ScoreStage::kRaw);
+    const std::vector<float> raw = scoresOf(data, options, &ScoreOutputs::raw);
     const std::vector<float> out = data.out;
-    const std::vector<float> biased = scoresOf(data, options, ScoreStage::kBiased);
+    const std::vector<float> biased = scoresOf(data, options, &ScoreOutputs::biased);
     CHECK(sameBits(data.out, out));
-    const std::vector<float> probabilities = scoresOf(data, options, ScoreStage::kProbabilities);
+    const std::vector<float> probabilities = scoresOf(data, options, &ScoreOutputs::probabilities);
     CHECK(sameBits(data.out, out));
     REQUIRE(attention(data.outView(), data.queryView(), data.keyView(), data.valueView(), options) ==
             Status::kOk);
@@ -536,8 +543,8 @@ TEST_CASE("Relative attention over nothing is no error", "[attention]") {
       const Tables tables(random, shape, 1);
       const std::vector<float> by_distance(shape.heads * (shape.queries + shape.keys), 0.0f);
       AttentionOptions options = scaled(4);
-      options.relative = tables.terms(kind, 1, 0);
-      options.distance_bias = by_distance.data();
+      options.relative = tables.terms(kind, 1);
+      setDistanceBias(options, shape, by_distance);
       INFO(kind.name);
       checkAgainstNaive(data, options);
     }

@@ -54,20 +54,22 @@ TEST_CASE("Scores can be had before the masks, before the softmax and after it",
   const std::vector<float> bias = {0.5f, -kInfinity, 1, 2, -1, 3};
   AttentionOptions options = scaled(8);
   options.causal = true;
-  options.causal_offset = 2;
+  options.query_offset = 2;
   options.bias = {bias.data(), 0, 0, 0, 1};
   REQUIRE(data.run(options) == Status::kOk);
   const std::vector<float> out = data.out;
-  const auto scoresAt = [&](ScoreStage stage) {
+  const auto scoresAt = [&](float* ScoreOutputs::* stage) {
     std::vector<float> scores(36, kNaN);
-    REQUIRE(attention(data.outView(), data.queryView(), data.keyView(), data.valueView(), options, stage,
-                      scores.data()) == Status::kOk);
+    ScoreOutputs outputs;
+    outputs.*stage = scores.data();
+    REQUIRE(attention(data.outView(), data.queryView(), data.keyView(), data.valueView(), options, outputs) ==
+            Status::kOk);
     CHECK(sameBits(data.out, out));
     return scores;
   };
-  const std::vector<float> raw = scoresAt(ScoreStage::kRaw);
-  const std::vector<float> biased = scoresAt(ScoreStage::kBiased);
-  CHECK(sameBits(scoresAt(ScoreStage::kProbabilities), data.probabilities));
+  const std::vector<float> raw = scoresAt(&ScoreOutputs::raw);
+  const std::vector<float> biased = scoresAt(&ScoreOutputs::biased);
+  CHECK(sameBits(scoresAt(&ScoreOutputs::probabilities), data.probabilities));
   Worst worst;
   for (size_t h = 0; h < 2; ++h) {
     for (size_t i = 0; i < 3; ++i) {
@@ -91,7 +93,7 @@ TEST_CASE("Every row of probabilities sums to 1", "[attention]") {
   AttentionData data(random, {2, 3, 1, 7, 29, 8, 4});
   AttentionOptions options = scaled(8);
   options.causal = true;
-  options.causal_offset = 22;
+  options.query_offset = 22;
   REQUIRE(data.run(options) == Status::kOk);
   for (size_t row = 0; row < 42; ++row) {
     double sum = 0;
@@ -127,7 +129,7 @@ TEST_CASE("Queries one at a time give what they give together", "[attention]") {
     one.k = data.k;
     one.v = data.v;
     for (size_t h = 0; h < 2; ++h) std::copy_n(data.queryView().row(0, h, i), 16, one.q.data() + h * 16);
-    options.causal_offset = static_cast<int64_t>(i);
+    options.query_offset = static_cast<int64_t>(i);
     REQUIRE(one.run(options) == Status::kOk);
     for (size_t h = 0; h < 2; ++h)
       CHECK(sameBits(one.outView().row(0, h, 0), data.outView().row(0, h, i), 16));

@@ -18,10 +18,20 @@ struct NaiveAttention {
   std::vector<double> probability_tolerance;  // the same shape
 };
 
+inline int64_t queryPosition(const AttentionOptions& o, size_t b, size_t i) {
+  return static_cast<int64_t>(i) + (o.query_offsets == nullptr ? o.query_offset : o.query_offsets[b]);
+}
+
+inline int64_t keyPosition(const AttentionOptions& o, size_t j) {
+  return o.key_positions == nullptr ? static_cast<int64_t>(j) : o.key_positions[j];
+}
+
 inline bool isHidden(const AttentionOptions& o, size_t b, size_t h, size_t i, size_t j) {
-  // In double, where no offset overflows; the sizes of tests are exact in it.
-  if (o.causal && static_cast<double>(j) - static_cast<double>(i) > static_cast<double>(o.causal_offset))
-    return true;
+  const int64_t ahead = keyPosition(o, j) - queryPosition(o, b, i);
+  if (o.causal && ahead > 0) return true;
+  if (o.window_left >= 0 && -ahead > o.window_left && j >= o.sink_tokens) return true;
+  if (o.window_right >= 0 && ahead > o.window_right) return true;
+  if (o.key_lengths != nullptr && static_cast<int64_t>(j) >= o.key_lengths[b]) return true;
   if (o.keep.data != nullptr && o.keep.row(b, h, i)[j * o.keep.key_stride] == 0) return true;
   return o.bias.data != nullptr && o.bias.row(b, h, i)[j * o.bias.key_stride] == -kInfinity;
 }
@@ -49,16 +59,25 @@ NaiveAttention naiveAttention(HeadView<const T> q, HeadView<const T> k, HeadView
             work += std::fabs(term);
           }
           const double bias = o.bias.data == nullptr ? 0 : o.bias.row(b, h, i)[j * o.bias.key_stride];
-          scores[j] = o.scale * sum + bias;
+          // A cap moves scores together, so its own roundings are all that it adds.
+          const double capped =
+              o.softcap > 0 ? o.softcap * std::tanh(o.scale * sum / o.softcap) : o.scale * sum;
+          work += o.softcap / std::fabs(o.scale);
+          scores[j] = capped + bias;
           score_error = std::max(score_error, (static_cast<double>(q.dim) / 8 + 8) * kUnit *
                                                   (std::fabs(o.scale) * work + std::fabs(bias)));
           largest = std::max(largest, scores[j]);
           smallest = std::min(smallest, scores[j]);
         }
 
+        // A sink is one more score.
+        const double sink = o.sinks == nullptr ? -kInfinity : o.sinks[h];
+        largest = std::max(largest, sink);
+        if (sink > -kInfinity) smallest = std::min(smallest, sink);
+
         // A probability is off by twice that (its own score and the sum), by x - max, e^x, the sum and a
         // division.
-        double sum = 0;
+        double sum = sink == -kInfinity ? 0 : std::exp(sink - largest);
         for (const double s : scores) sum += s == -kInfinity ? 0 : std::exp(s - largest);
         const double spread = largest > -kInfinity ? largest - smallest : 0;
         const double relative = 2 * score_error + (2 * spread + 8 + static_cast<double>(k.tokens)) * kUnit;
@@ -126,8 +145,9 @@ struct AttentionData {
   HeadView<float> outView() { return view(out.data(), shape.heads, shape.queries, shape.value_dim); }
 
   Status run(const AttentionOptions& options) {
-    return attention(outView(), queryView(), keyView(), valueView(), options, ScoreStage::kProbabilities,
-                     probabilities.data());
+    ScoreOutputs scores;
+    scores.probabilities = probabilities.data();
+    return attention(outView(), queryView(), keyView(), valueView(), options, scores);
   }
 
   // Results against the naive ones.
@@ -157,6 +177,14 @@ struct AttentionData {
                        : tokensFirst(data, shape.batch, heads, tokens, dim);
   }
 };
+
+// A bias [H, Tq + Tk - 1] for the distances that a shape has.
+inline void setDistanceBias(AttentionOptions& options, const AttentionShape& s,
+                            const std::vector<float>& bias) {
+  options.distance_bias = bias.data();
+  options.distance_count = s.queries + s.keys - 1;
+  options.distance_first = 1 - static_cast<int64_t>(s.queries) - options.query_offset;
+}
 
 inline AttentionOptions scaled(size_t dim) {
   AttentionOptions options;

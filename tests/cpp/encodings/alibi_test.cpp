@@ -26,13 +26,6 @@ std::vector<float> biasOf(const AlibiOptions& o) {
   return bias;
 }
 
-std::vector<float> byDistanceOf(const AlibiOptions& o) {
-  const bool empty = o.queries == 0 || o.keys == 0;
-  std::vector<float> bias(empty ? 0 : o.heads * (o.queries + o.keys - 1), kNaN);
-  REQUIRE(alibiByDistance(o, bias.data()) == Status::kOk);
-  return bias;
-}
-
 // As the paper's own program has it: a geometric series, and every other one of a longer series for the rest.
 std::vector<Quad> publishedSlopes(size_t heads) {
   size_t power = 1;
@@ -110,30 +103,6 @@ TEST_CASE("ALiBi's bias is exact where the slopes are powers of two", "[encoding
   CHECK(bias == expected);
 }
 
-TEST_CASE("ALiBi's bias by distance is its bias", "[encodings]") {
-  for (const size_t queries : std::initializer_list<size_t>{1, 2, 7}) {
-    for (const size_t keys : std::initializer_list<size_t>{1, 3, 8}) {
-      for (const int64_t offset : {0, 5, -2, 100000, -70000}) {
-        for (const Variant variant : kVariants) {  // by distance there is only the symmetric one
-          AlibiOptions options = {3, queries, keys, offset, variant};
-          const std::vector<float> by_distance = byDistanceOf(options);
-          options.variant = Variant::kSymmetric;
-          const std::vector<float> bias = biasOf(options);
-          std::vector<float> spread;
-          for (size_t h = 0; h < 3; ++h) {
-            for (size_t i = 0; i < queries; ++i) {
-              for (size_t j = 0; j < keys; ++j)
-                spread.push_back(by_distance[h * (queries + keys - 1) + j + queries - 1 - i]);
-            }
-          }
-          INFO(queries << " queries, " << keys << " keys, offset " << offset);
-          CHECK(sameBits(spread, bias));
-        }
-      }
-    }
-  }
-}
-
 TEST_CASE("Bloom's and MPT's biases count the keys from the first and from the last", "[encodings]") {
   const std::vector<Quad> slopes = publishedSlopes(5);
   const std::vector<float> bloom = biasOf({5, 3, 11, 4, Variant::kBloom});
@@ -186,8 +155,6 @@ TEST_CASE("ALiBi's biases exist for no queries and for no keys", "[encodings]") 
   for (const Variant variant : kVariants) {
     CHECK(biasOf({3, 0, 4, 0, variant}).empty());
     CHECK(biasOf({3, 4, 0, 7, variant}).empty());
-    CHECK(byDistanceOf({3, 0, 4, 0, variant}).empty());
-    CHECK(byDistanceOf({3, 4, 0, 0, variant}).empty());
     CHECK(biasOf({1, 1, 1, 0, variant}) == std::vector<float>{0});
   }
 }
@@ -197,7 +164,6 @@ TEST_CASE("ALiBi without heads is refused", "[encodings]") {
   float bias = -1;
   CHECK(alibiSlopes(0, &slope) == Status::kInvalidShape);
   CHECK(alibiBias({0, 1, 1, 0, Variant::kSymmetric}, &bias) == Status::kInvalidShape);
-  CHECK(alibiByDistance({0, 1, 1, 0, Variant::kSymmetric}, &bias) == Status::kInvalidShape);
   CHECK(slope == -1);
   CHECK(bias == -1);
 }

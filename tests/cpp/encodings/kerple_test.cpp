@@ -45,23 +45,6 @@ TEST_CASE("KERPLE falls with the distance as its formulas say", "[encodings]") {
   }
 }
 
-TEST_CASE("KERPLE by distance is its bias, bit for bit", "[encodings]") {
-  const std::vector<float> r1 = {0.5f, 2};
-  const std::vector<float> r2 = {1, 0.25f};
-  const KerpleOptions options = optionsOf(KerpleKind::kLogarithmic, 2, 3, 5, 2);
-  std::vector<float> bias(2 * 3 * 5);
-  std::vector<float> by_distance(2 * 7);
-  REQUIRE(kerpleBias(options, r1.data(), r2.data(), bias.data()) == Status::kOk);
-  REQUIRE(kerpleByDistance(options, r1.data(), r2.data(), by_distance.data()) == Status::kOk);
-  for (size_t h = 0; h < 2; ++h) {
-    for (size_t i = 0; i < 3; ++i) {
-      for (size_t j = 0; j < 5; ++j) CHECK(bias[(h * 3 + i) * 5 + j] == by_distance[h * 7 + j + 2 - i]);
-    }
-  }
-  CHECK(kerpleByDistance(optionsOf(KerpleKind::kPower, 2, 0, 5, 0), r1.data(), r2.data(), nullptr) ==
-        Status::kOk);
-}
-
 TEST_CASE("KERPLE refuses numbers that make no kernel, and writes nothing", "[encodings]") {
   const auto status = [](KerpleKind kind, float r1, float r2) {
     float out = 7;

@@ -5,8 +5,8 @@ const known = { params: ['scale', 'causal', 'causal_offset'], inputs: ['q', 'k',
 
 export const attention = {
   attention: operation(known, (rw, params, { q, k, v, keep_mask: mask, add_mask: bias }) => {
-    const { scale, causal, causal_offset: causalOffset } = params;
-    const options = given({ scale, causal, causalOffset, mask, bias });
+    const { scale, causal, causal_offset: queryOffset } = params;
+    const options = given({ scale, causal, queryOffset, mask, bias });
     const { out } = rw.attention(q, k, v, options);
     const { scores } = rw.attention(q, k, v, { ...options, returnScores: 'probabilities' });
     return { out, probs: scores };

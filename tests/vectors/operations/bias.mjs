@@ -20,7 +20,7 @@ export const bias = {
 
   attention_alibi: operation({ params: ['causal', 'q_offset'], inputs: qkv }, (rw, params, { q, k, v }) => {
     const { causal = true, q_offset: queryOffset = 0 } = params;
-    return rw.attention(q, k, v, { causal, position: { encoding: 'alibi', queryOffset } });
+    return rw.attention(q, k, v, { causal, queryOffset, position: { encoding: 'alibi' } });
   }),
 
   t5_bucket: operation({ params: t5Params, inputs: ['relative_position'] }, (rw, params, inputs) => {
@@ -35,9 +35,9 @@ export const bias = {
   attention_t5: operation(
     { params: [...t5Params, 'scale', 'causal', 'q_offset'], inputs: [...qkv, 'table'] },
     (rw, params, { q, k, v, table }) => {
-      const { scale, causal = false, q_offset: queryOffset = 0 } = params;
-      const position = { encoding: 't5', table, queryOffset, ...t5Options(params) };
-      return rw.attention(q, k, v, { ...given({ scale }), causal, position });
+      const { scale, causal = false, q_offset: queryOffset } = params;
+      const position = { encoding: 't5', table, ...t5Options(params) };
+      return rw.attention(q, k, v, { ...given({ scale, queryOffset }), causal, position });
     },
   ),
 };

@@ -14,8 +14,8 @@ export const relative = {
       const { q_offset: queryOffset = 0, causal = false } = params;
       return attend(rw, qkv, {
         causal,
-        causalOffset: queryOffset,
-        position: given({ encoding: 'shaw', keys, values, queryOffset }),
+        queryOffset,
+        position: given({ encoding: 'shaw', keys, values }),
       });
     },
   ),
@@ -24,15 +24,15 @@ export const relative = {
     { params: ['kind', 'max_positions', 'q_offset'], inputs: ['q', 'k', 'v', 'table', 'keep_mask'] },
     (rw, params, { table, keep_mask: mask, ...qkv }) => {
       const { kind: encoding, q_offset: queryOffset = 0 } = params;
-      return attend(rw, qkv, given({ mask, position: { encoding, table, queryOffset } }));
+      return attend(rw, qkv, given({ mask, queryOffset, position: { encoding, table } }));
     },
   ),
 
   huang_m3_attention: operation(
     { params: ['max_positions', 'q_offset'], inputs: ['q', 'k', 'v', 'table'] },
     (rw, params, { q, k, v, table }) => {
-      const position = { encoding: 'm3', table, queryOffset: params.q_offset ?? 0 };
-      return rw.attention(q, k, v, { position, returnScores: 'raw' });
+      const { q_offset: queryOffset = 0 } = params;
+      return rw.attention(q, k, v, { queryOffset, position: { encoding: 'm3', table }, returnScores: 'raw' });
     },
   ),
 };

@@ -1,0 +1,119 @@
+// What a query sees: where queries and keys stand, causal order, windows, padding.
+import * as check from './check.js';
+import type { SightCall } from './core.mjs';
+import { ArgumentRangeError } from './errors.js';
+import type { Heap } from './heap.js';
+import type { HeadShape } from './layout.js';
+
+/** Where queries and keys stand, and how far a query sees. */
+export interface SightOptions {
+  /** A query sees no key that stands behind it. Default false. */
+  causal?: boolean;
+  /**
+   * Query i stands at position i + queryOffset; [B] for each batch entry. Serves causal order, windows and position
+   * encodings. Default: the last query stands at the last key, as when decoding with cached keys; 0 aligns the first
+   * ones, as PyTorch's is_causal does.
+   */
+  queryOffset?: number | check.IntegersInput;
+  /** [Tk], ascending: where the keys stand. Default 0, 1, 2, ... */
+  keyPositions?: check.IntegersInput;
+  /** [B]: keys from there on are padding. Then the default of queryOffset is keyLengths - Tq. */
+  keyLengths?: check.IntegersInput;
+  /** No key more than `left` before the query, none more than `right` behind it. -1, the default: no bound. */
+  window?: { left?: number; right?: number };
+  /** How many of the first keys stay in sight of every left window (StreamingLLM). Default 0. */
+  sinkTokens?: number;
+}
+
+/** @internal */
+export const sightFields = ['causal', 'queryOffset', 'keyPositions', 'keyLengths', 'window', 'sinkTokens'];
+
+/** Checked options of sight. @internal */
+export interface Sight {
+  readonly causal: boolean;
+  readonly left: number;
+  readonly right: number;
+  readonly sinkTokens: number;
+  readonly keyLengths: Float64Array | undefined;
+  readonly keyPositions: Float64Array | undefined;
+  /** One for all, or one for each batch entry. */
+  readonly queryOffset: number | Float64Array;
+  /** The farthest distances, key minus query, of this call; undefined without any. */
+  readonly distances: { readonly first: number; readonly last: number } | undefined;
+}
+
+function perBatch(where: string, name: string, value: unknown, batch: number): Float64Array {
+  const list = check.positions(where, name, value);
+  if (list.length === batch) return list;
+  throw new ArgumentRangeError(where, name, value, `has ${list.length} entries, the batch has ${batch}`);
+}
+
+function ascending(where: string, value: unknown, keys: number): Float64Array {
+  const list = check.positions(where, 'keyPositions', value);
+  if (list.length !== keys) {
+    throw new ArgumentRangeError(where, 'keyPositions', value, `has ${list.length} entries, k has ${keys} tokens`);
+  }
+  const bad = list.findIndex((position, i) => i > 0 && position <= (list[i - 1] ?? 0));
+  if (bad >= 0) {
+    const problem = `is ${list[bad]}, after ${list[bad - 1]}; expected ascending positions`;
+    throw new ArgumentRangeError(where, `keyPositions[${bad}]`, list[bad], problem);
+  }
+  return list;
+}
+
+function lengthsOf(where: string, value: unknown, batch: number, keys: number): Float64Array {
+  const list = perBatch(where, 'keyLengths', value, batch);
+  for (const [b, length] of list.entries()) check.integer(where, `keyLengths[${b}]`, length, 0, keys);
+  return list;
+}
+
+/** @internal */
+export function sightOf(where: string, options: SightOptions, q: HeadShape, k: HeadShape): Sight {
+  const causal = check.boolean(where, 'causal', options.causal ?? false);
+  const window = check.options<{ left?: number; right?: number }>(where, 'window', options.window ?? {}, [
+    'left',
+    'right',
+  ]);
+  const left = check.integer(where, 'window.left', window.left ?? -1, -1);
+  const right = check.integer(where, 'window.right', window.right ?? -1, -1);
+  const sinkTokens = check.integer(where, 'sinkTokens', options.sinkTokens ?? 0, 0, 2 ** 30);
+  const keyPositions =
+    options.keyPositions === undefined ? undefined : ascending(where, options.keyPositions, k.tokens);
+  const keyLengths =
+    options.keyLengths === undefined ? undefined : lengthsOf(where, options.keyLengths, q.batch, k.tokens);
+
+  const lastOf = (length: number) => (keyPositions ? (keyPositions[length - 1] ?? -1) : length - 1);
+  const queryOffset =
+    options.queryOffset === undefined
+      ? (keyLengths?.map((length) => lastOf(length) + 1 - q.tokens) ?? lastOf(k.tokens) + 1 - q.tokens)
+      : typeof options.queryOffset === 'number'
+        ? check.position(where, 'queryOffset', options.queryOffset)
+        : perBatch(where, 'queryOffset', options.queryOffset, q.batch);
+
+  const offsets = typeof queryOffset === 'number' ? [queryOffset] : queryOffset;
+  const nothing = q.batch === 0 || q.tokens === 0 || k.tokens === 0;
+  const distances = nothing
+    ? undefined
+    : {
+        first: (keyPositions?.[0] ?? 0) - (Math.max(...offsets) + q.tokens - 1),
+        last: lastOf(k.tokens) - Math.min(...offsets),
+      };
+  return { causal, left, right, sinkTokens, keyLengths, keyPositions, queryOffset, distances };
+}
+
+/** @internal */
+export function placeSight(heap: Heap, sight: Sight, take: (bytes: number) => number): SightCall {
+  const put = (list: Float64Array | undefined) => (list === undefined ? 0 : heap.put(take, list));
+  const { causal, left, right, sinkTokens, queryOffset } = sight;
+  const isList = typeof queryOffset !== 'number';
+  return {
+    causal,
+    left,
+    right,
+    sinkTokens,
+    queryOffset: isList ? 0 : queryOffset,
+    queryOffsets: isList ? put(queryOffset) : 0,
+    keyPositions: put(sight.keyPositions),
+    keyLengths: put(sight.keyLengths),
+  };
+}
