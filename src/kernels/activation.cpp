@@ -1,0 +1,96 @@
+#include "kernels/activation.h"
+
+#include <limits>
+
+#include "kernels/exp.h"
+#include "kernels/gelu.h"
+#include "kernels/tanh.h"
+#include "simd.h"
+
+namespace ropewalk {
+namespace {
+
+using simd::f32x4;
+using simd::kLanes;
+
+// x / (1 + e^-u). Only the exponential of -|u| is asked for, which cannot overflow.
+f32x4 timesSigmoid(f32x4 x, f32x4 u) {
+  const f32x4 zero = simd::splat(0);
+  const f32x4 negative = simd::lessThan(u, zero);
+  const f32x4 e = exp(simd::select(negative, u, simd::sub(zero, u)));
+  // Where e is 0, -infinity must not meet it; in this order NaN stays NaN.
+  const f32x4 lowest = simd::splat(std::numeric_limits<float>::lowest());
+  const f32x4 numerator = simd::select(negative, simd::mul(simd::max(lowest, x), e), x);
+  return simd::div(numerator, simd::add(simd::splat(1), e));
+}
+
+struct Gelu {
+  f32x4 operator()(f32x4 x) const { return gelu(x); }
+};
+
+struct GeluTanh {
+  f32x4 operator()(f32x4 x) const {
+    // (1 + tanh u) / 2 = 1 / (1 + e^-2u), which loses nothing left of 0.
+    constexpr float kScale = 1.59576912f;  // 2 sqrt(2 / pi)
+    const f32x4 square = simd::mul(x, x);
+    const f32x4 inner = simd::mulAdd(square, simd::splat(0.044715f * kScale), simd::splat(kScale));
+    return timesSigmoid(x, simd::mul(x, inner));
+  }
+};
+
+struct Silu {
+  f32x4 operator()(f32x4 x) const { return timesSigmoid(x, x); }
+};
+
+struct Relu {
+  f32x4 operator()(f32x4 x) const { return simd::max(simd::splat(0), x); }  // in this order NaN stays NaN
+};
+
+struct Tanh {
+  f32x4 operator()(f32x4 x) const { return tanh(x); }
+};
+
+template <class F>
+void each(F f, float* out, const float* x, size_t n) {
+  size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) simd::store(out + i, f(simd::load(x + i)));
+  simd::storeN(out + i, f(simd::loadN(x + i, n - i)), n - i);
+}
+
+template <class F>
+void eachGated(F f, float* out, const float* gate, const float* up, size_t n) {
+  size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    simd::store(out + i, simd::mul(f(simd::load(gate + i)), simd::load(up + i)));
+  }
+  simd::storeN(out + i, simd::mul(f(simd::loadN(gate + i, n - i)), simd::loadN(up + i, n - i)), n - i);
+}
+
+// Calls work with the function object of f.
+template <class Work>
+void with(Activation f, Work work) {
+  switch (f) {
+    case Activation::kGelu:
+      return work(Gelu{});
+    case Activation::kGeluTanh:
+      return work(GeluTanh{});
+    case Activation::kSilu:
+      return work(Silu{});
+    case Activation::kRelu:
+      return work(Relu{});
+    case Activation::kTanh:
+      return work(Tanh{});
+  }
+}
+
+}  // namespace
+
+void activate(Activation f, float* out, const float* x, size_t n) {
+  with(f, [&](auto function) { each(function, out, x, n); });
+}
+
+void activateGated(Activation f, float* out, const float* gate, const float* up, size_t n) {
+  with(f, [&](auto function) { eachGated(function, out, gate, up, n); });
+}
+
+}  // namespace ropewalk
