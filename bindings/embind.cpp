@@ -19,7 +19,11 @@
 #include "encodings/rope_tables.h"
 #include "encodings/sinusoidal.h"
 #include "encodings/t5.h"
+#include "kernels/activation.h"
+#include "kernels/norm.h"
+#include "kernels/softmax.h"
 #include "layers/attention_layer.h"
+#include "layers/embedding.h"
 #include "layers/init.h"
 #include "memory.h"
 #include "simd.h"
@@ -271,6 +275,24 @@ int runAttention(const AttentionCall& c) {
   return number(attention(heads<float>(c.out, c.tokens_first, c.batch, c.heads, c.queries, c.value_dim),
                           queries(c.q), keys(c.k, c.head_dim), keys(c.v, c.value_dim),
                           withSight(c.options, c.sight, c.batch, c.keys), scores));
+}
+
+// --- parts of layers
+
+void layerNormAt(Pointer out, Pointer x, size_t rows, size_t n, Pointer weight, Pointer bias, double eps) {
+  layerNorm(at<float>(out), at<float>(x), rows, n, {at<float>(weight), at<float>(bias), eps, false});
+}
+void rmsNormAt(Pointer out, Pointer x, size_t rows, size_t n, Pointer weight, double eps, bool unit_offset) {
+  rmsNorm(at<float>(out), at<float>(x), rows, n, {at<float>(weight), nullptr, eps, unit_offset});
+}
+void activateAt(int activation, Pointer out, Pointer x, size_t n) {
+  activate(static_cast<Activation>(activation), at<float>(out), at<float>(x), n);
+}
+void softmaxRows(Pointer x, size_t rows, size_t n) {
+  for (size_t r = 0; r < rows; ++r) softmax(at<float>(x) + r * n, n);
+}
+int embedAt(Pointer out, Pointer table, size_t rows, size_t dim, Pointer ids, size_t n, float scale) {
+  return number(embed(at<float>(out), at<float>(table), rows, dim, integers(ids, n), n, scale));
 }
 
 // --- layers
@@ -531,6 +553,12 @@ EMSCRIPTEN_BINDINGS(ropewalk) {
       .field("options", &AttentionCall::options)
       .field("scores", &AttentionCall::scores);
   function("attention", &runAttention);
+
+  function("layerNorm", &layerNormAt);
+  function("rmsNorm", &rmsNormAt);
+  function("activate", &activateAt);
+  function("softmaxRows", &softmaxRows);
+  function("embed", &embedAt);
 
   value_object<AttentionLayerOptions>("AttentionLayerOptions")
       .field("modelDim", &AttentionLayerOptions::model_dim)

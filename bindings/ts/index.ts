@@ -3,6 +3,7 @@
  * @packageDocumentation
  */
 
+export type { GeluOptions } from './activations.js';
 export type { AlibiOptions, AlibiVariant, BiasShape } from './alibi.js';
 export type { Analysis, FrequencySet, Measure } from './analysis.js';
 export type { AttentionOptions, AttentionResult, ScoreRequest, ScoreStage } from './attention.js';
@@ -18,6 +19,7 @@ export type { BinaryOptions } from './binary.js';
 export type { IntegersInput } from './check.js';
 export { type RopeConfigOptions, ropeFromConfig } from './config.js';
 export { type GgmlRope, type MlxRope, ropeFromGgml, ropeFromMlx } from './config-runtimes.js';
+export type { EmbedOptions } from './embedding.js';
 export { type EncodingFamily, type EncodingInfo, type EncodingName, encodings } from './encodings.js';
 export {
   ArgumentRangeError,
@@ -44,6 +46,7 @@ export {
   type MropeSegment,
   mropePositions,
 } from './mrope.js';
+export type { LayerNormOptions, RmsNormOptions } from './norms.js';
 export {
   type ConvertPairingOptions,
   convertPairing,

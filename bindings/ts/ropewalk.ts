@@ -1,5 +1,6 @@
 // One instance of ropewalk: what load() gives.
 
+import { type GeluOptions, gelu, silu, softmax } from './activations.js';
 import { type AlibiOptions, alibiBias, alibiSlopes } from './alibi.js';
 import { Analysis } from './analysis.js';
 import { type AttentionOptions, type AttentionResult, attention, type ScoreRequest } from './attention.js';
@@ -7,10 +8,12 @@ import { AttentionLayer, type AttentionLayerOptions } from './attention-layer.js
 import { type BinaryOptions, binary } from './binary.js';
 import type { IntegersInput } from './check.js';
 import * as check from './check.js';
+import { type EmbedOptions, embed } from './embedding.js';
 import { type ExplainOptions, explainRope, type RopeExplanation } from './explain.js';
 import type { Heap } from './heap.js';
 import { type KerpleOptions, kerpleBias } from './kerple.js';
 import { type ExtendLearnedOptions, extendLearned, type LearnedOptions, learned } from './learned.js';
+import { type LayerNormOptions, layerNorm, type RmsNormOptions, rmsNorm } from './norms.js';
 import { type DetectPairingOptions, detectPairing, type PairingDetection } from './pairing.js';
 import { type RelativeRowsOptions, relativeRows } from './relative.js';
 import { RopePlan } from './rope.js';
@@ -285,6 +288,96 @@ export class Ropewalk {
     options: AttentionOptions = {},
   ): AttentionResult<Tensor | NdArray, ScoreRequest> {
     return attention(this.#heap, q, k, v, options);
+  }
+
+  /**
+   * Layer norm over the last axis, (x - mean) / sqrt(variance + eps) * weight + bias with the biased variance
+   * (Ba et al., arXiv:1607.06450). Tensors give a tensor, plain arrays a plain array.
+   *
+   * @param x [.., n]; NaN and infinity stay in their row.
+   *
+   * @example
+   * const { data } = rw.layerNorm({ data: hidden, shape: [10, 768] }, { weight, bias, eps: 1e-12 });
+   */
+  layerNorm(x: Tensor, options?: LayerNormOptions): Tensor;
+  layerNorm(x: ArrayLikeInput, options?: LayerNormOptions): NdArray;
+  layerNorm(x: TensorInput, options: LayerNormOptions = {}): Tensor | NdArray {
+    return layerNorm(this.#heap, x, options);
+  }
+
+  /**
+   * Root mean square norm over the last axis, x / sqrt(mean(x²) + eps) * weight (Zhang and Sennrich,
+   * arXiv:1910.07467). Tensors give a tensor, plain arrays a plain array.
+   *
+   * @param x [.., n]; a norm of each head's q or k takes them as [B, T, H, D] or [B, H, T, D], with weight [D].
+   *
+   * @example
+   * const { data } = rw.rmsNorm({ data: hidden, shape: [10, 2048] }, { weight, eps: 1e-5 });
+   */
+  rmsNorm(x: Tensor, options?: RmsNormOptions): Tensor;
+  rmsNorm(x: ArrayLikeInput, options?: RmsNormOptions): NdArray;
+  rmsNorm(x: TensorInput, options: RmsNormOptions = {}): Tensor | NdArray {
+    return rmsNorm(this.#heap, x, options);
+  }
+
+  /**
+   * GELU, x Φ(x) with Φ the normal distribution function (Hendrycks and Gimpel, arXiv:1606.08415), within 5 ulp on both
+   * sides of 0; or its approximation by tanh.
+   *
+   * @param x any shape
+   *
+   * @example
+   * const { data } = rw.gelu({ data: Float32Array.of(-1, 0, 1), shape: [3] });   // -0.15865525, 0, 0.8413447
+   */
+  gelu(x: Tensor, options?: GeluOptions): Tensor;
+  gelu(x: ArrayLikeInput, options?: GeluOptions): NdArray;
+  gelu(x: TensorInput, options: GeluOptions = {}): Tensor | NdArray {
+    return gelu(this.#heap, x, options);
+  }
+
+  /**
+   * SiLU (swish), x / (1 + e^-x), within 4 ulp (Elfwing et al., arXiv:1702.03118).
+   *
+   * @param x any shape
+   *
+   * @example
+   * const { data } = rw.silu({ data: Float32Array.of(-1, 0, 1), shape: [3] });   // -0.26894143, 0, 0.7310586
+   */
+  silu(x: Tensor): Tensor;
+  silu(x: ArrayLikeInput): NdArray;
+  silu(x: TensorInput): Tensor | NdArray {
+    return silu(this.#heap, x);
+  }
+
+  /**
+   * Softmax over the last axis. -Infinity gives exactly 0, and a row of nothing else zeros, as in `attention`; NaN and
+   * Infinity make their row NaN.
+   *
+   * @param x [.., n]
+   *
+   * @example
+   * const { data } = rw.softmax({ data: Float32Array.of(0, 0, -Infinity), shape: [1, 3] });   // 0.5, 0.5, 0
+   */
+  softmax(x: Tensor): Tensor;
+  softmax(x: ArrayLikeInput): NdArray;
+  softmax(x: TensorInput): Tensor | NdArray {
+    return softmax(this.#heap, x);
+  }
+
+  /**
+   * Rows of an embedding table, [.., M]. A plain table is copied for each call; keep a large one as a tensor.
+   *
+   * @param table [V, M]
+   * @param ids integers from 0 to V - 1; any other is refused.
+   *
+   * @example
+   * using table = rw.tensor([30522, 768], weights);
+   * using x = rw.embed(table, [101, 7592, 102]);   // [3, 768]
+   */
+  embed(table: Tensor, ids: IntegersInput, options?: EmbedOptions): Tensor;
+  embed(table: ArrayLikeInput, ids: IntegersInput, options?: EmbedOptions): NdArray;
+  embed(table: TensorInput, ids: IntegersInput, options: EmbedOptions = {}): Tensor | NdArray {
+    return embed(this.#heap, table, ids, options);
   }
 
   /**

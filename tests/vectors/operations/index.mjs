@@ -4,6 +4,7 @@ import { analysis } from './analysis.mjs';
 import { attention } from './attention.mjs';
 import { axes } from './axes.mjs';
 import { bias } from './bias.mjs';
+import { norms } from './norms.mjs';
 import { onnx } from './onnx.mjs';
 import { relative } from './relative.mjs';
 import { rope } from './rope.mjs';
@@ -18,5 +19,6 @@ export const operations = {
   ...attention,
   ...bias,
   ...relative,
+  ...norms,
   ...onnx,
 };

@@ -1,0 +1,16 @@
+// Rows of a table by number: token vectors. out_i = scale table[ids_i].
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "status.h"
+
+namespace ropewalk {
+
+// table [rows, dim], ids [n] -> out [n, dim]; scale is Gemma's sqrt(dim), 1 elsewhere and then exact.
+// kPositionOutOfRange, and nothing written: an id below 0, or of rows or more.
+Status embed(float* out, const float* table, size_t rows, size_t dim, const int64_t* ids, size_t n,
+             float scale);
+
+}  // namespace ropewalk
