@@ -3,7 +3,8 @@
 //   SSE2             simd/sse2.h     native builds
 //   scalar           simd/scalar.h   everything else, and on request (ROPEWALK_SCALAR)
 // Every backend gives the same operations with the same names. All round each operation once, except
-// mulAdd, which may round a*b+c once or twice: nothing may depend on which.
+// mulAdd, which may round a*b+c once or twice: nothing may depend on which. kMulAddIsOne tells whether it is
+// one instruction, which needs no register for the product.
 #pragma once
 
 #if defined(ROPEWALK_SCALAR)

@@ -10,6 +10,7 @@ namespace ropewalk::simd {
 inline namespace scalar {
 
 inline constexpr const char* kBackend = "scalar";
+inline constexpr bool kMulAddIsOne = false;
 
 struct f32x4 {
   float lane[4];
@@ -17,6 +18,31 @@ struct f32x4 {
 
 inline f32x4 load(const float* p) {
   return {{p[0], p[1], p[2], p[3]}};
+}
+// Four float16 numbers, as bits, widened: exact for every number, subnormal, infinity and NaN.
+inline f32x4 loadF16(const uint16_t* p) {
+  f32x4 out;
+  for (int i = 0; i < 4; ++i) {
+    const uint32_t placed = uint32_t{p[i]} << 16;
+    // Sign and mantissa in place; the exponent is 112 too small, which a product makes up for exactly.
+    const uint32_t small = (placed & 0x80000000) | ((placed & 0x7fffffff) >> 3);
+    const float wide = std::bit_cast<float>(small) * 0x1p112f;
+    const uint32_t special = std::fabs(wide) >= 0x1p16f ? 0x7f800000 : 0;
+    out.lane[i] = std::bit_cast<float>(std::bit_cast<uint32_t>(wide) | special);
+  }
+  return out;
+}
+// Four bfloat16 numbers, as bits, widened: exact.
+inline f32x4 loadBf16(const uint16_t* p) {
+  f32x4 out;
+  for (int i = 0; i < 4; ++i) out.lane[i] = std::bit_cast<float>(uint32_t{p[i]} << 16);
+  return out;
+}
+// Four signed bytes as numbers.
+inline f32x4 loadI8(const int8_t* p) {
+  f32x4 out;
+  for (int i = 0; i < 4; ++i) out.lane[i] = p[i];
+  return out;
 }
 inline void store(float* p, f32x4 a) {
   for (int i = 0; i < 4; ++i) p[i] = a.lane[i];

@@ -5,16 +5,39 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace ropewalk::simd {
 inline namespace sse2 {
 
 inline constexpr const char* kBackend = "sse2";
+inline constexpr bool kMulAddIsOne = false;
 
 using f32x4 = __m128;
 
 inline f32x4 load(const float* p) {
   return _mm_loadu_ps(p);
+}
+inline f32x4 loadF16(const uint16_t* p) {
+  const __m128i bits = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
+  const __m128i placed = _mm_srai_epi32(_mm_unpacklo_epi16(_mm_setzero_si128(), bits), 3);
+  const __m128i small = _mm_and_si128(placed, _mm_set1_epi32(static_cast<int>(0x8fffe000)));
+  const f32x4 wide = _mm_mul_ps(_mm_castsi128_ps(small), _mm_set1_ps(0x1p112f));
+  const f32x4 magnitude = _mm_andnot_ps(_mm_set1_ps(-0.0f), wide);
+  const f32x4 special = _mm_cmpge_ps(magnitude, _mm_set1_ps(0x1p16f));
+  return _mm_or_ps(wide, _mm_and_ps(special, _mm_castsi128_ps(_mm_set1_epi32(0x7f800000))));
+}
+inline f32x4 loadBf16(const uint16_t* p) {
+  const __m128i bits = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
+  return _mm_castsi128_ps(_mm_unpacklo_epi16(_mm_setzero_si128(), bits));
+}
+inline f32x4 loadI8(const int8_t* p) {
+  int packed;
+  std::memcpy(&packed, p, sizeof packed);
+  const __m128i zero = _mm_setzero_si128();
+  const __m128i placed =
+      _mm_unpacklo_epi16(zero, _mm_unpacklo_epi8(zero, _mm_cvtsi32_si128(packed)));  // in the top byte
+  return _mm_cvtepi32_ps(_mm_srai_epi32(placed, 24));
 }
 inline void store(float* p, f32x4 a) {
   _mm_storeu_ps(p, a);

@@ -11,15 +11,31 @@ namespace ropewalk::simd {
 #if defined(__wasm_relaxed_simd__)
 inline namespace wasm_relaxed {
 inline constexpr const char* kBackend = "wasm-relaxed";
+inline constexpr bool kMulAddIsOne = true;
 #else
 inline namespace wasm_simd128 {
 inline constexpr const char* kBackend = "wasm-simd128";
+inline constexpr bool kMulAddIsOne = false;
 #endif
 
 using f32x4 = v128_t;
 
 inline f32x4 load(const float* p) {
   return wasm_v128_load(p);
+}
+inline f32x4 loadF16(const uint16_t* p) {
+  const v128_t small =
+      wasm_v128_and(wasm_i32x4_shl(wasm_i32x4_load16x4(p), 13), wasm_u32x4_const_splat(0x8fffe000));
+  const v128_t wide = wasm_f32x4_mul(small, wasm_f32x4_const_splat(0x1p112f));
+  const v128_t special = wasm_f32x4_ge(wasm_f32x4_abs(wide), wasm_f32x4_const_splat(0x1p16f));
+  return wasm_v128_or(wide, wasm_v128_and(special, wasm_u32x4_const_splat(0x7f800000)));
+}
+inline f32x4 loadBf16(const uint16_t* p) {
+  return wasm_i32x4_shl(wasm_u32x4_load16x4(p), 16);
+}
+inline f32x4 loadI8(const int8_t* p) {
+  const v128_t words = wasm_i16x8_extend_low_i8x16(wasm_v128_load32_zero(p));
+  return wasm_f32x4_convert_i32x4(wasm_i32x4_extend_low_i16x8(words));
 }
 inline void store(float* p, f32x4 a) {
   wasm_v128_store(p, a);

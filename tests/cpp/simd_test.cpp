@@ -199,6 +199,50 @@ TEST_CASE("loadN and storeN touch n floats and no more", "[simd]") {
   }
 }
 
+TEST_CASE("loadF16 is exact for every float16", "[simd]") {
+  int misses = 0;
+  for (uint32_t first = 0; first < 0x10000; first += simd::kLanes) {
+    // Three places in, so that no alignment helps, and as long as what is read.
+    std::vector<uint16_t> halves(7);
+    for (uint32_t i = 0; i < simd::kLanes; ++i) halves[3 + i] = static_cast<uint16_t>(first + i);
+    const Lanes wide = lanes(simd::loadF16(halves.data() + 3));
+    for (uint32_t i = 0; i < simd::kLanes; ++i) {
+      const uint32_t half = first + i;
+      const uint32_t mantissa = half & 0x3ff;
+      const int exponent = static_cast<int>(half >> 10 & 0x1f);
+      const float sign = (half & 0x8000) != 0 ? -1.0f : 1.0f;
+      if (exponent == 31) {
+        misses += bits(wide[i]) != ((half & 0x8000) << 16 | 0x7f800000 | mantissa << 13);
+      } else {
+        const double significand = exponent == 0 ? mantissa : mantissa + 1024;
+        const double expected = std::ldexp(significand, std::max(exponent, 1) - 25);
+        misses += bits(wide[i]) != bits(sign * static_cast<float>(expected));
+      }
+    }
+  }
+  CHECK(misses == 0);
+}
+
+TEST_CASE("loadBf16 is the upper half of a float for every bfloat16", "[simd]") {
+  int misses = 0;
+  for (uint32_t first = 0; first < 0x10000; first += simd::kLanes) {
+    std::vector<uint16_t> halves(5);
+    for (uint32_t i = 0; i < simd::kLanes; ++i) halves[1 + i] = static_cast<uint16_t>(first + i);
+    const Lanes wide = lanes(simd::loadBf16(halves.data() + 1));
+    for (uint32_t i = 0; i < simd::kLanes; ++i) misses += bits(wide[i]) != (first + i) << 16;
+  }
+  CHECK(misses == 0);
+}
+
+TEST_CASE("loadI8 is exact for every signed byte", "[simd]") {
+  for (int first = -128; first < 128; first += static_cast<int>(simd::kLanes)) {
+    std::vector<int8_t> bytes(5);
+    for (int i = 0; i < 4; ++i) bytes[static_cast<size_t>(1 + i)] = static_cast<int8_t>(first + i);
+    const auto x = static_cast<float>(first);
+    CHECK(lanes(simd::loadI8(bytes.data() + 1)) == Lanes{x, x + 1, x + 2, x + 3});
+  }
+}
+
 TEST_CASE("load and store need no alignment", "[simd]") {
   const std::vector<float> x = {0, 1, 2, 3, 4};
   std::vector<float> y(5);
