@@ -1,90 +1,157 @@
 #include "kernels/gemm.h"
 
 #include <algorithm>
-#include <utility>
 
+#include "kernels/gemv.h"
+#include "kernels/panel.h"
+#include "kernels/tile.h"
 #include "simd.h"
 
 namespace ropewalk {
 namespace {
 
 using simd::f32x4;
+using simd::kLanes;
 
 constexpr size_t kPanel = PackedMatrix::kPanel;
-constexpr size_t kRows = 6;  // 6 x 8 sums fill 12 vector registers and leave room for a row of w
+constexpr size_t kRowBlock = 10 * kTileRows;  // rows of a that are packed at a time, 60 KiB at most
 
-// One tile of `Rows` rows by one panel. columns <= kPanel are stored.
-template <size_t Rows>
-void tile(float* out, size_t out_stride, const float* a, const float* panel, const float* bias, size_t k,
-          size_t columns) {
-  f32x4 low[Rows];
-  f32x4 high[Rows];
-  for (size_t r = 0; r < Rows; ++r) low[r] = high[r] = simd::splat(0);
-  for (size_t l = 0; l < k; ++l) {
-    const f32x4 w_low = simd::load(panel + l * kPanel);
-    const f32x4 w_high = simd::load(panel + l * kPanel + 4);
-    for (size_t r = 0; r < Rows; ++r) {
-      const f32x4 x = simd::splat(a[r * k + l]);
-      low[r] = simd::mulAdd(x, w_low, low[r]);
-      high[r] = simd::mulAdd(x, w_high, high[r]);
-    }
-  }
-  float bias_lanes[kPanel] = {};
-  if (bias != nullptr) std::copy_n(bias, columns, bias_lanes);
-  for (size_t r = 0; r < Rows; ++r) {
-    float* row = out + r * out_stride;
-    const f32x4 sum_low = simd::add(low[r], simd::load(bias_lanes));
-    const f32x4 sum_high = simd::add(high[r], simd::load(bias_lanes + 4));
-    if (columns == kPanel) {
-      simd::store(row, sum_low);
-      simd::store(row + 4, sum_high);
-    } else if (columns >= 4) {
-      simd::store(row, sum_low);
-      simd::storeN(row + 4, sum_high, columns - 4);
-    } else {
-      simd::storeN(row, sum_low, columns);
-    }
-  }
-}
+// The rows of a block in tiles of nearly the same height: 5 and 4, not 6 and 3.
+struct Tiles {
+  size_t rows;
+  size_t count;
 
-using Tile = void (*)(float*, size_t, const float*, const float*, const float*, size_t, size_t);
-constexpr Tile kTiles[kRows + 1] = {nullptr, tile<1>, tile<2>, tile<3>, tile<4>, tile<5>, tile<6>};
+  explicit Tiles(size_t all_rows) : rows(all_rows), count((all_rows + kTileRows - 1) / kTileRows) {}
+  size_t start(size_t t) const { return rows * t / count; }
+};
 
-}  // namespace
-
-Status PackedMatrix::pack(const float* w, size_t n, size_t k) {
-  const size_t panels = n / kPanel + (n % kPanel != 0 ? 1 : 0);
-  size_t rows = 0;
-  size_t size = 0;
-  if (!multiply(panels, kPanel, &rows) || !multiply(rows, k, &size)) return Status::kOutOfMemory;
-  Buffer<float> data;
-  const Status status = data.allocate(size);
-  if (status != Status::kOk) return status;
-  for (size_t p = 0; p < panels; ++p) {
-    for (size_t l = 0; l < k; ++l) {
-      for (size_t j = 0; j < kPanel; ++j) {
-        const size_t row = p * kPanel + j;
-        data[(p * k + l) * kPanel + j] = row < n ? w[row * k + l] : 0;
+// c [tiles.rows, columns <= kPanel] (+)= the packed rows times one panel.
+void multiplyPanel(float* c, size_t c_stride, bool add, const Tiles& tiles, const float* packed,
+                   const float* panel, size_t depth, size_t columns) {
+  for (size_t t = 0; t < tiles.count; ++t) {
+    const size_t start = tiles.start(t);
+    const size_t rows = tiles.start(t + 1) - start;
+    const float* a = packed + start * depth;
+    for (size_t j = 0; j < columns; j += kTileColumns) {
+      float* to = c + start * c_stride + j;
+      const size_t width = std::min(kTileColumns, columns - j);
+      if (width == kTileColumns) {
+        tile(rows, to, c_stride, add, a, panel + j, kPanel, depth);
+        continue;
+      }
+      float whole[kTileRows * kTileColumns];
+      tile(rows, whole, kTileColumns, false, a, panel + j, kPanel, depth);
+      for (size_t r = 0; r < rows; ++r) {
+        for (size_t i = 0; i < width; ++i) {
+          const float sum = whole[r * kTileColumns + i];
+          to[r * c_stride + i] = add ? to[r * c_stride + i] + sum : sum;
+        }
       }
     }
   }
-  data_ = std::move(data);
-  n_ = n;
-  k_ = k;
-  return Status::kOk;
 }
 
-void gemm(float* out, const float* a, const PackedMatrix& w, const float* bias, size_t m) {
+void addTo(float* out, const float* x, size_t n) {
+  size_t j = 0;
+  for (; j + kLanes <= n; j += kLanes)
+    simd::store(out + j, simd::add(simd::load(out + j), simd::load(x + j)));
+  for (; j < n; ++j) out[j] += x[j];
+}
+
+void finishRows(float* out, size_t out_stride, size_t rows, size_t n, const GemmOptions& options) {
+  for (size_t i = 0; i < rows; ++i) {
+    float* row = out + i * out_stride;
+    if (options.bias != nullptr) addTo(row, options.bias, n);
+    if (options.activation != nullptr) options.activation(row, n);
+  }
+}
+
+void clearRows(float* out, size_t out_stride, size_t rows, size_t n) {
+  for (size_t i = 0; i < rows; ++i) std::fill_n(out + i * out_stride, n, 0.0f);
+}
+
+// One block of rows. panels(p, l, depth, scratch) is panel p from l on as floats [depth][kPanel], in scratch
+// or wherever they are.
+template <class Panels>
+void multiplyRows(float* out, size_t out_stride, const float* a, size_t a_stride, size_t rows, size_t n,
+                  size_t k, bool accumulate, const Panels& panels) {
+  alignas(kAlignment) float packed[kRowBlock * kGemmDepth];
+  alignas(kAlignment) float scratch[kPanel * kGemmDepth];
+  const Tiles tiles(rows);
+  for (size_t l = 0; l < k; l += kGemmDepth) {
+    const size_t depth = std::min(kGemmDepth, k - l);
+    for (size_t t = 0; t < tiles.count; ++t) {
+      const size_t start = tiles.start(t);
+      packTile(packed + start * depth, a + start * a_stride + l, a_stride, tiles.start(t + 1) - start, depth);
+    }
+    for (size_t p = 0; p * kPanel < n; ++p) {
+      const float* panel = panels(p, l, depth, scratch);
+      multiplyPanel(out + p * kPanel, out_stride, accumulate || l > 0, tiles, packed, panel, depth,
+                    std::min(kPanel, n - p * kPanel));
+    }
+  }
+}
+
+// Panel p of w from l on, widened: [depth][kPanel].
+template <class Weights>
+void widenPanel(float* out, const PackedMatrix& w, size_t p, size_t l, size_t depth) {
+  const typename Weights::Stored* from = w.panel<typename Weights::Stored>(p, l);
+  for (size_t i = 0; i < depth * kPanel; i += kLanes) {
+    f32x4 weights = Weights::load(from + i);
+    if constexpr (Weights::kScaled) weights = simd::mul(weights, simd::load(w.scales(p) + i % kPanel));
+    simd::store(out + i, weights);
+  }
+}
+
+}  // namespace
+
+void gemm(float* out, size_t out_stride, const float* a, size_t a_stride, const PackedMatrix& w, size_t m,
+          const GemmOptions& options) {
   const size_t n = w.rows();
   const size_t k = w.columns();
-  // A panel stays in the cache while all rows of a pass by it.
-  for (size_t j = 0; j < n; j += kPanel) {
-    const size_t columns = std::min(kPanel, n - j);
-    const float* panel_bias = bias == nullptr ? nullptr : bias + j;
-    for (size_t i = 0; i < m; i += kRows) {
-      kTiles[std::min(kRows, m - i)](out + i * n + j, n, a + i * k, w.panel(j / kPanel), panel_bias, k,
-                                     columns);
+  const auto panels = [&](size_t p, size_t l, size_t depth, float* scratch) {
+    if (w.type() == WeightType::kFloat32) return w.panel<float>(p, l);
+    withWeightsOf(w, [&](auto weights) { widenPanel<decltype(weights)>(scratch, w, p, l, depth); });
+    return static_cast<const float*>(scratch);
+  };
+  for (size_t i = 0; i < m; i += kRowBlock) {
+    const size_t rows = std::min(kRowBlock, m - i);
+    float* to = out + i * out_stride;
+    const float* from = a + i * a_stride;
+    if (k == 0) {
+      if (!options.accumulate) clearRows(to, out_stride, rows, n);
+    } else if (rows <= kGemvRows) {
+      gemv(to, out_stride, from, a_stride, w, rows, options.accumulate);
+    } else {
+      multiplyRows(to, out_stride, from, a_stride, rows, n, k, options.accumulate, panels);
     }
+    finishRows(to, out_stride, rows, n, options);
+  }
+}
+
+void gemm(float* out, size_t out_stride, const float* a, size_t a_stride, const MatrixView& b, size_t m,
+          const GemmOptions& options) {
+  const size_t n = b.columns;
+  const auto panels = [&](size_t p, size_t l, size_t depth, float* scratch) {
+    const size_t columns = std::min(kPanel, n - p * kPanel);
+    for (size_t i = 0; i < depth; ++i) {
+      float* row = scratch + i * kPanel;
+      const float* from = b.data + (l + i) * b.stride + p * kPanel;
+      if (columns == kPanel) {
+        for (size_t j = 0; j < kPanel; j += kLanes) simd::store(row + j, simd::load(from + j));
+        continue;
+      }
+      std::copy_n(from, columns, row);
+      std::fill(row + columns, row + kPanel, 0.0f);
+    }
+    return static_cast<const float*>(scratch);
+  };
+  for (size_t i = 0; i < m; i += kRowBlock) {
+    const size_t rows = std::min(kRowBlock, m - i);
+    float* to = out + i * out_stride;
+    if (b.rows == 0 && !options.accumulate) clearRows(to, out_stride, rows, n);
+    multiplyRows(to, out_stride, a + i * a_stride, a_stride, rows, n, b.rows, options.accumulate, panels);
+    finishRows(to, out_stride, rows, n, options);
   }
 }
 

@@ -1,35 +1,40 @@
-// Matrix product with a weight matrix stored [out, in] and packed once: out = a * w^T + bias.
+// Matrix products: out = a w^T with weights packed once, and out = a b with a matrix as it lies.
 #pragma once
 
 #include <cstddef>
 
-#include "memory.h"
-#include "status.h"
+#include "kernels/packed_matrix.h"
 
 namespace ropewalk {
 
-// w [n, k] rearranged into panels of kPanel rows, [ceil(n / kPanel)][k][kPanel], the last one filled up with
-// zeros: the product reads it from front to back.
-class PackedMatrix {
- public:
-  static constexpr size_t kPanel = 8;
-
-  // w: [n, k] row major.
-  Status pack(const float* w, size_t n, size_t k);
-
-  size_t rows() const { return n_; }     // n, outputs
-  size_t columns() const { return k_; }  // k, inputs
-  const float* panel(size_t p) const { return data_.data() + p * k_ * kPanel; }
-
- private:
-  Buffer<float> data_;
-  size_t n_ = 0;
-  size_t k_ = 0;
+// What is done to out besides the product, in this order.
+struct GemmOptions {
+  bool accumulate = false;      // added to what out holds, not put in its place
+  const float* bias = nullptr;  // [n], added to each row
+  // Called for each finished row of n numbers, while it is in the cache; may change it in place.
+  void (*activation)(float* row, size_t n) = nullptr;
 };
 
-// out[i, j] = sum_l a[i, l] w[j, l] + bias[j]. out [m, n] and a [m, k] contiguous and apart; bias [n] or
-// null. Each sum runs over l in order, so a row's result does not depend on the other rows. Any size,
+// A matrix [rows, columns] whose rows are `stride` apart.
+struct MatrixView {
+  const float* data = nullptr;
+  size_t rows = 0;
+  size_t columns = 0;
+  size_t stride = 0;
+};
+
+// Sums run over the inputs in order in blocks of this many, and the blocks add up in order: long sums lose
+// less, and a row's bits do not depend on the other rows, on m, on strides, or on which product is called.
+inline constexpr size_t kGemmDepth = 256;
+
+// out[i, j] = sum_l a[i, l] w[j, l]. Rows of out [m, n] and a [m, k] are their strides apart; out does not
+// overlap a or the bias. Weights are read at the size they are stored and widened on the way. Any size,
 // including 0.
-void gemm(float* out, const float* a, const PackedMatrix& w, const float* bias, size_t m);
+void gemm(float* out, size_t out_stride, const float* a, size_t a_stride, const PackedMatrix& w, size_t m,
+          const GemmOptions& options = {});
+
+// out[i, j] = sum_l a[i, l] b[l, j], the same bits as with b packed (WeightLayout::kInOut, kFloat32).
+void gemm(float* out, size_t out_stride, const float* a, size_t a_stride, const MatrixView& b, size_t m,
+          const GemmOptions& options = {});
 
 }  // namespace ropewalk

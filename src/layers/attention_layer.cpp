@@ -8,15 +8,6 @@
 
 namespace ropewalk {
 
-Status AttentionLayer::Projection::create(const float* w, const float* b, size_t n, size_t k) {
-  if (b != nullptr) {
-    const Status status = bias.allocate(n);
-    if (status != Status::kOk) return status;
-    std::copy_n(b, n, bias.data());
-  }
-  return weight.pack(w, n, k);
-}
-
 Status AttentionLayer::create(const AttentionLayerOptions& options, const AttentionLayerWeights& weights) {
   const size_t model = options.model_dim;
   size_t width = 0;
@@ -28,10 +19,13 @@ Status AttentionLayer::create(const AttentionLayerOptions& options, const Attent
 
   AttentionLayer layer;
   layer.options_ = options;
-  if (layer.query_.create(weights.query, weights.query_bias, width, model) != Status::kOk ||
-      layer.key_.create(weights.key, weights.key_bias, kv_width, model) != Status::kOk ||
-      layer.value_.create(weights.value, weights.value_bias, kv_width, model) != Status::kOk ||
-      layer.output_.create(weights.output, weights.output_bias, model, width) != Status::kOk) {
+  const auto linear = [](const float* w, const float* bias) {
+    return LinearWeights{WeightType::kFloat32, w, WeightLayout::kOutIn, WeightType::kFloat32, bias};
+  };
+  if (layer.query_.create(linear(weights.query, weights.query_bias), width, model) != Status::kOk ||
+      layer.key_.create(linear(weights.key, weights.key_bias), kv_width, model) != Status::kOk ||
+      layer.value_.create(linear(weights.value, weights.value_bias), kv_width, model) != Status::kOk ||
+      layer.output_.create(linear(weights.output, weights.output_bias), model, width) != Status::kOk) {
     return Status::kOutOfMemory;
   }
   *this = std::move(layer);

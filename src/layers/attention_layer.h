@@ -6,7 +6,7 @@
 
 #include "attention/attention.h"
 #include "encodings/rope.h"
-#include "kernels/gemm.h"
+#include "layers/linear.h"
 #include "memory.h"
 #include "status.h"
 
@@ -53,19 +53,11 @@ class AttentionLayer {
   Status forward(const AttentionLayerInput& input, float* out, float* probabilities) const;
 
  private:
-  struct Projection {
-    PackedMatrix weight;
-    Buffer<float> bias;  // empty: none
-
-    Status create(const float* w, const float* b, size_t n, size_t k);
-    void apply(float* out, const float* in, size_t rows) const { gemm(out, in, weight, bias.data(), rows); }
-  };
-
   AttentionLayerOptions options_;
-  Projection query_;
-  Projection key_;
-  Projection value_;
-  Projection output_;
+  Linear query_;
+  Linear key_;
+  Linear value_;
+  Linear output_;
 };
 
 }  // namespace ropewalk

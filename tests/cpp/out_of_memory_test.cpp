@@ -10,6 +10,7 @@
 #include "failing_memory.h"
 #include "kernels/gemm.h"
 #include "layers/layer_data.h"
+#include "layers/linear.h"
 #include "reference.h"
 
 namespace ropewalk::test {
@@ -132,19 +133,41 @@ TEST_CASE("A matrix that cannot be packed for want of memory leaves the packed o
   {
     const auto product = [&](const PackedMatrix& packed) {
       std::vector<float> out(packed.rows());
-      gemm(out.data(), a.data(), packed, nullptr, 1);
+      gemm(out.data(), packed.rows(), a.data(), packed.columns(), packed, 1);
       return out;
     };
     PackedMatrix packed;
-    REQUIRE(packed.pack(w.data(), 2, 6) == Status::kOk);
+    REQUIRE(packed.pack(WeightType::kFloat32, w.data(), 2, 6, WeightType::kFloat32) == Status::kOk);
     const std::vector<float> before = product(packed);
     PackedMatrix other;
-    REQUIRE(other.pack(w.data(), 4, 3) == Status::kOk);
-    const size_t failures =
-        failEachAllocation([&] { return packed.pack(w.data(), 4, 3); },
-                           [&] { return packed.columns() == 6 && sameBits(product(packed), before); });
+    REQUIRE(other.pack(WeightType::kFloat32, w.data(), 4, 3, WeightType::kInt8) == Status::kOk);
+    const size_t failures = failEachAllocation(
+        [&] { return packed.pack(WeightType::kFloat32, w.data(), 4, 3, WeightType::kInt8); },
+        [&] { return packed.columns() == 6 && sameBits(product(packed), before); });
     CHECK(failures > 0);
     CHECK(sameBits(product(packed), product(other)));
+  }
+  CHECK(liveAllocations() == 0);
+}
+
+TEST_CASE("A linear map that cannot be made for want of memory stays what it was") {
+  const std::vector<float> w = {1, 2, 3, 4, 5, 6};
+  const LinearWeights weights = {WeightType::kFloat32, w.data(), WeightLayout::kOutIn, WeightType::kFloat32,
+                                 w.data()};
+  const std::vector<float> in = {1, 1, 1};
+  {
+    Linear linear;
+    REQUIRE(linear.create(weights, 1, 3) == Status::kOk);
+    const auto result = [&] {
+      std::vector<float> out(linear.weight().rows());
+      linear.apply(out.data(), in.data(), 1);
+      return out;
+    };
+    const size_t failures =
+        failEachAllocation([&] { return linear.create(weights, 2, 3, WeightType::kInt8); },
+                           [&] { return result() == std::vector<float>{7}; });
+    CHECK(failures == 3);  // weights, scales, bias
+    CHECK(result().size() == 2);
   }
   CHECK(liveAllocations() == 0);
 }

@@ -1,0 +1,17 @@
+// The product for one or two rows, as in decoding: bound by how fast weights are read, each once.
+#pragma once
+
+#include <cstddef>
+
+#include "kernels/packed_matrix.h"
+
+namespace ropewalk {
+
+inline constexpr size_t kGemvRows = 2;
+
+// gemm's sums, to the bit, for 1 <= m <= kGemvRows rows: out[i, j] (+)= sum_l a[i, l] w[j, l], added if
+// `accumulate`. k > 0.
+void gemv(float* out, size_t out_stride, const float* a, size_t a_stride, const PackedMatrix& w, size_t m,
+          bool accumulate);
+
+}  // namespace ropewalk

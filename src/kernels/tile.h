@@ -1,0 +1,85 @@
+// The innermost loop of every product: a tile of up to kTileRows x kTileColumns sums that stay in registers,
+// c (+)= a b. a is packed [k][Rows] (packTile), so that one pointer walks it; b is read where it lies, one
+// row of kTileColumns numbers per step, b_stride apart: a panel of a PackedMatrix (stride kPanel, two tiles
+// side by side) or the rows of any matrix.
+#pragma once
+
+#include <cstddef>
+#include <type_traits>
+
+#include "simd.h"
+
+namespace ropewalk {
+
+inline constexpr size_t kTileColumns = 8;
+// Sums, two vectors of b and one number of a, and a product where that needs a place, fill 15 registers: V8
+// keeps the sixteenth for itself.
+inline constexpr size_t kTileRows = simd::kMulAddIsOne ? 6 : 5;
+
+// packed [k][Rows] = a [Rows, k], whose rows are a_stride apart.
+template <size_t Rows>
+void packTile(float* packed, const float* a, size_t a_stride, size_t k) {
+  for (size_t l = 0; l < k; ++l) {
+    for (size_t r = 0; r < Rows; ++r) packed[l * Rows + r] = a[r * a_stride + l];
+  }
+}
+
+// c[r][j] (+)= sum_l a[l][r] b[l][j] for r < Rows, j < kTileColumns: added to c or put in its place. Each sum
+// starts at 0 and runs over l in order. The loop is one step long on purpose: unrolled, the compiler chains
+// the steps and more has to be kept than there are registers.
+template <size_t Rows>
+[[gnu::noinline]] void tile(float* c, size_t c_stride, bool add, const float* a, const float* b,
+                            size_t b_stride, size_t k) {
+  using simd::f32x4;
+  f32x4 low[Rows];
+  f32x4 high[Rows];
+  for (size_t r = 0; r < Rows; ++r) low[r] = high[r] = simd::splat(0);
+#pragma clang loop unroll(disable)
+  for (size_t l = 0; l < k; ++l) {
+    const f32x4 b_low = simd::load(b);
+    const f32x4 b_high = simd::load(b + simd::kLanes);
+    for (size_t r = 0; r < Rows; ++r) {
+      const f32x4 x = simd::splat(a[r]);
+      low[r] = simd::mulAdd(x, b_low, low[r]);
+      high[r] = simd::mulAdd(x, b_high, high[r]);
+    }
+    a += Rows;
+    b += b_stride;
+  }
+  for (size_t r = 0; r < Rows; ++r) {
+    float* row = c + r * c_stride;
+    simd::store(row, add ? simd::add(simd::load(row), low[r]) : low[r]);
+    float* right = row + simd::kLanes;
+    simd::store(right, add ? simd::add(simd::load(right), high[r]) : high[r]);
+  }
+}
+
+// Calls f with std::integral_constant<size_t, rows>, 1 <= rows <= kTileRows.
+template <class F>
+void withRows(size_t rows, F f) {
+  switch (rows) {
+    case 1:
+      return f(std::integral_constant<size_t, 1>());
+    case 2:
+      return f(std::integral_constant<size_t, 2>());
+    case 3:
+      return f(std::integral_constant<size_t, 3>());
+    case 4:
+      return f(std::integral_constant<size_t, 4>());
+    case 5:
+      return f(std::integral_constant<size_t, 5>());
+    default:
+      return f(std::integral_constant<size_t, kTileRows>());
+  }
+}
+
+inline void packTile(float* packed, const float* a, size_t a_stride, size_t rows, size_t k) {
+  withRows(rows, [&](auto r) { packTile<r>(packed, a, a_stride, k); });
+}
+
+inline void tile(size_t rows, float* c, size_t c_stride, bool add, const float* a, const float* b,
+                 size_t b_stride, size_t k) {
+  withRows(rows, [&](auto r) { tile<r>(c, c_stride, add, a, b, b_stride, k); });
+}
+
+}  // namespace ropewalk

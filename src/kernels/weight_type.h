@@ -1,0 +1,48 @@
+// The ways to store a weight, and what leads from one to another: widening is exact, narrowing rounds to
+// nearest, ties to even.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+namespace ropewalk {
+
+// The numbers cross the wasm boundary: add at the end, never renumber.
+enum class WeightType : int {
+  kFloat32 = 0,
+  kFloat16 = 1,
+  kBfloat16 = 2,
+  kInt8 = 3  // a signed byte times a float32 scale of its row
+};
+
+inline size_t bytesOf(WeightType type) {
+  return type == WeightType::kFloat32 ? 4 : type == WeightType::kInt8 ? 1 : 2;
+}
+
+// out = n numbers of a type at any address, widened; bytes without their scale. Apart. Any n, including 0.
+void widen(WeightType type, const void* values, size_t n, float* out);
+
+// The bits of the nearest float16. From 65520 on that is infinity; NaN stays NaN.
+inline uint16_t narrowToFloat16(float x) {
+  uint32_t bits = std::bit_cast<uint32_t>(x);
+  const uint32_t sign = bits >> 16 & 0x8000;
+  bits &= 0x7fffffff;
+  if (bits > 0x7f800000) return static_cast<uint16_t>(sign | 0x7e00 | (bits >> 13 & 0x3ff));
+  if (bits >= 0x477ff000) return static_cast<uint16_t>(sign | 0x7c00);
+  if (bits < 0x38800000) {  // below 2^-14: next to 0.5 a float counts in float16's smallest step, 2^-24
+    const float counted = std::bit_cast<float>(bits) + 0.5f;
+    return static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(counted) - 0x3f000000));
+  }
+  bits += 0xfff + (bits >> 13 & 1);
+  return static_cast<uint16_t>(sign | (bits - 0x38000000) >> 13);
+}
+
+// The bits of the nearest bfloat16; NaN stays NaN.
+inline uint16_t narrowToBfloat16(float x) {
+  const uint32_t bits = std::bit_cast<uint32_t>(x);
+  if ((bits & 0x7fffffff) > 0x7f800000) return static_cast<uint16_t>(bits >> 16 | 0x40);
+  return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,31 @@
+#include "layers/linear.h"
+
+#include <utility>
+
+namespace ropewalk {
+Status Linear::create(const LinearWeights& weights, size_t n, size_t k, WeightType stored) {
+  PackedMatrix packed;
+  const Status status = packed.pack(weights.type, weights.weight, n, k, stored, weights.layout);
+  if (status != Status::kOk) return status;
+  return create(std::move(packed), weights.bias_type, weights.bias);
+}
+
+Status Linear::create(PackedMatrix&& weight, WeightType bias_type, const void* bias) {
+  Buffer<float> values;
+  if (bias != nullptr) {
+    if (bias_type == WeightType::kInt8) return Status::kInvalidArgument;
+    if (values.allocate(weight.rows()) != Status::kOk) return Status::kOutOfMemory;
+    widen(bias_type, bias, weight.rows(), values.data());
+  }
+  weight_ = std::move(weight);
+  bias_ = std::move(values);
+  return Status::kOk;
+}
+
+void Linear::apply(float* out, const float* in, size_t rows, const LinearOptions& options) const {
+  gemm(out, options.out_stride != 0 ? options.out_stride : weight_.rows(), in,
+       options.in_stride != 0 ? options.in_stride : weight_.columns(), weight_, rows,
+       {options.accumulate, bias_.data(), options.activation});
+}
+
+}  // namespace ropewalk
