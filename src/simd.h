@@ -21,6 +21,16 @@ namespace ropewalk::simd {
 
 inline constexpr size_t kLanes = 4;
 
+// Added to |a| < 2^22 it leaves the nearest integer, plus 127, in the lowest bits: see exp2Shifted.
+inline constexpr float kExp2Shift = 12582912 + 127;  // 1.5 * 2^23, so that no bits are left behind the point
+
+// The same pointer to numbers that the compiler can no longer see: V8 makes a constant vector anew at each
+// use, and one that was loaded stays in its register.
+inline const float* hidden(const float* p) {
+  asm("" : "+r"(p));
+  return p;
+}
+
 // Sum of the lanes as (0 + 2) + (1 + 3), the same tree in every backend.
 inline float sum(f32x4 a) {
   const f32x4 pairs = add(a, swapHalves(a));

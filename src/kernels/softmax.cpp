@@ -24,52 +24,86 @@ float dot(const float* a, const float* b, size_t n) {
   return simd::sum(simd::add(sum0, sum1));
 }
 
-bool softmax(float* x, size_t n) {
-  constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
-  const size_t whole = n - n % kLanes;
+namespace {
 
-  f32x4 largest = simd::splat(kMinusInfinity);
-  for (size_t i = 0; i < whole; i += kLanes) largest = simd::max(simd::load(x + i), largest);
-  float row_max = simd::maxLane(largest);
-  bool has_nan = false;
-  for (size_t i = whole; i < n; ++i) row_max = std::max(row_max, x[i]);
-  if (row_max == kMinusInfinity) {
-    // Comparisons pass NaN by: a row of NaN and -infinity is not an empty one.
-    for (size_t i = 0; i < n; ++i) has_nan = has_nan || x[i] != x[i];
-    if (!has_nan) {
-      std::fill_n(x, n, 0.0f);
-      return false;
-    }
-    row_max = 0;
+constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
+
+// The largest of n entries; -infinity if there is none. NaN is passed by.
+float largestOf(const float* x, size_t n) {
+  f32x4 largest[4];
+  for (f32x4& v : largest) v = simd::splat(kMinusInfinity);
+  size_t i = 0;
+  for (; i + 4 * kLanes <= n; i += 4 * kLanes) {
+    for (size_t v = 0; v < 4; ++v) largest[v] = simd::max(simd::load(x + i + v * kLanes), largest[v]);
   }
+  for (; i + kLanes <= n; i += kLanes) largest[0] = simd::max(simd::load(x + i), largest[0]);
+  float result =
+      simd::maxLane(simd::max(simd::max(largest[0], largest[1]), simd::max(largest[2], largest[3])));
+  for (; i < n; ++i) result = std::max(result, x[i]);
+  return result;
+}
 
-  // Sums of float32 numbers wear out as they grow: each block has its own, and the blocks add up in double.
-  constexpr size_t kBlock = 1024;
-  const f32x4 shift = simd::splat(row_max);
+// out = e^(x - shift); their sum. Sums of float32 numbers wear out as they grow: each block has its own, and
+// the blocks add up in double.
+double exponentials(float* out, const float* x, size_t n, float shift, const Exp& exp_of) {
+  constexpr size_t kBlock = 256;
+  const size_t whole = n - n % kLanes;
+  const f32x4 shifts = simd::splat(shift);
   double sum = 0;
   for (size_t start = 0; start < whole; start += kBlock) {
-    f32x4 sums = simd::splat(0);
-    for (size_t i = start; i < std::min(whole, start + kBlock); i += kLanes) {
-      const f32x4 e = exp(simd::sub(simd::load(x + i), shift));
-      simd::store(x + i, e);
-      sums = simd::add(sums, e);
+    const size_t end = std::min(whole, start + kBlock);
+    f32x4 sum0 = simd::splat(0);
+    f32x4 sum1 = simd::splat(0);
+    size_t i = start;
+    for (; i + 2 * kLanes <= end; i += 2 * kLanes) {  // two share the constants
+      const f32x4 e0 = exp_of(simd::sub(simd::load(x + i), shifts));
+      const f32x4 e1 = exp_of(simd::sub(simd::load(x + i + kLanes), shifts));
+      simd::store(out + i, e0);
+      simd::store(out + i + kLanes, e1);
+      sum0 = simd::add(sum0, e0);
+      sum1 = simd::add(sum1, e1);
     }
-    sum += static_cast<double>(simd::sum(sums));
+    if (i < end) {
+      const f32x4 e = exp_of(simd::sub(simd::load(x + i), shifts));
+      simd::store(out + i, e);
+      sum0 = simd::add(sum0, e);
+    }
+    sum += static_cast<double>(simd::sum(simd::add(sum0, sum1)));
   }
   if (whole < n) {
-    float tail[kLanes];
-    simd::store(tail, exp(simd::sub(simd::loadN(x + whole, n - whole), shift)));
-    for (size_t i = whole; i < n; ++i) {
-      x[i] = tail[i - whole];
-      sum += static_cast<double>(x[i]);
-    }
+    simd::storeN(out + whole, exp_of(simd::sub(simd::loadN(x + whole, n - whole), shifts)), n - whole);
+    for (size_t i = whole; i < n; ++i) sum += static_cast<double>(out[i]);
   }
+  return sum;
+}
 
-  const auto scale = static_cast<float>(1 / sum);
-  const f32x4 inverse = simd::splat(scale);
-  for (size_t i = 0; i < whole; i += kLanes) simd::store(x + i, simd::mul(simd::load(x + i), inverse));
-  for (size_t i = whole; i < n; ++i) x[i] *= scale;
+bool softmaxRow(float* out, const float* x, size_t n, const Exp& exp_of) {
+  float largest = largestOf(x, n);
+  if (largest == kMinusInfinity) {
+    // Comparisons pass NaN by: a row of NaN and -infinity is not an empty one.
+    if (std::none_of(x, x + n, [](float v) { return v != v; })) {
+      std::fill_n(out, n, 0.0f);
+      return false;
+    }
+    largest = 0;
+  }
+  const auto scale = static_cast<float>(1 / exponentials(out, x, n, largest, exp_of));
+  const f32x4 scales = simd::splat(scale);
+  size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) simd::store(out + i, simd::mul(simd::load(out + i), scales));
+  for (; i < n; ++i) out[i] *= scale;
   return true;
+}
+
+}  // namespace
+
+bool softmax(float* x, size_t n) {
+  return softmaxRow(x, x, n, Exp());
+}
+
+void softmaxRows(float* out, size_t out_stride, const float* in, size_t in_stride, size_t rows, size_t n) {
+  const Exp exp_of;
+  for (size_t r = 0; r < rows; ++r) softmaxRow(out + r * out_stride, in + r * in_stride, n, exp_of);
 }
 
 void addScaled(float* out, float s, const float* x, size_t n) {

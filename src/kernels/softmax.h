@@ -12,6 +12,9 @@ float dot(const float* a, const float* b, size_t n);
 // -infinity or n is 0: nothing may be attended to.
 bool softmax(float* x, size_t n);
 
+// softmax of each of `rows` rows of n, their strides apart; out and in are the same or apart.
+void softmaxRows(float* out, size_t out_stride, const float* in, size_t in_stride, size_t rows, size_t n);
+
 // out[i] += s x[i]; out and x apart.
 void addScaled(float* out, float s, const float* x, size_t n);
 

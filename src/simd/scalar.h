@@ -130,15 +130,11 @@ inline float lane1(f32x4 a) {
   return a.lane[1];
 }
 
-// 2^n for lanes that hold integers n in [-126, 127].
-inline f32x4 exp2Int(f32x4 n) {
+// 2^n for lanes that hold n + kExp2Shift, n an integer in [-126, 127], and 0 for n = -127: the sum's lowest
+// bits are then the exponent.
+inline f32x4 exp2Shifted(f32x4 a) {
   f32x4 out;
-  for (int i = 0; i < 4; ++i) {
-    // NaN, or a number out of range, has no integer to convert to: any result will do, the lane is not used.
-    const bool fits = n.lane[i] >= -126 && n.lane[i] <= 127;
-    const auto exponent = static_cast<int32_t>(fits ? n.lane[i] : 0) + 127;
-    out.lane[i] = std::bit_cast<float>(static_cast<uint32_t>(exponent) << 23);
-  }
+  for (int i = 0; i < 4; ++i) out.lane[i] = std::bit_cast<float>(std::bit_cast<uint32_t>(a.lane[i]) << 23);
   return out;
 }
 

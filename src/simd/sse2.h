@@ -104,9 +104,8 @@ inline float lane1(f32x4 a) {
   return _mm_cvtss_f32(_mm_shuffle_ps(a, a, 1));
 }
 
-inline f32x4 exp2Int(f32x4 n) {
-  const __m128i exponent = _mm_add_epi32(_mm_cvttps_epi32(n), _mm_set1_epi32(127));
-  return _mm_castsi128_ps(_mm_slli_epi32(exponent, 23));
+inline f32x4 exp2Shifted(f32x4 a) {
+  return _mm_castsi128_ps(_mm_slli_epi32(_mm_castps_si128(a), 23));
 }
 
 }  // namespace sse2

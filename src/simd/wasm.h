@@ -116,9 +116,8 @@ inline float lane1(f32x4 a) {
   return wasm_f32x4_extract_lane(a, 1);
 }
 
-inline f32x4 exp2Int(f32x4 n) {
-  const v128_t exponent = wasm_i32x4_add(wasm_i32x4_trunc_sat_f32x4(n), wasm_i32x4_splat(127));
-  return wasm_i32x4_shl(exponent, 23);
+inline f32x4 exp2Shifted(f32x4 a) {
+  return wasm_i32x4_shl(a, 23);
 }
 
 }  // inline namespace

@@ -39,10 +39,23 @@ TEST_CASE("exp is within 1.5 ulp where its reduction changes", "[kernels]") {
   CHECK(worst <= 1.5);
 }
 
+TEST_CASE("exp falls through the subnormal numbers to 0 and never rises", "[kernels]") {
+  float before = expOf(-87.3f);
+  for (float x = -87.3f; x > -87.8f; x = std::nextafter(x, -kInfinity)) {
+    const float y = expOf(x);
+    const double exact = std::exp(static_cast<double>(x));
+    CHECK_FALSE((y != 0 && std::fabs(y - exact) > 1.5 * ulpOfFloat(exact)));
+    CHECK_FALSE((y > before * (1 + 0x1p-22f) || y < 0));
+    before = y;
+  }
+  CHECK(before == 0);
+}
+
 TEST_CASE("exp is 1 at 0, 0 far below and NaN for NaN", "[kernels]") {
   CHECK(expOf(0) == 1);
   CHECK(expOf(-0.0f) == 1);
-  for (const float x : {-87.34f, -88.0f, -104.0f, -1e10f, -3.4e38f, -kInfinity}) CHECK(expOf(x) == 0);
+  for (const float x : {-87.69f, -88.0f, -88.02f, -88.03f, -104.0f, -1e10f, -3.4e38f, -kInfinity})
+    CHECK(expOf(x) == 0);
   CHECK(std::isnan(expOf(kNaN)));
 }
 

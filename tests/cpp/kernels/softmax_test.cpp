@@ -83,6 +83,34 @@ TEST_CASE("softmax agrees with a naive one at any size, and its rows sum to 1", 
   }
 }
 
+TEST_CASE("softmaxRows is softmax of every row, in place, apart and with strides", "[kernels]") {
+  Random random(7);
+  for (const size_t n : kernelSizes()) {
+    constexpr size_t kRows = 5;
+    std::vector<float> x = random.floats(kRows * n, 4);
+    std::fill_n(x.begin() + static_cast<ptrdiff_t>(n), n, -kInfinity);
+    if (n > 0) x[3 * n] = kNaN;
+    std::vector<float> expected = x;
+    for (size_t r = 0; r < kRows; ++r) softmax(expected.data() + r * n, n);
+    if (n > 0) CHECK(!std::isnan(expected[4 * n]));
+    std::vector<float> out(x.size(), 7.0f);
+    softmaxRows(out.data(), n, x.data(), n, kRows, n);
+    INFO("n = " << n);
+    CHECK(sameBits(out, expected));
+
+    std::vector<float> wide((kRows - 1) * (n + 3) + n, 7.0f);
+    for (size_t r = 0; r < kRows; ++r)
+      std::copy_n(x.begin() + static_cast<ptrdiff_t>(r * n), n,
+                  wide.begin() + static_cast<ptrdiff_t>(r * (n + 3)));
+    std::vector<float> wanted = wide;
+    for (size_t r = 0; r < kRows; ++r) softmax(wanted.data() + r * (n + 3), n);
+    softmaxRows(wide.data(), n + 3, wide.data(), n + 3, kRows, n);
+    CHECK(sameBits(wide, wanted));
+    softmaxRows(x.data(), n, x.data(), n, kRows, n);
+    CHECK(sameBits(x, expected));
+  }
+}
+
 TEST_CASE("softmax gives exactly 0 for -infinity wherever it stands", "[kernels]") {
   Random random(4);
   for (size_t n = 2; n < 20; ++n) {
