@@ -7,6 +7,8 @@
 // one instruction, which needs no register for the product.
 #pragma once
 
+#include <bit>
+
 #if defined(ROPEWALK_SCALAR)
 #include "simd/scalar.h"
 #elif defined(__wasm_simd128__)
@@ -30,6 +32,14 @@ inline const float* hidden(const float* p) {
   asm("" : "+r"(p));
   return p;
 }
+
+// What loadFiniteF16 needs: sign and mantissa where a float has them, and what makes up for the exponent.
+inline constexpr float kF16Constants[] = {std::bit_cast<float>(0x8fffe000), 0x1p112f};
+
+struct F16Constants {
+  f32x4 mask = splat(hidden(kF16Constants)[0]);
+  f32x4 scale = splat(hidden(kF16Constants)[1]);
+};
 
 // Sum of the lanes as (0 + 2) + (1 + 3), the same tree in every backend.
 inline float sum(f32x4 a) {

@@ -1,6 +1,7 @@
 #include "kernels/gemm.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "kernels/gemv.h"
 #include "kernels/panel.h"
@@ -10,7 +11,6 @@
 namespace ropewalk {
 namespace {
 
-using simd::f32x4;
 using simd::kLanes;
 
 constexpr size_t kPanel = PackedMatrix::kPanel;
@@ -96,10 +96,16 @@ void multiplyRows(float* out, size_t out_stride, const float* a, size_t a_stride
 template <class Weights>
 void widenPanel(float* out, const PackedMatrix& w, size_t p, size_t l, size_t depth) {
   const typename Weights::Stored* from = w.panel<typename Weights::Stored>(p, l);
-  for (size_t i = 0; i < depth * kPanel; i += kLanes) {
-    f32x4 weights = Weights::load(from + i);
-    if constexpr (Weights::kScaled) weights = simd::mul(weights, simd::load(w.scales(p) + i % kPanel));
-    simd::store(out + i, weights);
+  const Weights weights;
+  for (size_t i = 0; i < depth; ++i) {
+    PanelRow row;
+    weights.read(from + i * kPanel, row);
+    for (size_t v = 0; v < kPanelVectors; ++v) {
+      if constexpr (std::is_same_v<Weights, Int8Weights>) {
+        row[v] = simd::mul(row[v], simd::load(w.scales(p) + v * kLanes));
+      }
+      simd::store(out + i * kPanel + v * kLanes, row[v]);
+    }
   }
 }
 

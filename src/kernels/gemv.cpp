@@ -1,6 +1,7 @@
 #include "kernels/gemv.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "kernels/gemm.h"
 #include "kernels/panel.h"
@@ -13,15 +14,18 @@ using simd::f32x4;
 using simd::kLanes;
 
 constexpr size_t kPanel = PackedMatrix::kPanel;
-constexpr size_t kVectors = kPanel / kLanes;
 
-// totals[r] = the products of `Rows` rows with `Panels` panels from p on, [Rows][Panels * kPanel].
+// totals (+)= the products of `Rows` rows with `Panels` panels from p on, [Rows][Panels * kPanel].
+template <class Weights>
+constexpr bool kScaled = std::is_same_v<Weights, Int8Weights>;
+
 template <class Weights, size_t Rows, size_t Panels>
 void multiplyPanels(float* totals, bool add, const float* a, size_t a_stride, const PackedMatrix& w,
                     size_t p) {
   using Stored = typename Weights::Stored;
-  constexpr size_t kWidth = Panels * kVectors;
+  constexpr size_t kWidth = Panels * kPanelVectors;
   const size_t k = w.columns();
+  const Weights weights;
   for (size_t start = 0; start < k; start += kGemmDepth) {
     const size_t depth = std::min(kGemmDepth, k - start);
     const Stored* b[Panels];
@@ -30,17 +34,23 @@ void multiplyPanels(float* totals, bool add, const float* a, size_t a_stride, co
     for (size_t q = 0; q < Panels; ++q) b[q] = w.panel<Stored>(p + q, start);
     for (size_t v = 0; v < kWidth; ++v) {
       for (size_t r = 0; r < Rows; ++r) sums[r][v] = simd::splat(0);
-      if constexpr (Weights::kScaled) scales[v] = simd::load(w.scales(p) + v * kLanes);
+      if constexpr (kScaled<Weights>) scales[v] = simd::load(w.scales(p) + v * kLanes);
     }
     const float* x = a + start;
 #pragma clang loop unroll(disable)
     for (size_t l = 0; l < depth; ++l) {
       f32x4 inputs[Rows];
       for (size_t r = 0; r < Rows; ++r) inputs[r] = simd::splat(x[r * a_stride + l]);
-      for (size_t v = 0; v < kWidth; ++v) {
-        f32x4 weights = Weights::load(b[v / kVectors] + l * kPanel + v % kVectors * kLanes);
-        if constexpr (Weights::kScaled) weights = simd::mul(weights, scales[v]);
-        for (size_t r = 0; r < Rows; ++r) sums[r][v] = simd::mulAdd(inputs[r], weights, sums[r][v]);
+      for (size_t q = 0; q < Panels; ++q) {
+        PanelRow row;
+        weights.read(b[q] + l * kPanel, row);
+        for (size_t v = 0; v < kPanelVectors; ++v) {
+          const size_t column = q * kPanelVectors + v;
+          if constexpr (kScaled<Weights>) row[v] = simd::mul(row[v], scales[column]);
+          for (size_t r = 0; r < Rows; ++r) {
+            sums[r][column] = simd::mulAdd(inputs[r], row[v], sums[r][column]);
+          }
+        }
       }
     }
     for (size_t r = 0; r < Rows; ++r) {
@@ -72,7 +82,7 @@ void gemv(float* out, size_t out_stride, const float* a, size_t a_stride, const 
   withWeightsOf(w, [&](auto weights) {
     using Weights = decltype(weights);
     // Eight sums are in the making at a time: fewer wait for each other.
-    constexpr size_t kPair = Weights::kScaled ? 1 : 2;
+    constexpr size_t kPair = kScaled<Weights> ? 1 : 2;
     size_t p = 0;
     if (m == 1) {
       for (; p + kPair <= w.panels(); p += kPair)

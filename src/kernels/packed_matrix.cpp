@@ -88,6 +88,7 @@ Status PackedMatrix::allocate(size_t n, size_t k, WeightType stored) {
   n_ = n;
   k_ = k;
   type_ = stored;
+  finite_ = true;
   return Status::kOk;
 }
 
@@ -169,8 +170,9 @@ void PackedMatrix::scatter(size_t row, size_t l, size_t count, const float* valu
     if constexpr (sizeof(T) == 4) {
       out[i * kPanel] = values[i];
     } else if constexpr (sizeof(T) == 2) {
-      out[i * kPanel] =
-          type_ == WeightType::kFloat16 ? narrowToFloat16(values[i]) : narrowToBfloat16(values[i]);
+      const bool is_bfloat16 = type_ == WeightType::kBfloat16;
+      out[i * kPanel] = is_bfloat16 ? narrowToBfloat16(values[i]) : narrowToFloat16(values[i]);
+      finite_ = finite_ && std::isfinite(values[i]);
     } else {
       const float scale = scales_[row];
       out[i * kPanel] = scale == 0 ? T{0} : static_cast<T>(std::nearbyint(values[i] / scale));

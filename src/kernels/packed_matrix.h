@@ -45,6 +45,8 @@ class PackedMatrix {
   size_t columns() const { return k_; }  // k, inputs
   size_t panels() const { return (n_ + kPanel - 1) / kPanel; }
   WeightType type() const { return type_; }
+  // kFloat16: whether no weight is, or has been, infinite or NaN, which makes the others quicker to read.
+  bool finite() const { return finite_; }
   size_t bytes() const { return data_.size() + scales_.size() * sizeof(float); }
 
   // Panel p from input l on, as stored: [k - l][kPanel] float, uint16_t or int8_t.
@@ -68,6 +70,7 @@ class PackedMatrix {
   size_t n_ = 0;
   size_t k_ = 0;
   WeightType type_ = WeightType::kFloat32;
+  bool finite_ = true;
 };
 
 }  // namespace ropewalk

@@ -38,11 +38,18 @@ inline f32x4 loadBf16(const uint16_t* p) {
   for (int i = 0; i < 4; ++i) out.lane[i] = std::bit_cast<float>(uint32_t{p[i]} << 16);
   return out;
 }
-// Four signed bytes as numbers.
-inline f32x4 loadI8(const int8_t* p) {
+// The same for numbers that are finite; mask and scale are those of F16Constants.
+inline f32x4 loadFiniteF16(const uint16_t* p, f32x4 mask, f32x4 scale) {
   f32x4 out;
-  for (int i = 0; i < 4; ++i) out.lane[i] = p[i];
+  for (int i = 0; i < 4; ++i) {
+    const auto placed = static_cast<uint32_t>(static_cast<int32_t>(uint32_t{p[i]} << 16) >> 3);
+    out.lane[i] = std::bit_cast<float>(placed & std::bit_cast<uint32_t>(mask.lane[i])) * scale.lane[i];
+  }
   return out;
+}
+// Sixteen signed bytes as numbers.
+inline void loadI8(const int8_t* p, f32x4 (&out)[4]) {
+  for (int i = 0; i < 16; ++i) out[i / 4].lane[i % 4] = p[i];
 }
 inline void store(float* p, f32x4 a) {
   for (int i = 0; i < 4; ++i) p[i] = a.lane[i];

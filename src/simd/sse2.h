@@ -31,13 +31,19 @@ inline f32x4 loadBf16(const uint16_t* p) {
   const __m128i bits = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
   return _mm_castsi128_ps(_mm_unpacklo_epi16(_mm_setzero_si128(), bits));
 }
-inline f32x4 loadI8(const int8_t* p) {
-  int packed;
-  std::memcpy(&packed, p, sizeof packed);
+inline f32x4 loadFiniteF16(const uint16_t* p, f32x4 mask, f32x4 scale) {
+  const __m128i bits = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
+  const __m128i placed = _mm_srai_epi32(_mm_unpacklo_epi16(_mm_setzero_si128(), bits), 3);
+  return _mm_mul_ps(_mm_and_ps(_mm_castsi128_ps(placed), mask), scale);
+}
+inline void loadI8(const int8_t* p, f32x4 (&out)[4]) {
   const __m128i zero = _mm_setzero_si128();
-  const __m128i placed =
-      _mm_unpacklo_epi16(zero, _mm_unpacklo_epi8(zero, _mm_cvtsi32_si128(packed)));  // in the top byte
-  return _mm_cvtepi32_ps(_mm_srai_epi32(placed, 24));
+  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+  const __m128i low = _mm_unpacklo_epi8(zero, bytes);  // each byte on top of a zero
+  const __m128i high = _mm_unpackhi_epi8(zero, bytes);
+  const __m128i placed[] = {_mm_unpacklo_epi16(zero, low), _mm_unpackhi_epi16(zero, low),
+                            _mm_unpacklo_epi16(zero, high), _mm_unpackhi_epi16(zero, high)};
+  for (int i = 0; i < 4; ++i) out[i] = _mm_cvtepi32_ps(_mm_srai_epi32(placed[i], 24));
 }
 inline void store(float* p, f32x4 a) {
   _mm_storeu_ps(p, a);

@@ -33,9 +33,16 @@ inline f32x4 loadF16(const uint16_t* p) {
 inline f32x4 loadBf16(const uint16_t* p) {
   return wasm_i32x4_shl(wasm_u32x4_load16x4(p), 16);
 }
-inline f32x4 loadI8(const int8_t* p) {
-  const v128_t words = wasm_i16x8_extend_low_i8x16(wasm_v128_load32_zero(p));
-  return wasm_f32x4_convert_i32x4(wasm_i32x4_extend_low_i16x8(words));
+inline f32x4 loadFiniteF16(const uint16_t* p, f32x4 mask, f32x4 scale) {
+  return wasm_f32x4_mul(wasm_v128_and(wasm_i32x4_shl(wasm_i32x4_load16x4(p), 13), mask), scale);
+}
+inline void loadI8(const int8_t* p, f32x4 (&out)[4]) {
+  const v128_t low = wasm_i16x8_load8x8(p);
+  const v128_t high = wasm_i16x8_load8x8(p + 8);
+  out[0] = wasm_f32x4_convert_i32x4(wasm_i32x4_extend_low_i16x8(low));
+  out[1] = wasm_f32x4_convert_i32x4(wasm_i32x4_extend_high_i16x8(low));
+  out[2] = wasm_f32x4_convert_i32x4(wasm_i32x4_extend_low_i16x8(high));
+  out[3] = wasm_f32x4_convert_i32x4(wasm_i32x4_extend_high_i16x8(high));
 }
 inline void store(float* p, f32x4 a) {
   wasm_v128_store(p, a);

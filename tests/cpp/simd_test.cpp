@@ -207,6 +207,8 @@ TEST_CASE("loadF16 is exact for every float16", "[simd]") {
     std::vector<uint16_t> halves(7);
     for (uint32_t i = 0; i < simd::kLanes; ++i) halves[3 + i] = static_cast<uint16_t>(first + i);
     const Lanes wide = lanes(simd::loadF16(halves.data() + 3));
+    const simd::F16Constants constants;
+    const Lanes finite = lanes(simd::loadFiniteF16(halves.data() + 3, constants.mask, constants.scale));
     for (uint32_t i = 0; i < simd::kLanes; ++i) {
       const uint32_t half = first + i;
       const uint32_t mantissa = half & 0x3ff;
@@ -218,6 +220,7 @@ TEST_CASE("loadF16 is exact for every float16", "[simd]") {
         const double significand = exponent == 0 ? mantissa : mantissa + 1024;
         const double expected = std::ldexp(significand, std::max(exponent, 1) - 25);
         misses += bits(wide[i]) != bits(sign * static_cast<float>(expected));
+        misses += bits(finite[i]) != bits(wide[i]);
       }
     }
   }
@@ -236,11 +239,15 @@ TEST_CASE("loadBf16 is the upper half of a float for every bfloat16", "[simd]") 
 }
 
 TEST_CASE("loadI8 is exact for every signed byte", "[simd]") {
-  for (int first = -128; first < 128; first += static_cast<int>(simd::kLanes)) {
-    std::vector<int8_t> bytes(5);
-    for (int i = 0; i < 4; ++i) bytes[static_cast<size_t>(1 + i)] = static_cast<int8_t>(first + i);
-    const auto x = static_cast<float>(first);
-    CHECK(lanes(simd::loadI8(bytes.data() + 1)) == Lanes{x, x + 1, x + 2, x + 3});
+  for (int first = -128; first < 128; first += 16) {
+    std::vector<int8_t> bytes(17);
+    for (int i = 0; i < 16; ++i) bytes[static_cast<size_t>(1 + i)] = static_cast<int8_t>(first + i);
+    f32x4 wide[4];
+    simd::loadI8(bytes.data() + 1, wide);
+    for (int v = 0; v < 4; ++v) {
+      const auto x = static_cast<float>(first + 4 * v);
+      CHECK(lanes(wide[v]) == Lanes{x, x + 1, x + 2, x + 3});
+    }
   }
 }
 

@@ -124,6 +124,9 @@ TEST_CASE("Narrowing keeps NaN, and every type but int8 keeps infinity", "[kerne
     for (size_t i = 0; i < 3; ++i) CHECK(std::isnan(row[i]));
     CHECK(row[3] == kInfinity);
     CHECK(row[4] == -kInfinity);
+    if (type == WeightType::kFloat16) CHECK(!packed.finite());
+    REQUIRE(packInto(packed, {1}, 1, 1, type) == Status::kOk);
+    CHECK(packed.finite());
   }
 }
 
