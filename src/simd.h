@@ -19,6 +19,13 @@
 #include "simd/scalar.h"
 #endif
 
+// Before a loop that is to stay one step long: unrolled, it would need more registers than there are.
+#if defined(__clang__)
+#define ROPEWALK_KEEP_LOOP _Pragma("clang loop unroll(disable)")
+#else
+#define ROPEWALK_KEEP_LOOP
+#endif
+
 namespace ropewalk::simd {
 
 inline constexpr size_t kLanes = 4;

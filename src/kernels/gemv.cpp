@@ -37,7 +37,7 @@ void multiplyPanels(float* totals, bool add, const float* a, size_t a_stride, co
       if constexpr (kScaled<Weights>) scales[v] = simd::load(w.scales(p) + v * kLanes);
     }
     const float* x = a + start;
-#pragma clang loop unroll(disable)
+    ROPEWALK_KEEP_LOOP
     for (size_t l = 0; l < depth; ++l) {
       f32x4 inputs[Rows];
       for (size_t r = 0; r < Rows; ++r) inputs[r] = simd::splat(x[r * a_stride + l]);

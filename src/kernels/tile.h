@@ -34,7 +34,7 @@ template <size_t Rows>
   f32x4 low[Rows];
   f32x4 high[Rows];
   for (size_t r = 0; r < Rows; ++r) low[r] = high[r] = simd::splat(0);
-#pragma clang loop unroll(disable)
+  ROPEWALK_KEEP_LOOP
   for (size_t l = 0; l < k; ++l) {
     const f32x4 b_low = simd::load(b);
     const f32x4 b_high = simd::load(b + simd::kLanes);
@@ -55,22 +55,12 @@ template <size_t Rows>
 }
 
 // Calls f with std::integral_constant<size_t, rows>, 1 <= rows <= kTileRows.
-template <class F>
+template <size_t Rows = kTileRows, class F>
 void withRows(size_t rows, F f) {
-  switch (rows) {
-    case 1:
-      return f(std::integral_constant<size_t, 1>());
-    case 2:
-      return f(std::integral_constant<size_t, 2>());
-    case 3:
-      return f(std::integral_constant<size_t, 3>());
-    case 4:
-      return f(std::integral_constant<size_t, 4>());
-    case 5:
-      return f(std::integral_constant<size_t, 5>());
-    default:
-      return f(std::integral_constant<size_t, kTileRows>());
+  if constexpr (Rows > 1) {
+    if (rows < Rows) return withRows<Rows - 1>(rows, f);
   }
+  f(std::integral_constant<size_t, Rows>());
 }
 
 inline void packTile(float* packed, const float* a, size_t a_stride, size_t rows, size_t k) {
