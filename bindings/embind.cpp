@@ -288,8 +288,8 @@ void rmsNormAt(Pointer out, Pointer x, size_t rows, size_t n, Pointer weight, do
 void activateAt(int activation, Pointer out, Pointer x, size_t n) {
   activate(static_cast<Activation>(activation), at<float>(out), at<float>(x), n);
 }
-void softmaxRows(Pointer x, size_t rows, size_t n) {
-  for (size_t r = 0; r < rows; ++r) softmax(at<float>(x) + r * n, n);
+void softmaxRowsAt(Pointer x, size_t rows, size_t n) {
+  softmaxRows(at<float>(x), n, at<float>(x), n, rows, n);
 }
 int embedAt(Pointer out, Pointer table, size_t rows, size_t dim, Pointer ids, size_t n, float scale) {
   return number(embed(at<float>(out), at<float>(table), rows, dim, integers(ids, n), n, scale));
@@ -557,7 +557,7 @@ EMSCRIPTEN_BINDINGS(ropewalk) {
   function("layerNorm", &layerNormAt);
   function("rmsNorm", &rmsNormAt);
   function("activate", &activateAt);
-  function("softmaxRows", &softmaxRows);
+  function("softmaxRows", &softmaxRowsAt);
   function("embed", &embedAt);
 
   value_object<AttentionLayerOptions>("AttentionLayerOptions")
