@@ -68,6 +68,9 @@ class RopePlan {
   // cos and sin, each [rows, pairs] and times the attention factor, at positions [axes][rows].
   Status tables(const int64_t* positions, size_t rows, float* cos, float* sin) const;
 
+  // Whether every position is one that rotate takes.
+  bool inRange(const Positions& positions, size_t batch, size_t tokens) const;
+
   // Turns the first rotary coordinates of every head of x in place and leaves the others alone. Positions may
   // be any integers in +-(2^53 - 1), in any order. Anything but kOk leaves x as it was: kPositionOutOfRange,
   // kInvalidShape, or kInvalidArgument where an xPos plan is not told the role.
@@ -86,7 +89,6 @@ class RopePlan {
   };
 
   Place place(const Positions& positions, size_t b, size_t t, size_t batch, size_t tokens) const;
-  bool inRange(const Positions& positions, size_t batch, size_t tokens) const;
   Turns phase(size_t pair, const Place& place) const;
   double magnitude(size_t pair, const Place& place, Role role) const;
   void fillRow(const Place& place, Turn turn, Role role, float* cos, float* sin) const;

@@ -3,7 +3,9 @@
 #include <utility>
 #include <vector>
 
+#include "attention/linear_recurrence.h"
 #include "attention/naive_attention.h"
+#include "attention/naive_linear_attention.h"
 #include "catch.h"
 #include "encodings/rope_plan.h"
 #include "encodings/sinusoidal.h"
@@ -183,6 +185,63 @@ TEST_CASE("Attention without memory leaves its results as they were") {
       [&] { return sameBits(data.out, before.out) && sameBits(data.probabilities, before.probabilities); });
   CHECK(failures > 0);
   CHECK(sameBits(data.out, expected.out));
+  CHECK(liveAllocations() == 0);
+}
+
+TEST_CASE("A state of linear attention without memory stays what it was") {
+  Random random(9);
+  {
+    const LinearCase c;
+    LinearData data(random, {2, 4, 2, 3, 3, 4, 5});
+    LinearAttentionState state;
+    const LinearStateShape shape = {2, 2, 4, 5};
+    CHECK(failEachAllocation([&] { return state.create(c.options, shape); },
+                             [&] { return state.bytes() == 0; }) > 0);
+    std::vector<unsigned char> before(state.bytes());
+    state.save(before.data());
+    const std::vector<float> out = data.out;
+    // Room that was made before a failure is kept, so that each attempt gets one allocation further.
+    size_t failures = 0;
+    for (;; ++failures) {
+      failAllocationAfter(1);
+      const Status status = state.append(data.input(c), data.output());
+      if (!stopFailing()) {
+        CHECK(status == Status::kOk);
+        break;
+      }
+      CHECK(status == Status::kOutOfMemory);
+      std::vector<unsigned char> now(state.bytes());
+      state.save(now.data());
+      CHECK(now == before);
+      CHECK(sameBits(data.out, out));
+    }
+    CHECK(failures > 3);
+    // A step of the same size finds all its room there.
+    failAllocationAfter(0);
+    CHECK(state.append(data.input(c), data.output()) == Status::kOk);
+    CHECK(!stopFailing());
+  }
+  CHECK(liveAllocations() == 0);
+}
+
+TEST_CASE("A recurrence without memory leaves its results as they were") {
+  Random random(10);
+  const std::vector<float> x = random.floats(2 * 3 * 4);
+  const std::vector<float> beta = random.floats(2 * 3);
+  for (const UpdateRule rule : {UpdateRule::kLinear, UpdateRule::kDelta}) {
+    LinearRecurrenceInput in;
+    in.rule = rule;
+    in.q = in.k = in.v = headsFirst(x.data(), 1, 2, 3, 4);
+    if (rule == UpdateRule::kDelta) in.beta = headsFirst(beta.data(), 1, 2, 3, 1);
+    std::vector<float> out(x.size(), 7.0f);
+    std::vector<float> present(2 * 4 * 4, 7.0f);
+    const std::vector<float> out_before = out;
+    const std::vector<float> present_before = present;
+    const size_t failures = failEachAllocation(
+        [&] { return linearRecurrence(in, headsFirst(out.data(), 1, 2, 3, 4), present.data()); },
+        [&] { return sameBits(out, out_before) && sameBits(present, present_before); });
+    CHECK(failures > 0);
+  }
   CHECK(liveAllocations() == 0);
 }
 
