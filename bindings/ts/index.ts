@@ -37,6 +37,19 @@ export type { KeepOptions, KeptKeys } from './kept-keys.js';
 export type { KerpleKind, KerpleNumbers, KerpleOptions } from './kerple.js';
 export type { Layout } from './layout.js';
 export type { ExtendLearnedOptions, LearnedOptions } from './learned.js';
+export type {
+  DenominatorReport,
+  LinearAttentionOptions,
+  LinearAttentionResult,
+  LinearPosition,
+} from './linear-attention.js';
+export type {
+  LinearAppendOptions,
+  LinearAttentionState,
+  LinearAttentionStateOptions,
+  LinearStatePosition,
+} from './linear-attention-state.js';
+export type { FeatureMap, LinearForm, OutputNorm, RopeForm } from './linear-form.js';
 export { type LoadOptions, load } from './load.js';
 export type { KeepMaskInput } from './mask.js';
 export {
@@ -57,6 +70,7 @@ export {
   permutePairing,
 } from './pairing.js';
 export type { PositionOptions, PositionsInput, RowsInput } from './positions.js';
+export type { RecurrentAttentionOptions, RecurrentAttentionResult, UpdateRule } from './recurrent-attention.js';
 export type { RelativeRowsOptions } from './relative.js';
 export type { RerotateOptions, RopePlan, RopeTables, RotateOptions, TableWidth } from './rope.js';
 export type { Angles, Pairing, RopeAxes, RopeOptions, RopeScaling, XPos } from './rope-options.js';

@@ -13,8 +13,15 @@ import { type ExplainOptions, explainRope, type RopeExplanation } from './explai
 import type { Heap } from './heap.js';
 import { type KerpleOptions, kerpleBias } from './kerple.js';
 import { type ExtendLearnedOptions, extendLearned, type LearnedOptions, learned } from './learned.js';
+import { type LinearAttentionOptions, type LinearAttentionResult, linearAttention } from './linear-attention.js';
+import { LinearAttentionState, type LinearAttentionStateOptions } from './linear-attention-state.js';
 import { type LayerNormOptions, layerNorm, type RmsNormOptions, rmsNorm } from './norms.js';
 import { type DetectPairingOptions, detectPairing, type PairingDetection } from './pairing.js';
+import {
+  type RecurrentAttentionOptions,
+  type RecurrentAttentionResult,
+  recurrentAttention,
+} from './recurrent-attention.js';
 import { type RelativeRowsOptions, relativeRows } from './relative.js';
 import { RopePlan } from './rope.js';
 import type { RopeOptions } from './rope-options.js';
@@ -378,6 +385,91 @@ export class Ropewalk {
   embed(table: ArrayLikeInput, ids: IntegersInput, options?: EmbedOptions): NdArray;
   embed(table: TensorInput, ids: IntegersInput, options: EmbedOptions = {}): Tensor | NdArray {
     return embed(this.#heap, table, ids, options);
+  }
+
+  /**
+   * Linear attention (Katharopoulos et al., arXiv:2006.16236): out_i = sum_j w_ij v_j / sum_j w_ij with w_ij a product of
+   * features, in time that grows with T and not with T². Causal results come in blocks of tokens that equal the
+   * recurrence up to rounding. NaN in a query stays in its row, NaN in a key or value in the rows that see it.
+   *
+   * @param q [B, H, Tq, D]
+   * @param k [B, G, Tk, D]; G divides H, and consecutive query heads share a key head.
+   * @param v [B, G, Tk, Dv]
+   * @throws ArgumentTypeError, ArgumentRangeError for arguments that do not fit; StateError for a plan that was disposed.
+   *
+   * @example
+   * const { out, denominator } = rw.linearAttention(q, k, v, {
+   *   causal: true,
+   *   featureMap: 'relu',
+   *   position: { encoding: 'rope', plan, form: 'both' },
+   * });
+   * console.log(denominator.minimum, denominator.negative);   // how near 0 the sums of weights came
+   */
+  linearAttention(
+    q: Tensor,
+    k: TensorInput,
+    v: TensorInput,
+    options?: LinearAttentionOptions,
+  ): LinearAttentionResult<Tensor>;
+  linearAttention(
+    q: Exclude<TensorInput, Tensor>,
+    k: TensorInput,
+    v: TensorInput,
+    options?: LinearAttentionOptions,
+  ): LinearAttentionResult<NdArray>;
+  linearAttention(
+    q: TensorInput,
+    k: TensorInput,
+    v: TensorInput,
+    options: LinearAttentionOptions = {},
+  ): LinearAttentionResult<Tensor | NdArray> {
+    return linearAttention(this.#heap, q, k, v, options);
+  }
+
+  /**
+   * Causal linear attention that goes on from call to call: a state of fixed size in the place of cached keys and values.
+   *
+   * @example
+   * using state = rw.linearAttentionState({ headDim: 64, kvHeads: 8 });
+   * const { out } = state.append(q, k, v);   // [8, T, 64] each, T = 1 when decoding
+   * console.log(state.bytes, state.tokens);  // bytes stay what they are, tokens grow
+   */
+  linearAttentionState(options: LinearAttentionStateOptions): LinearAttentionState {
+    return new LinearAttentionState(this.#heap, options);
+  }
+
+  /**
+   * Linear attention as a recurrence that may forget (gates) and correct (delta rule): ONNX LinearAttention (opset 27).
+   * Nothing is divided, keys are taken as they are, and the state is float32.
+   *
+   * @param q [B, H, T, D]
+   * @param k [B, G, T, D]; G divides H, and consecutive query heads share a state.
+   * @param v [B, G, T, Dv]
+   * @throws ArgumentTypeError, ArgumentRangeError for arguments that do not fit, and for a gate that the rule does not take.
+   *
+   * @example
+   * const first = rw.recurrentAttention(q, k, v, { updateRule: 'gated', decay });   // decay [G, T], logarithms
+   * const next = rw.recurrentAttention(q1, k1, v1, { updateRule: 'gated', decay: decay1, state: first.state });
+   */
+  recurrentAttention(
+    q: Tensor,
+    k: TensorInput,
+    v: TensorInput,
+    options?: RecurrentAttentionOptions,
+  ): RecurrentAttentionResult<Tensor>;
+  recurrentAttention(
+    q: Exclude<TensorInput, Tensor>,
+    k: TensorInput,
+    v: TensorInput,
+    options?: RecurrentAttentionOptions,
+  ): RecurrentAttentionResult<NdArray>;
+  recurrentAttention(
+    q: TensorInput,
+    k: TensorInput,
+    v: TensorInput,
+    options: RecurrentAttentionOptions = {},
+  ): RecurrentAttentionResult<Tensor | NdArray> {
+    return recurrentAttention(this.#heap, q, k, v, options);
   }
 
   /**

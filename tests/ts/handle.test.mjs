@@ -16,6 +16,7 @@ const makers = {
   'plan with lists': (instance) =>
     instance.rope({ headDim: 4, scaling: { type: 'custom', inverseFrequencies: [1, 0.5] } }),
   layer: (instance) => instance.attentionLayer({ modelDim: 4, heads: 2 }),
+  'linear state': (instance) => instance.linearAttentionState({ headDim: 4 }),
   'layer with rope': (instance) => instance.attentionLayer({ modelDim: 4, heads: 2, position: { encoding: 'rope' } }),
   'layer with sinusoids': (instance) =>
     instance.attentionLayer({ modelDim: 4, heads: 2, position: { encoding: 'sinusoidal' } }),
@@ -71,6 +72,7 @@ const dead = Object.fromEntries(
 );
 const plan = makers.plan(rw);
 const layer = makers.layer(rw);
+const state = makers['linear state'](rw);
 const used = {
   'data() of': ['tensor', () => dead.tensor.data()],
   'data(out) of': ['tensor', () => dead.tensor.data(new Float32Array(8))],
@@ -99,6 +101,11 @@ const takers = {
   'attention q': (t) => rw.attention(t, x, x),
   'attention k': (t) => rw.attention(x, t, x),
   'attention v': (t) => rw.attention(x, x, t),
+  'linearAttention q': (t) => rw.linearAttention(t, x, x),
+  'linearAttention k': (t) => rw.linearAttention(x, t, x),
+  'linearAttention v': (t) => rw.linearAttention(x, x, t),
+  'recurrentAttention q': (t) => rw.recurrentAttention(t, x, x, { updateRule: 'linear' }),
+  'append k': (t) => state.append(x, t, x),
   'attention bias': (t) => rw.attention(x, x, x, { bias: t }),
   'forward x': (t) => layer.forward(t),
 };
@@ -132,6 +139,7 @@ test('objects that nobody holds any more are freed by the garbage collector', as
       tensor: () => rw.tensor([100000]),
       plan: () => rw.rope({ headDim: 512 }),
       layer: () => rw.attentionLayer({ modelDim: 128, heads: 2, position: { encoding: 'rope' } }),
+      'linear state': () => rw.linearAttentionState({ headDim: 128 }),
     };
     for (const one of Object.values(make)) one().dispose();
     const before = rw.memory();
@@ -142,7 +150,7 @@ test('objects that nobody holds any more are freed by the garbage collector', as
       console.log(name, liveObjects, usedBytes - before.usedBytes);
     }`;
   const { stdout } = await run(['--expose-gc', '--input-type=module', '-e', script]);
-  assert.deepEqual(stdout.trim().split('\n'), ['tensor 0 0', 'plan 0 0', 'layer 0 0']);
+  assert.deepEqual(stdout.trim().split('\n'), ['tensor 0 0', 'plan 0 0', 'layer 0 0', 'linear state 0 0']);
 });
 
 test('a plan or a layer that a getter of an option disposes of is refused as disposed', async () => {

@@ -8,7 +8,7 @@ import { root, run } from './support/node.mjs';
 
 const consumer = `
 import {
-  type AttentionLayer, type AttentionResult, type Info, load, type Memory, type NdArray, RangeErrorOf, type RopePlan,
+  type AttentionLayer, type AttentionResult, type Info, type LinearAttentionResult, type LinearAttentionState, load, type Memory, type NdArray, RangeErrorOf, type RopePlan,
   type Ropewalk, StateError, type Tensor,
 } from './names.js';
 
@@ -26,9 +26,16 @@ const tensors: AttentionResult<Tensor> = rw.attention(x, x, x, { causal: true, b
 const plains: AttentionResult<NdArray> = rw.attention(plain, x, x, { mask: { data: [true], shape: [1] } });
 const layer: AttentionLayer = rw.attentionLayer({ modelDim: 64, heads: 4, position: { encoding: 'rope', base: 5e5 } });
 const scores: NdArray | undefined = layer.forward(plain, { returnScores: 'probabilities' }).scores;
+const linear: LinearAttentionResult<Tensor> = rw.linearAttention(x, x, x, { position: { encoding: 'rope', plan } });
+const least: number | undefined = linear.denominator?.minimum;
+const state: LinearAttentionState = rw.linearAttentionState({ headDim: 64, kvHeads: 8, similarity: 'cosine' });
+const saved: Uint8Array = state.append(x, x, x) && state.clone().save();
+const present: NdArray = rw.recurrentAttention(plain, plain, plain, { updateRule: 'linear' }).state;
 const disposable: Disposable = layer;
 const error: Error = new StateError('text');
-export { cos, disposable, error, info, memory, plains, RangeErrorOf, scores, sin, table, tensors, turned };
+export {
+  cos, disposable, error, info, least, memory, plains, present, RangeErrorOf, saved, scores, sin, table, tensors, turned,
+};
 
 // @ts-expect-error a size is a number
 rw.rope({ headDim: '64' });
@@ -44,13 +51,17 @@ rw.rope({ headDim: 4, scaling: { type: 'linear', factor: 2, betaFast: 1 } });
 rw.tensor([2], [1, 2]);
 // @ts-expect-error plain arrays give plain arrays
 const wrong: AttentionResult<Tensor> = rw.attention(plain, plain, plain);
+// @ts-expect-error an encoding that has no linear form
+rw.linearAttention(x, x, x, { position: { encoding: 'alibi' } });
 // @ts-expect-error an unknown encoding
 rw.attentionLayer({ modelDim: 4, heads: 1, position: { encoding: 'other' } });
 export { wrong };
 `;
 const names = `
 export { ArgumentRangeError as RangeErrorOf, load, StateError } from 'ropewalk';
-export type { AttentionLayer, AttentionResult, Info, Memory, NdArray, RopePlan, Ropewalk, Tensor } from 'ropewalk';
+export type {
+  AttentionLayer, AttentionResult, Info, LinearAttentionResult, LinearAttentionState, Memory, NdArray, RopePlan, Ropewalk, Tensor,
+} from 'ropewalk';
 `;
 
 const options = {
