@@ -3,6 +3,7 @@ import { Unsupported } from './operations/operation.mjs';
 
 const numbersOf = {
   f32: (data) => Float32Array.from(data),
+  f16: (data) => Float32Array.from(data), // which holds every float16
   f64: (data) => Float64Array.from(data),
   i64: (data) => data,
   bool: (data) => Uint8Array.from(data, Number),

@@ -4,6 +4,7 @@ import { analysis } from './analysis.mjs';
 import { attention } from './attention.mjs';
 import { axes } from './axes.mjs';
 import { bias } from './bias.mjs';
+import { linear } from './linear.mjs';
 import { norms } from './norms.mjs';
 import { onnx } from './onnx.mjs';
 import { relative } from './relative.mjs';
@@ -18,6 +19,7 @@ export const operations = {
   ...analysis,
   ...attention,
   ...bias,
+  ...linear,
   ...relative,
   ...norms,
   ...onnx,
