@@ -13,6 +13,7 @@
 #include "kernels/gemm.h"
 #include "layers/layer_data.h"
 #include "layers/linear.h"
+#include "models/safetensors_file.h"
 #include "reference.h"
 
 namespace ropewalk::test {
@@ -309,6 +310,28 @@ TEST_CASE("A layer whose plan cannot cache gives the same bits") {
     survived += failed;
   }
   CHECK(survived > 0);
+}
+
+TEST_CASE("A header that cannot be held for want of memory leaves the one before") {
+  {
+    const std::string tensors = "{" + tensorText("a", "F32", "2,2", 0, 16) + "}";
+    const std::string more = "{\"__metadata__\":{\"k\":\"v\"}," + tensorText("b", "U8", "3", 0, 3) + "}";
+    SafetensorsHeader header;
+    SafetensorsFault fault;
+    REQUIRE(openFile(fileOf(tensors, std::string(16, 'd')), header, &fault) == Status::kOk);
+    const size_t failures =
+        failEachAllocation([&] { return header.parse(more.data(), more.size(), 3, &fault); },
+                           [&] { return header.size() == 1 && header.dataBytes() == 16; });
+    CHECK(failures == 5);
+    CHECK(header.dataBytes() == 3);
+    CHECK(header.metadata().size() == 1);
+    const std::string index = R"({"weight_map":{"a":"x"}})";
+    TextMap map;
+    CHECK(failEachAllocation([&] { return readWeightMap(index.data(), index.size(), &map, &fault); },
+                             [&] { return map.size() == 0; }) == 2);
+    CHECK(map.size() == 1);
+  }
+  CHECK(liveAllocations() == 0);
 }
 
 }  // namespace ropewalk::test

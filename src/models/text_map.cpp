@@ -1,0 +1,94 @@
+#include "models/text_map.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace ropewalk {
+namespace {
+
+// Calls visit(key, value) for each entry; false where the text is no object of strings.
+template <class Visit>
+bool walk(JsonReader& reader, Visit visit) {
+  if (!reader.take('{')) return false;
+  if (reader.take('}')) return true;
+  do {
+    JsonString key;
+    JsonString value;
+    if (!reader.string(&key) || !reader.take(':') || !reader.string(&value)) return false;
+    visit(key, value);
+  } while (reader.take(','));
+  return reader.take('}');
+}
+
+bool keyBefore(const TextPair& a, const TextPair& b) {
+  const int order = compareText(a.key, a.key_bytes, b.key, b.key_bytes);
+  return order != 0 ? order < 0 : a.at < b.at;
+}
+
+bool placeBefore(const TextPair& a, const TextPair& b) {
+  return a.at < b.at;
+}
+
+// Leaves the pairs in the order of their keys. The place of the first key in the text that stood before, or
+// 0.
+size_t secondOccurrence(TextPair* pairs, size_t n) {
+  std::sort(pairs, pairs + n, keyBefore);
+  size_t first = 0;
+  for (size_t i = 1; i < n; ++i) {
+    const TextPair& a = pairs[i - 1];
+    const TextPair& b = pairs[i];
+    const bool same = compareText(a.key, a.key_bytes, b.key, b.key_bytes) == 0;
+    if (same && (first == 0 || b.at < first)) first = b.at;
+  }
+  return first;
+}
+
+}  // namespace
+
+int compareText(const char* a, size_t a_bytes, const char* b, size_t b_bytes) {
+  const size_t common = std::min(a_bytes, b_bytes);
+  const int order = common == 0 ? 0 : std::memcmp(a, b, common);
+  if (order != 0) return order;
+  return a_bytes < b_bytes ? -1 : a_bytes > b_bytes ? 1 : 0;
+}
+
+Status TextMap::read(JsonReader& reader, Fault* fault) {
+  size_t count = 0;
+  size_t bytes = 0;
+  JsonReader counting = reader;
+  const bool whole = walk(counting, [&](const JsonString& key, const JsonString& value) {
+    ++count;
+    bytes += key.decoded_bytes + value.decoded_bytes;
+  });
+  if (!whole) {
+    *fault = {counting.at(), false};
+    return Status::kInvalidArgument;
+  }
+
+  TextMap made;
+  if (made.pairs_.allocate(count) != Status::kOk || made.text_.allocate(bytes) != Status::kOk) {
+    return Status::kOutOfMemory;
+  }
+  TextPair* pair = made.pairs_.data();
+  char* text = made.text_.data();
+  const auto put = [&](const JsonString& s) {
+    reader.decode(s, text);
+    return std::exchange(text, text + s.decoded_bytes);
+  };
+  walk(reader, [&](const JsonString& key, const JsonString& value) {
+    const char* key_text = put(key);
+    *pair++ = {key_text, key.decoded_bytes, put(value), value.decoded_bytes, key.begin};
+  });
+
+  const size_t second = secondOccurrence(made.pairs_.data(), count);
+  if (second != 0) {
+    *fault = {second, true};
+    return Status::kInvalidArgument;
+  }
+  std::sort(made.pairs_.data(), made.pairs_.data() + count, placeBefore);
+  *this = std::move(made);
+  return Status::kOk;
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,46 @@
+// A JSON object whose values are all strings, no key twice: the metadata of a safetensors file, and the
+// weight_map of an index of several. Two walks over the text: one counts, so that what is allocated is what
+// is needed, one fills.
+#pragma once
+
+#include <cstddef>
+
+#include "memory.h"
+#include "models/json_reader.h"
+
+namespace ropewalk {
+
+struct TextPair {
+  const char* key = nullptr;  // UTF-8, without a zero at the end
+  size_t key_bytes = 0;
+  const char* value = nullptr;
+  size_t value_bytes = 0;
+  size_t at = 0;  // of the key in the text
+};
+
+class TextMap {
+ public:
+  // What went wrong, or where: the text is no such object, or `duplicate` is the place of a key's second
+  // occurrence.
+  struct Fault {
+    size_t at = 0;
+    bool duplicate = false;
+  };
+
+  // Reads the object that comes next. kInvalidArgument: see the fault, and what was held before is still
+  // held.
+  Status read(JsonReader& reader, Fault* fault);
+
+  size_t size() const { return pairs_.size(); }
+  // In the order of the text.
+  const TextPair& operator[](size_t i) const { return pairs_[i]; }
+
+ private:
+  Buffer<TextPair> pairs_;
+  Buffer<char> text_;
+};
+
+// Orders by bytes, and what is equal by place.
+int compareText(const char* a, size_t a_bytes, const char* b, size_t b_bytes);
+
+}  // namespace ropewalk
