@@ -248,7 +248,7 @@ Status DataCheck::run(uint64_t data_bytes) {
 }
 
 Status DataCheck::names() {
-  std::sort(begin_, end_, nameBefore);
+  sortBy(begin_, end_, nameBefore);
   const SafetensorsTensor* second = nullptr;  // the first in the text that stood before
   for (const SafetensorsTensor* t = begin_ + 1; t < end_; ++t) {
     const bool same = compareText(t[-1].name, t[-1].name_bytes, t->name, t->name_bytes) == 0;
@@ -258,7 +258,7 @@ Status DataCheck::names() {
 }
 
 Status DataCheck::sizes() {
-  std::sort(begin_, end_, dataBefore);
+  sortBy(begin_, end_, dataBefore);
   for (const SafetensorsTensor* t = begin_; t != end_; ++t) {
     uint64_t bytes = kUnknownBytes;
     const uint64_t found = t->end - t->begin;

@@ -33,7 +33,7 @@ bool placeBefore(const TextPair& a, const TextPair& b) {
 // Leaves the pairs in the order of their keys. The place of the first key in the text that stood before, or
 // 0.
 size_t secondOccurrence(TextPair* pairs, size_t n) {
-  std::sort(pairs, pairs + n, keyBefore);
+  sortBy(pairs, pairs + n, keyBefore);
   size_t first = 0;
   for (size_t i = 1; i < n; ++i) {
     const TextPair& a = pairs[i - 1];
@@ -86,7 +86,7 @@ Status TextMap::read(JsonReader& reader, Fault* fault) {
     *fault = {second, true};
     return Status::kInvalidArgument;
   }
-  std::sort(made.pairs_.data(), made.pairs_.data() + count, placeBefore);
+  sortBy(made.pairs_.data(), made.pairs_.data() + count, placeBefore);
   *this = std::move(made);
   return Status::kOk;
 }

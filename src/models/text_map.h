@@ -3,6 +3,7 @@
 // is needed, one fills.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 
 #include "memory.h"
@@ -40,7 +41,14 @@ class TextMap {
   Buffer<char> text_;
 };
 
-// Orders by bytes, and what is equal by place.
+// Below, at or above 0 as a comes before b, is b, or comes after b in the order of bytes.
 int compareText(const char* a, size_t a_bytes, const char* b, size_t b_bytes);
+
+// By heap: a fifth of the code of std::sort, which counts where it is shipped, and n log n in the worst case too.
+template <class T>
+void sortBy(T* begin, T* end, bool (*before)(const T&, const T&)) {
+  std::make_heap(begin, end, before);
+  std::sort_heap(begin, end, before);
+}
 
 }  // namespace ropewalk
