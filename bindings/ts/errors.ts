@@ -48,6 +48,28 @@ export class UnsupportedError extends Error {
   override readonly name: string = 'UnsupportedError';
 }
 
+/**
+ * A file of weights that cannot be used: damaged, of another format, of a kind that is not known, or not to be had. Tells
+ * the file, the tensor where it is one tensor's fault, and what is wrong.
+ */
+export class SafetensorsError extends Error {
+  override readonly name: string = 'SafetensorsError';
+  /** The address without its query, the path, or the name of the file; `blob` and `buffer` where there is none. */
+  readonly file: string;
+  readonly tensor: string | undefined;
+
+  constructor(file: string, tensor: string | undefined, problem: string, options?: ErrorOptions) {
+    super(`${file}: ${tensor === undefined ? '' : `tensor ${quoted(tensor)}: `}${problem}`, options);
+    this.file = file;
+    this.tensor = tensor;
+  }
+}
+
+// A name in full up to a length that no name of a model reaches.
+function quoted(name: string): string {
+  return JSON.stringify(name.length > 200 ? `${name.slice(0, 200)}…` : name);
+}
+
 /** A value for an error message: short, and telling 'abc' from NaN from an array. */
 export function describe(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value);

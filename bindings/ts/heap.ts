@@ -1,10 +1,30 @@
 // The WebAssembly heap of one instance: allocation, copies in and out, and the watch over traps. No view of the
 // heap leaves this file except where a caller asked for one, because growth detaches every view without a word.
 import type { MainModule } from './core.mjs';
-import { InstanceLostError, OutOfMemoryError } from './errors.js';
+import { ArgumentTypeError, InstanceLostError, OutOfMemoryError } from './errors.js';
 
 // More than any object of the core, and what Embind makes beside it, takes.
 const roomOfAnObject = 4096;
+
+const heaps = new WeakMap<object, Heap>();
+
+/**
+ * Lets `heapOf` find the heap of an instance.
+ * @internal
+ */
+export function shareHeap(instance: object, heap: Heap): void {
+  heaps.set(instance, heap);
+}
+
+/**
+ * The heap of the instance that a function outside of it was given.
+ * @internal
+ */
+export function heapOf(where: string, value: unknown): Heap {
+  const heap = typeof value === 'object' && value !== null ? heaps.get(value) : undefined;
+  if (heap === undefined) throw new ArgumentTypeError(where, 'rw', value, 'what load() gives');
+  return heap;
+}
 
 /** @internal */
 export class Heap {
@@ -104,6 +124,11 @@ export class Heap {
   /** A live view: dead after the next call that may grow the heap. */
   floats(pointer: number, length: number): Float32Array<ArrayBuffer> {
     return new Float32Array(this.#view().buffer, pointer, length);
+  }
+
+  /** The same for bytes. */
+  bytes(pointer: number, length: number): Uint8Array<ArrayBuffer> {
+    return this.#view().subarray(pointer, pointer + length);
   }
 
   /** A copy of n floats, or the caller's array filled with them. */

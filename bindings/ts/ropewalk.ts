@@ -10,7 +10,7 @@ import type { IntegersInput } from './check.js';
 import * as check from './check.js';
 import { type EmbedOptions, embed } from './embedding.js';
 import { type ExplainOptions, explainRope, type RopeExplanation } from './explain.js';
-import type { Heap } from './heap.js';
+import { type Heap, shareHeap } from './heap.js';
 import { type KerpleOptions, kerpleBias } from './kerple.js';
 import { type ExtendLearnedOptions, extendLearned, type LearnedOptions, learned } from './learned.js';
 import { type LinearAttentionOptions, type LinearAttentionResult, linearAttention } from './linear-attention.js';
@@ -60,6 +60,7 @@ export class Ropewalk {
     this.#heap = heap;
     this.#info = Object.freeze(info);
     this.analysis = new Analysis(heap);
+    shareHeap(this, heap);
   }
 
   /** Which build runs. */

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { folderWith } from './support/folder.mjs';
 import { root, run } from './support/node.mjs';
+import { writeSafetensors } from './support/safetensors.mjs';
 
 // The first js block of the README, under the heading that promises ten lines.
 function tenLines() {
@@ -61,4 +62,32 @@ test('Vite builds a page with it, and the wasm needs no file', {
   const bundles = built.filter((name) => name.endsWith('.js'));
   assert.equal(bundles.length, 1);
   assert.doesNotMatch(readFileSync(join(folder, 'dist', bundles[0]), 'utf8'), /\bnew URL\([^)]*wasm/);
+});
+
+test('Vite builds a page that opens files of weights, and says nothing of Node', {
+  skip: !existsSync(vite) && 'no Vite here',
+}, async (t) => {
+  const folder = await install(t, {
+    'index.html': '<!doctype html><title>t</title><script type="module" src="/main.js"></script>',
+    'main.js': `import { load } from 'ropewalk';
+import { openSafetensors } from 'ropewalk/models';
+const file = await openSafetensors(await load(), '/model.safetensors');
+document.title = file.names.join();`,
+  });
+  const { stdout, stderr } = await run([vite, 'build'], { cwd: folder });
+  assert.doesNotMatch(stdout + stderr, /externalized|warning|\berror/i);
+  const bundles = readdirSync(join(folder, 'dist'), { recursive: true }).map(String);
+  assert.equal(bundles.filter((name) => name.endsWith('.js')).length, 1);
+});
+
+test('a path is opened where the package is installed', async (t) => {
+  const folder = await install(t, {
+    'open.mjs': `import { load } from 'ropewalk';
+import { openSafetensors } from 'ropewalk/models';
+const file = await openSafetensors(await load(), 'model.safetensors');
+console.log(file.names, await file.tensor('w'));`,
+    'model.safetensors': writeSafetensors({ w: { dtype: 'F32', shape: [2], data: Float32Array.of(1, 2) } }),
+  });
+  const { stdout } = await run(['open.mjs'], { cwd: folder });
+  assert.equal(stdout, "[ 'w' ] Float32Array(2) [ 1, 2 ]\n");
 });

@@ -12,7 +12,15 @@ import {
   type Ropewalk, StateError, type Tensor,
 } from './names.js';
 
+import { openSafetensors, type Safetensors, type SafetensorsArray, SafetensorsError } from 'ropewalk/models';
+
 const rw: Ropewalk = await load({ simd: 'deterministic' });
+const file: Safetensors = await openSafetensors(rw, new Uint8Array(0), { onProgress: ({ loaded, total }) => loaded / total });
+const raw: SafetensorsArray = await file.tensor('w');
+const wide: Float32Array = await file.tensor('w', { as: 'float32' });
+await file.readInto('w', rw.tensor(file.info('w').shape), { start: 0, end: 4, signal: AbortSignal.timeout(1000) });
+const damaged: string | undefined = new SafetensorsError('file', 'tensor', 'problem').tensor;
+export { damaged, raw, wide };
 const info: Info = rw.info();
 const memory: Memory = rw.memory();
 const plan: RopePlan = rw.rope({ headDim: 64, scaling: { type: 'yarn', factor: 4, originalLength: 4096 } });

@@ -1,0 +1,42 @@
+// A server on this machine, for the time of one test.
+import { createServer } from 'node:http';
+
+/** Serves with `answer(request, response)`; gives { url, requests }, of which the second lists paths and ranges. */
+export async function serve(t, answer) {
+  const requests = [];
+  const server = createServer((request, response) => {
+    requests.push(`${request.url} ${request.headers.range ?? 'whole'}`);
+    response.on('error', () => {});
+    answer(request, response);
+  });
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${server.address().port}`, requests };
+}
+
+/** Answers a range as a server should; `change` may put other headers. */
+export function sendRange(request, response, bytes, change = {}) {
+  const [, from, to] = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range) ?? [];
+  if (from === undefined) return sendWhole(response, bytes);
+  if (Number(from) >= bytes.length) {
+    response.writeHead(416, { 'Content-Range': `bytes */${bytes.length}` });
+    return response.end();
+  }
+  const last = Math.min(bytes.length - 1, to === '' ? bytes.length - 1 : Number(to));
+  const part = bytes.subarray(Number(from), last + 1);
+  const headers = {
+    'Content-Range': `bytes ${from}-${last}/${bytes.length}`,
+    'Content-Length': part.length,
+    ...change,
+  };
+  response.writeHead(206, Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined)));
+  return response.end(part);
+}
+
+export function sendWhole(response, bytes) {
+  response.writeHead(200, { 'Content-Length': bytes.length });
+  response.end(bytes);
+}
