@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { folderWith } from './support/folder.mjs';
 import { root, run } from './support/node.mjs';
+import { writeSafetensors } from './support/safetensors.mjs';
 
 const f32 = (shape, data) => ({ shape, dtype: 'f32', data });
 const i64 = (shape, data) => ({ shape, dtype: 'i64', data });
@@ -162,6 +163,49 @@ test("ONNX's files are counted and named", async (t) => {
   assert.match(last, /^0 passed, 0 failed, [24] skipped$/);
 });
 
+// The verdict on a file of weights, as a case says it and as it is.
+const weights = writeSafetensors({ w: { dtype: 'F32', shape: [2], data: Float32Array.of(1, -0) } });
+const listed = { name: 'w', dtype: 'F32', shape: [2], values: [1, '-0'] }; // JSON.stringify loses the sign of a number
+const fileCase = (verdict, bytes, tensors) => ({
+  name: 'file',
+  verdict,
+  size: bytes.length,
+  base64: Buffer.from(bytes).toString('base64'),
+  tensors,
+});
+const verdicts = {
+  'a file that is read rightly': ['passed', fileCase('ok', weights, [listed])],
+  'a file whose tensors are not listed': ['passed', fileCase('ok', weights)],
+  'a file with another value': [
+    'failed',
+    fileCase('ok', weights, [{ ...listed, values: [1, 2] }]),
+    /w\[1\] is 0, want 2/,
+  ],
+  'a file with another sign of zero': ['failed', fileCase('ok', weights, [{ ...listed, values: [1, 0] }])],
+  'a file of another shape': ['failed', fileCase('ok', weights, [{ ...listed, shape: [2, 1] }]), /want F32 \[2,1\]/],
+  'a file with another name': [
+    'failed',
+    fileCase('ok', weights, [{ ...listed, name: 'x' }]),
+    /has the tensors \["w"\]/,
+  ],
+  'a file without a tensor': ['failed', fileCase('ok', weights, []), /has the tensors/],
+  'a file that is refused though right': ['failed', fileCase('ok', weights.subarray(1)), /threw SafetensorsError/],
+  'a file that is rightly refused': ['passed', fileCase('error', weights.subarray(1))],
+  'a file that is read though wrong': ['failed', fileCase('error', weights), /expected an error/],
+  'an open case that is read': ['passed', fileCase('either', weights, [listed])],
+  'an open case that is refused': ['passed', fileCase('either', weights.subarray(1))],
+  'an open case that is read wrongly': ['failed', fileCase('either', weights, [{ ...listed, values: [1, 2] }])],
+};
+for (const [what, [status, each, printed]] of Object.entries(verdicts)) {
+  test(`${what} has ${status}`, async (t) => {
+    const folder = folderWith(t, { 'f.json': JSON.stringify({ format: 1, cases: [each] }) });
+    const { code, out, last } = await runner([folder]);
+    assert.match(last, new RegExp(`\\b[12] ${status}`), out);
+    assert.equal(code, status === 'failed' ? 1 : 0);
+    if (printed) assert.match(out, printed);
+  });
+}
+
 const unusable = {
   'a path that is not there': ['nowhere.json', /^nowhere\.json: no such file or folder$/],
   'a file that is not JSON': ['bad.json', /^bad\.json: not JSON/],
@@ -171,6 +215,8 @@ const unusable = {
     'short.json',
     /^short\.json: case 0 \(table\): positions has 1 numbers/,
   ],
+  'a file of weights without a verdict': ['verdict.json', /^verdict\.json: case 0 \(file\): has the verdict "maybe"/],
+  'a file of weights of another size': ['size.json', /^size\.json: case 0 \(file\): has \d+ bytes, not 7$/],
   'a folder without files': ['folder', /^folder: holds no \.json files$/],
 };
 for (const [what, [path, line]] of Object.entries(unusable)) {
@@ -181,6 +227,8 @@ for (const [what, [path, line]] of Object.entries(unusable)) {
       'other.json': '{"format":2,"cases":[]}',
       'empty.json': cases({ name: 'x', op: 'y', outputs: {} }),
       'short.json': cases({ ...table, inputs: { positions: i64([2], [0]) } }),
+      'verdict.json': JSON.stringify({ format: 1, cases: [fileCase('maybe', weights)] }),
+      'size.json': JSON.stringify({ format: 1, cases: [{ ...fileCase('ok', weights), size: 7 }] }),
       'folder/readme.txt': '',
     });
     const { code, out, err } = await runner([path], folder);

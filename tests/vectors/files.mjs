@@ -1,4 +1,5 @@
-// Reads vector files: { format: 1, group, cases } of our own, and { tests } of ONNX's backend tests.
+// Reads vector files: { format: 1, group, cases } of our own, files of weights with the verdict on each, and { tests } of
+// ONNX's backend tests.
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 
@@ -51,6 +52,7 @@ function parse(path, text) {
 const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const formats = [
+  { matches: (c) => isObject(c) && c.format === 1 && isListOfFiles(c.cases), read: readFiles },
   {
     matches: (c) => isObject(c) && c.format === 1 && typeof c.group === 'string' && Array.isArray(c.cases),
     read: readCases,
@@ -84,6 +86,27 @@ function problemOf(each) {
     if (!((tol ?? 0) >= 0)) return `${name} has tol ${tol}`;
   }
   return undefined;
+}
+
+const isListOfFiles = (cases) =>
+  Array.isArray(cases) && cases.length > 0 && cases.every((each) => typeof each?.base64 === 'string');
+
+// What a case expects, by its verdict: `either` may be refused, or read rightly.
+const expectations = { ok: undefined, error: 'error', either: 'either' };
+
+function readFiles(path, { group = basename(path, '.json'), cases }) {
+  return {
+    group,
+    cases: cases.map(({ name, verdict, size, base64, tensors }, i) => {
+      const file = Uint8Array.from(Buffer.from(base64, 'base64'));
+      const problem = !Object.hasOwn(expectations, verdict)
+        ? `has the verdict ${JSON.stringify(verdict)}; known are ${Object.keys(expectations).join(', ')}`
+        : file.length !== (size ?? file.length) && `has ${file.length} bytes, not ${size}`;
+      if (problem) throw new UnusableFile(`${path}: case ${i} (${name ?? 'no name'}): ${problem}`);
+      const params = { file, tensors };
+      return { name, op: 'safetensors', params, inputs: {}, outputs: {}, expect: expectations[verdict] };
+    }),
+  };
 }
 
 // ONNX's numbers of types; what is not here is skipped with its number.

@@ -9,6 +9,7 @@ import { norms } from './norms.mjs';
 import { onnx } from './onnx.mjs';
 import { relative } from './relative.mjs';
 import { rope } from './rope.mjs';
+import { safetensors } from './safetensors.mjs';
 import { sinusoidal } from './sinusoidal.mjs';
 
 export const operations = {
@@ -23,4 +24,5 @@ export const operations = {
   ...relative,
   ...norms,
   ...onnx,
+  ...safetensors,
 };
