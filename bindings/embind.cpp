@@ -24,6 +24,7 @@
 #include "kernels/activation.h"
 #include "kernels/norm.h"
 #include "kernels/softmax.h"
+#include "kernels/weight_type.h"
 #include "layers/attention_layer.h"
 #include "layers/embedding.h"
 #include "layers/init.h"
@@ -478,6 +479,10 @@ void metadataOfSafetensors(const SafetensorsHeader& header, size_t i, Pointer ou
   pairOfMap(header.metadata(), i, out);
 }
 
+void widenAt(int type, Pointer values, size_t n, Pointer out) {
+  widen(static_cast<WeightType>(type), at<void>(values), n, at<float>(out));
+}
+
 int readWeightMapAt(TextMap& map, Pointer text, size_t bytes, Pointer out) {
   SafetensorsFault fault;
   const Status status = readWeightMap(at<char>(text), bytes, &map, &fault);
@@ -822,6 +827,7 @@ EMSCRIPTEN_BINDINGS(ropewalk) {
       .function("forward", &forwardAttentionLayer, allow_raw_pointers());
   function("fillUniform", &fillUniformAt);
 
+  function("widen", &widenAt);
   function("safetensorsHeaderBytes", &headerBytesOfSafetensors);
   class_<SafetensorsHeader>("SafetensorsHeader")
       .constructor<>()

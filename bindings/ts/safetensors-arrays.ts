@@ -1,4 +1,5 @@
 // What the numbers of a file are in JavaScript, and float16 and bfloat16 widened: every one of their values is a float32.
+import type { Heap } from './heap.js';
 import type { SafetensorsDtype } from './safetensors-header.js';
 
 /** The numbers of a tensor. F16 and BF16 are their bits in a Uint16Array, BOOL is a byte each. */
@@ -33,49 +34,52 @@ export const arrayOf: Partial<
   U64: BigUint64Array,
 };
 
-/** float16 bits -> float32 bits; the payload of a NaN is kept. */
-export function widenF16(half: number): number {
-  const sign = (half & 0x8000) << 16;
-  const exponent = (half >> 10) & 31;
-  const mantissa = half & 0x3ff;
-  if (exponent === 31) return sign | 0x7f800000 | (mantissa << 13);
-  if (exponent > 0) return sign | ((exponent + 112) << 23) | (mantissa << 13);
-  if (mantissa === 0) return sign;
-  // Subnormal there, normal here: the leading bit goes to where it is not written.
-  const shift = Math.clz32(mantissa) - 8;
-  return sign | ((126 - shift) << 23) | ((mantissa << shift) & 0x7fffff);
-}
+// WeightType of src/kernels/weight_type.h
+const weightTypes = { F16: 1, BF16: 2 };
 
-/** bfloat16 bits -> float32 bits. */
-export function widenBf16(half: number): number {
-  return half << 16;
-}
+const atOnce = 2 ** 16;
 
-/** Takes 2-byte numbers in pieces that may end within one, and writes their float32 bits. */
+/**
+ * Takes 2-byte numbers in pieces that may end within one, and has the core widen them, a part at a time. Holds memory
+ * of the heap until it is released.
+ * @internal
+ */
 export class Widener {
-  readonly #widen: (half: number) => number;
-  #low: number | undefined; // the first byte of a number whose second has not come
-  /** Numbers that were written. */
-  written = 0;
+  readonly #heap: Heap;
+  readonly #type: number;
+  readonly #pointer: number; // of a part, after what the last one left
+  #left = 0; // 1 where a number's first byte has come and its second has not
+  /** Where the numbers go that have no address of their own. */
+  readonly #floats: number;
+  #written = 0;
 
-  constructor(dtype: 'F16' | 'BF16') {
-    this.#widen = dtype === 'F16' ? widenF16 : widenBf16;
+  constructor(heap: Heap, where: string, dtype: 'F16' | 'BF16') {
+    this.#heap = heap;
+    this.#type = weightTypes[dtype];
+    // One allocation: the floats, and behind them the bytes.
+    this.#floats = heap.allocate(2 * atOnce + 4 + atOnce + 1, where);
+    this.#pointer = this.#floats + 2 * atOnce + 4;
   }
 
-  /** `out` gives a place for this many numbers from the number `at` on. */
-  take(bytes: Uint8Array, out: (at: number, count: number) => Uint32Array): void {
-    const carried = this.#low === undefined ? 0 : 1;
-    const count = (bytes.length + carried) >> 1;
-    const bits = out(this.written, count);
-    const widen = this.#widen;
-    let at = 0;
-    let i = 0;
-    if (count > 0 && this.#low !== undefined) {
-      bits[at++] = widen(this.#low | ((bytes[i++] ?? 0) << 8));
-      this.#low = undefined;
-    }
-    for (; at < count; i += 2) bits[at++] = widen((bytes[i] ?? 0) | ((bytes[i + 1] ?? 0) << 8));
-    if (i < bytes.length) this.#low = bytes[i];
-    this.written += count;
+  /** `out` is the address of the first number of all, in the heap, or an array of the caller's. */
+  take(bytes: Uint8Array, out: number | Float32Array): void {
+    for (let at = 0; at < bytes.length; at += atOnce) this.#takePart(bytes.subarray(at, at + atOnce), out);
+  }
+
+  #takePart(part: Uint8Array, out: number | Float32Array): void {
+    this.#heap.write(this.#pointer + this.#left, part);
+    const bytes = this.#left + part.length;
+    const count = bytes >> 1;
+    const to = typeof out === 'number' ? out + 4 * this.#written : this.#floats;
+    this.#heap.call((core) => core.widen(this.#type, this.#pointer, count, to));
+    // The floats lie before the bytes, so what is left of these is still there.
+    if (typeof out !== 'number') out.set(this.#heap.floats(to, count), this.#written);
+    this.#left = bytes & 1;
+    if (this.#left === 1) this.#heap.move(this.#pointer + bytes - 1, this.#pointer, 1);
+    this.#written += count;
+  }
+
+  release(): void {
+    this.#heap.release(this.#floats);
   }
 }

@@ -189,9 +189,7 @@ export class Safetensors implements Disposable {
       return array;
     }
     const floats = new Float32Array(room(where, byteLength * 2));
-    const widener = new Widener(dtype as 'F16' | 'BF16');
-    const out = (at: number, count: number) => new Uint32Array(floats.buffer, at * 4, count);
-    await this.#read(where, entry, name, 0, byteLength, read, (piece) => widener.take(piece, out));
+    await this.#widen(where, entry, name, 0, byteLength, read, () => floats);
     return floats;
   }
 
@@ -229,16 +227,13 @@ export class Safetensors implements Disposable {
     }
 
     const first = target.pointer + 4 * offset;
-    const widener = dtype === 'F32' ? undefined : new Widener(dtype as 'F16' | 'BF16');
-    const out = (at: number, n: number) => {
-      const floats = this.#heap.floats(first + 4 * at, n);
-      return new Uint32Array(floats.buffer, floats.byteOffset, n);
+    // Asked before every piece: the target may have been disposed of between two.
+    const address = () => {
+      target.usableIn(this.#heap, where, 'target');
+      return first;
     };
-    await this.#read(where, entry, name, start, end, read, (piece, at) => {
-      target.usableIn(this.#heap, where, 'target'); // it may have been disposed of between two pieces
-      if (widener === undefined) this.#heap.write(first + at, piece);
-      else widener.take(piece, out);
-    });
+    if (dtype !== 'F32') return this.#widen(where, entry, name, start, end, read, address);
+    await this.#read(where, entry, name, start, end, read, (piece, at) => this.#heap.write(address() + at, piece));
   }
 
   /**
@@ -301,6 +296,23 @@ export class Safetensors implements Disposable {
 
   #alive(where: string): void {
     if (this.#disposed) throw new StateError(`${where}: this Safetensors was disposed`);
+  }
+
+  async #widen(
+    where: string,
+    entry: Entry,
+    name: string,
+    start: number,
+    end: number,
+    read: SafetensorsReadOptions,
+    out: () => number | Float32Array,
+  ): Promise<void> {
+    const widener = new Widener(this.#heap, where, entry.info.dtype as 'F16' | 'BF16');
+    try {
+      await this.#read(where, entry, name, start, end, read, (piece) => widener.take(piece, out()));
+    } finally {
+      widener.release();
+    }
   }
 
   async #read(
