@@ -87,6 +87,7 @@ class RangeSource implements ByteSource {
   readonly #place: Place;
   readonly #first: Uint8Array;
   readonly #version: string | null;
+  readonly #closed = new AbortController();
 
   constructor(place: Place, first: Uint8Array, size: number | undefined, response: Response) {
     this.#place = place;
@@ -105,6 +106,16 @@ class RangeSource implements ByteSource {
   }
 
   async *#fetchRange(from: number, to: number, signal: AbortSignal | undefined): AsyncIterable<Uint8Array> {
+    const connection = new AbortController();
+    const unlinks = [signal, this.#closed.signal].map((each) => link(each, connection));
+    try {
+      yield* bodyOf(await this.#answer(from, to, connection.signal));
+    } finally {
+      for (const unlink of unlinks) unlink();
+    }
+  }
+
+  async #answer(from: number, to: number, signal: AbortSignal): Promise<Response> {
     const last = Number.isFinite(to) ? String(to - 1) : '';
     const response = await this.#place.fetch(signal, `bytes=${from}-${last}`);
     if (response.status !== 206) throw refused(response);
@@ -120,14 +131,17 @@ class RangeSource implements ByteSource {
       discard(response);
       throw new SourceFailure('has changed since it was opened: its ETag is another');
     }
-    yield* bodyOf(response);
+    return response;
   }
 
   expectEnd(): void {}
   sibling(file: string): URL | undefined {
     return this.#place.sibling(file);
   }
-  close(): void {}
+  pause(): void {}
+  close(): void {
+    this.#closed.abort();
+  }
 }
 
 // Of a server that sends the whole file whatever one asks for.
@@ -141,6 +155,7 @@ class StreamSource implements ByteSource {
   #at = 0; // where in the file #rest begins
   #end: number | undefined;
   #turn: Promise<void> = Promise.resolve();
+  #reads = 0; // under way, or waiting for their turn
 
   constructor(place: Place, response: Response, connection: AbortController) {
     this.#place = place;
@@ -157,6 +172,7 @@ class StreamSource implements ByteSource {
     this.#turn = new Promise((resolve) => {
       done = resolve;
     });
+    this.#reads += 1;
     await before;
     let whole = false;
     let unlink = () => {};
@@ -169,6 +185,7 @@ class StreamSource implements ByteSource {
     } finally {
       unlink();
       if (!whole) this.close();
+      this.#reads -= 1;
       done();
     }
   }
@@ -214,6 +231,10 @@ class StreamSource implements ByteSource {
   }
   sibling(file: string): URL | undefined {
     return this.#place.sibling(file);
+  }
+
+  pause(): void {
+    if (this.#reads === 0) this.close();
   }
 
   close(): void {

@@ -73,7 +73,7 @@ export async function openSafetensors(
     const first = await open(opening, 'source', source);
     const start = await firstBytes(first, opening.read.signal);
     if (!isIndex(start)) return joined(heap, [await readHeader(opening, first, start)]);
-    return await openShards(opening, first, shard);
+    return await openShards(opening, first, start, shard);
   } catch (error) {
     for (const opened of opening.sources) opened.close();
     throw error;
@@ -163,10 +163,14 @@ async function readHeader({ heap, read }: Opening, source: ByteSource, start: Ui
 async function openShards(
   opening: Opening,
   index: ByteSource,
+  start: Uint8Array,
   shard: OpenSafetensorsOptions['shard'],
 ): Promise<Safetensors> {
   const { heap, read } = opening;
-  const text = await collect(index, 0, index.size ?? Number.POSITIVE_INFINITY, read.signal);
+  const rest = await collect(index, start.length, index.size ?? Number.POSITIVE_INFINITY, read.signal);
+  const text = new Uint8Array(start.length + rest.length);
+  text.set(start);
+  text.set(rest, start.length);
   const map = heap.scope(where, (take) => parseWeightMap(heap, index.name, heap.put(take, text), text.length));
   index.close();
   const names = [...new Set(map.map(([, file]) => file))];
@@ -210,7 +214,9 @@ async function openShard(
     throw new ArgumentRangeError(where, 'shard', undefined, problem);
   }
   const source = await open(opening, `shard(${JSON.stringify(file)})`, place);
-  return readHeader(opening, source, await firstBytes(source, opening.read.signal));
+  const opened = await readHeader(opening, source, await firstBytes(source, opening.read.signal));
+  source.pause();
+  return opened;
 }
 
 function joined(heap: Heap, files: readonly OpenFile[]): Safetensors {

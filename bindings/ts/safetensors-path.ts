@@ -88,6 +88,7 @@ class PathSource implements ByteSource {
     return this.#path.replace(/[^/\\]*$/, '') + file;
   }
 
+  pause(): void {}
   close(): void {}
 }
 

@@ -25,6 +25,9 @@ export interface ByteSource {
   expectEnd(at: number): void;
   /** The source of a file beside this one, or undefined where there is no such thing as beside. */
   sibling(file: string): string | URL | undefined;
+  /** Lets go of a connection that no read is using; browsers have few for one server. */
+  pause(): void;
+  /** Ends every read, and lets go of everything. */
   close(): void;
 }
 
@@ -95,6 +98,7 @@ class MemorySource implements ByteSource {
 
   expectEnd(): void {}
   sibling(): undefined {}
+  pause(): void {}
   close(): void {}
 }
 
@@ -123,6 +127,7 @@ class BlobSource implements ByteSource {
 
   expectEnd(): void {}
   sibling(): undefined {}
+  pause(): void {}
   close(): void {}
 }
 

@@ -137,6 +137,7 @@ export class Safetensors implements Disposable {
   readonly #heap: Heap;
   readonly #entries: ReadonlyMap<string, Entry>;
   #disposed = false;
+  #last: ByteSource | undefined; // the one that was read last, whose stream is worth keeping
 
   /** @internal */
   constructor(heap: Heap, entries: ReadonlyMap<string, Entry>, metadata: ReadonlyMap<string, string>) {
@@ -326,6 +327,8 @@ export class Safetensors implements Disposable {
   ): Promise<void> {
     const total = end - start;
     let loaded = 0;
+    if (this.#last !== source) this.#last?.pause();
+    this.#last = source;
     try {
       for await (const piece of bytesOf(source, name, begin + start, begin + end, signal)) {
         this.#alive(where);
@@ -336,6 +339,8 @@ export class Safetensors implements Disposable {
     } catch (error) {
       if (error instanceof SafetensorsError) this.#alive(where); // a connection that dispose() cut
       throw error;
+    } finally {
+      if (this.#last !== source) source.pause();
     }
   }
 }

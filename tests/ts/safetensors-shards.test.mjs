@@ -1,5 +1,6 @@
 // Models of several files: by their index, from addresses, paths and files in hand.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -116,6 +117,32 @@ test('many files are opened, few at a time', async (t) => {
   const file = await openSafetensors(rw, url, { onProgress: ({ name }) => progress.push(name) });
   assert.equal(new Set(progress).size, 20);
   assertSameBits(await file.tensor('t19'), [19]);
+});
+
+test('of files that are sent whole one is held at a time', async (t) => {
+  const many = Array.from({ length: 20 }, (_, i) => {
+    const tensors = {
+      [`t${i}`]: f32(i),
+      [`rest${i}`]: { dtype: 'U8', shape: [2 ** 23], data: new Uint8Array(2 ** 23) },
+    };
+    return [`m-${i}.safetensors`, writeSafetensors(tensors)];
+  });
+  const map = Object.fromEntries(many.flatMap(([name], i) => [`t${i}`, `rest${i}`].map((tensor) => [tensor, name])));
+  const closed = [];
+  const content = { 'model.safetensors.index.json': indexOf(map), ...Object.fromEntries(many) };
+  const { url } = await serverOf(t, content, (_, response, bytes) => {
+    closed.push(once(response, 'close'));
+    sendWhole(response, bytes);
+  });
+  const file = await openSafetensors(rw, url);
+  assert.equal(closed.length, 21);
+  await Promise.all(closed);
+  for (let i = 0; i < 20; ++i) assertSameBits(await file.tensor(`t${i}`), [i]);
+  assert.equal(closed.length, 41);
+  await Promise.all(closed.slice(0, -1));
+  await Promise.all(Array.from({ length: 20 }, (_, i) => file.tensor(`t${i}`)));
+  file.dispose();
+  await Promise.all(closed);
 });
 
 const eight = new Uint8Array(8);
