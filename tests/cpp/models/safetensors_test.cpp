@@ -72,6 +72,10 @@ void checkRefused(const std::string& header, const std::string& data, Reason rea
 
 const std::string kData16(16, 'd');
 
+std::string dataOf(uint64_t bytes) {
+  return std::string(static_cast<size_t>(bytes), 'd');
+}
+
 std::string entry(const std::string& fields) {
   return "{\"a\":{" + fields + "}}";
 }
@@ -123,14 +127,14 @@ TEST_CASE("Every kind of number is known with its size", "[models]") {
     SafetensorsHeader header;
     SafetensorsFault fault;
     const std::string text = "{" + tensorText("t", dtype, "2,4", 0, size) + "}";
-    REQUIRE(openFile(fileOf(text, std::string(size, 'd')), header, &fault) == Status::kOk);
+    REQUIRE(openFile(fileOf(text, dataOf(size)), header, &fault) == Status::kOk);
     CHECK(static_cast<size_t>(header[0].dtype) == i);
-    checkRefused("{" + tensorText("t", dtype, "2,4", 0, size + 1) + "}", std::string(size + 1, 'd'),
-                 Reason::kSize, "\"t\"", "t");
+    checkRefused("{" + tensorText("t", dtype, "2,4", 0, size + 1) + "}", dataOf(size + 1), Reason::kSize,
+                 "\"t\"", "t");
     // Three numbers of 4 or 6 bits fill no whole number of bytes.
     const uint64_t three = 3 * size / 8;
-    const Status status = openFile(
-        fileOf("{" + tensorText("t", dtype, "3", 0, three) + "}", std::string(three, 'd')), header, &fault);
+    const Status status =
+        openFile(fileOf("{" + tensorText("t", dtype, "3", 0, three) + "}", dataOf(three)), header, &fault);
     CHECK(status == (size % 8 == 0 ? Status::kOk : Status::kInvalidArgument));
   }
 }
@@ -300,7 +304,7 @@ TEST_CASE("Tensors cover the bytes without a hole, an overlap or a rest", "[mode
   };
   for (uint64_t b = 0; b < 12; ++b) {
     const std::string text = two(0, b);
-    const std::string data(b + 4, 'd');
+    const std::string data = dataOf(b + 4);
     if (b == 4) continue;
     checkRefused(text, data, b < 4 ? Reason::kOverlap : Reason::kHole, "\"b\"", "b");
     const SafetensorsFault fault = refusalOf(fileOf(text, data));
