@@ -44,7 +44,8 @@ class TextMap {
 // Below, at or above 0 as a comes before b, is b, or comes after b in the order of bytes.
 int compareText(const char* a, size_t a_bytes, const char* b, size_t b_bytes);
 
-// By heap: a fifth of the code of std::sort, which counts where it is shipped, and n log n in the worst case too.
+// By heap: a fifth of the code of std::sort, which counts where it is shipped, and n log n in the worst case
+// too.
 template <class T>
 void sortBy(T* begin, T* end, bool (*before)(const T&, const T&)) {
   std::make_heap(begin, end, before);
