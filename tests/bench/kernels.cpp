@@ -1,0 +1,250 @@
+#include "kernels.h"
+
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+
+#include "attention/attention.h"
+#include "encodings/rope.h"
+#include "encodings/sinusoidal.h"
+#include "kernels/gemm.h"
+#include "kernels/softmax.h"
+#include "layers/attention_layer.h"
+#include "layers/init.h"
+#include "simd.h"
+
+namespace ropewalk::bench {
+namespace {
+
+// n numbers in [-1, 1), from stream `stream`.
+bool fill(Buffer<float>& x, size_t n, uint32_t stream) {
+  if (x.allocate(n) != Status::kOk) return false;
+  fillUniform(1, stream, 1, x.data(), n);
+  return true;
+}
+
+class Rope : public Work {
+ public:
+  bool create(const char* pairing, size_t heads, size_t tokens, size_t dim, int64_t offset) {
+    RopeOptions options;
+    options.head_dim = dim;
+    options.frequencies.dim = dim;
+    if (std::strcmp(pairing, "interleaved") == 0) options.pairing = Pairing::kInterleaved;
+    heads_ = heads;
+    tokens_ = tokens;
+    dim_ = dim;
+    positions_.offset = offset;
+    return plan_.create(options) == Status::kOk && fill(q_, heads * tokens * dim, 0) &&
+           fill(k_, heads * tokens * dim, 1);
+  }
+  void run() override {
+    for (Buffer<float>* x : {&q_, &k_}) {
+      (void)plan_.rotate(headsFirst(x->data(), 1, heads_, tokens_, dim_), positions_);
+    }
+  }
+
+ private:
+  size_t heads_ = 0;
+  size_t tokens_ = 0;
+  size_t dim_ = 0;
+  Positions positions_;
+  RopePlan plan_;
+  Buffer<float> q_;
+  Buffer<float> k_;
+};
+
+class Sinusoid : public Work {
+ public:
+  bool create(size_t rows, size_t dim) {
+    options_.dim = dim;
+    if (positions_.allocate(rows) != Status::kOk) return false;
+    for (size_t i = 0; i < rows; ++i) positions_[i] = static_cast<int64_t>(i);
+    return out_.allocate(rows * dim) == Status::kOk;
+  }
+  void run() override { (void)sinusoidal(options_, positions_.data(), positions_.size(), out_.data()); }
+
+ private:
+  SinusoidalOptions options_;
+  Buffer<int64_t> positions_;
+  Buffer<float> out_;
+};
+
+class Linear : public Work {
+ public:
+  bool create(size_t rows, size_t inputs, size_t outputs) {
+    rows_ = rows;
+    Buffer<float> w;
+    return fill(x_, rows * inputs, 0) && fill(w, inputs * outputs, 1) &&
+           weight_.pack(w.data(), outputs, inputs) == Status::kOk &&
+           out_.allocate(rows * outputs) == Status::kOk;
+  }
+  void run() override { gemm(out_.data(), x_.data(), weight_, nullptr, rows_); }
+
+ private:
+  size_t rows_ = 0;
+  Buffer<float> x_;
+  PackedMatrix weight_;
+  Buffer<float> out_;
+};
+
+// In place: after the first run the numbers are small, which changes nothing in the time.
+class Softmax : public Work {
+ public:
+  bool create(size_t rows, size_t columns) {
+    rows_ = rows;
+    columns_ = columns;
+    return fill(x_, rows * columns, 0);
+  }
+  void run() override {
+    for (size_t r = 0; r < rows_; ++r) softmax(x_.data() + r * columns_, columns_);
+  }
+
+ private:
+  size_t rows_ = 0;
+  size_t columns_ = 0;
+  Buffer<float> x_;
+};
+
+class AttentionCore : public Work {
+ public:
+  bool create(size_t heads, size_t tokens, size_t dim, bool causal) {
+    heads_ = heads;
+    tokens_ = tokens;
+    dim_ = dim;
+    options_.scale = 1 / std::sqrt(static_cast<float>(dim));
+    options_.causal = causal;
+    const size_t n = heads * tokens * dim;
+    return fill(q_, n, 0) && fill(k_, n, 1) && fill(v_, n, 2) && fill(out_, n, 3);
+  }
+  void run() override {
+    const auto view = [&](Buffer<float>& x) { return headsFirst(x.data(), 1, heads_, tokens_, dim_); };
+    (void)attention(view(out_), view(q_).readOnly(), view(k_).readOnly(), view(v_).readOnly(), options_);
+  }
+
+ private:
+  size_t heads_ = 0;
+  size_t tokens_ = 0;
+  size_t dim_ = 0;
+  AttentionOptions options_;
+  Buffer<float> q_;
+  Buffer<float> k_;
+  Buffer<float> v_;
+  Buffer<float> out_;
+};
+
+class Layer : public Work {
+ public:
+  bool create(size_t dim, size_t heads, size_t tokens, bool causal) {
+    RopeOptions rope;
+    rope.head_dim = dim / heads;
+    rope.frequencies.dim = dim / heads;
+    Buffer<float> w;
+    if (!fill(w, dim * dim, 0) || plan_.create(rope) != Status::kOk) return false;
+    const float* p = w.data();
+    if (!fill(x_, tokens * dim, 1) || out_.allocate(tokens * dim) != Status::kOk) return false;
+    input_.x = x_.data();
+    input_.batch = 1;
+    input_.tokens = tokens;
+    input_.rope = &plan_;
+    input_.causal = causal;
+    const AttentionLayerWeights weights{.query = p, .key = p, .value = p, .output = p};
+    return layer_.create({dim, heads, heads, dim / heads}, weights) == Status::kOk;
+  }
+  void run() override { (void)layer_.forward(input_, out_.data(), nullptr); }
+
+ private:
+  RopePlan plan_;
+  AttentionLayer layer_;
+  AttentionLayerInput input_;
+  Buffer<float> x_;
+  Buffer<float> out_;
+};
+
+// 2^20 multiply-adds of four lanes in twelve accumulators, nothing from memory: what no kernel can pass.
+class Peak : public Work {
+ public:
+  void run() override {
+    simd::f32x4 a[12];
+    const simd::f32x4 x = simd::splat(scale_);
+    for (int i = 0; i < 12; ++i) a[i] = simd::splat(static_cast<float>(i));
+    for (size_t n = 0; n < (size_t{1} << 20) / 12; ++n) {
+      for (int i = 0; i < 12; ++i) a[i] = simd::mulAdd(a[i], x, x);
+    }
+    for (int i = 1; i < 12; ++i) a[0] = simd::add(a[0], a[i]);
+    sink_ = simd::sum(a[0]);
+  }
+
+ private:
+  volatile float scale_ = 0.5F;
+  volatile float sink_ = 0;
+};
+
+// memory.copy of `bytes` bytes: as many read as written.
+class Copy : public Work {
+ public:
+  bool create(size_t bytes) { return fill(from_, bytes / 4, 0) && fill(to_, bytes / 4, 1); }
+  void run() override {
+    std::memcpy(to_.data(), from_.data(), from_.size() * sizeof(float));
+    sink_ = to_[0];
+  }
+
+ private:
+  Buffer<float> from_;
+  Buffer<float> to_;
+  volatile float sink_ = 0;
+};
+
+// A sum of `bytes` bytes: what a product of one row with a matrix cannot pass.
+class Read : public Work {
+ public:
+  bool create(size_t bytes) { return fill(from_, bytes / 4, 0); }
+  void run() override {
+    constexpr size_t kStep = 8 * simd::kLanes;
+    simd::f32x4 sums[8];
+    for (simd::f32x4& s : sums) s = simd::splat(0);
+    for (size_t i = 0; i + kStep <= from_.size(); i += kStep) {
+      for (size_t j = 0; j < 8; ++j) sums[j] = simd::add(sums[j], simd::load(&from_[i + j * simd::kLanes]));
+    }
+    for (size_t j = 1; j < 8; ++j) sums[0] = simd::add(sums[0], sums[j]);
+    sink_ = simd::sum(sums[0]);
+  }
+
+ private:
+  Buffer<float> from_;
+  volatile float sink_ = 0;
+};
+
+template <class T, class... Sizes>
+std::unique_ptr<Work> made(Sizes... sizes) {
+  auto work = std::make_unique<T>();
+  if (!work->create(sizes...)) return nullptr;
+  return work;
+}
+
+}  // namespace
+
+std::unique_ptr<Work> makeWork(const char* line) {
+  char kind[16] = "";
+  size_t a = 0;
+  size_t b = 0;
+  size_t c = 0;
+  size_t d = 0;
+  if (std::sscanf(line, "rope %15s %zu %zu %zu %zu", kind, &a, &b, &c, &d) == 5) {
+    return made<Rope>(kind, a, b, c, static_cast<int64_t>(d));
+  }
+  if (std::sscanf(line, "sinusoid %zu %zu", &a, &b) == 2) return made<Sinusoid>(a, b);
+  if (std::sscanf(line, "linear %zu %zu %zu", &a, &b, &c) == 3) return made<Linear>(a, b, c);
+  if (std::sscanf(line, "softmax %zu %zu", &a, &b) == 2) return made<Softmax>(a, b);
+  if (std::sscanf(line, "attention %zu %zu %zu %zu", &a, &b, &c, &d) == 4) {
+    return made<AttentionCore>(a, b, c, d != 0);
+  }
+  if (std::sscanf(line, "attentionLayer %zu %zu %zu %zu", &a, &b, &c, &d) == 4) {
+    return made<Layer>(a, b, c, d != 0);
+  }
+  if (std::strncmp(line, "peak", 4) == 0) return std::make_unique<Peak>();
+  if (std::sscanf(line, "copy %zu", &a) == 1) return made<Copy>(a);
+  if (std::sscanf(line, "read %zu", &a) == 1) return made<Read>(a);
+  return nullptr;
+}
+
+}  // namespace ropewalk::bench

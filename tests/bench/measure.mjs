@@ -1,0 +1,111 @@
+// Times of several contenders for one work: in alternation, so that what else the machine does hits all of them alike.
+import { errorOf } from './reference.mjs';
+
+const shortest = 2; // ms that a sample lasts at least, by repeating the call; page timers tick in 0.1 ms
+const patience = 2500; // ms that one contender's rounds may take together; slow ones get fewer rounds
+const fewest = 3;
+
+export function quantile(sorted, q) {
+  const at = (sorted.length - 1) * q;
+  const low = Math.floor(at);
+  const high = Math.ceil(at);
+  return sorted[low] + (sorted[high] - sorted[low]) * (at - low);
+}
+
+export function summary(times) {
+  const sorted = times.toSorted((a, b) => a - b);
+  return {
+    median: quantile(sorted, 0.5),
+    low: quantile(sorted, 0.25),
+    high: quantile(sorted, 0.75),
+    rounds: times.length,
+  };
+}
+
+// ms per call, of `repeat` calls. Only what gives a promise is awaited: awaiting costs a turn of the event loop.
+async function time(call, repeat) {
+  const start = performance.now();
+  for (let i = 0; i < repeat; ++i) {
+    const answer = call();
+    if (answer instanceof Promise) await answer;
+  }
+  return (performance.now() - start) / repeat;
+}
+
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+// The best of some calls: at least five and a tenth of a second, or one that is slow.
+async function burst(call) {
+  const start = performance.now();
+  let best = Number.POSITIVE_INFINITY;
+  for (let calls = 1; ; ++calls) {
+    best = Math.min(best, await time(call, 1));
+    const spent = performance.now() - start;
+    if (spent > 600 || (spent > 100 && calls >= 5)) return best;
+  }
+}
+
+// Runs until the code is optimized, which engines do in the background, and a busy machine late: three bursts at least,
+// until two in a row are no faster than what was before.
+async function warmUp(call) {
+  const start = performance.now();
+  let best = await burst(call);
+  for (let idle = 0; idle < 2 && performance.now() - start < 4000; ) {
+    await pause(20);
+    const taken = await burst(call);
+    idle = taken < 0.9 * best ? 0 : idle + 1;
+    best = Math.min(best, taken);
+  }
+  return best;
+}
+
+// A native program times itself: its calls take a number of repetitions and give milliseconds.
+async function runner({ call, timesItself }) {
+  if (timesItself) {
+    const once = await call(3);
+    return { once, sample: call };
+  }
+  const once = await warmUp(call);
+  return { once, sample: (repeat) => time(call, repeat) };
+}
+
+/**
+ * Prepares `work` with each contender and times it. Gives, for each contender, { error, form, op, io } with medians and
+ * quartiles in ms, or { unavailable: why }.
+ */
+export async function measure(work, contenders, { rounds, paths = ['op', 'io'] }) {
+  const inputs = work.inputs();
+  const reference = work.reference(inputs);
+  const results = {};
+  const open = [];
+  for (const contender of contenders) {
+    const prepare = contender.operations[work.operation];
+    try {
+      const prepared = await prepare?.(work.sizes, inputs);
+      if (!prepared) throw new Error('no such operation');
+      open.push({ contender, prepared });
+      const error = prepared.result && errorOf(await prepared.result(), reference);
+      results[contender.id] = { error, form: prepared.form };
+    } catch (error) {
+      results[contender.id] = { unavailable: error.message.split('\n')[0].slice(0, 200) };
+    }
+  }
+  const lanes = [];
+  for (const { contender, prepared } of open) {
+    if (results[contender.id].unavailable) continue;
+    for (const path of paths.filter((name) => prepared[name])) {
+      const run = await runner({ call: prepared[path], timesItself: contender.timesItself });
+      const limit = Math.max(fewest, Math.floor(patience / Math.max(run.once, shortest)));
+      const repeat = Math.max(1, Math.ceil(shortest / run.once));
+      lanes.push({ result: results[contender.id], path, run, repeat, limit: Math.min(rounds, limit), times: [] });
+    }
+  }
+  for (let round = 0; round < rounds; ++round) {
+    for (const lane of lanes) {
+      if (round < lane.limit) lane.times.push(await lane.run.sample(lane.repeat));
+    }
+  }
+  for (const { result, path, times } of lanes) result[path] = summary(times);
+  for (const { prepared } of open) await prepared.close?.();
+  return results;
+}

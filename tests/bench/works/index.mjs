@@ -1,0 +1,11 @@
+// All works. A work: id, title, operation (the name under which contenders have it), sizes, flops and bytes where they
+// say something, inputs() and reference(inputs), a float64 sample of the result.
+import { works as attention } from './attention.mjs';
+import { works as layers } from './layers.mjs';
+import { works as limits } from './limits.mjs';
+import { works as linear } from './linear.mjs';
+import { works as rope } from './rope.mjs';
+import { works as sinusoid } from './sinusoid.mjs';
+import { works as softmax } from './softmax.mjs';
+
+export const works = [...limits, ...rope, ...sinusoid, ...linear, ...softmax, ...attention, ...layers];

@@ -1,0 +1,44 @@
+// x [rows, inputs] times a constant weight matrix [outputs, inputs]: a square product, a projection, one row of it.
+// The weights are known beforehand, so whoever packs them does so once.
+import { random } from '../random.mjs';
+import { linear, sample, spread } from '../reference.mjs';
+
+function product(id, title, rows, inputs, outputs) {
+  return {
+    id,
+    title,
+    operation: 'linear',
+    sizes: { rows, inputs, outputs },
+    flops: 2 * rows * inputs * outputs,
+    bytes: 4 * (inputs * outputs + rows * (inputs + outputs)),
+    inputs: () => ({ x: random(rows * inputs, 1), weight: random(inputs * outputs, 2) }),
+    reference({ x, weight }) {
+      const places = spread(rows, 5).flatMap((r) => spread(outputs, 67).map((o) => r * outputs + o));
+      return sample(places, (index) => {
+        const [row, o] = [Math.floor(index / outputs), index % outputs];
+        const at = weight.subarray(o * inputs, (o + 1) * inputs);
+        return linear(x.subarray(row * inputs, (row + 1) * inputs), at)[0];
+      });
+    },
+  };
+}
+
+const matmul = (n) => product(`matmul ${n}`, `matmul ${n}`, n, n, n);
+const projection = (rows, inputs, outputs) =>
+  product(
+    `projection ${rows}x${inputs}->${outputs}`,
+    `projection ${rows}x${inputs} to ${outputs}`,
+    rows,
+    inputs,
+    outputs,
+  );
+
+export const works = [
+  matmul(256),
+  matmul(512),
+  matmul(1024),
+  projection(1, 512, 512),
+  projection(1, 768, 3072),
+  projection(128, 512, 512),
+  projection(2048, 512, 512),
+];
