@@ -110,12 +110,26 @@ function withRuntime(version, runtime) {
   return { version, operations: Object.fromEntries(operations) };
 }
 
+// Its glue leaves a global Worker behind in Node, from which jax-js concludes that it may use threads.
+async function withoutTraces(start) {
+  const before = Object.getOwnPropertyDescriptor(globalThis, 'Worker');
+  await start();
+  if (before === undefined) delete globalThis.Worker;
+}
+
+const smallest = model({
+  nodes: [{ op: 'Identity', in: ['x'], out: 'y' }],
+  inputs: { x: { shape: [1] } },
+  outputs: { y: { shape: [1] } },
+});
+
 /** `paths`: where a page finds the wasm files. */
 async function openWeb({ paths } = {}) {
   const ort = await onnxruntimeWeb();
   ort.env.logLevel = 'error';
   ort.env.wasm.numThreads = 1;
   if (paths) ort.env.wasm.wasmPaths = paths.onnxruntime;
+  await withoutTraces(async () => (await ort.InferenceSession.create(smallest)).release());
   const extra = { optimization: { disable_specified_optimizers: 'ConstantFolding' } };
   return withRuntime(ort.env.versions.web, {
     ort,
