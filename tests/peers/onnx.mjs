@@ -67,10 +67,10 @@ function node({ op, domain = '', in: inputs, out, ...attributes }) {
   );
 }
 
-// A dimension is a number or the name of one that is known only when it runs.
+// A dimension is a number or the name of one that is known only when it runs; without a shape not even the rank is known.
 function valueInfo(field, name, { type = 'float32', shape }) {
-  const dims = shape.map((dim) => bytes(1, typeof dim === 'string' ? string(2, dim) : number(1, dim)));
-  return bytes(field, string(1, name), bytes(2, bytes(1, number(1, types[type]), bytes(2, dims))));
+  const dims = shape?.map((dim) => bytes(1, typeof dim === 'string' ? string(2, dim) : number(1, dim)));
+  return bytes(field, string(1, name), bytes(2, bytes(1, number(1, types[type]), dims ? bytes(2, dims) : [])));
 }
 
 function initializer(name, { data, shape }) {
