@@ -73,15 +73,20 @@ class Linear : public Work {
  public:
   bool create(size_t rows, size_t inputs, size_t outputs) {
     rows_ = rows;
+    inputs_ = inputs;
+    outputs_ = outputs;
     Buffer<float> w;
     return fill(x_, rows * inputs, 0) && fill(w, inputs * outputs, 1) &&
-           weight_.pack(w.data(), outputs, inputs) == Status::kOk &&
+           weight_.pack(WeightType::kFloat32, w.data(), outputs, inputs, WeightType::kFloat32) ==
+               Status::kOk &&
            out_.allocate(rows * outputs) == Status::kOk;
   }
-  void run() override { gemm(out_.data(), x_.data(), weight_, nullptr, rows_); }
+  void run() override { gemm(out_.data(), outputs_, x_.data(), inputs_, weight_, rows_); }
 
  private:
   size_t rows_ = 0;
+  size_t inputs_ = 0;
+  size_t outputs_ = 0;
   Buffer<float> x_;
   PackedMatrix weight_;
   Buffer<float> out_;

@@ -42,6 +42,13 @@ function sinusoid(rw, { rows, dim }) {
   return { op: io, io, result: io };
 }
 
+function softmax(rw, { rows, columns }, { x }) {
+  const shape = [rows, columns];
+  const inside = rw.tensor(shape, x);
+  const io = () => rw.softmax({ data: x, shape }).data;
+  return { op: () => rw.softmax(inside).dispose(), io, result: io, close: () => inside.dispose() };
+}
+
 function attention(rw, { heads, tokens, headDim, causal }, inputs) {
   const shape = [1, heads, tokens, headDim];
   const [q, k, v] = ['q', 'k', 'v'].map((name) => rw.tensor(shape, inputs[name]));
@@ -58,7 +65,7 @@ function attentionLayer(rw, { modelDim, heads, tokens, causal }, { x, weights })
   return { op: () => layer.forward(inside).out.dispose(), io, result: io, close: () => dispose(layer, inside) };
 }
 
-const operations = { rope, sinusoid, attention, attentionLayer };
+const operations = { rope, sinusoid, softmax, attention, attentionLayer };
 
 async function open(build, options) {
   const rw = await load(options);

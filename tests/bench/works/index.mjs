@@ -1,6 +1,7 @@
 // All works. A work: id, title, operation (the name under which contenders have it), sizes, flops and bytes where they
 // say something, inputs() and reference(inputs), a float64 sample of the result.
 import { works as attention } from './attention.mjs';
+import { works as growth } from './growth.mjs';
 import { works as layers } from './layers.mjs';
 import { works as limits } from './limits.mjs';
 import { works as linear } from './linear.mjs';
@@ -9,3 +10,8 @@ import { works as sinusoid } from './sinusoid.mjs';
 import { works as softmax } from './softmax.mjs';
 
 export const works = [...limits, ...rope, ...sinusoid, ...linear, ...softmax, ...attention, ...layers];
+
+/** Any work by its id, those of the table of growth too. */
+export const workOf = (id) => [...works, ...growth].find((work) => work.id === id);
+
+export { growth };

@@ -1,0 +1,10 @@
+// Nothing but the way to a first result; the libraries are imported when it is asked for.
+import { model } from '../../peers/onnx.mjs';
+import { firstModel, timeFirst } from '../firsts.mjs';
+
+const paths = {
+  onnxruntime: new URL('/peers/onnxruntime-web/dist/', location.href).href,
+  tensorflow: new URL('/peers/@tensorflow/tfjs-backend-wasm/dist/', location.href).href,
+};
+
+globalThis.runFirst = (name) => timeFirst(name, { paths, model: firstModel(model) });
