@@ -1,10 +1,14 @@
 // npm run bench -- [--filter REGEX] [--contenders REGEX] [--rounds N] [--browser] [--json FILE] [--markdown FILE]
 // Times works (tests/bench/works) with every contender in one process, in alternation, and says what the targets came
-// to. Nothing is asserted: figures of a busy machine mean little, and only ratios within one run mean anything.
+// to. The filter takes works by their id, and startup, heap and growth. With --browser the same in Chromium as well.
+// Nothing is asserted: figures of a busy machine mean little, and only ratios within one run mean anything.
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { heaps, startup } from './children.mjs';
 import { openAll } from './contenders/index.mjs';
+import { measureGrowth } from './growth.mjs';
 import { machine, machineLine } from './machine.mjs';
+import { growthRows, heapRows, startupRows, writeMarkdown } from './markdown.mjs';
 import { measure } from './measure.mjs';
 import { columns, targetRows, workRows } from './report.mjs';
 import { judge } from './targets.mjs';
@@ -15,28 +19,66 @@ const { values: options } = parseArgs({
     filter: { type: 'string', default: '.' },
     contenders: { type: 'string', default: '.' },
     rounds: { type: 'string', default: '9' },
+    browser: { type: 'boolean', default: false },
     json: { type: 'string' },
+    markdown: { type: 'string' },
   },
 });
 const rounds = Number(options.rounds);
 if (!Number.isInteger(rounds) || rounds < 1) throw new RangeError(`--rounds is ${options.rounds}; expected at least 1`);
-
 const wanted = new RegExp(options.filter);
-const chosen = works.filter((work) => wanted.test(work.id));
-const runtime = `Node ${process.version}`;
-const run = { ...machine(), runtime, rounds, contenders: [], results: {} };
-console.log(machineLine(run));
-
 const only = new RegExp(options.contenders);
-const contenders = await openAll({ node: true, wanted: (id) => only.test(id) }, console.log);
-run.contenders = contenders.map(({ id, title, version }) => ({ id, title, version }));
-for (const work of chosen) {
-  const result = await measure(work, contenders, { rounds });
-  run.results[work.id] = result;
-  console.log(`\n${columns(workRows(work, result, contenders))}`);
-}
-for (const contender of contenders) contender.close?.();
+const say = (text) => console.log(text);
+const print = (rows) => say(`\n${columns(rows)}`);
 
-const sizes = Object.fromEntries(works.map((work) => [work.id, work]));
-console.log(`\n${columns(targetRows(judge(run.results, sizes)))}`);
-if (options.json) writeFileSync(options.json, `${JSON.stringify(run, null, 1)}\n`);
+// Start-up and heap as a work has its results, for the table of targets.
+function asResults({ startup: starts, heap }) {
+  const startupResult = starts && { relaxed: { op: starts.ropewalk }, ort: { op: starts.ort } };
+  const bytes = heap && Object.entries(heap).map(([id, n]) => [id, n === null ? {} : { bytes: { median: n } }]);
+  return { ...(starts && { startup: startupResult }), ...(heap && { heap: Object.fromEntries(bytes) }) };
+}
+
+function finish(run) {
+  Object.assign(run.results, asResults(run));
+  const sizes = Object.fromEntries(works.map((work) => [work.id, work]));
+  if (run.startup) print(startupRows(run.startup));
+  if (run.heap) print(heapRows(run.heap));
+  if (run.growth) print(growthRows(run.growth));
+  print(targetRows(judge(run.results, sizes)));
+  return run;
+}
+
+async function inNode() {
+  const run = { ...machine(), runtime: `Node ${process.version}`, rounds, results: {} };
+  say(machineLine(run));
+  const contenders = await openAll({ node: true, wanted: (id) => only.test(id) }, say);
+  run.contenders = contenders.map(({ id, title, version }) => ({ id, title, version }));
+  for (const work of works.filter(({ id }) => wanted.test(id))) {
+    run.results[work.id] = await measure(work, contenders, { rounds });
+    print(workRows(work, run.results[work.id], contenders));
+  }
+  if (wanted.test('growth')) run.growth = await measureGrowth(contenders, rounds, say);
+  for (const contender of contenders) contender.close?.();
+  const ids = ['relaxed', 'simd', 'ort', 'tfjs', 'jax'].filter((id) => only.test(id));
+  if (wanted.test('heap')) run.heap = await heaps('layer 512 2048 full', ids);
+  if (wanted.test('startup')) run.startup = await startup(rounds);
+  return finish(run);
+}
+
+async function inBrowser() {
+  const { runInBrowser } = await import('./browser.mjs');
+  const starts = wanted.test('startup') ? rounds : 0;
+  const made = await runInBrowser({ filter: options.filter, contenders: options.contenders, rounds, starts });
+  const run = { ...machine(), rounds, ...made };
+  say(`\n${machineLine(run)}`);
+  for (const work of works) {
+    if (run.results[work.id]) print(workRows(work, run.results[work.id], run.contenders));
+  }
+  return finish(run);
+}
+
+const runs = [await inNode()];
+if (options.browser) runs.push(await inBrowser());
+if (options.json) writeFileSync(options.json, `${JSON.stringify(runs, null, 1)}\n`);
+if (options.markdown) writeMarkdown(options.markdown, runs, works);
+process.exit(0); // some peers leave workers behind

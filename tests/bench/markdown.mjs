@@ -1,0 +1,89 @@
+// A run as a page of the documentation, docs/benchmarks.md, with the charts beside it.
+import { writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { chart } from './chart.mjs';
+import { machineLine } from './machine.mjs';
+import { milliseconds, targetRows, workRows } from './report.mjs';
+import { judge } from './targets.mjs';
+
+export function table([head, ...rows]) {
+  const line = (cells) => `| ${cells.map((cell) => cell.trim().replaceAll('|', '\\|')).join(' | ')} |`;
+  return [line(head), line(head.map((_, i) => (i === 0 ? '---' : '---:'))), ...rows.map(line)].join('\n');
+}
+
+const mebibytes = (bytes) => (bytes == null ? '-' : `${(bytes / 2 ** 20).toPrecision(3)} MiB`);
+const kilobytes = (bytes) => (bytes === undefined ? '-' : `${(bytes / 1000).toFixed(0)} kB`);
+
+export function startupRows(startup) {
+  const rows = Object.values(startup).map(({ title, median, low, high, bytes }) => [
+    title,
+    milliseconds(median),
+    `${milliseconds(low)} .. ${milliseconds(high)}`,
+    ...(bytes ? [kilobytes(bytes.raw), kilobytes(bytes.gzip), kilobytes(bytes.brotli)] : []),
+  ]);
+  const downloaded = rows[0].length > 3 ? ['downloaded', 'gzip', 'brotli'] : [];
+  return [['import to first result, cold', 'median', 'quartiles', ...downloaded], ...rows];
+}
+
+export const heapRows = (heap) => [
+  ['peak wasm heap, attention layer T 2048', 'bytes'],
+  ...Object.entries(heap).map(([id, bytes]) => [id, mebibytes(bytes)]),
+];
+
+export function growthRows(growth) {
+  const ids = Object.keys(growth[0].time);
+  const head = ['causal core', ...ids, ...ids.map((id) => `${id}, heap`)];
+  const time = (ms) => (ms === null ? '-' : milliseconds(ms));
+  const rows = growth.map(({ axis, value, time: times, bytes }) => [
+    `${axis} ${value}`,
+    ...ids.map((id) => time(times[id])),
+    ...ids.map((id) => mebibytes(bytes?.[id])),
+  ]);
+  return [head, ...rows];
+}
+
+// One chart of times and one of memory, beside the page.
+function charts(growth, file) {
+  const rows = growth.filter(({ axis }) => axis === 'T');
+  const seriesOf = (field, scale) =>
+    Object.keys(rows[0].time)
+      .map((id) => ({ title: id, points: rows.map((r) => [r.value, r[field]?.[id] * scale]) }))
+      .map(({ title, points }) => ({ title, points: points.filter(([, v]) => v > 0) }))
+      .filter(({ points }) => points.length > 0);
+  const common = { xTitle: 'T, tokens (8 heads of 64, causal)', xLabel: (v) => (v < 1024 ? `${v}` : `${v / 1024}k`) };
+  const made = {
+    'benchmarks-time.svg': { title: 'Time of attention', yLabel: (v) => milliseconds(v), series: seriesOf('time', 1) },
+    'benchmarks-memory.svg': {
+      title: 'Bytes of wasm memory',
+      yLabel: (v) => `${v} MiB`,
+      series: seriesOf('bytes', 2 ** -20),
+    },
+  };
+  return Object.entries(made).map(([name, options]) => {
+    writeFileSync(join(dirname(file), name), chart({ ...common, ...options }));
+    return `![${options.title} by number of tokens](${name})`;
+  });
+}
+
+/** Writes `file` and its charts from the runs (Node, Chromium). */
+export function writeMarkdown(file, runs, works) {
+  const sizes = Object.fromEntries(works.map((work) => [work.id, work]));
+  const sections = runs.flatMap((run) => [
+    `## ${run.runtime}`,
+    `${machineLine(run)}; medians of ${run.rounds} rounds, contenders in alternation. Versions: ${run.contenders
+      .filter(({ version }) => version)
+      .map(({ title, version }) => `${title} ${version}`)
+      .join('; ')}.`,
+    table(targetRows(judge(run.results, sizes))),
+    ...works
+      .filter(({ id }) => run.results[id])
+      .map((work) => table(workRows(work, run.results[work.id], run.contenders))),
+    ...(run.startup ? [table(startupRows(run.startup))] : []),
+    ...(run.heap ? [table(heapRows(run.heap))] : []),
+    ...(run.growth ? ['### How cost grows', ...charts(run.growth, file), table(growthRows(run.growth))] : []),
+  ]);
+  const intro = `Written by \`npm run bench -- --browser --markdown docs/benchmarks.md\`. \`op\`: data and result stay inside; \`io\`: as a
+JavaScript caller sees it, copies included. "/ ours" is a contender's time over that of the relaxed build. The error is
+the greatest difference from float64 on a sample, over the greatest magnitude. Compare only within one table.`;
+  writeFileSync(file, `${['# Benchmarks', intro, ...sections].join('\n\n')}\n`);
+}
