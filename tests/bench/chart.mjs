@@ -1,7 +1,7 @@
 // A chart as SVG that is read in light and in dark: lines over two logarithmic axes, each labelled at its end.
 
 const [width, height] = [640, 360];
-const margin = { left: 64, right: 150, top: 36, bottom: 44 };
+const margin = { left: 76, right: 150, top: 36, bottom: 44 };
 const styles = `
   text { font: 13px system-ui, sans-serif; fill: #24292f; }
   .grid { stroke: #d0d7de; stroke-width: 1; }
@@ -25,7 +25,17 @@ function axis(values, base, from, to) {
   return { ticks, at: (v) => from + ((log(v) - low) / (high - low)) * (to - from) };
 }
 
-/** `series` are { title, points: [[x, y], ...] }; x doubles from tick to tick, y grows tenfold. */
+// Moves labels down until none lies on another.
+function labelHeights(wanted) {
+  const order = wanted.map((_, i) => i).sort((a, b) => wanted[a] - wanted[b]);
+  const heights = [...wanted];
+  order.slice(1).forEach((i, n) => {
+    heights[i] = Math.max(heights[i], heights[order[n]] + 15);
+  });
+  return heights;
+}
+
+/** `series` are { title, color (0 to 2), points: [[x, y], ...] }; x doubles from tick to tick, y grows tenfold. */
 export function chart({ title, xTitle, xLabel = String, yLabel, series }) {
   const points = series.flatMap((s) => s.points);
   const x = axis(
@@ -51,12 +61,14 @@ export function chart({ title, xTitle, xLabel = String, yLabel, series }) {
         `<text x="${f(x.at(v))}" y="${height - margin.bottom + 18}" text-anchor="middle">${escaped(xLabel(v))}</text>`,
     ),
   ];
-  const lines = series.map(({ title: name, points: own }, i) => {
+  const ends = labelHeights(series.map(({ points: own }) => y.at(own.at(-1)[1]) + 4));
+  const lines = series.map(({ title: name, color, points: own }, i) => {
     const path = own.map(([a, b], n) => `${n === 0 ? 'M' : 'L'}${f(x.at(a))} ${f(y.at(b))}`).join('');
-    const [a, b] = own.at(-1);
-    const dots = own.map(([c, d]) => `<circle class="d${i}" cx="${f(x.at(c))}" cy="${f(y.at(d))}" r="3"/>`).join('');
-    const label = `<text x="${f(x.at(a) + 8)}" y="${f(y.at(b) + 4)}">${escaped(name)}</text>`;
-    return `<path class="line s${i}" d="${path}"/>${dots}${label}`;
+    const dots = own
+      .map(([a, b]) => `<circle class="d${color}" cx="${f(x.at(a))}" cy="${f(y.at(b))}" r="3"/>`)
+      .join('');
+    const label = `<text x="${f(x.at(own.at(-1)[0]) + 8)}" y="${f(ends[i])}">${escaped(name)}</text>`;
+    return `<path class="line s${color}" d="${path}"/>${dots}${label}`;
   });
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" role="img" aria-label="${escaped(title)}">
 <style>${styles}

@@ -47,8 +47,8 @@ function charts(growth, file) {
   const rows = growth.filter(({ axis }) => axis === 'T');
   const seriesOf = (field, scale) =>
     Object.keys(rows[0].time)
-      .map((id) => ({ title: id, points: rows.map((r) => [r.value, r[field]?.[id] * scale]) }))
-      .map(({ title, points }) => ({ title, points: points.filter(([, v]) => v > 0) }))
+      .map((id, color) => ({ title: id, color, points: rows.map((r) => [r.value, r[field]?.[id] * scale]) }))
+      .map((series) => ({ ...series, points: series.points.filter(([, v]) => v > 0) }))
       .filter(({ points }) => points.length > 0);
   const common = { xTitle: 'T, tokens (8 heads of 64, causal)', xLabel: (v) => (v < 1024 ? `${v}` : `${v / 1024}k`) };
   const made = {

@@ -4,7 +4,8 @@ export function milliseconds(ms) {
   if (ms === undefined) return '-';
   if (ms < 1e-3) return `${(ms * 1e6).toPrecision(3)} ns`;
   if (ms < 1) return `${(ms * 1e3).toPrecision(3)} µs`;
-  return `${ms.toPrecision(3)} ms`;
+  if (ms < 999.5) return `${ms.toPrecision(3)} ms`;
+  return `${(ms / 1e3).toPrecision(3)} s`;
 }
 
 const ratio = (value) => (value === undefined || Number.isNaN(value) ? '-' : value.toPrecision(3));
