@@ -1,9 +1,11 @@
 #include "encodings/rope.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <utility>
 
+#include "checksum.h"
 #include "kernels/rope.h"
 
 namespace ropewalk {
@@ -203,16 +205,43 @@ Status RopePlan::rotate(HeadView<float> x, const Positions& positions, Turn turn
   return Status::kOk;
 }
 
-Status RopePlan::rerotate(HeadView<float> x, const Positions& from, const RopePlan& target,
-                          const Positions& to) const {
-  const auto same_run = [](const PairRun& a, const PairRun& b) {
+bool RopePlan::sameRuns(const RopePlan& other) const {
+  const auto same = [](const PairRun& a, const PairRun& b) {
     return a.start == b.start && a.pairs == b.pairs;
   };
-  if (x.dim != head_dim_ || target.head_dim_ != head_dim_ || target.pairs() != pairs() ||
-      !std::equal(runs_, runs_ + run_count_, target.runs_, target.runs_ + target.run_count_, same_run)) {
-    return Status::kInvalidShape;
+  return other.head_dim_ == head_dim_ && other.pairs() == pairs() &&
+         std::equal(runs_, runs_ + run_count_, other.runs_, other.runs_ + other.run_count_, same);
+}
+
+bool RopePlan::agreesWith(const RopePlan& target) const {
+  return sameRuns(target) && (xpos_.scale_base != 0) == (target.xpos_.scale_base != 0);
+}
+
+uint64_t RopePlan::fingerprint() const {
+  Checksum sum;
+  sum.add(uint64_t{head_dim_});
+  sum.add(static_cast<uint64_t>(pairing_));
+  sum.add(static_cast<uint64_t>(angles_));
+  sum.add(std::bit_cast<uint64_t>(xpos_.scale_base));
+  sum.add(std::bit_cast<uint64_t>(xpos_.center));
+  sum.add(std::bit_cast<uint64_t>(attention_factor_));
+  sum.add(uint64_t{axes_});
+  for (size_t r = 0; r < run_count_; ++r) {
+    sum.add(uint64_t{runs_[r].start});
+    sum.add(uint64_t{runs_[r].pairs});
   }
-  if ((xpos_.scale_base != 0) != (target.xpos_.scale_base != 0)) return Status::kInvalidArgument;
+  for (size_t j = 0; j < pairs(); ++j) {
+    sum.add(static_cast<uint64_t>(turns_[j]));
+    sum.add(static_cast<uint64_t>(turns_[j] >> 64));
+    sum.add(uint64_t{std::bit_cast<uint32_t>(radians32_[j])} << 8 | axis_[j]);
+  }
+  return sum.value();
+}
+
+Status RopePlan::rerotate(HeadView<float> x, const Positions& from, const RopePlan& target,
+                          const Positions& to) const {
+  if (x.dim != head_dim_ || !sameRuns(target)) return Status::kInvalidShape;
+  if (!agreesWith(target)) return Status::kInvalidArgument;
   if (x.tokens == 0 || x.batch == 0 || x.heads == 0) return Status::kOk;
   if (!inRange(from, x.batch, x.tokens) || !target.inRange(to, x.batch, x.tokens)) {
     return Status::kPositionOutOfRange;

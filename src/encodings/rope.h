@@ -65,6 +65,13 @@ class RopePlan {
   const double* frequencies() const { return radians_.data(); }  // [pairs]
   const uint8_t* axisOfPair() const { return axis_.data(); }     // [pairs]
 
+  // Equal for plans that turn alike, and different for others but for one chance in 2^64.
+  uint64_t fingerprint() const;
+
+  // Whether `target` can take over keys of this plan: the same head_dim, pairs and runs, and xPos in both or
+  // in neither.
+  bool agreesWith(const RopePlan& target) const;
+
   // cos and sin, each [rows, pairs] and times the attention factor, at positions [axes][rows].
   Status tables(const int64_t* positions, size_t rows, float* cos, float* sin) const;
 
@@ -79,7 +86,7 @@ class RopePlan {
 
   // Keys that this plan turned at `from`, as `target` would have turned them at `to`: other positions,
   // another scaling, another pairing. The two phases are subtracted exactly and turned by once. The plans
-  // must agree in head_dim, pairs and runs; for xPos both must be xPos plans, and x holds keys.
+  // must agree; for xPos x holds keys.
   Status rerotate(HeadView<float> x, const Positions& from, const RopePlan& target,
                   const Positions& to) const;
 
@@ -89,6 +96,7 @@ class RopePlan {
   };
 
   Place place(const Positions& positions, size_t b, size_t t, size_t batch, size_t tokens) const;
+  bool sameRuns(const RopePlan& other) const;
   Turns phase(size_t pair, const Place& place) const;
   double magnitude(size_t pair, const Place& place, Role role) const;
   void fillRow(const Place& place, Turn turn, Role role, float* cos, float* sin) const;

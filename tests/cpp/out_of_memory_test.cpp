@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "attention/cache_data.h"
 #include "attention/linear_recurrence.h"
 #include "attention/naive_attention.h"
 #include "attention/naive_linear_attention.h"
@@ -242,6 +243,98 @@ TEST_CASE("A recurrence without memory leaves its results as they were") {
         [&] { return linearRecurrence(in, headsFirst(out.data(), 1, 2, 3, 4), present.data()); },
         [&] { return sameBits(out, out_before) && sameBits(present, present_before); });
     CHECK(failures > 0);
+  }
+  CHECK(liveAllocations() == 0);
+}
+
+TEST_CASE("A cache without memory for what it is told to do stays as it was") {
+  Random random(9);
+  {
+    const Tokens tokens(random, 40);
+    RopePlan plan = planOf(ropeOptions(kDim, kDim));
+    RopePlan other_plan = planOf(ropeOptions(kDim, kDim, Pairing::kInterleaved));
+    RopePlan third_plan = planOf(ropeOptions(kDim, kDim));
+    KvCacheOptions options = cacheOptions(&plan);
+    options.window = {5, 1, false};
+    rotated(plan, std::vector<float>(100 * kDim), 0);  // the plan's own rows are there from here on
+    KvCache cache;
+    CHECK(failEachAllocation([&] { return cache.create(options); },
+                             [&] { return cache.bytes() == 0 && cache.plan() == nullptr; }) > 0);
+    REQUIRE(tokens.appendTo(cache, 0, 16) == Status::kOk);
+    REQUIRE(cache.shift(3, 13, 5) == Status::kOk);
+    Snapshot before = snapshotOf(cache);
+    const auto unchanged = [&] { return snapshotOf(cache) == before; };
+
+    // The sink and 4 tokens stay in sight of the 40 that come.
+    CHECK(failEachAllocation([&] { return tokens.appendTo(cache, 0, 40); }, unchanged) > 0);
+    CHECK(cache.length() == 45);
+    before = snapshotOf(cache);
+    CHECK(failEachAllocation([&] { return cache.switchTo(&other_plan); }, unchanged) > 0);
+    before = snapshotOf(cache);
+
+    KvCache other = cacheOf(cacheOptions(&third_plan));
+    REQUIRE(tokens.appendTo(other, 0, 40) == Status::kOk);
+    CHECK(failEachAllocation([&] { return cache.merge(other, 0, 40); }, unchanged) > 0);
+    before = snapshotOf(cache);
+
+    KvCache copy;
+    CHECK(failEachAllocation([&] { return cache.copyPrefix(cache.length(), &copy); },
+                             [&] { return copy.length() == 0 && unchanged(); }) > 0);
+    REQUIRE(cache.shift(0, cache.length(), 1) == Status::kOk);
+    REQUIRE(cache.shift(0, cache.length(), -1) == Status::kOk);
+    std::vector<uint8_t> bytes(cache.savedSize());
+    cache.save(bytes.data());
+    RopePlan* const plans[] = {&plan, &other_plan, &third_plan};
+    KvCache victim = cacheOf(cacheOptions());
+    CHECK(failEachAllocation([&] { return victim.restore(bytes.data(), bytes.size(), plans, 3); },
+                             [&] { return victim.length() == 0 && victim.plan() == nullptr; }) > 0);
+    CHECK(snapshotOf(victim).keys == before.keys);
+  }
+  CHECK(liveAllocations() == 0);
+}
+
+TEST_CASE("Reading a cache without memory changes neither it nor the results") {
+  Random random(10);
+  {
+    const Tokens tokens(random, 10);
+    RopePlan plan = planOf(ropeOptions(kDim, kDim));
+    for (const KeyStorage storage : {KeyStorage::kRotated, KeyStorage::kUnrotated}) {
+      KvCache cache = cacheOf(cacheOptions(&plan, storage));
+      REQUIRE(tokens.appendTo(cache, 0, 10) == Status::kOk);
+      REQUIRE(cache.shift(0, 10, 3) == Status::kOk);
+      const std::vector<int64_t> positions = positionsOf(cache);
+      const std::vector<float> values = written(cache.values());
+      std::vector<float> out(kBatch * kHeads * kValueDim, 7.0f);
+      std::vector<float> content(kBatch * kHeads * 10, 7.0f);
+      ScoreOutputs scores;
+      scores.content = content.data();
+      const std::vector<float> out_before = out;
+      const std::vector<float> content_before = content;
+      const size_t live = liveAllocations();
+      size_t failures = 0;
+      bool failed = true;
+      while (failed) {
+        failAllocationAfter(failures);
+        const Status status = cache.attend(headsFirst(out.data(), kBatch, kHeads, 1, kValueDim),
+                                           {tokens.queries(9, 1), true, false}, scaled(kDim), scores);
+        failed = stopFailing();
+        if (!failed) {
+          CHECK(status == Status::kOk);
+          continue;
+        }
+        ++failures;
+        // The plan may do without its rows; nobody else does without memory.
+        if (status == Status::kOk) continue;
+        CHECK(status == Status::kOutOfMemory);
+        CHECK(sameBits(out, out_before));
+        CHECK(sameBits(content, content_before));
+        CHECK(positionsOf(cache) == positions);
+        CHECK(sameBits(written(cache.values()), values));
+        CHECK(liveAllocations() <= live + 1);  // keys that were turned before are kept
+      }
+      CHECK(failures > 3);
+      CHECK(attended(cache, tokens.queries(9, 1)).size() == out.size());
+    }
   }
   CHECK(liveAllocations() == 0);
 }

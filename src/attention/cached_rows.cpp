@@ -1,0 +1,127 @@
+#include "attention/cached_rows.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace ropewalk {
+namespace {
+
+constexpr size_t kSmallestCapacity = 16;  // of rows that grow
+
+// Moves rows within every head of a buffer [heads, capacity, dim].
+template <class T>
+void moveWithin(T* data, size_t heads, size_t capacity, size_t dim, size_t from, size_t to, size_t count) {
+  for (size_t h = 0; h < heads; ++h) {
+    T* head = data + h * capacity * dim;
+    std::memmove(head + to * dim, head + from * dim, count * dim * sizeof(T));
+  }
+}
+
+template <class T>
+size_t bytesOf(const Buffer<T>& buffer) {
+  return buffer.size() * sizeof(T);
+}
+
+}  // namespace
+
+void copyHeads(HeadView<float> to, HeadView<const float> from) {
+  for (size_t b = 0; b < from.batch; ++b) {
+    for (size_t h = 0; h < from.heads; ++h) {
+      for (size_t t = 0; t < from.tokens; ++t) std::copy_n(from.row(b, h, t), from.dim, to.row(b, h, t));
+    }
+  }
+}
+
+Status CachedRows::create(const RowSizes& sizes, size_t capacity) {
+  size_t heads = 0;
+  size_t rows = 0;
+  size_t keys = 0;
+  size_t values = 0;
+  size_t places = 0;
+  if (!multiply(sizes.batch, sizes.kv_heads, &heads) || !multiply(heads, capacity, &rows) ||
+      !multiply(rows, sizes.head_dim, &keys) || !multiply(rows, sizes.value_dim, &values) ||
+      !multiply(capacity, sizes.axes, &places)) {
+    return Status::kOutOfMemory;
+  }
+  CachedRows made;
+  if (made.keys_.allocate(keys) != Status::kOk || made.values_.allocate(values) != Status::kOk ||
+      made.positions_.allocate(capacity) != Status::kOk || made.origins_.allocate(capacity) != Status::kOk ||
+      (sizes.axes > 1 && made.places_.allocate(places) != Status::kOk)) {
+    return Status::kOutOfMemory;
+  }
+  made.sizes_ = sizes;
+  made.capacity_ = capacity;
+  *this = std::move(made);
+  return Status::kOk;
+}
+
+size_t CachedRows::bytes() const {
+  return bytesOf(keys_) + bytesOf(values_) + bytesOf(second_keys_) + bytesOf(positions_) + bytesOf(origins_) +
+         bytesOf(places_);
+}
+
+Status CachedRows::makeSecondKeys() {
+  return hasSecondKeys() ? Status::kOk : second_keys_.allocate(keys_.size());
+}
+
+Status CachedRows::reserve(size_t count, size_t leaving, bool may_grow) {
+  const size_t staying = length_ - leaving;
+  if (count > SIZE_MAX - length_) return Status::kOutOfMemory;
+  if (count > capacity_ || staying > capacity_ - count) {
+    if (!may_grow) return Status::kFull;
+    return grow(
+        std::max({length_ + count, capacity_ > SIZE_MAX / 2 ? capacity_ : 2 * capacity_, kSmallestCapacity}));
+  }
+  // It fits, if need be by moving all rows to the front; that has to make room enough to be worth it.
+  const bool at_the_end = length_ + count > capacity_ - start_;
+  if (at_the_end && may_grow && 2 * (start_ + leaving) < staying) return grow(2 * capacity_);
+  return Status::kOk;
+}
+
+Status CachedRows::grow(size_t capacity) {
+  CachedRows grown;
+  const Status status = grown.create(sizes_, capacity);
+  if (status != Status::kOk) return status;
+  grown.length_ = length_;
+  copyHeads(grown.keys(0, length_), std::as_const(*this).keys(0, length_));
+  copyHeads(grown.values(0, length_), std::as_const(*this).values(0, length_));
+  std::copy_n(positions(), length_, grown.positions());
+  std::copy_n(origins(), length_, grown.origins());
+  if (sizes_.axes > 1) std::copy_n(places(), length_ * sizes_.axes, grown.places());
+  *this = std::move(grown);
+  return Status::kOk;
+}
+
+void CachedRows::moveRows(size_t from, size_t to, size_t count) {
+  if (count == 0 || from == to) return;
+  const size_t heads = sizes_.batch * sizes_.kv_heads;
+  moveWithin(keys_.data(), heads, capacity_, sizes_.head_dim, from, to, count);
+  moveWithin(values_.data(), heads, capacity_, sizes_.value_dim, from, to, count);
+  if (hasSecondKeys()) moveWithin(second_keys_.data(), heads, capacity_, sizes_.head_dim, from, to, count);
+  moveWithin(positions_.data(), 1, capacity_, 1, from, to, count);
+  moveWithin(origins_.data(), 1, capacity_, 1, from, to, count);
+  if (sizes_.axes > 1) moveWithin(places_.data(), 1, capacity_, sizes_.axes, from, to, count);
+}
+
+void CachedRows::extend(size_t count) {
+  if (length_ + count > capacity_ - start_) {
+    moveRows(start_, 0, length_);
+    start_ = 0;
+  }
+  length_ += count;
+}
+
+void CachedRows::erase(size_t first, size_t count) {
+  const size_t behind = length_ - first - count;
+  if (first < behind) {
+    moveRows(start_, start_ + count, first);
+    start_ += count;
+  } else {
+    moveRows(start_ + first + count, start_ + first, behind);
+  }
+  length_ -= count;
+  if (length_ == 0) start_ = 0;
+}
+
+}  // namespace ropewalk

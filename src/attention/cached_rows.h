@@ -1,0 +1,107 @@
+// The rows of a KV cache: a key, a value and a place for each token, in buffers with the heads outside, so
+// that a decoder reads each head in one run. Rows lie somewhere in the middle, [start, start + length): what
+// leaves at the front costs no copies. Knows nothing of what positions and turns mean.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "memory.h"
+#include "status.h"
+#include "tensor_view.h"
+
+namespace ropewalk {
+
+struct RowSizes {
+  size_t batch = 1;      // B
+  size_t kv_heads = 0;   // G
+  size_t head_dim = 0;   // D
+  size_t value_dim = 0;  // Dv
+  size_t axes = 1;       // of a rotary position
+
+  bool operator==(const RowSizes&) const = default;
+};
+
+// How a key came in: where its token stood then, and which of the cache's plans turned it.
+struct KeyOrigin {
+  int64_t position = 0;
+  uint64_t plan = 0;
+};
+
+class CachedRows {
+ public:
+  // Leaves the rows as they were unless it answers kOk.
+  Status create(const RowSizes& sizes, size_t capacity);
+
+  const RowSizes& sizes() const { return sizes_; }
+  size_t length() const { return length_; }
+  size_t capacity() const { return capacity_; }
+  size_t bytes() const;
+
+  int64_t* positions() { return positions_.data() + start_; }  // [length]
+  const int64_t* positions() const { return positions_.data() + start_; }
+  KeyOrigin* origins() { return origins_.data() + start_; }  // [length]
+  const KeyOrigin* origins() const { return origins_.data() + start_; }
+  // Where each token stood on every axis when it came in, [length, axes]; with one axis origins() tells.
+  int64_t* places() { return places_.data() + start_ * sizes_.axes; }
+  const int64_t* places() const { return places_.data() + start_ * sizes_.axes; }
+
+  HeadView<float> keys(size_t first, size_t count) {
+    return view(keys_.data(), sizes_.head_dim, first, count);
+  }
+  HeadView<const float> keys(size_t first, size_t count) const {
+    return view(keys_.data(), sizes_.head_dim, first, count);
+  }
+  HeadView<float> values(size_t first, size_t count) {
+    return view(values_.data(), sizes_.value_dim, first, count);
+  }
+  HeadView<const float> values(size_t first, size_t count) const {
+    return view(values_.data(), sizes_.value_dim, first, count);
+  }
+
+  // A second buffer of keys, with room for all rows; rows move in both. Its contents are up to the caller.
+  Status makeSecondKeys();
+  void dropSecondKeys() { second_keys_ = {}; }
+  bool hasSecondKeys() const { return second_keys_.size() != 0; }
+  HeadView<float> secondKeys(size_t first, size_t count) {
+    return view(second_keys_.data(), sizes_.head_dim, first, count);
+  }
+
+  // Makes sure that `count` rows fit behind these once `leaving` of them are erased; growing frees the second
+  // keys. Anything but kOk (kFull where it may not grow) leaves all as it was.
+  Status reserve(size_t count, size_t leaving, bool may_grow);
+
+  void extend(size_t count);  // by rows with undefined contents, for which there is room
+  void erase(size_t first, size_t count);
+
+ private:
+  template <class T>
+  HeadView<T> view(T* data, size_t dim, size_t first, size_t count) const {
+    return {data + (start_ + first) * dim,
+            sizes_.batch,
+            sizes_.kv_heads,
+            count,
+            dim,
+            sizes_.kv_heads * capacity_ * dim,
+            capacity_ * dim,
+            dim};
+  }
+  Status grow(size_t capacity);
+  void moveRows(size_t from, size_t to, size_t count);  // by places in the buffers
+
+  RowSizes sizes_;
+  size_t capacity_ = 0;
+  size_t start_ = 0;
+  size_t length_ = 0;
+  Buffer<float> keys_;         // [B, G, capacity, D]
+  Buffer<float> values_;       // [B, G, capacity, Dv]
+  Buffer<float> second_keys_;  // as keys_, or none
+  Buffer<int64_t> positions_;
+  Buffer<KeyOrigin> origins_;
+  Buffer<int64_t> places_;  // only of several axes
+};
+
+// Copies rows of the same shape, from one layout to another.
+void copyHeads(HeadView<float> to, HeadView<const float> from);
+
+}  // namespace ropewalk

@@ -1,0 +1,176 @@
+// Keys and values of one layer's tokens so far, so that each is computed once. Every token has a position, an
+// integer that is exact however often it moves; a rotated key keeps the position and the plan that turned it,
+// and reading turns it by the whole difference at once: no rounding ever adds to another.
+//
+// For a layer: append the projected keys and values (views of [B, T, G, D] or [B, G, T, D]; not turned, the
+// cache does that), then attend with the projected queries of the same tokens. With `turned` queries that the
+// caller has turned by plan() at nextPosition() (asked before append) save a copy.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "attention/attention.h"
+#include "attention/cached_rows.h"
+#include "encodings/rope.h"
+#include "memory.h"
+#include "status.h"
+#include "tensor_view.h"
+
+namespace ropewalk {
+
+// The numbers of the enum cross the wasm boundary and are saved: add at the end, never renumber.
+enum class KeyStorage : int {
+  kPlain = 0,     // no rotary encoding
+  kRotated = 1,   // turned once, when they come in; read where they lie as long as nothing moved
+  kUnrotated = 2  // kept as given, turned into a second buffer for reading
+};
+
+// What a query sees: the last `size` positions up to its own and the first `sinks` keys (StreamingLLM,
+// arXiv:2309.17453). append() drops what no query of its tokens sees.
+struct CacheWindow {
+  size_t size = 0;  // 0: everything
+  size_t sinks = 0;
+  bool rebased = false;  // positions close up behind the sinks as keys leave; else they stay what they were
+};
+
+struct KvCacheOptions {
+  size_t batch = 1;      // B
+  size_t kv_heads = 0;   // G
+  size_t head_dim = 0;   // D
+  size_t value_dim = 0;  // Dv
+  size_t capacity = 0;   // tokens that there is room for
+  bool growing = true;   // by doubling; else kFull beyond the capacity
+  KeyStorage storage = KeyStorage::kPlain;
+  RopePlan* plan = nullptr;  // not owned: has to live as long as the cache holds keys that it turned
+  CacheWindow window;
+};
+
+// Where appended tokens stand.
+struct AppendPositions {
+  const int64_t* positions =
+      nullptr;  // [T], ascending, behind the last one; null: one by one from nextPosition() on
+  // [axes, T], for a plan with several axes; null: one by one from the largest place on any axis on.
+  const int64_t* places = nullptr;
+};
+
+// Queries [B, H, Tq, D]. By default they are the last Tq tokens; else AttentionOptions tells where they
+// stand.
+struct CacheQueries {
+  HeadView<const float> q;
+  bool at_end = true;
+  bool turned = false;  // by plan() already
+};
+
+// What is wrong with a saved cache. The numbers cross the wasm boundary.
+enum class SavedProblem : int {
+  kNone = 0,
+  kNoCache = 1,
+  kVersion = 2,
+  kDamaged = 3,
+  kPlans = 4  // not all plans that it needs were given
+};
+
+// Whatever a call answers but kOk, the cache is as it was before.
+class KvCache {
+ public:
+  Status create(const KvCacheOptions& options);
+
+  const KvCacheOptions& options() const { return options_; }  // capacity: what it was created with
+  RopePlan* plan() const { return options_.plan; }            // the plan in force
+  size_t length() const { return rows_.length(); }
+  size_t capacity() const { return rows_.capacity(); }
+  size_t bytes() const;  // of all that it holds
+  const int64_t* positions() const { return rows_.positions(); }
+  int64_t nextPosition() const { return length() == 0 ? 0 : positions()[length() - 1] + 1; }
+
+  // Tokens that may be appended at once, the first of them at this position.
+  size_t room(int64_t first_position) const;
+  // Whether keys that a query at this position would see have left the window.
+  bool misses(int64_t position) const;
+  // Whether tokens could go on behind the first `length`, whose window has not left.
+  bool mayEndAt(size_t length) const;
+  // Whether keys are kept as this plan turned them.
+  bool holdsKeysOf(const RopePlan* plan) const;
+
+  // k [B, G, T, D], v [B, G, T, Dv]. kFull, kInvalidShape, kPositionOutOfRange, kInvalidArgument for
+  // positions that do not ascend or that a rebased window would not keep.
+  Status append(HeadView<const float> k, HeadView<const float> v, const AppendPositions& at = {});
+  // Appends `count` tokens of a cache of the same sizes and storage, from `first` on: the first stands at
+  // `at`, or at nextPosition(), the others keep their distances. One axis only.
+  Status merge(const KvCache& other, size_t first, size_t count, const int64_t* at = nullptr);
+
+  // Keeps the first `length` tokens. kInvalidArgument where the next token would miss keys that left the
+  // window.
+  Status truncate(size_t length);
+  // Takes tokens out; the others keep their positions.
+  Status drop(size_t first, size_t count);
+  // Moves tokens by `by` positions on every axis; they may not reach their neighbours.
+  Status shift(size_t first, size_t count, int64_t by);
+  // From now on keys are read, and turned, as this plan has it; it must agree with the one before.
+  Status switchTo(RopePlan* plan);
+  void reset();
+
+  // The first `length` tokens as a cache of their own; *copy is as it was unless this answers kOk.
+  Status copyPrefix(size_t length, KvCache* copy) const;
+
+  // All keys [B, G, length, D], turned as the plan in force has it where they stand. Valid until the next
+  // call.
+  Status keys(HeadView<const float>* view);
+  HeadView<const float> values() const { return rows_.values(0, length()); }
+  // Writes the keys as they were before any turn.
+  Status unturnedKeys(HeadView<float> out) const;
+
+  // attention() over all keys. A window's bounds replace those of the options. kInvalidArgument for queries
+  // that miss keys, or that are said to be the last tokens where those do not stand one after the other.
+  Status attend(HeadView<float> out, const CacheQueries& queries, const AttentionOptions& options,
+                const ScoreOutputs& scores = {});
+
+  // The whole state as savedSize() bytes, the same on every machine; plans are named by their fingerprints.
+  size_t savedSize() const;
+  void save(uint8_t* out) const;
+  static SavedProblem checkSaved(const uint8_t* bytes, size_t size, RopePlan* const* plans,
+                                 size_t plan_count);
+  // Plans in any order, among them all that turned the saved keys. kInvalidArgument where checkSaved() finds
+  // fault.
+  Status restore(const uint8_t* bytes, size_t size, RopePlan* const* plans, size_t plan_count);
+
+ private:
+  // Keys that leave the window as tokens come in, and how far those behind them move up.
+  struct Leaving {
+    size_t first = 0;
+    size_t count = 0;
+    int64_t by = 0;
+  };
+  enum class When { kThen, kNow };  // places as a key came in, or as they are
+
+  Leaving leavingBefore(int64_t next) const;
+  void leave(const Leaving& leaving);
+  void erase(size_t first, size_t count);
+  int64_t nextPlace() const;
+  void placesOf(size_t first, size_t count, When when, int64_t* out) const;
+  bool inReach(const RopePlan* plan, size_t row, When when, int64_t by) const;
+  size_t slotAt(size_t row) const { return static_cast<size_t>(rows_.origins()[row].plan); }
+  bool turnedAny(size_t slot) const;
+  Status reservePlans(size_t more);
+  size_t slotOf(RopePlan* plan);  // for which there is room
+  bool readsElsewhere(size_t row) const;
+  void noteMoves();
+  size_t blockFrom(size_t first) const;
+  Status turnBlock(size_t first, size_t count);
+  Status standQueries(const CacheQueries& queries, AttentionOptions* options) const;
+  Status turnQueries(HeadView<float> q, bool at_end, const AttentionOptions& options) const;
+  bool isSound() const;
+
+  KvCacheOptions options_;
+  CachedRows rows_;
+  Buffer<RopePlan*> plans_;  // in force now or once: origins point here; one without keys may be gone
+  size_t plan_count_ = 0;
+  size_t current_ = 0;      // of plans_
+  bool moved_ = false;      // some key has to be turned for reading
+  size_t ready_ = 0;        // this many of the second keys are ready for reading
+  bool some_left_ = false;  // keys have left the window
+  int64_t last_left_ = 0;   // where the last of them would stand
+};
+
+}  // namespace ropewalk

@@ -1,0 +1,271 @@
+// A KV cache as bytes: a header of 64-bit words, fingerprints of plans, positions, origins, places, keys,
+// values; all little-endian, the numbers packed [B, G, length, D]. A checksum covers every byte.
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <utility>
+
+#include "attention/kv_cache.h"
+#include "checksum.h"
+
+namespace ropewalk {
+namespace {
+
+static_assert(std::endian::native == std::endian::little);
+
+constexpr uint64_t kMagic = 0x00766b65706f7200;  // "\0ropekv\0"
+constexpr uint64_t kVersion = 1;
+constexpr uint64_t kNoPlan = 0;  // in place of the fingerprint of a plan that turned none of the keys
+
+struct Header {
+  uint64_t magic = kMagic;
+  uint64_t version = kVersion;
+  uint64_t bytes = 0;  // of everything, this header included
+  uint64_t batch = 0, kv_heads = 0, head_dim = 0, value_dim = 0, axes = 0;
+  uint64_t capacity = 0, growing = 0, storage = 0;
+  uint64_t window_size = 0, window_sinks = 0, window_rebased = 0;
+  uint64_t length = 0, plan_count = 0, current_plan = 0;
+  uint64_t some_left = 0;
+  int64_t last_left = 0;
+  uint64_t checksum = 0;  // of all bytes but its own
+};
+static_assert(sizeof(Header) == 20 * 8);
+
+// The size that a header's numbers ask for; false where it does not fit 64 bits.
+bool sizeOf(const Header& h, uint64_t* bytes) {
+  uint64_t rows = 0;
+  uint64_t places = 0;
+  uint64_t floats = 0;
+  uint64_t words = 0;
+  const bool fits = !__builtin_mul_overflow(h.batch, h.kv_heads, &rows) &&
+                    !__builtin_mul_overflow(rows, h.length, &rows) &&
+                    !__builtin_add_overflow(h.head_dim, h.value_dim, &floats) &&
+                    !__builtin_mul_overflow(rows, floats, &floats) &&
+                    !__builtin_mul_overflow(h.length, 3 + (h.axes > 1 ? h.axes : 0), &places) &&
+                    !__builtin_add_overflow(h.plan_count, places, &words) &&
+                    !__builtin_add_overflow(words, floats / 2 + floats % 2, &words);
+  return fits && !__builtin_mul_overflow(words, uint64_t{8}, bytes) &&
+         !__builtin_add_overflow(*bytes, sizeof(Header), bytes);
+}
+
+uint64_t checksumOf(const Header& header, const uint8_t* body) {
+  uint8_t words[sizeof(Header)];
+  std::memcpy(words, &header, sizeof(Header));
+  Checksum sum;
+  sum.add(words, sizeof(Header) - 8);
+  sum.add(body, static_cast<size_t>(header.bytes) - sizeof(Header));
+  return sum.value();
+}
+
+bool isPosition(int64_t p) {
+  return p >= -kMaxPosition && p <= kMaxPosition;
+}
+
+// Writes or reads arrays one after the other.
+template <class Byte>
+class Cursor {
+ public:
+  explicit Cursor(Byte* at) : at_(at) {}
+
+  template <class T>
+  void put(const T* from, size_t count) {
+    if (count != 0) std::memcpy(at_, from, count * sizeof(T));
+    at_ += count * sizeof(T);
+  }
+  template <class T>
+  void get(T* to, size_t count) {
+    if (count != 0) std::memcpy(to, at_, count * sizeof(T));
+    at_ += count * sizeof(T);
+  }
+
+ private:
+  Byte* at_;
+};
+
+void putHeads(Cursor<uint8_t>& to, HeadView<const float> x) {
+  for (size_t b = 0; b < x.batch; ++b) {
+    for (size_t h = 0; h < x.heads; ++h) to.put(x.row(b, h, 0), x.tokens * x.dim);
+  }
+}
+
+void getHeads(Cursor<const uint8_t>& from, HeadView<float> x) {
+  for (size_t b = 0; b < x.batch; ++b) {
+    for (size_t h = 0; h < x.heads; ++h) from.get(x.row(b, h, 0), x.tokens * x.dim);
+  }
+}
+
+// Whether the numbers of a header are such as a cache has, and fit this machine.
+bool isPlausible(const Header& h) {
+  const auto is_flag = [](uint64_t word) { return word <= 1; };
+  for (const uint64_t size : {h.batch, h.kv_heads, h.head_dim, h.value_dim, h.capacity, h.window_size,
+                              h.window_sinks, h.length, h.plan_count}) {
+    if (size > SIZE_MAX) return false;
+  }
+  return is_flag(h.growing) && is_flag(h.window_rebased) && is_flag(h.some_left) &&
+         h.storage <= static_cast<uint64_t>(KeyStorage::kUnrotated) && h.axes >= 1 && h.axes <= kMaxAxes &&
+         h.length <= h.capacity && isPosition(h.last_left) &&
+         (h.storage == 0 ? h.plan_count == 0 : h.current_plan < h.plan_count);
+}
+
+RopePlan* planOf(uint64_t fingerprint, RopePlan* const* plans, size_t plan_count) {
+  RopePlan* const* end = plans + plan_count;
+  RopePlan* const* match =
+      std::find_if(plans, end, [&](const RopePlan* p) { return p->fingerprint() == fingerprint; });
+  return match == end ? nullptr : *match;
+}
+
+KvCacheOptions optionsOf(const Header& h) {
+  KvCacheOptions options;
+  options.batch = static_cast<size_t>(h.batch);
+  options.kv_heads = static_cast<size_t>(h.kv_heads);
+  options.head_dim = static_cast<size_t>(h.head_dim);
+  options.value_dim = static_cast<size_t>(h.value_dim);
+  options.capacity = static_cast<size_t>(h.capacity);
+  options.growing = h.growing != 0;
+  options.storage = static_cast<KeyStorage>(h.storage);
+  options.window = {static_cast<size_t>(h.window_size), static_cast<size_t>(h.window_sinks),
+                    h.window_rebased != 0};
+  return options;
+}
+
+}  // namespace
+
+size_t KvCache::savedSize() const {
+  Header header;
+  const RowSizes& sizes = rows_.sizes();
+  header.batch = sizes.batch;
+  header.kv_heads = sizes.kv_heads;
+  header.head_dim = sizes.head_dim;
+  header.value_dim = sizes.value_dim;
+  header.axes = sizes.axes;
+  header.length = length();
+  header.plan_count = plan_count_;
+  uint64_t bytes = 0;
+  return sizeOf(header, &bytes) && bytes <= SIZE_MAX ? static_cast<size_t>(bytes) : SIZE_MAX;
+}
+
+void KvCache::save(uint8_t* out) const {
+  const RowSizes& sizes = rows_.sizes();
+  const CacheWindow& window = options_.window;
+  Header header;
+  header.bytes = savedSize();
+  header.batch = sizes.batch;
+  header.kv_heads = sizes.kv_heads;
+  header.head_dim = sizes.head_dim;
+  header.value_dim = sizes.value_dim;
+  header.axes = sizes.axes;
+  header.capacity = capacity();
+  header.growing = options_.growing;
+  header.storage = static_cast<uint64_t>(options_.storage);
+  header.window_size = window.size;
+  header.window_sinks = window.sinks;
+  header.window_rebased = window.rebased;
+  header.length = length();
+  header.plan_count = plan_count_;
+  header.current_plan = current_;
+  header.some_left = some_left_;
+  header.last_left = some_left_ ? last_left_ : 0;
+
+  Cursor<uint8_t> body(out + sizeof(Header));
+  for (size_t slot = 0; slot < plan_count_; ++slot) {
+    const bool needed = slot == current_ || turnedAny(slot);
+    const uint64_t fingerprint = needed ? plans_[slot]->fingerprint() : kNoPlan;
+    body.put(&fingerprint, 1);
+  }
+  body.put(positions(), length());
+  body.put(rows_.origins(), length());
+  if (sizes.axes > 1) body.put(rows_.places(), length() * sizes.axes);
+  putHeads(body, rows_.keys(0, length()));
+  putHeads(body, values());
+  const size_t floats = sizes.batch * sizes.kv_heads * length() * (sizes.head_dim + sizes.value_dim);
+  const uint32_t nothing = 0;
+  body.put(&nothing, floats % 2);
+  header.checksum = checksumOf(header, out + sizeof(Header));
+  std::memcpy(out, &header, sizeof(Header));
+}
+
+SavedProblem KvCache::checkSaved(const uint8_t* bytes, size_t size, RopePlan* const* plans,
+                                 size_t plan_count) {
+  Header header;
+  if (size < 8 || std::memcmp(bytes, &header.magic, 8) != 0) return SavedProblem::kNoCache;
+  if (size < sizeof(Header)) return SavedProblem::kDamaged;
+  std::memcpy(&header, bytes, sizeof(Header));
+  if (header.version != kVersion) return SavedProblem::kVersion;
+  uint64_t expected = 0;
+  const bool whole = header.bytes == size && sizeOf(header, &expected) && expected == size &&
+                     checksumOf(header, bytes + sizeof(Header)) == header.checksum;
+  if (!whole || !isPlausible(header)) return SavedProblem::kDamaged;
+  Cursor<const uint8_t> body(bytes + sizeof(Header));
+  for (uint64_t slot = 0; slot < header.plan_count; ++slot) {
+    uint64_t fingerprint = 0;
+    body.get(&fingerprint, 1);
+    if (fingerprint != kNoPlan && planOf(fingerprint, plans, plan_count) == nullptr)
+      return SavedProblem::kPlans;
+  }
+  return SavedProblem::kNone;
+}
+
+Status KvCache::restore(const uint8_t* bytes, size_t size, RopePlan* const* plans, size_t plan_count) {
+  if (checkSaved(bytes, size, plans, plan_count) != SavedProblem::kNone) return Status::kInvalidArgument;
+  Header header;
+  std::memcpy(&header, bytes, sizeof(Header));
+  Cursor<const uint8_t> body(bytes + sizeof(Header));
+
+  Buffer<RopePlan*> found;
+  if (found.allocate(static_cast<size_t>(header.plan_count)) != Status::kOk) return Status::kOutOfMemory;
+  for (size_t slot = 0; slot < found.size(); ++slot) {
+    uint64_t fingerprint = 0;
+    body.get(&fingerprint, 1);
+    found[slot] = planOf(fingerprint, plans, plan_count);
+  }
+  KvCacheOptions options = optionsOf(header);
+  if (options.storage != KeyStorage::kPlain) {
+    options.plan = found[static_cast<size_t>(header.current_plan)];
+    if (options.plan == nullptr || options.plan->axes() != header.axes) return Status::kInvalidArgument;
+  }
+  KvCache made;
+  Status status = made.create(options);
+  if (status != Status::kOk) return status;
+
+  const auto length = static_cast<size_t>(header.length);
+  CachedRows& rows = made.rows_;
+  rows.extend(length);
+  body.get(rows.positions(), length);
+  body.get(rows.origins(), length);
+  if (header.axes > 1) body.get(rows.places(), length * rows.sizes().axes);
+  getHeads(body, rows.keys(0, length));
+  getHeads(body, rows.values(0, length));
+  made.plans_ = std::move(found);
+  made.plan_count_ = made.plans_.size();
+  made.current_ = static_cast<size_t>(header.current_plan);
+  made.some_left_ = header.some_left != 0;
+  made.last_left_ = header.last_left;
+  if (!made.isSound()) return Status::kInvalidArgument;
+  made.noteMoves();
+  *this = std::move(made);
+  return Status::kOk;
+}
+
+// What append() and the moves see to, checked of rows that came from elsewhere.
+bool KvCache::isSound() const {
+  const bool rotated = options_.storage == KeyStorage::kRotated;
+  const size_t axes = rows_.sizes().axes;
+  for (size_t row = 0; row < length(); ++row) {
+    const KeyOrigin& origin = rows_.origins()[row];
+    if (!isPosition(positions()[row]) || (row > 0 && positions()[row] <= positions()[row - 1])) return false;
+    if (!isPosition(origin.position)) return false;
+    for (size_t a = 0; axes > 1 && a < axes; ++a) {
+      if (!isPosition(rows_.places()[row * axes + a])) return false;
+    }
+    if (!inReach(plan(), row, When::kNow, 0)) return false;
+    if (!rotated) continue;
+    const RopePlan* turned_by = origin.plan < plan_count_ ? plans_[slotAt(row)] : nullptr;
+    if (turned_by == nullptr || !turned_by->agreesWith(*plan()) || turned_by->axes() != axes ||
+        !inReach(turned_by, row, When::kThen, 0)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,207 @@
+// Reading a KV cache: keys turned to where they stand now, and attention over them.
+#include <algorithm>
+#include <utility>
+
+#include "attention/kv_cache.h"
+
+namespace ropewalk {
+namespace {
+
+// Tokens that are turned at a time: their positions lie on the stack.
+constexpr size_t kBlock = 32;
+
+template <class T>
+HeadView<T> tokensOf(HeadView<T> x, size_t first, size_t count) {
+  x.data += first * x.token_stride;
+  x.tokens = count;
+  return x;
+}
+
+template <class T>
+HeadView<T> batchEntry(HeadView<T> x, size_t b) {
+  x.data += b * x.batch_stride;
+  x.batch = 1;
+  return x;
+}
+
+bool ascendByOne(const int64_t* positions, size_t count) {
+  return count == 0 || positions[count - 1] - positions[0] == static_cast<int64_t>(count) - 1;
+}
+
+}  // namespace
+
+bool KvCache::readsElsewhere(size_t row) const {
+  const KeyOrigin& origin = rows_.origins()[row];
+  switch (options_.storage) {
+    case KeyStorage::kPlain:
+      return false;
+    case KeyStorage::kRotated:
+      return origin.position != positions()[row] || slotAt(row) != current_;
+    case KeyStorage::kUnrotated:
+      return true;
+  }
+  return false;
+}
+
+void KvCache::noteMoves() {
+  moved_ = false;
+  for (size_t row = 0; row < length() && !moved_; ++row) moved_ = readsElsewhere(row);
+  if (moved_) return;
+  rows_.dropSecondKeys();
+  ready_ = 0;
+}
+
+// How many keys from `first` on are turned the same way, at most a block.
+size_t KvCache::blockFrom(size_t first) const {
+  const size_t end = std::min(length(), first + kBlock);
+  size_t row = first + 1;
+  while (row < end && readsElsewhere(row) == readsElsewhere(first) && slotAt(row) == slotAt(first)) {
+    ++row;
+  }
+  return row - first;
+}
+
+// Makes second keys of keys.
+Status KvCache::turnBlock(size_t first, size_t count) {
+  const HeadView<float> keys = rows_.secondKeys(first, count);
+  copyHeads(keys, std::as_const(rows_).keys(first, count));
+  if (!readsElsewhere(first)) return Status::kOk;
+  int64_t now[kMaxAxes * kBlock];
+  placesOf(first, count, When::kNow, now);
+  if (options_.storage == KeyStorage::kUnrotated) {
+    return plan()->rotate(keys, {now, false, 0}, Turn::kForward, Role::kKey);
+  }
+  int64_t then[kMaxAxes * kBlock];
+  placesOf(first, count, When::kThen, then);
+  return plans_[slotAt(first)]->rerotate(keys, {then, false, 0}, *plan(), {now, false, 0});
+}
+
+Status KvCache::keys(HeadView<const float>* view) {
+  if (!moved_) {
+    *view = std::as_const(rows_).keys(0, length());
+    return Status::kOk;
+  }
+  Status status = rows_.makeSecondKeys();
+  while (status == Status::kOk && ready_ < length()) {
+    const size_t count = blockFrom(ready_);
+    status = turnBlock(ready_, count);
+    if (status == Status::kOk) ready_ += count;
+  }
+  if (status == Status::kOk) *view = rows_.secondKeys(0, length()).readOnly();
+  return status;
+}
+
+Status KvCache::unturnedKeys(HeadView<float> out) const {
+  const HeadView<const float> kept = rows_.keys(0, length());
+  if (out.batch != kept.batch || out.heads != kept.heads || out.tokens != kept.tokens ||
+      out.dim != kept.dim) {
+    return Status::kInvalidShape;
+  }
+  copyHeads(out, kept);
+  if (options_.storage != KeyStorage::kRotated) return Status::kOk;
+  for (size_t first = 0; first < length();) {
+    const size_t count = blockFrom(first);
+    int64_t then[kMaxAxes * kBlock];
+    placesOf(first, count, When::kThen, then);
+    const Status status =
+        plans_[slotAt(first)]->rotate(tokensOf(out, first, count), {then, false, 0}, Turn::kBack, Role::kKey);
+    if (status != Status::kOk) return status;
+    first += count;
+  }
+  return Status::kOk;
+}
+
+// Where queries stand: from query_offset on, or query_offsets.
+Status KvCache::standQueries(const CacheQueries& queries, AttentionOptions* options) const {
+  const size_t tokens = queries.q.tokens;
+  if (queries.at_end) {
+    const size_t rows = std::min(tokens, length());
+    if (!ascendByOne(positions() + length() - rows, rows)) return Status::kInvalidArgument;
+    options->query_offset = nextPosition() - static_cast<int64_t>(tokens);
+    options->query_offsets = nullptr;
+  }
+  // Several axes: only tokens that came in have places.
+  if (rows_.sizes().axes > 1 && !queries.turned && (!queries.at_end || tokens > length())) {
+    return Status::kInvalidArgument;
+  }
+  for (size_t b = 0; b < queries.q.batch; ++b) {
+    const int64_t first =
+        options->query_offsets == nullptr ? options->query_offset : options->query_offsets[b];
+    if (tokens != 0 && misses(first)) return Status::kInvalidArgument;
+  }
+  return Status::kOk;
+}
+
+Status KvCache::turnQueries(HeadView<float> q, bool at_end, const AttentionOptions& options) const {
+  Status status = Status::kOk;
+  if (at_end && rows_.sizes().axes > 1) {
+    for (size_t t = 0; t < q.tokens && status == Status::kOk; t += kBlock) {
+      const size_t count = std::min(kBlock, q.tokens - t);
+      int64_t now[kMaxAxes * kBlock];
+      placesOf(length() - q.tokens + t, count, When::kNow, now);
+      status = plan()->rotate(tokensOf(q, t, count), {now, false, 0}, Turn::kForward, Role::kQuery);
+    }
+    return status;
+  }
+  if (options.query_offsets == nullptr) {
+    return plan()->rotate(q, {nullptr, false, options.query_offset}, Turn::kForward, Role::kQuery);
+  }
+  for (size_t b = 0; b < q.batch && status == Status::kOk; ++b) {
+    status = plan()->rotate(batchEntry(q, b), {nullptr, false, options.query_offsets[b]}, Turn::kForward,
+                            Role::kQuery);
+  }
+  return status;
+}
+
+Status KvCache::attend(HeadView<float> out, const CacheQueries& queries, const AttentionOptions& given,
+                       const ScoreOutputs& wanted) {
+  HeadView<const float> q = queries.q;
+  if (q.dim != rows_.sizes().head_dim || q.batch != rows_.sizes().batch) return Status::kInvalidShape;
+  AttentionOptions options = given;
+  Status status = standQueries(queries, &options);
+  HeadView<const float> k;
+  if (status == Status::kOk) status = keys(&k);
+  if (status != Status::kOk) return status;
+
+  ScoreOutputs scores = wanted;
+  Buffer<float> turned_queries;
+  Buffer<float> plain_keys;
+  const size_t q_size = q.batch * q.heads * q.tokens * q.dim;
+  if (plan() != nullptr && !queries.turned) {
+    if (turned_queries.allocate(q_size) != Status::kOk) return Status::kOutOfMemory;
+    const HeadView<float> turned = headsFirst(turned_queries.data(), q.batch, q.heads, q.tokens, q.dim);
+    copyHeads(turned, q);
+    status = turnQueries(turned, queries.at_end, options);
+    if (status != Status::kOk) return status;
+    if (scores.plain_q.data == nullptr) scores.plain_q = q;
+    q = turned.readOnly();
+  }
+  if (plan() != nullptr && scores.plain_k.data == nullptr &&
+      (scores.content != nullptr || scores.position != nullptr)) {
+    if (plain_keys.allocate(k.batch * k.heads * k.tokens * k.dim) != Status::kOk) return Status::kOutOfMemory;
+    const HeadView<float> plain = headsFirst(plain_keys.data(), k.batch, k.heads, k.tokens, k.dim);
+    status = unturnedKeys(plain);
+    if (status != Status::kOk) return status;
+    scores.plain_k = plain.readOnly();
+  }
+
+  if (options_.window.size != 0) {
+    options.window_left = static_cast<int64_t>(options_.window.size) - 1;
+    options.sink_tokens = options_.window.sinks;
+  }
+  // Distances are all that attention sees: keys that stand one after the other need no list.
+  options.key_positions = nullptr;
+  const int64_t first = length() == 0 ? 0 : positions()[0];
+  const int64_t ahead = options.query_offset - first;
+  const bool listed = !ascendByOne(positions(), length()) ||
+                      (first != 0 && options.query_offsets != nullptr) || ahead < -kMaxPosition ||
+                      ahead > kMaxPosition;
+  if (listed) {
+    options.key_positions = positions();
+  } else {
+    options.query_offset = ahead;
+  }
+  return attention(out, q, k, values(), options, scores);
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,177 @@
+// Caches saved and restored, and bytes that are not a saved cache.
+#include <cstring>
+#include <vector>
+
+#include "attention/cache_data.h"
+#include "checksum.h"
+
+namespace ropewalk::test {
+namespace {
+
+std::vector<uint8_t> saved(const KvCache& cache) {
+  std::vector<uint8_t> bytes(cache.savedSize());
+  cache.save(bytes.data());
+  return bytes;
+}
+
+Status restored(KvCache& cache, const std::vector<uint8_t>& bytes, const std::vector<RopePlan*>& plans) {
+  return cache.restore(bytes.data(), bytes.size(), plans.data(), plans.size());
+}
+
+// A cache of two plans, with a gap, moved tokens and a window that some have left.
+KvCache usedCache(Random& random, RopePlan* first, RopePlan* second, KeyStorage storage) {
+  const Tokens tokens(random, 12);
+  KvCacheOptions options = cacheOptions(first, storage);
+  options.window = {6, 1, false};
+  KvCache cache = cacheOf(options);
+  REQUIRE(tokens.appendTo(cache, 0, 8) == Status::kOk);
+  REQUIRE(cache.switchTo(second) == Status::kOk);
+  REQUIRE(tokens.appendTo(cache, 8, 3) == Status::kOk);
+  REQUIRE(cache.shift(2, cache.length() - 2, 4) == Status::kOk);
+  REQUIRE(cache.drop(3, 1) == Status::kOk);
+  return cache;
+}
+
+RopePlan otherPlan() {
+  RopeOptions options = ropeOptions(kDim, kDim);
+  options.frequencies.base = 500;
+  return planOf(options);
+}
+
+}  // namespace
+
+TEST_CASE("A restored cache gives the same bits, and goes on alike", "[attention]") {
+  for (const KeyStorage storage : {KeyStorage::kRotated, KeyStorage::kUnrotated}) {
+    Random random(1);
+    RopePlan first = planOf(ropeOptions(kDim, kDim));
+    RopePlan second = otherPlan();
+    KvCache cache = usedCache(random, &first, &second, storage);
+    const std::vector<uint8_t> bytes = saved(cache);
+    // Equal plans will do, in any order.
+    RopePlan second_again = otherPlan();
+    RopePlan first_again = planOf(ropeOptions(kDim, kDim));
+    KvCache copy;
+    REQUIRE(restored(copy, bytes, {&second_again, &first_again}) == Status::kOk);
+    CHECK(copy.plan() == &second_again);
+    CHECK(sameBits(keysOf(copy), keysOf(cache)));
+    CHECK(sameBits(written(copy.values()), written(cache.values())));
+    CHECK(positionsOf(copy) == positionsOf(cache));
+    CHECK(saved(copy) == bytes);
+    const Tokens tokens(random, 5);
+    for (KvCache* each : {&cache, &copy}) REQUIRE(tokens.appendTo(*each, 0, 5) == Status::kOk);
+    CHECK(sameBits(attended(copy, tokens.queries(0, 5)), attended(cache, tokens.queries(0, 5))));
+    CHECK(copy.truncate(3) == cache.truncate(3));
+  }
+}
+
+TEST_CASE("A plain cache and one of several axes are saved as well", "[attention]") {
+  Random random(2);
+  const Tokens tokens(random, 5);
+  RopeOptions options = ropeOptions(kDim, kDim);
+  options.axes = {AxisLayout::kSections, 2, {3, 1}};
+  RopePlan plan = planOf(options);
+  for (RopePlan* each : {static_cast<RopePlan*>(nullptr), &plan}) {
+    KvCache cache = cacheOf(cacheOptions(each));
+    const std::vector<int64_t> places = {4, 4, 4, 0, 1, 2};
+    REQUIRE(tokens.appendTo(cache, 0, 3, {nullptr, each == nullptr ? nullptr : places.data()}) ==
+            Status::kOk);
+    KvCache copy;
+    REQUIRE(restored(copy, saved(cache), {&plan}) == Status::kOk);
+    for (KvCache* of : {&cache, &copy}) {
+      REQUIRE(of->shift(0, 3, 9) == Status::kOk);
+      REQUIRE(tokens.appendTo(*of, 3, 2) == Status::kOk);
+    }
+    CHECK(snapshotOf(copy) == snapshotOf(cache));
+    KvCache empty = cacheOf(cacheOptions(each));
+    REQUIRE(restored(copy, saved(empty), {&plan}) == Status::kOk);
+    CHECK(copy.length() == 0);
+  }
+}
+
+TEST_CASE("Bytes that were cut, lengthened or altered are refused, and nothing changes", "[attention]") {
+  Random random(3);
+  RopePlan first = planOf(ropeOptions(kDim, kDim));
+  RopePlan second = otherPlan();
+  const std::vector<RopePlan*> plans = {&first, &second};
+  KvCache cache = usedCache(random, &first, &second, KeyStorage::kRotated);
+  const Snapshot before = snapshotOf(cache);
+  const std::vector<uint8_t> bytes = saved(cache);
+  REQUIRE(KvCache::checkSaved(bytes.data(), bytes.size(), plans.data(), 2) == SavedProblem::kNone);
+  size_t accepted = 0;
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    const std::vector<uint8_t> cut(bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(size));
+    accepted += KvCache::checkSaved(cut.data(), size, plans.data(), 2) == SavedProblem::kNone;
+    accepted += restored(cache, cut, plans) == Status::kOk;
+  }
+  std::vector<uint8_t> longer = bytes;
+  longer.resize(bytes.size() + 8);
+  accepted += restored(cache, longer, plans) == Status::kOk;
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    std::vector<uint8_t> altered = bytes;
+    altered[i] = static_cast<uint8_t>(altered[i] ^ (1 + random.bits() % 255));
+    accepted += restored(cache, altered, plans) == Status::kOk;
+  }
+  CHECK(accepted == 0);
+  CHECK(snapshotOf(cache) == before);
+  for (const std::vector<RopePlan*>& some : {std::vector<RopePlan*>{}, {&first}, {&second}}) {
+    CHECK(KvCache::checkSaved(bytes.data(), bytes.size(), some.data(), some.size()) == SavedProblem::kPlans);
+    CHECK(restored(cache, bytes, some) == Status::kInvalidArgument);
+  }
+  CHECK(snapshotOf(cache) == before);
+}
+
+TEST_CASE("Forged words with a right checksum are refused or restored, and do no harm", "[attention]") {
+  Random random(4);
+  RopePlan first = planOf(ropeOptions(kDim, kDim));
+  RopePlan second = otherPlan();
+  const std::vector<RopePlan*> plans = {&first, &second};
+  KvCache cache = usedCache(random, &first, &second, KeyStorage::kRotated);
+  const std::vector<uint8_t> bytes = saved(cache);
+  constexpr size_t kChecksumAt = 19 * 8;
+  const uint64_t forgeries[] = {
+      0, 1, 2, 3, 5, 1000, uint64_t{1} << 31, uint64_t{1} << 53, uint64_t{1} << 62, UINT64_MAX};
+  size_t refused = 0;
+  for (size_t at = 16; at + 8 <= 20 * 8 + 2 * 8 + 8 * 8 * 3; at += 8) {
+    if (at == kChecksumAt) continue;
+    for (const uint64_t word : forgeries) {
+      std::vector<uint8_t> forged = bytes;
+      std::memcpy(&forged[at], &word, 8);
+      Checksum sum;
+      sum.add(forged.data(), kChecksumAt);
+      sum.add(forged.data() + kChecksumAt + 8, forged.size() - kChecksumAt - 8);
+      const uint64_t value = sum.value();
+      std::memcpy(&forged[kChecksumAt], &value, 8);
+      KvCache victim;
+      if (restored(victim, forged, plans) != Status::kOk) {
+        ++refused;
+        CHECK(victim.length() == 0);
+        continue;
+      }
+      CHECK(keysOf(victim).size() == kBatch * kKvHeads * victim.length() * kDim);
+      CHECK(victim.drop(0, victim.length()) == Status::kOk);
+    }
+  }
+  CHECK(refused > 100);
+}
+
+TEST_CASE("Plans that turn alike have one fingerprint, others have another", "[encodings]") {
+  std::vector<RopeOptions> all(9, ropeOptions(kDim, kDim));
+  all[1].pairing = Pairing::kInterleaved;
+  all[2].frequencies.base = 10001;
+  all[3].angles = Angles::kFloat32;
+  all[4] = ropeOptions(kDim, 6);
+  all[5].xpos.scale_base = 512;
+  all[6].axes = {AxisLayout::kSections, 2, {2, 2}};
+  all[7].frequencies.scaling = Scaling::kYarn;
+  all[7].frequencies.factor = 4;
+  all[7].frequencies.original_length = 64;
+  all[8] = all[7];
+  all[8].frequencies.attention_factor = 1;
+  for (size_t i = 0; i < all.size(); ++i) {
+    for (size_t j = 0; j < all.size(); ++j) {
+      CHECK((planOf(all[i]).fingerprint() == planOf(all[j]).fingerprint()) == (i == j));
+    }
+  }
+}
+
+}  // namespace ropewalk::test
