@@ -1,13 +1,13 @@
 // Scaled dot-product attention.
 import { type AttentionPosition, type AttentionShapes, applyPosition } from './attention-position.js';
 import * as check from './check.js';
-import type { ScoresCall } from './core.mjs';
-import { ArgumentRangeError, checkStatus } from './errors.js';
+import type { AttentionCall, ScoresCall } from './core.mjs';
+import { ArgumentRangeError, checkStatus, describe } from './errors.js';
 import type { Heap } from './heap.js';
 import { type HeadShape, headShape, type Layout } from './layout.js';
 import { biasMask, type KeepMaskInput, keepMask } from './mask.js';
 import { type Named, outputs } from './outputs.js';
-import { placeSight, type SightOptions, sightFields, sightOf } from './sight.js';
+import { placeSight, type Sight, type SightOptions, sightFields, sightOf } from './sight.js';
 import { type NdArray, type Operand, operand, type Tensor, type TensorInput } from './tensor.js';
 
 /** Options of `rw.attention`: the names and the order of steps of ONNX Attention (opset 25). */
@@ -69,7 +69,8 @@ const stages: Readonly<Record<ScoreStage, number>> = {
   probabilities: 5,
 };
 
-const fields = [
+/** @internal */
+export const attentionFields = [
   ...['scale', 'softcap', 'mask', 'bias', 'sinks', 'layout', 'heads', 'kvHeads', 'position', 'returnScores'],
   ...['scoreHeads', ...sightFields],
 ];
@@ -97,10 +98,11 @@ function scoreSlots(where: string, value: readonly number[] | undefined, heads: 
   return { slots: new Uint8Array(slots.buffer), count: chosen.length };
 }
 
-interface Inputs {
+/** Checked queries, keys and values; no k and v: those of a cache. @internal */
+export interface AttentionInputs {
   readonly q: Operand;
-  readonly k: Operand;
-  readonly v: Operand;
+  readonly k?: Operand;
+  readonly v?: Operand;
   readonly qs: HeadShape;
   readonly ks: HeadShape;
   readonly vs: HeadShape;
@@ -108,8 +110,11 @@ interface Inputs {
   readonly outShape: readonly number[];
 }
 
-// [B, T, heads * D] as [B, T, heads, D].
-function splitHeads(where: string, name: string, shape: readonly number[], heads: number): readonly number[] {
+/**
+ * [B, T, heads * D] as [B, T, heads, D].
+ * @internal
+ */
+export function splitHeads(where: string, name: string, shape: readonly number[], heads: number): readonly number[] {
   const width = shape.at(-1) ?? 0;
   if (shape.length < 2 || shape.length > 3 || width % heads !== 0) {
     const problem = `has shape [${shape.join(', ')}]; expected [B, T, heads * D] with ${heads} heads`;
@@ -118,7 +123,45 @@ function splitHeads(where: string, name: string, shape: readonly number[], heads
   return [...shape.slice(0, -1), heads, width / heads];
 }
 
-function inputsOf(heap: Heap, where: string, given: readonly TensorInput[], options: AttentionOptions): Inputs {
+interface HeadCounts {
+  readonly layout?: Layout;
+  readonly heads?: number;
+  readonly kvHeads?: number;
+}
+
+// How to read the shapes of a call: heads of packed ones, or a layout.
+function shapesOf(where: string, options: HeadCounts) {
+  const { heads, kvHeads, layout } = options;
+  if (heads === undefined) {
+    if (kvHeads !== undefined) {
+      const problem = `is ${describe(kvHeads)} without heads; shapes tell how many there are`;
+      throw new ArgumentRangeError(where, 'kvHeads', kvHeads, problem);
+    }
+    const read = (name: string, shape: readonly number[]) => headShape(where, name, shape, layout ?? 'BHTD');
+    return { packed: false, read };
+  }
+  const count = check.integer(where, 'heads', heads, 1, 2 ** 16);
+  const kvCount = check.integer(where, 'kvHeads', kvHeads ?? count, 1, count);
+  if (layout !== undefined) {
+    const problem = `is ${describe(layout)} beside heads, which have an order of their own`;
+    throw new ArgumentRangeError(where, 'layout', layout, problem);
+  }
+  const read = (name: string, shape: readonly number[]) =>
+    headShape(where, name, splitHeads(where, name, shape, name === 'q' ? count : kvCount), 'BTHD');
+  return { packed: true, read };
+}
+
+// The queries' shape with the values' head size.
+function outShapeOf(q: Operand, qs: HeadShape, valueDim: number, packed: boolean): readonly number[] {
+  return [...q.shape.slice(0, -1), packed ? qs.heads * valueDim : valueDim];
+}
+
+function inputsOf(
+  heap: Heap,
+  where: string,
+  given: readonly TensorInput[],
+  options: AttentionOptions,
+): AttentionInputs {
   const [qInput, kInput, vInput] = given;
   const [q, k, v] = ['q', 'k', 'v'].map((name, i) => operand(heap, where, name, given[i])) as [
     Operand,
@@ -128,23 +171,10 @@ function inputsOf(heap: Heap, where: string, given: readonly TensorInput[], opti
   const mismatch = (name: string, value: unknown, what: string): never => {
     throw new ArgumentRangeError(where, name, value, what);
   };
-  let layout = options.layout ?? 'BHTD';
-  let [qShape, kShape, vShape] = [q.shape, k.shape, v.shape];
-  const packed = options.heads !== undefined;
-  if (packed) {
-    const heads = check.integer(where, 'heads', options.heads, 1, 2 ** 16);
-    const kvHeads = check.integer(where, 'kvHeads', options.kvHeads ?? heads, 1, heads);
-    if (options.layout !== undefined) mismatch('layout', options.layout, 'and heads exclude each other');
-    layout = 'BTHD';
-    qShape = splitHeads(where, 'q', q.shape, heads);
-    kShape = splitHeads(where, 'k', k.shape, kvHeads);
-    vShape = splitHeads(where, 'v', v.shape, kvHeads);
-  } else if (options.kvHeads !== undefined) {
-    mismatch('kvHeads', options.kvHeads, 'needs heads; without it shapes tell how many there are');
-  }
-  const qs = headShape(where, 'q', qShape, layout);
-  const ks = headShape(where, 'k', kShape, layout);
-  const vs = headShape(where, 'v', vShape, layout);
+  const { packed, read } = shapesOf(where, options);
+  const qs = read('q', q.shape);
+  const ks = read('k', k.shape);
+  const vs = read('v', v.shape);
   if (qs.dim === 0) mismatch('q', qInput, 'has heads of size 0; expected at least 1');
   if (ks.dim !== qs.dim) mismatch('k', kInput, `has head size ${ks.dim}, q has ${qs.dim}`);
   if (ks.batch !== qs.batch) mismatch('k', kInput, `has batch size ${ks.batch}, q has ${qs.batch}`);
@@ -154,8 +184,32 @@ function inputsOf(heap: Heap, where: string, given: readonly TensorInput[], opti
   if (ks.heads === 0 || qs.heads % ks.heads !== 0)
     mismatch('k', kInput, `has ${ks.heads} heads, which do not divide q's ${qs.heads}`);
   if (qs.tokensFirst !== ks.tokensFirst && ks.heads > 1) mismatch('k', kInput, 'has another number of axes than q');
-  const outShape = [...q.shape.slice(0, -1), packed ? qs.heads * vs.dim : vs.dim];
-  return { q, k, v, qs, ks, vs, tokensFirst: qs.tokensFirst || ks.tokensFirst, outShape };
+  const tokensFirst = qs.tokensFirst || ks.tokensFirst;
+  return { q, k, v, qs, ks, vs, tokensFirst, outShape: outShapeOf(q, qs, vs.dim, packed) };
+}
+
+/**
+ * Queries over keys and values of a cache, which have these shapes.
+ * @internal
+ */
+export function queriesOver(
+  heap: Heap,
+  where: string,
+  qInput: TensorInput,
+  ks: HeadShape,
+  vs: HeadShape,
+  options: { readonly layout?: Layout; readonly heads?: number },
+): AttentionInputs {
+  const q = operand(heap, where, 'q', qInput);
+  const { packed, read } = shapesOf(where, options);
+  const qs = read('q', q.shape);
+  const mismatch = (what: string): never => {
+    throw new ArgumentRangeError(where, 'q', qInput, what);
+  };
+  if (qs.dim !== ks.dim) mismatch(`has head size ${qs.dim}, the cache has ${ks.dim}`);
+  if (qs.batch !== ks.batch) mismatch(`has batch size ${qs.batch}, the cache has ${ks.batch}`);
+  if (qs.heads % ks.heads !== 0) mismatch(`has ${qs.heads} heads, no multiple of the cache's ${ks.heads}`);
+  return { q, qs, ks, vs, tokensFirst: qs.tokensFirst, outShape: outShapeOf(q, qs, vs.dim, packed) };
 }
 
 function sinksOf(heap: Heap, where: string, value: TensorInput | undefined, heads: number): Operand | undefined {
@@ -175,10 +229,26 @@ export function attention(
   options: AttentionOptions,
 ): AttentionResult<Tensor | NdArray, ScoreRequest> {
   const where = 'attention';
-  check.options(where, 'options', options, fields);
+  check.options(where, 'options', options, attentionFields);
   const inputs = inputsOf(heap, where, [qInput, kInput, vInput], options);
-  const { q, k, v, qs, ks, vs } = inputs;
+  const sight = sightOf(where, options, inputs.qs, inputs.ks);
+  return attend(heap, where, inputs, options, sight, (call) => heap.call((core) => core.attention(call)));
+}
 
+/**
+ * Checks the options that do not depend on where keys come from, and hands the whole call to `run`, which answers the
+ * core's status.
+ * @internal
+ */
+export function attend(
+  heap: Heap,
+  where: string,
+  inputs: AttentionInputs,
+  options: AttentionOptions,
+  sight: Sight,
+  run: (call: AttentionCall) => number,
+): AttentionResult<Tensor | NdArray, ScoreRequest> {
+  const { q, k, v, qs, ks, vs } = inputs;
   const scoreShape = [qs.batch, qs.heads, qs.tokens, ks.tokens] as const;
   const keep = keepMask(heap, where, options.mask, scoreShape);
   const bias = biasMask(heap, where, options.bias, scoreShape);
@@ -186,7 +256,6 @@ export function attention(
   const scale = check.float32Number(where, 'scale', options.scale ?? 1 / Math.sqrt(qs.dim));
   const softcap = options.softcap === undefined ? 0 : check.positive(where, 'softcap', options.softcap);
   check.float32Number(where, 'softcap', softcap);
-  const sight = sightOf(where, options, qs, ks);
   const shapes: AttentionShapes = { q: qs, k: ks, valueDim: vs.dim, sight };
   const position = applyPosition(heap, where, options.position, shapes);
 
@@ -195,10 +264,12 @@ export function attention(
   const givenShape = [qs.batch, slots?.count ?? qs.heads, qs.tokens, ks.tokens];
   const parts = wanted.includes('content') || wanted.includes('position');
 
-  const run = (at: Named<ScoreStage, number>, take: (bytes: number) => number): void => {
-    const [qAt, kAt] = position.rotate ? [q.copy(take), k.copy(take)] : [q.place(take), k.place(take)];
+  const work = (at: Named<ScoreStage, number>, take: (bytes: number) => number): void => {
+    const addressOf = (x: Operand | undefined) => x?.place(take) ?? 0;
+    const qAt = position.rotate ? q.copy(take) : q.place(take);
+    const kAt = position.rotate ? (k?.copy(take) ?? 0) : addressOf(k);
     position.rotate?.(qAt, kAt, take);
-    const plain = position.rotate && parts ? { plainQ: q.place(take), plainK: k.place(take) } : noPlain;
+    const plain = position.rotate && parts ? { plainQ: q.place(take), plainK: addressOf(k) } : noPlain;
     const scores: ScoresCall = {
       ...(Object.fromEntries(Object.keys(stages).map((stage) => [stage, at[stage as ScoreStage] ?? 0])) as Record<
         ScoreStage,
@@ -208,11 +279,11 @@ export function attention(
       slots: slots ? heap.put(take, slots.slots) : 0,
       slotCount: slots?.count ?? 0,
     };
-    const call = {
+    const call: AttentionCall = {
       out: at.out,
       q: qAt,
       k: kAt,
-      v: v.place(take),
+      v: addressOf(v),
       batch: qs.batch,
       heads: qs.heads,
       kvHeads: ks.heads,
@@ -232,15 +303,12 @@ export function attention(
       },
       scores,
     };
-    checkStatus(
-      heap.call((c) => c.attention(call)),
-      where,
-    );
+    checkStatus(run(call), where);
   };
   const asked: { readonly [S in ScoreStage]?: readonly number[] } = Object.fromEntries(
     wanted.map((stage) => [stage, givenShape]),
   );
-  const { out, ...scores } = outputs(heap, where, q.tensor !== undefined, { out: inputs.outShape, ...asked }, run);
+  const { out, ...scores } = outputs(heap, where, q.tensor !== undefined, { out: inputs.outShape, ...asked }, work);
   const [only] = wanted;
   if (only === undefined) return { out } as AttentionResult<Tensor | NdArray, ScoreRequest>;
   const given = Array.isArray(options.returnScores) ? scores : scores[only];

@@ -109,6 +109,7 @@ const statusErrors: ReadonlyMap<number, (where: string) => Error> = new Map<numb
     (where) =>
       new ArgumentRangeError(where, 'positions', undefined, 'are outside ±(2^53 - 1), or beyond the reach of xPos'),
   ],
+  [5, (where) => new ArgumentRangeError(where, 'tokens', undefined, 'are more than a fixed capacity has room for')],
 ]);
 
 /**

@@ -33,8 +33,9 @@ export type { ExplainedPair, ExplainOptions, RopeExplanation, ScalingBand } from
 export type { RopeWarning } from './explain-warnings.js';
 export type { Handle } from './handle.js';
 export type { HeadOptions } from './in-place.js';
-export type { KeepOptions, KeptKeys } from './kept-keys.js';
 export type { KerpleKind, KerpleNumbers, KerpleOptions } from './kerple.js';
+export type { CacheAttentionOptions, CachePosition, KvCache, MergeOptions, TokenRange } from './kv-cache.js';
+export type { AppendOptions, CacheRope, CacheWindow, KvCacheOptions, RestoreOptions } from './kv-cache-options.js';
 export type { Layout } from './layout.js';
 export type { ExtendLearnedOptions, LearnedOptions } from './learned.js';
 export type {

@@ -5,11 +5,10 @@ import { ArgumentRangeError, ArgumentTypeError, checkStatus } from './errors.js'
 import { destroyer, Handle } from './handle.js';
 import type { Heap } from './heap.js';
 import { type HeadOptions, inPlace } from './in-place.js';
-import { type KeepOptions, KeptKeys } from './kept-keys.js';
 import type { HeadShape } from './layout.js';
 import { type PositionOptions, type PositionsInput, places, placesOf, type RowsInput, rows } from './positions.js';
 import { type Angles, checkRopeOptions, type Pairing, type RopeOptions } from './rope-options.js';
-import type { ArrayLikeInput, NdArray, Tensor, TensorInput } from './tensor.js';
+import type { ArrayLikeInput, NdArray, Tensor } from './tensor.js';
 
 /** Options of rotate and unrotate. */
 export interface RotateOptions extends PositionOptions, HeadOptions {
@@ -145,8 +144,8 @@ export class RopePlan extends Handle {
    *
    * Under another pairing a pair's two numbers change places as well, as permuted weights would have made them.
    *
-   * Every step rounds to float32; keys that will move often are better kept with `keep`, where positions accumulate
-   * and not roundings.
+   * Every step rounds to float32; keys that will move often are better kept in a cache, `rw.kvCache()`, where positions
+   * accumulate and not roundings.
    *
    * @throws ArgumentRangeError where the plans do not turn the same coordinates; x is then as it was.
    *
@@ -174,20 +173,6 @@ export class RopePlan extends Handle {
         return this.heap.call(() => this.plan.rerotate(keys, old, target.plan, fresh));
       };
     });
-  }
-
-  /**
-   * Keeps a copy of keys that this plan has turned, to be moved any number of times without loss.
-   *
-   * @param keys [.., T, headDim], turned already.
-   *
-   * @example
-   * using keys = plan.keep(rotated, { at: 0 });
-   * keys.shift(-64).read();   // after the first 64 tokens were dropped
-   */
-  keep(keys: TensorInput, options: KeepOptions): KeptKeys {
-    this.alive('rope.keep');
-    return new KeptKeys(this, keys, options);
   }
 
   /**

@@ -12,6 +12,8 @@ import { type EmbedOptions, embed } from './embedding.js';
 import { type ExplainOptions, explainRope, type RopeExplanation } from './explain.js';
 import { type Heap, shareHeap } from './heap.js';
 import { type KerpleOptions, kerpleBias } from './kerple.js';
+import { createKvCache, type KvCache, restoreKvCache } from './kv-cache.js';
+import type { KvCacheOptions, RestoreOptions } from './kv-cache-options.js';
 import { type ExtendLearnedOptions, extendLearned, type LearnedOptions, learned } from './learned.js';
 import { type LinearAttentionOptions, type LinearAttentionResult, linearAttention } from './linear-attention.js';
 import { LinearAttentionState, type LinearAttentionStateOptions } from './linear-attention-state.js';
@@ -296,6 +298,30 @@ export class Ropewalk {
     options: AttentionOptions = {},
   ): AttentionResult<Tensor | NdArray, ScoreRequest> {
     return attention(this.#heap, q, k, v, options);
+  }
+
+  /**
+   * A cache of the keys and values of one layer's tokens so far.
+   *
+   * @example
+   * using cache = rw.kvCache({ kvHeads: 8, headDim: 64, rope: { plan }, window: { size: 4096, sinks: 4 } });
+   * const { out } = cache.append(k, v).attend(q);   // the new tokens' keys, values and queries, not turned yet
+   */
+  kvCache(options: KvCacheOptions): KvCache {
+    return createKvCache(this.#heap, options);
+  }
+
+  /**
+   * A cache as `cache.save()` left it: reading it gives the same bits.
+   *
+   * @throws ArgumentRangeError for a buffer that holds no saved cache or was cut or altered, and where a plan that
+   *   turned its keys is not among those given.
+   *
+   * @example
+   * using cache = rw.restoreKvCache(buffer, { plan });
+   */
+  restoreKvCache(buffer: ArrayBuffer | Uint8Array, options: RestoreOptions = {}): KvCache {
+    return restoreKvCache(this.#heap, buffer, options);
   }
 
   /**

@@ -67,8 +67,17 @@ function lengthsOf(where: string, value: unknown, batch: number, keys: number): 
   return list;
 }
 
-/** @internal */
-export function sightOf(where: string, options: SightOptions, q: HeadShape, k: HeadShape): Sight {
+/**
+ * `placeOf` tells where each key stands, where no option does.
+ * @internal
+ */
+export function sightOf(
+  where: string,
+  options: SightOptions,
+  q: HeadShape,
+  k: HeadShape,
+  placeOf = (key: number) => key,
+): Sight {
   const causal = check.boolean(where, 'causal', options.causal ?? false);
   const window = check.options<{ left?: number; right?: number }>(where, 'window', options.window ?? {}, [
     'left',
@@ -82,7 +91,8 @@ export function sightOf(where: string, options: SightOptions, q: HeadShape, k: H
   const keyLengths =
     options.keyLengths === undefined ? undefined : lengthsOf(where, options.keyLengths, q.batch, k.tokens);
 
-  const lastOf = (length: number) => (keyPositions ? (keyPositions[length - 1] ?? -1) : length - 1);
+  const at = (key: number) => (key < 0 ? -1 : (keyPositions?.[key] ?? placeOf(key)));
+  const lastOf = (length: number) => at(length - 1);
   const queryOffset =
     options.queryOffset === undefined
       ? (keyLengths?.map((length) => lastOf(length) + 1 - q.tokens) ?? lastOf(k.tokens) + 1 - q.tokens)
@@ -95,7 +105,7 @@ export function sightOf(where: string, options: SightOptions, q: HeadShape, k: H
   const distances = nothing
     ? undefined
     : {
-        first: (keyPositions?.[0] ?? 0) - (Math.max(...offsets) + q.tokens - 1),
+        first: at(0) - (Math.max(...offsets) + q.tokens - 1),
         last: lastOf(k.tokens) - Math.min(...offsets),
       };
   return { causal, left, right, sinkTokens, keyLengths, keyPositions, queryOffset, distances };

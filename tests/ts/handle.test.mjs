@@ -15,6 +15,7 @@ const makers = {
   plan: (instance) => instance.rope({ headDim: 4 }),
   'plan with lists': (instance) =>
     instance.rope({ headDim: 4, scaling: { type: 'custom', inverseFrequencies: [1, 0.5] } }),
+  cache: (instance) => instance.kvCache({ kvHeads: 2, headDim: 4, capacity: 8 }),
   layer: (instance) => instance.attentionLayer({ modelDim: 4, heads: 2 }),
   'linear state': (instance) => instance.linearAttentionState({ headDim: 4 }),
   'layer with rope': (instance) => instance.attentionLayer({ modelDim: 4, heads: 2, position: { encoding: 'rope' } }),

@@ -4,6 +4,7 @@ import { analysis } from './analysis.mjs';
 import { attention } from './attention.mjs';
 import { axes } from './axes.mjs';
 import { bias } from './bias.mjs';
+import { cache } from './cache.mjs';
 import { linear } from './linear.mjs';
 import { norms } from './norms.mjs';
 import { onnx } from './onnx.mjs';
@@ -19,6 +20,7 @@ export const operations = {
   ...axes,
   ...analysis,
   ...attention,
+  ...cache,
   ...bias,
   ...linear,
   ...relative,

@@ -1,0 +1,497 @@
+// The KV cache: keys and values of the tokens so far. Positions are integers and stay exact however often keys move; a
+// key is turned by the whole difference at once.
+import {
+  type AttentionOptions,
+  type AttentionResult,
+  attend,
+  attentionFields,
+  queriesOver,
+  type ScoreRequest,
+} from './attention.js';
+import type { AttentionPosition } from './attention-position.js';
+import * as check from './check.js';
+import type { KvCache as CoreKvCache } from './core.mjs';
+import { ArgumentRangeError, ArgumentTypeError, checkStatus, StateError } from './errors.js';
+import { destroyer, Handle } from './handle.js';
+import type { Heap } from './heap.js';
+import {
+  type AppendOptions,
+  checkAppended,
+  checkBuffer,
+  checkCache,
+  checkPlans,
+  checkSaved,
+  type KvCacheOptions,
+  type RestoreOptions,
+} from './kv-cache-options.js';
+import type { HeadShape } from './layout.js';
+import type { RopePlan } from './rope.js';
+import { sightOf } from './sight.js';
+import type { NdArray, Tensor, TensorInput } from './tensor.js';
+
+/** The position encodings that attention over a cache takes; a rotary one is the cache's own. */
+export type CachePosition = Exclude<AttentionPosition, { encoding: 'rope' }>;
+
+/**
+ * Options of `attend`: those of `rw.attention`, but causal unless told otherwise. Queries are the last tokens unless
+ * `queryOffset` tells where they stand. A window of the cache takes the place of `window` and `sinkTokens`.
+ */
+export interface CacheAttentionOptions<S extends ScoreRequest = ScoreRequest>
+  extends Omit<AttentionOptions<S>, 'keyPositions' | 'kvHeads' | 'position'> {
+  position?: CachePosition;
+}
+
+/** Some tokens of a cache. */
+export interface TokenRange {
+  /** The first of them, counted from 0. Default 0. */
+  first?: number;
+  /** How many. Default all from there on. */
+  count?: number;
+}
+
+/** Options of `merge`. */
+export interface MergeOptions extends TokenRange {
+  /** Where the first of them shall stand. Default behind the last token of this cache. */
+  at?: number;
+}
+
+const attendFields = attentionFields.filter((field) => field !== 'keyPositions' && field !== 'kvHeads');
+const rangeFields = ['first', 'count'];
+
+/**
+ * Keys and values of one layer's tokens so far, made by `rw.kvCache()`. Every token has a position; it keeps it when
+ * others leave, so that later tokens stand where they should. A call that throws leaves the cache as it was.
+ *
+ * @example
+ * using cache = rw.kvCache({ kvHeads: 2, headDim: 64, rope: { plan } });
+ * cache.append(promptKeys, promptValues).attend(promptQueries);   // tokens 0 .. n - 1
+ * const { out } = cache.append(k, v).attend(q);                   // the next one
+ * cache.drop(4, 60).shift(-60, { first: 4 });                     // forget 60 tokens and close the gap
+ */
+export class KvCache extends Handle {
+  /** B. */
+  readonly batch: number;
+  /** G. */
+  readonly kvHeads: number;
+  /** D. */
+  readonly headDim: number;
+  /** Coordinates of a value. */
+  readonly valueDim: number;
+  readonly #core: CoreKvCache;
+  #plan: RopePlan | undefined;
+  // Plans that turned keys, with their addresses, by which the core knows them even when they are gone.
+  readonly #plans = new Map<RopePlan, number>();
+
+  /** @internal */
+  constructor(heap: Heap, core: CoreKvCache, plan: RopePlan | undefined, plans: Iterable<RopePlan>) {
+    super(heap, destroyer(heap, core));
+    const { batch, kvHeads, headDim, valueDim } = core.options;
+    this.batch = batch;
+    this.kvHeads = kvHeads;
+    this.headDim = headDim;
+    this.valueDim = valueDim;
+    this.#core = core;
+    this.#plan = plan;
+    for (const each of plans) this.#plans.set(each, each.plan.address);
+  }
+
+  /** Tokens in the cache. */
+  get length(): number {
+    return this.#living('kvCache.length').length;
+  }
+
+  /** Tokens that it has room for; a growing cache makes more. */
+  get capacity(): number {
+    return this.#living('kvCache.capacity').capacity;
+  }
+
+  /** Bytes of all that it holds. */
+  get bytes(): number {
+    return this.#living('kvCache.bytes').bytes;
+  }
+
+  /** Where the next token will stand: behind the last one, or at 0. */
+  get nextPosition(): number {
+    return this.#living('kvCache.nextPosition').nextPosition;
+  }
+
+  /** Where each token stands, ascending; for a plan with several axes, each token's number in the sequence. */
+  positions(): Float64Array {
+    const where = 'kvCache.positions';
+    const core = this.#living(where);
+    return this.heap.scope(where, (take) => {
+      const at = take(core.length * 8);
+      this.heap.call(() => core.positions(at));
+      return this.heap.readDoubles(at, core.length);
+    });
+  }
+
+  /** A copy of the keys [B, G, length, D], turned to where they stand now. */
+  keys(): NdArray {
+    const where = 'kvCache.keys';
+    const core = this.#usable(where);
+    return this.#copy(where, this.headDim, (at) => checkStatus(core.keys(at), where));
+  }
+
+  /** A copy of the values, [B, G, length, valueDim]. */
+  values(): NdArray {
+    const where = 'kvCache.values';
+    const core = this.#living(where);
+    return this.#copy(where, this.valueDim, (at) => core.values(at));
+  }
+
+  /**
+   * Adds tokens behind the last one, any number at once. A rotary encoding turns the keys: hand them over as they were
+   * projected. A window drops what none of these tokens sees.
+   *
+   * @param k [B, G, T, D] in the order that `layout` names
+   * @param v [B, G, T, valueDim]
+   * @throws ArgumentRangeError where a cache that does not grow has no room, and for positions that do not ascend.
+   *
+   * @example
+   * cache.append(k, v);                          // where the last one left off
+   * cache.append(k, v, { offset: 4096 });        // after a gap
+   * cache.append(k, v, { positions: [t, h, w] }); // a plan with three axes; by default behind the farthest place
+   */
+  append(k: TensorInput, v: TensorInput, options: AppendOptions = {}): this {
+    const where = 'kvCache.append';
+    const core = this.#usable(where);
+    const tokens = checkAppended(this.heap, where, core, k, v, options, this.#plan?.axes ?? 1);
+    this.heap.scope(where, (take) => {
+      const call = tokens.place(take);
+      this.#usable(where); // a getter of an argument may have disposed of it
+      checkStatus(
+        this.heap.call(() => core.append(call)),
+        where,
+      );
+    });
+    return this;
+  }
+
+  /**
+   * Attention of queries over all keys of the cache. A rotary encoding turns the queries as well.
+   *
+   * @param q [B, H, Tq, D]; G divides H. By default the queries of the last Tq tokens.
+   *
+   * @example
+   * const { out } = cache.attend(q);                                        // causal
+   * const { out } = cache.attend(q, { position: { encoding: 'alibi' } });   // over true positions
+   */
+  attend<const S extends ScoreRequest = 'none'>(
+    q: Tensor,
+    options?: CacheAttentionOptions<S>,
+  ): AttentionResult<Tensor, S>;
+  attend<const S extends ScoreRequest = 'none'>(
+    q: Exclude<TensorInput, Tensor>,
+    options?: CacheAttentionOptions<S>,
+  ): AttentionResult<NdArray, S>;
+  attend(q: TensorInput, options: CacheAttentionOptions = {}): AttentionResult<Tensor | NdArray, ScoreRequest> {
+    const where = 'kvCache.attend';
+    const core = this.#usable(where);
+    check.options(where, 'options', options, attendFields);
+    this.#refuseForeign(where, options);
+    const keys = (dim: number): HeadShape => ({
+      tokensFirst: false,
+      batch: this.batch,
+      heads: this.kvHeads,
+      tokens: core.length,
+      dim,
+    });
+    const [ks, vs] = [keys(this.headDim), keys(this.valueDim)];
+    const inputs = queriesOver(this.heap, where, q, ks, vs, options);
+    const given = { causal: true, ...options };
+    const atEnd = options.queryOffset === undefined && options.keyLengths === undefined;
+    if (atEnd) this.#checkEnd(where, inputs.qs.tokens);
+    const sight = sightOf(where, given, inputs.qs, ks, (token) => core.positionAt(token));
+    const offsets = typeof sight.queryOffset === 'number' ? [sight.queryOffset] : [...sight.queryOffset];
+    const missing = inputs.qs.tokens > 0 ? offsets.find((offset) => core.misses(offset)) : undefined;
+    if (missing !== undefined) {
+      const problem = `is ${missing}, from where the window reaches keys that have left it`;
+      throw new ArgumentRangeError(where, 'queryOffset', missing, problem);
+    }
+    return attend(this.heap, where, inputs, given, sight, (call) => {
+      this.#usable(where);
+      return this.heap.call(() => core.attend(call, atEnd));
+    });
+  }
+
+  /** Keeps the first `length` tokens. Where their window has left the cache already, that is refused. */
+  truncate(length: number): this {
+    const where = 'kvCache.truncate';
+    const core = this.#living(where);
+    this.#checkPrefix(where, length);
+    checkStatus(core.truncate(length), where);
+    return this;
+  }
+
+  /** Takes `count` tokens out, from `first` on. The others keep their positions; `shift` closes the gap. */
+  drop(first: number, count: number): this {
+    const where = 'kvCache.drop';
+    const core = this.#living(where);
+    check.integer(where, 'first', first, 0, core.length);
+    check.integer(where, 'count', count, 0, core.length - first);
+    checkStatus(core.drop(first, count), where);
+    return this;
+  }
+
+  /**
+   * Moves all tokens, or some, by `by` positions, on every axis. Never wears keys out: a thousand shifts by 1 are one by
+   * 1000, bit for bit.
+   *
+   * @throws ArgumentRangeError where tokens would meet others or leave ±(2^53 - 1).
+   */
+  shift(by: number, range: TokenRange = {}): this {
+    const where = 'kvCache.shift';
+    const core = this.#usable(where);
+    check.position(where, 'by', by);
+    check.options(where, 'range', range, rangeFields);
+    const { first, count } = this.#range(where, range);
+    if (count === 0) return this;
+    const refuse = (what: string): never => {
+      throw new ArgumentRangeError(where, 'by', by, `is ${by}, which moves tokens ${what}`);
+    };
+    const [start, end] = [core.positionAt(first) + by, core.positionAt(first + count - 1) + by];
+    if (!Number.isSafeInteger(start) || !Number.isSafeInteger(end)) refuse('beyond ±(2^53 - 1)');
+    const meets = first > 0 && start <= core.positionAt(first - 1);
+    if (meets || (first + count < core.length && end >= core.positionAt(first + count))) refuse('onto others');
+    checkStatus(core.shift(first, count, by), where);
+    return this;
+  }
+
+  /**
+   * Keys that have come in, and those to come, are from now on read as this plan has it: LongRoPE's long factors, another
+   * length of dynamic NTK. Keys keep the plan that turned them until they are read.
+   */
+  switchTo(plan: RopePlan): this {
+    const where = 'kvCache.switchTo';
+    const core = this.#usable(where);
+    const own = this.#plan;
+    if (own === undefined) throw new ArgumentRangeError(where, 'plan', plan, 'is for a cache made with rope');
+    const before: RopePlan = own;
+    before.matches(where, plan);
+    if (plan.axes !== before.axes) {
+      throw new ArgumentRangeError(where, 'plan', plan, `has ${plan.axes} axes; expected ${before.axes}`);
+    }
+    checkStatus(
+      this.heap.call(() => core.switchTo(plan.plan)),
+      where,
+    );
+    this.#plan = plan;
+    this.#plans.set(plan, plan.plan.address);
+    return this;
+  }
+
+  /** Forgets all tokens. The plan, the window and the memory stay. */
+  reset(): this {
+    this.#living('kvCache.reset').reset();
+    return this;
+  }
+
+  /** The first `length` tokens as a cache of their own, to branch off. Default all. */
+  copyPrefix(length: number = this.length): KvCache {
+    const where = 'kvCache.copyPrefix';
+    const core = this.#usable(where);
+    this.#checkPrefix(where, length);
+    return made(this.heap, where, this.#plan, this.#plans.keys(), (copy) => core.copyPrefix(length, copy));
+  }
+
+  /**
+   * Adds tokens of another cache of the same sizes and storage behind the last one, with the distances among them kept.
+   * Their keys are turned to where they now stand when they are read.
+   *
+   * @example
+   * cache.merge(document).merge(other, { first: 4, at: 1000 });
+   */
+  merge(other: KvCache, options: MergeOptions = {}): this {
+    const where = 'kvCache.merge';
+    const core = this.#usable(where);
+    if (!(other instanceof KvCache)) throw new ArgumentTypeError(where, 'other', other, 'a KvCache');
+    other.usableIn(this.heap, where, 'other');
+    const from = other.#usable(where);
+    check.options(where, 'options', options, [...rangeFields, 'at']);
+    const { first, count } = other.#range(where, options);
+    this.#checkKind(where, other);
+    const { at } = options;
+    if (at !== undefined) {
+      check.position(where, 'at', at);
+      const problem = core.options.window.rebased
+        ? 'has no meaning where the window moves tokens up'
+        : core.length > 0 && at < core.nextPosition
+          ? `is ${at}; expected at least ${core.nextPosition}`
+          : undefined;
+      if (problem !== undefined) throw new ArgumentRangeError(where, 'at', at, problem);
+    }
+    const room = core.room(at ?? core.nextPosition);
+    if (count > room) {
+      const problem = `has ${count} tokens; the cache has room for ${room} more, its capacity is ${core.capacity}`;
+      throw new ArgumentRangeError(where, 'other', other, problem);
+    }
+    checkStatus(
+      this.heap.call(() => core.merge(from, first, count, at !== undefined, at ?? 0)),
+      where,
+    );
+    for (const [plan, address] of other.#plans) if (!plan.disposed) this.#plans.set(plan, address);
+    return this;
+  }
+
+  /**
+   * The whole cache as bytes, with a version and a checksum; the same on every machine. Plans are not among them:
+   * `rw.restoreKvCache` wants them again.
+   */
+  save(): ArrayBuffer {
+    const where = 'kvCache.save';
+    const core = this.#usable(where);
+    return this.heap.scope(where, (take) => {
+      const size = core.savedSize();
+      const at = take(size);
+      this.heap.call(() => core.save(at));
+      return this.heap.readFloats(at, size / 4).buffer as ArrayBuffer;
+    });
+  }
+
+  #living(where: string): CoreKvCache {
+    this.alive(where);
+    return this.heap.call(() => this.#core);
+  }
+
+  // For calls that turn keys or ask a plan.
+  #usable(where: string): CoreKvCache {
+    const core = this.#living(where);
+    for (const [plan, address] of this.#plans) {
+      if (!plan.disposed) continue;
+      if (plan === this.#plan || core.holdsKeysOf(address)) {
+        throw new StateError(`${where}: a plan that turned keys of this cache was disposed`);
+      }
+      this.#plans.delete(plan);
+    }
+    return core;
+  }
+
+  #copy(where: string, dim: number, write: (at: number) => void): NdArray {
+    const shape = [this.batch, this.kvHeads, this.#core.length, dim];
+    const size = check.sizeOf(shape);
+    return this.heap.scope(where, (take) => {
+      const at = take(size * 4);
+      this.heap.call(() => write(at));
+      return { data: this.heap.readFloats(at, size), shape };
+    });
+  }
+
+  #range(where: string, range: TokenRange): Required<TokenRange> {
+    const { length } = this.#core;
+    const first = check.integer(where, 'first', range.first ?? 0, 0, length);
+    return { first, count: check.integer(where, 'count', range.count ?? length - first, 0, length - first) };
+  }
+
+  #checkPrefix(where: string, length: number): void {
+    const core = this.#core;
+    check.integer(where, 'length', length, 0, core.length);
+    if (!core.mayEndAt(length)) {
+      const problem = `is ${length}; the window of the next token reaches keys that have left it`;
+      throw new ArgumentRangeError(where, 'length', length, problem);
+    }
+  }
+
+  #checkEnd(where: string, queries: number): void {
+    const core = this.#core;
+    const rows = Math.min(queries, core.length);
+    if (rows > 0 && core.positionAt(core.length - 1) - core.positionAt(core.length - rows) !== rows - 1) {
+      const problem = `is missing; the last ${rows} tokens do not stand one after the other`;
+      throw new ArgumentRangeError(where, 'queryOffset', undefined, problem);
+    }
+    if ((this.#plan?.axes ?? 1) > 1 && queries > core.length) {
+      throw new ArgumentRangeError(where, 'q', queries, `has ${queries} tokens, the cache has ${core.length}`);
+    }
+  }
+
+  #refuseForeign(where: string, options: CacheAttentionOptions): void {
+    const refuse = (name: string, value: unknown, problem: string): never => {
+      throw new ArgumentRangeError(where, name, value, problem);
+    };
+    const { position, window, sinkTokens, queryOffset, keyLengths } = options;
+    if ((position as AttentionPosition | undefined)?.encoding === 'rope') {
+      refuse('position.encoding', 'rope', "is 'rope', which a cache is made with: rw.kvCache({ rope })");
+    }
+    if (this.#core.options.window.size > 0) {
+      if (window !== undefined) refuse('window', window, 'is for a cache without a window of its own');
+      if (sinkTokens !== undefined) refuse('sinkTokens', sinkTokens, 'is for a cache without a window of its own');
+    }
+    if ((this.#plan?.axes ?? 1) > 1 && (queryOffset ?? keyLengths) !== undefined) {
+      refuse('queryOffset', queryOffset, 'and keyLengths are for positions with one axis');
+    }
+  }
+
+  #checkKind(where: string, other: KvCache): void {
+    const refuse = (what: string): never => {
+      throw new ArgumentRangeError(where, 'other', other, what);
+    };
+    if (other === this) refuse('is this cache; copyPrefix() makes another one');
+    for (const size of ['batch', 'kvHeads', 'headDim', 'valueDim'] as const) {
+      if (other[size] !== this[size]) refuse(`has ${size} ${other[size]}; expected ${this[size]}`);
+    }
+    if (other.#core.options.storage !== this.#core.options.storage) refuse('keeps its keys another way');
+    if (this.#plan === undefined) return;
+    const plan: RopePlan = this.#plan;
+    if (plan.axes > 1) refuse('has positions with several axes, which cannot follow others');
+    plan.matches(where, other.#plan);
+  }
+}
+
+// A cache around an object of the core that `fill` fills; nothing is left behind if it throws.
+function made(
+  heap: Heap,
+  where: string,
+  plan: RopePlan | undefined,
+  plans: Iterable<RopePlan>,
+  fill: (cache: CoreKvCache) => number,
+): KvCache {
+  const cache = heap.construct(where, (core) => new core.KvCache());
+  try {
+    checkStatus(
+      heap.call(() => fill(cache)),
+      where,
+    );
+    return new KvCache(heap, cache, plan, plans);
+  } catch (error) {
+    heap.destroy(cache);
+    throw error;
+  }
+}
+
+/** @internal */
+export function createKvCache(heap: Heap, options: KvCacheOptions): KvCache {
+  const where = 'kvCache';
+  const { core, plan } = checkCache(heap, where, options);
+  return made(heap, where, plan, plan ? [plan] : [], (cache) => cache.create(core, plan?.plan ?? null));
+}
+
+/** @internal */
+export function restoreKvCache(heap: Heap, buffer: ArrayBuffer | Uint8Array, options: RestoreOptions): KvCache {
+  const where = 'restoreKvCache';
+  const given = check.options<RestoreOptions>(where, 'options', options, ['plan']);
+  const bytes = checkBuffer(where, buffer);
+  const plans = checkPlans(heap, where, given.plan);
+  return heap.scope(where, (take) => {
+    const at = heap.put(take, bytes);
+    const addresses = plans.map(({ plan }) => plan.address);
+    const list = heap.put(take, new Uint8Array(Uint32Array.from(addresses).buffer));
+    checkSaved(
+      where,
+      heap.call((core) => core.checkSavedKvCache(at, bytes.length, list, plans.length)),
+      buffer,
+      given.plan,
+    );
+    const core = heap.construct(where, (c) => new c.KvCache());
+    try {
+      checkStatus(
+        heap.call(() => core.restore(at, bytes.length, list, plans.length)),
+        where,
+      );
+      const current = plans.find(({ plan }) => plan.address === core.planAddress);
+      return new KvCache(heap, core, current, plans);
+    } catch (error) {
+      heap.destroy(core);
+      throw error;
+    }
+  });
+}
