@@ -1,7 +1,7 @@
 // The innermost loop of every product: a tile of up to kTileRows x kTileColumns sums that stay in registers,
-// c (+)= a b. a is packed [k][Rows] (packTile), so that one pointer walks it; b is read where it lies, one
-// row of kTileColumns numbers per step, b_stride apart: a panel of a PackedMatrix (stride kPanel, two tiles
-// side by side) or the rows of any matrix.
+// c (+)= a b. a is packed [k][Rows] (packTile), or its rows are a distance apart that the compiler knows, so
+// that one pointer walks it; b is read where it lies, one row of kTileColumns numbers per step, b_stride
+// apart: a panel of a PackedMatrix (stride kPanel, two tiles side by side) or the rows of any matrix.
 #pragma once
 
 #include <cstddef>
@@ -24,10 +24,10 @@ void packTile(float* packed, const float* a, size_t a_stride, size_t k) {
   }
 }
 
-// c[r][j] (+)= sum_l a[l][r] b[l][j] for r < Rows, j < kTileColumns: added to c or put in its place. Each sum
-// starts at 0 and runs over l in order. The loop is one step long on purpose: unrolled, the compiler chains
-// the steps and more has to be kept than there are registers.
-template <size_t Rows>
+// c[r][j] (+)= sum_l a[l][r] b[l][j] for r < Rows, j < kTileColumns: added to c or put in its place. a[l][r]
+// is at a[l * Step + r * RowStep]. Each sum starts at 0 and runs over l in order. The loop is one step long
+// on purpose: unrolled, the compiler chains the steps and more has to be kept than there are registers.
+template <size_t Rows, size_t Step = Rows, size_t RowStep = 1>
 [[gnu::noinline]] void tile(float* c, size_t c_stride, bool add, const float* a, const float* b,
                             size_t b_stride, size_t k) {
   using simd::f32x4;
@@ -39,11 +39,11 @@ template <size_t Rows>
     const f32x4 b_low = simd::load(b);
     const f32x4 b_high = simd::load(b + simd::kLanes);
     for (size_t r = 0; r < Rows; ++r) {
-      const f32x4 x = simd::splat(a[r]);
+      const f32x4 x = simd::splat(a[r * RowStep]);
       low[r] = simd::mulAdd(x, b_low, low[r]);
       high[r] = simd::mulAdd(x, b_high, high[r]);
     }
-    a += Rows;
+    a += Step;
     b += b_stride;
   }
   for (size_t r = 0; r < Rows; ++r) {
@@ -70,6 +70,13 @@ inline void packTile(float* packed, const float* a, size_t a_stride, size_t rows
 inline void tile(size_t rows, float* c, size_t c_stride, bool add, const float* a, const float* b,
                  size_t b_stride, size_t k) {
   withRows(rows, [&](auto r) { tile<r>(c, c_stride, add, a, b, b_stride, k); });
+}
+
+// The same with a as it lies, its rows RowStep apart.
+template <size_t RowStep>
+void tileOfRows(size_t rows, float* c, size_t c_stride, bool add, const float* a, const float* b,
+                size_t b_stride, size_t k) {
+  withRows(rows, [&](auto r) { tile<r, 1, RowStep>(c, c_stride, add, a, b, b_stride, k); });
 }
 
 }  // namespace ropewalk

@@ -18,16 +18,16 @@ struct NaiveAttention {
   std::vector<double> probability_tolerance;  // the same shape
 };
 
-inline int64_t queryPosition(const AttentionOptions& o, size_t b, size_t i) {
+inline int64_t naiveQueryPosition(const AttentionOptions& o, size_t b, size_t i) {
   return static_cast<int64_t>(i) + (o.query_offsets == nullptr ? o.query_offset : o.query_offsets[b]);
 }
 
-inline int64_t keyPosition(const AttentionOptions& o, size_t j) {
+inline int64_t naiveKeyPosition(const AttentionOptions& o, size_t j) {
   return o.key_positions == nullptr ? static_cast<int64_t>(j) : o.key_positions[j];
 }
 
 inline bool isHidden(const AttentionOptions& o, size_t b, size_t h, size_t i, size_t j) {
-  const int64_t ahead = keyPosition(o, j) - queryPosition(o, b, i);
+  const int64_t ahead = naiveKeyPosition(o, j) - naiveQueryPosition(o, b, i);
   if (o.causal && ahead > 0) return true;
   if (o.window_left >= 0 && -ahead > o.window_left && j >= o.sink_tokens) return true;
   if (o.window_right >= 0 && ahead > o.window_right) return true;

@@ -1,0 +1,219 @@
+#include "attention/attention_tile.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "kernels/tile.h"
+#include "simd.h"
+
+namespace ropewalk {
+namespace {
+
+using simd::f32x4;
+using simd::kLanes;
+
+Status allocateRows(Buffer<float>& buffer, size_t rows, size_t dim) {
+  size_t size = 0;
+  return multiply(rows, dim, &size) ? buffer.allocate(size) : Status::kOutOfMemory;
+}
+
+// packTile() of rows that lie anywhere: q(r) is row r.
+template <class Row>
+void packStrip(float* packed, size_t rows, size_t dim, Row q) {
+  withRows(rows, [&](auto n) {
+    const float* from[n];
+    for (size_t r = 0; r < n; ++r) from[r] = q(r);
+    for (size_t d = 0; d < dim; ++d) {
+      for (size_t r = 0; r < n; ++r) packed[d * n + r] = from[r][d];
+    }
+  });
+}
+
+void multiplyRow(float* x, size_t n, float factor) {
+  const f32x4 factors = simd::splat(factor);
+  for (size_t i = 0; i < n; i += kLanes) simd::store(x + i, simd::mul(simd::load(x + i), factors));
+}
+
+// tile() for one row of weights and values that may be NaN or infinite: those of weight 0 are not read.
+void mixRow(float* out, const float* p, const KeyBlock& block, KeyRange range, size_t width) {
+  for (size_t d = 0; d < width; d += kTileColumns) {
+    const float* panel = block.values + d / kTileColumns * block.value_panel;
+    for (size_t half = 0; half < kTileColumns; half += kLanes) {
+      f32x4 sum = simd::splat(0);
+      for (size_t j = range.first; j < range.end; ++j) {
+        if (p[j] != 0)
+          sum = simd::mulAdd(simd::splat(p[j]), simd::load(panel + j * block.value_stride + half), sum);
+      }
+      simd::store(out + d + half, simd::add(simd::load(out + d + half), sum));
+    }
+  }
+}
+
+}  // namespace
+
+Status AttentionTile::allocate(size_t queries) {
+  const size_t dim = q_.dim;
+  Status status = allocateRows(queries_, queries, dim);
+  if (status == Status::kOk) status = allocateRows(sums_, queries, panelWidth(out_.dim));
+  if (status == Status::kOk) status = scores_.allocate(kTileRows * kBlockKeys);
+  if (status == Status::kOk) status = relative_.allocate(queries, dim, out_.dim);
+  if (status != Status::kOk || !stages_.wantsParts()) return status;
+  status = contents_.allocate(kTileRows * kBlockKeys);
+  if (status == Status::kOk) status = allocateRows(plain_queries_, queries, dim);
+  if (status == Status::kOk) status = allocateRows(plain_keys_, kBlockKeys, dim);
+  return status;
+}
+
+// As many strips as needed, of nearly the same height: 5 and 4, not 6 and 3.
+AttentionTile::Strip AttentionTile::strip(size_t s) const {
+  const size_t first = count_ * s / strips();
+  return {first, count_ * (s + 1) / strips() - first};
+}
+
+void AttentionTile::run(size_t b, size_t g, size_t first, size_t count, KeyBlocks& blocks) {
+  count_ = count;
+  startRows(b, g, first);
+  bool all = false;  // scores that nobody sees are asked for
+  for (size_t r = 0; r < count_; ++r) all = all || (rows_[r].given && stages_.wantsHidden());
+  for (size_t n = 0; n < blocks.count(); ++n) {
+    const size_t start = n * kBlockKeys;
+    const size_t end = std::min(k_.tokens, start + kBlockKeys);
+    if (all || !seen_.within(start, end).empty()) {
+      runBlock(blocks.block(n), all);
+    } else {
+      for (size_t r = 0; r < count_; ++r) stages_.giveHidden(rows_[r], {start, end});
+    }
+  }
+  for (size_t r = 0; r < count_; ++r) finishRow(r);
+}
+
+void AttentionTile::startRows(size_t b, size_t g, size_t first) {
+  const size_t group = q_.heads / k_.heads;
+  seen_ = {0, std::numeric_limits<size_t>::max(), 0};
+  for (size_t r = 0; r < count_; ++r) {
+    const size_t h = g * group + (first + r) % group;
+    rows_[r] = queryRow(q_, options_, outputs_, b, h, (first + r) / group, k_.tokens);
+    softmax_[r].start(options_.sinks == nullptr ? -std::numeric_limits<float>::infinity()
+                                                : options_.sinks[h]);
+    const VisibleKeys& visible = rows_[r].visible;
+    seen_.sinks = std::max(seen_.sinks, visible.sinks);
+    seen_.first = std::min(seen_.first, visible.first);
+    seen_.end = std::max(seen_.end, visible.end);
+  }
+  seen_.first = std::min(seen_.first, seen_.end);
+  std::fill_n(sums_.data(), count_ * panelWidth(out_.dim), 0.0f);
+
+  const HeadView<const float>& plain = outputs_.plain_q;
+  for (size_t s = 0; s < strips(); ++s) {
+    const auto [start, rows] = strip(s);
+    float* packed = queries_.data() + start * q_.dim;
+    packStrip(packed, rows, q_.dim, [&](size_t r) { return rows_[start + r].q; });
+    relative_.startQueries(packed, start, rows);
+    if (!stages_.wantsParts()) continue;
+    packStrip(plain_queries_.data() + start * q_.dim, rows, q_.dim, [&](size_t r) {
+      const QueryRow& row = rows_[start + r];
+      return plain.data == nullptr ? row.q : plain.row(row.b, row.h, row.i);
+    });
+  }
+}
+
+void AttentionTile::runBlock(const KeyBlock& block, bool all) {
+  relative_.startBlock(block, rows_[0].position, rows_[count_ - 1].position);
+  if (const HeadView<const float>& plain = outputs_.plain_k; stages_.wantsParts() && plain.data != nullptr) {
+    const size_t g = rows_[0].h / (q_.heads / k_.heads);
+    packPanels(plain_keys_.data(), plain.row(rows_[0].b, g, block.start), plain.token_stride, block.count,
+               q_.dim);
+  }
+  for (size_t s = 0; s < strips(); ++s) {
+    const Strip at = strip(s);
+    const KeyRange seen = rangeOf(at, block, false);
+    const KeyRange range = all ? rangeOf(at, block, true) : seen;
+    const size_t end = block.start + block.count;
+    for (size_t r = at.first; r < at.first + at.rows; ++r) {
+      stages_.giveHidden(rows_[r], {block.start, block.start + range.first});
+      stages_.giveHidden(rows_[r], {std::min(end, block.start + range.end), end});
+    }
+    if (range.empty()) continue;
+    scoreStrip(at, block, range);
+    if (!seen.empty()) mixStrip(at, block, range);
+  }
+}
+
+// The keys of a block that some row of the strip sees, or all of them, in whole panels; counted from its
+// start.
+KeyRange AttentionTile::rangeOf(Strip strip, const KeyBlock& block, bool all) const {
+  size_t first = all ? 0 : block.count;
+  size_t end = all ? block.count : 0;
+  for (size_t r = strip.first; r < strip.first + strip.rows && !all; ++r) {
+    const KeyRange range = rows_[r].visible.within(block.start, block.start + block.count);
+    if (range.empty()) continue;
+    first = std::min(first, range.first - block.start);
+    end = std::max(end, range.end - block.start);
+  }
+  if (first >= end) return {0, 0};
+  return {first - first % kTileColumns, panelWidth(end)};
+}
+
+// Scores of the strip as the softmax sees them, in scores_.
+void AttentionTile::scoreStrip(Strip strip, const KeyBlock& block, KeyRange range) {
+  const KeyRange keys = {block.start + range.first, block.start + std::min(range.end, block.count)};
+  if (!relative_.replacesProducts()) multiply(strip, scores_.data(), queries_.data(), block.keys, range);
+  if (stages_.wantsParts()) {
+    const bool turned = outputs_.plain_k.data != nullptr;
+    multiply(strip, contents_.data(), plain_queries_.data(), turned ? plain_keys_.data() : block.keys, range);
+  }
+  for (size_t r = 0; r < strip.rows; ++r) {
+    const QueryRow& row = rows_[strip.first + r];
+    const size_t start = r * kBlockKeys + range.first;
+    const ScorePart part = {scores_.data() + start, keys};
+    if (relative_.replacesProducts()) relative_.products(row, block, part);
+    relative_.addTo(strip.first + r, row, block, part);
+    stages_.apply(row, part, stages_.wantsParts() ? contents_.data() + start : nullptr);
+    std::fill(part.x + part.size(), scores_.data() + r * kBlockKeys + range.end,
+              -std::numeric_limits<float>::infinity());
+  }
+}
+
+void AttentionTile::multiply(Strip strip, float* scores, const float* queries, const float* keys,
+                             KeyRange panels) const {
+  for (size_t j = panels.first; j < panels.end; j += kTileColumns) {
+    tile(strip.rows, scores + j, kBlockKeys, false, queries + strip.first * q_.dim, keys + j * q_.dim,
+         kTileColumns, q_.dim);
+  }
+}
+
+// Scores become weights, and the weighted values are added.
+void AttentionTile::mixStrip(Strip strip, const KeyBlock& block, KeyRange range) {
+  const size_t width = panelWidth(out_.dim);
+  const KeyRange keys = {range.first, std::min(range.end, block.count)};
+  const Exp exp_of;
+  const float scale = stages_.scaleLeft();
+  for (size_t r = 0; r < strip.rows; ++r) {
+    const size_t row = strip.first + r;
+    float* const p = scores_.data() + r * kBlockKeys;
+    const float factor = softmax_[row].add(p + range.first, range.end - range.first, scale, exp_of);
+    if (factor != 1) multiplyRow(sums_.data() + row * width, width, factor);
+    relative_.addWeights(row, rows_[row],
+                         {p + keys.first, {block.start + keys.first, block.start + keys.end}}, factor);
+    if (!block.finite) mixRow(sums_.data() + row * width, p, block, keys, width);
+  }
+  if (!block.finite) return;
+  for (size_t d = 0; d < width; d += kTileColumns) {
+    tileOfRows<kBlockKeys>(
+        strip.rows, sums_.data() + strip.first * width + d, width, true, scores_.data() + keys.first,
+        block.values + d / kTileColumns * block.value_panel + keys.first * block.value_stride,
+        block.value_stride, keys.end - keys.first);
+  }
+}
+
+void AttentionTile::finishRow(size_t r) {
+  const QueryRow& row = rows_[r];
+  const float inverse = softmax_[r].inverse();
+  stages_.giveProbabilities(row, softmax_[r].shift(), inverse);
+  float* const out = out_.row(row.b, row.h, row.i);
+  const float* sums = sums_.data() + r * panelWidth(out_.dim);
+  for (size_t d = 0; d < out_.dim; ++d) out[d] = sums[d] * inverse;
+  relative_.addValues(r, inverse, out);
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,131 @@
+#include "attention/relative_tile.h"
+
+#include <algorithm>
+
+#include "kernels/softmax.h"
+#include "simd.h"
+
+namespace ropewalk {
+namespace {
+
+using simd::f32x4;
+using simd::kLanes;
+
+// a * b numbers, where that many can be had.
+Status allocateProduct(Buffer<float>& buffer, size_t a, size_t b) {
+  size_t size = 0;
+  return multiply(a, b, &size) ? buffer.allocate(size) : Status::kOutOfMemory;
+}
+
+}  // namespace
+
+Status RelativeTile::allocate(size_t queries, size_t dim, size_t value_dim) {
+  dim_ = dim;
+  value_dim_ = value_dim;
+  const size_t rows = terms_.rows.rows();
+  Status status = Status::kOk;
+  if (terms_.query_table != nullptr) {
+    status = allocateProduct(query_table_, panelWidth(rows), dim);
+    if (status == Status::kOk) status = allocateProduct(query_dots_, queries, panelWidth(rows));
+    if (status == Status::kOk) packPanels(query_table_.data(), terms_.query_table, dim, rows, dim);
+  }
+  if (status == Status::kOk && terms_.key_table != nullptr) {
+    status = allocateProduct(key_table_, rows, dim);
+    if (status == Status::kOk) status = allocateProduct(key_dots_, rows, kBlockKeys);
+    for (size_t r = 0; status == Status::kOk && r < rows; r += kTileRows) {
+      packTile(key_table_.data() + r * dim, terms_.key_table + r * dim, dim, std::min(kTileRows, rows - r),
+               dim);
+    }
+  }
+  if (status == Status::kOk && terms_.product_table != nullptr)
+    status = allocateProduct(product_panel_, dim, kTileColumns);
+  if (status == Status::kOk && terms_.value_table != nullptr) {
+    status = allocateProduct(weights_, queries, rows);
+  }
+  return status;
+}
+
+void RelativeTile::startQueries(const float* packed, size_t first, size_t rows) {
+  const size_t table_rows = terms_.rows.rows();
+  if (terms_.query_table != nullptr) {
+    const size_t stride = panelWidth(table_rows);
+    for (size_t r = 0; r < table_rows; r += kTileColumns) {
+      tile(rows, query_dots_.data() + first * stride + r, stride, false, packed,
+           query_table_.data() + r * dim_, kTileColumns, dim_);
+    }
+  }
+  if (terms_.value_table != nullptr)
+    std::fill_n(weights_.data() + first * table_rows, rows * table_rows, 0.0f);
+}
+
+void RelativeTile::startBlock(const KeyBlock& block, int64_t low, int64_t high) {
+  if (terms_.key_table == nullptr) return;
+  const size_t one = terms_.rows.row(keyPosition(options_, block.start) - high);
+  const size_t other = terms_.rows.row(keyPosition(options_, block.start + block.count - 1) - low);
+  const auto [from, to] = std::minmax(one, other);
+  const size_t rows = terms_.rows.rows();
+  for (size_t r = from - from % kTileRows; r <= to; r += kTileRows) {
+    for (size_t j = 0; j < block.count; j += kTileColumns) {
+      tile(std::min(kTileRows, rows - r), key_dots_.data() + r * kBlockKeys + j, kBlockKeys, false,
+           key_table_.data() + r * dim_, block.keys + j * dim_, kTileColumns, dim_);
+    }
+  }
+}
+
+void RelativeTile::products(const QueryRow& row, const KeyBlock& block, ScorePart part) {
+  float* const panel = product_panel_.data();
+  for (size_t n = 0; n < part.size(); n += kTileColumns) {
+    const size_t start = part.keys.first + n;
+    const size_t columns = std::min(kTileColumns, block.start + block.count - start);
+    std::fill_n(panel, dim_ * kTileColumns, 0.0f);
+    for (size_t c = 0; c < columns; ++c) {
+      const float* table = terms_.product_table + rowOf(row, start + c) * dim_;
+      for (size_t d = 0; d < dim_; ++d) panel[d * kTileColumns + c] = table[d];
+    }
+    const float* keys = block.keys + (start - block.start) * dim_;
+    for (size_t half = 0; half < kTileColumns; half += kLanes) {
+      f32x4 sum = simd::splat(0);
+      for (size_t d = 0; d < dim_; ++d) {
+        const size_t at = d * kTileColumns + half;
+        sum = simd::mulAdd(simd::mul(simd::splat(row.q[d]), simd::load(panel + at)), simd::load(keys + at),
+                           sum);
+      }
+      simd::store(part.x + n + half, sum);
+    }
+  }
+}
+
+void RelativeTile::addTo(size_t r, const QueryRow& row, const KeyBlock& block, ScorePart part) const {
+  if (terms_.query_table != nullptr) {
+    const float* dots = query_dots_.data() + r * panelWidth(terms_.rows.rows());
+    for (size_t n = 0; n < part.size(); ++n) part.x[n] += dots[rowOf(row, part.keys.first + n)];
+  }
+  if (terms_.key_table != nullptr) {
+    const float* dots = key_dots_.data() + (part.keys.first - block.start);
+    for (size_t n = 0; n < part.size(); ++n)
+      part.x[n] += dots[rowOf(row, part.keys.first + n) * kBlockKeys + n];
+  }
+}
+
+void RelativeTile::addWeights(size_t r, const QueryRow& row, ScorePart p, float factor) {
+  if (terms_.value_table == nullptr) return;
+  const size_t rows = terms_.rows.rows();
+  float* weights = weights_.data() + r * rows;
+  if (factor != 1) {
+    for (size_t t = 0; t < rows; ++t) weights[t] *= factor;
+  }
+  for (size_t n = 0; n < p.size(); ++n) weights[rowOf(row, p.keys.first + n)] += p.x[n];
+}
+
+void RelativeTile::addValues(size_t r, float inverse, float* out) const {
+  if (terms_.value_table == nullptr) return;
+  const size_t rows = terms_.rows.rows();
+  const float* weights = weights_.data() + r * rows;
+  for (size_t t = 0; t < rows; ++t) {
+    // A row that nothing points at is not read.
+    if (weights[t] != 0)
+      addScaled(out, inverse * weights[t], terms_.value_table + t * value_dim_, value_dim_);
+  }
+}
+
+}  // namespace ropewalk
