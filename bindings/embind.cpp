@@ -2,7 +2,6 @@
 // package (ts/) has checked every argument before it comes here, because Embind itself turns NaN and 'abc' to
 // 0. Pointers are numbers (bytes into the heap), results are Status numbers, arrays lie in the heap.
 #include <emscripten/bind.h>
-#include <malloc.h>
 
 #include <algorithm>
 #include <string>
@@ -22,6 +21,7 @@
 #include "encodings/rope_tables.h"
 #include "encodings/sinusoidal.h"
 #include "encodings/t5.h"
+#include "heap_meter.h"
 #include "kernels/activation.h"
 #include "kernels/norm.h"
 #include "kernels/softmax.h"
@@ -54,10 +54,6 @@ Pointer allocate(size_t bytes) {
 }
 void release(Pointer p) {
   alignedFree(at<void>(p));
-}
-// mallinfo counts in an int, which is negative beyond 2 GB.
-double bytesInUse() {
-  return static_cast<double>(static_cast<unsigned>(mallinfo().uordblks));
 }
 
 // --- positions: JavaScript writes doubles, which hold every position exactly; the core takes int64, in place
@@ -644,6 +640,8 @@ EMSCRIPTEN_BINDINGS(ropewalk) {
   function("allocate", &allocate);
   function("release", &release);
   function("bytesInUse", &bytesInUse);
+  function("peakBytes", &peakBytes);
+  function("resetPeak", &resetPeak);
 
   value_object<FrequencyOptions>("FrequencyOptions")
       .field("dim", &FrequencyOptions::dim)

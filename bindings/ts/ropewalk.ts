@@ -42,10 +42,12 @@ export interface Info {
 
 /** Memory of the instance, as `rw.memory()` tells it. */
 export interface Memory {
-  /** Size of the WebAssembly heap. It grows on demand and never shrinks, so it is the peak as well. */
+  /** Size of the WebAssembly heap. It grows on demand and never shrinks. */
   readonly heapBytes: number;
   /** Bytes of it that are in use now. */
   readonly usedBytes: number;
+  /** The most bytes that were in use at once since `load()` or the last `resetPeak()`. */
+  readonly peak: number;
   /** Tensors, plans and layers that were made and not yet freed. */
   readonly liveObjects: number;
 }
@@ -75,8 +77,21 @@ export class Ropewalk {
     return {
       heapBytes: this.#heap.byteLength,
       usedBytes: this.#heap.call((core) => core.bytesInUse()),
+      peak: this.#heap.call((core) => core.peakBytes()),
       liveObjects: this.#heap.liveObjects,
     };
+  }
+
+  /**
+   * Starts to measure `memory().peak` anew, at what is in use now.
+   *
+   * @example
+   * rw.resetPeak();
+   * rw.attention(q, k, v);
+   * const { peak } = rw.memory();
+   */
+  resetPeak(): void {
+    this.#heap.call((core) => core.resetPeak());
   }
 
   /**

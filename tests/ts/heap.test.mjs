@@ -117,9 +117,11 @@ test('1e5 calls leave the heap as it was', () => {
     () => assert.throws(() => plan.rotate(plain, { positions: [0.5] })),
   ];
   for (const call of calls) for (let i = 0; i < 100; ++i) call();
-  const before = rw.memory();
+  const { peak: peakBefore, ...before } = rw.memory();
   for (const call of calls) for (let i = 0; i < 10_000; ++i) call();
-  assert.deepEqual(rw.memory(), before);
+  const { peak, ...after } = rw.memory();
+  assert.deepEqual(after, before);
+  assert.ok(peak - peakBefore < 4096, `${peakBefore}, then ${peak}`); // where pieces lie may change, in small steps
   for (const made of [plan, layer, x]) made.dispose();
 });
 

@@ -5,6 +5,7 @@ import { load, StateError } from 'ropewalk';
 import { detached, randomArray } from './support/arrays.mjs';
 import { notABoolean, notAChoice, notAnInteger, notOptions, notPositions, required } from './support/bad-values.mjs';
 import { onEachBuild } from './support/builds.mjs';
+import { inUse } from './support/peak.mjs';
 import { testAllRefusals, testMisfits, testUnknownOptions } from './support/refusals.mjs';
 
 const stranger = await load({ simd: 'deterministic' });
@@ -220,7 +221,7 @@ await onEachBuild((rw) => {
       .switchTo(second);
     cache.append(one, one);
     first.dispose();
-    const before = rw.memory();
+    const before = inUse(rw);
     const calls = [
       () => cache.keys(),
       () => cache.attend(q),
@@ -232,7 +233,7 @@ await onEachBuild((rw) => {
       () => other.merge(cache),
     ];
     for (const call of calls) assert.throws(call, { name: 'StateError', message: /plan/ });
-    assert.deepEqual(rw.memory(), before);
+    assert.deepEqual(inUse(rw), before);
     assert.equal(cache.drop(0, 2).attend(q).out.data.length, 32);
     second.dispose();
     assert.throws(() => cache.attend(q), StateError);
@@ -243,7 +244,7 @@ await onEachBuild((rw) => {
     const bytes = new Uint8Array(other.save());
     const refused = (data, argument) =>
       assert.throws(() => rw.restoreKvCache(data, { plan }), { name: 'ArgumentRangeError', argument });
-    const before = rw.memory();
+    const before = inUse(rw);
     for (let size = 0; size < bytes.length; ++size) refused(bytes.slice(0, size), 'buffer');
     for (let i = 0; i < bytes.length; ++i) {
       const altered = bytes.slice();
@@ -252,7 +253,7 @@ await onEachBuild((rw) => {
     }
     refused(Uint8Array.of(...bytes, 0, 0, 0, 0, 0, 0, 0, 0), 'buffer');
     refused(new ArrayBuffer(0), 'buffer');
-    assert.deepEqual(rw.memory(), before);
+    assert.deepEqual(inUse(rw), before);
     rw.restoreKvCache(bytes, { plan }).dispose();
   });
 

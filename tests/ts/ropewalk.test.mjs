@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { load } from 'ropewalk';
 import { assertSameBits, randomArray } from './support/arrays.mjs';
+import { inUse } from './support/peak.mjs';
 
 const packageJson = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
 const rw = await load({ simd: 'deterministic' });
@@ -17,7 +18,7 @@ test('info() tells the version of the package and the build', () => {
 });
 
 test('memory() counts bytes and objects, and nothing is used by plain calls', () => {
-  const before = rw.memory();
+  const before = inUse(rw);
   assert.ok(before.heapBytes >= before.usedBytes);
   assert.equal(before.liveObjects, 0);
   const x = rw.tensor([1000]);
@@ -27,14 +28,14 @@ test('memory() counts bytes and objects, and nothing is used by plain calls', ()
   const a = randomArray([4, 4]);
   rw.attention(a, a, a);
   rw.sinusoidal({ dim: 4, positions: { length: 4 } });
-  assert.deepEqual(rw.memory(), before);
+  assert.deepEqual(inUse(rw), before);
 });
 
 test('two instances have heaps of their own and give the same bits', async () => {
   const other = await load({ simd: 'deterministic' });
-  const before = other.memory();
+  const before = inUse(other);
   const x = rw.tensor([1e6]);
-  assert.deepEqual(other.memory(), before);
+  assert.deepEqual(inUse(other), before);
   const a = randomArray([5, 8]);
   assertSameBits(rw.attention(a, a, a).out.data, other.attention(a, a, a).out.data);
   x.dispose();

@@ -6,6 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { load, StateError } from 'ropewalk';
 import { openSafetensors, SafetensorsError } from 'ropewalk/models';
 import { assertSameBits, random } from './support/arrays.mjs';
+import { inUse } from './support/peak.mjs';
 import { writeSafetensors } from './support/safetensors.mjs';
 import { sendRange, sendWhole, serve } from './support/server.mjs';
 
@@ -76,7 +77,7 @@ const kinds = {
 for (const [what, answer] of Object.entries(kinds)) {
   test(`${what} is read, in any order and all at once`, async (t) => {
     const { url } = await serve(t, answer);
-    const before = rw.memory();
+    const before = inUse(rw);
     const file = await openSafetensors(rw, new URL(`${url}/m`));
     assert.deepEqual(file.names, ['first', 'large', 'last']);
     await checkAll(file);
@@ -178,9 +179,9 @@ const atOpening = {
 for (const [what, [answer, message, tensor]] of Object.entries(atOpening)) {
   test(`${what} is refused, with its address`, async (t) => {
     const { url } = await serve(t, answer);
-    const before = rw.memory();
+    const before = inUse(rw);
     await refusedAs(openSafetensors(rw, `${url}/m?token=secret`), { file: `${url}/m`, tensor }, message);
-    assert.deepEqual(rw.memory(), before);
+    assert.deepEqual(inUse(rw), before);
   });
 }
 
@@ -247,11 +248,11 @@ for (const [what, [answer, message]] of Object.entries(atReading)) {
     const { url } = await serve(t, answer);
     const file = await openSafetensors(rw, `${url}/m`);
     const target = rw.tensor([500_000]);
-    const before = rw.memory();
+    const before = inUse(rw);
     const place = { file: `${url}/m`, tensor: 'large' };
     await refusedAs(file.tensor('large'), place, message);
     await refusedAs(file.readInto('large', target), place, message);
-    assert.deepEqual(rw.memory(), before);
+    assert.deepEqual(inUse(rw), before);
     assertSameBits(await file.tensor('first'), first);
     target.dispose();
     file.dispose();
@@ -289,7 +290,7 @@ for (const [what, answer] of Object.entries(slow)) {
     const { url } = await serve(t, (request, response) => answer(request, response, closed));
     const file = await openSafetensors(rw, `${url}/m`);
     const target = rw.tensor([500_000]);
-    const before = rw.memory();
+    const before = inUse(rw);
     for (const read of [
       (options) => file.readInto('large', target, options),
       (options) => file.tensor('large', options),
@@ -300,7 +301,7 @@ for (const [what, answer] of Object.entries(slow)) {
       await assert.rejects(read({ signal: controller.signal, onProgress }), (error) => error === reason);
       await closed.at(-1);
     }
-    assert.deepEqual(rw.memory(), before);
+    assert.deepEqual(inUse(rw), before);
     target.dispose();
     file.dispose();
   });
@@ -309,11 +310,11 @@ for (const [what, answer] of Object.entries(slow)) {
 test('opening may be aborted, and the signal of the opening is nothing to later reads', async (t) => {
   const { url } = await serve(t, () => {});
   const controller = new AbortController();
-  const before = rw.memory();
+  const before = inUse(rw);
   const opening = openSafetensors(rw, `${url}/m`, { signal: controller.signal });
   setImmediate(() => controller.abort());
   await assert.rejects(opening, { name: 'AbortError' });
-  assert.deepEqual(rw.memory(), before);
+  assert.deepEqual(inUse(rw), before);
 
   for (const answer of [
     (request, response) => sendRange(request, response, bytes),

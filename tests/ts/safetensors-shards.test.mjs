@@ -9,6 +9,7 @@ import { load } from 'ropewalk';
 import { openSafetensors, SafetensorsError } from 'ropewalk/models';
 import { assertSameBits } from './support/arrays.mjs';
 import { folderWith } from './support/folder.mjs';
+import { inUse } from './support/peak.mjs';
 import { fileOf, writeSafetensors } from './support/safetensors.mjs';
 import { sendRange, sendWhole, serve } from './support/server.mjs';
 
@@ -215,7 +216,7 @@ for (const [what, [changed, file, tensor, message]] of Object.entries(refused)) 
     const content = Object.fromEntries(
       Object.entries({ ...files, ...changed }).filter(([, bytes]) => bytes !== undefined),
     );
-    const before = rw.memory();
+    const before = inUse(rw);
     for (const source of [folderOf(t, content), (await serverOf(t, content)).url]) {
       await assert.rejects(openSafetensors(rw, source), (error) => {
         assert.ok(error instanceof SafetensorsError, error.stack);
@@ -225,7 +226,7 @@ for (const [what, [changed, file, tensor, message]] of Object.entries(refused)) 
         return true;
       });
     }
-    assert.deepEqual(rw.memory(), before);
+    assert.deepEqual(inUse(rw), before);
   });
 }
 
@@ -234,10 +235,10 @@ test('opening several files may be aborted', async (t) => {
   const reason = new Error('enough');
   const controller = new AbortController();
   const onProgress = () => controller.abort(reason);
-  const before = rw.memory();
+  const before = inUse(rw);
   await assert.rejects(
     openSafetensors(rw, path, { signal: controller.signal, onProgress }),
     (error) => error === reason,
   );
-  assert.deepEqual(rw.memory(), before);
+  assert.deepEqual(inUse(rw), before);
 });

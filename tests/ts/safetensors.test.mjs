@@ -12,6 +12,7 @@ import { notAnInteger, notOptions, wrongType } from './support/bad-values.mjs';
 import { onEachBuild } from './support/builds.mjs';
 import { folderWith } from './support/folder.mjs';
 import { run } from './support/node.mjs';
+import { inUse } from './support/peak.mjs';
 import { fileOf, writeSafetensors } from './support/safetensors.mjs';
 
 const large = random(700_001, 3); // some pieces, and a rest
@@ -80,7 +81,7 @@ function pathOf(t, content, name = 'model.safetensors') {
 await onEachBuild((instance) => {
   for (const [what, source] of Object.entries(sources)) {
     test(`${what} gives every tensor as it was written`, async (t) => {
-      const before = instance.memory();
+      const before = inUse(instance);
       const file = await openSafetensors(instance, source(t));
       assert.deepEqual(file.names, [...data.keys()]);
       assert.deepEqual(
@@ -100,7 +101,7 @@ await onEachBuild((instance) => {
         assertSameBytes(got, data);
       }
       file.dispose();
-      assert.deepEqual(instance.memory(), before);
+      assert.deepEqual(inUse(instance), before);
     });
   }
 
@@ -186,7 +187,7 @@ test('a read that is aborted rejects with the reason and leaves nothing', async 
   for (const source of [bytes, new Blob([bytes]), pathOf(t, bytes)]) {
     const file = await open(source);
     const target = rw.tensor([700_001]);
-    const before = rw.memory();
+    const before = inUse(rw);
     const handles = () => readdirSync('/proc/self/fd').length;
     const open0 = process.platform === 'linux' ? handles() : 0;
     for (const read of [
@@ -204,7 +205,7 @@ test('a read that is aborted rejects with the reason and leaves nothing', async 
       assert.ok(loaded > 0 && loaded < large.byteLength);
       await assert.rejects(read({ signal: AbortSignal.abort(reason) }), (error) => error === reason);
     }
-    assert.deepEqual(rw.memory(), before);
+    assert.deepEqual(inUse(rw), before);
     if (process.platform === 'linux') assert.equal(handles(), open0);
     await file.readInto('large', target);
     assertSameBits(target.data(), large);
@@ -221,9 +222,9 @@ test('what a callback throws ends the read and comes out as it is', async () => 
   };
   await assert.rejects(file.tensor('w', { onProgress: fail }), (error) => error === mine);
   await assert.rejects(file.stream('w', fail), (error) => error === mine);
-  const before = rw.memory();
+  const before = inUse(rw);
   await assert.rejects(open(bytes, { onProgress: fail }), (error) => error === mine);
-  assert.deepEqual(rw.memory(), before);
+  assert.deepEqual(inUse(rw), before);
 });
 
 test('a tensor that is disposed of during a read is not written to', async () => {
@@ -301,7 +302,7 @@ test('every error tells file, tensor and what is wrong, and the next file opens'
     [fileOf('{"\u00e9'), undefined, /not JSON as the format wants it \(byte 12 of the file\)/],
   ];
   for (const [file, name, message] of refused) {
-    const before = rw.memory();
+    const before = inUse(rw);
     await assert.rejects(open(file), (error) => {
       assert.ok(error instanceof SafetensorsError, error.stack);
       assert.ok(error instanceof Error && error.name === 'SafetensorsError');
@@ -311,7 +312,7 @@ test('every error tells file, tensor and what is wrong, and the next file opens'
       if (name !== undefined) assert.ok(error.message.includes(JSON.stringify(name)), error.message);
       return true;
     });
-    assert.deepEqual(rw.memory(), before);
+    assert.deepEqual(inUse(rw), before);
   }
   assertSameBits(await (await open(bytes)).tensor('w'), data.get('w'));
 });
@@ -325,7 +326,7 @@ test('a header of many tensors opens in time that grows with it', async () => {
 
 // Promises of refusals: the class, and the argument in the message.
 async function refuses(call, { value, error, shows, label }, argument) {
-  const before = rw.memory();
+  const before = inUse(rw);
   await assert.rejects(
     async () => call(value),
     (thrown) => {
@@ -335,7 +336,7 @@ async function refuses(call, { value, error, shows, label }, argument) {
       return true;
     },
   );
-  assert.deepEqual(rw.memory(), before);
+  assert.deepEqual(inUse(rw), before);
 }
 
 const notAFunction = [wrongType(null, 'null'), wrongType('f', '"f"'), wrongType({}, 'an object')];
