@@ -121,7 +121,8 @@ function readOnnx(path, { tests }) {
     Object.fromEntries(
       Object.entries(named ?? {}).map(([name, { dims, onnx_dtype: type, data }]) => {
         const dtype = onnxTypes[type] ?? `onnx ${type}`;
-        return [name, { shape: dims, dtype, data, ...extra?.[dtype] }];
+        const numbers = data.map((value) => value ?? Number.NEGATIVE_INFINITY); // which JSON cannot say
+        return [name, { shape: dims, dtype, data: numbers, ...extra?.[dtype] }];
       }),
     );
   const cases = Object.entries(tests).map(([name, { op, attrs, inputs, outputs }]) => ({

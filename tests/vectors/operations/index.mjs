@@ -8,6 +8,7 @@ import { cache } from './cache.mjs';
 import { linear } from './linear.mjs';
 import { norms } from './norms.mjs';
 import { onnx } from './onnx.mjs';
+import { onnxAttention } from './onnx-attention.mjs';
 import { relative } from './relative.mjs';
 import { rope } from './rope.mjs';
 import { safetensors } from './safetensors.mjs';
@@ -26,5 +27,6 @@ export const operations = {
   ...relative,
   ...norms,
   ...onnx,
+  ...onnxAttention,
   ...safetensors,
 };
