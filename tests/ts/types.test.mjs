@@ -32,6 +32,10 @@ const { cos, sin }: { cos: Float32Array; sin: Float32Array } = plan.tables({ len
 const table: Float32Array = rw.sinusoidal({ dim: 8, positions: Int32Array.of(1, 2) });
 const tensors: AttentionResult<Tensor> = rw.attention(x, x, x, { causal: true, bias: plain });
 const plains: AttentionResult<NdArray> = rw.attention(plain, x, x, { mask: { data: [true], shape: [1] } });
+const oneStage: Tensor = rw.attention(x, x, x, { returnScores: 'raw' }).scores;
+const stages = rw.attention(plain, x, x, { window: { left: 3 }, returnScores: ['raw', 'biased'] }).scores;
+const rawScores: NdArray = stages.raw;
+const peak: number = memory.peak;
 const layer: AttentionLayer = rw.attentionLayer({ modelDim: 64, heads: 4, position: { encoding: 'rope', base: 5e5 } });
 const scores: NdArray | undefined = layer.forward(plain, { returnScores: 'probabilities' }).scores;
 const linear: LinearAttentionResult<Tensor> = rw.linearAttention(x, x, x, { position: { encoding: 'rope', plan } });
@@ -61,6 +65,12 @@ rw.tensor([2], [1, 2]);
 const wrong: AttentionResult<Tensor> = rw.attention(plain, plain, plain);
 // @ts-expect-error an encoding that has no linear form
 rw.linearAttention(x, x, x, { position: { encoding: 'alibi' } });
+// @ts-expect-error no scores were asked for
+rw.attention(x, x, x).scores;
+// @ts-expect-error a stage that was not asked for
+rw.attention(x, x, x, { returnScores: ['raw'] }).scores.biased;
+// @ts-expect-error an unknown stage
+rw.attention(x, x, x, { returnScores: 'logits' });
 // @ts-expect-error an unknown encoding
 rw.attentionLayer({ modelDim: 4, heads: 1, position: { encoding: 'other' } });
 export { wrong };

@@ -6,34 +6,40 @@ const dot = (a, b) => a.reduce((sum, value, i) => sum + value * b[i], 0);
 const rowOf = (data, r, dim) => data.subarray(r * dim, (r + 1) * dim);
 
 /**
- * q [B, H, Tq, D], k [B, G, Tk, D], v [B, G, Tk, Dv] -> { out, scores } as doubles. `keeps` and `bias` are functions
- * of (b, h, i, j); `causalOffset` undefined means not causal.
+ * q [B, H, Tq, D], k [B, G, Tk, D], v [B, G, Tk, Dv] -> { out, scores, raw, capped, biased } as doubles. `keeps` and
+ * `bias` are functions of (b, h, i, j), `sink` of h; `causalOffset` undefined means not causal. `sees(i, j, b)` tells
+ * what windows and padding leave.
  */
-export function attention(q, k, v, { scale, causalOffset, keeps = () => true, bias = () => 0 } = {}) {
+export function attention(q, k, v, options = {}) {
+  const { scale, causalOffset, keeps = () => true, bias = () => 0, sees = () => true, softcap, sink } = options;
   const [batch, heads, queries, dim] = q.shape;
   const [, groups, keys, valueDim] = v.shape;
   const out = new Float64Array(batch * heads * queries * valueDim);
-  const scores = new Float64Array(batch * heads * queries * keys);
+  const empty = () => new Float64Array(batch * heads * queries * keys);
+  const [scores, raw, capped, biased] = [empty(), empty(), empty(), empty()];
   for (let row = 0; row < batch * heads * queries; ++row) {
     const i = row % queries;
     const h = Math.floor(row / queries) % heads;
     const b = Math.floor(row / queries / heads);
     const keyRow = (j) => (b * groups + Math.floor(h / (heads / groups))) * keys + j;
     const logits = Array.from({ length: keys }, (_, j) => {
-      const hidden = (causalOffset !== undefined && j > i + causalOffset) || !keeps(b, h, i, j);
-      if (hidden) return Number.NEGATIVE_INFINITY;
-      return (
-        dot(rowOf(q.data, row, dim), rowOf(k.data, keyRow(j), dim)) * (scale ?? 1 / Math.sqrt(dim)) + bias(b, h, i, j)
-      );
+      const at = row * keys + j;
+      raw[at] = dot(rowOf(q.data, row, dim), rowOf(k.data, keyRow(j), dim)) * (scale ?? 1 / Math.sqrt(dim));
+      capped[at] = softcap === undefined ? raw[at] : softcap * Math.tanh(raw[at] / softcap);
+      const hidden = (causalOffset !== undefined && j > i + causalOffset) || !keeps(b, h, i, j) || !sees(i, j, b);
+      biased[at] = hidden ? Number.NEGATIVE_INFINITY : capped[at] + bias(b, h, i, j);
+      return biased[at];
     });
-    softmax(logits).forEach((weight, j) => {
+    // A sink is one more logit, whose weight goes nowhere.
+    const weights = softmax(sink === undefined ? logits : [...logits, sink(h)]).slice(0, keys);
+    weights.forEach((weight, j) => {
       scores[row * keys + j] = weight;
       rowOf(v.data, keyRow(j), valueDim).forEach((value, d) => {
         out[row * valueDim + d] += weight * value;
       });
     });
   }
-  return { out, scores };
+  return { out, scores, raw, capped, biased };
 }
 
 // A row in which nothing is kept is a row of zeros.
