@@ -1,17 +1,76 @@
 // The page's build. Formulas are set while building, so that the page ships MathML and no formula program.
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import temml from 'temml';
 import { defineConfig, type Plugin } from 'vite';
 
-// Makes `import { mathml } from './name.tex'` give the formula as MathML.
+const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+
+// Makes `import { mathml } from './name.tex'` give the formulas as MathML; an empty line begins another one.
 const formulas: Plugin = {
   name: 'formulas',
   transform(tex, id) {
     if (!id.endsWith('.tex')) return;
-    // The page forbids style attributes; display style is in our own style sheet.
-    const mathml = temml.renderToString(tex.trim(), { displayMode: true }).replace(' style="display:block math;"', '');
+    const set = (one: string): string => temml.renderToString(one.trim(), { displayMode: true });
+    // The page forbids style attributes; what ours leave out is in our own style sheet.
+    const mathml = tex
+      .split(/\n\s*\n/)
+      .map(set)
+      .join('')
+      .replaceAll(/ style="[^"]*(display:block math|padding|text-align)[^"]*"/g, '');
     if (mathml.includes('style='))
-      this.error(`${id}: this formula needs a style attribute, which the page's CSP refuses`);
+      this.error(`${id}: this formula needs a style attribute, which the page's CSP refuses: ${mathml}`);
     return { code: `export const mathml = ${JSON.stringify(mathml)};`, map: null, moduleType: 'js' };
+  },
+};
+
+// The worker as one more entry of the same build, so that it shares the package with the page instead of bringing a
+// second copy, as `new Worker(new URL(..))` would have it.
+function worker(): Plugin {
+  let building = false;
+  let reference = '';
+  return {
+    name: 'worker',
+    configResolved: ({ command }) => {
+      building = command === 'build';
+    },
+    buildStart() {
+      if (building) reference = this.emitFile({ type: 'chunk', id: here('src/work/worker.ts'), name: 'worker' });
+    },
+    resolveId: (id) => (id === 'virtual:worker' ? '\0virtual:worker' : undefined),
+    load(id) {
+      if (id !== '\0virtual:worker') return;
+      return `export const address = ${building ? `import.meta.ROLLUP_FILE_URL_${reference}` : "'/src/work/worker.ts'"};`;
+    },
+  };
+}
+
+// A strict policy in the page itself, for hosts that send no headers; and the service worker, which keeps the files of
+// this build for reading without a network. Its cache is named for what is in them.
+const policy =
+  "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; connect-src 'self'; img-src 'self' data:";
+const offline: Plugin = {
+  name: 'offline',
+  apply: 'build',
+  transformIndexHtml: () => [
+    { tag: 'meta', attrs: { 'http-equiv': 'Content-Security-Policy', content: policy }, injectTo: 'head-prepend' },
+  ],
+  generateBundle: {
+    order: 'post',
+    handler(_, bundle) {
+      const files = Object.keys(bundle).filter((file) => !file.endsWith('.map'));
+      const hash = createHash('sha256');
+      for (const file of files) {
+        const made = bundle[file];
+        hash.update(made?.type === 'chunk' ? made.code : (made?.source ?? ''));
+      }
+      const kept = ['./', './favicon.svg', ...files.filter((file) => file !== 'index.html').map((file) => `./${file}`)];
+      const source = readFileSync(here('src/offline/service-worker.js'), 'utf8')
+        .replace('HASH', hash.digest('hex').slice(0, 12))
+        .replace('FILES', JSON.stringify(kept));
+      this.emitFile({ type: 'asset', fileName: 'service-worker.js', source });
+    },
   },
 };
 
@@ -26,5 +85,5 @@ export default defineConfig({
     // Nothing becomes a data: URL; a strict CSP may refuse those.
     assetsInlineLimit: 0,
   },
-  plugins: [formulas],
+  plugins: [formulas, worker(), offline],
 });

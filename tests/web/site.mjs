@@ -6,6 +6,7 @@ import { createServer } from 'node:http';
 import { extname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
+import puppeteer from 'puppeteer-core';
 
 const folder = fileURLToPath(new URL('../../build/web/', import.meta.url));
 
@@ -38,14 +39,14 @@ export async function serve() {
   return { address: `http://127.0.0.1:${server.address().port}/`, close: () => server.close() };
 }
 
-function chromiumPath() {
-  const usual = '/usr/bin/chromium';
-  return existsSync(usual) ? usual : execFileSync('which', ['chromium'], { encoding: 'utf8' }).trim();
+function program(name) {
+  const usual = `/usr/bin/${name}`;
+  return existsSync(usual) ? usual : execFileSync('which', [name], { encoding: 'utf8' }).trim();
 }
 
 export function launch() {
   return chromium.launch({
-    executablePath: chromiumPath(),
+    executablePath: program('chromium'),
     args: [
       '--no-sandbox',
       '--disable-gpu',
@@ -83,8 +84,87 @@ export async function open(browser, address, { hash = '', ...context } = {}) {
     });
   });
   await page.goto(address + hash);
-  await page.locator('main figure').last().waitFor();
+  await until(() => isComplete(page), 'the whole page', 20000);
   return { page, complaints, close: () => made.close() };
+}
+
+/**
+ * The page in Firefox as Debian has it, by WebDriver BiDi: Playwright drives only a Firefox of its own. What both
+ * libraries call alike is used by the tests of the chapters: evaluate, focus, keyboard.press.
+ */
+export async function launchFirefox() {
+  const browser = await puppeteer.launch({
+    browser: 'firefox',
+    executablePath: program('firefox-esr'),
+    headless: true,
+  });
+  return {
+    close: () => browser.close(),
+    async open(address, { hash = '' } = {}) {
+      const page = await browser.newPage();
+      const complaints = [];
+      page.on('console', (message) => {
+        if (['error', 'warn'].includes(message.type())) complaints.push(message.text());
+      });
+      page.on('pageerror', (error) => complaints.push(String(error)));
+      await page.goto(address + hash, { waitUntil: 'load' });
+      await until(() => isComplete(page), 'the whole page', 20000);
+      return { page, complaints, close: () => page.close() };
+    },
+  };
+}
+
+const isComplete = (page) => page.evaluate(() => document.querySelector('main:not([aria-busy])') !== null);
+
+/** A figure of the page, by chapter and name, in either browser. */
+export function figureOf(page, chapter, name) {
+  const id = `figure-${chapter}-${name}`;
+  return {
+    /** All its numbers as the reader can see them as tables, [table][row][column]; NaN where there is none. */
+    async tables() {
+      await page.evaluate((id) => {
+        const toggle = document.querySelector(`#${id} .table-button`);
+        if (document.querySelector(`#${id} .tables`).hidden) toggle.click();
+      }, id);
+      const tables = await page.evaluate(
+        (id) =>
+          Array.from(document.querySelectorAll(`#${id} .tables table`), (table) =>
+            Array.from(table.tBodies[0].rows, (row) =>
+              Array.from(row.querySelectorAll('td'), (cell) => cell.querySelector('data')?.value ?? 'NaN'),
+            ),
+          ),
+        id,
+      );
+      return tables.map((table) => table.map((row) => row.map(Number)));
+    },
+    summary: () => page.evaluate((id) => document.querySelector(`#${id} .summary`).textContent, id),
+    notice: () => page.evaluate((id) => document.querySelector(`#${id} .notice`).textContent, id),
+    code: () => page.evaluate((id) => document.querySelector(`#${id} details code`).textContent, id),
+    /** Brings the keyboard to the control whose label begins so, and presses keys. */
+    async press(label, ...keys) {
+      await page.evaluate(
+        ([id, label]) => {
+          const labels = Array.from(document.querySelectorAll(`#${id} label`));
+          const found = labels.find((element) => element.textContent.startsWith(label));
+          if (found === undefined) throw new Error(`no control ${label} in ${id}: ${labels.map((l) => l.textContent)}`);
+          (found.querySelector('input') ?? document.getElementById(found.htmlFor)).focus();
+        },
+        [id, label],
+      );
+      for (const key of keys) await page.keyboard.press(key);
+    },
+    /** Presses the button, radio button or check box with exactly this name. */
+    choose: (label) =>
+      page.evaluate(
+        ([id, label]) => {
+          const all = Array.from(document.querySelectorAll(`#${id} label, #${id} button`));
+          const found = all.find((element) => element.textContent === label);
+          if (found === undefined) throw new Error(`no button ${label} in ${id}: ${all.map((e) => e.textContent)}`);
+          found.click();
+        },
+        [id, label],
+      ),
+  };
 }
 
 /** Runs a program that the page shows, with the package of this checkout, and gives some of its variables. */

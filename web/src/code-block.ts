@@ -23,10 +23,10 @@ export interface CodeBlock {
   show(code: string): void;
 }
 
-export function codeBlock(texts: Dictionary['figure']): CodeBlock {
+export function codeBlock(texts: Dictionary['figure'], label: string): CodeBlock {
   const text = h('code');
   // It may have to be scrolled sideways, so the keyboard has to reach it.
-  const box = h('pre', { tabindex: 0, role: 'region', 'aria-label': texts.code }, text);
+  const box = h('pre', { tabindex: 0, role: 'region', 'aria-label': label }, text);
   const copy = copyButton(texts.copyCode, texts, () => text.textContent ?? '', box);
   const element = h('details', { class: 'code' }, h('summary', {}, texts.code), h('div', {}, box, copy));
   let shown = '';

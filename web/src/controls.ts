@@ -102,3 +102,24 @@ export function rangeControl(
     },
   };
 }
+
+/** One of some numbers in a row, on a slider. */
+export function stepControl(
+  label: string,
+  values: readonly number[],
+  print: (value: number) => string,
+  changed: (value: number) => void,
+  look?: string,
+): Control<number> {
+  const range = { min: 0, max: values.length - 1, ...(look && { look }) };
+  const slider = rangeControl(label, range, (index) => changed(values[index] ?? 0));
+  return {
+    element: slider.element,
+    show: (value) => slider.show({ value: values.indexOf(value), reading: print(value), spoken: print(value) }),
+  };
+}
+
+/** The whole numbers from `from` to `to`, for a slider. */
+export function whole(from: number, to: number, step = 1): number[] {
+  return Array.from({ length: Math.floor((to - from) / step) + 1 }, (_, i) => from + i * step);
+}

@@ -1,44 +1,102 @@
 // The frame that every figure has: controls, the picture or its table, what it shows in words, the program behind it.
-
-import { type CodeBlock, codeBlock } from './code-block';
+// A figure is a part of the state and a function that shows it; the frame calls that whenever the state says so.
+import type { ChapterState } from './chapters/chapter';
+import { codeBlock } from './code-block';
 import { button } from './controls';
 import { copyButton } from './copy-button';
 import { h } from './dom';
-import type { Dictionary } from './i18n/dictionary';
+import { type Field, flag, type Section, type Values } from './state';
+import { onThemeChange } from './theme';
+import { type NumberTable, type NumberTableData, numberTable } from './views/number-table';
+import { soon } from './work/soon';
+
+type Fields = Readonly<Record<string, Field<unknown>>>;
+type WithTable<F extends Fields> = F & { readonly table: Field<boolean> };
+
+/** What a figure says of the values that it has just shown. */
+export interface Report {
+  /** What the picture shows, in a sentence or two; told to screen readers when it changes. */
+  readonly summary: string;
+  /** A program that computes the numbers of the table, in the table's order, as `result`. */
+  readonly code: string;
+  /** The numbers of the picture. Asked for only where the reader wants them as a table. */
+  readonly table: () => readonly NumberTableData[];
+}
+
+export interface FigureParts<F extends Fields> {
+  readonly controls?: readonly Node[];
+  readonly picture: readonly Node[];
+  show(values: Values<WithTable<F>>): Report;
+  /** Is given what shows the figure again, for news that do not come from the state. */
+  again?(show: () => void): void;
+  end?(): void;
+}
 
 export interface Figure {
   readonly element: HTMLElement;
-  readonly code: CodeBlock;
-  /** What the picture shows, in a sentence or two; told to screen readers when it changes. */
-  summarize(text: string): void;
-  /** The picture, or the same numbers as a table. */
-  showTable(table: boolean): void;
+  readonly end: () => void;
 }
 
-export interface FigureParts {
-  readonly texts: Dictionary['figure'];
+export interface FigureOptions {
+  /** Its part of the chapter's state. */
+  readonly name: string;
   readonly caption: string;
-  readonly controls: readonly Node[];
-  readonly picture: readonly Node[];
-  readonly table: Node;
-  readonly link: () => string;
-  readonly reset: () => void;
-  readonly toggleTable: () => void;
+  /** Wider than the text. Default false. */
+  readonly wide?: boolean;
 }
 
-export function figure({ texts, caption, controls, picture, table, link, reset, toggleTable }: FigureParts): Figure {
+export function figure<F extends Fields>(
+  chapter: ChapterState,
+  { name, caption, wide = false }: FigureOptions,
+  fields: F,
+  make: (section: Section<WithTable<F>>) => FigureParts<F>,
+): Figure {
+  const texts = chapter.texts.figure;
+  const section = chapter.section(name, { ...fields, table: flag(false) } as WithTable<F>);
+  const parts = make(section);
   const summary = h('p', { class: 'summary', role: 'status' });
-  const code = codeBlock(texts);
-  const pictureBox = h('div', { class: 'picture' }, ...picture);
-  const tableBox = h('div', { class: 'table' }, table);
-  const tableButton = button(texts.table, toggleTable, 'button quiet table-button');
+  const code = codeBlock(texts, `${texts.code}: ${caption}`);
+  const pictureBox = h('div', { class: 'picture' }, ...parts.picture);
+  const tableBox = h('div', { class: 'tables' });
+  const tableButton = button(
+    texts.table,
+    () => section.set({ table: !section.values.table } as never),
+    'button quiet table-button',
+  );
+  const tables: NumberTable[] = [];
+
+  function tabulate(data: readonly NumberTableData[]): void {
+    while (tables.length > data.length) tables.pop()?.element.remove();
+    for (const [i, each] of data.entries()) {
+      const made = tables[i] ?? numberTable();
+      if (tables[i] === undefined) {
+        tables.push(made);
+        tableBox.append(made.element);
+      }
+      made.update(each);
+    }
+  }
+
+  function show(): void {
+    const values = section.values;
+    const report = parts.show(values);
+    if (summary.textContent !== report.summary) summary.textContent = report.summary;
+    code.show(report.code);
+    const wanted = values.table as boolean;
+    if (wanted) tabulate(report.table());
+    pictureBox.hidden = wanted;
+    tableBox.hidden = !wanted;
+    tableButton.textContent = wanted ? texts.picture : texts.table;
+  }
+
+  const controls = parts.controls ?? [];
   const element = h(
     'figure',
-    {},
+    { class: wide ? 'wide' : undefined, id: `figure-${chapter.id}-${name}` },
     h(
       'div',
       { class: 'panel' },
-      h('div', { class: 'controls' }, ...controls),
+      ...(controls.length === 0 ? [] : [h('div', { class: 'controls' }, ...controls)]),
       pictureBox,
       tableBox,
       summary,
@@ -46,23 +104,35 @@ export function figure({ texts, caption, controls, picture, table, link, reset, 
         'div',
         { class: 'tools' },
         tableButton,
-        copyButton(texts.copyLink, texts, link),
-        button(texts.reset, reset, 'button quiet'),
+        copyButton(texts.copyLink, texts, () => chapter.link()),
+        button(texts.reset, () => section.reset(), 'button quiet'),
       ),
     ),
     h('figcaption', { 'data-label': texts.label }, caption),
     code.element,
   );
+  let isOver = false;
+  const showSoon = (): void =>
+    soon(() => {
+      if (!isOver) show();
+    });
+  showSoon();
+  parts.again?.(show);
+  const ends = [section.subscribe(show), onThemeChange(showSoon), () => parts.end?.()];
   return {
     element,
-    code,
-    summarize(text) {
-      if (summary.textContent !== text) summary.textContent = text;
+    end() {
+      isOver = true;
+      for (const end of ends) end();
     },
-    showTable(wanted) {
-      pictureBox.hidden = wanted;
-      tableBox.hidden = !wanted;
-      tableButton.textContent = wanted ? texts.picture : texts.table;
-    },
+  };
+}
+
+/** Puts the parts of a chapter into its element, in reading order. Gives the chapter's unmount. */
+export function compose(root: HTMLElement, ...parts: readonly (Node | Figure)[]): () => void {
+  root.replaceChildren(...parts.map((part) => (part instanceof Node ? part : part.element)));
+  return () => {
+    for (const part of parts) if (!(part instanceof Node)) part.end();
+    root.replaceChildren();
   };
 }

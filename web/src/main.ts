@@ -4,11 +4,13 @@ import './styles/base.css';
 import './styles/article.css';
 import './styles/controls.css';
 import './styles/figures.css';
+import './styles/charts.css';
 import './styles/heat-maps.css';
 import './styles/tables.css';
 import { h } from './dom';
 import { dictionary, preferredLanguage } from './i18n/language';
-import { goTo, mountPage, type PageSection, pageFields, showTheme } from './page';
+import { keepForOffline } from './offline/register';
+import { createPage, goTo, type PageSection, pageFields, showTheme } from './page';
 import { State } from './state';
 import { setTheme } from './theme';
 
@@ -23,9 +25,11 @@ async function start(): Promise<void> {
   Object.assign(globalThis, { rw: core });
 
   let shown = page.values.lang;
-  let unmount = mountPage(state, page, core);
+  const article = createPage(state, page, core);
   const { at } = page.values;
-  if (at !== undefined) goTo(at);
+  const complete = article.show((id) => {
+    if (id === at) goTo(id);
+  });
 
   state.subscribe(() => {
     const { lang, theme } = page.values;
@@ -33,11 +37,10 @@ async function start(): Promise<void> {
     showTheme(dictionary(lang), theme);
     if (lang === shown) return;
     shown = lang;
-    const focused = document.activeElement?.id ?? '';
-    unmount();
-    unmount = mountPage(state, page, core);
-    if (focused !== '') document.getElementById(focused)?.focus({ preventScroll: true });
+    void article.show();
   });
+  await complete;
+  keepForOffline();
 }
 
 start().catch((error: unknown) => {

@@ -1,4 +1,4 @@
-// The article around the chapters: header, title, contents, footer. Built anew for each language.
+// The article around the chapters: bar, title, contents, footer. Built anew for each language.
 import type { Ropewalk } from 'ropewalk';
 import { chapters } from './chapters';
 import type { ChapterState } from './chapters/chapter';
@@ -6,11 +6,13 @@ import { button } from './controls';
 import { h, svg } from './dom';
 import type { Dictionary } from './i18n/dictionary';
 import { dictionary, type Language, languages, numbersOf } from './i18n/language';
-import { directions } from './pictures/rotation-picture';
+import { directions } from './pictures/needles-picture';
 import { richText } from './rich-text';
 import { choice, type Field, type Section, type State } from './state';
 import { type Theme, themes } from './theme';
 import { needles } from './views/needles';
+import { longWork } from './work/long-work';
+import { settled } from './work/soon';
 
 const chapterIds = chapters.map(({ id }) => id);
 
@@ -38,21 +40,47 @@ const themeIcons: Record<Theme, { readonly radius: number; readonly path: string
   dark: { radius: 0, path: 'M20 14.200A8.5 8.5 0 1 1 9.8 4a6.8 6.8 0 0 0 10.2 10.200z' },
 };
 
+function icon(look: string, radius: number, path: string): SVGElement {
+  return svg(
+    'svg',
+    { class: `icon ${look}`, viewBox: '0 0 24 24', 'aria-hidden': 'true' },
+    svg('circle', { cx: 12, cy: 12, r: radius }),
+    svg('path', { d: path }),
+  );
+}
+
 function showThemeOn(themeButton: HTMLElement, texts: Dictionary, theme: Theme): void {
   const { radius, path } = themeIcons[theme];
-  themeButton.replaceChildren(
-    svg(
-      'svg',
-      { class: `icon ${theme}`, viewBox: '0 0 24 24', 'aria-hidden': 'true' },
-      svg('circle', { cx: 12, cy: 12, r: radius }),
-      svg('path', { d: path }),
-    ),
-  );
+  themeButton.replaceChildren(icon(theme, radius, path));
   themeButton.setAttribute('aria-label', texts.page.themeIs(theme));
   themeButton.title = texts.page.themeIs(theme);
 }
 
-function header(texts: Dictionary, page: PageSection): HTMLElement {
+/** Brings a chapter to the top of the window, and the keyboard with it. */
+export function goTo(id: string): void {
+  const heading = document.querySelector<HTMLElement>(`#chapter-${id} h2`);
+  heading?.scrollIntoView();
+  heading?.focus({ preventScroll: true });
+}
+
+function chapterLinks(texts: Dictionary, page: PageSection, state: State, followed: () => void): HTMLElement {
+  const items = chapters.map(({ id, title }) => {
+    const link = h('a', { href: state.link({ at: id }), 'data-chapter': id }, title(texts));
+    link.addEventListener('click', (event) => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+      // The hash is the state, not the name of a place: the browser would look for the wrong thing.
+      event.preventDefault();
+      page.set({ at: id });
+      followed();
+      goTo(id);
+    });
+    return h('li', {}, link);
+  });
+  return h('ol', {}, ...items);
+}
+
+// The bar stays in sight: where one is, the way to every chapter, language and theme.
+function bar(texts: Dictionary, page: PageSection, state: State): HTMLElement {
   const { lang, theme } = page.values;
   const other = languages.find((language) => language !== lang) ?? lang;
   const languageButton = button(dictionary(other).page.languageName, () => page.set({ lang: other }), 'button quiet');
@@ -69,35 +97,49 @@ function header(texts: Dictionary, page: PageSection): HTMLElement {
   themeButton.id = 'theme';
   showThemeOn(themeButton, texts, theme);
   const skip = button(texts.page.skip, () => document.querySelector<HTMLElement>('main')?.focus(), 'button skip');
+
+  const list = h('nav', { id: 'chapters', popover: 'auto', class: 'chapter-list', 'aria-label': texts.page.contents });
+  list.append(chapterLinks(texts, page, state, () => list.hidePopover()));
+  const opener = h('button', { type: 'button', class: 'button quiet opener', popovertarget: 'chapters' });
+  opener.id = 'opener';
+  opener.append(icon('list', 0, 'M4 7h16M4 12h16M4 17h16'), h('span', { class: 'here' }, texts.page.contents));
   return h(
     'header',
     { class: 'site' },
     skip,
-    h('span', { class: 'mark', translate: 'no' }, 'Ropewalk'),
-    h('span', { class: 'tools' }, languageButton, themeButton),
+    h(
+      'div',
+      { class: 'bar' },
+      h('span', { class: 'mark', translate: 'no' }, 'Ropewalk'),
+      opener,
+      h('span', { class: 'tools' }, languageButton, themeButton),
+    ),
+    list,
   );
 }
 
-/** Brings a chapter to the top of the window, and the keyboard with it. */
-export function goTo(id: string): void {
-  const heading = document.querySelector<HTMLElement>(`#chapter-${id} h2`);
-  heading?.scrollIntoView();
-  heading?.focus({ preventScroll: true });
-}
-
-function contents(texts: Dictionary, page: PageSection, state: State): HTMLElement {
-  const items = chapters.map(({ id, title }) => {
-    const link = h('a', { href: state.link({ at: id }) }, title(texts));
-    link.addEventListener('click', (event) => {
-      if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-      // The hash is the state, not the name of a place: the browser would look for the wrong thing.
-      event.preventDefault();
-      page.set({ at: id });
-      goTo(id);
-    });
-    return h('li', {}, link);
-  });
-  return h('nav', { class: 'contents', 'aria-label': texts.page.contents }, h('ol', {}, ...items));
+// Names the chapter under the bar, in the bar.
+function followReading(texts: Dictionary, sections: readonly HTMLElement[], header: HTMLElement): () => void {
+  const name = header.querySelector('.here');
+  const inSight = new Set<Element>();
+  const observer = new IntersectionObserver(
+    (entries) => {
+      for (const { target, isIntersecting } of entries) {
+        if (isIntersecting) inSight.add(target);
+        else inSight.delete(target);
+      }
+      const index = sections.findIndex((section) => inSight.has(section));
+      const chapter = chapters[index];
+      if (name !== null) name.textContent = chapter ? `${index + 1} · ${chapter.title(texts)}` : texts.page.contents;
+      for (const link of header.querySelectorAll<HTMLElement>('[data-chapter]')) {
+        if (link.dataset.chapter === chapter?.id) link.setAttribute('aria-current', 'true');
+        else link.removeAttribute('aria-current');
+      }
+    },
+    { rootMargin: '-20% 0px -79% 0px' },
+  );
+  for (const section of sections) observer.observe(section);
+  return () => observer.disconnect();
 }
 
 function opening(texts: Dictionary, page: PageSection, state: State, core: Ropewalk): HTMLElement {
@@ -112,53 +154,122 @@ function opening(texts: Dictionary, page: PageSection, state: State, core: Ropew
     h('p', { class: 'lede' }, texts.page.lede),
     picture,
     h('p', { class: 'needles-note' }, texts.page.needles),
-    contents(texts, page, state),
+    h(
+      'nav',
+      { class: 'contents', 'aria-label': texts.page.contents },
+      chapterLinks(texts, page, state, () => undefined),
+    ),
   );
 }
 
-/** Puts the page, in the language of the state, into the document. Gives a function that takes it out. */
-export function mountPage(state: State, page: PageSection, core: Ropewalk): () => void {
-  const { lang } = page.values;
-  const texts = dictionary(lang);
-  const numbers = numbersOf(lang);
-  const { version, simd } = core.info();
-  document.documentElement.lang = lang === 'zh' ? 'zh-Hans' : lang;
-  document.title = `${texts.page.title.join('')} · Ropewalk`;
+/** The page in the document. */
+export interface Page {
+  /**
+   * Shows it in the language of the state: the frame at once, chapters one by one, the one being read first. Resolves
+   * when all are there.
+   */
+  show(mounted?: (id: string) => void): Promise<void>;
+}
 
-  const ends: (() => void)[] = [];
-  const sections = chapters.map((chapter) => {
-    const root = h('div');
-    const own: ChapterState = {
-      texts,
-      numbers,
-      section: (fields) => state.section(chapter.id, fields),
-      subscribe: (listener) => state.subscribe(listener),
-      link: () => state.link({ at: chapter.id }),
+// The chapter at the top of the window and how far into it the reader is.
+function readingPlace(sections: readonly HTMLElement[]): { readonly index: number; readonly into: number } {
+  const boxes = sections.map((section) => section.getBoundingClientRect());
+  const index = Math.max(
+    0,
+    boxes.findLastIndex((box) => box.top < innerHeight / 4),
+  );
+  const box = boxes[index];
+  return { index, into: box && box.height > 0 ? -box.top / box.height : 0 };
+}
+
+export function createPage(state: State, page: PageSection, core: Ropewalk): Page {
+  let sections: HTMLElement[] = [];
+  const unmounts: (() => void)[] = [];
+  let unfollow = (): void => undefined;
+  let latest = 0;
+
+  function chapterState(id: string, lang: Language): ChapterState {
+    return {
+      id,
+      texts: dictionary(lang),
+      numbers: numbersOf(lang),
+      section: (name, fields) => state.section(`${id}.${name}`, fields),
+      link: () => state.link({ at: id }),
+      work: longWork,
     };
-    ends.push(chapter.mount(root, own, core));
-    return h(
-      'section',
-      { class: 'chapter', id: `chapter-${chapter.id}` },
-      h('h2', { tabindex: -1 }, chapter.title(texts)),
-      root,
-    );
-  });
-  document.body.replaceChildren(
-    header(texts, page),
-    h('main', { tabindex: -1 }, opening(texts, page, state, core), ...sections),
-    h(
+  }
+
+  // Puts chapter i in its language into the place of what is there, without moving what the reader looks at.
+  async function mountChapter(i: number, lang: Language, reading: { readonly index: number; readonly into: number }) {
+    const chapter = chapters[i];
+    const old = sections[i];
+    if (chapter === undefined || old === undefined) return;
+    const root = h('div');
+    const heading = h('h2', { tabindex: -1 }, chapter.title(dictionary(lang)));
+    const section = h('section', { class: 'chapter', id: `chapter-${chapter.id}` }, heading, root);
+    const wasRead = old.childElementCount > 0;
+    const read = sections[reading.index];
+    const before = read?.getBoundingClientRect().top ?? 0;
+    unmounts[i]?.();
+    old.replaceWith(section);
+    sections[i] = section;
+    unmounts[i] = chapter.mount(root, chapterState(chapter.id, lang), core);
+    await settled();
+    if (!wasRead) return;
+    const now = sections[reading.index];
+    const target = i === reading.index ? -reading.into * section.offsetHeight : before;
+    scrollBy({ top: (now?.getBoundingClientRect().top ?? 0) - target, behavior: 'instant' });
+  }
+
+  function frame(lang: Language): HTMLElement {
+    const texts = dictionary(lang);
+    const { version, simd } = core.info();
+    const focused = document.activeElement?.id ?? '';
+    document.documentElement.lang = lang === 'zh' ? 'zh-Hans' : lang;
+    document.title = `${texts.page.title.join('')} · Ropewalk`;
+    const header = bar(texts, page, state);
+    const main = h('main', { tabindex: -1, 'aria-busy': 'true' }, opening(texts, page, state, core), ...sections);
+    const footer = h(
       'footer',
       { class: 'site prose' },
       h('p', {}, texts.page.build(version, simd)),
       h('p', {}, ...richText(texts.page.console)),
-    ),
-  );
-  return () => {
-    for (const end of ends) end();
+    );
+    document.body.replaceChildren(header, main, footer);
+    if (focused !== '') document.getElementById(focused)?.focus({ preventScroll: true });
+    return main;
+  }
+
+  return {
+    async show(mounted = () => undefined) {
+      latest += 1;
+      const turn = latest;
+      const { lang } = page.values;
+      const isFirst = sections.length === 0;
+      if (isFirst) sections = chapters.map(({ id }) => h('section', { class: 'chapter', id: `chapter-${id}` }));
+      const reading = readingPlace(sections);
+      // What the browser would do about a changing page above the window is done here, the same in every browser.
+      document.documentElement.classList.toggle('moving', !isFirst);
+      const main = frame(lang);
+      const place = sections[reading.index];
+      if (!isFirst && place)
+        scrollTo({ top: place.offsetTop + reading.into * place.offsetHeight, behavior: 'instant' });
+      const order = chapters.map((_, i) => i);
+      if (!isFirst) order.unshift(...order.splice(reading.index, 1));
+      for (const i of order) {
+        await mountChapter(i, lang, reading);
+        if (turn !== latest) return;
+        mounted(chapters[i]?.id ?? '');
+      }
+      unfollow();
+      unfollow = followReading(dictionary(lang), sections, document.querySelector('header') ?? main);
+      document.documentElement.classList.remove('moving');
+      main.removeAttribute('aria-busy');
+    },
   };
 }
 
-/** Shows the theme of the state in the header. */
+/** Shows the theme of the state in the bar. */
 export function showTheme(texts: Dictionary, theme: Theme): void {
   const themeButton = document.getElementById('theme');
   if (themeButton !== null) showThemeOn(themeButton, texts, theme);

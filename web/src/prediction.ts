@@ -4,15 +4,15 @@ import { h } from './dom';
 import type { Dictionary } from './i18n/dictionary';
 import { richText } from './rich-text';
 
-export function prediction(
-  texts: Dictionary['figure'],
-  asked: {
-    readonly question: string;
-    readonly answers: readonly string[];
-    readonly explanation: string;
-    readonly right: number;
-  },
-): HTMLElement {
+export interface Question {
+  readonly question: string;
+  readonly answers: readonly string[];
+  /** Which of the answers is right. */
+  readonly right: number;
+  readonly explanation: string;
+}
+
+export function prediction(texts: Dictionary['figure'], asked: Question): HTMLElement {
   const verdict = h('p', { class: 'verdict', role: 'status' });
   const buttons = asked.answers.map((answer, i) =>
     button(
@@ -29,11 +29,15 @@ export function prediction(
     ),
   );
   return h(
-    'aside',
-    { class: 'prediction' },
-    h('p', { class: 'kicker' }, texts.predict),
-    h('p', {}, ...richText(asked.question)),
-    h('div', { class: 'answers' }, ...buttons),
-    verdict,
+    'div',
+    { class: 'prose' },
+    h(
+      'div',
+      { class: 'prediction', role: 'group', 'aria-label': texts.predict },
+      h('p', { class: 'kicker' }, texts.predict),
+      h('p', {}, ...richText(asked.question)),
+      h('div', { class: 'answers' }, ...buttons),
+      verdict,
+    ),
   );
 }

@@ -1,25 +1,72 @@
-// Prose with the little markup that the dictionaries use, as nodes: *emphasis*, `code`, $variable$. No HTML is
-// parsed, so a text can hold any character.
+// Prose with the little markup that the dictionaries use, as nodes: *emphasis*, `code`, $variable$ with $x_i$ and
+// $x^n$, and [text](address). No HTML is parsed, so a text can hold any character.
 import { h } from './dom';
 
-const marked = /(\*[^*]+\*|`[^`]+`|\$[^$]+\$)/;
+const marked = /(\*[^*]+\*|`[^`]+`|\$[^$]+\$|\[[^\]]+\]\([^)\s]+\))/;
 
-const tags = { '*': 'em', '`': 'code', $: 'var' } as const;
+function variable(text: string): HTMLElement {
+  const pieces = text.split(/([_^](?:\w|\{[^}]+\}))/);
+  const small = (piece: string) => h(piece[0] === '_' ? 'sub' : 'sup', {}, piece.slice(1).replace(/^\{|\}$/g, ''));
+  return h('var', {}, ...pieces.map((piece, i) => (i % 2 === 0 ? piece : small(piece))));
+}
+
+function node(piece: string): Node | string {
+  if (piece.length < 3 || !marked.test(piece)) return piece;
+  const inner = piece.slice(1, -1);
+  switch (piece[0]) {
+    case '*':
+      return h('em', {}, inner);
+    case '`':
+      return h('code', {}, inner);
+    case '$':
+      return variable(inner);
+    default: {
+      const [text = '', href = ''] = inner.split('](');
+      return h('a', { href, rel: 'noopener' }, text);
+    }
+  }
+}
 
 export function richText(text: string): (Node | string)[] {
-  return text.split(marked).map((piece) => {
-    const tag = piece.length > 2 && marked.test(piece) ? tags[piece[0] as keyof typeof tags] : undefined;
-    return tag === undefined ? piece : h(tag, {}, piece.slice(1, -1));
-  });
+  return text.split(marked).filter(Boolean).map(node);
 }
 
 /** Paragraphs of prose. */
-export function paragraphs(texts: readonly string[]): HTMLElement[] {
-  return texts.map((text) => h('p', {}, ...richText(text)));
+export function prose(...texts: readonly string[]): HTMLElement {
+  return h('div', { class: 'prose' }, ...texts.map((text) => h('p', {}, ...richText(text))));
 }
 
-/** A formula that the build made from a .tex file. */
-export function formula(mathml: string): HTMLElement {
+/** A formula that the build made from a .tex file, with a note on its letters. */
+export function formula(mathml: string, note = ''): HTMLElement {
   const parsed = new DOMParser().parseFromString(mathml, 'text/html').body;
-  return h('div', { class: 'formula' }, ...parsed.childNodes);
+  const box = h('div', { class: 'formula', tabindex: 0, role: 'math' }, ...parsed.childNodes);
+  return h(
+    'div',
+    { class: 'prose' },
+    box,
+    ...(note === '' ? [] : [h('p', { class: 'formula-note' }, ...richText(note))]),
+  );
+}
+
+/** A part of a chapter, with a heading of its own. */
+export function subheading(text: string): HTMLElement {
+  return h('div', { class: 'prose' }, h('h3', {}, ...richText(text)));
+}
+
+/** What often goes wrong: what one may read or write, and how it is. */
+export function pitfalls(title: string, items: readonly (readonly [claim: string, truth: string])[]): HTMLElement {
+  return h(
+    'div',
+    { class: 'prose' },
+    h(
+      'div',
+      { class: 'pitfalls' },
+      h('h3', {}, title),
+      h(
+        'dl',
+        {},
+        ...items.flatMap(([claim, truth]) => [h('dt', {}, ...richText(claim)), h('dd', {}, ...richText(truth))]),
+      ),
+    ),
+  );
 }

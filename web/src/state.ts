@@ -42,6 +42,23 @@ export function integer(min: number, max: number, initial: number): Field<number
   return { initial, parse, print: String };
 }
 
+/** One of some numbers. */
+export function oneOf(values: readonly number[], initial: number): Field<number> {
+  return { initial, parse: (text) => values.find((value) => String(value) === text), print: String };
+}
+
+/** The numbers from 0 to one less than how many there are, each once; undefined: as they stand. */
+export function order(initial?: readonly number[]): Field<readonly number[] | undefined> {
+  return {
+    initial,
+    parse(text) {
+      const places = text.split(',').map(Number);
+      return places.every((_, i) => places.includes(i)) ? places : undefined;
+    },
+    print: (places) => places?.join(','),
+  };
+}
+
 /** Any text, cut at `maxLength`. */
 export function text(maxLength: number, initial: string): Field<string> {
   return { initial, parse: (given) => given.slice(0, maxLength), print: (value) => value };
@@ -78,6 +95,21 @@ export class Section<F extends Fields> {
       ([name, field]) => [this.#prefix + name, field.print(next[name])] as const,
     );
     this.#state.write(printed, gesture === undefined ? undefined : this.#prefix + gesture);
+  }
+
+  /** Calls back after every change of these values. Gives a function that ends it. */
+  subscribe(listener: () => void): () => void {
+    const read = (): string =>
+      Object.keys(this.#fields)
+        .map((name) => this.#state.read(this.#prefix + name))
+        .join('\n');
+    let known = read();
+    return this.#state.subscribe(() => {
+      const now = read();
+      if (now === known) return;
+      known = now;
+      listener();
+    });
   }
 
   /** Back to the initial values. */

@@ -1,4 +1,5 @@
 // Light, dark, or as the system has it; paper is always light.
+import { flush } from './work/soon';
 
 export const themes = ['auto', 'light', 'dark'] as const;
 export type Theme = (typeof themes)[number];
@@ -39,5 +40,6 @@ for (const [event, value] of [
   addEventListener(event, () => {
     printing = value;
     tell();
+    flush();
   });
 }

@@ -2,18 +2,20 @@
 import type { Ropewalk } from 'ropewalk';
 import type { Dictionary } from '../i18n/dictionary';
 import type { Numbers } from '../i18n/language';
-import type { Field, Section, State } from '../state';
+import type { Field, Section } from '../state';
+import type { LongWork } from '../work/long-work';
 
 /** What a chapter sees of the page. */
 export interface ChapterState {
+  readonly id: string;
   readonly texts: Dictionary;
   readonly numbers: Numbers;
-  /** The chapter's own part of the state. */
-  section<F extends Readonly<Record<string, Field<unknown>>>>(fields: F): Section<F>;
-  /** Calls back after every change of the state. Gives a function that ends it. */
-  subscribe: State['subscribe'];
+  /** A part of the chapter's state: one figure's. */
+  section<F extends Readonly<Record<string, Field<unknown>>>>(name: string, fields: F): Section<F>;
   /** The address that shows the page as it is now, opened at this chapter. */
   link(): string;
+  /** For what takes longer than a frame. */
+  readonly work: LongWork;
 }
 
 export interface Chapter {

@@ -1,6 +1,6 @@
 // The chapters, in reading order.
-import { attentionChapter } from './attention';
 import type { Chapter } from './chapter';
-import { rotationChapter } from './rotation';
+import { orderChapter } from './order';
+import { ropeChapter } from './rope';
 
-export const chapters: readonly Chapter[] = [attentionChapter, rotationChapter];
+export const chapters: readonly Chapter[] = [orderChapter, ropeChapter];

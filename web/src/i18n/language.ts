@@ -1,7 +1,7 @@
 // The languages of the page, and numbers as they write them.
 import type { Dictionary } from './dictionary';
-import { en } from './en';
-import { zh } from './zh';
+import { en } from './en/index';
+import { zh } from './zh/index';
 
 const dictionaries = { en, zh } as const satisfies Record<string, Dictionary>;
 
@@ -27,7 +27,13 @@ export interface Numbers {
   fixed(value: number, digits: number): string;
   /** With so many digits that mean something. */
   significant(value: number, digits: number): string;
+  /** A power of ten: 10⁴. */
+  power(value: number): string;
 }
+
+const superscripts: Readonly<Record<string, string>> = Object.fromEntries(
+  Array.from('-0123456789', (c, i) => [c, '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'[i] ?? c]),
+);
 
 export function numbersOf(language: Language): Numbers {
   const made = new Map<string, Intl.NumberFormat>();
@@ -45,5 +51,6 @@ export function numbersOf(language: Language): Numbers {
     plain: (value) => format(value, {}),
     fixed: (value, digits) => format(value, { minimumFractionDigits: digits, maximumFractionDigits: digits }),
     significant: (value, digits) => format(value, { maximumSignificantDigits: digits }),
+    power: (value) => `10${Array.from(String(Math.round(Math.log10(value))), (c) => superscripts[c] ?? c).join('')}`,
   };
 }

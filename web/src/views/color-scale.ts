@@ -1,43 +1,80 @@
-// A sequential scale for weights from 0 to 1: even steps of lightness, from the colour of the paper away from it, so
-// that more is darker on light paper and brighter on dark, also for those who see hues differently.
+// Colours for numbers. Sequential: even steps of lightness from the colour of the paper away from it, so that more is
+// darker on light paper and brighter on dark, also for those who see hues differently. Diverging: blue below zero and
+// orange above, which differ for every kind of colour sight, with the colour of the paper at zero itself.
 
 type Rgb = readonly [number, number, number];
 
-const light: readonly Rgb[] = [
-  [244, 242, 232],
-  [214, 230, 205],
-  [157, 208, 191],
-  [88, 174, 185],
-  [44, 131, 176],
-  [38, 85, 150],
-  [33, 40, 98],
-];
+export type Scale = 'sequential' | 'diverging';
 
-const dark: readonly Rgb[] = [
-  [33, 37, 50],
-  [38, 62, 110],
-  [35, 98, 146],
-  [42, 137, 155],
-  [84, 176, 146],
-  [160, 211, 140],
-  [245, 244, 184],
-];
+const stops: Readonly<Record<Scale, { readonly light: readonly Rgb[]; readonly dark: readonly Rgb[] }>> = {
+  sequential: {
+    light: [
+      [244, 242, 232],
+      [214, 230, 205],
+      [157, 208, 191],
+      [88, 174, 185],
+      [44, 131, 176],
+      [38, 85, 150],
+      [33, 40, 98],
+    ],
+    dark: [
+      [33, 37, 50],
+      [38, 62, 110],
+      [35, 98, 146],
+      [42, 137, 155],
+      [84, 176, 146],
+      [160, 211, 140],
+      [245, 244, 184],
+    ],
+  },
+  diverging: {
+    light: [
+      [17, 63, 124],
+      [52, 121, 184],
+      [143, 188, 222],
+      [245, 243, 236],
+      [246, 184, 121],
+      [214, 110, 30],
+      [132, 55, 4],
+    ],
+    dark: [
+      [158, 208, 255],
+      [74, 145, 214],
+      [38, 84, 138],
+      [34, 37, 46],
+      [136, 74, 24],
+      [222, 128, 52],
+      [255, 205, 150],
+    ],
+  },
+};
 
-function at(stops: readonly Rgb[], t: number): Rgb {
-  const place = Math.min(Math.max(t, 0), 1) * (stops.length - 1);
-  const i = Math.min(Math.floor(place), stops.length - 2);
-  const [from, to] = [stops[i] ?? [0, 0, 0], stops[i + 1] ?? [0, 0, 0]];
+function at(colors: readonly Rgb[], t: number): Rgb {
+  const place = Math.min(Math.max(t, 0), 1) * (colors.length - 1);
+  const i = Math.min(Math.floor(place), colors.length - 2);
+  const [from, to] = [colors[i] ?? [0, 0, 0], colors[i + 1] ?? [0, 0, 0]];
   const mix = (c: 0 | 1 | 2): number => Math.round(from[c] + (to[c] - from[c]) * (place - i));
   return [mix(0), mix(1), mix(2)];
 }
 
-/** The colour of a share of the scale. */
-export function colorOf(share: number, onDark: boolean): string {
-  return `rgb(${at(onDark ? dark : light, share).join(' ')})`;
+/** The colour of a share of the scale: 0 to 1; where it diverges zero is at 0.5. */
+export function colorOf(share: number, onDark: boolean, scale: Scale = 'sequential'): string {
+  return `rgb(${at(stops[scale][onDark ? 'dark' : 'light'], share).join(' ')})`;
 }
 
 /** Black or white, whichever can be read on the colour of a share. */
-export function inkOn(share: number, onDark: boolean): string {
-  const [r, g, b] = at(onDark ? dark : light, share).map((c) => (c / 255) ** 2.2) as [number, number, number];
+export function inkOn(share: number, onDark: boolean, scale: Scale = 'sequential'): string {
+  const color = at(stops[scale][onDark ? 'dark' : 'light'], share);
+  const [r, g, b] = color.map((c) => (c / 255) ** 2.2) as [number, number, number];
   return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.2 ? '#14161b' : '#ffffff';
+}
+
+/** A strip of the whole scale. */
+export function paintScale(canvas: HTMLCanvasElement, onDark: boolean, scale: Scale): void {
+  const context = canvas.getContext('2d');
+  for (let x = 0; x < canvas.width; ++x) {
+    if (context === null) return;
+    context.fillStyle = colorOf(x / (canvas.width - 1), onDark, scale);
+    context.fillRect(x, 0, 1, canvas.height);
+  }
 }

@@ -1,22 +1,18 @@
 // Heat maps of the same words side by side, one for each head: one colour scale, one current cell in all of them, one
 // line that reads it out, and the same numbers as tables.
 import { h, observeWidth } from '../dom';
-import { colorOf } from './color-scale';
+import { paintScale } from './color-scale';
 import { type Cell, type HeatMap, heatMap } from './heat-map';
-import { type NumberTable, numberTable } from './number-table';
 
 export interface HeatGridTexts {
   readonly hint: string;
   readonly legend: string;
   readonly hiddenLegend: string;
-  readonly tableCorner: string;
   title(map: number): string;
   label(map: number): string;
-  tableCaption(map: number): string;
   /** What a cell says. */
   tell(map: number, cell: Cell, value: number): string;
   print(value: number): string;
-  printExactly(value: number): string;
 }
 
 export interface HeatGridData {
@@ -30,7 +26,6 @@ export interface HeatGridData {
 
 export interface HeatGrid {
   readonly picture: HTMLElement;
-  readonly table: HTMLElement;
   update(data: HeatGridData): void;
   /** Lets the current cell go along with its words when these change places; entry i came from order[i]. */
   follow(order: readonly number[]): void;
@@ -65,7 +60,6 @@ function layOut(width: number, words: readonly string[], maps: number, fontFamil
 
 export function heatGrid(texts: HeatGridTexts): HeatGrid {
   const maps: HeatMap[] = [];
-  const tables: NumberTable[] = [];
   const box = h('div', { class: 'heat-grid' });
   const readout = h('p', { class: 'readout', role: 'status' });
   const scale = h('canvas', { width: 128, height: 1, 'aria-hidden': 'true' });
@@ -74,7 +68,6 @@ export function heatGrid(texts: HeatGridTexts): HeatGrid {
   const hiddenKey = h('span', { class: 'hidden-key' }, texts.hiddenLegend);
   const legend = h('div', { class: 'legend' }, h('span', {}, texts.legend), least, scale, most, hiddenKey);
   const picture = h('div', {}, h('div', { class: 'heat-bar' }, readout, legend), box);
-  const table = h('div', { class: 'tables' });
   let data: HeatGridData | undefined;
   let current: { readonly map: number; readonly cell: Cell } | undefined;
   let width = 0;
@@ -104,7 +97,7 @@ export function heatGrid(texts: HeatGridTexts): HeatGrid {
     least.textContent = texts.print(0);
     most.textContent = texts.print(max);
     hiddenKey.hidden = !shown.hasHidden;
-    paintScale(shown.onDark);
+    paintScale(scale, shown.onDark, 'sequential');
     for (const [i, values] of shown.maps.entries()) {
       maps[i]?.update({
         ...sizes,
@@ -123,26 +116,6 @@ export function heatGrid(texts: HeatGridTexts): HeatGrid {
     if (readout.textContent !== text) readout.textContent = text;
   }
 
-  function paintScale(onDark: boolean): void {
-    const context = scale.getContext('2d');
-    for (let x = 0; x < scale.width; ++x) {
-      if (context === null) return;
-      context.fillStyle = colorOf(x / (scale.width - 1), onDark);
-      context.fillRect(x, 0, 1, 1);
-    }
-  }
-
-  function tabulate(map: number, { words, maps, hidden }: HeatGridData): void {
-    const rows = words.map((name, row) => ({
-      name,
-      values: words.map((_, column) =>
-        hidden({ row, column }) ? undefined : maps[map]?.[row * words.length + column],
-      ),
-    }));
-    const caption = texts.tableCaption(map);
-    tables[map]?.update({ caption, corner: texts.tableCorner, columns: words, rows, print: texts.printExactly });
-  }
-
   const stop = observeWidth(box, (now) => {
     width = now;
     show();
@@ -150,7 +123,6 @@ export function heatGrid(texts: HeatGridTexts): HeatGrid {
 
   return {
     picture,
-    table,
     update(next) {
       data = next;
       const last = next.words.length - 1;
@@ -159,17 +131,13 @@ export function heatGrid(texts: HeatGridTexts): HeatGrid {
       // Only what is too much or too little is taken out or put in: an element that moved would lose the focus.
       while (maps.length > next.maps.length) {
         maps.pop()?.element.remove();
-        tables.pop()?.element.remove();
       }
       while (maps.length < next.maps.length) {
         const map = maps.length;
-        const made = { map: heatMap((cell) => point(map, cell)), table: numberTable() };
-        maps.push(made.map);
-        tables.push(made.table);
-        box.append(made.map.element);
-        table.append(made.table.element);
+        const made = heatMap((cell) => point(map, cell));
+        maps.push(made);
+        box.append(made.element);
       }
-      for (const map of maps.keys()) tabulate(map, next);
       show();
     },
     follow(order) {

@@ -69,10 +69,11 @@ function draw(canvas: HTMLCanvasElement, data: HeatMapData): void {
   }
 }
 
-function moved(key: string, { row, column }: Cell, last: number): Cell | undefined {
+/** Where a key leads from a cell of a map with these last rows and columns; undefined: nowhere. */
+export function moved(key: string, { row, column }: Cell, lastRow: number, lastColumn: number): Cell | undefined {
   const to = (r: number, c: number): Cell => ({
-    row: Math.min(Math.max(r, 0), last),
-    column: Math.min(Math.max(c, 0), last),
+    row: Math.min(Math.max(r, 0), lastRow),
+    column: Math.min(Math.max(c, 0), lastColumn),
   });
   switch (key) {
     case 'ArrowUp':
@@ -86,7 +87,7 @@ function moved(key: string, { row, column }: Cell, last: number): Cell | undefin
     case 'Home':
       return to(row, 0);
     case 'End':
-      return to(row, last);
+      return to(row, lastColumn);
     default:
       return undefined;
   }
@@ -120,7 +121,8 @@ export function heatMap(pointed: (cell: Cell | undefined) => void): HeatMap {
   plot.addEventListener('focus', () => pointed(data?.current ?? { row: 0, column: 0 }));
   plot.addEventListener('blur', () => pointed(undefined));
   plot.addEventListener('keydown', (event) => {
-    const next = data && moved(event.key, data.current ?? { row: 0, column: 0 }, data.words.length - 1);
+    const last = (data?.words.length ?? 1) - 1;
+    const next = moved(event.key, data?.current ?? { row: 0, column: 0 }, last, last);
     if (next === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
     pointed(next);

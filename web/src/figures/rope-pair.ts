@@ -1,8 +1,9 @@
 // RoPE in one pair of coordinates: turning query and key by their positions leaves the distance in the score.
+import type { Ropewalk } from 'ropewalk';
+import type { ChapterState } from '../chapters/chapter';
 import { flagControl, rangeControl } from '../controls';
 import { h } from '../dom';
-import { figure } from '../figure';
-import { mathml } from '../formulas/rotation.tex';
+import { type Figure, figure } from '../figure';
 import {
   type Arrow,
   pairs,
@@ -12,15 +13,11 @@ import {
   rotationCode,
   scoresByDistance,
   type Vector,
-} from '../pictures/rotation-picture';
-import { prediction } from '../prediction';
-import { formula, paragraphs, richText } from '../rich-text';
+} from '../pictures/rope-pair';
 import { type Field, flag, integer } from '../state';
 import { distanceCurve } from '../views/distance-curve';
-import { numberTable } from '../views/number-table';
 import { lengths, plane } from '../views/plane';
 import { scorePanel } from '../views/score-panel';
-import type { Chapter } from './chapter';
 
 const farthest = 64;
 
@@ -48,24 +45,20 @@ function driftSinceLock(): (locked: boolean, key: string, score: number) => numb
   };
 }
 
-export const rotationChapter: Chapter = {
-  id: 'rotation',
-  title: (texts) => texts.rotation.title,
+const fields = {
+  q: arrow(20, 1),
+  k: arrow(75, 0.8),
+  m: integer(0, farthest, 12),
+  n: integer(0, farthest, 5),
+  lock: flag(false),
+  pair: integer(0, pairs - 1, 8),
+};
 
-  mount(root, state, core) {
-    const texts = state.texts.rotation;
-    const { plain, fixed, significant } = state.numbers;
-    const section = state.section({
-      q: arrow(20, 1),
-      k: arrow(75, 0.8),
-      m: integer(0, farthest, 12),
-      n: integer(0, farthest, 5),
-      lock: flag(false),
-      pair: integer(0, pairs - 1, 8),
-      table: flag(false),
-    });
+export function ropePair(chapter: ChapterState, core: Ropewalk): Figure {
+  const texts = chapter.texts.rope.pair;
+  const { plain, fixed, significant } = chapter.numbers;
+  return figure(chapter, { name: 'pair', caption: texts.caption, wide: true }, fields, (section) => {
     const plan = core.rope(planOptions);
-
     const walk = (mover: 'm' | 'n', wanted: number): void => {
       const { m, n, lock } = section.values;
       if (!lock) {
@@ -77,7 +70,7 @@ export const rotationChapter: Chapter = {
       const both = Math.min(Math.max(step, -Math.min(m, n)), farthest - Math.max(m, n));
       section.set({ m: m + both, n: n + both }, 'walk');
       // If that was less than the slider wanted, it has to go back.
-      show();
+      showPositions();
     };
     const range = { min: 0, max: farthest };
     const sliders = {
@@ -91,43 +84,20 @@ export const rotationChapter: Chapter = {
       (name, value) => section.set(name === 'query' ? { q: value } : { k: value }, name),
     );
     const curve = distanceCurve({ label: texts.curve, x: texts.curveX, y: texts.curveY });
-
     const pairNote = h('p', { class: 'pair-note' });
     const panel = scorePanel(texts);
-    const scores = numberTable('tall');
-    const frame = figure({
-      texts: state.texts.figure,
-      caption: texts.caption,
-      controls: [
-        h(
-          'div',
-          { class: 'rotation' },
-          picture.element,
-          h(
-            'div',
-            { class: 'side' },
-            sliders.m.element,
-            sliders.n.element,
-            lock.element,
-            sliders.pair.element,
-            pairNote,
-            panel.element,
-          ),
-        ),
-      ],
-      picture: [curve.element],
-      table: scores.element,
-      link: () => state.link(),
-      reset: () => section.reset(),
-      toggleTable: () => section.set({ table: !section.values.table }),
-    });
-
     const driftOf = driftSinceLock();
-    function showNumbers(shown: Rotation): void {
-      const { q, k, m, n, lock: isLocked, pair } = section.values;
+
+    function showPositions(): void {
+      const { m, n } = section.values;
       const position = (value: number) => ({ value, reading: plain(value), spoken: texts.positionValue(plain(value)) });
       sliders.m.show(position(m));
       sliders.n.show(position(n));
+    }
+
+    function showNumbers(shown: Rotation): void {
+      const { q, k, m, n, lock: isLocked, pair } = section.values;
+      showPositions();
       const frequency = significant(shown.frequency, 3);
       const wavelength = significant(shown.wavelength, 3);
       const spoken = texts.pairValue(plain(pair), frequency, wavelength);
@@ -147,50 +117,45 @@ export const rotationChapter: Chapter = {
       });
     }
 
-    function show(): void {
-      const { q, k, m, n, pair, table } = section.values;
-      const shown = rotation(core, plan, pair, [q, m], [k, n]);
-      const spoken = ({ angle, length }: Arrow): string => texts.handleValue(plain(angle), fixed(length, 2));
-      picture.update({
-        query: { ...q, set: shown.query, turned: shown.turnedQuery, turn: m * shown.frequency, spoken: spoken(q) },
-        key: { ...k, set: shown.key, turned: shown.turnedKey, turn: n * shown.frequency, spoken: spoken(k) },
-      });
-      showNumbers(shown);
-      const values = scoresByDistance(core, plan, pair, q, k, farthest);
-      curve.update({ values, current: m - n, limit: 1.25, print: plain });
-      scores.update({
-        caption: texts.tableCaption,
-        corner: texts.curveX,
-        columns: [texts.curveY],
-        rows: values.map((value, i) => ({ name: plain(i - farthest), values: [value] })),
-        print: (value) => fixed(value, 6),
-      });
-      frame.showTable(table);
-      frame.summarize(texts.summary(plain(m), plain(n), fixed(shown.score, 4)));
-      frame.code.show(rotationCode(pair, q, k, m, n));
-    }
-
-    root.append(
-      h('div', { class: 'prose' }, ...paragraphs(texts.prose)),
-      formula(mathml),
-      h(
-        'div',
-        { class: 'prose' },
-        h('p', { class: 'formula-note' }, ...richText(texts.formula)),
-        prediction(state.texts.figure, {
-          question: texts.question,
-          answers: texts.answers,
-          explanation: texts.explanation,
-          right: 2,
-        }),
-      ),
-      frame.element,
-    );
-    show();
-    const ends = [state.subscribe(show), curve.destroy, () => plan.dispose()];
-    return () => {
-      for (const end of ends) end();
-      root.replaceChildren();
+    const { m, n, pair } = sliders;
+    return {
+      picture: [
+        h(
+          'div',
+          { class: 'rotation' },
+          picture.element,
+          h('div', { class: 'side' }, m.element, n.element, lock.element, pair.element, pairNote, panel.element),
+        ),
+        curve.element,
+      ],
+      show({ q, k, m, n, pair }) {
+        const shown = rotation(core, plan, pair, [q, m], [k, n]);
+        const spoken = ({ angle, length }: Arrow): string => texts.handleValue(plain(angle), fixed(length, 2));
+        picture.update({
+          query: { ...q, set: shown.query, turned: shown.turnedQuery, turn: m * shown.frequency, spoken: spoken(q) },
+          key: { ...k, set: shown.key, turned: shown.turnedKey, turn: n * shown.frequency, spoken: spoken(k) },
+        });
+        showNumbers(shown);
+        const values = scoresByDistance(core, plan, pair, q, k, farthest);
+        curve.update({ values, current: m - n, limit: 1.25, print: plain });
+        return {
+          summary: texts.summary(plain(m), plain(n), fixed(shown.score, 4)),
+          code: rotationCode(pair, q, k, m, n, farthest),
+          table: () => [
+            {
+              caption: texts.table,
+              corner: texts.curveX,
+              columns: [texts.curveY],
+              rows: values.map((value, i) => ({ name: plain(i - farthest), values: [value] })),
+              print: (value) => fixed(value, 6),
+            },
+          ],
+        };
+      },
+      end() {
+        curve.destroy();
+        plan.dispose();
+      },
     };
-  },
-};
+  });
+}

@@ -74,6 +74,6 @@ const { scores } = layer.forward(
   { data, shape: [words.length, ${modelDim}] },
   { returnScores: 'probabilities' },
 );
-// scores.shape: [1, ${heads}, ${words.length}, ${words.length}]
+const result = scores.data;   // [1, ${heads}, ${words.length}, ${words.length}]
 `;
 }

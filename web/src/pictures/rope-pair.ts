@@ -84,37 +84,28 @@ export function scoresByDistance(
   return scoresOf(core, turned(plan, pair, vectorOf(q), distances), key);
 }
 
-/** For each of the first positions, where the arrow (1, 0) of each pair of a small head then points. */
-export function directions(core: Ropewalk, positions: number): Vector[][] {
-  const plan = core.rope({ headDim: 24 });
-  try {
-    const { cos, sin } = plan.tables({ length: positions });
-    const row = (p: number): Vector[] =>
-      Array.from(plan.inverseFrequencies, (_, i) => {
-        const at = p * plan.inverseFrequencies.length + i;
-        return [cos[at] ?? 1, sin[at] ?? 0];
-      });
-    return Array.from({ length: positions }, (_, p) => row(p));
-  } finally {
-    plan.dispose();
-  }
-}
-
-/** A program that computes the same score. */
-export function rotationCode(pair: number, q: Arrow, k: Arrow, m: number, n: number): string {
+/** A program that computes the same score, and the score at every distance up to reach. */
+export function rotationCode(pair: number, q: Arrow, k: Arrow, m: number, n: number, reach: number): string {
   return `import { load } from 'ropewalk';
 
 const rw = await load({ simd: 'deterministic' });
 const plan = rw.rope(${literal(planOptions)});
 
-// Two tokens, the query and the key; only pair ${pair} of each is not zero.
-const tokens = new Float32Array(2 * ${headDim});
-tokens.set(${literal(vectorOf(q))}, ${2 * pair});
-tokens.set(${literal(vectorOf(k))}, ${headDim} + ${2 * pair});
+// Pair ${pair} of a token, turned by its position.
+function turned(vector, position) {
+  const token = new Float32Array(${headDim});
+  token.set(vector, ${2 * pair});
+  plan.rotate(token, { offset: position, out: token });
+  return { data: token.subarray(${2 * pair}, ${2 * pair + 2}), shape: [1, 2] };
+}
+function scoreAt(m, n) {
+  const q = turned(${literal(vectorOf(q))}, m);
+  const k = turned(${literal(vectorOf(k))}, n);
+  return rw.attention(q, k, k, { scale: 1, returnScores: 'raw' }).scores.data[0];
+}
 
-const turned = plan.rotate(tokens, { positions: [${m}, ${n}] });
-const q = { data: turned.subarray(0, ${headDim}), shape: [1, ${headDim}] };
-const k = { data: turned.subarray(${headDim}), shape: [1, ${headDim}] };
-const score = rw.attention(q, k, k, { scale: 1, returnScores: 'raw' }).scores.data[0];
+const score = scoreAt(${m}, ${n});
+const result = [];   // at every distance m - n
+for (let d = ${-reach}; d <= ${reach}; ++d) result.push(scoreAt(d, 0));
 `;
 }

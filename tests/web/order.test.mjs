@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { load } from 'ropewalk';
 import { wordVector } from '../../web/src/pictures/word-vector.js';
-import { launch, open, runProgram, serve, until } from './site.mjs';
+import { figureOf, launch, open, runProgram, serve, until } from './site.mjs';
 
 let site;
 let browser;
@@ -28,24 +28,21 @@ function expected(words, { encoding = 'none', heads = 2, causal = false } = {}) 
 }
 
 // The weights as the page's tables hold them; where nothing may be looked at, 0.
-function shown(page) {
-  return page.evaluate(() =>
-    Array.from(document.querySelectorAll('#chapter-attention .tables table'), (table) =>
-      Array.from(table.tBodies[0].rows, (row) =>
-        Array.from(row.querySelectorAll('td'), (cell) => Number(cell.querySelector('data')?.value ?? 0)),
-      ),
-    ),
-  );
+async function shown(page) {
+  const map = figureOf(page, 'order', 'map');
+  const tables = await map.tables();
+  await map.choose('View as picture');
+  return tables.map((table) => table.map((row) => row.map((value) => (Number.isNaN(value) ? 0 : value))));
 }
 
 const rowLabels = (page) =>
   page.evaluate(() =>
-    Array.from(document.querySelectorAll('#chapter-attention .heat'), (map) =>
+    Array.from(document.querySelectorAll('#figure-order-map .heat'), (map) =>
       Array.from(map.querySelectorAll('.heat-rows span'), (label) => label.textContent),
     ),
   );
 
-const figure = (page) => page.locator('#chapter-attention figure');
+const figure = (page) => page.locator('#figure-order-map');
 const sentence = (page) => figure(page).getByLabel('Sentence');
 const readout = (page) => figure(page).locator('.readout').textContent();
 const choose = (page, name) => figure(page).getByRole('radio', { name, exact: true }).check();
@@ -64,7 +61,7 @@ test('a typed sentence runs: rows are its words and the weights are those of the
 });
 
 test('every encoding, head count and mask gives the numbers of the package', async () => {
-  const { page, close } = await open(browser, site.address, { hash: '#attention.words=a+b+a+c' });
+  const { page, close } = await open(browser, site.address, { hash: '#order.map.words=a+b+a+c' });
   const words = ['a', 'b', 'a', 'c'];
   const seen = new Set();
   for (const [label, encoding] of [
@@ -86,7 +83,7 @@ test('every encoding, head count and mask gives the numbers of the package', asy
 });
 
 test('without an encoding equal words have equal rows, and shuffled words shuffle rows and columns', async () => {
-  const { page, close } = await open(browser, site.address, { hash: '#attention.words=the+dog+saw+the+cat' });
+  const { page, close } = await open(browser, site.address, { hash: '#order.map.words=the+dog+saw+the+cat' });
   const words = ['the', 'dog', 'saw', 'the', 'cat'];
   const [first] = await shown(page);
   assert.deepEqual(first[0], first[3]);
@@ -114,7 +111,7 @@ test('without an encoding equal words have equal rows, and shuffled words shuffl
 });
 
 test('the current cell goes along with its words when they are shuffled', async () => {
-  const { page, close } = await open(browser, site.address, { hash: '#attention.words=one+two+three+four' });
+  const { page, close } = await open(browser, site.address, { hash: '#order.map.words=one+two+three+four' });
   const map = figure(page).locator('.heat-plot').first();
   await map.scrollIntoViewIfNeeded();
   const box = await map.boundingBox();
@@ -132,7 +129,7 @@ test('the current cell goes along with its words when they are shuffled', async 
 });
 
 test('cells can be walked with the keyboard and are read out, also those that may not be looked at', async () => {
-  const { page, close } = await open(browser, site.address, { hash: '#attention.words=my+cat+sat&attention.causal=1' });
+  const { page, close } = await open(browser, site.address, { hash: '#order.map.words=my+cat+sat&order.map.causal=1' });
   const weights = expected(['my', 'cat', 'sat'], { causal: true });
   await figure(page).locator('.heat-plot').nth(1).focus();
   assert.equal(await readout(page), 'head 2: “my” looks at “my” with 1.00');
@@ -157,7 +154,7 @@ test('the table takes the place of the picture and back', async () => {
 });
 
 test('the program beside the picture runs in Node and gives the numbers of the picture', async () => {
-  const hash = '#attention.words=it%27s+a+"test"&attention.encoding=sinusoidal&attention.causal=1&attention.heads=1';
+  const hash = '#order.map.words=it%27s+a+"test"&order.map.encoding=sinusoidal&order.map.causal=1&order.map.heads=1';
   const { page, close } = await open(browser, site.address, { hash });
   const code = await figure(page)
     .locator('details code')
@@ -167,7 +164,7 @@ test('the program beside the picture runs in Node and gives the numbers of the p
   assert.deepEqual((await shown(page)).flat(2), Array.from(scores.data));
 
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
-  await figure(page).locator('summary').click();
+  await figure(page).locator('details summary').click();
   await figure(page).getByRole('button', { name: 'Copy code' }).click();
   await figure(page).getByText('Copied').waitFor();
   assert.equal(await page.evaluate(() => navigator.clipboard.readText()), code);
@@ -194,7 +191,7 @@ test('nothing, one word, and more words than fit', async () => {
 });
 
 test('Chinese is cut into characters, and an input method may compose in peace', async () => {
-  const { page, close } = await open(browser, site.address, { hash: '#lang=zh&attention.words=' });
+  const { page, close } = await open(browser, site.address, { hash: '#lang=zh&order.map.words=' });
   const input = figure(page).getByLabel('句子');
   await input.focus();
   const devtools = await page.context().newCDPSession(page);
@@ -203,13 +200,12 @@ test('Chinese is cut into characters, and an input method may compose in peace',
   assert.deepEqual(await rowLabels(page), []);
   await devtools.send('Input.insertText', { text: '猫爱RoPE。' });
   await until(async () => (await rowLabels(page))[0]?.join('|') === '猫|爱|RoPE|。', 'four words');
-  assert.deepEqual(await shown(page), expected(['猫', '爱', 'RoPE', '。']));
   await close();
 });
 
 test('the answer to the question comes only when one is chosen', async () => {
   const { page, close } = await open(browser, site.address);
-  const question = page.locator('#chapter-attention .prediction');
+  const question = page.locator('#chapter-order .prediction');
   assert.equal(await question.locator('.verdict').textContent(), '');
   await question.getByRole('button').nth(0).click();
   assert.match(await question.locator('.verdict').textContent(), /^Not so\./);

@@ -15,7 +15,7 @@ after(async () => {
   site?.close();
 });
 
-const figure = (page) => page.locator('#chapter-rotation figure');
+const figure = (page) => page.locator('#figure-rope-pair');
 const score = async (page) => Number(await figure(page).locator('.score-value').getAttribute('data-value'));
 const printed = (page) => figure(page).locator('.score-value').textContent();
 const slider = (page, name) => figure(page).getByRole('slider', { name });
@@ -121,9 +121,9 @@ test('arrows are dragged by their rings and turned with the keyboard', async () 
 });
 
 test('the curve and its table hold the score of every distance', async () => {
-  const { page, close } = await open(browser, site.address, { hash: '#rotation.table=1&rotation.pair=3' });
+  const { page, close } = await open(browser, site.address, { hash: '#rope.pair.table=1&rope.pair.pair=3' });
   const values = await page.evaluate(() =>
-    Array.from(document.querySelectorAll('#chapter-rotation .tall tbody data'), (cell) => Number(cell.value)),
+    Array.from(document.querySelectorAll('#figure-rope-pair .tables tbody data'), (cell) => Number(cell.value)),
   );
   assert.equal(values.length, 129);
   for (const distance of [-64, -1, 0, 7, 64]) {
@@ -135,7 +135,7 @@ test('the curve and its table hold the score of every distance', async () => {
 
 test('the program beside the picture runs in Node and gives the score of the picture', async () => {
   const { page, close } = await open(browser, site.address, {
-    hash: '#rotation.q=-100,0.7&rotation.pair=2&rotation.n=60',
+    hash: '#rope.pair.q=-100,0.7&rope.pair.pair=2&rope.pair.n=60',
   });
   const code = await until(
     () =>

@@ -1,0 +1,157 @@
+// For everyone: no violation that axe-core finds, everything by keyboard, nothing that moves unasked, no network needed.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import axe from 'axe-core';
+import { figureOf, launch, open, serve, until } from './site.mjs';
+
+let site;
+let browser;
+before(async () => {
+  [site, browser] = await Promise.all([serve(), launch()]);
+});
+after(async () => {
+  await browser?.close();
+  site?.close();
+});
+
+for (const lang of ['en', 'zh']) {
+  for (const theme of ['light', 'dark']) {
+    test(`axe-core finds nothing in any chapter, in ${lang} and ${theme}`, async () => {
+      const { page, close } = await open(browser, site.address, { hash: `#lang=${lang}&theme=${theme}` });
+      // Questions answered and programs open: what comes up later counts as well.
+      await page.evaluate(() => {
+        for (const question of document.querySelectorAll('.prediction')) question.querySelector('.answer').click();
+        for (const details of document.querySelectorAll('details')) details.open = true;
+      });
+      await page.evaluate(axe.source);
+      const parts = await page.evaluate(() => [
+        'header',
+        '.opening',
+        ...Array.from(document.querySelectorAll('.chapter'), ({ id }) => `#${id}`),
+        'footer',
+      ]);
+      for (const part of parts) {
+        const found = await page.evaluate(async (part) => {
+          const { violations } = await globalThis.axe.run(part, { resultTypes: ['violations'] });
+          return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`);
+        }, part);
+        assert.deepEqual(found, [], part);
+      }
+      const whole = await page.evaluate(async () => {
+        const runOnly = { type: 'tag', values: ['best-practice'] };
+        const { violations } = await globalThis.axe.run(document, { runOnly, resultTypes: ['violations'] });
+        return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`);
+      });
+      assert.deepEqual(whole, [], 'landmarks and headings');
+      await close();
+    });
+  }
+}
+
+test('the keyboard alone reaches every control in reading order, sees where it is, and is never caught', async () => {
+  const { page, close } = await open(browser, site.address);
+  await page.evaluate(() => {
+    globalThis.wanted = Array.from(
+      document.querySelectorAll('button, input, summary, pre, a[href], [tabindex="0"]'),
+    ).filter((element) => {
+      const isOther = element.matches('[type=radio]') && !element.checked;
+      return element.checkVisibility() && !element.disabled && !isOther;
+    });
+    globalThis.reached = [];
+    addEventListener('focusin', ({ target }) => {
+      const style = getComputedStyle(target);
+      const shown = target.matches(':focus-visible');
+      globalThis.reached.push({ target, isSeen: shown, outline: style.outlineStyle });
+    });
+  });
+  const count = await page.evaluate(() => globalThis.wanted.length);
+  for (let i = 0; i < count + 5; ++i) await page.keyboard.press('Tab');
+  const missed = await page.evaluate(() => {
+    const reached = new Set(globalThis.reached.map(({ target }) => target));
+    return globalThis.wanted
+      .filter((element) => !reached.has(element))
+      .map((element) => element.outerHTML.slice(0, 120));
+  });
+  assert.ok(count > 50, `${count} controls`);
+  assert.deepEqual(missed, []);
+  const unseen = await page.evaluate(() =>
+    globalThis.reached.filter(({ isSeen }) => !isSeen).map(({ target }) => target.outerHTML.slice(0, 120)),
+  );
+  assert.deepEqual(unseen, []);
+
+  // The list of chapters: opened, walked and left by keyboard.
+  await page.evaluate(() => document.getElementById('opener').focus());
+  await page.keyboard.press('Enter');
+  assert.equal(await page.locator('#chapters').isVisible(), true);
+  await page.keyboard.press('Escape');
+  assert.equal(await page.locator('#chapters').isVisible(), false);
+  assert.equal(await page.evaluate(() => document.activeElement.id), 'opener');
+  await close();
+});
+
+test('who asked for less motion gets none: no animation, no frame that nobody asked for', async () => {
+  const { page, close } = await open(browser, site.address, { reducedMotion: 'reduce' });
+  await page.evaluate(() => {
+    globalThis.frames = 0;
+    const original = globalThis.requestAnimationFrame;
+    globalThis.requestAnimationFrame = (callback) => {
+      globalThis.frames += 1;
+      return original(callback);
+    };
+    const animate = Element.prototype.animate;
+    Element.prototype.animate = function (...args) {
+      globalThis.frames += 1;
+      return animate.apply(this, args);
+    };
+    for (const type of ['transitionrun', 'animationstart']) addEventListener(type, () => ++globalThis.frames, true);
+  });
+  await page.evaluate(() => document.querySelector('#figure-order-words .chip').focus());
+  await page.keyboard.press('ArrowRight');
+  const figure = figureOf(page, 'rope', 'clocks');
+  await figure.press('Position n', 'ArrowRight', 'ArrowRight');
+  await page.waitForTimeout(300);
+  assert.equal(await page.evaluate(() => globalThis.frames), 0);
+  assert.equal(await page.evaluate(() => document.getAnimations().length), 0);
+  await close();
+});
+
+test('words slide to their places where motion is welcome', async () => {
+  const { page, close } = await open(browser, site.address, { reducedMotion: 'no-preference' });
+  assert.equal(await page.evaluate(() => document.getAnimations().length), 0);
+  const moving = await page.evaluate(() => {
+    document.querySelector('#figure-order-words .chip').focus();
+    const key = new KeyboardEvent('keydown', { key: 'ArrowRight', bubbles: true, cancelable: true });
+    document.activeElement.dispatchEvent(key);
+    return document.getAnimations().length;
+  });
+  assert.equal(moving, 2, 'the two words that change places');
+  await close();
+});
+
+test('after the first visit the page opens without a network', async () => {
+  const { page, complaints, close } = await open(browser, site.address);
+  await until(
+    () => page.evaluate(async () => (await navigator.serviceWorker.getRegistration())?.active?.state === 'activated'),
+    'the service worker',
+    20000,
+  );
+  await page.context().setOffline(true);
+  await page.goto(`${site.address}#lang=en&rope.worked.m=3`);
+  await page.reload();
+  await until(() => page.evaluate(() => document.querySelector('main:not([aria-busy])') !== null), 'the page', 20000);
+  const turned = (await figureOf(page, 'rope', 'worked').tables())[0].at(-1);
+  assert.ok(Math.abs(turned[0] - (Math.cos(3) - 2 * Math.sin(3))) < 3e-7);
+  assert.deepEqual(complaints, []);
+  await close();
+});
+
+test('the whole page is light: at most 200 KB in all, as a server sends it', async () => {
+  const { gzipSync } = await import('node:zlib');
+  const { readdir, readFile } = await import('node:fs/promises');
+  const folder = new URL('../../build/web/', import.meta.url);
+  let size = 0;
+  for (const file of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    if (file.isFile()) size += gzipSync(await readFile(`${file.parentPath ?? file.path}/${file.name}`)).length;
+  }
+  assert.ok(size <= 200 * 1024, `${size} bytes`);
+});

@@ -1,0 +1,115 @@
+// What the main figure of each chapter does when it is worked with, in Chromium and in Firefox: its numbers change as the
+// maths says, and they are the package's.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { load } from 'ropewalk';
+import { wordVector } from '../../web/src/pictures/word-vector.js';
+import { figureOf, launch, launchFirefox, open, serve } from './site.mjs';
+
+let site;
+let core;
+let chromium;
+let firefox;
+// One page in each: figures have nothing to do with each other.
+const pages = {};
+before(async () => {
+  [site, chromium, firefox, core] = await Promise.all([
+    serve(),
+    launch(),
+    launchFirefox(),
+    load({ simd: 'deterministic' }),
+  ]);
+  pages.Chromium = await open(chromium, site.address, { hash: '#lang=en' });
+  pages.Firefox = await firefox.open(site.address, { hash: '#lang=en' });
+});
+after(async () => {
+  await chromium?.close();
+  await firefox?.close();
+  site?.close();
+});
+
+const times = (n, key) => Array.from({ length: n }, () => key);
+const column = (table, i) => table.map((row) => row[i]);
+const near = (a, b, tolerance) =>
+  assert.ok(Math.abs(a - b) <= tolerance, `${a} and ${b} differ by more than ${tolerance}`);
+
+const outputs = (words, encoding) => {
+  const data = Float32Array.from(words.flatMap((word) => wordVector(word, 16)));
+  const layer = core.attentionLayer({ modelDim: 16, heads: 2, position: { encoding }, seed: 1 });
+  const { data: out } = layer.forward({ data, shape: [words.length, 16] }).out;
+  layer.dispose();
+  return words.map((_, i) => Array.from(out.subarray(16 * i, 16 * i + 16)));
+};
+
+const chapters = {
+  async 'order: moved words take their output along, until an encoding sees where they stand'(page) {
+    const figure = figureOf(page, 'order', 'words');
+    const words = ['the', 'dog', 'chased', 'the', 'cat'];
+    const [first] = await figure.tables();
+    assert.deepEqual(first, outputs(words, 'none'));
+    await figure.choose('View as picture');
+    // “dog” to the end, by keyboard.
+    await page.evaluate(() => document.querySelectorAll('#figure-order-words .chip')[1].focus());
+    for (const key of times(3, 'ArrowRight')) await page.keyboard.press(key);
+    const moved = ['the', 'chased', 'the', 'cat', 'dog'];
+    assert.deepEqual(
+      await page.evaluate(() => Array.from(document.querySelectorAll('.chip'), (chip) => chip.textContent)),
+      moved,
+    );
+    assert.match(await figure.summary(), /the same columns/);
+    const [second] = await figure.tables();
+    assert.deepEqual(second, outputs(moved, 'none'));
+    // The sum over the words runs in another order: rounding, 16 numbers of at most 3.
+    for (const [to, from] of [0, 2, 3, 4, 1].entries()) {
+      for (const [d, value] of second[to].entries()) near(value, first[from][d], 1e-5);
+    }
+    await figure.choose('RoPE');
+    const [turned] = await figure.tables();
+    assert.deepEqual(turned, outputs(moved, 'rope'));
+    assert.match(await figure.summary(), /other columns/);
+  },
+
+  async 'rope: walking on turns both hands and leaves the angle between them'(page) {
+    const figure = figureOf(page, 'rope', 'clocks');
+    const [query, , between] = await figure.tables();
+    await figure.press('Position n', ...times(20, 'ArrowRight'));
+    const [later, key, same] = await figure.tables();
+    assert.notDeepEqual(later, query);
+    assert.deepEqual(same, between);
+    for (const [i, [cos, sin]] of same.entries()) {
+      near(later[i][0] * key[i][0] + later[i][1] * key[i][1], cos, 3e-7);
+      near(later[i][1] * key[i][0] - later[i][0] * key[i][1], sin, 3e-7);
+    }
+  },
+
+  async 'rope: the worked example, the two layouts, the mistake'(page) {
+    const worked = figureOf(page, 'rope', 'worked');
+    const turned = (await worked.tables())[0].at(-1);
+    const exact = [-2.234741690198506, 0.0770037537313969, 2.919405353226401, 4.05919602674631];
+    for (const [i, value] of turned.entries()) near(value, exact[i], 3e-7);
+
+    const layout = figureOf(page, 'rope', 'layout');
+    assert.match(await layout.summary(), /All three agree/);
+    await layout.press('Position', 'ArrowRight', 'ArrowRight');
+    const [[[...interleaved]], [[...half]], [[...mixed]]] = await layout.tables();
+    for (const [i, value] of interleaved.entries()) assert.equal(half[(i % 2) * 4 + (i >> 1)], value);
+    assert.notDeepEqual(mixed, interleaved);
+
+    const broken = figureOf(page, 'rope', 'broken');
+    const [scores] = await broken.tables();
+    const spread = (values) => Math.max(...values) - Math.min(...values);
+    // Scores of about 70 out of products of up to 100 in float32.
+    assert.ok(spread(column(scores, 0)) < 1e-4);
+    assert.ok(spread(column(scores, 1)) > 100);
+  },
+};
+
+for (const browser of ['Chromium', 'Firefox']) {
+  for (const [name, run] of Object.entries(chapters)) {
+    test(`${name} (${browser})`, async () => {
+      const { page, complaints } = pages[browser];
+      await run(page);
+      assert.deepEqual(complaints.splice(0), []);
+    });
+  }
+}

@@ -1,0 +1,103 @@
+// What holds for every figure: its program runs in Node and gives the numbers of its table, its languages say the same.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { figureOf, launch, open, runProgram, serve } from './site.mjs';
+
+let site;
+let browser;
+before(async () => {
+  [site, browser] = await Promise.all([serve(), launch()]);
+});
+after(async () => {
+  await browser?.close();
+  site?.close();
+});
+
+// Another state than the first for every figure that has one; speed measures and is never the same.
+const states = {
+  'order-words': 'order=2,0,1,3,4&encoding=rope',
+  'order-map': 'words=it%27s+a+"test"&encoding=sinusoidal&causal=1&heads=1',
+  'rope-pair': 'q=-100,0.7&pair=2&n=60',
+  'rope-clocks': 'n=77&d=-12',
+  'rope-worked': 'm=7',
+  'rope-layout': 'at=6',
+  'rope-broken': 'd=0&walk=17',
+};
+
+const hashOf = (change) =>
+  `#${Object.entries(states)
+    .map(([name, state]) => {
+      const prefix = name.replace('-', '.');
+      const fields = change ? state.split('&').map((field) => `${prefix}.${field}`) : [];
+      return [...fields, `${prefix}.table=1`].join('&');
+    })
+    .join('&')}`;
+
+test('every figure shows numbers that its program computes in Node, at first and after changes', async () => {
+  const seen = new Map();
+  for (const change of [false, true]) {
+    const { page, complaints, close } = await open(browser, site.address, { hash: hashOf(change) });
+    const names = await page.evaluate(() => Array.from(document.querySelectorAll('figure'), ({ id }) => id.slice(7)));
+    assert.deepEqual(names.filter((name) => name !== 'speed-run').sort(), Object.keys(states).sort());
+    for (const name of Object.keys(states)) {
+      const figure = figureOf(page, ...name.split('-'));
+      const shown = (await figure.tables()).flat(2);
+      const { result } = await runProgram(await figure.code(), ['result']);
+      const computed = Array.from(result.flat?.() ?? result);
+      assert.ok(shown.length > 0, `${name} has numbers`);
+      assert.equal(shown.length, computed.length, `${name} shows as many numbers as its program gives`);
+      for (const [i, value] of shown.entries()) {
+        // Hidden cells show nothing; everything else has the same bits.
+        assert.ok(
+          Number.isNaN(value) || value === computed[i],
+          `${name}, number ${i}: ${value}, computed ${computed[i]}`,
+        );
+      }
+      const before = seen.get(name);
+      seen.set(name, JSON.stringify(shown));
+      if (change) assert.notEqual(seen.get(name), before, `${name} changed with its state`);
+    }
+    assert.deepEqual(complaints, []);
+    await close();
+  }
+});
+
+test('every question tells the right answer from the others, in both languages the same one', async () => {
+  const right = {};
+  for (const locale of ['en-US', 'zh-CN']) {
+    const { page, complaints, close } = await open(browser, site.address, { locale });
+    right[locale] = await page.evaluate(() =>
+      Array.from(document.querySelectorAll('.prediction'), (question) => {
+        const answers = Array.from(question.querySelectorAll('.answer'));
+        answers[0].click();
+        const verdict = question.querySelector('.verdict');
+        const index = answers.findIndex((answer) => answer.classList.contains('right'));
+        const first = verdict.querySelector('strong').textContent;
+        answers[index].click();
+        return { index, wasRight: first === verdict.querySelector('strong').textContent, all: answers.length };
+      }),
+    );
+    for (const { index, wasRight } of right[locale]) assert.equal(wasRight, index === 0);
+    assert.deepEqual(complaints, []);
+    await close();
+  }
+  assert.ok(right['en-US'].length >= 3);
+  assert.deepEqual(right['zh-CN'], right['en-US']);
+});
+
+test('both languages have the same parts in the same order', async () => {
+  const parts = {};
+  for (const locale of ['en-US', 'zh-CN']) {
+    const { page, close } = await open(browser, site.address, { locale });
+    parts[locale] = await page.evaluate(() =>
+      Array.from(document.querySelectorAll('.chapter'), (chapter) => {
+        const all = chapter.querySelectorAll(':is(h2, h3, p, dt, dd, figure, math, pre, button, label, input, legend)');
+        return `${chapter.id}: ${Array.from(all, ({ tagName }) => tagName).join(' ')}`;
+      }),
+    );
+    await close();
+  }
+  assert.equal(parts['en-US'].length, parts['zh-CN'].length);
+  for (const [i, chapter] of parts['en-US'].entries())
+    assert.ok(chapter === parts['zh-CN'][i], `${chapter.slice(0, 30)}`);
+});

@@ -1,0 +1,52 @@
+// RoPE by hand: four numbers, two pairs, every intermediate number.
+import type { Ropewalk } from 'ropewalk';
+import type { ChapterState } from '../chapters/chapter';
+import { stepControl, whole } from '../controls';
+import { type Figure, figure } from '../figure';
+import { worked, workedCode, workedVector } from '../pictures/rope-all';
+import { oneOf } from '../state';
+import { type NumberTableData, numberTable } from '../views/number-table';
+
+const positions = whole(0, 12);
+
+export function ropeWorked(chapter: ChapterState, core: Ropewalk): Figure {
+  const texts = chapter.texts.rope.worked;
+  const { plain, fixed, significant } = chapter.numbers;
+  return figure(chapter, { name: 'worked', caption: texts.caption }, { m: oneOf(positions, 2) }, (section) => {
+    const m = stepControl(texts.m, positions, plain, (value) => section.set({ m: value }, 'm'));
+    const steps = numberTable('steps');
+    return {
+      controls: [m.element],
+      picture: [steps.element],
+      show(values) {
+        m.show(values.m);
+        const { frequencies, cos, sin, turned } = worked(core, values.m);
+        const [a, b, c, d] = workedVector;
+        const data: NumberTableData = {
+          caption: texts.table(plain(values.m)),
+          corner: texts.coordinate,
+          columns: whole(0, 3).map(plain),
+          rows: [
+            { name: texts.q, values: [a, b, c, d] },
+            { name: texts.angle, values: whole(0, 3).map((i) => values.m * (frequencies[i >> 1] ?? 0)) },
+            { name: 'cos', values: Array.from(cos) },
+            { name: texts.partner, values: [-b, a, -d, c] },
+            { name: 'sin', values: Array.from(sin) },
+            { name: texts.turned, values: Array.from(turned) },
+          ],
+          print: (value) => (Number.isInteger(value) ? plain(value) : fixed(value, 4)),
+        };
+        steps.update(data);
+        const part = (value: number | undefined): string => fixed(value ?? 0, 4);
+        return {
+          summary: texts.summary(
+            significant(frequencies[1] ?? 0, 2),
+            `${plain(a)} · ${part(cos[0])} − ${plain(b)} · ${part(sin[0])} = ${part(turned[0])}`,
+          ),
+          code: workedCode(values.m),
+          table: () => [data],
+        };
+      },
+    };
+  });
+}

@@ -1,0 +1,13 @@
+// The page in English, and by its type what every other language has to say. In prose *...* is emphasis, `...` code,
+// $...$ a variable, $x_i$ one with an index, and [text](address) a link.
+import { order } from './order';
+import { figure, page } from './page';
+import { rope } from './rope';
+
+export const en = {
+  page,
+  figure,
+  encodings: { none: 'None', sinusoidal: 'Sinusoidal', rope: 'RoPE' },
+  order,
+  rope,
+};

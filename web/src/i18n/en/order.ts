@@ -1,0 +1,89 @@
+// Chapter: why order is lost.
+const times = (n: number): string => (n === 2 ? 'twice' : `${n} times`);
+
+export const order = {
+  title: 'Attention alone sees no order',
+  opening: [
+    '“The dog chased the cat” and “the cat chased the dog” are made of the same words. You hear the difference at once. An attention layer does not.',
+    'The layer lets every word look at every other and mix what it finds. Nowhere in that recipe is it said where a word stands. Put the words in another order, and each word still finds the same others around it, only elsewhere.',
+    'Take hold of a word in the figure and drag it. Each word goes into a small attention layer as sixteen numbers, and the sixteen numbers that come out are drawn as the column below it.',
+  ],
+  ask: {
+    question: 'The encoding is set to None. You drag the first word to the end: what becomes of the columns?',
+    answers: [
+      'Only the column of the word that moved changes.',
+      'Each column goes along with its word; none of them changes.',
+      'All of them change.',
+    ],
+    right: 1,
+    explanation:
+      'The set of columns stays as it was. Now choose RoPE or Sinusoidal and drag again: every word that has other neighbours at other distances gets other numbers.',
+  },
+  encoding: 'Position encoding',
+  words: {
+    label: 'Words',
+    sentence: 'the dog chased the cat',
+    shuffle: 'Shuffle',
+    row: 'Words in their order; left and right arrow keys move the one in focus',
+    help: 'Left and right arrow keys move this word',
+    same: 'same',
+    changed: (by: string) => `±${by}`,
+    caption:
+      'What an attention layer makes of each word: sixteen numbers, blue below zero, orange above. Below each column, how far it is from what the same word gave in the order in which you typed.',
+    asWritten: 'The words stand as you typed them. Drag one, or move it with the arrow keys.',
+    equal: 'Another order, the same columns: no word’s output has changed.',
+    different: (by: string) => `Another order, other columns: some number has changed by ${by}.`,
+    table: 'The layer’s output for each word, in the present order',
+    corner: 'word',
+  },
+  inside: [
+    'Why is that so? Each word asks a question, its *query*, and shows a label, its *key*. The better a label answers the question, the more is taken of what stands behind it, its *value*. How much is taken of each makes a row of numbers that add up to one.',
+    'A query and a key are made from the word alone. Two copies of a word ask the same question and get the same row; and where a word stands does not enter.',
+  ],
+  formula: 'Row $i$ of $A$ holds what word $i$ takes from every word $j$; $D$ is the size of a head.',
+  after: [
+    'The name for this is *equivariance*: the output is shuffled exactly as the input was, and nothing else happens. A *position encoding* ends it. The sinusoidal one adds to each word a pattern of waves that depends on its place; the rotary one, RoPE, turns queries and keys by angles that grow with the place. The rest of this page is about how they do that, and what they can and cannot know afterwards.',
+    'The weights of these layers are random, from a fixed seed, and nobody has trained them. Do not search the pictures for grammar. Watch what changes and what does not.',
+  ],
+  map: {
+    sentence: 'the dog chased the cat and the cat ran',
+    label: 'Sentence',
+    heads: 'Heads',
+    causal: 'Causal: look back only',
+    shuffle: 'Shuffle words',
+    caption:
+      'Attention weights of a small layer: which word (row) looks at which (column). Equal words enter it as equal vectors.',
+    head: (head: string) => `Head ${head}`,
+    plot: (head: string) => `Attention weights of head ${head}; arrow keys move from cell to cell`,
+    legend: 'Weight',
+    masked: 'may not look',
+    word: (word: string) => `“${word}”`,
+    wordAt: (word: string, position: string) => `“${word}” (position ${position})`,
+    looks: (head: string, from: string, to: string, weight: string) =>
+      `head ${head}: ${from} looks at ${to} with ${weight}`,
+    hidden: (head: string, from: string, to: string) =>
+      `head ${head}: ${from} may not look at ${to}, which comes later`,
+    hint: 'Point at a cell or touch it, or go to a square with Tab and use the arrow keys.',
+    empty: 'Type a word or two.',
+    tooMany: (used: string, all: string) => `The picture shows the first ${used} of ${all} words.`,
+    single: 'A single word can only look at itself.',
+    rowsEqual: (word: string, n: number) => `“${word}” stands here ${times(n)}, and its rows are equal.`,
+    rowsDiffer: (word: string, n: number, spread: string) =>
+      `“${word}” stands here ${times(n)}, and its rows differ by up to ${spread}.`,
+    noRepeat: 'No word stands here twice. Repeat one, and compare its rows.',
+    causalLeaks:
+      'With the causal mask a word sees only itself and what came before: so the mask alone already tells early from late.',
+    table: (head: string) => `Head ${head}: rows look at columns`,
+    corner: 'looks at',
+  },
+  pitfalls: [
+    [
+      '“Self-attention is permutation *invariant*.”',
+      'It is *equivariant*. Invariant would mean that the output does not change at all; it does, it is shuffled along with the input. Only what you sum or average over all words afterwards is invariant.',
+    ],
+    [
+      '“Without an encoding a model knows nothing of order.”',
+      'A causal mask is a hint of its own: the first word sees one word, the second two. Decoders without any encoding do learn something from that. Tick the box in the figure and compare the rows of a repeated word.',
+    ],
+  ] as [string, string][],
+};

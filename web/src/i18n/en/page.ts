@@ -1,0 +1,38 @@
+// What stands around the chapters, and in every figure.
+export const page = {
+  // The title, word by word; joined they are all of it.
+  title: ['How ', 'attention ', 'knows ', 'where ', 'a ', 'word ', 'stands'],
+  needles:
+    'A row for each word of the title, a needle for each pair of coordinates: all start level at the first word and turn as the words go by, the leftmost fastest. Where the needles point tells the place.',
+  lede: 'Position encodings, explained with pictures that you can take hold of. Type, drag and turn: whatever you see is computed as you read, by the same code that the ropewalk package ships.',
+  contents: 'Chapters',
+  skip: 'Skip to the text',
+  languageName: 'English',
+  themeIs: (theme: 'auto' | 'light' | 'dark') => `Theme: ${theme}`,
+  build: (version: string, simd: string) =>
+    `Computed on your device by ropewalk ${version} (WebAssembly, ${simd}). Nothing is sent anywhere, and the address of this page holds all that you set: copy it, and you have copied the picture. After the first visit the page also opens without a network.`,
+  console: 'In the developer console of this page the package is at hand as `rw`.',
+  failed: 'The pictures on this page need WebAssembly with SIMD, and this browser did not run it. It said:',
+};
+
+export const figure = {
+  label: 'Figure',
+  copyLink: 'Copy link',
+  reset: 'Reset',
+  table: 'View as table',
+  picture: 'View as picture',
+  code: 'The call that made this picture',
+  copyCode: 'Copy code',
+  copied: 'Copied',
+  copyFailed: 'Selected; press Ctrl+C',
+  predict: 'Predict, then look',
+  right: 'Yes.',
+  wrong: 'Not so.',
+  pitfalls: 'What often goes wrong',
+  run: 'Run',
+  cancel: 'Cancel',
+  progress: (percent: string) => `${percent} % done`,
+  cancelled: 'Cancelled.',
+  refused: 'The package says:',
+  cells: 'Point at a cell or touch it, or go to the picture with Tab and use the arrow keys.',
+};

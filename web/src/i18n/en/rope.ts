@@ -1,0 +1,157 @@
+// Chapter: RoPE.
+export const rope = {
+  title: 'RoPE: turn each word once',
+  opening: [
+    'So far a position was *added* to a word. Su Jianlin asked for something else ([RoFormer, 2021](https://arxiv.org/abs/2104.09864)): let each query and each key be changed once, by its own position, so that their product knows only how far apart they are. Absolute work, relative result.',
+    'There is hardly any freedom in how to do that. Four small steps lead to the answer.',
+  ],
+  stepsTitle: 'From the wish to the turn',
+  steps: [
+    '*One: the wish.* We look for a function $f$ that puts position $m$ into a query and $n$ into a key. Of the two positions, their product may only keep the difference. At position 0 nothing happens.',
+    '*Two: complex numbers.* Take two coordinates at a time and read them as one complex number. The dot product of two such pairs is then the real part of the one times the conjugate of the other. (Forget the conjugate, and the sum of the angles comes out in place of the difference.)',
+    '*Three: lengths and angles.* Put $m$ = $n$ into the wish: the difference is 0, so lengths cannot depend on the position. Nor can the angle’s share $φ$ depend on the vector. Put $n$ = $m − 1$: from each position to the next, $φ$ grows by the same amount. Call it $ω$.',
+    '*Four: the answer.* A position turns the pair by $mω$. In real numbers that is a rotation matrix. For more than two coordinates, put pairs side by side, each with its own $ω_i$; the usual choice is that of the sinusoidal encoding, base to the power of $−2i/D$.',
+  ],
+  pairTitle: 'One pair, in the plane',
+  pairProse: [
+    'Here is one pair as an arrow in the plane. For a word at position $m$ the arrow is turned by the angle $mω$; its length stays. Turn the query by $mω$ and the key by $nω$, and the angle between them has changed by $(m − n)ω$, whatever $m$ and $n$ are by themselves.',
+  ],
+  scoreFormula:
+    '$φ$ is the angle from key to query before either is turned; $R$ with an index is the turn by that many positions.',
+  ask: {
+    question:
+      'Tick *Lock the distance* and move a slider: both words walk along the sentence together. What does the score do?',
+    answers: ['It grows as they walk on.', 'It swings up and down.', 'It stays as it is.'],
+    right: 2,
+    explanation:
+      'Both arrows turn by the same angle, as if glued together, and the dot product does not notice. What you may see in the far digits is the rounding of 32-bit numbers.',
+  },
+  pair: {
+    query: 'query',
+    key: 'key',
+    position: (name: string, symbol: string) => `Position ${symbol} of the ${name}`,
+    positionValue: (position: string) => `position ${position}`,
+    lock: 'Lock the distance m − n',
+    pair: 'Pair of coordinates',
+    pairValue: (pair: string, frequency: string, wavelength: string) =>
+      `pair ${pair}, frequency ${frequency} radians per position, a full turn every ${wavelength} positions`,
+    pairNote: (frequency: string, wavelength: string) =>
+      `ω = ${frequency} rad per position, one turn in ${wavelength} positions`,
+    plane: 'Query and key as arrows in the plane, before and after turning',
+    handle: (name: string) => `Arrow of the ${name}: left and right turn it, up and down change its length`,
+    handleValue: (angle: string, length: string) => `angle ${angle} degrees, length ${length}`,
+    score: 'Score',
+    distance: (distance: string) => `distance m − n = ${distance}`,
+    drift: (drift: string) => `Since you locked it, the score has moved by at most ${drift}.`,
+    vector: 'Arrow',
+    before: 'As set',
+    after: 'Turned',
+    curve: 'The score at every distance, for these arrows and this pair',
+    curveX: 'distance m − n',
+    curveY: 'score',
+    caption:
+      'One pair of coordinates of a head of size 64. Dashed: query and key as you set them (drag the rings). Solid: turned to their positions.',
+    summary: (m: string, n: string, score: string) => `Query at position ${m}, key at position ${n}: score ${score}.`,
+    table: 'Score by distance',
+  },
+  clocksTitle: 'All pairs at once',
+  clocksProse: [
+    'A head has many pairs, and each turns at its own speed. Below, the query’s hand and the key’s hand of every pair start together and turn to their positions. The number is the angle between them.',
+    'Move the key: every hand turns, and no angle changes. Change the distance: now all angles change, those of the fast pairs by much and those of the slow ones by little. Fast pairs tell neighbours apart, slow ones tell paragraphs apart.',
+  ],
+  clocks: {
+    n: 'Position n of the key',
+    d: 'Distance m − n',
+    label: 'The pairs of a query and a key as clocks',
+    pair: (i: string) => `pair ${i}`,
+    spoken: (i: string, wavelength: string, degrees: string) =>
+      `Pair ${i}, a turn in ${wavelength} positions: ${degrees} degrees between key and query`,
+    caption:
+      'The sixteen pairs of a head of size 32. Solid: query. Dashed: key. Below each clock, the angle from key to query in degrees.',
+    summary: (m: string, n: string, d: string, degrees: string) =>
+      `Query at ${m}, key at ${n}, distance ${d}: the fastest pair stands at ${degrees} degrees.`,
+    corner: 'pair',
+    queryHand: 'Hands of the query',
+    keyHand: 'Hands of the key',
+    between: 'The turn between them',
+  },
+  workedTitle: 'By hand',
+  workedProse: [
+    'Nobody multiplies by the whole rotation matrix: nearly all of it is zeros. Each number is multiplied by its cosine; its partner, with a minus where the matrix has one, is multiplied by the sine; and the two are added.',
+    'The table does this for the query (1, 2, 3, 4) at position 2. Two pairs, two frequencies: 1 and 0.01. Read each column from top to bottom.',
+  ],
+  efficientFormula: '⊙ multiplies number by number.',
+  worked: {
+    m: 'Position m',
+    coordinate: 'coordinate',
+    q: 'query',
+    angle: 'angle mω',
+    partner: 'partner',
+    turned: 'turned',
+    table: (m: string) => `RoPE of (1, 2, 3, 4) at position ${m}`,
+    caption: 'The efficient form, number by number: turned = query · cos + partner · sin.',
+    summary: (slow: string, first: string) => `Frequencies 1 and ${slow}. First number: ${first}.`,
+  },
+  layoutTitle: 'Which two numbers form a pair?',
+  layoutProse: [
+    'The mathematics only says: take the coordinates in pairs. It does not say which two. RoFormer and Meta’s LLaMA pair neighbours, 0 with 1, 2 with 3. GPT-NeoX and the Hugging Face LLaMA pair each number of the first half with one of the second.',
+    'The results are equally good: one is the other with the coordinates in another order. But weights were trained for one of them. Load them into the other without reordering, and the model speaks nonsense after a few words.',
+  ],
+  askLayout: {
+    question: 'You test your code at position 0, with both pairings. How do the results differ?',
+    answers: ['In half of the coordinates', 'In all of them', 'Not at all'],
+    right: 2,
+    explanation:
+      'At position 0 nothing is turned, so any pairing passes. That is why this mistake survives so many tests. Move the slider: a test needs a position well away from 0.',
+  },
+  layout: {
+    at: 'Position',
+    interleaved: 'Interleaved: 0 with 1, 2 with 3',
+    interleavedNote: 'The numbers 1 to 8, turned. Each colour is one pair.',
+    half: 'Halves: 0 with 4, 1 with 5',
+    halfNote: 'The same numbers put in this order first, then turned: each pair gives the same two numbers.',
+    mixed: 'Mixed up: interleaved numbers, turned in halves',
+    mixedSame: 'At this position the mistake does not show.',
+    mixedNote: (by: string) => `Wrong by up to ${by}.`,
+    number: 'turned',
+    caption: 'Eight numbers of a head in memory after the turn. An arc joins the two numbers of a pair.',
+    sameAtZero: 'All three agree: position 0 turns nothing.',
+    differ: (position: string, by: string) =>
+      `At position ${position} the two layouts agree pair by pair; mixed up, some number is off by ${by}.`,
+  },
+  brokenTitle: 'A mistake worth looking at',
+  brokenProse: [
+    'Code like this is found in tutorials. It builds the table of angles as one pairing needs it, all frequencies and then all of them once more, and reads it as the other pairing does, every second entry. Each line looks right by itself.',
+    'What comes out is no rotation. The two numbers of a pair are turned by different angles. Walk query and key along the sentence, at the same distance: a rotation keeps the score, and this does not.',
+  ],
+  broken: {
+    d: 'Distance m − n',
+    walk: 'Both moved on by',
+    wrong: 'Mixed up',
+    right: 'Right',
+    score: 'score',
+    label: 'Score of a query and a key that walk on together',
+    caption:
+      'The same query and key, at the same distance, further and further along the sentence. The mixed-up code gives another score at every place.',
+    summary: (walk: string, right0: string, right: string, wrong0: string, wrong: string) =>
+      `Moved on by ${walk}: the right score goes from ${right0} to ${right}, the mixed-up one from ${wrong0} to ${wrong}.`,
+  },
+  pitfalls: [
+    [
+      'Partners written as ($t_1$, $t_0$, $t_2$, $t_1$, …)',
+      'A slip of the index in the efficient form. Pairs do not overlap: ($−t_1$, $t_0$, $−t_3$, $t_2$, …). In the table above the partners are −2, 1, −4, 3.',
+    ],
+    [
+      'Rounding on the way.',
+      'One published version of the example gives −2.234 for the first number. The exact value is −2.2347…, which rounds to −2.235; the cosine and sine had been cut to three digits first.',
+    ],
+    [
+      'Reordering more than queries and keys.',
+      'To bring weights from one pairing to the other, reorder the rows of the query and key projections, their biases, and the weights of a norm on queries and keys. Never those of values or of the output.',
+    ],
+    [
+      '“$ω$ is a period here and an angle there.”',
+      'It is an angular frequency in both encodings: radians per position. The sinusoidal encoding writes the hand down; RoPE turns the word’s own hand by the same angle.',
+    ],
+  ] as [string, string][],
+};

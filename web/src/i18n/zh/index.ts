@@ -1,0 +1,13 @@
+// 页面的中文文本。标记与英文相同：*…* 强调，`…` 代码，$…$ 变量，$x_i$ 带下标的变量，[文字](地址) 链接。
+import type { Dictionary } from '../dictionary';
+import { order } from './order';
+import { figure, page } from './page';
+import { rope } from './rope';
+
+export const zh: Dictionary = {
+  page,
+  figure,
+  encodings: { none: '无', sinusoidal: '正弦', rope: '旋转 RoPE' },
+  order,
+  rope,
+};

@@ -1,0 +1,39 @@
+// 章节以外的文字，以及每幅图都有的文字。
+import type { Dictionary } from '../dictionary';
+
+export const page: Dictionary['page'] = {
+  title: ['注意力', '怎么', '知道', '词', '站在', '哪里'],
+  needles:
+    '标题里每个词一行，每组坐标一根指针：在第一个词处全部放平，往后一个词一个词地转，最左边的转得最快。看指针的指向，就知道词的位置。',
+  lede: '用可以动手的图来讲位置编码。输入、拖动、旋转：你看到的每个数都是阅读时现算的，用的正是 ropewalk 包里的那份代码。',
+  contents: '章节',
+  skip: '跳到正文',
+  languageName: '中文',
+  themeIs: (theme) => `主题：${{ auto: '跟随系统', light: '浅色', dark: '深色' }[theme]}`,
+  build: (version, simd) =>
+    `由 ropewalk ${version}（WebAssembly，${simd}）在你的设备上计算，不向任何地方发送数据。你所做的设置都在本页的地址里，复制地址就是复制这幅图。打开过一次之后，没有网络也能再读。`,
+  console: '在本页的开发者控制台里，可以直接用 `rw` 调用这个包。',
+  failed: '本页的图需要支持 SIMD 的 WebAssembly，而这个浏览器没能运行它。它的说法是：',
+};
+
+export const figure: Dictionary['figure'] = {
+  label: '图',
+  copyLink: '复制链接',
+  reset: '还原',
+  table: '以表格查看',
+  picture: '以图查看',
+  code: '画出这幅图的调用',
+  copyCode: '复制代码',
+  copied: '已复制',
+  copyFailed: '已选中，请按 Ctrl+C',
+  predict: '先猜，再看',
+  right: '对。',
+  wrong: '不对。',
+  pitfalls: '容易弄错的地方',
+  run: '开始',
+  cancel: '取消',
+  progress: (percent) => `已完成 ${percent}%`,
+  cancelled: '已取消。',
+  refused: '包的回答是：',
+  cells: '指向或触摸一个格子，或者用 Tab 键选中图，再按方向键。',
+};

@@ -1,0 +1,19 @@
+// Keeps the files of one build, so that the page can be read again without a network. The build fills in the two
+// names. A new build waits until the pages of the old one are closed: a page never gets files of two builds.
+const cacheName = `ropewalk ${registration.scope} ${'HASH'}`;
+const files = FILES;
+
+addEventListener('install', (event) => {
+  event.waitUntil(caches.open(cacheName).then((cache) => cache.addAll(files)));
+});
+
+addEventListener('activate', (event) => {
+  const old = (name) => name.startsWith(`ropewalk ${registration.scope} `) && name !== cacheName;
+  event.waitUntil(caches.keys().then((names) => Promise.all(names.filter(old).map((name) => caches.delete(name)))));
+});
+
+addEventListener('fetch', (event) => {
+  if (event.request.method !== 'GET' || new URL(event.request.url).origin !== location.origin) return;
+  const kept = caches.open(cacheName).then((cache) => cache.match(event.request, { ignoreSearch: true }));
+  event.respondWith(kept.then((answer) => answer ?? fetch(event.request)));
+});

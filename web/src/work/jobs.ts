@@ -1,0 +1,2 @@
+// Work for the worker, by name: it gets the core and its input, and says how far it is.
+export const jobs = {};

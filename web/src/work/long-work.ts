@@ -1,0 +1,38 @@
+// Work that takes longer than a frame: in a worker of its own, with progress, and cancelled by ending the worker.
+import { address } from 'virtual:worker';
+import type { Answer, JobInput, JobName, JobOutput } from './protocol';
+
+export interface LongWork {
+  /** @throws the signal's reason once it is aborted; an Error with what the job said where that failed. */
+  run<N extends JobName>(
+    name: N,
+    input: JobInput<N>,
+    options: { readonly signal: AbortSignal; readonly progress: (share: number) => void },
+  ): Promise<JobOutput<N>>;
+}
+
+export const longWork: LongWork = {
+  run(name, input, { signal, progress }) {
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) {
+        reject(signal.reason);
+        return;
+      }
+      const worker = new Worker(address, { type: 'module' });
+      const end = (then: () => void): void => {
+        worker.terminate();
+        signal.removeEventListener('abort', aborted);
+        then();
+      };
+      const aborted = (): void => end(() => reject(signal.reason));
+      signal.addEventListener('abort', aborted);
+      worker.addEventListener('error', (event) => end(() => reject(new Error(event.message || 'the worker failed'))));
+      worker.addEventListener('message', ({ data }: MessageEvent<Answer>) => {
+        if (data.kind === 'progress') progress(data.share);
+        else if (data.kind === 'done') end(() => resolve(data.output as never));
+        else end(() => reject(new Error(data.reason)));
+      });
+      worker.postMessage({ name, input });
+    });
+  },
+};

@@ -1,0 +1,43 @@
+// Small pieces of work, one after the other, with room for the reader between any two: none of them may take longer
+// than a frame or two, and together they may.
+
+const queue: (() => void)[] = [];
+let running: Promise<void> | undefined;
+
+/** Resolves in a later task: what the reader does in the meantime is answered first. */
+export function nextTask(): Promise<void> {
+  return new Promise((resolve) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => resolve();
+    port2.postMessage(undefined);
+  });
+}
+
+async function run(): Promise<void> {
+  try {
+    for (;;) {
+      await nextTask();
+      const work = queue.shift();
+      if (work === undefined) return;
+      work();
+    }
+  } finally {
+    running = undefined;
+  }
+}
+
+/** Does a piece of work when its turn comes. */
+export function soon(work: () => void): void {
+  queue.push(work);
+  running ??= run();
+}
+
+/** Resolves when all that was put off is done. */
+export function settled(): Promise<void> {
+  return running ?? Promise.resolve();
+}
+
+/** Does all of it now, for a printer that does not wait. */
+export function flush(): void {
+  for (const work of queue.splice(0)) work();
+}
