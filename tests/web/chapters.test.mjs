@@ -69,6 +69,20 @@ const chapters = {
     assert.match(await figure.summary(), /other columns/);
   },
 
+  async 'binary: all bits flip from 7 to 8, and what has no code is refused'(page) {
+    const figure = figureOf(page, 'binary', 'code');
+    const [codes, flips] = await figure.tables();
+    assert.deepEqual(codes[7], [0, 1, 1, 1]);
+    assert.deepEqual(codes[8], [1, 0, 0, 0]);
+    assert.equal(flips[7][0], 4);
+    assert.match(await figure.summary(), /0111 becomes 1000, 4 bits/);
+    await figure.press('Position', ...times(9, 'ArrowRight'));
+    assert.match(await figure.notice(), /position.* is 16; 4 bits hold positions from 0 to 15/);
+    await figure.press('Bits', 'ArrowRight');
+    assert.equal(await figure.notice(), '');
+    assert.equal((await figure.tables())[0].length, 32);
+  },
+
   async 'rope: walking on turns both hands and leaves the angle between them'(page) {
     const figure = figureOf(page, 'rope', 'clocks');
     const [query, , between] = await figure.tables();

@@ -17,6 +17,8 @@ after(async () => {
 const states = {
   'order-words': 'order=2,0,1,3,4&encoding=rope',
   'order-map': 'words=it%27s+a+"test"&encoding=sinusoidal&causal=1&heads=1',
+  'binary-code': 'bits=3&at=5',
+  'binary-neighbours': 'bits=3',
   'rope-pair': 'q=-100,0.7&pair=2&n=60',
   'rope-clocks': 'n=77&d=-12',
   'rope-worked': 'm=7',

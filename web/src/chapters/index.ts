@@ -1,6 +1,7 @@
 // The chapters, in reading order.
+import { binaryChapter } from './binary';
 import type { Chapter } from './chapter';
 import { orderChapter } from './order';
 import { ropeChapter } from './rope';
 
-export const chapters: readonly Chapter[] = [orderChapter, ropeChapter];
+export const chapters: readonly Chapter[] = [orderChapter, binaryChapter, ropeChapter];

@@ -1,5 +1,6 @@
 // The page in English, and by its type what every other language has to say. In prose *...* is emphasis, `...` code,
 // $...$ a variable, $x_i$ one with an index, and [text](address) a link.
+import { binary } from './binary';
 import { order } from './order';
 import { figure, page } from './page';
 import { rope } from './rope';
@@ -9,5 +10,6 @@ export const en = {
   figure,
   encodings: { none: 'None', sinusoidal: 'Sinusoidal', rope: 'RoPE' },
   order,
+  binary,
   rope,
 };

@@ -1,5 +1,6 @@
 // 页面的中文文本。标记与英文相同：*…* 强调，`…` 代码，$…$ 变量，$x_i$ 带下标的变量，[文字](地址) 链接。
 import type { Dictionary } from '../dictionary';
+import { binary } from './binary';
 import { order } from './order';
 import { figure, page } from './page';
 import { rope } from './rope';
@@ -9,5 +10,6 @@ export const zh: Dictionary = {
   figure,
   encodings: { none: '无', sinusoidal: '正弦', rope: '旋转 RoPE' },
   order,
+  binary,
   rope,
 };

@@ -1,0 +1,68 @@
+// Chapter: binary counting and its flaws.
+export const binary = {
+  title: 'Counting in binary: a good idea with a cliff',
+  opening: [
+    'A position is a number. The plainest way to hand a number to a network is to write it down, and the plainest digits are 0 and 1. With four bits there is a code for each of sixteen positions, and no two positions share one.',
+    'Read the picture row by row and something else appears. The lowest bit changes at every step, the next at every second step, the next at every fourth. Each row is a wave, twice as slow as the one below it. Keep that in mind: it comes back in the next chapter.',
+  ],
+  ask: {
+    question: 'Most steps change a bit or two. How many of the four bits change from position 7 to position 8?',
+    answers: ['One', 'Two', 'All four'],
+    right: 2,
+    explanation:
+      '0111 becomes 1000. The two positions are neighbours in the sentence, and opposite corners in the code.',
+  },
+  code: {
+    bits: 'Bits',
+    at: 'Position',
+    grid: 'Bits of each position',
+    legend: 'Bit',
+    rows: 'value of the bit',
+    columns: 'position',
+    step: 'position before the step',
+    flips: 'bits that change',
+    chart: 'How many bits change from each position to the next',
+    cell: (position: string, place: string, bit: string) => `position ${position}, the bit worth ${place}: ${bit}`,
+    caption:
+      'Above, the code of each position, one column for each. Framed: the bits that change on the way to the next position. Below, how many change at each step.',
+    summary: (from: string, to: string, before: string, after: string, n: number) =>
+      `${from} → ${to}: ${before} becomes ${after}, ${n} ${n === 1 ? 'bit changes' : 'bits change'}.`,
+    overflow: (bits: string, last: string) => `${bits} bits end at position ${last}. What comes after has no code.`,
+  },
+  cliff: [
+    'The jump at 7 → 8 is called a *Hamming cliff*: the number of bits in which two codes differ is their Hamming distance, and here it leaps. A network works with smooth functions of its inputs. Positions that are near each other should look alike to it, and these do not.',
+    'Below, every two positions are compared. On the left the number of bits that differ; on the right the distance between rows of the sinusoidal table of the next chapter. In a useful map the numbers are small near the diagonal and depend on nothing but the distance from it. Only one of the two keeps to that.',
+  ],
+  neighbours: {
+    bits: 'Bits',
+    position: 'position',
+    binary: 'Binary code',
+    sinusoidal: 'Sinusoidal encoding',
+    bitsApart: 'Bits that differ',
+    distance: 'Distance',
+    cell: (p: string, q: string, bits: string, waves: string) =>
+      `positions ${p} and ${q}: ${bits} bits differ; sinusoidal distance ${waves}`,
+    caption: 'Every two positions compared, in bits and in waves. The sinusoidal table has 32 columns.',
+    summary: (p: string, q: string, bits: string, here: string, first: string) =>
+      `Between ${p} and ${q} in the middle: all ${bits} bits differ. The sinusoidal rows differ by ${here}, exactly as 0 and 1 do (${first}).`,
+  },
+  after: [
+    'The second flaw is the end. Four bits have nothing to say about position 16. A model that was trained with eight bits has eight inputs; position 300 needs nine. Move the position slider to its far end and the package refuses, rather than wrap around and call position 16 position 0.',
+    'The third flaw is subtler. That 5 and 8 are three apart is not visible in 0101 and 1000. To find it, the network would have to learn to subtract in binary, with its borrows. One would like a code in which “three further” is the same simple operation everywhere.',
+    'So three wishes remain. Neighbours should look alike, the code should not end, and a shift should be simple. Keep the waves of different speed, and make them smooth.',
+  ],
+  pitfalls: [
+    [
+      '“Every position has its own code, so positions are easy to tell apart.”',
+      'That mixes two things. *Unique* means that no two codes are equal; binary is that. *Distinguishable in a useful way* means that the difference grows with the distance; binary is not that.',
+    ],
+    [
+      '“256 positions need nine bits, because 256 is 100000000.”',
+      'Counting starts at 0. Positions 0 to 255 fit into eight bits; a length of exactly $2^b$ needs $b$ bits and not $b + 1$. And a length of one needs none at all.',
+    ],
+    [
+      'Letting a position that is too large wrap around.',
+      'Position 16 in four bits would be 0000, the code of position 0. Nothing crashes and every result is wrong. An error is the better answer.',
+    ],
+  ] as [string, string][],
+};

@@ -1,0 +1,20 @@
+// What the package says when it refuses something, in its own words, which are English in every language of the page.
+import { h } from './dom';
+import type { Dictionary } from './i18n/dictionary';
+
+export interface Refusal {
+  readonly element: HTMLElement;
+  /** Shows a message, or nothing. */
+  show(message: string | undefined): void;
+}
+
+export function refusal(texts: Dictionary['figure']): Refusal {
+  const element = h('p', { class: 'notice', role: 'status' });
+  return {
+    element,
+    show(message) {
+      if (message === undefined) element.replaceChildren();
+      else element.replaceChildren(texts.refused, ' ', h('span', { lang: 'en' }, message));
+    },
+  };
+}

@@ -1,0 +1,103 @@
+// One field or several of the same size, with one current cell in all of them, one line that reads it out, and the
+// colour scale of each.
+import { h } from '../dom';
+import { isDark } from '../theme';
+import { paintScale } from './color-scale';
+import { type FieldData, type FieldView, field } from './field';
+import type { Cell } from './heat-map';
+
+export interface FieldGroupData {
+  readonly fields: readonly (Omit<FieldData, 'current' | 'onDark'> & { readonly legend: string })[];
+  /** What a cell says, in the field that it was pointed at. */
+  readonly tell: (cell: Cell, field: number) => string;
+  /** How numbers at the ends of a scale are written. */
+  readonly print: (value: number) => string;
+}
+
+export interface FieldGroup {
+  readonly element: HTMLElement;
+  update(data: FieldGroupData): void;
+  destroy(): void;
+}
+
+interface Member {
+  readonly view: FieldView;
+  readonly strip: HTMLCanvasElement;
+  readonly legend: HTMLElement;
+  readonly least: HTMLElement;
+  readonly most: HTMLElement;
+  readonly zero: HTMLElement;
+  readonly box: HTMLElement;
+}
+
+/** @param picked is told the cell that was chosen. */
+export function fieldGroup(hint: string, picked?: (cell: Cell, field: number) => void): FieldGroup {
+  const readout = h('p', { class: 'readout', role: 'status' });
+  const box = h('div', { class: 'field-group' });
+  const element = h('div', {}, readout, box);
+  const members: Member[] = [];
+  let data: FieldGroupData | undefined;
+  let current: { readonly cell: Cell; readonly field: number } | undefined;
+
+  function point(index: number, cell: Cell | undefined): void {
+    const same = current?.field === index && current.cell.row === cell?.row && current.cell.column === cell?.column;
+    if (same || (cell === undefined && current?.field !== index)) return;
+    current = cell && { cell, field: index };
+    show();
+  }
+
+  function member(index: number): Member {
+    const view = field({
+      pointed: (cell) => point(index, cell),
+      ...(picked && { picked: (cell: Cell) => picked(cell, index) }),
+    });
+    const strip = h('canvas', { width: 129, height: 1, 'aria-hidden': 'true' });
+    const [legend, least, most] = [h('span'), h('span'), h('span')];
+    const zero = h('span', { class: 'zero' }, '0');
+    const scale = h('span', { class: 'strip' }, strip, zero);
+    const bar = h('div', { class: 'legend' }, legend, least, scale, most);
+    return { view, strip, legend, least, most, zero, box: h('div', { class: 'field-box' }, view.element, bar) };
+  }
+
+  function show(): void {
+    if (data === undefined) return;
+    const onDark = isDark();
+    for (const [i, each] of data.fields.entries()) {
+      const made = members[i];
+      if (made === undefined) continue;
+      made.view.update({ ...each, current: current?.cell, onDark });
+      made.legend.textContent = each.legend;
+      made.least.textContent = data.print(each.scale === 'diverging' ? -each.limit : 0);
+      made.most.textContent = data.print(each.limit);
+      made.zero.hidden = each.scale !== 'diverging';
+      paintScale(made.strip, onDark, each.scale);
+    }
+    const text = current === undefined ? hint : data.tell(current.cell, current.field);
+    if (readout.textContent !== text) readout.textContent = text;
+  }
+
+  return {
+    element,
+    update(next) {
+      data = next;
+      const fits = ({ rows, columns }: Pick<FieldData, 'rows' | 'columns'>): boolean =>
+        current !== undefined && current.cell.row < rows && current.cell.column < columns;
+      if (current && !next.fields.every(fits)) current = undefined;
+      while (members.length > next.fields.length) {
+        const last = members.pop();
+        last?.view.destroy();
+        last?.box.remove();
+      }
+      while (members.length < next.fields.length) {
+        const made = member(members.length);
+        members.push(made);
+        box.append(made.box);
+      }
+      box.style.setProperty('--fields', String(next.fields.length));
+      show();
+    },
+    destroy() {
+      for (const { view } of members) view.destroy();
+    },
+  };
+}

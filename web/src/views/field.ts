@@ -1,0 +1,235 @@
+// A matrix of numbers as coloured cells with numbered rows and columns. The cells can be walked with the arrow keys and
+// one of them picked; what the current one says is told by whoever made the field.
+import { h, observeWidth } from '../dom';
+import { colorOf, inkOn, type Scale } from './color-scale';
+import { type Cell, moved } from './heat-map';
+
+export interface FieldData {
+  readonly title?: string;
+  /** What the field is, for those who do not see it. */
+  readonly label: string;
+  readonly rows: number;
+  readonly columns: number;
+  /** [rows, columns] row major; NaN: no number here. */
+  readonly values: ArrayLike<number>;
+  readonly scale: Scale;
+  /** The number at the far end of the scale; where it diverges also the other end's, negative. */
+  readonly limit: number;
+  readonly rowTitle: string;
+  readonly columnTitle: string;
+  readonly rowName: (row: number) => string;
+  readonly columnName: (column: number) => string;
+  /** Written into cells that have room. */
+  readonly print: (value: number) => string;
+  /** Pixels; default 44. */
+  readonly largestCell?: number;
+  /** Pixels that all rows together may take; they are flatter than wide then. */
+  readonly tallest?: number;
+  /** Cells with a frame: what the prose or a control speaks of. */
+  readonly framed?: (cell: Cell) => boolean;
+  readonly current: Cell | undefined;
+  readonly onDark: boolean;
+}
+
+export interface FieldEvents {
+  /** The cell under the pointer or the keyboard, or undefined when both are gone. */
+  pointed(cell: Cell | undefined): void;
+  /** The cell that was clicked, or chosen with Enter. */
+  picked?(cell: Cell): void;
+}
+
+export interface FieldView {
+  readonly element: HTMLElement;
+  update(data: FieldData): void;
+  destroy(): void;
+}
+
+const roomForNumber = { width: 22, height: 17 };
+const labelHeight = 15;
+// So few rows are never flatter than their names.
+const few = 6;
+
+/** The share of the scale that a value has. */
+export function shareOf(value: number, { scale, limit }: Pick<FieldData, 'scale' | 'limit'>): number {
+  return scale === 'diverging' ? (value / limit + 1) / 2 : value / limit;
+}
+
+// Every how many rows or columns there is room for a name: 1, 2, 4, 8, ... so that names stay round.
+function nameStep(cell: number, room: number): number {
+  let step = 1;
+  while (step * cell < room) step *= 2;
+  return step;
+}
+
+interface Sizes {
+  readonly gutter: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+function draw(canvas: HTMLCanvasElement, data: FieldData, { width, height }: Sizes): void {
+  const { rows, columns, values, onDark } = data;
+  const pixels = Math.ceil(devicePixelRatio);
+  canvas.width = width * pixels;
+  canvas.height = height * pixels;
+  const context = canvas.getContext('2d');
+  if (context === null) return;
+  const style = getComputedStyle(canvas);
+  context.textAlign = 'center';
+  context.textBaseline = 'middle';
+  const [cellWidth, cellHeight] = [width / columns, height / rows];
+  context.font = `${Math.min(12, cellWidth / 2.6) * pixels}px ${style.fontFamily}`;
+  // Whole pixels, so that thin cells have no seams; a gap only where cells are large enough to lose one.
+  const edge = (i: number, size: number): number => Math.round(i * size * pixels);
+  const gap = Math.min(cellWidth, cellHeight) >= 6 ? pixels : 0;
+  // Numbers stand in all cells or in none.
+  const textWidth = (value: number): number => context.measureText(data.print(value)).width / pixels;
+  const isRoomy =
+    cellWidth >= roomForNumber.width &&
+    cellHeight >= roomForNumber.height &&
+    Array.from(values).every((value) => Number.isNaN(value) || textWidth(value) <= cellWidth - 3);
+  for (let row = 0; row < rows; ++row) {
+    for (let column = 0; column < columns; ++column) {
+      const value = values[row * columns + column] ?? Number.NaN;
+      const [x, y] = [edge(column, cellWidth), edge(row, cellHeight)];
+      const [w, hgt] = [edge(column + 1, cellWidth) - x - gap, edge(row + 1, cellHeight) - y - gap];
+      if (Number.isNaN(value)) {
+        context.fillStyle = style.color;
+        context.globalAlpha = 0.25;
+        context.fillRect(x + w / 2 - pixels, y + hgt / 2 - pixels, 2 * pixels, 2 * pixels);
+        context.globalAlpha = 1;
+        continue;
+      }
+      const share = shareOf(value, data);
+      context.fillStyle = colorOf(share, onDark, data.scale);
+      context.fillRect(x, y, w, hgt);
+      if (data.framed?.({ row, column })) {
+        // Whatever is under it, a frame can be seen.
+        context.strokeStyle = inkOn(share, onDark, data.scale);
+        context.lineWidth = 2 * pixels;
+        context.strokeRect(x + pixels, y + pixels, w - 2 * pixels, hgt - 2 * pixels);
+      }
+      if (!isRoomy) continue;
+      context.fillStyle = inkOn(share, onDark, data.scale);
+      context.fillText(data.print(value), x + w / 2, y + hgt / 2 + pixels / 2);
+    }
+  }
+}
+
+export function field(events: FieldEvents): FieldView {
+  const title = h('div', { class: 'field-title' });
+  const rowTitle = h('span', { class: 'axis-title' });
+  const columnTitle = h('div', { class: 'axis-title columns' });
+  const rowNames = h('div', { class: 'field-rows', 'aria-hidden': 'true' });
+  const columnNames = h('div', { class: 'field-columns', 'aria-hidden': 'true' });
+  const canvas = h('canvas');
+  const mark = h('div', { class: 'field-mark' });
+  // Arrow keys have to reach us, so this is an application to a screen reader; the table is there for reading.
+  const plot = h('div', { class: 'field-plot', tabindex: 0, role: 'application' }, canvas, mark);
+  const element = h('div', { class: 'field' }, title, rowTitle, rowNames, plot, columnNames, columnTitle);
+  let data: FieldData | undefined;
+  let room = 0;
+
+  const cellAt = (event: PointerEvent): Cell | undefined => {
+    if (data === undefined) return undefined;
+    const box = plot.getBoundingClientRect();
+    const index = (share: number, count: number): number => Math.min(Math.max(Math.floor(share * count), 0), count - 1);
+    return {
+      row: index((event.clientY - box.top) / box.height, data.rows),
+      column: index((event.clientX - box.left) / box.width, data.columns),
+    };
+  };
+  plot.addEventListener('pointermove', (event) => events.pointed(cellAt(event)));
+  plot.addEventListener('pointerdown', (event) => events.pointed(cellAt(event)));
+  plot.addEventListener('click', (event) => {
+    const cell = cellAt(event as PointerEvent);
+    if (cell) events.picked?.(cell);
+  });
+  plot.addEventListener('pointerleave', (event) => {
+    // A finger that leaves has not lost interest: what it touched stays readable.
+    if (event.pointerType === 'mouse' && document.activeElement !== plot) events.pointed(undefined);
+  });
+  plot.addEventListener('focus', () => events.pointed(data?.current ?? { row: 0, column: 0 }));
+  plot.addEventListener('blur', () => events.pointed(undefined));
+  plot.addEventListener('keydown', (event) => {
+    if (data === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
+    const here = data.current ?? { row: 0, column: 0 };
+    if ((event.key === 'Enter' || event.key === ' ') && events.picked) {
+      event.preventDefault();
+      events.picked(here);
+      return;
+    }
+    const next = moved(event.key, here, data.rows - 1, data.columns - 1);
+    if (next === undefined) return;
+    event.preventDefault();
+    events.pointed(next);
+  });
+
+  function sizes({ rows, columns, rowName, largestCell = 44, tallest = 1e9 }: FieldData): Sizes {
+    const longest = Math.max(...Array.from({ length: rows }, (_, i) => rowName(i).length));
+    const gutter = Math.min(12 + 7 * longest, Math.floor(room * 0.25));
+    const width = Math.max(1, Math.min(room - gutter, largestCell * columns));
+    const cell = width / columns;
+    return {
+      gutter,
+      width,
+      height: Math.max(rows * (rows <= few ? labelHeight + 1 : 1), Math.min(Math.round(rows * cell), tallest)),
+    };
+  }
+
+  function showNames(shown: FieldData, { width, height }: Sizes): void {
+    const rowStep = nameStep(height / shown.rows, labelHeight);
+    const widest = Math.max(...Array.from({ length: shown.columns }, (_, i) => shown.columnName(i).length));
+    const columnStep = nameStep(width / shown.columns, 8 + 7 * widest);
+    const name = (text: string, place: number, isOn: boolean, side: 'top' | 'left'): HTMLElement => {
+      const made = h('span', { class: isOn ? 'on' : undefined }, text);
+      made.style.setProperty(side, `${place}px`);
+      return made;
+    };
+    // The current cell's names are always there; names of neighbours in the way give room.
+    const names = (count: number, step: number, size: number, on: number | undefined, side: 'top' | 'left') =>
+      Array.from({ length: count }, (_, i) => i)
+        .filter((i) => i === on || (i % step === 0 && (on === undefined || Math.abs(i - on) >= step)))
+        .map((i) =>
+          name(side === 'top' ? shown.rowName(i) : shown.columnName(i), ((i + 0.5) * size) / count, i === on, side),
+        );
+    rowNames.replaceChildren(...names(shown.rows, rowStep, height, shown.current?.row, 'top'));
+    columnNames.replaceChildren(...names(shown.columns, columnStep, width, shown.current?.column, 'left'));
+  }
+
+  let drawn: unknown[] = [];
+  function show(): void {
+    if (data === undefined || room === 0) return;
+    const all = sizes(data);
+    title.textContent = data.title ?? '';
+    rowTitle.textContent = data.rowTitle;
+    columnTitle.textContent = data.columnTitle;
+    plot.setAttribute('aria-label', data.label);
+    element.style.setProperty('--gutter', `${all.gutter}px`);
+    element.style.setProperty('--width', `${all.width}px`);
+    element.style.setProperty('--height', `${all.height}px`);
+    showNames(data, all);
+    mark.hidden = data.current === undefined;
+    const { row = 0, column = 0 } = data.current ?? {};
+    mark.style.setProperty('left', `${(column * all.width) / data.columns}px`);
+    mark.style.setProperty('top', `${(row * all.height) / data.rows}px`);
+    mark.style.setProperty('width', `${all.width / data.columns}px`);
+    mark.style.setProperty('height', `${all.height / data.rows}px`);
+    const inputs = [data.values, data.framed, data.onDark, data.limit, all.width, all.height];
+    if (inputs.some((input, i) => input !== drawn[i])) draw(canvas, data, all);
+    drawn = inputs;
+  }
+
+  const stop = observeWidth(element, (now) => {
+    room = now;
+    show();
+  });
+  return {
+    element,
+    update(next) {
+      data = next;
+      show();
+    },
+    destroy: stop,
+  };
+}
