@@ -91,6 +91,7 @@ test('the keyboard alone reaches every control in reading order, sees where it i
 
 test('who asked for less motion gets none: no animation, no frame that nobody asked for', async () => {
   const { page, close } = await open(browser, site.address, { reducedMotion: 'reduce' });
+  assert.equal(await page.getByRole('button', { name: 'Let time run' }).isVisible(), false);
   await page.evaluate(() => {
     globalThis.frames = 0;
     const original = globalThis.requestAnimationFrame;
@@ -115,7 +116,7 @@ test('who asked for less motion gets none: no animation, no frame that nobody as
   await close();
 });
 
-test('words slide to their places where motion is welcome', async () => {
+test('words slide to their places where motion is welcome, and time runs only when asked', async () => {
   const { page, close } = await open(browser, site.address, { reducedMotion: 'no-preference' });
   assert.equal(await page.evaluate(() => document.getAnimations().length), 0);
   const moving = await page.evaluate(() => {
@@ -125,6 +126,15 @@ test('words slide to their places where motion is welcome', async () => {
     return document.getAnimations().length;
   });
   assert.equal(moving, 2, 'the two words that change places');
+  const clocks = figureOf(page, 'sinusoid', 'clocks');
+  const at = async () => Number(/position (\d+)/.exec(await clocks.summary())[1]);
+  const start = await at();
+  await clocks.choose('Let time run');
+  await until(async () => (await at()) > start + 2, 'time runs');
+  await clocks.choose('Stop');
+  const stopped = await at();
+  await page.waitForTimeout(300);
+  assert.equal(await at(), stopped);
   await close();
 });
 

@@ -83,6 +83,28 @@ const chapters = {
     assert.equal((await figure.tables())[0].length, 32);
   },
 
+  async 'sinusoid: the table is the package’s; with two columns the base does nothing'(page) {
+    const figure = figureOf(page, 'sinusoid', 'map');
+    const expected = (dim, base) => Array.from(core.sinusoidal({ dim, base, positions: { length: 96 } }));
+    assert.deepEqual((await figure.tables()).flat(2), expected(32, 10000));
+    await figure.press('Base', 'ArrowRight');
+    assert.deepEqual((await figure.tables()).flat(2), expected(32, 100000));
+    await figure.press('Columns', 'Home');
+    const two = (await figure.tables()).flat(2);
+    await figure.press('Base', 'Home', 'ArrowRight');
+    assert.deepEqual((await figure.tables()).flat(2), two);
+    assert.deepEqual(two, expected(2, 10));
+    assert.match(await figure.summary(), /one wave in 6\.283 positions/);
+  },
+
+  async 'sinusoid: the hands of the clocks are sine and cosine of the position'(page) {
+    const figure = figureOf(page, 'sinusoid', 'clocks');
+    await figure.press('Position', ...times(3, 'ArrowRight'));
+    const [hands] = await figure.tables();
+    assert.deepEqual(hands.flat(), Array.from(core.sinusoidal({ dim: 16, positions: [23] })));
+    near(hands[0][0], Math.sin(23), 1e-7);
+  },
+
   async 'rope: walking on turns both hands and leaves the angle between them'(page) {
     const figure = figureOf(page, 'rope', 'clocks');
     const [query, , between] = await figure.tables();

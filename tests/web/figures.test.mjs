@@ -19,6 +19,8 @@ const states = {
   'order-map': 'words=it%27s+a+"test"&encoding=sinusoidal&causal=1&heads=1',
   'binary-code': 'bits=3&at=5',
   'binary-neighbours': 'bits=3',
+  'sinusoid-clocks': 'at=399',
+  'sinusoid-map': 'dim=8&base=100&layout=concatenated&column=3',
   'rope-pair': 'q=-100,0.7&pair=2&n=60',
   'rope-clocks': 'n=77&d=-12',
   'rope-worked': 'm=7',

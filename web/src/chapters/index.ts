@@ -3,5 +3,6 @@ import { binaryChapter } from './binary';
 import type { Chapter } from './chapter';
 import { orderChapter } from './order';
 import { ropeChapter } from './rope';
+import { sinusoidChapter } from './sinusoid';
 
-export const chapters: readonly Chapter[] = [orderChapter, binaryChapter, ropeChapter];
+export const chapters: readonly Chapter[] = [orderChapter, binaryChapter, sinusoidChapter, ropeChapter];

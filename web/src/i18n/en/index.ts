@@ -4,6 +4,7 @@ import { binary } from './binary';
 import { order } from './order';
 import { figure, page } from './page';
 import { rope } from './rope';
+import { sinusoid } from './sinusoid';
 
 export const en = {
   page,
@@ -11,5 +12,6 @@ export const en = {
   encodings: { none: 'None', sinusoidal: 'Sinusoidal', rope: 'RoPE' },
   order,
   binary,
+  sinusoid,
   rope,
 };

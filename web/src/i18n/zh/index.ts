@@ -4,6 +4,7 @@ import { binary } from './binary';
 import { order } from './order';
 import { figure, page } from './page';
 import { rope } from './rope';
+import { sinusoid } from './sinusoid';
 
 export const zh: Dictionary = {
   page,
@@ -11,5 +12,6 @@ export const zh: Dictionary = {
   encodings: { none: '无', sinusoidal: '正弦', rope: '旋转 RoPE' },
   order,
   binary,
+  sinusoid,
   rope,
 };

@@ -1,0 +1,83 @@
+// Chapter: the sinusoidal encoding.
+export const sinusoid = {
+  title: 'Waves instead of bits',
+  opening: [
+    'A clock tells the time of day with three hands of different speed. The second hand tells near moments apart and is no help over hours; the hour hand is the other way round. Together they name every second of half a day, and one second later all of them stand almost where they stood.',
+    'The encoding of the first Transformer is a clock with many hands ([Vaswani et al., 2017](https://arxiv.org/abs/1706.03762)). Each word’s position is the time. Every hand is slower than the one before it by the same factor, and since nothing jumps, neighbours always look alike.',
+  ],
+  clocks: {
+    at: 'Position',
+    play: 'Let time run',
+    pause: 'Stop',
+    label: 'The pairs of the encoding as clocks',
+    pair: (i: string) => `pair ${i}`,
+    period: (positions: string) => `turn: ${positions}`,
+    spoken: (i: string, period: string, sin: string, cos: string) =>
+      `Pair ${i}, a turn every ${period} positions: sine ${sin}, cosine ${cos}`,
+    caption:
+      'An encoding with 16 columns as eight clocks. Each hand starts at twelve; its distance to the right of the middle is the sine, its height the cosine. Below each, how many positions one turn takes.',
+    summary: (position: string, fast: string, slow: string) =>
+      `At position ${position} the first hand has made ${fast} turns, the last ${slow}.`,
+    table: (position: string) => `Sine and cosine of each pair at position ${position}`,
+    corner: 'pair',
+  },
+  numbers: [
+    'A hand is two numbers: how far right its tip is, and how high. These are a sine and a cosine of the same angle, and the two together make a *pair*. Why both? A sine alone cannot tell a hand on its way up from one on its way down.',
+    'Write all pairs of a position side by side and you have the row that is added to the word’s vector. Below, each row is a position and each column one number of the encoding. Click a column to see it as a wave.',
+  ],
+  formula:
+    '$p$ is the position, $D$ the number of columns, $i$ the pair: from 0 to $D/2 − 1$. The base is 10,000 in the paper.',
+  ask: {
+    question:
+      'The columns on the left belong to small $i$, those on the right to large $i$. Where do the numbers change fastest?',
+    answers: [
+      'On the left: small i is fast.',
+      'On the right: large i is fast.',
+      'All columns change at the same speed.',
+    ],
+    right: 0,
+    explanation:
+      'Pair 0 has frequency 1: one radian per position, a wave in 6.28 positions. Each further pair is slower. The last hardly moves within the picture: its wave takes tens of thousands of positions.',
+  },
+  map: {
+    dim: 'Columns D',
+    base: 'Base',
+    column: 'Column',
+    layout: 'Order of the columns',
+    interleaved: 'sin, cos, sin, cos',
+    concatenated: 'all sin, all cos',
+    label: 'The sinusoidal table',
+    legend: 'Value',
+    position: 'position',
+    hint: 'Point at a cell, or walk with the arrow keys. Click or Enter chooses the column for the wave below.',
+    wave: (column: string) => `Column ${column} as a wave`,
+    cell: (position: string, column: string, wave: string, pair: string, period: string, value: string) =>
+      `position ${position}, column ${column} (${wave} of pair ${pair}, wave of ${period} positions): ${value}`,
+    caption:
+      'The table for positions 0 to 95: blue below zero, orange above. The column that the frame marks is drawn as a wave below.',
+    summary: (column: string, wave: string, pair: string, period: string) =>
+      `Column ${column} is the ${wave} of pair ${pair}: one wave in ${period} positions.`,
+  },
+  after: [
+    'Compare this with the binary code. There too the columns were waves, each slower than the last. The sinusoidal table is binary counting with its corners rounded off, and with two numbers for each wave.',
+    'Play with the base. It sets how slow the slowest hands are. The nearer it is to 1, the more alike all hands run. With a large base the last columns are nearly constant over any text you will ever read, and that costs nothing: those columns are almost free for the word itself.',
+  ],
+  pitfalls: [
+    [
+      '“Small indices have long periods and catch what is far away.”',
+      'It is the other way round. $ω_i$ falls as $i$ grows, so small $i$ is fast and has short periods. You meet this sentence in tutorials with the ends swapped; the wave above settles it.',
+    ],
+    [
+      'Plotting a table with two columns to show what the base does.',
+      'With $D = 2$ there is only pair 0, and its frequency is base to the power of 0, which is 1 for every base. Set the columns to 2 and move the base: nothing happens. You need at least four columns.',
+    ],
+    [
+      '“The period is $ω/2π$”, or “the longest period is $2π$ · 10,000”.',
+      'The period is $2π/ω$. And the exponent never quite reaches 1: the last pair has exponent $(D − 2)/D$, so its period stays below 62,832. For 16 columns it is 19,869.',
+    ],
+    [
+      'Taking “the” sinusoidal table for granted.',
+      'The field has three. The paper alternates sine and cosine; many libraries put all sines first; some of these divide the exponent by $D/2 − 1$ instead of $D/2$. The first two differ by the order of columns, the third in its numbers. Weights trained with one do not fit another.',
+    ],
+  ] as [string, string][],
+};
