@@ -105,6 +105,40 @@ const chapters = {
     near(hands[0][0], Math.sin(23), 1e-7);
   },
 
+  async 'algebra: the dot product cannot see direction, and a shift matrix moves its peak'(page) {
+    const figure = figureOf(page, 'algebra', 'dot');
+    const curve = column((await figure.tables())[0], 0);
+    const distances = Array.from({ length: 97 }, (_, i) => i - 48);
+    const exact = core.analysis.dotCurve({ dim: 64, distances });
+    for (const [i, value] of curve.entries()) {
+      near(value, exact[i], 2e-5);
+      near(value, curve[96 - i], 2e-5);
+    }
+    await figure.press('A matrix M', ...times(6, 'ArrowRight'));
+    const moved = column((await figure.tables())[0], 0);
+    assert.equal(moved.indexOf(Math.max(...moved)), 48 + 6);
+    for (let i = 6; i < 97; ++i) near(moved[i], curve[i - 6], 2e-5);
+  },
+
+  async 'algebra: one matrix shifts every position'(page) {
+    const figure = figureOf(page, 'algebra', 'shift');
+    const [matrix, rows] = await figure.tables();
+    await figure.press('Position p', ...times(5, 'ArrowRight'));
+    const [same, others] = await figure.tables();
+    assert.deepEqual(same, matrix);
+    assert.notDeepEqual(others, rows);
+    for (const [before, moved, after] of [rows, others]) {
+      for (const [i, value] of moved.entries()) {
+        near(value, after[i], 5e-7);
+        near(
+          value,
+          matrix[i].reduce((sum, m, j) => sum + m * before[j], 0),
+          5e-7,
+        );
+      }
+    }
+  },
+
   async 'rope: walking on turns both hands and leaves the angle between them'(page) {
     const figure = figureOf(page, 'rope', 'clocks');
     const [query, , between] = await figure.tables();

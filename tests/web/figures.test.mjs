@@ -21,6 +21,8 @@ const states = {
   'binary-neighbours': 'bits=3',
   'sinusoid-clocks': 'at=399',
   'sinusoid-map': 'dim=8&base=100&layout=concatenated&column=3',
+  'algebra-shift': 'p=41&k=-7',
+  'algebra-dot': 'dim=16&s=5&d=9',
   'rope-pair': 'q=-100,0.7&pair=2&n=60',
   'rope-clocks': 'n=77&d=-12',
   'rope-worked': 'm=7',

@@ -1,8 +1,9 @@
 // The chapters, in reading order.
+import { algebraChapter } from './algebra';
 import { binaryChapter } from './binary';
 import type { Chapter } from './chapter';
 import { orderChapter } from './order';
 import { ropeChapter } from './rope';
 import { sinusoidChapter } from './sinusoid';
 
-export const chapters: readonly Chapter[] = [orderChapter, binaryChapter, sinusoidChapter, ropeChapter];
+export const chapters: readonly Chapter[] = [orderChapter, binaryChapter, sinusoidChapter, algebraChapter, ropeChapter];

@@ -1,5 +1,6 @@
 // The page in English, and by its type what every other language has to say. In prose *...* is emphasis, `...` code,
 // $...$ a variable, $x_i$ one with an index, and [text](address) a link.
+import { algebra } from './algebra';
 import { binary } from './binary';
 import { order } from './order';
 import { figure, page } from './page';
@@ -13,5 +14,6 @@ export const en = {
   order,
   binary,
   sinusoid,
+  algebra,
   rope,
 };

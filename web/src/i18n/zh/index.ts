@@ -1,5 +1,6 @@
 // 页面的中文文本。标记与英文相同：*…* 强调，`…` 代码，$…$ 变量，$x_i$ 带下标的变量，[文字](地址) 链接。
 import type { Dictionary } from '../dictionary';
+import { algebra } from './algebra';
 import { binary } from './binary';
 import { order } from './order';
 import { figure, page } from './page';
@@ -13,5 +14,6 @@ export const zh: Dictionary = {
   order,
   binary,
   sinusoid,
+  algebra,
   rope,
 };

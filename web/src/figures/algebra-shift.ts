@@ -1,0 +1,105 @@
+// M_k: the same matrix moves any position by k.
+import type { Ropewalk } from 'ropewalk';
+import type { ChapterState } from '../chapters/chapter';
+import { stepControl, whole } from '../controls';
+import { h } from '../dom';
+import { type Figure, figure } from '../figure';
+import { shift, shiftCode, shiftDim } from '../pictures/algebra';
+import { oneOf } from '../state';
+import { fieldGroup } from '../views/field-group';
+
+const positions = whole(0, 60);
+const steps = whole(-12, 12);
+
+export function algebraShift(chapter: ChapterState, core: Ropewalk): Figure {
+  const texts = chapter.texts.algebra.shift;
+  const { plain, fixed, significant } = chapter.numbers;
+  const fields = { p: oneOf(positions, 10), k: oneOf(steps, 3) };
+  return figure(chapter, { name: 'shift', caption: texts.caption, wide: true }, fields, (section) => {
+    const p = stepControl(texts.p, positions, plain, (value) => section.set({ p: value }, 'p'));
+    const k = stepControl(texts.k, steps, plain, (value) => section.set({ k: value }, 'k'));
+    const matrixView = fieldGroup(chapter.texts.figure.cells);
+    const rowsView = fieldGroup(chapter.texts.figure.cells);
+    return {
+      controls: [h('div', { class: 'pair-of-controls' }, p.element, k.element)],
+      picture: [h('div', { class: 'side-by-side' }, matrixView.element, rowsView.element)],
+      show(values) {
+        p.show(values.p);
+        k.show(values.k);
+        const { matrix, before, moved, after } = shift(core, values.p, values.k);
+        const rows = [before, moved, after];
+        const far = values.p + values.k;
+        const names = [`PE(${plain(values.p)})`, `M PE(${plain(values.p)})`, `PE(${plain(far)})`];
+        const common = { scale: 'diverging', limit: 1, columns: shiftDim, columnName: plain } as const;
+        const two = (value: number): string => fixed(value, 2);
+        matrixView.update({
+          fields: [
+            {
+              ...common,
+              title: texts.matrix(plain(values.k)),
+              label: texts.matrix(plain(values.k)),
+              legend: texts.entry,
+              rows: shiftDim,
+              values: matrix,
+              rowTitle: '',
+              columnTitle: texts.column,
+              rowName: plain,
+              print: two,
+            },
+          ],
+          tell: ({ row, column }) =>
+            texts.cell(plain(row), plain(column), fixed(matrix[row * shiftDim + column] ?? 0, 4)),
+          print: plain,
+        });
+        rowsView.update({
+          fields: [
+            {
+              ...common,
+              title: texts.rows,
+              label: texts.rows,
+              legend: texts.entry,
+              rows: 3,
+              values: rows.flatMap((row) => Array.from(row)),
+              rowTitle: '',
+              columnTitle: texts.column,
+              rowName: (row) => names[row] ?? '',
+              print: two,
+            },
+          ],
+          tell: ({ row, column }) =>
+            `${names[row]}, ${texts.column} ${plain(column)}: ${fixed(rows[row]?.[column] ?? 0, 4)}`,
+          print: plain,
+        });
+        const off = moved.reduce((most, value, i) => Math.max(most, Math.abs(value - (after[i] ?? 0))), 0);
+        const numbered = whole(0, shiftDim - 1).map(plain);
+        return {
+          summary: texts.summary(plain(values.k), plain(values.p), plain(far), significant(off, 1)),
+          code: shiftCode(values.p, values.k),
+          table: () => [
+            {
+              caption: texts.matrix(plain(values.k)),
+              corner: '',
+              columns: numbered,
+              rows: numbered.map((name, i) => ({
+                name,
+                values: Array.from(matrix.subarray(i * shiftDim, (i + 1) * shiftDim)),
+              })),
+              print: (value) => fixed(value, 4),
+            },
+            {
+              caption: texts.rows,
+              corner: '',
+              columns: numbered,
+              rows: rows.map((row, i) => ({ name: names[i] ?? '', values: Array.from(row) })),
+              print: (value) => fixed(value, 4),
+            },
+          ],
+        };
+      },
+      end() {
+        matrixView.destroy();
+        rowsView.destroy();
+      },
+    };
+  });
+}
