@@ -139,6 +139,43 @@ const chapters = {
     }
   },
 
+  async 'relative: the clipping matrix, and three maps that are striped'(page) {
+    const rows = figureOf(page, 'relative', 'rows');
+    await rows.press('Words', ...times(3, 'ArrowLeft'));
+    assert.deepEqual((await rows.tables())[0], [
+      [2, 3, 4, 4, 4],
+      [1, 2, 3, 4, 4],
+      [0, 1, 2, 3, 4],
+      [0, 0, 1, 2, 3],
+      [0, 0, 0, 1, 2],
+    ]);
+    assert.match(await rows.summary(), /has 5 rows.*5 of them are used and 0 are not/);
+    await rows.press('Clipping', ...times(3, 'ArrowRight'));
+    assert.match(await rows.summary(), /has 11 rows.*9 of them are used and 2 are not/);
+
+    const maps = figureOf(page, 'relative', 'maps');
+    await maps.press('Head', 'Home');
+    const [shaw, t5, alibi] = await maps.tables();
+    for (const map of [shaw, t5, alibi]) {
+      for (let i = 1; i < 24; ++i) for (let j = 1; j < 24; ++j) assert.equal(map[i][j], map[i - 1][j - 1]);
+    }
+    assert.equal(alibi[9][0], -4.5);
+    assert.deepEqual([t5[8][0], t5[12][0], t5[16][0], t5[0][1]], [8, 9, 10, 17]);
+    assert.deepEqual([shaw[4][0], shaw[9][0], shaw[0][9]], [0, 0, 8]);
+  },
+
+  async 'relative: a learned table ends, and can be extended'(page) {
+    const figure = figureOf(page, 'relative', 'learned');
+    const [own] = await figure.tables();
+    await figure.press('Position', ...times(4, 'ArrowRight'));
+    assert.match(await figure.notice(), /is 16; the table has positions from 0 to 15/);
+    await page.evaluate(() => document.querySelector('#figure-relative-learned .flag input').click());
+    assert.equal(await figure.notice(), '');
+    const [longer] = await figure.tables();
+    assert.equal(longer.length, 40);
+    for (const [p, row] of own.entries()) for (const [d, value] of row.entries()) near(longer[p][d], value, 1e-6);
+  },
+
   async 'rope: walking on turns both hands and leaves the angle between them'(page) {
     const figure = figureOf(page, 'rope', 'clocks');
     const [query, , between] = await figure.tables();

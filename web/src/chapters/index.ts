@@ -3,7 +3,15 @@ import { algebraChapter } from './algebra';
 import { binaryChapter } from './binary';
 import type { Chapter } from './chapter';
 import { orderChapter } from './order';
+import { relativeChapter } from './relative';
 import { ropeChapter } from './rope';
 import { sinusoidChapter } from './sinusoid';
 
-export const chapters: readonly Chapter[] = [orderChapter, binaryChapter, sinusoidChapter, algebraChapter, ropeChapter];
+export const chapters: readonly Chapter[] = [
+  orderChapter,
+  binaryChapter,
+  sinusoidChapter,
+  algebraChapter,
+  relativeChapter,
+  ropeChapter,
+];

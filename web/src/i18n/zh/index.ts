@@ -4,6 +4,7 @@ import { algebra } from './algebra';
 import { binary } from './binary';
 import { order } from './order';
 import { figure, page } from './page';
+import { relative } from './relative';
 import { rope } from './rope';
 import { sinusoid } from './sinusoid';
 
@@ -15,5 +16,6 @@ export const zh: Dictionary = {
   binary,
   sinusoid,
   algebra,
+  relative,
   rope,
 };

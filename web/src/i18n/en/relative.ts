@@ -1,0 +1,106 @@
+// Chapter: learned, absolute and relative.
+export const relative = {
+  title: 'Learn it, or count the steps between',
+  opening: [
+    'Why design waves at all? Give each position a row of numbers of its own and let training find them. BERT and GPT-2 do just that. A *learned* table can hold whatever helps, and for positions that were seen often enough it works well.',
+    'Its weakness is plain. A table with 512 rows has nothing for position 512, and the rows near its end were seen in few texts. One can stretch a table after the fact: Su’s two-level scheme takes a coarse row and a fine row for each new position and mixes them, so that the first rows stay as they were.',
+  ],
+  learned: {
+    at: 'Position',
+    extend: 'Extend the table in two levels',
+    label: 'The rows of a learned table',
+    value: 'Value',
+    number: 'number in the row',
+    position: 'position',
+    cell: (position: string, row: string, value: string) => `position ${position}, number ${row}: ${value}`,
+    caption:
+      'A learned table with sixteen positions, one column for each. Nobody trained this one; its numbers stand for any. The frame marks the position asked for.',
+    has: (position: string) => `The table has a row for position ${position}.`,
+    ends: (rows: string, position: string) =>
+      `The table has ${rows} positions, from 0 on. For position ${position} it has nothing.`,
+    mixed: (position: string, coarse: string, fine: string) =>
+      `Extended, position ${position} is made from row ${coarse} (coarse) and row ${fine} (fine).`,
+  },
+  shawTitle: 'A vector for each distance',
+  shaw: [
+    'What attention needs is rarely “position 412”. It is “two words back”. Shaw and colleagues ([2018](https://arxiv.org/abs/1803.02155)) gave a learned vector not to each position but to each *distance* from query to key, and added it to the key.',
+    'Distances are clipped. Beyond $k$ all of them share the outermost row: far is far. The table then has $2k + 1$ rows, from $−k$ to $k$, and fits a text of any length.',
+  ],
+  shawFormula: '$a_d$ is the learned vector of distance $d$; clip keeps $d$ between $−k$ and $k$.',
+  ask: {
+    question: 'With $k$ = 2, which of these distances takes the same row as distance 3?',
+    answers: ['Distance 2, and also 5', 'Distance −3', 'None'],
+    right: 0,
+    explanation: 'Distances 2, 3, 4, 5 and all beyond share the last row, number 4. Distance −3 takes row 0.',
+  },
+  rows: {
+    length: 'Words',
+    k: 'Clipping distance k',
+    sign: 'Distance is',
+    signs: ['key − query', 'query − key'],
+    label: 'Row of the table for each query and key',
+    row: 'Row',
+    query: 'query',
+    key: 'key',
+    cell: (q: string, k: string, d: string, row: string) => `query ${q}, key ${k}: distance ${d}, row ${row}`,
+    clipped: (q: string, k: string, d: string, row: string) =>
+      `query ${q}, key ${k}: distance ${d} is clipped and takes row ${row}`,
+    caption:
+      'The clipping matrix: which row of the table each query (row) takes for each key (column). Framed: distances that were clipped.',
+    summary: (rows: string, used: string, unused: string) =>
+      `The table has ${rows} rows. At this length ${used} of them are used and ${unused} are not.`,
+  },
+  biasTitle: 'A number for each distance',
+  bias: [
+    'A vector for each distance is much. T5 ([Raffel et al., 2019](https://arxiv.org/abs/1910.10683)) learns a single number per head and distance and adds it to the score. Near distances have a number each; farther ones share *buckets* that grow wider like the marks on a slide rule.',
+    'ALiBi ([Press et al., 2021](https://arxiv.org/abs/2108.12409)) learns nothing. It subtracts from each score the distance times a slope, and each head has a slope of its own: the first forgets within a few words, the last looks far.',
+  ],
+  biasFormula: '$b_h$ is the bias of head $h$: T5 looks it up by bucket, ALiBi computes −slope · |$j − i$|.',
+  maps: {
+    length: 'Words',
+    head: 'Head of ALiBi, of 8',
+    d: 'Words back',
+    decoder: 'Decoder: look back only',
+    shaw: 'Shaw: row, k = 4',
+    t5: 'T5: bucket',
+    alibi: (head: string) => `ALiBi: bias of head ${head}`,
+    row: 'Row',
+    bucket: 'Bucket',
+    bias: 'Bias',
+    query: 'query',
+    key: 'key',
+    cell: (q: string, k: string, d: string, shaw: string, t5: string, alibi: string) =>
+      `query ${q}, key ${k}, distance ${d}: row ${shaw}, bucket ${t5}, bias ${alibi}`,
+    hidden: (q: string, k: string) => `query ${q} may not look at key ${k}, which comes later`,
+    caption:
+      'How three encodings see the same words. Shaw and T5 look a learned number up; shown is where they look. ALiBi computes it. The frame marks one distance: along it nothing changes.',
+    summary: (d: string, shaw: string, t5: string, head: string, alibi: string) =>
+      `${d} words back: Shaw takes row ${shaw}, T5 bucket ${t5}, and head ${head} of ALiBi adds ${alibi}.`,
+  },
+  after: [
+    'All three maps are striped along the diagonal. That is what “relative” means: the same distance, the same treatment, wherever it occurs. Pull *words back* and watch the frame: Shaw stops telling distances apart after 4, T5 goes on with growing steps, ALiBi never stops.',
+    'The price is that these encodings act on the matrix of scores, on every pair of words. A trick that turns each word once, by itself, and still leaves only the distance in the score would be cheaper and would fit more places. That is the next chapter.',
+  ],
+  pitfalls: [
+    [
+      '“The table needs $2k − 1$ rows.”',
+      'Clipped distances run from $−k$ to $k$ and zero is one of them: $2k + 1$. The count $2L − 1$ belongs to tables *without* clipping, for all distances in $L$ words, as in BERT.',
+    ],
+    [
+      'Training on 512 words with $k$ = 512 and trusting the row of “very far”.',
+      'In 512 words the largest distance is 511. The rows ±512 are never used and keep their random start. Make $k$ as large as the length in the figure, and count the unused rows.',
+    ],
+    [
+      'Mixing up the sign.',
+      'Shaw counts key minus query, BERT query minus key. With the wrong sign the model reads the future for the past. Nothing crashes.',
+    ],
+    [
+      '$q_i · k_j + q_i · a + k_i · a$',
+      'In the fourth method of Huang and colleagues (`relative_key_query`) the last term belongs to the *key*: $k_j · a$. Expand ($q_i$ + $a$) · ($k_j$ + $a$) and it is plain to see.',
+    ],
+    [
+      'Scaling T5’s scores.',
+      'T5 does not divide by the root of $D$; the factor is in its weights. Divide, and the bias weighs too much.',
+    ],
+  ] as [string, string][],
+};
