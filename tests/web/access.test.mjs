@@ -138,7 +138,7 @@ test('words slide to their places where motion is welcome, and time runs only wh
   await close();
 });
 
-test('after the first visit the page opens without a network', async () => {
+test('after the first visit the page opens without a network, and its worker works', async () => {
   const { page, complaints, close } = await open(browser, site.address);
   await until(
     () => page.evaluate(async () => (await navigator.serviceWorker.getRegistration())?.active?.state === 'activated'),
@@ -151,6 +151,10 @@ test('after the first visit the page opens without a network', async () => {
   await until(() => page.evaluate(() => document.querySelector('main:not([aria-busy])') !== null), 'the page', 20000);
   const turned = (await figureOf(page, 'rope', 'worked').tables())[0].at(-1);
   assert.ok(Math.abs(turned[0] - (Math.cos(3) - 2 * Math.sin(3))) < 3e-7);
+  const random = figureOf(page, 'decay', 'random');
+  await random.press('Queries', 'ArrowLeft');
+  await random.choose('Run');
+  await until(async () => /^300 queries/.test(await random.summary()), 'the worker', 30000);
   assert.deepEqual(complaints, []);
   await close();
 });

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { load } from 'ropewalk';
 import { wordVector } from '../../web/src/pictures/word-vector.js';
-import { figureOf, launch, launchFirefox, open, serve } from './site.mjs';
+import { figureOf, launch, launchFirefox, open, serve, until } from './site.mjs';
 
 let site;
 let core;
@@ -208,6 +208,33 @@ const chapters = {
     // Scores of about 70 out of products of up to 100 in float32.
     assert.ok(spread(column(scores, 0)) < 1e-4);
     assert.ok(spread(column(scores, 1)) > 100);
+  },
+
+  async 'decay: Su’s curve, its published values, and random scores in the background'(page) {
+    const curves = figureOf(page, 'decay', 'curves');
+    const [table] = await curves.tables();
+    const published = { 1: 31.538166, 10: 17.954137, 100: 10.22733, 256: 6.543097 };
+    for (const [distance, value] of Object.entries(published)) near(table[distance][1], value / 32.5, 1e-6);
+    near(table[128][0], core.analysis.dotCurve({ dim: 128, distances: [128] })[0] / 64, 0);
+
+    const random = figureOf(page, 'decay', 'random');
+    await random.press('Queries', 'ArrowLeft');
+    assert.match(await random.summary(), /^30 queries/);
+    await random.choose('Run');
+    await until(async () => /^300 queries/.test(await random.summary()), 'the worker', 30000);
+    const [means] = await random.tables();
+    for (const [mean, spread] of means) {
+      // The mean of 300 scores: five of its own standard deviations.
+      assert.ok(Math.abs(mean) < (5 * spread) / Math.sqrt(300));
+      near(spread, 1 / 8, 0.03);
+    }
+    await random.press('Queries', 'End');
+    await random.choose('Run');
+    await random.choose('Cancel');
+    await until(
+      () => page.evaluate(() => document.querySelector('#figure-decay-random .work').textContent === 'RunCancelled.'),
+      'the end',
+    );
   },
 };
 

@@ -31,6 +31,9 @@ const states = {
   'rope-worked': 'm=7',
   'rope-layout': 'at=6',
   'rope-broken': 'd=0&walk=17',
+  'decay-curves': 'dim=32&base=1000&reach=4096',
+  'decay-bound': 'seed=9&dim=16',
+  'decay-random': 'dim=16',
 };
 
 const hashOf = (change) =>

@@ -2,6 +2,7 @@
 import { algebraChapter } from './algebra';
 import { binaryChapter } from './binary';
 import type { Chapter } from './chapter';
+import { decayChapter } from './decay';
 import { orderChapter } from './order';
 import { relativeChapter } from './relative';
 import { ropeChapter } from './rope';
@@ -14,4 +15,5 @@ export const chapters: readonly Chapter[] = [
   algebraChapter,
   relativeChapter,
   ropeChapter,
+  decayChapter,
 ];

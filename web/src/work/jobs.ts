@@ -1,2 +1,4 @@
 // Work for the worker, by name: it gets the core and its input, and says how far it is.
-export const jobs = {};
+import { randomScores } from '../pictures/decay';
+
+export const jobs = { randomScores };

@@ -2,6 +2,7 @@
 // $...$ a variable, $x_i$ one with an index, and [text](address) a link.
 import { algebra } from './algebra';
 import { binary } from './binary';
+import { decay } from './decay';
 import { order } from './order';
 import { figure, page } from './page';
 import { relative } from './relative';
@@ -18,4 +19,5 @@ export const en = {
   algebra,
   relative,
   rope,
+  decay,
 };

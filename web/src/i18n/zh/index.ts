@@ -2,6 +2,7 @@
 import type { Dictionary } from '../dictionary';
 import { algebra } from './algebra';
 import { binary } from './binary';
+import { decay } from './decay';
 import { order } from './order';
 import { figure, page } from './page';
 import { relative } from './relative';
@@ -18,4 +19,5 @@ export const zh: Dictionary = {
   algebra,
   relative,
   rope,
+  decay,
 };

@@ -1,0 +1,78 @@
+// Chapter: long-range decay.
+export const decay = {
+  title: 'Does far mean faint?',
+  opening: [
+    'It is often said that RoPE makes the score fall with distance. That would suit language, where near words matter most. Let us see what is true of it. Three different curves go by the name of “decay”, and they do not say the same.',
+    'The first is the mean of the cosines of all pairs. It is the score of a query with a key that equals it and has the same length in every pair. The second was drawn by Su in the RoPE paper. It is not a score; it is the shape of an upper bound on scores.',
+  ],
+  distance: 'distance m − n',
+  dim: 'Head size D',
+  base: 'Base',
+  reach: 'Distances up to',
+  curves: {
+    label: 'Two curves by distance',
+    y: 'relative to distance 0',
+    cosines: 'mean cosine (equal query and key)',
+    shape: 'Su’s curve (shape of a bound)',
+    caption:
+      'Both curves start at 1. The first is a score in a special case and swings; the second bounds and is smoother.',
+    summary: (reach: string, cosines: string, shape: string, rises: string, steps: string) =>
+      `At distance ${reach} the mean cosine is ${cosines}, Su’s curve ${shape}. In ${rises} of ${steps} steps the mean cosine goes up, not down.`,
+  },
+  boundProse: [
+    'Both do fall at first, and both swing. A larger base makes the fall slower: with base 500,000, as in Llama 3, little has happened after 256 words. So “decay” is a property of the frequencies, and the base sets its reach.',
+    'Where does the second curve come from? Write the score as a sum over pairs, each a complex number $h_i$ turned by its angle, and rearrange the sum by parts (Abel’s trick). The size of the score is at most the largest jump between neighbouring $h_i$ times a sum that depends on distance alone.',
+  ],
+  formula: '$h_i$ is the product of pair $i$ of the query with the conjugate of that of the key.',
+  bound: {
+    seed: 'Query and key number',
+    label: 'Size of the score and its bound, by distance',
+    y: 'logarithmic',
+    score: 'size of the score',
+    bound: 'Su’s bound',
+    caption:
+      'One random query and key: the size of their score at each distance, and the bound on it. The axis is logarithmic, or the score could not be seen below the bound.',
+    summary: (first: string, last: string, ratio: string) =>
+      `The score’s size is ${first} at distance 0 and ${last} at 256. The bound is never nearer than ${ratio} times the score.`,
+  },
+  randomProse: [
+    'The bound holds, and it is loose. Below it the score does as it likes. A bound that falls does not mean that what is bounded falls.',
+    'Now the third curve. Take random queries and keys, as unlike as can be, and average their scores at each distance.',
+  ],
+  ask: {
+    question: 'For random queries and keys: how does the average score change with distance?',
+    answers: ['It falls towards zero.', 'It is about zero at every distance.', 'It grows.'],
+    right: 1,
+    explanation:
+      'Turning a random key gives just another random key. The mean is zero from the start, and the spread is the same everywhere: rotation keeps lengths. There is nothing that could fade.',
+  },
+  random: {
+    pairs: 'Queries and keys',
+    label: 'Scores of random queries and keys by distance',
+    y: 'score divided by D',
+    mean: 'mean',
+    spread: 'mean ± standard deviation',
+    caption:
+      'Scores of random queries and keys. Thirty are drawn at once; press Run for as many as the slider says. They are computed in the background and can be cancelled.',
+    summary: (pairs: string, mean: string, first: string, last: string) =>
+      `${pairs} queries and keys: the mean is never farther from zero than ${mean}. The spread is ${first} at distance 0 and ${last} at 256.`,
+  },
+  after: [
+    'So the honest statement is this. Where query and key agree in all pairs, RoPE’s score falls with distance, with swings. Where they do not agree, it need not. A trained model can use the slow pairs to look far and the fast ones to look near, and many do.',
+    'Encodings that fade by construction exist: ALiBi subtracts the distance, and xPos lets each pair shrink. RoPE by itself only turns.',
+  ],
+  pitfalls: [
+    [
+      '“RoPE’s scores decay with distance.”',
+      'What decays is an upper bound, and only roughly. Su says so himself when readers ask: the bound is coarse.',
+    ],
+    [
+      '“Because of the decay RoPE works beyond the length that it was trained on.”',
+      'It does not, by itself. Beyond that length the slow pairs reach angles that the model has never seen. The next chapter shows which.',
+    ],
+    [
+      'Reading the swings as a flaw.',
+      'Decimal digits swing as well: the last one returns to 0 every ten steps. Swinging at many speeds is how positions are told apart.',
+    ],
+  ] as [string, string][],
+};
