@@ -236,6 +236,35 @@ const chapters = {
       'the end',
     );
   },
+
+  async 'context: methods give the plan’s wavelengths and take new angles away'(page) {
+    const figure = figureOf(page, 'context', 'waves');
+    const plan = core.rope({ headDim: 64 });
+    assert.deepEqual(column((await figure.tables())[0], 0), Array.from(plan.wavelengths));
+    assert.match(await figure.summary(), /^21 of 32 pairs.*11 pairs show new angles/);
+    const scalings = {
+      PI: { type: 'linear', factor: 8 },
+      NTK: { type: 'ntk', factor: 8 },
+      YaRN: { type: 'yarn', factor: 8, originalLength: 2048 },
+      'Llama 3': { type: 'llama3', factor: 8, originalLength: 2048 },
+    };
+    for (const [name, scaling] of Object.entries(scalings)) {
+      await figure.choose(name);
+      const scaled = core.rope({ headDim: 64, scaling });
+      assert.deepEqual(column((await figure.tables())[0], 1), Array.from(scaled.wavelengths));
+      if (name !== 'NTK') assert.match(await figure.summary(), / 0 pairs show new angles/);
+      scaled.dispose();
+    }
+    plan.dispose();
+  },
+
+  async 'context: the error of 32-bit angles grows with the position'(page) {
+    const errors = column((await figureOf(page, 'context', 'error').tables())[0], 0);
+    for (const [i, error] of errors.entries()) {
+      const position = 2 ** (i + 4);
+      assert.ok(error < 1.2e-7 * position && error > 1.5e-8 * position, `${error} at ${position}`);
+    }
+  },
 };
 
 for (const browser of ['Chromium', 'Firefox']) {

@@ -34,6 +34,8 @@ const states = {
   'decay-curves': 'dim=32&base=1000&reach=4096',
   'decay-bound': 'seed=9&dim=16',
   'decay-random': 'dim=16',
+  'context-waves': 'method=yarn&factor=16&length=4096&base=500000',
+  'context-error': 'base=500000&at=15',
 };
 
 const hashOf = (change) =>

@@ -13,7 +13,7 @@ after(async () => {
   site?.close();
 });
 
-const chapters = ['order', 'binary', 'sinusoid', 'algebra', 'relative', 'rope', 'decay'];
+const chapters = ['order', 'binary', 'sinusoid', 'algebra', 'relative', 'rope', 'decay', 'context'];
 // The whole page is there, in a language.
 const speaks = (page, lang) =>
   until(

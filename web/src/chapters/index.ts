@@ -2,6 +2,7 @@
 import { algebraChapter } from './algebra';
 import { binaryChapter } from './binary';
 import type { Chapter } from './chapter';
+import { contextChapter } from './context';
 import { decayChapter } from './decay';
 import { orderChapter } from './order';
 import { relativeChapter } from './relative';
@@ -16,4 +17,5 @@ export const chapters: readonly Chapter[] = [
   relativeChapter,
   ropeChapter,
   decayChapter,
+  contextChapter,
 ];

@@ -2,6 +2,7 @@
 // $...$ a variable, $x_i$ one with an index, and [text](address) a link.
 import { algebra } from './algebra';
 import { binary } from './binary';
+import { context } from './context';
 import { decay } from './decay';
 import { order } from './order';
 import { figure, page } from './page';
@@ -20,4 +21,5 @@ export const en = {
   relative,
   rope,
   decay,
+  context,
 };

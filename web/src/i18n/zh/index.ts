@@ -2,6 +2,7 @@
 import type { Dictionary } from '../dictionary';
 import { algebra } from './algebra';
 import { binary } from './binary';
+import { context } from './context';
 import { decay } from './decay';
 import { order } from './order';
 import { figure, page } from './page';
@@ -20,4 +21,5 @@ export const zh: Dictionary = {
   relative,
   rope,
   decay,
+  context,
 };

@@ -1,0 +1,27 @@
+// Longer contexts than those trained on: which angles are new, what each method changes, and angles that round.
+import { compose } from '../figure';
+import { contextError } from '../figures/context-error';
+import { contextWaves } from '../figures/context-waves';
+import { prediction } from '../prediction';
+import { pitfalls, prose, subheading } from '../rich-text';
+import type { Chapter } from './chapter';
+
+export const contextChapter: Chapter = {
+  id: 'context',
+  title: (texts) => texts.context.title,
+  mount(root, state, core) {
+    const texts = state.texts.context;
+    return compose(
+      root,
+      prose(...texts.opening),
+      prediction(state.texts.figure, texts.ask),
+      contextWaves(state, core),
+      prose(...texts.methodsProse),
+      subheading(texts.errorTitle),
+      prose(...texts.errorProse),
+      contextError(state, core),
+      prose(...texts.after),
+      pitfalls(state.texts.figure.pitfalls, texts.pitfalls),
+    );
+  },
+};

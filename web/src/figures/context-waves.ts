@@ -1,0 +1,117 @@
+// What each method of context extension does to every wavelength, and which angles are new to the model.
+import type { Ropewalk } from 'ropewalk';
+import type { ChapterState } from '../chapters/chapter';
+import { choiceControl, stepControl, whole } from '../controls';
+import { h } from '../dom';
+import { type Figure, figure } from '../figure';
+import { contextHead, type Method, methodNames, reachOf, waves, wavesCode } from '../pictures/context';
+import { choice, oneOf } from '../state';
+import { type Dial, dials } from '../views/dials';
+import { lineChart } from '../views/line-chart';
+
+const bases = [10000, 100000, 500000];
+const lengths = [256, 512, 1024, 2048, 4096, 8192, 32768];
+const factors = [1, 2, 4, 8, 16, 32];
+const pairs = contextHead / 2;
+// Half a degree: an angle that much beyond is not yet a new one.
+const hardly = Math.PI / 360;
+const turn = 2 * Math.PI;
+
+export function contextWaves(chapter: ChapterState, core: Ropewalk): Figure {
+  const texts = chapter.texts.context.waves;
+  const { plain, significant, power } = chapter.numbers;
+  const fields = {
+    method: choice(methodNames, 'none'),
+    length: oneOf(lengths, 2048),
+    factor: oneOf(factors, 8),
+    base: oneOf(bases, 10000),
+  };
+  return figure(chapter, { name: 'waves', caption: texts.caption, wide: true }, fields, (section) => {
+    const method = choiceControl<Method>(
+      texts.method,
+      methodNames.map((value) => ({ value, label: texts.methods[value] })),
+      (value) => section.set({ method: value }),
+    );
+    const length = stepControl(texts.length, lengths, plain, (value) => section.set({ length: value }, 'length'));
+    const factor = stepControl(texts.factor, factors, plain, (value) => section.set({ factor: value }, 'factor'));
+    const base = stepControl(texts.base, bases, plain, (value) => section.set({ base: value }, 'base'));
+    const chart = lineChart(270);
+    const view = dials();
+    const about = h('p', { class: 'strip-note' });
+    return {
+      controls: [
+        method.element,
+        about,
+        h('div', { class: 'pair-of-controls' }, length.element, factor.element, base.element),
+      ],
+      picture: [chart.element, h('p', { class: 'strip-title' }, texts.dials), view.element],
+      show(values) {
+        method.show(values.method);
+        length.show(values.length);
+        factor.show(values.factor);
+        base.show(values.base);
+        about.textContent = texts.about[values.method];
+        const { trained, scaled, attentionFactor, complete } = waves(core, values.method, values);
+        const target = values.length * values.factor;
+        const top = 10 ** Math.ceil(Math.log10(Math.max(...trained, ...scaled, target)));
+        const ticks = [1, 10, 100, 1000, 1e4, 1e5, 1e6, 1e7, 1e8].filter((value) => value <= top);
+        const points = (all: Float64Array) => Array.from(all, (wave, i) => [i, wave] as const);
+        chart.update({
+          label: texts.label,
+          x: { title: texts.pairIndex, min: -0.5, max: pairs - 0.5, ticks: [0, 8, 16, 24, 31], print: plain },
+          y: { title: texts.wavelength, min: 1, max: top, log: true, ticks, print: power },
+          series: [
+            { name: texts.trained, look: 'key', kind: 'dots', points: points(trained) },
+            { name: texts.methods[values.method], look: 'query', kind: 'dots', points: points(scaled) },
+          ],
+          levels: [
+            { y: values.length, name: texts.trainedLength },
+            ...(values.factor > 1 ? [{ y: target, name: texts.target }] : []),
+          ],
+        });
+        const reaches = whole(0, pairs - 1).map((i) => reachOf(trained[i] ?? 1, scaled[i] ?? 1, values));
+        const isNew = (i: number): boolean => {
+          const { seen = 0, used = 0 } = reaches[i] ?? {};
+          return seen < turn && used > seen + hardly;
+        };
+        const fresh = whole(0, pairs - 1).filter(isNew).length;
+        const dial = (i: number): Dial => {
+          const { seen = 0, used = 0 } = reaches[i] ?? {};
+          const turns = significant(used / turn, 2);
+          return {
+            name: texts.pair(plain(i)),
+            note: texts.turns(turns),
+            hands: [],
+            arcs: [
+              { from: 0, to: Math.min(seen, turn), look: 'seen' },
+              ...(isNew(i) ? [{ from: seen, to: Math.min(used, turn), look: 'unseen' } as const] : []),
+            ],
+            look: isNew(i) ? 'warn' : undefined,
+            spoken: texts.spoken(plain(i), significant(seen / turn, 2), turns, isNew(i)),
+          };
+        };
+        view.update(texts.dials, whole(1, pairs - 1, 2).map(dial));
+        return {
+          summary: texts.summary(
+            plain(complete),
+            plain(pairs),
+            plain(fresh),
+            plain(target),
+            attentionFactor === 1 ? '' : significant(attentionFactor, 4),
+          ),
+          code: wavesCode(values.method, values),
+          table: () => [
+            {
+              caption: texts.label,
+              corner: texts.pairIndex,
+              columns: [texts.trained, texts.methods[values.method]],
+              rows: Array.from(trained, (wave, i) => ({ name: plain(i), values: [wave, scaled[i]] })),
+              print: (value) => significant(value, 5),
+            },
+          ],
+        };
+      },
+      end: chart.destroy,
+    };
+  });
+}

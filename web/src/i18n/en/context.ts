@@ -1,0 +1,102 @@
+// Chapter: longer contexts.
+export const context = {
+  title: 'Reading further than one was taught',
+  opening: [
+    'A model is trained on texts of some length, say 2,048 tokens. Then someone hands it 16,384. RoPE has an angle for every position, so nothing breaks in the arithmetic. The model often breaks all the same. Why?',
+    'Look at each pair as a hand of a clock. Fast hands made hundreds of turns in training; every angle they can show is familiar. Slow hands never came round. Over the longer text they enter a part of the dial where the model has never seen them.',
+  ],
+  ask: {
+    question: 'Which pairs show angles in the longer text that never occurred in training?',
+    answers: ['The fast ones, with small index', 'The slow ones, with large index', 'All of them'],
+    right: 1,
+    explanation:
+      'A pair that makes a whole turn within the training length has shown all of its angles. Only pairs with wavelengths longer than the training length can meet new ones.',
+  },
+  waves: {
+    method: 'Method',
+    methods: {
+      none: 'None',
+      linear: 'PI',
+      ntk: 'NTK',
+      yarn: 'YaRN',
+      longrope: 'LongRoPE',
+      llama3: 'Llama 3',
+    },
+    about: {
+      none: 'The frequencies stay as they were trained.',
+      linear:
+        'Position interpolation: every frequency is divided by the factor. Nothing is new, but fast pairs lose their sharpness.',
+      ntk: 'NTK-aware: the base is raised so that the slowest pair is stretched by the factor and the fastest hardly at all.',
+      yarn: 'YaRN: pairs with many turns in training stay, those with less than one are divided by the factor, with a ramp between. cos and sin also get a small factor.',
+      longrope:
+        'LongRoPE: each pair has a divisor of its own, found by a search. The divisors here are made up, from 1 to the factor.',
+      llama3:
+        'Llama 3: as YaRN, by wavelength: below a quarter of the training length kept, above the whole of it divided, with a blend between.',
+    },
+    length: 'Training length',
+    factor: 'Times as long now',
+    base: 'Base',
+    label: 'Wavelength of each pair',
+    pairIndex: 'pair',
+    wavelength: 'positions per turn',
+    trained: 'as trained',
+    trainedLength: 'training length',
+    target: 'length now',
+    dials: 'What each dial has seen in training (solid) and what is new (dashed)',
+    pair: (i: string) => `pair ${i}`,
+    turns: (n: string) => `${n} turns`,
+    spoken: (i: string, seen: string, used: string, isNew: boolean) =>
+      `Pair ${i}: ${seen} turns in training, ${used} now${isNew ? ', some of the angles are new' : ''}`,
+    caption:
+      'A head of size 64. Above, how many positions each pair takes for a turn. Below, every second pair as a dial, with its turns in the longer text; an exclamation mark warns of new angles.',
+    summary: (complete: string, pairs: string, fresh: string, target: string, factor: string) =>
+      `${complete} of ${pairs} pairs made a whole turn in training. At ${target} tokens ${fresh} pairs show new angles.${factor === '' ? '' : ` cos and sin are multiplied by ${factor}.`}`,
+  },
+  methodsProse: [
+    'Every method answers the same question: how far is each pair slowed down? Switch through them and watch the dots. Position interpolation moves all of them by the same step. The others leave the fast pairs alone, because those tell neighbouring words apart, and slow the others as needed.',
+    'NTK-aware scaling slows only the very last pair by the whole factor; the other slow pairs still show some new angles. YaRN and Llama 3 avoid that by looking at turns instead of indices. None of these comes for free; all work best after a little more training.',
+  ],
+  errorTitle: 'Angles that round',
+  errorProse: [
+    'There is a second limit, of another kind. The angle is position times frequency. Most programs form that product in 32-bit numbers, which have about seven digits. At position 1,000,000 most of them go into counting whole turns, and what is left for the angle itself is coarse.',
+    'The solid hands below are exact. The dashed hands have angles formed in 32 bits, as Hugging Face does it. Move on and watch them part.',
+  ],
+  error: {
+    at: 'Position',
+    base: 'Base',
+    hands: 'The eight fastest pairs: exact, and with angles in 32 bits',
+    pair: (i: string) => `pair ${i}`,
+    spoken: (i: string, degrees: string) => `Pair ${i}: the two hands are ${degrees} degrees apart`,
+    label: 'Error of cos and sin by position',
+    position: 'position',
+    y: 'largest error of cos and sin',
+    measured: 'measured',
+    rule: '0.00000006 × position',
+    caption:
+      'A head of size 128. Above, solid: exact; dashed: angles in 32 bits; the angle between them in degrees. Below, the largest error over all pairs, on two logarithmic axes.',
+    summary: (position: string, error: string) =>
+      `Around position ${position} the largest error of cos and sin is ${error}.`,
+  },
+  after: [
+    'The error grows in step with the position. Up to a few thousand tokens it is lost in other noise. At a million it is several degrees, and at sixteen million the fastest hands point anywhere. The package keeps each frequency to 128 bits and has no such error; it can also imitate the 32-bit angles, for those who must match a model that was trained with them.',
+  ],
+  pitfalls: [
+    [
+      '“RoPE extrapolates well to longer texts.”',
+      'Without one of these methods it does not. What it has is a formula for every position, and that is another thing.',
+    ],
+    [
+      'Giving YaRN the length that you want in place of the length that was trained.',
+      'The ramp is placed by turns within the *original* length. With the extended one, pairs that need slowing are left alone.',
+    ],
+    [
+      'Forgetting what YaRN’s factor does to scores.',
+      'It multiplies cos and sin of queries and of keys, so scores get its square. And rotating cached keys once more with the same tables would multiply it in again.',
+    ],
+    [
+      'Changing frequencies in the middle of a text.',
+      'Dynamic NTK raises the base as the text grows, and LongRoPE switches its list at the original length. Keys already in the cache were turned by the old frequencies. They must be turned again, or kept unturned.',
+    ],
+    ['Positions in bfloat16.', 'It has eight bits for the digits: 257 becomes 256. Whole words then share a position.'],
+  ] as [string, string][],
+};
