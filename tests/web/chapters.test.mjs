@@ -2,7 +2,7 @@
 // maths says, and they are the package's.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { load } from 'ropewalk';
+import { load, mropePositions } from 'ropewalk';
 import { wordVector } from '../../web/src/pictures/word-vector.js';
 import { figureOf, launch, launchFirefox, open, serve, until } from './site.mjs';
 
@@ -264,6 +264,22 @@ const chapters = {
       const position = 2 ** (i + 4);
       assert.ok(error < 1.2e-7 * position && error > 1.5e-8 * position, `${error} at ${position}`);
     }
+  },
+
+  async 'axes: with two axes the neighbours beside and below are alike, with one they are not'(page) {
+    const figure = figureOf(page, 'axes', 'grid');
+    const [line] = await figure.tables();
+    assert.ok(line[3][4] - line[4][3] > 0.2);
+    near(line[3][4], line[3][2], 1e-6);
+    await figure.choose('Axial');
+    const [axial] = await figure.tables();
+    for (let r = 0; r < 8; ++r) for (let c = 0; c < 8; ++c) near(axial[r][c], axial[c][r], 1e-6);
+    const [own] = await figureOf(page, 'axes', 'ids').tables();
+    const { positions } = mropePositions([{ text: 2 }, { image: [2, 3] }, { text: 3 }]);
+    assert.deepEqual(
+      own,
+      positions.map((axis) => Array.from(axis)),
+    );
   },
 };
 

@@ -36,6 +36,8 @@ const states = {
   'decay-random': 'dim=16',
   'context-waves': 'method=yarn&factor=16&length=4096&base=500000',
   'context-error': 'base=500000&at=15',
+  'axes-grid': 'layout=pixtral&patch=3&base=10',
+  'axes-ids': 'before=1&rows=3&columns=2&frames=2',
 };
 
 const hashOf = (change) =>

@@ -13,7 +13,7 @@ after(async () => {
   site?.close();
 });
 
-const chapters = ['order', 'binary', 'sinusoid', 'algebra', 'relative', 'rope', 'decay', 'context'];
+const chapters = ['order', 'binary', 'sinusoid', 'algebra', 'relative', 'rope', 'decay', 'context', 'axes'];
 // The whole page is there, in a language.
 const speaks = (page, lang) =>
   until(

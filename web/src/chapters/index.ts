@@ -1,5 +1,6 @@
 // The chapters, in reading order.
 import { algebraChapter } from './algebra';
+import { axesChapter } from './axes';
 import { binaryChapter } from './binary';
 import type { Chapter } from './chapter';
 import { contextChapter } from './context';
@@ -18,4 +19,5 @@ export const chapters: readonly Chapter[] = [
   ropeChapter,
   decayChapter,
   contextChapter,
+  axesChapter,
 ];

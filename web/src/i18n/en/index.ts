@@ -1,6 +1,7 @@
 // The page in English, and by its type what every other language has to say. In prose *...* is emphasis, `...` code,
 // $...$ a variable, $x_i$ one with an index, and [text](address) a link.
 import { algebra } from './algebra';
+import { axes } from './axes';
 import { binary } from './binary';
 import { context } from './context';
 import { decay } from './decay';
@@ -22,4 +23,5 @@ export const en = {
   rope,
   decay,
   context,
+  axes,
 };

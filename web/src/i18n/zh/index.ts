@@ -1,6 +1,7 @@
 // 页面的中文文本。标记与英文相同：*…* 强调，`…` 代码，$…$ 变量，$x_i$ 带下标的变量，[文字](地址) 链接。
 import type { Dictionary } from '../dictionary';
 import { algebra } from './algebra';
+import { axes } from './axes';
 import { binary } from './binary';
 import { context } from './context';
 import { decay } from './decay';
@@ -22,4 +23,5 @@ export const zh: Dictionary = {
   rope,
   decay,
   context,
+  axes,
 };

@@ -1,0 +1,25 @@
+// Positions with several axes: pictures and videos.
+import { compose } from '../figure';
+import { axesGrid } from '../figures/axes-grid';
+import { axesIds } from '../figures/axes-ids';
+import { prediction } from '../prediction';
+import { pitfalls, prose } from '../rich-text';
+import type { Chapter } from './chapter';
+
+export const axesChapter: Chapter = {
+  id: 'axes',
+  title: (texts) => texts.axes.title,
+  mount(root, state, core) {
+    const texts = state.texts.axes;
+    return compose(
+      root,
+      prose(...texts.opening),
+      prediction(state.texts.figure, texts.ask),
+      axesGrid(state, core),
+      prose(...texts.layoutsProse),
+      axesIds(state, core),
+      prose(...texts.after),
+      pitfalls(state.texts.figure.pitfalls, texts.pitfalls),
+    );
+  },
+};

@@ -1,0 +1,77 @@
+// Chapter: positions with several axes.
+export const axes = {
+  title: 'Rows, columns, time',
+  opening: [
+    'A picture is cut into patches, and the patches are handed to the model one after the other, row by row. Number them 0, 1, 2, …, and RoPE sees a long line. The patch below is then a whole row away, and the end of one row touches the beginning of the next.',
+    'The cure is simple: give the patch two positions, a row and a column, and let some pairs follow the one and some the other.',
+  ],
+  ask: {
+    question:
+      'Numbered in one line, which patch looks nearer to the one in the frame: its neighbour below, or one far to its left in the next row?',
+    answers: ['The one below', 'The one farther left, if it comes sooner in the line', 'Both alike'],
+    right: 1,
+    explanation:
+      'Only the count in the line matters. In a row of eight, the patch below is eight steps away, and the first patch of the next row may be closer. Choose a layout with two axes and look again.',
+  },
+  grid: {
+    layout: 'Axes',
+    layouts: { flat: 'One line', axial: 'Axial', vision: 'Qwen2-VL vision', pixtral: 'Pixtral' },
+    patch: 'Patch of the query',
+    base: 'Base',
+    label: 'Score of one patch with every patch',
+    score: 'Score / D',
+    row: 'row',
+    column: 'column',
+    place: (row: string, column: string) => `row ${row}, column ${column}`,
+    hint: 'Point at a patch, or walk with the arrow keys. Click or Enter makes it the query.',
+    cell: (row: string, column: string, score: string) => `row ${row}, column ${column}: ${score}`,
+    caption:
+      'A picture of eight by eight patches. All patches hold the same vector, so only position makes a difference. The frame marks the patch whose query meets all keys.',
+    summary: (place: string, beside: string, below: string) =>
+      `From ${place}: the neighbour beside it scores ${beside}, the one above or below ${below}.`,
+  },
+  layoutsProse: [
+    'With two axes the map is alike in all directions, or nearly. The layouts differ in which pairs go to which axis. *Axial* and Qwen2-VL’s vision tower give each axis half of the coordinates and a full set of speeds. *Pixtral* deals one set out in turns, even frequencies to rows, odd ones to columns, so its two directions differ a little.',
+    'Language models that see go one step further. Qwen2-VL’s *M-RoPE* gives every token three numbers: time, row and column. A word has three equal ones, so for text nothing changes. The patches of a picture share their time and differ in row and column.',
+  ],
+  ids: {
+    before: 'Words before',
+    rows: 'Rows',
+    columns: 'Columns',
+    frames: 'Frames',
+    idsTitle: 'Three positions for each token',
+    pairsTitle: 'Which axis each pair of a head of size 64 follows',
+    position: 'Position',
+    axis: 'Axis',
+    token: 'token',
+    pair: 'pair',
+    axes: ['time', 'row', 'column'],
+    letters: ['t', 'r', 'c'],
+    layouts: ['sections', 'in turns'],
+    cell: (token: string, isImage: boolean, axis: string, position: string) =>
+      `token ${token} (${isImage ? 'picture' : 'word'}): ${axis} ${position}`,
+    pairCell: (layout: string, pair: string, axis: string) => `${layout}: pair ${pair} follows ${axis}`,
+    caption:
+      'Above, the positions of a few words, a picture or video (framed) and three more words. Below, how the pairs are dealt out: in sections (Qwen2-VL), or in turns (Qwen3-VL).',
+    summary: (length: string, image: string, next: string) =>
+      `${length} tokens, ${image} of them patches. The next word stands at position ${next}.`,
+  },
+  after: [
+    'Note where the text goes on: one after the largest position so far, and not after the number of tokens. A large picture takes up little room in the sequence of positions.',
+    'In sections, time has the fast pairs, and rows and columns the slower ones. Qwen3-VL deals the pairs out in turns, so that each axis gets fast and slow ones alike.',
+  ],
+  pitfalls: [
+    [
+      'Starting the frequencies anew in each section.',
+      'In M-RoPE the index of a pair counts through: the first pair of the row section goes on where time stopped. In an axial layout it does start anew. The two are not the same.',
+    ],
+    [
+      'Giving sections in coordinates.',
+      'A section of 16 is 16 pairs, that is, 32 coordinates. All sections together are half of the head.',
+    ],
+    [
+      'Counting tokens to find the next position.',
+      'While decoding with a cache the next word’s position is not the number of tokens so far. The difference has to be kept; Hugging Face calls it `rope_deltas`.',
+    ],
+  ] as [string, string][],
+};
