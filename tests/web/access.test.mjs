@@ -72,7 +72,7 @@ test('the keyboard alone reaches every control in reading order, sees where it i
       .filter((element) => !reached.has(element))
       .map((element) => element.outerHTML.slice(0, 120));
   });
-  assert.ok(count > 50, `${count} controls`);
+  assert.ok(count > 150, `${count} controls`);
   assert.deepEqual(missed, []);
   const unseen = await page.evaluate(() =>
     globalThis.reached.filter(({ isSeen }) => !isSeen).map(({ target }) => target.outerHTML.slice(0, 120)),

@@ -281,6 +281,14 @@ const chapters = {
       positions.map((axis) => Array.from(axis)),
     );
   },
+
+  async 'speed: measures in the background and says how fast'(page) {
+    const figure = figureOf(page, 'speed', 'run');
+    await figure.choose('Run');
+    await until(async () => /times as fast/.test(await figure.summary()), 'the measurement', 60000);
+    const [table] = await figure.tables();
+    for (const [byCore, byScript, ratio] of table) near(ratio, byScript / byCore, 1e-9);
+  },
 };
 
 for (const browser of ['Chromium', 'Firefox']) {

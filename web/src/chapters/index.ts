@@ -9,6 +9,7 @@ import { orderChapter } from './order';
 import { relativeChapter } from './relative';
 import { ropeChapter } from './rope';
 import { sinusoidChapter } from './sinusoid';
+import { speedChapter } from './speed';
 
 export const chapters: readonly Chapter[] = [
   orderChapter,
@@ -20,4 +21,5 @@ export const chapters: readonly Chapter[] = [
   decayChapter,
   contextChapter,
   axesChapter,
+  speedChapter,
 ];

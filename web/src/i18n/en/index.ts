@@ -10,6 +10,7 @@ import { figure, page } from './page';
 import { relative } from './relative';
 import { rope } from './rope';
 import { sinusoid } from './sinusoid';
+import { speed } from './speed';
 
 export const en = {
   page,
@@ -24,4 +25,5 @@ export const en = {
   decay,
   context,
   axes,
+  speed,
 };

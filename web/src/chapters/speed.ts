@@ -1,0 +1,21 @@
+// How fast it runs here.
+import { compose } from '../figure';
+import { speedRun } from '../figures/speed-run';
+import { prediction } from '../prediction';
+import { prose } from '../rich-text';
+import type { Chapter } from './chapter';
+
+export const speedChapter: Chapter = {
+  id: 'speed',
+  title: (texts) => texts.speed.title,
+  mount(root, state) {
+    const texts = state.texts.speed;
+    return compose(
+      root,
+      prose(...texts.opening),
+      prediction(state.texts.figure, texts.ask),
+      speedRun(state),
+      prose(...texts.after),
+    );
+  },
+};
