@@ -48,7 +48,7 @@ export function relativeLearned(chapter: ChapterState, core: Ropewalk): Figure {
               columnName: plain,
               print: (v) => fixed(v, 1),
               largestCell: 30,
-              framed: ({ column }) => column === values.at,
+              ...(values.at < rows && { framedColumn: values.at }),
             },
           ],
           tell: ({ row, column }) => texts.cell(plain(column), plain(row), fixed(value(column, row), 3)),

@@ -119,15 +119,16 @@ export function ropePair(chapter: ChapterState, core: Ropewalk): Figure {
 
     const { m, n, pair } = sliders;
     return {
-      picture: [
+      // The plane is a control as well: it stays where the table takes the curve's place.
+      controls: [
         h(
           'div',
           { class: 'rotation' },
           picture.element,
           h('div', { class: 'side' }, m.element, n.element, lock.element, pair.element, pairNote, panel.element),
         ),
-        curve.element,
       ],
+      picture: [curve.element],
       show({ q, k, m, n, pair }) {
         const shown = rotation(core, plan, pair, [q, m], [k, n]);
         const spoken = ({ angle, length }: Arrow): string => texts.handleValue(plain(angle), fixed(length, 2));

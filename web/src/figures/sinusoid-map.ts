@@ -67,7 +67,7 @@ export function sinusoidMap(chapter: ChapterState, core: Ropewalk): Figure {
               print: (v) => fixed(v, 1),
               largestCell: 64,
               tallest: 330,
-              framed: (cell) => cell.column === shown && cell.row === 0,
+              framedColumn: shown,
             },
           ],
           tell(cell) {

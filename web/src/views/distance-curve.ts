@@ -18,7 +18,7 @@ export interface DistanceCurve {
 }
 
 const height = 168;
-const margin = { left: 40, right: 12, top: 10, bottom: 40 };
+const margin = { left: 48, right: 12, top: 10, bottom: 40 };
 
 export function distanceCurve(texts: {
   readonly label: string;

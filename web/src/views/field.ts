@@ -27,6 +27,8 @@ export interface FieldData {
   readonly tallest?: number;
   /** Cells with a frame: what the prose or a control speaks of. */
   readonly framed?: (cell: Cell) => boolean;
+  /** A column with a frame around all of it. */
+  readonly framedColumn?: number;
   readonly current: Cell | undefined;
   readonly onDark: boolean;
 }
@@ -113,6 +115,17 @@ function draw(canvas: HTMLCanvasElement, data: FieldData, { width, height }: Siz
       context.fillStyle = inkOn(share, onDark, data.scale);
       context.fillText(data.print(value), x + w / 2, y + hgt / 2 + pixels / 2);
     }
+  }
+  if (data.framedColumn === undefined) return;
+  const [left, right] = [edge(data.framedColumn, cellWidth), edge(data.framedColumn + 1, cellWidth)];
+  // Dark around light, so that it can be seen on any cell.
+  for (const [color, width] of [
+    [style.backgroundColor, 5],
+    [style.color, 2],
+  ] as const) {
+    context.strokeStyle = color;
+    context.lineWidth = width * pixels;
+    context.strokeRect(left, pixels, right - left - gap, canvas.height - 2 * pixels);
   }
 }
 
@@ -215,7 +228,7 @@ export function field(events: FieldEvents): FieldView {
     mark.style.setProperty('top', `${(row * all.height) / data.rows}px`);
     mark.style.setProperty('width', `${all.width / data.columns}px`);
     mark.style.setProperty('height', `${all.height / data.rows}px`);
-    const inputs = [data.values, data.framed, data.onDark, data.limit, all.width, all.height];
+    const inputs = [data.values, data.framed, data.framedColumn, data.onDark, data.limit, all.width, all.height];
     if (inputs.some((input, i) => input !== drawn[i])) draw(canvas, data, all);
     drawn = inputs;
   }
