@@ -68,8 +68,8 @@ export async function open(browser, address, { hash = '', ...context } = {}) {
   page.setDefaultTimeout(5000);
   const complaints = [];
   page.on('console', (message) => {
-    if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
-    if (message.text().startsWith('violation ')) complaints.push(message.text());
+    const isComplaint = ['error', 'warning'].includes(message.type()) || message.text().startsWith('violation ');
+    if (isComplaint) complaints.push(`${message.text()} ${message.location().url}`.trim());
   });
   page.on('pageerror', (error) => complaints.push(String(error)));
   page.on('request', (request) => {

@@ -19,34 +19,41 @@ const page: PageSection = state.section('', pageFields(preferredLanguage()));
 setTheme(page.values.theme);
 
 async function start(): Promise<void> {
-  // The build whose results are the same bits on every machine: a picture that was sent shows what its sender saw.
-  const core = await load({ simd: 'deterministic' });
+  let shown = page.values.lang;
+  const [core, first] = await Promise.all([
+    // The build whose results are the same bits on every machine: a picture that was sent shows what its sender saw.
+    load({ simd: 'deterministic' }),
+    dictionary(shown),
+  ]);
   // The footer tells readers that they may play with it in the console.
   Object.assign(globalThis, { rw: core });
 
-  let shown = page.values.lang;
+  let texts = first;
   const article = createPage(state, page, core);
   const { at } = page.values;
-  const complete = article.show((id) => {
+  const complete = article.show(texts, (id) => {
     if (id === at) goTo(id);
   });
 
-  state.subscribe(() => {
+  state.subscribe(async () => {
     const { lang, theme } = page.values;
     setTheme(theme);
-    showTheme(dictionary(lang), theme);
+    showTheme(texts, theme);
     if (lang === shown) return;
     shown = lang;
-    void article.show();
+    const next = await dictionary(lang);
+    // Meanwhile the reader may have thought of something else.
+    if (shown !== lang) return;
+    texts = next;
+    void article.show(texts);
   });
   await complete;
   keepForOffline();
 }
 
-start().catch((error: unknown) => {
-  const texts = dictionary(page.values.lang).page;
-  const reason = error instanceof Error ? error.message : String(error);
-  document.body.replaceChildren(
-    h('main', { class: 'prose' }, h('h1', {}, texts.title.join('')), h('p', {}, texts.failed), h('pre', {}, reason)),
-  );
+start().catch(async (error: unknown) => {
+  const reason = h('pre', {}, error instanceof Error ? error.message : String(error));
+  document.body.replaceChildren(h('main', { class: 'prose' }, reason));
+  const { page: texts } = await dictionary(page.values.lang);
+  reason.before(h('h1', {}, texts.title.join('')), h('p', {}, texts.failed));
 });

@@ -5,7 +5,7 @@ import type { ChapterState } from './chapters/chapter';
 import { button } from './controls';
 import { h, svg } from './dom';
 import type { Dictionary } from './i18n/dictionary';
-import { dictionary, type Language, languages, numbersOf } from './i18n/language';
+import { type Language, languageNames, languages, numbersOf } from './i18n/language';
 import { directions } from './pictures/needles-picture';
 import { richText } from './rich-text';
 import { choice, type Field, type Section, type State } from './state';
@@ -83,7 +83,7 @@ function chapterLinks(texts: Dictionary, page: PageSection, state: State, follow
 function bar(texts: Dictionary, page: PageSection, state: State): HTMLElement {
   const { lang, theme } = page.values;
   const other = languages.find((language) => language !== lang) ?? lang;
-  const languageButton = button(dictionary(other).page.languageName, () => page.set({ lang: other }), 'button quiet');
+  const languageButton = button(languageNames[other], () => page.set({ lang: other }), 'button quiet');
   languageButton.id = 'language';
   languageButton.lang = other;
   const themeButton = button(
@@ -165,10 +165,10 @@ function opening(texts: Dictionary, page: PageSection, state: State, core: Ropew
 /** The page in the document. */
 export interface Page {
   /**
-   * Shows it in the language of the state: the frame at once, chapters one by one, the one being read first. Resolves
-   * when all are there.
+   * Shows it in the language of the state, with its texts: the frame at once, chapters one by one, the one being read
+   * first. Resolves when all are there.
    */
-  show(mounted?: (id: string) => void): Promise<void>;
+  show(texts: Dictionary, mounted?: (id: string) => void): Promise<void>;
 }
 
 // The chapter at the top of the window and how far into it the reader is.
@@ -188,10 +188,10 @@ export function createPage(state: State, page: PageSection, core: Ropewalk): Pag
   let unfollow = (): void => undefined;
   let latest = 0;
 
-  function chapterState(id: string, lang: Language): ChapterState {
+  function chapterState(id: string, texts: Dictionary, lang: Language): ChapterState {
     return {
       id,
-      texts: dictionary(lang),
+      texts,
       numbers: numbersOf(lang),
       section: (name, fields) => state.section(`${id}.${name}`, fields),
       link: () => state.link({ at: id }),
@@ -200,12 +200,17 @@ export function createPage(state: State, page: PageSection, core: Ropewalk): Pag
   }
 
   // Puts chapter i in its language into the place of what is there, without moving what the reader looks at.
-  async function mountChapter(i: number, lang: Language, reading: { readonly index: number; readonly into: number }) {
+  async function mountChapter(
+    i: number,
+    texts: Dictionary,
+    lang: Language,
+    reading: { readonly index: number; readonly into: number },
+  ) {
     const chapter = chapters[i];
     const old = sections[i];
     if (chapter === undefined || old === undefined) return;
     const root = h('div');
-    const heading = h('h2', { tabindex: -1 }, chapter.title(dictionary(lang)));
+    const heading = h('h2', { tabindex: -1 }, chapter.title(texts));
     const section = h('section', { class: 'chapter', id: `chapter-${chapter.id}` }, heading, root);
     const wasRead = old.childElementCount > 0;
     const read = sections[reading.index];
@@ -213,7 +218,7 @@ export function createPage(state: State, page: PageSection, core: Ropewalk): Pag
     unmounts[i]?.();
     old.replaceWith(section);
     sections[i] = section;
-    unmounts[i] = chapter.mount(root, chapterState(chapter.id, lang), core);
+    unmounts[i] = chapter.mount(root, chapterState(chapter.id, texts, lang), core);
     await settled();
     if (!wasRead) return;
     const now = sections[reading.index];
@@ -221,8 +226,7 @@ export function createPage(state: State, page: PageSection, core: Ropewalk): Pag
     scrollBy({ top: (now?.getBoundingClientRect().top ?? 0) - target, behavior: 'instant' });
   }
 
-  function frame(lang: Language): HTMLElement {
-    const texts = dictionary(lang);
+  function frame(texts: Dictionary, lang: Language): HTMLElement {
     const { version, simd } = core.info();
     const focused = document.activeElement?.id ?? '';
     document.documentElement.lang = lang === 'zh' ? 'zh-Hans' : lang;
@@ -241,7 +245,7 @@ export function createPage(state: State, page: PageSection, core: Ropewalk): Pag
   }
 
   return {
-    async show(mounted = () => undefined) {
+    async show(texts, mounted = () => undefined) {
       latest += 1;
       const turn = latest;
       const { lang } = page.values;
@@ -250,19 +254,19 @@ export function createPage(state: State, page: PageSection, core: Ropewalk): Pag
       const reading = readingPlace(sections);
       // What the browser would do about a changing page above the window is done here, the same in every browser.
       document.documentElement.classList.toggle('moving', !isFirst);
-      const main = frame(lang);
+      const main = frame(texts, lang);
       const place = sections[reading.index];
       if (!isFirst && place)
         scrollTo({ top: place.offsetTop + reading.into * place.offsetHeight, behavior: 'instant' });
       const order = chapters.map((_, i) => i);
       if (!isFirst) order.unshift(...order.splice(reading.index, 1));
       for (const i of order) {
-        await mountChapter(i, lang, reading);
+        await mountChapter(i, texts, lang, reading);
         if (turn !== latest) return;
         mounted(chapters[i]?.id ?? '');
       }
       unfollow();
-      unfollow = followReading(dictionary(lang), sections, document.querySelector('header') ?? main);
+      unfollow = followReading(texts, sections, document.querySelector('header') ?? main);
       document.documentElement.classList.remove('moving');
       main.removeAttribute('aria-busy');
     },

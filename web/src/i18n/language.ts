@@ -1,16 +1,22 @@
 // The languages of the page, and numbers as they write them.
 import type { Dictionary } from './dictionary';
-import { en } from './en/index';
-import { zh } from './zh/index';
 
-const dictionaries = { en, zh } as const satisfies Record<string, Dictionary>;
+// Each is fetched only when it is wanted: a reader needs one.
+const sources = {
+  en: async (): Promise<Dictionary> => (await import('./en')).en,
+  zh: async (): Promise<Dictionary> => (await import('./zh')).zh,
+};
 
-export type Language = keyof typeof dictionaries;
+export type Language = keyof typeof sources;
 
-export const languages = Object.keys(dictionaries) as Language[];
+export const languages = Object.keys(sources) as Language[];
 
-export function dictionary(language: Language): Dictionary {
-  return dictionaries[language];
+/** Each language's name in itself. */
+export const languageNames: Readonly<Record<Language, string>> = { en: 'English', zh: '中文' };
+
+/** What the page says in a language. */
+export function dictionary(language: Language): Promise<Dictionary> {
+  return sources[language]();
 }
 
 /** The reader's first language among ours, as the browser tells it; English if there is none. */

@@ -7,7 +7,6 @@ export const page = {
   lede: 'Position encodings, explained with pictures that you can take hold of. Type, drag and turn: whatever you see is computed as you read, by the same code that the ropewalk package ships.',
   contents: 'Chapters',
   skip: 'Skip to the text',
-  languageName: 'English',
   themeIs: (theme: 'auto' | 'light' | 'dark') => `Theme: ${theme}`,
   build: (version: string, simd: string) =>
     `Computed on your device by ropewalk ${version} (WebAssembly, ${simd}). Nothing is sent anywhere, and the address of this page holds all that you set: copy it, and you have copied the picture. After the first visit the page also opens without a network.`,

@@ -8,7 +8,6 @@ export const page: Dictionary['page'] = {
   lede: '用可以动手的图来讲位置编码。输入、拖动、旋转：你看到的每个数都是阅读时现算的，用的正是 ropewalk 包里的那份代码。',
   contents: '章节',
   skip: '跳到正文',
-  languageName: '中文',
   themeIs: (theme) => `主题：${{ auto: '跟随系统', light: '浅色', dark: '深色' }[theme]}`,
   build: (version, simd) =>
     `由 ropewalk ${version}（WebAssembly，${simd}）在你的设备上计算，不向任何地方发送数据。你所做的设置都在本页的地址里，复制地址就是复制这幅图。打开过一次之后，没有网络也能再读。`,
