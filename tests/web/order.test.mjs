@@ -213,3 +213,36 @@ test('the answer to the question comes only when one is chosen', async () => {
   assert.match(await question.locator('.verdict').textContent(), /^Yes\./);
   await close();
 });
+
+test('words are dragged with the mouse and with a finger, and the address keeps their order', async () => {
+  for (const hasTouch of [false, true]) {
+    const { page, complaints, close } = await open(browser, site.address, { hasTouch });
+    const chips = page.locator('#figure-order-words .chip');
+    await chips.first().scrollIntoViewIfNeeded();
+    const middle = async (i) => {
+      const box = await chips.nth(i).boundingBox();
+      return { x: box.x + box.width / 2, y: box.y + box.height / 2 };
+    };
+    const [from, to] = [await middle(1), await middle(4)];
+    if (hasTouch) {
+      const devtools = await page.context().newCDPSession(page);
+      const touch = (type, touchPoints) => devtools.send('Input.dispatchTouchEvent', { type, touchPoints });
+      await touch('touchStart', [from]);
+      for (let i = 1; i <= 12; ++i) {
+        await touch('touchMove', [{ x: from.x + ((to.x + 12 - from.x) * i) / 12, y: from.y }]);
+      }
+      await touch('touchEnd', []);
+    } else {
+      await page.mouse.move(from.x, from.y);
+      await page.mouse.down();
+      await page.mouse.move(to.x + 12, to.y, { steps: 12 });
+      await page.mouse.up();
+    }
+    assert.deepEqual(await chips.allTextContents(), ['the', 'chased', 'the', 'cat', 'dog']);
+    await until(() => page.url().includes('order.words.order=0%2C2%2C3%2C4%2C1'), 'the order in the address');
+    await page.goBack();
+    await until(async () => (await chips.allTextContents())[1] === 'dog', 'the first order again');
+    assert.deepEqual(complaints, []);
+    await close();
+  }
+});

@@ -259,3 +259,22 @@ test('reset puts a figure back and leaves the other one alone', async () => {
   );
   await close();
 });
+
+test('another language comes to the place where one reads', async () => {
+  const { page, close } = await open(browser, site.address);
+  const top = () => page.evaluate(() => document.querySelector('#figure-rope-worked').getBoundingClientRect().top);
+  await page.evaluate(() => {
+    scrollTo({ top: document.querySelector('#figure-rope-worked').getBoundingClientRect().top + scrollY - 200 });
+  });
+  assert.ok(Math.abs((await top()) - 200) < 2);
+  await page.evaluate(() => document.getElementById('language').click());
+  await speaks(page, 'zh-Hans');
+  // The chapter has another length in Chinese: the same share of it has passed.
+  assert.ok(Math.abs((await top()) - 200) < 900, `the figure is ${await top()} px from the top`);
+  const here = await until(async () => {
+    const text = await page.locator('.here').textContent();
+    return text.startsWith('6') && text;
+  }, 'the chapter in the bar');
+  assert.match(here, /RoPE/);
+  await close();
+});

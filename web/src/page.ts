@@ -232,14 +232,23 @@ export function createPage(state: State, page: PageSection, core: Ropewalk): Pag
     document.documentElement.lang = lang === 'zh' ? 'zh-Hans' : lang;
     document.title = `${texts.page.title.join('')} · Ropewalk`;
     const header = bar(texts, page, state);
-    const main = h('main', { tabindex: -1, 'aria-busy': 'true' }, opening(texts, page, state, core), ...sections);
     const footer = h(
       'footer',
       { class: 'site prose' },
       h('p', {}, texts.page.build(version, simd)),
       h('p', {}, ...richText(texts.page.console)),
     );
-    document.body.replaceChildren(header, main, footer);
+    const start = opening(texts, page, state, core);
+    const known = document.querySelector('main');
+    if (known?.firstElementChild) {
+      // The chapters stay where they are until their turn comes: moving them would lay out all of them again.
+      document.querySelector('header')?.replaceWith(header);
+      known.firstElementChild.replaceWith(start);
+      document.querySelector('footer')?.replaceWith(footer);
+    }
+    const main = known ?? h('main', { tabindex: -1 }, start, ...sections);
+    main.setAttribute('aria-busy', 'true');
+    if (known === null) document.body.replaceChildren(header, main, footer);
     if (focused !== '') document.getElementById(focused)?.focus({ preventScroll: true });
     return main;
   }

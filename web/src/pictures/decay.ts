@@ -1,5 +1,5 @@
 // The numbers of the decay figures. Know nothing of the DOM.
-import type { Ropewalk } from 'ropewalk';
+import type { RopePlan, Ropewalk } from 'ropewalk';
 import { wordVector } from './word-vector';
 import source from './word-vector.js?raw';
 
@@ -51,17 +51,22 @@ const result = distances.flatMap((_, i) => [cosines[i] / ${dim / 2}, shape[i] / 
 }
 
 // The score of one query at each distance from one key, as attention has it before scale and softmax.
-function scoresAt(core: Ropewalk, { dim, base }: Head, q: Float32Array, k: Float32Array, distances: readonly number[]) {
+function scoresAt(core: Ropewalk, plan: RopePlan, q: Float32Array, k: Float32Array, distances: readonly number[]) {
+  const dim = plan.headDim;
+  const queries = new Float32Array(distances.length * dim);
+  for (let row = 0; row < distances.length; ++row) queries.set(q, row * dim);
+  plan.rotate(queries, { positions: distances, out: queries });
+  const key = { data: k, shape: [1, dim] };
+  const many = { data: queries, shape: [distances.length, dim] };
+  const { scores } = core.attention(many, key, key, { scale: 1, returnScores: 'raw' });
+  return scores?.data ?? new Float32Array();
+}
+
+// Runs work with a plan of the head, which is gone when it ends.
+function withPlan<T>(core: Ropewalk, { dim, base }: Head, work: (plan: RopePlan) => T): T {
   const plan = core.rope({ headDim: dim, base, pairing: 'interleaved' });
   try {
-    const queries = Float32Array.from({ length: distances.length * dim }, (_, i) => q[i % dim] ?? 0);
-    plan.rotate(queries, { positions: distances, out: queries });
-    const key = { data: k, shape: [1, dim] };
-    const { scores } = core.attention({ data: queries, shape: [distances.length, dim] }, key, key, {
-      scale: 1,
-      returnScores: 'raw',
-    });
-    return scores?.data ?? new Float32Array();
+    return work(plan);
   } finally {
     plan.dispose();
   }
@@ -77,7 +82,7 @@ export function boundedScores(core: Ropewalk, head: Head, seed: number, distance
   const q = Float32Array.from(wordVector(`query ${seed}`, head.dim));
   const k = Float32Array.from(wordVector(`key ${seed}`, head.dim));
   return {
-    scores: scoresAt(core, head, q, k, distances),
+    scores: withPlan(core, head, (plan) => scoresAt(core, plan, q, k, distances)),
     bound: core.analysis.decayBound({ ...head, q, k, distances }),
   };
 }
@@ -124,15 +129,17 @@ export interface RandomInput extends Head {
 export function randomScores(core: Ropewalk, input: RandomInput, tell: (share: number) => void): RandomScores {
   const distances = distancesTo(input.reach);
   const [sum, squares] = [new Float64Array(distances.length), new Float64Array(distances.length)];
-  for (let pair = 0; pair < input.pairs; ++pair) {
-    const q = Float32Array.from(wordVector(`query ${pair}`, input.dim));
-    const k = Float32Array.from(wordVector(`key ${pair}`, input.dim));
-    for (const [i, score] of scoresAt(core, input, q, k, distances).entries()) {
-      sum[i] = (sum[i] ?? 0) + score / input.dim;
-      squares[i] = (squares[i] ?? 0) + (score / input.dim) ** 2;
+  withPlan(core, input, (plan) => {
+    for (let pair = 0; pair < input.pairs; ++pair) {
+      const q = Float32Array.from(wordVector(`query ${pair}`, input.dim));
+      const k = Float32Array.from(wordVector(`key ${pair}`, input.dim));
+      for (const [i, score] of scoresAt(core, plan, q, k, distances).entries()) {
+        sum[i] = (sum[i] ?? 0) + score / input.dim;
+        squares[i] = (squares[i] ?? 0) + (score / input.dim) ** 2;
+      }
+      if (pair % 16 === 0) tell(pair / input.pairs);
     }
-    if (pair % 16 === 0) tell(pair / input.pairs);
-  }
+  });
   const mean = sum.map((value) => value / input.pairs);
   return { mean, spread: squares.map((value, i) => Math.sqrt(value / input.pairs - (mean[i] ?? 0) ** 2)) };
 }
