@@ -29,10 +29,12 @@ function rotateInScript(x: Float32Array, cos: Float32Array, sin: Float32Array): 
   }
 }
 
+// Frequencies once, as one would.
 function sinusoidInScript(out: Float32Array): void {
+  const frequencies = Float64Array.from({ length: dim / 2 }, (_, i) => 10000 ** ((-2 * i) / dim));
   for (let p = 0; p < rows; ++p) {
     for (let i = 0; i < dim / 2; ++i) {
-      const angle = p * 10000 ** ((-2 * i) / dim);
+      const angle = p * (frequencies[i] ?? 0);
       out[p * dim + 2 * i] = Math.sin(angle);
       out[p * dim + 2 * i + 1] = Math.cos(angle);
     }

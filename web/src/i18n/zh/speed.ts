@@ -7,10 +7,10 @@ export const speed: Dictionary['speed'] = {
     '旋转查询和键，算得少，搬得多。这个包用 WebAssembly 的 SIMD 指令，一次处理四个数。下面让你的设备把同样的活干两遍：一遍用这个包，一遍用认真写的普通 JavaScript。',
   ],
   ask: {
-    question: '生成正弦编码表时，JavaScript 要调用 Math.sin 和 Math.cos。包会快多少？',
-    answers: ['差不多', '几倍', '十倍以上'],
-    right: 1,
-    explanation: '一般是几倍，按“开始”就知道。各家引擎不同，同时运行的其他程序也会干扰结果。',
+    question: '要旋转许多查询和键，余弦和正弦已经备好。时间主要花在哪里？',
+    answers: ['乘法', '余弦和正弦', '读写这些数'],
+    right: 2,
+    explanation: '每个数读一次，做两次乘法和一次加法，再写一次。有了 SIMD，算得比内存快，旋转几乎和复制一样快。',
   },
   run: {
     table: '一次调用的毫秒数，取中位数',
@@ -22,7 +22,7 @@ export const speed: Dictionary['speed'] = {
       rotate: 'RoPE，2,048 个词元，头的大小 128',
       sinusoid: '正弦编码表，2,048 × 256',
     },
-    caption: '在后台轮流测量，共十五轮。包的结果放在新的数组里，和程序实际用到时一样。',
+    caption: '在后台轮流测量，共十五轮。RoPE 就地旋转；编码表放在新的数组里。',
     notYet: '还没有测量。',
     summary: (ratio) => `做 RoPE，普通 JavaScript 用的时间是包的 ${ratio} 倍。`,
   },
