@@ -68,7 +68,7 @@ export function figure<F extends Fields>(
   function tabulate(data: readonly NumberTableData[]): void {
     while (tables.length > data.length) tables.pop()?.element.remove();
     for (const [i, each] of data.entries()) {
-      const made = tables[i] ?? numberTable();
+      const made = tables[i] ?? numberTable('tall');
       if (tables[i] === undefined) {
         tables.push(made);
         tableBox.append(made.element);

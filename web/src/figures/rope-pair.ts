@@ -1,7 +1,7 @@
 // RoPE in one pair of coordinates: turning query and key by their positions leaves the distance in the score.
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../chapters/chapter';
-import { flagControl, rangeControl } from '../controls';
+import { flagControl, rangeControl, whole } from '../controls';
 import { h } from '../dom';
 import { type Figure, figure } from '../figure';
 import {
@@ -15,7 +15,7 @@ import {
   type Vector,
 } from '../pictures/rope-pair';
 import { type Field, flag, integer } from '../state';
-import { distanceCurve } from '../views/distance-curve';
+import { lineChart } from '../views/line-chart';
 import { lengths, plane } from '../views/plane';
 import { scorePanel } from '../views/score-panel';
 
@@ -83,7 +83,7 @@ export function ropePair(chapter: ChapterState, core: Ropewalk): Figure {
       { label: texts.plane, names: texts, handles: { query: texts.handle(texts.query), key: texts.handle(texts.key) } },
       (name, value) => section.set(name === 'query' ? { q: value } : { k: value }, name),
     );
-    const curve = distanceCurve({ label: texts.curve, x: texts.curveX, y: texts.curveY });
+    const curve = lineChart(190);
     const pairNote = h('p', { class: 'pair-note' });
     const panel = scorePanel(texts);
     const driftOf = driftSinceLock();
@@ -138,7 +138,26 @@ export function ropePair(chapter: ChapterState, core: Ropewalk): Figure {
         });
         showNumbers(shown);
         const values = scoresByDistance(core, plan, pair, q, k, farthest);
-        curve.update({ values, current: m - n, limit: 1.25, print: plain });
+        curve.update({
+          label: texts.curve,
+          x: {
+            title: texts.curveX,
+            min: -farthest,
+            max: farthest,
+            ticks: whole(-farthest, farthest, 16),
+            print: plain,
+          },
+          y: { title: texts.curve, min: -1.25, max: 1.25, ticks: [-1, 0, 1], print: plain },
+          series: [
+            {
+              name: texts.curveY,
+              look: 'quiet',
+              kind: 'stems',
+              points: values.map((value, i) => [i - farthest, value]),
+            },
+          ],
+          marks: [{ x: m - n, name: fixed(shown.score, 2) }],
+        });
         return {
           summary: texts.summary(plain(m), plain(n), fixed(shown.score, 4)),
           code: rotationCode(pair, q, k, m, n, farthest),
