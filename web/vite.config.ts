@@ -84,6 +84,8 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     // Nothing becomes a data: URL; a strict CSP may refuse those.
     assetsInlineLimit: 0,
+    // The package in a file of its own: it changes less often than the page, and its size can be told from the page's.
+    rolldownOptions: { output: { codeSplitting: { groups: [{ name: 'ropewalk', test: /[\\/]dist[\\/]/ }] } } },
   },
   plugins: [formulas, worker(), offline],
 });
