@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "analysis/pairwise.h"
 #include "analysis/sinusoid_algebra.h"
@@ -26,9 +27,9 @@
 #include "kernels/norm.h"
 #include "kernels/softmax.h"
 #include "kernels/weight_type.h"
-#include "layers/attention_layer.h"
 #include "layers/embedding.h"
 #include "layers/init.h"
+#include "layers/transformer_block.h"
 #include "memory.h"
 #include "models/safetensors.h"
 #include "simd.h"
@@ -496,22 +497,85 @@ int runLinearRecurrence(const LinearRecurrenceCall& c) {
 
 // --- layers
 
-int createAttentionLayer(AttentionLayer& layer, const AttentionLayerOptions& options,
-                         const AttentionLayerWeights& weights) {
-  return number(layer.create(options, weights));
+// Weights come one matrix at a time, in slices of rows; the parts of a layer take each over when it is whole.
+
+int allocateMatrix(PackedMatrix& matrix, size_t n, size_t k, int stored) {
+  return number(matrix.allocate(n, k, static_cast<WeightType>(stored)));
+}
+int packRowsOf(PackedMatrix& matrix, size_t first, size_t count, int type, Pointer w) {
+  return number(matrix.packRows(first, count, static_cast<WeightType>(type), at<void>(w)));
 }
 
-struct AttentionLayerCall {
-  Pointer out, probabilities;
-  PositionsCall positions;
-  AttentionLayerInput input;
+// The numbers of a layer's maps and norms in ts/layer-weights.ts.
+int setLinear(BlockParts& parts, int which, PackedMatrix& matrix, int bias_type, Pointer bias) {
+  Linear* const all[] = {&parts.attention.query,  &parts.attention.key,     &parts.attention.value,
+                         &parts.attention.output, &parts.feed_forward.gate, &parts.feed_forward.up,
+                         &parts.feed_forward.down};
+  return number(
+      all[which]->create(std::move(matrix), static_cast<WeightType>(bias_type), at<const void>(bias)));
+}
+int setNorm(BlockParts& parts, int which, const NormLayerOptions& options, const NormWeights& weights) {
+  NormLayer* const all[] = {&parts.attention_norm,       &parts.feed_forward_norm,
+                            &parts.attention_after_norm, &parts.feed_forward_after_norm,
+                            &parts.attention.query_norm, &parts.attention.key_norm};
+  return number(all[which]->create(options, weights));
+}
+
+int createSelfAttention(SelfAttention& layer, const SelfAttentionOptions& options, BlockParts& parts) {
+  return number(layer.create(options, std::move(parts.attention)));
+}
+int createBlock(TransformerBlock& block, const BlockOptions& options, BlockParts& parts) {
+  return number(block.create(options, std::move(parts)));
+}
+
+// Where to write what a layer computes on its way; null: not wanted.
+struct CaptureCall {
+  Pointer q, k, v, q_rotated, k_rotated, v_rotated, context, normed, attention_out, hidden, mlp;
+  ScoresCall scores;
 };
 
-int forwardAttentionLayer(const AttentionLayer& layer, AttentionLayerCall call, RopePlan* rope) {
-  AttentionLayerInput& input = call.input;
-  input.rope = rope;
-  input.positions = positions(call.positions);
-  return number(layer.forward(input, at<float>(call.out), at<float>(call.probabilities)));
+struct LayerCall {
+  Pointer out, x;
+  size_t batch, tokens;
+  PositionsCall positions;
+  bool turn_values;
+  SightCall sight;
+  AttentionOptions options;
+  CaptureCall capture;
+};
+
+SelfAttentionInput inputOf(const LayerCall& c, RopePlan* rope) {
+  return {c.batch,       c.tokens,
+          rope,          positions(c.positions),
+          c.turn_values, withSight(c.options, c.sight, c.batch, c.tokens)};
+}
+
+BlockCapture captureOf(const CaptureCall& c) {
+  const ScoresCall& s = c.scores;
+  const ScoreOutputs scores = {at<float>(s.content),
+                               at<float>(s.position),
+                               at<float>(s.raw),
+                               at<float>(s.capped),
+                               at<float>(s.biased),
+                               at<float>(s.probabilities),
+                               {},
+                               {},
+                               at<int32_t>(s.slots),
+                               s.slot_count};
+  return {{at<float>(c.q), at<float>(c.k), at<float>(c.v), at<float>(c.q_rotated), at<float>(c.k_rotated),
+           at<float>(c.v_rotated), at<float>(c.context), scores},
+          at<float>(c.normed),
+          at<float>(c.attention_out),
+          at<float>(c.hidden),
+          at<float>(c.mlp)};
+}
+
+int forwardSelfAttention(const SelfAttention& layer, const LayerCall& c, RopePlan* rope) {
+  return number(
+      layer.forward(at<float>(c.out), at<float>(c.x), inputOf(c, rope), captureOf(c.capture).attention));
+}
+int forwardBlock(const TransformerBlock& block, const LayerCall& c, RopePlan* rope) {
+  return number(block.forward(at<float>(c.out), at<float>(c.x), inputOf(c, rope), captureOf(c.capture)));
 }
 
 void fillUniformAt(double seed, unsigned stream, float bound, Pointer out, size_t n) {
@@ -956,36 +1020,67 @@ EMSCRIPTEN_BINDINGS(ropewalk) {
       .field("tokensFirst", &LinearRecurrenceCall::tokens_first);
   function("linearRecurrence", &runLinearRecurrence);
 
-  value_object<AttentionLayerOptions>("AttentionLayerOptions")
-      .field("modelDim", &AttentionLayerOptions::model_dim)
-      .field("heads", &AttentionLayerOptions::heads)
-      .field("kvHeads", &AttentionLayerOptions::kv_heads)
-      .field("headDim", &AttentionLayerOptions::head_dim);
-  value_object<AttentionLayerWeights>("AttentionLayerWeights")
-      .field("query", POINTER_FIELD(AttentionLayerWeights, float, query))
-      .field("key", POINTER_FIELD(AttentionLayerWeights, float, key))
-      .field("value", POINTER_FIELD(AttentionLayerWeights, float, value))
-      .field("output", POINTER_FIELD(AttentionLayerWeights, float, output))
-      .field("queryBias", POINTER_FIELD(AttentionLayerWeights, float, query_bias))
-      .field("keyBias", POINTER_FIELD(AttentionLayerWeights, float, key_bias))
-      .field("valueBias", POINTER_FIELD(AttentionLayerWeights, float, value_bias))
-      .field("outputBias", POINTER_FIELD(AttentionLayerWeights, float, output_bias));
-  value_object<AttentionLayerInput>("AttentionLayerInput")
-      .field("x", POINTER_FIELD(AttentionLayerInput, float, x))
-      .field("batch", &AttentionLayerInput::batch)
-      .field("tokens", &AttentionLayerInput::tokens)
-      .field("added", POINTER_FIELD(AttentionLayerInput, float, added))
-      .field("causal", &AttentionLayerInput::causal)
-      .field("keep", &AttentionLayerInput::keep);
-  value_object<AttentionLayerCall>("AttentionLayerCall")
-      .field("out", &AttentionLayerCall::out)
-      .field("probabilities", &AttentionLayerCall::probabilities)
-      .field("positions", &AttentionLayerCall::positions)
-      .field("input", &AttentionLayerCall::input);
-  class_<AttentionLayer>("AttentionLayer")
+  class_<PackedMatrix>("PackedMatrix")
       .constructor<>()
-      .function("create", &createAttentionLayer)
-      .function("forward", &forwardAttentionLayer, allow_raw_pointers());
+      .function("allocate", &allocateMatrix)
+      .function("packRows", &packRowsOf);
+  value_object<NormLayerOptions>("NormLayerOptions")
+      .field("kind", ENUM_FIELD(NormLayerOptions, NormKind, kind))
+      .field("size", &NormLayerOptions::size)
+      .field("eps", &NormLayerOptions::eps)
+      .field("unitOffset", &NormLayerOptions::unit_offset);
+  value_object<NormWeights>("NormWeights")
+      .field("type", ENUM_FIELD(NormWeights, WeightType, type))
+      .field("weight", POINTER_FIELD(NormWeights, void, weight))
+      .field("biasType", ENUM_FIELD(NormWeights, WeightType, bias_type))
+      .field("bias", POINTER_FIELD(NormWeights, void, bias));
+  class_<BlockParts>("BlockParts")
+      .constructor<>()
+      .function("setLinear", &setLinear)
+      .function("setNorm", &setNorm);
+  value_object<SelfAttentionOptions>("SelfAttentionOptions")
+      .field("modelDim", &SelfAttentionOptions::model_dim)
+      .field("heads", &SelfAttentionOptions::heads)
+      .field("kvHeads", &SelfAttentionOptions::kv_heads)
+      .field("headDim", &SelfAttentionOptions::head_dim)
+      .field("valueDim", &SelfAttentionOptions::value_dim);
+  value_object<BlockOptions>("BlockOptions")
+      .field("attention", &BlockOptions::attention)
+      .field("place", ENUM_FIELD(BlockOptions, NormPlace, place))
+      .field("activation", ENUM_FIELD(BlockOptions, Activation, activation));
+  value_object<CaptureCall>("CaptureCall")
+      .field("q", &CaptureCall::q)
+      .field("k", &CaptureCall::k)
+      .field("v", &CaptureCall::v)
+      .field("qRotated", &CaptureCall::q_rotated)
+      .field("kRotated", &CaptureCall::k_rotated)
+      .field("vRotated", &CaptureCall::v_rotated)
+      .field("context", &CaptureCall::context)
+      .field("normed", &CaptureCall::normed)
+      .field("attentionOut", &CaptureCall::attention_out)
+      .field("hidden", &CaptureCall::hidden)
+      .field("mlp", &CaptureCall::mlp)
+      .field("scores", &CaptureCall::scores);
+  value_object<LayerCall>("LayerCall")
+      .field("out", &LayerCall::out)
+      .field("x", &LayerCall::x)
+      .field("batch", &LayerCall::batch)
+      .field("tokens", &LayerCall::tokens)
+      .field("positions", &LayerCall::positions)
+      .field("turnValues", &LayerCall::turn_values)
+      .field("sight", &LayerCall::sight)
+      .field("options", &LayerCall::options)
+      .field("capture", &LayerCall::capture);
+  class_<SelfAttention>("SelfAttention")
+      .constructor<>()
+      .property("bytes", &SelfAttention::bytes)
+      .function("create", &createSelfAttention)
+      .function("forward", &forwardSelfAttention, allow_raw_pointers());
+  class_<TransformerBlock>("TransformerBlock")
+      .constructor<>()
+      .property("bytes", &TransformerBlock::bytes)
+      .function("create", &createBlock)
+      .function("forward", &forwardBlock, allow_raw_pointers());
   function("fillUniform", &fillUniformAt);
 
   function("widen", &widenAt);

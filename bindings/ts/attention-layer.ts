@@ -1,157 +1,125 @@
 // Multi-head self-attention with projections.
 import type { AttentionResult } from './attention.js';
+import { type AttentionCaptureName, attentionCaptures, type LayerResult } from './capture.js';
 import * as check from './check.js';
-import type { AttentionLayer as CoreAttentionLayer, AttentionLayerWeights as CoreWeights } from './core.mjs';
-import { ArgumentRangeError, ArgumentTypeError, checkStatus } from './errors.js';
+import type { SelfAttention } from './core.mjs';
+import { ArgumentRangeError, checkStatus } from './errors.js';
 import { destroyer, Handle } from './handle.js';
 import type { Heap } from './heap.js';
-import { type KeepMaskInput, keepMask } from './mask.js';
-import { type Named, outputs } from './outputs.js';
-import { type PositionOptions, places } from './positions.js';
-import { RopePlan } from './rope.js';
-import type { RopeOptions } from './rope-options.js';
+import {
+  type AttentionLayerWeights,
+  checkDims,
+  checkScores,
+  type LayerAttentionOptions,
+  type LayerDims,
+  type LayerSizeOptions,
+  scoreFields,
+  sizeFields,
+} from './layer-options.js';
+import { type ForwardOptions, forwardFields, type PassLayer, pass } from './layer-pass.js';
+import { type LayerPlace, type LayerPosition, layerPlace, positionObject } from './layer-position.js';
+import { checkWeights, type WeightPlan, withParts } from './layer-weights.js';
+import type { Places } from './positions.js';
 import { type SinusoidalOptions, sinusoidal, tableOptions } from './sinusoidal.js';
-import { type NdArray, operand, type Tensor, type TensorInput } from './tensor.js';
+import { type NdArray, type Operand, Tensor, type TensorInput } from './tensor.js';
+import { checkStorage } from './weights.js';
 
-/** The position encodings of a layer, each with its own options; sizes follow from the layer. */
-export type LayerPosition =
-  | { encoding: 'none' }
-  | ({ encoding: 'rope' } & Omit<RopeOptions, 'headDim'>)
+/** The position encodings of an attention layer: those of every layer, and sinusoids, which are added to x. */
+export type AttentionLayerPosition =
+  | LayerPosition
   | ({ encoding: 'sinusoidal' } & Omit<SinusoidalOptions, 'dim' | 'positions'>);
 
-/** Weights [out, in], row major; biases may be left out. */
-export interface AttentionLayerWeights {
-  /** [heads * headDim, modelDim] */
-  query: Float32Array;
-  /** [kvHeads * headDim, modelDim] */
-  key: Float32Array;
-  /** [kvHeads * headDim, modelDim] */
-  value: Float32Array;
-  /** [modelDim, heads * headDim] */
-  output: Float32Array;
-  queryBias?: Float32Array;
-  keyBias?: Float32Array;
-  valueBias?: Float32Array;
-  outputBias?: Float32Array;
-}
-
 /** What an AttentionLayer is made from. */
-export interface AttentionLayerOptions {
-  /** M, width of the input and the output. */
-  modelDim: number;
-  /** H, query heads. */
-  heads: number;
-  /** G, key/value heads; consecutive query heads share one. Default heads. */
-  kvHeads?: number;
-  /** D. Default modelDim / heads. */
-  headDim?: number;
+export interface AttentionLayerOptions extends LayerSizeOptions, LayerAttentionOptions {
   /** Default `{ encoding: 'none' }`. */
-  position?: LayerPosition;
-  /** Default false. */
-  causal?: boolean;
+  position?: AttentionLayerPosition;
   /** Trained weights. Without them, uniform ones from `seed`, with standard deviation 1 / sqrt(inputs). */
   weights?: AttentionLayerWeights;
   /** An integer from 0 to 2^53 - 1; the same seed gives the same weights everywhere. Default 0. */
   seed?: number;
 }
 
-/** Options of one pass. */
-export interface ForwardOptions<S extends 'none' | 'probabilities' = 'none' | 'probabilities'> extends PositionOptions {
-  /** Which keys may be attended to. */
-  mask?: KeepMaskInput;
-  /** `probabilities`: give the attention weights of every head back as well. */
+/** Options of one pass through an attention layer. */
+export interface AttentionForwardOptions<
+  S extends 'none' | 'probabilities' = 'none' | 'probabilities',
+  C extends readonly AttentionCaptureName[] = readonly AttentionCaptureName[],
+> extends ForwardOptions<C> {
+  /** `probabilities`: give the attention weights of every head back as well, as `scores`. */
   returnScores?: S;
 }
 
-type Encoding = LayerPosition['encoding'];
+const optionNames = [...sizeFields, ...scoreFields, 'position', 'weights', 'seed'];
+const noNorm = { kind: 0, eps: 0, unitOffset: false };
 
-const encodings: Readonly<Record<Encoding, number>> = { none: 0, rope: 1, sinusoidal: 2 };
-
-interface Dims {
-  readonly modelDim: number;
-  readonly heads: number;
-  readonly kvHeads: number;
-  readonly headDim: number;
-}
-
-function dimsOf(where: string, options: AttentionLayerOptions): Dims {
-  const modelDim = check.integer(where, 'modelDim', options.modelDim, 1, 2 ** 16);
-  const heads = check.integer(where, 'heads', options.heads, 1, 2 ** 12);
-  const kvHeads = check.integer(where, 'kvHeads', options.kvHeads ?? heads, 1, heads);
-  if (heads % kvHeads !== 0) {
-    throw new ArgumentRangeError(where, 'kvHeads', kvHeads, `is ${kvHeads}, which does not divide heads, ${heads}`);
-  }
-  if (options.headDim === undefined && modelDim % heads !== 0) {
-    throw new ArgumentRangeError(
-      where,
-      'heads',
-      heads,
-      `is ${heads}, which does not divide modelDim, ${modelDim}; give headDim`,
-    );
-  }
-  return {
-    modelDim,
-    heads,
-    kvHeads,
-    headDim: check.integer(where, 'headDim', options.headDim ?? modelDim / heads, 1, 2 ** 16),
-  };
-}
-
-// How many numbers each weight has, and how many inputs its outputs sum over.
-function weightSizes({ modelDim, heads, kvHeads, headDim }: Dims) {
-  const width = heads * headDim;
-  const kvWidth = kvHeads * headDim;
-  return {
-    query: { rows: width, inputs: modelDim },
-    key: { rows: kvWidth, inputs: modelDim },
-    value: { rows: kvWidth, inputs: modelDim },
-    output: { rows: modelDim, inputs: width },
+// Shapes of the weights, in the order of their streams.
+function planOf({ modelDim, heads, kvHeads, headDim, valueDim }: LayerDims) {
+  const linears = {
+    query: [heads * headDim, modelDim],
+    key: [kvHeads * headDim, modelDim],
+    value: [kvHeads * valueDim, modelDim],
+    output: [modelDim, heads * valueDim],
   } as const;
+  return { linears, norms: {}, optional: [] } satisfies WeightPlan;
 }
 
-// Copies given weights, or makes seeded ones, into memory that `take` gives.
-function placeWeights(
-  heap: Heap,
-  where: string,
-  options: AttentionLayerOptions,
-  dims: Dims,
-  take: (bytes: number) => number,
-): CoreWeights {
-  const sizes = weightSizes(dims);
-  const pointers: CoreWeights = {
-    query: 0,
-    key: 0,
-    value: 0,
-    output: 0,
-    queryBias: 0,
-    keyBias: 0,
-    valueBias: 0,
-    outputBias: 0,
+// Seeded weights as tensors, which seeded() frees.
+function seeded(heap: Heap, where: string, plan: ReturnType<typeof planOf>, seed: number) {
+  const made: Record<string, Tensor> = {};
+  const free = () => {
+    for (const tensor of Object.values(made)) tensor.dispose();
   };
-  const names = Object.keys(sizes) as (keyof typeof sizes)[];
-  if (options.weights === undefined) {
-    const seed = check.integer(where, 'seed', options.seed ?? 0, 0);
-    names.forEach((name, i) => {
-      const { rows, inputs } = sizes[name];
-      pointers[name] = take(rows * inputs * 4);
+  try {
+    Object.entries(plan.linears).forEach(([name, [rows, inputs]], i) => {
+      const tensor = new Tensor(heap, [rows, inputs], where);
+      made[name] = tensor;
       // Each weight has a stream of its own; sqrt(3 / n) is the bound of a uniform spread of 1 / sqrt(n).
-      heap.call((core) => core.fillUniform(seed, i, Math.sqrt(3 / inputs), pointers[name], rows * inputs));
+      heap.call((core) => core.fillUniform(seed, i, Math.sqrt(3 / inputs), tensor.pointer, tensor.size));
     });
-    return pointers;
+  } catch (error) {
+    free();
+    throw error;
   }
-  if (options.seed !== undefined)
+  return { weights: made, free };
+}
+
+function create(heap: Heap, where: string, options: AttentionLayerOptions, dims: LayerDims): SelfAttention {
+  const plan = planOf(dims);
+  const storage = checkStorage(where, options.storage);
+  if (options.weights !== undefined && options.seed !== undefined) {
     throw new ArgumentRangeError(where, 'seed', options.seed, 'and weights exclude each other; give one of them');
-  const weights = check.options<AttentionLayerWeights>(where, 'weights', options.weights, Object.keys(pointers));
-  const place = (name: keyof CoreWeights, length: number) => {
-    const data = check.float32(where, `weights.${name}`, weights[name], length);
-    pointers[name] = take(data.byteLength);
-    heap.write(pointers[name], data);
-  };
-  for (const name of names) {
-    place(name, sizes[name].rows * sizes[name].inputs);
-    if (weights[`${name}Bias`] !== undefined) place(`${name}Bias`, sizes[name].rows);
   }
-  return pointers;
+  const seed = check.integer(where, 'seed', options.seed ?? 0, 0);
+  const own = options.weights === undefined ? seeded(heap, where, plan, seed) : undefined;
+  try {
+    const { checked } = checkWeights(heap, where, own?.weights ?? options.weights, plan, []);
+    const layer = heap.construct(where, (core) => new core.SelfAttention());
+    try {
+      withParts(heap, where, checked, storage, noNorm, (parts) =>
+        checkStatus(
+          heap.call(() => layer.create(dims, parts)),
+          where,
+        ),
+      );
+    } catch (error) {
+      heap.destroy(layer);
+      throw error;
+    }
+    return layer;
+  } finally {
+    own?.free();
+  }
+}
+
+type Table = Omit<SinusoidalOptions, 'positions'>;
+
+// A table that is added to x, and nothing else.
+function sinusoids(heap: Heap, where: string, own: object, dims: LayerDims): { table: Table; place: LayerPlace } {
+  if ('dim' in own)
+    throw new ArgumentRangeError(where, 'position.dim', own, 'is not an option; it follows from the layer');
+  const known = tableOptions.filter((name) => name !== 'dim');
+  const table = { ...check.options<Omit<Table, 'dim'>>(where, 'position', own, known), dim: dims.modelDim };
+  sinusoidal(heap, { ...table, positions: [] }); // checks the options now, not at the first pass
+  return { table, place: { ...layerPlace(heap, where, undefined, dims, false), encoding: 'sinusoidal' } };
 }
 
 /**
@@ -161,73 +129,60 @@ function placeWeights(
  * using layer = rw.attentionLayer({ modelDim: 64, heads: 4, position: { encoding: 'rope' }, causal: true, seed: 7 });
  * const { out, scores } = layer.forward({ data, shape: [1, 10, 64] }, { returnScores: 'probabilities' });
  * // out.shape [1, 10, 64], scores.shape [1, 4, 10, 10]
+ * const { captured } = layer.forward(x, { capture: ['qRotated', 'content'], captureHeads: [2] });
+ * // captured.qRotated.shape [1, 10, 4, 16], captured.content.shape [1, 1, 10, 10]
  */
 export class AttentionLayer extends Handle {
   readonly modelDim: number;
   readonly heads: number;
   readonly kvHeads: number;
   readonly headDim: number;
+  readonly valueDim: number;
   readonly causal: boolean;
   /** Which encoding the layer was made with. */
-  readonly encoding: Encoding;
-  readonly #layer: CoreAttentionLayer;
-  readonly #rope: RopePlan | undefined;
-  readonly #table: Omit<SinusoidalOptions, 'positions'> | undefined;
+  readonly encoding: AttentionLayerPosition['encoding'];
+  /** Bytes of the weights as they are kept. */
+  readonly bytes: number;
+  readonly #pass: PassLayer;
 
   /** @internal */
   constructor(heap: Heap, options: AttentionLayerOptions) {
     const where = 'attentionLayer';
-    const known = ['modelDim', 'heads', 'kvHeads', 'headDim', 'position', 'causal', 'weights', 'seed'];
-    const given = check.options<AttentionLayerOptions>(where, 'options', options, known);
-    const dims = dimsOf(where, given);
-    const causal = check.boolean(where, 'causal', given.causal ?? false);
-    const position = given.position ?? { encoding: 'none' };
-    if (typeof position !== 'object' || position === null) {
-      throw new ArgumentTypeError(where, 'position', position, "an object such as { encoding: 'rope' }");
-    }
-    check.choice(where, 'position.encoding', position.encoding, encodings);
-    const { encoding, ...own } = position;
-    const size = { rope: 'headDim', sinusoidal: 'dim', none: '' }[encoding];
-    if (size in own)
-      throw new ArgumentRangeError(where, `position.${size}`, own, 'is not an option; it follows from the layer');
-    let rope: RopePlan | undefined;
-    let table: Omit<SinusoidalOptions, 'positions'> | undefined;
-    if (encoding === 'rope') rope = new RopePlan(heap, { ...own, headDim: dims.headDim }).adopted();
-    else if (encoding === 'sinusoidal') {
-      check.options(
-        where,
-        'position',
-        own,
-        tableOptions.filter((name) => name !== 'dim'),
-      );
-      table = { ...own, dim: dims.modelDim };
-      sinusoidal(heap, { ...table, positions: [] }); // checks the options now, not at the first pass
-    } else check.options(where, 'position', own, []);
-
-    const layer = heap.construct(where, (core) => new core.AttentionLayer());
+    const given = check.options<AttentionLayerOptions>(where, 'options', options, optionNames);
+    const dims = checkDims(where, given);
+    const scores = checkScores(where, given, dims, false);
+    const { encoding, ...own } = positionObject(where, given.position);
+    const added = encoding === 'sinusoidal' ? sinusoids(heap, where, own, dims) : undefined;
+    const causal = scores.sight.causal ?? false;
+    const place = added?.place ?? layerPlace(heap, where, given.position, dims, causal);
+    let layer: SelfAttention;
     try {
-      heap.scope(where, (take) => {
-        const weights = placeWeights(heap, where, given, dims, take);
-        checkStatus(
-          heap.call(() => layer.create(dims, weights)),
-          where,
-        );
-      });
+      layer = create(heap, where, given, dims);
     } catch (error) {
-      heap.destroy(layer);
-      rope?.dispose();
+      for (const part of place.owned) part.dispose();
       throw error;
     }
-    super(heap, destroyer(heap, layer, rope));
-    this.#layer = layer;
-    this.#rope = rope;
-    this.#table = table;
+    super(heap, destroyer(heap, layer, ...place.owned));
+    this.#pass = {
+      heap,
+      where: 'attentionLayer.forward',
+      dims,
+      scores,
+      place,
+      sinks: 0,
+      captures: attentionCaptures,
+      alive: () => this.alive('attentionLayer.forward'),
+      ...(added && { enter: (x, shape, take) => addTable(heap, added.table, x, shape, take) }),
+      run: (call, rope) => layer.forward(call, rope),
+    };
     this.modelDim = dims.modelDim;
     this.heads = dims.heads;
     this.kvHeads = dims.kvHeads;
     this.headDim = dims.headDim;
+    this.valueDim = dims.valueDim;
     this.causal = causal;
-    this.encoding = encoding;
+    this.encoding = place.encoding as AttentionLayerPosition['encoding'];
+    this.bytes = layer.bytes;
   }
 
   /**
@@ -236,64 +191,50 @@ export class AttentionLayer extends Handle {
    * @param x [T, modelDim] or [B, T, modelDim]; it is not changed.
    * @throws ArgumentRangeError where sizes do not fit; StateError after dispose().
    */
-  forward<S extends 'none' | 'probabilities' = 'none'>(
+  forward<S extends 'none' | 'probabilities' = 'none', const C extends readonly AttentionCaptureName[] = []>(
     x: Tensor,
-    options?: ForwardOptions<S>,
-  ): AttentionResult<Tensor, S>;
-  forward<S extends 'none' | 'probabilities' = 'none'>(
+    options?: AttentionForwardOptions<S, C>,
+  ): AttentionResult<Tensor, S> & LayerResult<Tensor, C>;
+  forward<S extends 'none' | 'probabilities' = 'none', const C extends readonly AttentionCaptureName[] = []>(
     x: Exclude<TensorInput, Tensor>,
-    options?: ForwardOptions<S>,
-  ): AttentionResult<NdArray, S>;
-  forward(x: TensorInput, options: ForwardOptions = {}): AttentionResult<Tensor | NdArray, 'none' | 'probabilities'> {
-    const where = 'attentionLayer.forward';
+    options?: AttentionForwardOptions<S, C>,
+  ): AttentionResult<NdArray, S> & LayerResult<NdArray, C>;
+  forward(x: TensorInput, options: AttentionForwardOptions = {}): LayerResult<Tensor | NdArray> {
+    const { where } = this.#pass;
     this.alive(where);
-    check.options(where, 'options', options, ['offset', 'positions', 'mask', 'returnScores']);
-    const input = operand(this.heap, where, 'x', x);
-    const rank = input.shape.length;
-    if ((rank !== 2 && rank !== 3) || input.shape.at(-1) !== this.modelDim) {
-      throw new ArgumentRangeError(
-        where,
-        'x',
-        x,
-        `has shape [${input.shape.join(', ')}]; expected [T, ${this.modelDim}] or [B, T, ${this.modelDim}]`,
-      );
+    check.options(where, 'options', options, [...forwardFields, 'returnScores']);
+    const { returnScores = 'none', ...rest } = options;
+    const choices = { none: 0, probabilities: 1 };
+    if (check.choice(where, 'returnScores', returnScores, choices) === 0) return pass(this.#pass, x, rest);
+    if (rest.capture !== undefined || rest.captureHeads !== undefined) {
+      const problem = "is not for calls with capture, which gives 'probabilities' by that name";
+      throw new ArgumentRangeError(where, 'returnScores', returnScores, problem);
     }
-    const batch = input.shape.at(-3) ?? 1;
-    const tokens = input.shape.at(-2) ?? 1;
-    const at = places(where, options, batch, tokens, this.#rope?.axes ?? 1);
-    if (at.perBatch && this.#table !== undefined) {
-      throw new ArgumentRangeError(
-        where,
-        'positions',
-        options.positions,
-        `has ${batch * tokens} entries; a sinusoidal layer takes one position per token, ${tokens}`,
-      );
-    }
-    const scores = [batch, this.heads, tokens, tokens] as const;
-    const keep = keepMask(this.heap, where, options.mask, scores);
-    const wantsScores =
-      check.choice(where, 'returnScores', options.returnScores ?? 'none', { none: 0, probabilities: 1 }) !== 0;
-    const table =
-      this.#table &&
-      sinusoidal(this.heap, { ...this.#table, positions: at.values ?? { length: tokens, offset: at.offset } });
-
-    const shapes: Named<'scores', readonly number[]> = wantsScores
-      ? { out: input.shape, scores }
-      : { out: input.shape };
-    return outputs(this.heap, where, input.tensor !== undefined, shapes, (results, take) => {
-      const added = table === undefined ? 0 : take(table.byteLength);
-      if (table !== undefined) this.heap.write(added, table);
-      const call = {
-        out: results.out,
-        probabilities: results.scores ?? 0,
-        positions: at.place(this.heap, take),
-        input: { x: input.place(take), batch, tokens, added, causal: this.causal, keep: keep(take) },
-      };
-      this.alive(where);
-      checkStatus(
-        this.heap.call(() => this.#layer.forward(call, this.#rope?.plan ?? null)),
-        where,
-      );
-    });
+    const { out, captured } = pass(this.#pass, x, { ...rest, capture: ['probabilities'] });
+    return { out, scores: captured?.probabilities } as AttentionResult<Tensor | NdArray, 'probabilities'>;
   }
+}
+
+// x with the sinusoids of its tokens added, in memory that `take` gives.
+function addTable(
+  heap: Heap,
+  options: Table,
+  x: Operand,
+  { batch, tokens, at }: { batch: number; tokens: number; at: Places },
+  take: (bytes: number) => number,
+): number {
+  const where = 'attentionLayer.forward';
+  const { dim } = options;
+  if (at.perBatch) {
+    const problem = `has ${batch * tokens} entries; a sinusoidal layer takes one position per token, ${tokens}`;
+    throw new ArgumentRangeError(where, 'positions', at.values, problem);
+  }
+  const table = sinusoidal(heap, { ...options, positions: at.values ?? { length: tokens, offset: at.offset } });
+  const rows = Float64Array.from({ length: batch * tokens }, (_, row) => row % tokens);
+  const [from, tableAt, rowsAt, out] = [x.place(take), heap.put(take, table), heap.put(take, rows), take(x.size * 4)];
+  checkStatus(
+    heap.call((c) => c.learnedPositions(0, tableAt, tokens, dim, from, dim, rowsAt, rows.length, out)),
+    where,
+  );
+  return out;
 }

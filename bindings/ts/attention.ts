@@ -85,14 +85,17 @@ function requested(where: string, value: ScoreRequest | undefined): readonly Sco
   return [...new Set(value as readonly ScoreStage[])];
 }
 
-// The place of each head's scores, as the core takes it; undefined: all heads in order.
-function scoreSlots(where: string, value: readonly number[] | undefined, heads: number) {
+/**
+ * The place of each head's scores, as the core takes it; undefined: all heads in order.
+ * @internal
+ */
+export function scoreSlots(where: string, name: string, value: readonly number[] | undefined, heads: number) {
   if (value === undefined) return undefined;
-  const chosen = check.positions(where, 'scoreHeads', value);
+  const chosen = check.positions(where, name, value);
   const slots = new Int32Array(heads).fill(-1);
   chosen.forEach((head, slot) => {
-    check.integer(where, `scoreHeads[${slot}]`, head, 0, heads - 1);
-    if (slots[head] !== -1) throw new ArgumentRangeError(where, `scoreHeads[${slot}]`, head, `is ${head} once more`);
+    check.integer(where, `${name}[${slot}]`, head, 0, heads - 1);
+    if (slots[head] !== -1) throw new ArgumentRangeError(where, `${name}[${slot}]`, head, `is ${head} once more`);
     slots[head] = slot;
   });
   return { slots: new Uint8Array(slots.buffer), count: chosen.length };
@@ -260,7 +263,7 @@ export function attend(
   const position = applyPosition(heap, where, options.position, shapes);
 
   const wanted = requested(where, options.returnScores);
-  const slots = scoreSlots(where, options.scoreHeads, qs.heads);
+  const slots = scoreSlots(where, 'scoreHeads', options.scoreHeads, qs.heads);
   const givenShape = [qs.batch, slots?.count ?? qs.heads, qs.tokens, ks.tokens];
   const parts = wanted.includes('content') || wanted.includes('position');
 

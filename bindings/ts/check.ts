@@ -105,6 +105,7 @@ export function sizeOf(dims: readonly number[]): number {
 /** Whether the value is a typed array of this kind, from this realm or another. */
 export function isTypedArray(value: unknown, kind: 'Float32Array'): value is Float32Array;
 export function isTypedArray(value: unknown, kind: 'Uint8Array'): value is Uint8Array;
+export function isTypedArray(value: unknown, kind: 'Uint16Array'): value is Uint16Array;
 export function isTypedArray(value: unknown, kind: string): boolean {
   return ArrayBuffer.isView(value) && Object.prototype.toString.call(value) === `[object ${kind}]`;
 }

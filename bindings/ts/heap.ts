@@ -112,7 +112,7 @@ export class Heap {
   }
 
   /** Whether the data is a view of this heap. */
-  owns(data: Float32Array): boolean {
+  owns(data: ArrayBufferView): boolean {
     return data.buffer === this.#memory.buffer;
   }
 

@@ -8,14 +8,14 @@ export type { AlibiOptions, AlibiVariant, BiasShape } from './alibi.js';
 export type { Analysis, FrequencySet, Measure } from './analysis.js';
 export type { AttentionOptions, AttentionResult, ScoreRequest, ScoreStage } from './attention.js';
 export type {
+  AttentionForwardOptions,
   AttentionLayer,
   AttentionLayerOptions,
-  AttentionLayerWeights,
-  ForwardOptions,
-  LayerPosition,
+  AttentionLayerPosition,
 } from './attention-layer.js';
 export type { AttentionPosition } from './attention-position.js';
 export type { BinaryOptions } from './binary.js';
+export type { AttentionCaptureName, CaptureName, LayerResult } from './capture.js';
 export type { IntegersInput } from './check.js';
 export { type RopeConfigOptions, ropeFromConfig } from './config.js';
 export { type GgmlRope, type MlxRope, ropeFromGgml, ropeFromMlx } from './config-runtimes.js';
@@ -36,6 +36,9 @@ export type { HeadOptions } from './in-place.js';
 export type { KerpleKind, KerpleNumbers, KerpleOptions } from './kerple.js';
 export type { CacheAttentionOptions, CachePosition, KvCache, MergeOptions, TokenRange } from './kv-cache.js';
 export type { AppendOptions, CacheRope, CacheWindow, KvCacheOptions, RestoreOptions } from './kv-cache-options.js';
+export type { AttentionLayerWeights, LayerAttentionOptions, LayerSizeOptions } from './layer-options.js';
+export type { ForwardOptions } from './layer-pass.js';
+export type { LayerPosition } from './layer-position.js';
 export type { Layout } from './layout.js';
 export type { ExtendLearnedOptions, LearnedOptions } from './learned.js';
 export type {
@@ -81,3 +84,11 @@ export type { SightOptions } from './sight.js';
 export type { SinusoidalOptions, SinusoidLayout } from './sinusoidal.js';
 export type { T5BiasOptions, T5Options } from './t5.js';
 export type { ArrayLikeInput, NdArray, Tensor, TensorInput } from './tensor.js';
+export type {
+  LayerActivation,
+  NormPlacement,
+  TransformerLayer,
+  TransformerLayerOptions,
+  TransformerLayerWeights,
+} from './transformer-layer.js';
+export type { WeightInput, WeightShape, WeightStorage, WeightType } from './weights.js';

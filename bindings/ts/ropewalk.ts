@@ -31,6 +31,7 @@ import { type RotaryEmbeddingOptions, rotaryEmbedding } from './rotary-embedding
 import { type SinusoidalOptions, sinusoidal } from './sinusoidal.js';
 import { type T5BiasOptions, type T5Options, t5Bias, t5Buckets } from './t5.js';
 import { type ArrayLikeInput, type NdArray, Tensor, type TensorInput } from './tensor.js';
+import { TransformerLayer, type TransformerLayerOptions } from './transformer-layer.js';
 
 /** The build in use, as `rw.info()` tells it. */
 export interface Info {
@@ -522,5 +523,32 @@ export class Ropewalk {
    */
   attentionLayer(options: AttentionLayerOptions): AttentionLayer {
     return new AttentionLayer(this.#heap, options);
+  }
+
+  /**
+   * A layer of an encoder: norms after each sum, full attention, GELU. BERT with any of its position types, RoFormer.
+   *
+   * @example
+   * const layer = rw.encoderLayer({
+   *   modelDim: 768, heads: 12, hiddenDim: 3072, position: { encoding: 'rope', pairing: 'interleaved' }, weights,
+   * });
+   * const { out } = layer.forward(x, { mask: { data: padding, shape: [batch, 1, 1, tokens] } });
+   */
+  encoderLayer(options: TransformerLayerOptions): TransformerLayer {
+    return new TransformerLayer(this.#heap, 'encoderLayer', options);
+  }
+
+  /**
+   * A layer of a decoder: root mean square norms before each part, causal attention, a gated feed-forward part. The
+   * LLaMA family, and with other `norms` Gemma 2 and 3 or GPT-NeoX.
+   *
+   * @example
+   * const layer = rw.decoderLayer({
+   *   modelDim: 576, heads: 9, kvHeads: 3, hiddenDim: 1536, position: { encoding: 'rope', plan }, weights,
+   * });
+   * const { out, captured } = layer.forward(x, { capture: ['probabilities'] });
+   */
+  decoderLayer(options: TransformerLayerOptions): TransformerLayer {
+    return new TransformerLayer(this.#heap, 'decoderLayer', options);
   }
 }

@@ -12,8 +12,9 @@
 #include "encodings/sinusoidal.h"
 #include "failing_memory.h"
 #include "kernels/gemm.h"
-#include "layers/layer_data.h"
+#include "layers/block_data.h"
 #include "layers/linear.h"
+#include "layers/norm_layer.h"
 #include "models/safetensors_file.h"
 #include "reference.h"
 
@@ -339,52 +340,54 @@ TEST_CASE("Reading a cache without memory changes neither it nor the results") {
   CHECK(liveAllocations() == 0);
 }
 
-TEST_CASE("A layer that cannot be made for want of memory stays what it was") {
-  Random random(5);
+TEST_CASE("A norm layer that cannot be made for want of memory stays what it was") {
+  const std::vector<float> weight = {2, 2};
   {
-    const LayerData old_data(random, {6, 2, 1, 4}, 2, 3);
-    const LayerData new_data(random, {6, 3, 3, 2}, 2, 3);
-    AttentionLayer layer = old_data.layer(false);
-    const std::vector<float> before = old_data.forward(layer, old_data.input());
+    NormLayer norm;
+    REQUIRE(norm.create({NormKind::kRms, 2, 1e-6, false}, {WeightType::kFloat32, weight.data()}) ==
+            Status::kOk);
+    const NormWeights weights = {WeightType::kFloat32, weight.data(), WeightType::kFloat32, weight.data()};
     const size_t failures =
-        failEachAllocation([&] { return layer.create(new_data.options, new_data.weights(true)); },
-                           [&] { return sameBits(old_data.forward(layer, old_data.input()), before); });
-    CHECK(failures > 0);
-    const AttentionLayer expected = new_data.layer(true);
-    CHECK(sameBits(new_data.forward(layer, new_data.input()), new_data.forward(expected, new_data.input())));
+        failEachAllocation([&] { return norm.create({NormKind::kLayer, 2, 1, false}, weights); },
+                           [&] { return norm.kind() == NormKind::kRms && norm.bytes() == 8; });
+    CHECK(failures == 2);
+    CHECK(norm.bytes() == 16);
   }
   CHECK(liveAllocations() == 0);
 }
 
-TEST_CASE("A layer without memory for its stages leaves its results as they were") {
+TEST_CASE("A block without memory for its stages leaves its result as it was") {
   Random random(6);
-  {
-    const LayerData data(random, {6, 2, 1, 4}, 2, 3);
-    const AttentionLayer layer = data.layer(true);
+  for (const NormPlace place :
+       {NormPlace::kPost, NormPlace::kPre, NormPlace::kSandwich, NormPlace::kParallel}) {
+    BlockShape shape;
+    shape.place = place;
+    const BlockData data(random, shape, 2, 3);
+    const TransformerBlock block = data.block();
     RopePlan plan = planOf(ropeOptions(4, 4));
-    AttentionLayerInput input = data.input();
-    input.added = data.added.data();
+    SelfAttentionInput input = data.input();
     input.rope = &plan;
-    const std::vector<float> expected = data.forward(layer, input);  // the plan's cache is full from here on
+    const std::vector<float> expected = data.forward(block, input);  // the plan's cache is full from here on
     std::vector<float> out(data.x.size(), 7.0f);
-    std::vector<float> probabilities(data.probabilityCount(), 7.0f);
-    const std::vector<float> out_before = out;
-    const std::vector<float> probabilities_before = probabilities;
-    const size_t failures = failEachAllocation(
-        [&] { return layer.forward(input, out.data(), probabilities.data()); },
-        [&] { return sameBits(out, out_before) && sameBits(probabilities, probabilities_before); });
-    CHECK(failures > 0);
+    std::vector<float> x = data.x;
+    const size_t failures =
+        failEachAllocation([&] { return block.forward(out.data(), data.x.data(), input); },
+                           [&] { return out == std::vector<float>(data.x.size(), 7.0f); });
+    CHECK(failures >= 3);
     CHECK(sameBits(out, expected));
+    CHECK(failEachAllocation([&] { return block.forward(x.data(), x.data(), input); },
+                             [&] { return sameBits(x, data.x); }) == failures);
+    CHECK(sameBits(x, expected));
   }
   CHECK(liveAllocations() == 0);
 }
 
 TEST_CASE("A layer whose plan cannot cache gives the same bits") {
   Random random(7);
-  const LayerData data(random, {6, 2, 1, 4}, 1, 3);
-  const AttentionLayer layer = data.layer(true);
+  const BlockData data(random, {}, 1, 3);
+  const SelfAttention layer = data.attention();
   RopePlan reference = planOf(ropeOptions(4, 4));
-  AttentionLayerInput input = data.input();
+  SelfAttentionInput input = data.input();
   input.rope = &reference;
   const std::vector<float> expected = data.forward(layer, input);
   size_t survived = 0;
@@ -394,7 +397,7 @@ TEST_CASE("A layer whose plan cannot cache gives the same bits") {
     input.rope = &plan;
     std::vector<float> out(data.x.size());
     failAllocationAfter(n);
-    const Status status = layer.forward(input, out.data(), nullptr);
+    const Status status = layer.forward(out.data(), data.x.data(), input);
     failed = stopFailing();
     INFO("allocation " << n);
     if (failed && status == Status::kOutOfMemory) continue;

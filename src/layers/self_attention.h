@@ -1,0 +1,67 @@
+// Multi-head self-attention with its projections: out = O attention(rope(nq(Q x)), rope(nk(K x)), V x), the
+// norms nq and nk over each head, or over all heads together, where a model has them (Qwen3, Gemma 3).
+#pragma once
+
+#include <cstddef>
+
+#include "attention/attention.h"
+#include "encodings/rope.h"
+#include "layers/capture.h"
+#include "layers/linear.h"
+#include "layers/norm_layer.h"
+#include "memory.h"
+#include "status.h"
+
+namespace ropewalk {
+
+struct SelfAttentionOptions {
+  size_t model_dim = 0;  // M
+  size_t heads = 0;      // H
+  size_t kv_heads = 0;   // G, divides H
+  size_t head_dim = 0;   // D
+  size_t value_dim = 0;  // Dv
+};
+
+struct SelfAttentionParts {
+  Linear query;          // [H * D, M]
+  Linear key;            // [G * D, M]
+  Linear value;          // [G * Dv, M]
+  Linear output;         // [M, H * Dv]
+  NormLayer query_norm;  // of D or H * D numbers, or none
+  NormLayer key_norm;    // of D or G * D numbers, or none
+};
+
+struct SelfAttentionInput {
+  size_t batch = 0;
+  size_t tokens = 0;
+  RopePlan* rope = nullptr;    // turns queries and keys, or null
+  Positions positions;         // for rope
+  bool turn_values = false;    // by rope as well (RoFormer's rotary_value); not with xPos
+  AttentionOptions attention;  // tokens stand in order: query i at i + query_offset, 0, and key i at i
+};
+
+class SelfAttention {
+ public:
+  // Takes the parts over unless they do not fit the options: kInvalidShape, and nothing is changed.
+  Status create(const SelfAttentionOptions& options, SelfAttentionParts&& parts);
+
+  const SelfAttentionOptions& options() const { return options_; }
+  size_t bytes() const;
+
+  // x [B, T, M] -> out [B, T, M], which may be x. Anything but kOk leaves out as it was, and what was to be
+  // captured undefined.
+  Status forward(float* out, const float* x, const SelfAttentionInput& input,
+                 const AttentionCapture& capture = {}) const;
+
+ private:
+  struct Work;
+
+  Status take(const SelfAttentionInput& input, const AttentionCapture& capture, Work* work) const;
+  void project(const float* x, const AttentionCapture& capture, const Work& work) const;
+  Status turn(const SelfAttentionInput& input, const AttentionCapture& capture, const Work& work) const;
+
+  SelfAttentionOptions options_;
+  SelfAttentionParts parts_;
+};
+
+}  // namespace ropewalk
