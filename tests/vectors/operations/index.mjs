@@ -5,6 +5,7 @@ import { attention } from './attention.mjs';
 import { axes } from './axes.mjs';
 import { bias } from './bias.mjs';
 import { cache } from './cache.mjs';
+import { layers } from './layers.mjs';
 import { linear } from './linear.mjs';
 import { norms } from './norms.mjs';
 import { onnx } from './onnx.mjs';
@@ -25,6 +26,7 @@ export const operations = {
   ...bias,
   ...linear,
   ...relative,
+  ...layers,
   ...norms,
   ...onnx,
   ...onnxAttention,

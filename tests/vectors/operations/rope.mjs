@@ -38,7 +38,7 @@ const scalings = {
   }),
 };
 
-const scalingParams = [
+export const scalingParams = [
   ...['kind', 'factor', 'original_max_position_embeddings', 'max_position_embeddings', 'seq_len', 'beta_fast'],
   ...['beta_slow', 'truncate', 'mscale', 'mscale_all_dim', 'attention_factor', 'short_factor', 'long_factor'],
   ...['low_freq_factor', 'high_freq_factor'],
@@ -56,7 +56,7 @@ function close(plan, attentionFactor) {
 
 // Where attention_factor is the resolved one, the plan must come to it on its own; only where the case was given it
 // (it follows from nothing else) does the plan take it.
-function resolvedPlanOf(rw, params, headDim, rotaryDim) {
+export function resolvedPlanOf(rw, params, headDim, rotaryDim) {
   const { attention_factor: resolved, ...rest } = params;
   const derived = planOf(rw, rest, headDim, rotaryDim);
   if (close(derived, resolved)) return derived;
@@ -67,7 +67,7 @@ function resolvedPlanOf(rw, params, headDim, rotaryDim) {
 }
 
 // Frees what a case made, whether it worked or not.
-function withPlan(plan, work) {
+export function withPlan(plan, work) {
   try {
     return work(plan);
   } finally {
