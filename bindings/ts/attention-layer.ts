@@ -12,6 +12,7 @@ import {
   checkScores,
   type LayerAttentionOptions,
   type LayerDims,
+  type LayerScores,
   type LayerSizeOptions,
   scoreFields,
   sizeFields,
@@ -113,13 +114,19 @@ function create(heap: Heap, where: string, options: AttentionLayerOptions, dims:
 type Table = Omit<SinusoidalOptions, 'positions'>;
 
 // A table that is added to x, and nothing else.
-function sinusoids(heap: Heap, where: string, own: object, dims: LayerDims): { table: Table; place: LayerPlace } {
+function sinusoids(
+  heap: Heap,
+  where: string,
+  own: object,
+  dims: LayerDims,
+  scores: LayerScores,
+): { table: Table; place: LayerPlace } {
   if ('dim' in own)
     throw new ArgumentRangeError(where, 'position.dim', own, 'is not an option; it follows from the layer');
   const known = tableOptions.filter((name) => name !== 'dim');
   const table = { ...check.options<Omit<Table, 'dim'>>(where, 'position', own, known), dim: dims.modelDim };
   sinusoidal(heap, { ...table, positions: [] }); // checks the options now, not at the first pass
-  return { table, place: { ...layerPlace(heap, where, undefined, dims, false), encoding: 'sinusoidal' } };
+  return { table, place: { ...layerPlace(heap, where, undefined, dims, scores), encoding: 'sinusoidal' } };
 }
 
 /**
@@ -152,9 +159,8 @@ export class AttentionLayer extends Handle {
     const dims = checkDims(where, given);
     const scores = checkScores(where, given, dims, false);
     const { encoding, ...own } = positionObject(where, given.position);
-    const added = encoding === 'sinusoidal' ? sinusoids(heap, where, own, dims) : undefined;
-    const causal = scores.sight.causal ?? false;
-    const place = added?.place ?? layerPlace(heap, where, given.position, dims, causal);
+    const added = encoding === 'sinusoidal' ? sinusoids(heap, where, own, dims, scores) : undefined;
+    const place = added?.place ?? layerPlace(heap, where, given.position, dims, scores);
     let layer: SelfAttention;
     try {
       layer = create(heap, where, given, dims);
@@ -180,7 +186,7 @@ export class AttentionLayer extends Handle {
     this.kvHeads = dims.kvHeads;
     this.headDim = dims.headDim;
     this.valueDim = dims.valueDim;
-    this.causal = causal;
+    this.causal = scores.sight.causal ?? false;
     this.encoding = place.encoding as AttentionLayerPosition['encoding'];
     this.bytes = layer.bytes;
   }

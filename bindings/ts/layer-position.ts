@@ -92,8 +92,37 @@ function copied(heap: Heap, where: string, own: object, owned: Handle[]): object
   );
 }
 
+// Refuses values that are to be turned where nothing turns them.
+function checkTurnedValues(where: string, { encoding, rope }: LayerPlace, dims: LayerHeads): void {
+  const problem =
+    rope === undefined
+      ? `encoding ${encoding} turns nothing`
+      : rope.xpos
+        ? 'xpos turns queries and keys in ways of their own'
+        : `valueDim is ${dims.valueDim} and the plan turns heads of size ${rope.headDim}`;
+  if (rope !== undefined && !rope.xpos && dims.valueDim === rope.headDim) return;
+  throw new ArgumentRangeError(where, 'turnValues', true, `is true, but ${problem}`);
+}
+
 /** @internal */
-export function layerPlace(heap: Heap, where: string, value: unknown, dims: LayerHeads, causal: boolean): LayerPlace {
+export function layerPlace(
+  heap: Heap,
+  where: string,
+  value: unknown,
+  dims: LayerHeads,
+  scores: { readonly turnValues: boolean; readonly sight: { readonly causal?: boolean } },
+): LayerPlace {
+  const place = anyPlace(heap, where, value, dims, scores.sight.causal ?? false);
+  try {
+    if (scores.turnValues) checkTurnedValues(where, place, dims);
+  } catch (error) {
+    for (const part of place.owned) part.dispose();
+    throw error;
+  }
+  return place;
+}
+
+function anyPlace(heap: Heap, where: string, value: unknown, dims: LayerHeads, causal: boolean): LayerPlace {
   const { encoding, ...own } = positionObject(where, value);
   if (encoding === 'rope') {
     const { rope, owned } = ropeOf(heap, where, own, dims.headDim);

@@ -66,7 +66,8 @@ export class RopePlan extends Handle {
   readonly wavelengths: Float64Array;
   /** @internal */
   readonly plan: CoreRopePlan;
-  readonly #xpos: boolean;
+  /** @internal */
+  readonly xpos: boolean;
   /** Whether the pairs lie in several blocks (axial axes). */
   readonly #blocks: boolean;
 
@@ -99,7 +100,7 @@ export class RopePlan extends Handle {
     this.pairing = checked.pairing;
     this.angles = checked.angles;
     this.axes = checked.axes;
-    this.#xpos = checked.xpos;
+    this.xpos = checked.xpos;
     this.#blocks = checked.blocks;
     this.attentionFactor = plan.attentionFactor;
     this.inverseFrequencies = heap.scope(where, (take) => {
@@ -186,7 +187,7 @@ export class RopePlan extends Handle {
     if (plan.headDim !== this.headDim || plan.rotaryDim !== this.rotaryDim) {
       throw new ArgumentRangeError(where, 'plan', plan, `has ${sizes(plan)}; expected ${sizes(this)}`);
     }
-    if (plan.#xpos !== this.#xpos || plan.#blocks !== this.#blocks) {
+    if (plan.xpos !== this.xpos || plan.#blocks !== this.#blocks) {
       throw new ArgumentRangeError(where, 'plan', plan, 'must use xPos and axial blocks exactly if this plan does');
     }
   }
@@ -205,7 +206,7 @@ export class RopePlan extends Handle {
   tables(positions: RowsInput, width: TableWidth = 'pairs'): RopeTables {
     const where = 'rope.tables';
     this.alive(where);
-    if (this.#xpos) {
+    if (this.xpos) {
       throw new ArgumentRangeError(where, 'plan', this, 'uses xPos, which turns queries and keys by different tables');
     }
     const wide = check.choice(where, 'width', width, tableWidths) === tableWidths.coordinates;
@@ -261,7 +262,7 @@ export class RopePlan extends Handle {
   #turn(where: string, x: unknown, options: RotateOptions, turn: number): Tensor | Float32Array | NdArray {
     this.alive(where);
     check.options(where, 'options', options, ['offset', 'positions', 'role', 'shape', 'layout', 'out']);
-    if (this.#xpos && options.role === undefined) {
+    if (this.xpos && options.role === undefined) {
       throw new ArgumentTypeError(
         where,
         'role',

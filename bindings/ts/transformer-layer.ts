@@ -12,6 +12,7 @@ import {
   checkScores,
   type LayerAttentionOptions,
   type LayerDims,
+  type LayerScores,
   type LayerSizeOptions,
   scoreFields,
   sizeFields,
@@ -166,10 +167,10 @@ function make(
   heap: Heap,
   where: string,
   given: TransformerLayerOptions,
-  sizes: { dims: LayerDims; hiddenDim: number; norms: NormPlacement; causal: boolean },
+  sizes: { dims: LayerDims; hiddenDim: number; norms: NormPlacement; scores: LayerScores },
   defaults: LayerDefaults,
 ): Made {
-  const { dims, hiddenDim, norms, causal } = sizes;
+  const { dims, hiddenDim, norms, scores } = sizes;
   const norm: NormOptions = {
     kind: check.choice(where, 'norm', given.norm ?? defaults.norm, normKinds),
     eps: check.positive(where, 'eps', given.eps ?? defaults.eps),
@@ -180,7 +181,7 @@ function make(
   const weights = checkWeights(heap, where, given.weights, planOf(dims, hiddenDim, norms), ['sinks']);
   const { sinks: logits } = weights.given;
   const sinkWeights = logits === undefined ? undefined : weight(heap, where, 'weights.sinks', logits, [1, dims.heads]);
-  const place = layerPlace(heap, where, given.position, dims, causal);
+  const place = layerPlace(heap, where, given.position, dims, scores);
   const owned: Handle[] = [...place.owned];
   try {
     const sinks = sinkWeights && copyOf(heap, where, sinkWeights);
@@ -239,8 +240,7 @@ export class TransformerLayer extends Handle {
     const scores = checkScores(kind, given, dims, defaults.causal);
     const norms = given.norms ?? defaults.norms;
     check.choice(kind, 'norms', norms, placements);
-    const causal = scores.sight.causal ?? false;
-    const { block, owned, place, sinks } = make(heap, kind, given, { dims, hiddenDim, norms, causal }, defaults);
+    const { block, owned, place, sinks } = make(heap, kind, given, { dims, hiddenDim, norms, scores }, defaults);
     super(heap, destroyer(heap, block, ...owned));
     const where = `${kind}.forward`;
     this.#pass = {
@@ -260,7 +260,7 @@ export class TransformerLayer extends Handle {
     this.headDim = dims.headDim;
     this.valueDim = dims.valueDim;
     this.hiddenDim = hiddenDim;
-    this.causal = causal;
+    this.causal = scores.sight.causal ?? false;
     this.norms = norms;
     this.encoding = place.encoding as LayerPosition['encoding'];
     this.bytes = block.bytes;
