@@ -23,6 +23,27 @@ void show(float* captured, HeadView<float> x) {
   if (captured != nullptr) std::copy_n(x.data, sizeOf(x), captured);
 }
 
+// Where a cache is to keep the tokens; a list of them, where one is needed, in `list`.
+Status placeInCache(const SelfAttentionInput& input, Buffer<int64_t>* list, AppendPositions* at) {
+  const Positions& given = input.positions;
+  const size_t tokens = input.tokens;
+  if (input.rope != nullptr && input.rope->axes() > 1) {
+    at->places = given.values;
+    return given.values == nullptr ? Status::kInvalidArgument : Status::kOk;
+  }
+  if (given.values != nullptr) {
+    const int64_t last = tokens == 0 ? 0 : given.values[tokens - 1] - given.values[0] + 1;
+    at->positions = given.values;
+    return last == static_cast<int64_t>(tokens) ? Status::kOk : Status::kInvalidArgument;
+  }
+  if (given.offset == input.cache->nextPosition()) return Status::kOk;
+  if (given.offset > kMaxPosition - static_cast<int64_t>(tokens) + 1) return Status::kPositionOutOfRange;
+  if (list->allocate(tokens) != Status::kOk) return Status::kOutOfMemory;
+  for (size_t t = 0; t < tokens; ++t) (*list)[t] = given.offset + static_cast<int64_t>(t);
+  at->positions = list->data();
+  return Status::kOk;
+}
+
 }  // namespace
 
 // What one call works on, [B, T, heads, D] each.
@@ -65,13 +86,14 @@ Status SelfAttention::take(const SelfAttentionInput& input, const AttentionCaptu
   const auto& [model, heads, kv_heads, dim, value_dim] = options_;
   const bool parts = capture.scores.content != nullptr || capture.scores.position != nullptr;
   const bool plain = input.rope != nullptr && parts;
+  const bool plain_keys = plain && input.cache == nullptr;  // a cache has its own
   // Numbers of each per token; those that are captured lie with the caller.
   const size_t q = heads * dim;
   const size_t k = kv_heads * dim;
   const size_t v = kv_heads * value_dim;
   const size_t context = capture.context == nullptr ? heads * value_dim : 0;
   const size_t plain_q = plain && capture.q == nullptr ? q : 0;
-  const size_t plain_k = plain && capture.k == nullptr ? k : 0;
+  const size_t plain_k = plain_keys && capture.k == nullptr ? k : 0;
   size_t rows = 0;
   size_t cells = 0;
   if (!multiply(input.batch, input.tokens, &rows) ||
@@ -91,10 +113,8 @@ Status SelfAttention::take(const SelfAttentionInput& input, const AttentionCaptu
   work->k = view(nullptr, kv_heads, dim);
   work->v = view(nullptr, kv_heads, value_dim);
   work->context = view(capture.context, heads, value_dim);
-  if (plain) {
-    work->plain_q = view(capture.q, heads, dim);
-    work->plain_k = view(capture.k, kv_heads, dim);
-  }
+  if (plain) work->plain_q = view(capture.q, heads, dim);
+  if (plain_keys) work->plain_k = view(capture.k, kv_heads, dim);
   return Status::kOk;
 }
 
@@ -113,8 +133,8 @@ void SelfAttention::project(const float* x, const AttentionCapture& capture, con
   show(capture.v, work.v);
 }
 
-Status SelfAttention::turn(const SelfAttentionInput& input, const AttentionCapture& capture,
-                           const Work& work) const {
+Status SelfAttention::attendAlone(const SelfAttentionInput& input, const AttentionCapture& capture,
+                                  const Work& work) const {
   if (input.rope != nullptr) {
     RopePlan& rope = *input.rope;
     Status status = rope.rotate(work.q, input.positions, Turn::kForward, Role::kQuery);
@@ -125,7 +145,51 @@ Status SelfAttention::turn(const SelfAttentionInput& input, const AttentionCaptu
   show(capture.q_rotated, work.q);
   show(capture.k_rotated, work.k);
   show(capture.v_rotated, work.v);
-  return Status::kOk;
+  ScoreOutputs scores = capture.scores;
+  scores.plain_q = work.plain_q.readOnly();
+  scores.plain_k = work.plain_k.readOnly();
+  return attention(work.context, work.q.readOnly(), work.k.readOnly(), work.v.readOnly(), input.attention,
+                   scores);
+}
+
+Status SelfAttention::attendCached(const SelfAttentionInput& input, const AttentionCapture& capture,
+                                   const Work& work) const {
+  KvCache& cache = *input.cache;
+  const size_t tokens = input.tokens;
+  if (cache.plan() != input.rope || input.turn_values || input.positions.per_batch) {
+    return Status::kInvalidArgument;
+  }
+  Buffer<int64_t> list;
+  AppendPositions at;
+  Status status = placeInCache(input, &list, &at);
+  if (status != Status::kOk) return status;
+  const size_t length = cache.length();
+  status = cache.append(work.k.readOnly(), work.v.readOnly(), at);
+  if (status != Status::kOk) return status;
+
+  // A rebased window may have moved the tokens up.
+  Positions stand = input.positions;
+  if (stand.values == nullptr) stand.offset = cache.nextPosition() - static_cast<int64_t>(tokens);
+  if (input.rope != nullptr) status = input.rope->rotate(work.q, stand, Turn::kForward, Role::kQuery);
+  show(capture.q_rotated, work.q);
+  show(capture.v_rotated, work.v);
+  if (status == Status::kOk && capture.k_rotated != nullptr) {
+    HeadView<const float> keys;
+    status = cache.keys(&keys);
+    if (status == Status::kOk) {
+      keys.data += (cache.length() - tokens) * keys.token_stride;
+      keys.tokens = tokens;
+      copyHeads(tokensFirst(capture.k_rotated, keys.batch, keys.heads, tokens, keys.dim), keys);
+    }
+  }
+  ScoreOutputs scores = capture.scores;
+  scores.plain_q = work.plain_q.readOnly();
+  if (status == Status::kOk) {
+    status = cache.attend(work.context, {work.q.readOnly(), true, true}, input.attention, scores);
+  }
+  if (status == Status::kOk) return status;
+  // Refused only where tokens have left the window for good.
+  return cache.truncate(length) == Status::kOk ? status : Status::kOutOfMemory;
 }
 
 Status SelfAttention::forward(float* out, const float* x, const SelfAttentionInput& input,
@@ -138,17 +202,11 @@ Status SelfAttention::forward(float* out, const float* x, const SelfAttentionInp
   // 2. queries, keys and values, and their norms
   project(x, capture, work);
 
-  // 3. rotary positions
-  status = turn(input, capture, work);
+  // 3. rotary positions and attention
+  status = input.cache == nullptr ? attendAlone(input, capture, work) : attendCached(input, capture, work);
   if (status != Status::kOk) return status;
 
-  // 4. attention, and back to the model's width
-  ScoreOutputs scores = capture.scores;
-  scores.plain_q = work.plain_q.readOnly();
-  scores.plain_k = work.plain_k.readOnly();
-  status = attention(work.context, work.q.readOnly(), work.k.readOnly(), work.v.readOnly(), input.attention,
-                     scores);
-  if (status != Status::kOk) return status;
+  // 4. back to the model's width
   parts_.output.apply(out, work.context.data, work.q.batch * work.q.tokens);
   return Status::kOk;
 }

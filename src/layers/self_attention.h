@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "attention/attention.h"
+#include "attention/kv_cache.h"
 #include "encodings/rope.h"
 #include "layers/capture.h"
 #include "layers/linear.h"
@@ -35,9 +36,14 @@ struct SelfAttentionInput {
   size_t batch = 0;
   size_t tokens = 0;
   RopePlan* rope = nullptr;    // turns queries and keys, or null
-  Positions positions;         // for rope
-  bool turn_values = false;    // by rope as well (RoFormer's rotary_value); not with xPos
+  Positions positions;         // for rope, and where the cache keeps the tokens
+  bool turn_values = false;    // by rope as well (RoFormer's rotary_value); not with xPos, nor with a cache
   AttentionOptions attention;  // tokens stand in order: query i at i + query_offset, 0, and key i at i
+
+  // The tokens before these, which come behind them: its plan is rope, and its window takes the place of that
+  // of the options. Positions are the same for the whole batch and follow one another, from nextPosition() or
+  // further on; those of several axes are listed. Scores have a key for each of its tokens, these included.
+  KvCache* cache = nullptr;
 };
 
 class SelfAttention {
@@ -48,8 +54,9 @@ class SelfAttention {
   const SelfAttentionOptions& options() const { return options_; }
   size_t bytes() const;
 
-  // x [B, T, M] -> out [B, T, M], which may be x. Anything but kOk leaves out as it was, and what was to be
-  // captured undefined.
+  // x [B, T, M] -> out [B, T, M], which may be x. Anything but kOk leaves out and the cache as they were, and
+  // what was to be captured undefined; but where keys left the window of the cache for these tokens and
+  // attention itself had no memory, the tokens stay in it.
   Status forward(float* out, const float* x, const SelfAttentionInput& input,
                  const AttentionCapture& capture = {}) const;
 
@@ -58,7 +65,10 @@ class SelfAttention {
 
   Status take(const SelfAttentionInput& input, const AttentionCapture& capture, Work* work) const;
   void project(const float* x, const AttentionCapture& capture, const Work& work) const;
-  Status turn(const SelfAttentionInput& input, const AttentionCapture& capture, const Work& work) const;
+  Status attendAlone(const SelfAttentionInput& input, const AttentionCapture& capture,
+                     const Work& work) const;
+  Status attendCached(const SelfAttentionInput& input, const AttentionCapture& capture,
+                      const Work& work) const;
 
   SelfAttentionOptions options_;
   SelfAttentionParts parts_;

@@ -382,6 +382,49 @@ TEST_CASE("A block without memory for its stages leaves its result as it was") {
   CHECK(liveAllocations() == 0);
 }
 
+TEST_CASE("A block without memory leaves its cache as it was") {
+  Random random(11);
+  for (const KeyStorage storage : {KeyStorage::kRotated, KeyStorage::kUnrotated}) {
+    const BlockData data(random, {}, 1, 3);
+    const TransformerBlock block = data.block();
+    RopePlan plan = planOf(ropeOptions(4, 4));
+    rotated(plan, std::vector<float>(100 * 4), 0);  // the plan's own rows are there from here on
+    KvCacheOptions options;
+    options.kv_heads = 2;
+    options.head_dim = options.value_dim = 4;
+    options.plan = &plan;
+    options.storage = storage;
+    KvCache cache;
+    REQUIRE(cache.create(options) == Status::kOk);
+    SelfAttentionInput input = data.input();
+    input.rope = &plan;
+    input.cache = &cache;
+    input.attention.causal = true;
+    std::vector<float> out(data.x.size(), 7.0f);
+    for (const size_t length : {size_t{0}, size_t{3}, size_t{23}}) {  // from 20 on, after a gap
+      input.positions.offset = length == 23 ? 20 : static_cast<int64_t>(length);
+      const size_t before = cache.length();
+      std::fill(out.begin(), out.end(), 7.0f);
+      // Room that was made before a failure is kept: what is unchanged is the tokens.
+      size_t failures = 0;
+      for (;; ++failures) {
+        failAllocationAfter(failures);
+        const Status status = block.forward(out.data(), data.x.data(), input);
+        if (!stopFailing()) {
+          REQUIRE(status == Status::kOk);
+          break;
+        }
+        CHECK(status == Status::kOutOfMemory);
+        CHECK(cache.length() == before);
+        CHECK(out == std::vector<float>(data.x.size(), 7.0f));
+      }
+      CHECK(failures >= 3);
+      CHECK(cache.length() == before + 3);
+    }
+  }
+  CHECK(liveAllocations() == 0);
+}
+
 TEST_CASE("A layer whose plan cannot cache gives the same bits") {
   Random random(7);
   const BlockData data(random, {}, 1, 3);
