@@ -544,38 +544,53 @@ struct LayerCall {
   CaptureCall capture;
 };
 
-SelfAttentionInput inputOf(const LayerCall& c, RopePlan* rope) {
-  return {c.batch,       c.tokens,
-          rope,          positions(c.positions),
-          c.turn_values, withSight(c.options, c.sight, c.batch, c.tokens)};
+SelfAttentionInput inputOf(const LayerCall& c, RopePlan* rope, KvCache* cache) {
+  SelfAttentionInput input;
+  input.batch = c.batch;
+  input.tokens = c.tokens;
+  input.rope = rope;
+  input.positions = positions(c.positions);
+  input.turn_values = c.turn_values;
+  input.attention = withSight(c.options, c.sight, c.batch, c.tokens);
+  input.cache = cache;
+  return input;
 }
 
 BlockCapture captureOf(const CaptureCall& c) {
+  BlockCapture capture;
+  AttentionCapture& a = capture.attention;
+  a.q = at<float>(c.q);
+  a.k = at<float>(c.k);
+  a.v = at<float>(c.v);
+  a.q_rotated = at<float>(c.q_rotated);
+  a.k_rotated = at<float>(c.k_rotated);
+  a.v_rotated = at<float>(c.v_rotated);
+  a.context = at<float>(c.context);
   const ScoresCall& s = c.scores;
-  const ScoreOutputs scores = {at<float>(s.content),
-                               at<float>(s.position),
-                               at<float>(s.raw),
-                               at<float>(s.capped),
-                               at<float>(s.biased),
-                               at<float>(s.probabilities),
-                               {},
-                               {},
-                               at<int32_t>(s.slots),
-                               s.slot_count};
-  return {{at<float>(c.q), at<float>(c.k), at<float>(c.v), at<float>(c.q_rotated), at<float>(c.k_rotated),
-           at<float>(c.v_rotated), at<float>(c.context), scores},
-          at<float>(c.normed),
-          at<float>(c.attention_out),
-          at<float>(c.hidden),
-          at<float>(c.mlp)};
+  a.scores = {at<float>(s.content),
+              at<float>(s.position),
+              at<float>(s.raw),
+              at<float>(s.capped),
+              at<float>(s.biased),
+              at<float>(s.probabilities),
+              {},
+              {},
+              at<int32_t>(s.slots),
+              s.slot_count};
+  capture.normed = at<float>(c.normed);
+  capture.attention_out = at<float>(c.attention_out);
+  capture.hidden = at<float>(c.hidden);
+  capture.mlp = at<float>(c.mlp);
+  return capture;
 }
 
-int forwardSelfAttention(const SelfAttention& layer, const LayerCall& c, RopePlan* rope) {
-  return number(
-      layer.forward(at<float>(c.out), at<float>(c.x), inputOf(c, rope), captureOf(c.capture).attention));
+int forwardSelfAttention(const SelfAttention& layer, const LayerCall& c, RopePlan* rope, KvCache* cache) {
+  return number(layer.forward(at<float>(c.out), at<float>(c.x), inputOf(c, rope, cache),
+                              captureOf(c.capture).attention));
 }
-int forwardBlock(const TransformerBlock& block, const LayerCall& c, RopePlan* rope) {
-  return number(block.forward(at<float>(c.out), at<float>(c.x), inputOf(c, rope), captureOf(c.capture)));
+int forwardBlock(const TransformerBlock& block, const LayerCall& c, RopePlan* rope, KvCache* cache) {
+  return number(
+      block.forward(at<float>(c.out), at<float>(c.x), inputOf(c, rope, cache), captureOf(c.capture)));
 }
 
 void fillUniformAt(double seed, unsigned stream, float bound, Pointer out, size_t n) {

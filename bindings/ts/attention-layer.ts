@@ -6,6 +6,8 @@ import type { SelfAttention } from './core.mjs';
 import { ArgumentRangeError, checkStatus } from './errors.js';
 import { destroyer, Handle } from './handle.js';
 import type { Heap } from './heap.js';
+import type { KvCache } from './kv-cache.js';
+import { type LayerCacheOptions, layerCache } from './layer-cache.js';
 import {
   type AttentionLayerWeights,
   checkDims,
@@ -179,7 +181,7 @@ export class AttentionLayer extends Handle {
       captures: attentionCaptures,
       alive: () => this.alive('attentionLayer.forward'),
       ...(added && { enter: (x, shape, take) => addTable(heap, added.table, x, shape, take) }),
-      run: (call, rope) => layer.forward(call, rope),
+      run: (call, rope, cache) => layer.forward(call, rope, cache),
     };
     this.modelDim = dims.modelDim;
     this.heads = dims.heads;
@@ -189,6 +191,20 @@ export class AttentionLayer extends Handle {
     this.causal = scores.sight.causal ?? false;
     this.encoding = place.encoding as AttentionLayerPosition['encoding'];
     this.bytes = layer.bytes;
+  }
+
+  /**
+   * A KV cache of the layer's sizes, whose keys its plan turns; forward's `cache`. Caller's to dispose of.
+   *
+   * @example
+   * using cache = layer.kvCache({ batch: 1, capacity: 4096 });
+   * for (const chunk of chunks) layer.forward(chunk, { cache });
+   */
+  kvCache(options: LayerCacheOptions = {}): KvCache {
+    const { dims, place } = this.#pass;
+    const where = 'attentionLayer.kvCache';
+    this.alive(where);
+    return layerCache(this.heap, where, dims, place, options);
   }
 
   /**

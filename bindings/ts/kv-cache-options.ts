@@ -149,8 +149,11 @@ function headsOf(where: string, name: 'k' | 'v', x: Operand, options: AppendOpti
   return got;
 }
 
-// Positions of the tokens; undefined: one by one.
-function positionsOf(where: string, core: CoreKvCache, options: AppendOptions, tokens: number, axes: number) {
+/**
+ * Positions of the tokens; undefined: one by one.
+ * @internal
+ */
+export function positionsOf(where: string, core: CoreKvCache, options: PositionOptions, tokens: number, axes: number) {
   if (options.offset === undefined && options.positions === undefined) return undefined;
   const name = options.positions === undefined ? 'offset' : 'positions';
   const { values, offset } = places(where, options, 1, tokens, axes);

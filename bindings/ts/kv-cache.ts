@@ -349,6 +349,14 @@ export class KvCache extends Handle {
     });
   }
 
+  /**
+   * For a pass of a layer: what the core knows the cache by, and the plan in force.
+   * @internal
+   */
+  use(where: string): { readonly core: CoreKvCache; readonly plan: RopePlan | undefined } {
+    return { core: this.#usable(where), plan: this.#plan };
+  }
+
   #living(where: string): CoreKvCache {
     this.alive(where);
     return this.heap.call(() => this.#core);

@@ -7,21 +7,28 @@ import {
   checkCapture,
   type LayerResult,
 } from './capture.js';
-import type { LayerCall } from './core.mjs';
+import type { KvCache as CoreKvCache, LayerCall } from './core.mjs';
 import { ArgumentRangeError, checkStatus } from './errors.js';
 import type { Heap } from './heap.js';
+import type { KvCache } from './kv-cache.js';
+import { cachePlaces, checkLayerCache, type PassCache } from './layer-cache.js';
 import type { LayerDims, LayerScores } from './layer-options.js';
 import { attentionShapes, type LayerPlace } from './layer-position.js';
 import { type KeepMaskInput, keepMask } from './mask.js';
 import { type Named, outputs } from './outputs.js';
 import { type Places, type PositionOptions, places } from './positions.js';
 import type { RopePlan } from './rope.js';
-import { placeSight, sightOf } from './sight.js';
+import { placeSight, type Sight, sightOf } from './sight.js';
 import { type NdArray, type Operand, operand, type Tensor, type TensorInput } from './tensor.js';
 
 /** Options of one pass through a layer. */
 export interface ForwardOptions<C extends readonly CaptureName[] = readonly CaptureName[]> extends PositionOptions {
-  /** Which keys may be attended to; broadcasts to [B, H, T, T]. A padding mask of a batch is [B, 1, 1, T]. */
+  /**
+   * The tokens before these. These go into it, behind the last one unless `offset` says otherwise, and attend to all of
+   * them: Tk tokens. A call that throws leaves it as it was.
+   */
+  cache?: KvCache;
+  /** Which keys may be attended to; broadcasts to [B, H, T, Tk]. A padding mask of a batch is [B, 1, 1, Tk]. */
   mask?: KeepMaskInput;
   /** Intermediates to give back. Asking for them changes no bit of `out`. */
   capture?: C;
@@ -30,7 +37,7 @@ export interface ForwardOptions<C extends readonly CaptureName[] = readonly Capt
 }
 
 /** @internal */
-export const forwardFields = ['offset', 'positions', 'mask', 'capture', 'captureHeads'] as const;
+export const forwardFields = ['offset', 'positions', 'cache', 'mask', 'capture', 'captureHeads'] as const;
 
 /** What a pass has to know of its layer. @internal */
 export interface PassLayer {
@@ -46,7 +53,7 @@ export interface PassLayer {
   alive(): void;
   /** Changes x on its way in, if need be: gives its address. */
   enter?(x: Operand, shape: { batch: number; tokens: number; at: Places }, take: (bytes: number) => number): number;
-  run(call: LayerCall, rope: RopePlan['plan'] | null): number;
+  run(call: LayerCall, rope: RopePlan['plan'] | null, cache: CoreKvCache | null): number;
 }
 
 function tokensOf(where: string, x: TensorInput, input: Operand, modelDim: number) {
@@ -58,14 +65,53 @@ function tokensOf(where: string, x: TensorInput, input: Operand, modelDim: numbe
   return { batch: input.shape.at(-3) ?? 1, tokens: input.shape.at(-2) ?? 1 };
 }
 
-function checkPlaces(layer: PassLayer, options: PositionOptions, batch: number, tokens: number): Places {
+function checkPlaces(
+  layer: PassLayer,
+  options: PositionOptions,
+  cache: PassCache | undefined,
+  batch: number,
+  tokens: number,
+): Places {
   const { encoding, rope } = layer.place;
   if (options.positions !== undefined && !['none', 'rope', 'sinusoidal'].includes(encoding)) {
     const problem = `are for rotary and absolute encodings; with ${encoding} tokens stand one after the other`;
     throw new ArgumentRangeError(layer.where, 'positions', options.positions, problem);
   }
   rope?.usableIn(layer.heap, layer.where, "the layer's plan");
-  return places(layer.where, options, batch, tokens, rope?.axes ?? 1);
+  const axes = rope?.axes ?? 1;
+  if (cache !== undefined) return cachePlaces(layer.where, cache, options, batch, tokens, axes);
+  return places(layer.where, options, batch, tokens, axes);
+}
+
+const stages: readonly CaptureName[] = ['content', 'position', 'raw', 'capped', 'biased', 'probabilities'];
+
+// Keys that leave a window as tokens come in are not counted before.
+function checkWindowed(where: string, options: ForwardOptions, capture: Capture): void {
+  const scores = capture.names.find((name) => stages.includes(name));
+  if (scores !== undefined) {
+    const problem = `has ${scores}, which is not given with a cache that has a window`;
+    throw new ArgumentRangeError(where, 'capture', options.capture, problem);
+  }
+  if (options.mask === undefined) return;
+  throw new ArgumentRangeError(where, 'mask', options.mask, 'is not for a cache that has a window');
+}
+
+// What queries see, and how far keys may be from them.
+function sightOfPass(
+  { where, dims, scores }: PassLayer,
+  cache: PassCache | undefined,
+  batch: number,
+  tokens: number,
+  at: Places,
+): Sight {
+  const queries = { batch, heads: dims.heads, tokens, dim: dims.headDim, tokensFirst: true };
+  if (cache === undefined) return sightOf(where, { ...scores.sight, queryOffset: 0 }, queries, queries);
+  const { core } = cache;
+  const { length } = core;
+  const first = at.values?.[0] ?? at.offset;
+  const placeOf = (key: number) => (key < length ? core.positionAt(key) : first + key - length);
+  const keys = { ...queries, heads: dims.kvHeads, tokens: length + tokens };
+  return sightOf(where, { ...scores.sight, queryOffset: first }, queries, keys, placeOf);
 }
 
 /** @internal */
@@ -77,16 +123,19 @@ export function pass(
   const { heap, where, dims, scores, place } = layer;
   const input = operand(heap, where, 'x', x);
   const { batch, tokens } = tokensOf(where, x, input, dims.modelDim);
-  const at = checkPlaces(layer, options, batch, tokens);
-  const keep = keepMask(heap, where, options.mask, [batch, dims.heads, tokens, tokens]);
+  const cache = checkLayerCache(heap, where, options.cache, layer, batch);
+  const before = cache?.core.length ?? 0;
+  const keys = before + tokens;
+  const at = checkPlaces(layer, options, cache, batch, tokens);
+  const keep = keepMask(heap, where, options.mask, [batch, dims.heads, tokens, keys]);
   const capture: Capture = checkCapture(where, options.capture, options.captureHeads, layer.captures, dims.heads);
-  const heads = { batch, heads: dims.heads, tokens, dim: dims.headDim, tokensFirst: true };
-  const sight = sightOf(where, { ...scores.sight, queryOffset: 0 }, heads, heads);
-  const shapes = attentionShapes(dims, batch, tokens, tokens, sight);
+  if (cache?.windowed) checkWindowed(where, options, capture);
+  const sight = sightOfPass(layer, cache, batch, tokens, at);
+  const shapes = attentionShapes(dims, batch, tokens, keys, sight);
 
   const asked: Named<CaptureName, readonly number[]> = {
     out: input.shape,
-    ...captureShapes(capture, { x: input.shape, batch, tokens, keys: tokens, ...dims }),
+    ...captureShapes(capture, { x: input.shape, batch, tokens, keys, ...dims }),
   };
   const results = outputs<CaptureName>(heap, where, input.tensor !== undefined, asked, (to, take) => {
     const call: LayerCall = {
@@ -109,8 +158,9 @@ export function pass(
     };
     layer.alive(); // a getter of an argument may have disposed of it
     place.rope?.usableIn(heap, where, "the layer's plan");
+    options.cache?.use(where);
     checkStatus(
-      heap.call(() => layer.run(call, place.rope?.plan ?? null)),
+      heap.call(() => layer.run(call, place.rope?.plan ?? null, cache?.core ?? null)),
       where,
     );
   });

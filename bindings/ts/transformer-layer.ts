@@ -6,6 +6,8 @@ import type { TransformerBlock } from './core.mjs';
 import { checkStatus } from './errors.js';
 import { destroyer, Handle } from './handle.js';
 import type { Heap } from './heap.js';
+import type { KvCache } from './kv-cache.js';
+import { type LayerCacheOptions, layerCache } from './layer-cache.js';
 import {
   type AttentionLayerWeights,
   checkDims,
@@ -252,7 +254,7 @@ export class TransformerLayer extends Handle {
       sinks,
       captures: norms === 'parallel' ? allCaptures.filter((name) => name !== 'hidden') : allCaptures,
       alive: () => this.alive(where),
-      run: (call, rope) => block.forward(call, rope),
+      run: (call, rope, cache) => block.forward(call, rope, cache),
     };
     this.modelDim = dims.modelDim;
     this.heads = dims.heads;
@@ -264,6 +266,20 @@ export class TransformerLayer extends Handle {
     this.norms = norms;
     this.encoding = place.encoding as LayerPosition['encoding'];
     this.bytes = block.bytes;
+  }
+
+  /**
+   * A KV cache of the layer's sizes, whose keys its plan turns; forward's `cache`. Caller's to dispose of.
+   *
+   * @example
+   * using cache = layer.kvCache({ batch: 1, capacity: 4096 });
+   * for (const chunk of chunks) layer.forward(chunk, { cache });
+   */
+  kvCache(options: LayerCacheOptions = {}): KvCache {
+    const { dims, place } = this.#pass;
+    const where = 'transformerLayer.kvCache';
+    this.alive(where);
+    return layerCache(this.heap, where, dims, place, options);
   }
 
   /**

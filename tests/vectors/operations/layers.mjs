@@ -42,6 +42,27 @@ function withLayer(layer, work) {
   }
 }
 
+// The tokens in pieces, through a cache; the first piece stands at `offset`.
+function chunked(layer, { data, shape: [batch, tokens, dim] }, chunks, offset) {
+  const cache = layer.kvCache({ batch });
+  try {
+    const out = new Float32Array(data.length);
+    for (const count of chunks) {
+      const first = cache.length;
+      const rows = Array.from({ length: batch }, (_, b) => (b * tokens + first) * dim);
+      const piece = rows.flatMap((row) => [...data.subarray(row, row + count * dim)]);
+      const x = { data: Float32Array.from(piece), shape: [batch, count, dim] };
+      const result = layer.forward(x, first === 0 ? { cache, offset } : { cache });
+      rows.forEach((row, b) => {
+        out.set(result.out.data.subarray(b * count * dim, (b + 1) * count * dim), row);
+      });
+    }
+    return { out: { data: out, shape: [batch, tokens, dim] } };
+  } finally {
+    cache.dispose();
+  }
+}
+
 export const layers = {
   encoder_layer: operation(
     {
@@ -84,7 +105,7 @@ export const layers = {
           position: { encoding: 'rope', plan },
           weights: namesOf(decoderNames, weights),
         });
-        return withLayer(layer, () => layer.forward(x, { offset }));
+        return withLayer(layer, () => chunked(layer, x, params.chunks ?? [x.shape[1]], offset));
       });
     },
   ),
