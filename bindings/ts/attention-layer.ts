@@ -20,7 +20,7 @@ import {
   sizeFields,
 } from './layer-options.js';
 import { type ForwardOptions, forwardFields, type PassLayer, pass } from './layer-pass.js';
-import { type LayerPlace, type LayerPosition, layerPlace, positionObject } from './layer-position.js';
+import { type LayerPlace, layerPlace, positionObject, type TransformerPosition } from './layer-position.js';
 import { checkWeights, type WeightPlan, withParts } from './layer-weights.js';
 import type { Places } from './positions.js';
 import { type SinusoidalOptions, sinusoidal, tableOptions } from './sinusoidal.js';
@@ -28,14 +28,14 @@ import { type NdArray, type Operand, Tensor, type TensorInput } from './tensor.j
 import { checkStorage } from './weights.js';
 
 /** The position encodings of an attention layer: those of every layer, and sinusoids, which are added to x. */
-export type AttentionLayerPosition =
-  | LayerPosition
+export type LayerPosition =
+  | TransformerPosition
   | ({ encoding: 'sinusoidal' } & Omit<SinusoidalOptions, 'dim' | 'positions'>);
 
 /** What an AttentionLayer is made from. */
 export interface AttentionLayerOptions extends LayerSizeOptions, LayerAttentionOptions {
   /** Default `{ encoding: 'none' }`. */
-  position?: AttentionLayerPosition;
+  position?: LayerPosition;
   /** Trained weights. Without them, uniform ones from `seed`, with standard deviation 1 / sqrt(inputs). */
   weights?: AttentionLayerWeights;
   /** An integer from 0 to 2^53 - 1; the same seed gives the same weights everywhere. Default 0. */
@@ -149,7 +149,7 @@ export class AttentionLayer extends Handle {
   readonly valueDim: number;
   readonly causal: boolean;
   /** Which encoding the layer was made with. */
-  readonly encoding: AttentionLayerPosition['encoding'];
+  readonly encoding: LayerPosition['encoding'];
   /** Bytes of the weights as they are kept. */
   readonly bytes: number;
   readonly #pass: PassLayer;
@@ -189,7 +189,7 @@ export class AttentionLayer extends Handle {
     this.headDim = dims.headDim;
     this.valueDim = dims.valueDim;
     this.causal = scores.sight.causal ?? false;
-    this.encoding = place.encoding as AttentionLayerPosition['encoding'];
+    this.encoding = place.encoding as LayerPosition['encoding'];
     this.bytes = layer.bytes;
   }
 

@@ -11,7 +11,7 @@ export type {
   AttentionForwardOptions,
   AttentionLayer,
   AttentionLayerOptions,
-  AttentionLayerPosition,
+  LayerPosition,
 } from './attention-layer.js';
 export type { AttentionPosition } from './attention-position.js';
 export type { BinaryOptions } from './binary.js';
@@ -39,7 +39,7 @@ export type { AppendOptions, CacheRope, CacheWindow, KvCacheOptions, RestoreOpti
 export type { LayerCacheOptions } from './layer-cache.js';
 export type { AttentionLayerWeights, LayerAttentionOptions, LayerSizeOptions } from './layer-options.js';
 export type { ForwardOptions } from './layer-pass.js';
-export type { LayerPosition } from './layer-position.js';
+export type { TransformerPosition } from './layer-position.js';
 export type { Layout } from './layout.js';
 export type { ExtendLearnedOptions, LearnedOptions } from './learned.js';
 export type {

@@ -20,7 +20,7 @@ import {
   sizeFields,
 } from './layer-options.js';
 import { type ForwardOptions, forwardFields, type PassLayer, pass } from './layer-pass.js';
-import { type LayerPlace, type LayerPosition, layerPlace } from './layer-position.js';
+import { type LayerPlace, layerPlace, type TransformerPosition } from './layer-position.js';
 import { checkWeights, type NormOptions, type WeightPlan, withParts } from './layer-weights.js';
 import { type NdArray, Tensor, type TensorInput } from './tensor.js';
 import { checkStorage, placeVector, type Weight, type WeightInput, weight } from './weights.js';
@@ -86,7 +86,7 @@ export interface TransformerLayerOptions extends LayerSizeOptions, LayerAttentio
   /** Default `gelu` / `silu`. */
   activation?: LayerActivation;
   /** Default `{ encoding: 'none' }`. `causal` is false / true by default. */
-  position?: LayerPosition;
+  position?: TransformerPosition;
 }
 
 // Of src/kernels/activation.h, src/layers/norm_layer.h and src/layers/transformer_block.h, by number.
@@ -228,7 +228,7 @@ export class TransformerLayer extends Handle {
   readonly causal: boolean;
   readonly norms: NormPlacement;
   /** Which encoding the layer was made with. */
-  readonly encoding: LayerPosition['encoding'];
+  readonly encoding: TransformerPosition['encoding'];
   /** Bytes of the weights as they are kept. */
   readonly bytes: number;
   readonly #pass: PassLayer;
@@ -264,7 +264,7 @@ export class TransformerLayer extends Handle {
     this.hiddenDim = hiddenDim;
     this.causal = scores.sight.causal ?? false;
     this.norms = norms;
-    this.encoding = place.encoding as LayerPosition['encoding'];
+    this.encoding = place.encoding as TransformerPosition['encoding'];
     this.bytes = block.bytes;
   }
 
