@@ -85,6 +85,12 @@ HeadView<T> heads(Pointer p, bool tokens_first, size_t b, size_t h, size_t t, si
   return tokens_first ? tokensFirst(at<T>(p), b, h, t, d) : headsFirst(at<T>(p), b, h, t, d);
 }
 
+// In 32 bits, which a number of JavaScript holds.
+unsigned fingerprintOf(const RopePlan& plan) {
+  const uint64_t whole = plan.fingerprint();
+  return static_cast<unsigned>(whole ^ whole >> 32);
+}
+
 int createRope(RopePlan& plan, const RopeOptions& options) {
   return number(plan.create(options));
 }
@@ -777,6 +783,7 @@ EMSCRIPTEN_BINDINGS(ropewalk) {
       .property("pairs", &RopePlan::pairs)
       .property("attentionFactor", &RopePlan::attentionFactor)
       .property("address", &addressOf)
+      .property("fingerprint", &fingerprintOf)
       .function("create", &createRope)
       .function("rotate", &rotateRope)
       .function("rerotate", &rerotateRope)

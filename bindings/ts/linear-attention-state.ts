@@ -51,14 +51,6 @@ export interface LinearAppendOptions {
   returnDenominators?: boolean;
 }
 
-// FNV-1a of what decides how a plan turns a feature.
-function fingerprint(plan: RopePlan): number {
-  const text = [plan.pairing, plan.angles, plan.axes, plan.attentionFactor, ...plan.inverseFrequencies].join();
-  let hash = 0x811c9dc5;
-  for (let i = 0; i < text.length; ++i) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
-  return hash >>> 0;
-}
-
 // A copy that later changes of the caller's objects do not reach.
 function kept({ position, outputNorm, ...rest }: LinearAttentionStateOptions): LinearAttentionStateOptions {
   const weight = outputNorm?.weight && { weight: outputNorm.weight.slice() };
@@ -138,7 +130,7 @@ export class LinearAttentionState extends Handle {
     this.#identity = {
       ...shape,
       kind: Number(kernel) | (normalize ? 256 : 0) | (rotateNormalizer ? 512 : 0),
-      plan: form.plan ? fingerprint(form.plan) : 0,
+      plan: form.plan?.plan.fingerprint ?? 0,
       payload: state.bytes,
     };
   }

@@ -273,6 +273,7 @@ const savedBy = (options, tokens = [q, k, v]) => {
 const restore = (bytes) => () => state.restore(bytes);
 const roped = make({ position: rope });
 const ofAnotherPlan = savedBy({ position: { encoding: 'rope', plan: rw.rope({ headDim: 4, base: 500 }) } });
+const ofAPlanWithXPos = savedBy({ position: { encoding: 'rope', plan: rw.rope({ headDim: 4, xpos: {} }) } });
 const fromElsewhere = savedBy({ position: { ...rope, offset: 9 } });
 testMisfits(rw, 'linearAttentionState.restore', {
   nothing: [RangeError, ['bytes', '0'], restore(new Uint8Array(0))],
@@ -291,6 +292,7 @@ testMisfits(rw, 'linearAttentionState.restore', {
   'a state of another form': [RangeError, ['bytes', 'form'], restore(savedBy({ featureMap: 'relu' }))],
   'a state with RoPE': [RangeError, 'bytes', restore(savedBy({ position: { ...rope, form: 'both' } }))],
   'a state of another plan': [RangeError, ['bytes', 'plan'], () => roped.restore(ofAnotherPlan)],
+  'a state of a plan that differs in xPos alone': [RangeError, ['bytes', 'plan'], () => roped.restore(ofAPlanWithXPos)],
   'a state that began elsewhere': [RangeError, ['bytes', '9'], () => roped.restore(fromElsewhere)],
 });
 
