@@ -1,4 +1,5 @@
-// The only door to vector instructions: f32x4, four floats, with one backend per build.
+// The only door to vector instructions: f32x4, four floats, and f64x2, two doubles, with one backend per
+// build.
 //   wasm simd128     simd/wasm.h     (with relaxed SIMD where the build enables it: mulAdd alone differs)
 //   SSE2             simd/sse2.h     native builds
 //   scalar           simd/scalar.h   everything else, and on request (ROPEWALK_SCALAR)

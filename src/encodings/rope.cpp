@@ -51,6 +51,7 @@ Status RopePlan::create(const RopeOptions& options) {
     plan.turns_[j] = turnsFromRadians(layout.frequencies[j]);
     plan.radians_[j] = layout.frequencies[j].toDouble();
   }
+  plan.rows_.create(plan.turns_.data(), pairs);
   plan.radians32_ = std::move(layout.frequencies32);
   plan.axis_ = std::move(layout.axis);
   plan.axes_ = layout.axes;
@@ -105,7 +106,21 @@ double RopePlan::magnitude(size_t pair, const Place& place, Role role) const {
   return attention_factor_ * std::pow(zeta, role == Role::kKey ? -steps : steps);
 }
 
-void RopePlan::fillRow(const Place& place, Turn turn, Role role, float* cos, float* sin) const {
+// Whether its pairs turn as those of SinCosRows: exactly, by one position, and by one factor.
+bool RopePlan::isPlain(const Place& place) const {
+  if (angles_ != Angles::kExact || xpos_.scale_base != 0) return false;
+  return std::all_of(place.at + 1, place.at + axes_, [&](int64_t p) { return p == place.at[0]; });
+}
+
+void RopePlan::fillRow(SinCosRows& rows, const Place& place, Turn turn, Role role, float* cos,
+                       float* sin) const {
+  if (isPlain(place)) {
+    const double factor = turn == Turn::kForward ? attention_factor_ : 1 / attention_factor_;
+    rows.fill(place.at[0], factor, SeparateSinCos{sin, cos});
+    if (turn == Turn::kForward) return;
+    for (size_t j = 0; j < pairs(); ++j) sin[j] = 0 - sin[j];
+    return;
+  }
   for (size_t j = 0; j < pairs(); ++j) {
     const Turns forward = phase(j, place);
     const double scale = magnitude(j, place, role);
@@ -124,8 +139,12 @@ void RopePlan::fillRow(const Place& place, Turn turn, Role role, float* cos, flo
 Status RopePlan::tables(const int64_t* positions, size_t rows, float* cos, float* sin) const {
   const Positions all = {positions, false, 0};
   if (!inRange(all, 1, rows)) return Status::kPositionOutOfRange;
+  SinCosRows quick;
+  quick.create(turns_.data(), pairs());
+  quick.expect(rows);
   for (size_t r = 0; r < rows; ++r) {
-    fillRow(place(all, 0, r, 1, rows), Turn::kForward, Role::kAny, cos + r * pairs(), sin + r * pairs());
+    fillRow(quick, place(all, 0, r, 1, rows), Turn::kForward, Role::kAny, cos + r * pairs(),
+            sin + r * pairs());
   }
   return Status::kOk;
 }
@@ -152,10 +171,11 @@ void RopePlan::growCache(const Positions& positions, size_t tokens) {
   Buffer<float> grown;
   if (grown.allocate(rows * 2 * pairs()) != Status::kOk) return;
   std::copy_n(cache_.data(), cached_ * 2 * pairs(), grown.data());
+  rows_.expect(rows - cached_);
   const Positions from_zero;
   for (size_t p = cached_; p < rows; ++p) {
     float* row = grown.data() + p * 2 * pairs();
-    fillRow(place(from_zero, 0, p, 1, rows), Turn::kForward, Role::kAny, row, row + pairs());
+    fillRow(rows_, place(from_zero, 0, p, 1, rows), Turn::kForward, Role::kAny, row, row + pairs());
   }
   cache_ = std::move(grown);
   cached_ = rows;
@@ -196,7 +216,8 @@ Status RopePlan::rotate(HeadView<float> x, const Positions& positions, Turn turn
         rows[t] = forward ? cachedRow(at) : nullptr;
         if (rows[t] != nullptr) continue;
         float* row = scratch_.data() + t * 2 * pairs();
-        fillRow(at, turn, role, row, row + pairs());
+        rows_.expect(x.tokens);
+        fillRow(rows_, at, turn, role, row, row + pairs());
         rows[t] = row;
       }
       turnRows(x, b, start, count, rows, pairing_, scratch_.data() + kTokenBlock * 2 * pairs());

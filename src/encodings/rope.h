@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "angles/phase.h"
+#include "angles/sin_cos_rows.h"
 #include "encodings/rope_layout.h"
 #include "memory.h"
 #include "status.h"
@@ -99,7 +100,8 @@ class RopePlan {
   bool sameRuns(const RopePlan& other) const;
   Turns phase(size_t pair, const Place& place) const;
   double magnitude(size_t pair, const Place& place, Role role) const;
-  void fillRow(const Place& place, Turn turn, Role role, float* cos, float* sin) const;
+  bool isPlain(const Place& place) const;
+  void fillRow(SinCosRows& rows, const Place& place, Turn turn, Role role, float* cos, float* sin) const;
   const float* cachedRow(const Place& place) const;
   void growCache(const Positions& positions, size_t tokens);
   void turnRows(HeadView<float> x, size_t b, size_t start, size_t count, const float* const* rows, Pairing to,
@@ -117,6 +119,7 @@ class RopePlan {
   Buffer<Turns> turns_;      // exact frequency of each pair
   Buffer<double> radians_;   // the same in radians per position, rounded to double
   Buffer<float> radians32_;  // and as the float32 arithmetic of Angles::kFloat32 has it
+  SinCosRows rows_;          // makes those of cache_ and scratch_
   Buffer<float> cache_;      // forward rows of positions 0 .. cached_ - 1, each cos then sin
   Buffer<float> scratch_;    // rows of one block of tokens that are not in the cache
   size_t cached_ = 0;

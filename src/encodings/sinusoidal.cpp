@@ -5,6 +5,7 @@
 
 #include "angles/inverse_frequencies.h"
 #include "angles/phase.h"
+#include "angles/sin_cos_rows.h"
 #include "memory.h"
 
 namespace ropewalk {
@@ -28,15 +29,20 @@ Status sinusoidal(const SinusoidalOptions& options, const int64_t* positions, si
   if (status != Status::kOk) return status;
   std::transform(radians.data(), radians.data() + sines, turns.data(), turnsFromRadians);
 
+  SinCosRows pairs;
+  pairs.create(turns.data(), cosines);
+  pairs.expect(rows);
   const bool interleaved = options.layout == SinusoidLayout::kInterleaved;
-  const size_t step = interleaved ? 2 : 1;
-  const size_t first_cosine = interleaved ? 1 : sines;
   for (size_t r = 0; r < rows; ++r) {
     float* row = out + r * dim;
-    for (size_t i = 0; i < sines; ++i) {
-      const SinCos angle = sinCos(phaseAt(turns[i], positions[r]));
-      row[i * step] = static_cast<float>(angle.sin * options.scale);
-      if (i < cosines) row[first_cosine + i * step] = static_cast<float>(angle.cos * options.scale);
+    if (interleaved) {
+      pairs.fill(positions[r], options.scale, InterleavedSinCos{row});
+    } else {
+      pairs.fill(positions[r], options.scale, SeparateSinCos{row, row + sines});
+    }
+    if (sines > cosines) {  // the last one, without a cosine
+      const double s = sinCos(phaseAt(turns[cosines], positions[r])).sin;
+      row[interleaved ? dim - 1 : cosines] = static_cast<float>(s * options.scale);
     }
     if (tensor2tensor && dim % 2 != 0) row[dim - 1] = 0;
   }

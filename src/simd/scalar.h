@@ -1,4 +1,4 @@
-// f32x4 as four plain floats: the reference that the vector backends are compared with.
+// f32x4 and f64x2 as plain numbers: the reference that the vector backends are compared with.
 #pragma once
 
 #include <bit>
@@ -143,6 +143,31 @@ inline f32x4 exp2Shifted(f32x4 a) {
   f32x4 out;
   for (int i = 0; i < 4; ++i) out.lane[i] = std::bit_cast<float>(std::bit_cast<uint32_t>(a.lane[i]) << 23);
   return out;
+}
+
+struct f64x2 {
+  double lane[2];
+};
+
+inline f64x2 load(const double* p) {
+  return {{p[0], p[1]}};
+}
+inline f64x2 splatDouble(double v) {
+  return {{v, v}};
+}
+inline f64x2 add(f64x2 a, f64x2 b) {
+  return {{a.lane[0] + b.lane[0], a.lane[1] + b.lane[1]}};
+}
+inline f64x2 sub(f64x2 a, f64x2 b) {
+  return {{a.lane[0] - b.lane[0], a.lane[1] - b.lane[1]}};
+}
+inline f64x2 mul(f64x2 a, f64x2 b) {
+  return {{a.lane[0] * b.lane[0], a.lane[1] * b.lane[1]}};
+}
+// (a0 a1), (b0 b1) -> (a0 a1 b0 b1), rounded to nearest.
+inline f32x4 narrow(f64x2 a, f64x2 b) {
+  return {{static_cast<float>(a.lane[0]), static_cast<float>(a.lane[1]), static_cast<float>(b.lane[0]),
+           static_cast<float>(b.lane[1])}};
 }
 
 }  // namespace scalar

@@ -1,4 +1,4 @@
-// f32x4 on x86-64. Only SSE2 is needed; a build with -msse4.1 compiles the same source.
+// f32x4 and f64x2 on x86-64. Only SSE2 is needed; a build with -msse4.1 compiles the same source.
 #pragma once
 
 #include <emmintrin.h>
@@ -112,6 +112,27 @@ inline float lane1(f32x4 a) {
 
 inline f32x4 exp2Shifted(f32x4 a) {
   return _mm_castsi128_ps(_mm_slli_epi32(_mm_castps_si128(a), 23));
+}
+
+using f64x2 = __m128d;
+
+inline f64x2 load(const double* p) {
+  return _mm_loadu_pd(p);
+}
+inline f64x2 splatDouble(double v) {
+  return _mm_set1_pd(v);
+}
+inline f64x2 add(f64x2 a, f64x2 b) {
+  return _mm_add_pd(a, b);
+}
+inline f64x2 sub(f64x2 a, f64x2 b) {
+  return _mm_sub_pd(a, b);
+}
+inline f64x2 mul(f64x2 a, f64x2 b) {
+  return _mm_mul_pd(a, b);
+}
+inline f32x4 narrow(f64x2 a, f64x2 b) {
+  return _mm_movelh_ps(_mm_cvtpd_ps(a), _mm_cvtpd_ps(b));
 }
 
 }  // namespace sse2

@@ -1,5 +1,5 @@
-// f32x4 on WebAssembly simd128. The relaxed build replaces mulAdd and its kin by the relaxed instructions,
-// which an engine may round once (fused) or twice.
+// f32x4 and f64x2 on WebAssembly simd128. The relaxed build replaces mulAdd and its kin by the relaxed
+// instructions, which an engine may round once (fused) or twice.
 #pragma once
 
 #include <wasm_simd128.h>
@@ -125,6 +125,30 @@ inline float lane1(f32x4 a) {
 
 inline f32x4 exp2Shifted(f32x4 a) {
   return wasm_i32x4_shl(a, 23);
+}
+
+// A type of its own, so that add(a, b) knows which of the two is meant.
+struct f64x2 {
+  v128_t v;
+};
+
+inline f64x2 load(const double* p) {
+  return {wasm_v128_load(p)};
+}
+inline f64x2 splatDouble(double v) {
+  return {wasm_f64x2_splat(v)};
+}
+inline f64x2 add(f64x2 a, f64x2 b) {
+  return {wasm_f64x2_add(a.v, b.v)};
+}
+inline f64x2 sub(f64x2 a, f64x2 b) {
+  return {wasm_f64x2_sub(a.v, b.v)};
+}
+inline f64x2 mul(f64x2 a, f64x2 b) {
+  return {wasm_f64x2_mul(a.v, b.v)};
+}
+inline f32x4 narrow(f64x2 a, f64x2 b) {
+  return wasm_i32x4_shuffle(wasm_f32x4_demote_f64x2_zero(a.v), wasm_f32x4_demote_f64x2_zero(b.v), 0, 1, 4, 5);
 }
 
 }  // inline namespace

@@ -61,8 +61,8 @@ void forPairs(F f) {
   }
 }
 
-template <class Operation, class Scalar>
-int missesOf(Operation operation, Scalar scalar) {
+template <class Scalar>
+int missesOf(f32x4 (*operation)(f32x4, f32x4), Scalar scalar) {
   int misses = 0;
   forPairs([&](const Lanes& a, const Lanes& b) {
     const Lanes actual = lanes(operation(vector(a), vector(b)));
@@ -249,6 +249,31 @@ TEST_CASE("loadI8 is exact for every signed byte", "[simd]") {
       CHECK(lanes(wide[v]) == Lanes{x, x + 1, x + 2, x + 3});
     }
   }
+}
+
+TEST_CASE("Pairs of doubles round as double arithmetic does, and once more to floats", "[simd]") {
+  Random random(5);
+  int misses = 0;
+  for (int i = 0; i < 2000; ++i) {
+    std::vector<double> x(5);  // one place in, so that no alignment helps
+    for (double& v : x) v = std::ldexp(random.uniform(-1, 1), static_cast<int>(random.between(-150, 20)));
+    const double* a = x.data() + 1;
+    const double* b = x.data() + 3;
+    const simd::f64x2 va = simd::load(a);
+    const simd::f64x2 vb = simd::load(b);
+    // A double that is itself a float shows in the narrowed result exactly; the rest is in the difference.
+    const auto check = [&](simd::f64x2 actual, double first, double second) {
+      const simd::f64x2 rest = simd::sub(actual, simd::load(std::array{first, second}.data()));
+      misses += lanes(simd::narrow(actual, rest)) !=
+                Lanes{static_cast<float>(first), static_cast<float>(second), 0, 0};
+    };
+    check(va, a[0], a[1]);
+    check(simd::add(va, vb), a[0] + b[0], a[1] + b[1]);
+    check(simd::sub(va, vb), a[0] - b[0], a[1] - b[1]);
+    check(simd::mul(va, vb), a[0] * b[0], a[1] * b[1]);
+    check(simd::splatDouble(a[0]), a[0], a[0]);
+  }
+  CHECK(misses == 0);
 }
 
 TEST_CASE("load and store need no alignment", "[simd]") {
