@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <type_traits>
 #include <utility>
 
 #include "checksum.h"
@@ -11,8 +12,12 @@
 namespace ropewalk {
 namespace {
 
-// Tokens whose rows are made, then used for every head, before the next: they stay in the first cache level.
-constexpr size_t kTokenBlock = 32;
+// Tokens that are turned for every head before the next: long stretches of memory, and a table for them that
+// stays in the second cache level.
+constexpr size_t kTokenBlock = 256;
+
+// Of these, tokens whose rows are not in the cache.
+constexpr size_t kScratchRows = 32;
 
 // The cache of forward rows stops growing here; later positions are computed where they are used.
 constexpr size_t kMaxCacheBytes = size_t{16} << 20;
@@ -21,12 +26,47 @@ bool isPosition(int64_t p) {
   return p >= -kMaxPosition && p <= kMaxPosition;
 }
 
-using Kernel = void (*)(float*, const float*, const float*, const float*, size_t);
+// rows[t] is for token start + t, of every head: cosines, then sines, each [pairs].
+struct RowBlock {
+  HeadView<float> x;
+  size_t b;
+  size_t start;
+  size_t count;
+  const float* const* rows;
+  size_t pairs;
+  float* line;  // room for one row, where From and To differ
+};
+
+template <class From, class To>
+void turnRun(const RowBlock& block, PairRun run) {
+  const HeadView<float> x = block.x;
+  float* const first = x.row(block.b, 0, block.start) + run.start;
+  const auto turn = [&](size_t h, size_t t) {
+    float* out = first + h * x.head_stride + t * x.token_stride;
+    const float* in = out;
+    if constexpr (!std::is_same_v<From, To>) {
+      std::copy_n(out, 2 * run.pairs, block.line);
+      in = block.line;
+    }
+    const float* cos = block.rows[t] + run.first_pair;
+    rotatePairs<From, To>(out, in, cos, cos + block.pairs, run.pairs);
+  };
+  // In the order of memory.
+  if (x.token_stride < x.head_stride) {
+    for (size_t h = 0; h < x.heads; ++h) {
+      for (size_t t = 0; t < block.count; ++t) turn(h, t);
+    }
+  } else {
+    for (size_t t = 0; t < block.count; ++t) {
+      for (size_t h = 0; h < x.heads; ++h) turn(h, t);
+    }
+  }
+}
 
 // By the pairing read and the pairing written.
-constexpr Kernel kKernels[2][2] = {
-    {rotatePairs<InterleavedPairs, InterleavedPairs>, rotatePairs<InterleavedPairs, HalfPairs>},
-    {rotatePairs<HalfPairs, InterleavedPairs>, rotatePairs<HalfPairs, HalfPairs>}};
+constexpr void (*kTurnRun[2][2])(const RowBlock&, PairRun) = {
+    {turnRun<InterleavedPairs, InterleavedPairs>, turnRun<InterleavedPairs, HalfPairs>},
+    {turnRun<HalfPairs, InterleavedPairs>, turnRun<HalfPairs, HalfPairs>}};
 
 }  // namespace
 
@@ -44,7 +84,7 @@ Status RopePlan::create(const RopeOptions& options) {
   const size_t pairs = rotary_dim / 2;
   RopePlan plan;
   if (plan.turns_.allocate(pairs) != Status::kOk || plan.radians_.allocate(pairs) != Status::kOk ||
-      plan.scratch_.allocate((kTokenBlock + 1) * 2 * pairs) != Status::kOk) {
+      plan.scratch_.allocate(kScratchRows * 2 * pairs) != Status::kOk) {
     return Status::kOutOfMemory;
   }
   for (size_t j = 0; j < pairs; ++j) {
@@ -167,7 +207,7 @@ void RopePlan::growCache(const Positions& positions, size_t tokens) {
   const size_t end = static_cast<size_t>(positions.offset) + tokens;
   if (end <= cached_ || end > limit) return;
 
-  const size_t rows = std::min(limit, std::max({kTokenBlock, 2 * cached_, end}));
+  const size_t rows = std::min(limit, std::max({kScratchRows, 2 * cached_, end}));
   Buffer<float> grown;
   if (grown.allocate(rows * 2 * pairs()) != Status::kOk) return;
   std::copy_n(cache_.data(), cached_ * 2 * pairs(), grown.data());
@@ -184,19 +224,8 @@ void RopePlan::growCache(const Positions& positions, size_t tokens) {
 // Applies rows[t] to token start + t of every head. `line` holds one row where the pairing changes.
 void RopePlan::turnRows(HeadView<float> x, size_t b, size_t start, size_t count, const float* const* rows,
                         Pairing to, float* line) const {
-  const Kernel kernel = kKernels[static_cast<size_t>(pairing_)][static_cast<size_t>(to)];
-  for (size_t h = 0; h < x.heads; ++h) {
-    for (size_t t = 0; t < count; ++t) {
-      for (size_t r = 0; r < run_count_; ++r) {
-        const PairRun run = runs_[r];
-        float* out = x.row(b, h, start + t) + run.start;
-        if (to != pairing_) std::copy_n(out, 2 * run.pairs, line);
-        const float* in = to != pairing_ ? line : out;
-        const float* cos = rows[t] + run.first_pair;
-        kernel(out, in, cos, cos + pairs(), run.pairs);
-      }
-    }
-  }
+  const auto turn = kTurnRun[static_cast<size_t>(pairing_)][static_cast<size_t>(to)];
+  for (size_t r = 0; r < run_count_; ++r) turn({x, b, start, count, rows, pairs(), line}, runs_[r]);
 }
 
 Status RopePlan::rotate(HeadView<float> x, const Positions& positions, Turn turn, Role role) {
@@ -208,19 +237,21 @@ Status RopePlan::rotate(HeadView<float> x, const Positions& positions, Turn turn
   const bool forward = turn == Turn::kForward;
   if (forward) growCache(positions, x.tokens);
   for (size_t b = 0; b < x.batch; ++b) {
-    for (size_t start = 0; start < x.tokens; start += kTokenBlock) {
-      const size_t count = std::min(kTokenBlock, x.tokens - start);
+    for (size_t start = 0; start < x.tokens;) {
       const float* rows[kTokenBlock];
-      for (size_t t = 0; t < count; ++t) {
-        const Place at = place(positions, b, start + t, x.batch, x.tokens);
-        rows[t] = forward ? cachedRow(at) : nullptr;
-        if (rows[t] != nullptr) continue;
-        float* row = scratch_.data() + t * 2 * pairs();
+      size_t count = 0;
+      for (size_t made = 0; count < kTokenBlock && start + count < x.tokens; ++count) {
+        const Place at = place(positions, b, start + count, x.batch, x.tokens);
+        rows[count] = forward ? cachedRow(at) : nullptr;
+        if (rows[count] != nullptr) continue;
+        if (made == kScratchRows) break;
+        float* row = scratch_.data() + made++ * 2 * pairs();
         rows_.expect(x.tokens);
         fillRow(rows_, at, turn, role, row, row + pairs());
-        rows[t] = row;
+        rows[count] = row;
       }
-      turnRows(x, b, start, count, rows, pairing_, scratch_.data() + kTokenBlock * 2 * pairs());
+      turnRows(x, b, start, count, rows, pairing_, nullptr);
+      start += count;
     }
   }
   return Status::kOk;

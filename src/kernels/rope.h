@@ -41,18 +41,27 @@ struct InterleavedPairs {
   static size_t second(size_t j, size_t) { return 2 * j + 1; }
 };
 
+// Pairs j .. j + 3.
+template <class From, class To>
+inline void rotateFour(float* out, const float* in, const float* cos, const float* sin, size_t j,
+                       size_t pairs) {
+  const PairBlock x = From::load(in, j, pairs);
+  const simd::f32x4 c = simd::load(cos + j);
+  const simd::f32x4 s = simd::load(sin + j);
+  To::store(out, j, pairs,
+            {simd::negMulAdd(x.b, s, simd::mul(x.a, c)), simd::mulAdd(x.b, c, simd::mul(x.a, s))});
+}
+
 // out, in: 2 * pairs floats, read as From pairs them and written as To does; the same array only if those
 // agree. cos, sin: pairs floats. Any number of pairs, including 0.
 template <class From, class To>
 inline void rotatePairs(float* out, const float* in, const float* cos, const float* sin, size_t pairs) {
+  constexpr size_t kStep = 4 * simd::kLanes;  // compilers for wasm do not unroll on their own
   size_t j = 0;
-  for (; j + simd::kLanes <= pairs; j += simd::kLanes) {
-    const PairBlock x = From::load(in, j, pairs);
-    const simd::f32x4 c = simd::load(cos + j);
-    const simd::f32x4 s = simd::load(sin + j);
-    To::store(out, j, pairs,
-              {simd::negMulAdd(x.b, s, simd::mul(x.a, c)), simd::mulAdd(x.b, c, simd::mul(x.a, s))});
+  for (; j + kStep <= pairs; j += kStep) {
+    for (size_t k = 0; k < kStep; k += simd::kLanes) rotateFour<From, To>(out, in, cos, sin, j + k, pairs);
   }
+  for (; j + simd::kLanes <= pairs; j += simd::kLanes) rotateFour<From, To>(out, in, cos, sin, j, pairs);
   for (; j < pairs; ++j) {
     const float a = in[From::first(j, pairs)];
     const float b = in[From::second(j, pairs)];
