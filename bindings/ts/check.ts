@@ -74,7 +74,8 @@ export function options<T extends object>(where: string, name: string, value: un
   if (typeof value !== 'object' || value === null || Array.isArray(value) || ArrayBuffer.isView(value)) {
     throw new ArgumentTypeError(where, name, value, 'an object of options');
   }
-  for (const [key, entry] of Object.entries(value)) {
+  for (const key of Object.keys(value)) {
+    const entry = (value as Record<string, unknown>)[key];
     const path = name === 'options' ? key : `${name}.${key}`;
     if (entry === null) throw new ArgumentTypeError(where, path, null, 'a value, or nothing for the default');
     if (!known.includes(key)) {
@@ -85,12 +86,19 @@ export function options<T extends object>(where: string, name: string, value: un
   return value as T;
 }
 
+// The test of every call; the name of an axis is put together only for an error.
+function isSize(value: unknown): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 2 ** 30;
+}
+
 export function shape(where: string, name: string, value: unknown): readonly number[] {
   if (!Array.isArray(value)) throw new ArgumentTypeError(where, name, value, 'an array of sizes');
   const sizes = [...value]; // read once: a getter could answer otherwise the next time
   let product = 1;
-  // entries(), unlike forEach(), sees the holes of a sparse array.
-  for (const [axis, size] of sizes.entries()) product *= integer(where, `${name}[${axis}]`, size, 0, 2 ** 30);
+  for (let axis = 0; axis < sizes.length; ++axis) {
+    const size: unknown = sizes[axis]; // a hole of a sparse array is undefined, and refused
+    product *= isSize(size) ? size : integer(where, `${name}[${axis}]`, size, 0, 2 ** 30);
+  }
   if (product > 2 ** 30) {
     throw new ArgumentRangeError(where, name, value, `${describe(value)} holds ${product} numbers; at most 2^30 fit`);
   }
@@ -102,12 +110,16 @@ export function sizeOf(dims: readonly number[]): number {
   return dims.reduce((product, size) => product * size, 1);
 }
 
+// The name of a typed array's own kind: undefined for any other value, and no matter what a caller redefined.
+const kindOf = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), Symbol.toStringTag)
+  ?.get as (this: unknown) => string | undefined;
+
 /** Whether the value is a typed array of this kind, from this realm or another. */
 export function isTypedArray(value: unknown, kind: 'Float32Array'): value is Float32Array;
 export function isTypedArray(value: unknown, kind: 'Uint8Array'): value is Uint8Array;
 export function isTypedArray(value: unknown, kind: 'Uint16Array'): value is Uint16Array;
 export function isTypedArray(value: unknown, kind: string): boolean {
-  return ArrayBuffer.isView(value) && Object.prototype.toString.call(value) === `[object ${kind}]`;
+  return kindOf.call(value) === kind;
 }
 
 /** Whether the memory of a view was taken from it (transferred), which leaves it with no numbers. */

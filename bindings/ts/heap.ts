@@ -31,6 +31,7 @@ export class Heap {
   readonly core: MainModule;
   readonly #memory: WebAssembly.Memory;
   #bytes = new Uint8Array();
+  #floats = new Float32Array();
   #lost: unknown;
   /** Objects that JavaScript holds in this heap: tensors, plans, layers. */
   liveObjects = 0;
@@ -99,9 +100,13 @@ export class Heap {
   /** Copies a typed array into the heap. */
   write(pointer: number, data: Float32Array | Float64Array | Uint8Array): void {
     // By size, not by class: an array of another realm is of another class.
-    const { buffer } = this.#view();
-    const View = data.BYTES_PER_ELEMENT === 1 ? Uint8Array : data.BYTES_PER_ELEMENT === 4 ? Float32Array : Float64Array;
-    new View(buffer, pointer, data.length).set(data);
+    if (data.BYTES_PER_ELEMENT === 4) {
+      this.#view(); // makes both anew
+      this.#floats.set(data, pointer / 4);
+    } else {
+      const View = data.BYTES_PER_ELEMENT === 1 ? Uint8Array : Float64Array;
+      new View(this.#view().buffer, pointer, data.length).set(data);
+    }
   }
 
   /** The address of a copy of data, in memory that `take` gives. */
@@ -148,7 +153,11 @@ export class Heap {
   }
 
   #view(): Uint8Array<ArrayBuffer> {
-    if (this.#bytes.buffer !== this.#memory.buffer) this.#bytes = new Uint8Array(this.#memory.buffer);
+    const { buffer } = this.#memory;
+    if (this.#bytes.buffer !== buffer) {
+      this.#bytes = new Uint8Array(buffer);
+      this.#floats = new Float32Array(buffer);
+    }
     return this.#bytes as Uint8Array<ArrayBuffer>;
   }
 }

@@ -33,11 +33,11 @@ export function headShape(where: string, name: string, shape: readonly number[],
       `has shape [${shape.join(', ')}]; expected 1 to 4 axes, the last of [${axes}]`,
     );
   }
-  const dim = shape.at(-1) ?? 1;
-  const batch = shape.at(-4) ?? 1;
+  const n = shape.length;
+  const dim = shape[n - 1] ?? 1;
+  const batch = shape[n - 4] ?? 1;
+  const [outer, inner] = [shape[n - 3] ?? 1, shape[n - 2] ?? 1];
   // [T, D] is one head in either layout.
-  if (!tokensFirst || shape.length <= 2) {
-    return { tokensFirst: false, batch, heads: shape.at(-3) ?? 1, tokens: shape.at(-2) ?? 1, dim };
-  }
-  return { tokensFirst, batch, heads: shape.at(-2) ?? 1, tokens: shape.at(-3) ?? 1, dim };
+  if (!tokensFirst || n <= 2) return { tokensFirst: false, batch, heads: outer, tokens: inner, dim };
+  return { tokensFirst, batch, heads: inner, tokens: outer, dim };
 }

@@ -37,6 +37,7 @@ export interface RopeTables {
   readonly sin: Float32Array;
 }
 
+const rotateOptions = ['offset', 'positions', 'role', 'shape', 'layout', 'out'] as const;
 const turns = { forward: 0, back: 1 } as const;
 const roles: Readonly<Record<'any' | 'query' | 'key', number>> = { any: 0, query: 1, key: 2 };
 
@@ -261,7 +262,7 @@ export class RopePlan extends Handle {
 
   #turn(where: string, x: unknown, options: RotateOptions, turn: number): Tensor | Float32Array | NdArray {
     this.alive(where);
-    check.options(where, 'options', options, ['offset', 'positions', 'role', 'shape', 'layout', 'out']);
+    check.options(where, 'options', options, rotateOptions);
     if (this.xpos && options.role === undefined) {
       throw new ArgumentTypeError(
         where,
