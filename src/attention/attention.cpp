@@ -24,7 +24,8 @@ Status attention(HeadView<float> out, HeadView<const float> q, HeadView<const fl
   const size_t rows = std::min(queries, AttentionTile::kQueries);
   KeyBlocks blocks;
   AttentionTile tile(out, q, k, options, scores);
-  if (blocks.allocate(k, v, queries > rows) != Status::kOk || tile.allocate(rows) != Status::kOk)
+  const KeyPacking packing = queries > rows ? KeyPacking::kHead : tile.packing(rows);
+  if (blocks.allocate(k, v, packing) != Status::kOk || tile.allocate(rows) != Status::kOk)
     return Status::kOutOfMemory;
 
   for (size_t b = 0; b < q.batch && queries > 0; ++b) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "kernels/dots.h"
 #include "kernels/tile.h"
 #include "simd.h"
 
@@ -29,12 +30,8 @@ void packStrip(float* packed, size_t rows, size_t dim, Row q) {
   });
 }
 
-void multiplyRow(float* x, size_t n, float factor) {
-  const f32x4 factors = simd::splat(factor);
-  for (size_t i = 0; i < n; i += kLanes) simd::store(x + i, simd::mul(simd::load(x + i), factors));
-}
-
-// tile() for one row of weights and values that may be NaN or infinite: those of weight 0 are not read.
+// What tile() gives for one row of weights and values that may be NaN or infinite: those of weight 0 are not
+// read.
 void mixRow(float* out, const float* p, const KeyBlock& block, KeyRange range, size_t width) {
   for (size_t d = 0; d < width; d += kTileColumns) {
     const float* panel = block.values + d / kTileColumns * block.value_panel;
@@ -44,17 +41,41 @@ void mixRow(float* out, const float* p, const KeyBlock& block, KeyRange range, s
         if (p[j] != 0)
           sum = simd::mulAdd(simd::splat(p[j]), simd::load(panel + j * block.value_stride + half), sum);
       }
-      simd::store(out + d + half, simd::add(simd::load(out + d + half), sum));
+      simd::store(out + d + half, sum);
     }
   }
 }
 
+// x - x is 0 for numbers and NaN for the rest, and a sum of zeros stays 0.
+bool allFinite(const float* x, size_t n) {
+  f32x4 sum = simd::splat(0);
+  for (size_t i = 0; i < n; i += kLanes) {
+    const f32x4 a = simd::load(x + i);
+    sum = simd::add(sum, simd::sub(a, a));
+  }
+  return simd::sum(sum) == 0;
+}
+
+// sums = factor * sums + x
+void addRow(float* sums, const float* x, size_t n, float factor) {
+  const f32x4 factors = simd::splat(factor);
+  for (size_t i = 0; i < n; i += kLanes)
+    simd::store(sums + i, simd::mulAdd(simd::load(sums + i), factors, simd::load(x + i)));
+}
+
 }  // namespace
+
+KeyPacking AttentionTile::packing(size_t queries) const {
+  const bool one_strip = queries <= kTileRows;
+  return one_strip && !relative_.readsPackedKeys() && !stages_.wantsParts() ? KeyPacking::kNone
+                                                                            : KeyPacking::kBlock;
+}
 
 Status AttentionTile::allocate(size_t queries) {
   const size_t dim = q_.dim;
   Status status = allocateRows(queries_, queries, dim);
   if (status == Status::kOk) status = allocateRows(sums_, queries, panelWidth(out_.dim));
+  if (status == Status::kOk) status = allocateRows(mixed_, kTileRows, panelWidth(out_.dim));
   if (status == Status::kOk) status = scores_.allocate(kTileRows * kBlockKeys);
   if (status == Status::kOk) status = relative_.allocate(queries, dim, out_.dim);
   if (status != Status::kOk || !stages_.wantsParts()) return status;
@@ -157,7 +178,12 @@ KeyRange AttentionTile::rangeOf(Strip strip, const KeyBlock& block, bool all) co
 // Scores of the strip as the softmax sees them, in scores_.
 void AttentionTile::scoreStrip(Strip strip, const KeyBlock& block, KeyRange range) {
   const KeyRange keys = {block.start + range.first, block.start + std::min(range.end, block.count)};
-  if (!relative_.replacesProducts()) multiply(strip, scores_.data(), queries_.data(), block.keys, range);
+  if (block.keys == nullptr) {
+    dots(strip.rows, scores_.data() + range.first, kBlockKeys, queries_.data() + strip.first * q_.dim,
+         block.rows + range.first * block.row_stride, block.row_stride, keys.end - keys.first, q_.dim);
+  } else if (!relative_.replacesProducts()) {
+    multiply(strip, scores_.data(), queries_.data(), block.keys, range);
+  }
   if (stages_.wantsParts()) {
     const bool turned = outputs_.plain_k.data != nullptr;
     multiply(strip, contents_.data(), plain_queries_.data(), turned ? plain_keys_.data() : block.keys, range);
@@ -188,21 +214,37 @@ void AttentionTile::mixStrip(Strip strip, const KeyBlock& block, KeyRange range)
   const KeyRange keys = {range.first, std::min(range.end, block.count)};
   const Exp exp_of;
   const float scale = stages_.scaleLeft();
+  float factors[kTileRows];
   for (size_t r = 0; r < strip.rows; ++r) {
     const size_t row = strip.first + r;
     float* const p = scores_.data() + r * kBlockKeys;
-    const float factor = softmax_[row].add(p + range.first, range.end - range.first, scale, exp_of);
-    if (factor != 1) multiplyRow(sums_.data() + row * width, width, factor);
+    factors[r] = softmax_[row].add(p + range.first, range.end - range.first, scale, exp_of);
     relative_.addWeights(row, rows_[row],
-                         {p + keys.first, {block.start + keys.first, block.start + keys.end}}, factor);
-    if (!block.finite) mixRow(sums_.data() + row * width, p, block, keys, width);
+                         {p + keys.first, {block.start + keys.first, block.start + keys.end}}, factors[r]);
   }
-  if (!block.finite) return;
+  mixValues(strip, block, keys);
+  for (size_t r = 0; r < strip.rows; ++r) {
+    float* const mixed = mixed_.data() + r * width;
+    // 0 times a value that is no number may be what spoilt it.
+    if (!allFinite(mixed, width)) mixRow(mixed, scores_.data() + r * kBlockKeys, block, keys, width);
+    addRow(sums_.data() + (strip.first + r) * width, mixed, width, factors[r]);
+  }
+}
+
+// mixed_ = weights * values
+void AttentionTile::mixValues(Strip strip, const KeyBlock& block, KeyRange keys) {
+  const size_t width = panelWidth(out_.dim);
+  const float* const p = scores_.data() + keys.first;
+  const float* const values = block.values + keys.first * block.value_stride;
+  const size_t count = keys.end - keys.first;
+  if (block.value_panel == kTileColumns) {
+    tilesOfRows<kBlockKeys>(strip.rows, mixed_.data(), width, false, p, values, block.value_stride, count,
+                            width);
+    return;
+  }
   for (size_t d = 0; d < width; d += kTileColumns) {
-    tileOfRows<kBlockKeys>(
-        strip.rows, sums_.data() + strip.first * width + d, width, true, scores_.data() + keys.first,
-        block.values + d / kTileColumns * block.value_panel + keys.first * block.value_stride,
-        block.value_stride, keys.end - keys.first);
+    tileOfRows<kBlockKeys>(strip.rows, mixed_.data() + d, width, false, p,
+                           values + d / kTileColumns * block.value_panel, block.value_stride, count);
   }
 }
 

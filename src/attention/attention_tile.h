@@ -31,6 +31,9 @@ class AttentionTile {
         stages_(options, outputs, k.tokens),
         relative_(options) {}
 
+  // What serves a tile of this many queries best, where all there are fall into one.
+  KeyPacking packing(size_t queries) const;
+
   // Room for tiles of up to `queries` rows, at most kQueries.
   Status allocate(size_t queries);
 
@@ -52,6 +55,7 @@ class AttentionTile {
   KeyRange rangeOf(Strip strip, const KeyBlock& block, bool all) const;
   void scoreStrip(Strip strip, const KeyBlock& block, KeyRange range);
   void multiply(Strip strip, float* scores, const float* queries, const float* keys, KeyRange panels) const;
+  void mixValues(Strip strip, const KeyBlock& block, KeyRange keys);
   void mixStrip(Strip strip, const KeyBlock& block, KeyRange range);
   void finishRow(size_t r);
 
@@ -70,6 +74,7 @@ class AttentionTile {
   Buffer<float> queries_;        // packed strip by strip: [D][rows of the strip]
   Buffer<float> sums_;           // [kQueries][panelWidth(Dv)]
   Buffer<float> scores_;         // [kTileRows][kBlockKeys], of the strip at hand
+  Buffer<float> mixed_;          // [kTileRows][panelWidth(Dv)], what a block adds to sums_
   Buffer<float> contents_;       // the same, where parts are asked for
   Buffer<float> plain_queries_;  // queries_, before a rotary encoding
   Buffer<float> plain_keys_;     // a block's keys, before a rotary encoding

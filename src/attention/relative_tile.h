@@ -29,6 +29,9 @@ class RelativeTile {
   // A new block; the queries stand from `low` to `high`.
   void startBlock(const KeyBlock& block, int64_t low, int64_t high);
 
+  // Whether it reads a block's packed keys.
+  bool readsPackedKeys() const { return terms_.key_table != nullptr || terms_.product_table != nullptr; }
+
   // Whether products() takes the place of q . k.
   bool replacesProducts() const { return terms_.product_table != nullptr; }
 

@@ -24,33 +24,34 @@ void packTile(float* packed, const float* a, size_t a_stride, size_t k) {
   }
 }
 
-// c[r][j] (+)= sum_l a[l][r] b[l][j] for r < Rows, j < kTileColumns: added to c or put in its place. a[l][r]
-// is at a[l * Step + r * RowStep]. Each sum starts at 0 and runs over l in order. The loop is one step long
-// on purpose: unrolled, the compiler chains the steps and more has to be kept than there are registers.
-template <size_t Rows, size_t Step = Rows, size_t RowStep = 1>
+// c[r][j] (+)= sum_l a[l][r] b[l][j] for r < Rows, j < Vectors kLanes: added to c or put in its place.
+// a[l][r] is at a[l * Step + r * RowStep]. Each sum starts at 0 and runs over l in order. The loop is one
+// step long on purpose: unrolled, the compiler chains the steps and more has to be kept than there are
+// registers.
+template <size_t Rows, size_t Step = Rows, size_t RowStep = 1, size_t Vectors = kTileColumns / simd::kLanes>
 [[gnu::noinline]] void tile(float* c, size_t c_stride, bool add, const float* a, const float* b,
                             size_t b_stride, size_t k) {
   using simd::f32x4;
-  f32x4 low[Rows];
-  f32x4 high[Rows];
-  for (size_t r = 0; r < Rows; ++r) low[r] = high[r] = simd::splat(0);
+  f32x4 sums[Rows][Vectors];
+  for (size_t r = 0; r < Rows; ++r) {
+    for (size_t v = 0; v < Vectors; ++v) sums[r][v] = simd::splat(0);
+  }
   ROPEWALK_KEEP_LOOP
   for (size_t l = 0; l < k; ++l) {
-    const f32x4 b_low = simd::load(b);
-    const f32x4 b_high = simd::load(b + simd::kLanes);
+    f32x4 row[Vectors];
+    for (size_t v = 0; v < Vectors; ++v) row[v] = simd::load(b + v * simd::kLanes);
     for (size_t r = 0; r < Rows; ++r) {
       const f32x4 x = simd::splat(a[r * RowStep]);
-      low[r] = simd::mulAdd(x, b_low, low[r]);
-      high[r] = simd::mulAdd(x, b_high, high[r]);
+      for (size_t v = 0; v < Vectors; ++v) sums[r][v] = simd::mulAdd(x, row[v], sums[r][v]);
     }
     a += Step;
     b += b_stride;
   }
   for (size_t r = 0; r < Rows; ++r) {
-    float* row = c + r * c_stride;
-    simd::store(row, add ? simd::add(simd::load(row), low[r]) : low[r]);
-    float* right = row + simd::kLanes;
-    simd::store(right, add ? simd::add(simd::load(right), high[r]) : high[r]);
+    for (size_t v = 0; v < Vectors; ++v) {
+      float* const to = c + r * c_stride + v * simd::kLanes;
+      simd::store(to, add ? simd::add(simd::load(to), sums[r][v]) : sums[r][v]);
+    }
   }
 }
 
@@ -77,6 +78,21 @@ template <size_t RowStep>
 void tileOfRows(size_t rows, float* c, size_t c_stride, bool add, const float* a, const float* b,
                 size_t b_stride, size_t k) {
   withRows(rows, [&](auto r) { tile<r, 1, RowStep>(c, c_stride, add, a, b, b_stride, k); });
+}
+
+// The same for `columns`, whole tiles, of a b whose rows are that long: few rows are given more columns at a
+// time, so that there are sums enough not to wait for each other.
+template <size_t RowStep>
+void tilesOfRows(size_t rows, float* c, size_t c_stride, bool add, const float* a, const float* b,
+                 size_t b_stride, size_t k, size_t columns) {
+  withRows(rows, [&](auto r) {
+    constexpr size_t kVectors = r == 1 ? 8 : r == 2 ? 4 : kTileColumns / simd::kLanes;
+    constexpr size_t kWide = kVectors * simd::kLanes;
+    size_t j = 0;
+    for (; j + kWide <= columns; j += kWide)
+      tile<r, 1, RowStep, kVectors>(c + j, c_stride, add, a, b + j, b_stride, k);
+    for (; j < columns; j += kTileColumns) tile<r, 1, RowStep>(c + j, c_stride, add, a, b + j, b_stride, k);
+  });
 }
 
 }  // namespace ropewalk
