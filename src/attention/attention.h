@@ -77,8 +77,9 @@ struct ScoreOutputs {
 };
 
 // q [B, H, Tq, D], k [B, G, Tk, D], v [B, G, Tk, Dv] -> out [B, H, Tq, Dv]; G divides H and query head h
-// reads key head h / (H / G). A query that may attend to nothing gives zeros. out may not overlap an input. A
-// hidden key's values are not read: NaN there does not spread.
+// reads key head h / (H / G). A query that may attend to nothing gives zeros; one whose scores all overflow
+// float32 gives NaN. out may not overlap an input. A hidden key's values are not read: NaN there does not
+// spread.
 Status attention(HeadView<float> out, HeadView<const float> q, HeadView<const float> k,
                  HeadView<const float> v, const AttentionOptions& options, const ScoreOutputs& scores = {});
 

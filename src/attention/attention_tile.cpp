@@ -250,8 +250,10 @@ void AttentionTile::mixValues(Strip strip, const KeyBlock& block, KeyRange keys)
 
 void AttentionTile::finishRow(size_t r) {
   const QueryRow& row = rows_[r];
-  const float inverse = softmax_[r].inverse();
+  float inverse = softmax_[r].inverse();
   stages_.giveProbabilities(row, softmax_[r].shift(), inverse);
+  // Scores that all fell below what float32 holds say nothing of their order.
+  if (inverse == 0 && stages_.seesAny(row)) inverse = std::numeric_limits<float>::quiet_NaN();
   float* const out = out_.row(row.b, row.h, row.i);
   const float* sums = sums_.data() + r * panelWidth(out_.dim);
   for (size_t d = 0; d < out_.dim; ++d) out[d] = sums[d] * inverse;

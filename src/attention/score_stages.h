@@ -66,6 +66,9 @@ class ScoreStages {
   // The probabilities of a row, once its softmax is known.
   void giveProbabilities(const QueryRow& row, float shift, float inverse) const;
 
+  // Whether a query may attend to any key at all, whatever its scores.
+  bool seesAny(const QueryRow& row) const;
+
  private:
   void give(float* output, const QueryRow& row, ScorePart part) const;
   void giveParts(const QueryRow& row, ScorePart raw, float* content) const;

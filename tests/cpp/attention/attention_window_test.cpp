@@ -219,4 +219,29 @@ TEST_CASE("NaN in a key beyond the window is not met, and a NaN query stays in i
                  out.size() - kShape.value_dim));
 }
 
+TEST_CASE("Scores that all overflow give NaN, never the zeros of a query that sees nothing", "[attention]") {
+  const std::vector<float> q = {1e30f, 1e30f};
+  const std::vector<float> k = {-1e30f, -2e30f, -1e30f};
+  const std::vector<float> v = {1, 2, 3};
+  std::vector<float> out(2);
+  AttentionOptions options = scaled(1);
+  const auto run = [&] {
+    REQUIRE(attention(headsFirst(out.data(), 1, 1, 2, 1), headsFirst(q.data(), 1, 1, 2, 1),
+                      headsFirst(k.data(), 1, 1, 3, 1), headsFirst(v.data(), 1, 1, 3, 1),
+                      options) == Status::kOk);
+  };
+  run();
+  CHECK(std::isnan(out[0]));
+  CHECK(std::isnan(out[1]));
+  const std::vector<uint8_t> keep = {0, 0, 0, 0, 1, 0};  // the first query sees nothing
+  options.keep = {keep.data(), 0, 0, 3, 1};
+  run();
+  CHECK(out[0] == 0);
+  CHECK(std::isnan(out[1]));
+  const float sink = 0;  // beside which they weigh nothing
+  options.sinks = &sink;
+  run();
+  CHECK(out == std::vector<float>{0, 0});
+}
+
 }  // namespace ropewalk::test
