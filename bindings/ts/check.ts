@@ -1,6 +1,7 @@
 // Checks of arguments. Each takes where it is (`rope.rotate`), the argument's name and the value, and gives the
 // value back with its type, or throws an error that names all three.
 import { ArgumentRangeError, ArgumentTypeError, describe } from './errors.js';
+import { bufferOf, byteLengthOf, kindOf, lengthOf } from './typed-arrays.js';
 
 /** The largest position, 2^53 - 1: positions beyond are not all distinct numbers in JavaScript. */
 const maxPosition = Number.MAX_SAFE_INTEGER;
@@ -110,23 +111,19 @@ export function sizeOf(dims: readonly number[]): number {
   return dims.reduce((product, size) => product * size, 1);
 }
 
-// The name of a typed array's own kind: undefined for any other value, and no matter what a caller redefined.
-const kindOf = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), Symbol.toStringTag)
-  ?.get as (this: unknown) => string | undefined;
-
 /** Whether the value is a typed array of this kind, from this realm or another. */
 export function isTypedArray(value: unknown, kind: 'Float32Array'): value is Float32Array;
 export function isTypedArray(value: unknown, kind: 'Uint8Array'): value is Uint8Array;
 export function isTypedArray(value: unknown, kind: 'Uint16Array'): value is Uint16Array;
 export function isTypedArray(value: unknown, kind: string): boolean {
-  return kindOf.call(value) === kind;
+  return kindOf(value) === kind;
 }
 
-/** Whether the memory of a view was taken from it (transferred), which leaves it with no numbers. */
-export function isDetached(view: ArrayBufferView): boolean {
-  if (view.byteLength > 0 || view.buffer.byteLength > 0) return false;
+/** Whether the memory of a typed array was taken from it (transferred), which leaves it with no numbers. */
+export function isDetached(array: ArrayBufferView): boolean {
+  if (byteLengthOf(array) > 0) return false;
   try {
-    new Uint8Array(view.buffer);
+    new Uint8Array(bufferOf(array));
     return false;
   } catch {
     return true;
@@ -136,8 +133,8 @@ export function isDetached(view: ArrayBufferView): boolean {
 export function float32(where: string, name: string, value: unknown, length?: number): Float32Array {
   if (!isTypedArray(value, 'Float32Array')) throw new ArgumentTypeError(where, name, value, 'a Float32Array');
   if (isDetached(value)) throw new ArgumentTypeError(where, name, value, 'a Float32Array that is not detached');
-  if (length !== undefined && value.length !== length) {
-    throw new ArgumentRangeError(where, name, value, `has ${value.length} numbers; expected ${length}`);
+  if (length !== undefined && lengthOf(value) !== length) {
+    throw new ArgumentRangeError(where, name, value, `has ${lengthOf(value)} numbers; expected ${length}`);
   }
   return value;
 }
@@ -156,10 +153,11 @@ export type IntegersInput = readonly number[] | Int32Array | Uint32Array | Float
 
 /** Any of IntegersInput, each entry a whole number within ±(2^53 - 1), as doubles. */
 export function positions(where: string, name: string, value: unknown): Float64Array {
-  const isList = Array.isArray(value) || (ArrayBuffer.isView(value) && 'length' in value && !isDetached(value));
+  const typed = kindOf(value) === undefined ? undefined : (value as ArrayBufferView);
+  const isList = Array.isArray(value) || (typed !== undefined && !isDetached(typed));
   if (!isList) throw new ArgumentTypeError(where, name, value, 'an array of integers');
-  const from = value as unknown as ArrayLike<unknown>;
-  const to = new Float64Array(from.length);
+  const from = value as ArrayLike<unknown>;
+  const to = new Float64Array(typed ? lengthOf(typed) : from.length);
   for (let i = 0; i < to.length; ++i) {
     const entry = from[i];
     // Told as it is: as a number it would be rounded.

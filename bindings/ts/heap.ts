@@ -2,6 +2,7 @@
 // heap leaves this file except where a caller asked for one, because growth detaches every view without a word.
 import type { MainModule } from './core.mjs';
 import { ArgumentTypeError, InstanceLostError, OutOfMemoryError } from './errors.js';
+import { bufferOf, byteLengthOf, bytesOf, fill, kindOf } from './typed-arrays.js';
 
 // More than any object of the core, and what Embind makes beside it, takes.
 const roomOfAnObject = 4096;
@@ -99,26 +100,22 @@ export class Heap {
 
   /** Copies a typed array into the heap. */
   write(pointer: number, data: Float32Array | Float64Array | Uint8Array): void {
-    // By size, not by class: an array of another realm is of another class.
-    if (data.BYTES_PER_ELEMENT === 4) {
-      this.#view(); // makes both anew
-      this.#floats.set(data, pointer / 4);
-    } else {
-      const View = data.BYTES_PER_ELEMENT === 1 ? Uint8Array : Float64Array;
-      new View(this.#view().buffer, pointer, data.length).set(data);
-    }
+    const view = this.#view(); // makes both anew
+    // By its own kind, not by class: an array of another realm is of another class.
+    if (kindOf(data) === 'Float32Array') this.#floats.set(data, pointer / 4);
+    else view.set(bytesOf(data), pointer);
   }
 
   /** The address of a copy of data, in memory that `take` gives. */
   put(take: (bytes: number) => number, data: Float32Array | Float64Array | Uint8Array): number {
-    const pointer = take(data.byteLength);
+    const pointer = take(byteLengthOf(data));
     this.write(pointer, data);
     return pointer;
   }
 
   /** Whether the data is a view of this heap. */
   owns(data: ArrayBufferView): boolean {
-    return data.buffer === this.#memory.buffer;
+    return bufferOf(data) === this.#memory.buffer;
   }
 
   /** Copies bytes within the heap. */
@@ -140,7 +137,7 @@ export class Heap {
   readFloats(pointer: number, length: number, out?: Float32Array): Float32Array {
     const view = this.floats(pointer, length);
     if (out === undefined) return view.slice();
-    out.set(view);
+    fill(out, view);
     return out;
   }
 

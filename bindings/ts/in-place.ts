@@ -4,6 +4,7 @@ import { ArgumentRangeError, checkStatus } from './errors.js';
 import type { Heap } from './heap.js';
 import { type HeadShape, headShape, type Layout } from './layout.js';
 import { type NdArray, type Operand, operand, plain, type Tensor } from './tensor.js';
+import { lengthOf } from './typed-arrays.js';
 
 /** How x of a call lies in memory, and where a result goes. */
 export interface HeadOptions {
@@ -66,9 +67,10 @@ function heads(
   if (shape !== undefined) return plain(heap, where, 'x', x, check.shape(where, 'shape', shape));
   if (headDim === undefined)
     throw new ArgumentRangeError(where, 'shape', shape, 'is missing; a Float32Array needs one');
-  if (x.length % headDim !== 0) {
-    const problem = `has ${x.length} numbers, which is no multiple of headDim, ${headDim}`;
+  const size = lengthOf(x);
+  if (size % headDim !== 0) {
+    const problem = `has ${size} numbers, which is no multiple of headDim, ${headDim}`;
     throw new ArgumentRangeError(where, 'x', x, problem);
   }
-  return plain(heap, where, 'x', x, [x.length / headDim, headDim]);
+  return plain(heap, where, 'x', x, [size / headDim, headDim]);
 }

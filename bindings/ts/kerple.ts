@@ -30,8 +30,8 @@ export const kerpleFields = ['r1', 'r2', 'kind'] as const;
 /** @internal */
 export function checkKerple(where: string, given: KerpleNumbers): { kind: number; r1: Float32Array; r2: Float32Array } {
   const kind = check.choice(where, 'kind', given.kind ?? 'logarithmic', kinds);
-  const r1 = check.float32(where, 'r1', given.r1).slice(); // copies: the caller's may change before they are used
-  const r2 = check.float32(where, 'r2', given.r2, r1.length).slice();
+  const r1 = new Float32Array(check.float32(where, 'r1', given.r1)); // copies: the caller's may change before they are used
+  const r2 = new Float32Array(check.float32(where, 'r2', given.r2, r1.length));
   for (const [name, numbers] of Object.entries({ r1, r2 })) {
     const most = name === 'r2' && kind === kinds.power ? 2 : Number.MAX_VALUE;
     const bad = numbers.findIndex((value) => !(value > 0 && value <= most));

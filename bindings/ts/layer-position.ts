@@ -81,7 +81,7 @@ function ropeOf(heap: Heap, where: string, own: object, headDim: number): { rope
 function copied(heap: Heap, where: string, own: object, owned: Handle[]): object {
   return Object.fromEntries(
     Object.entries(own).map(([name, value]) => {
-      if (check.isTypedArray(value, 'Float32Array')) return [name, value.slice()];
+      if (check.isTypedArray(value, 'Float32Array')) return [name, new Float32Array(value)];
       if (typeof value !== 'object' || value === null) return [name, value];
       const table = operand(heap, where, `position.${name}`, value);
       const tensor = new Tensor(heap, table.shape, where);

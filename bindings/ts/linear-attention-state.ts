@@ -53,7 +53,7 @@ export interface LinearAppendOptions {
 
 // A copy that later changes of the caller's objects do not reach.
 function kept({ position, outputNorm, ...rest }: LinearAttentionStateOptions): LinearAttentionStateOptions {
-  const weight = outputNorm?.weight && { weight: outputNorm.weight.slice() };
+  const weight = outputNorm?.weight && { weight: new Float32Array(outputNorm.weight) };
   return {
     ...rest,
     ...(position && { position: { ...position } }),

@@ -75,7 +75,9 @@ function checkNorm(heap: Heap, where: string, form: LinearForm, normalize: boole
   const rmsEps = check.float32Number(where, 'outputNorm.eps', given.eps ?? 1e-6);
   if (rmsEps < 0) throw new ArgumentRangeError(where, 'outputNorm.eps', rmsEps, `is ${rmsEps}; expected 0 or more`);
   const weight =
-    given.weight === undefined ? undefined : check.float32(where, 'outputNorm.weight', given.weight, valueDim).slice();
+    given.weight === undefined
+      ? undefined
+      : new Float32Array(check.float32(where, 'outputNorm.weight', given.weight, valueDim));
   return (take: (bytes: number) => number) => ({
     rmsNorm: true,
     rmsEps,

@@ -7,6 +7,7 @@ import type { PositionsInput } from './positions.js';
 import { RopePlan } from './rope.js';
 import type { Pairing, RopeOptions } from './rope-options.js';
 import { operand, type TensorInput } from './tensor.js';
+import { kindOf, lengthOf } from './typed-arrays.js';
 
 /** What can be permuted: numbers, or bits of them (float16 and bfloat16 as Uint16Array). */
 export type PairingArray =
@@ -44,11 +45,11 @@ const kinds = { Float32Array, Float64Array, Uint16Array, Int16Array, Uint8Array,
 
 // A new array of the same kind, from this realm; Buffer becomes a Uint8Array.
 function emptyLike<T extends PairingArray>(where: string, name: string, value: T): T {
-  const kind = Object.prototype.toString.call(value).slice(8, -1);
-  if (!ArrayBuffer.isView(value) || !Object.hasOwn(kinds, kind)) {
+  const kind = kindOf(value);
+  if (kind === undefined || !Object.hasOwn(kinds, kind)) {
     throw new ArgumentTypeError(where, name, value, `a ${Object.keys(kinds).join(', ')}`);
   }
-  return new kinds[kind as keyof typeof kinds](value.length) as T;
+  return new kinds[kind as keyof typeof kinds](lengthOf(value)) as T;
 }
 
 // Where coordinate j of the result comes from.
@@ -76,7 +77,7 @@ function sources(where: string, options: ConvertPairingOptions): Int32Array {
 // x as [outer, heads * headDim, inner], the middle axis permuted head by head.
 function permute<T extends PairingArray>(x: T, out: T, source: Int32Array, inner: number): T {
   const headDim = source.length;
-  for (let row = 0; row < x.length / inner; ++row) {
+  for (let row = 0; row < out.length / inner; ++row) {
     const j = row % headDim;
     const from = (row - j + (source[j] ?? j)) * inner;
     for (let i = 0; i < inner; ++i) out[row * inner + i] = x[from + i] ?? 0;
@@ -102,9 +103,9 @@ export function permutePairing<T extends PairingArray>(weights: T, options: Perm
   const source = sources(where, given);
   const heads = check.integer(where, 'heads', given.heads, 1, 2 ** 20);
   const onRows = check.choice(where, 'headsOn', given.headsOn ?? 'rows', headAxes) === headAxes.rows;
-  const other = weights.length / (heads * source.length);
+  const other = out.length / (heads * source.length);
   if (!Number.isInteger(other) || other === 0) {
-    const problem = `has ${weights.length} numbers, which are not ${heads} heads of ${source.length} coordinates each`;
+    const problem = `has ${out.length} numbers, which are not ${heads} heads of ${source.length} coordinates each`;
     throw new ArgumentRangeError(where, 'weights', weights, problem);
   }
   return permute(weights, out, source, onRows ? other : 1);
@@ -126,8 +127,8 @@ export function convertPairing<T extends PairingArray>(x: T, options: ConvertPai
   const given = check.options<ConvertPairingOptions>(where, 'options', options, known);
   const out = emptyLike(where, 'x', x);
   const source = sources(where, given);
-  if (x.length === 0 || x.length % source.length !== 0) {
-    const problem = `has ${x.length} numbers, which is no multiple of headDim, ${source.length}`;
+  if (out.length === 0 || out.length % source.length !== 0) {
+    const problem = `has ${out.length} numbers, which is no multiple of headDim, ${source.length}`;
     throw new ArgumentRangeError(where, 'x', x, problem);
   }
   return permute(x, out, source, 1);

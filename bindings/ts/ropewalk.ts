@@ -106,7 +106,7 @@ export class Ropewalk {
   tensor(shape: readonly number[], data?: Float32Array): Tensor {
     const dims = check.shape('tensor', 'shape', shape);
     if (data !== undefined) check.float32('tensor', 'data', data, check.sizeOf(dims));
-    const source = data && this.#heap.owns(data) ? data.slice() : data;
+    const source = data && this.#heap.owns(data) ? new Float32Array(data) : data;
     const tensor = new Tensor(this.#heap, dims, 'tensor');
     if (source !== undefined) return tensor.set(source);
     tensor.view().fill(0);

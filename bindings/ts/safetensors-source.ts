@@ -4,6 +4,7 @@ import * as check from './check.js';
 import { ArgumentTypeError } from './errors.js';
 import { type Fetch, openHttp } from './safetensors-http.js';
 import { openPath } from './safetensors-path.js';
+import { bytesOf } from './typed-arrays.js';
 
 /**
  * A file: an address (string or URL; relative ones count from the page), a Blob or File, its bytes, or, where there is no
@@ -48,7 +49,7 @@ export async function openSource(
   if (typeof value === 'string' || tagOf(value) === 'URL') return openAddress(String(value), fetch, signal);
   const tag = tagOf(value);
   if (tag === 'Blob' || tag === 'File') return new BlobSource(value as Blob);
-  if (check.isTypedArray(value, 'Uint8Array')) return new MemorySource(value);
+  if (check.isTypedArray(value, 'Uint8Array')) return new MemorySource(bytesOf(value));
   if (tag === 'ArrayBuffer') return new MemorySource(new Uint8Array(value as ArrayBuffer));
   throw new ArgumentTypeError(where, name, value, 'an address, a path, a Blob, an ArrayBuffer or a Uint8Array');
 }

@@ -3,6 +3,7 @@ import * as check from './check.js';
 import { ArgumentRangeError, ArgumentTypeError } from './errors.js';
 import { Handle, releaser } from './handle.js';
 import type { Heap } from './heap.js';
+import { lengthOf } from './typed-arrays.js';
 
 /** A plain array with its shape, as functions give it back for plain arrays. */
 export interface NdArray {
@@ -115,16 +116,16 @@ export function operand(heap: Heap, where: string, name: string, value: unknown)
 export function plain(heap: Heap, where: string, name: string, data: unknown, shape: readonly number[]): Operand {
   const size = check.sizeOf(shape);
   const floats = check.float32(where, `${name}.data`, data);
-  if (floats.length !== size) {
+  if (lengthOf(floats) !== size) {
     throw new ArgumentRangeError(
       where,
       name,
       data,
-      `has ${floats.length} numbers; its shape [${shape.join(', ')}] needs ${size}`,
+      `has ${lengthOf(floats)} numbers; its shape [${shape.join(', ')}] needs ${size}`,
     );
   }
   // A view of this heap would die if the heap grows before it is copied.
-  const own = heap.owns(floats) ? floats.slice() : floats;
+  const own = heap.owns(floats) ? new Float32Array(floats) : floats;
   const place = (take: (bytes: number) => number) => {
     check.float32(where, `${name}.data`, own, size); // a getter of another argument may have resized it
     return heap.put(take, own);

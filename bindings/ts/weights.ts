@@ -5,6 +5,7 @@ import type { PackedMatrix } from './core.mjs';
 import { ArgumentRangeError, ArgumentTypeError, checkStatus } from './errors.js';
 import type { Heap } from './heap.js';
 import { Tensor } from './tensor.js';
+import { bytesOf, lengthOf } from './typed-arrays.js';
 
 /** How numbers of weights are stored. */
 export type WeightType = 'float32' | 'float16' | 'bfloat16';
@@ -111,17 +112,17 @@ export function weight(
   const { data, type } = arrayOf(where, name, value, wanted);
   const size = rows * columns;
   const checkLength = () => {
-    if (data.length === size && !check.isDetached(data)) return;
+    if (lengthOf(data) === size && !check.isDetached(data)) return;
     const shape = rows === 1 ? `${size}` : `${size}, [${rows}, ${columns}]`;
-    throw new ArgumentRangeError(where, name, value, `has ${data.length} numbers; expected ${shape}`);
+    throw new ArgumentRangeError(where, name, value, `has ${lengthOf(data)} numbers; expected ${shape}`);
   };
   checkLength();
   // A view of this heap would die if the heap grows before it is copied.
-  const own = heap.owns(data) ? data.slice() : data;
+  const own = heap.owns(data) ? bytesOf(data).slice() : data;
+  const bytes = type === types.float32 ? 4 : 2;
   const at = (slice: number, first: number, count: number) => {
     checkLength(); // a getter of another argument may have resized it
-    const start = own.byteOffset + first * columns * own.BYTES_PER_ELEMENT;
-    heap.write(slice, new Uint8Array(own.buffer, start, count * columns * own.BYTES_PER_ELEMENT));
+    heap.write(slice, bytesOf(own, first * columns * bytes, count * columns * bytes));
     return slice;
   };
   return { name, rows, columns, type, at, placed: false };

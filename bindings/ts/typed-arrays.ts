@@ -1,0 +1,46 @@
+// What a typed array is by its own making: kind, length, buffer and offset, read by the getters that all typed arrays of
+// all realms share. A subclass, an own property or another toStringTag can tell the caller otherwise, not these.
+
+type TypedArrayPrototype = Record<PropertyKey, unknown>;
+const prototype = Object.getPrototypeOf(Uint8Array.prototype) as TypedArrayPrototype;
+
+function getter<T>(name: string | symbol): (this: unknown) => T {
+  return Object.getOwnPropertyDescriptor(prototype, name)?.get as (this: unknown) => T;
+}
+
+const tag = getter<string | undefined>(Symbol.toStringTag);
+const length = getter<number>('length');
+const byteLength = getter<number>('byteLength');
+const byteOffset = getter<number>('byteOffset');
+const buffer = getter<ArrayBufferLike>('buffer');
+const { set } = Float32Array.prototype;
+
+/** The name of a typed array's own kind, `Float32Array`; undefined for any other value. */
+export function kindOf(value: unknown): string | undefined {
+  return tag.call(value);
+}
+
+/** How many numbers it has now: 0 where its memory was taken from it. */
+export function lengthOf(array: ArrayBufferView): number {
+  return length.call(array);
+}
+
+/** The same in bytes. */
+export function byteLengthOf(array: ArrayBufferView): number {
+  return byteLength.call(array);
+}
+
+/** The buffer that it is a view of. */
+export function bufferOf(array: ArrayBufferView): ArrayBufferLike {
+  return buffer.call(array);
+}
+
+/** Its bytes from `start` on, as a view of this realm's own class. */
+export function bytesOf(array: ArrayBufferView, start = 0, count = byteLengthOf(array) - start): Uint8Array {
+  return new Uint8Array(bufferOf(array), byteOffset.call(array) + start, count);
+}
+
+/** Copies numbers to the beginning of an array that has room for them. */
+export function fill(array: Float32Array, from: Float32Array): void {
+  set.call(array, from);
+}
