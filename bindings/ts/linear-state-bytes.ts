@@ -89,5 +89,10 @@ export function unpackState(where: string, given: Uint8Array, identity: LinearSt
   }
   const tokens = view.getFloat64(32, true);
   const start = view.getFloat64(40, true);
+  const counted = Number.isSafeInteger(tokens + 1) && tokens >= 0 && Number.isSafeInteger(start + tokens);
+  if (!counted) refuse(`were altered: they tell of ${tokens} tokens`);
+  if (view.getUint32(56, true) !== 0 || view.getUint32(60, true) !== 0) {
+    refuse('were altered: the end of their header is not zero');
+  }
   return { tokens, start, payload: bytes.subarray(headerBytes) };
 }

@@ -263,6 +263,25 @@ const changed = (at, value) => {
   bytes[at] = value ?? bytes[at] ^ 1;
   return bytes;
 };
+// The same with a checksum that fits.
+const signed = (change) => {
+  const bytes = saved.slice();
+  const view = new DataView(bytes.buffer);
+  change(view);
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < bytes.length; at += 4) {
+    hash = Math.imul(hash ^ (at === 52 ? 0 : view.getUint32(at, true)), 0x01000193);
+    hash ^= hash >>> 15;
+  }
+  view.setUint32(52, hash >>> 0, true);
+  return bytes;
+};
+test('a checksum made here fits', () => {
+  assert.deepEqual(
+    signed(() => {}),
+    saved,
+  );
+});
 const savedBy = (options, tokens = [q, k, v]) => {
   const other = make(options);
   if (options.batch === undefined && options.kvHeads === undefined) other.append(...tokens);
@@ -284,6 +303,17 @@ testMisfits(rw, 'linearAttentionState.restore', {
   'another version': [RangeError, ['bytes', 'version 2'], restore(changed(4, 2))],
   'an altered header': [RangeError, ['bytes', 'altered'], restore(changed(12))],
   'an altered number of tokens': [RangeError, ['bytes', 'altered'], restore(changed(39))],
+  ...Object.fromEntries(
+    [Number.NaN, 1.5, -5, 1e300, Infinity, 2 ** 53 - 1].map((tokens) => [
+      `${tokens} tokens under a checksum that fits`,
+      [RangeError, ['bytes', 'altered', String(tokens)], restore(signed((view) => view.setFloat64(32, tokens, true)))],
+    ]),
+  ),
+  'a header that goes on under a checksum that fits': [
+    RangeError,
+    ['bytes', 'altered'],
+    restore(signed((view) => view.setUint32(60, 1, true))),
+  ],
   'an altered first sum': [RangeError, ['bytes', 'altered'], restore(changed(64))],
   'an altered last byte': [RangeError, ['bytes', 'altered'], restore(changed(saved.length - 1))],
   'an altered checksum': [RangeError, ['bytes', 'altered'], restore(changed(52))],
