@@ -7,7 +7,7 @@ import { checkKerple, type KerpleNumbers, kerpleFields, placeKerple } from './ke
 import type { HeadShape } from './layout.js';
 import { type PositionsInput, placesOf } from './positions.js';
 import { RopePlan } from './rope.js';
-import type { Sight } from './sight.js';
+import { checkLast, type Sight } from './sight.js';
 import { checkT5, type T5Options, t5Fields, t5Table, withBuckets } from './t5.js';
 import { operand, type TensorInput } from './tensor.js';
 
@@ -27,7 +27,11 @@ export type AttentionPosition =
   | ({ encoding: 'kerple' } & KerpleNumbers)
   /** Shaw: keys (and values) get the row of clip(j - i); tables [2 maxDistance + 1, D]. */
   | { encoding: 'shaw'; keys: TensorInput; values?: TensorInput }
-  /** BERT: q . table[i - j] is added; table [2 maxPositions - 1, D]; distances outside it are refused. */
+  /**
+   * BERT: q . table[i - j] is added; table [2 maxPositions - 1, D]. Refused where a key stands farther away than the
+   * table reaches, unless causal order, a window or padding hides it and no scores are asked for that show it all the
+   * same (`position`, `raw`, `capped`).
+   */
   | { encoding: 'relative_key'; table: TensorInput }
   /** Huang's M4: (q + k) . table[i - j] is added. */
   | { encoding: 'relative_key_query'; table: TensorInput }
@@ -42,6 +46,16 @@ export interface AttentionShapes {
   readonly k: HeadShape;
   readonly valueDim: number;
   readonly sight: Sight;
+  /** Whether scores are given back that show hidden keys as well. Default false. */
+  readonly showsHidden?: boolean;
+}
+
+/**
+ * Whether stages of the scores show keys that causal order or a window hides.
+ * @internal
+ */
+export function showsHidden(stages: readonly string[]): boolean {
+  return stages.some((stage) => stage === 'position' || stage === 'raw' || stage === 'capped');
 }
 
 /** @internal */
@@ -71,13 +85,19 @@ type Make<P> = (heap: Heap, where: string, position: P, shapes: AttentionShapes)
 
 // A bias for each head and distance of the call: that of one query among so many keys.
 function byDistance(
+  where: string,
   shapes: AttentionShapes,
   make: (shape: { queries: number; keys: number; queryOffset: number }, take: Take) => number,
 ): AppliedPosition {
   const { distances } = shapes.sight;
   if (distances === undefined) return { part: () => nothing };
   const { first, last } = distances;
+  checkLast(where, shapes.sight.queryOffset, shapes.q.tokens);
   const distanceCount = last - first + 1;
+  if (![first, last, distanceCount].every(Number.isSafeInteger)) {
+    const problem = 'and keyPositions are more than 2^53 - 1 apart; the bias of such distances is not known';
+    throw new ArgumentRangeError(where, 'queryOffset', shapes.sight.queryOffset, problem);
+  }
   const shape = { queries: 1, keys: distanceCount, queryOffset: -first };
   return { part: (take) => ({ ...nothing, distanceBias: make(shape, take), distanceFirst: first, distanceCount }) };
 }
@@ -93,9 +113,11 @@ function distanceTable(heap: Heap, where: string, name: string, value: TensorInp
   return { table, limit: (rows - 1) / 2 };
 }
 
-// BERT's tables have a row for every distance; one outside is an error, not clipped.
-function bertRows(where: string, limit: number, { sight }: AttentionShapes) {
-  const farthest = sight.distances ? Math.max(-sight.distances.first, sight.distances.last) : 0;
+// BERT's tables have a row for every distance; one outside is an error, not clipped, unless nobody sees it.
+function bertRows(where: string, limit: number, { q, sight, showsHidden }: AttentionShapes) {
+  checkLast(where, sight.queryOffset, q.tokens);
+  let farthest = sight.distances ? Math.max(-sight.distances.first, sight.distances.last) : 0;
+  if (farthest > limit && showsHidden !== true) farthest = sight.farthestSeen();
   if (farthest > limit) {
     const problem = `has rows for distances up to ${limit}; this call needs ${farthest}`;
     throw new ArgumentRangeError(where, 'position.table', limit, problem);
@@ -171,7 +193,7 @@ const encodings: { [E in keyof ByName]: { readonly make: ByName[E]; readonly fie
     fields: [],
     make(heap, where, _, shapes) {
       const { heads } = shapes.q;
-      return byDistance(shapes, (shape, take) => {
+      return byDistance(where, shapes, (shape, take) => {
         const bias = take(heads * shape.keys * 4);
         checkStatus(
           heap.call((c) => c.alibiBias({ heads, ...shape, variant: 0 }, bias)),
@@ -184,7 +206,8 @@ const encodings: { [E in keyof ByName]: { readonly make: ByName[E]; readonly fie
   t5: {
     fields: ['table', ...t5Fields],
     make(heap, where, position, shapes) {
-      const options = checkT5(where, { bidirectional: !shapes.sight.causal, ...position }, 'position.');
+      const given = { ...position, bidirectional: position.bidirectional ?? !shapes.sight.causal };
+      const options = checkT5(where, given, 'position.');
       const { table, heads } = t5Table(heap, where, position.table, options.numBuckets, 'position.table');
       if (heads !== shapes.q.heads) {
         throw new ArgumentRangeError(
@@ -194,7 +217,7 @@ const encodings: { [E in keyof ByName]: { readonly make: ByName[E]; readonly fie
           `has ${heads} heads, q has ${shapes.q.heads}`,
         );
       }
-      return byDistance(shapes, ({ queries, keys, queryOffset }, take) =>
+      return byDistance(where, shapes, ({ queries, keys, queryOffset }, take) =>
         withBuckets(heap, where, options, (buckets) => {
           const bias = take(heads * keys * 4);
           const from = table.place(take);
@@ -233,7 +256,7 @@ const encodings: { [E in keyof ByName]: { readonly make: ByName[E]; readonly fie
       if (heads !== shapes.q.heads) {
         throw new ArgumentRangeError(where, 'position.r1', position.r1, `has ${heads} heads, q has ${shapes.q.heads}`);
       }
-      return byDistance(shapes, (shape, take) => placeKerple(heap, where, numbers, shape, take));
+      return byDistance(where, shapes, (shape, take) => placeKerple(heap, where, numbers, shape, take));
     },
   },
   relative_key: { fields: ['table'], make: bert('queryTable') },

@@ -1,5 +1,5 @@
 // Scaled dot-product attention.
-import { type AttentionPosition, type AttentionShapes, applyPosition } from './attention-position.js';
+import { type AttentionPosition, type AttentionShapes, applyPosition, showsHidden } from './attention-position.js';
 import * as check from './check.js';
 import type { AttentionCall, ScoresCall } from './core.mjs';
 import { ArgumentRangeError, checkStatus, describe } from './errors.js';
@@ -257,12 +257,11 @@ export function attend(
   const bias = biasMask(heap, where, options.bias, scoreShape);
   const sinks = sinksOf(heap, where, options.sinks, qs.heads);
   const scale = check.float32Number(where, 'scale', options.scale ?? 1 / Math.sqrt(qs.dim));
-  const softcap = options.softcap === undefined ? 0 : check.positive(where, 'softcap', options.softcap);
-  check.float32Number(where, 'softcap', softcap);
-  const shapes: AttentionShapes = { q: qs, k: ks, valueDim: vs.dim, sight };
+  const softcap = options.softcap === undefined ? 0 : check.positiveFloat32(where, 'softcap', options.softcap);
+  const wanted = requested(where, options.returnScores);
+  const shapes: AttentionShapes = { q: qs, k: ks, valueDim: vs.dim, sight, showsHidden: showsHidden(wanted) };
   const position = applyPosition(heap, where, options.position, shapes);
 
-  const wanted = requested(where, options.returnScores);
   const slots = scoreSlots(where, 'scoreHeads', options.scoreHeads, qs.heads);
   const givenShape = [qs.batch, slots?.count ?? qs.heads, qs.tokens, ks.tokens];
   const parts = wanted.includes('content') || wanted.includes('position');

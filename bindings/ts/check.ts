@@ -148,6 +148,13 @@ export function float32Number(where: string, name: string, value: unknown): numb
   return number;
 }
 
+/** A number above 0 that float32 can hold: 1e-46 would be 0. */
+export function positiveFloat32(where: string, name: string, value: unknown): number {
+  const number = float32Number(where, name, positive(where, name, value));
+  if (Math.fround(number) > 0) return number;
+  throw new ArgumentRangeError(where, name, value, `is ${number}, which is 0 in float32; expected a number above 0`);
+}
+
 /** What a list of integers may come as. */
 export type IntegersInput = readonly number[] | Int32Array | Uint32Array | Float64Array | BigInt64Array;
 

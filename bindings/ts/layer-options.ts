@@ -90,7 +90,7 @@ export function checkScores(
   causal: boolean,
 ): LayerScores {
   const { window, sinkTokens } = options;
-  const softcap = options.softcap === undefined ? 0 : check.positive(where, 'softcap', options.softcap);
+  const softcap = options.softcap === undefined ? 0 : check.positiveFloat32(where, 'softcap', options.softcap);
   return {
     sight: {
       causal: check.boolean(where, 'causal', options.causal ?? causal),
@@ -98,7 +98,7 @@ export function checkScores(
       ...(sinkTokens === undefined ? {} : { sinkTokens }),
     },
     scale: check.float32Number(where, 'scale', options.scale ?? 1 / Math.sqrt(dims.headDim)),
-    softcap: check.float32Number(where, 'softcap', softcap),
+    softcap,
     turnValues: check.boolean(where, 'turnValues', options.turnValues ?? false),
   };
 }

@@ -1,4 +1,5 @@
 // One pass through a layer: checks what a caller hands over, and makes the core's call of it.
+import { showsHidden } from './attention-position.js';
 import {
   type Capture,
   type CaptureName,
@@ -131,11 +132,13 @@ export function pass(
   const capture: Capture = checkCapture(where, options.capture, options.captureHeads, layer.captures, dims.heads);
   if (cache?.windowed) checkWindowed(where, options, capture);
   const sight = sightOfPass(layer, cache, batch, tokens, at);
-  const shapes = attentionShapes(dims, batch, tokens, keys, sight);
-
   const asked: Named<CaptureName, readonly number[]> = {
     out: input.shape,
     ...captureShapes(capture, { x: input.shape, batch, tokens, keys, ...dims }),
+  };
+  const shapes = {
+    ...attentionShapes(dims, batch, tokens, keys, sight),
+    showsHidden: showsHidden(Object.keys(asked)),
   };
   const results = outputs<CaptureName>(heap, where, input.tensor !== undefined, asked, (to, take) => {
     const call: LayerCall = {

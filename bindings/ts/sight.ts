@@ -15,7 +15,7 @@ export interface SightOptions {
    * ones, as PyTorch's is_causal does.
    */
   queryOffset?: number | check.IntegersInput;
-  /** [Tk], ascending: where the keys stand. Default 0, 1, 2, ... */
+  /** [Tk], strictly ascending: where the keys stand. Default 0, 1, 2, ... */
   keyPositions?: check.IntegersInput;
   /** [B]: keys from there on are padding. Then the default of queryOffset is keyLengths - Tq. */
   keyLengths?: check.IntegersInput;
@@ -40,6 +40,8 @@ export interface Sight {
   readonly queryOffset: number | Float64Array;
   /** The farthest distances, key minus query, of this call; undefined without any. */
   readonly distances: { readonly first: number; readonly last: number } | undefined;
+  /** How far from its query the farthest key stands that causal order, window and padding leave in sight. */
+  farthestSeen(): number;
 }
 
 function perBatch(where: string, name: string, value: unknown, batch: number): Float64Array {
@@ -55,16 +57,67 @@ function ascending(where: string, value: unknown, keys: number): Float64Array {
   }
   const bad = list.findIndex((position, i) => i > 0 && position <= (list[i - 1] ?? 0));
   if (bad >= 0) {
-    const problem = `is ${list[bad]}, after ${list[bad - 1]}; expected ascending positions`;
+    const problem = `is ${list[bad]}, after ${list[bad - 1]}; expected strictly ascending positions`;
     throw new ArgumentRangeError(where, `keyPositions[${bad}]`, list[bad], problem);
   }
   return list;
+}
+
+/**
+ * Refuses queries at positions beyond ±(2^53 - 1), which doubles would round. The core itself counts in 64 bits.
+ * @internal
+ */
+export function checkLast(where: string, queryOffset: Sight['queryOffset'], queries: number): void {
+  const offsets = typeof queryOffset === 'number' ? [queryOffset] : queryOffset;
+  for (let b = 0; b < offsets.length; ++b) {
+    const offset = offsets[b] ?? 0;
+    if (Number.isSafeInteger(offset) && Number.isSafeInteger(offset + Math.max(queries - 1, 0))) continue;
+    const problem = `is ${offset}, which puts queries beyond ±(2^53 - 1)`;
+    throw new ArgumentRangeError(where, 'queryOffset', offset, problem);
+  }
 }
 
 function lengthsOf(where: string, value: unknown, batch: number, keys: number): Float64Array {
   const list = perBatch(where, 'keyLengths', value, batch);
   for (const [b, length] of list.entries()) check.integer(where, `keyLengths[${b}]`, length, 0, keys);
   return list;
+}
+
+// The first key from `position` on, of keys that stand at ascending places.
+function firstFrom(at: (key: number) => number, keys: number, position: number): number {
+  let [low, high] = [0, keys];
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    if (at(middle) < position) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function farthestSeen(
+  { causal, left, right, sinkTokens, keyLengths }: Omit<Sight, 'farthestSeen'>,
+  at: (key: number) => number,
+  offsets: ArrayLike<number>,
+  queries: number,
+  keys: number,
+): number {
+  let farthest = 0;
+  const see = (distance: number) => {
+    farthest = Math.max(farthest, Math.abs(distance));
+  };
+  const ahead = causal ? 0 : right < 0 ? Number.POSITIVE_INFINITY : right;
+  const entries = Math.max(offsets.length, keyLengths?.length ?? 1);
+  for (let b = 0; b < entries; ++b) {
+    for (let i = 0; i < queries; ++i) {
+      const query = (offsets[offsets.length === 1 ? 0 : b] ?? 0) + i;
+      const end = Math.min(keyLengths?.[b] ?? keys, firstFrom(at, keys, query + ahead + 1));
+      const first = left < 0 ? 0 : Math.min(end, firstFrom(at, keys, query - left));
+      if (first < end) see(query - at(first));
+      if (first < end) see(at(end - 1) - query);
+      if (sinkTokens > 0 && end > 0) see(query - at(0));
+    }
+  }
+  return farthest;
 }
 
 /**
@@ -101,6 +154,7 @@ export function sightOf(
         : perBatch(where, 'queryOffset', options.queryOffset, q.batch);
 
   const offsets = typeof queryOffset === 'number' ? [queryOffset] : queryOffset;
+  checkLast(where, queryOffset, 1);
   const nothing = q.batch === 0 || q.tokens === 0 || k.tokens === 0;
   const distances = nothing
     ? undefined
@@ -108,7 +162,11 @@ export function sightOf(
         first: at(0) - (Math.max(...offsets) + q.tokens - 1),
         last: lastOf(k.tokens) - Math.min(...offsets),
       };
-  return { causal, left, right, sinkTokens, keyLengths, keyPositions, queryOffset, distances };
+  const sight = { causal, left, right, sinkTokens, keyLengths, keyPositions, queryOffset, distances };
+  return {
+    ...sight,
+    farthestSeen: () => (nothing ? 0 : farthestSeen(sight, at, offsets, q.tokens, k.tokens)),
+  };
 }
 
 /** @internal */

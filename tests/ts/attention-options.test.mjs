@@ -5,7 +5,15 @@ import { test } from 'node:test';
 import { load } from 'ropewalk';
 import { assertClose, assertSameBits, randomArray } from './support/arrays.mjs';
 import { attention } from './support/attention-reference.mjs';
-import { notAChoice, notAnInteger, notFloats, notOptions, notPositions, notPositive } from './support/bad-values.mjs';
+import {
+  notAChoice,
+  notAnInteger,
+  notFloats,
+  notOptions,
+  notPositions,
+  notPositive,
+  outOfRange,
+} from './support/bad-values.mjs';
 import { onEachBuild } from './support/builds.mjs';
 import { testAllRefusals, testMisfits } from './support/refusals.mjs';
 
@@ -191,7 +199,7 @@ testAllRefusals(rw, 'attention', {
   'window.left': [notAnInteger(integer), (left) => attend({ window: { left } })],
   'window.right': [notAnInteger(integer), (right) => attend({ window: { right } })],
   sinkTokens: [notAnInteger({ min: 0, max: 2 ** 30 }), (sinkTokens) => attend({ sinkTokens })],
-  softcap: [notPositive, (softcap) => attend({ softcap })],
+  softcap: [[...notPositive, outOfRange(1e-46)], (softcap) => attend({ softcap })],
   keyPositions: [notPositions(Tk), (keyPositions) => attend({ keyPositions })],
   keyLengths: [notPositions(B), (keyLengths) => attend({ keyLengths })],
   sinks: [notFloats(H), (data) => attend({ sinks: { data, shape: [H] } })],

@@ -308,6 +308,96 @@ testMisfits(rw, 'attention', {
   ),
 });
 
+const one = { data: Float32Array.of(1), shape: [1, 1] };
+const threeQueries = { data: new Float32Array(3).fill(1), shape: [3, 1] };
+const atTheEnd = (position, more) =>
+  rw.attention(threeQueries, one, one, { keyPositions: [last], queryOffset: last, position, scale: 1, ...more });
+const oneHead = { data: new Float32Array(32), shape: [32, 1] };
+for (const position of [
+  { encoding: 'alibi' },
+  { encoding: 't5', table: oneHead },
+  { encoding: 'm3', table: randomArray([5, 1]) },
+]) {
+  testMisfits(rw, `attention with ${position.encoding} at the last positions`, {
+    'queries that pass 2^53 - 1': [RangeError, ['queryOffset', String(last), '2^53 - 1'], () => atTheEnd(position)],
+    'queries that pass 2^53 - 1 in one batch entry': [
+      RangeError,
+      ['queryOffset', String(last - 1)],
+      () => atTheEnd(position, { queryOffset: [last - 1] }),
+    ],
+    'a default that passes -(2^53 - 1)': [
+      RangeError,
+      ['queryOffset', '2^53 - 1'],
+      () => atTheEnd(position, { queryOffset: undefined, keyPositions: [-last] }),
+    ],
+  });
+  test(`attention with ${position.encoding} takes queries up to 2^53 - 1`, () => {
+    assert.equal(atTheEnd(position, { queryOffset: last - 2 }).out.data.length, 3);
+  });
+}
+testMisfits(rw, 'attention with alibi', {
+  'distances beyond 2^53 - 1': [
+    RangeError,
+    ['queryOffset', 'apart'],
+    () => atTheEnd({ encoding: 'alibi' }, { queryOffset: last - 2, keyPositions: [-last] }),
+  ],
+});
+
+// Ten keys, and a table for distances up to 2.
+const ten = randomArray([1, 10, 4]);
+const short = randomArray([5, 4]);
+const long = randomArray([19, 4]);
+short.data.set(long.data.subarray(7 * 4, 12 * 4));
+const sights = {
+  'a causal window': { causal: true, window: { left: 2 } },
+  'a window on both sides': { window: { left: 1, right: 2 } },
+  'a window among keys with gaps': {
+    causal: true,
+    keyPositions: Array.from({ length: 10 }, (_, i) => 100 * i),
+    queryOffset: 400,
+    window: { left: 8 },
+    queries: 3,
+  },
+  'padding and causal order': { keyLengths: [3], causal: true, queryOffset: 0, queries: 3 },
+};
+for (const encoding of ['relative_key', 'relative_key_query', 'm3']) {
+  const over = ({ queries = 10, ...options }, table, more) => {
+    const q = { data: ten.data.subarray(0, queries * 4), shape: [1, queries, 4] };
+    return rw.attention(q, ten, ten, { ...options, position: { encoding, table }, ...more });
+  };
+  for (const [name, options] of Object.entries(sights)) {
+    test(`${encoding} needs rows for the keys that ${name} leaves in sight, and no others`, () => {
+      for (const returnScores of ['biased', 'probabilities']) {
+        const given = over(options, short, { returnScores });
+        if (options.keyPositions !== undefined) continue; // which would need a long table of its own
+        const wanted = over(options, long, { returnScores });
+        assertSameBits(given.out.data, wanted.out.data);
+        assertSameBits(given.scores.data, wanted.scores.data);
+      }
+      for (const stage of ['position', 'raw', 'capped']) {
+        assert.throws(() => over(options, short, { returnScores: ['biased', stage] }), { argument: 'position.table' });
+      }
+    });
+  }
+  testMisfits(rw, `attention with ${encoding}`, {
+    'a window wider than the table': [
+      RangeError,
+      ['position.table', 'up to 2', 'needs 3'],
+      () => over({ causal: true, window: { left: 3 } }, short),
+    ],
+    'sink tokens farther away than the table reaches': [
+      RangeError,
+      ['position.table', 'needs 9'],
+      () => over({ causal: true, window: { left: 2 }, sinkTokens: 1 }, short),
+    ],
+    'keys behind a window on the left': [
+      RangeError,
+      ['position.table', 'needs 9'],
+      () => over({ window: { left: 1 } }, short),
+    ],
+  });
+}
+
 test('t5 is bidirectional unless attention is causal, as encoders and decoders are', () => {
   const table = { data: Float32Array.from({ length: 32 }, (_, i) => i), shape: [32, 1] };
   const q = { data: new Float32Array(64), shape: [1, 64, 1] };
@@ -315,7 +405,12 @@ test('t5 is bidirectional unless attention is causal, as encoders and decoders a
     rw.attention(q, q, q, { ...options, position: { encoding: 't5', table, ...more }, returnScores: 'biased' }).scores
       .data[63 * 64 + 33];
   assert.deepEqual(
-    [biasAt({}), biasAt({ causal: true }), biasAt({ causal: true }, { bidirectional: true })],
-    [11, 20, 11],
+    [
+      biasAt({}),
+      biasAt({ causal: true }),
+      biasAt({ causal: true }, { bidirectional: undefined }),
+      biasAt({ causal: true }, { bidirectional: true }),
+    ],
+    [11, 20, 20, 11],
   );
 });

@@ -10,6 +10,7 @@ import {
   notFloats,
   notOptions,
   notPositive,
+  outOfRange,
   required,
 } from './support/bad-values.mjs';
 import { onEachBuild } from './support/builds.mjs';
@@ -271,7 +272,7 @@ testAllRefusals(rw, 'decoderLayer', {
   activation: [notAChoice, (activation) => make({ activation })],
   turnValues: [notABoolean, (turnValues) => make({ turnValues })],
   causal: [notABoolean, (causal) => make({ causal })],
-  softcap: [notPositive, (softcap) => make({ softcap })],
+  softcap: [[...notPositive, outOfRange(1e-46)], (softcap) => make({ softcap })],
   storage: [notAChoice, (storage) => make({ storage })],
   weights: [required(notOptions), (value) => make({ weights: value })],
   ...Object.fromEntries(
