@@ -221,6 +221,10 @@ export class AttentionLayer extends Handle {
     x: Exclude<TensorInput, Tensor>,
     options?: AttentionForwardOptions<S, C>,
   ): AttentionResult<NdArray, S> & LayerResult<NdArray, C>;
+  forward<S extends 'none' | 'probabilities' = 'none', const C extends readonly AttentionCaptureName[] = []>(
+    x: TensorInput,
+    options?: AttentionForwardOptions<S, C>,
+  ): AttentionResult<Tensor | NdArray, S> & LayerResult<Tensor | NdArray, C>;
   forward(x: TensorInput, options: AttentionForwardOptions = {}): LayerResult<Tensor | NdArray> {
     const { where } = this.#pass;
     this.alive(where);

@@ -90,7 +90,7 @@ function byDistance(
   make: (shape: { queries: number; keys: number; queryOffset: number }, take: Take) => number,
 ): AppliedPosition {
   const { distances } = shapes.sight;
-  if (distances === undefined) return { part: () => nothing };
+  if (distances === undefined || shapes.q.heads === 0) return { part: () => nothing };
   const { first, last } = distances;
   checkLast(where, shapes.sight.queryOffset, shapes.q.tokens);
   const distanceCount = last - first + 1;

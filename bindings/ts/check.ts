@@ -103,7 +103,7 @@ export function shape(where: string, name: string, value: unknown): readonly num
   if (product > 2 ** 30) {
     throw new ArgumentRangeError(where, name, value, `${describe(value)} holds ${product} numbers; at most 2^30 fit`);
   }
-  return sizes;
+  return product === 0 ? sizes.map((size) => size + 0) : sizes; // -0 becomes 0
 }
 
 /** How many numbers a checked shape holds. */

@@ -34,7 +34,7 @@ export class Heap {
   #bytes = new Uint8Array();
   #floats = new Float32Array();
   #lost: unknown;
-  /** Objects that JavaScript holds in this heap: tensors, plans, layers. */
+  /** Objects that JavaScript holds in this heap: tensors, plans, layers, caches, states. */
   liveObjects = 0;
 
   constructor(core: MainModule, memory: WebAssembly.Memory) {

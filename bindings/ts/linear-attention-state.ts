@@ -166,6 +166,12 @@ export class LinearAttentionState extends Handle {
     q: TensorInput,
     k: TensorInput,
     v: TensorInput,
+    options?: LinearAppendOptions,
+  ): LinearAttentionResult<Tensor | NdArray>;
+  append(
+    q: TensorInput,
+    k: TensorInput,
+    v: TensorInput,
     options: LinearAppendOptions = {},
   ): LinearAttentionResult<Tensor | NdArray> {
     const where = 'linearAttentionState.append';

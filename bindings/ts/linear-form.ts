@@ -20,7 +20,7 @@ export type RopeForm = 'numerator' | 'both';
 
 /** RMS norm of each head's result in the place of a denominator: o / sqrt(mean(o²) + eps) * weight. */
 export interface OutputNorm {
-  /** Default 1e-6. */
+  /** Above 0. Default 1e-6. */
   eps?: number;
   /** [Dv]; default ones. */
   weight?: Float32Array;
@@ -72,8 +72,7 @@ function checkNorm(heap: Heap, where: string, form: LinearForm, normalize: boole
     const problem = 'takes the place of the denominator; it needs normalize: false';
     throw new ArgumentRangeError(where, 'outputNorm', form.outputNorm, problem);
   }
-  const rmsEps = check.float32Number(where, 'outputNorm.eps', given.eps ?? 1e-6);
-  if (rmsEps < 0) throw new ArgumentRangeError(where, 'outputNorm.eps', rmsEps, `is ${rmsEps}; expected 0 or more`);
+  const rmsEps = check.positiveFloat32(where, 'outputNorm.eps', given.eps ?? 1e-6);
   const weight =
     given.weight === undefined
       ? undefined

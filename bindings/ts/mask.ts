@@ -49,10 +49,12 @@ export function keepMask(heap: Heap, where: string, value: unknown, scores: Scor
   }
   const given = value as Record<string, unknown>;
   const { data } = given;
-  const dims = check.shape(where, 'mask.shape', 'shape' in given ? given.shape : given.dims);
+  const dims = check.shape(where, 'mask.shape', given.shape === undefined ? given.dims : given.shape);
   const isBytes = check.isTypedArray(data, 'Uint8Array');
   const isTaken = isBytes && check.isDetached(data);
-  if (isTaken || (!isBytes && !(Array.isArray(data) && data.every((entry) => typeof entry === 'boolean')))) {
+  // Spread, because `every` would step over the holes of a sparse array.
+  const isList = Array.isArray(data) && [...data].every((entry) => typeof entry === 'boolean');
+  if (isTaken || (!isBytes && !isList)) {
     throw new ArgumentTypeError(where, 'mask.data', data, 'a Uint8Array or an array of booleans');
   }
   const bytes = Uint8Array.from(data as ArrayLike<unknown>, Number); // a copy: the data may change before it is used

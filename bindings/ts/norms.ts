@@ -12,7 +12,7 @@ export interface LayerNormOptions {
   /** [n]. Default zeros. */
   bias?: Float32Array | TensorInput;
   /**
-   * Added to the variance. Default 1e-5, as in PyTorch and ONNX; BERT and RoFormer were trained with 1e-12
+   * Added to the variance; above 0. Default 1e-5, as in PyTorch and ONNX; BERT and RoFormer were trained with 1e-12
    * (`layer_norm_eps` of their config.json).
    */
   eps?: number;
@@ -22,7 +22,7 @@ export interface LayerNormOptions {
 export interface RmsNormOptions {
   /** [n], n the last axis of x. Default ones, whatever `unitOffset` says. */
   weight?: Float32Array | TensorInput;
-  /** Added to the mean square. Default 1e-6, as in Hugging Face's Llama; see `rms_norm_eps` of the config.json. */
+  /** Added to the mean square; above 0. Default 1e-6, as in Hugging Face's Llama; see `rms_norm_eps` of the config.json. */
   eps?: number;
   /** The factor is 1 + weight, as Gemma's checkpoints have it. Default false. */
   unitOffset?: boolean;

@@ -1,6 +1,6 @@
 // Linear attention as a recurrence with gates and corrections: ONNX LinearAttention.
 import * as check from './check.js';
-import { ArgumentRangeError, checkStatus } from './errors.js';
+import { ArgumentRangeError, ArgumentTypeError, checkStatus } from './errors.js';
 import type { Heap } from './heap.js';
 import { type HeadShape, headShape, type Layout } from './layout.js';
 import { linearOperands } from './linear-shapes.js';
@@ -67,6 +67,9 @@ function gate(
   if (!rule.takes) {
     if (value === undefined) return { operand: undefined, shape: undefined };
     throw new ArgumentRangeError(where, name, value, `is not taken by the update rule '${rule.name}'`);
+  }
+  if (value === undefined) {
+    throw new ArgumentTypeError(where, name, value, `a tensor or an array: the update rule '${rule.name}' takes it`);
   }
   const given = operand(heap, where, name, value);
   const same = (shape: readonly number[]) => shape.join() === given.shape.join();

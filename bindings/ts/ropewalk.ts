@@ -49,7 +49,7 @@ export interface Memory {
   readonly usedBytes: number;
   /** The most bytes that were in use at once since `load()` or the last `resetPeak()`. */
   readonly peak: number;
-  /** Tensors, plans and layers that were made and not yet freed. */
+  /** Tensors, plans, layers, caches, states and open files that were made and not yet freed. */
   readonly liveObjects: number;
 }
 
@@ -171,6 +171,7 @@ export class Ropewalk {
   rotaryEmbedding(x: Tensor, options: RotaryEmbeddingOptions): Tensor;
   rotaryEmbedding(x: Float32Array, options: RotaryEmbeddingOptions): Float32Array;
   rotaryEmbedding(x: ArrayLikeInput, options: RotaryEmbeddingOptions): NdArray;
+  rotaryEmbedding(x: TensorInput, options: RotaryEmbeddingOptions): Tensor | NdArray;
   rotaryEmbedding(
     x: Tensor | Float32Array | ArrayLikeInput,
     options: RotaryEmbeddingOptions,
@@ -307,6 +308,12 @@ export class Ropewalk {
     v: TensorInput,
     options?: AttentionOptions<S>,
   ): AttentionResult<NdArray, S>;
+  attention<const S extends ScoreRequest = 'none'>(
+    q: TensorInput,
+    k: TensorInput,
+    v: TensorInput,
+    options?: AttentionOptions<S>,
+  ): AttentionResult<Tensor | NdArray, S>;
   attention(
     q: TensorInput,
     k: TensorInput,
@@ -351,6 +358,7 @@ export class Ropewalk {
    */
   layerNorm(x: Tensor, options?: LayerNormOptions): Tensor;
   layerNorm(x: ArrayLikeInput, options?: LayerNormOptions): NdArray;
+  layerNorm(x: TensorInput, options?: LayerNormOptions): Tensor | NdArray;
   layerNorm(x: TensorInput, options: LayerNormOptions = {}): Tensor | NdArray {
     return layerNorm(this.#heap, x, options);
   }
@@ -366,6 +374,7 @@ export class Ropewalk {
    */
   rmsNorm(x: Tensor, options?: RmsNormOptions): Tensor;
   rmsNorm(x: ArrayLikeInput, options?: RmsNormOptions): NdArray;
+  rmsNorm(x: TensorInput, options?: RmsNormOptions): Tensor | NdArray;
   rmsNorm(x: TensorInput, options: RmsNormOptions = {}): Tensor | NdArray {
     return rmsNorm(this.#heap, x, options);
   }
@@ -381,12 +390,14 @@ export class Ropewalk {
    */
   gelu(x: Tensor, options?: GeluOptions): Tensor;
   gelu(x: ArrayLikeInput, options?: GeluOptions): NdArray;
+  gelu(x: TensorInput, options?: GeluOptions): Tensor | NdArray;
   gelu(x: TensorInput, options: GeluOptions = {}): Tensor | NdArray {
     return gelu(this.#heap, x, options);
   }
 
   /**
-   * SiLU (swish), x / (1 + e^-x), within 4 ulp (Elfwing et al., arXiv:1702.03118).
+   * SiLU (swish), x / (1 + e^-x), within 4 ulp from x = -87.33 on; below, -0, which is less than 4e-36 away
+   * (Elfwing et al., arXiv:1702.03118).
    *
    * @param x any shape
    *
@@ -395,6 +406,7 @@ export class Ropewalk {
    */
   silu(x: Tensor): Tensor;
   silu(x: ArrayLikeInput): NdArray;
+  silu(x: TensorInput): Tensor | NdArray;
   silu(x: TensorInput): Tensor | NdArray {
     return silu(this.#heap, x);
   }
@@ -410,6 +422,7 @@ export class Ropewalk {
    */
   softmax(x: Tensor): Tensor;
   softmax(x: ArrayLikeInput): NdArray;
+  softmax(x: TensorInput): Tensor | NdArray;
   softmax(x: TensorInput): Tensor | NdArray {
     return softmax(this.#heap, x);
   }
@@ -426,6 +439,7 @@ export class Ropewalk {
    */
   embed(table: Tensor, ids: IntegersInput, options?: EmbedOptions): Tensor;
   embed(table: ArrayLikeInput, ids: IntegersInput, options?: EmbedOptions): NdArray;
+  embed(table: TensorInput, ids: IntegersInput, options?: EmbedOptions): Tensor | NdArray;
   embed(table: TensorInput, ids: IntegersInput, options: EmbedOptions = {}): Tensor | NdArray {
     return embed(this.#heap, table, ids, options);
   }
@@ -460,6 +474,12 @@ export class Ropewalk {
     v: TensorInput,
     options?: LinearAttentionOptions,
   ): LinearAttentionResult<NdArray>;
+  linearAttention(
+    q: TensorInput,
+    k: TensorInput,
+    v: TensorInput,
+    options?: LinearAttentionOptions,
+  ): LinearAttentionResult<Tensor | NdArray>;
   linearAttention(
     q: TensorInput,
     k: TensorInput,
@@ -506,6 +526,12 @@ export class Ropewalk {
     v: TensorInput,
     options?: RecurrentAttentionOptions,
   ): RecurrentAttentionResult<NdArray>;
+  recurrentAttention(
+    q: TensorInput,
+    k: TensorInput,
+    v: TensorInput,
+    options?: RecurrentAttentionOptions,
+  ): RecurrentAttentionResult<Tensor | NdArray>;
   recurrentAttention(
     q: TensorInput,
     k: TensorInput,

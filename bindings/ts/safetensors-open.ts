@@ -42,6 +42,7 @@ interface OpenFile {
  * Servers that answer ranges are asked for the bytes that are needed; others send the whole file, which is read as it
  * comes and not kept.
  *
+ * @param source of bytes given as an array no copy is made: they must stay as they are until the file is closed.
  * @param rw the instance whose tensors `readInto` fills.
  * @throws SafetensorsError where a file cannot be had or is damaged.
  *

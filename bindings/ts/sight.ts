@@ -1,7 +1,7 @@
 // What a query sees: where queries and keys stand, causal order, windows, padding.
 import * as check from './check.js';
 import type { SightCall } from './core.mjs';
-import { ArgumentRangeError } from './errors.js';
+import { ArgumentRangeError, ArgumentTypeError } from './errors.js';
 import type { Heap } from './heap.js';
 import type { HeadShape } from './layout.js';
 
@@ -19,7 +19,10 @@ export interface SightOptions {
   keyPositions?: check.IntegersInput;
   /** [B]: keys from there on are padding. Then the default of queryOffset is keyLengths - Tq. */
   keyLengths?: check.IntegersInput;
-  /** No key more than `left` before the query, none more than `right` behind it. -1, the default: no bound. */
+  /**
+   * No key more than `left` before the query, none more than `right` behind it. -1, the default: no bound. The query's own
+   * place does not count: `window.size` of a KV cache, which counts it, is left + 1.
+   */
   window?: { left?: number; right?: number };
   /** How many of the first keys stay in sight of every left window (StreamingLLM). Default 0. */
   sinkTokens?: number;
@@ -48,6 +51,11 @@ function perBatch(where: string, name: string, value: unknown, batch: number): F
   const list = check.positions(where, name, value);
   if (list.length === batch) return list;
   throw new ArgumentRangeError(where, name, value, `has ${list.length} entries, the batch has ${batch}`);
+}
+
+function offsetsOf(where: string, value: unknown, batch: number): Float64Array {
+  if (typeof value === 'object' && value !== null) return perBatch(where, 'queryOffset', value, batch);
+  throw new ArgumentTypeError(where, 'queryOffset', value, 'an integer, or an array of them');
 }
 
 function ascending(where: string, value: unknown, keys: number): Float64Array {
@@ -151,7 +159,7 @@ export function sightOf(
       ? (keyLengths?.map((length) => lastOf(length) + 1 - q.tokens) ?? lastOf(k.tokens) + 1 - q.tokens)
       : typeof options.queryOffset === 'number'
         ? check.position(where, 'queryOffset', options.queryOffset)
-        : perBatch(where, 'queryOffset', options.queryOffset, q.batch);
+        : offsetsOf(where, options.queryOffset, q.batch);
 
   const offsets = typeof queryOffset === 'number' ? [queryOffset] : queryOffset;
   checkLast(where, queryOffset, 1);

@@ -107,9 +107,10 @@ export function operand(heap: Heap, where: string, name: string, value: unknown)
   if (typeof value !== 'object' || value === null || !('data' in value)) {
     throw new ArgumentTypeError(where, name, value, expected);
   }
-  const dims = 'shape' in value ? value.shape : 'dims' in value ? value.dims : undefined;
+  const given = value as { data: unknown; shape?: unknown; dims?: unknown };
+  const dims = given.shape === undefined ? given.dims : given.shape;
   if (dims === undefined) throw new ArgumentTypeError(where, name, value, expected);
-  return plain(heap, where, name, value.data, check.shape(where, `${name}.shape`, dims));
+  return plain(heap, where, name, given.data, check.shape(where, `${name}.shape`, dims));
 }
 
 /** @internal */

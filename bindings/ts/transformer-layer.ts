@@ -293,6 +293,10 @@ export class TransformerLayer extends Handle {
     x: Exclude<TensorInput, Tensor>,
     options?: ForwardOptions<C>,
   ): LayerResult<NdArray, C>;
+  forward<const C extends readonly CaptureName[] = []>(
+    x: TensorInput,
+    options?: ForwardOptions<C>,
+  ): LayerResult<Tensor | NdArray, C>;
   forward(x: TensorInput, options: ForwardOptions = {}): LayerResult<Tensor | NdArray> {
     const { where } = this.#pass;
     this.alive(where);

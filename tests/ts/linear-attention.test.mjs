@@ -4,7 +4,15 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { load, StateError } from 'ropewalk';
 import { assertClose, assertSameBits, random, randomArray, swapHeadsAndTokens } from './support/arrays.mjs';
-import { notABoolean, notAChoice, notFloats, notNonNegative, notOptions, notPositions } from './support/bad-values.mjs';
+import {
+  notABoolean,
+  notAChoice,
+  notFloats,
+  notOptions,
+  notPositions,
+  notPositive,
+  outOfRange,
+} from './support/bad-values.mjs';
 import { onEachBuild } from './support/builds.mjs';
 import { linearAttention } from './support/linear-reference.mjs';
 import { testAllRefusals, testMisfits, testUnknownOptions } from './support/refusals.mjs';
@@ -249,7 +257,7 @@ await onEachBuild((rw) => {
     const x = inputs({ heads: 2, queries: 5, dim: 4, valueDim: 6 });
     const sums = rw.linearAttention(...x, { normalize: false }).out.data;
     const weight = random(6, 3);
-    for (const outputNorm of [{}, { eps: 0.25 }, { eps: 0, weight }]) {
+    for (const outputNorm of [{}, { eps: 0.25 }, { eps: 1e-30, weight }]) {
       const got = rw.linearAttention(...x, { normalize: false, outputNorm }).out.data;
       const want = Float64Array.from(sums, (value, i) => {
         const row = sums.subarray(i - (i % 6), i - (i % 6) + 6);
@@ -319,7 +327,7 @@ testAllRefusals(rw, 'linearAttention', {
     (queries) => call({ position: { ...rope, queries } }),
   ],
   outputNorm: [notOptions, (outputNorm) => call({ normalize: false, outputNorm })],
-  'outputNorm.eps': [notNonNegative, (eps) => call({ normalize: false, outputNorm: { eps } })],
+  'outputNorm.eps': [[...notPositive, outOfRange(1e-46)], (eps) => call({ normalize: false, outputNorm: { eps } })],
   'outputNorm.weight': [notFloats(6), (weight) => call({ normalize: false, outputNorm: { weight } })],
 });
 testUnknownOptions(rw, 'linearAttention', ['scale', 'bias', 'causalOffset', 'window', 'feature_map'], call);

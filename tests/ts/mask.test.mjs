@@ -170,6 +170,43 @@ test('a mask that a getter of another option takes away is used as it was', () =
   plan.dispose();
 });
 
+test('a list with holes is refused', () => {
+  // biome-ignore lint/suspicious/noSparseArray: what is refused
+  const data = [true, , true, true, true];
+  assert.throws(() => rw.attention(q, k, v, { mask: { data, shape: [5] } }), { argument: 'mask.data' });
+});
+
+test('shape: undefined leaves dims to say it', () => {
+  const data = Uint8Array.of(1, 0, 1, 0, 1);
+  assert.deepEqual(
+    rw.attention(q, k, v, { mask: { data, shape: undefined, dims: [5] } }).out.data,
+    rw.attention(q, k, v, { mask: { data, shape: [5] } }).out.data,
+  );
+  const x = Float32Array.of(1, 2);
+  assert.deepEqual(rw.silu({ data: x, shape: undefined, dims: [2] }), rw.silu({ data: x, shape: [2] }));
+});
+
+test('a size of -0 is 0', () => {
+  const tensor = rw.tensor([2, -0]);
+  assert.ok(Object.is(tensor.shape[1], 0));
+  tensor.dispose();
+});
+
+test('queries without heads give nothing, with an encoding and without', () => {
+  const none = { data: new Float32Array(0), shape: [0, 2, 4] };
+  const keys = randomArray([1, 3, 4]);
+  for (const position of [undefined, { encoding: 'alibi' }]) {
+    assert.deepEqual(rw.attention(none, keys, keys, { position }).out.shape, [0, 2, 4]);
+  }
+});
+
+test('an offset of another type is told that a number is fine', () => {
+  assert.throws(() => rw.attention(q, k, v, { queryOffset: 1n }), {
+    name: 'ArgumentTypeError',
+    message: /an integer, or/,
+  });
+});
+
 const misfits = [[2], [Tk + 1], [Tk, Tq], [2, Tq, Tk], [3, 1, 1, 1], [1, ...full], [0], [Tq, 0]];
 testMisfits(
   rw,

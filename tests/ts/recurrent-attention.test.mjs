@@ -176,8 +176,16 @@ testAllRefusals(rw, 'recurrentAttention', {
 });
 testUnknownOptions(rw, 'recurrentAttention', ['chunkSize', 'pastState', 'rule', 'causal'], call);
 testMisfits(rw, 'recurrentAttention', {
-  'a gated rule without decay': [TypeError, 'decay', () => rw.recurrentAttention(q, k, v, { beta: gates.beta })],
-  'a delta rule without beta': [TypeError, 'beta', () => rw.recurrentAttention(q, k, v, { decay: gates.decay })],
+  'a gated rule without decay': [
+    TypeError,
+    ['decay', "'gated_delta'"],
+    () => rw.recurrentAttention(q, k, v, { beta: gates.beta }),
+  ],
+  'a delta rule without beta': [
+    TypeError,
+    ['beta', "'gated_delta'"],
+    () => rw.recurrentAttention(q, k, v, { decay: gates.decay }),
+  ],
   'decay for a rule without gates': [
     RangeError,
     ['decay', 'linear'],

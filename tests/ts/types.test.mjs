@@ -12,6 +12,7 @@ import {
   type Ropewalk, StateError, type Tensor,
 } from './names.js';
 
+import type { TensorInput } from 'ropewalk';
 import { openSafetensors, type Safetensors, type SafetensorsArray, SafetensorsError } from 'ropewalk/models';
 
 const rw: Ropewalk = await load({ simd: 'deterministic' });
@@ -36,6 +37,16 @@ const oneStage: Tensor = rw.attention(x, x, x, { returnScores: 'raw' }).scores;
 const stages = rw.attention(plain, x, x, { window: { left: 3 }, returnScores: ['raw', 'biased'] }).scores;
 const rawScores: NdArray = stages.raw;
 const peak: number = memory.peak;
+const either = (input: TensorInput) => {
+  const one: Tensor | NdArray = rw.silu(input);
+  const parts = [rw.gelu(input), rw.softmax(input), rw.layerNorm(input), rw.rmsNorm(input), rw.embed(input, [0])];
+  const attended: AttentionResult<Tensor | NdArray, 'raw'> = rw.attention(input, x, x, { returnScores: 'raw' });
+  const linear: LinearAttentionResult<Tensor | NdArray> = rw.linearAttention(input, x, x);
+  const past: Tensor | NdArray = rw.recurrentAttention(input, x, x).state;
+  const passed: Tensor | NdArray = layer.forward(input, { returnScores: 'probabilities' }).scores;
+  return [one, parts, attended, linear, past, passed, state.append(input, x, x)];
+};
+export { either };
 const layer: AttentionLayer = rw.attentionLayer({ modelDim: 64, heads: 4, position: { encoding: 'rope', base: 5e5 } });
 const scores: NdArray | undefined = layer.forward(plain, { returnScores: 'probabilities' }).scores;
 const linear: LinearAttentionResult<Tensor> = rw.linearAttention(x, x, x, { position: { encoding: 'rope', plan } });
