@@ -57,7 +57,7 @@ Status KvCache::create(const KvCacheOptions& options) {
 }
 
 size_t KvCache::bytes() const {
-  return rows_.bytes() + plans_.size() * sizeof(RopePlan*);
+  return rows_.bytes() + plans_.size() * sizeof(KnownPlan);
 }
 
 size_t KvCache::room(int64_t first_position) const {
@@ -79,7 +79,7 @@ bool KvCache::turnedAny(size_t slot) const {
 
 bool KvCache::holdsKeysOf(const RopePlan* plan) const {
   for (size_t slot = 0; slot < plan_count_; ++slot) {
-    if (plans_[slot] == plan && turnedAny(slot)) return true;
+    if (plans_[slot].plan == plan && turnedAny(slot)) return true;
   }
   return false;
 }
@@ -87,7 +87,7 @@ bool KvCache::holdsKeysOf(const RopePlan* plan) const {
 Status KvCache::reservePlans(size_t more) {
   const size_t needed = plan_count_ + more;
   if (needed <= plans_.size()) return Status::kOk;
-  Buffer<RopePlan*> grown;
+  Buffer<KnownPlan> grown;
   if (grown.allocate(std::max(needed, 2 * plan_count_)) != Status::kOk) return Status::kOutOfMemory;
   std::copy_n(plans_.data(), plan_count_, grown.data());
   plans_ = std::move(grown);
@@ -95,10 +95,10 @@ Status KvCache::reservePlans(size_t more) {
 }
 
 size_t KvCache::slotOf(RopePlan* plan) {
-  const auto found =
-      static_cast<size_t>(std::find(plans_.data(), plans_.data() + plan_count_, plan) - plans_.data());
-  if (found == plan_count_) plans_[plan_count_++] = plan;
-  return found;
+  size_t slot = 0;
+  while (slot < plan_count_ && plans_[slot].plan != plan) ++slot;
+  if (slot == plan_count_) plans_[plan_count_++].plan = plan;
+  return slot;
 }
 
 KvCache::Leaving KvCache::leavingBefore(int64_t next) const {
@@ -129,8 +129,7 @@ void KvCache::erase(size_t first, size_t count) {
   rows_.erase(first, count);
 }
 
-// Behind the farthest place on any axis, as text after an image continues.
-int64_t KvCache::nextPlace() const {
+int64_t KvCache::findNextPlace() const {
   int64_t next = 0;
   for (size_t row = 0; row < length(); ++row) {
     int64_t places[kMaxAxes] = {};
@@ -184,7 +183,7 @@ Status KvCache::append(HeadView<const float> k, HeadView<const float> v, const A
   const Leaving leaving = leavingBefore(first_position);
   const int64_t next = first_position + leaving.by;
   Positions turn_at = {at.positions, false, next};
-  if (sizes.axes > 1) turn_at = {at.places, false, at.places == nullptr ? nextPlace() : 0};
+  if (sizes.axes > 1) turn_at = {at.places, false, at.places == nullptr ? next_place_ : 0};
   if (plan() != nullptr && !plan()->inRange(turn_at, 1, tokens)) return Status::kPositionOutOfRange;
   status = rows_.reserve(tokens, leaving.count, options_.growing);
   if (status != Status::kOk) return status;
@@ -200,8 +199,10 @@ Status KvCache::append(HeadView<const float> k, HeadView<const float> v, const A
     rows_.positions()[row + t] = position;
     rows_.origins()[row + t] = {position, current_};
     for (size_t a = 0; sizes.axes > 1 && a < sizes.axes; ++a) {
-      rows_.places()[(row + t) * sizes.axes + a] =
+      const int64_t place =
           at.places == nullptr ? turn_at.offset + static_cast<int64_t>(t) : at.places[a * tokens + t];
+      rows_.places()[(row + t) * sizes.axes + a] = place;
+      next_place_ = row + t + a == 0 ? place + 1 : std::max(next_place_, place + 1);
     }
   }
   if (options_.storage == KeyStorage::kUnrotated) moved_ = true;
@@ -245,7 +246,12 @@ Status KvCache::merge(const KvCache& other, size_t first, size_t count, const in
     const KeyOrigin& origin = other.rows_.origins()[first + t];
     rows_.positions()[row + t] = from[t] + by;
     rows_.origins()[row + t] = {origin.position,
-                                rotated ? slotOf(other.plans_[other.slotAt(first + t)]) : current_};
+                                rotated ? slotOf(other.plans_[other.slotAt(first + t)].plan) : current_};
+  }
+  if (other.some_left_ && options_.window.size != 0) {
+    const int64_t left = std::clamp(other.last_left_ + by, -kMaxPosition, kMaxPosition);
+    last_left_ = some_left_ ? std::max(last_left_, left) : left;
+    some_left_ = true;
   }
   noteMoves();
   return Status::kOk;
@@ -301,12 +307,16 @@ Status KvCache::shift(size_t first, size_t count, int64_t by) {
 
 Status KvCache::switchTo(RopePlan* to) {
   if (to == nullptr || options_.storage == KeyStorage::kPlain) return Status::kInvalidArgument;
-  if (!plan()->agreesWith(*to) || to->axes() != rows_.sizes().axes) return Status::kInvalidShape;
+  if (to->headDim() != rows_.sizes().head_dim || to->axes() != rows_.sizes().axes)
+    return Status::kInvalidShape;
+  if (options_.storage == KeyStorage::kRotated && length() != 0 && !plans_[slotAt(0)].plan->agreesWith(*to)) {
+    return Status::kInvalidShape;
+  }
   for (size_t row = 0; row < length(); ++row) {
     if (!inReach(to, row, When::kNow, 0)) return Status::kPositionOutOfRange;
   }
   size_t slot = 0;
-  while (slot < plan_count_ && plans_[slot] != to) ++slot;
+  while (slot < plan_count_ && plans_[slot].plan != to) ++slot;
   if (slot == plan_count_) {  // the place of a plan that turned none of the keys, if there is one
     slot = 0;
     while (slot < plan_count_ && turnedAny(slot)) ++slot;
@@ -316,7 +326,7 @@ Status KvCache::switchTo(RopePlan* to) {
     if (status != Status::kOk) return status;
     ++plan_count_;
   }
-  plans_[slot] = to;
+  plans_[slot].plan = to;
   options_.plan = to;
   current_ = slot;
   ready_ = 0;

@@ -98,16 +98,18 @@ class KvCache {
   Status append(HeadView<const float> k, HeadView<const float> v, const AppendPositions& at = {});
   // Appends `count` tokens of a cache of the same sizes and storage, from `first` on: the first stands at
   // `at`, or at nextPosition(), the others keep their distances. One axis only.
+  // With a window, keys that left the other's are missed here as well.
   Status merge(const KvCache& other, size_t first, size_t count, const int64_t* at = nullptr);
 
   // Keeps the first `length` tokens. kInvalidArgument where the next token would miss keys that left the
   // window.
   Status truncate(size_t length);
-  // Takes tokens out; the others keep their positions.
+  // Takes tokens out; the others keep their positions. The first `sinks` tokens that are left are the sinks.
   Status drop(size_t first, size_t count);
   // Moves tokens by `by` positions on every axis; they may not reach their neighbours.
   Status shift(size_t first, size_t count, int64_t by);
-  // From now on keys are read, and turned, as this plan has it; it must agree with the one before.
+  // From now on keys are read, and turned, as this plan has it; it must agree with those that turned keys.
+  // Where none did, plans before it may be gone.
   Status switchTo(RopePlan* plan);
   void reset();
 
@@ -142,12 +144,16 @@ class KvCache {
     size_t count = 0;
     int64_t by = 0;
   };
+  // A place for a plan in force now or once: origins point here; one without keys may be gone.
+  struct KnownPlan {
+    RopePlan* plan = nullptr;
+  };
   enum class When { kThen, kNow };  // places as a key came in, or as they are
 
   Leaving leavingBefore(int64_t next) const;
   void leave(const Leaving& leaving);
   void erase(size_t first, size_t count);
-  int64_t nextPlace() const;
+  int64_t findNextPlace() const;
   void placesOf(size_t first, size_t count, When when, int64_t* out) const;
   bool inReach(const RopePlan* plan, size_t row, When when, int64_t by) const;
   size_t slotAt(size_t row) const { return static_cast<size_t>(rows_.origins()[row].plan); }
@@ -164,13 +170,15 @@ class KvCache {
 
   KvCacheOptions options_;
   CachedRows rows_;
-  Buffer<RopePlan*> plans_;  // in force now or once: origins point here; one without keys may be gone
+  Buffer<KnownPlan> plans_;
   size_t plan_count_ = 0;
   size_t current_ = 0;      // of plans_
   bool moved_ = false;      // some key has to be turned for reading
   size_t ready_ = 0;        // this many of the second keys are ready for reading
   bool some_left_ = false;  // keys have left the window
   int64_t last_left_ = 0;   // where the last of them would stand
+  int64_t next_place_ =
+      0;  // of several axes: behind the farthest place on any, as text after an image continues
 };
 
 }  // namespace ropewalk

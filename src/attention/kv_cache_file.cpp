@@ -29,7 +29,7 @@ struct Header {
   int64_t last_left = 0;
   uint64_t checksum = 0;  // of all bytes but its own
 };
-static_assert(sizeof(Header) == 20 * 8);
+static_assert(sizeof(Header) == size_t{20} * 8);
 
 // The size that a header's numbers ask for; false where it does not fit 64 bits.
 bool sizeOf(const Header& h, uint64_t* bytes) {
@@ -103,8 +103,9 @@ bool isPlausible(const Header& h) {
   }
   return is_flag(h.growing) && is_flag(h.window_rebased) && is_flag(h.some_left) &&
          h.storage <= static_cast<uint64_t>(KeyStorage::kUnrotated) && h.axes >= 1 && h.axes <= kMaxAxes &&
-         h.length <= h.capacity && isPosition(h.last_left) &&
-         (h.storage == 0 ? h.plan_count == 0 : h.current_plan < h.plan_count);
+         h.length <= h.capacity && isPosition(h.last_left) && (h.window_size != 0 || h.some_left == 0) &&
+         (h.storage == 0 ? h.plan_count == 0 && h.current_plan == 0 && h.axes == 1
+                         : h.current_plan < h.plan_count);
 }
 
 RopePlan* planOf(uint64_t fingerprint, RopePlan* const* plans, size_t plan_count) {
@@ -169,7 +170,7 @@ void KvCache::save(uint8_t* out) const {
   Cursor<uint8_t> body(out + sizeof(Header));
   for (size_t slot = 0; slot < plan_count_; ++slot) {
     const bool needed = slot == current_ || turnedAny(slot);
-    const uint64_t fingerprint = needed ? plans_[slot]->fingerprint() : kNoPlan;
+    const uint64_t fingerprint = needed ? plans_[slot].plan->fingerprint() : kNoPlan;
     body.put(&fingerprint, 1);
   }
   body.put(positions(), length());
@@ -211,28 +212,28 @@ Status KvCache::restore(const uint8_t* bytes, size_t size, RopePlan* const* plan
   std::memcpy(&header, bytes, sizeof(Header));
   Cursor<const uint8_t> body(bytes + sizeof(Header));
 
-  Buffer<RopePlan*> found;
+  Buffer<KnownPlan> found;
   if (found.allocate(static_cast<size_t>(header.plan_count)) != Status::kOk) return Status::kOutOfMemory;
   for (size_t slot = 0; slot < found.size(); ++slot) {
     uint64_t fingerprint = 0;
     body.get(&fingerprint, 1);
-    found[slot] = planOf(fingerprint, plans, plan_count);
+    found[slot].plan = planOf(fingerprint, plans, plan_count);
   }
   KvCacheOptions options = optionsOf(header);
   if (options.storage != KeyStorage::kPlain) {
-    options.plan = found[static_cast<size_t>(header.current_plan)];
+    options.plan = found[static_cast<size_t>(header.current_plan)].plan;
     if (options.plan == nullptr || options.plan->axes() != header.axes) return Status::kInvalidArgument;
   }
   KvCache made;
-  Status status = made.create(options);
-  if (status != Status::kOk) return status;
+  const Status status = made.create(options);
+  if (status != Status::kOk) return status == Status::kOutOfMemory ? status : Status::kInvalidArgument;
 
   const auto length = static_cast<size_t>(header.length);
   CachedRows& rows = made.rows_;
   rows.extend(length);
   body.get(rows.positions(), length);
   body.get(rows.origins(), length);
-  if (header.axes > 1) body.get(rows.places(), length * rows.sizes().axes);
+  if (rows.sizes().axes > 1) body.get(rows.places(), length * rows.sizes().axes);
   getHeads(body, rows.keys(0, length));
   getHeads(body, rows.values(0, length));
   made.plans_ = std::move(found);
@@ -259,7 +260,7 @@ bool KvCache::isSound() const {
     }
     if (!inReach(plan(), row, When::kNow, 0)) return false;
     if (!rotated) continue;
-    const RopePlan* turned_by = origin.plan < plan_count_ ? plans_[slotAt(row)] : nullptr;
+    const RopePlan* turned_by = origin.plan < plan_count_ ? plans_[slotAt(row)].plan : nullptr;
     if (turned_by == nullptr || !turned_by->agreesWith(*plan()) || turned_by->axes() != axes ||
         !inReach(turned_by, row, When::kThen, 0)) {
       return false;

@@ -44,6 +44,7 @@ bool KvCache::readsElsewhere(size_t row) const {
 }
 
 void KvCache::noteMoves() {
+  if (rows_.sizes().axes > 1) next_place_ = findNextPlace();
   moved_ = false;
   for (size_t row = 0; row < length() && !moved_; ++row) moved_ = readsElsewhere(row);
   if (moved_) return;
@@ -73,7 +74,7 @@ Status KvCache::turnBlock(size_t first, size_t count) {
   }
   int64_t then[kMaxAxes * kBlock];
   placesOf(first, count, When::kThen, then);
-  return plans_[slotAt(first)]->rerotate(keys, {then, false, 0}, *plan(), {now, false, 0});
+  return plans_[slotAt(first)].plan->rerotate(keys, {then, false, 0}, *plan(), {now, false, 0});
 }
 
 Status KvCache::keys(HeadView<const float>* view) {
@@ -103,8 +104,8 @@ Status KvCache::unturnedKeys(HeadView<float> out) const {
     const size_t count = blockFrom(first);
     int64_t then[kMaxAxes * kBlock];
     placesOf(first, count, When::kThen, then);
-    const Status status =
-        plans_[slotAt(first)]->rotate(tokensOf(out, first, count), {then, false, 0}, Turn::kBack, Role::kKey);
+    const Status status = plans_[slotAt(first)].plan->rotate(tokensOf(out, first, count), {then, false, 0},
+                                                             Turn::kBack, Role::kKey);
     if (status != Status::kOk) return status;
     first += count;
   }

@@ -32,6 +32,17 @@ KvCache usedCache(Random& random, RopePlan* first, RopePlan* second, KeyStorage 
   return cache;
 }
 
+constexpr size_t kChecksumAt = 19 * 8;
+
+// Gives bytes the checksum that belongs to them.
+void sign(std::vector<uint8_t>& bytes) {
+  Checksum sum;
+  sum.add(bytes.data(), kChecksumAt);
+  sum.add(bytes.data() + kChecksumAt + 8, bytes.size() - kChecksumAt - 8);
+  const uint64_t value = sum.value();
+  std::memcpy(&bytes[kChecksumAt], &value, 8);
+}
+
 RopePlan otherPlan() {
   RopeOptions options = ropeOptions(kDim, kDim);
   options.frequencies.base = 500;
@@ -127,7 +138,6 @@ TEST_CASE("Forged words with a right checksum are refused or restored, and do no
   const std::vector<RopePlan*> plans = {&first, &second};
   KvCache cache = usedCache(random, &first, &second, KeyStorage::kRotated);
   const std::vector<uint8_t> bytes = saved(cache);
-  constexpr size_t kChecksumAt = 19 * 8;
   const uint64_t forgeries[] = {
       0, 1, 2, 3, 5, 1000, uint64_t{1} << 31, uint64_t{1} << 53, uint64_t{1} << 62, UINT64_MAX};
   size_t refused = 0;
@@ -136,11 +146,7 @@ TEST_CASE("Forged words with a right checksum are refused or restored, and do no
     for (const uint64_t word : forgeries) {
       std::vector<uint8_t> forged = bytes;
       std::memcpy(&forged[at], &word, 8);
-      Checksum sum;
-      sum.add(forged.data(), kChecksumAt);
-      sum.add(forged.data() + kChecksumAt + 8, forged.size() - kChecksumAt - 8);
-      const uint64_t value = sum.value();
-      std::memcpy(&forged[kChecksumAt], &value, 8);
+      sign(forged);
       KvCache victim;
       if (restored(victim, forged, plans) != Status::kOk) {
         ++refused;
@@ -152,6 +158,30 @@ TEST_CASE("Forged words with a right checksum are refused or restored, and do no
     }
   }
   CHECK(refused > 100);
+}
+
+TEST_CASE("Places of axes that a cache does not have are refused", "[attention]") {
+  Random random(5);
+  RopePlan plan = planOf(ropeOptions(kDim, kDim));
+  const Tokens tokens(random, 5);
+  for (RopePlan* each : {static_cast<RopePlan*>(nullptr), &plan}) {
+    KvCache cache = cacheOf(cacheOptions(each));
+    REQUIRE(tokens.appendTo(cache, 0, 5) == Status::kOk);
+    const Snapshot before = snapshotOf(cache);
+    for (uint64_t axes = 0; axes <= kMaxAxes + 1; ++axes) {
+      if (axes == 1) continue;
+      // Places lie behind the fingerprints, positions and origins.
+      std::vector<uint8_t> forged = saved(cache);
+      const size_t behind = 20 * 8 + (each == nullptr ? 0 : 8) + size_t{5} * 3 * 8;
+      if (axes > 1) forged.insert(forged.begin() + static_cast<ptrdiff_t>(behind), axes * 5 * 8, 0);
+      const uint64_t size = forged.size();
+      std::memcpy(&forged[2 * 8], &size, 8);
+      std::memcpy(&forged[7 * 8], &axes, 8);
+      sign(forged);
+      CHECK(restored(cache, forged, {&plan}) == Status::kInvalidArgument);
+    }
+    CHECK(snapshotOf(cache) == before);
+  }
 }
 
 TEST_CASE("Plans that turn alike have one fingerprint, others have another", "[encodings]") {

@@ -1,4 +1,5 @@
 // Keys of a cache at their present places, and attention over them.
+#include <memory>
 #include <vector>
 
 #include "attention/cache_data.h"
@@ -126,6 +127,29 @@ TEST_CASE("Many plans in turn take no more memory than those in use", "[attentio
   for (RopePlan& plan : plans) REQUIRE(cache.switchTo(&plan) == Status::kOk);
   CHECK(cache.bytes() <= bytes + 4 * sizeof(RopePlan*));
   CHECK(cache.holdsKeysOf(&plans[0]));
+}
+
+TEST_CASE("A plan that turned none of the keys may be gone when another takes its place", "[attention]") {
+  Random random(12);
+  const Tokens tokens(random, 4);
+  RopeOptions others = ropeOptions(kDim, kDim);
+  others.frequencies.base = 500;
+  RopePlan next = planOf(others);
+  for (const KeyStorage storage : {KeyStorage::kRotated, KeyStorage::kUnrotated}) {
+    KvCache cache;
+    {
+      auto first = std::make_unique<RopePlan>(planOf(ropeOptions(kDim, kDim)));
+      cache = cacheOf(cacheOptions(first.get(), storage));
+      REQUIRE(tokens.appendTo(cache, 0, 2) == Status::kOk);
+      if (storage == KeyStorage::kRotated) cache.reset();
+    }
+    const size_t kept = cache.length();
+    REQUIRE(cache.switchTo(&next) == Status::kOk);
+    REQUIRE(tokens.appendTo(cache, kept, 4 - kept) == Status::kOk);
+    KvCache expected = cacheOf(cacheOptions(&next, storage));
+    REQUIRE(tokens.appendTo(expected, 0, 4) == Status::kOk);
+    CHECK(sameBits(keysOf(cache), keysOf(expected)));
+  }
 }
 
 TEST_CASE("Merged and copied keys are turned to where they now stand", "[attention]") {

@@ -175,6 +175,27 @@ TEST_CASE("A cache is not cut back to where its window has gone", "[attention]")
   }
 }
 
+TEST_CASE("Merged tokens know which keys have left their window", "[attention]") {
+  Random random(8);
+  const Tokens tokens(random, 6);
+  for (const bool rebased : {false, true}) {
+    KvCacheOptions options = cacheOptions();
+    options.window = {3, 0, rebased};
+    KvCache from = cacheOf(options);
+    for (size_t t = 0; t < 6; ++t) REQUIRE(tokens.appendTo(from, t, 1) == Status::kOk);
+    KvCache into = cacheOf(options);
+    REQUIRE(into.merge(from, 0, from.length()) == Status::kOk);
+    const int64_t last = into.nextPosition() - 1;
+    CHECK_FALSE(into.misses(last));
+    CHECK(into.misses(last - 1));
+    CHECK_FALSE(into.mayEndAt(1));
+    options.window = {};
+    KvCache all = cacheOf(options);
+    REQUIRE(all.merge(from, 0, from.length()) == Status::kOk);
+    CHECK_FALSE(all.misses(0));
+  }
+}
+
 TEST_CASE("Positions are given, ascend, and stay within 2^53 - 1", "[attention]") {
   Random random(8);
   const Tokens tokens(random, 8);
