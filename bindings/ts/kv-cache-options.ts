@@ -2,7 +2,7 @@
 import { splitHeads } from './attention.js';
 import * as check from './check.js';
 import type { AppendCall, KvCache as CoreKvCache, KvCacheOptions as CoreOptions } from './core.mjs';
-import { ArgumentRangeError, ArgumentTypeError } from './errors.js';
+import { ArgumentRangeError, ArgumentTypeError, checkStatus } from './errors.js';
 import type { Heap } from './heap.js';
 import { type HeadShape, headShape, type Layout } from './layout.js';
 import { type PositionOptions, places } from './positions.js';
@@ -20,17 +20,20 @@ export interface CacheRope {
   keys?: 'rotated' | 'unrotated';
 }
 
-/** Which keys a query sees: a sliding window with attention sinks (StreamingLLM, arXiv:2309.17453). */
+/**
+ * Which keys a query sees: a sliding window with attention sinks (StreamingLLM, arXiv:2309.17453). What `rw.attention`
+ * calls `window: { left: size - 1 }` and `sinkTokens: sinks`.
+ */
 export interface CacheWindow {
-  /** How many positions, the query's own included. */
+  /** How many positions, the query's own included: one more than `left` of the `window` of `rw.attention`. */
   size: number;
-  /** How many of the first keys stay besides. Default 0. */
+  /** How many of the first keys stay besides; if one is dropped, the next takes its place. Default 0. */
   sinks?: number;
   /**
-   * `true`, the default: tokens stay where they stood. `rebased`: those behind the sinks move up as others leave, so that
+   * `kept`, the default: tokens stay where they stood. `rebased`: those behind the sinks move up as others leave, so that
    * positions never exceed the length.
    */
-  positions?: 'true' | 'rebased';
+  positions?: 'kept' | 'rebased';
 }
 
 /** Options of `rw.kvCache`. */
@@ -43,7 +46,10 @@ export interface KvCacheOptions {
   headDim: number;
   /** Coordinates of a value. Default headDim. */
   valueDim?: number;
-  /** Tokens that there is room for from the start. */
+  /**
+   * Tokens that there is room for from the start. A cache with a window that does not grow drops what none of the appended
+   * tokens sees before it adds them: to take T at once when full it needs `window.size - 1 + T + window.sinks`.
+   */
   capacity?: number;
   /** Doubles the room where it is short; otherwise more tokens are refused. Default true without a capacity. */
   growing?: boolean;
@@ -68,7 +74,7 @@ export interface RestoreOptions {
 }
 
 const storages = { rotated: 1, unrotated: 2 } as const;
-const windowPositions = { true: 0, rebased: 1 } as const;
+const windowPositions = { kept: 0, rebased: 1 } as const;
 const largest = 2 ** 30;
 
 /** @internal */
@@ -93,9 +99,9 @@ function windowOf(where: string, value: CacheWindow | undefined) {
   if (value === undefined) return { size: 0, sinks: 0, rebased: false };
   const {
     sinks = 0,
-    positions = 'true',
+    positions = 'kept',
     ...rest
-  } = check.options<CacheWindow>(where, 'window', value, [...['size', 'sinks', 'positions']]);
+  } = check.options<CacheWindow>(where, 'window', value, ['size', 'sinks', 'positions']);
   return {
     size: check.integer(where, 'window.size', rest.size, 1, largest),
     sinks: check.integer(where, 'window.sinks', sinks, 0, largest),
@@ -244,6 +250,9 @@ const savedProblems: readonly (readonly [argument: 'buffer' | 'plan', problem: s
   ['plan', 'is missing, or is not the one that turned the keys; every plan that did is needed'],
 ];
 
+const damaged = 3; // of savedProblems
+const invalidArgument = 3; // a Status of the core
+
 /** Bytes of a saved cache. @internal */
 export function checkBuffer(where: string, value: unknown): Uint8Array {
   const isBuffer = Object.prototype.toString.call(value) === '[object ArrayBuffer]';
@@ -264,4 +273,10 @@ export function checkSaved(where: string, problem: number, buffer: unknown, plan
   const known = savedProblems[problem];
   if (known === undefined) return;
   throw new ArgumentRangeError(where, known[0], known[0] === 'plan' ? plan : buffer, known[1]);
+}
+
+/** Throws what the status of a restore stands for: bytes that no cache has, or no memory. @internal */
+export function checkRestored(where: string, status: number, buffer: unknown): void {
+  if (status === invalidArgument) checkSaved(where, damaged, buffer, undefined);
+  checkStatus(status, where);
 }

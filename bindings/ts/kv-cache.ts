@@ -20,6 +20,7 @@ import {
   checkBuffer,
   checkCache,
   checkPlans,
+  checkRestored,
   checkSaved,
   type KvCacheOptions,
   type RestoreOptions,
@@ -34,7 +35,8 @@ export type CachePosition = Exclude<AttentionPosition, { encoding: 'rope' }>;
 
 /**
  * Options of `attend`: those of `rw.attention`, but causal unless told otherwise. Queries are the last tokens unless
- * `queryOffset` tells where they stand. A window of the cache takes the place of `window` and `sinkTokens`.
+ * `queryOffset` tells where they stand. A window of the cache takes the place of `window` and `sinkTokens`: its `size`
+ * counts the query's own position, `window.left` does not.
  */
 export interface CacheAttentionOptions<S extends ScoreRequest = ScoreRequest>
   extends Omit<AttentionOptions<S>, 'keyPositions' | 'kvHeads' | 'position'> {
@@ -81,6 +83,8 @@ export class KvCache extends Handle {
   #plan: RopePlan | undefined;
   // Plans that turned keys, with their addresses, by which the core knows them even when they are gone.
   readonly #plans = new Map<RopePlan, number>();
+  // Of tokens or plan, counted: what a call has checked holds as long as there are no more.
+  #changes = 0;
 
   /** @internal */
   constructor(heap: Heap, core: CoreKvCache, plan: RopePlan | undefined, plans: Iterable<RopePlan>) {
@@ -157,15 +161,11 @@ export class KvCache extends Handle {
     const where = 'kvCache.append';
     const core = this.#usable(where);
     const tokens = checkAppended(this.heap, where, core, k, v, options, this.#plan?.axes ?? 1);
-    this.heap.scope(where, (take) => {
+    return this.heap.scope(where, (take) => {
       const call = tokens.place(take);
       this.#usable(where); // a getter of an argument may have disposed of it
-      checkStatus(
-        this.heap.call(() => core.append(call)),
-        where,
-      );
+      return this.#change(where, () => core.append(call));
     });
-    return this;
   }
 
   /**
@@ -188,6 +188,7 @@ export class KvCache extends Handle {
   attend(q: TensorInput, options: CacheAttentionOptions = {}): AttentionResult<Tensor | NdArray, ScoreRequest> {
     const where = 'kvCache.attend';
     const core = this.#usable(where);
+    const changes = this.#changes;
     check.options(where, 'options', options, attendFields);
     this.#refuseForeign(where, options);
     const keys = (dim: number): HeadShape => ({
@@ -199,7 +200,7 @@ export class KvCache extends Handle {
     });
     const [ks, vs] = [keys(this.headDim), keys(this.valueDim)];
     const inputs = queriesOver(this.heap, where, q, ks, vs, options);
-    const given = { causal: true, ...options };
+    const given = { ...options, causal: options.causal === undefined ? true : options.causal };
     const atEnd = options.queryOffset === undefined && options.keyLengths === undefined;
     if (atEnd) this.#checkEnd(where, inputs.qs.tokens);
     const sight = sightOf(where, given, inputs.qs, ks, (token) => core.positionAt(token));
@@ -210,7 +211,7 @@ export class KvCache extends Handle {
       throw new ArgumentRangeError(where, 'queryOffset', missing, problem);
     }
     return attend(this.heap, where, inputs, given, sight, (call) => {
-      this.#usable(where);
+      this.#unchanged(where, changes); // sizes were taken before getters of the arguments ran
       return this.heap.call(() => core.attend(call, atEnd));
     });
   }
@@ -220,18 +221,19 @@ export class KvCache extends Handle {
     const where = 'kvCache.truncate';
     const core = this.#living(where);
     this.#checkPrefix(where, length);
-    checkStatus(core.truncate(length), where);
-    return this;
+    return this.#change(where, () => core.truncate(length));
   }
 
-  /** Takes `count` tokens out, from `first` on. The others keep their positions; `shift` closes the gap. */
+  /**
+   * Takes `count` tokens out, from `first` on. The others keep their positions; `shift` closes the gap. A window's sinks are
+   * the first tokens that are left: dropping a sink makes the next token one.
+   */
   drop(first: number, count: number): this {
     const where = 'kvCache.drop';
     const core = this.#living(where);
     check.integer(where, 'first', first, 0, core.length);
     check.integer(where, 'count', count, 0, core.length - first);
-    checkStatus(core.drop(first, count), where);
-    return this;
+    return this.#change(where, () => core.drop(first, count));
   }
 
   /**
@@ -254,17 +256,17 @@ export class KvCache extends Handle {
     if (!Number.isSafeInteger(start) || !Number.isSafeInteger(end)) refuse('beyond ±(2^53 - 1)');
     const meets = first > 0 && start <= core.positionAt(first - 1);
     if (meets || (first + count < core.length && end >= core.positionAt(first + count))) refuse('onto others');
-    checkStatus(core.shift(first, count, by), where);
-    return this;
+    return this.#change(where, () => core.shift(first, count, by));
   }
 
   /**
    * Keys that have come in, and those to come, are from now on read as this plan has it: LongRoPE's long factors, another
-   * length of dynamic NTK. Keys keep the plan that turned them until they are read.
+   * length of dynamic NTK. Keys keep the plan that turned them until they are read. The plan before may have been disposed
+   * of if no key was turned by it.
    */
   switchTo(plan: RopePlan): this {
     const where = 'kvCache.switchTo';
-    const core = this.#usable(where);
+    const core = this.#readable(where);
     const own = this.#plan;
     if (own === undefined) throw new ArgumentRangeError(where, 'plan', plan, 'is for a cache made with rope');
     const before: RopePlan = own;
@@ -272,10 +274,8 @@ export class KvCache extends Handle {
     if (plan.axes !== before.axes) {
       throw new ArgumentRangeError(where, 'plan', plan, `has ${plan.axes} axes; expected ${before.axes}`);
     }
-    checkStatus(
-      this.heap.call(() => core.switchTo(plan.plan)),
-      where,
-    );
+    this.#change(where, () => core.switchTo(plan.plan));
+    if (before.disposed) this.#plans.delete(before);
     this.#plan = plan;
     this.#plans.set(plan, plan.plan.address);
     return this;
@@ -284,6 +284,7 @@ export class KvCache extends Handle {
   /** Forgets all tokens. The plan, the window and the memory stay. */
   reset(): this {
     this.#living('kvCache.reset').reset();
+    this.#changes += 1;
     return this;
   }
 
@@ -297,7 +298,8 @@ export class KvCache extends Handle {
 
   /**
    * Adds tokens of another cache of the same sizes and storage behind the last one, with the distances among them kept.
-   * Their keys are turned to where they now stand when they are read.
+   * Their keys are turned to where they now stand when they are read. With a window, keys that have left the other cache's
+   * window are missed here as well.
    *
    * @example
    * cache.merge(document).merge(other, { first: 4, at: 1000 });
@@ -326,10 +328,7 @@ export class KvCache extends Handle {
       const problem = `has ${count} tokens; the cache has room for ${room} more, its capacity is ${core.capacity}`;
       throw new ArgumentRangeError(where, 'other', other, problem);
     }
-    checkStatus(
-      this.heap.call(() => core.merge(from, first, count, at !== undefined, at ?? 0)),
-      where,
-    );
+    this.#change(where, () => core.merge(from, first, count, at !== undefined, at ?? 0));
     for (const [plan, address] of other.#plans) if (!plan.disposed) this.#plans.set(plan, address);
     return this;
   }
@@ -350,11 +349,31 @@ export class KvCache extends Handle {
   }
 
   /**
-   * For a pass of a layer: what the core knows the cache by, and the plan in force.
+   * For a pass of a layer: what the core knows the cache by, the plan in force, and what to call before the pass changes
+   * the cache, which throws if something else has.
    * @internal
    */
-  use(where: string): { readonly core: CoreKvCache; readonly plan: RopePlan | undefined } {
-    return { core: this.#usable(where), plan: this.#plan };
+  use(where: string): { readonly core: CoreKvCache; readonly plan: RopePlan | undefined; change(): void } {
+    const core = this.#usable(where);
+    const changes = this.#changes;
+    const change = () => {
+      this.#unchanged(where, changes);
+      this.#changes += 1;
+    };
+    return { core, plan: this.#plan, change };
+  }
+
+  #change(where: string, call: () => number): this {
+    checkStatus(this.heap.call(call), where);
+    this.#changes += 1;
+    return this;
+  }
+
+  #unchanged(where: string, changes: number): void {
+    this.#usable(where);
+    if (this.#changes !== changes) {
+      throw new StateError(`${where}: the cache was changed while the arguments of the call were read`);
+    }
   }
 
   #living(where: string): CoreKvCache {
@@ -364,13 +383,22 @@ export class KvCache extends Handle {
 
   // For calls that turn keys or ask a plan.
   #usable(where: string): CoreKvCache {
+    const core = this.#readable(where);
+    if (this.#plan?.disposed) {
+      throw new StateError(`${where}: the plan of this cache was disposed; switchTo() gives it another one`);
+    }
+    return core;
+  }
+
+  // For calls that need only the plans that turned keys.
+  #readable(where: string): CoreKvCache {
     const core = this.#living(where);
     for (const [plan, address] of this.#plans) {
       if (!plan.disposed) continue;
-      if (plan === this.#plan || core.holdsKeysOf(address)) {
+      if (core.holdsKeysOf(address)) {
         throw new StateError(`${where}: a plan that turned keys of this cache was disposed`);
       }
-      this.#plans.delete(plan);
+      if (plan !== this.#plan) this.#plans.delete(plan);
     }
     return core;
   }
@@ -491,9 +519,10 @@ export function restoreKvCache(heap: Heap, buffer: ArrayBuffer | Uint8Array, opt
     );
     const core = heap.construct(where, (c) => new c.KvCache());
     try {
-      checkStatus(
-        heap.call(() => core.restore(at, bytes.length, list, plans.length)),
+      checkRestored(
         where,
+        heap.call(() => core.restore(at, bytes.length, list, plans.length)),
+        buffer,
       );
       const current = plans.find(({ plan }) => plan.address === core.planAddress);
       return new KvCache(heap, core, current, plans);

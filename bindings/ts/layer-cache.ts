@@ -37,6 +37,8 @@ export interface PassCache {
   readonly core: CoreKvCache;
   /** Whether keys leave it, so that nobody knows how many there will be. */
   readonly windowed: boolean;
+  /** Called before the pass changes it; throws if something else has. */
+  change(): void;
 }
 
 /** @internal */
@@ -53,7 +55,7 @@ export function checkLayerCache(
   const refuse = (problem: string): never => {
     throw new ArgumentRangeError(where, 'cache', value, problem);
   };
-  const { core, plan } = value.use(where);
+  const { core, plan, change } = value.use(where);
   const expected = { batch, ...layer.dims };
   for (const size of ['batch', 'kvHeads', 'headDim', 'valueDim'] as const) {
     if (value[size] !== expected[size]) refuse(`has ${size} ${value[size]}; expected ${expected[size]}`);
@@ -65,7 +67,7 @@ export function checkLayerCache(
   if (size > 0 && left >= 0 && size !== left + 1) {
     refuse(`has a window of ${size} positions, the layer one of ${left + 1}`);
   }
-  return { core, windowed: size > 0 };
+  return { core, windowed: size > 0, change };
 }
 
 /**

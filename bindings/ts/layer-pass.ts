@@ -161,7 +161,7 @@ export function pass(
     };
     layer.alive(); // a getter of an argument may have disposed of it
     place.rope?.usableIn(heap, where, "the layer's plan");
-    options.cache?.use(where);
+    cache?.change();
     checkStatus(
       heap.call(() => layer.run(call, place.rope?.plan ?? null, cache?.core ?? null)),
       where,
