@@ -39,6 +39,28 @@ await onEachBuild((rw) => {
     relative_key: { encoding: 'relative_key', table: randomArray([31, 4], 7) },
     t5: { encoding: 't5', table: randomArray([8, 4], 7), numBuckets: 8, maxDistance: 6 },
   };
+  test('a pass whose argument changes its cache while it is read is refused', () => {
+    const layer = rw.decoderLayer({ ...size, weights });
+    const cache = layer.kvCache({ batch });
+    layer.forward(piece(0, 2), { cache });
+    const next = piece(2, 1);
+    let inner = 0;
+    const mask = {
+      shape: [1, 3],
+      get data() {
+        if (inner++ === 0) layer.forward(piece(0, 5), { cache });
+        return new Uint8Array(3).fill(1);
+      },
+    };
+    const refused = { name: 'StateError', message: /cache was changed/ };
+    assert.throws(() => layer.forward(next, { cache, mask, capture: ['probabilities'] }), refused);
+    assert.equal(cache.length, 7);
+    layer.forward(next, { cache });
+    assert.equal(cache.length, 8);
+    cache.dispose();
+    layer.dispose();
+  });
+
   for (const [name, position] of Object.entries(encodings)) {
     test(`chunks of a layer with ${name} give the result of one call`, () => {
       const before = rw.memory();
