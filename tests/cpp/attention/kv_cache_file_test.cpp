@@ -173,7 +173,8 @@ TEST_CASE("Places of axes that a cache does not have are refused", "[attention]"
       // Places lie behind the fingerprints, positions and origins.
       std::vector<uint8_t> forged = saved(cache);
       const size_t behind = 20 * 8 + (each == nullptr ? 0 : 8) + size_t{5} * 3 * 8;
-      if (axes > 1) forged.insert(forged.begin() + static_cast<ptrdiff_t>(behind), axes * 5 * 8, 0);
+      if (axes > 1)
+        forged.insert(forged.begin() + static_cast<ptrdiff_t>(behind), static_cast<size_t>(axes) * 5 * 8, 0);
       const uint64_t size = forged.size();
       std::memcpy(&forged[2 * 8], &size, 8);
       std::memcpy(&forged[7 * 8], &axes, 8);
