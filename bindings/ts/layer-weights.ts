@@ -6,7 +6,7 @@ import { ArgumentRangeError, checkStatus } from './errors.js';
 import type { Heap } from './heap.js';
 import { placeVector, type Weight, weight, withPacked } from './weights.js';
 
-// Numbers of BlockParts in embind.cpp.
+// Numbers of BlockParts in embind/layers.cpp.
 const linears = { query: 0, key: 1, value: 2, output: 3, gate: 4, up: 5, down: 6 } as const;
 const norms = {
   attentionNorm: 0,

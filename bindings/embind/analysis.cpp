@@ -1,0 +1,51 @@
+// What the page and researchers measure of encodings.
+#include <emscripten/bind.h>
+
+#include "analysis/pairwise.h"
+#include "analysis/sinusoid_algebra.h"
+#include "calls.h"
+
+namespace ropewalk::binding {
+namespace {
+
+int shiftMatrixAt(size_t dim, double base, int layout, double k, Pointer out) {
+  return number(
+      shiftMatrix(dim, base, static_cast<SinusoidLayout>(layout), static_cast<int64_t>(k), at<float>(out)));
+}
+int dotCurveAt(size_t dim, double base, Pointer distances, size_t n, Pointer out) {
+  return number(dotCurve(dim, base, integers(distances, n), n, at<double>(out)));
+}
+int decayCurveAt(size_t dim, double base, Pointer distances, size_t n, Pointer out) {
+  return number(decayCurve(dim, base, integers(distances, n), n, at<double>(out)));
+}
+int decayBoundAt(size_t dim, double base, Pointer h, Pointer distances, size_t n, Pointer out) {
+  return number(decayBound(dim, base, at<double>(h), integers(distances, n), n, at<double>(out)));
+}
+int pairwiseAt(int measure, Pointer x, size_t rows, size_t dim, Pointer out) {
+  return number(pairwise(static_cast<Measure>(measure), at<float>(x), rows, dim, at<float>(out)));
+}
+// The pair is written to out as two doubles; false: all rows differ.
+bool firstDuplicateAt(Pointer x, size_t rows, size_t dim, Pointer out) {
+  size_t first = 0;
+  size_t second = 0;
+  const bool found = firstDuplicate(at<float>(x), rows, dim, &first, &second);
+  at<double>(out)[0] = static_cast<double>(first);
+  at<double>(out)[1] = static_cast<double>(second);
+  return found;
+}
+
+}  // namespace
+}  // namespace ropewalk::binding
+
+EMSCRIPTEN_BINDINGS(analysis) {
+  using namespace emscripten;
+  using namespace ropewalk;
+  using namespace ropewalk::binding;
+
+  function("shiftMatrix", &shiftMatrixAt);
+  function("dotCurve", &dotCurveAt);
+  function("decayCurve", &decayCurveAt);
+  function("decayBound", &decayBoundAt);
+  function("pairwise", &pairwiseAt);
+  function("firstDuplicate", &firstDuplicateAt);
+}

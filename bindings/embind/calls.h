@@ -1,0 +1,87 @@
+// What the bindings share: how JavaScript's numbers become the core's types. Pointers are numbers (bytes into
+// the heap), results are Status numbers, arrays lie in the heap. The bindings convert, they never compute and
+// never check: the TypeScript package (ts/) has checked every argument before it comes here, because Embind
+// itself turns NaN and 'abc' to 0.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "encodings/rope.h"
+#include "status.h"
+#include "tensor_view.h"
+
+namespace ropewalk::binding {
+
+using Pointer = uintptr_t;
+
+template <class T>
+T* at(Pointer p) {
+  return reinterpret_cast<T*>(p);
+}
+
+inline int number(Status s) {
+  return static_cast<int>(s);
+}
+
+// --- positions: JavaScript writes doubles, which hold every position exactly; the core takes int64, in place
+
+inline int64_t* integers(Pointer doubles, size_t n) {
+  const double* from = at<double>(doubles);
+  auto* to = at<int64_t>(doubles);
+  for (size_t i = 0; i < n; ++i) to[i] = static_cast<int64_t>(from[i]);
+  return to;
+}
+
+struct PositionsCall {
+  Pointer values;  // 0: offset, offset + 1, ...
+  size_t count;    // entries at values
+  bool per_batch;
+  double offset;
+};
+
+inline Positions positions(const PositionsCall& p) {
+  if (p.values == 0) return {nullptr, false, static_cast<int64_t>(p.offset)};
+  return {integers(p.values, p.count), p.per_batch, 0};
+}
+
+template <class T>
+HeadView<T> heads(Pointer p, bool tokens_first, size_t b, size_t h, size_t t, size_t d) {
+  return tokens_first ? tokensFirst(at<T>(p), b, h, t, d) : headsFirst(at<T>(p), b, h, t, d);
+}
+
+// --- fields whose C++ type JavaScript has no word for
+
+template <class Class, class Enum, Enum Class::* member>
+int enumField(const Class& c) {
+  return static_cast<int>(c.*member);
+}
+template <class Class, class Enum, Enum Class::* member>
+void setEnumField(Class& c, int v) {
+  c.*member = static_cast<Enum>(v);
+}
+template <class Class, class T, const T* Class::* member>
+Pointer pointerField(const Class& c) {
+  return reinterpret_cast<Pointer>(c.*member);
+}
+template <class Class, class T, const T* Class::* member>
+void setPointerField(Class& c, Pointer p) {
+  c.*member = at<const T>(p);
+}
+template <class Class, int64_t Class::* member>
+double integerField(const Class& c) {
+  return static_cast<double>(c.*member);
+}
+template <class Class, int64_t Class::* member>
+void setIntegerField(Class& c, double v) {
+  c.*member = static_cast<int64_t>(v);
+}
+
+}  // namespace ropewalk::binding
+
+#define ENUM_FIELD(Class, Enum, member) \
+  &enumField<Class, Enum, &Class::member>, &setEnumField<Class, Enum, &Class::member>
+#define POINTER_FIELD(Class, T, member) \
+  &pointerField<Class, T, &Class::member>, &setPointerField<Class, T, &Class::member>
+#define INTEGER_FIELD(Class, member) \
+  &integerField<Class, &Class::member>, &setIntegerField<Class, &Class::member>

@@ -1,0 +1,167 @@
+// Keys and values of past tokens.
+#include <emscripten/bind.h>
+
+#include <algorithm>
+
+#include "attention/kv_cache.h"
+#include "attention_call.h"
+
+namespace ropewalk::binding {
+namespace {
+
+int createKvCache(KvCache& cache, KvCacheOptions options, RopePlan* plan) {
+  options.plan = plan;
+  return number(cache.create(options));
+}
+
+Pointer planAddress(const KvCache& cache) {
+  return reinterpret_cast<Pointer>(cache.plan());
+}
+bool holdsKeysOf(const KvCache& cache, Pointer plan) {
+  return cache.holdsKeysOf(at<RopePlan>(plan));
+}
+
+double positionAt(const KvCache& cache, size_t token) {
+  return static_cast<double>(cache.positions()[token]);
+}
+void positionsOf(const KvCache& cache, Pointer out) {
+  std::copy_n(cache.positions(), cache.length(), at<double>(out));
+}
+double nextPosition(const KvCache& cache) {
+  return static_cast<double>(cache.nextPosition());
+}
+bool misses(const KvCache& cache, double position) {
+  return cache.misses(static_cast<int64_t>(position));
+}
+double room(const KvCache& cache, double first_position) {
+  return static_cast<double>(cache.room(static_cast<int64_t>(first_position)));
+}
+
+// k [B, G, T, D] and v [B, G, T, Dv]; positions [T] and places [axes, T] as doubles, or null.
+struct AppendCall {
+  Pointer k, v, positions, places;
+  size_t tokens;
+  bool tokens_first;
+};
+
+int appendToKvCache(KvCache& cache, const AppendCall& c) {
+  const KvCacheOptions& o = cache.options();
+  const size_t axes = o.plan == nullptr ? 1 : o.plan->axes();
+  const AppendPositions positions = {c.positions == 0 ? nullptr : integers(c.positions, c.tokens),
+                                     c.places == 0 ? nullptr : integers(c.places, axes * c.tokens)};
+  return number(cache.append(
+      heads<const float>(c.k, c.tokens_first, o.batch, o.kv_heads, c.tokens, o.head_dim),
+      heads<const float>(c.v, c.tokens_first, o.batch, o.kv_heads, c.tokens, o.value_dim), positions));
+}
+
+int mergeKvCaches(KvCache& cache, const KvCache& other, size_t first, size_t count, bool placed,
+                  double position) {
+  const auto first_position = static_cast<int64_t>(position);
+  return number(cache.merge(other, first, count, placed ? &first_position : nullptr));
+}
+
+int truncateKvCache(KvCache& cache, size_t length) {
+  return number(cache.truncate(length));
+}
+int dropFromKvCache(KvCache& cache, size_t first, size_t count) {
+  return number(cache.drop(first, count));
+}
+int shiftKvCache(KvCache& cache, size_t first, size_t count, double by) {
+  return number(cache.shift(first, count, static_cast<int64_t>(by)));
+}
+int switchKvCache(KvCache& cache, RopePlan& plan) {
+  return number(cache.switchTo(&plan));
+}
+int copyPrefixOfKvCache(const KvCache& cache, size_t length, KvCache& copy) {
+  return number(cache.copyPrefix(length, &copy));
+}
+
+int keysOfKvCache(KvCache& cache, Pointer out) {
+  HeadView<const float> view;
+  const Status status = cache.keys(&view);
+  if (status == Status::kOk) {
+    copyHeads(headsFirst(at<float>(out), view.batch, view.heads, view.tokens, view.dim), view);
+  }
+  return number(status);
+}
+void valuesOfKvCache(const KvCache& cache, Pointer out) {
+  const HeadView<const float> view = cache.values();
+  copyHeads(headsFirst(at<float>(out), view.batch, view.heads, view.tokens, view.dim), view);
+}
+
+// c.k and c.v are the cache's.
+int attendOverKvCache(KvCache& cache, const AttentionCall& c, bool at_end) {
+  return number(cache.attend(outOf(c), {queriesOf(c, c.q), at_end, false},
+                             withSight(c.options, c.sight, c.batch, c.keys), scoresOf(c)));
+}
+
+void saveKvCache(const KvCache& cache, Pointer out) {
+  cache.save(at<uint8_t>(out));
+}
+// plans: addresses of plans
+int checkSavedKvCache(Pointer bytes, size_t size, Pointer plans, size_t plan_count) {
+  return static_cast<int>(KvCache::checkSaved(at<uint8_t>(bytes), size, at<RopePlan*>(plans), plan_count));
+}
+int restoreKvCache(KvCache& cache, Pointer bytes, size_t size, Pointer plans, size_t plan_count) {
+  return number(cache.restore(at<uint8_t>(bytes), size, at<RopePlan*>(plans), plan_count));
+}
+
+}  // namespace
+}  // namespace ropewalk::binding
+
+EMSCRIPTEN_BINDINGS(kv_cache) {
+  using namespace emscripten;
+  using namespace ropewalk;
+  using namespace ropewalk::binding;
+
+  value_object<CacheWindow>("CacheWindow")
+      .field("size", &CacheWindow::size)
+      .field("sinks", &CacheWindow::sinks)
+      .field("rebased", &CacheWindow::rebased);
+  value_object<KvCacheOptions>("KvCacheOptions")
+      .field("batch", &KvCacheOptions::batch)
+      .field("kvHeads", &KvCacheOptions::kv_heads)
+      .field("headDim", &KvCacheOptions::head_dim)
+      .field("valueDim", &KvCacheOptions::value_dim)
+      .field("capacity", &KvCacheOptions::capacity)
+      .field("growing", &KvCacheOptions::growing)
+      .field("storage", ENUM_FIELD(KvCacheOptions, KeyStorage, storage))
+      .field("window", &KvCacheOptions::window);
+  value_object<AppendCall>("AppendCall")
+      .field("k", &AppendCall::k)
+      .field("v", &AppendCall::v)
+      .field("positions", &AppendCall::positions)
+      .field("places", &AppendCall::places)
+      .field("tokens", &AppendCall::tokens)
+      .field("tokensFirst", &AppendCall::tokens_first);
+  class_<KvCache>("KvCache")
+      .constructor<>()
+      .property("options", &KvCache::options)
+      .property("length", &KvCache::length)
+      .property("capacity", &KvCache::capacity)
+      .property("bytes", &KvCache::bytes)
+      .property("nextPosition", &nextPosition)
+      .property("planAddress", &planAddress)
+      .function("create", &createKvCache, allow_raw_pointers())
+      .function("holdsKeysOf", &holdsKeysOf)
+      .function("positionAt", &positionAt)
+      .function("positions", &positionsOf)
+      .function("misses", &misses)
+      .function("room", &room)
+      .function("mayEndAt", &KvCache::mayEndAt)
+      .function("append", &appendToKvCache)
+      .function("merge", &mergeKvCaches)
+      .function("truncate", &truncateKvCache)
+      .function("drop", &dropFromKvCache)
+      .function("shift", &shiftKvCache)
+      .function("switchTo", &switchKvCache)
+      .function("reset", &KvCache::reset)
+      .function("copyPrefix", &copyPrefixOfKvCache)
+      .function("keys", &keysOfKvCache)
+      .function("values", &valuesOfKvCache)
+      .function("attend", &attendOverKvCache)
+      .function("savedSize", &KvCache::savedSize)
+      .function("save", &saveKvCache)
+      .function("restore", &restoreKvCache);
+  function("checkSavedKvCache", &checkSavedKvCache);
+}

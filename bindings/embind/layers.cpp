@@ -1,0 +1,210 @@
+// Layers and their parts.
+#include <emscripten/bind.h>
+
+#include <utility>
+
+#include "attention_call.h"
+#include "kernels/activation.h"
+#include "kernels/norm.h"
+#include "kernels/softmax.h"
+#include "kernels/weight_type.h"
+#include "layers/embedding.h"
+#include "layers/init.h"
+#include "layers/transformer_block.h"
+
+namespace ropewalk::binding {
+namespace {
+
+void layerNormAt(Pointer out, Pointer x, size_t rows, size_t n, Pointer weight, Pointer bias, double eps) {
+  layerNorm(at<float>(out), at<float>(x), rows, n, {at<float>(weight), at<float>(bias), eps, false});
+}
+void rmsNormAt(Pointer out, Pointer x, size_t rows, size_t n, Pointer weight, double eps, bool unit_offset) {
+  rmsNorm(at<float>(out), at<float>(x), rows, n, {at<float>(weight), nullptr, eps, unit_offset});
+}
+void activateAt(int activation, Pointer out, Pointer x, size_t n) {
+  activate(static_cast<Activation>(activation), at<float>(out), at<float>(x), n);
+}
+void softmaxRowsAt(Pointer x, size_t rows, size_t n) {
+  softmaxRows(at<float>(x), n, at<float>(x), n, rows, n);
+}
+int embedAt(Pointer out, Pointer table, size_t rows, size_t dim, Pointer ids, size_t n, float scale) {
+  return number(embed(at<float>(out), at<float>(table), rows, dim, integers(ids, n), n, scale));
+}
+
+// Weights come one matrix at a time, in slices of rows; the parts of a layer take each over when it is whole.
+
+int allocateMatrix(PackedMatrix& matrix, size_t n, size_t k, int stored) {
+  return number(matrix.allocate(n, k, static_cast<WeightType>(stored)));
+}
+int packRowsOf(PackedMatrix& matrix, size_t first, size_t count, int type, Pointer w) {
+  return number(matrix.packRows(first, count, static_cast<WeightType>(type), at<void>(w)));
+}
+
+// The numbers of a layer's maps and norms in ts/layer-weights.ts.
+int setLinear(BlockParts& parts, int which, PackedMatrix& matrix, int bias_type, Pointer bias) {
+  Linear* const all[] = {&parts.attention.query,  &parts.attention.key,     &parts.attention.value,
+                         &parts.attention.output, &parts.feed_forward.gate, &parts.feed_forward.up,
+                         &parts.feed_forward.down};
+  return number(
+      all[which]->create(std::move(matrix), static_cast<WeightType>(bias_type), at<const void>(bias)));
+}
+int setNorm(BlockParts& parts, int which, const NormLayerOptions& options, const NormWeights& weights) {
+  NormLayer* const all[] = {&parts.attention_norm,       &parts.feed_forward_norm,
+                            &parts.attention_after_norm, &parts.feed_forward_after_norm,
+                            &parts.attention.query_norm, &parts.attention.key_norm};
+  return number(all[which]->create(options, weights));
+}
+
+int createSelfAttention(SelfAttention& layer, const SelfAttentionOptions& options, BlockParts& parts) {
+  return number(layer.create(options, std::move(parts.attention)));
+}
+int createBlock(TransformerBlock& block, const BlockOptions& options, BlockParts& parts) {
+  return number(block.create(options, std::move(parts)));
+}
+
+// Where to write what a layer computes on its way; null: not wanted.
+struct CaptureCall {
+  Pointer q, k, v, q_rotated, k_rotated, v_rotated, context, normed, attention_out, hidden, mlp;
+  ScoresCall scores;
+};
+
+struct LayerCall {
+  Pointer out, x;
+  size_t batch, tokens;
+  PositionsCall positions;
+  bool turn_values;
+  SightCall sight;
+  AttentionOptions options;
+  CaptureCall capture;
+};
+
+SelfAttentionInput inputOf(const LayerCall& c, RopePlan* rope, KvCache* cache) {
+  SelfAttentionInput input;
+  input.batch = c.batch;
+  input.tokens = c.tokens;
+  input.rope = rope;
+  input.positions = positions(c.positions);
+  input.turn_values = c.turn_values;
+  input.attention = withSight(c.options, c.sight, c.batch, c.tokens);
+  input.cache = cache;
+  return input;
+}
+
+BlockCapture captureOf(const CaptureCall& c) {
+  BlockCapture capture;
+  AttentionCapture& a = capture.attention;
+  a.q = at<float>(c.q);
+  a.k = at<float>(c.k);
+  a.v = at<float>(c.v);
+  a.q_rotated = at<float>(c.q_rotated);
+  a.k_rotated = at<float>(c.k_rotated);
+  a.v_rotated = at<float>(c.v_rotated);
+  a.context = at<float>(c.context);
+  const ScoresCall& s = c.scores;
+  a.scores = {at<float>(s.content),
+              at<float>(s.position),
+              at<float>(s.raw),
+              at<float>(s.capped),
+              at<float>(s.biased),
+              at<float>(s.probabilities),
+              {},
+              {},
+              at<int32_t>(s.slots),
+              s.slot_count};
+  capture.normed = at<float>(c.normed);
+  capture.attention_out = at<float>(c.attention_out);
+  capture.hidden = at<float>(c.hidden);
+  capture.mlp = at<float>(c.mlp);
+  return capture;
+}
+
+int forwardSelfAttention(const SelfAttention& layer, const LayerCall& c, RopePlan* rope, KvCache* cache) {
+  return number(layer.forward(at<float>(c.out), at<float>(c.x), inputOf(c, rope, cache),
+                              captureOf(c.capture).attention));
+}
+int forwardBlock(const TransformerBlock& block, const LayerCall& c, RopePlan* rope, KvCache* cache) {
+  return number(
+      block.forward(at<float>(c.out), at<float>(c.x), inputOf(c, rope, cache), captureOf(c.capture)));
+}
+
+void fillUniformAt(double seed, unsigned stream, float bound, Pointer out, size_t n) {
+  fillUniform(static_cast<uint64_t>(seed), stream, bound, at<float>(out), n);
+}
+
+}  // namespace
+}  // namespace ropewalk::binding
+
+EMSCRIPTEN_BINDINGS(layers) {
+  using namespace emscripten;
+  using namespace ropewalk;
+  using namespace ropewalk::binding;
+
+  function("layerNorm", &layerNormAt);
+  function("rmsNorm", &rmsNormAt);
+  function("activate", &activateAt);
+  function("softmaxRows", &softmaxRowsAt);
+  function("embed", &embedAt);
+
+  class_<PackedMatrix>("PackedMatrix")
+      .constructor<>()
+      .function("allocate", &allocateMatrix)
+      .function("packRows", &packRowsOf);
+  value_object<NormLayerOptions>("NormLayerOptions")
+      .field("kind", ENUM_FIELD(NormLayerOptions, NormKind, kind))
+      .field("size", &NormLayerOptions::size)
+      .field("eps", &NormLayerOptions::eps)
+      .field("unitOffset", &NormLayerOptions::unit_offset);
+  value_object<NormWeights>("NormWeights")
+      .field("type", ENUM_FIELD(NormWeights, WeightType, type))
+      .field("weight", POINTER_FIELD(NormWeights, void, weight))
+      .field("biasType", ENUM_FIELD(NormWeights, WeightType, bias_type))
+      .field("bias", POINTER_FIELD(NormWeights, void, bias));
+  class_<BlockParts>("BlockParts")
+      .constructor<>()
+      .function("setLinear", &setLinear)
+      .function("setNorm", &setNorm);
+  value_object<SelfAttentionOptions>("SelfAttentionOptions")
+      .field("modelDim", &SelfAttentionOptions::model_dim)
+      .field("heads", &SelfAttentionOptions::heads)
+      .field("kvHeads", &SelfAttentionOptions::kv_heads)
+      .field("headDim", &SelfAttentionOptions::head_dim)
+      .field("valueDim", &SelfAttentionOptions::value_dim);
+  value_object<BlockOptions>("BlockOptions")
+      .field("attention", &BlockOptions::attention)
+      .field("place", ENUM_FIELD(BlockOptions, NormPlace, place))
+      .field("activation", ENUM_FIELD(BlockOptions, Activation, activation));
+  value_object<CaptureCall>("CaptureCall")
+      .field("q", &CaptureCall::q)
+      .field("k", &CaptureCall::k)
+      .field("v", &CaptureCall::v)
+      .field("qRotated", &CaptureCall::q_rotated)
+      .field("kRotated", &CaptureCall::k_rotated)
+      .field("vRotated", &CaptureCall::v_rotated)
+      .field("context", &CaptureCall::context)
+      .field("normed", &CaptureCall::normed)
+      .field("attentionOut", &CaptureCall::attention_out)
+      .field("hidden", &CaptureCall::hidden)
+      .field("mlp", &CaptureCall::mlp)
+      .field("scores", &CaptureCall::scores);
+  value_object<LayerCall>("LayerCall")
+      .field("out", &LayerCall::out)
+      .field("x", &LayerCall::x)
+      .field("batch", &LayerCall::batch)
+      .field("tokens", &LayerCall::tokens)
+      .field("positions", &LayerCall::positions)
+      .field("turnValues", &LayerCall::turn_values)
+      .field("sight", &LayerCall::sight)
+      .field("options", &LayerCall::options)
+      .field("capture", &LayerCall::capture);
+  class_<SelfAttention>("SelfAttention")
+      .constructor<>()
+      .property("bytes", &SelfAttention::bytes)
+      .function("create", &createSelfAttention)
+      .function("forward", &forwardSelfAttention, allow_raw_pointers());
+  class_<TransformerBlock>("TransformerBlock")
+      .constructor<>()
+      .property("bytes", &TransformerBlock::bytes)
+      .function("create", &createBlock)
+      .function("forward", &forwardBlock, allow_raw_pointers());
+  function("fillUniform", &fillUniformAt);
+}
