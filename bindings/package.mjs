@@ -29,13 +29,11 @@ for (let at = 0; cores.some((core) => at < core.length); at += block) {
 const packed = deflateRawSync(Buffer.concat(blocks), { level: 9 }).toString('base64');
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 const inline = `// Both builds of the core in blocks taken in turns, deflated, in base64. Made by bindings/package.mjs.
-export const version = '${version}';
 export const block = ${block};
 export const sizes = { simd128: ${cores[0].length}, relaxed: ${cores[1].length} };
 export const packed = '${packed}';
 `;
-const inlineTypes = `export const version: string;
-export const block: number;
+const inlineTypes = `export const block: number;
 export const sizes: { readonly simd128: number; readonly relaxed: number };
 export const packed: string;
 `;
@@ -45,6 +43,8 @@ writeFileSync(join(staging, 'core.mjs'), glue);
 cpSync(built('wasm-simd', 'core.d.mts'), join(staging, 'core.d.mts'));
 writeFileSync(join(staging, 'inline.js'), inline);
 writeFileSync(join(staging, 'inline.d.ts'), inlineTypes);
+writeFileSync(join(staging, 'version.js'), `// Made by bindings/package.mjs.\nexport const version = '${version}';\n`);
+writeFileSync(join(staging, 'version.d.ts'), 'export const version: string;\n');
 
 // Made beside dist/ and put in its place at the end, so that a failure leaves the last good one.
 const next = join(staging, 'dist');
@@ -54,7 +54,7 @@ const project = join(root, 'bindings', 'ts');
 execFileSync(process.execPath, [join(dirname(tsc), 'bin', 'tsc'), '-p', project, '--outDir', next], {
   stdio: 'inherit',
 });
-for (const file of ['core.mjs', 'inline.js']) cpSync(join(staging, file), join(next, file));
+for (const file of ['core.mjs', 'inline.js', 'version.js']) cpSync(join(staging, file), join(next, file));
 cpSync(built('wasm-simd', 'core.wasm'), join(next, 'core.wasm'));
 cpSync(built('wasm-relaxed', 'core.wasm'), join(next, 'core-relaxed.wasm'));
 rmSync(dist, { recursive: true, force: true });

@@ -1,33 +1,11 @@
-// Files of a path, where there is Node's file system. The only place that asks for it, when a path is opened and not
-// before; the names of its modules are no literals of an import, so that bundlers for the browser pass them by.
-import { UnsupportedError } from './errors.js';
+// Files of a path, where there is Node's file system.
+import { type FileHandle, type FileSystem, fileSystem } from './node-files.js';
 import { type ByteSource, messageOf, SourceFailure } from './safetensors-source.js';
-
-// What is used of fs.promises.
-interface FileSystem {
-  open(path: string | URL, flags: 'r'): Promise<FileHandle>;
-}
-interface FileHandle {
-  stat(): Promise<{ size: number; mtimeMs: number; isFile(): boolean }>;
-  read(buffer: Uint8Array, offset: number, length: number, position: number): Promise<{ bytesRead: number }>;
-  close(): Promise<void>;
-}
 
 const pieceBytes = 2 ** 20;
 
-async function fileSystem(): Promise<FileSystem> {
-  const name = 'node:fs/promises';
-  try {
-    return (await import(/* @vite-ignore */ /* webpackIgnore: true */ name)) as FileSystem;
-  } catch (cause) {
-    throw new UnsupportedError('openSafetensors: this runtime has no files; pass an address, a File or its bytes', {
-      cause,
-    });
-  }
-}
-
 export async function openPath(path: string | URL): Promise<ByteSource> {
-  const fs = await fileSystem();
+  const fs = await fileSystem('openSafetensors: this runtime has no files; pass an address, a File or its bytes');
   const source = new PathSource(fs, path);
   await source.measure();
   return source;

@@ -11,6 +11,18 @@ const scripts = dist.filter((name) => /\.m?js$/.test(name));
 const sourceOf = (name) => readFileSync(join(root, 'dist', name), 'utf8');
 const codeOf = (name) => sourceOf(name).replace(/\/\*.*?\*\//gs, '');
 
+// The files that one needs, itself among them.
+function reachedFrom(entry) {
+  const reached = new Set();
+  const follow = (name) => {
+    if (reached.has(name)) return;
+    reached.add(name);
+    for (const [, path] of codeOf(name).matchAll(/from\s*'\.\/([^']+)'/g)) follow(path);
+  };
+  follow(entry);
+  return [...reached];
+}
+
 test('the package holds dist, README, LICENSE and package.json, and nothing else', async () => {
   const { stdout } = await run(['pack', '--dry-run', '--json', '--ignore-scripts'], { command: 'npm' });
   const [{ files }] = JSON.parse(stdout);
@@ -59,12 +71,14 @@ const unwanted = {
   'asks for Node': /\brequire\s*\(|['"]node:|\bprocess\.(?:on|once|exit|env)\b/,
   'starts workers or shares memory': /\bnew\s+(?:Shared)?Worker\b|\bSharedArrayBuffer\b/,
 };
-// The one file that opens paths asks for Node's files when it does, in an import that no bundler follows.
-const mayAskForNode = 'safetensors-path.js';
+// Each has its one reason: files are asked for when one is opened, in an import that no bundler follows; and the entry
+// whose wasm lies beside it has to say where.
+const mayAskForNode = 'node-files.js';
+const exceptions = { 'asks for Node': mayAskForNode, 'looks for its own address': 'external.js' };
 for (const [what, pattern] of Object.entries(unwanted)) {
   test(`no code in dist ${what}`, () => {
     for (const name of scripts) {
-      if (what === 'asks for Node' && name === mayAskForNode) continue;
+      if (name === exceptions[what]) continue;
       const found = codeOf(name).match(pattern);
       const around = found && codeOf(name).slice(found.index - 40, found.index + 60);
       assert.equal(around, null, name);
@@ -72,23 +86,31 @@ for (const [what, pattern] of Object.entries(unwanted)) {
   });
 }
 
-test('Node is asked for in one place, when a path is opened', () => {
+test('Node is asked for in one place, when a file is opened', () => {
   const code = sourceOf(mayAskForNode);
   assert.deepEqual(code.match(/\bimport\s*\([^)]*\)/g), ['import(/* @vite-ignore */ /* webpackIgnore: true */ name)']);
   assert.deepEqual(code.match(/['"]node:[^'"]*['"]/g), ["'node:fs/promises'"]);
 });
 
-test('the main entry does without the files of weights', () => {
-  const reached = new Set();
-  const follow = (name) => {
-    if (reached.has(name)) return;
-    reached.add(name);
-    for (const [, path] of codeOf(name).matchAll(/from\s*'\.\/([^']+)'/g)) follow(path);
-  };
-  follow('index.js');
-  assert.ok(reached.size > 20);
+test('the entry with files beside it names them as bundlers look for them', () => {
+  const addresses = codeOf('external.js').match(/new URL\([^)]*\)/g);
   assert.deepEqual(
-    [...reached].filter((name) => name.startsWith('safetensors')),
+    addresses,
+    ['core', 'core-relaxed'].map((name) => `new URL('./${name}.wasm', import.meta.url)`),
+  );
+});
+
+test('the entry with files beside it does without the builds inside', () => {
+  const files = reachedFrom('external.js');
+  assert.ok(files.length > 20 && !files.includes('inline.js'));
+  assert.ok(reachedFrom('index.js').includes('inline.js'));
+});
+
+test('the main entry does without the files of weights', () => {
+  const files = reachedFrom('index.js');
+  assert.ok(files.length > 20);
+  assert.deepEqual(
+    files.filter((name) => name.startsWith('safetensors')),
     [],
   );
 });

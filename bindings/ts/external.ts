@@ -1,0 +1,63 @@
+/**
+ * The package with its WebAssembly in files beside it, for pages that count bytes: the one build that the browser runs
+ * is fetched, where 'ropewalk' carries both inside its JavaScript. A bundler that knows `new URL('./file',
+ * import.meta.url)` (Vite, webpack 5, Rollup, Parcel, Rspack) brings the files along.
+ * @packageDocumentation
+ */
+import { UnsupportedError } from './errors.js';
+import { type BuildName, compiledOnce, type LoadOptions, open } from './instance.js';
+import { fileSystem } from './node-files.js';
+import type { Ropewalk } from './ropewalk.js';
+
+export * from './api.js';
+
+// Literals, which bundlers look for.
+const addressOf = {
+  simd128: () => new URL('./core.wasm', import.meta.url),
+  relaxed: () => new URL('./core-relaxed.wasm', import.meta.url),
+} satisfies Record<BuildName, () => URL>;
+
+const advice = "serve this file, or import 'ropewalk', which fetches nothing";
+
+async function compileFile(url: URL): Promise<WebAssembly.Module> {
+  const { readFile } = await fileSystem(`load: ${url} cannot be read`);
+  return WebAssembly.compile(await readFile(url));
+}
+
+async function compileFetched(url: URL): Promise<WebAssembly.Module> {
+  let response: Response;
+  try {
+    response = await fetch(url, { credentials: 'same-origin' });
+  } catch (cause) {
+    throw new UnsupportedError(`load: ${url} cannot be fetched; ${advice}`, { cause });
+  }
+  if (!response.ok) throw new UnsupportedError(`load: ${url} answered ${response.status}; ${advice}`);
+  const type = response.headers.get('content-type') ?? '';
+  // Compiling while it comes asks for the type; without it, compiling afterwards does the same.
+  if (/^application\/wasm\b/.test(type)) return WebAssembly.compileStreaming(response);
+  const bytes = await response.arrayBuffer();
+  if (!WebAssembly.validate(bytes)) {
+    throw new UnsupportedError(`load: ${url} answered ${type || 'something'} that is no WebAssembly; ${advice}`);
+  }
+  return WebAssembly.compile(bytes);
+}
+
+const compiled = compiledOnce(async (name) => {
+  const url = addressOf[name]();
+  return url.protocol === 'file:' ? compileFile(url) : compileFetched(url);
+});
+
+/**
+ * Makes an instance of ropewalk, as load() of 'ropewalk' does. The first call for a build fetches its file, which lies
+ * beside this one; later calls share its compiled code.
+ *
+ * @throws UnsupportedError where the file cannot be had, WebAssembly SIMD is missing or a Content-Security-Policy
+ * forbids WebAssembly.
+ *
+ * @example
+ * import { load } from 'ropewalk/external';
+ * const rw = await load();
+ */
+export async function load(options: LoadOptions = {}): Promise<Ropewalk> {
+  return open(options, compiled);
+}

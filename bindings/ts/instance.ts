@@ -1,0 +1,196 @@
+// What every load() does: choose a build, instantiate it, and say what is wrong where that cannot be done. How the
+// compiled code of a build comes by is its caller's affair.
+import * as check from './check.js';
+import createCore from './core.mjs';
+import { ArgumentRangeError, ArgumentTypeError, UnsupportedError } from './errors.js';
+import { Heap } from './heap.js';
+import { Ropewalk } from './ropewalk.js';
+import { version } from './version.js';
+
+/** Options of load(). */
+export interface LoadOptions {
+  /**
+   * `auto` (the default) takes relaxed SIMD where the engine has it, which is faster and may differ in the last bit
+   * from machine to machine. `deterministic` keeps to the build whose results are the same bits everywhere.
+   */
+  simd?: 'auto' | 'deterministic';
+  /**
+   * A compiled `ropewalk/core.wasm` (or `ropewalk/core-relaxed.wasm`), for runtimes that refuse to compile at run
+   * time, such as edge workers.
+   */
+  module?: WebAssembly.Module;
+}
+
+/** @internal */
+export type BuildName = 'simd128' | 'relaxed';
+
+// A module with one relaxed instruction: (func (result v128) (i8x16.relaxed_swizzle (i8x16.splat 1) (i8x16.splat 2))).
+const relaxedProbe = Uint8Array.of(
+  0,
+  97,
+  115,
+  109,
+  1,
+  0,
+  0,
+  0,
+  1,
+  5,
+  1,
+  96,
+  0,
+  1,
+  123,
+  3,
+  2,
+  1,
+  0,
+  10,
+  15,
+  1,
+  13,
+  0,
+  65,
+  1,
+  253,
+  15,
+  65,
+  2,
+  253,
+  15,
+  253,
+  128,
+  2,
+  11,
+);
+
+// A module with one instruction of simd128: (func (result v128) (i8x16.splat 1)).
+const simdProbe = Uint8Array.of(
+  0,
+  97,
+  115,
+  109,
+  1,
+  0,
+  0,
+  0,
+  1,
+  5,
+  1,
+  96,
+  0,
+  1,
+  123,
+  3,
+  2,
+  1,
+  0,
+  10,
+  8,
+  1,
+  6,
+  0,
+  65,
+  1,
+  253,
+  15,
+  11,
+);
+
+function buildFor(simd: 'auto' | 'deterministic'): BuildName {
+  if (typeof WebAssembly === 'undefined') throw new UnsupportedError('load: this runtime has no WebAssembly');
+  if (!WebAssembly.validate(simdProbe)) {
+    throw new UnsupportedError(
+      'load: this runtime has no WebAssembly SIMD; Chrome 91, Firefox 89, Safari 16.4 and Node 16.4 have it',
+    );
+  }
+  return simd === 'auto' && WebAssembly.validate(relaxedProbe) ? 'relaxed' : 'simd128';
+}
+
+// Engines name 'unsafe-eval' when they refuse, although the narrower 'wasm-unsafe-eval' is enough.
+function refusal(error: unknown): unknown {
+  if (!(error instanceof WebAssembly.CompileError)) return error;
+  if (/content.security.policy|unsafe-eval/i.test(error.message)) {
+    const advice = "add 'wasm-unsafe-eval' to script-src ('unsafe-eval' is not needed)";
+    return new UnsupportedError(`load: this page's Content-Security-Policy refuses WebAssembly; ${advice}`, {
+      cause: error,
+    });
+  }
+  if (/disallowed by embedder/i.test(error.message)) {
+    const advice = "import 'ropewalk/core.wasm' as a module and pass it: load({ module })";
+    return new UnsupportedError(`load: this runtime compiles no WebAssembly at run time; ${advice}`, { cause: error });
+  }
+  return error;
+}
+
+async function instantiate(module: WebAssembly.Module): Promise<Heap> {
+  // The glue waits for its callback for ever, so a failure has to race it.
+  return new Promise((resolve, reject) => {
+    let memory: WebAssembly.Memory | undefined;
+    const instantiateWasm = (imports: WebAssembly.Imports, receive: (instance: WebAssembly.Instance) => void) => {
+      WebAssembly.instantiate(module, imports)
+        .then((instance) => {
+          memory = Object.values(instance.exports).find((value) => value instanceof WebAssembly.Memory);
+          receive(instance);
+        })
+        .catch((cause) => reject(notOurs(module, cause)));
+      return {};
+    };
+    createCore({ instantiateWasm }).then(
+      (core) => (memory ? resolve(new Heap(core, memory)) : reject(notOurs(module))),
+      (cause) => reject(notOurs(module, cause)),
+    );
+  });
+}
+
+// A module that compiles but does not fit the glue.
+function notOurs(module: WebAssembly.Module, cause?: unknown): ArgumentTypeError {
+  const error = new ArgumentTypeError('load', 'module', module, "the compiled 'ropewalk/core.wasm' of this version");
+  error.cause = cause;
+  return error;
+}
+
+/** Compiles each build once, and again after a failure; every instance shares it. @internal */
+export function compiledOnce(
+  compile: (name: BuildName) => Promise<WebAssembly.Module>,
+): (name: BuildName) => Promise<WebAssembly.Module> {
+  const compiled = new Map<BuildName, Promise<WebAssembly.Module>>();
+  return (name) => {
+    const known = compiled.get(name);
+    if (known !== undefined) return known;
+    const compiling = compile(name).catch((error) => {
+      compiled.delete(name);
+      throw error;
+    });
+    compiled.set(name, compiling);
+    return compiling;
+  };
+}
+
+/** An instance of the options' module, or of the build that `compiled` gives. @internal */
+export async function open(
+  options: LoadOptions,
+  compiled: (name: BuildName) => Promise<WebAssembly.Module>,
+): Promise<Ropewalk> {
+  check.options('load', 'options', options, ['simd', 'module']);
+  const { simd = 'auto' } = options;
+  check.choice('load', 'simd', simd, { auto: 0, deterministic: 1 });
+  const given = options.module;
+  if (given !== undefined && Object.prototype.toString.call(given) !== '[object WebAssembly.Module]') {
+    throw new ArgumentTypeError('load', 'module', given, 'a WebAssembly.Module');
+  }
+  try {
+    const heap = await instantiate(given ?? (await compiled(buildFor(simd))));
+    if (simd === 'deterministic' && heap.core.backend === 'wasm-relaxed') {
+      throw new ArgumentRangeError(
+        'load',
+        'module',
+        given,
+        "is the relaxed build, which simd: 'deterministic' excludes",
+      );
+    }
+    return new Ropewalk(heap, { version, simd: heap.core.backend === 'wasm-relaxed' ? 'relaxed' : 'simd128' });
+  } catch (error) {
+    throw refusal(error);
+  }
+}
