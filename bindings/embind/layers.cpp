@@ -5,6 +5,7 @@
 
 #include "attention_call.h"
 #include "kernels/activation.h"
+#include "kernels/gemm.h"
 #include "kernels/norm.h"
 #include "kernels/softmax.h"
 #include "kernels/weight_type.h"
@@ -38,6 +39,13 @@ int allocateMatrix(PackedMatrix& matrix, size_t n, size_t k, int stored) {
 }
 int packRowsOf(PackedMatrix& matrix, size_t first, size_t count, int type, Pointer w) {
   return number(matrix.packRows(first, count, static_cast<WeightType>(type), at<void>(w)));
+}
+int embedPacked(const PackedMatrix& table, Pointer out, Pointer ids, size_t n, float scale, bool accumulate) {
+  return number(embed(at<float>(out), table, integers(ids, n), n, scale, accumulate));
+}
+void multiplyPacked(const PackedMatrix& matrix, Pointer out, Pointer in, size_t rows, Pointer bias) {
+  gemm(at<float>(out), matrix.rows(), at<float>(in), matrix.columns(), matrix, rows,
+       {false, at<float>(bias), nullptr});
 }
 
 // The numbers of a layer's maps and norms in ts/layer-weights.ts.
@@ -148,7 +156,10 @@ EMSCRIPTEN_BINDINGS(layers) {
   class_<PackedMatrix>("PackedMatrix")
       .constructor<>()
       .function("allocate", &allocateMatrix)
-      .function("packRows", &packRowsOf);
+      .property("bytes", &PackedMatrix::bytes)
+      .function("packRows", &packRowsOf)
+      .function("embed", &embedPacked)
+      .function("multiply", &multiplyPacked);
   value_object<NormLayerOptions>("NormLayerOptions")
       .field("kind", ENUM_FIELD(NormLayerOptions, NormKind, kind))
       .field("size", &NormLayerOptions::size)

@@ -1,15 +1,39 @@
 #include "layers/embedding.h"
 
+#include <algorithm>
+
+#include "memory.h"
+
 namespace ropewalk {
+namespace {
+
+bool allWithin(const int64_t* ids, size_t n, size_t rows) {
+  return std::all_of(ids, ids + n,
+                     [rows](int64_t id) { return id >= 0 && static_cast<uint64_t>(id) < rows; });
+}
+
+}  // namespace
 
 Status embed(float* out, const float* table, size_t rows, size_t dim, const int64_t* ids, size_t n,
              float scale) {
-  for (size_t i = 0; i < n; ++i) {
-    if (ids[i] < 0 || static_cast<uint64_t>(ids[i]) >= rows) return Status::kPositionOutOfRange;
-  }
+  if (!allWithin(ids, n, rows)) return Status::kPositionOutOfRange;
   for (size_t i = 0; i < n; ++i) {
     const float* row = table + static_cast<size_t>(ids[i]) * dim;
     for (size_t d = 0; d < dim; ++d) *out++ = scale * row[d];
+  }
+  return Status::kOk;
+}
+
+Status embed(float* out, const PackedMatrix& table, const int64_t* ids, size_t n, float scale,
+             bool accumulate) {
+  if (!allWithin(ids, n, table.rows())) return Status::kPositionOutOfRange;
+  const size_t dim = table.columns();
+  Buffer<float> row;
+  if (accumulate && row.allocate(dim) != Status::kOk) return Status::kOutOfMemory;
+  for (size_t i = 0; i < n; ++i, out += dim) {
+    float* to = accumulate ? row.data() : out;
+    table.row(static_cast<size_t>(ids[i]), to);
+    for (size_t d = 0; d < dim; ++d) out[d] = accumulate ? out[d] + scale * to[d] : scale * to[d];
   }
   return Status::kOk;
 }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/packed_matrix.h"
 #include "status.h"
 
 namespace ropewalk {
@@ -12,5 +13,10 @@ namespace ropewalk {
 // kPositionOutOfRange, and nothing written: an id below 0, or of rows or more.
 Status embed(float* out, const float* table, size_t rows, size_t dim, const int64_t* ids, size_t n,
              float scale);
+
+// The same of a packed table, whose rows are widened as the product sees them. With accumulate they are added
+// to what out holds. kOutOfMemory is for accumulate alone, which needs room for a row.
+Status embed(float* out, const PackedMatrix& table, const int64_t* ids, size_t n, float scale,
+             bool accumulate = false);
 
 }  // namespace ropewalk

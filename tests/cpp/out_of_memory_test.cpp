@@ -13,6 +13,7 @@
 #include "failing_memory.h"
 #include "kernels/gemm.h"
 #include "layers/block_data.h"
+#include "layers/embedding.h"
 #include "layers/linear.h"
 #include "layers/norm_layer.h"
 #include "models/safetensors_file.h"
@@ -151,6 +152,20 @@ TEST_CASE("A matrix that cannot be packed for want of memory leaves the packed o
         [&] { return packed.columns() == 6 && sameBits(product(packed), before); });
     CHECK(failures > 0);
     CHECK(sameBits(product(packed), product(other)));
+  }
+  CHECK(liveAllocations() == 0);
+}
+
+TEST_CASE("Rows that cannot be added for want of memory leave the sum as it was") {
+  {
+    PackedMatrix table;
+    const std::vector<float> weights(20, 2.0f);
+    REQUIRE(table.pack(WeightType::kFloat32, weights.data(), 4, 5, WeightType::kFloat16) == Status::kOk);
+    const int64_t id = 3;
+    std::vector<float> sum(5, 1.0f);
+    CHECK(failEachAllocation([&] { return embed(sum.data(), table, &id, 1, 1, true); },
+                             [&] { return sum == std::vector<float>(5, 1.0f); }) == 1);
+    CHECK(sum == std::vector<float>(5, 3.0f));
   }
   CHECK(liveAllocations() == 0);
 }
