@@ -63,6 +63,8 @@ const classDefaults: Readonly<Record<string, ClassDefaults>> = {
   glm4: { rotaryFraction: 0.5 },
   glm4_moe: { rotaryFraction: 0.5 },
   moonshine: { rotaryFraction: 0.9 },
+  qwen3: { headDim: 128 },
+  smollm3: { base: 2e6 },
   gemma: { headDim: 256 },
   gemma2: { headDim: 256 },
   gemma3: { headDim: 256, base: 1e6, localBase: 1e4 },

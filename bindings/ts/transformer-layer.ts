@@ -142,7 +142,8 @@ function planOf(dims: LayerDims, hiddenDim: number, norms: NormPlacement): Weigh
   };
 }
 
-function copyOf(heap: Heap, where: string, vector: Weight): Tensor {
+/** @internal */
+export function copyOf(heap: Heap, where: string, vector: Weight): Tensor {
   const tensor = new Tensor(heap, [vector.columns], where);
   try {
     heap.scope(where, (take) => {
@@ -266,6 +267,14 @@ export class TransformerLayer extends Handle {
     this.norms = norms;
     this.encoding = place.encoding as TransformerPosition['encoding'];
     this.bytes = block.bytes;
+  }
+
+  /**
+   * What a pass is made with: a model brings position encodings of its own to it.
+   * @internal
+   */
+  get passLayer(): PassLayer {
+    return this.#pass;
   }
 
   /**

@@ -37,9 +37,25 @@ export type WeightStorage = 'as given' | WeightType | 'int8';
 // WeightType of src/kernels/weight_type.h, by number.
 const types: Readonly<Record<WeightType, number>> = { float32: 0, float16: 1, bfloat16: 2 };
 const storages: Readonly<Record<WeightStorage, number>> = { 'as given': -1, ...types, int8: 3 };
-const sliceBytes = 2 ** 20;
+/** @internal */
+export const sliceBytes = 2 ** 20;
 
 type Take = (bytes: number) => number;
+
+/**
+ * A matrix that was packed before, slice by slice as a file of weights came in; a layer takes it over. In place of a
+ * WeightInput.
+ * @internal
+ */
+export class PackedWeight {
+  readonly matrix: PackedMatrix;
+  readonly shape: readonly [rows: number, columns: number];
+
+  constructor(matrix: PackedMatrix, shape: readonly [rows: number, columns: number]) {
+    this.matrix = matrix;
+    this.shape = shape;
+  }
+}
 
 /** Checked weights. @internal */
 export interface Weight {
@@ -52,6 +68,8 @@ export interface Weight {
   at(slice: number, first: number, count: number): number;
   /** Whether they lie in the heap already. */
   readonly placed: boolean;
+  /** Set where they are packed, to be taken over; then there is no address. */
+  readonly packed?: PackedMatrix;
 }
 
 /** @internal */
@@ -109,6 +127,10 @@ export function weight(
     };
     return { name, rows, columns, type: types.float32, at, placed: true };
   }
+  if (value instanceof PackedWeight) {
+    checkShape(where, name, value, value.shape, wanted);
+    return { name, rows, columns, type: types.float32, at: () => 0, placed: true, packed: value.matrix };
+  }
   const { data, type } = arrayOf(where, name, value, wanted);
   const size = rows * columns;
   const checkLength = () => {
@@ -147,6 +169,10 @@ export function withPacked(
   storage: number,
   work: (matrix: PackedMatrix) => void,
 ): void {
+  if (from.packed !== undefined) {
+    work(from.packed);
+    return;
+  }
   const stored = storage === storages['as given'] ? from.type : storage;
   const rowBytes = Math.max(1, from.columns * 4);
   const sliceRows = from.placed ? from.rows : Math.min(from.rows, Math.max(1, Math.floor(sliceBytes / rowBytes)));
@@ -162,7 +188,7 @@ export function withPacked(
         const count = Math.min(sliceRows, from.rows - first);
         const at = from.at(slice, first, count);
         const status = heap.call(() => matrix.packRows(first, count, from.type, at));
-        if (status === unfit) throw unfitError(where, from.name, stored);
+        if (status === unfit) throw new ArgumentRangeError(where, from.name, undefined, unfitProblem(stored));
         checkStatus(status, where);
       }
     });
@@ -172,11 +198,15 @@ export function withPacked(
   }
 }
 
-// Status::kInvalidArgument, which packRows answers for numbers that the storage cannot hold.
-const unfit = 3;
+/**
+ * Status::kInvalidArgument, which packRows answers for numbers that the storage cannot hold.
+ * @internal
+ */
+export const unfit = 3;
 
-function unfitError(where: string, name: string, stored: number): ArgumentRangeError {
+/** @internal */
+export function unfitProblem(stored: number): string {
   const storage = Object.entries(storages).find(([, number]) => number === stored)?.[0];
   const reason = stored === storages.int8 ? 'is not finite' : 'would become infinite';
-  return new ArgumentRangeError(where, name, undefined, `has a number that ${reason} as ${storage}`);
+  return `has a number that ${reason} as ${storage}`;
 }
