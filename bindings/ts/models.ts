@@ -1,9 +1,24 @@
 /**
- * Files of weights.
+ * Files of weights, and the models that they are.
  * @packageDocumentation
  */
 
 export { SafetensorsError } from './errors.js';
+export type { Model, ModelInfo, RopeChange } from './model.js';
+export type { ModelCacheOptions, ModelKvCache } from './model-cache.js';
+export {
+  type ModelArchitecture,
+  type ModelBiases,
+  type ModelConfig,
+  type ModelConfigOptions,
+  type ModelLayerConfig,
+  readModelConfig,
+} from './model-config.js';
+export type { DecodeOptions, DecoderModel, Decoding, LogitsOf } from './model-decoder.js';
+export type { EncodeOptions, EncoderModel, Encoding } from './model-encoder.js';
+export type { IdsInput } from './model-ids.js';
+export { type LoadModelOptions, loadModel } from './model-load.js';
+export type { CapturedLayer, InspectOptions } from './model-run.js';
 export type {
   Safetensors,
   SafetensorsInfo,
