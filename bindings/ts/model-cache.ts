@@ -25,6 +25,7 @@ export interface ModelCacheOptions {
 }
 
 const where = 'model.kvCache';
+/** @internal */
 export const defaultChunk = 512;
 
 /** @internal */
@@ -195,7 +196,6 @@ export class ModelKvCache extends Handle {
     }
   }
 
-  /** @internal */
   #usable(at: string): void {
     this.alive(at);
     if (!this.#broken) return;

@@ -81,6 +81,7 @@ function everyLayer(fields: Fields, fallback: number | undefined) {
   return { window, slides: window === undefined ? never : always };
 }
 
+/** @internal */
 export function readLlama(reading: Reading): ModelDescription {
   const { fields } = reading;
   return decoder(reading, {
@@ -88,6 +89,7 @@ export function readLlama(reading: Reading): ModelDescription {
   });
 }
 
+/** @internal */
 export function readMistral(reading: Reading): ModelDescription {
   const { fields } = reading;
   return decoder(reading, {
@@ -106,6 +108,7 @@ function qwenWindow(fields: Fields) {
   return { window, slides: (layer: number) => window !== undefined && layer >= first };
 }
 
+/** @internal */
 export function readQwen2(reading: Reading): ModelDescription {
   const { fields } = reading;
   return decoder(reading, {
@@ -117,6 +120,7 @@ export function readQwen2(reading: Reading): ModelDescription {
   });
 }
 
+/** @internal */
 export function readQwen3(reading: Reading): ModelDescription {
   const { fields } = reading;
   return decoder(reading, {
@@ -130,6 +134,7 @@ export function readQwen3(reading: Reading): ModelDescription {
   });
 }
 
+/** @internal */
 export function readPhi3(reading: Reading): ModelDescription {
   const { fields } = reading;
   return decoder(reading, {
@@ -153,6 +158,7 @@ function ropeLayers(fields: Fields, { count }: Sizes): (layer: number) => boolea
   throw fields.misfit('no_rope_layers', `, with ${list.length} entries; num_hidden_layers is ${count}`);
 }
 
+/** @internal */
 export function readSmollm3(reading: Reading): ModelDescription {
   const { fields } = reading;
   return decoder(reading, {
@@ -186,6 +192,7 @@ function gemma(fields: Fields): Partial<ModelDescription> {
   };
 }
 
+/** @internal */
 export function readGemma(reading: Reading): ModelDescription {
   const { fields } = reading;
   return decoder(reading, { sizes: { headDim: 256 }, tied: true, part: () => gemma(fields) });
@@ -218,6 +225,7 @@ function pattern(fields: Fields, fallback: number) {
   return { window: windowOf(fields, 4096), slides: (layer: number) => (layer + 1) % every !== 0 };
 }
 
+/** @internal */
 export function readGemma2(reading: Reading): ModelDescription {
   const { fields } = reading;
   return decoder(reading, {
@@ -228,6 +236,7 @@ export function readGemma2(reading: Reading): ModelDescription {
   });
 }
 
+/** @internal */
 export function readGemma3(reading: Reading): ModelDescription {
   const { fields } = reading;
   return decoder(reading, {
@@ -238,6 +247,7 @@ export function readGemma3(reading: Reading): ModelDescription {
   });
 }
 
+/** @internal */
 export function readGptNeox(reading: Reading): ModelDescription {
   const { fields } = reading;
   const parallel = flag(fields, 'use_parallel_residual', true);

@@ -42,6 +42,7 @@ function positionOf(fields: Fields): keyof typeof positions {
   throw new ArgumentRangeError(fields.where, fields.name('position_embedding_type'), value, problem);
 }
 
+/** @internal */
 export function readBert(reading: Reading): ModelDescription {
   const { count, ...body } = encoder(reading);
   return {
@@ -52,6 +53,7 @@ export function readBert(reading: Reading): ModelDescription {
   };
 }
 
+/** @internal */
 export function readRoformer(reading: Reading): ModelDescription {
   const { fields } = reading;
   const { count, ...body } = encoder(reading);

@@ -9,22 +9,22 @@ import type { ModelLayerConfig, Reading } from './model-config.js';
 import type { RopeOptions } from './rope-options.js';
 import type { LayerActivation } from './transformer-layer.js';
 
-/** A count of at least 1. */
+/** A count of at least 1. @internal */
 export function size(where: string, name: string, value: unknown): number {
   return check.integer(where, name, value, 1, 2 ** 24);
 }
 
-/** A size that has to be there, or has the default of its class. */
+/** A size that has to be there, or has the default of its class. @internal */
 export function sizeOf(fields: Fields, field: string, fallback?: number): number {
   return fallback === undefined ? fields.need(field, size) : (fields.optional(field, size) ?? fallback);
 }
 
-/** A flag; Hugging Face's null is the default. */
+/** A flag; Hugging Face's null is the default. @internal */
 export function flag(fields: Fields, field: string, fallback: boolean): boolean {
   return fields.optional(field, check.boolean) ?? fallback;
 }
 
-/** The sizes of a model's body. */
+/** The sizes of a model's body. @internal */
 export interface Sizes {
   readonly modelDim: number;
   readonly hiddenDim: number;
@@ -35,7 +35,7 @@ export interface Sizes {
   readonly count: number;
 }
 
-/** Sizes that a class fills in where the file does not say them. */
+/** Sizes that a class fills in where the file does not say them. @internal */
 export interface SizeDefaults {
   readonly heads?: number;
   readonly kvHeads?: number;
@@ -43,6 +43,7 @@ export interface SizeDefaults {
   readonly vocabSize?: number;
 }
 
+/** @internal */
 export function readSizes(fields: Fields, defaults: SizeDefaults = {}): Sizes {
   const modelDim = sizeOf(fields, 'hidden_size');
   const heads = sizeOf(fields, 'num_attention_heads', defaults.heads);
@@ -87,11 +88,12 @@ function activation(where: string, name: string, value: unknown): LayerActivatio
   throw new ArgumentRangeError(where, name, value, `is ${describe(value)}; expected one of ${expected}`);
 }
 
+/** @internal */
 export function readActivation(fields: Fields, fallback: LayerActivation, field = 'hidden_act'): LayerActivation {
   return fields.optional(field, activation) ?? fallback;
 }
 
-/** The type of a layer in `layer_types`. */
+/** The type of a layer in `layer_types`. @internal */
 export type LayerType = 'full_attention' | 'sliding_attention';
 
 function layerTypes(where: string, name: string, value: unknown): readonly LayerType[] {
@@ -103,7 +105,7 @@ function layerTypes(where: string, name: string, value: unknown): readonly Layer
   });
 }
 
-/** `layer_types`, or what the class makes of its other fields: whether layer i slides. */
+/** `layer_types`, or what the class makes of its other fields: whether layer i slides. @internal */
 export function readLayerTypes(
   fields: Fields,
   count: number,
@@ -117,7 +119,7 @@ export function readLayerTypes(
   throw fields.misfit('layer_types', `, with ${stated.length} entries; num_hidden_layers is ${count}`);
 }
 
-/** The layers: windows by type, and the rotary encoding of each type. */
+/** The layers: windows by type, and the rotary encoding of each type. @internal */
 export function readLayers(
   reading: Reading,
   types: readonly LayerType[],
@@ -143,6 +145,7 @@ export function readLayers(
 }
 
 // Options of the rope of a type of layer. The other reader knows every spelling there has been.
+/** @internal */
 export function readRope(
   { fields, architecture, sequenceLength }: Reading,
   type: LayerType,
@@ -179,6 +182,7 @@ export function readRope(
   return reading.options;
 }
 
+/** @internal */
 export function readEps(fields: Fields, field: 'rms_norm_eps' | 'layer_norm_eps', fallback: number): number {
   return fields.optional(field, check.positive) ?? fallback;
 }

@@ -13,7 +13,7 @@ import {
 } from './model-slots.js';
 import type { Safetensors } from './safetensors.js';
 
-/** A checkpoint's tensors, where they go, and what may be left aside. */
+/** A checkpoint's tensors, where they go, and what may be left aside. @internal */
 export interface Checkpoint {
   readonly names: Names;
   readonly slots: ModelSlots;

@@ -9,7 +9,7 @@ import type { ModelParts } from './model-weights.js';
 import { RopePlan } from './rope.js';
 import type { RopeOptions } from './rope-options.js';
 
-/** What a model adds to the weights it shares. */
+/** What a model adds to the weights it shares. @internal */
 export interface ModelPlaces {
   readonly places: readonly LayerPlace[];
   /** By layer; null where it has no rotary encoding. */

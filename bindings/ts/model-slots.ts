@@ -5,14 +5,14 @@ import { SafetensorsError } from './errors.js';
 import type { Safetensors } from './safetensors.js';
 import type { WeightType } from './weights.js';
 
-/** A matrix [rows, columns]; packed slice by slice as its rows come. */
+/** A matrix [rows, columns]; packed slice by slice as its rows come. @internal */
 export interface MatrixSlot {
   readonly rows: number;
   readonly columns: number;
   packed: PackedMatrix | undefined;
 }
 
-/** A vector, or a small table; kept as it comes until the layer takes it. */
+/** A vector, or a small table; kept as it comes until the layer takes it. @internal */
 export interface VectorSlot {
   readonly rows: number;
   /** 1, but for a table. */
@@ -21,39 +21,39 @@ export interface VectorSlot {
   type: WeightType;
 }
 
-/** Rows first ... first + count - 1 of a slot. */
+/** Rows first ... first + count - 1 of a slot. @internal */
 export interface Run {
   readonly slot: MatrixSlot | VectorSlot;
   readonly first: number;
   readonly count: number;
 }
 
-/** What a tensor has to be, and where its rows go, in order. */
+/** What a tensor has to be, and where its rows go, in order. @internal */
 export interface Destination {
   readonly shape: readonly number[];
   readonly runs: readonly Run[];
 }
 
-/** An affine map. */
+/** An affine map. @internal */
 export interface LinearSlots {
   readonly weight: MatrixSlot;
   readonly bias?: VectorSlot;
 }
 
-/** A norm. */
+/** A norm. @internal */
 export interface NormSlots {
   readonly weight: VectorSlot;
   readonly bias?: VectorSlot;
 }
 
-/** A layer: its weights under the names that a layer of this package has for them. */
+/** A layer: its weights under the names that a layer of this package has for them. @internal */
 export interface LayerSlots {
   readonly weights: Record<string, MatrixSlot | VectorSlot>;
   /** BERT's vectors of distances. */
   readonly distances?: VectorSlot;
 }
 
-/** All of a model. */
+/** All of a model. @internal */
 export interface ModelSlots {
   readonly tokens: MatrixSlot;
   readonly positions?: MatrixSlot;
@@ -73,6 +73,7 @@ export interface ModelSlots {
   };
 }
 
+/** @internal */
 export function isMatrix(slot: MatrixSlot | VectorSlot): slot is MatrixSlot {
   return 'packed' in slot;
 }
@@ -83,7 +84,7 @@ function shapeText(shape: readonly number[]): string {
   return `[${shape.join(', ')}]`;
 }
 
-/** The tensors of one checkpoint by name, as an architecture asks for them. */
+/** The tensors of one checkpoint by name, as an architecture asks for them. @internal */
 export class Names {
   readonly destinations = new Map<string, Destination>();
   readonly #file: Safetensors;
@@ -169,15 +170,17 @@ export class Names {
   }
 }
 
+/** @internal */
 export function vectorSlot(length: number): VectorSlot {
   return { rows: length, columns: 1, data: undefined, type: 'float32' };
 }
 
+/** @internal */
 export function matrixSlot(rows: number, columns: number): MatrixSlot {
   return { rows, columns, packed: undefined };
 }
 
-/** Runs of fused parts, one after the other. */
+/** Runs of fused parts, one after the other. @internal */
 export function inTurn(slots: readonly (MatrixSlot | VectorSlot)[]): Run[] {
   return slots.map((slot) => ({ slot, first: 0, count: slot.rows }));
 }

@@ -9,32 +9,32 @@ import { Tensor } from './tensor.js';
 import { copyOf, TransformerLayer, type TransformerLayerWeights } from './transformer-layer.js';
 import { PackedWeight, weight } from './weights.js';
 
-/** A matrix that is multiplied with, or whose rows are looked up. */
+/** A matrix that is multiplied with, or whose rows are looked up. @internal */
 export interface Matrix {
   readonly packed: PackedMatrix;
   readonly rows: number;
   readonly columns: number;
 }
 
-/** An affine map. */
+/** An affine map. @internal */
 export interface LinearMap {
   readonly matrix: Matrix;
   readonly bias: Tensor | undefined;
 }
 
-/** Numbers of a norm. */
+/** Numbers of a norm. @internal */
 export interface NormNumbers {
   readonly weight: Tensor;
   readonly bias: Tensor | undefined;
 }
 
-/** BERT's vectors of distances of one layer. */
+/** BERT's vectors of distances of one layer. @internal */
 export interface DistanceTable {
   readonly data: Float32Array;
   readonly shape: readonly [rows: number, columns: number];
 }
 
-/** What a model computes with, but for its position encoding. */
+/** What a model computes with, but for its position encoding. @internal */
 export interface ModelParts {
   readonly tokens: Matrix;
   /** What token vectors are multiplied by. */
@@ -50,7 +50,7 @@ export interface ModelParts {
   readonly head: ModelHead | undefined;
 }
 
-/** What gives logits. */
+/** What gives logits. @internal */
 export interface ModelHead {
   readonly transform: LinearMap | undefined;
   readonly norm: NormNumbers | undefined;
@@ -58,7 +58,7 @@ export interface ModelHead {
   readonly bias: Tensor | undefined;
 }
 
-/** Parts, and what is to be freed with the last model that uses them. */
+/** Parts, and what is to be freed with the last model that uses them. @internal */
 export class ModelWeights {
   readonly parts: ModelParts;
   readonly bytes: number;
