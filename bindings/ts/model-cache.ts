@@ -48,7 +48,8 @@ export function createModelCache(heap: Heap, layers: readonly PassLayer[], optio
       const cache = createKvCache(heap, {
         ...{ batch, kvHeads, headDim, valueDim },
         ...(slides && { window: { size: (left as number) + 1 } }),
-        ...(slides ? { capacity: room, growing: false } : capacity !== undefined && { capacity }),
+        // Without a capacity a window may be as long as Phi-3's, 262144: it grows as well.
+        ...(capacity !== undefined && { capacity: slides ? room : capacity }),
         ...(place.rope && { rope: { plan: place.rope, keys } }),
       });
       caches.push(cache.adopted());

@@ -1,7 +1,7 @@
 // The decoders: what each class of Hugging Face does with its fields, and its defaults (configuration_*.py,
 // modeling_*.py).
 import * as check from './check.js';
-import { type Fields, text } from './config-fields.js';
+import { agreed, type Fields, text } from './config-fields.js';
 import { ArgumentTypeError } from './errors.js';
 import type { ModelDescription, Reading } from './model-config.js';
 import {
@@ -221,7 +221,7 @@ function sandwich(
 
 // Every nth layer sees everything.
 function pattern(fields: Fields, fallback: number) {
-  const every = sizeOf(fields, 'sliding_window_pattern', fallback);
+  const every = agreed(fields.at('sliding_window_pattern', '_sliding_window_pattern'), size)?.value ?? fallback;
   return { window: windowOf(fields, 4096), slides: (layer: number) => (layer + 1) % every !== 0 };
 }
 

@@ -29,7 +29,7 @@ const images = '(^|\\.)(vision_tower|multi_modal_projector|vision_model)\\.';
 /** @internal */
 export function checkpointOf(config: ModelConfig, file: Safetensors): Checkpoint {
   const { names, slots } = readers[config.architecture](config, file);
-  const tied = config.tiedEmbeddings || slots.head === undefined;
+  const tied = config.kind === 'decoder' && slots.head?.weight === undefined;
   const heads = tied ? '|(^|\\.)(lm_head|embed_out)\\.weight$' : '';
   // Models with relative positions have the table of absolute ones too, and do not add it.
   const table = config.position.startsWith('relative') ? '|embeddings\\.position_embeddings\\.weight$' : '';
@@ -222,7 +222,9 @@ function encoder(prefix: string) {
         projection: names.linear('embeddings_project', modelDim, embeddingDim),
       }),
       layers: config.layers.map((_, i) => encoderLayer(names, config, `encoder.layer.${i}.`)),
-      ...(names.has('pooler.dense.weight') && { pooler: names.linear('pooler.dense', modelDim, modelDim) }),
+      ...((names.has('pooler.dense.weight') || names.has('pooler.dense.bias')) && {
+        pooler: names.linear('pooler.dense', modelDim, modelDim),
+      }),
       ...(head && { head }),
     };
     return { names, slots };

@@ -1,0 +1,305 @@
+// What a config.json says of a whole model: every architecture, the defaults of their classes, and every refusal.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { ropeFromConfig } from 'ropewalk';
+import { readModelConfig } from 'ropewalk/models';
+
+const sizes = {
+  ...{ hidden_size: 24, intermediate_size: 36, num_hidden_layers: 4, num_attention_heads: 4, vocab_size: 41 },
+};
+const decoder = (model_type, fields = {}) => ({ model_type, ...sizes, ...fields });
+const bert = (fields = {}) => decoder('bert', { max_position_embeddings: 32, ...fields });
+const windows = (config) => readModelConfig(config).layers.map(({ window }) => window ?? 0);
+const bases = (config) => readModelConfig(config).layers.map(({ rope }) => rope?.base ?? 0);
+
+// What every field of a description is for a config with nothing but sizes: the classes' own defaults.
+const body = {
+  ...{ kind: 'decoder', modelDim: 24, embeddingDim: 24, hiddenDim: 36, heads: 4, kvHeads: 4, headDim: 6 },
+  ...{ vocabSize: 41, position: 'rope', tokenTypes: 0, norms: 'pre', norm: 'rms', eps: 1e-6, unitOffset: false },
+  ...{ queryKeyNorm: false, activation: 'silu', gated: true, scale: 1 / Math.sqrt(6), scaledEmbeddings: false },
+  biases: { attention: false, attentionOutput: false, feedForward: false },
+  ...{ turnValues: false, tiedEmbeddings: false, givesLogits: undefined, ignored: [] },
+};
+const encoderBody = {
+  ...{ ...body, kind: 'encoder', norms: 'post', norm: 'layer', eps: 1e-12, activation: 'gelu', gated: false },
+  biases: { attention: true, attentionOutput: true, feedForward: true },
+  ...{ tokenTypes: 2, tiedEmbeddings: true },
+};
+const gemmaBody = {
+  ...{ ...body, headDim: 256, unitOffset: true, activation: 'geluTanh', scaledEmbeddings: true, tiedEmbeddings: true },
+  scale: 1 / 16,
+};
+const every = (layer) => [layer, layer, layer, layer];
+const half = (base, headDim = 6, more = {}) => ({ rope: { headDim, base, pairing: 'half', ...more } });
+const slid = (layer, window) => ({ window, ...layer });
+
+const defaults = {
+  llama: { ...body, layers: every(half(10000)) },
+  mistral: { ...body, layers: every(slid(half(10000), 4096)) },
+  qwen2: {
+    ...{ ...body, layers: every(half(10000)) },
+    biases: { attention: true, attentionOutput: false, feedForward: false },
+  },
+  qwen3: { ...body, headDim: 128, scale: 128 ** -0.5, queryKeyNorm: true, layers: every(half(10000, 128)) },
+  phi3: { ...body, layers: every(half(10000)) },
+  smollm3: {
+    ...{ ...body, kvHeads: 4, tiedEmbeddings: true },
+    layers: [half(2e6), half(2e6), half(2e6), { rope: null }],
+  },
+  gemma: { ...gemmaBody, layers: every(half(10000, 256)) },
+  gemma2: {
+    ...{ ...gemmaBody, norms: 'sandwich', softcap: 50, logitSoftcap: 30 },
+    layers: [4096, 0, 4096, 0].map((window) => (window ? slid(half(10000, 256), window) : half(10000, 256))),
+  },
+  gemma3_text: {
+    ...{ ...gemmaBody, norms: 'sandwich', queryKeyNorm: true, kvHeads: 4 },
+    layers: every(slid(half(10000, 256), 4096)),
+  },
+  gpt_neox: {
+    ...{ ...body, norms: 'parallel', norm: 'layer', eps: 1e-5, activation: 'gelu', gated: false },
+    ...{ headDim: 16, modelDim: 64, embeddingDim: 64, scale: 1 / 4 },
+    biases: { attention: true, attentionOutput: true, feedForward: true },
+    layers: every(half(10000, 16, { rotaryDim: 4 })),
+  },
+  bert: { ...encoderBody, position: 'absolute', maxPositions: 512, layers: every({ rope: null }) },
+  roformer: {
+    ...encoderBody,
+    layers: every({ rope: { headDim: 6, base: 10000, pairing: 'interleaved' } }),
+  },
+};
+
+describe('readModelConfig knows what a class means where the file says only sizes', () => {
+  for (const [modelType, expected] of Object.entries(defaults)) {
+    test(modelType, () => {
+      const more = modelType === 'gpt_neox' ? { hidden_size: 64 } : {};
+      const { architecture, ...found } = readModelConfig(decoder(modelType, more));
+      assert.equal(architecture, modelType.replace('_text', ''));
+      assert.deepEqual(found, expected);
+    });
+  }
+});
+
+test('readModelConfig reads the window of each layer', () => {
+  const types = ['sliding_attention', 'full_attention', 'full_attention', 'sliding_attention'];
+  const table = [
+    [decoder('mistral', { sliding_window: null }), [0, 0, 0, 0]],
+    [decoder('mistral', { sliding_window: 7 }), [7, 7, 7, 7]],
+    [decoder('mistral', { sliding_window: 7, layer_types: types }), [7, 0, 0, 7]],
+    [decoder('qwen2', { sliding_window: 7, max_window_layers: 2 }), [0, 0, 0, 0]],
+    [decoder('qwen2', { sliding_window: 7, max_window_layers: 2, use_sliding_window: true }), [0, 0, 7, 7]],
+    [decoder('qwen2', { use_sliding_window: true }), [0, 0, 0, 0]], // from layer 28 on
+    [decoder('qwen3', { use_sliding_window: true, max_window_layers: 3 }), [0, 0, 0, 4096]],
+    [decoder('phi3', { sliding_window: 2047 }), [2047, 2047, 2047, 2047]],
+    [decoder('gemma2', { sliding_window: 9 }), [9, 0, 9, 0]],
+    [decoder('gemma3_text', { sliding_window: 9, sliding_window_pattern: 2 }), [9, 0, 9, 0]],
+    [decoder('gemma3_text', { sliding_window: 9, _sliding_window_pattern: 3 }), [9, 9, 0, 9]],
+    [decoder('smollm3', { use_sliding_window: true, sliding_window: 9 }), [0, 0, 0, 9]],
+    [decoder('smollm3', { sliding_window: 9 }), [0, 0, 0, 0]],
+  ];
+  for (const [config, expected] of table) assert.deepEqual(windows(config), expected, JSON.stringify(config));
+});
+
+test('readModelConfig reads the rotary encoding of each layer', () => {
+  const gemma3 = (fields) => decoder('gemma3_text', { sliding_window_pattern: 2, ...fields });
+  assert.deepEqual(bases(gemma3()), [1e4, 1e6, 1e4, 1e6]);
+  assert.deepEqual(bases(gemma3({ rope_local_base_freq: 5e3, rope_theta: 7e5 })), [5e3, 7e5, 5e3, 7e5]);
+  const nested = {
+    sliding_attention: { rope_type: 'default', rope_theta: 3e3 },
+    full_attention: { rope_type: 'linear', factor: 8, rope_theta: 2e6 },
+  };
+  const layers = readModelConfig(gemma3({ rope_parameters: nested })).layers.map(({ rope }) => rope);
+  assert.deepEqual(layers[0], { headDim: 256, base: 3e3, pairing: 'half' });
+  assert.deepEqual(layers[1], { headDim: 256, base: 2e6, pairing: 'half', scaling: { type: 'linear', factor: 8 } });
+  // Of rope_scaling the layers with a window know nothing.
+  const scaled = readModelConfig(gemma3({ rope_scaling: { rope_type: 'linear', factor: 8 } })).layers;
+  assert.equal(scaled[0].rope.scaling, undefined);
+  assert.deepEqual(scaled[1].rope.scaling, { type: 'linear', factor: 8 });
+  assert.deepEqual(bases(decoder('smollm3', { no_rope_layers: [0, 1, 1, 0, 1], rope_theta: 5 })), [0, 5, 5, 0]);
+  assert.deepEqual(bases(decoder('smollm3', { no_rope_layer_interval: 2, rope_theta: 5 })), [5, 0, 5, 0]);
+  const llama3 = decoder('llama', {
+    ...{ rope_theta: 5e5, max_position_embeddings: 131072 },
+    rope_scaling: {
+      ...{ rope_type: 'llama3', factor: 8, low_freq_factor: 1, high_freq_factor: 4 },
+      original_max_position_embeddings: 8192,
+    },
+  });
+  assert.deepEqual(readModelConfig(llama3).layers[3].rope, ropeFromConfig(llama3));
+});
+
+test('readModelConfig tells LongRoPE which length is in use', () => {
+  const factors = (x) => [x, x, x];
+  const config = decoder('phi3', {
+    ...{ original_max_position_embeddings: 16, max_position_embeddings: 64 },
+    rope_scaling: { type: 'longrope', short_factor: factors(1), long_factor: factors(3) },
+  });
+  assert.equal(readModelConfig(config).layers[0].rope.scaling.sequenceLength, undefined);
+  assert.equal(readModelConfig(config, { sequenceLength: 40 }).layers[0].rope.scaling.sequenceLength, 40);
+});
+
+test('readModelConfig reads what a file says against the defaults of its class', () => {
+  const table = [
+    [
+      decoder('llama', { attention_bias: true, mlp_bias: true }),
+      (c) => c.biases,
+      { attention: true, attentionOutput: true, feedForward: true },
+    ],
+    [
+      decoder('llama', { num_key_value_heads: 2, head_dim: 8 }),
+      (c) => [c.kvHeads, c.headDim, c.scale],
+      [2, 8, 8 ** -0.5],
+    ],
+    [decoder('llama', { tie_word_embeddings: true }), (c) => c.tiedEmbeddings, true],
+    [decoder('gemma', { tie_word_embeddings: false }), (c) => c.tiedEmbeddings, false],
+    [decoder('llama', { hidden_act: 'gelu_new' }), (c) => c.activation, 'geluTanh'],
+    [decoder('gemma', { hidden_act: 'gelu' }), (c) => c.activation, 'geluTanh'],
+    [decoder('gemma', { hidden_act: 'gelu', hidden_activation: 'gelu' }), (c) => c.activation, 'gelu'],
+    [decoder('gemma', { hidden_act: 'silu' }), (c) => c.activation, 'silu'],
+    [
+      decoder('gemma2', { attn_logit_softcapping: null, final_logit_softcapping: 5 }),
+      (c) => [c.softcap, c.logitSoftcap],
+      [undefined, 5],
+    ],
+    [decoder('gemma2', { query_pre_attn_scalar: 144 }), (c) => c.scale, 1 / 12],
+    [
+      decoder('gpt_neox', { rotary_pct: 1, use_parallel_residual: false }),
+      (c) => [c.norms, c.layers[0].rope.rotaryDim],
+      ['pre', undefined],
+    ],
+    [
+      decoder('gpt_neox', { rotary_pct: 1, attention_bias: false }),
+      (c) => c.biases,
+      { attention: false, attentionOutput: false, feedForward: true },
+    ],
+    [decoder('phi3', { head_dim: 8, partial_rotary_factor: 0.5 }), (c) => c.layers[0].rope.rotaryDim, 4],
+    [
+      bert({ position_embedding_type: 'relative_key_query' }),
+      (c) => [c.position, c.maxPositions],
+      ['relative_key_query', 32],
+    ],
+    [
+      decoder('roformer', { rotary_value: true, embedding_size: 12 }),
+      (c) => [c.turnValues, c.embeddingDim],
+      [true, 12],
+    ],
+    [bert({ architectures: ['BertForMaskedLM'] }), (c) => c.givesLogits, true],
+    [bert({ architectures: ['BertModel'] }), (c) => c.givesLogits, false],
+    [decoder('llama', { torch_dtype: 'bfloat16', use_cache: true }), (c) => c.ignored, ['torch_dtype', 'use_cache']],
+    // Switched off, these mean nothing.
+    [
+      decoder('llama', { sliding_window: null, num_experts: 0, layer_scale: false, quantization_config: null }),
+      (c) => c.heads,
+      4,
+    ],
+  ];
+  for (const [config, part, expected] of table) {
+    assert.deepEqual(part(readModelConfig(config)), expected, JSON.stringify(config));
+  }
+});
+
+test('readModelConfig reads the text of a Gemma 3 with images', () => {
+  const text = decoder('gemma3_text', { sliding_window: 9 });
+  const outer = { architectures: ['Gemma3ForConditionalGeneration'], model_type: 'gemma3', vision_config: { a: 1 } };
+  const found = readModelConfig({ ...outer, text_config: text });
+  assert.deepEqual({ ...found, givesLogits: undefined }, readModelConfig(text));
+  assert.equal(found.givesLogits, true);
+  assert.equal(readModelConfig({ ...outer, tie_word_embeddings: false, text_config: text }).tiedEmbeddings, false);
+  // As google/gemma-3-4b-it has it, with most of its sizes left out.
+  const { num_attention_heads: _, vocab_size: __, ...short } = text;
+  const { heads, kvHeads, vocabSize } = readModelConfig({ ...outer, text_config: short });
+  assert.deepEqual([heads, kvHeads, vocabSize], [8, 4, 262208]);
+});
+
+// what: [config, the words that its error must have]; the first is the name of the field.
+const llama = (fields) => decoder('llama', fields);
+const refused = {
+  'no object': [[], ['config', 'an object']],
+  'no model_type': [sizes, ['model_type', 'undefined']],
+  'an unknown model_type': [decoder('mamba'), ['model_type', '"mamba"', '"llama"']],
+  'a mixture of experts': [decoder('mixtral'), ['model_type', '"mixtral"']],
+  'a class of its own': [
+    llama({ architectures: ['LlamaBidirectionalModel'] }),
+    ['architectures', '"LlamaBidirectionalModel"'],
+  ],
+  'a class of another type': [
+    llama({ architectures: ['MistralForCausalLM'] }),
+    ['architectures', '"MistralForCausalLM"'],
+  ],
+  'architectures that are no list': [llama({ architectures: 'LlamaModel' }), ['architectures', '"LlamaModel"']],
+  'quantized weights': [llama({ quantization_config: { bits: 4 } }), ['quantization_config', 'quantized']],
+  experts: [llama({ num_local_experts: 8 }), ['num_local_experts', '8']],
+  'a window that LLaMA does not have': [llama({ sliding_window: 64 }), ['sliding_window', '64']],
+  'a multiplier': [llama({ residual_multiplier: 0.5 }), ['residual_multiplier', '0.5']],
+  'a norm of queries that LLaMA does not have': [llama({ use_qk_norm: true }), ['use_qk_norm', 'true']],
+  'an unknown activation': [llama({ hidden_act: 'mish' }), ['hidden_act', '"mish"', '"silu"']],
+  'an activation that is no text': [llama({ hidden_act: 3 }), ['hidden_act', '3']],
+  'an unknown kind of scaling': [llama({ rope_scaling: { rope_type: 'magic', factor: 2 } }), ['rope_type', '"magic"']],
+  'a missing size': [{ ...llama(), hidden_size: null }, ['hidden_size', 'undefined']],
+  'a size that is no integer': [llama({ num_hidden_layers: 1.5 }), ['num_hidden_layers', '1.5']],
+  'no layers': [llama({ num_hidden_layers: 0 }), ['num_hidden_layers', '0']],
+  'heads that do not divide': [llama({ num_attention_heads: 5 }), ['hidden_size', '24', 'num_attention_heads']],
+  'kv heads that do not divide': [llama({ num_key_value_heads: 3 }), ['num_key_value_heads', '3']],
+  'an eps of 0': [llama({ rms_norm_eps: 0 }), ['rms_norm_eps', '0']],
+  'a flag that is no flag': [llama({ tie_word_embeddings: 'yes' }), ['tie_word_embeddings', '"yes"']],
+  'an unknown type of layer': [
+    decoder('qwen3', { layer_types: ['linear_attention', 1, 1, 1] }),
+    ['layer_types[0]', '"linear_attention"'],
+  ],
+  'types of other layers': [decoder('qwen3', { layer_types: ['full_attention'] }), ['layer_types', '1 entries', '4']],
+  'types that are no list': [decoder('qwen3', { layer_types: 'full_attention' }), ['layer_types', '"full_attention"']],
+  'layers that slide without a window': [
+    decoder('qwen3', { layer_types: Array(4).fill('sliding_attention') }),
+    ['sliding_window', 'undefined'],
+  ],
+  'a window of 0': [decoder('mistral', { sliding_window: 0 }), ['sliding_window', '0']],
+  'too few no_rope_layers': [decoder('smollm3', { no_rope_layers: [1] }), ['no_rope_layers', '1 entries']],
+  'no_rope_layers that are no flags': [
+    decoder('smollm3', { no_rope_layers: [1, 2, 1, 1] }),
+    ['no_rope_layers[1]', '2'],
+  ],
+  'no_rope_layers that are no list': [decoder('smollm3', { no_rope_layers: 4 }), ['no_rope_layers', '4']],
+  'grouped heads of GPT-NeoX': [
+    decoder('gpt_neox', { rotary_pct: 1, num_key_value_heads: 2 }),
+    ['num_key_value_heads', '2'],
+  ],
+  'a Gemma 3 that sees both sides': [
+    decoder('gemma3_text', { use_bidirectional_attention: true }),
+    ['use_bidirectional_attention', 'true'],
+  ],
+  'text beside images of another model': [{ model_type: 'llava', text_config: llama() }, ['text_config']],
+  'a BERT that decodes': [bert({ is_decoder: true }), ['is_decoder', 'true']],
+  'a BERT with cross-attention': [bert({ add_cross_attention: true }), ['add_cross_attention', 'true']],
+  'an unknown kind of positions': [
+    bert({ position_embedding_type: 'rotary' }),
+    ['position_embedding_type', '"rotary"', '"relative_key"'],
+  ],
+  'a RoFormer with relative positions': [
+    decoder('roformer', { position_embedding_type: 'relative_key' }),
+    ['position_embedding_type', '"relative_key"'],
+  ],
+  'an encoder and decoder': [bert({ is_encoder_decoder: true }), ['is_encoder_decoder', 'true']],
+  'pruned heads': [bert({ pruned_heads: { 0: [1] } }), ['pruned_heads']],
+  'positions with several axes': [
+    decoder('qwen2', { rope_scaling: { type: 'mrope', mrope_section: [1, 1, 1] } }),
+    ['mrope_section', 'several axes'],
+  ],
+};
+
+describe('readModelConfig refuses', () => {
+  for (const [what, [config, words]] of Object.entries(refused)) {
+    test(what, () => {
+      assert.throws(
+        () => readModelConfig(config),
+        (error) => {
+          assert.ok(['ArgumentTypeError', 'ArgumentRangeError'].includes(error.name), String(error.stack));
+          for (const word of words) assert.ok(error.message.includes(word), `${error.message} has no ${word}`);
+          return true;
+        },
+      );
+    });
+  }
+
+  test('options that it does not have, and lengths that are none', () => {
+    assert.throws(() => readModelConfig(llama(), { length: 3 }), /length is not an option/);
+    assert.throws(() => readModelConfig(llama(), { sequenceLength: 0 }), /sequenceLength is 0/);
+  });
+});
