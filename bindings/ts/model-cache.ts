@@ -234,7 +234,7 @@ export function restoreModelCache(heap: Heap, layers: readonly PassLayer[], valu
       const size = from + 8 <= bytes.length ? view.getFloat64(from, true) : -1;
       if (!(size >= 0 && from + 8 + size <= bytes.length)) refuse('end too early');
       const saved = bytes.slice(from + 8, from + 8 + size);
-      caches.push(restoreKvCache(heap, saved, place.rope ? { plan: place.rope } : {}).adopted());
+      caches.push(restoredLayer(heap, saved, place, refuse));
       from += 8 + size;
     }
     if (from !== bytes.length) refuse('go on behind the last layer');
@@ -242,6 +242,20 @@ export function restoreModelCache(heap: Heap, layers: readonly PassLayer[], valu
     return new ModelKvCache(heap, caches, { capacity: capacity < 0 ? undefined : capacity, chunk });
   } catch (error) {
     for (const cache of caches) cache.dispose();
+    throw error;
+  }
+}
+
+function restoredLayer(
+  heap: Heap,
+  saved: Uint8Array,
+  { rope }: PassLayer['place'],
+  refuse: (problem: string) => never,
+): KvCache {
+  try {
+    return restoreKvCache(heap, saved, rope ? { plan: rope } : {}).adopted();
+  } catch (error) {
+    if (error instanceof ArgumentRangeError) refuse(`do not fit: ${error.message}`);
     throw error;
   }
 }
