@@ -95,7 +95,8 @@ export interface ModelConfig {
 /** Options of `readModelConfig`. */
 export interface ModelConfigOptions {
   /**
-   * The length in use, which `dynamic` and `longrope` depend on. Default: that of training, and longer input is refused.
+   * The length in use, which `dynamic` and `longrope` depend on. Default: that of training; longer input is then
+   * refused.
    */
   sequenceLength?: number;
 }
@@ -150,8 +151,23 @@ const classes: Readonly<Record<string, boolean>> = {
 
 // Of fields that nobody read, those that would change what is computed; the others are for training, generation and
 // housekeeping.
-const computes =
-  /rope|rotary|window|bias$|norm$|layernorm|softcap|multiplier|scal(e|ing|ar)$|quant|expert|moe|lora|sparse|gate[ds]?$|alibi|adapter|cross_attention|bidirectional|parallel|residual|sink|chunk|shared|mup|per_layer|altup|laurel/;
+const computes = new RegExp(
+  [
+    ...['rope', 'rotary', 'window', 'alibi', 'bidirectional', 'sink', 'chunk', 'cross_attention'],
+    ...[
+      'bias$',
+      'norm$',
+      'layernorm',
+      'softcap',
+      'multiplier',
+      'scal(e|ing|ar)$',
+      'gate[ds]?$',
+      'parallel',
+      'residual',
+    ],
+    ...['quant', 'expert', 'moe', 'lora', 'sparse', 'adapter', 'shared', 'mup', 'per_layer', 'altup', 'laurel'],
+  ].join('|'),
+);
 const harmless = new Set([
   ...['original_max_position_embeddings', 'chunk_size_feed_forward'],
   ...['pretraining_tp', 'max_window_layers', 'resid_pdrop'],

@@ -100,7 +100,8 @@ export class DecoderModel extends Model {
   }
 
   /**
-   * The same weights with another rotary encoding, as a model of its own: dispose of each; the weights go with the last.
+   * The same weights with another rotary encoding, as a model of its own: dispose of each; the weights go with the
+   * last.
    * A cache belongs to the model that made it.
    *
    * @example
@@ -251,9 +252,8 @@ export class DecoderModel extends Model {
     if (cache.batch !== ids.batch) refuse(`has batch ${cache.batch}; ids have ${ids.batch} rows`);
     const end = cache.length + ids.tokens;
     if (cache.capacity !== undefined && end > cache.capacity) {
-      refuse(
-        `has room for ${cache.capacity - cache.length} more tokens, its capacity is ${cache.capacity}; ids have ${ids.tokens}`,
-      );
+      const room = cache.capacity - cache.length;
+      refuse(`has room for ${room} more tokens, its capacity is ${cache.capacity}; ids have ${ids.tokens}`);
     }
     checkLength(where, this.making.places, 'ids', given, end);
     for (const name of ['attentionMask', 'offset', 'positions'] as const) {

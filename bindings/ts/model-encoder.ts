@@ -65,7 +65,8 @@ export class EncoderModel extends Model {
   }
 
   /**
-   * The same weights with another rotary encoding, as a model of its own: dispose of each; the weights go with the last.
+   * The same weights with another rotary encoding, as a model of its own: dispose of each; the weights go with the
+   * last.
    *
    * @example
    * using stretched = model.withRope({ scaling: { type: 'linear', factor: 2 } });
@@ -78,8 +79,8 @@ export class EncoderModel extends Model {
    * One pass.
    *
    * @param ids [T], or [B, T] as rows of equal length; a tokenizer's tensor ({ data, dims }) will do.
-   * @throws ArgumentRangeError for ids that the vocabulary does not have, more tokens than BERT's tables reach, or a head
-   *   that the checkpoint does not have; StateError after dispose().
+   * @throws ArgumentRangeError for ids that the vocabulary does not have, more tokens than BERT's tables reach, or a
+   *   head that the checkpoint does not have; StateError after dispose().
    */
   forward<const C extends readonly CaptureName[] = []>(ids: IdsInput, options: EncodeOptions<C> = {}): Encoding<C> {
     this.alive(where);

@@ -44,15 +44,15 @@ const fields = ['config', 'weights', 'storage', 'angles', 'sequenceLength', 'sig
 /**
  * Loads a model from a checkpoint of Hugging Face as it is: config.json and safetensors. BERT (absolute positions,
  * relative_key, relative_key_query), RoFormer, GPT-NeoX, LLaMA 2 and 3, Mistral, Qwen 2 and 3, Gemma 1 to 3, Phi-3 and
- * SmolLM3. Weights go slice by slice from the file to their place in wasm memory, at the size they have in the file, and
- * are at no time there twice; a head that is tied to the token vectors shares their memory.
+ * SmolLM3. Weights go slice by slice from the file to their place in wasm memory, at the size they have in the file,
+ * and are at no time there twice; a head that is tied to the token vectors shares their memory.
  *
  * Token vectors of Gemma are multiplied by sqrt(M) rounded to the type that the file has them in, as Hugging Face does;
  * everything is then computed in float32.
  *
  * @throws ArgumentTypeError or ArgumentRangeError naming a field of the config that is unknown or does not fit;
- *   SafetensorsError naming a tensor that is missing, of another shape or dtype, cut off, or not part of the model. What
- *   was loaded until then is freed.
+ *   SafetensorsError naming a tensor that is missing, of another shape or dtype, cut off, or not part of the model.
+ *   What was loaded until then is freed.
  *
  * @example
  * import { load } from 'ropewalk';

@@ -90,6 +90,7 @@ export function checkLength(
   end: number,
 ): void {
   if (end <= maxLength) return;
-  const problem = `reaches position ${end - 1}; the frequencies are for ${maxLength} tokens, give sequenceLength for more`;
+  const hint = 'give loadModel a sequenceLength for more';
+  const problem = `reaches position ${end - 1}; the frequencies are for ${maxLength} tokens, ${hint}`;
   throw new ArgumentRangeError(where, name, value, problem);
 }

@@ -15,7 +15,7 @@ export interface InspectOptions<C extends readonly CaptureName[] = readonly Capt
   captureLayers?: readonly number[];
   /** Whose scores are captured, in this order. Default those of all heads. */
   captureHeads?: readonly number[];
-  /** Gives back what enters every layer, and what the last norm gives: one more than there are layers. Default false. */
+  /** Gives back what enters every layer, and what the last norm gives: one more than there are layers. Default no. */
   hiddenStates?: boolean;
 }
 
@@ -115,7 +115,7 @@ export function run(
   }
 }
 
-// Results of a [B, T, ...] pass; where ids had no batch axis, neither have these: scores are [H, T, Tk], q is [T, H, D].
+// Results of a [B, T, ...] pass; where ids had no batch axis, neither have these: scores [H, T, Tk], q [T, H, D].
 function capturedOf(layer: number, tensors: Readonly<Record<string, unknown>>, batched: boolean): CapturedLayer {
   const entries = Object.entries(tensors) as [string, Tensor][];
   try {

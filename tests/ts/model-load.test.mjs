@@ -194,7 +194,11 @@ test('a file that is cut off, and one whose numbers int8 cannot hold, name the f
   const path = join(folder, 'model.safetensors');
   const file = await openSafetensors(rw, path);
   truncateSync(path, bytes.length - 1000); // after its header was read
-  await assertRefused(loaded(model, { weights: file }), SafetensorsError, [path, 'tensor "model.embed_tokens.weight"', 'changed']);
+  await assertRefused(loaded(model, { weights: file }), SafetensorsError, [
+    path,
+    'tensor "model.embed_tokens.weight"',
+    'changed',
+  ]);
   file.dispose();
   const infinite = changed(model, (tensors) => {
     const { shape, data } = tensors['model.layers.1.mlp.up_proj.weight'];
