@@ -154,18 +154,9 @@ const classes: Readonly<Record<string, boolean>> = {
 const computes = new RegExp(
   [
     ...['rope', 'rotary', 'window', 'alibi', 'bidirectional', 'sink', 'chunk', 'cross_attention'],
-    ...[
-      'bias$',
-      'norm$',
-      'layernorm',
-      'softcap',
-      'multiplier',
-      'scal(e|ing|ar)$',
-      'gate[ds]?$',
-      'parallel',
-      'residual',
-    ],
-    ...['quant', 'expert', 'moe', 'lora', 'sparse', 'adapter', 'shared', 'mup', 'per_layer', 'altup', 'laurel'],
+    ...['bias$', 'norm$', 'layernorm', 'softcap', 'multiplier', 'scal(e|ing|ar)$', 'gate[ds]?$', 'parallel'],
+    ...['residual', 'quant', 'expert', 'moe', 'lora', 'sparse', 'adapter', 'shared', 'mup', 'per_layer'],
+    ...['altup', 'laurel'],
   ].join('|'),
 );
 const harmless = new Set([

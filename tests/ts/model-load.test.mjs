@@ -15,6 +15,7 @@ import { fileOfModel, tinyBert, tinyGemma2, tinyLlama, tinyQwen2, tinyRoformer }
 const rw = await load({ simd: 'deterministic' });
 const models = { tinyLlama, tinyGemma2, tinyQwen2, tinyBert, tinyRoformer };
 const ids = [3, 1, 4, 1, 5, 9, 2, 6];
+const before = inUse(rw);
 
 const loaded = (model, options = {}) =>
   loadModel(rw, { config: model.config, weights: fileOfModel(model), ...options });
@@ -29,7 +30,7 @@ async function resultOf(model, options) {
 }
 
 /** Fails unless the promise is rejected with this class of error and these words, and nothing is left. */
-async function assertRefused(promise, Class, words, before = inUse(rw)) {
+async function assertRefused(promise, Class, words) {
   await assert.rejects(promise, (error) => {
     assert.ok(error instanceof Class, String(error.stack));
     for (const word of words) assert.ok(error.message.includes(word), `${error.message} has no ${word}`);
@@ -44,8 +45,6 @@ function changed(model, change) {
   change(tensors);
   return { config: model.config, tensors };
 }
-
-const before = inUse(rw);
 
 for (const [name, make] of Object.entries(models)) {
   test(`${name} is freed to the last byte, whatever it was loaded from`, async (t) => {
