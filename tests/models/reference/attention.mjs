@@ -1,0 +1,45 @@
+// Softmax attention of one sequence, with everything it computes on the way.
+import { dot, softmax } from './parts.mjs';
+
+/**
+ * q [T][heads * headDim], k and v [T][kvHeads * headDim] -> scores [heads][T][T] at three stages, and context
+ * [T][heads * headDim]. Query head h reads key/value head h // (heads / kvHeads).
+ *
+ * @param keeps (i, j) => whether query i sees key j.
+ * @param distances { table [rows][headDim], rowOf: (i, j) => row, keys: whether keys meet it too }, or undefined.
+ */
+export function attend(f, { q, k, v }, { heads, kvHeads, headDim, scale, softcap, keeps, distances }) {
+  const tokens = q.length;
+  const part = (x, t, h) => x[t].subarray(h * headDim, (h + 1) * headDim);
+  const grid = () =>
+    Array.from({ length: heads }, () => Array.from({ length: tokens }, () => new Float64Array(tokens)));
+  const [raw, capped, probabilities] = [grid(), grid(), grid()];
+  const context = q.map(() => new Float64Array(heads * headDim));
+  for (let h = 0; h < heads; ++h) {
+    const g = Math.floor(h / (heads / kvHeads));
+    for (let i = 0; i < tokens; ++i) {
+      const query = part(q, i, h);
+      const logits = new Float64Array(tokens);
+      for (let j = 0; j < tokens; ++j) {
+        const key = part(k, j, g);
+        let score = dot(f, query, key);
+        if (distances !== undefined) {
+          const far = distances.table[distances.rowOf(i, j)];
+          score = f(score + dot(f, query, far));
+          if (distances.keys) score = f(score + dot(f, key, far));
+        }
+        raw[h][i][j] = f(score * f(scale));
+        const value = raw[h][i][j];
+        capped[h][i][j] = softcap == null ? value : f(softcap * f(Math.tanh(f(value / softcap))));
+        logits[j] = keeps(i, j) ? capped[h][i][j] : Number.NEGATIVE_INFINITY;
+      }
+      probabilities[h][i] = softmax(f, logits);
+      for (let d = 0; d < headDim; ++d) {
+        let sum = 0;
+        for (let j = 0; j < tokens; ++j) sum = f(sum + f(probabilities[h][i][j] * part(v, j, g)[d]));
+        context[i][h * headDim + d] = sum;
+      }
+    }
+  }
+  return { raw, capped, probabilities, context };
+}
