@@ -25,7 +25,7 @@ function attention(f, x, { config, family, index, weights, keep, positions }) {
   const q = headNorm(f, linear(f, x, weights.query), weights.queryNorm, normOf, headDim);
   const k = headNorm(f, linear(f, x, weights.key), weights.keyNorm, normOf, headDim);
   const v = linear(f, x, weights.value);
-  const rope = family.rope(config, index, x.length);
+  const rope = family.rope(config, index, Math.max(...positions) + 1);
   const turned = (a) => (rope === undefined ? a : rotate(f, a, { ...rope, positions, headDim }));
   const [qRotated, kRotated] = [turned(q), turned(k)];
   const window = family.window(config, index) ?? Number.POSITIVE_INFINITY;

@@ -50,7 +50,7 @@ const kinds = {
  * Frequencies and factor for heads that turn `dim` coordinates.
  *
  * @param parameters Hugging Face's, with rope_theta, and rope_type or type.
- * @param context tokens in all, and the config's max_position_embeddings and original_max_position_embeddings.
+ * @param context tokens, up to the last position; maxPositions and originalPositions of the config.
  */
 export function ropeOf(dim, parameters, context = {}) {
   const base = parameters.rope_theta;
