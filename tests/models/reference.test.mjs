@@ -231,6 +231,7 @@ const overlooked = [
   ['phi3-longrope', { max_position_embeddings: 64 }],
   ['smollm3', { no_rope_layers: [1, 1, 1, 1] }],
   ['smollm3-window', { use_sliding_window: false }],
+  ['smollm3-window', { no_rope_layer_interval: 3 }],
 ];
 
 describe('what a program that overlooks a field would get', () => {

@@ -5,5 +5,5 @@ import { bits, seedOf } from './tiny/numbers.mjs';
 export function idsOf({ name, config }, length, seed) {
   const next = bits(seedOf(`ids of ${name}`, seed));
   for (let i = 0; i < 8; ++i) next();
-  return Array.from({ length }, () => next() % config.vocab_size);
+  return Array.from({ length }, () => next() % (config.text_config ?? config).vocab_size);
 }

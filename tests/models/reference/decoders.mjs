@@ -67,15 +67,20 @@ function layer(f, x, options) {
 }
 
 /** See reference.mjs. */
-export function decoder(f, { config, tensors }, { ids, keep, positions }) {
-  const all = new Weights(tensors);
-  const family = families[config.model_type];
+export function decoder(f, model, { ids, keep, positions }) {
+  // Of a model that sees images too, the part that reads text.
+  const text = model.config.text_config;
+  const all = new Weights(model.tensors, text === undefined ? '' : 'language_model.');
+  const family = families[(text ?? model.config).model_type];
+  const config = { ...family.defaults, ...(text ?? model.config) };
   const { names } = family;
   const words = all.matrix(names.embed);
+  // The scale is a number of the type that the vectors are stored in.
+  const scale = all.asStored(names.embed, family.embedScale(config));
   const embeddings = times(
     f,
     ids.map((id) => words[id]),
-    f(family.embedScale(config)),
+    scale,
   );
   const layers = [];
   let x = embeddings;

@@ -21,6 +21,8 @@ function rope(c, tokens, { type, parameters = ropeParameters(c, type), fraction 
 }
 
 const llama = {
+  /** What the class has where the file says nothing. */
+  defaults: { rope_theta: 10000, tie_word_embeddings: false },
   norm: (c) => ({ kind: 'rms', eps: c.rms_norm_eps, plusOne: false }),
   activation: (c) => c.hidden_act,
   embedScale: () => 1,
@@ -67,8 +69,9 @@ const qwenWindow = (c, i) => (c.use_sliding_window && i >= c.max_window_layers ?
 
 const gemma = {
   ...llama,
+  defaults: { ...llama.defaults, tie_word_embeddings: true },
   norm: (c) => ({ kind: 'rms', eps: c.rms_norm_eps, plusOne: true }),
-  activation: (c) => c.hidden_activation,
+  activation: (c) => c.hidden_activation ?? c.hidden_act,
   embedScale: (c) => Math.sqrt(c.hidden_size),
 };
 
@@ -85,6 +88,15 @@ const gemma3Type = (c, i) =>
 
 const gemma3 = {
   ...gemma2,
+  defaults: {
+    hidden_activation: 'gelu_pytorch_tanh',
+    query_pre_attn_scalar: 256,
+    rms_norm_eps: 1e-6,
+    rope_local_base_freq: 10000,
+    rope_theta: 1000000,
+    sliding_window_pattern: 6,
+    tie_word_embeddings: true,
+  },
   window: (c, i) => (gemma3Type(c, i) === 'sliding_attention' ? c.sliding_window : undefined),
   rope(c, i, tokens) {
     const type = gemma3Type(c, i);
@@ -95,6 +107,9 @@ const gemma3 = {
   },
   weights: withHeadNorms(sandwich),
 };
+
+// A 1 in no_rope_layers means that the layer has RoPE. A window, if in use, is for those that have none.
+const smollm3Turns = (c, i) => (c.no_rope_layers?.[i] ?? (i + 1) % c.no_rope_layer_interval) !== 0;
 
 // Queries, keys and values in one matrix, one after the other; so the gate and what it lets through.
 function phi3Weights(w, at, c) {
@@ -169,11 +184,11 @@ export const families = {
     rope: (c, _, tokens) => rope(c, tokens, { fraction: c.partial_rotary_factor ?? 1 }),
     weights: phi3Weights,
   },
-  // A 1 in no_rope_layers means that the layer has RoPE. A window, if in use, is for those that have none.
   smollm3: {
     ...llama,
-    window: (c, i) => (c.use_sliding_window && !c.no_rope_layers[i] ? c.sliding_window : undefined),
-    rope: (c, i, tokens) => (c.no_rope_layers[i] ? rope(c, tokens) : undefined),
+    defaults: { ...llama.defaults, no_rope_layer_interval: 4, tie_word_embeddings: true },
+    window: (c, i) => (c.use_sliding_window && !smollm3Turns(c, i) ? c.sliding_window : undefined),
+    rope: (c, i, tokens) => (smollm3Turns(c, i) ? rope(c, tokens) : undefined),
   },
   gpt_neox: neox,
 };

@@ -1,27 +1,28 @@
 // Tensors of a model by their names in the file, as doubles.
-import { decode } from '../tiny/numbers.mjs';
+import { decode, encode } from '../tiny/numbers.mjs';
 
 /** Vectors are Float64Arrays, matrices are arrays of rows. */
 export class Weights {
   #tensors;
+  #prefix;
 
-  constructor(tensors) {
+  constructor(tensors, prefix = '') {
     this.#tensors = tensors;
+    this.#prefix = prefix;
   }
 
   has(name) {
-    return Object.hasOwn(this.#tensors, name);
+    return Object.hasOwn(this.#tensors, this.#prefix + name);
   }
 
   vector(name) {
-    const tensor = this.#tensors[name];
-    if (tensor === undefined) throw new Error(`the model has no tensor ${name}`);
-    return decode(tensor.dtype, tensor.data);
+    const { dtype, data } = this.#tensor(name);
+    return decode(dtype, data);
   }
 
   matrix(name) {
     const all = this.vector(name);
-    const [rows, inputs] = this.#tensors[name].shape;
+    const [rows, inputs] = this.#tensor(name).shape;
     return Array.from({ length: rows }, (_, r) => all.subarray(r * inputs, (r + 1) * inputs));
   }
 
@@ -34,6 +35,17 @@ export class Weights {
   norm(name) {
     if (this.has(`${name}.gamma`)) return { weight: this.vector(`${name}.gamma`), bias: this.vector(`${name}.beta`) };
     return { weight: this.vector(`${name}.weight`), bias: this.#bias(name) };
+  }
+
+  /** A number rounded to the type of a tensor. */
+  asStored(name, value) {
+    const { dtype } = this.#tensor(name);
+    return decode(dtype, encode(dtype, [value]))[0];
+  }
+
+  #tensor(name) {
+    if (!this.has(name)) throw new Error(`the model has no tensor ${this.#prefix}${name}`);
+    return this.#tensors[this.#prefix + name];
   }
 
   #bias(name) {

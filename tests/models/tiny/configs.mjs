@@ -115,11 +115,14 @@ const gemma = (modelType, architecture, fields) =>
     head_dim: 14,
     hidden_act: 'gelu_pytorch_tanh',
     hidden_activation: 'gelu_pytorch_tanh',
+    // The root of 40 is no bfloat16.
+    hidden_size: 40,
     num_attention_heads: 4,
     num_key_value_heads: 1,
     pad_token_id: 0,
     rms_norm_eps: 1e-6,
-    tie_word_embeddings: true,
+    // Hugging Face does not save what is the default of all its classes.
+    tie_word_embeddings: undefined,
     ...fields,
   });
 
@@ -135,6 +138,41 @@ const gemma3 = (fields) => {
   const { hidden_act: _, ...rest } = config;
   return rest;
 };
+
+// The model that sees images too; its text_config has little more than its sizes.
+function gemma3Images() {
+  const {
+    head_dim,
+    hidden_size,
+    intermediate_size,
+    num_attention_heads,
+    num_hidden_layers,
+    num_key_value_heads,
+    ...rest
+  } = gemma3({ rope_scaling: { factor: 8, rope_type: 'linear' } });
+  const { rope_scaling, sliding_window, vocab_size, eos_token_id } = rest;
+  const sized = {
+    head_dim,
+    hidden_size,
+    intermediate_size,
+    num_attention_heads,
+    num_hidden_layers,
+    num_key_value_heads,
+  };
+  return {
+    architectures: ['Gemma3ForConditionalGeneration'],
+    boi_token_index: 90,
+    eoi_token_index: 91,
+    eos_token_id: [eos_token_id, 93],
+    image_token_index: 92,
+    initializer_range: 0.02,
+    mm_tokens_per_image: 4,
+    model_type: 'gemma3',
+    text_config: { ...sized, model_type: 'gemma3_text', rope_scaling, sliding_window, vocab_size },
+    transformers_version: '4.50.0',
+    vision_config: { hidden_size: 8, image_size: 16, model_type: 'siglip_vision_model', patch_size: 8 },
+  };
+}
 
 const phi3 = (fields) =>
   decoder('phi3', 'Phi3ForCausalLM', {
@@ -186,7 +224,16 @@ const table = {
   'bert-relative-key-query': ['F16', bert({ position_embedding_type: 'relative_key_query' })],
   'gpt-neox': ['F16', neox({}), { buffers: true }],
   'gpt-neox-sequential': ['F32', neox({ hidden_act: 'gelu_new', rotary_pct: 0.5, use_parallel_residual: false })],
-  llama2: ['F16', llama({ num_key_value_heads: 6, max_position_embeddings: 48 })],
+  llama2: [
+    'F16',
+    llama({
+      attention_bias: undefined,
+      max_position_embeddings: 48,
+      mlp_bias: undefined,
+      num_key_value_heads: 6,
+      rope_theta: undefined,
+    }),
+  ],
   llama3: ['BF16', llama({ rope_scaling: llama3Scaling, rope_theta: 500000, tie_word_embeddings: true })],
   'llama-biases': [
     'F32',
@@ -199,7 +246,7 @@ const table = {
       rope_theta: undefined,
     }),
   ],
-  'llama-linear': ['F32', llama({ rope_scaling: { type: 'linear', factor: 4 } })],
+  'llama-linear': ['F32', llama({ num_key_value_heads: undefined, rope_scaling: { type: 'linear', factor: 4 } })],
   mistral: ['BF16', decoder('mistral', 'MistralForCausalLM', { head_dim: 10, sliding_window: 6 })],
   qwen2: ['BF16', qwen2({})],
   'qwen2-window': [
@@ -211,7 +258,7 @@ const table = {
     'F32',
     qwen3({ rope_scaling: { rope_type: 'yarn', factor: 4, original_max_position_embeddings: 32 }, head_dim: 16 }),
   ],
-  gemma: ['BF16', gemma('gemma', 'GemmaForCausalLM', {})],
+  gemma: ['BF16', gemma('gemma', 'GemmaForCausalLM', { hidden_activation: null })],
   gemma2: [
     'F32',
     gemma('gemma2', 'Gemma2ForCausalLM', {
@@ -244,6 +291,7 @@ const table = {
       rope_theta: undefined,
     }),
   ],
+  'gemma3-images': ['BF16', gemma3Images(), { images: true }],
   phi3: ['BF16', phi3({})],
   'phi3-longrope': [
     'F32',
@@ -274,7 +322,16 @@ const table = {
     }),
   ],
   smollm3: ['BF16', smollm3({})],
-  'smollm3-window': ['F32', smollm3({ no_rope_layers: [0, 1, 0, 1], sliding_window: 4, use_sliding_window: true })],
+  'smollm3-window': [
+    'F32',
+    smollm3({
+      no_rope_layer_interval: 2,
+      no_rope_layers: undefined,
+      sliding_window: 4,
+      tie_word_embeddings: undefined,
+      use_sliding_window: true,
+    }),
+  ],
 };
 
 /** The variants, by name. */

@@ -129,12 +129,20 @@ function llamaShapes(c) {
     ['model.embed_tokens.weight', [c.vocab_size, width], isGemma ? 1 / Math.sqrt(width) : 1],
     ...Array.from({ length: c.num_hidden_layers }, (_, i) => layer(i)).flat(),
     norm('model.norm', width),
-    ...(c.tie_word_embeddings ? [] : [matrix('lm_head', c.vocab_size, width, 2)]),
+    ...((c.tie_word_embeddings ?? true) ? [] : [matrix('lm_head', c.vocab_size, width, 2)]),
   ];
 }
 
 /** [name, shape, deviation, mean] of every tensor of a model. */
 export function tensorShapes(config, file = {}) {
+  if (config.text_config !== undefined) {
+    const text = tensorShapes(config.text_config).map(([name, ...rest]) => [`language_model.${name}`, ...rest]);
+    return [
+      ['multi_modal_projector.mm_soft_emb_norm.weight', [8], 0.3],
+      ...text,
+      ['vision_tower.vision_model.post_layernorm.weight', [8], 0.3],
+    ];
+  }
   if (config.model_type === 'bert' || config.model_type === 'roformer') return encoderShapes(config, file);
   return config.model_type === 'gpt_neox' ? neoxShapes(config) : llamaShapes(config);
 }
