@@ -113,10 +113,10 @@ describe('layers that an independent program computed', () => {
 describe('numbers of Hugging Face', () => {
   const inverse = published.hugging_face.inv_freq;
 
-  for (const name of ['default', 'yarn', 'llama3']) {
+  for (const name of ['default', 'dynamic', 'yarn', 'llama3']) {
     test(`inv_freq of ${name}`, () => {
       const { params, expected, attention_factor } = inverse[name];
-      const { frequencies, factor } = ropeOf(params.head_dim, params, { tokens: 2, maxPositions: 2048 });
+      const { frequencies, factor } = ropeOf(params.head_dim, params, { tokens: params.seq_len, maxPositions: 2048 });
       expected.forEach((want, i) => {
         assert.ok(Math.abs(frequencies[i] - want) <= 5e-5 * want, `[${i}] is ${frequencies[i]}, want ${want}`);
       });
@@ -180,8 +180,8 @@ describe('what holds of every model', () => {
 
     const absolute = ['bert', 'bert-gamma', 'bert-bare', 'roformer-value'].includes(name);
     test(`${name}: ${absolute ? 'positions' : 'only distances'} matter`, () => {
-      // The longest sequence that short divisors are for has 16 tokens.
-      const shift = absolute || model.config.rope_scaling?.type === 'longrope' ? 3 : 1000;
+      // Scalings that depend on the length change above 16 positions.
+      const shift = absolute || ['longrope', 'dynamic'].includes(model.config.rope_scaling?.type) ? 3 : 1000;
       const moved = reference(model, { ids, positions: ids.map((_, t) => t + shift) });
       const change = difference(flat(whole.hidden), flat(moved.hidden));
       assert.ok(absolute ? change > 0.01 : change < 1e-10 * size, `${change}`);

@@ -59,11 +59,10 @@ function layer(f, x, options) {
   const maybe = (a, weight) => (weight === undefined ? a : norm(f, a, weight, normOf));
   const normed = norm(f, x, weights.attentionNorm, normOf);
   const made = attention(f, normed, options);
-  made.attentionOut = maybe(made.attentionOut, weights.attentionAfterNorm);
-  const hidden = add(f, x, made.attentionOut);
+  const hidden = add(f, x, maybe(made.attentionOut, weights.attentionAfterNorm));
   const read = norm(f, family.parallel?.(config) ? x : hidden, weights.feedForwardNorm, normOf);
-  const mlp = maybe(feedForward(f, read, weights, family.activation(config)), weights.feedForwardAfterNorm);
-  return { ...made, normed, hidden, mlp, out: add(f, hidden, mlp) };
+  const mlp = feedForward(f, read, weights, family.activation(config));
+  return { ...made, normed, hidden, mlp, out: add(f, hidden, maybe(mlp, weights.feedForwardAfterNorm)) };
 }
 
 /** See reference.mjs. */

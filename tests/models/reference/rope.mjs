@@ -9,6 +9,12 @@ const kinds = {
 
   linear: (w, p) => ({ frequencies: w.map((each) => each / p.factor), factor: 1 }),
 
+  // The base grows with the sequence, once it is longer than those of training.
+  dynamic(_, p, { dim, base, tokens, maxPositions }) {
+    const times = (p.factor * Math.max(tokens, maxPositions)) / maxPositions - (p.factor - 1);
+    return { frequencies: plain(dim, base * times ** (dim / (dim - 2))), factor: 1 };
+  },
+
   // Long waves are stretched by the factor, short ones are left, those between are mixed.
   llama3(w, p) {
     const length = p.original_max_position_embeddings;

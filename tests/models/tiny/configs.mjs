@@ -247,6 +247,7 @@ const table = {
     }),
   ],
   'llama-linear': ['F32', llama({ num_key_value_heads: undefined, rope_scaling: { type: 'linear', factor: 4 } })],
+  'llama-dynamic': ['F32', llama({ max_position_embeddings: 16, rope_scaling: { type: 'dynamic', factor: 3 } })],
   mistral: ['BF16', decoder('mistral', 'MistralForCausalLM', { head_dim: 10, sliding_window: 6 })],
   qwen2: ['BF16', qwen2({})],
   'qwen2-window': [
