@@ -141,6 +141,25 @@ await onEachBuild((rw) => {
     }
   });
 
+  describe('a cache that is cut back and goes on with other tokens, keys kept rotated or not', () => {
+    for (const model of decoders) {
+      test(model.name, () =>
+        withModel(rw, model, {}, (loaded) => {
+          const [first, then] = [idsOf(model, 11, 17), idsOf(model, 5, 18)];
+          const want = golden(model, { ids: [...first.slice(0, 6), ...then] });
+          for (const keys of ['rotated', 'unrotated']) {
+            const cache = loaded.kvCache({ keys });
+            loaded.forward(first, { cache, logits: 'none' });
+            cache.truncate(6);
+            const { logits } = loaded.forward(then, { cache, logits: 'all' });
+            check(keys, logits, want, (run) => run.logits.slice(6));
+            cache.dispose();
+          }
+        }),
+      );
+    }
+  });
+
   describe('greedy generation', () => {
     for (const model of decoders) {
       test(`${model.name}: the tokens of the reference, and the same after the cache was saved and restored`, () =>
