@@ -32,3 +32,4 @@ export type { SafetensorsArray } from './safetensors-arrays.js';
 export type { SafetensorsDtype } from './safetensors-header.js';
 export { type OpenSafetensorsOptions, openSafetensors } from './safetensors-open.js';
 export type { SafetensorsSource } from './safetensors-source.js';
+export { type SampleOptions, type SamplingOptions, sample } from './sampling.js';
