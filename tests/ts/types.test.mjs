@@ -13,7 +13,10 @@ import {
 } from './names.js';
 
 import type { TensorInput } from 'ropewalk';
-import { openSafetensors, type Safetensors, type SafetensorsArray, SafetensorsError } from 'ropewalk/models';
+import {
+  openSafetensors, type Safetensors, type SafetensorsArray, SafetensorsError, sample, type SamplingOptions,
+} from 'ropewalk/models';
+import { expose, type MessageEndpoint, type Remote, transfer, wrap } from 'ropewalk/worker';
 
 const rw: Ropewalk = await load({ simd: 'deterministic' });
 const file: Safetensors = await openSafetensors(rw, new Uint8Array(0), { onProgress: ({ loaded, total }) => loaded / total });
@@ -22,6 +25,37 @@ const wide: Float32Array = await file.tensor('w', { as: 'float32' });
 await file.readInto('w', rw.tensor(file.info('w').shape), { start: 0, end: 4, signal: AbortSignal.timeout(1000) });
 const damaged: string | undefined = new SafetensorsError('file', 'tensor', 'problem').tensor;
 export { damaged, raw, wide };
+const choice: SamplingOptions = { temperature: 0.7, topK: 40, topP: 0.9, minP: 0.01, repetitionPenalty: 1.1 };
+const token: number = sample(wide, { ...choice, seed: 1, index: 2, previous: [1] });
+export { token };
+
+interface Api {
+  plan(headDim: number): Promise<RopePlan>;
+  turn(options: { plan: RopePlan; x: Float32Array; signal?: AbortSignal }): Float32Array;
+  count(to: number, options?: { onProgress?: (at: number) => void }): AsyncGenerator<{ token: number }>;
+  field: number;
+}
+declare const port: MessageEndpoint;
+expose({}, port);
+expose(async () => ({}), port);
+const remote: Remote<Api> = wrap<Api>(new Worker('worker.js', { type: 'module' }));
+const distant: Remote<RopePlan> = await remote.plan(64);
+const there: Float32Array = await remote.turn({ plan: distant, x: transfer(array0()), signal: AbortSignal.timeout(1) });
+for await (const item of remote.count(3, { onProgress: (at) => at })) item.token.toFixed();
+for await (const item of await remote.count(3)) item.token.toFixed();
+await distant.dispose();
+await remote.dispose();
+function array0() {
+  return new Float32Array(64);
+}
+export { there };
+// @ts-expect-error not a function
+remote.field;
+// @ts-expect-error its arguments are checked
+remote.plan('64');
+// @ts-expect-error a result of a call in a worker has to be awaited
+remote.turn({ plan: distant, x: there }).length;
+
 const info: Info = rw.info();
 const memory: Memory = rw.memory();
 const plan: RopePlan = rw.rope({ headDim: 64, scaling: { type: 'yarn', factor: 4, originalLength: 4096 } });

@@ -1,0 +1,8 @@
+/**
+ * Work in another thread: objects of a worker, called from the page or the main thread.
+ * @packageDocumentation
+ */
+
+export { expose } from './worker-expose.js';
+export { type MessageEndpoint, transfer } from './worker-messages.js';
+export { type Remote, type RemoteArgument, type RemoteResult, wrap } from './worker-wrap.js';
