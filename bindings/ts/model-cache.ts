@@ -187,6 +187,18 @@ export class ModelKvCache extends Handle {
     }
   }
 
+  /**
+   * Takes back what several passes brought. Where a window has moved on, the cache is refused until it is reset.
+   * @internal
+   */
+  retreat(length: number): void {
+    try {
+      this.truncate(length);
+    } catch {
+      this.#broken = true;
+    }
+  }
+
   #undo(cache: KvCache, length: number, next: number): void {
     if (cache.disposed || cache.nextPosition === next) return;
     try {
@@ -200,7 +212,9 @@ export class ModelKvCache extends Handle {
   #usable(at: string): void {
     this.alive(at);
     if (!this.#broken) return;
-    throw new StateError(`${at}: a pass failed when keys had left a window of the cache; reset() makes it empty`);
+    throw new StateError(
+      `${at}: a pass failed or was ended when keys had left a window of the cache; reset() makes it empty`,
+    );
   }
 }
 

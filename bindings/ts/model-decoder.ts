@@ -10,6 +10,7 @@ import {
   ModelKvCache,
   restoreModelCache,
 } from './model-cache.js';
+import { type GeneratedToken, type GenerateOptions, generate } from './model-generate.js';
 import { type Ids, type IdsInput, paddingMask, readIds } from './model-ids.js';
 import { room } from './model-pass.js';
 import { checkLength } from './model-places.js';
@@ -155,6 +156,31 @@ export class DecoderModel extends Model {
       }
       return result as Decoding<C>;
     });
+  }
+
+  /**
+   * Tokens that follow, one by one, as an async iterable; nothing is computed before it is asked for. The prompt is read in
+   * pieces, and other work of this thread runs in between. The same ids, options and seed give the same tokens whatever
+   * `chunk` is, in one go or over a saved cache, here or in a worker.
+   *
+   * Without a `cache` it has one of its own, which is freed at the end, at `break`, and at an abort. A caller's cache then
+   * holds the ids and all tokens that were given, so that the next call takes only what is new; a reading of ids that fails or is
+   * aborted leaves it as it was (where a sliding window has moved on it refuses to be used until `reset()`).
+   *
+   * @param ids [T] or [1, T], at least one; with a cache, behind what it holds.
+   * @throws ArgumentRangeError where ids and maxTokens are more than the cache has room for; while it runs, the signal's
+   *   reason, and StateError where someone else changes the cache.
+   *
+   * @example
+   * using cache = model.kvCache({ capacity: 2048 });
+   * for await (const { token } of model.generate(prompt, { cache, stop: config.eos_token_id, topP: 0.9, seed: 1, signal })) {
+   *   show(token);
+   * }
+   * for await (const { token } of model.generate(question, { cache, temperature: 0 })) show(token); // goes on
+   */
+  generate(ids: IdsInput, options: GenerateOptions = {}): AsyncGenerator<GeneratedToken, void, undefined> {
+    this.alive('model.generate');
+    return generate(this, ids, options);
   }
 
   // Tokens first ... end - 1 of every batch entry.

@@ -1,7 +1,7 @@
 // An encoder: ids in, a vector for each token out; with the heads that the checkpoint has.
 import type { CaptureName } from './capture.js';
 import * as check from './check.js';
-import { ArgumentRangeError } from './errors.js';
+import { ArgumentRangeError, UnsupportedError } from './errors.js';
 import { Model, type ModelMaking, type RopeChange } from './model.js';
 import { checkWithin, type Ids, type IdsInput, likeIds, paddingMask, readIds } from './model-ids.js';
 import { room } from './model-pass.js';
@@ -73,6 +73,14 @@ export class EncoderModel extends Model {
    */
   withRope(change: RopeChange): EncoderModel {
     return new EncoderModel(this.changed(change));
+  }
+
+  /** Refused: an encoder sees the tokens on both sides, and gives no next one. @throws UnsupportedError */
+  generate(_ids?: IdsInput, _options?: object): never {
+    const { architecture } = this.config;
+    throw new UnsupportedError(
+      `model.generate: ${architecture} is an encoder; forward(ids, { logits: true }) fills masks`,
+    );
   }
 
   /**

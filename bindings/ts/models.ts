@@ -16,6 +16,7 @@ export {
 } from './model-config.js';
 export type { DecodeOptions, DecoderModel, Decoding, LogitsOf } from './model-decoder.js';
 export type { EncodeOptions, EncoderModel, Encoding } from './model-encoder.js';
+export type { GeneratedToken, GenerateOptions, GenerateProgress } from './model-generate.js';
 export type { IdsInput } from './model-ids.js';
 export { type LoadModelOptions, loadModel } from './model-load.js';
 export type { CapturedLayer, InspectOptions } from './model-run.js';

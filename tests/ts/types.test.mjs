@@ -14,7 +14,7 @@ import {
 
 import type { TensorInput } from 'ropewalk';
 import {
-  openSafetensors, type Safetensors, type SafetensorsArray, SafetensorsError, sample, type SamplingOptions,
+  type DecoderModel, type GeneratedToken, loadModel, openSafetensors, type Safetensors, type SafetensorsArray, SafetensorsError, sample, type SamplingOptions,
 } from 'ropewalk/models';
 import { expose, type MessageEndpoint, type Remote, transfer, wrap } from 'ropewalk/worker';
 
@@ -28,6 +28,17 @@ export { damaged, raw, wide };
 const choice: SamplingOptions = { temperature: 0.7, topK: 40, topP: 0.9, minP: 0.01, repetitionPenalty: 1.1 };
 const token: number = sample(wide, { ...choice, seed: 1, index: 2, previous: [1] });
 export { token };
+const model = await loadModel(rw, { config: {}, weights: 'model.safetensors' });
+for await (const { token, logprob } of model.generate([1], { ...choice, maxTokens: 3, stop: [2], logprobs: true })) {
+  (logprob ?? token).toFixed();
+}
+if (model.kind === 'decoder') {
+  const next: IteratorResult<GeneratedToken, void> = await model.generate([1], { cache: model.kvCache() }).next();
+  const distantModel = await wrap<{ open(url: string): Promise<DecoderModel> }>(port).open('url');
+  const distantCache = await distantModel.kvCache({ capacity: 10 });
+  for await (const { position } of distantModel.generate([1], { cache: distantCache })) position.toFixed();
+  next.done;
+}
 
 interface Api {
   plan(headDim: number): Promise<RopePlan>;
