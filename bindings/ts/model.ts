@@ -1,5 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 // What encoders and decoders have in common: shared weights, a position encoding of its own, and what they are.
+import type { CaptureName } from './capture.js';
 import * as check from './check.js';
 import { ArgumentRangeError, ArgumentTypeError } from './errors.js';
 import { Handle } from './handle.js';
@@ -66,6 +67,11 @@ export abstract class Model extends Handle {
     const alive = () => this.alive(where);
     this.passLayers = config.layers.map((_, i) => passLayerOf(config, weights.parts, places, i, where, alive));
     this.math = new ModelMath(heap, where, config, weights.parts);
+  }
+
+  /** What its layers capture. @internal */
+  get captureNames(): readonly CaptureName[] {
+    return this.passLayers[0]?.captures ?? [];
   }
 
   /** The rotary encoding of each layer as it is in force; null where a layer has none. */

@@ -7,6 +7,14 @@ export { SafetensorsError } from './errors.js';
 export type { Model, ModelInfo, RopeChange } from './model.js';
 export type { ModelCacheOptions, ModelKvCache } from './model-cache.js';
 export {
+  type ComparedTensor,
+  type CompareOptions,
+  type Comparison,
+  compare,
+  type Golden,
+  type GoldenArray,
+} from './model-compare.js';
+export {
   type ModelArchitecture,
   type ModelBiases,
   type ModelConfig,

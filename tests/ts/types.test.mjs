@@ -14,7 +14,7 @@ import {
 
 import type { TensorInput } from 'ropewalk';
 import {
-  type DecoderModel, type GeneratedToken, loadModel, openSafetensors, type Safetensors, type SafetensorsArray, SafetensorsError, sample, type SamplingOptions,
+  compare, type ComparedTensor, type DecoderModel, type GeneratedToken, loadModel, openSafetensors, type Safetensors, type SafetensorsArray, SafetensorsError, sample, type SamplingOptions,
 } from 'ropewalk/models';
 import { expose, type MessageEndpoint, type Remote, transfer, wrap } from 'ropewalk/worker';
 
@@ -32,6 +32,9 @@ const model = await loadModel(rw, { config: {}, weights: 'model.safetensors' });
 for await (const { token, logprob } of model.generate([1], { ...choice, maxTokens: 3, stop: [2], logprobs: true })) {
   (logprob ?? token).toFixed();
 }
+const worst: ComparedTensor | undefined = (await compare(model, [1], { logits: { data: [1], dims: [1] } })).first;
+(await compare(model, [1], file, { layout: 'BHTD', names: (name) => name })).agrees;
+export { worst };
 if (model.kind === 'decoder') {
   const next: IteratorResult<GeneratedToken, void> = await model.generate([1], { cache: model.kvCache() }).next();
   const distantModel = await wrap<{ open(url: string): Promise<DecoderModel> }>(port).open('url');
