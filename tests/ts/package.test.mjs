@@ -38,9 +38,12 @@ test('dist holds code, types and the two builds only', () => {
 });
 
 test('the package needs no other and runs nothing when it is installed', () => {
-  for (const kind of ['dependencies', 'peerDependencies', 'optionalDependencies', 'bundleDependencies']) {
+  for (const kind of ['dependencies', 'optionalDependencies', 'bundleDependencies']) {
     assert.equal(manifest[kind], undefined, kind);
   }
+  // Told, so that versions that do not go together are found out; only examples import it.
+  assert.deepEqual(Object.keys(manifest.peerDependencies), ['@huggingface/tokenizers']);
+  assert.deepEqual(manifest.peerDependenciesMeta, { '@huggingface/tokenizers': { optional: true } });
   for (const script of ['preinstall', 'install', 'postinstall', 'prepare']) {
     assert.equal(manifest.scripts[script], undefined, script);
   }

@@ -1,0 +1,74 @@
+// Every program of docs/models.md, run as it stands, with a tiny model in the place of the large one.
+import assert from 'node:assert/strict';
+import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { safetensorsOf } from '../models/tiny/files.mjs';
+import { tinyModel } from '../models/tiny/models.mjs';
+import { folderWith } from './support/folder.mjs';
+import { root, run } from './support/node.mjs';
+import { sendRange, serve } from './support/server.mjs';
+
+const page = readFileSync(join(root, 'docs', 'models.md'), 'utf8');
+const blocks = [...page.matchAll(/^```js\n(.*?)^```$/gms)].map((match) => match[1]);
+const address = 'https://example.org/SmolLM2-135M-Instruct/';
+
+// Words for the 97 ids of the tiny model.
+const words = ['<s>', '</s>', 'the', 'sun', 'rises', 'in', 'and', 'moon'];
+const vocab = Object.fromEntries(Array.from({ length: 97 }, (_, id) => [words[id] ?? `word${id}`, id]));
+const tokenizer = {
+  ...{ version: '1.0', truncation: null, padding: null, added_tokens: [], normalizer: null, post_processor: null },
+  pre_tokenizer: { type: 'Whitespace' },
+  decoder: null,
+  model: { type: 'WordLevel', vocab, unk_token: '<s>' },
+};
+
+async function served(t) {
+  const model = tinyModel('llama3');
+  const files = {
+    'config.json': JSON.stringify({ ...model.config, eos_token_id: 96 }),
+    'model.safetensors': safetensorsOf(model),
+    'tokenizer.json': JSON.stringify(tokenizer),
+    'tokenizer_config.json': '{}',
+  };
+  const { url } = await serve(t, (request, response) => {
+    sendRange(request, response, Buffer.from(files[request.url.slice(1)]));
+  });
+  return (code) => code.replaceAll(address, `${url}/`);
+}
+
+const named = (name) => blocks.filter((code) => code.startsWith(`// ${name}\n`));
+const plain = blocks.filter((code) => !/^\/\/ \w+\.js\n/.test(code));
+
+test('the programs of docs/models.md run one after the other', async (t) => {
+  assert.ok(plain.length >= 6);
+  const code = (await served(t))(plain.join('\n'));
+  const { stdout, stderr } = await run(['--input-type=module', '--eval', code]);
+  assert.equal(stderr, '');
+  assert.match(stdout, /^100 %$/m);
+  assert.match(stdout, /^(\S+ ){11}\S+$/m); // twelve tokens, decoded
+  assert.match(stdout, /^head 5: the last word looks most at "(the|sun|rises|in)"$/m);
+  assert.match(stdout, /^likeliest next: \S+$/m);
+  assert.match(stdout, /^true logits 0$/m);
+});
+
+test('so do worker and page', async (t) => {
+  const [[worker], [main]] = [named('worker.js'), named('page.js')];
+  const change = await served(t);
+  // What a browser has and Node has not: Worker, and a worker's scope that takes messages.
+  const scope = `import { parentPort } from 'node:worker_threads';
+globalThis.on = parentPort.on.bind(parentPort);
+globalThis.postMessage = parentPort.postMessage.bind(parentPort);\n`;
+  const threads = `import { Worker } from 'node:worker_threads';\n`;
+  const folder = folderWith(t, {
+    'package.json': '{"type":"module"}',
+    'worker.js': scope + worker,
+    'page.js': threads + change(main),
+  });
+  mkdirSync(join(folder, 'node_modules'));
+  symlinkSync(root, join(folder, 'node_modules', 'ropewalk'));
+  const { stdout, stderr } = await run([join(folder, 'page.js')]);
+  assert.equal(stderr, '');
+  assert.match(stdout, /loaded: \d+/);
+  assert.equal(stdout.match(/^\d+$/gm).length, 4);
+});
