@@ -16,9 +16,6 @@ namespace {
 // stays in the second cache level.
 constexpr size_t kTokenBlock = 256;
 
-// Of these, tokens whose rows are not in the cache.
-constexpr size_t kScratchRows = 32;
-
 // The cache of forward rows stops growing here; later positions are computed where they are used.
 constexpr size_t kMaxCacheBytes = size_t{16} << 20;
 
@@ -228,31 +225,66 @@ void RopePlan::turnRows(HeadView<float> x, size_t b, size_t start, size_t count,
   for (size_t r = 0; r < run_count_; ++r) turn({x, b, start, count, rows, pairs(), line}, runs_[r]);
 }
 
+// A row that is not in the cache, made unless scratch_ has it there already.
+const float* RopePlan::scratchRow(size_t index, const Place& place, Turn turn, Role role) {
+  float* row = scratch_.data() + index * 2 * pairs();
+  ScratchRow& held = scratch_rows_[index];
+  if (held.made && held.turn == turn && held.role == role &&
+      std::equal(place.at, place.at + axes_, held.place.at)) {
+    return row;
+  }
+  fillRow(rows_, place, turn, role, row, row + pairs());
+  held = {true, place, turn, role};
+  return row;
+}
+
+// All have the same batch and tokens.
+void RopePlan::turnTogether(std::span<const HeadView<float>> all, const Positions& positions, Turn turn,
+                            Role role) {
+  const size_t batch = all.front().batch;
+  const size_t tokens = all.front().tokens;
+  const bool forward = turn == Turn::kForward;
+  if (forward) growCache(positions, tokens);
+  for (size_t b = 0; b < batch; ++b) {
+    for (size_t start = 0; start < tokens;) {
+      const float* rows[kTokenBlock];
+      size_t count = 0;
+      for (size_t made = 0; count < kTokenBlock && start + count < tokens; ++count) {
+        const Place at = place(positions, b, start + count, batch, tokens);
+        rows[count] = forward ? cachedRow(at) : nullptr;
+        if (rows[count] != nullptr) continue;
+        if (made == kScratchRows) break;
+        rows_.expect(tokens);
+        // Single tokens of several sequences get a row each, and find it again.
+        rows[count] = scratchRow((b + made++) % kScratchRows, at, turn, role);
+      }
+      for (const HeadView<float>& x : all) turnRows(x, b, start, count, rows, pairing_, nullptr);
+      start += count;
+    }
+  }
+}
+
 Status RopePlan::rotate(HeadView<float> x, const Positions& positions, Turn turn, Role role) {
   if (x.dim != head_dim_) return Status::kInvalidShape;
   if (xpos_.scale_base != 0 && role == Role::kAny) return Status::kInvalidArgument;
   if (x.tokens == 0 || x.batch == 0 || x.heads == 0) return Status::kOk;
   if (!inRange(positions, x.batch, x.tokens)) return Status::kPositionOutOfRange;
+  turnTogether({&x, 1}, positions, turn, role);
+  return Status::kOk;
+}
 
-  const bool forward = turn == Turn::kForward;
-  if (forward) growCache(positions, x.tokens);
-  for (size_t b = 0; b < x.batch; ++b) {
-    for (size_t start = 0; start < x.tokens;) {
-      const float* rows[kTokenBlock];
-      size_t count = 0;
-      for (size_t made = 0; count < kTokenBlock && start + count < x.tokens; ++count) {
-        const Place at = place(positions, b, start + count, x.batch, x.tokens);
-        rows[count] = forward ? cachedRow(at) : nullptr;
-        if (rows[count] != nullptr) continue;
-        if (made == kScratchRows) break;
-        float* row = scratch_.data() + made++ * 2 * pairs();
-        rows_.expect(x.tokens);
-        fillRow(rows_, at, turn, role, row, row + pairs());
-        rows[count] = row;
-      }
-      turnRows(x, b, start, count, rows, pairing_, nullptr);
-      start += count;
-    }
+Status RopePlan::rotateBoth(HeadView<float> q, HeadView<float> k, const Positions& positions) {
+  if (q.dim != head_dim_ || k.dim != head_dim_ || q.batch != k.batch || q.tokens != k.tokens) {
+    return Status::kInvalidShape;
+  }
+  if (q.tokens == 0 || q.batch == 0) return Status::kOk;
+  if (!inRange(positions, q.batch, q.tokens)) return Status::kPositionOutOfRange;
+  const HeadView<float> both[] = {q, k};
+  if (xpos_.scale_base == 0) {
+    turnTogether(both, positions, Turn::kForward, Role::kAny);
+  } else {
+    turnTogether({&q, 1}, positions, Turn::kForward, Role::kQuery);
+    turnTogether({&k, 1}, positions, Turn::kForward, Role::kKey);
   }
   return Status::kOk;
 }

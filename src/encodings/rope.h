@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "angles/phase.h"
 #include "angles/sin_cos_rows.h"
@@ -85,6 +86,11 @@ class RopePlan {
   Status rotate(HeadView<float> x, const Positions& positions, Turn turn = Turn::kForward,
                 Role role = Role::kAny);
 
+  // Queries and keys of the same tokens, which stand at the same positions: rotate of each with its role, but
+  // rows of the table are found once. The numbers of heads may differ; batch and tokens may not
+  // (kInvalidShape). Anything but kOk leaves both as they were. They must not overlap.
+  Status rotateBoth(HeadView<float> q, HeadView<float> k, const Positions& positions);
+
   // Keys that this plan turned at `from`, as `target` would have turned them at `to`: other positions,
   // another scaling, another pairing. The two phases are subtracted exactly and turned by once. The plans
   // must agree; for xPos x holds keys.
@@ -95,6 +101,15 @@ class RopePlan {
   struct Place {
     int64_t at[kMaxAxes];
   };
+  // What a row of scratch_ holds.
+  struct ScratchRow {
+    bool made = false;
+    Place place = {};
+    Turn turn = Turn::kForward;
+    Role role = Role::kAny;
+  };
+  // Tokens whose rows are not in the cache, turned at a time.
+  static constexpr size_t kScratchRows = 32;
 
   Place place(const Positions& positions, size_t b, size_t t, size_t batch, size_t tokens) const;
   bool sameRuns(const RopePlan& other) const;
@@ -103,6 +118,8 @@ class RopePlan {
   bool isPlain(const Place& place) const;
   void fillRow(SinCosRows& rows, const Place& place, Turn turn, Role role, float* cos, float* sin) const;
   const float* cachedRow(const Place& place) const;
+  const float* scratchRow(size_t index, const Place& place, Turn turn, Role role);
+  void turnTogether(std::span<const HeadView<float>> all, const Positions& positions, Turn turn, Role role);
   void growCache(const Positions& positions, size_t tokens);
   void turnRows(HeadView<float> x, size_t b, size_t start, size_t count, const float* const* rows, Pairing to,
                 float* line) const;
@@ -121,7 +138,8 @@ class RopePlan {
   Buffer<float> radians32_;  // and as the float32 arithmetic of Angles::kFloat32 has it
   SinCosRows rows_;          // makes those of cache_ and scratch_
   Buffer<float> cache_;      // forward rows of positions 0 .. cached_ - 1, each cos then sin
-  Buffer<float> scratch_;    // rows of one block of tokens that are not in the cache
+  Buffer<float> scratch_;  // the last rows that were not in the cache, kept: all layers of a model ask again
+  ScratchRow scratch_rows_[kScratchRows];
   size_t cached_ = 0;
 };
 

@@ -145,6 +145,46 @@ TEST_CASE("Every batch and head meets the rows of its tokens, in both layouts", 
   }
 }
 
+TEST_CASE("A row kept from the last call is used for its position, direction and role only", "[encodings]") {
+  constexpr int64_t kFar = 5000;  // never cached: nothing before it was asked for
+  for (const double scale_base : {0.0, 512.0}) {
+    RopeOptions options = ropeOptions(12, 12);
+    options.frequencies.scaling = Scaling::kYarn;  // an attention factor, which turning back divides by
+    options.frequencies.factor = 4;
+    options.frequencies.original_length = 64;
+    options.xpos.scale_base = scale_base;
+    RopePlan plan = planOf(options);
+    Random random(3);
+    for (int call = 0; call < 200; ++call) {
+      const Positions at = from(kFar + random.between(0, 2));
+      const auto turn = static_cast<Turn>(random.between(0, 1));
+      const Role role = random.between(0, 1) == 0 ? Role::kQuery : Role::kKey;
+      const auto tokens = static_cast<size_t>(random.between(1, 3));
+      std::vector<float> x(tokens * 12, 1.0f);
+      std::vector<float> expected = x;
+      RopePlan fresh = planOf(options);
+      REQUIRE(plan.rotate(headsFirst(x.data(), 1, 1, tokens, 12), at, turn, role) == Status::kOk);
+      REQUIRE(fresh.rotate(headsFirst(expected.data(), 1, 1, tokens, 12), at, turn, role) == Status::kOk);
+      INFO("scale_base = " << scale_base << ", call " << call);
+      REQUIRE(sameBits(x, expected));
+    }
+  }
+}
+
+TEST_CASE("Single tokens of more sequences than rows are kept find their own", "[encodings]") {
+  constexpr size_t kBatch = 70;
+  RopePlan plan = planOf(ropeOptions(6, 6));
+  for (int call = 0; call < 3; ++call) {
+    std::vector<int64_t> positions(kBatch);
+    for (size_t b = 0; b < kBatch; ++b) positions[b] = 7000 + 13 * static_cast<int64_t>(b) + call / 2;
+    std::vector<float> x(kBatch * 6);
+    for (size_t i = 0; i < x.size(); ++i) x[i] = i % 6 < 3 ? 1.0f : 0.0f;
+    const Positions each = {positions.data(), true, 0};
+    REQUIRE(plan.rotate(headsFirst(x.data(), kBatch, 1, 1, 6), each) == Status::kOk);
+    CHECK(sameBits(x, rowsOf(plan, positions)));
+  }
+}
+
 TEST_CASE("Turning back does not depend on what is cached", "[encodings]") {
   RopeOptions options = ropeOptions(8, 8);
   options.frequencies.scaling = Scaling::kYarn;

@@ -220,6 +220,50 @@ TEST_CASE("float32 angles are Hugging Face's: float frequency times float positi
   CHECK(worst.share() <= 1);
 }
 
+TEST_CASE("Queries and keys turn together as each alone, with any numbers of heads", "[encodings]") {
+  constexpr size_t kDim = 10;
+  for (const double scale_base : {0.0, 512.0}) {
+    for (const size_t tokens : std::initializer_list<size_t>{0, 1, 5, 300}) {
+      RopeOptions options = ropeOptions(kDim, 8);
+      options.xpos.scale_base = scale_base;
+      RopePlan plan = planOf(options);
+      RopePlan alone = planOf(options);
+      Random random(tokens + 1);
+      std::vector<float> q = random.floats(2 * 6 * tokens * kDim);
+      std::vector<float> k = random.floats(2 * 2 * tokens * kDim);
+      std::vector<float> q_expected = q;
+      std::vector<float> k_expected = k;
+      const Positions at = {nullptr, false, 3000};
+      REQUIRE(alone.rotate(headsFirst(q_expected.data(), 2, 6, tokens, kDim), at, Turn::kForward,
+                           Role::kQuery) == Status::kOk);
+      REQUIRE(alone.rotate(tokensFirst(k_expected.data(), 2, 2, tokens, kDim), at, Turn::kForward,
+                           Role::kKey) == Status::kOk);
+      REQUIRE(plan.rotateBoth(headsFirst(q.data(), 2, 6, tokens, kDim),
+                              tokensFirst(k.data(), 2, 2, tokens, kDim), at) == Status::kOk);
+      INFO("scale_base = " << scale_base << ", tokens = " << tokens);
+      CHECK(sameBits(q, q_expected));
+      CHECK(sameBits(k, k_expected));
+    }
+  }
+}
+
+TEST_CASE("Queries and keys that cannot turn together stay as they were", "[encodings]") {
+  RopePlan plan = planOf(ropeOptions(4, 4));
+  std::vector<float> q(24, 1.0f);
+  std::vector<float> k(24, 1.0f);
+  const auto both = [&](HeadView<float> queries, HeadView<float> keys, int64_t offset) {
+    return plan.rotateBoth(queries, keys, {nullptr, false, offset});
+  };
+  const HeadView<float> fine = headsFirst(k.data(), 1, 2, 3, 4);
+  CHECK(both(headsFirst(q.data(), 1, 3, 2, 4), fine, 5) == Status::kInvalidShape);  // tokens
+  CHECK(both(headsFirst(q.data(), 2, 1, 3, 4), fine, 5) == Status::kInvalidShape);  // batch
+  CHECK(both(headsFirst(q.data(), 1, 1, 3, 8), fine, 5) == Status::kInvalidShape);  // head_dim
+  CHECK(both(fine, headsFirst(q.data(), 1, 1, 3, 8), 5) == Status::kInvalidShape);
+  CHECK(both(headsFirst(q.data(), 1, 2, 3, 4), fine, kMaxPosition) == Status::kPositionOutOfRange);
+  CHECK(sameBits(q, std::vector<float>(24, 1.0f)));
+  CHECK(sameBits(k, std::vector<float>(24, 1.0f)));
+}
+
 TEST_CASE("A plan says what it is made of", "[encodings]") {
   const RopePlan plan = planOf(ropeOptions(12, 8));
   CHECK(plan.headDim() == 12);
