@@ -2,10 +2,14 @@
 // heap leaves this file except where a caller asked for one, because growth detaches every view without a word.
 import type { MainModule } from './core.mjs';
 import { ArgumentTypeError, InstanceLostError, OutOfMemoryError } from './errors.js';
-import { bufferOf, byteLengthOf, bytesOf, fill, kindOf } from './typed-arrays.js';
+import { bufferOf, byteLengthOf, bytesOf, fill, kindOf, offsetOf } from './typed-arrays.js';
 
 // More than any object of the core, and what Embind makes beside it, takes.
 const roomOfAnObject = 4096;
+
+// Kept for the pieces of small calls, so that they need not be allocated and freed: two heads of a decoding step fit.
+const stagingBytes = 65536;
+const alignment = 64;
 
 const heaps = new WeakMap<object, Heap>();
 
@@ -34,12 +38,16 @@ export class Heap {
   #bytes = new Uint8Array();
   #floats = new Float32Array();
   #lost: unknown;
+  readonly #staging: number;
+  #staged = 0; // bytes of it that scopes have taken
+  #scopes = 0; // that are open
   /** Objects that JavaScript holds in this heap: tensors, plans, layers, caches, states. */
   liveObjects = 0;
 
   constructor(core: MainModule, memory: WebAssembly.Memory) {
     this.core = core;
     this.#memory = memory;
+    this.#staging = this.allocate(stagingBytes, 'load');
   }
 
   /** Runs a call into the core. After a trap the state of the heap is unknown, so every later call is refused. */
@@ -86,15 +94,25 @@ export class Heap {
    * Runs work that needs memory for its own time: every pointer that `take` gives is freed when it ends.
    */
   scope<T>(where: string, work: (take: (bytes: number) => number) => T): T {
-    const taken: number[] = [];
+    let allocated: number[] | undefined;
+    this.#scopes += 1;
     try {
       return work((bytes) => {
+        const start = this.#staged;
+        if (bytes <= stagingBytes - start) {
+          this.#staged = start + Math.ceil(bytes / alignment) * alignment;
+          return this.#staging + start;
+        }
         const pointer = this.allocate(bytes, where);
-        taken.push(pointer);
+        allocated ??= [];
+        allocated.push(pointer);
         return pointer;
       });
     } finally {
-      for (const pointer of taken) this.release(pointer);
+      this.#scopes -= 1;
+      // Not before the outermost ends: an outer one may have taken more within an inner one.
+      if (this.#scopes === 0) this.#staged = 0;
+      if (allocated !== undefined) for (const pointer of allocated) this.release(pointer);
     }
   }
 
@@ -113,9 +131,9 @@ export class Heap {
     return pointer;
   }
 
-  /** Whether the data is a view of this heap. */
+  /** Whether the data is a view of something in this heap, where nothing lies at 0. */
   owns(data: ArrayBufferView): boolean {
-    return bufferOf(data) === this.#memory.buffer;
+    return offsetOf(data) !== 0 && bufferOf(data) === this.#view().buffer;
   }
 
   /** Copies bytes within the heap. */
@@ -149,9 +167,10 @@ export class Heap {
     return this.#memory.buffer.byteLength;
   }
 
+  // Growth takes the memory from its views, which tells sooner than asking for the buffer, a call out of JavaScript.
   #view(): Uint8Array<ArrayBuffer> {
-    const { buffer } = this.#memory;
-    if (this.#bytes.buffer !== buffer) {
+    if (this.#bytes.length === 0) {
+      const { buffer } = this.#memory;
       this.#bytes = new Uint8Array(buffer);
       this.#floats = new Float32Array(buffer);
     }

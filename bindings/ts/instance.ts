@@ -136,10 +136,9 @@ async function instantiate(module: WebAssembly.Module): Promise<Heap> {
         .catch((cause) => reject(notOurs(module, cause)));
       return {};
     };
-    createCore({ instantiateWasm }).then(
-      (core) => (memory ? resolve(new Heap(core, memory)) : reject(notOurs(module))),
-      (cause) => reject(notOurs(module, cause)),
-    );
+    createCore({ instantiateWasm })
+      .then((core) => (memory ? resolve(new Heap(core, memory)) : reject(notOurs(module))))
+      .catch((cause) => reject(notOurs(module, cause)));
   });
 }
 

@@ -35,8 +35,10 @@ export function headShape(where: string, name: string, shape: readonly number[],
   }
   const n = shape.length;
   const dim = shape[n - 1] ?? 1;
-  const batch = shape[n - 4] ?? 1;
-  const [outer, inner] = [shape[n - 3] ?? 1, shape[n - 2] ?? 1];
+  // Axes before the first are asked for by their number only: an index below 0 takes engines long.
+  const batch = n < 4 ? 1 : (shape[0] ?? 1);
+  const outer = n < 3 ? 1 : (shape[n - 3] ?? 1);
+  const inner = n < 2 ? 1 : (shape[n - 2] ?? 1);
   // [T, D] is one head in either layout.
   if (!tokensFirst || n <= 2) return { tokensFirst: false, batch, heads: outer, tokens: inner, dim };
   return { tokensFirst, batch, heads: inner, tokens: outer, dim };

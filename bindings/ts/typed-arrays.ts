@@ -35,6 +35,18 @@ export function bufferOf(array: ArrayBufferView): ArrayBufferLike {
   return buffer.call(array);
 }
 
+/** Where in its buffer it begins, in bytes. */
+export function offsetOf(array: ArrayBufferView): number {
+  return byteOffset.call(array);
+}
+
+/** Whether two arrays have a byte in common. */
+export function overlap(a: ArrayBufferView, b: ArrayBufferView): boolean {
+  const [aStart, bStart] = [offsetOf(a), offsetOf(b)];
+  const apart = aStart >= bStart + byteLengthOf(b) || bStart >= aStart + byteLengthOf(a);
+  return !apart && bufferOf(a) === bufferOf(b);
+}
+
 /** Its bytes from `start` on, as a view of this realm's own class. */
 export function bytesOf(array: ArrayBufferView, start = 0, count = byteLengthOf(array) - start): Uint8Array {
   return new Uint8Array(bufferOf(array), byteOffset.call(array) + start, count);
