@@ -38,6 +38,15 @@ int rotateRope(RopePlan& plan, Pointer x, bool tokens_first, size_t batch, size_
                             static_cast<Role>(role)));
 }
 
+// Queries and keys of the same tokens, in one order: [T, H, D] of one head is [H, T, D] as well.
+int rotateBothRope(RopePlan& plan, Pointer q, Pointer k, bool tokens_first, size_t batch, size_t q_heads,
+                   size_t k_heads, size_t tokens, Pointer values, size_t count, bool per_batch,
+                   double offset) {
+  return number(plan.rotateBoth(heads<float>(q, tokens_first, batch, q_heads, tokens, plan.headDim()),
+                                heads<float>(k, tokens_first, batch, k_heads, tokens, plan.headDim()),
+                                positions({values, count, per_batch, offset})));
+}
+
 int rerotateRope(const RopePlan& plan, const HeadsCall& x, const PositionsCall& from, const RopePlan& target,
                  const PositionsCall& to) {
   return number(plan.rerotate(heads<float>(x.x, x.tokens_first, x.batch, x.heads, x.tokens, plan.headDim()),
@@ -132,6 +141,7 @@ EMSCRIPTEN_BINDINGS(rope) {
       .property("fingerprint", &fingerprintOf)
       .function("create", &createRope)
       .function("rotate", &rotateRope)
+      .function("rotateBoth", &rotateBothRope)
       .function("rerotate", &rerotateRope)
       .function("tables", &ropeTables)
       .function("frequencies", &ropeFrequencies);

@@ -73,7 +73,15 @@ export {
 export type { PositionOptions, PositionsInput, RowsInput } from './positions.js';
 export type { RecurrentAttentionOptions, RecurrentAttentionResult, UpdateRule } from './recurrent-attention.js';
 export type { RelativeRowsOptions } from './relative.js';
-export type { RerotateOptions, RopePlan, RopeTables, RotateOptions, TableWidth } from './rope.js';
+export type {
+  RerotateOptions,
+  RopePlan,
+  RopeTables,
+  Rotated,
+  RotateBothOptions,
+  RotateOptions,
+  TableWidth,
+} from './rope.js';
 export type { Angles, Pairing, RopeAxes, RopeOptions, RopeScaling, XPos } from './rope-options.js';
 export type { Info, Memory, Ropewalk } from './ropewalk.js';
 export type { RotaryEmbeddingOptions } from './rotary-embedding.js';

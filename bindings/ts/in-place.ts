@@ -18,9 +18,55 @@ export interface HeadOptions {
 
 type Take = (bytes: number) => number;
 
+/** Heads that a call turns: what was given, its shape, and where the result goes. @internal */
+export interface Heads extends HeadShape {
+  readonly input: Operand;
+  /** Whether a Float32Array was given, and is given back. */
+  readonly flat: boolean;
+  readonly out: Float32Array | undefined;
+}
+
 /**
- * Checks x, prepares a call with its shape, and runs it on the address of its numbers. `headDim` is the head size that x
- * must have; undefined takes any.
+ * Checks x, and `out` for its result. `headDim` is the head size that x must have; undefined takes any.
+ * @internal
+ */
+export function checkHeads(
+  heap: Heap,
+  where: string,
+  names: { readonly x: string; readonly out: string },
+  x: unknown,
+  { shape, layout, out }: { [name in keyof HeadOptions]: HeadOptions[name] | undefined },
+  headDim: number | undefined,
+): Heads {
+  const flat = check.isTypedArray(x, 'Float32Array');
+  const input = flat ? floats(heap, where, names.x, x, shape, headDim) : ofItsShape(heap, where, names.x, x, shape);
+  const sizes = headShape(where, names.x, input.shape, layout ?? 'BHTD');
+  const { tokensFirst, batch, heads, tokens, dim } = sizes;
+  if (headDim !== undefined && dim !== headDim) {
+    const problem = `has shape [${input.shape.join(', ')}]; its last axis must be headDim, ${headDim}`;
+    throw new ArgumentRangeError(where, names.x, x, problem);
+  }
+  if (out !== undefined) {
+    if (input.tensor !== undefined) {
+      throw new ArgumentRangeError(where, names.out, out, 'is for plain arrays; a tensor is turned in place');
+    }
+    check.float32(where, names.out, out, input.size);
+  }
+  return { input, flat, out, tokensFirst, batch, heads, tokens, dim };
+}
+
+/**
+ * What the caller gets of heads that were turned at `pointer`.
+ * @internal
+ */
+export function turned(heap: Heap, { input, flat, out }: Heads, pointer: number): Tensor | Float32Array | NdArray {
+  if (input.tensor !== undefined) return input.tensor;
+  const data = heap.readFloats(pointer, input.size, out);
+  return flat ? data : { data, shape: input.shape };
+}
+
+/**
+ * Checks x, prepares a call with its shape, and runs it on the address of its numbers.
  * @internal
  */
 export function inPlace(
@@ -31,46 +77,35 @@ export function inPlace(
   headDim: number | undefined,
   prepare: (shape: HeadShape, take: Take) => (pointer: number) => number,
 ): Tensor | Float32Array | NdArray {
-  const input = heads(heap, where, x, options.shape, headDim);
-  const shape = headShape(where, 'x', input.shape, options.layout ?? 'BHTD');
-  if (headDim !== undefined && shape.dim !== headDim) {
-    const problem = `has shape [${input.shape.join(', ')}]; its last axis must be headDim, ${headDim}`;
-    throw new ArgumentRangeError(where, 'x', x, problem);
-  }
-  if (options.out !== undefined) {
-    if (input.tensor !== undefined) {
-      throw new ArgumentRangeError(where, 'out', options.out, 'is for plain arrays; a tensor is turned in place');
-    }
-    check.float32(where, 'out', options.out, input.size);
-  }
+  const heads = checkHeads(heap, where, { x: 'x', out: 'out' }, x, options, headDim);
   return heap.scope(where, (take) => {
-    const run = prepare(shape, take);
-    const pointer = input.place(take);
+    const run = prepare(heads, take);
+    const pointer = heads.input.place(take);
     checkStatus(run(pointer), where);
-    if (input.tensor !== undefined) return input.tensor;
-    const data = heap.readFloats(pointer, input.size, options.out);
-    return check.isTypedArray(x, 'Float32Array') ? data : { data, shape: input.shape };
+    return turned(heap, heads, pointer);
   });
 }
 
-function heads(
+function ofItsShape(heap: Heap, where: string, name: string, x: unknown, shape: unknown): Operand {
+  if (shape === undefined) return operand(heap, where, name, x);
+  throw new ArgumentRangeError(where, 'shape', shape, `is for a Float32Array; ${name} has a shape of its own`);
+}
+
+function floats(
   heap: Heap,
   where: string,
-  x: unknown,
-  shape: readonly number[] | undefined,
+  name: string,
+  x: Float32Array,
+  shape: unknown,
   headDim: number | undefined,
 ): Operand {
-  if (!check.isTypedArray(x, 'Float32Array')) {
-    if (shape === undefined) return operand(heap, where, 'x', x);
-    throw new ArgumentRangeError(where, 'shape', shape, 'is for a Float32Array; x has a shape of its own');
-  }
-  if (shape !== undefined) return plain(heap, where, 'x', x, check.shape(where, 'shape', shape));
+  if (shape !== undefined) return plain(heap, where, name, x, check.shape(where, 'shape', shape));
   if (headDim === undefined)
     throw new ArgumentRangeError(where, 'shape', shape, 'is missing; a Float32Array needs one');
   const size = lengthOf(x);
   if (size % headDim !== 0) {
     const problem = `has ${size} numbers, which is no multiple of headDim, ${headDim}`;
-    throw new ArgumentRangeError(where, 'x', x, problem);
+    throw new ArgumentRangeError(where, name, x, problem);
   }
-  return plain(heap, where, 'x', x, [size / headDim, headDim]);
+  return plain(heap, where, name, x, [size / headDim, headDim]);
 }

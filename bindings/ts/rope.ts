@@ -4,17 +4,29 @@ import type { RopePlan as CoreRopePlan, PositionsCall } from './core.mjs';
 import { ArgumentRangeError, ArgumentTypeError, checkStatus } from './errors.js';
 import { destroyer, Handle } from './handle.js';
 import type { Heap } from './heap.js';
-import { type HeadOptions, inPlace } from './in-place.js';
-import type { HeadShape } from './layout.js';
+import { checkHeads, type HeadOptions, type Heads, inPlace, turned } from './in-place.js';
+import type { HeadShape, Layout } from './layout.js';
 import { type PositionOptions, type PositionsInput, places, placesOf, type RowsInput, rows } from './positions.js';
 import { type Angles, checkRopeOptions, type Pairing, type RopeOptions } from './rope-options.js';
 import type { ArrayLikeInput, NdArray, Tensor } from './tensor.js';
+import { overlap } from './typed-arrays.js';
 
 /** Options of rotate and unrotate. */
 export interface RotateOptions extends PositionOptions, HeadOptions {
   /** Whether x holds queries or keys; only an xPos plan asks. */
   role?: 'query' | 'key';
 }
+
+/** Options of rotateBoth. */
+export interface RotateBothOptions extends PositionOptions {
+  /** Of both. Default `BHTD`. */
+  layout?: Layout;
+  /** Plain arrays only: where to write the queries and the keys, q and k themselves included. Default new arrays. */
+  out?: readonly [q: Float32Array, k: Float32Array];
+}
+
+/** The form in which something is given back: a tensor itself, a Float32Array or NdArray where plain arrays came. */
+export type Rotated<X> = X extends Tensor ? Tensor : X extends Float32Array ? Float32Array : NdArray;
 
 /** Options of rerotate. */
 export interface RerotateOptions extends HeadOptions {
@@ -38,8 +50,38 @@ export interface RopeTables {
 }
 
 const rotateOptions = ['offset', 'positions', 'role', 'shape', 'layout', 'out'] as const;
+const bothOptions = ['offset', 'positions', 'layout', 'out'] as const;
+const names = { q: { x: 'q', out: 'out[0]' }, k: { x: 'k', out: 'out[1]' } } as const;
 const turns = { forward: 0, back: 1 } as const;
 const roles: Readonly<Record<'any' | 'query' | 'key', number>> = { any: 0, query: 1, key: 2 };
+
+// Where the results of two inputs go.
+function pairOf(where: string, out: unknown): readonly [Float32Array | undefined, Float32Array | undefined] {
+  if (out === undefined) return [undefined, undefined];
+  if (!Array.isArray(out) || out.length !== 2) {
+    throw new ArgumentTypeError(where, 'out', out, 'two Float32Arrays, for q and for k');
+  }
+  const pair = [check.float32(where, names.q.out, out[0]), check.float32(where, names.k.out, out[1])] as const;
+  if (overlap(...pair)) {
+    throw new ArgumentRangeError(
+      where,
+      names.k.out,
+      pair[1],
+      'shares memory with out[0]; the keys would hide the queries',
+    );
+  }
+  return pair;
+}
+
+function agree(where: string, queries: Heads, keys: Heads, k: unknown): void {
+  if (keys.batch !== queries.batch || keys.tokens !== queries.tokens) {
+    const problem = `has ${keys.batch} x ${keys.tokens} tokens (batch x T), q has ${queries.batch} x ${queries.tokens}`;
+    throw new ArgumentRangeError(where, 'k', k, problem);
+  }
+  if (keys.input.tensor !== undefined && keys.input.tensor === queries.input.tensor) {
+    throw new ArgumentRangeError(where, 'k', k, 'is q itself, which would be turned twice');
+  }
+}
 
 /**
  * Rotary position embedding (Su et al., arXiv:2104.09864): turns pairs of a head's coordinates by angles that grow
@@ -137,6 +179,61 @@ export class RopePlan extends Handle {
   unrotate(x: ArrayLikeInput, options?: RotateOptions): NdArray;
   unrotate(x: Tensor | Float32Array | ArrayLikeInput, options: RotateOptions = {}): Tensor | Float32Array | NdArray {
     return this.#turn('rope.unrotate', x, options, turns.back);
+  }
+
+  /**
+   * rotate of queries and keys of the same tokens in one call, with the same bits: what a layer does at every step of
+   * decoding, where the call itself is a good part of the time. Each may have its own number of heads and its own form;
+   * both have the same batch and tokens. An xPos plan turns each by its role. Either both are turned or none.
+   *
+   * @param q [.., T, headDim] in the order that `layout` names; a Float32Array is [T, headDim].
+   * @param k as q.
+   * @returns queries and keys, as rotate gives them.
+   * @throws ArgumentRangeError where sizes do not fit each other, a position is no integer in ±(2^53 - 1), q and k are one
+   *   tensor, or both of `out` share memory.
+   *
+   * @example
+   * plan.rotateBoth(q, k, { offset: 17 });   // tensors [32, 1, 128] and [8, 1, 128], turned in place
+   * const [turnedQ, turnedK] = plan.rotateBoth({ data, shape: [2, 8, 3, 64] }, { data: keys, shape: [2, 2, 3, 64] });
+   */
+  rotateBoth<Q extends Tensor | Float32Array | ArrayLikeInput, K extends Tensor | Float32Array | ArrayLikeInput>(
+    q: Q,
+    k: K,
+    options: RotateBothOptions = {},
+  ): [q: Rotated<Q>, k: Rotated<K>] {
+    const where = 'rope.rotateBoth';
+    this.alive(where);
+    check.options(where, 'options', options, bothOptions);
+    const { layout } = options;
+    const [outQ, outK] = pairOf(where, options.out);
+    const queries = checkHeads(this.heap, where, names.q, q, { layout, out: outQ }, this.headDim);
+    const keys = checkHeads(this.heap, where, names.k, k, { layout, out: outK }, this.headDim);
+    agree(where, queries, keys, k);
+    const { batch, tokens } = queries;
+    const at = places(where, options, batch, tokens, this.axes);
+    return this.heap.scope(where, (take) => {
+      const { values, count, perBatch, offset } = at.place(this.heap, take);
+      const [qAt, kAt] = [queries.input.place(take), keys.input.place(take)];
+      this.alive(where); // a getter of an option may have disposed of it
+      const tokensFirst = queries.tokensFirst || keys.tokensFirst; // one head is the same in both orders
+      const status = this.heap.call(() =>
+        this.plan.rotateBoth(
+          qAt,
+          kAt,
+          tokensFirst,
+          batch,
+          queries.heads,
+          keys.heads,
+          tokens,
+          values,
+          count,
+          perBatch,
+          offset,
+        ),
+      );
+      checkStatus(status, where);
+      return [turned(this.heap, queries, qAt) as Rotated<Q>, turned(this.heap, keys, kAt) as Rotated<K>];
+    });
   }
 
   /**

@@ -6,20 +6,19 @@ function rope(rw, { pairing, heads, tokens, headDim, offset }, inputs) {
   const plan = rw.rope({ headDim, pairing });
   const shape = [heads, tokens, headDim];
   const [q, k] = [rw.tensor(shape, inputs.q), rw.tensor(shape, inputs.k)];
-  const out = { q: new Float32Array(q.size), k: new Float32Array(k.size) };
+  const [qa, ka] = [inputs.q, inputs.k].map((data) => ({ data, shape }));
+  const out = [new Float32Array(q.size), new Float32Array(k.size)];
   const io = () => {
-    plan.rotate(inputs.q, { offset, shape, out: out.q });
-    plan.rotate(inputs.k, { offset, shape, out: out.k });
+    plan.rotateBoth(qa, ka, { offset, out });
   };
   return {
     op() {
-      plan.rotate(q, { offset });
-      plan.rotate(k, { offset });
+      plan.rotateBoth(q, k, { offset });
     },
     io,
     result() {
       io();
-      return joined(out.q, out.k);
+      return joined(...out);
     },
     close: () => dispose(plan, q, k),
   };
