@@ -11,6 +11,7 @@
 #include "kernels/weight_type.h"
 #include "layers/embedding.h"
 #include "layers/init.h"
+#include "layers/linear.h"
 #include "layers/transformer_block.h"
 
 namespace ropewalk::binding {
@@ -46,6 +47,23 @@ int embedPacked(const PackedMatrix& table, Pointer out, Pointer ids, size_t n, f
 void multiplyPacked(const PackedMatrix& matrix, Pointer out, Pointer in, size_t rows, Pointer bias) {
   gemm(at<float>(out), matrix.rows(), at<float>(in), matrix.columns(), matrix, rows,
        {false, at<float>(bias), nullptr});
+}
+
+int createLinear(Linear& linear, PackedMatrix& matrix, int bias_type, Pointer bias) {
+  return number(linear.create(std::move(matrix), static_cast<WeightType>(bias_type), at<const void>(bias)));
+}
+template <Activation f>
+void activateRow(float* row, size_t n) {
+  activate(f, row, row, n);
+}
+// activation: by number; below 0: none.
+void applyLinear(const Linear& linear, Pointer out, Pointer x, size_t rows, int activation) {
+  constexpr void (*kRows[])(float*, size_t) = {
+      activateRow<Activation::kGelu>, activateRow<Activation::kGeluTanh>, activateRow<Activation::kSilu>,
+      activateRow<Activation::kRelu>, activateRow<Activation::kTanh>};
+  LinearOptions options;
+  if (activation >= 0) options.activation = kRows[activation];
+  linear.apply(at<float>(out), at<float>(x), rows, options);
 }
 
 // The numbers of a layer's maps and norms in ts/layer-weights.ts.
@@ -160,6 +178,11 @@ EMSCRIPTEN_BINDINGS(layers) {
       .function("packRows", &packRowsOf)
       .function("embed", &embedPacked)
       .function("multiply", &multiplyPacked);
+  class_<Linear>("Linear")
+      .constructor<>()
+      .property("bytes", &Linear::bytes)
+      .function("create", &createLinear)
+      .function("apply", &applyLinear);
   value_object<NormLayerOptions>("NormLayerOptions")
       .field("kind", ENUM_FIELD(NormLayerOptions, NormKind, kind))
       .field("size", &NormLayerOptions::size)

@@ -15,6 +15,7 @@ import { type KerpleOptions, kerpleBias } from './kerple.js';
 import { createKvCache, type KvCache, restoreKvCache } from './kv-cache.js';
 import type { KvCacheOptions, RestoreOptions } from './kv-cache-options.js';
 import { type ExtendLearnedOptions, extendLearned, type LearnedOptions, learned } from './learned.js';
+import { Linear, type LinearOptions } from './linear.js';
 import { type LinearAttentionOptions, type LinearAttentionResult, linearAttention } from './linear-attention.js';
 import { LinearAttentionState, type LinearAttentionStateOptions } from './linear-attention-state.js';
 import { type LayerNormOptions, layerNorm, type RmsNormOptions, rmsNorm } from './norms.js';
@@ -539,6 +540,21 @@ export class Ropewalk {
     options: RecurrentAttentionOptions = {},
   ): RecurrentAttentionResult<Tensor | NdArray> {
     return recurrentAttention(this.#heap, q, k, v, options);
+  }
+
+  /**
+   * An affine map y = f(x W^T + b) with weights packed once: a projection, a product of matrices one of which stays, a
+   * matrix times a vector.
+   *
+   * @throws ArgumentTypeError, ArgumentRangeError where weight and bias do not fit or a number is none that the storage
+   *   holds; OutOfMemoryError.
+   *
+   * @example
+   * using query = rw.linear({ weight: { data: w, shape: [512, 768], type: 'bfloat16' } });
+   * const q = query.apply(x);   // x [128, 768], q [128, 512]
+   */
+  linear(options: LinearOptions): Linear {
+    return new Linear(this.#heap, options);
   }
 
   /**

@@ -90,7 +90,14 @@ export interface TransformerLayerOptions extends LayerSizeOptions, LayerAttentio
 }
 
 // Of src/kernels/activation.h, src/layers/norm_layer.h and src/layers/transformer_block.h, by number.
-const activations: Readonly<Record<LayerActivation, number>> = { gelu: 0, geluTanh: 1, silu: 2, relu: 3, tanh: 4 };
+/** @internal */
+export const activations: Readonly<Record<LayerActivation, number>> = {
+  gelu: 0,
+  geluTanh: 1,
+  silu: 2,
+  relu: 3,
+  tanh: 4,
+};
 const normKinds = { layer: 1, rms: 2 } as const;
 const placements: Readonly<Record<NormPlacement, number>> = { post: 0, pre: 1, sandwich: 2, parallel: 3 };
 

@@ -95,7 +95,7 @@ function arrayOf(where: string, name: string, value: unknown, wanted: readonly n
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value) && !ArrayBuffer.isView(value);
   if (!isObject || !('data' in value)) throw new ArgumentTypeError(where, name, value, expected);
   const given = value as { data: unknown; type?: unknown; shape?: unknown; dims?: unknown };
-  const type = check.choice(where, `${name}.type`, given.type ?? 'float32', types);
+  const type = check.choice(where, `${name}.type`, given.type === undefined ? 'float32' : given.type, types);
   const dims = given.shape ?? given.dims;
   if (dims !== undefined) checkShape(where, name, value, dims, wanted);
   const { data } = given;
@@ -107,7 +107,8 @@ function arrayOf(where: string, name: string, value: unknown, wanted: readonly n
 }
 
 /**
- * Checks weights [rows, columns], or a vector of as many numbers as `columns` where rows is 1.
+ * Checks weights [rows, columns], or a vector of as many numbers as `columns` where rows is 1. `wanted` is the shape that
+ * they must have if they bring one along.
  * @internal
  */
 export function weight(
@@ -116,8 +117,8 @@ export function weight(
   name: string,
   value: unknown,
   [rows, columns]: readonly [rows: number, columns: number],
+  wanted: readonly number[] = rows === 1 ? [columns] : [rows, columns],
 ): Weight {
-  const wanted = rows === 1 ? [columns] : [rows, columns];
   if (value instanceof Tensor) {
     value.usableIn(heap, where, name);
     checkShape(where, name, value, value.shape, wanted);
