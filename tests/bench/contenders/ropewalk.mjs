@@ -41,6 +41,23 @@ function sinusoid(rw, { rows, dim }) {
   return { op: io, io, result: io };
 }
 
+function linear(rw, { rows, inputs, outputs }, { x, weight }) {
+  const map = rw.linear({ weight: { data: weight, shape: [outputs, inputs] } });
+  const shape = [rows, inputs];
+  const [inside, result] = [rw.tensor(shape, x), rw.tensor([rows, outputs])];
+  const out = new Float32Array(rows * outputs);
+  const given = { data: x, shape };
+  const io = () => map.apply(given, { out }).data;
+  return {
+    op() {
+      map.apply(inside, { out: result });
+    },
+    io,
+    result: io,
+    close: () => dispose(map, inside, result),
+  };
+}
+
 function softmax(rw, { rows, columns }, { x }) {
   const shape = [rows, columns];
   const inside = rw.tensor(shape, x);
@@ -64,7 +81,50 @@ function attentionLayer(rw, { modelDim, heads, tokens, causal }, { x, weights })
   return { op: () => layer.forward(inside).out.dispose(), io, result: io, close: () => dispose(layer, inside) };
 }
 
-const operations = { rope, sinusoid, softmax, attention, attentionLayer };
+// One token against `past` others, which the cache is brought back to after each step. The keys given were turned already.
+function decode(rw, { modelDim, heads, past }, { x, weights, keys, values }) {
+  const layer = rw.attentionLayer({ modelDim, heads, causal: true, position: { encoding: 'rope' }, weights });
+  const headDim = modelDim / heads;
+  const cache = layer.kvCache({ batch: 1, capacity: past + 1 });
+  const plan = rw.rope({ headDim });
+  // The cache turns what it is given.
+  const unturned = plan.unrotate({ data: keys, shape: [1, heads, past, headDim] });
+  cache.append(unturned, { data: values, shape: [1, heads, past, headDim] });
+  const shape = [1, 1, modelDim];
+  const inside = rw.tensor(shape, x);
+  const given = { data: x, shape };
+  const step = (input) => {
+    const { out } = layer.forward(input, { cache });
+    cache.truncate(past);
+    return out;
+  };
+  const io = () => step(given).data;
+  return { op: () => step(inside).dispose(), io, result: io, close: () => dispose(cache, layer, plan, inside) };
+}
+
+function encoderLayer(rw, { modelDim, heads, ffn, tokens, rope: turned, epsilon }, { x, weights }) {
+  const { attentionNorm, outputNorm, ...others } = weights;
+  const layer = rw.encoderLayer({
+    modelDim,
+    heads,
+    hiddenDim: ffn,
+    eps: epsilon,
+    position: { encoding: turned ? 'rope' : 'none' },
+    weights: {
+      ...others,
+      attentionNorm: attentionNorm.scale,
+      attentionNormBias: attentionNorm.shift,
+      feedForwardNorm: outputNorm.scale,
+      feedForwardNormBias: outputNorm.shift,
+    },
+  });
+  const shape = [1, tokens, modelDim];
+  const inside = rw.tensor(shape, x);
+  const io = () => layer.forward({ data: x, shape }).out.data;
+  return { op: () => layer.forward(inside).out.dispose(), io, result: io, close: () => dispose(layer, inside) };
+}
+
+const operations = { rope, sinusoid, linear, softmax, attention, attentionLayer, decode, encoderLayer };
 
 async function open(build, options) {
   const rw = await load(options);
