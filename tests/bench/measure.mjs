@@ -1,7 +1,10 @@
 // Times of several contenders for one work: in alternation, so that what else the machine does hits all of them alike.
+import { random } from './random.mjs';
 import { errorOf } from './reference.mjs';
 
 const shortest = 2; // ms that a sample lasts at least, by repeating the call; page timers tick in 0.1 ms
+const samples = 3; // in each round, of calls that are shorter: a slice of time that others take hits one of them
+const cold = 100; // ms from which on a call is too long for caches to matter
 const patience = 2500; // ms that one contender's rounds may take together; slow ones get fewer rounds
 const fewest = 3;
 
@@ -72,6 +75,15 @@ async function runner({ call, timesItself }) {
   return { once, sample: (repeat) => time(call, repeat) };
 }
 
+// Another order each round, so that nobody always comes first, or after the same one.
+function shuffled(lanes, round) {
+  const keys = random(lanes.length, round + 1);
+  return lanes
+    .map((lane, i) => [keys[i], lane])
+    .sort(([a], [b]) => a - b)
+    .map(([, lane]) => lane);
+}
+
 /**
  * Prepares `work` with each contender and times it. Gives, for each contender, { error, form, op, io } with medians and
  * quartiles in ms, or { unavailable: why }.
@@ -104,8 +116,13 @@ export async function measure(work, contenders, { rounds, paths = ['op', 'io'] }
     }
   }
   for (let round = 0; round < rounds; ++round) {
-    for (const lane of lanes) {
-      if (round < lane.limit) lane.times.push(await lane.run.sample(lane.repeat));
+    for (const lane of shuffled(lanes, round)) {
+      if (round >= lane.limit) continue;
+      // Not counted: the last one may have left garbage to collect, and this one's memory out of the caches.
+      if (lane.run.once < cold) await lane.run.sample(1);
+      for (let i = 0; i < (lane.run.once < shortest ? samples : 1); ++i) {
+        lane.times.push(await lane.run.sample(lane.repeat));
+      }
     }
   }
   for (const { result, path, times } of lanes) result[path] = summary(times);
