@@ -6,12 +6,12 @@ const styles = `
   text { font: 13px system-ui, sans-serif; fill: #24292f; }
   .grid { stroke: #d0d7de; stroke-width: 1; }
   .line { fill: none; stroke-width: 2; }
-  .s0 { stroke: #0550ae; } .s1 { stroke: #1a7f37; } .s2 { stroke: #9a6700; }
-  .d0 { fill: #0550ae; } .d1 { fill: #1a7f37; } .d2 { fill: #9a6700; }
+  .s0 { stroke: #0550ae; } .s1 { stroke: #1a7f37; } .s2 { stroke: #9a6700; } .s3 { stroke: #8250df; } .s4 { stroke: #cf222e; }
+  .d0 { fill: #0550ae; } .d1 { fill: #1a7f37; } .d2 { fill: #9a6700; } .d3 { fill: #8250df; } .d4 { fill: #cf222e; }
   @media (prefers-color-scheme: dark) {
     text { fill: #e6edf3; } .grid { stroke: #3d444d; }
-    .s0 { stroke: #6cb6ff; } .s1 { stroke: #6bc46d; } .s2 { stroke: #daaa3f; }
-    .d0 { fill: #6cb6ff; } .d1 { fill: #6bc46d; } .d2 { fill: #daaa3f; }
+    .s0 { stroke: #6cb6ff; } .s1 { stroke: #6bc46d; } .s2 { stroke: #daaa3f; } .s3 { stroke: #dcbdfb; } .s4 { stroke: #ff938a; }
+    .d0 { fill: #6cb6ff; } .d1 { fill: #6bc46d; } .d2 { fill: #daaa3f; } .d3 { fill: #dcbdfb; } .d4 { fill: #ff938a; }
   }`;
 
 const escaped = (text) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
@@ -35,7 +35,7 @@ function labelHeights(wanted) {
   return heights;
 }
 
-/** `series` are { title, color (0 to 2), points: [[x, y], ...] }; x doubles from tick to tick, y grows tenfold. */
+/** `series` are { title, color (0 to 4), points: [[x, y], ...] }; x doubles from tick to tick, y grows tenfold. */
 export function chart({ title, xTitle, xLabel = String, yLabel, series }) {
   const points = series.flatMap((s) => s.points);
   const x = axis(

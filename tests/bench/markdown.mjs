@@ -30,31 +30,45 @@ export const heapRows = (heap) => [
   ...Object.entries(heap).map(([id, bytes]) => [id, mebibytes(bytes)]),
 ];
 
-export function growthRows(growth) {
+/** A table for each kind of work. */
+export function growthTables(growth) {
   const ids = Object.keys(growth[0].time);
-  const head = ['causal core', ...ids, ...ids.map((id) => `${id}, heap`)];
   const time = (ms) => (ms === null ? '-' : milliseconds(ms));
-  const rows = growth.map(({ axis, value, time: times, bytes }) => [
-    `${axis} ${value}`,
-    ...ids.map((id) => time(times[id])),
-    ...ids.map((id) => mebibytes(bytes?.[id])),
+  return [...new Set(growth.map(({ kind }) => kind))].map((name) => [
+    [name, ...ids, ...ids.map((id) => `${id}, heap`)],
+    ...growth
+      .filter(({ kind }) => kind === name)
+      .map(({ axis, value, time: times, bytes }) => [
+        `${axis} ${value}`,
+        ...ids.map((id) => time(times[id])),
+        ...ids.map((id) => mebibytes(bytes?.[id])),
+      ]),
   ]);
-  return [head, ...rows];
 }
 
-// One chart of times and one of memory, beside the page.
+// One chart of times and one of memory, beside the page: ours, of every kind of work.
 function charts(growth, file) {
   const rows = growth.filter(({ axis }) => axis === 'T');
+  if (rows.length === 0) return [];
+  const id = Object.keys(rows[0].time).find((name) => rows.some(({ time }) => time[name] !== null));
   const seriesOf = (field, scale) =>
-    Object.keys(rows[0].time)
-      .map((id, color) => ({ title: id, color, points: rows.map((r) => [r.value, r[field]?.[id] * scale]) }))
+    [...new Set(rows.map(({ kind }) => kind))]
+      .map((title, color) => ({
+        title,
+        color,
+        points: rows.filter(({ kind }) => kind === title).map((r) => [r.value, r[field]?.[id] * scale]),
+      }))
       .map((series) => ({ ...series, points: series.points.filter(([, v]) => v > 0) }))
       .filter(({ points }) => points.length > 0);
-  const common = { xTitle: 'T, tokens (8 heads of 64, causal)', xLabel: (v) => (v < 1024 ? `${v}` : `${v / 1024}k`) };
+  const common = { xTitle: 'T, tokens (8 heads of 64)', xLabel: (v) => (v < 1024 ? `${v}` : `${v / 1024}k`) };
   const made = {
-    'benchmarks-time.svg': { title: 'Time of attention', yLabel: (v) => milliseconds(v), series: seriesOf('time', 1) },
+    'benchmarks-time.svg': {
+      title: `Time, ${id} build`,
+      yLabel: (v) => milliseconds(v),
+      series: seriesOf('time', 1),
+    },
     'benchmarks-memory.svg': {
-      title: 'Bytes of wasm memory',
+      title: `wasm memory at its peak, ${id} build`,
       yLabel: (v) => `${v} MiB`,
       series: seriesOf('bytes', 2 ** -20),
     },
@@ -80,7 +94,7 @@ export function writeMarkdown(file, runs, works) {
       .map((work) => table(workRows(work, run.results[work.id], run.contenders))),
     ...(run.startup ? [table(startupRows(run.startup))] : []),
     ...(run.heap ? [table(heapRows(run.heap))] : []),
-    ...(run.growth ? ['### How cost grows', ...charts(run.growth, file), table(growthRows(run.growth))] : []),
+    ...(run.growth ? ['### How cost grows', ...charts(run.growth, file), ...growthTables(run.growth).map(table)] : []),
   ]);
   const intro = `Written by \`npm run bench -- --browser --markdown docs/benchmarks.md\`. \`op\`: data and result stay inside; \`io\`: as a
 JavaScript caller sees it, copies included. "/ ours" is a contender's time over that of the relaxed build. The error is

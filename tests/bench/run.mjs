@@ -8,7 +8,7 @@ import { heaps, startup } from './children.mjs';
 import { openAll } from './contenders/index.mjs';
 import { measureGrowth } from './growth.mjs';
 import { machine, machineLine } from './machine.mjs';
-import { growthRows, heapRows, startupRows, writeMarkdown } from './markdown.mjs';
+import { growthTables, heapRows, startupRows, writeMarkdown } from './markdown.mjs';
 import { measure } from './measure.mjs';
 import { columns, targetRows, workRows } from './report.mjs';
 import { judge } from './targets.mjs';
@@ -43,7 +43,7 @@ function finish(run) {
   const sizes = Object.fromEntries(works.map((work) => [work.id, work]));
   if (run.startup) print(startupRows(run.startup));
   if (run.heap) print(heapRows(run.heap));
-  if (run.growth) print(growthRows(run.growth));
+  if (run.growth) for (const rows of growthTables(run.growth)) print(rows);
   print(targetRows(judge(run.results, sizes)));
   return run;
 }
@@ -57,7 +57,8 @@ async function inNode() {
     run.results[work.id] = await measure(work, contenders, { rounds });
     print(workRows(work, run.results[work.id], contenders));
   }
-  if (wanted.test('growth')) run.growth = await measureGrowth(contenders, rounds, say);
+  const grown = await measureGrowth(contenders, { rounds, wanted: (id) => wanted.test(id) }, say);
+  if (grown.length > 0) run.growth = grown;
   for (const contender of contenders) contender.close?.();
   const ids = ['relaxed', 'simd', 'ort', 'tfjs', 'jax'].filter((id) => only.test(id));
   if (wanted.test('heap')) run.heap = await heaps('layer 512 2048 full', ids);

@@ -73,6 +73,19 @@ function attention(rw, { heads, tokens, headDim, causal }, inputs) {
   return { op: () => rw.attention(q, k, v, { causal }).out.dispose(), io, result: io, close: () => dispose(q, k, v) };
 }
 
+function linearAttention(rw, { heads, tokens, headDim }, inputs) {
+  const shape = [1, heads, tokens, headDim];
+  const [q, k, v] = ['q', 'k', 'v'].map((name) => rw.tensor(shape, inputs[name]));
+  const [qa, ka, va] = ['q', 'k', 'v'].map((name) => ({ data: inputs[name], shape }));
+  const io = () => rw.linearAttention(qa, ka, va, { causal: true }).out.data;
+  return {
+    op: () => rw.linearAttention(q, k, v, { causal: true }).out.dispose(),
+    io,
+    result: io,
+    close: () => dispose(q, k, v),
+  };
+}
+
 function attentionLayer(rw, { modelDim, heads, tokens, causal }, { x, weights }) {
   const layer = rw.attentionLayer({ modelDim, heads, causal, position: { encoding: 'rope' }, weights });
   const shape = [1, tokens, modelDim];
@@ -124,7 +137,17 @@ function encoderLayer(rw, { modelDim, heads, ffn, tokens, rope: turned, epsilon 
   return { op: () => layer.forward(inside).out.dispose(), io, result: io, close: () => dispose(layer, inside) };
 }
 
-const operations = { rope, sinusoid, linear, softmax, attention, attentionLayer, decode, encoderLayer };
+const operations = {
+  rope,
+  sinusoid,
+  linear,
+  softmax,
+  attention,
+  linearAttention,
+  attentionLayer,
+  decode,
+  encoderLayer,
+};
 
 async function open(build, options) {
   const rw = await load(options);

@@ -65,7 +65,7 @@ export function attentionLayer(modelDim, heads, tokens, causal) {
   };
 }
 
-function decodeStep(modelDim, heads, past) {
+export function decodeStep(modelDim, heads, past) {
   return {
     id: `decode ${modelDim} ${past}`,
     title: `decode step with RoPE, d ${modelDim}, ${heads} heads, ${past} cached keys`,

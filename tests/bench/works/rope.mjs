@@ -2,7 +2,7 @@
 import { random } from '../random.mjs';
 import { sample, spread, turned } from '../reference.mjs';
 
-function rope(pairing, heads, tokens, headDim, offset = 0) {
+export function rope(pairing, heads, tokens, headDim, offset = 0) {
   const size = heads * tokens * headDim;
   return {
     id: `rope ${pairing} ${heads}x${tokens}x${headDim}`,
