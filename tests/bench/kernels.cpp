@@ -3,14 +3,16 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 #include "attention/attention.h"
+#include "attention/kv_cache.h"
 #include "encodings/rope.h"
 #include "encodings/sinusoidal.h"
 #include "kernels/gemm.h"
 #include "kernels/softmax.h"
-#include "layers/attention_layer.h"
 #include "layers/init.h"
+#include "layers/self_attention.h"
 #include "simd.h"
 
 namespace ropewalk::bench {
@@ -137,30 +139,59 @@ class AttentionCore : public Work {
   Buffer<float> out_;
 };
 
-class Layer : public Work {
+// One token against `past` others, which the cache is brought back to after each step.
+class Decode : public Work {
  public:
-  bool create(size_t dim, size_t heads, size_t tokens, bool causal) {
+  bool create(size_t dim, size_t heads, size_t past) {
     RopeOptions rope;
-    rope.head_dim = dim / heads;
-    rope.frequencies.dim = dim / heads;
-    Buffer<float> w;
-    if (!fill(w, dim * dim, 0) || plan_.create(rope) != Status::kOk) return false;
-    const float* p = w.data();
-    if (!fill(x_, tokens * dim, 1) || out_.allocate(tokens * dim) != Status::kOk) return false;
-    input_.x = x_.data();
-    input_.batch = 1;
-    input_.tokens = tokens;
+    rope.head_dim = rope.frequencies.dim = dim / heads;
+    if (plan_.create(rope) != Status::kOk) return false;
+    SelfAttentionParts parts;
+    uint32_t stream = 0;
+    for (ropewalk::Linear* map : {&parts.query, &parts.key, &parts.value, &parts.output}) {
+      Buffer<float> w;
+      LinearWeights weights;
+      if (!fill(w, dim * dim, stream++)) return false;
+      weights.weight = w.data();
+      if (map->create(weights, dim, dim) != Status::kOk) return false;
+    }
+    const size_t head_dim = dim / heads;
+    if (layer_.create({dim, heads, heads, head_dim, head_dim}, std::move(parts)) != Status::kOk) return false;
+    KvCacheOptions cache;
+    cache.kv_heads = heads;
+    cache.head_dim = cache.value_dim = head_dim;
+    cache.capacity = past + 1;
+    cache.storage = KeyStorage::kRotated;
+    cache.plan = &plan_;
+    Buffer<float> keys;
+    Buffer<float> values;
+    if (cache_.create(cache) != Status::kOk || !fill(keys, past * dim, 4) || !fill(values, past * dim, 5) ||
+        !fill(x_, dim, 6) || !fill(out_, dim, 7)) {
+      return false;
+    }
+    past_ = past;
+    input_.batch = input_.tokens = 1;
     input_.rope = &plan_;
-    input_.causal = causal;
-    const AttentionLayerWeights weights{.query = p, .key = p, .value = p, .output = p};
-    return layer_.create({dim, heads, heads, dim / heads}, weights) == Status::kOk;
+    input_.positions.offset = static_cast<int64_t>(past);
+    input_.attention.scale = 1 / std::sqrt(static_cast<float>(head_dim));
+    input_.attention.causal = true;
+    input_.cache = &cache_;
+    const auto view = [&](Buffer<float>& x) {
+      return headsFirst(x.data(), 1, heads, past, head_dim).readOnly();
+    };
+    return cache_.append(view(keys), view(values)) == Status::kOk;
   }
-  void run() override { (void)layer_.forward(input_, out_.data(), nullptr); }
+  void run() override {
+    (void)layer_.forward(out_.data(), x_.data(), input_);
+    (void)cache_.truncate(past_);
+  }
 
  private:
   RopePlan plan_;
-  AttentionLayer layer_;
-  AttentionLayerInput input_;
+  SelfAttention layer_;
+  KvCache cache_;
+  SelfAttentionInput input_;
+  size_t past_ = 0;
   Buffer<float> x_;
   Buffer<float> out_;
 };
@@ -243,9 +274,7 @@ std::unique_ptr<Work> makeWork(const char* line) {
   if (std::sscanf(line, "attention %zu %zu %zu %zu", &a, &b, &c, &d) == 4) {
     return made<AttentionCore>(a, b, c, d != 0);
   }
-  if (std::sscanf(line, "attentionLayer %zu %zu %zu %zu", &a, &b, &c, &d) == 4) {
-    return made<Layer>(a, b, c, d != 0);
-  }
+  if (std::sscanf(line, "decode %zu %zu %zu", &a, &b, &c) == 3) return made<Decode>(a, b, c);
   if (std::strncmp(line, "peak", 4) == 0) return std::make_unique<Peak>();
   if (std::sscanf(line, "copy %zu", &a) == 1) return made<Copy>(a);
   if (std::sscanf(line, "read %zu", &a) == 1) return made<Read>(a);

@@ -6,7 +6,7 @@ export function lineOf(operation, sizes) {
   return [operation, ...numbers].join(' ');
 }
 
-const operations = ['rope', 'sinusoid', 'linear', 'softmax', 'attention', 'attentionLayer', 'decode', 'encoderLayer'];
+const operations = ['rope', 'sinusoid', 'linear', 'softmax', 'attention', 'decode'];
 const limits = ['peak', 'copy', 'read'];
 
 function withOperations(prepare) {
