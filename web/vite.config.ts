@@ -84,8 +84,18 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     // Nothing becomes a data: URL; a strict CSP may refuse those.
     assetsInlineLimit: 0,
-    // The package in a file of its own: it changes less often than the page, and its size can be told from the page's.
-    rolldownOptions: { output: { codeSplitting: { groups: [{ name: 'ropewalk', test: /[\\/]dist[\\/]/ }] } } },
+    rolldownOptions: {
+      output: {
+        codeSplitting: {
+          groups: [
+            // The package in a file of its own: it changes less often than the page, and its size can be told from the page's.
+            { name: 'ropewalk', test: /[\\/]dist[\\/]/ },
+            // What several chapters draw with comes with the first of them, not in a dozen files.
+            { name: 'views', test: /[\\/]src[\\/]views[\\/]/, minShareCount: 2 },
+          ],
+        },
+      },
+    },
   },
   plugins: [formulas, worker(), offline],
 });

@@ -162,24 +162,3 @@ test('after the first visit the page opens without a network, and its worker wor
   );
   await close();
 });
-
-test('the page adds little to the package: at most 80 KB for a reader of either language, as a server sends it', async () => {
-  const { gzipSync } = await import('node:zlib');
-  const { readdir, readFile } = await import('node:fs/promises');
-  const folder = new URL('../../build/web/', import.meta.url);
-  const sizes = [];
-  for (const file of await readdir(folder, { recursive: true, withFileTypes: true })) {
-    if (!file.isFile()) continue;
-    const size = gzipSync(await readFile(`${file.parentPath ?? file.path}/${file.name}`), { level: 9 }).length;
-    sizes.push({ name: file.name, size });
-  }
-  for (const others of [
-    ['ropewalk-', 'en-'],
-    ['ropewalk-', 'zh-'],
-  ]) {
-    const isOther = ({ name }) => others.some((other) => name.startsWith(other));
-    assert.equal(sizes.filter(isOther).length, others.length);
-    const size = sizes.filter((file) => !isOther(file)).reduce((sum, { size }) => sum + size, 0);
-    assert.ok(size <= 80 * 1024, `${size} bytes`);
-  }
-});

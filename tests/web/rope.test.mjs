@@ -123,7 +123,9 @@ test('arrows are dragged by their rings and turned with the keyboard', async () 
 test('the curve and its table hold the score of every distance', async () => {
   const { page, close } = await open(browser, site.address, { hash: '#rope.pair.table=1&rope.pair.pair=3' });
   const values = await page.evaluate(() =>
-    Array.from(document.querySelectorAll('#figure-rope-pair .tables tbody data'), (cell) => Number(cell.value)),
+    Array.from(document.querySelectorAll('#figure-rope-pair .tables td[data-value]'), (cell) =>
+      Number(cell.dataset.value),
+    ),
   );
   assert.equal(values.length, 129);
   for (const distance of [-64, -1, 0, 7, 64]) {

@@ -126,11 +126,15 @@ export function figureOf(page, chapter, name) {
         const toggle = document.querySelector(`#${id} .table-button`);
         if (document.querySelector(`#${id} .tables`).hidden) toggle.click();
       }, id);
+      await until(
+        () => page.evaluate((id) => document.querySelector(`#${id} .tables [aria-busy]`) === null, id),
+        'the whole table',
+      );
       const tables = await page.evaluate(
         (id) =>
           Array.from(document.querySelectorAll(`#${id} .tables table`), (table) =>
             Array.from(table.tBodies[0].rows, (row) =>
-              Array.from(row.querySelectorAll('td'), (cell) => cell.querySelector('data')?.value ?? 'NaN'),
+              Array.from(row.querySelectorAll('td'), (cell) => cell.dataset.value ?? 'NaN'),
             ),
           ),
         id,

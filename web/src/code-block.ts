@@ -1,7 +1,7 @@
 // The program behind a picture, with colours for its words and a button that copies it.
 import { copyButton } from './copy-button';
 import { h } from './dom';
-import type { Dictionary } from './i18n/dictionary';
+import type { FrameTexts } from './i18n/dictionary';
 
 const token =
   /(\/\/[^\n]*)|('(?:[^'\\\n]|\\.)*')|\b(import|from|const|let|for|of|await|return|new|true|false)\b|\b(\d[\w.]*)\b/g;
@@ -23,7 +23,7 @@ export interface CodeBlock {
   show(code: string): void;
 }
 
-export function codeBlock(texts: Dictionary['figure'], label: string): CodeBlock {
+export function codeBlock(texts: FrameTexts['figure'], label: string): CodeBlock {
   const text = h('code');
   // It may have to be scrolled sideways, so the keyboard has to reach it.
   const box = h('pre', { tabindex: 0, role: 'region', 'aria-label': label }, text);

@@ -1,14 +1,14 @@
 // A button that copies a text, and says so.
 import { button } from './controls';
 import { h } from './dom';
-import type { Dictionary } from './i18n/dictionary';
+import type { FrameTexts } from './i18n/dictionary';
 
 const shownFor = 2000;
 
 /** @param source is selected where the page may not write to the clipboard, so that the reader can copy it. */
 export function copyButton(
   label: string,
-  texts: Dictionary['figure'],
+  texts: FrameTexts['figure'],
   text: () => string,
   source?: Element,
 ): HTMLElement {

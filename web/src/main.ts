@@ -7,8 +7,10 @@ import './styles/figures.css';
 import './styles/charts.css';
 import './styles/heat-maps.css';
 import './styles/tables.css';
+import { chapterIds } from './chapters';
+import { fetchChapter } from './chapters/fetch';
 import { h } from './dom';
-import { dictionary, preferredLanguage } from './i18n/language';
+import { frameTexts, preferredLanguage } from './i18n/language';
 import { keepForOffline } from './offline/register';
 import { createPage, goTo, type PageSection, pageFields, showTheme } from './page';
 import { State } from './state';
@@ -20,10 +22,12 @@ setTheme(page.values.theme);
 
 async function start(): Promise<void> {
   let shown = page.values.lang;
+  // On its way while the core is made; the page asks for it again.
+  for (const id of chapterIds.slice(0, 1)) fetchChapter(id, shown).catch(() => undefined);
   const [core, first] = await Promise.all([
     // The build whose results are the same bits on every machine: a picture that was sent shows what its sender saw.
     load({ simd: 'deterministic' }),
-    dictionary(shown),
+    frameTexts(shown),
   ]);
   // The footer tells readers that they may play with it in the console.
   Object.assign(globalThis, { rw: core });
@@ -32,7 +36,7 @@ async function start(): Promise<void> {
   const article = createPage(state, page, core);
   const { at } = page.values;
   const complete = article.show(texts, (id) => {
-    if (id === at) goTo(id);
+    if (id !== undefined && id === at) goTo(id);
   });
 
   state.subscribe(async () => {
@@ -41,7 +45,7 @@ async function start(): Promise<void> {
     showTheme(texts, theme);
     if (lang === shown) return;
     shown = lang;
-    const next = await dictionary(lang);
+    const next = await frameTexts(lang);
     // Meanwhile the reader may have thought of something else.
     if (shown !== lang) return;
     texts = next;
@@ -54,6 +58,6 @@ async function start(): Promise<void> {
 start().catch(async (error: unknown) => {
   const reason = h('pre', {}, error instanceof Error ? error.message : String(error));
   document.body.replaceChildren(h('main', { class: 'prose' }, reason));
-  const { page: texts } = await dictionary(page.values.lang);
+  const { page: texts } = await frameTexts(page.values.lang);
   reason.before(h('h1', {}, texts.title.join('')), h('p', {}, texts.failed));
 });

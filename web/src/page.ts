@@ -1,20 +1,17 @@
 // The article around the chapters: bar, title, contents, footer. Built anew for each language.
 import type { Ropewalk } from 'ropewalk';
-import { chapters } from './chapters';
-import type { ChapterState } from './chapters/chapter';
+import { chapterIds } from './chapters';
+import { fetchChapter } from './chapters/fetch';
 import { button } from './controls';
 import { h, svg } from './dom';
-import type { Dictionary } from './i18n/dictionary';
-import { type Language, languageNames, languages, numbersOf } from './i18n/language';
+import type { ChapterId, FrameTexts } from './i18n/dictionary';
+import { type Language, languageNames, languages } from './i18n/language';
 import { directions } from './pictures/needles-picture';
 import { richText } from './rich-text';
 import { choice, type Field, type Section, type State } from './state';
 import { type Theme, themes } from './theme';
 import { needles } from './views/needles';
-import { longWork } from './work/long-work';
 import { settled } from './work/soon';
-
-const chapterIds = chapters.map(({ id }) => id);
 
 /** The part of the state that belongs to no chapter. Absent fields: the reader's language, the system's theme. */
 export const pageFields = (language: Language) => ({
@@ -24,8 +21,8 @@ export const pageFields = (language: Language) => ({
   at: {
     initial: undefined,
     parse: (id: string) => chapterIds.find((known) => known === id),
-    print: (id: string | undefined) => id,
-  } satisfies Field<string | undefined> as Field<string | undefined>,
+    print: (id: ChapterId | undefined) => id,
+  } satisfies Field<ChapterId | undefined> as Field<ChapterId | undefined>,
 });
 
 export type PageSection = Section<ReturnType<typeof pageFields>>;
@@ -49,7 +46,7 @@ function icon(look: string, radius: number, path: string): SVGElement {
   );
 }
 
-function showThemeOn(themeButton: HTMLElement, texts: Dictionary, theme: Theme): void {
+function showThemeOn(themeButton: HTMLElement, texts: FrameTexts, theme: Theme): void {
   const { radius, path } = themeIcons[theme];
   themeButton.replaceChildren(icon(theme, radius, path));
   themeButton.setAttribute('aria-label', texts.page.themeIs(theme));
@@ -57,15 +54,15 @@ function showThemeOn(themeButton: HTMLElement, texts: Dictionary, theme: Theme):
 }
 
 /** Brings a chapter to the top of the window, and the keyboard with it. */
-export function goTo(id: string): void {
+export function goTo(id: ChapterId): void {
   const heading = document.querySelector<HTMLElement>(`#chapter-${id} h2`);
   heading?.scrollIntoView();
   heading?.focus({ preventScroll: true });
 }
 
-function chapterLinks(texts: Dictionary, page: PageSection, state: State, followed: () => void): HTMLElement {
-  const items = chapters.map(({ id, title }) => {
-    const link = h('a', { href: state.link({ at: id }), 'data-chapter': id }, title(texts));
+function chapterLinks(texts: FrameTexts, page: PageSection, state: State, followed: () => void): HTMLElement {
+  const items = chapterIds.map((id) => {
+    const link = h('a', { href: state.link({ at: id }), 'data-chapter': id }, texts.titles[id]);
     link.addEventListener('click', (event) => {
       if (event.ctrlKey || event.metaKey || event.shiftKey) return;
       // The hash is the state, not the name of a place: the browser would look for the wrong thing.
@@ -80,7 +77,7 @@ function chapterLinks(texts: Dictionary, page: PageSection, state: State, follow
 }
 
 // The bar stays in sight: where one is, the way to every chapter, language and theme.
-function bar(texts: Dictionary, page: PageSection, state: State): HTMLElement {
+function bar(texts: FrameTexts, page: PageSection, state: State): HTMLElement {
   const { lang, theme } = page.values;
   const other = languages.find((language) => language !== lang) ?? lang;
   const languageButton = button(languageNames[other], () => page.set({ lang: other }), 'button quiet');
@@ -119,7 +116,7 @@ function bar(texts: Dictionary, page: PageSection, state: State): HTMLElement {
 }
 
 // Names the chapter under the bar, in the bar.
-function followReading(texts: Dictionary, sections: readonly HTMLElement[], header: HTMLElement): () => void {
+function followReading(texts: FrameTexts, sections: readonly HTMLElement[], header: HTMLElement): () => void {
   const name = header.querySelector('.here');
   const inSight = new Set<Element>();
   const observer = new IntersectionObserver(
@@ -129,10 +126,10 @@ function followReading(texts: Dictionary, sections: readonly HTMLElement[], head
         else inSight.delete(target);
       }
       const index = sections.findIndex((section) => inSight.has(section));
-      const chapter = chapters[index];
-      if (name !== null) name.textContent = chapter ? `${index + 1} · ${chapter.title(texts)}` : texts.page.contents;
+      const chapter = chapterIds[index];
+      if (name !== null) name.textContent = chapter ? `${index + 1} · ${texts.titles[chapter]}` : texts.page.contents;
       for (const link of header.querySelectorAll<HTMLElement>('[data-chapter]')) {
-        if (link.dataset.chapter === chapter?.id) link.setAttribute('aria-current', 'true');
+        if (link.dataset.chapter === chapter) link.setAttribute('aria-current', 'true');
         else link.removeAttribute('aria-current');
       }
     },
@@ -142,7 +139,7 @@ function followReading(texts: Dictionary, sections: readonly HTMLElement[], head
   return () => observer.disconnect();
 }
 
-function opening(texts: Dictionary, page: PageSection, state: State, core: Ropewalk): HTMLElement {
+function opening(texts: FrameTexts, page: PageSection, state: State, core: Ropewalk): HTMLElement {
   const words = texts.page.title.map((word) => word.trim());
   // Chinese breaks lines anywhere; a title should not break inside a word.
   const title = texts.page.title.flatMap((word) => [word, h('wbr')]);
@@ -168,7 +165,7 @@ export interface Page {
    * Shows it in the language of the state, with its texts: the frame at once, chapters one by one, the one being read
    * first. Resolves when all are there.
    */
-  show(texts: Dictionary, mounted?: (id: string) => void): Promise<void>;
+  show(texts: FrameTexts, mounted?: (id: ChapterId | undefined) => void): Promise<void>;
 }
 
 // The chapter at the top of the window and how far into it the reader is.
@@ -182,43 +179,43 @@ function readingPlace(sections: readonly HTMLElement[]): { readonly index: numbe
   return { index, into: box && box.height > 0 ? -box.top / box.height : 0 };
 }
 
+// A chapter that could not be fetched; what the reader has set is in the address and survives.
+function lost(texts: FrameTexts): HTMLElement {
+  const again = button(texts.page.again, () => location.reload());
+  return h('div', { class: 'prose' }, h('p', { class: 'notice', role: 'alert' }, texts.page.lost), again);
+}
+
 export function createPage(state: State, page: PageSection, core: Ropewalk): Page {
   let sections: HTMLElement[] = [];
   const unmounts: (() => void)[] = [];
   let unfollow = (): void => undefined;
   let latest = 0;
 
-  function chapterState(id: string, texts: Dictionary, lang: Language): ChapterState {
-    return {
-      id,
-      texts,
-      numbers: numbersOf(lang),
-      section: (name, fields) => state.section(`${id}.${name}`, fields),
-      link: () => state.link({ at: id }),
-      work: longWork,
-    };
-  }
-
-  // Puts chapter i in its language into the place of what is there, without moving what the reader looks at.
+  // Puts chapter i in its language into the place of what is there, without moving what the reader looks at. Gives
+  // up where `isLate` says that it is not wanted any more.
   async function mountChapter(
     i: number,
-    texts: Dictionary,
+    texts: FrameTexts,
     lang: Language,
     reading: { readonly index: number; readonly into: number },
+    isLate: () => boolean,
   ) {
-    const chapter = chapters[i];
-    const old = sections[i];
-    if (chapter === undefined || old === undefined) return;
+    const id = chapterIds[i];
+    if (id === undefined) return;
     const root = h('div');
-    const heading = h('h2', { tabindex: -1 }, chapter.title(texts));
-    const section = h('section', { class: 'chapter', id: `chapter-${chapter.id}` }, heading, root);
+    const heading = h('h2', { tabindex: -1 }, texts.titles[id]);
+    const section = h('section', { class: 'chapter', id: `chapter-${id}` }, heading, root);
+    const mount = await fetchChapter(id, lang).catch(() => undefined);
+    const old = sections[i];
+    if (old === undefined || isLate()) return;
     const wasRead = old.childElementCount > 0;
     const read = sections[reading.index];
     const before = read?.getBoundingClientRect().top ?? 0;
     unmounts[i]?.();
     old.replaceWith(section);
     sections[i] = section;
-    unmounts[i] = chapter.mount(root, chapterState(chapter.id, texts, lang), core);
+    if (mount === undefined) root.replaceChildren(lost(texts));
+    unmounts[i] = mount?.(root, state, core) ?? (() => undefined);
     await settled();
     if (!wasRead) return;
     const now = sections[reading.index];
@@ -226,7 +223,7 @@ export function createPage(state: State, page: PageSection, core: Ropewalk): Pag
     scrollBy({ top: (now?.getBoundingClientRect().top ?? 0) - target, behavior: 'instant' });
   }
 
-  function frame(texts: Dictionary, lang: Language): HTMLElement {
+  function frame(texts: FrameTexts, lang: Language): HTMLElement {
     const { version, simd } = core.info();
     const focused = document.activeElement?.id ?? '';
     document.documentElement.lang = lang === 'zh' ? 'zh-Hans' : lang;
@@ -259,7 +256,7 @@ export function createPage(state: State, page: PageSection, core: Ropewalk): Pag
       const turn = latest;
       const { lang } = page.values;
       const isFirst = sections.length === 0;
-      if (isFirst) sections = chapters.map(({ id }) => h('section', { class: 'chapter', id: `chapter-${id}` }));
+      if (isFirst) sections = chapterIds.map((id) => h('section', { class: 'chapter', id: `chapter-${id}` }));
       const reading = readingPlace(sections);
       // What the browser would do about a changing page above the window is done here, the same in every browser.
       document.documentElement.classList.toggle('moving', !isFirst);
@@ -267,12 +264,15 @@ export function createPage(state: State, page: PageSection, core: Ropewalk): Pag
       const place = sections[reading.index];
       if (!isFirst && place)
         scrollTo({ top: place.offsetTop + reading.into * place.offsetHeight, behavior: 'instant' });
-      const order = chapters.map((_, i) => i);
+      const order = chapterIds.map((_, i) => i);
       if (!isFirst) order.unshift(...order.splice(reading.index, 1));
-      for (const i of order) {
-        await mountChapter(i, texts, lang, reading);
-        if (turn !== latest) return;
-        mounted(chapters[i]?.id ?? '');
+      const isLate = (): boolean => turn !== latest;
+      for (const [nth, i] of order.entries()) {
+        await mountChapter(i, texts, lang, reading, isLate);
+        if (isLate()) return;
+        mounted(chapterIds[i]);
+        // The first one has been seen to; now the others may come, several at a time.
+        if (nth === 0) for (const id of chapterIds) fetchChapter(id, lang).catch(() => undefined);
       }
       unfollow();
       unfollow = followReading(texts, sections, document.querySelector('header') ?? main);
@@ -283,7 +283,7 @@ export function createPage(state: State, page: PageSection, core: Ropewalk): Pag
 }
 
 /** Shows the theme of the state in the bar. */
-export function showTheme(texts: Dictionary, theme: Theme): void {
+export function showTheme(texts: FrameTexts, theme: Theme): void {
   const themeButton = document.getElementById('theme');
   if (themeButton !== null) showThemeOn(themeButton, texts, theme);
 }

@@ -1,7 +1,7 @@
 // A question to answer before looking: the explanation comes with the first answer, right or wrong.
 import { button } from './controls';
 import { h } from './dom';
-import type { Dictionary } from './i18n/dictionary';
+import type { FrameTexts } from './i18n/dictionary';
 import { richText } from './rich-text';
 
 export interface Question {
@@ -12,7 +12,7 @@ export interface Question {
   readonly explanation: string;
 }
 
-export function prediction(texts: Dictionary['figure'], asked: Question): HTMLElement {
+export function prediction(texts: FrameTexts['figure'], asked: Question): HTMLElement {
   const verdict = h('p', { class: 'verdict', role: 'status' });
   const buttons = asked.answers.map((answer, i) =>
     button(

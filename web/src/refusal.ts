@@ -1,6 +1,6 @@
 // What the package says when it refuses something, in its own words, which are English in every language of the page.
 import { h } from './dom';
-import type { Dictionary } from './i18n/dictionary';
+import type { FrameTexts } from './i18n/dictionary';
 
 export interface Refusal {
   readonly element: HTMLElement;
@@ -8,7 +8,7 @@ export interface Refusal {
   show(message: string | undefined): void;
 }
 
-export function refusal(texts: Dictionary['figure']): Refusal {
+export function refusal(texts: FrameTexts['figure']): Refusal {
   const element = h('p', { class: 'notice', role: 'status' });
   return {
     element,

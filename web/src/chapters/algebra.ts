@@ -9,9 +9,7 @@ import { prediction } from '../prediction';
 import { formula, pitfalls, prose } from '../rich-text';
 import type { Chapter } from './chapter';
 
-export const algebraChapter: Chapter = {
-  id: 'algebra',
-  title: (texts) => texts.algebra.title,
+export const algebraChapter: Chapter<'algebra'> = {
   mount(root, state, core) {
     const texts = state.texts.algebra;
     return compose(

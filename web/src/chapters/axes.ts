@@ -6,9 +6,7 @@ import { prediction } from '../prediction';
 import { pitfalls, prose } from '../rich-text';
 import type { Chapter } from './chapter';
 
-export const axesChapter: Chapter = {
-  id: 'axes',
-  title: (texts) => texts.axes.title,
+export const axesChapter: Chapter<'axes'> = {
   mount(root, state, core) {
     const texts = state.texts.axes;
     return compose(

@@ -6,9 +6,7 @@ import { prediction } from '../prediction';
 import { pitfalls, prose } from '../rich-text';
 import type { Chapter } from './chapter';
 
-export const binaryChapter: Chapter = {
-  id: 'binary',
-  title: (texts) => texts.binary.title,
+export const binaryChapter: Chapter<'binary'> = {
   mount(root, state, core) {
     const texts = state.texts.binary;
     return compose(

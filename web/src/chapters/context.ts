@@ -6,9 +6,7 @@ import { prediction } from '../prediction';
 import { pitfalls, prose, subheading } from '../rich-text';
 import type { Chapter } from './chapter';
 
-export const contextChapter: Chapter = {
-  id: 'context',
-  title: (texts) => texts.context.title,
+export const contextChapter: Chapter<'context'> = {
   mount(root, state, core) {
     const texts = state.texts.context;
     return compose(

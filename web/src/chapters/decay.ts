@@ -8,9 +8,7 @@ import { prediction } from '../prediction';
 import { formula, pitfalls, prose } from '../rich-text';
 import type { Chapter } from './chapter';
 
-export const decayChapter: Chapter = {
-  id: 'decay',
-  title: (texts) => texts.decay.title,
+export const decayChapter: Chapter<'decay'> = {
   mount(root, state, core) {
     const texts = state.texts.decay;
     return compose(

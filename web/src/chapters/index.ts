@@ -1,25 +1,24 @@
-// The chapters, in reading order.
-import { algebraChapter } from './algebra';
-import { axesChapter } from './axes';
-import { binaryChapter } from './binary';
+// The chapters, in reading order. Code and texts of each come when its turn does; one that needs much more than that,
+// as the playground does, fetches it in turn when it is mounted.
+import type { ChapterId } from '../i18n/dictionary';
 import type { Chapter } from './chapter';
-import { contextChapter } from './context';
-import { decayChapter } from './decay';
-import { orderChapter } from './order';
-import { relativeChapter } from './relative';
-import { ropeChapter } from './rope';
-import { sinusoidChapter } from './sinusoid';
-import { speedChapter } from './speed';
 
-export const chapters: readonly Chapter[] = [
-  orderChapter,
-  binaryChapter,
-  sinusoidChapter,
-  algebraChapter,
-  relativeChapter,
-  ropeChapter,
-  decayChapter,
-  contextChapter,
-  axesChapter,
-  speedChapter,
-];
+const sources: { readonly [K in ChapterId]: () => Promise<Chapter<K>> } = {
+  order: async () => (await import('./order')).orderChapter,
+  binary: async () => (await import('./binary')).binaryChapter,
+  sinusoid: async () => (await import('./sinusoid')).sinusoidChapter,
+  algebra: async () => (await import('./algebra')).algebraChapter,
+  relative: async () => (await import('./relative')).relativeChapter,
+  rope: async () => (await import('./rope')).ropeChapter,
+  decay: async () => (await import('./decay')).decayChapter,
+  context: async () => (await import('./context')).contextChapter,
+  axes: async () => (await import('./axes')).axesChapter,
+  speed: async () => (await import('./speed')).speedChapter,
+};
+
+export const chapterIds = Object.keys(sources) as ChapterId[];
+
+/** A chapter's code. */
+export function chapterOf<K extends ChapterId>(id: K): Promise<Chapter<K>> {
+  return sources[id]();
+}

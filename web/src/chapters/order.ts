@@ -7,9 +7,7 @@ import { prediction } from '../prediction';
 import { formula, pitfalls, prose } from '../rich-text';
 import type { Chapter } from './chapter';
 
-export const orderChapter: Chapter = {
-  id: 'order',
-  title: (texts) => texts.order.title,
+export const orderChapter: Chapter<'order'> = {
   mount(root, state, core) {
     const texts = state.texts.order;
     return compose(

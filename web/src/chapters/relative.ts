@@ -9,9 +9,7 @@ import { prediction } from '../prediction';
 import { formula, pitfalls, prose, subheading } from '../rich-text';
 import type { Chapter } from './chapter';
 
-export const relativeChapter: Chapter = {
-  id: 'relative',
-  title: (texts) => texts.relative.title,
+export const relativeChapter: Chapter<'relative'> = {
   mount(root, state, core) {
     const texts = state.texts.relative;
     return compose(

@@ -15,9 +15,7 @@ import { prediction } from '../prediction';
 import { formula, pitfalls, prose, subheading } from '../rich-text';
 import type { Chapter } from './chapter';
 
-export const ropeChapter: Chapter = {
-  id: 'rope',
-  title: (texts) => texts.rope.title,
+export const ropeChapter: Chapter<'rope'> = {
   mount(root, state, core) {
     const texts = state.texts.rope;
     const steps = [wish, complex, angle, turn].flatMap((mathml, i) => [prose(texts.steps[i] ?? ''), formula(mathml)]);

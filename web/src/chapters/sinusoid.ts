@@ -7,9 +7,7 @@ import { prediction } from '../prediction';
 import { formula, pitfalls, prose } from '../rich-text';
 import type { Chapter } from './chapter';
 
-export const sinusoidChapter: Chapter = {
-  id: 'sinusoid',
-  title: (texts) => texts.sinusoid.title,
+export const sinusoidChapter: Chapter<'sinusoid'> = {
   mount(root, state, core) {
     const texts = state.texts.sinusoid;
     return compose(

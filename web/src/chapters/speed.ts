@@ -5,9 +5,7 @@ import { prediction } from '../prediction';
 import { prose } from '../rich-text';
 import type { Chapter } from './chapter';
 
-export const speedChapter: Chapter = {
-  id: 'speed',
-  title: (texts) => texts.speed.title,
+export const speedChapter: Chapter<'speed'> = {
   mount(root, state) {
     const texts = state.texts.speed;
     return compose(

@@ -12,7 +12,7 @@ const dims = [4, 8, 16, 32, 64, 128];
 const distances = whole(0, reach);
 const shifts = whole(-20, 20);
 
-export function algebraDot(chapter: ChapterState, core: Ropewalk): Figure {
+export function algebraDot(chapter: ChapterState<'algebra'>, core: Ropewalk): Figure {
   const texts = chapter.texts.algebra.dot;
   const { plain, fixed } = chapter.numbers;
   const fields = { dim: oneOf(dims, 64), d: oneOf(distances, 7), s: oneOf(shifts, 0) };

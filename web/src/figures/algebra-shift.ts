@@ -11,7 +11,7 @@ import { fieldGroup } from '../views/field-group';
 const positions = whole(0, 60);
 const steps = whole(-12, 12);
 
-export function algebraShift(chapter: ChapterState, core: Ropewalk): Figure {
+export function algebraShift(chapter: ChapterState<'algebra'>, core: Ropewalk): Figure {
   const texts = chapter.texts.algebra.shift;
   const { plain, fixed, significant } = chapter.numbers;
   const fields = { p: oneOf(positions, 10), k: oneOf(steps, 3) };

@@ -10,7 +10,7 @@ import { fieldGroup } from '../views/field-group';
 const patches = whole(0, side * side - 1);
 const bases = [10, 100, 1000, 10000];
 
-export function axesGrid(chapter: ChapterState, core: Ropewalk): Figure {
+export function axesGrid(chapter: ChapterState<'axes'>, core: Ropewalk): Figure {
   const texts = chapter.texts.axes.grid;
   const { plain, fixed } = chapter.numbers;
   const fields = { layout: choice(gridLayoutNames, 'flat'), patch: oneOf(patches, 27), base: oneOf(bases, 100) };

@@ -10,7 +10,7 @@ import { fieldGroup } from '../views/field-group';
 
 const [textCounts, sizes, frameCounts] = [whole(0, 4), whole(1, 4), whole(1, 3)];
 
-export function axesIds(chapter: ChapterState, core: Ropewalk): Figure {
+export function axesIds(chapter: ChapterState<'axes'>, core: Ropewalk): Figure {
   const texts = chapter.texts.axes.ids;
   const { plain } = chapter.numbers;
   const fields = {

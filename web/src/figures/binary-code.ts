@@ -12,7 +12,7 @@ import { lineChart } from '../views/line-chart';
 const bitCounts = whole(2, 5);
 const most = 2 ** Math.max(...bitCounts);
 
-export function binaryCodeFigure(chapter: ChapterState, core: Ropewalk): Figure {
+export function binaryCodeFigure(chapter: ChapterState<'binary'>, core: Ropewalk): Figure {
   const texts = chapter.texts.binary.code;
   const { plain } = chapter.numbers;
   const fields = { bits: oneOf(bitCounts, 4), at: oneOf(whole(0, most), 7) };

@@ -9,7 +9,7 @@ import { fieldGroup } from '../views/field-group';
 
 const bitCounts = whole(3, 6);
 
-export function binaryNeighbours(chapter: ChapterState, core: Ropewalk): Figure {
+export function binaryNeighbours(chapter: ChapterState<'binary'>, core: Ropewalk): Figure {
   const texts = chapter.texts.binary.neighbours;
   const { plain, fixed } = chapter.numbers;
   const fields = { bits: oneOf(bitCounts, 4) };

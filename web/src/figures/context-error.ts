@@ -12,7 +12,7 @@ import { lineChart } from '../views/line-chart';
 const bases = [10000, 100000, 500000];
 const ruleOfThumb = 6e-8;
 
-export function contextError(chapter: ChapterState, core: Ropewalk): Figure {
+export function contextError(chapter: ChapterState<'context'>, core: Ropewalk): Figure {
   const texts = chapter.texts.context.error;
   const { plain, significant, fixed, power } = chapter.numbers;
   const fields = { at: oneOf(exponents, 20), base: oneOf(bases, 10000) };

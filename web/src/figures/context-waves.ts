@@ -17,7 +17,7 @@ const pairs = contextHead / 2;
 const hardly = Math.PI / 360;
 const turn = 2 * Math.PI;
 
-export function contextWaves(chapter: ChapterState, core: Ropewalk): Figure {
+export function contextWaves(chapter: ChapterState<'context'>, core: Ropewalk): Figure {
   const texts = chapter.texts.context.waves;
   const { plain, significant, power } = chapter.numbers;
   const fields = {

@@ -13,7 +13,7 @@ const seeds = whole(1, 30);
 const reach = 256;
 const head = { base: 10000 };
 
-export function decayBound(chapter: ChapterState, core: Ropewalk): Figure {
+export function decayBound(chapter: ChapterState<'decay'>, core: Ropewalk): Figure {
   const texts = chapter.texts.decay.bound;
   const common = chapter.texts.decay;
   const { plain, significant } = chapter.numbers;

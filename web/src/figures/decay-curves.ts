@@ -17,7 +17,7 @@ export function distanceTicks(reach: number): number[] {
   return whole(0, 4).map((i) => (i * reach) / 4);
 }
 
-export function decayCurvesFigure(chapter: ChapterState, core: Ropewalk): Figure {
+export function decayCurvesFigure(chapter: ChapterState<'decay'>, core: Ropewalk): Figure {
   const texts = chapter.texts.decay.curves;
   const common = chapter.texts.decay;
   const { plain, fixed } = chapter.numbers;

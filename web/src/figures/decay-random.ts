@@ -15,7 +15,7 @@ const counts = [30, 300, 3000, 30000];
 const atOnce = 30;
 const reach = 256;
 
-export function decayRandom(chapter: ChapterState, core: Ropewalk): Figure {
+export function decayRandom(chapter: ChapterState<'decay'>, core: Ropewalk): Figure {
   const texts = chapter.texts.decay.random;
   const common = chapter.texts.decay;
   const { plain, fixed, significant } = chapter.numbers;

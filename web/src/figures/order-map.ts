@@ -17,7 +17,7 @@ const maxSentence = 300;
 // Rows of equal words come out of the same arithmetic; a difference this small would be rounding.
 const rounding = 1e-6;
 
-export function orderMap(chapter: ChapterState, core: Ropewalk): Figure {
+export function orderMap(chapter: ChapterState<'order'>, core: Ropewalk): Figure {
   const texts = chapter.texts.order.map;
   const { plain, fixed } = chapter.numbers;
   const fields = {
@@ -48,7 +48,7 @@ export function orderMap(chapter: ChapterState, core: Ropewalk): Figure {
     const sentence = textControl(texts.label, maxSentence, (value) => section.set({ words: value }, 'words'));
     const encoding = choiceControl(
       chapter.texts.order.encoding,
-      encodingNames.map((value) => ({ value, label: chapter.texts.encodings[value] })),
+      encodingNames.map((value) => ({ value, label: chapter.texts.order.encodings[value] })),
       (value) => section.set({ encoding: value }),
     );
     const heads = choiceControl(

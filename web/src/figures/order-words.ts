@@ -15,7 +15,7 @@ const maxSentence = 120;
 // The same sums in another order: what is smaller than this is rounding.
 const rounding = 1e-5;
 
-export function orderWords(chapter: ChapterState, core: Ropewalk): Figure {
+export function orderWords(chapter: ChapterState<'order'>, core: Ropewalk): Figure {
   const texts = chapter.texts.order.words;
   const { plain, fixed } = chapter.numbers;
   const fields = { words: text(maxSentence, texts.sentence), order: order(), encoding: choice(encodingNames, 'none') };
@@ -36,7 +36,7 @@ export function orderWords(chapter: ChapterState, core: Ropewalk): Figure {
     });
     const encoding = choiceControl(
       chapter.texts.order.encoding,
-      encodingNames.map((value) => ({ value, label: chapter.texts.encodings[value] })),
+      encodingNames.map((value) => ({ value, label: chapter.texts.order.encodings[value] })),
       (value) => section.set({ encoding: value }),
     );
     return {

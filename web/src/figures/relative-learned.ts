@@ -11,7 +11,7 @@ import { fieldGroup } from '../views/field-group';
 const positions = whole(0, 39);
 const longer = 40;
 
-export function relativeLearned(chapter: ChapterState, core: Ropewalk): Figure {
+export function relativeLearned(chapter: ChapterState<'relative'>, core: Ropewalk): Figure {
   const texts = chapter.texts.relative.learned;
   const { plain, fixed } = chapter.numbers;
   const fields = { at: oneOf(positions, 12), longer: flag(false) };

@@ -12,7 +12,7 @@ const lengths = [8, 12, 16, 24, 32, 48];
 const headNumbers = whole(1, heads);
 const distances = whole(0, 47);
 
-export function relativeMaps(chapter: ChapterState, core: Ropewalk): Figure {
+export function relativeMaps(chapter: ChapterState<'relative'>, core: Ropewalk): Figure {
   const texts = chapter.texts.relative.maps;
   const { plain, significant } = chapter.numbers;
   const fields = {

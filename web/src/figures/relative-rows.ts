@@ -12,7 +12,7 @@ const lengths = whole(2, 12);
 const distances = whole(0, 12);
 const signs = ['key-minus-query', 'query-minus-key'] as const;
 
-export function relativeRowsFigure(chapter: ChapterState, core: Ropewalk): Figure {
+export function relativeRowsFigure(chapter: ChapterState<'relative'>, core: Ropewalk): Figure {
   const texts = chapter.texts.relative.rows;
   const { plain } = chapter.numbers;
   const fields = { length: oneOf(lengths, 8), k: oneOf(distances, 2), sign: choice(signs, 'key-minus-query') };

@@ -22,7 +22,7 @@ x1, x2 = x[..., 0::2], x[..., 1::2]
 y1 = x1 * cos - x2 * sin
 y2 = x1 * sin + x2 * cos`;
 
-export function ropeBroken(chapter: ChapterState, core: Ropewalk): Figure {
+export function ropeBroken(chapter: ChapterState<'rope'>, core: Ropewalk): Figure {
   const texts = chapter.texts.rope.broken;
   const { plain, fixed } = chapter.numbers;
   const fields = { d: oneOf(distances, 3), walk: oneOf(walks, 100) };

@@ -11,7 +11,7 @@ import { dials } from '../views/dials';
 const keys = whole(0, 100);
 const distances = whole(-30, 30);
 
-export function ropeClocks(chapter: ChapterState, core: Ropewalk): Figure {
+export function ropeClocks(chapter: ChapterState<'rope'>, core: Ropewalk): Figure {
   const texts = chapter.texts.rope.clocks;
   const { plain, fixed, significant } = chapter.numbers;
   const fields = { n: oneOf(keys, 4), d: oneOf(distances, 3) };

@@ -11,7 +11,7 @@ const positions = whole(0, 20);
 // The two layouts do the same arithmetic, number for number.
 const rounding = 1e-5;
 
-export function ropeLayout(chapter: ChapterState, core: Ropewalk): Figure {
+export function ropeLayout(chapter: ChapterState<'rope'>, core: Ropewalk): Figure {
   const texts = chapter.texts.rope.layout;
   const { plain, fixed } = chapter.numbers;
   return figure(chapter, { name: 'layout', caption: texts.caption }, { at: oneOf(positions, 0) }, (section) => {

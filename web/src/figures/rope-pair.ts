@@ -54,7 +54,7 @@ const fields = {
   pair: integer(0, pairs - 1, 8),
 };
 
-export function ropePair(chapter: ChapterState, core: Ropewalk): Figure {
+export function ropePair(chapter: ChapterState<'rope'>, core: Ropewalk): Figure {
   const texts = chapter.texts.rope.pair;
   const { plain, fixed, significant } = chapter.numbers;
   return figure(chapter, { name: 'pair', caption: texts.caption, wide: true }, fields, (section) => {

@@ -9,7 +9,7 @@ import { type NumberTableData, numberTable } from '../views/number-table';
 
 const positions = whole(0, 12);
 
-export function ropeWorked(chapter: ChapterState, core: Ropewalk): Figure {
+export function ropeWorked(chapter: ChapterState<'rope'>, core: Ropewalk): Figure {
   const texts = chapter.texts.rope.worked;
   const { plain, fixed, significant } = chapter.numbers;
   return figure(chapter, { name: 'worked', caption: texts.caption }, { m: oneOf(positions, 2) }, (section) => {

@@ -12,7 +12,7 @@ const positions = whole(0, 400);
 const stepsPerSecond = 8;
 const calm = matchMedia('(prefers-reduced-motion: reduce)');
 
-export function sinusoidClocks(chapter: ChapterState, core: Ropewalk): Figure {
+export function sinusoidClocks(chapter: ChapterState<'sinusoid'>, core: Ropewalk): Figure {
   const texts = chapter.texts.sinusoid.clocks;
   const { plain, fixed, significant } = chapter.numbers;
   return figure(chapter, { name: 'clocks', caption: texts.caption }, { at: oneOf(positions, 20) }, (section) => {

@@ -15,7 +15,7 @@ const columns = whole(0, 63);
 const layouts = ['interleaved', 'concatenated'] as const;
 const length = 96;
 
-export function sinusoidMap(chapter: ChapterState, core: Ropewalk): Figure {
+export function sinusoidMap(chapter: ChapterState<'sinusoid'>, core: Ropewalk): Figure {
   const texts = chapter.texts.sinusoid.map;
   const { plain, fixed, significant } = chapter.numbers;
   const fields = {

@@ -8,7 +8,7 @@ import { workControl } from '../views/work-control';
 
 const rounds = 15;
 
-export function speedRun(chapter: ChapterState): Figure {
+export function speedRun(chapter: ChapterState<'speed'>): Figure {
   const texts = chapter.texts.speed.run;
   const { plain, significant } = chapter.numbers;
   return figure(chapter, { name: 'run', caption: texts.caption }, {}, () => {

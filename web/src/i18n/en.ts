@@ -1,29 +1,16 @@
 // The page in English, and by its type what every other language has to say. In prose *...* is emphasis, `...` code,
-// $...$ a variable, $x_i$ one with an index, and [text](address) a link.
-import { algebra } from './en/algebra';
-import { axes } from './en/axes';
-import { binary } from './en/binary';
-import { context } from './en/context';
-import { decay } from './en/decay';
-import { order } from './en/order';
-import { figure, page } from './en/page';
-import { relative } from './en/relative';
-import { rope } from './en/rope';
-import { sinusoid } from './en/sinusoid';
-import { speed } from './en/speed';
-
+// $...$ a variable, $x_i$ one with an index, and [text](address) a link. The frame's texts come with the page, those of
+// a chapter with the chapter.
 export const en = {
-  page,
-  figure,
-  encodings: { none: 'None', sinusoidal: 'Sinusoidal', rope: 'RoPE' },
-  order,
-  binary,
-  sinusoid,
-  algebra,
-  relative,
-  rope,
-  decay,
-  context,
-  axes,
-  speed,
+  frame: () => import('./en/page'),
+  order: async () => (await import('./en/order')).order,
+  binary: async () => (await import('./en/binary')).binary,
+  sinusoid: async () => (await import('./en/sinusoid')).sinusoid,
+  algebra: async () => (await import('./en/algebra')).algebra,
+  relative: async () => (await import('./en/relative')).relative,
+  rope: async () => (await import('./en/rope')).rope,
+  decay: async () => (await import('./en/decay')).decay,
+  context: async () => (await import('./en/context')).context,
+  axes: async () => (await import('./en/axes')).axes,
+  speed: async () => (await import('./en/speed')).speed,
 };

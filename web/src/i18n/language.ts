@@ -1,11 +1,9 @@
 // The languages of the page, and numbers as they write them.
-import type { Dictionary } from './dictionary';
+import type { ChapterId, ChapterTexts, FrameTexts } from './dictionary';
+import { en } from './en';
+import { zh } from './zh';
 
-// Each is fetched only when it is wanted: a reader needs one.
-const sources = {
-  en: async (): Promise<Dictionary> => (await import('./en')).en,
-  zh: async (): Promise<Dictionary> => (await import('./zh')).zh,
-};
+const sources = { en, zh };
 
 export type Language = keyof typeof sources;
 
@@ -14,9 +12,15 @@ export const languages = Object.keys(sources) as Language[];
 /** Each language's name in itself. */
 export const languageNames: Readonly<Record<Language, string>> = { en: 'English', zh: '中文' };
 
-/** What the page says in a language. */
-export function dictionary(language: Language): Promise<Dictionary> {
-  return sources[language]();
+/** What stands around the chapters, in a language. */
+export function frameTexts(language: Language): Promise<FrameTexts> {
+  return sources[language].frame();
+}
+
+/** What a chapter says in a language. */
+export async function chapterTexts<K extends ChapterId>(language: Language, id: K): Promise<ChapterTexts<K>> {
+  const [frame, own] = await Promise.all([sources[language].frame(), sources[language][id]()]);
+  return { ...frame, [id]: own } as unknown as ChapterTexts<K>;
 }
 
 /** The reader's first language among ours, as the browser tells it; English if there is none. */

@@ -1,29 +1,16 @@
 // 页面的中文文本。标记与英文相同：*…* 强调，`…` 代码，$…$ 变量，$x_i$ 带下标的变量，[文字](地址) 链接。
-import type { Dictionary } from './dictionary';
-import { algebra } from './zh/algebra';
-import { axes } from './zh/axes';
-import { binary } from './zh/binary';
-import { context } from './zh/context';
-import { decay } from './zh/decay';
-import { order } from './zh/order';
-import { figure, page } from './zh/page';
-import { relative } from './zh/relative';
-import { rope } from './zh/rope';
-import { sinusoid } from './zh/sinusoid';
-import { speed } from './zh/speed';
+import type { Texts } from './dictionary';
 
-export const zh: Dictionary = {
-  page,
-  figure,
-  encodings: { none: '无', sinusoidal: '正弦', rope: '旋转 RoPE' },
-  order,
-  binary,
-  sinusoid,
-  algebra,
-  relative,
-  rope,
-  decay,
-  context,
-  axes,
-  speed,
+export const zh: Texts = {
+  frame: () => import('./zh/page'),
+  order: async () => (await import('./zh/order')).order,
+  binary: async () => (await import('./zh/binary')).binary,
+  sinusoid: async () => (await import('./zh/sinusoid')).sinusoid,
+  algebra: async () => (await import('./zh/algebra')).algebra,
+  relative: async () => (await import('./zh/relative')).relative,
+  rope: async () => (await import('./zh/rope')).rope,
+  decay: async () => (await import('./zh/decay')).decay,
+  context: async () => (await import('./zh/context')).context,
+  axes: async () => (await import('./zh/axes')).axes,
+  speed: async () => (await import('./zh/speed')).speed,
 };

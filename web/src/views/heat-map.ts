@@ -104,6 +104,7 @@ export function heatMap(pointed: (cell: Cell | undefined) => void): HeatMap {
   const plot = h('div', { class: 'heat-plot', tabindex: 0, role: 'application' }, canvas, mark);
   const element = h('div', { class: 'heat' }, title, columns, rows, plot);
   let data: HeatMapData | undefined;
+  let labelled = '';
 
   const cellAt = (event: PointerEvent): Cell | undefined => {
     if (data === undefined) return undefined;
@@ -136,12 +137,18 @@ export function heatMap(pointed: (cell: Cell | undefined) => void): HeatMap {
       data = next;
       title.textContent = next.title;
       plot.setAttribute('aria-label', next.label);
-      const label = (word: string, ...looks: readonly (string | false)[]) =>
-        h('span', { class: looks.filter(Boolean).join(' ') }, h('bdi', {}, word));
-      rows.replaceChildren(...next.words.map((word, i) => label(word, next.current?.row === i && 'on')));
-      columns.replaceChildren(
-        ...next.words.map((word, i) => label(word, next.current?.column === i && 'on', !next.upright[i] && 'sideways')),
-      );
+      // Words in two directions are slow to lay out: the same ones are not put there again.
+      const words = JSON.stringify([next.words, next.upright]);
+      if (words !== labelled) {
+        const label = (word: string, look: string) => h('span', { class: look }, h('bdi', {}, word));
+        rows.replaceChildren(...next.words.map((word) => label(word, '')));
+        columns.replaceChildren(...next.words.map((word, i) => label(word, next.upright[i] ? '' : 'sideways')));
+        labelled = words;
+      }
+      for (const [i, label] of Array.from(rows.children).entries())
+        label.classList.toggle('on', i === next.current?.row);
+      for (const [i, label] of Array.from(columns.children).entries())
+        label.classList.toggle('on', i === next.current?.column);
       element.style.setProperty('--cell', `${next.cell}px`);
       element.style.setProperty('--size', `${next.cell * next.words.length}px`);
       element.style.setProperty('--gutter', `${next.gutter}px`);

@@ -1,6 +1,5 @@
 // Chapter: binary counting and its flaws.
 export const binary = {
-  title: 'Counting in binary: a good idea with a cliff',
   opening: [
     'A position is a number. The plainest way to hand a number to a network is to write it down, and the plainest digits are 0 and 1. With four bits there is a code for each of sixteen positions, and no two positions share one.',
     'Read the picture row by row and something else appears. The lowest bit changes at every step, the next at every second step, the next at every fourth. Each row is a wave, twice as slow as the one below it. Keep that in mind: it comes back in the next chapter.',

@@ -1,6 +1,5 @@
 // Chapter: longer contexts.
 export const context = {
-  title: 'Reading further than one was taught',
   opening: [
     'A model is trained on texts of some length, say 2,048 tokens. Then someone hands it 16,384. RoPE has an angle for every position, so nothing breaks in the arithmetic. The model often breaks all the same. Why?',
     'Look at each pair as a hand of a clock. Fast hands made hundreds of turns in training; every angle they can show is familiar. Slow hands never came round. Over the longer text they enter a part of the dial where the model has never seen them.',

@@ -2,7 +2,7 @@
 const times = (n: number): string => (n === 2 ? 'twice' : `${n} times`);
 
 export const order = {
-  title: 'Attention alone sees no order',
+  encodings: { none: 'None', sinusoidal: 'Sinusoidal', rope: 'RoPE' },
   opening: [
     '“The dog chased the cat” and “the cat chased the dog” are made of the same words. You hear the difference at once. An attention layer does not.',
     'The layer lets every word look at every other and mix what it finds. Nowhere in that recipe is it said where a word stands. Put the words in another order, and each word still finds the same others around it, only elsewhere.',

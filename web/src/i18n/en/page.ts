@@ -11,6 +11,8 @@ export const page = {
   build: (version: string, simd: string) =>
     `Computed on your device by ropewalk ${version} (WebAssembly, ${simd}). Nothing is sent anywhere, and the address of this page holds all that you set: copy it, and you have copied the picture. After the first visit the page also opens without a network.`,
   console: 'In the developer console of this page the package is at hand as `rw`.',
+  lost: 'This chapter did not arrive. The connection may have been lost; what you have set is kept in the address.',
+  again: 'Load the page again',
   failed: 'The pictures on this page need WebAssembly with SIMD, and this browser did not run it. It said:',
 };
 
@@ -34,4 +36,18 @@ export const figure = {
   cancelled: 'Cancelled.',
   refused: 'The package says:',
   cells: 'Point at a cell or touch it, or go to the picture with Tab and use the arrow keys.',
+};
+
+/** The chapters' titles, which the list of chapters shows before their texts are fetched. */
+export const titles = {
+  order: 'Attention alone sees no order',
+  binary: 'Counting in binary: a good idea with a cliff',
+  sinusoid: 'Waves instead of bits',
+  algebra: 'A shift is a rotation',
+  relative: 'Learn it, or count the steps between',
+  rope: 'RoPE: turn each word once',
+  decay: 'Does far mean faint?',
+  context: 'Reading further than one was taught',
+  axes: 'Rows, columns, time',
+  speed: 'How fast it runs on your device',
 };

@@ -1,6 +1,5 @@
 // Chapter: learned, absolute and relative.
 export const relative = {
-  title: 'Learn it, or count the steps between',
   opening: [
     'Why design waves at all? Give each position a row of numbers of its own and let training find them. BERT and GPT-2 do just that. A *learned* table can hold whatever helps, and for positions that were seen often enough it works well.',
     'Its weakness is plain. A table with 512 rows has nothing for position 512, and the rows near its end were seen in few texts. One can stretch a table after the fact: Su’s two-level scheme takes a coarse row and a fine row for each new position and mixes them, so that the first rows stay as they were.',

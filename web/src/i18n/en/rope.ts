@@ -1,6 +1,5 @@
 // Chapter: RoPE.
 export const rope = {
-  title: 'RoPE: turn each word once',
   opening: [
     'So far a position was *added* to a word. Su Jianlin asked for something else ([RoFormer, 2021](https://arxiv.org/abs/2104.09864)): let each query and each key be changed once, by its own position, so that their product knows only how far apart they are. Absolute work, relative result.',
     'There is hardly any freedom in how to do that. Four small steps lead to the answer.',

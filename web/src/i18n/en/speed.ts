@@ -1,6 +1,5 @@
 // Chapter: speed on this device.
 export const speed = {
-  title: 'How fast it runs on your device',
   opening: [
     'Turning queries and keys is little arithmetic on much memory. The package does it with SIMD instructions, four numbers at a time, in WebAssembly. Below, your device does the same work twice: with the package, and with well-meant plain JavaScript.',
   ],

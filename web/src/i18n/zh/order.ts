@@ -2,7 +2,7 @@
 import type { Dictionary } from '../dictionary';
 
 export const order: Dictionary['order'] = {
-  title: '光有注意力，看不见顺序',
+  encodings: { none: '无', sinusoidal: '正弦', rope: '旋转 RoPE' },
   opening: [
     '“狗追猫”和“猫追狗”用的是同样三个字，意思却正好相反。人一听就懂，注意力层却分不出来。',
     '在这一层里，每个词都可以看所有的词，再把看到的东西掺到一起。整套做法从头到尾没有问过谁站在哪里。换个次序，每个词身边还是那些词，只是挪了地方。',

@@ -1,7 +1,7 @@
 // 章节以外的文字，以及每幅图都有的文字。
 import type { Dictionary } from '../dictionary';
 
-export const page: Dictionary['page'] = {
+export const page: Dictionary['frame']['page'] = {
   title: ['注意力', '怎么', '知道', '词', '站在', '哪里'],
   needles:
     '标题里每个词一行，每组坐标一根指针：在第一个词处全部放平，往后一个词一个词地转，最左边的转得最快。看指针的指向，就知道词的位置。',
@@ -12,10 +12,12 @@ export const page: Dictionary['page'] = {
   build: (version, simd) =>
     `由 ropewalk ${version}（WebAssembly，${simd}）在你的设备上计算，不向任何地方发送数据。你所做的设置都在本页的地址里，复制地址就是复制这幅图。打开过一次之后，没有网络也能再读。`,
   console: '在本页的开发者控制台里，可以直接用 `rw` 调用这个包。',
+  lost: '这一章没有取到，可能是网络断了。你所做的设置都在地址里，不会丢。',
+  again: '重新载入',
   failed: '本页的图需要支持 SIMD 的 WebAssembly，而这个浏览器没能运行它。它的说法是：',
 };
 
-export const figure: Dictionary['figure'] = {
+export const figure: Dictionary['frame']['figure'] = {
   label: '图',
   copyLink: '复制链接',
   reset: '还原',
@@ -35,4 +37,18 @@ export const figure: Dictionary['figure'] = {
   cancelled: '已取消。',
   refused: '包的回答是：',
   cells: '指向或触摸一个格子，或者用 Tab 键选中图，再按方向键。',
+};
+
+/** 各章的标题。 */
+export const titles: Dictionary['frame']['titles'] = {
+  order: '光有注意力，看不见顺序',
+  binary: '用二进制数数：好主意，却有断崖',
+  sinusoid: '把比特换成波',
+  algebra: '平移就是旋转',
+  relative: '学出来，或者数步子',
+  rope: 'RoPE：每个词只转一次',
+  decay: '远了就一定淡吗？',
+  context: '读得比学过的更远',
+  axes: '行、列和时间',
+  speed: '在你的设备上有多快',
 };

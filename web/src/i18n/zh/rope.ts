@@ -2,7 +2,6 @@
 import type { Dictionary } from '../dictionary';
 
 export const rope: Dictionary['rope'] = {
-  title: 'RoPE：每个词只转一次',
   opening: [
     '前面的办法都是把位置*加*到词上。苏剑林想要的是另一种东西（[RoFormer，2021](https://arxiv.org/abs/2104.09864)）：每个查询、每个键只按自己的位置变一次，而两者的乘积只知道相隔多远。做的是绝对位置的事，得到相对位置的结果。',
     '满足这个要求的办法几乎没有选择的余地。四小步就能走到答案。',

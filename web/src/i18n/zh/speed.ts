@@ -2,7 +2,6 @@
 import type { Dictionary } from '../dictionary';
 
 export const speed: Dictionary['speed'] = {
-  title: '在你的设备上有多快',
   opening: [
     '旋转查询和键，算得少，搬得多。这个包用 WebAssembly 的 SIMD 指令，一次处理四个数。下面让你的设备把同样的活干两遍：一遍用这个包，一遍用认真写的普通 JavaScript。',
   ],
