@@ -5,6 +5,7 @@ import { codeBlock } from './code-block';
 import { button } from './controls';
 import { copyButton } from './copy-button';
 import { h } from './dom';
+import { saveMenu } from './export/menu';
 import { type Field, flag, type Section, type Values } from './state';
 import { onThemeChange } from './theme';
 import { type NumberTable, type NumberTableData, numberTable } from './views/number-table';
@@ -64,6 +65,18 @@ export function figure<F extends Fields>(
     'button quiet table-button',
   );
   const tables: NumberTable[] = [];
+  let report: Report | undefined;
+  const save = saveMenu(texts, {
+    picture: pictureBox,
+    about: () => ({
+      figure: `${chapter.id}-${name}`,
+      caption,
+      summary: report?.summary ?? '',
+      address: chapter.link(),
+      code: report?.code ?? '',
+    }),
+    tables: () => report?.table() ?? [],
+  });
 
   function tabulate(data: readonly NumberTableData[]): void {
     while (tables.length > data.length) tables.pop()?.element.remove();
@@ -79,7 +92,7 @@ export function figure<F extends Fields>(
 
   function show(): void {
     const values = section.values;
-    const report = parts.show(values);
+    report = parts.show(values);
     if (summary.textContent !== report.summary) summary.textContent = report.summary;
     code.show(report.code);
     const wanted = values.table as boolean;
@@ -105,6 +118,7 @@ export function figure<F extends Fields>(
         { class: 'tools' },
         tableButton,
         copyButton(texts.copyLink, texts, () => chapter.link()),
+        save,
         button(texts.reset, () => section.reset(), 'button quiet'),
       ),
     ),

@@ -19,6 +19,10 @@ export const page = {
 export const figure = {
   label: 'Figure',
   copyLink: 'Copy link',
+  save: 'Save',
+  saveAs: { png: 'Picture (PNG)', csv: 'Numbers (CSV)', json: 'Numbers (JSON)' },
+  saved: 'Saved',
+  saveFailed: 'Could not be saved',
   reset: 'Reset',
   table: 'View as table',
   picture: 'View as picture',

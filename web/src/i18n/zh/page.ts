@@ -20,6 +20,10 @@ export const page: Dictionary['frame']['page'] = {
 export const figure: Dictionary['frame']['figure'] = {
   label: '图',
   copyLink: '复制链接',
+  save: '保存',
+  saveAs: { png: '图片（PNG）', csv: '数据（CSV）', json: '数据（JSON）' },
+  saved: '已保存',
+  saveFailed: '没能保存',
   reset: '还原',
   table: '以表格查看',
   picture: '以图查看',

@@ -1,0 +1,180 @@
+// Saving figures: the files hold the numbers of the tables, and the picture is the picture; in Chromium and Firefox.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { figureOf, launch, launchFirefox, open, serve, until } from './site.mjs';
+
+let site;
+let chromium;
+let firefox;
+const pages = {};
+before(async () => {
+  [site, chromium, firefox] = await Promise.all([serve(), launch(), launchFirefox()]);
+  // A sentence with a formula for spreadsheets in it, as a link could bring one.
+  const hash = '#lang=en&order.map.words=%3D1%2B1+a%2Cb+%22c%22';
+  pages.Chromium = await open(chromium, site.address, { hash });
+  pages.Firefox = await firefox.open(site.address, { hash });
+  for (const { page } of Object.values(pages)) await page.evaluate(catchFiles);
+});
+after(async () => {
+  await chromium?.close();
+  await firefox?.close();
+  site?.close();
+});
+
+// Files that the page hands to the browser are kept instead.
+function catchFiles() {
+  globalThis.saved = [];
+  let last;
+  const create = URL.createObjectURL;
+  URL.createObjectURL = (file) => {
+    last = file;
+    return create(file);
+  };
+  HTMLAnchorElement.prototype.click = function () {
+    globalThis.saved.push({ name: this.download, file: last });
+  };
+}
+
+async function save(page, chapter, name, label) {
+  await page.evaluate(() => globalThis.saved.splice(0));
+  await page.evaluate((id) => document.querySelector(`#${id} .save summary`).click(), `figure-${chapter}-${name}`);
+  await figureOf(page, chapter, name).choose(label);
+  await until(() => page.evaluate(() => globalThis.saved.length === 1), `${chapter}-${name} as ${label}`, 10000);
+}
+
+const savedText = (page) =>
+  page.evaluate(async () => {
+    const [{ name, file }] = globalThis.saved;
+    return { name, text: new TextDecoder('utf-8', { ignoreBOM: true }).decode(await file.arrayBuffer()) };
+  });
+
+// RFC 4180, as a spreadsheet reads it.
+function cells(csv) {
+  const rows = [[]];
+  for (const [, quoted, plain, end] of csv.matchAll(/(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n|$)/g)) {
+    rows.at(-1).push(quoted?.replaceAll('""', '"') ?? plain);
+    if (end === '\r\n') rows.push([]);
+  }
+  return rows;
+}
+
+for (const browser of ['Chromium', 'Firefox']) {
+  test(`numbers are saved whole, as JSON and as CSV (${browser})`, async () => {
+    const { page, complaints } = pages[browser];
+    for (const [chapter, name] of [
+      ['order', 'map'],
+      ['context', 'error'],
+    ]) {
+      const tables = await figureOf(page, chapter, name).tables();
+      await save(page, chapter, name, 'Numbers (JSON)');
+      const json = await savedText(page);
+      assert.equal(json.name, `${chapter}-${name}.json`);
+      const { figure, caption, summary, address, code, tables: saved } = JSON.parse(json.text);
+      assert.equal(figure, `${chapter}-${name}`);
+      assert.equal(summary, await figureOf(page, chapter, name).summary());
+      assert.equal(code, await figureOf(page, chapter, name).code());
+      assert.ok(address.includes(`at=${chapter}`) && caption.length > 20);
+      const numbers = saved.map(({ rows }) => rows.map(({ values }) => values.map((value) => value ?? Number.NaN)));
+      assert.deepEqual(numbers, tables);
+
+      await save(page, chapter, name, 'Numbers (CSV)');
+      const csv = await savedText(page);
+      assert.equal(csv.name, `${chapter}-${name}.csv`);
+      assert.equal(csv.text[0], '\ufeff');
+      const rows = cells(csv.text.slice(1));
+      let at = 0;
+      for (const [i, table] of tables.entries()) {
+        assert.equal(rows[at][0], saved[i].caption);
+        assert.equal(rows[at + 1].length, table[0].length + 1);
+        for (const [j, row] of table.entries()) {
+          const values = rows[at + 2 + j].slice(1).map((cell) => (cell === '' ? Number.NaN : Number(cell)));
+          assert.deepEqual(values, row);
+        }
+        at += table.length + 3;
+      }
+      await figureOf(page, chapter, name).choose('View as picture');
+    }
+    assert.deepEqual(complaints.splice(0), []);
+  });
+
+  test(`no word becomes a formula of a spreadsheet (${browser})`, async () => {
+    const { page } = pages[browser];
+    await save(page, 'order', 'map', 'Numbers (CSV)');
+    const [, head, ...rows] = cells((await savedText(page)).text.slice(1));
+    assert.deepEqual(head.slice(1), ["'=1+1", 'a,b', '"c"']);
+    assert.equal(rows[0][0], "'=1+1");
+  });
+
+  test(`pictures of every kind are saved as they are seen (${browser})`, async () => {
+    const { page, complaints } = pages[browser];
+    for (const [chapter, name] of [
+      ['order', 'words'],
+      ['order', 'map'],
+      ['rope', 'pair'],
+      ['rope', 'layout'],
+      ['context', 'waves'],
+      ['decay', 'bound'],
+    ]) {
+      // Also where the table has taken the picture's place.
+      if (name === 'bound') await figureOf(page, chapter, name).choose('View as table');
+      await save(page, chapter, name, 'Picture (PNG)');
+      const seen = await page.evaluate(async (id) => {
+        const [{ name, file }] = globalThis.saved;
+        const bitmap = await createImageBitmap(file);
+        const canvas = new OffscreenCanvas(bitmap.width, bitmap.height);
+        const context = canvas.getContext('2d');
+        context.drawImage(bitmap, 0, 0);
+        const { data } = context.getImageData(0, 0, bitmap.width, bitmap.height);
+        const ground = data.slice(0, 4).join();
+        let inked = 0;
+        const colors = new Set();
+        for (let i = 0; i < data.length; i += 4) {
+          const color = `${data[i]},${data[i + 1]},${data[i + 2]},${data[i + 3]}`;
+          if (color !== ground) ++inked;
+          if (i % 400 === 0) colors.add(color);
+        }
+        const { width } = document.querySelector(`#${id} .panel`).getBoundingClientRect();
+        const panel = getComputedStyle(document.querySelector(`#${id} .panel`)).backgroundColor;
+        return {
+          name,
+          width: bitmap.width,
+          panelWidth: width,
+          inked: inked / (data.length / 4),
+          colors: colors.size,
+          ground,
+          panel,
+        };
+      }, `figure-${chapter}-${name}`);
+      assert.equal(seen.name, `${chapter}-${name}.png`);
+      assert.ok(Math.abs(seen.width / 2 - seen.panelWidth) < 40, JSON.stringify(seen));
+      assert.ok(seen.inked > 0.01 && seen.inked < 0.9, JSON.stringify(seen));
+      assert.ok(seen.colors > 8, JSON.stringify(seen));
+      assert.equal(seen.ground, `${seen.panel.match(/\d+/g).join()},255`);
+    }
+    await figureOf(page, 'decay', 'bound').choose('View as picture');
+    assert.deepEqual(complaints.splice(0), []);
+  });
+}
+
+test('a file really arrives, and the menu is opened, left and used by keyboard', async () => {
+  const { page, complaints, close } = await open(chromium, site.address);
+  const menu = page.locator('#figure-decay-bound .save');
+  await menu.locator('summary').focus();
+  await page.keyboard.press('Enter');
+  assert.equal(await menu.locator('.save-items').isVisible(), true);
+  await page.keyboard.press('Escape');
+  assert.equal(await menu.locator('.save-items').isVisible(), false);
+  assert.equal(await page.evaluate(() => document.activeElement.tagName), 'SUMMARY');
+  await page.keyboard.press('Enter');
+  for (let i = 0; i < 2; ++i) await page.keyboard.press('Tab');
+  const [download] = await Promise.all([page.waitForEvent('download'), page.keyboard.press('Enter')]);
+  assert.equal(download.suggestedFilename(), 'decay-bound.csv');
+  await until(async () => (await menu.getAttribute('open')) === null, 'a closed menu');
+  assert.equal(await page.locator('#figure-decay-bound .save + .said').textContent(), 'Saved');
+  // Anywhere else closes it as well.
+  await menu.locator('summary').click();
+  await page.locator('#figure-decay-bound figcaption').click();
+  assert.equal(await menu.locator('.save-items').isVisible(), false);
+  assert.deepEqual(complaints, []);
+  await close();
+});
