@@ -282,6 +282,122 @@ const chapters = {
     );
   },
 
+  async 'linear: both orders give the same and cost what they should'(page) {
+    const figure = figureOf(page, 'linear', 'cost');
+    const [costs, [[difference]]] = await figure.tables();
+    for (const [i, [square, state]] of costs.entries()) {
+      const tokens = 16 * 2 ** i;
+      assert.deepEqual([square, state], [2 * tokens ** 2 * 64, 2 * tokens * 64 ** 2]);
+    }
+    // Sums of 64 products of weights that add up to 1 with values of at most √3.
+    assert.ok(difference > 0 && difference < 64 * 6e-8 * Math.sqrt(3), `${difference}`);
+    await figure.press('Tokens', 'Home', 'ArrowRight', 'ArrowRight');
+    assert.match(await figure.summary(), /The first is 1 times the second/);
+    await figure.press('Tokens', 'End');
+    assert.match(await figure.summary(), /The first is 256 times the second/);
+  },
+
+  async 'linear: denominators and weights of every form are those of sums in double precision'(page) {
+    const figure = figureOf(page, 'linear', 'forms');
+    const T = 24;
+    const elu1 = (x) => (x > 0 ? x + 1 : Math.exp(x));
+    const relu = (x) => Math.max(x, 0);
+    const dot = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
+    const unit = (x) => x.map((value) => value / Math.hypot(...x));
+    // One pair, one radian for each position.
+    const turn = ([x, y], p) => [x * Math.cos(p) - y * Math.sin(p), x * Math.sin(p) + y * Math.cos(p)];
+    const words = (name, seed) => Array.from({ length: T }, (_, t) => wordVector(`${name} ${seed} ${t}`, 2));
+    const check = async (phi, above, below) => {
+      const [weights, denominators] = await figure.tables();
+      const [q, k] = [words('query', 3), words('key', 3)].map((all) => all.map((x) => x.map(Math.fround).map(phi)));
+      let [negative, zero] = [0, 0];
+      for (let i = 0; i < T; ++i) {
+        const divisor = k.slice(0, i + 1).reduce((sum, key, j) => sum + below(q[i], key, i, j), 0);
+        const size = k.slice(0, i + 1).reduce((sum, key, j) => sum + Math.abs(below(q[i], key, i, j)), 0);
+        // Features, angles and sums in float32: some roundings of each term.
+        near(denominators[i][0], divisor, 1e-6 * (1 + size));
+        negative += denominators[i][0] < 0 ? 1 : 0;
+        zero += denominators[i][0] === 0 ? 1 : 0;
+        for (let j = 0; j < T; ++j) {
+          if (j > i) assert.ok(Number.isNaN(weights[i][j]));
+          else if (denominators[i][0] === 0) assert.equal(weights[i][j], 0);
+          else {
+            const expected = above(q[i], k[j], i, j) / divisor;
+            near(weights[i][j], expected, (1e-6 * (1 + size) * (1 + Math.abs(expected))) / Math.abs(divisor));
+          }
+        }
+      }
+      assert.match(
+        await figure.summary(),
+        new RegExp(`: ${negative} of 24 denominators are negative, ${zero} are exactly 0`),
+      );
+      return { negative, zero };
+    };
+    const plain = (q, k) => dot(q, k);
+    const turned = (q, k, i, j) => dot(turn(q, i), turn(k, j));
+    assert.deepEqual(await check(elu1, turned, turned), { negative: 9, zero: 0 });
+    await figure.choose('the numerator');
+    assert.equal((await check(elu1, turned, plain)).negative, 0);
+    await figure.choose('nothing');
+    assert.equal((await check(elu1, plain, plain)).negative, 0);
+    await figure.choose('relu');
+    assert.ok((await check(relu, plain, plain)).zero > 0, 'features that are all zero');
+    await figure.choose('unit vectors (1 + cos)');
+    const cosine = (q, k, i, j) => 1 + dot(turn(unit(q), i), turn(unit(k), j));
+    assert.deepEqual(await check((x) => x, cosine, cosine), { negative: 0, zero: 0 });
+    assert.equal(
+      await page.evaluate(() => document.querySelector('#figure-linear-forms input[value=relu]').checkVisibility()),
+      false,
+      'the cosine form has no features to choose',
+    );
+  },
+
+  async 'linear: softmax and cosine look where the query is aimed, positive features at its own place'(page) {
+    const figure = figureOf(page, 'linear', 'aim');
+    const highest = (values) => values.indexOf(Math.max(...values));
+    for (const back of [8, 9, 10]) {
+      const [weights] = await figure.tables();
+      for (let form = 0; form < 3; ++form) {
+        near(
+          column(weights, form).reduce((a, b) => a + b),
+          form < 2 ? 1 : column(weights, 2).reduce((a, b) => a + b),
+          1e-5,
+        );
+      }
+      assert.deepEqual([highest(column(weights, 0)), highest(column(weights, 1))], [back, back]);
+      assert.ok(highest(column(weights, 2)) <= 1);
+      assert.ok(Math.max(...column(weights, 0)) > 5 * Math.max(...column(weights, 1)));
+      await figure.press('Positions back', 'ArrowRight');
+    }
+  },
+
+  async 'linear: the state keeps its size, the cache grows, and pieces change nothing but rounding'(page) {
+    const figure = figureOf(page, 'linear', 'state');
+    const state = core.linearAttentionState({ headDim: 64 });
+    const cache = core.kvCache({ headDim: 64, kvHeads: 1, capacity: 512, growing: false });
+    const [bytes, differences] = await figure.tables();
+    assert.deepEqual(bytes.at(-1), [cache.bytes, state.bytes]);
+    assert.ok(column(bytes, 1).every((size) => size === state.bytes));
+    assert.ok(bytes.every(([size], i) => i === 0 || size > bytes[i - 1][0]));
+    // Weights of size 1 over values of at most √3, in float32.
+    assert.ok(differences.every(([difference]) => difference < 2e-6));
+    await figure.press('Tokens at a time', 'Home');
+    const [, single] = await figure.tables();
+    assert.ok(single.some(([difference]) => difference > 0) && single.every(([difference]) => difference < 2e-6));
+    await figure.press('Tokens at a time', 'End');
+    const [, whole] = await figure.tables();
+    assert.ok(
+      whole.every(([difference]) => difference === 0),
+      'one piece is one call',
+    );
+    await figure.press('Tokens T', 'End');
+    const [longer] = await figure.tables();
+    assert.equal(longer.at(-1)[1], state.bytes);
+    assert.ok(longer.at(-1)[0] > 7.9 * bytes.at(-1)[0]);
+    state.dispose();
+    cache.dispose();
+  },
+
   async 'speed: measures in the background and says how fast'(page) {
     const figure = figureOf(page, 'speed', 'run');
     await figure.choose('Run');

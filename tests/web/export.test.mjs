@@ -63,6 +63,7 @@ for (const browser of ['Chromium', 'Firefox']) {
     const { page, complaints } = pages[browser];
     for (const [chapter, name] of [
       ['order', 'map'],
+      ['linear', 'forms'],
       ['context', 'error'],
     ]) {
       const tables = await figureOf(page, chapter, name).tables();
@@ -113,10 +114,11 @@ for (const browser of ['Chromium', 'Firefox']) {
       ['rope', 'pair'],
       ['rope', 'layout'],
       ['context', 'waves'],
-      ['decay', 'bound'],
+      ['linear', 'cost'],
+      ['linear', 'forms'],
     ]) {
       // Also where the table has taken the picture's place.
-      if (name === 'bound') await figureOf(page, chapter, name).choose('View as table');
+      if (name === 'forms') await figureOf(page, chapter, name).choose('View as table');
       await save(page, chapter, name, 'Picture (PNG)');
       const seen = await page.evaluate(async (id) => {
         const [{ name, file }] = globalThis.saved;
@@ -151,14 +153,14 @@ for (const browser of ['Chromium', 'Firefox']) {
       assert.ok(seen.colors > 8, JSON.stringify(seen));
       assert.equal(seen.ground, `${seen.panel.match(/\d+/g).join()},255`);
     }
-    await figureOf(page, 'decay', 'bound').choose('View as picture');
+    await figureOf(page, 'linear', 'forms').choose('View as picture');
     assert.deepEqual(complaints.splice(0), []);
   });
 }
 
 test('a file really arrives, and the menu is opened, left and used by keyboard', async () => {
   const { page, complaints, close } = await open(chromium, site.address);
-  const menu = page.locator('#figure-decay-bound .save');
+  const menu = page.locator('#figure-linear-aim .save');
   await menu.locator('summary').focus();
   await page.keyboard.press('Enter');
   assert.equal(await menu.locator('.save-items').isVisible(), true);
@@ -168,12 +170,12 @@ test('a file really arrives, and the menu is opened, left and used by keyboard',
   await page.keyboard.press('Enter');
   for (let i = 0; i < 2; ++i) await page.keyboard.press('Tab');
   const [download] = await Promise.all([page.waitForEvent('download'), page.keyboard.press('Enter')]);
-  assert.equal(download.suggestedFilename(), 'decay-bound.csv');
+  assert.equal(download.suggestedFilename(), 'linear-aim.csv');
   await until(async () => (await menu.getAttribute('open')) === null, 'a closed menu');
-  assert.equal(await page.locator('#figure-decay-bound .save + .said').textContent(), 'Saved');
+  assert.equal(await page.locator('#figure-linear-aim .save + .said').textContent(), 'Saved');
   // Anywhere else closes it as well.
   await menu.locator('summary').click();
-  await page.locator('#figure-decay-bound figcaption').click();
+  await page.locator('#figure-linear-aim figcaption').click();
   assert.equal(await menu.locator('.save-items').isVisible(), false);
   assert.deepEqual(complaints, []);
   await close();

@@ -13,7 +13,19 @@ after(async () => {
   site?.close();
 });
 
-const chapters = ['order', 'binary', 'sinusoid', 'algebra', 'relative', 'rope', 'decay', 'context', 'axes', 'speed'];
+const chapters = [
+  'order',
+  'binary',
+  'sinusoid',
+  'algebra',
+  'relative',
+  'rope',
+  'decay',
+  'context',
+  'axes',
+  'linear',
+  'speed',
+];
 // The whole page is there, in a language.
 const speaks = (page, lang) =>
   until(
@@ -133,7 +145,7 @@ test('the language toggle switches every text, the language of the document and 
       return found.filter((text) => text.trim() !== '');
     });
   const names =
-    /ropewalk|RoPE|LongRoPE|WebAssembly|SIMD|simd128|Tab|BERT|GPT|NeoX|LLaMA|Llama|Hugging Face|Meta|Transformer|Shaw|Raffel|Press|Huang|Vaswani|ALiBi|YaRN|NTK-aware|NTK|PI|xPos|Abel|RoFormer|JavaScript|Math\.(sin|cos)|relaxed|bfloat16|Qwen\d-VL|Pixtral|clip|PE|cos|sin|relative_key_query|rope_deltas|The package says|\b[mnkpd]\b/g;
+    /ropewalk|RoPE|LongRoPE|WebAssembly|SIMD|simd128|Tab|BERT|GPT|NeoX|LLaMA|Llama|Hugging Face|Meta|Transformer|Shaw|Raffel|Press|Huang|Vaswani|ALiBi|YaRN|NTK-aware|NTK|PI|xPos|Abel|RoFormer|JavaScript|Math\.(sin|cos)|relaxed|bfloat16|Qwen\d-VL|Pixtral|clip|PE|cos|sin|relative_key_query|rope_deltas|The package says|RetNet|cosFormer|softmax|elu|relu|exp|KV|KiB|PNG|CSV|JSON|\b[mnkpd]\b/g;
   const chinese = await texts();
   assert.deepEqual(
     chinese.filter((text) => /[A-Za-z]{2}/.test(text.replace(names, ''))),

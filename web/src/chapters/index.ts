@@ -13,6 +13,7 @@ const sources: { readonly [K in ChapterId]: () => Promise<Chapter<K>> } = {
   decay: async () => (await import('./decay')).decayChapter,
   context: async () => (await import('./context')).contextChapter,
   axes: async () => (await import('./axes')).axesChapter,
+  linear: async () => (await import('./linear')).linearChapter,
   speed: async () => (await import('./speed')).speedChapter,
 };
 

@@ -12,5 +12,6 @@ export const en = {
   decay: async () => (await import('./en/decay')).decay,
   context: async () => (await import('./en/context')).context,
   axes: async () => (await import('./en/axes')).axes,
+  linear: async () => (await import('./en/linear')).linear,
   speed: async () => (await import('./en/speed')).speed,
 };

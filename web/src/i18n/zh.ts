@@ -12,5 +12,6 @@ export const zh: Texts = {
   decay: async () => (await import('./zh/decay')).decay,
   context: async () => (await import('./zh/context')).context,
   axes: async () => (await import('./zh/axes')).axes,
+  linear: async () => (await import('./zh/linear')).linear,
   speed: async () => (await import('./zh/speed')).speed,
 };

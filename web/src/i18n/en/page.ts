@@ -53,5 +53,6 @@ export const titles = {
   decay: 'Does far mean faint?',
   context: 'Reading further than one was taught',
   axes: 'Rows, columns, time',
+  linear: 'Attention without the square',
   speed: 'How fast it runs on your device',
 };

@@ -54,5 +54,6 @@ export const titles: Dictionary['frame']['titles'] = {
   decay: '远了就一定淡吗？',
   context: '读得比学过的更远',
   axes: '行、列和时间',
+  linear: '不要平方的注意力',
   speed: '在你的设备上有多快',
 };

@@ -1,0 +1,135 @@
+// Two orders of the same product: their shapes to scale, their work, and that they give the same.
+import type { Ropewalk } from 'ropewalk';
+import type { ChapterState } from '../chapters/chapter';
+import { stepControl } from '../controls';
+import { h } from '../dom';
+import { type Figure, figure } from '../figure';
+import { checkedTokens, cost, costCode, costLengths, orderDifference } from '../pictures/linear-cost';
+import { oneOf } from '../state';
+import { lineChart } from '../views/line-chart';
+import { products } from '../views/products';
+
+const dims = [16, 32, 64, 128];
+const powers = [1e3, 1e6, 1e9, 1e12];
+
+export function linearCost(chapter: ChapterState<'linear'>, core: Ropewalk): Figure {
+  const texts = chapter.texts.linear.cost;
+  const common = chapter.texts.linear;
+  const { plain, significant, power } = chapter.numbers;
+  const fields = { tokens: oneOf(costLengths, 1024), dim: oneOf(dims, 64) };
+  return figure(chapter, { name: 'cost', caption: texts.caption }, fields, (section) => {
+    const tokens = stepControl(common.tokens, costLengths, plain, (value) => section.set({ tokens: value }, 'tokens'));
+    const dim = stepControl(common.dim, dims, plain, (value) => section.set({ dim: value }, 'dim'));
+    const shapes = products();
+    const chart = lineChart(220);
+    // Dragging along the tokens need not multiply matrices again.
+    let known = { dim: 0, difference: 0 };
+    return {
+      controls: [h('div', { class: 'pair-of-controls' }, tokens.element, dim.element)],
+      picture: [shapes.element, chart.element],
+      show(values) {
+        const { tokens: T, dim: D } = values;
+        tokens.show(T);
+        dim.show(D);
+        if (known.dim !== D) known = { dim: D, difference: orderDifference(core, D) };
+        const now = cost(T, D);
+        const matrix = (name: string, rows: number, columns: number, look: 'operand' | 'made' = 'operand') => ({
+          name,
+          size: texts.size(plain(rows), plain(columns)),
+          rows,
+          columns,
+          look,
+        });
+        shapes.update({
+          longest: Math.max(T, D),
+          lines: [
+            {
+              title: texts.squareFirst,
+              note: '2 · T² · D',
+              parts: [
+                '(',
+                matrix('Q', T, D),
+                '·',
+                matrix('Kᵀ', D, T),
+                ')',
+                '·',
+                matrix('V', T, D),
+                '→',
+                matrix(texts.weights, T, T, 'made'),
+              ],
+            },
+            {
+              title: texts.stateFirst,
+              note: '2 · T · D²',
+              parts: [
+                matrix('Q', T, D),
+                '· (',
+                matrix('Kᵀ', D, T),
+                '·',
+                matrix('V', T, D),
+                ')',
+                '→',
+                matrix(texts.state, D, D, 'made'),
+              ],
+            },
+          ],
+        });
+        const costs = costLengths.map((length) => ({ length, ...cost(length, D) }));
+        chart.update({
+          label: texts.label,
+          x: {
+            title: common.tokens,
+            min: 16,
+            max: 16384,
+            log: true,
+            ticks: costLengths.filter((_, i) => i % 2 === 0),
+            print: plain,
+          },
+          y: { title: texts.y, min: 1e3, max: 1e12, log: true, ticks: powers, print: power },
+          series: [
+            {
+              name: texts.squareFirst,
+              look: 'key',
+              kind: 'line',
+              points: costs.map(({ length, square }) => [length, square]),
+            },
+            {
+              name: texts.stateFirst,
+              look: 'query',
+              kind: 'line',
+              points: costs.map(({ length, state }) => [length, state]),
+            },
+          ],
+          marks: [{ x: T }],
+        });
+        return {
+          summary: texts.summary(
+            plain(now.square),
+            plain(now.state),
+            significant(now.square / now.state, 3),
+            plain(checkedTokens),
+            significant(known.difference, 2),
+          ),
+          code: costCode(D),
+          table: () => [
+            {
+              caption: texts.label,
+              corner: common.tokens,
+              columns: [texts.squareFirst, texts.stateFirst],
+              rows: costs.map(({ length, square, state }) => ({ name: plain(length), values: [square, state] })),
+              print: plain,
+            },
+            {
+              caption: texts.check,
+              corner: '',
+              columns: [texts.difference],
+              rows: [{ name: texts.first(plain(checkedTokens)), values: [known.difference] }],
+              print: (value) => significant(value, 3),
+            },
+          ],
+        };
+      },
+      end: chart.destroy,
+    };
+  });
+}

@@ -1,0 +1,147 @@
+// Chapter: linear attention with RoPE.
+export const linear = {
+  opening: [
+    'Attention compares every word with every word. Twice as many words are four times the work. Where does the square come from, and can it go away?',
+    'The weight of a key is the exponential of a dot product. The exponential stands in the middle, so all $T$ × $T$ products have to be written out before the values can be added up. Put something softer in its place: a function φ of each query and of each key by itself, and the plain dot product of the two. Then nothing stands in the middle any more, and three matrices may be multiplied in any order.',
+  ],
+  formula:
+    'φ is applied to each number. Whatever it is, it must not be negative, so that weights are not negative either.',
+  ask: {
+    question:
+      'Queries, keys and values are $T$ × $D$ each. With 4,096 tokens and heads of size 64: how much less work is it to multiply the keys with the values first?',
+    answers: ['About 2 times less', 'About 64 times less', 'About 4,000 times less'],
+    right: 1,
+    explanation:
+      'One order takes 2 · $T$² · $D$ multiplications, the other 2 · $T$ · $D$². The ratio is $T$ / $D$, here 64. With fewer tokens than $D$ the other order wins.',
+  },
+  tokens: 'Tokens T',
+  dim: 'Head size D',
+  cost: {
+    squareFirst: 'Weights first',
+    stateFirst: 'Keys and values first',
+    weights: 'weights',
+    state: 'state',
+    out: 'result',
+    size: (rows: string, columns: string) => `${rows} × ${columns}`,
+    label: 'Multiplications by number of tokens',
+    y: 'multiplications',
+    caption:
+      'Two orders of the same product, drawn to one scale; thin matrices are drawn a little too thick to be seen. Below, the work of each order. Both axes are logarithmic.',
+    check: 'Largest difference of the two results',
+    difference: 'difference',
+    first: (tokens: string) => `first ${tokens} tokens`,
+    summary: (square: string, state: string, ratio: string, tokens: string, difference: string) =>
+      `Weights first: ${square} multiplications. Keys and values first: ${state}. The first is ${ratio} times the second. Both give the same result: over the first ${tokens} tokens no number differs by more than ${difference}.`,
+  },
+  formsTitle: 'Where to put the rotation',
+  formsProse: [
+    'There is no matrix of weights any more, so nothing that is added to that matrix, a bias or a table of distances, has a place. RoPE has: it turns each query and each key by itself. Turn φ(q) and φ(k), and their product again depends on the distance alone.',
+    'One thing breaks. φ was chosen so that no weight is negative. A turned vector has negative numbers, and the sum that we divide by may come near zero or fall below it. Su’s answer in the RoPE paper: turn the sum above the fraction line only. What we divide by is then the plain, positive sum; the price is that weights may be negative and no longer add up to 1. Another answer leaves φ out and takes 1 plus the cosine between query and key. Turning does not change lengths, so that weight stays between 0 and 2.',
+  ],
+  formsFormula: 'Only the numerator turned, both sums turned, and the cosine form.',
+  forms: {
+    form: 'RoPE turns',
+    kinds: { none: 'nothing', numerator: 'the numerator', both: 'both sums', cosine: 'unit vectors (1 + cos)' },
+    map: 'Feature map φ',
+    maps: { elu1: 'elu + 1', relu: 'relu', exp: 'exp' },
+    seed: 'Random sequence number',
+    label: 'Weights, causal',
+    legend: 'weight',
+    query: 'query',
+    key: 'key',
+    cell: (query: string, key: string, weight: string, sum: string, denominator: string) =>
+      `Query ${query} gives key ${key} the weight ${weight}. Its weights add up to ${sum}; they were divided by ${denominator}.`,
+    later: (query: string, key: string) => `Key ${key} comes after query ${query}.`,
+    denominators: 'What each query is divided by',
+    position: 'query',
+    denominator: 'denominator',
+    caption:
+      'Twenty-four random queries and keys. Above, the weight that each query gives to each key; colours end at ±1, numbers do not. Below, the denominators as the package reports them.',
+    summary: (form: string, negative: string, zero: string, least: string, largest: string) =>
+      `RoPE turns ${form}: ${negative} of 24 denominators are negative, ${zero} are exactly 0. The one nearest to 0 is ${least} away from it, and the largest weight is ${largest}.`,
+  },
+  formsAfter: [
+    'With two coordinates there is only the fast pair, and the turned sum swings through zero: one of these weights is in the thousands. More pairs help, because the slow ones hardly turn and keep the sum up. That is luck, not a guarantee. Try relu: a query whose features are all zero has a denominator of exactly 0, in every form that divides by features. The package then gives a row of zeros and says so.',
+    'Today many linear models do not divide at all. They normalise the result instead, as a layer norm does; there is nothing left that could vanish.',
+  ],
+  aimTitle: 'How sharply can it point?',
+  aimProse: [
+    'A head of ordinary attention can look exactly three words back. Its query is the key turned by three positions, and the exponential makes a peak of the match. Here is such a query for each form, over 64 equal keys, so that nothing but distance decides.',
+  ],
+  askAim: {
+    question:
+      'Features of elu + 1 are positive. The query is built to match the key eight positions back. Where will the largest weight be?',
+    answers: ['Eight back', 'At the query’s own place, or near it', 'At the far end'],
+    right: 1,
+    explanation:
+      'Positive features all lie in one quarter of the plane, so a query and a key can differ by at most a right angle in any pair. The direction that was to carry “eight back” is gone before the rotation comes.',
+  },
+  aim: {
+    back: 'Positions back',
+    label: 'Weight of each of 64 equal keys',
+    distance: 'distance to the key',
+    y: 'relative to the curve’s largest',
+    softmax: 'softmax',
+    cosine: '1 + cos',
+    features: 'elu + 1, numerator',
+    aimed: 'aimed at',
+    caption:
+      'One query over 64 equal keys, built to match the key at the chosen distance. Each curve is divided by its own largest weight; the table has the weights themselves.',
+    summary: (aim: string, softmax: string, cosine: string, features: string, at: string) =>
+      `Aimed ${aim} back. Largest weights: softmax ${softmax} and 1 + cos ${cosine}, both there; elu + 1 ${features}, at distance ${at}. Equal shares would be 0.0156.`,
+  },
+  aimAfter: [
+    'The cosine form aims well and hardly distinguishes: the 1 is there for every key. This is what linear attention pays with. It sees position, and it sees it softly.',
+  ],
+  stateTitle: 'A memory that does not grow',
+  stateProse: [
+    'When each word sees only what came before, the sum over keys and values can be kept as one goes: add the new key times the new value, then answer the query. The sum is a matrix of $D$ × $D$ numbers, however long the text. An ordinary cache keeps every key and every value.',
+    'How many words are taken at a time does not matter: one by one, in chunks, or all at once, the sums are the same but for rounding.',
+  ],
+  stateFormula: 'Both sums begin at zero. Where only the numerator is turned, $z$ has keys that are not turned.',
+  state: {
+    chunk: 'Tokens at a time',
+    chunkValue: (tokens: string) => (tokens === '1' ? 'one token' : `${tokens} tokens`),
+    label: 'Memory by number of tokens',
+    x: 'tokens',
+    y: 'KiB',
+    cache: 'KV cache',
+    own: 'state',
+    differences: 'Difference from one call, by token',
+    token: 'token',
+    error: 'largest difference',
+    caption:
+      'Above, the bytes that the package’s cache and its state take, for one head. Below, 256 tokens appended in pieces, against one call for all: the largest difference in each token’s result. Results are about as large as 1.',
+    summary: (tokens: string, cache: string, state: string, chunk: string, difference: string) =>
+      `At ${tokens} tokens the cache takes ${cache} bytes, the state ${state}. With ${chunk} at a time no result differs from one call’s by more than ${difference}.`,
+  },
+  after: [
+    'So linear attention gives up the sharp peak and gets a memory of fixed size for it. Models that live on that trade have since learned to forget: they let the state fade from step to step, or correct what it holds before they write. The package’s `recurrentAttention` has those forms.',
+  ],
+  pitfalls: [
+    [
+      '“RoPE is the only relative encoding that linear attention can have.”',
+      'It was the first. States that fade with each step (RetNet, gated linear attention), xPos and cosFormer’s weights know of distance as well.',
+    ],
+    [
+      '“All of RoPE together is not a rotation.”',
+      'It keeps lengths and angles and does not mirror, so it is a rotation of the $D$-dimensional space. It is only not just any: it turns $D$/2 planes, each within itself.',
+    ],
+    [
+      'Adding a column of ones to the values to get the denominator for free.',
+      'The column is summed up with the *turned* keys, as all values are. That is the denominator of “both sums”, which may vanish, not Su’s.',
+    ],
+    [
+      'Masking the values of padding and forgetting its keys.',
+      'The masked key still counts in the denominator, and every other weight becomes smaller. It has to be left out of both sums.',
+    ],
+    [
+      'Reading the weights as probabilities.',
+      'With RoPE in the numerator they may be negative and add up to something else. A picture of them needs a scale with a zero in the middle.',
+    ],
+    [
+      'Adding up a hundred thousand keys in 32 bits, one by one.',
+      'What is added late is small against the sum and loses its last digits. The package keeps with each sum what rounding took from it.',
+    ],
+  ] as [string, string][],
+};
