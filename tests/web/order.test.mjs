@@ -164,7 +164,7 @@ test('the program beside the picture runs in Node and gives the numbers of the p
   assert.deepEqual((await shown(page)).flat(2), Array.from(scores.data));
 
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
-  await figure(page).locator('details summary').click();
+  await figure(page).locator('details.code summary').click();
   await figure(page).getByRole('button', { name: 'Copy code' }).click();
   await figure(page).getByText('Copied').waitFor();
   assert.equal(await page.evaluate(() => navigator.clipboard.readText()), code);

@@ -41,7 +41,7 @@ export function decayCurvesFigure(chapter: ChapterState<'decay'>, core: Ropewalk
         chart.update({
           label: texts.label,
           x: { title: common.distance, min: 0, max: values.reach, ticks: distanceTicks(values.reach), print: plain },
-          y: { title: texts.y, min: -0.4, max: 1, ticks: [-0.4, 0, 0.5, 1], print: plain },
+          y: { title: texts.y, min: -0.5, max: 1, ticks: [-0.5, 0, 0.5, 1], print: plain },
           series: [
             { name: texts.cosines, look: 'query', kind: 'line', points: points(cosines) },
             { name: texts.shape, look: 'key', kind: 'line', points: points(shape) },

@@ -48,7 +48,7 @@ export function sinusoidClocks(chapter: ChapterState<'sinusoid'>, core: Ropewalk
           texts.label,
           all.map(({ sin, cos, period }, i) => ({
             name: texts.pair(plain(i)),
-            note: texts.period(significant(period, 3)),
+            note: significant(period, 3),
             hands: [{ x: sin, y: cos, look: 'query' }],
             spoken: texts.spoken(plain(i), significant(period, 3), fixed(sin, 2), fixed(cos, 2)),
           })),

@@ -105,9 +105,11 @@ export function lineChart(height = 230): LineChart {
     // Names of the x axis that would touch each other are left out.
     let last = -1e9;
     const xTicks = x.ticks.filter((value) => {
-      const room = 7.5 * x.print(value).length + 6;
-      if (toX(value) - last < room) return false;
-      last = toX(value);
+      const room = 7.5 * x.print(value).length;
+      // At either edge a name stands beside its place, not across it.
+      const from = toX(value) < left + 8 ? toX(value) : toX(value) - (toX(value) > right - 14 ? room : room / 2);
+      if (from - last < 6) return false;
+      last = from + room;
       return true;
     });
     picture.setAttribute('viewBox', `0 0 ${width} ${height}`);
@@ -125,8 +127,11 @@ export function lineChart(height = 230): LineChart {
       ...series.filter(({ kind }) => kind !== 'band').flatMap((each) => seriesShape(each, at, hasZero ? 0 : y.min)),
       ...marks.flatMap((mark) => {
         if (mark.name === undefined) return [];
+        // Away from the middle, where another mark may stand, as far as there is room.
+        const room = 7.5 * mark.name.length + 5;
         const isRight = toX(mark.x) > (left + right) / 2;
-        const [px, anchor] = isRight ? [toX(mark.x) - 5, 'end'] : [toX(mark.x) + 5, 'start'];
+        const goesLeft = isRight ? toX(mark.x) + room > right : toX(mark.x) - room >= left;
+        const [px, anchor] = goesLeft ? [toX(mark.x) - 5, 'end'] : [toX(mark.x) + 5, 'start'];
         return [svg('text', { class: 'tick mark-name', x: px, y: top + 9, 'text-anchor': anchor }, mark.name)];
       }),
       ...y.ticks.map((v) =>

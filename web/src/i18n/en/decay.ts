@@ -26,7 +26,7 @@ export const decay = {
   bound: {
     seed: 'Query and key number',
     label: 'Size of the score and its bound, by distance',
-    y: 'logarithmic',
+    y: 'size, logarithmic',
     score: 'size of the score',
     bound: 'Su’s bound',
     caption:

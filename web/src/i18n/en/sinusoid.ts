@@ -10,7 +10,6 @@ export const sinusoid = {
     pause: 'Stop',
     label: 'The pairs of the encoding as clocks',
     pair: (i: string) => `pair ${i}`,
-    period: (positions: string) => `turn: ${positions}`,
     spoken: (i: string, period: string, sin: string, cos: string) =>
       `Pair ${i}, a turn every ${period} positions: sine ${sin}, cosine ${cos}`,
     caption:

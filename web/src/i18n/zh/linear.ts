@@ -8,7 +8,7 @@ export const linear: Dictionary['linear'] = {
   ],
   formula: 'φ 逐个作用在数上。不管选哪一个，都不能取负值，这样权重才不会是负的。',
   ask: {
-    question: '查询、键、值都是 $T$ × $D$。有 4,096 个词元、头的大小是 64 时，先乘键和值能省多少？',
+    question: '查询、键、值都是 $T$ × $D$。有 4,096 个词元、头的大小是 64 时，先乘键和值，工作量会变成多少？',
     answers: ['约为原来的二分之一', '约为原来的六十四分之一', '约为原来的四千分之一'],
     right: 1,
     explanation:
@@ -110,7 +110,7 @@ export const linear: Dictionary['linear'] = {
     caption:
       '上：一个头的缓存和状态在这个包里各占多少字节。下：256 个词元分段加入，与一次算完相比，每个词元的结果最多差多少。结果本身的大小约为 1。',
     summary: (tokens, cache, state, chunk, difference) =>
-      `${tokens} 个词元时，缓存占 ${cache} 字节，状态占 ${state} 字节。一次${chunk}，结果与一次算完相差不超过 ${difference}。`,
+      `${tokens} 个词元时，缓存占 ${cache} 字节，状态占 ${state} 字节。一次 ${chunk}，结果与一次算完相差不超过 ${difference}。`,
   },
   after: [
     '可见线性注意力放弃了尖峰，换来大小固定的记忆。靠这笔交易为生的模型，后来还学会了遗忘：让状态一步步变淡，或者在写入之前先纠正已有的内容。包里的 `recurrentAttention` 就有这些形式。',

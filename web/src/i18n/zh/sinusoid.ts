@@ -12,7 +12,6 @@ export const sinusoid: Dictionary['sinusoid'] = {
     pause: '停',
     label: '把编码的各组画成钟',
     pair: (i) => `第 ${i} 组`,
-    period: (positions) => `一圈 ${positions}`,
     spoken: (i, period, sin, cos) => `第 ${i} 组，每 ${period} 个位置转一圈：正弦 ${sin}，余弦 ${cos}`,
     caption:
       '16 列的编码画成八只钟。每根针都从十二点出发；针尖偏右多少是正弦，有多高是余弦。下面写着转一圈要走多少个位置。',
