@@ -33,8 +33,8 @@ async function compileFetched(url: URL): Promise<WebAssembly.Module> {
   }
   if (!response.ok) throw new UnsupportedError(`load: ${url} answered ${response.status}; ${advice}`);
   const type = response.headers.get('content-type') ?? '';
-  // Compiling while it comes asks for the type; without it, compiling afterwards does the same.
-  if (/^application\/wasm\b/.test(type)) return WebAssembly.compileStreaming(response);
+  // Compiling while it comes asks for this type and no parameter; without it, compiling afterwards does the same.
+  if (/^application\/wasm$/i.test(type.trim())) return WebAssembly.compileStreaming(response);
   const bytes = await response.arrayBuffer();
   if (!WebAssembly.validate(bytes)) {
     throw new UnsupportedError(`load: ${url} answered ${type || 'something'} that is no WebAssembly; ${advice}`);

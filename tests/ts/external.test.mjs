@@ -61,7 +61,7 @@ async function served(t, answer) {
 const wasm = (name) => readFileSync(join(root, 'dist', name));
 const requested = (request) => request.url.slice(1);
 
-for (const type of ['application/wasm', 'application/octet-stream']) {
+for (const type of ['application/wasm', 'application/wasm; charset=utf-8', 'application/octet-stream']) {
   test(`it fetches one build, once, from a server that calls it ${type}`, async (t) => {
     const asked = [];
     const { load } = await served(t, (request, response) => {

@@ -18,7 +18,13 @@ const policy = [
   "img-src 'self' data:",
 ].join('; ');
 
-const types = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml' };
+const types = {
+  '.html': 'text/html',
+  '.js': 'text/javascript',
+  '.css': 'text/css',
+  '.svg': 'image/svg+xml',
+  '.wasm': 'application/wasm',
+};
 
 /** Serves build/web (made by `vite build web`) on a free port. */
 export async function serve() {

@@ -46,18 +46,21 @@ test('the first figure is there within a second', async () => {
   assert.ok(best <= 1000, `${best} ms`);
 });
 
-test('until then the page takes at most 40 KB beside the package, as a server sends it', async (t) => {
+const isPackage = (path) => /ropewalk-|\.wasm$/.test(path);
+
+test('until then the page takes at most 200 KB, 40 of them beside the package, as a server sends it', async (t) => {
   for (const lang of ['en', 'zh']) {
     const { paths } = await firstFigure(`#lang=${lang}`);
-    let [own, all] = [await sizeOf('index.html'), 0];
+    const html = await sizeOf('index.html');
+    let [own, all] = [html, html];
     for (const path of paths) {
       const size = await sizeOf(path);
       all += size;
-      if (!path.includes('ropewalk-')) own += size;
+      if (!isPackage(path)) own += size;
     }
     t.diagnostic(`${lang}: ${own} bytes of its own, ${all} with the package, in ${paths.length} files`);
-    assert.ok(paths.length > 5 && paths.some((path) => path.includes('ropewalk-')));
-    assert.ok(own <= 40 * 1024, `${own} bytes`);
+    assert.equal(paths.filter(isPackage).length, 2);
+    assert.ok(own <= 40 * 1024 && all <= 200 * 1024, `${own} and ${all} bytes`);
   }
 });
 
@@ -67,7 +70,7 @@ test('all of it in one language is at most 110 KB beside the package', async (t)
     performance.getEntriesByType('resource').map(({ name }) => new URL(name).pathname.slice(1)),
   );
   await close();
-  const own = new Set(['index.html', ...paths.filter((path) => !path.includes('ropewalk-'))]);
+  const own = new Set(['index.html', ...paths.filter((path) => !isPackage(path))]);
   let sum = 0;
   for (const path of own) sum += await sizeOf(path);
   t.diagnostic(`${sum} bytes in ${own.size} files`);
@@ -77,96 +80,99 @@ test('all of it in one language is at most 110 KB beside the package', async (t)
   assert.ok(built.length - own.size >= 10, `${built.length} files, ${own.size} of them fetched`);
 });
 
-// In the page: works every control of a figure once and tells the longest task that followed each.
+// The longest task of the page's main thread while something is done: the processor's time in it, in ms. Time by the
+// clock would also count what others do on this machine.
+async function longestTask(page, work) {
+  await browser.startTracing(page, { categories: ['toplevel', 'blink.user_timing'] });
+  await work();
+  // The browser has pages of its own; the mark is on the thread of this one.
+  await page.evaluate(() => performance.mark('this page'));
+  const { traceEvents } = JSON.parse(await browser.stopTracing());
+  const mark = traceEvents.find(({ name }) => name === 'this page');
+  const isOurs = ({ name, pid, tid }) => name.endsWith('RunTask') && pid === mark.pid && tid === mark.tid;
+  const times = traceEvents.filter(isOurs).map(({ tdur }) => tdur ?? 0);
+  assert.ok(times.length > 0, 'tasks in the trace');
+  return Math.max(...times) / 1000;
+}
+
+// In the page: works every control of a figure, its table and its menu.
 async function workControls(id) {
-  const seen = [];
-  const observer = new PerformanceObserver((list) => seen.push(...list.getEntries()));
-  observer.observe({ type: 'longtask' });
-  const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
   const figure = document.getElementById(id);
-  const longest = {};
-  const act = async (name, action) => {
-    seen.length = 0;
+  const act = async (action) => {
     setTimeout(action);
-    await pause(60);
-    const took = Math.max(0, ...seen.concat(observer.takeRecords()).map(({ duration }) => duration));
-    longest[name] = Math.max(longest[name] ?? 0, took);
+    await new Promise((resolve) => setTimeout(resolve, 30));
   };
   const slide = (input, value) => () => {
     input.value = value;
     input.dispatchEvent(new Event('input', { bubbles: true }));
   };
+  const table = figure.querySelector('.table-button');
   for (const input of figure.querySelectorAll('.controls input')) {
-    const label = input.getAttribute('aria-label') ?? input.labels?.[0]?.textContent ?? input.type;
-    const name = `${id}: ${label}`;
     if (input.type === 'range') {
       const middle = (Number(input.min) + Number(input.max)) >> 1;
-      for (const value of [input.min, middle, input.max, middle + 1]) await act(name, slide(input, value));
+      for (const value of [input.min, middle, input.max, middle + 1]) await act(slide(input, value));
     } else if (input.type === 'text') {
-      await act(name, slide(input, Array.from({ length: 20 }, (_, i) => `word${i}`).join(' ')));
+      await act(slide(input, Array.from({ length: 20 }, (_, i) => `word${i}`).join(' ')));
     } else {
-      await act(name, () => input.click());
+      await act(() => input.click());
     }
   }
   for (const button of figure.querySelectorAll('.controls .button')) {
-    await act(`${id}: ${button.textContent}`, () => button.click());
-    await act(`${id}: ${button.textContent}`, () => button.click());
+    await act(() => button.click());
+    await act(() => button.click());
   }
-  const table = figure.querySelector('.table-button');
-  await act(`${id}: to the table`, () => table.click());
-  await act(`${id}: to the picture`, () => table.click());
-  await act(`${id}: as PNG`, () => figure.querySelector('.save-items .button').click());
-  observer.disconnect();
-  return longest;
+  await act(() => table.click());
+  await act(() => table.click());
+  await act(() => figure.querySelector('.save-items .button').click());
+  await act(() => undefined);
 }
 
-test('no control keeps the reader waiting: no task takes more than 50 ms', async () => {
+test('no control keeps the reader waiting: no task takes more than 50 ms', async (t) => {
   const { page, complaints, close } = await open(browser, site.address);
   await page.evaluate(() => {
     HTMLAnchorElement.prototype.click = () => undefined;
   });
   const ids = await page.evaluate(() => Array.from(document.querySelectorAll('figure'), ({ id }) => id));
   const slow = [];
+  let longest = 0;
   for (const id of ids) {
-    let late;
-    // A task may be long because this machine does something else as well; one that is long each time is ours.
-    for (let attempt = 0; attempt < 4; ++attempt) {
-      const longest = await page.evaluate(workControls, id);
-      late = Object.entries(longest).filter(([name, took]) => took > 50 && (late === undefined || name in late));
-      late = Object.fromEntries(late);
-      if (Object.keys(late).length === 0) break;
-    }
-    if (Object.keys(late).length > 0) slow.push(late);
+    const once = () => longestTask(page, () => page.evaluate(workControls, id));
+    let took = await once();
+    // Once more where the garbage of an earlier figure was collected in the middle.
+    if (took > 50) took = Math.min(took, await once());
+    if (took > 50) slow.push(`${id}: ${took} ms`);
+    longest = Math.max(longest, took);
   }
+  t.diagnostic(`the longest: ${longest} ms`);
   assert.deepEqual(slow, []);
   assert.deepEqual(complaints, []);
   await close();
 });
 
-test('nor does the page while it comes: no task takes more than 50 ms', async (t) => {
-  let best = Number.POSITIVE_INFINITY;
-  for (let visit = 0; visit < 6 && best > 50; ++visit) {
+test('nor does the page while it comes, or changes its language', async (t) => {
+  const longest = { coming: Number.POSITIVE_INFINITY, changing: Number.POSITIVE_INFINITY };
+  for (let visit = 0; visit < 3; ++visit) {
     const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
     const page = await context.newPage();
-    await page.addInitScript(() => {
-      globalThis.tasks = [];
-      new PerformanceObserver((list) => globalThis.tasks.push(...list.getEntries())).observe({
-        type: 'longtask',
-        buffered: true,
-      });
+    const isDone = (lang) =>
+      page.evaluate(
+        (lang) =>
+          document.documentElement.lang.startsWith(lang) && document.querySelector('main:not([aria-busy])') !== null,
+        lang,
+      );
+    const coming = await longestTask(page, async () => {
+      await page.goto(`${site.address}#lang=en`);
+      await until(() => isDone('en'), 'all of it', 20000);
     });
-    await page.goto(site.address);
-    await until(
-      () => page.evaluate(() => document.querySelector('main:not([aria-busy])') !== null),
-      'all of it',
-      20000,
-    );
-    best = Math.min(
-      best,
-      Math.max(0, ...(await page.evaluate(() => globalThis.tasks.map(({ duration }) => duration)))),
-    );
+    const changing = await longestTask(page, async () => {
+      await page.evaluate(() => document.getElementById('language').click());
+      await until(() => isDone('zh'), 'all of it in Chinese', 20000);
+    });
+    longest.coming = Math.min(longest.coming, coming);
+    longest.changing = Math.min(longest.changing, changing);
     await context.close();
+    if (Math.max(longest.coming, longest.changing) <= 50) break;
   }
-  t.diagnostic(`${best} ms`);
-  assert.ok(best <= 50, `${best} ms`);
+  t.diagnostic(JSON.stringify(longest));
+  assert.ok(longest.coming <= 50 && longest.changing <= 50, JSON.stringify(longest));
 });

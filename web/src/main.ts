@@ -1,5 +1,5 @@
 // Starts the page: state, core, article.
-import { load } from 'ropewalk';
+import { load } from 'ropewalk/external';
 import './styles/base.css';
 import './styles/article.css';
 import './styles/controls.css';

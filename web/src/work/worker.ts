@@ -1,5 +1,5 @@
 // Runs one job and says how far it is. Cancelling ends the whole worker, so a job needs no way out of its own.
-import { load } from 'ropewalk';
+import { load } from 'ropewalk/external';
 import { jobs } from './jobs';
 import type { Answer, Request } from './protocol';
 
