@@ -293,3 +293,21 @@ test('another language comes to the place where one reads', async () => {
   assert.match(here, /RoPE/);
   await close();
 });
+
+test('a chapter that does not arrive says so, keeps the others, and comes when the page is loaded again', async () => {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, serviceWorkers: 'block' });
+  const page = await context.newPage();
+  const isBroken = (route) => route.abort();
+  await page.route('**/assets/linear-*.js', isBroken);
+  await page.goto(`${site.address}#lang=en&speed.run.table=1`);
+  await speaks(page, 'en');
+  const lost = page.locator('#chapter-linear');
+  assert.match(await lost.getByRole('alert').textContent(), /did not arrive/);
+  assert.equal(await page.locator('.chapter h2').count(), chapters.length);
+  assert.equal(await page.locator('#chapter-speed figure').count(), 1);
+  await page.unroute('**/assets/linear-*.js', isBroken);
+  await lost.getByRole('button', { name: 'Load the page again' }).click();
+  await until(async () => (await page.locator('#chapter-linear figure').count()) === 4, 'the chapter', 20000);
+  assert.match(hash(page), /speed\.run\.table=1/);
+  await context.close();
+});
