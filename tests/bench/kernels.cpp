@@ -73,14 +73,13 @@ class Sinusoid : public Work {
 
 class Linear : public Work {
  public:
-  bool create(size_t rows, size_t inputs, size_t outputs) {
+  bool create(size_t rows, size_t inputs, size_t outputs, WeightType type) {
     rows_ = rows;
     inputs_ = inputs;
     outputs_ = outputs;
     Buffer<float> w;
     return fill(x_, rows * inputs, 0) && fill(w, inputs * outputs, 1) &&
-           weight_.pack(WeightType::kFloat32, w.data(), outputs, inputs, WeightType::kFloat32) ==
-               Status::kOk &&
+           weight_.pack(WeightType::kFloat32, w.data(), outputs, inputs, type) == Status::kOk &&
            out_.allocate(rows * outputs) == Status::kOk;
   }
   void run() override { gemm(out_.data(), outputs_, x_.data(), inputs_, weight_, rows_); }
@@ -94,43 +93,47 @@ class Linear : public Work {
   Buffer<float> out_;
 };
 
-// In place: after the first run the numbers are small, which changes nothing in the time.
 class Softmax : public Work {
  public:
   bool create(size_t rows, size_t columns) {
     rows_ = rows;
     columns_ = columns;
-    return fill(x_, rows * columns, 0);
+    return fill(x_, rows * columns, 0) && out_.allocate(rows * columns) == Status::kOk;
   }
-  void run() override {
-    for (size_t r = 0; r < rows_; ++r) softmax(x_.data() + r * columns_, columns_);
-  }
+  void run() override { softmaxRows(out_.data(), columns_, x_.data(), columns_, rows_, columns_); }
 
  private:
   size_t rows_ = 0;
   size_t columns_ = 0;
   Buffer<float> x_;
+  Buffer<float> out_;
 };
 
 class AttentionCore : public Work {
  public:
-  bool create(size_t heads, size_t tokens, size_t dim, bool causal) {
+  bool create(size_t heads, size_t kv_heads, size_t queries, size_t keys, size_t dim, bool causal) {
     heads_ = heads;
-    tokens_ = tokens;
+    kv_heads_ = kv_heads;
+    queries_ = queries;
+    keys_ = keys;
     dim_ = dim;
     options_.scale = 1 / std::sqrt(static_cast<float>(dim));
     options_.causal = causal;
-    const size_t n = heads * tokens * dim;
-    return fill(q_, n, 0) && fill(k_, n, 1) && fill(v_, n, 2) && fill(out_, n, 3);
+    const size_t rows = heads * queries * dim;
+    const size_t cached = kv_heads * keys * dim;
+    return fill(q_, rows, 0) && fill(k_, cached, 1) && fill(v_, cached, 2) && fill(out_, rows, 3);
   }
   void run() override {
-    const auto view = [&](Buffer<float>& x) { return headsFirst(x.data(), 1, heads_, tokens_, dim_); };
-    (void)attention(view(out_), view(q_).readOnly(), view(k_).readOnly(), view(v_).readOnly(), options_);
+    const auto rows = [&](Buffer<float>& x) { return headsFirst(x.data(), 1, heads_, queries_, dim_); };
+    const auto cached = [&](Buffer<float>& x) { return headsFirst(x.data(), 1, kv_heads_, keys_, dim_); };
+    (void)attention(rows(out_), rows(q_).readOnly(), cached(k_).readOnly(), cached(v_).readOnly(), options_);
   }
 
  private:
   size_t heads_ = 0;
-  size_t tokens_ = 0;
+  size_t kv_heads_ = 0;
+  size_t queries_ = 0;
+  size_t keys_ = 0;
   size_t dim_ = 0;
   AttentionOptions options_;
   Buffer<float> q_;
@@ -265,14 +268,20 @@ std::unique_ptr<Work> makeWork(const char* line) {
   size_t b = 0;
   size_t c = 0;
   size_t d = 0;
+  size_t e = 0;
   if (std::sscanf(line, "rope %15s %zu %zu %zu %zu", kind, &a, &b, &c, &d) == 5) {
     return made<Rope>(kind, a, b, c, static_cast<int64_t>(d));
   }
   if (std::sscanf(line, "sinusoid %zu %zu", &a, &b) == 2) return made<Sinusoid>(a, b);
-  if (std::sscanf(line, "linear %zu %zu %zu", &a, &b, &c) == 3) return made<Linear>(a, b, c);
+  if (std::sscanf(line, "linear %zu %zu %zu %zu", &a, &b, &c, &d) >= 3) {
+    return made<Linear>(a, b, c, static_cast<WeightType>(d));  // float32 where none is named
+  }
   if (std::sscanf(line, "softmax %zu %zu", &a, &b) == 2) return made<Softmax>(a, b);
   if (std::sscanf(line, "attention %zu %zu %zu %zu", &a, &b, &c, &d) == 4) {
-    return made<AttentionCore>(a, b, c, d != 0);
+    return made<AttentionCore>(a, a, b, b, c, d != 0);
+  }
+  if (std::sscanf(line, "attend %zu %zu %zu %zu %zu", &a, &b, &c, &d, &e) == 5) {
+    return made<AttentionCore>(a, b, c, d, e, false);
   }
   if (std::sscanf(line, "decode %zu %zu %zu", &a, &b, &c) == 3) return made<Decode>(a, b, c);
   if (std::strncmp(line, "peak", 4) == 0) return std::make_unique<Peak>();
