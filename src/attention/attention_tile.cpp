@@ -212,13 +212,12 @@ void AttentionTile::multiply(Strip strip, float* scores, const float* queries, c
 void AttentionTile::mixStrip(Strip strip, const KeyBlock& block, KeyRange range) {
   const size_t width = panelWidth(out_.dim);
   const KeyRange keys = {range.first, std::min(range.end, block.count)};
-  const Exp exp_of;
-  const float scale = stages_.scaleLeft();
+  const ScaledExp exp_of(stages_.scaleLeft());
   float factors[kTileRows];
   for (size_t r = 0; r < strip.rows; ++r) {
     const size_t row = strip.first + r;
     float* const p = scores_.data() + r * kBlockKeys;
-    factors[r] = softmax_[row].add(p + range.first, range.end - range.first, scale, exp_of);
+    factors[r] = softmax_[row].add(p + range.first, range.end - range.first, exp_of);
     relative_.addWeights(row, rows_[row],
                          {p + keys.first, {block.start + keys.first, block.start + keys.end}}, factors[r]);
   }

@@ -12,7 +12,7 @@
 
 namespace ropewalk {
 
-inline constexpr size_t kBlockKeys = 128;  // a multiple of kTileColumns
+inline constexpr size_t kBlockKeys = 256;  // a multiple of kTileColumns
 
 struct KeyBlock {
   size_t start;       // its first key

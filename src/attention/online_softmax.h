@@ -20,24 +20,16 @@ class OnlineSoftmax {
     sum_ = sink == kNone ? 0 : 1 + static_cast<double>(sink - sink);  // NaN for an infinite sink
   }
 
-  // x[i] = e^(scale x[i] - largest so far), n a multiple of kTileColumns; gives the factor. -infinity gives
-  // exactly 0, so that it is the same whether or not a row's hidden scores are handed in.
-  float add(float* x, size_t n, float scale, const Exp& exp_of) {
-    using simd::f32x4;
-    const float new_max = scaleAndFindLargest(x, n, scale);
+  // x[i] = e^(scale (x[i] - largest so far)), n a multiple of kTileColumns; gives the factor. exp_of is of
+  // the same scale at each step. -infinity gives exactly 0, so that it is the same whether or not a row's
+  // hidden scores are handed in.
+  float add(float* x, size_t n, const ScaledExp& exp_of) {
+    const float new_max = largestWith(x, n);
     const float shift = shiftOf(new_max);
     float factor = 1;
     if (new_max != max_) factor = max_ == kNone ? 0 : simd::lane0(exp_of(simd::splat(max_ - shift)));
     max_ = new_max;
-    const f32x4 shifts = simd::splat(shift);
-    f32x4 sums = simd::splat(0);
-
-    for (size_t i = 0; i < n; i += simd::kLanes) {
-      const f32x4 e = exp_of(simd::sub(simd::load(x + i), shifts));
-      simd::store(x + i, e);
-      sums = simd::add(sums, e);
-    }
-    sum_ = sum_ * static_cast<double>(factor) + static_cast<double>(simd::sum(sums));
+    sum_ = sum_ * static_cast<double>(factor) + static_cast<double>(exponentials(x, n, shift, exp_of));
     return factor;
   }
 
@@ -49,22 +41,27 @@ class OnlineSoftmax {
  private:
   static constexpr float kNone = -std::numeric_limits<float>::infinity();
 
-  // Scales and gives the largest of the scores and those before. NaN is passed by, in the order of the
-  // operands; one that is the sink's stays.
-  float scaleAndFindLargest(float* x, size_t n, float scale) const {
-    using simd::f32x4;
-    const f32x4 scales = simd::splat(scale);
-    f32x4 one = simd::splat(max_);
-    f32x4 other = simd::splat(kNone);
+  // The largest of the scores and those before. NaN is passed by, in the order of the operands; one that is
+  // the sink's stays.
+  float largestWith(const float* x, size_t n) const {
+    simd::f32x4 one = simd::splat(max_);
+    simd::f32x4 other = simd::splat(kNone);
     for (size_t i = 0; i < n; i += 2 * simd::kLanes) {
-      const f32x4 a = simd::mul(simd::load(x + i), scales);
-      const f32x4 b = simd::mul(simd::load(x + i + simd::kLanes), scales);
-      simd::store(x + i, a);
-      simd::store(x + i + simd::kLanes, b);
-      one = simd::max(a, one);
-      other = simd::max(b, other);
+      one = simd::max(simd::load(x + i), one);
+      other = simd::max(simd::load(x + i + simd::kLanes), other);
     }
     return simd::maxLane(simd::max(other, one));
+  }
+
+  static float exponentials(float* x, size_t n, float shift, ScaledExp exp_of) {
+    const simd::f32x4 shifts = simd::splat(shift);
+    simd::f32x4 sums = simd::splat(0);
+    for (size_t i = 0; i < n; i += simd::kLanes) {
+      const simd::f32x4 e = exp_of(simd::sub(simd::load(x + i), shifts));
+      simd::store(x + i, e);
+      sums = simd::add(sums, e);
+    }
+    return simd::sum(sums);
   }
 
   static float shiftOf(float max) { return max == kNone ? 0 : max; }

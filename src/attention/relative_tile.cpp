@@ -72,7 +72,7 @@ void RelativeTile::startBlock(const KeyBlock& block, int64_t low, int64_t high) 
   }
 }
 
-void RelativeTile::products(const QueryRow& row, const KeyBlock& block, ScorePart part) {
+void RelativeTile::products(const QueryRow& row, const KeyBlock& block, const ScorePart& part) {
   float* const panel = product_panel_.data();
   for (size_t n = 0; n < part.size(); n += kTileColumns) {
     const size_t start = part.keys.first + n;
@@ -95,7 +95,7 @@ void RelativeTile::products(const QueryRow& row, const KeyBlock& block, ScorePar
   }
 }
 
-void RelativeTile::addTo(size_t r, const QueryRow& row, const KeyBlock& block, ScorePart part) const {
+void RelativeTile::addTo(size_t r, const QueryRow& row, const KeyBlock& block, const ScorePart& part) const {
   if (terms_.query_table != nullptr) {
     const float* dots = query_dots_.data() + r * panelWidth(terms_.rows.rows());
     for (size_t n = 0; n < part.size(); ++n) part.x[n] += dots[rowOf(row, part.keys.first + n)];
@@ -107,7 +107,7 @@ void RelativeTile::addTo(size_t r, const QueryRow& row, const KeyBlock& block, S
   }
 }
 
-void RelativeTile::addWeights(size_t r, const QueryRow& row, ScorePart p, float factor) {
+void RelativeTile::addWeights(size_t r, const QueryRow& row, const ScorePart& p, float factor) {
   if (terms_.value_table == nullptr) return;
   const size_t rows = terms_.rows.rows();
   float* weights = weights_.data() + r * rows;

@@ -37,13 +37,13 @@ class RelativeTile {
 
   // part.x [n] = sum_d q_d k_d table_d in the order of a tile's sums; part starts at a whole panel of the
   // block.
-  void products(const QueryRow& row, const KeyBlock& block, ScorePart part);
+  void products(const QueryRow& row, const KeyBlock& block, const ScorePart& part);
 
   // Adds the terms of row r of the tile.
-  void addTo(size_t r, const QueryRow& row, const KeyBlock& block, ScorePart part) const;
+  void addTo(size_t r, const QueryRow& row, const KeyBlock& block, const ScorePart& part) const;
 
   // The values' table: what was gathered for row r times `factor`, plus the weights p.
-  void addWeights(size_t r, const QueryRow& row, ScorePart p, float factor);
+  void addWeights(size_t r, const QueryRow& row, const ScorePart& p, float factor);
 
   // out += inverse * weights * table.
   void addValues(size_t r, float inverse, float* out) const;

@@ -32,7 +32,7 @@ size_t biasIndex(const AttentionOptions& options, const QueryRow& row, size_t j)
          static_cast<size_t>(distanceOf(options, row, j) - options.distance_first);
 }
 
-void addDistanceBias(const AttentionOptions& options, const QueryRow& row, ScorePart part) {
+void addDistanceBias(const AttentionOptions& options, const QueryRow& row, const ScorePart& part) {
   if (options.key_positions == nullptr && part.size() > 0) {
     // Neighbours among keys are neighbours among distances.
     const float* bias = options.distance_bias + biasIndex(options, row, part.keys.first);
@@ -63,14 +63,14 @@ QueryRow queryRow(HeadView<const float> q, const AttentionOptions& options, cons
   return {q.row(b, h, i), b, h, i, position, visibleKeys(options, b, position, keys), given, start};
 }
 
-void ScoreStages::apply(const QueryRow& row, ScorePart part, float* content) const {
+void ScoreStages::apply(const QueryRow& row, const ScorePart& part, float* content) const {
   const size_t whole = (part.size() + kLanes - 1) / kLanes * kLanes;
-  if (plain_) {
+  if (plain_ && !row.given) {
     hide(row, part);
     std::fill(part.x + part.size(), part.x + whole, kHidden);
     return;
   }
-  scaleScores(part.x, whole, options_.scale);
+  if (!plain_) scaleScores(part.x, whole, options_.scale);
   if (row.given) {
     if (wantsParts()) giveParts(row, part, content);
     give(outputs_.raw, row, part);
@@ -86,7 +86,7 @@ void ScoreStages::apply(const QueryRow& row, ScorePart part, float* content) con
   give(outputs_.probabilities, row, part);  // to be normalized when the whole row is known
 }
 
-void ScoreStages::giveHidden(const QueryRow& row, KeyRange keys) const {
+void ScoreStages::giveHidden(const QueryRow& row, const KeyRange& keys) const {
   if (!row.given || keys.empty()) return;
   for (float* output : {outputs_.biased, outputs_.probabilities}) {
     if (output != nullptr)
@@ -97,7 +97,7 @@ void ScoreStages::giveHidden(const QueryRow& row, KeyRange keys) const {
 void ScoreStages::giveProbabilities(const QueryRow& row, float shift, float inverse) const {
   if (!row.given || outputs_.probabilities == nullptr) return;
   float* p = outputs_.probabilities + row.scores_start;
-  const f32x4 shifts = simd::splat(shift);
+  const f32x4 shifts = simd::splat(shift * scaleLeft());
   const f32x4 inverses = simd::splat(inverse);
   size_t j = 0;
   for (; j + kLanes <= keys_; j += kLanes)
@@ -105,21 +105,25 @@ void ScoreStages::giveProbabilities(const QueryRow& row, float shift, float inve
   simd::storeN(p + j, probability(simd::loadN(p + j, keys_ - j), shifts, inverses), keys_ - j);
 }
 
-void ScoreStages::give(float* output, const QueryRow& row, ScorePart part) const {
-  if (output != nullptr) std::copy_n(part.x, part.size(), output + row.scores_start + part.keys.first);
+void ScoreStages::give(float* output, const QueryRow& row, const ScorePart& part) const {
+  if (output == nullptr) return;
+  float* const out = output + row.scores_start + part.keys.first;
+  for (size_t n = 0; n < part.size(); ++n) out[n] = part.x[n] * scaleLeft();
 }
 
-void ScoreStages::giveParts(const QueryRow& row, ScorePart raw, float* content) const {
+void ScoreStages::giveParts(const QueryRow& row, const ScorePart& raw, float* content) const {
+  const size_t start = row.scores_start + raw.keys.first;
   for (size_t n = 0; n < raw.size(); ++n) content[n] *= options_.scale;
-  give(outputs_.content, row, {content, raw.keys});
+  if (outputs_.content != nullptr) std::copy_n(content, raw.size(), outputs_.content + start);
   if (outputs_.position == nullptr) return;
-  for (size_t n = 0; n < raw.size(); ++n) content[n] = raw.x[n] - content[n];
+  for (size_t n = 0; n < raw.size(); ++n) content[n] = raw.x[n] * scaleLeft() - content[n];
   if (options_.distance_bias != nullptr) addDistanceBias(options_, row, {content, raw.keys});
-  give(outputs_.position, row, {content, raw.keys});
+  std::copy_n(content, raw.size(), outputs_.position + start);
 }
 
-void ScoreStages::addBiases(const QueryRow& row, ScorePart part) const {
+void ScoreStages::addBiases(const QueryRow& row, const ScorePart& whole) const {
   // Distances of keys behind the last visible one may have no bias.
+  ScorePart part = whole;
   part.keys.end = std::max(part.keys.first, std::min(part.keys.end, row.visible.end));
   if (options_.distance_bias != nullptr) addDistanceBias(options_, row, part);
   // Hidden keys are chosen, not added to: NaN + -infinity would let them through.
@@ -150,7 +154,7 @@ bool ScoreStages::seesAny(const QueryRow& row) const {
   return false;
 }
 
-void ScoreStages::hide(const QueryRow& row, ScorePart part) const {
+void ScoreStages::hide(const QueryRow& row, const ScorePart& part) const {
   const auto [sinks, first, end] = row.visible;
   if (first <= part.keys.first && part.keys.end <= end) return;
   const auto at = [&](size_t j) { return std::clamp(j, part.keys.first, part.keys.end) - part.keys.first; };

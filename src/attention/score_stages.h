@@ -46,7 +46,8 @@ class ScoreStages {
         outputs_(outputs),
         keys_(keys),
         plain_(options.softcap <= 0 && options.distance_bias == nullptr && options.bias.data == nullptr &&
-               options.keep.data == nullptr && !outputs.any() && options.scale > 0) {}
+               options.keep.data == nullptr && options.sinks == nullptr && options.scale >= 0x1p-100f &&
+               options.scale <= 0x1p100f) {}
 
   // Whether scores that nobody sees are asked for.
   bool wantsHidden() const { return wantsParts() || outputs_.raw != nullptr || outputs_.capped != nullptr; }
@@ -58,27 +59,27 @@ class ScoreStages {
   // From the products to what the softmax sees, but for scaleLeft(); hidden keys become -infinity, and so
   // does the room behind the last one. `content`: the products of q and k alone, for rows whose parts are
   // asked for; it is used up.
-  void apply(const QueryRow& row, ScorePart part, float* content) const;
+  void apply(const QueryRow& row, const ScorePart& part, float* content) const;
 
   // The scores of keys that were left out because nobody sees them.
-  void giveHidden(const QueryRow& row, KeyRange keys) const;
+  void giveHidden(const QueryRow& row, const KeyRange& keys) const;
 
-  // The probabilities of a row, once its softmax is known.
+  // The probabilities of a row, once its softmax is known; shift as that has it.
   void giveProbabilities(const QueryRow& row, float shift, float inverse) const;
 
   // Whether a query may attend to any key at all, whatever its scores.
   bool seesAny(const QueryRow& row) const;
 
  private:
-  void give(float* output, const QueryRow& row, ScorePart part) const;
-  void giveParts(const QueryRow& row, ScorePart raw, float* content) const;
-  void addBiases(const QueryRow& row, ScorePart part) const;
-  void hide(const QueryRow& row, ScorePart part) const;
+  void give(float* output, const QueryRow& row, const ScorePart& part) const;
+  void giveParts(const QueryRow& row, const ScorePart& raw, float* content) const;
+  void addBiases(const QueryRow& row, const ScorePart& part) const;
+  void hide(const QueryRow& row, const ScorePart& part) const;
 
   const AttentionOptions& options_;
   const ScoreOutputs& outputs_;
   size_t keys_;
-  bool plain_;  // nothing but a scale that leaves -infinity what it is
+  bool plain_;  // nothing but a scale that is left to ScaledExp
 };
 
 }  // namespace ropewalk

@@ -49,4 +49,41 @@ inline simd::f32x4 exp(simd::f32x4 x) {
   return Exp()(x);
 }
 
+inline constexpr float kExp2Constants[] = {
+    simd::kExp2Shift,                     //
+    1.5577841259e-4f, -1.3389060041e-3f,  // 2^-g for |g| <= 1 / 2, highest power first
+    9.6178483218e-3f, -5.5503599346e-2f, 2.4022647738e-1f, -6.9314718246e-1f, 1};
+
+// e^(scale x) for scale in [2^-100, 2^100] and x <= 0, as 2^y with y = scale log2(e) x: cheaper than Exp, and
+// as close but for the rounding of y, 2^-23 |scale x| at most. 0 where Exp is.
+class ScaledExp {
+ public:
+  explicit ScaledExp(float scale) {
+    const float* constants = simd::hidden(kExp2Constants);
+    for (size_t i = 0; i < kCount; ++i) c_[i] = simd::splat(constants[i]);
+    const float factor = scale * 1.44269504f;
+    factor_ = simd::splat(factor);
+    lowest_ = simd::splat(-127 / factor);
+  }
+
+  simd::f32x4 operator()(simd::f32x4 x) const {
+    using namespace simd;
+    const f32x4 clamped = max(lowest_, x);  // in this order NaN stays NaN
+    const f32x4 shifted = mulAdd(clamped, factor_, c_[0]);
+    const f32x4 n = sub(shifted, c_[0]);
+    const f32x4 g = negMulAdd(clamped, factor_, n);
+    const f32x4 square = mul(g, g);
+    const f32x4 high = mulAdd(c_[1], square, mulAdd(c_[2], g, c_[3]));
+    const f32x4 middle = mulAdd(high, square, mulAdd(c_[4], g, c_[5]));
+    const f32x4 e = mulAdd(middle, square, mulAdd(c_[6], g, c_[7]));
+    return mul(e, exp2Shifted(shifted));
+  }
+
+ private:
+  static constexpr size_t kCount = sizeof kExp2Constants / sizeof *kExp2Constants;
+  simd::f32x4 c_[kCount];
+  simd::f32x4 factor_;
+  simd::f32x4 lowest_;
+};
+
 }  // namespace ropewalk

@@ -59,6 +59,27 @@ TEST_CASE("exp is 1 at 0, 0 far below and NaN for NaN", "[kernels]") {
   CHECK(std::isnan(expOf(kNaN)));
 }
 
+TEST_CASE("A scaled exp is within 1.5 ulp and a rounding of its exponent", "[kernels]") {
+  for (const float scale : {1.0f, 0.125f, 0.0883883f, 3.7f, 0x1p-100f, 0x1p100f}) {
+    const ScaledExp exp_of(scale);
+    double worst = 0;
+    constexpr int kSteps = 100000;
+    for (int i = 0; i <= kSteps; ++i) {
+      const auto x = static_cast<float>(-87.3 * i / kSteps / static_cast<double>(scale));
+      const double exponent = static_cast<double>(scale) * static_cast<double>(x);
+      const double exact = std::exp(exponent);
+      const double allowed = 1.5 * ulpOfFloat(exact) + 0x1p-23 * std::fabs(exponent) * exact;
+      worst = std::max(worst, std::fabs(simd::lane1(exp_of(simd::splat(x))) - exact) / allowed);
+    }
+    INFO("scale " << scale);
+    CHECK(worst <= 1);
+    CHECK(simd::lane0(exp_of(simd::splat(0))) == 1);
+    for (const float far : {-88.1f / scale, -120 / scale, -kInfinity, -3.4e38f})
+      CHECK((far > -88 / scale || simd::lane0(exp_of(simd::splat(far))) == 0));
+    CHECK(std::isnan(simd::lane0(exp_of(simd::splat(kNaN)))));
+  }
+}
+
 TEST_CASE("exp treats each lane on its own", "[kernels]") {
   const float x[] = {0, -kInfinity, kNaN, -1};
   float y[4];
