@@ -41,13 +41,19 @@ inline const float* hidden(const float* p) {
   return p;
 }
 
-// What loadFiniteF16 needs: sign and mantissa where a float has them, and what makes up for the exponent.
+// What loadSmallF16 needs: sign and mantissa where a float has them; and what makes up for the exponent.
 inline constexpr float kF16Constants[] = {std::bit_cast<float>(0x8fffe000), 0x1p112f};
 
 struct F16Constants {
   f32x4 mask = splat(hidden(kF16Constants)[0]);
   f32x4 scale = splat(hidden(kF16Constants)[1]);
 };
+
+// The mask of loadBf16Split.
+inline constexpr float kUpperHalf = std::bit_cast<float>(0xffff0000);
+inline f32x4 upperHalves() {
+  return splat(*hidden(&kUpperHalf));
+}
 
 // Sum of the lanes as (0 + 2) + (1 + 3), the same tree in every backend.
 inline float sum(f32x4 a) {

@@ -117,7 +117,7 @@ void gemm(float* out, size_t out_stride, const float* a, size_t a_stride, const 
   const size_t k = w.columns();
   const auto panels = [&](size_t p, size_t l, size_t depth, float* scratch) {
     if (w.type() == WeightType::kFloat32) return w.panel<float>(p, l);
-    withWeightsOf(w, [&](auto weights) { widenPanel<decltype(weights)>(scratch, w, p, l, depth); });
+    withWeightsOf(w, true, [&](auto weights) { widenPanel<decltype(weights)>(scratch, w, p, l, depth); });
     return static_cast<const float*>(scratch);
   };
   for (size_t i = 0; i < m; i += kRowBlock) {

@@ -1,6 +1,7 @@
 #include "kernels/gemv.h"
 
 #include <algorithm>
+#include <cmath>
 #include <type_traits>
 
 #include "kernels/gemm.h"
@@ -40,10 +41,10 @@ void multiplyPanels(float* totals, bool add, const float* a, size_t a_stride, co
     ROPEWALK_KEEP_LOOP
     for (size_t l = 0; l < depth; ++l) {
       f32x4 inputs[Rows];
-      for (size_t r = 0; r < Rows; ++r) inputs[r] = simd::splat(x[r * a_stride + l]);
+      for (size_t r = 0; r < Rows; ++r) inputs[r] = weights.input(simd::splat(x[r * a_stride + l]));
       for (size_t q = 0; q < Panels; ++q) {
         PanelRow row;
-        weights.read(b[q] + l * kPanel, row);
+        weights.readQuickly(b[q] + l * kPanel, row);
         for (size_t v = 0; v < kPanelVectors; ++v) {
           const size_t column = q * kPanelVectors + v;
           if constexpr (kScaled<Weights>) row[v] = simd::mul(row[v], scales[column]);
@@ -54,6 +55,7 @@ void multiplyPanels(float* totals, bool add, const float* a, size_t a_stride, co
       }
     }
     for (size_t r = 0; r < Rows; ++r) {
+      for (size_t q = 0; q < Panels; ++q) weights.inOrder(sums[r] + q * kPanelVectors);
       for (size_t v = 0; v < kWidth; ++v) {
         float* total = totals + (r * kWidth + v) * kLanes;
         simd::store(total, add || start > 0 ? simd::add(simd::load(total), sums[r][v]) : sums[r][v]);
@@ -75,11 +77,20 @@ void multiplyColumns(float* out, size_t out_stride, bool add, const float* a, si
   for (size_t r = 0; r < Rows; ++r) std::copy_n(totals + r * kWidth, columns, out + r * out_stride + j);
 }
 
+bool smallInputs(const float* a, size_t a_stride, size_t m, size_t k) {
+  float largest = 0;
+  for (size_t r = 0; r < m; ++r) {
+    for (size_t l = 0; l < k; ++l) largest = std::max(largest, std::fabs(a[r * a_stride + l]));
+  }
+  return largest < FiniteFloat16Weights::kInputEnd;
+}
+
 }  // namespace
 
 void gemv(float* out, size_t out_stride, const float* a, size_t a_stride, const PackedMatrix& w, size_t m,
           bool accumulate) {
-  withWeightsOf(w, [&](auto weights) {
+  const bool small = w.type() != WeightType::kFloat16 || smallInputs(a, a_stride, m, w.columns());
+  withWeightsOf(w, small, [&](auto weights) {
     using Weights = decltype(weights);
     // Eight sums are in the making at a time: fewer wait for each other.
     constexpr size_t kPair = kScaled<Weights> ? 1 : 2;

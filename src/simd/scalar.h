@@ -38,12 +38,20 @@ inline f32x4 loadBf16(const uint16_t* p) {
   for (int i = 0; i < 4; ++i) out.lane[i] = std::bit_cast<float>(uint32_t{p[i]} << 16);
   return out;
 }
-// The same for numbers that are finite; mask and scale are those of F16Constants.
-inline f32x4 loadFiniteF16(const uint16_t* p, f32x4 mask, f32x4 scale) {
+// Eight of them: numbers 0, 2, 4, 6 and 1, 3, 5, 7. mask is upperHalves().
+inline void loadBf16Split(const uint16_t* p, f32x4 mask, f32x4 (&out)[2]) {
+  for (int i = 0; i < 4; ++i) {
+    const uint32_t bits = uint32_t{p[2 * i + 1]} << 16;
+    out[0].lane[i] = std::bit_cast<float>(uint32_t{p[2 * i]} << 16);
+    out[1].lane[i] = std::bit_cast<float>(bits & std::bit_cast<uint32_t>(mask.lane[i]));
+  }
+}
+// Four float16 numbers, all finite, times 2^-112; mask is that of F16Constants.
+inline f32x4 loadSmallF16(const uint16_t* p, f32x4 mask) {
   f32x4 out;
   for (int i = 0; i < 4; ++i) {
     const auto placed = static_cast<uint32_t>(static_cast<int32_t>(uint32_t{p[i]} << 16) >> 3);
-    out.lane[i] = std::bit_cast<float>(placed & std::bit_cast<uint32_t>(mask.lane[i])) * scale.lane[i];
+    out.lane[i] = std::bit_cast<float>(placed & std::bit_cast<uint32_t>(mask.lane[i]));
   }
   return out;
 }

@@ -31,10 +31,15 @@ inline f32x4 loadBf16(const uint16_t* p) {
   const __m128i bits = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
   return _mm_castsi128_ps(_mm_unpacklo_epi16(_mm_setzero_si128(), bits));
 }
-inline f32x4 loadFiniteF16(const uint16_t* p, f32x4 mask, f32x4 scale) {
+inline void loadBf16Split(const uint16_t* p, f32x4 mask, f32x4 (&out)[2]) {
+  const __m128i bits = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+  out[0] = _mm_castsi128_ps(_mm_slli_epi32(bits, 16));
+  out[1] = _mm_and_ps(_mm_castsi128_ps(bits), mask);
+}
+inline f32x4 loadSmallF16(const uint16_t* p, f32x4 mask) {
   const __m128i bits = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
   const __m128i placed = _mm_srai_epi32(_mm_unpacklo_epi16(_mm_setzero_si128(), bits), 3);
-  return _mm_mul_ps(_mm_and_ps(_mm_castsi128_ps(placed), mask), scale);
+  return _mm_and_ps(_mm_castsi128_ps(placed), mask);
 }
 inline void loadI8(const int8_t* p, f32x4 (&out)[4]) {
   const __m128i zero = _mm_setzero_si128();

@@ -33,8 +33,13 @@ inline f32x4 loadF16(const uint16_t* p) {
 inline f32x4 loadBf16(const uint16_t* p) {
   return wasm_i32x4_shl(wasm_u32x4_load16x4(p), 16);
 }
-inline f32x4 loadFiniteF16(const uint16_t* p, f32x4 mask, f32x4 scale) {
-  return wasm_f32x4_mul(wasm_v128_and(wasm_i32x4_shl(wasm_i32x4_load16x4(p), 13), mask), scale);
+inline void loadBf16Split(const uint16_t* p, f32x4 mask, f32x4 (&out)[2]) {
+  const v128_t bits = wasm_v128_load(p);
+  out[0] = wasm_i32x4_shl(bits, 16);
+  out[1] = wasm_v128_and(bits, mask);
+}
+inline f32x4 loadSmallF16(const uint16_t* p, f32x4 mask) {
+  return wasm_v128_and(wasm_i32x4_shl(wasm_i32x4_load16x4(p), 13), mask);
 }
 inline void loadI8(const int8_t* p, f32x4 (&out)[4]) {
   const v128_t low = wasm_i16x8_load8x8(p);

@@ -208,7 +208,8 @@ TEST_CASE("loadF16 is exact for every float16", "[simd]") {
     for (uint32_t i = 0; i < simd::kLanes; ++i) halves[3 + i] = static_cast<uint16_t>(first + i);
     const Lanes wide = lanes(simd::loadF16(halves.data() + 3));
     const simd::F16Constants constants;
-    const Lanes finite = lanes(simd::loadFiniteF16(halves.data() + 3, constants.mask, constants.scale));
+    const Lanes finite =
+        lanes(simd::mul(simd::loadSmallF16(halves.data() + 3, constants.mask), constants.scale));
     for (uint32_t i = 0; i < simd::kLanes; ++i) {
       const uint32_t half = first + i;
       const uint32_t mantissa = half & 0x3ff;
@@ -234,6 +235,23 @@ TEST_CASE("loadBf16 is the upper half of a float for every bfloat16", "[simd]") 
     for (uint32_t i = 0; i < simd::kLanes; ++i) halves[1 + i] = static_cast<uint16_t>(first + i);
     const Lanes wide = lanes(simd::loadBf16(halves.data() + 1));
     for (uint32_t i = 0; i < simd::kLanes; ++i) misses += bits(wide[i]) != (first + i) << 16;
+  }
+  CHECK(misses == 0);
+}
+
+TEST_CASE("loadBf16Split parts every bfloat16 from its neighbour", "[simd]") {
+  int misses = 0;
+  for (uint32_t first = 0; first < 0x10000; first += 2 * simd::kLanes) {
+    std::vector<uint16_t> halves(9);
+    for (uint32_t i = 0; i < 2 * simd::kLanes; ++i) halves[1 + i] = static_cast<uint16_t>(first + i);
+    f32x4 two[2];
+    simd::loadBf16Split(halves.data() + 1, simd::upperHalves(), two);
+    const Lanes even = lanes(two[0]);
+    const Lanes odd = lanes(two[1]);
+    for (uint32_t i = 0; i < simd::kLanes; ++i) {
+      misses += bits(even[i]) != (first + 2 * i) << 16;
+      misses += bits(odd[i]) != (first + 2 * i + 1) << 16;
+    }
   }
   CHECK(misses == 0);
 }

@@ -205,6 +205,32 @@ TEST_CASE("A product with weights of any type is that with the numbers they stan
   }
 }
 
+TEST_CASE("One row's product has those bits for inputs of any size", "[kernels]") {
+  constexpr size_t kN = 24;
+  constexpr size_t kK = 40;
+  Random random(11);
+  std::vector<float> w = random.floats(kN * kK);
+  for (size_t i = 0; i < w.size(); i += 3) w[i] *= 0x1p-18f;  // subnormal numbers of float16
+  for (const WeightType type : kTypes) {
+    const PackedMatrix packed = packedFrom(w, kN, kK, type);
+    for (const float size :
+         {0x1p-148f, 0x1p-130f, 1.0f, 32767.9f, 32768.0f, 65536.0f, 0x1p100f, kInfinity, kNaN}) {
+      for (const size_t rows : std::initializer_list<size_t>{1, 2}) {
+        std::vector<float> a = random.floats(3 * kK);
+        for (size_t r = 0; r < rows; ++r) a[r * kK + 7 + r] = size;
+        const std::vector<float> whole = product(a, packed, 3);
+        a.resize(rows * kK);
+        const std::vector<float> out = product(a, packed, rows);
+        int misses = 0;
+        for (size_t i = 0; i < out.size(); ++i)
+          misses += !(out[i] == whole[i] || (std::isnan(out[i]) && std::isnan(whole[i])));
+        INFO("type " << static_cast<int>(type) << ", input " << size << ", rows " << rows);
+        CHECK(misses == 0);
+      }
+    }
+  }
+}
+
 TEST_CASE("A product with a matrix as it lies is that with it packed, whatever the strides", "[kernels]") {
   Random random(10);
   for (const size_t m : std::initializer_list<size_t>{1, 2, 7, 70}) {
