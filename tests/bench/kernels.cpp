@@ -93,6 +93,29 @@ class Linear : public Work {
   Buffer<float> out_;
 };
 
+class Matmul : public Work {
+ public:
+  bool create(size_t rows, size_t inner, size_t columns) {
+    rows_ = rows;
+    inner_ = inner;
+    columns_ = columns;
+    return fill(a_, rows * inner, 0) && fill(b_, inner * columns, 1) &&
+           out_.allocate(rows * columns) == Status::kOk;
+  }
+  void run() override {
+    const MatrixView b = {b_.data(), inner_, columns_, columns_};
+    gemm(out_.data(), columns_, a_.data(), inner_, b, rows_);
+  }
+
+ private:
+  size_t rows_ = 0;
+  size_t inner_ = 0;
+  size_t columns_ = 0;
+  Buffer<float> a_;
+  Buffer<float> b_;
+  Buffer<float> out_;
+};
+
 class Softmax : public Work {
  public:
   bool create(size_t rows, size_t columns) {
@@ -276,6 +299,7 @@ std::unique_ptr<Work> makeWork(const char* line) {
   if (std::sscanf(line, "linear %zu %zu %zu %zu", &a, &b, &c, &d) >= 3) {
     return made<Linear>(a, b, c, static_cast<WeightType>(d));  // float32 where none is named
   }
+  if (std::sscanf(line, "matmul %zu %zu %zu", &a, &b, &c) == 3) return made<Matmul>(a, b, c);
   if (std::sscanf(line, "softmax %zu %zu", &a, &b) == 2) return made<Softmax>(a, b);
   if (std::sscanf(line, "attention %zu %zu %zu %zu", &a, &b, &c, &d) == 4) {
     return made<AttentionCore>(a, a, b, b, c, d != 0);
