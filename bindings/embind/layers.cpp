@@ -26,8 +26,8 @@ void rmsNormAt(Pointer out, Pointer x, size_t rows, size_t n, Pointer weight, do
 void activateAt(int activation, Pointer out, Pointer x, size_t n) {
   activate(static_cast<Activation>(activation), at<float>(out), at<float>(x), n);
 }
-void softmaxRowsAt(Pointer x, size_t rows, size_t n) {
-  softmaxRows(at<float>(x), n, at<float>(x), n, rows, n);
+void softmaxRowsAt(Pointer out, Pointer x, size_t rows, size_t n) {
+  softmaxRows(at<float>(out), n, at<float>(x), n, rows, n);
 }
 int embedAt(Pointer out, Pointer table, size_t rows, size_t dim, Pointer ids, size_t n, float scale) {
   return number(embed(at<float>(out), at<float>(table), rows, dim, integers(ids, n), n, scale));

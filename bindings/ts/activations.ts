@@ -2,11 +2,11 @@
 import * as check from './check.js';
 import type { Heap } from './heap.js';
 import { rowsOf } from './norms.js';
-import { outputs } from './outputs.js';
+import { type Out, type OutOption, output } from './outputs.js';
 import { type NdArray, operand, type Tensor, type TensorInput } from './tensor.js';
 
 /** Options of `rw.gelu`. */
-export interface GeluOptions {
+export interface GeluOptions<O extends Out = undefined> extends OutOption<O> {
   /**
    * `none` (the default): x Φ(x), `"gelu"` of a config.json; `tanh`: the approximation, `"gelu_new"` or
    * `"gelu_pytorch_tanh"`. They differ by up to 5e-4: take the one that the model was trained with.
@@ -18,31 +18,36 @@ export interface GeluOptions {
 const gelus = { none: 0, tanh: 1 } as const;
 const siluNumber = 2;
 
-function activate(heap: Heap, where: string, x: TensorInput, activation: number): Tensor | NdArray {
+function activate(heap: Heap, where: string, x: TensorInput, activation: number, out: Out): Tensor | NdArray {
   const input = operand(heap, where, 'x', x);
-  return outputs(heap, where, input.tensor !== undefined, { out: input.shape }, ({ out }, take) => {
-    const xAt = input.place(take);
-    heap.call((c) => c.activate(activation, out, xAt, input.size));
-  }).out;
+  return output(heap, where, input.tensor !== undefined, input.shape, out, (to, take) => {
+    const xAt = input.placeOver(take);
+    heap.call((c) => c.activate(activation, to, xAt, input.size));
+  });
 }
 
 /** @internal */
-export function gelu(heap: Heap, x: TensorInput, options: GeluOptions): Tensor | NdArray {
-  const given = check.options<GeluOptions>('gelu', 'options', options, ['approximate']);
-  return activate(heap, 'gelu', x, check.choice('gelu', 'approximate', given.approximate ?? 'none', gelus));
+export function gelu(heap: Heap, x: TensorInput, options: GeluOptions<Out>): Tensor | NdArray {
+  const { approximate = 'none', out } = check.options<GeluOptions<Out>>('gelu', 'options', options, [
+    'approximate',
+    'out',
+  ]);
+  return activate(heap, 'gelu', x, check.choice('gelu', 'approximate', approximate, gelus), out);
 }
 
 /** @internal */
-export function silu(heap: Heap, x: TensorInput): Tensor | NdArray {
-  return activate(heap, 'silu', x, siluNumber);
+export function silu(heap: Heap, x: TensorInput, options: OutOption<Out>): Tensor | NdArray {
+  const { out } = check.options<OutOption<Out>>('silu', 'options', options, ['out']);
+  return activate(heap, 'silu', x, siluNumber, out);
 }
 
 /** @internal */
-export function softmax(heap: Heap, x: TensorInput): Tensor | NdArray {
+export function softmax(heap: Heap, x: TensorInput, options: OutOption<Out>): Tensor | NdArray {
   const where = 'softmax';
+  const { out } = check.options<OutOption<Out>>(where, 'options', options, ['out']);
   const { input, rows, width } = rowsOf(heap, where, x);
-  return outputs(heap, where, input.tensor !== undefined, { out: input.shape }, ({ out }, take) => {
-    heap.move(input.place(take), out, input.size * 4);
-    heap.call((c) => c.softmaxRows(out, rows, width));
-  }).out;
+  return output(heap, where, input.tensor !== undefined, input.shape, out, (to, take) => {
+    const xAt = input.placeOver(take);
+    heap.call((c) => c.softmaxRows(to, xAt, rows, width));
+  });
 }

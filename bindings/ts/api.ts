@@ -62,6 +62,7 @@ export {
   mropePositions,
 } from './mrope.js';
 export type { LayerNormOptions, RmsNormOptions } from './norms.js';
+export type { Out, OutOption, ResultOf } from './outputs.js';
 export {
   type ConvertPairingOptions,
   convertPairing,

@@ -22,15 +22,16 @@ import {
 import { type ForwardOptions, forwardFields, type PassLayer, pass } from './layer-pass.js';
 import { type LayerPlace, layerPlace, positionObject, type TransformerPosition } from './layer-position.js';
 import { checkWeights, type WeightPlan, withParts } from './layer-weights.js';
+import type { Out, ResultOf } from './outputs.js';
 import type { Places } from './positions.js';
-import { type SinusoidalOptions, sinusoidal, tableOptions } from './sinusoidal.js';
-import { type NdArray, type Operand, Tensor, type TensorInput } from './tensor.js';
+import { checkTable, type SinusoidalOptions, tableOptions, writeTable } from './sinusoidal.js';
+import { type NdArray, type Operand, type Take, Tensor, type TensorInput } from './tensor.js';
 import { checkStorage } from './weights.js';
 
 /** The position encodings of an attention layer: those of every layer, and sinusoids, which are added to x. */
 export type LayerPosition =
   | TransformerPosition
-  | ({ encoding: 'sinusoidal' } & Omit<SinusoidalOptions, 'dim' | 'positions'>);
+  | ({ encoding: 'sinusoidal' } & Omit<SinusoidalOptions, 'dim' | 'positions' | 'out'>);
 
 /** What an AttentionLayer is made from. */
 export interface AttentionLayerOptions extends LayerSizeOptions, LayerAttentionOptions {
@@ -46,7 +47,8 @@ export interface AttentionLayerOptions extends LayerSizeOptions, LayerAttentionO
 export interface AttentionForwardOptions<
   S extends 'none' | 'probabilities' = 'none' | 'probabilities',
   C extends readonly AttentionCaptureName[] = readonly AttentionCaptureName[],
-> extends ForwardOptions<C> {
+  O extends Out = undefined,
+> extends ForwardOptions<C, O> {
   /** `probabilities`: give the attention weights of every head back as well, as `scores`. */
   returnScores?: S;
 }
@@ -113,7 +115,7 @@ function create(heap: Heap, where: string, options: AttentionLayerOptions, dims:
   }
 }
 
-type Table = Omit<SinusoidalOptions, 'positions'>;
+type Table = ReturnType<typeof checkTable>;
 
 // A table that is added to x, and nothing else.
 function sinusoids(
@@ -126,8 +128,8 @@ function sinusoids(
   if ('dim' in own)
     throw new ArgumentRangeError(where, 'position.dim', own, 'is not an option; it follows from the layer');
   const known = tableOptions.filter((name) => name !== 'dim');
-  const table = { ...check.options<Omit<Table, 'dim'>>(where, 'position', own, known), dim: dims.modelDim };
-  sinusoidal(heap, { ...table, positions: [] }); // checks the options now, not at the first pass
+  const given = check.options<Omit<SinusoidalOptions, 'dim' | 'positions' | 'out'>>(where, 'position', own, known);
+  const table = checkTable(where, { ...given, dim: dims.modelDim });
   return { table, place: { ...layerPlace(heap, where, undefined, dims, scores), encoding: 'sinusoidal' } };
 }
 
@@ -210,22 +212,22 @@ export class AttentionLayer extends Handle {
   /**
    * One pass. `out` has x's shape; `scores` [B, H, T, T] are the attention weights, if asked for.
    *
-   * @param x [T, modelDim] or [B, T, modelDim]; it is not changed.
+   * @param x [T, modelDim] or [B, T, modelDim]; it is not changed, unless as a tensor it is `out`.
    * @throws ArgumentRangeError where sizes do not fit; StateError after dispose().
    */
-  forward<S extends 'none' | 'probabilities' = 'none', const C extends readonly AttentionCaptureName[] = []>(
-    x: Tensor,
-    options?: AttentionForwardOptions<S, C>,
-  ): AttentionResult<Tensor, S> & LayerResult<Tensor, C>;
-  forward<S extends 'none' | 'probabilities' = 'none', const C extends readonly AttentionCaptureName[] = []>(
-    x: Exclude<TensorInput, Tensor>,
-    options?: AttentionForwardOptions<S, C>,
-  ): AttentionResult<NdArray, S> & LayerResult<NdArray, C>;
-  forward<S extends 'none' | 'probabilities' = 'none', const C extends readonly AttentionCaptureName[] = []>(
+  forward<
+    const S extends 'none' | 'probabilities' = 'none',
+    const C extends readonly AttentionCaptureName[] = [],
+    X extends TensorInput = TensorInput,
+    O extends Out = undefined,
+  >(
+    x: X,
+    options?: AttentionForwardOptions<S, C, O>,
+  ): AttentionResult<ResultOf<X>, S, ResultOf<X, O>> & LayerResult<ResultOf<X>, C, ResultOf<X, O>>;
+  forward(
     x: TensorInput,
-    options?: AttentionForwardOptions<S, C>,
-  ): AttentionResult<Tensor | NdArray, S> & LayerResult<Tensor | NdArray, C>;
-  forward(x: TensorInput, options: AttentionForwardOptions = {}): LayerResult<Tensor | NdArray> {
+    options: AttentionForwardOptions<'none' | 'probabilities', readonly AttentionCaptureName[], Out> = {},
+  ): LayerResult<Tensor | NdArray> {
     const { where } = this.#pass;
     this.alive(where);
     check.options(where, 'options', options, [...forwardFields, 'returnScores']);
@@ -247,7 +249,7 @@ function addTable(
   options: Table,
   x: Operand,
   { batch, tokens, at }: { batch: number; tokens: number; at: Places },
-  take: (bytes: number) => number,
+  take: Take,
 ): number {
   const where = 'attentionLayer.forward';
   const { dim } = options;
@@ -255,9 +257,11 @@ function addTable(
     const problem = `has ${batch * tokens} entries; a sinusoidal layer takes one position per token, ${tokens}`;
     throw new ArgumentRangeError(where, 'positions', at.values, problem);
   }
-  const table = sinusoidal(heap, { ...options, positions: at.values ?? { length: tokens, offset: at.offset } });
+  const positions = at.values ?? Float64Array.from({ length: tokens }, (_, token) => at.offset + token);
+  const tableAt = take(tokens * dim * 4);
+  writeTable(heap, where, options, positions, tableAt, take);
   const rows = Float64Array.from({ length: batch * tokens }, (_, row) => row % tokens);
-  const [from, tableAt, rowsAt, out] = [x.place(take), heap.put(take, table), heap.put(take, rows), take(x.size * 4)];
+  const [from, rowsAt, out] = [x.placeOver(take), heap.put(take, rows), take(x.size * 4)];
   checkStatus(
     heap.call((c) => c.learnedPositions(0, tableAt, tokens, dim, from, dim, rowsAt, rows.length, out)),
     where,

@@ -6,12 +6,14 @@ import { ArgumentRangeError, checkStatus, describe } from './errors.js';
 import type { Heap } from './heap.js';
 import { type HeadShape, headShape, type Layout } from './layout.js';
 import { biasMask, type KeepMaskInput, keepMask } from './mask.js';
-import { type Named, outputs } from './outputs.js';
+import { type Named, type Out, type OutOption, outputs } from './outputs.js';
 import { placeSight, type Sight, type SightOptions, sightFields, sightOf } from './sight.js';
-import { type NdArray, type Operand, operand, type Tensor, type TensorInput } from './tensor.js';
+import { type NdArray, type Operand, operand, type Take, type Tensor, type TensorInput } from './tensor.js';
 
 /** Options of `rw.attention`: the names and the order of steps of ONNX Attention (opset 25). */
-export interface AttentionOptions<S extends ScoreRequest = ScoreRequest> extends SightOptions {
+export interface AttentionOptions<S extends ScoreRequest = ScoreRequest, O extends Out = undefined>
+  extends SightOptions,
+    OutOption<O> {
   /** Multiplies q . k. Default 1 / sqrt(D). */
   scale?: number;
   /** c tanh(score / c), before biases and masks; above 0. Default none. */
@@ -46,10 +48,14 @@ export type ScoreStage = 'content' | 'position' | 'raw' | 'capped' | 'biased' | 
 /** Which scores to give back. */
 export type ScoreRequest = 'none' | ScoreStage | readonly ScoreStage[];
 
-/** What `rw.attention` gives: tensors for tensors, plain arrays for plain arrays. */
-export type AttentionResult<T extends Tensor | NdArray, S extends ScoreRequest = 'none'> = {
+/** What `rw.attention` gives: tensors for tensors, plain arrays for plain arrays; `out` as the caller wants it. */
+export type AttentionResult<
+  T extends Tensor | NdArray,
+  S extends ScoreRequest = 'none',
+  R extends Tensor | NdArray = T,
+> = {
   /** The queries' shape with the values' head size. */
-  readonly out: T;
+  readonly out: R;
 } & (S extends 'none'
   ? unknown
   : {
@@ -72,7 +78,7 @@ const stages: Readonly<Record<ScoreStage, number>> = {
 /** @internal */
 export const attentionFields = [
   ...['scale', 'softcap', 'mask', 'bias', 'sinks', 'layout', 'heads', 'kvHeads', 'position', 'returnScores'],
-  ...['scoreHeads', ...sightFields],
+  ...['scoreHeads', 'out', ...sightFields],
 ];
 
 function requested(where: string, value: ScoreRequest | undefined): readonly ScoreStage[] {
@@ -159,12 +165,7 @@ function outShapeOf(q: Operand, qs: HeadShape, valueDim: number, packed: boolean
   return [...q.shape.slice(0, -1), packed ? qs.heads * valueDim : valueDim];
 }
 
-function inputsOf(
-  heap: Heap,
-  where: string,
-  given: readonly TensorInput[],
-  options: AttentionOptions,
-): AttentionInputs {
+function inputsOf(heap: Heap, where: string, given: readonly TensorInput[], options: HeadCounts): AttentionInputs {
   const [qInput, kInput, vInput] = given;
   const [q, k, v] = ['q', 'k', 'v'].map((name, i) => operand(heap, where, name, given[i])) as [
     Operand,
@@ -229,7 +230,7 @@ export function attention(
   qInput: TensorInput,
   kInput: TensorInput,
   vInput: TensorInput,
-  options: AttentionOptions,
+  options: AttentionOptions<ScoreRequest, Out>,
 ): AttentionResult<Tensor | NdArray, ScoreRequest> {
   const where = 'attention';
   check.options(where, 'options', options, attentionFields);
@@ -247,7 +248,7 @@ export function attend(
   heap: Heap,
   where: string,
   inputs: AttentionInputs,
-  options: AttentionOptions,
+  options: AttentionOptions<ScoreRequest, Out>,
   sight: Sight,
   run: (call: AttentionCall) => number,
 ): AttentionResult<Tensor | NdArray, ScoreRequest> {
@@ -266,7 +267,7 @@ export function attend(
   const givenShape = [qs.batch, slots?.count ?? qs.heads, qs.tokens, ks.tokens];
   const parts = wanted.includes('content') || wanted.includes('position');
 
-  const work = (at: Named<ScoreStage, number>, take: (bytes: number) => number): void => {
+  const work = (at: Named<ScoreStage, number>, take: Take): void => {
     const addressOf = (x: Operand | undefined) => x?.place(take) ?? 0;
     const qAt = position.rotate ? q.copy(take) : q.place(take);
     const kAt = position.rotate ? (k?.copy(take) ?? 0) : addressOf(k);
@@ -310,7 +311,8 @@ export function attend(
   const asked: { readonly [S in ScoreStage]?: readonly number[] } = Object.fromEntries(
     wanted.map((stage) => [stage, givenShape]),
   );
-  const { out, ...scores } = outputs(heap, where, q.tensor !== undefined, { out: inputs.outShape, ...asked }, work);
+  const shapesOut = { out: inputs.outShape, ...asked };
+  const { out, ...scores } = outputs(heap, where, q.tensor !== undefined, shapesOut, options.out, work);
   const [only] = wanted;
   if (only === undefined) return { out } as AttentionResult<Tensor | NdArray, ScoreRequest>;
   const given = Array.isArray(options.returnScores) ? scores : scores[only];

@@ -21,10 +21,14 @@ export type AttentionCaptureName =
  */
 export type CaptureName = AttentionCaptureName | 'normed' | 'attentionOut' | 'hidden' | 'mlp';
 
-/** What a layer gives: tensors for tensors, plain arrays for plain arrays. */
-export type LayerResult<T extends Tensor | NdArray, C extends readonly CaptureName[] = []> = {
+/** What a layer gives: tensors for tensors, plain arrays for plain arrays; `out` as the caller wants it. */
+export type LayerResult<
+  T extends Tensor | NdArray,
+  C extends readonly CaptureName[] = [],
+  R extends Tensor | NdArray = T,
+> = {
   /** x's shape. */
-  readonly out: T;
+  readonly out: R;
 } & (C extends readonly [] ? unknown : { readonly captured: { readonly [N in C[number]]: T } });
 
 /** Sizes of one pass. @internal */

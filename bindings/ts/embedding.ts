@@ -2,11 +2,11 @@
 import * as check from './check.js';
 import { ArgumentRangeError, checkStatus } from './errors.js';
 import type { Heap } from './heap.js';
-import { outputs } from './outputs.js';
+import { type Out, type OutOption, output } from './outputs.js';
 import { type NdArray, operand, type Tensor, type TensorInput } from './tensor.js';
 
 /** Options of `rw.embed`. */
-export interface EmbedOptions {
+export interface EmbedOptions<O extends Out = undefined> extends OutOption<O> {
   /** Shape of the ids, such as [B, T]. Default one axis. */
   shape?: readonly number[];
   /** Multiplies every number. Default 1; Gemma takes sqrt(M), rounded to bfloat16 where the checkpoint is. */
@@ -18,10 +18,10 @@ export function embed(
   heap: Heap,
   tableInput: TensorInput,
   idsInput: check.IntegersInput,
-  options: EmbedOptions,
+  options: EmbedOptions<Out>,
 ): Tensor | NdArray {
   const where = 'embed';
-  const given = check.options<EmbedOptions>(where, 'options', options, ['shape', 'scale']);
+  const given = check.options<EmbedOptions<Out>>(where, 'options', options, ['shape', 'scale', 'out']);
   const table = operand(heap, where, 'table', tableInput);
   const [rows = 0, dim = 0] = table.shape;
   if (table.shape.length !== 2) {
@@ -40,11 +40,11 @@ export function embed(
     throw new ArgumentRangeError(where, 'shape', given.shape, problem);
   }
   const scale = check.float32Number(where, 'scale', given.scale ?? 1);
-  return outputs(heap, where, table.tensor !== undefined, { out: [...shape, dim] }, ({ out }, take) => {
+  return output(heap, where, table.tensor !== undefined, [...shape, dim], given.out, (to, take) => {
     const [tableAt, idsAt] = [table.place(take), heap.put(take, ids)];
     checkStatus(
-      heap.call((c) => c.embed(out, tableAt, rows, dim, idsAt, ids.length, scale)),
+      heap.call((c) => c.embed(to, tableAt, rows, dim, idsAt, ids.length, scale)),
       where,
     );
-  }).out;
+  });
 }

@@ -26,6 +26,7 @@ import {
   type RestoreOptions,
 } from './kv-cache-options.js';
 import type { HeadShape } from './layout.js';
+import type { Out, ResultOf } from './outputs.js';
 import type { RopePlan } from './rope.js';
 import { sightOf } from './sight.js';
 import type { NdArray, Tensor, TensorInput } from './tensor.js';
@@ -38,8 +39,8 @@ export type CachePosition = Exclude<AttentionPosition, { encoding: 'rope' }>;
  * `queryOffset` tells where they stand. A window of the cache takes the place of `window` and `sinkTokens`: its `size`
  * counts the query's own position, `window.left` does not.
  */
-export interface CacheAttentionOptions<S extends ScoreRequest = ScoreRequest>
-  extends Omit<AttentionOptions<S>, 'keyPositions' | 'kvHeads' | 'position'> {
+export interface CacheAttentionOptions<S extends ScoreRequest = ScoreRequest, O extends Out = undefined>
+  extends Omit<AttentionOptions<S, O>, 'keyPositions' | 'kvHeads' | 'position'> {
   position?: CachePosition;
 }
 
@@ -177,15 +178,14 @@ export class KvCache extends Handle {
    * const { out } = cache.attend(q);                                        // causal
    * const { out } = cache.attend(q, { position: { encoding: 'alibi' } });   // over true positions
    */
-  attend<const S extends ScoreRequest = 'none'>(
-    q: Tensor,
-    options?: CacheAttentionOptions<S>,
-  ): AttentionResult<Tensor, S>;
-  attend<const S extends ScoreRequest = 'none'>(
-    q: Exclude<TensorInput, Tensor>,
-    options?: CacheAttentionOptions<S>,
-  ): AttentionResult<NdArray, S>;
-  attend(q: TensorInput, options: CacheAttentionOptions = {}): AttentionResult<Tensor | NdArray, ScoreRequest> {
+  attend<const S extends ScoreRequest = 'none', X extends TensorInput = TensorInput, O extends Out = undefined>(
+    q: X,
+    options?: CacheAttentionOptions<S, O>,
+  ): AttentionResult<ResultOf<X>, S, ResultOf<X, O>>;
+  attend(
+    q: TensorInput,
+    options: CacheAttentionOptions<ScoreRequest, Out> = {},
+  ): AttentionResult<Tensor | NdArray, ScoreRequest> {
     const where = 'kvCache.attend';
     const core = this.#usable(where);
     const changes = this.#changes;
@@ -440,7 +440,7 @@ export class KvCache extends Handle {
     }
   }
 
-  #refuseForeign(where: string, options: CacheAttentionOptions): void {
+  #refuseForeign(where: string, options: CacheAttentionOptions<ScoreRequest, Out>): void {
     const refuse = (name: string, value: unknown, problem: string): never => {
       throw new ArgumentRangeError(where, name, value, problem);
     };

@@ -16,14 +16,16 @@ import { cachePlaces, checkLayerCache, type PassCache } from './layer-cache.js';
 import type { LayerDims, LayerScores } from './layer-options.js';
 import { attentionShapes, type LayerPlace } from './layer-position.js';
 import { type KeepMaskInput, keepMask } from './mask.js';
-import { type Named, outputs } from './outputs.js';
+import { type Named, type Out, type OutOption, outputs } from './outputs.js';
 import { type Places, type PositionOptions, places } from './positions.js';
 import type { RopePlan } from './rope.js';
 import { placeSight, type Sight, sightOf } from './sight.js';
-import { type NdArray, type Operand, operand, type Tensor, type TensorInput } from './tensor.js';
+import { type NdArray, type Operand, operand, type Take, type Tensor, type TensorInput } from './tensor.js';
 
 /** Options of one pass through a layer. */
-export interface ForwardOptions<C extends readonly CaptureName[] = readonly CaptureName[]> extends PositionOptions {
+export interface ForwardOptions<C extends readonly CaptureName[] = readonly CaptureName[], O extends Out = undefined>
+  extends PositionOptions,
+    OutOption<O> {
   /**
    * The tokens before these. These go into it, behind the last one unless `offset` says otherwise, and attend to all of
    * them: Tk tokens. A call that throws leaves it as it was.
@@ -38,7 +40,7 @@ export interface ForwardOptions<C extends readonly CaptureName[] = readonly Capt
 }
 
 /** @internal */
-export const forwardFields = ['offset', 'positions', 'cache', 'mask', 'capture', 'captureHeads'] as const;
+export const forwardFields = ['offset', 'positions', 'cache', 'mask', 'capture', 'captureHeads', 'out'] as const;
 
 /** What a pass has to know of its layer. @internal */
 export interface PassLayer {
@@ -53,7 +55,7 @@ export interface PassLayer {
   /** Refuses a layer that was disposed. */
   alive(): void;
   /** Changes x on its way in, if need be: gives its address. */
-  enter?(x: Operand, shape: { batch: number; tokens: number; at: Places }, take: (bytes: number) => number): number;
+  enter?(x: Operand, shape: { batch: number; tokens: number; at: Places }, take: Take): number;
   run(call: LayerCall, rope: RopePlan['plan'] | null, cache: CoreKvCache | null): number;
 }
 
@@ -87,7 +89,7 @@ function checkPlaces(
 const stages: readonly CaptureName[] = ['content', 'position', 'raw', 'capped', 'biased', 'probabilities'];
 
 // Keys that leave a window as tokens come in are not counted before.
-function checkWindowed(where: string, options: ForwardOptions, capture: Capture): void {
+function checkWindowed(where: string, options: ForwardOptions<readonly CaptureName[], Out>, capture: Capture): void {
   const scores = capture.names.find((name) => stages.includes(name));
   if (scores !== undefined) {
     const problem = `has ${scores}, which is not given with a cache that has a window`;
@@ -119,7 +121,7 @@ function sightOfPass(
 export function pass(
   layer: PassLayer,
   x: TensorInput,
-  options: ForwardOptions,
+  options: ForwardOptions<readonly CaptureName[], Out>,
 ): LayerResult<Tensor | NdArray> & { readonly captured?: { readonly [N in CaptureName]?: Tensor | NdArray } } {
   const { heap, where, dims, scores, place } = layer;
   const input = operand(heap, where, 'x', x);
@@ -140,10 +142,10 @@ export function pass(
     ...attentionShapes(dims, batch, tokens, keys, sight),
     showsHidden: showsHidden(Object.keys(asked)),
   };
-  const results = outputs<CaptureName>(heap, where, input.tensor !== undefined, asked, (to, take) => {
+  const results = outputs<CaptureName>(heap, where, input.tensor !== undefined, asked, options.out, (to, take) => {
     const call: LayerCall = {
       out: to.out,
-      x: layer.enter?.(input, { batch, tokens, at }, take) ?? input.place(take),
+      x: layer.enter?.(input, { batch, tokens, at }, take) ?? input.placeOver(take),
       batch,
       tokens,
       positions: at.place(heap, take),

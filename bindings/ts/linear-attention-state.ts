@@ -17,6 +17,7 @@ import {
 import { linearOperands } from './linear-shapes.js';
 import { type LinearStateIdentity, packState, unpackState } from './linear-state-bytes.js';
 import type { KeepMaskInput } from './mask.js';
+import type { Out, OutOption, ResultOf } from './outputs.js';
 import { placesOf } from './positions.js';
 import type { RopePlan } from './rope.js';
 import type { NdArray, Tensor, TensorInput } from './tensor.js';
@@ -42,7 +43,7 @@ export interface LinearAttentionStateOptions extends LinearForm {
 }
 
 /** Options of `state.append`. */
-export interface LinearAppendOptions {
+export interface LinearAppendOptions<O extends Out = undefined> extends OutOption<O> {
   /** Keys to leave out of every sum: [T] or [B, T], 1 or true keeps. They take up their positions all the same. */
   mask?: KeepMaskInput;
   /** Default `BHTD`. */
@@ -155,31 +156,25 @@ export class LinearAttentionState extends Handle {
    * @throws ArgumentRangeError where sizes do not fit; StateError after dispose() of this or of the plan. The state is
    *   then as it was.
    */
-  append(q: Tensor, k: TensorInput, v: TensorInput, options?: LinearAppendOptions): LinearAttentionResult<Tensor>;
-  append(
-    q: Exclude<TensorInput, Tensor>,
+  append<X extends TensorInput, O extends Out = undefined>(
+    q: X,
     k: TensorInput,
     v: TensorInput,
-    options?: LinearAppendOptions,
-  ): LinearAttentionResult<NdArray>;
-  append(
-    q: TensorInput,
-    k: TensorInput,
-    v: TensorInput,
-    options?: LinearAppendOptions,
-  ): LinearAttentionResult<Tensor | NdArray>;
+    options?: LinearAppendOptions<O>,
+  ): LinearAttentionResult<ResultOf<X>, ResultOf<X, O>>;
   append(
     q: TensorInput,
     k: TensorInput,
     v: TensorInput,
-    options: LinearAppendOptions = {},
+    options: LinearAppendOptions<Out> = {},
   ): LinearAttentionResult<Tensor | NdArray> {
     const where = 'linearAttentionState.append';
     this.alive(where);
-    const given = check.options<LinearAppendOptions>(where, 'options', options, [
+    const given = check.options<LinearAppendOptions<Out>>(where, 'options', options, [
       'mask',
       'layout',
       'returnDenominators',
+      'out',
     ]);
     const operands = linearOperands(this.heap, where, { q, k, v }, given.layout ?? 'BHTD');
     const { queries, keys, values } = operands;
@@ -200,6 +195,7 @@ export class LinearAttentionState extends Handle {
       mask: given.mask,
       places: { queries: at, keys: at },
       returnDenominators: checkReturn(where, given.returnDenominators, this.#form.core.normalize),
+      out: given.out,
     };
     const result = runLinear(this.heap, where, call, (core, plan) => {
       this.alive(where); // a getter of an option may have disposed of it

@@ -14,7 +14,7 @@ import {
 } from './linear-form.js';
 import { keyMask, type LinearOperands, linearOperands } from './linear-shapes.js';
 import type { KeepMaskInput } from './mask.js';
-import { type Named, outputs } from './outputs.js';
+import { type Named, type Out, type OutOption, outputs } from './outputs.js';
 import { type Places, type PositionsInput, placesOf } from './positions.js';
 import type { RopePlan } from './rope.js';
 import type { NdArray, Tensor, TensorInput } from './tensor.js';
@@ -33,7 +33,7 @@ export type LinearPosition =
     };
 
 /** Options of `rw.linearAttention`. */
-export interface LinearAttentionOptions extends LinearForm {
+export interface LinearAttentionOptions<O extends Out = undefined> extends LinearForm, OutOption<O> {
   /** The position encoding. Default none. */
   position?: LinearPosition;
   /** Query i sees the keys up to i + Tk - Tq, which takes at least as many keys as queries. Default false. */
@@ -58,10 +58,10 @@ export interface DenominatorReport {
   readonly nonFinite: number;
 }
 
-/** What linear attention gives: tensors for tensors, plain arrays for plain arrays. */
-export interface LinearAttentionResult<T extends Tensor | NdArray> {
+/** What linear attention gives: tensors for tensors, plain arrays for plain arrays; `out` as the caller wants it. */
+export interface LinearAttentionResult<T extends Tensor | NdArray, R extends Tensor | NdArray = T> {
   /** The queries' shape with the values' head size. */
-  readonly out: T;
+  readonly out: R;
   /** Unless `normalize` is false. */
   readonly denominator?: DenominatorReport;
   /** [B, H, Tq], if `returnDenominators` asked for them. */
@@ -76,6 +76,7 @@ export interface LinearCall {
   readonly mask: KeepMaskInput | undefined;
   readonly places: { readonly queries: Places; readonly keys: Places };
   readonly returnDenominators: boolean;
+  readonly out: Out;
 }
 
 /** @internal */
@@ -95,7 +96,7 @@ export function checkReturn(where: string, value: unknown, normalize: boolean): 
 export function runLinear(
   heap: Heap,
   where: string,
-  { operands, form, causal, mask, places, returnDenominators }: LinearCall,
+  { operands, form, causal, mask, places, returnDenominators, out }: LinearCall,
   run: (call: LinearAttentionCall, plan: CoreRopePlan | null) => number,
 ): LinearAttentionResult<Tensor | NdArray> {
   const { q, k, v, queries, keys, values, tokensFirst, outShape } = operands;
@@ -103,7 +104,7 @@ export function runLinear(
   const rows = returnDenominators && { denominators: [queries.batch, queries.heads, queries.tokens] };
   let denominator: DenominatorReport | undefined;
   const shapes: Named<'denominators', readonly number[]> = { out: outShape, ...rows };
-  const result = outputs(heap, where, q.tensor !== undefined, shapes, (at, take) => {
+  const result = outputs(heap, where, q.tensor !== undefined, shapes, out, (at, take) => {
     const report = take(32);
     const call = {
       out: at.out,
@@ -152,11 +153,11 @@ export function linearAttention(
   qInput: TensorInput,
   kInput: TensorInput,
   vInput: TensorInput,
-  options: LinearAttentionOptions,
+  options: LinearAttentionOptions<Out>,
 ): LinearAttentionResult<Tensor | NdArray> {
   const where = 'linearAttention';
-  const known = [...formFields, 'position', 'causal', 'mask', 'layout', 'returnDenominators'];
-  const given = check.options<LinearAttentionOptions>(where, 'options', options, known);
+  const known = [...formFields, 'position', 'causal', 'mask', 'layout', 'returnDenominators', 'out'];
+  const given = check.options<LinearAttentionOptions<Out>>(where, 'options', options, known);
   const operands = linearOperands(heap, where, { q: qInput, k: kInput, v: vInput }, given.layout ?? 'BHTD');
   const { queries, keys, values } = operands;
   const causal = check.boolean(where, 'causal', given.causal ?? false);
@@ -173,6 +174,7 @@ export function linearAttention(
     mask: given.mask,
     places: placesFor(where, given.position, queries, keys),
     returnDenominators: checkReturn(where, given.returnDenominators, form.core.normalize),
+    out: given.out,
   };
   return runLinear(heap, where, call, (core, plan) => heap.core.linearAttention(form.core, core, plan));
 }

@@ -2,11 +2,11 @@
 import * as check from './check.js';
 import { ArgumentRangeError } from './errors.js';
 import type { Heap } from './heap.js';
-import { outputs } from './outputs.js';
-import { type NdArray, type Operand, operand, plain, type Tensor, type TensorInput } from './tensor.js';
+import { type Out, type OutOption, output } from './outputs.js';
+import { type NdArray, type Operand, operand, plain, type Take, type Tensor, type TensorInput } from './tensor.js';
 
 /** Options of `rw.layerNorm`. */
-export interface LayerNormOptions {
+export interface LayerNormOptions<O extends Out = undefined> extends OutOption<O> {
   /** [n], n the last axis of x. Default ones. */
   weight?: Float32Array | TensorInput;
   /** [n]. Default zeros. */
@@ -19,7 +19,7 @@ export interface LayerNormOptions {
 }
 
 /** Options of `rw.rmsNorm`. */
-export interface RmsNormOptions {
+export interface RmsNormOptions<O extends Out = undefined> extends OutOption<O> {
   /** [n], n the last axis of x. Default ones, whatever `unitOffset` says. */
   weight?: Float32Array | TensorInput;
   /** Added to the mean square; above 0. Default 1e-6, as in Hugging Face's Llama; see `rms_norm_eps` of the config.json. */
@@ -46,7 +46,7 @@ function vector(
   name: string,
   value: Float32Array | TensorInput | undefined,
   width: number,
-): (take: (bytes: number) => number) => number {
+): (take: Take) => number {
   if (value === undefined) return () => 0;
   if (check.isTypedArray(value, 'Float32Array')) return plain(heap, where, name, value, [width]).place;
   const given = operand(heap, where, name, value);
@@ -58,29 +58,29 @@ function vector(
 }
 
 /** @internal */
-export function layerNorm(heap: Heap, x: TensorInput, options: LayerNormOptions): Tensor | NdArray {
+export function layerNorm(heap: Heap, x: TensorInput, options: LayerNormOptions<Out>): Tensor | NdArray {
   const where = 'layerNorm';
-  const given = check.options<LayerNormOptions>(where, 'options', options, ['weight', 'bias', 'eps']);
+  const given = check.options<LayerNormOptions<Out>>(where, 'options', options, ['weight', 'bias', 'eps', 'out']);
   const { input, rows, width } = rowsOf(heap, where, x);
   const weight = vector(heap, where, 'weight', given.weight, width);
   const bias = vector(heap, where, 'bias', given.bias, width);
   const eps = check.positive(where, 'eps', given.eps ?? 1e-5);
-  return outputs(heap, where, input.tensor !== undefined, { out: input.shape }, ({ out }, take) => {
-    const [xAt, weightAt, biasAt] = [input.place(take), weight(take), bias(take)];
-    heap.call((c) => c.layerNorm(out, xAt, rows, width, weightAt, biasAt, eps));
-  }).out;
+  return output(heap, where, input.tensor !== undefined, input.shape, given.out, (to, take) => {
+    const [xAt, weightAt, biasAt] = [input.placeOver(take), weight(take), bias(take)];
+    heap.call((c) => c.layerNorm(to, xAt, rows, width, weightAt, biasAt, eps));
+  });
 }
 
 /** @internal */
-export function rmsNorm(heap: Heap, x: TensorInput, options: RmsNormOptions): Tensor | NdArray {
+export function rmsNorm(heap: Heap, x: TensorInput, options: RmsNormOptions<Out>): Tensor | NdArray {
   const where = 'rmsNorm';
-  const given = check.options<RmsNormOptions>(where, 'options', options, ['weight', 'eps', 'unitOffset']);
+  const given = check.options<RmsNormOptions<Out>>(where, 'options', options, ['weight', 'eps', 'unitOffset', 'out']);
   const { input, rows, width } = rowsOf(heap, where, x);
   const weight = vector(heap, where, 'weight', given.weight, width);
   const eps = check.positive(where, 'eps', given.eps ?? 1e-6);
   const unitOffset = check.boolean(where, 'unitOffset', given.unitOffset ?? false);
-  return outputs(heap, where, input.tensor !== undefined, { out: input.shape }, ({ out }, take) => {
-    const [xAt, weightAt] = [input.place(take), weight(take)];
-    heap.call((c) => c.rmsNorm(out, xAt, rows, width, weightAt, eps, unitOffset));
-  }).out;
+  return output(heap, where, input.tensor !== undefined, input.shape, given.out, (to, take) => {
+    const [xAt, weightAt] = [input.placeOver(take), weight(take)];
+    heap.call((c) => c.rmsNorm(to, xAt, rows, width, weightAt, eps, unitOffset));
+  });
 }

@@ -1,13 +1,130 @@
-// Results of a call into the core: new tensors, or memory that is copied to plain arrays.
+// Results of a call into the core: new tensors, memory that is copied to new plain arrays, or what the caller gave as
+// `out`.
 import * as check from './check.js';
+import { ArgumentRangeError, ArgumentTypeError } from './errors.js';
 import type { Heap } from './heap.js';
-import { type NdArray, Tensor } from './tensor.js';
+import { type NdArray, type Take, Tensor, type TensorInput } from './tensor.js';
+
+/** What a result may be written to; undefined: new memory. */
+export type Out = Float32Array | Tensor | undefined;
+
+/** Where the result of a call goes. */
+export interface OutOption<O extends Out = undefined> {
+  /**
+   * The result's place: a Float32Array of exactly its length, or a tensor of its shape, which then is the result and costs
+   * neither a copy nor new memory. A tensor that the call reads is refused, unless the call may write over it. Default
+   * new memory, of x's kind.
+   */
+  out?: O;
+}
+
+/** A tensor for a tensor and a plain array for a plain array X; what was given as `out`, O, goes before. */
+export type ResultOf<X extends TensorInput, O extends Out = undefined> = O extends Tensor
+  ? Tensor
+  : O extends Float32Array
+    ? NdArray
+    : X extends Tensor
+      ? Tensor
+      : NdArray;
 
 /** Something for `out`, and for each further result that a call was asked for. @internal */
 export type Named<N extends string, T> = { readonly out: T } & { readonly [name in N]?: T };
 
+function checkOut(
+  heap: Heap,
+  where: string,
+  out: unknown,
+  shape: readonly number[],
+): Tensor | Float32Array | undefined {
+  if (out === undefined) return undefined;
+  if (out instanceof Tensor) {
+    out.usableIn(heap, where, 'out');
+    if (out.shape.length === shape.length && out.shape.every((size, axis) => size === shape[axis])) return out;
+    const problem = `has shape [${out.shape.join(', ')}]; the result has [${shape.join(', ')}]`;
+    throw new ArgumentRangeError(where, 'out', out, problem);
+  }
+  if (!check.isTypedArray(out, 'Float32Array')) {
+    throw new ArgumentTypeError(where, 'out', out, 'a Float32Array or a tensor');
+  }
+  check.float32(where, 'out', out, check.sizeOf(shape));
+  if (!heap.owns(out)) return out;
+  throw new ArgumentRangeError(where, 'out', out, 'is a view of the WebAssembly heap; give the tensor itself');
+}
+
+// Memory of one result, and the result once it is written there.
+interface Place {
+  readonly at: number;
+  finish(): Tensor | NdArray;
+}
+
+function placeOf(
+  heap: Heap,
+  where: string,
+  shape: readonly number[],
+  out: Tensor | Float32Array | undefined,
+  made: Tensor[] | undefined,
+  take: Take,
+): Place {
+  if (out instanceof Tensor) return { at: out.pointer, finish: () => out };
+  if (made !== undefined && out === undefined) {
+    const tensor = new Tensor(heap, shape, where);
+    made.push(tensor);
+    return { at: tensor.pointer, finish: () => tensor };
+  }
+  const size = check.sizeOf(shape);
+  const at = take(size * 4);
+  return { at, finish: () => ({ data: heap.readFloats(at, size, out), shape: [...shape] }) };
+}
+
+// The same memory, for operands to know which tensor the call writes.
+function writing(take: Take, writes: Tensor): Take {
+  return Object.assign((bytes: number) => take(bytes), { writes });
+}
+
+// Runs work with a way to make places of results; nothing that it made is left behind if it throws.
+function withPlaces<R>(
+  heap: Heap,
+  where: string,
+  asTensors: boolean,
+  out: Tensor | Float32Array | undefined,
+  work: (place: (shape: readonly number[], isOut: boolean) => Place, take: Take) => R,
+): R {
+  const made: Tensor[] = [];
+  try {
+    return heap.scope(where, (take) =>
+      work(
+        (shape, isOut) => placeOf(heap, where, shape, isOut ? out : undefined, asTensors ? made : undefined, take),
+        out instanceof Tensor ? writing(take, out) : take,
+      ),
+    );
+  } catch (error) {
+    for (const tensor of made) tensor.dispose();
+    throw error;
+  }
+}
+
 /**
- * Runs work that writes results of the given shapes. Nothing is left behind if it throws.
+ * Runs work that writes a result of the given shape, to `out` where the caller gave one. Nothing is left behind if it
+ * throws, and an array of the caller's is then as it was.
+ * @internal
+ */
+export function output(
+  heap: Heap,
+  where: string,
+  asTensor: boolean,
+  shape: readonly number[],
+  out: unknown,
+  run: (at: number, take: Take) => void,
+): Tensor | NdArray {
+  return withPlaces(heap, where, asTensor, checkOut(heap, where, out, shape), (place, take) => {
+    const result = place(shape, true);
+    run(result.at, take);
+    return result.finish();
+  });
+}
+
+/**
+ * The same for several results by name; `out` is where the first goes.
  * @internal
  */
 export function outputs<N extends string>(
@@ -15,33 +132,17 @@ export function outputs<N extends string>(
   where: string,
   asTensors: boolean,
   shapes: Named<N, readonly number[]>,
-  run: (at: Named<N, number>, take: (bytes: number) => number) => void,
+  out: unknown,
+  run: (at: Named<N, number>, take: Take) => void,
 ): Named<N, Tensor | NdArray> {
-  const byName = <F, T>(from: Named<N, F>, value: (each: F) => T) =>
-    Object.fromEntries(Object.entries(from).map(([name, each]) => [name, value(each as F)])) as Named<N, T>;
-  if (asTensors) {
-    const made: Tensor[] = [];
-    try {
-      const tensors = byName(shapes, (shape) => {
-        const tensor = new Tensor(heap, shape, where);
-        made.push(tensor);
-        return tensor;
-      });
-      const at = byName(tensors, (tensor) => tensor.pointer);
-      heap.scope(where, (take) => run(at, take));
-      return tensors;
-    } catch (error) {
-      for (const tensor of made) tensor.dispose();
-      throw error;
-    }
-  }
-  return heap.scope(where, (take) => {
-    const arrays = byName(shapes, (shape) => ({ shape, at: take(check.sizeOf(shape) * 4) }));
-    const at = byName(arrays, (array) => array.at);
-    run(at, take);
-    return byName(
-      arrays,
-      ({ shape, at }): NdArray => ({ data: heap.readFloats(at, check.sizeOf(shape)), shape: [...shape] }),
+  const byName = <F, T>(from: Named<N, F>, value: (each: F, name: string) => T) =>
+    Object.fromEntries(Object.entries(from).map(([name, each]) => [name, value(each as F, name)])) as Named<N, T>;
+  return withPlaces(heap, where, asTensors, checkOut(heap, where, out, shapes.out), (place, take) => {
+    const results = byName(shapes, (shape, name) => place(shape, name === 'out'));
+    run(
+      byName(results, ({ at }) => at),
+      take,
     );
+    return byName(results, (result) => result.finish());
   });
 }

@@ -4,7 +4,7 @@ import { ArgumentRangeError, ArgumentTypeError, checkStatus } from './errors.js'
 import type { Heap } from './heap.js';
 import { type HeadShape, headShape, type Layout } from './layout.js';
 import { linearOperands } from './linear-shapes.js';
-import { outputs } from './outputs.js';
+import { type Out, type OutOption, outputs } from './outputs.js';
 import { type NdArray, type Operand, operand, type Tensor, type TensorInput } from './tensor.js';
 
 /**
@@ -15,7 +15,7 @@ import { type NdArray, type Operand, operand, type Tensor, type TensorInput } fr
 export type UpdateRule = 'linear' | 'gated' | 'delta' | 'gated_delta';
 
 /** Options of `rw.recurrentAttention`: the names and the order of steps of ONNX LinearAttention (opset 27). */
-export interface RecurrentAttentionOptions {
+export interface RecurrentAttentionOptions<O extends Out = undefined> extends OutOption<O> {
   /** Default `gated_delta`. */
   updateRule?: UpdateRule;
   /** Multiplies the result. Default 1 / sqrt(D), for which 0 stands as well. */
@@ -33,10 +33,10 @@ export interface RecurrentAttentionOptions {
   layout?: Layout;
 }
 
-/** What `rw.recurrentAttention` gives: tensors for tensors, plain arrays for plain arrays. */
-export interface RecurrentAttentionResult<T extends Tensor | NdArray> {
+/** What `rw.recurrentAttention` gives: tensors for tensors, plain arrays for plain arrays; `out` as the caller wants it. */
+export interface RecurrentAttentionResult<T extends Tensor | NdArray, R extends Tensor | NdArray = T> {
   /** The queries' shape with the values' head size. */
-  readonly out: T;
+  readonly out: R;
   /** S after the last token, [B, G, D, Dv]. */
   readonly state: T;
 }
@@ -96,11 +96,11 @@ export function recurrentAttention(
   qInput: TensorInput,
   kInput: TensorInput,
   vInput: TensorInput,
-  options: RecurrentAttentionOptions,
+  options: RecurrentAttentionOptions<Out>,
 ): RecurrentAttentionResult<Tensor | NdArray> {
   const where = 'recurrentAttention';
-  const known = ['updateRule', 'scale', 'decay', 'beta', 'state', 'layout'];
-  const given = check.options<RecurrentAttentionOptions>(where, 'options', options, known);
+  const known = ['updateRule', 'scale', 'decay', 'beta', 'state', 'layout', 'out'];
+  const given = check.options<RecurrentAttentionOptions<Out>>(where, 'options', options, known);
   const layout = given.layout ?? 'BHTD';
   const { q, k, v, queries, keys, values, tokensFirst, outShape } = linearOperands(
     heap,
@@ -126,7 +126,7 @@ export function recurrentAttention(
   }
   const isTensor = q.tensor !== undefined;
   const shapes = { out: outShape, state: stateShape };
-  const result = outputs<'state'>(heap, where, isTensor, shapes, (at, take) => {
+  const result = outputs<'state'>(heap, where, isTensor, shapes, given.out, (at, take) => {
     const call = {
       out: at.out,
       present: at.state ?? 0,

@@ -19,6 +19,7 @@ import { Linear, type LinearOptions } from './linear.js';
 import { type LinearAttentionOptions, type LinearAttentionResult, linearAttention } from './linear-attention.js';
 import { LinearAttentionState, type LinearAttentionStateOptions } from './linear-attention-state.js';
 import { type LayerNormOptions, layerNorm, type RmsNormOptions, rmsNorm } from './norms.js';
+import type { Out, OutOption, ResultOf } from './outputs.js';
 import { type DetectPairingOptions, detectPairing, type PairingDetection } from './pairing.js';
 import {
   type RecurrentAttentionOptions,
@@ -187,8 +188,8 @@ export class Ropewalk {
    * @example
    * const table = rw.sinusoidal({ dim: 512, positions: { length: 8192 } });   // Float32Array(8192 * 512)
    */
-  sinusoidal(options: SinusoidalOptions): Float32Array {
-    return sinusoidal(this.#heap, options);
+  sinusoidal<O extends Out = undefined>(options: SinusoidalOptions<O>): O extends Tensor ? Tensor : Float32Array {
+    return sinusoidal(this.#heap, options) as O extends Tensor ? Tensor : Float32Array;
   }
 
   /**
@@ -297,31 +298,13 @@ export class Ropewalk {
    * const { out, scores } = rw.attention(q, k, v, { causal: true, returnScores: 'probabilities' });
    * const { out } = rw.attention(q, k, v, { causal: true, position: { encoding: 'rope', plan } });
    */
-  attention<const S extends ScoreRequest = 'none'>(
-    q: Tensor,
+  attention<const S extends ScoreRequest = 'none', X extends TensorInput = TensorInput, O extends Out = undefined>(
+    q: X,
     k: TensorInput,
     v: TensorInput,
-    options?: AttentionOptions<S>,
-  ): AttentionResult<Tensor, S>;
-  attention<const S extends ScoreRequest = 'none'>(
-    q: Exclude<TensorInput, Tensor>,
-    k: TensorInput,
-    v: TensorInput,
-    options?: AttentionOptions<S>,
-  ): AttentionResult<NdArray, S>;
-  attention<const S extends ScoreRequest = 'none'>(
-    q: TensorInput,
-    k: TensorInput,
-    v: TensorInput,
-    options?: AttentionOptions<S>,
-  ): AttentionResult<Tensor | NdArray, S>;
-  attention(
-    q: TensorInput,
-    k: TensorInput,
-    v: TensorInput,
-    options: AttentionOptions = {},
-  ): AttentionResult<Tensor | NdArray, ScoreRequest> {
-    return attention(this.#heap, q, k, v, options);
+    options: AttentionOptions<S, O> = {},
+  ): AttentionResult<ResultOf<X>, S, ResultOf<X, O>> {
+    return attention(this.#heap, q, k, v, options) as AttentionResult<ResultOf<X>, S, ResultOf<X, O>>;
   }
 
   /**
@@ -352,16 +335,13 @@ export class Ropewalk {
    * Layer norm over the last axis, (x - mean) / sqrt(variance + eps) * weight + bias with the biased variance
    * (Ba et al., arXiv:1607.06450). Tensors give a tensor, plain arrays a plain array.
    *
-   * @param x [.., n]; NaN and infinity stay in their row.
+   * @param x [.., n]; NaN and infinity stay in their row. As a tensor it may be `out`.
    *
    * @example
    * const { data } = rw.layerNorm({ data: hidden, shape: [10, 768] }, { weight, bias, eps: 1e-12 });
    */
-  layerNorm(x: Tensor, options?: LayerNormOptions): Tensor;
-  layerNorm(x: ArrayLikeInput, options?: LayerNormOptions): NdArray;
-  layerNorm(x: TensorInput, options?: LayerNormOptions): Tensor | NdArray;
-  layerNorm(x: TensorInput, options: LayerNormOptions = {}): Tensor | NdArray {
-    return layerNorm(this.#heap, x, options);
+  layerNorm<X extends TensorInput, O extends Out = undefined>(x: X, options: LayerNormOptions<O> = {}): ResultOf<X, O> {
+    return layerNorm(this.#heap, x, options) as ResultOf<X, O>;
   }
 
   /**
@@ -369,63 +349,53 @@ export class Ropewalk {
    * arXiv:1910.07467). Tensors give a tensor, plain arrays a plain array.
    *
    * @param x [.., n]; a norm of each head's q or k takes them as [B, T, H, D] or [B, H, T, D], with weight [D].
+   *   As a tensor it may be `out`.
    *
    * @example
    * const { data } = rw.rmsNorm({ data: hidden, shape: [10, 2048] }, { weight, eps: 1e-5 });
    */
-  rmsNorm(x: Tensor, options?: RmsNormOptions): Tensor;
-  rmsNorm(x: ArrayLikeInput, options?: RmsNormOptions): NdArray;
-  rmsNorm(x: TensorInput, options?: RmsNormOptions): Tensor | NdArray;
-  rmsNorm(x: TensorInput, options: RmsNormOptions = {}): Tensor | NdArray {
-    return rmsNorm(this.#heap, x, options);
+  rmsNorm<X extends TensorInput, O extends Out = undefined>(x: X, options: RmsNormOptions<O> = {}): ResultOf<X, O> {
+    return rmsNorm(this.#heap, x, options) as ResultOf<X, O>;
   }
 
   /**
    * GELU, x Φ(x) with Φ the normal distribution function (Hendrycks and Gimpel, arXiv:1606.08415), within 5 ulp on both
    * sides of 0; or its approximation by tanh.
    *
-   * @param x any shape
+   * @param x any shape; as a tensor it may be `out`.
    *
    * @example
    * const { data } = rw.gelu({ data: Float32Array.of(-1, 0, 1), shape: [3] });   // -0.15865525, 0, 0.8413447
    */
-  gelu(x: Tensor, options?: GeluOptions): Tensor;
-  gelu(x: ArrayLikeInput, options?: GeluOptions): NdArray;
-  gelu(x: TensorInput, options?: GeluOptions): Tensor | NdArray;
-  gelu(x: TensorInput, options: GeluOptions = {}): Tensor | NdArray {
-    return gelu(this.#heap, x, options);
+  gelu<X extends TensorInput, O extends Out = undefined>(x: X, options: GeluOptions<O> = {}): ResultOf<X, O> {
+    return gelu(this.#heap, x, options) as ResultOf<X, O>;
   }
 
   /**
    * SiLU (swish), x / (1 + e^-x), within 4 ulp from x = -87.33 on; below, -0, which is less than 4e-36 away
    * (Elfwing et al., arXiv:1702.03118).
    *
-   * @param x any shape
+   * @param x any shape; as a tensor it may be `out`.
    *
    * @example
    * const { data } = rw.silu({ data: Float32Array.of(-1, 0, 1), shape: [3] });   // -0.26894143, 0, 0.7310586
    */
-  silu(x: Tensor): Tensor;
-  silu(x: ArrayLikeInput): NdArray;
-  silu(x: TensorInput): Tensor | NdArray;
-  silu(x: TensorInput): Tensor | NdArray {
-    return silu(this.#heap, x);
+  silu<X extends TensorInput, O extends Out = undefined>(x: X, options: OutOption<O> = {}): ResultOf<X, O> {
+    return silu(this.#heap, x, options) as ResultOf<X, O>;
   }
 
   /**
    * Softmax over the last axis. -Infinity gives exactly 0, and a row of nothing else zeros, as in `attention`; NaN and
    * Infinity make their row NaN.
    *
-   * @param x [.., n]
+   * @param x [.., n]; as a tensor it may be `out`.
    *
    * @example
    * const { data } = rw.softmax({ data: Float32Array.of(0, 0, -Infinity), shape: [1, 3] });   // 0.5, 0.5, 0
+   * rw.softmax(scores, { out: scores });   // a tensor, in place
    */
-  softmax(x: Tensor): Tensor;
-  softmax(x: ArrayLikeInput): NdArray;
-  softmax(x: TensorInput): Tensor | NdArray;
-  softmax(x: TensorInput): Tensor | NdArray {
-    return softmax(this.#heap, x);
+  softmax<X extends TensorInput, O extends Out = undefined>(x: X, options: OutOption<O> = {}): ResultOf<X, O> {
+    return softmax(this.#heap, x, options) as ResultOf<X, O>;
   }
 
   /**
@@ -437,12 +407,14 @@ export class Ropewalk {
    * @example
    * using table = rw.tensor([30522, 768], weights);
    * using x = rw.embed(table, [101, 7592, 102]);   // [3, 768]
+   * rw.embed(table, [1012, 102, 0], { out: x });   // the next three in the same memory
    */
-  embed(table: Tensor, ids: IntegersInput, options?: EmbedOptions): Tensor;
-  embed(table: ArrayLikeInput, ids: IntegersInput, options?: EmbedOptions): NdArray;
-  embed(table: TensorInput, ids: IntegersInput, options?: EmbedOptions): Tensor | NdArray;
-  embed(table: TensorInput, ids: IntegersInput, options: EmbedOptions = {}): Tensor | NdArray {
-    return embed(this.#heap, table, ids, options);
+  embed<X extends TensorInput, O extends Out = undefined>(
+    table: X,
+    ids: IntegersInput,
+    options: EmbedOptions<O> = {},
+  ): ResultOf<X, O> {
+    return embed(this.#heap, table, ids, options) as ResultOf<X, O>;
   }
 
   /**
@@ -463,31 +435,13 @@ export class Ropewalk {
    * });
    * console.log(denominator.minimum, denominator.negative);   // how near 0 the sums of weights came
    */
-  linearAttention(
-    q: Tensor,
+  linearAttention<X extends TensorInput, O extends Out = undefined>(
+    q: X,
     k: TensorInput,
     v: TensorInput,
-    options?: LinearAttentionOptions,
-  ): LinearAttentionResult<Tensor>;
-  linearAttention(
-    q: Exclude<TensorInput, Tensor>,
-    k: TensorInput,
-    v: TensorInput,
-    options?: LinearAttentionOptions,
-  ): LinearAttentionResult<NdArray>;
-  linearAttention(
-    q: TensorInput,
-    k: TensorInput,
-    v: TensorInput,
-    options?: LinearAttentionOptions,
-  ): LinearAttentionResult<Tensor | NdArray>;
-  linearAttention(
-    q: TensorInput,
-    k: TensorInput,
-    v: TensorInput,
-    options: LinearAttentionOptions = {},
-  ): LinearAttentionResult<Tensor | NdArray> {
-    return linearAttention(this.#heap, q, k, v, options);
+    options: LinearAttentionOptions<O> = {},
+  ): LinearAttentionResult<ResultOf<X>, ResultOf<X, O>> {
+    return linearAttention(this.#heap, q, k, v, options) as LinearAttentionResult<ResultOf<X>, ResultOf<X, O>>;
   }
 
   /**
@@ -515,31 +469,13 @@ export class Ropewalk {
    * const first = rw.recurrentAttention(q, k, v, { updateRule: 'gated', decay });   // decay [G, T], logarithms
    * const next = rw.recurrentAttention(q1, k1, v1, { updateRule: 'gated', decay: decay1, state: first.state });
    */
-  recurrentAttention(
-    q: Tensor,
+  recurrentAttention<X extends TensorInput, O extends Out = undefined>(
+    q: X,
     k: TensorInput,
     v: TensorInput,
-    options?: RecurrentAttentionOptions,
-  ): RecurrentAttentionResult<Tensor>;
-  recurrentAttention(
-    q: Exclude<TensorInput, Tensor>,
-    k: TensorInput,
-    v: TensorInput,
-    options?: RecurrentAttentionOptions,
-  ): RecurrentAttentionResult<NdArray>;
-  recurrentAttention(
-    q: TensorInput,
-    k: TensorInput,
-    v: TensorInput,
-    options?: RecurrentAttentionOptions,
-  ): RecurrentAttentionResult<Tensor | NdArray>;
-  recurrentAttention(
-    q: TensorInput,
-    k: TensorInput,
-    v: TensorInput,
-    options: RecurrentAttentionOptions = {},
-  ): RecurrentAttentionResult<Tensor | NdArray> {
-    return recurrentAttention(this.#heap, q, k, v, options);
+    options: RecurrentAttentionOptions<O> = {},
+  ): RecurrentAttentionResult<ResultOf<X>, ResultOf<X, O>> {
+    return recurrentAttention(this.#heap, q, k, v, options) as RecurrentAttentionResult<ResultOf<X>, ResultOf<X, O>>;
   }
 
   /**

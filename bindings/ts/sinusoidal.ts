@@ -1,8 +1,11 @@
 // Sinusoidal position encoding.
 import * as check from './check.js';
+import type { SinusoidalOptions as CoreOptions } from './core.mjs';
 import { ArgumentRangeError, checkStatus } from './errors.js';
 import type { Heap } from './heap.js';
+import { type Out, type OutOption, output } from './outputs.js';
 import { type RowsInput, rows } from './positions.js';
+import { type Take, Tensor } from './tensor.js';
 
 /**
  * The three tables that the field calls sinusoidal. `interleaved`: sin, cos, sin, cos, ... (the paper);
@@ -12,7 +15,7 @@ import { type RowsInput, rows } from './positions.js';
 export type SinusoidLayout = 'interleaved' | 'concatenated' | 'tensor2tensor';
 
 /** What a sinusoidal table is made from. */
-export interface SinusoidalOptions {
+export interface SinusoidalOptions<O extends Out = undefined> extends OutOption<O> {
   /** Width of a row. May be odd: then there is one more sine (tensor2tensor: a zero at the end). */
   dim: number;
   /** A list of integers in ±(2^53 - 1), or `{ length, offset }` for consecutive ones. */
@@ -30,10 +33,11 @@ const sinusoidLayouts: Readonly<Record<SinusoidLayout, number>> = { interleaved:
 /** @internal */
 export const tableOptions = ['dim', 'base', 'layout', 'scale'] as const;
 
-/** @internal */
-export function sinusoidal(heap: Heap, options: SinusoidalOptions): Float32Array {
-  const where = 'sinusoidal';
-  const given = check.options<SinusoidalOptions>(where, 'options', options, [...tableOptions, 'positions']);
+/**
+ * Checks what a table is made from, but for its rows.
+ * @internal
+ */
+export function checkTable(where: string, given: Omit<SinusoidalOptions, 'positions' | 'out'>): CoreOptions {
   const layout = check.choice(where, 'layout', given.layout ?? 'interleaved', sinusoidLayouts);
   const dim = check.integer(where, 'dim', given.dim, 1, 2 ** 20);
   if (given.layout === 'tensor2tensor' && dim < 4) {
@@ -44,21 +48,42 @@ export function sinusoidal(heap: Heap, options: SinusoidalOptions): Float32Array
       `is ${dim}; layout 'tensor2tensor' divides by dim/2 - 1 and needs at least 4`,
     );
   }
-  const core = {
+  return {
     dim,
     layout,
     base: check.positive(where, 'base', given.base ?? 10000),
     scale: check.float32Number(where, 'scale', given.scale ?? 1),
   };
-  const at = rows(where, given.positions, dim);
-  return heap.scope(where, (take) => {
-    const pointer = take(at.byteLength);
-    const out = take(at.length * dim * 4);
-    heap.write(pointer, at);
-    checkStatus(
-      heap.call((c) => c.sinusoidal(core, pointer, at.length, out)),
-      where,
-    );
-    return heap.readFloats(out, at.length * dim);
-  });
+}
+
+/**
+ * Writes a row for each position to `out`.
+ * @internal
+ */
+export function writeTable(
+  heap: Heap,
+  where: string,
+  table: CoreOptions,
+  positions: Float64Array,
+  out: number,
+  take: Take,
+): void {
+  const at = heap.put(take, positions);
+  checkStatus(
+    heap.call((c) => c.sinusoidal(table, at, positions.length, out)),
+    where,
+  );
+}
+
+/** @internal */
+export function sinusoidal(heap: Heap, options: SinusoidalOptions<Out>): Tensor | Float32Array {
+  const where = 'sinusoidal';
+  const known = [...tableOptions, 'positions', 'out'];
+  const { out, ...given } = check.options<SinusoidalOptions<Out>>(where, 'options', options, known);
+  const table = checkTable(where, given);
+  const at = rows(where, given.positions, table.dim);
+  const result = output(heap, where, false, [at.length, table.dim], out, (to, take) =>
+    writeTable(heap, where, table, at, to, take),
+  );
+  return result instanceof Tensor ? result : result.data;
 }

@@ -71,6 +71,15 @@ export class Tensor extends Handle {
 }
 
 /**
+ * Gives memory of so many bytes for the time of a call, and tells which of the caller's tensors the call writes.
+ * @internal
+ */
+export interface Take {
+  (bytes: number): number;
+  readonly writes?: Tensor;
+}
+
+/**
  * A checked argument: its shape, and its address once `place` has copied it in (a tensor has its address already).
  * @internal
  */
@@ -78,10 +87,12 @@ export interface Operand {
   readonly shape: readonly number[];
   readonly size: number;
   readonly tensor: Tensor | undefined;
-  /** The address in the heap; a plain array is copied to memory that `take` gives. */
-  place(take: (bytes: number) => number): number;
+  /** The address in the heap; a plain array is copied to memory that `take` gives. Not for what the call writes. */
+  place(take: Take): number;
+  /** The same for a call that may write its result over it. */
+  placeOver(take: Take): number;
   /** The address of a copy that may be changed. */
-  copy(take: (bytes: number) => number): number;
+  copy(take: Take): number;
 }
 
 /** @internal */
@@ -92,7 +103,12 @@ export function operand(heap: Heap, where: string, name: string, value: unknown)
       shape: value.shape,
       size: value.size,
       tensor: value,
-      place() {
+      place(take) {
+        if (take.writes !== value) return this.placeOver(take);
+        const problem = `is ${name}, which is read while the result is written; give another tensor`;
+        throw new ArgumentRangeError(where, 'out', value, problem);
+      },
+      placeOver() {
         value.usableIn(heap, where, name); // a getter of another argument may have disposed of it
         return value.pointer;
       },
@@ -127,9 +143,9 @@ export function plain(heap: Heap, where: string, name: string, data: unknown, sh
   }
   // A view of this heap would die if the heap grows before it is copied.
   const own = heap.owns(floats) ? new Float32Array(floats) : floats;
-  const place = (take: (bytes: number) => number) => {
+  const place = (take: Take) => {
     check.float32(where, `${name}.data`, own, size); // a getter of another argument may have resized it
     return heap.put(take, own);
   };
-  return { shape, size, tensor: undefined, place, copy: place };
+  return { shape, size, tensor: undefined, place, placeOver: place, copy: place };
 }

@@ -22,6 +22,7 @@ import {
 import { type ForwardOptions, forwardFields, type PassLayer, pass } from './layer-pass.js';
 import { type LayerPlace, layerPlace, type TransformerPosition } from './layer-position.js';
 import { checkWeights, type NormOptions, type WeightPlan, withParts } from './layer-weights.js';
+import type { Out, ResultOf } from './outputs.js';
 import { type NdArray, Tensor, type TensorInput } from './tensor.js';
 import { checkStorage, placeVector, type Weight, type WeightInput, weight } from './weights.js';
 
@@ -301,21 +302,20 @@ export class TransformerLayer extends Handle {
   /**
    * One pass. `out` has x's shape; `captured` has what was asked for, by name.
    *
-   * @param x [T, modelDim] or [B, T, modelDim]; it is not changed.
+   * @param x [T, modelDim] or [B, T, modelDim]; it is not changed, unless as a tensor it is `out`.
    * @throws ArgumentRangeError where sizes do not fit; StateError after dispose().
    */
-  forward<const C extends readonly CaptureName[] = []>(x: Tensor, options?: ForwardOptions<C>): LayerResult<Tensor, C>;
-  forward<const C extends readonly CaptureName[] = []>(
-    x: Exclude<TensorInput, Tensor>,
-    options?: ForwardOptions<C>,
-  ): LayerResult<NdArray, C>;
-  forward<const C extends readonly CaptureName[] = []>(
-    x: TensorInput,
-    options?: ForwardOptions<C>,
-  ): LayerResult<Tensor | NdArray, C>;
-  forward(x: TensorInput, options: ForwardOptions = {}): LayerResult<Tensor | NdArray> {
+  forward<const C extends readonly CaptureName[] = [], X extends TensorInput = TensorInput, O extends Out = undefined>(
+    x: X,
+    options?: ForwardOptions<C, O>,
+  ): LayerResult<ResultOf<X>, C, ResultOf<X, O>>;
+  forward(x: TensorInput, options: ForwardOptions<readonly CaptureName[], Out> = {}): LayerResult<Tensor | NdArray> {
     const { where } = this.#pass;
     this.alive(where);
-    return pass(this.#pass, x, check.options<ForwardOptions>(where, 'options', options, forwardFields));
+    return pass(
+      this.#pass,
+      x,
+      check.options<ForwardOptions<readonly CaptureName[], Out>>(where, 'options', options, forwardFields),
+    );
   }
 }

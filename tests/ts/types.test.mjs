@@ -12,7 +12,7 @@ import {
   type Ropewalk, StateError, type Tensor,
 } from './names.js';
 
-import type { TensorInput } from 'ropewalk';
+import type { GeluOptions, TensorInput } from 'ropewalk';
 import {
   compare, type ComparedTensor, type DecoderModel, type GeneratedToken, loadModel, openSafetensors, type Safetensors, type SafetensorsArray, SafetensorsError, sample, type SamplingOptions,
 } from 'ropewalk/models';
@@ -102,6 +102,19 @@ const least: number | undefined = linear.denominator?.minimum;
 const state: LinearAttentionState = rw.linearAttentionState({ headDim: 64, kvHeads: 8, similarity: 'cosine' });
 const saved: Uint8Array = state.append(x, x, x) && state.clone().save();
 const present: NdArray = rw.recurrentAttention(plain, plain, plain, { updateRule: 'linear' }).state;
+const place = new Float32Array(8 * 128 * 64);
+const inTensor: Tensor = rw.softmax(plain, { out: x });
+const inArray: NdArray = rw.gelu(x, { approximate: 'tanh', out: place });
+const rowsInTensor: Tensor = rw.sinusoidal({ dim: 64, positions: [0], out: x });
+const mixed: AttentionResult<NdArray, 'raw', Tensor> = rw.attention(plain, x, x, { returnScores: 'raw', out: x });
+const stepped: NdArray = layer.forward(x, { returnScores: 'probabilities', out: place }).out;
+const wherever = (out?: Float32Array | Tensor) => {
+  const one: Tensor | NdArray = rw.silu(x, out && { out });
+  return one;
+};
+const settings: GeluOptions = { approximate: 'tanh' };
+const settled: Tensor = rw.gelu(x, settings);
+export { inArray, inTensor, mixed, rowsInTensor, settled, stepped, wherever };
 const disposable: Disposable = layer;
 const error: Error = new StateError('text');
 export {
@@ -122,6 +135,12 @@ rw.rope({ headDim: 4, scaling: { type: 'linear', factor: 2, betaFast: 1 } });
 rw.tensor([2], [1, 2]);
 // @ts-expect-error plain arrays give plain arrays
 const wrong: AttentionResult<Tensor> = rw.attention(plain, plain, plain);
+// @ts-expect-error a result is a Float32Array or a tensor
+rw.softmax(x, { out: [1] });
+// @ts-expect-error a result in an array is no tensor
+const misplaced: Tensor = rw.softmax(x, { out: place });
+// @ts-expect-error a misspelt option beside out
+rw.gelu(x, { out: place, aproximate: 'tanh' });
 // @ts-expect-error an encoding that has no linear form
 rw.linearAttention(x, x, x, { position: { encoding: 'alibi' } });
 // @ts-expect-error no scores were asked for
@@ -132,7 +151,7 @@ rw.attention(x, x, x, { returnScores: ['raw'] }).scores.biased;
 rw.attention(x, x, x, { returnScores: 'logits' });
 // @ts-expect-error an unknown encoding
 rw.attentionLayer({ modelDim: 4, heads: 1, position: { encoding: 'other' } });
-export { wrong };
+export { misplaced, wrong };
 `;
 const names = `
 export { ArgumentRangeError as RangeErrorOf, load, StateError } from 'ropewalk';
