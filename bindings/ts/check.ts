@@ -70,13 +70,23 @@ export function choice<T extends string>(
   throw new ArgumentRangeError(where, name, value, `is ${describe(value)}; expected one of ${expected}`);
 }
 
+/**
+ * An object whose own properties are all that it has, of this realm or another: no Map, no instance of a class, nothing
+ * with options on a prototype, which a look at its keys would miss.
+ */
+export function plainObject(where: string, name: string, value: unknown, expected: string): object {
+  if (typeof value !== 'object' || value === null) throw new ArgumentTypeError(where, name, value, expected);
+  const prototype: unknown = Object.getPrototypeOf(value);
+  const isRoot = prototype === null || Object.hasOwn(prototype as object, 'isPrototypeOf');
+  if (!isRoot) throw new ArgumentTypeError(where, name, value, expected);
+  return value;
+}
+
 /** An options object with no keys but the known ones: a misspelt option is an error, not a silent default. */
 export function options<T extends object>(where: string, name: string, value: unknown, known: readonly string[]): T {
-  if (typeof value !== 'object' || value === null || Array.isArray(value) || ArrayBuffer.isView(value)) {
-    throw new ArgumentTypeError(where, name, value, 'an object of options');
-  }
-  for (const key of Object.keys(value)) {
-    const entry = (value as Record<string, unknown>)[key];
+  const given = plainObject(where, name, value, 'a plain object of options');
+  for (const key of Object.getOwnPropertyNames(given)) {
+    const entry = (given as Record<string, unknown>)[key];
     const path = name === 'options' ? key : `${name}.${key}`;
     if (entry === null) throw new ArgumentTypeError(where, path, null, 'a value, or nothing for the default');
     if (!known.includes(key)) {
@@ -84,7 +94,7 @@ export function options<T extends object>(where: string, name: string, value: un
       throw new ArgumentRangeError(where, path, entry, `is not an option; ${among}`);
     }
   }
-  return value as T;
+  return given as T;
 }
 
 // The test of every call; the name of an axis is put together only for an error.

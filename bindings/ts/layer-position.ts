@@ -52,11 +52,10 @@ export function attentionShapes(dims: LayerHeads, batch: number, tokens: number,
 
 /** @internal */
 export function positionObject(where: string, value: unknown): { encoding: unknown } {
-  const position = value ?? { encoding: 'none' };
-  if (value === null || typeof position !== 'object') {
-    throw new ArgumentTypeError(where, 'position', value, "an object such as { encoding: 'rope' }");
-  }
-  return position as { encoding: unknown };
+  const position = value === undefined ? { encoding: 'none' } : value;
+  return check.plainObject(where, 'position', position, "a plain object such as { encoding: 'rope' }") as {
+    encoding: unknown;
+  };
 }
 
 function ropeOf(heap: Heap, where: string, own: object, headDim: number): { rope: RopePlan; owned: Handle[] } {

@@ -1,4 +1,7 @@
 // Every number, flag, choice and options object that a caller can give: what does not fit is refused by name.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { runInNewContext } from 'node:vm';
 import { load } from 'ropewalk';
 import { randomArray } from './support/arrays.mjs';
 import {
@@ -9,6 +12,7 @@ import {
   notFinite,
   notNonNegative,
   notOptions,
+  notPlain,
   notPositive,
   outOfRange,
   required,
@@ -173,3 +177,37 @@ testAllRefusals(rw, 'forward', {
 });
 testUnknownOptions(rw, 'attentionLayer', unknown, makeLayer);
 testUnknownOptions(rw, 'forward', unknown, (options) => layer.forward(tensor, options));
+
+const sizes = { modelDim: 4, heads: 2 };
+const refusesPrototypes = {
+  rope: { options: [notPlain, (v) => rw.rope(v)], scaling: [notPlain, (scaling) => rope({ scaling })] },
+  attention: {
+    options: [notPlain, (v) => rw.attention(x, x, x, v)],
+    window: [notPlain, (window) => rw.attention(x, x, x, { window })],
+    position: [notPlain, (position) => rw.attention(x, x, x, { position })],
+  },
+  softmax: { options: [notPlain, (v) => rw.softmax(x, v)] },
+  kvCache: { options: [notPlain, (v) => rw.kvCache(v)] },
+  attentionLayer: {
+    options: [notPlain, (v) => rw.attentionLayer(v)],
+    position: [notPlain, (position) => rw.attentionLayer({ ...sizes, position })],
+    weights: [notPlain, (weights) => rw.attentionLayer({ ...sizes, weights })],
+  },
+};
+for (const [where, rows] of Object.entries(refusesPrototypes))
+  testAllRefusals(rw, `${where}, in objects not plain,`, rows);
+
+test('a position whose options lie on a prototype is refused, whatever it inherits', () => {
+  const position = Object.create({ encoding: 'rope', base: 500 });
+  for (const call of [() => rw.attentionLayer({ ...sizes, position }), () => rw.attention(x, x, x, { position })]) {
+    assert.throws(call, { name: 'ArgumentTypeError', argument: 'position' });
+  }
+});
+
+test('options of another realm, or without a prototype, are taken', () => {
+  for (const options of [runInNewContext('({ causal: true })'), Object.assign(Object.create(null), { causal: true })]) {
+    rw.attention(x, x, x, options);
+  }
+  const hidden = Object.defineProperty({}, 'nonsense', { value: 1 });
+  assert.throws(() => rw.attention(x, x, x, hidden), { name: 'ArgumentRangeError', argument: 'nonsense' });
+});

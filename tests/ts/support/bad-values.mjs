@@ -45,6 +45,20 @@ export const notOptions = [
   wrongType(() => {}, 'a function'),
 ];
 
+/** Objects with options that a look at their own keys would miss. */
+export const notPlain = [
+  ...[wrongType(new Map([['causal', true]]), 'Map'), wrongType(Object.create({ causal: true }), '', 'a prototype')],
+  wrongType(
+    new (class Settings {
+      get causal() {
+        return true;
+      }
+    })(),
+    'Settings',
+  ),
+  wrongType(Object.create(Object.create(null, { causal: { value: true } })), '', 'a prototype without a root'),
+];
+
 /** Not a Float32Array of this length. */
 export const notFloats = (length) => [
   ...[wrongType(null, 'null'), wrongType('text', '"text"'), wrongType(1, '1'), wrongType({ length }, 'an object')],
