@@ -297,9 +297,12 @@ Status KvCache::shift(size_t first, size_t count, int64_t by) {
   if ((first > 0 && at[first] + by <= at[first - 1]) || (end < length() && at[end - 1] + by >= at[end])) {
     return Status::kInvalidArgument;
   }
-  for (size_t row = first; row < end; ++row) at[row] += by;
   // Keys that left stood behind the sinks, and move with what follows them.
-  if (first <= options_.window.sinks && options_.window.sinks < end) last_left_ += by;
+  if (some_left_ && first <= options_.window.sinks && options_.window.sinks < end) {
+    if (last_left_ + by < -kMaxPosition || last_left_ + by > kMaxPosition) return Status::kPositionOutOfRange;
+    last_left_ += by;
+  }
+  for (size_t row = first; row < end; ++row) at[row] += by;
   ready_ = std::min(ready_, first);
   noteMoves();
   return Status::kOk;

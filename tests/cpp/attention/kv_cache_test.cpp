@@ -225,6 +225,24 @@ TEST_CASE("Positions are given, ascend, and stay within 2^53 - 1", "[attention]"
   CHECK(positionsOf(cache) == std::vector<int64_t>{891, 899, 900, kMaxPosition});
 }
 
+TEST_CASE("Keys that left a window move with the others, and not beyond the last position", "[attention]") {
+  Random random(19);
+  const Tokens tokens(random, 10);
+  KvCacheOptions options = cacheOptions();
+  options.window = {4, 0, false};
+  KvCache cache = cacheOf(options);
+  REQUIRE(tokens.appendTo(cache, 0, 9) == Status::kOk);
+  REQUIRE(tokens.appendTo(cache, 9, 1) == Status::kOk);
+  const Snapshot before = snapshotOf(cache);
+  REQUIRE(positionsOf(cache).front() == 6);
+  // The first of the window would stand at -kMaxPosition, the one before it, which has left, beyond.
+  CHECK(cache.shift(0, cache.length(), -kMaxPosition - 6) == Status::kPositionOutOfRange);
+  CHECK(snapshotOf(cache) == before);
+  CHECK(cache.shift(0, cache.length(), -kMaxPosition - 5) == Status::kOk);
+  CHECK(positionsOf(cache).front() == 1 - kMaxPosition);
+  CHECK(cache.misses(2 - kMaxPosition));
+}
+
 TEST_CASE("Sizes that do not fit are refused", "[attention]") {
   Random random(9);
   const Tokens tokens(random, 4);
