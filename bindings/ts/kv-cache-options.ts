@@ -8,6 +8,7 @@ import { type HeadShape, headShape, type Layout } from './layout.js';
 import { type PositionOptions, places } from './positions.js';
 import { RopePlan } from './rope.js';
 import { type Operand, operand, type TensorInput } from './tensor.js';
+import { bytesOf, isArrayBuffer } from './typed-arrays.js';
 
 /** The rotary encoding of a cache. */
 export interface CacheRope {
@@ -253,17 +254,18 @@ const savedProblems: readonly (readonly [argument: 'buffer' | 'plan', problem: s
 const damaged = 3; // of savedProblems
 const invalidArgument = 3; // a Status of the core
 
-/** Bytes of a saved cache. @internal */
-export function checkBuffer(where: string, value: unknown): Uint8Array {
-  const isBuffer = Object.prototype.toString.call(value) === '[object ArrayBuffer]';
+/** Bytes of a saved cache, as a view of this realm's own class. @internal */
+export function checkBuffer(heap: Heap, where: string, value: unknown): Uint8Array {
+  const isBuffer = isArrayBuffer(value);
   if (!isBuffer && !check.isTypedArray(value, 'Uint8Array')) {
     throw new ArgumentTypeError(where, 'buffer', value, 'an ArrayBuffer or a Uint8Array');
   }
   try {
-    const bytes = isBuffer ? new Uint8Array(value as ArrayBuffer) : (value as Uint8Array);
-    if (!check.isDetached(bytes)) return bytes;
+    const bytes = isBuffer ? new Uint8Array(value) : bytesOf(value);
+    // A view of this heap would die if the heap grows before it is copied.
+    if (!check.isDetached(bytes)) return heap.owns(bytes) ? bytes.slice() : bytes;
   } catch {
-    // A detached ArrayBuffer has no view.
+    // A detached buffer has no view.
   }
   throw new ArgumentTypeError(where, 'buffer', value, 'a buffer that is not detached');
 }

@@ -505,7 +505,7 @@ export function createKvCache(heap: Heap, options: KvCacheOptions): KvCache {
 export function restoreKvCache(heap: Heap, buffer: ArrayBuffer | Uint8Array, options: RestoreOptions): KvCache {
   const where = 'restoreKvCache';
   const given = check.options<RestoreOptions>(where, 'options', options, ['plan']);
-  const bytes = checkBuffer(where, buffer);
+  const bytes = checkBuffer(heap, where, buffer);
   const plans = checkPlans(heap, where, given.plan);
   return heap.scope(where, (take) => {
     const at = heap.put(take, bytes);

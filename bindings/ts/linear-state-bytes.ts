@@ -2,6 +2,7 @@
 //   0 "RWLS"   4 version   8 kind   12 batch   16 key heads   20 head size   24 value size   28 plan
 //   32 tokens (float64)   40 position of the first token (float64)   48 bytes of sums   52 checksum   56 zeros
 import { ArgumentRangeError } from './errors.js';
+import { bytesOf } from './typed-arrays.js';
 
 const magic = 0x534c5752; // "RWLS"
 const version = 1;
@@ -69,7 +70,7 @@ export function unpackState(where: string, given: Uint8Array, identity: LinearSt
   const refuse = (problem: string): never => {
     throw new ArgumentRangeError(where, 'bytes', given, problem);
   };
-  const bytes = Uint8Array.from(given); // a copy: the bytes may change before they are used
+  const bytes = bytesOf(given).slice(); // a copy: the bytes may change before they are used
   if (bytes.length < headerBytes) refuse(`are ${bytes.length}; a saved state has ${headerBytes} and its sums`);
   const view = new DataView(bytes.buffer);
   if (view.getUint32(0, true) !== magic) refuse('do not begin as a saved state of linear attention does');

@@ -5,6 +5,7 @@ import type { BiasMask, KeepMask } from './core.mjs';
 import { ArgumentRangeError, ArgumentTypeError } from './errors.js';
 import type { Heap } from './heap.js';
 import { operand, type TensorInput } from './tensor.js';
+import { bytesOf } from './typed-arrays.js';
 
 /** Which keys each query may attend to: 1 or true keeps, 0 or false hides. */
 export type KeepMaskInput = { readonly data: Uint8Array | readonly boolean[] } & (
@@ -57,7 +58,8 @@ export function keepMask(heap: Heap, where: string, value: unknown, scores: Scor
   if (isTaken || (!isBytes && !isList)) {
     throw new ArgumentTypeError(where, 'mask.data', data, 'a Uint8Array or an array of booleans');
   }
-  const bytes = Uint8Array.from(data as ArrayLike<unknown>, Number); // a copy: the data may change before it is used
+  // A copy: the data may change before it is used.
+  const bytes = isBytes ? bytesOf(data).slice() : Uint8Array.from(data as readonly boolean[], Number);
   if (bytes.length !== check.sizeOf(dims)) {
     throw new ArgumentRangeError(
       where,

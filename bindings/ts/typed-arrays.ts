@@ -14,6 +14,9 @@ const byteLength = getter<number>('byteLength');
 const byteOffset = getter<number>('byteOffset');
 const buffer = getter<ArrayBufferLike>('buffer');
 const { set } = Float32Array.prototype;
+const bufferLength = Object.getOwnPropertyDescriptor(ArrayBuffer.prototype, 'byteLength')?.get as (
+  this: unknown,
+) => number;
 
 /** The name of a typed array's own kind, `Float32Array`; undefined for any other value. */
 export function kindOf(value: unknown): string | undefined {
@@ -50,6 +53,16 @@ export function overlap(a: ArrayBufferView, b: ArrayBufferView): boolean {
 /** Its bytes from `start` on, as a view of this realm's own class. */
 export function bytesOf(array: ArrayBufferView, start = 0, count = byteLengthOf(array) - start): Uint8Array {
   return new Uint8Array(bufferOf(array), byteOffset.call(array) + start, count);
+}
+
+/** Whether the value is an ArrayBuffer, of any realm and whatever its toStringTag says; detached ones are, too. */
+export function isArrayBuffer(value: unknown): value is ArrayBuffer {
+  try {
+    bufferLength.call(value);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Copies numbers to the beginning of an array that has room for them. */

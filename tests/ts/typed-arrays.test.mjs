@@ -1,6 +1,7 @@
 // Typed arrays that tell less or more of themselves than they hold: what counts is what they are by their own making.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { runInNewContext } from 'node:vm';
 import { convertPairing, load } from 'ropewalk';
 import { assertSameBits, randomArray } from './support/arrays.mjs';
 
@@ -111,4 +112,51 @@ test('an array of another kind is refused, whatever it is called', () => {
 test('a list of positions is as long as what it holds', () => {
   const positions = owning(Float64Array.of(1, 2, 3), 'length', 2 ** 40);
   assert.deepEqual([...rw.t5Buckets(positions)], [...rw.t5Buckets([1, 2, 3])]);
+});
+
+// Saved bytes as what tells another length, another beginning or other numbers of itself.
+const lyingBytes = (bytes) => {
+  class Liar extends Uint8Array {
+    get length() {
+      return 3;
+    }
+    get byteLength() {
+      return 3;
+    }
+    get byteOffset() {
+      return 0;
+    }
+    *[Symbol.iterator]() {
+      yield 1;
+    }
+    slice() {
+      return new Uint8Array(1);
+    }
+  }
+  const all = new Uint8Array(bytes.length + 8);
+  all.set(bytes, 8);
+  return new Liar(all.buffer, 8, bytes.length);
+};
+
+test('saved bytes are taken for what they hold', () => {
+  const keys = randomArray([2, 3, 4], 1);
+  const cache = rw.kvCache({ kvHeads: 2, headDim: 4 }).append(keys, keys);
+  const saved = cache.save();
+  const tagged = saved.slice(0);
+  Object.defineProperty(tagged, Symbol.toStringTag, { value: 'Map' });
+  const tensor = rw.tensor([saved.byteLength / 4], new Float32Array(saved));
+  const { buffer, byteOffset } = tensor.view();
+  const inHeap = new Uint8Array(buffer, byteOffset, saved.byteLength);
+  for (const bytes of [lyingBytes(new Uint8Array(saved)), tagged, runInNewContext('b => b.slice(0)')(saved), inHeap]) {
+    const restored = rw.restoreKvCache(bytes);
+    assertSameBits(restored.keys().data, keys.data);
+    restored.dispose();
+  }
+  assert.throws(() => rw.restoreKvCache({ [Symbol.toStringTag]: 'ArrayBuffer', byteLength: 8 }), TypeError);
+
+  const state = rw.linearAttentionState({ headDim: 4, kvHeads: 2 });
+  state.append(keys, keys, keys);
+  const copy = rw.linearAttentionState({ headDim: 4, kvHeads: 2 }).restore(lyingBytes(state.save()));
+  assert.equal(copy.tokens, 3);
+  for (const each of [cache, tensor, state, copy]) each.dispose();
 });
