@@ -14,7 +14,8 @@ export type FeatureMap = 'elu1' | 'relu' | 'exp';
 /**
  * Which sums RoPE turns: `numerator` alone (Su et al., arXiv:2104.09864, equation 19), whose denominator stays positive
  * while weights may be negative and need not sum to 1; or `both`, whose weights sum to 1 while the denominator may come
- * near 0 or below it.
+ * near 0 or below it. An attention factor (YaRN, LongRoPE) multiplies queries and keys alike: it enters the numerator
+ * squared, and with it the result; `both` divides it out again, but for cosine similarity.
  */
 export type RopeForm = 'numerator' | 'both';
 
