@@ -62,6 +62,8 @@ EMSCRIPTEN_BINDINGS(attention) {
       .field("distanceBias", POINTER_FIELD(AttentionOptions, float, distance_bias))
       .field("distanceFirst", INTEGER_FIELD(AttentionOptions, distance_first))
       .field("distanceCount", &AttentionOptions::distance_count)
+      .field("distanceRanges", POINTER_FIELD(AttentionOptions, DistanceRange, distance_ranges))
+      .field("distanceRangeCount", &AttentionOptions::distance_range_count)
       .field("relative", &AttentionOptions::relative);
   value_object<SightCall>("SightCall")
       .field("causal", &SightCall::causal)

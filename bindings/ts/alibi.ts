@@ -2,7 +2,8 @@
 import * as check from './check.js';
 import { checkStatus } from './errors.js';
 import type { Heap } from './heap.js';
-import type { NdArray } from './tensor.js';
+import { type Out, type OutOption, output } from './outputs.js';
+import type { NdArray, Tensor } from './tensor.js';
 
 /**
  * The forms of ALiBi in use: `symmetric` -slope |i - j|; `bloom` slope * j; `mpt` slope * (j - (keys - 1)); `falcon` as
@@ -24,7 +25,7 @@ export interface BiasShape {
 }
 
 /** Options of `rw.alibiBias`. */
-export interface AlibiOptions extends BiasShape {
+export interface AlibiOptions<O extends Out = undefined> extends BiasShape, OutOption<O> {
   /** H, any number. */
   heads: number;
   /** Default `symmetric`. */
@@ -53,20 +54,17 @@ export function alibiSlopes(heap: Heap, heads: number): Float64Array {
 }
 
 /** @internal */
-export function alibiBias(heap: Heap, options: AlibiOptions): NdArray {
+export function alibiBias(heap: Heap, options: AlibiOptions<Out>): Tensor | NdArray {
   const where = 'alibiBias';
-  const known = ['heads', 'queries', 'keys', 'queryOffset', 'variant'];
-  const given = check.options<AlibiOptions>(where, 'options', options, known);
+  const known = ['heads', 'queries', 'keys', 'queryOffset', 'variant', 'out'];
+  const given = check.options<AlibiOptions<Out>>(where, 'options', options, known);
   const heads = check.integer(where, 'heads', given.heads, 1, 2 ** 16);
   const shape = biasShape(where, given);
   const variant = check.choice(where, 'variant', given.variant ?? 'symmetric', variants);
-  const size = heads * shape.queries * shape.keys;
-  return heap.scope(where, (take) => {
-    const out = take(size * 4);
+  return output(heap, where, false, [heads, shape.queries, shape.keys], given.out, (to) =>
     checkStatus(
-      heap.call((c) => c.alibiBias({ heads, ...shape, variant }, out)),
+      heap.call((c) => c.alibiBias({ heads, ...shape, variant }, to)),
       where,
-    );
-    return { data: heap.readFloats(out, size), shape: [heads, shape.queries, shape.keys] };
-  });
+    ),
+  );
 }

@@ -1,15 +1,16 @@
 // The position encodings that attention takes: each checks its options, then says what it adds to the core's call.
+import type { BiasShape } from './alibi.js';
 import * as check from './check.js';
 import type { AttentionOptions as CoreOptions, RelativeTerms } from './core.mjs';
 import { ArgumentRangeError, ArgumentTypeError, checkStatus } from './errors.js';
 import type { Heap } from './heap.js';
-import { checkKerple, type KerpleNumbers, kerpleFields, placeKerple } from './kerple.js';
+import { checkKerple, type KerpleNumbers, kerpleFields, writeKerple } from './kerple.js';
 import type { HeadShape } from './layout.js';
 import { type PositionsInput, placesOf } from './positions.js';
 import { RopePlan } from './rope.js';
-import { checkLast, type Sight } from './sight.js';
+import { checkLast, type Distances, type Sight } from './sight.js';
 import { checkT5, type T5Options, t5Fields, t5Table, withBuckets } from './t5.js';
-import { operand, type TensorInput } from './tensor.js';
+import { operand, type Take, type TensorInput } from './tensor.js';
 
 /**
  * The position encodings of `rw.attention`, which says where queries and keys stand. Tables are shared by all heads.
@@ -38,8 +39,6 @@ export type AttentionPosition =
   /** Huang's M3: sum_d q_d k_d table[i - j]_d takes the place of q . k. */
   | { encoding: 'm3'; table: TensorInput };
 
-type Take = (bytes: number) => number;
-
 /** Shapes of the call that an encoding may need. @internal */
 export interface AttentionShapes {
   readonly q: HeadShape;
@@ -59,7 +58,10 @@ export function showsHidden(stages: readonly string[]): boolean {
 }
 
 /** @internal */
-export type PositionPart = Pick<CoreOptions, 'distanceBias' | 'distanceFirst' | 'distanceCount' | 'relative'>;
+export type PositionPart = Pick<
+  CoreOptions,
+  'distanceBias' | 'distanceFirst' | 'distanceCount' | 'distanceRanges' | 'distanceRangeCount' | 'relative'
+>;
 
 /**
  * A checked position encoding.
@@ -79,16 +81,27 @@ const noTerms: RelativeTerms = {
   productTable: 0,
   valueTable: 0,
 };
-const nothing: PositionPart = { distanceBias: 0, distanceFirst: 0, distanceCount: 0, relative: noTerms };
+const nothing: PositionPart = {
+  ...{ distanceBias: 0, distanceFirst: 0, distanceCount: 0, distanceRanges: 0, distanceRangeCount: 0 },
+  relative: noTerms,
+};
 
 type Make<P> = (heap: Heap, where: string, position: P, shapes: AttentionShapes) => AppliedPosition;
 
-// A bias for each head and distance of the call: that of one query among so many keys.
+// The ranges of distances as the core takes them, each with where its biases begin.
+function placeRanges(heap: Heap, ranges: readonly Distances[], starts: readonly number[], take: Take): number {
+  const numbers = ranges.flatMap(({ first, last }, i) => [first, last - first + 1, starts[i] ?? 0]);
+  return heap.put(take, new Uint8Array(BigInt64Array.from(numbers, BigInt).buffer));
+}
+
+// A bias for each head and distance of the call: that of one query among so many keys. `write` writes those of a range.
 function byDistance(
+  heap: Heap,
   where: string,
   shapes: AttentionShapes,
-  make: (shape: { queries: number; keys: number; queryOffset: number }, take: Take) => number,
+  write: (shape: Required<BiasShape>, out: number, take: Take) => void,
 ): AppliedPosition {
+  const { heads } = shapes.q;
   const { distances } = shapes.sight;
   if (distances === undefined || shapes.q.heads === 0) return { part: () => nothing };
   const { first, last } = distances;
@@ -98,8 +111,24 @@ function byDistance(
     const problem = 'and keyPositions are more than 2^53 - 1 apart; the bias of such distances is not known';
     throw new ArgumentRangeError(where, 'queryOffset', shapes.sight.queryOffset, problem);
   }
-  const shape = { queries: 1, keys: distanceCount, queryOffset: -first };
-  return { part: (take) => ({ ...nothing, distanceBias: make(shape, take), distanceFirst: first, distanceCount }) };
+  return {
+    part(take) {
+      const ranges = shapes.sight.distanceRanges();
+      let size = 0;
+      const starts = ranges.map(({ first, last }) => {
+        size += heads * (last - first + 1);
+        return size - heads * (last - first + 1);
+      });
+      const distanceBias = take(size * 4);
+      for (const [i, { first, last }] of ranges.entries()) {
+        const out = distanceBias + (starts[i] ?? 0) * 4;
+        write({ queries: 1, keys: last - first + 1, queryOffset: -first }, out, take);
+      }
+      if (ranges.length === 1) return { ...nothing, distanceBias, distanceFirst: first, distanceCount };
+      const distanceRanges = placeRanges(heap, ranges, starts, take);
+      return { ...nothing, distanceBias, distanceRanges, distanceRangeCount: ranges.length };
+    },
+  };
 }
 
 // A table with an odd number of rows, one for each distance from -limit to limit.
@@ -193,14 +222,12 @@ const encodings: { [E in keyof ByName]: { readonly make: ByName[E]; readonly fie
     fields: [],
     make(heap, where, _, shapes) {
       const { heads } = shapes.q;
-      return byDistance(where, shapes, (shape, take) => {
-        const bias = take(heads * shape.keys * 4);
+      return byDistance(heap, where, shapes, (shape, out) =>
         checkStatus(
-          heap.call((c) => c.alibiBias({ heads, ...shape, variant: 0 }, bias)),
+          heap.call((c) => c.alibiBias({ heads, ...shape, variant: 0 }, out)),
           where,
-        );
-        return bias;
-      });
+        ),
+      );
     },
   },
   t5: {
@@ -217,12 +244,10 @@ const encodings: { [E in keyof ByName]: { readonly make: ByName[E]; readonly fie
           `has ${heads} heads, q has ${shapes.q.heads}`,
         );
       }
-      return byDistance(where, shapes, ({ queries, keys, queryOffset }, take) =>
+      return byDistance(heap, where, shapes, ({ queries, keys, queryOffset }, out, take) =>
         withBuckets(heap, where, options, (buckets) => {
-          const bias = take(heads * keys * 4);
           const from = table.place(take);
-          heap.call(() => buckets.bias(from, heads, queries, keys, queryOffset, bias));
-          return bias;
+          heap.call(() => buckets.bias(from, heads, queries, keys, queryOffset, out));
         }),
       );
     },
@@ -256,7 +281,9 @@ const encodings: { [E in keyof ByName]: { readonly make: ByName[E]; readonly fie
       if (heads !== shapes.q.heads) {
         throw new ArgumentRangeError(where, 'position.r1', position.r1, `has ${heads} heads, q has ${shapes.q.heads}`);
       }
-      return byDistance(where, shapes, (shape, take) => placeKerple(heap, where, numbers, shape, take));
+      return byDistance(heap, where, shapes, (shape, out, take) => {
+        writeKerple(heap, where, numbers, shape, out, take);
+      });
     },
   },
   relative_key: { fields: ['table'], make: bert('queryTable') },

@@ -4,7 +4,8 @@ import * as check from './check.js';
 import type { KerpleOptions as CoreKerpleOptions } from './core.mjs';
 import { ArgumentRangeError, checkStatus } from './errors.js';
 import type { Heap } from './heap.js';
-import type { NdArray } from './tensor.js';
+import { type Out, type OutOption, output } from './outputs.js';
+import type { NdArray, Take, Tensor } from './tensor.js';
 
 /** `logarithmic`: -r1 ln(1 + r2 |i - j|); `power`: -r1 |i - j|^r2. */
 export type KerpleKind = 'logarithmic' | 'power';
@@ -20,7 +21,7 @@ export interface KerpleNumbers {
 }
 
 /** Options of `rw.kerpleBias`. */
-export interface KerpleOptions extends KerpleNumbers, BiasShape {}
+export interface KerpleOptions<O extends Out = undefined> extends KerpleNumbers, BiasShape, OutOption<O> {}
 
 const kinds: Readonly<Record<KerpleKind, number>> = { logarithmic: 0, power: 1 };
 
@@ -44,38 +45,32 @@ export function checkKerple(where: string, given: KerpleNumbers): { kind: number
 }
 
 /**
- * Writes the bias to memory that `take` gives, and gives its address.
+ * Writes the bias to `out`.
  * @internal
  */
-export function placeKerple(
+export function writeKerple(
   heap: Heap,
   where: string,
   numbers: { kind: number; r1: Float32Array; r2: Float32Array },
   shape: Required<BiasShape>,
-  take: (bytes: number) => number,
-): number {
-  const heads = numbers.r1.length;
-  const { queries, keys } = shape;
-  const out = take(heads * queries * keys * 4);
-  const options: CoreKerpleOptions = { kind: numbers.kind, heads, ...shape };
+  out: number,
+  take: Take,
+): void {
+  const options: CoreKerpleOptions = { kind: numbers.kind, heads: numbers.r1.length, ...shape };
   const [r1, r2] = [heap.put(take, numbers.r1), heap.put(take, numbers.r2)];
   checkStatus(
     heap.call((core) => core.kerpleBias(options, r1, r2, out)),
     where,
   );
-  return out;
 }
 
 /** @internal */
-export function kerpleBias(heap: Heap, options: KerpleOptions): NdArray {
+export function kerpleBias(heap: Heap, options: KerpleOptions<Out>): Tensor | NdArray {
   const where = 'kerpleBias';
-  const known = [...kerpleFields, 'queries', 'keys', 'queryOffset'];
-  const given = check.options<KerpleOptions>(where, 'options', options, known);
+  const known = [...kerpleFields, 'queries', 'keys', 'queryOffset', 'out'];
+  const given = check.options<KerpleOptions<Out>>(where, 'options', options, known);
   const numbers = checkKerple(where, given);
   const shape = biasShape(where, given);
   const dims = [numbers.r1.length, shape.queries, shape.keys];
-  return heap.scope(where, (take) => {
-    const out = placeKerple(heap, where, numbers, shape, take);
-    return { data: heap.readFloats(out, check.sizeOf(dims)), shape: dims };
-  });
+  return output(heap, where, false, dims, given.out, (to, take) => writeKerple(heap, where, numbers, shape, to, take));
 }

@@ -114,7 +114,10 @@ function sightOfPass(
   const first = at.values?.[0] ?? at.offset;
   const placeOf = (key: number) => (key < length ? core.positionAt(key) : first + key - length);
   const keys = { ...queries, heads: dims.kvHeads, tokens: length + tokens };
-  return sightOf(where, { ...scores.sight, queryOffset: first }, queries, keys, placeOf);
+  const sight = sightOf(where, { ...scores.sight, queryOffset: first }, queries, keys, placeOf);
+  // Where the window moves keys up as others leave, they come nearer within the pass.
+  const { distances } = sight;
+  return core.options.window.rebased ? { ...sight, distanceRanges: () => (distances ? [distances] : []) } : sight;
 }
 
 /** @internal */

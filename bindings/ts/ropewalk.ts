@@ -243,8 +243,8 @@ export class Ropewalk {
    * @example
    * const bias = rw.alibiBias({ heads: 8, queries: 1, keys: 100 });   // one new token after 99
    */
-  alibiBias(options: AlibiOptions): NdArray {
-    return alibiBias(this.#heap, options);
+  alibiBias<O extends Out = undefined>(options: AlibiOptions<O>): ResultOf<NdArray, O> {
+    return alibiBias(this.#heap, options) as ResultOf<NdArray, O>;
   }
 
   /**
@@ -263,8 +263,8 @@ export class Ropewalk {
    * @example
    * const bias = rw.t5Bias({ table: { data: weights, shape: [32, 8] }, queries: 10, keys: 10 });
    */
-  t5Bias(options: T5BiasOptions): NdArray {
-    return t5Bias(this.#heap, options);
+  t5Bias<O extends Out = undefined>(options: T5BiasOptions<O>): ResultOf<NdArray, O> {
+    return t5Bias(this.#heap, options) as ResultOf<NdArray, O>;
   }
 
   /**
@@ -273,8 +273,8 @@ export class Ropewalk {
    * @example
    * const bias = rw.kerpleBias({ r1: Float32Array.of(1, 1), r2: Float32Array.of(0.5, 2), queries: 1, keys: 100 });
    */
-  kerpleBias(options: KerpleOptions): NdArray {
-    return kerpleBias(this.#heap, options);
+  kerpleBias<O extends Out = undefined>(options: KerpleOptions<O>): ResultOf<NdArray, O> {
+    return kerpleBias(this.#heap, options) as ResultOf<NdArray, O>;
   }
 
   /**

@@ -31,6 +31,12 @@ export interface SightOptions {
 /** @internal */
 export const sightFields = ['causal', 'queryOffset', 'keyPositions', 'keyLengths', 'window', 'sinkTokens'];
 
+/** Distances, key minus query, from first to last. @internal */
+export interface Distances {
+  readonly first: number;
+  readonly last: number;
+}
+
 /** Checked options of sight. @internal */
 export interface Sight {
   readonly causal: boolean;
@@ -42,7 +48,11 @@ export interface Sight {
   /** One for all, or one for each batch entry. */
   readonly queryOffset: number | Float64Array;
   /** The farthest distances, key minus query, of this call; undefined without any. */
-  readonly distances: { readonly first: number; readonly last: number } | undefined;
+  readonly distances: Distances | undefined;
+  /**
+   * The distances that occur, in ascending ranges apart from one another; near ones are one range, with those between.
+   */
+  distanceRanges(): readonly Distances[];
   /** How far from its query the farthest key stands that causal order, window and padding leave in sight. */
   farthestSeen(): number;
 }
@@ -103,7 +113,7 @@ function firstFrom(at: (key: number) => number, keys: number, position: number):
 }
 
 function farthestSeen(
-  { causal, left, right, sinkTokens, keyLengths }: Omit<Sight, 'farthestSeen'>,
+  { causal, left, right, sinkTokens, keyLengths }: Omit<Sight, 'farthestSeen' | 'distanceRanges'>,
   at: (key: number) => number,
   offsets: ArrayLike<number>,
   queries: number,
@@ -126,6 +136,37 @@ function farthestSeen(
     }
   }
   return farthest;
+}
+
+// Gaps up to this are kept as distances that may not occur: they cost less than a range.
+const smallGap = 64;
+
+// Ascending ranges, those that meet or nearly do as one.
+function joined(ranges: readonly Distances[]): Distances[] {
+  const result: { first: number; last: number }[] = [];
+  for (const { first, last } of ranges) {
+    const before = result.at(-1);
+    if (before !== undefined && first <= before.last + smallGap) before.last = Math.max(before.last, last);
+    else result.push({ first, last });
+  }
+  return result;
+}
+
+function rangesOf(
+  distances: Distances | undefined,
+  at: (key: number) => number,
+  offsets: ArrayLike<number>,
+  queries: number,
+  keys: number,
+): readonly Distances[] {
+  if (distances === undefined) return [];
+  // Without far gaps nothing is won.
+  if (distances.last - distances.first < 4 * (queries + keys + smallGap)) return [distances];
+  const runs = joined(Array.from({ length: keys }, (_, key) => ({ first: at(key), last: at(key) })));
+  const all = [...new Set(Array.from(offsets))].flatMap((offset) =>
+    runs.map(({ first, last }) => ({ first: first - (offset + queries - 1), last: last - offset })),
+  );
+  return joined(all.sort((a, b) => a.first - b.first));
 }
 
 /**
@@ -173,6 +214,7 @@ export function sightOf(
   const sight = { causal, left, right, sinkTokens, keyLengths, keyPositions, queryOffset, distances };
   return {
     ...sight,
+    distanceRanges: () => rangesOf(distances, at, offsets, q.tokens, k.tokens),
     farthestSeen: () => (nothing ? 0 : farthestSeen(sight, at, offsets, q.tokens, k.tokens)),
   };
 }

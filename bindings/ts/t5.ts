@@ -4,7 +4,8 @@ import * as check from './check.js';
 import type { T5Buckets } from './core.mjs';
 import { ArgumentRangeError, checkStatus } from './errors.js';
 import type { Heap } from './heap.js';
-import { type NdArray, type Operand, operand, type TensorInput } from './tensor.js';
+import { type Out, type OutOption, output } from './outputs.js';
+import { type NdArray, type Operand, operand, type Tensor, type TensorInput } from './tensor.js';
 
 /** How distances fall into buckets. */
 export interface T5Options {
@@ -17,7 +18,7 @@ export interface T5Options {
 }
 
 /** Options of `rw.t5Bias`. */
-export interface T5BiasOptions extends T5Options, BiasShape {
+export interface T5BiasOptions<O extends Out = undefined> extends T5Options, BiasShape, OutOption<O> {
   /** [numBuckets, heads] */
   table: TensorInput;
 }
@@ -100,20 +101,17 @@ export function t5Buckets(heap: Heap, relative: check.IntegersInput, options: T5
 }
 
 /** @internal */
-export function t5Bias(heap: Heap, options: T5BiasOptions): NdArray {
+export function t5Bias(heap: Heap, options: T5BiasOptions<Out>): Tensor | NdArray {
   const where = 't5Bias';
-  const known = ['table', ...t5Fields, 'queries', 'keys', 'queryOffset'];
-  const given = check.options<T5BiasOptions>(where, 'options', options, known);
+  const known = ['table', ...t5Fields, 'queries', 'keys', 'queryOffset', 'out'];
+  const given = check.options<T5BiasOptions<Out>>(where, 'options', options, known);
   const core = checkT5(where, given);
   const { queries, keys, queryOffset } = biasShape(where, given);
   const { table, heads } = t5Table(heap, where, given.table, core.numBuckets);
-  const size = heads * queries * keys;
   return withBuckets(heap, where, core, (buckets) =>
-    heap.scope(where, (take) => {
-      const out = take(size * 4);
+    output(heap, where, false, [heads, queries, keys], given.out, (to, take) => {
       const from = table.place(take);
-      heap.call(() => buckets.bias(from, heads, queries, keys, queryOffset, out));
-      return { data: heap.readFloats(out, size), shape: [heads, queries, keys] };
+      heap.call(() => buckets.bias(from, heads, queries, keys, queryOffset, to));
     }),
   );
 }

@@ -25,6 +25,13 @@ struct MaskView {
   }
 };
 
+// Distances from first on, key minus query, with a bias each.
+struct DistanceRange {
+  int64_t first = 0;
+  int64_t count = 0;
+  int64_t start = 0;  // where the [H, count] biases begin in distance_bias
+};
+
 struct AttentionOptions {
   float scale = 0;  // multiplies q . k and the relative terms; the usual value is 1 / sqrt(D)
 
@@ -50,6 +57,9 @@ struct AttentionOptions {
   const float* distance_bias = nullptr;
   int64_t distance_first = 0;
   size_t distance_count = 0;
+  // Instead, where keys stand far apart: the distances that occur, in ascending ranges; null: that one range.
+  const DistanceRange* distance_ranges = nullptr;
+  size_t distance_range_count = 0;
   const float* sinks = nullptr;  // [H]: a logit beside those of the keys, which has no value to give
 };
 

@@ -26,10 +26,17 @@ void capScores(float* x, size_t n, float softcap) {
     simd::store(x + i, simd::mul(cap, tanh(simd::div(simd::load(x + i), cap))));
 }
 
-// Index of the bias of key j in distance_bias.
+// Index of the bias of key j in distance_bias. Every distance of a call lies in one of its ranges.
 size_t biasIndex(const AttentionOptions& options, const QueryRow& row, size_t j) {
-  return row.h * options.distance_count +
-         static_cast<size_t>(distanceOf(options, row, j) - options.distance_first);
+  const int64_t distance = distanceOf(options, row, j);
+  if (options.distance_ranges == nullptr) {
+    return row.h * options.distance_count + static_cast<size_t>(distance - options.distance_first);
+  }
+  const auto behind = [](int64_t d, const DistanceRange& range) { return d < range.first; };
+  const DistanceRange* end = options.distance_ranges + options.distance_range_count;
+  const DistanceRange& range = *(std::upper_bound(options.distance_ranges, end, distance, behind) - 1);
+  return static_cast<size_t>(range.start + static_cast<int64_t>(row.h) * range.count + distance -
+                             range.first);
 }
 
 void addDistanceBias(const AttentionOptions& options, const QueryRow& row, const ScorePart& part) {

@@ -233,21 +233,40 @@ await onEachBuild((rw) => {
     });
   }
 
-  test('sinusoidal writes its table to an array or a tensor [positions, dim]', () => {
-    const options = { dim: 6, positions: [0, 5, 9] };
-    const want = rw.sinusoidal(options);
-    const array = new Float32Array(18);
-    assert.equal(rw.sinusoidal({ ...options, out: array }), array);
-    assertSameBits(array, want);
-    const tensor = rw.tensor([3, 6]);
-    assert.equal(rw.sinusoidal({ ...options, out: tensor }), tensor);
-    assertSameBits(tensor.data(), want);
-    assert.throws(() => rw.sinusoidal({ ...options, out: array.subarray(1) }), /out has 17 numbers; expected 18/);
-    const flat = rw.tensor([18]);
-    assert.throws(() => rw.sinusoidal({ ...options, out: flat }), /out has shape \[18\]; the result has \[3, 6\]/);
-    tensor.dispose();
-    flat.dispose();
-  });
+  const bias = { queries: 2, keys: 5 };
+  const tables = {
+    sinusoidal: [[2, 10], (more) => rw.sinusoidal({ dim: 10, positions: [5, 9], ...more })],
+    alibiBias: [[2, 2, 5], (more) => rw.alibiBias({ heads: 2, ...bias, ...more })],
+    t5Bias: [[2, 2, 5], (more) => rw.t5Bias({ table: randomArray([32, 2], 1), ...bias, ...more })],
+    kerpleBias: [
+      [2, 2, 5],
+      (more) => rw.kerpleBias({ r1: Float32Array.of(1, 2), r2: Float32Array.of(0.5, 1), ...bias, ...more }),
+    ],
+  };
+  for (const [name, [shape, run]] of Object.entries(tables)) {
+    test(`${name} writes its table to an array or a tensor [${shape.join(', ')}]`, () => {
+      const size = sizeOf(shape);
+      const want = run({}).data ?? run({});
+      const array = new Float32Array(size);
+      const inArray = run({ out: array });
+      assert.equal(inArray.data ?? inArray, array);
+      assertSameBits(array, want);
+      const tensor = rw.tensor(shape);
+      const { usedBytes } = rw.memory();
+      assert.equal(run({ out: tensor }), tensor);
+      assert.equal(rw.memory().usedBytes, usedBytes);
+      assertSameBits(tensor.data(), want);
+      const short = {
+        name: 'ArgumentRangeError',
+        message: new RegExp(`out has ${size - 1} numbers; expected ${size}`),
+      };
+      assert.throws(() => run({ out: array.subarray(1) }), short);
+      const flat = rw.tensor([size]);
+      assert.throws(() => run({ out: flat }), { name: 'ArgumentRangeError', argument: 'out' });
+      tensor.dispose();
+      flat.dispose();
+    });
+  }
 
   test('other results of a call come as they did', () => {
     const q = randomArray([2, 4, 4], 1);

@@ -92,7 +92,8 @@ const either = (input: TensorInput) => {
   const linear: LinearAttentionResult<Tensor | NdArray> = rw.linearAttention(input, x, x);
   const past: Tensor | NdArray = rw.recurrentAttention(input, x, x).state;
   const passed: Tensor | NdArray = layer.forward(input, { returnScores: 'probabilities' }).scores;
-  return [one, parts, attended, linear, past, passed, state.append(input, x, x)];
+  const cached: AttentionResult<Tensor | NdArray> = rw.kvCache({ kvHeads: 8, headDim: 64 }).append(input, x).attend(input);
+  return [one, parts, attended, linear, past, passed, cached, state.append(input, x, x)];
 };
 export { either };
 const layer: AttentionLayer = rw.attentionLayer({ modelDim: 64, heads: 4, position: { encoding: 'rope', base: 5e5 } });
@@ -105,6 +106,7 @@ const present: NdArray = rw.recurrentAttention(plain, plain, plain, { updateRule
 const place = new Float32Array(8 * 128 * 64);
 const inTensor: Tensor = rw.softmax(plain, { out: x });
 const inArray: NdArray = rw.gelu(x, { approximate: 'tanh', out: place });
+const biasInTensor: Tensor = rw.alibiBias({ heads: 8, queries: 1, keys: 1, out: x });
 const rowsInTensor: Tensor = rw.sinusoidal({ dim: 64, positions: [0], out: x });
 const mixed: AttentionResult<NdArray, 'raw', Tensor> = rw.attention(plain, x, x, { returnScores: 'raw', out: x });
 const stepped: NdArray = layer.forward(x, { returnScores: 'probabilities', out: place }).out;
@@ -114,7 +116,7 @@ const wherever = (out?: Float32Array | Tensor) => {
 };
 const settings: GeluOptions = { approximate: 'tanh' };
 const settled: Tensor = rw.gelu(x, settings);
-export { inArray, inTensor, mixed, rowsInTensor, settled, stepped, wherever };
+export { biasInTensor, inArray, inTensor, mixed, rowsInTensor, settled, stepped, wherever };
 const disposable: Disposable = layer;
 const error: Error = new StateError('text');
 export {

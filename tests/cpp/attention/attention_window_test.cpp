@@ -130,6 +130,40 @@ TEST_CASE("A sink takes its share of each row and gives nothing", "[attention]")
   for (size_t d = 0; d < kShape.value_dim; ++d) CHECK(data.outView().row(0, 1, 0)[d] == 0);
 }
 
+TEST_CASE("A bias by ranges of distances is that of one table with gaps among the keys", "[attention]") {
+  Random random(16);
+  AttentionData data(random, kShape);
+  std::vector<int64_t> positions(kShape.keys);
+  for (size_t j = 0; j < kShape.keys; ++j) positions[j] = static_cast<int64_t>(j + j / 3 * 5);
+  const auto queries = static_cast<int64_t>(kShape.queries);
+  AttentionOptions options = scaled(kShape.dim);
+  options.key_positions = positions.data();
+  options.query_offset = positions.back() + 1 - queries;
+  options.distance_first = positions.front() - (options.query_offset + queries - 1);
+  const int64_t count = positions.back() - options.query_offset - options.distance_first + 1;
+  options.distance_count = static_cast<size_t>(count);
+  const std::vector<float> dense = random.floats(kShape.heads * options.distance_count);
+  options.distance_bias = dense.data();
+  REQUIRE(data.run(options) == Status::kOk);
+  const std::vector<float> expected = data.out;
+
+  std::vector<DistanceRange> ranges;
+  std::vector<float> parts;
+  for (int64_t first = 0; first < count; first += 7) {
+    const int64_t size = std::min<int64_t>(7, count - first);
+    ranges.push_back({options.distance_first + first, size, static_cast<int64_t>(parts.size())});
+    for (size_t h = 0; h < kShape.heads; ++h) {
+      const float* row = dense.data() + h * options.distance_count + first;
+      parts.insert(parts.end(), row, row + size);
+    }
+  }
+  options.distance_bias = parts.data();
+  options.distance_ranges = ranges.data();
+  options.distance_range_count = ranges.size();
+  REQUIRE(data.run(options) == Status::kOk);
+  CHECK(sameBits(data.out, expected));
+}
+
 TEST_CASE("Content and position scores add up to what the softmax sees", "[attention]") {
   Random random(6);
   AttentionData data(random, kShape);
