@@ -33,6 +33,7 @@ export type { LoadOptions } from './instance.js';
 export type { KerpleKind, KerpleNumbers, KerpleOptions } from './kerple.js';
 export type { CacheAttentionOptions, CachePosition, KvCache, MergeOptions, TokenRange } from './kv-cache.js';
 export type { AppendOptions, CacheRope, CacheWindow, KvCacheOptions, RestoreOptions } from './kv-cache-options.js';
+export type { Layer } from './layer.js';
 export type { LayerCacheOptions } from './layer-cache.js';
 export type { AttentionLayerWeights, LayerAttentionOptions, LayerSizeOptions } from './layer-options.js';
 export type { ForwardOptions } from './layer-pass.js';

@@ -4,10 +4,9 @@ import { type AttentionCaptureName, attentionCaptures, type LayerResult } from '
 import * as check from './check.js';
 import type { SelfAttention } from './core.mjs';
 import { ArgumentRangeError, checkStatus } from './errors.js';
-import { destroyer, Handle } from './handle.js';
+import { destroyer } from './handle.js';
 import type { Heap } from './heap.js';
-import type { KvCache } from './kv-cache.js';
-import { type LayerCacheOptions, layerCache } from './layer-cache.js';
+import { Layer } from './layer.js';
 import {
   type AttentionLayerWeights,
   checkDims,
@@ -19,7 +18,7 @@ import {
   scoreFields,
   sizeFields,
 } from './layer-options.js';
-import { type ForwardOptions, forwardFields, type PassLayer, pass } from './layer-pass.js';
+import { type ForwardOptions, forwardFields } from './layer-pass.js';
 import { type LayerPlace, layerPlace, positionObject, type TransformerPosition } from './layer-position.js';
 import { checkWeights, type WeightPlan, withParts } from './layer-weights.js';
 import type { Out, ResultOf } from './outputs.js';
@@ -143,18 +142,9 @@ function sinusoids(
  * const { captured } = layer.forward(x, { capture: ['qRotated', 'content'], captureHeads: [2] });
  * // captured.qRotated.shape [1, 10, 4, 16], captured.content.shape [1, 1, 10, 10]
  */
-export class AttentionLayer extends Handle {
-  readonly modelDim: number;
-  readonly heads: number;
-  readonly kvHeads: number;
-  readonly headDim: number;
-  readonly valueDim: number;
-  readonly causal: boolean;
+export class AttentionLayer extends Layer {
   /** Which encoding the layer was made with. */
   readonly encoding: LayerPosition['encoding'];
-  /** Bytes of the weights as they are kept. */
-  readonly bytes: number;
-  readonly #pass: PassLayer;
 
   /** @internal */
   constructor(heap: Heap, options: AttentionLayerOptions) {
@@ -172,41 +162,13 @@ export class AttentionLayer extends Handle {
       for (const part of place.owned) part.dispose();
       throw error;
     }
-    super(heap, destroyer(heap, layer, ...place.owned));
-    this.#pass = {
-      heap,
-      where: 'attentionLayer.forward',
-      dims,
-      scores,
-      place,
-      sinks: 0,
-      captures: attentionCaptures,
-      alive: () => this.alive('attentionLayer.forward'),
+    super(heap, where, {
+      ...{ dims, scores, place, sinks: 0, captures: attentionCaptures, bytes: layer.bytes },
+      free: destroyer(heap, layer, ...place.owned),
       ...(added && { enter: (x, shape, take) => addTable(heap, added.table, x, shape, take) }),
       run: (call, rope, cache) => layer.forward(call, rope, cache),
-    };
-    this.modelDim = dims.modelDim;
-    this.heads = dims.heads;
-    this.kvHeads = dims.kvHeads;
-    this.headDim = dims.headDim;
-    this.valueDim = dims.valueDim;
-    this.causal = scores.sight.causal ?? false;
+    });
     this.encoding = place.encoding as LayerPosition['encoding'];
-    this.bytes = layer.bytes;
-  }
-
-  /**
-   * A KV cache of the layer's sizes, whose keys its plan turns; forward's `cache`. Caller's to dispose of.
-   *
-   * @example
-   * using cache = layer.kvCache({ batch: 1, capacity: 4096 });
-   * for (const chunk of chunks) layer.forward(chunk, { cache });
-   */
-  kvCache(options: LayerCacheOptions = {}): KvCache {
-    const { dims, place } = this.#pass;
-    const where = 'attentionLayer.kvCache';
-    this.alive(where);
-    return layerCache(this.heap, where, dims, place, options);
   }
 
   /**
@@ -228,17 +190,16 @@ export class AttentionLayer extends Handle {
     x: TensorInput,
     options: AttentionForwardOptions<'none' | 'probabilities', readonly AttentionCaptureName[], Out> = {},
   ): LayerResult<Tensor | NdArray> {
-    const { where } = this.#pass;
-    this.alive(where);
+    const where = this.opened();
     check.options(where, 'options', options, [...forwardFields, 'returnScores']);
     const { returnScores = 'none', ...rest } = options;
     const choices = { none: 0, probabilities: 1 };
-    if (check.choice(where, 'returnScores', returnScores, choices) === 0) return pass(this.#pass, x, rest);
+    if (check.choice(where, 'returnScores', returnScores, choices) === 0) return this.pass(x, rest);
     if (rest.capture !== undefined || rest.captureHeads !== undefined) {
       const problem = "is not for calls with capture, which gives 'probabilities' by that name";
       throw new ArgumentRangeError(where, 'returnScores', returnScores, problem);
     }
-    const { out, captured } = pass(this.#pass, x, { ...rest, capture: ['probabilities'] });
+    const { out, captured } = this.pass(x, { ...rest, capture: ['probabilities'] });
     return { out, scores: captured?.probabilities } as AttentionResult<Tensor | NdArray, 'probabilities'>;
   }
 }

@@ -4,10 +4,9 @@ import { allCaptures, type CaptureName, type LayerResult } from './capture.js';
 import * as check from './check.js';
 import type { TransformerBlock } from './core.mjs';
 import { checkStatus } from './errors.js';
-import { destroyer, Handle } from './handle.js';
+import { destroyer, type Handle } from './handle.js';
 import type { Heap } from './heap.js';
-import type { KvCache } from './kv-cache.js';
-import { type LayerCacheOptions, layerCache } from './layer-cache.js';
+import { Layer } from './layer.js';
 import {
   type AttentionLayerWeights,
   checkDims,
@@ -19,7 +18,7 @@ import {
   scoreFields,
   sizeFields,
 } from './layer-options.js';
-import { type ForwardOptions, forwardFields, type PassLayer, pass } from './layer-pass.js';
+import { type ForwardOptions, forwardFields } from './layer-pass.js';
 import { type LayerPlace, layerPlace, type TransformerPosition } from './layer-position.js';
 import { checkWeights, type NormOptions, type WeightPlan, withParts } from './layer-weights.js';
 import type { Out, ResultOf } from './outputs.js';
@@ -227,20 +226,11 @@ function make(
  * const { out, captured } = layer.forward(x, { capture: ['probabilities', 'hidden'], captureHeads: [0, 3] });
  * // x and out [T, 576]; captured.probabilities [1, 2, T, T], captured.hidden [T, 576]
  */
-export class TransformerLayer extends Handle {
-  readonly modelDim: number;
-  readonly heads: number;
-  readonly kvHeads: number;
-  readonly headDim: number;
-  readonly valueDim: number;
+export class TransformerLayer extends Layer {
   readonly hiddenDim: number;
-  readonly causal: boolean;
   readonly norms: NormPlacement;
   /** Which encoding the layer was made with. */
   readonly encoding: TransformerPosition['encoding'];
-  /** Bytes of the weights as they are kept. */
-  readonly bytes: number;
-  readonly #pass: PassLayer;
 
   /** @internal */
   constructor(heap: Heap, kind: keyof typeof layerDefaults, options: TransformerLayerOptions) {
@@ -252,51 +242,15 @@ export class TransformerLayer extends Handle {
     const norms = given.norms ?? defaults.norms;
     check.choice(kind, 'norms', norms, placements);
     const { block, owned, place, sinks } = make(heap, kind, given, { dims, hiddenDim, norms, scores }, defaults);
-    super(heap, destroyer(heap, block, ...owned));
-    const where = `${kind}.forward`;
-    this.#pass = {
-      heap,
-      where,
-      dims,
-      scores,
-      place,
-      sinks,
+    super(heap, kind, {
+      ...{ dims, scores, place, sinks, bytes: block.bytes },
       captures: norms === 'parallel' ? allCaptures.filter((name) => name !== 'hidden') : allCaptures,
-      alive: () => this.alive(where),
+      free: destroyer(heap, block, ...owned),
       run: (call, rope, cache) => block.forward(call, rope, cache),
-    };
-    this.modelDim = dims.modelDim;
-    this.heads = dims.heads;
-    this.kvHeads = dims.kvHeads;
-    this.headDim = dims.headDim;
-    this.valueDim = dims.valueDim;
+    });
     this.hiddenDim = hiddenDim;
-    this.causal = scores.sight.causal ?? false;
     this.norms = norms;
     this.encoding = place.encoding as TransformerPosition['encoding'];
-    this.bytes = block.bytes;
-  }
-
-  /**
-   * What a pass is made with: a model brings position encodings of its own to it.
-   * @internal
-   */
-  get passLayer(): PassLayer {
-    return this.#pass;
-  }
-
-  /**
-   * A KV cache of the layer's sizes, whose keys its plan turns; forward's `cache`. Caller's to dispose of.
-   *
-   * @example
-   * using cache = layer.kvCache({ batch: 1, capacity: 4096 });
-   * for (const chunk of chunks) layer.forward(chunk, { cache });
-   */
-  kvCache(options: LayerCacheOptions = {}): KvCache {
-    const { dims, place } = this.#pass;
-    const where = 'transformerLayer.kvCache';
-    this.alive(where);
-    return layerCache(this.heap, where, dims, place, options);
   }
 
   /**
@@ -310,12 +264,6 @@ export class TransformerLayer extends Handle {
     options?: ForwardOptions<C, O>,
   ): LayerResult<ResultOf<X>, C, ResultOf<X, O>>;
   forward(x: TensorInput, options: ForwardOptions<readonly CaptureName[], Out> = {}): LayerResult<Tensor | NdArray> {
-    const { where } = this.#pass;
-    this.alive(where);
-    return pass(
-      this.#pass,
-      x,
-      check.options<ForwardOptions<readonly CaptureName[], Out>>(where, 'options', options, forwardFields),
-    );
+    return this.pass(x, check.options(this.opened(), 'options', options, forwardFields));
   }
 }
