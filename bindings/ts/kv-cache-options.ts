@@ -1,14 +1,13 @@
-// What a KV cache is made from, checked: options, appended tokens, saved bytes.
+// What a KV cache is made from, checked: options and appended tokens.
 import { splitHeads } from './attention.js';
 import * as check from './check.js';
 import type { AppendCall, KvCache as CoreKvCache, KvCacheOptions as CoreOptions } from './core.mjs';
-import { ArgumentRangeError, ArgumentTypeError, checkStatus } from './errors.js';
+import { ArgumentRangeError, ArgumentTypeError } from './errors.js';
 import type { Heap } from './heap.js';
 import { type HeadShape, headShape, type Layout } from './layout.js';
 import { type PositionOptions, places } from './positions.js';
 import { RopePlan } from './rope.js';
 import { type Operand, operand, type TensorInput } from './tensor.js';
-import { bytesOf, isArrayBuffer } from './typed-arrays.js';
 
 /** The rotary encoding of a cache. */
 export interface CacheRope {
@@ -66,12 +65,6 @@ export interface AppendOptions extends PositionOptions {
   layout?: Layout;
   /** G, where k is [B, T, G * D] and v [B, T, G * Dv], as projections leave them behind. */
   kvHeads?: number;
-}
-
-/** Options of `rw.restoreKvCache`. */
-export interface RestoreOptions {
-  /** The plan of the cache, and any others that turned its keys; equal ones will do. */
-  plan?: RopePlan | readonly RopePlan[];
 }
 
 const storages = { rotated: 1, unrotated: 2 } as const;
@@ -227,58 +220,4 @@ export function checkAppended(
       };
     },
   };
-}
-
-/** @internal */
-export function checkPlans(heap: Heap, where: string, value: RestoreOptions['plan']): readonly RopePlan[] {
-  if (value === undefined) return [];
-  const named = Array.isArray(value)
-    ? value.map((plan, i) => [`plan[${i}]`, plan] as const)
-    : [['plan', value] as const];
-  return named.map(([name, plan]) => {
-    if (!(plan instanceof RopePlan)) throw new ArgumentTypeError(where, name, plan, 'a RopePlan');
-    plan.usableIn(heap, where, name);
-    return plan;
-  });
-}
-
-// By number, as SavedProblem of the core.
-const savedProblems: readonly (readonly [argument: 'buffer' | 'plan', problem: string] | undefined)[] = [
-  undefined,
-  ['buffer', 'holds no saved KV cache'],
-  ['buffer', 'was saved by a version of ropewalk that this one does not know'],
-  ['buffer', 'was cut or altered'],
-  ['plan', 'is missing, or is not the one that turned the keys; every plan that did is needed'],
-];
-
-const damaged = 3; // of savedProblems
-const invalidArgument = 3; // a Status of the core
-
-/** Bytes of a saved cache, as a view of this realm's own class. @internal */
-export function checkBuffer(heap: Heap, where: string, value: unknown): Uint8Array {
-  const isBuffer = isArrayBuffer(value);
-  if (!isBuffer && !check.isTypedArray(value, 'Uint8Array')) {
-    throw new ArgumentTypeError(where, 'buffer', value, 'an ArrayBuffer or a Uint8Array');
-  }
-  try {
-    const bytes = isBuffer ? new Uint8Array(value) : bytesOf(value);
-    // A view of this heap would die if the heap grows before it is copied.
-    if (!check.isDetached(bytes)) return heap.owns(bytes) ? bytes.slice() : bytes;
-  } catch {
-    // A detached buffer has no view.
-  }
-  throw new ArgumentTypeError(where, 'buffer', value, 'a buffer that is not detached');
-}
-
-/** Throws what the number of a SavedProblem stands for. @internal */
-export function checkSaved(where: string, problem: number, buffer: unknown, plan: unknown): void {
-  const known = savedProblems[problem];
-  if (known === undefined) return;
-  throw new ArgumentRangeError(where, known[0], known[0] === 'plan' ? plan : buffer, known[1]);
-}
-
-/** Throws what the status of a restore stands for: bytes that no cache has, or no memory. @internal */
-export function checkRestored(where: string, status: number, buffer: unknown): void {
-  if (status === invalidArgument) checkSaved(where, damaged, buffer, undefined);
-  checkStatus(status, where);
 }

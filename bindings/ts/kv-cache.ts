@@ -1,48 +1,16 @@
 // The KV cache: keys and values of the tokens so far. Positions are integers and stay exact however often keys move; a
 // key is turned by the whole difference at once.
-import {
-  type AttentionOptions,
-  type AttentionResult,
-  attend,
-  attentionFields,
-  queriesOver,
-  type ScoreRequest,
-} from './attention.js';
-import type { AttentionPosition } from './attention-position.js';
+import type { AttentionResult, ScoreRequest } from './attention.js';
 import * as check from './check.js';
 import type { KvCache as CoreKvCache } from './core.mjs';
 import { ArgumentRangeError, ArgumentTypeError, checkStatus, StateError } from './errors.js';
 import { destroyer, Handle } from './handle.js';
 import type { Heap } from './heap.js';
-import {
-  type AppendOptions,
-  checkAppended,
-  checkBuffer,
-  checkCache,
-  checkPlans,
-  checkRestored,
-  checkSaved,
-  type KvCacheOptions,
-  type RestoreOptions,
-} from './kv-cache-options.js';
-import type { HeadShape } from './layout.js';
+import { attendOver, type CacheAttentionOptions } from './kv-cache-attend.js';
+import { type AppendOptions, checkAppended, checkCache, type KvCacheOptions } from './kv-cache-options.js';
 import type { Out, ResultOf } from './outputs.js';
 import type { RopePlan } from './rope.js';
-import { sightOf } from './sight.js';
 import type { NdArray, Tensor, TensorInput } from './tensor.js';
-
-/** The position encodings that attention over a cache takes; a rotary one is the cache's own. */
-export type CachePosition = Exclude<AttentionPosition, { encoding: 'rope' }>;
-
-/**
- * Options of `attend`: those of `rw.attention`, but causal unless told otherwise. Queries are the last tokens unless
- * `queryOffset` tells where they stand. A window of the cache takes the place of `window` and `sinkTokens`: its `size`
- * counts the query's own position, `window.left` does not.
- */
-export interface CacheAttentionOptions<S extends ScoreRequest = ScoreRequest, O extends Out = undefined>
-  extends Omit<AttentionOptions<S, O>, 'keyPositions' | 'kvHeads' | 'position'> {
-  position?: CachePosition;
-}
 
 /** Some tokens of a cache. */
 export interface TokenRange {
@@ -58,7 +26,6 @@ export interface MergeOptions extends TokenRange {
   at?: number;
 }
 
-const attendFields = attentionFields.filter((field) => field !== 'keyPositions' && field !== 'kvHeads');
 const rangeFields = ['first', 'count'];
 
 /**
@@ -189,31 +156,8 @@ export class KvCache extends Handle {
     const where = 'kvCache.attend';
     const core = this.#usable(where);
     const changes = this.#changes;
-    check.options(where, 'options', options, attendFields);
-    this.#refuseForeign(where, options);
-    const keys = (dim: number): HeadShape => ({
-      tokensFirst: false,
-      batch: this.batch,
-      heads: this.kvHeads,
-      tokens: core.length,
-      dim,
-    });
-    const [ks, vs] = [keys(this.headDim), keys(this.valueDim)];
-    const inputs = queriesOver(this.heap, where, q, ks, vs, options);
-    const given = { ...options, causal: options.causal === undefined ? true : options.causal };
-    const atEnd = options.queryOffset === undefined && options.keyLengths === undefined;
-    if (atEnd) this.#checkEnd(where, inputs.qs.tokens);
-    const sight = sightOf(where, given, inputs.qs, ks, (token) => core.positionAt(token));
-    const offsets = typeof sight.queryOffset === 'number' ? [sight.queryOffset] : [...sight.queryOffset];
-    const missing = inputs.qs.tokens > 0 ? offsets.find((offset) => core.misses(offset)) : undefined;
-    if (missing !== undefined) {
-      const problem = `is ${missing}, from where the window reaches keys that have left it`;
-      throw new ArgumentRangeError(where, 'queryOffset', missing, problem);
-    }
-    return attend(this.heap, where, inputs, given, sight, (call) => {
-      this.#unchanged(where, changes); // sizes were taken before getters of the arguments ran
-      return this.heap.call(() => core.attend(call, atEnd));
-    });
+    // Sizes are taken before getters of the arguments run.
+    return attendOver(this.heap, where, core, this.#plan?.axes ?? 1, q, options, () => this.#unchanged(where, changes));
   }
 
   /** Keeps the first `length` tokens. Where their window has left the cache already, that is refused. */
@@ -428,35 +372,6 @@ export class KvCache extends Handle {
     }
   }
 
-  #checkEnd(where: string, queries: number): void {
-    const core = this.#core;
-    const rows = Math.min(queries, core.length);
-    if (rows > 0 && core.positionAt(core.length - 1) - core.positionAt(core.length - rows) !== rows - 1) {
-      const problem = `is missing; the last ${rows} tokens do not stand one after the other`;
-      throw new ArgumentRangeError(where, 'queryOffset', undefined, problem);
-    }
-    if ((this.#plan?.axes ?? 1) > 1 && queries > core.length) {
-      throw new ArgumentRangeError(where, 'q', queries, `has ${queries} tokens, the cache has ${core.length}`);
-    }
-  }
-
-  #refuseForeign(where: string, options: CacheAttentionOptions<ScoreRequest, Out>): void {
-    const refuse = (name: string, value: unknown, problem: string): never => {
-      throw new ArgumentRangeError(where, name, value, problem);
-    };
-    const { position, window, sinkTokens, queryOffset, keyLengths } = options;
-    if ((position as AttentionPosition | undefined)?.encoding === 'rope') {
-      refuse('position.encoding', 'rope', "is 'rope', which a cache is made with: rw.kvCache({ rope })");
-    }
-    if (this.#core.options.window.size > 0) {
-      if (window !== undefined) refuse('window', window, 'is for a cache without a window of its own');
-      if (sinkTokens !== undefined) refuse('sinkTokens', sinkTokens, 'is for a cache without a window of its own');
-    }
-    if ((this.#plan?.axes ?? 1) > 1 && (queryOffset ?? keyLengths) !== undefined) {
-      refuse('queryOffset', queryOffset, 'and keyLengths are for positions with one axis');
-    }
-  }
-
   #checkKind(where: string, other: KvCache): void {
     const refuse = (what: string): never => {
       throw new ArgumentRangeError(where, 'other', other, what);
@@ -499,36 +414,4 @@ export function createKvCache(heap: Heap, options: KvCacheOptions): KvCache {
   const where = 'kvCache';
   const { core, plan } = checkCache(heap, where, options);
   return made(heap, where, plan, plan ? [plan] : [], (cache) => cache.create(core, plan?.plan ?? null));
-}
-
-/** @internal */
-export function restoreKvCache(heap: Heap, buffer: ArrayBuffer | Uint8Array, options: RestoreOptions): KvCache {
-  const where = 'restoreKvCache';
-  const given = check.options<RestoreOptions>(where, 'options', options, ['plan']);
-  const bytes = checkBuffer(heap, where, buffer);
-  const plans = checkPlans(heap, where, given.plan);
-  return heap.scope(where, (take) => {
-    const at = heap.put(take, bytes);
-    const addresses = plans.map(({ plan }) => plan.address);
-    const list = heap.put(take, new Uint8Array(Uint32Array.from(addresses).buffer));
-    checkSaved(
-      where,
-      heap.call((core) => core.checkSavedKvCache(at, bytes.length, list, plans.length)),
-      buffer,
-      given.plan,
-    );
-    const core = heap.construct(where, (c) => new c.KvCache());
-    try {
-      checkRestored(
-        where,
-        heap.call(() => core.restore(at, bytes.length, list, plans.length)),
-        buffer,
-      );
-      const current = plans.find(({ plan }) => plan.address === core.planAddress);
-      return new KvCache(heap, core, current, plans);
-    } catch (error) {
-      heap.destroy(core);
-      throw error;
-    }
-  });
 }

@@ -4,8 +4,9 @@ import * as check from './check.js';
 import { ArgumentRangeError, ArgumentTypeError, StateError } from './errors.js';
 import { Handle } from './handle.js';
 import type { Heap } from './heap.js';
-import { createKvCache, type KvCache, restoreKvCache } from './kv-cache.js';
+import { createKvCache, type KvCache } from './kv-cache.js';
 import type { CacheRope } from './kv-cache-options.js';
+import { restoreKvCache } from './kv-cache-restore.js';
 import type { PassLayer } from './layer-pass.js';
 import { bytesOf } from './typed-arrays.js';
 
