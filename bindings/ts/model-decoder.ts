@@ -113,7 +113,12 @@ export class DecoderModel extends Model {
     return new DecoderModel(this.changed(change));
   }
 
-  /** A cache for all layers, empty. Caller's to dispose of. */
+  /**
+   * A cache for all layers, empty. Caller's to dispose of.
+   *
+   * @example
+   * using cache = model.kvCache({ capacity: 4096, chunk: 256 });
+   */
   kvCache(options: ModelCacheOptions = {}): ModelKvCache {
     this.alive('model.kvCache');
     return createModelCache(this.heap, this.passLayers, options);
@@ -121,6 +126,9 @@ export class DecoderModel extends Model {
 
   /**
    * A cache from what its `save()` gave, in this model or one with the same weights and position encoding.
+   *
+   * @example
+   * using again = model.restoreKvCache(cache.save());   // goes on with the same bits
    *
    * @throws ArgumentRangeError where the bytes are damaged or of another model.
    */
