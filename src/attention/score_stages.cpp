@@ -72,7 +72,7 @@ QueryRow queryRow(HeadView<const float> q, const AttentionOptions& options, cons
 
 void ScoreStages::apply(const QueryRow& row, const ScorePart& part, float* content) const {
   const size_t whole = (part.size() + kLanes - 1) / kLanes * kLanes;
-  if (plain_ && !row.given) {
+  if (plain_ && !row.given && options_.keep.data == nullptr) {
     hide(row, part);
     std::fill(part.x + part.size(), part.x + whole, kHidden);
     return;

@@ -46,8 +46,7 @@ class ScoreStages {
         outputs_(outputs),
         keys_(keys),
         plain_(options.softcap <= 0 && options.distance_bias == nullptr && options.bias.data == nullptr &&
-               options.keep.data == nullptr && options.sinks == nullptr && options.scale >= 0x1p-100f &&
-               options.scale <= 0x1p100f) {}
+               options.sinks == nullptr && options.scale >= 0x1p-100f && options.scale <= 0x1p100f) {}
 
   // Whether scores that nobody sees are asked for.
   bool wantsHidden() const { return wantsParts() || outputs_.raw != nullptr || outputs_.capped != nullptr; }
