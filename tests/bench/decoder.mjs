@@ -1,0 +1,46 @@
+// node tests/bench/decoder.mjs [--folder DIR] [--rounds N] [--browser] [--peer]
+// A model of SmolLM2-135M's shape (made in DIR by tests/models/make.mjs where it is missing): time and memory of loading,
+// tokens per second of a prompt of 512 and behind it, beside what multiply-adds in registers and reading the weights
+// from memory would allow here, and beside onnxruntime-web. Seconds are of the processor in Node, of the clock in a page.
+// Nothing is asserted.
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { wasmBytes } from './contenders/kernels.mjs';
+import { rowsOf, runRounds } from './decoder/rounds.mjs';
+import { machine, machineLine } from './machine.mjs';
+import { columns } from './report.mjs';
+
+const { values: options } = parseArgs({
+  options: {
+    folder: { type: 'string', default: join(tmpdir(), 'ropewalk-smollm2') },
+    rounds: { type: 'string', default: '5' },
+    browser: { type: 'boolean', default: false },
+    peer: { type: 'boolean', default: false },
+  },
+});
+const { folder, peer } = options;
+const rounds = Number(options.rounds);
+if (!existsSync(join(folder, 'config.json'))) {
+  const make = fileURLToPath(new URL('../models/make.mjs', import.meta.url));
+  execFileSync(process.execPath, [make, 'smollm2-135m', folder], { stdio: 'inherit' });
+}
+const config = JSON.parse(readFileSync(join(folder, 'config.json'), 'utf8'));
+const weights = join(folder, 'model.safetensors');
+const kernels = { 'wasm-relaxed': await wasmBytes('wasm-relaxed'), 'wasm-simd': await wasmBytes('wasm-simd') };
+
+const { load } = await import('ropewalk');
+const { loadModel, openSafetensors } = await import('ropewalk/models');
+const results = await runRounds({ load, loadModel, openSafetensors, config, weights, kernels, rounds, peer });
+console.log(`\n${machineLine({ ...machine(), runtime: `Node ${process.version}` })}`);
+console.log(columns(rowsOf(config, results)));
+if (options.browser) {
+  const { runInBrowser } = await import('./decoder/browser.mjs');
+  const made = await runInBrowser({ folder, kernels, rounds, peer });
+  console.log(`\n${machineLine({ ...machine(), runtime: made.runtime })}`);
+  console.log(columns(rowsOf(config, made.results)));
+}
+process.exit(0);
