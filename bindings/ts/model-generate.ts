@@ -40,7 +40,7 @@ export interface GenerateOptions extends SamplingOptions {
   previous?: check.IntegersInput;
   /** What was read before: ids are then only what is new, and behind it all stands in the cache. */
   cache?: ModelKvCache;
-  /** The prompt is read in pieces of this many tokens, between which others run. Changes no token. Default 32. */
+  /** The prompt is read in pieces of this many tokens, between which others run. Changes no token. Default 64. */
   chunk?: number;
   /** Ends the work with the signal's reason. */
   signal?: AbortSignal;
@@ -62,7 +62,7 @@ const fields = [
   ...[...samplingFields, 'maxTokens', 'stop', 'seed', 'logprobs', 'previous', 'cache', 'chunk', 'signal', 'onProgress'],
 ];
 const defaultTokens = 256;
-const defaultPiece = 32;
+const defaultPiece = 64;
 
 /** Checked. */
 interface Work {
