@@ -45,6 +45,7 @@ class Exposure {
     this.#root = root;
     root.catch(() => {}); // every call tells it
     listen(port, (request: Request) => this.#hear(request));
+    port.on?.('close', () => this.#end());
     this.#send({ ropewalk: 'ready' });
   }
 
@@ -67,6 +68,16 @@ class Exposure {
         this.#objects.delete(request.target);
         break;
     }
+  }
+
+  // Nobody hears the answers any more.
+  #end(): void {
+    for (const { controller, iterator } of this.#calls.values()) {
+      controller.abort(new DOMException('The other side has gone', 'AbortError'));
+      void iterator?.return?.()?.catch(() => {});
+    }
+    this.#calls.clear();
+    this.#objects.clear();
   }
 
   async #answer(id: number, call: number, work: () => Promise<void>): Promise<void> {

@@ -261,8 +261,8 @@ for (const [kind, open] of Object.entries({ 'a worker of Node': worker, 'a messa
     test('answers nothing once it was disposed of', async () => {
       const remote = wrap(open());
       assert.equal(await remote.echo(1), 1);
-      const pending = assert.rejects(remote.steps(1e6), StateError);
-      await remote.dispose();
+      const pending = assert.rejects(remote.steps(1e6, { onProgress() {} }), StateError);
+      await remote.dispose(); // which ends the call on the other side too
       await pending;
       await assert.rejects(remote.echo(1), StateError);
       const early = wrap(open());
