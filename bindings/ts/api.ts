@@ -9,7 +9,7 @@ export type {
   AttentionLayerOptions,
   LayerPosition,
 } from './attention-layer.js';
-export type { AttentionPosition } from './attention-position.js';
+export type { AttentionPosition, BertTable } from './attention-position.js';
 export type { BinaryOptions } from './binary.js';
 export type { AttentionCaptureName, CaptureName, LayerResult } from './capture.js';
 export type { IntegersInput } from './check.js';
@@ -77,7 +77,7 @@ export {
 } from './pairing.js';
 export type { PositionOptions, PositionsInput, RowsInput } from './positions.js';
 export type { RecurrentAttentionOptions, RecurrentAttentionResult, UpdateRule } from './recurrent-attention.js';
-export type { RelativeRowsOptions } from './relative.js';
+export type { RelativeRowsOptions, RelativeSign } from './relative.js';
 export type {
   RerotateOptions,
   RopePlan,

@@ -7,6 +7,7 @@ import type { Heap } from './heap.js';
 import { checkKerple, type KerpleNumbers, kerpleFields, writeKerple } from './kerple.js';
 import type { HeadShape } from './layout.js';
 import { type PositionsInput, placesOf } from './positions.js';
+import { checkSign, type RelativeSign } from './relative.js';
 import { RopePlan } from './rope.js';
 import { checkLast, type Distances, type Sight } from './sight.js';
 import { checkT5, type T5Options, t5Fields, t5Table, withBuckets } from './t5.js';
@@ -31,13 +32,20 @@ export type AttentionPosition =
   /**
    * BERT: q . table[i - j] is added; table [2 maxPositions - 1, D]. Refused where a key stands farther away than the
    * table reaches, unless causal order, a window or padding hides it and no scores are asked for that show it all the
-   * same (`position`, `raw`, `capped`).
+   * same (`position`, `raw`, `capped`). Some checkpoints' tables count j - i: `sign: 'key-minus-query'`.
    */
-  | { encoding: 'relative_key'; table: TensorInput }
+  | ({ encoding: 'relative_key' } & BertTable)
   /** Huang's M4: (q + k) . table[i - j] is added. */
-  | { encoding: 'relative_key_query'; table: TensorInput }
+  | ({ encoding: 'relative_key_query' } & BertTable)
   /** Huang's M3: sum_d q_d k_d table[i - j]_d takes the place of q . k. */
-  | { encoding: 'm3'; table: TensorInput };
+  | ({ encoding: 'm3' } & BertTable);
+
+/** A table with a row for each distance. */
+export interface BertTable {
+  table: TensorInput;
+  /** Which way its distances count. Default `query-minus-key`, as Hugging Face. */
+  sign?: RelativeSign;
+}
 
 /** Shapes of the call that an encoding may need. @internal */
 export interface AttentionShapes {
@@ -143,7 +151,7 @@ function distanceTable(heap: Heap, where: string, name: string, value: TensorInp
 }
 
 // BERT's tables have a row for every distance; one outside is an error, not clipped, unless nobody sees it.
-function bertRows(where: string, limit: number, { q, sight, showsHidden }: AttentionShapes) {
+function bertRows(where: string, limit: number, sign: unknown, { q, sight, showsHidden }: AttentionShapes) {
   checkLast(where, sight.queryOffset, q.tokens);
   let farthest = sight.distances ? Math.max(-sight.distances.first, sight.distances.last) : 0;
   if (farthest > limit && showsHidden !== true) farthest = sight.farthestSeen();
@@ -151,15 +159,15 @@ function bertRows(where: string, limit: number, { q, sight, showsHidden }: Atten
     const problem = `has rows for distances up to ${limit}; this call needs ${farthest}`;
     throw new ArgumentRangeError(where, 'position.table', limit, problem);
   }
-  return { limit, keyMinusQuery: false };
+  return { limit, keyMinusQuery: checkSign(where, 'position.sign', sign ?? 'query-minus-key') === 1 };
 }
 
 type BertField = 'queryTable' | 'keyTable' | 'productTable';
 
-function bert(...fields: BertField[]): Make<{ table: TensorInput }> {
+function bert(...fields: BertField[]): Make<BertTable> {
   return (heap, where, position, shapes) => {
     const { table, limit } = distanceTable(heap, where, 'position.table', position.table, shapes.k.dim);
-    const rows = bertRows(where, limit, shapes);
+    const rows = bertRows(where, limit, position.sign, shapes);
     return {
       part(take) {
         const pointer = table.place(take);
@@ -286,9 +294,9 @@ const encodings: { [E in keyof ByName]: { readonly make: ByName[E]; readonly fie
       });
     },
   },
-  relative_key: { fields: ['table'], make: bert('queryTable') },
-  relative_key_query: { fields: ['table'], make: bert('queryTable', 'keyTable') },
-  m3: { fields: ['table'], make: bert('productTable') },
+  relative_key: { fields: ['table', 'sign'], make: bert('queryTable') },
+  relative_key_query: { fields: ['table', 'sign'], make: bert('queryTable', 'keyTable') },
+  m3: { fields: ['table', 'sign'], make: bert('productTable') },
 };
 
 /** @internal */

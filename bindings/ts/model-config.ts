@@ -17,6 +17,7 @@ import {
   readSmollm3,
 } from './model-config-decoders.js';
 import { readBert, readRoformer } from './model-config-encoders.js';
+import type { RelativeSign } from './relative.js';
 import type { RopeOptions } from './rope-options.js';
 import type { LayerActivation, NormPlacement } from './transformer-layer.js';
 
@@ -59,6 +60,8 @@ export interface ModelConfig {
   readonly layers: readonly ModelLayerConfig[];
   /** How positions enter: a rotary encoding in the layers that have one, or one of BERT's. */
   readonly position: 'rope' | 'absolute' | 'relative_key' | 'relative_key_query';
+  /** Which way the distances of relative positions count; absent: `query-minus-key`, as Hugging Face. */
+  readonly relativeSign?: RelativeSign;
   /** Positions that the tables of BERT reach; absent where no table limits them. */
   readonly maxPositions?: number;
   /** Rows of the table of token types; 0 where there is none. */

@@ -1,6 +1,6 @@
 // From a config.json and a file of weights to a model in wasm memory.
 import * as check from './check.js';
-import { ArgumentTypeError } from './errors.js';
+import { ArgumentRangeError, ArgumentTypeError } from './errors.js';
 import { type Heap, heapOf } from './heap.js';
 import { type ModelConfig, type ModelConfigOptions, modelConfig } from './model-config.js';
 import { DecoderModel } from './model-decoder.js';
@@ -9,6 +9,7 @@ import { checkpointOf } from './model-names.js';
 import { modelPlaces } from './model-places.js';
 import { fillSlots } from './model-stream.js';
 import { freeSlots, modelWeights } from './model-weights.js';
+import { checkSign, type RelativeSign } from './relative.js';
 import type { Angles } from './rope-options.js';
 import type { Ropewalk } from './ropewalk.js';
 import { readOptions, Safetensors, type SafetensorsReadOptions } from './safetensors.js';
@@ -36,10 +37,15 @@ export interface LoadModelOptions extends SafetensorsReadOptions, ModelConfigOpt
    * positions digit for digit; the two are apart by about 6e-8 times the position, in radians.
    */
   angles?: Angles;
+  /**
+   * Which way the distances of BERT's relative_key and relative_key_query count. Default `query-minus-key`, as Hugging
+   * Face; tables of other programs may be the other way, and no config says so.
+   */
+  relativeSign?: RelativeSign;
 }
 
 const where = 'loadModel';
-const fields = ['config', 'weights', 'storage', 'angles', 'sequenceLength', 'signal', 'onProgress'];
+const fields = ['config', 'weights', 'storage', 'angles', 'relativeSign', 'sequenceLength', 'signal', 'onProgress'];
 
 /**
  * Loads a model from a checkpoint of Hugging Face as it is: config.json and safetensors. BERT (absolute positions,
@@ -70,9 +76,12 @@ export async function loadModel(rw: Ropewalk, options: LoadModelOptions): Promis
   const storage = checkStorage(where, given.storage);
   check.choice(where, 'angles', given.angles ?? 'exact', { exact: 0, float32: 1 });
   const read = readOptions(where, given);
-  const config = withAngles(
-    modelConfig(where, given.config, sequenceLength === undefined ? {} : { sequenceLength }),
-    given.angles ?? 'exact',
+  const config = withSign(
+    withAngles(
+      modelConfig(where, given.config, sequenceLength === undefined ? {} : { sequenceLength }),
+      given.angles ?? 'exact',
+    ),
+    given.relativeSign,
   );
   if (weights === undefined)
     throw new ArgumentTypeError(where, 'weights', weights, 'an open file, or the source of one');
@@ -91,6 +100,14 @@ function withAngles(config: ModelConfig, angles: Angles): ModelConfig {
     ...config,
     layers: config.layers.map((layer) => ({ ...layer, rope: layer.rope && { ...layer.rope, angles } })),
   };
+}
+
+function withSign(config: ModelConfig, relativeSign: RelativeSign | undefined): ModelConfig {
+  if (relativeSign === undefined) return config;
+  checkSign(where, 'relativeSign', relativeSign);
+  if (config.position.startsWith('relative')) return { ...config, relativeSign };
+  const problem = `is for relative_key and relative_key_query; this model has ${config.position} positions`;
+  throw new ArgumentRangeError(where, 'relativeSign', relativeSign, problem);
 }
 
 async function fromFile(

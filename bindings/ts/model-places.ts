@@ -50,7 +50,9 @@ export function modelPlaces(
     const rope = ropes[i];
     if (rope) return { encoding: 'rope', plan: planOf(rope) };
     const table = distances[i];
-    return table === undefined ? { encoding: 'none' } : { encoding: config.position, table };
+    return table === undefined
+      ? { encoding: 'none' }
+      : { encoding: config.position, table, sign: config.relativeSign ?? 'query-minus-key' };
   };
   try {
     const places = layers.map((layer, i) => {

@@ -3,12 +3,20 @@ import { type BiasShape, biasShape } from './alibi.js';
 import * as check from './check.js';
 import type { Heap } from './heap.js';
 
+/** Which way distances count: j - i or i - j, for the query i and the key j. Tables of one do not fit the other. */
+export type RelativeSign = 'key-minus-query' | 'query-minus-key';
+
+/** 1 for `key-minus-query`. @internal */
+export function checkSign(where: string, name: string, sign: unknown): number {
+  return check.choice(where, name, sign, { 'query-minus-key': 0, 'key-minus-query': 1 });
+}
+
 /** Options of `rw.relativeRows`. */
 export interface RelativeRowsOptions extends BiasShape {
   /** Distances beyond share the outermost rows; the table has 2 * maxDistance + 1 rows. */
   maxDistance: number;
-  /** `key-minus-query` (the default; Shaw) or `query-minus-key` (BERT). Tables of one do not fit the other. */
-  sign?: 'key-minus-query' | 'query-minus-key';
+  /** `key-minus-query` (the default; Shaw) or `query-minus-key` (BERT). */
+  sign?: RelativeSign;
 }
 
 /** @internal */
@@ -17,10 +25,9 @@ export function relativeRows(heap: Heap, options: RelativeRowsOptions): Int32Arr
   const known = ['queries', 'keys', 'queryOffset', 'maxDistance', 'sign'];
   const given = check.options<RelativeRowsOptions>(where, 'options', options, known);
   const { queries, keys, queryOffset } = biasShape(where, given);
-  const signs = { 'query-minus-key': 0, 'key-minus-query': 1 };
   const rows = {
     limit: check.integer(where, 'maxDistance', given.maxDistance, 0, 2 ** 24),
-    keyMinusQuery: check.choice(where, 'sign', given.sign ?? 'key-minus-query', signs) === 1,
+    keyMinusQuery: checkSign(where, 'sign', given.sign ?? 'key-minus-query') === 1,
   };
   return heap.scope(where, (take) => {
     const out = take(queries * keys * 8);

@@ -112,6 +112,20 @@ await onEachBuild((rw) => {
     }
   });
 
+  describe('relative positions that count from query to key', () => {
+    for (const model of encoders.filter(({ config }) => config.position_embedding_type?.startsWith('relative'))) {
+      test(model.name, () =>
+        withModel(rw, model, { relativeSign: 'key-minus-query' }, (loaded) => {
+          const ids = idsOf(model, 11, 10);
+          const want = golden(model, { ids, keyMinusQuery: true });
+          const result = loaded.forward(ids, { capture: captureOf(model), hiddenStates: true });
+          checkLayers(result, want, model);
+          check('hidden', result.hidden, want, (run) => run.hidden);
+        }),
+      );
+    }
+  });
+
   describe('a decoder with a cache, in pieces of any size', () => {
     for (const model of decoders) {
       test(model.name, () =>

@@ -245,6 +245,22 @@ for (const [encoding, more] of Object.entries(rest)) {
     'a disposed table': [StateError, [name, 'disposed'], () => withField(disposed)],
   });
 }
+for (const encoding of ['relative_key', 'relative_key_query', 'm3']) {
+  testAllRefusals(rw, `attention with ${encoding}`, {
+    'position.sign': [notAChoice, (sign) => attend({ encoding, table, sign })],
+  });
+  test(`${encoding} with a table turned round is ${encoding} that counts from query to key`, () => {
+    const [rows, width] = table.shape;
+    const rowAt = (i) => table.data.subarray(i * width, (i + 1) * width);
+    const turned = new Float32Array(table.data.length);
+    for (let i = 0; i < rows; ++i) turned.set(rowAt(rows - 1 - i), i * width);
+    const other = attend({ encoding, table: { data: turned, shape: table.shape }, sign: 'key-minus-query' });
+    const { out } = attend({ encoding, table });
+    assertSameBits(other.out.data, out.data);
+    assertSameBits(attend({ encoding, table, sign: 'query-minus-key' }).out.data, out.data);
+    assert.notDeepEqual(attend({ encoding, table, sign: 'key-minus-query' }).out.data, out.data);
+  });
+}
 for (const encoding of ['none', 'alibi']) {
   testUnknownOptions(rw, `attention with ${encoding}`, ['nonsense', 'table', 'keys', 'constructor'], (unknown) =>
     attend({ encoding, ...unknown }),

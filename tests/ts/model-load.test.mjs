@@ -359,6 +359,8 @@ describe('loadModel refuses', () => {
       [{ config, weights, signal: 5 }, TypeError, ['signal', '5']],
       [{ config, weights, onProgress: 5 }, TypeError, ['onProgress', '5']],
       [{ config, weights, sequenceLength: 0 }, RangeError, ['sequenceLength', '0']],
+      [{ config, weights, relativeSign: 'backwards' }, RangeError, ['relativeSign', '"backwards"']],
+      [{ config, weights, relativeSign: 'query-minus-key' }, RangeError, ['relativeSign', 'rope positions']],
       [{ config: { ...config, model_type: 'gpt2' }, weights }, RangeError, ['model_type', '"gpt2"']],
     ];
     for (const [options, Class, words] of table) await assertRefused(loadModel(rw, options), Class, words);
