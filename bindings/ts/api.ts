@@ -42,7 +42,7 @@ export type { ForwardOptions } from './layer-pass.js';
 export type { TransformerPosition } from './layer-position.js';
 export type { Layout } from './layout.js';
 export type { ExtendLearnedOptions, LearnedOptions } from './learned.js';
-export type { Linear, LinearApplyOptions, LinearOptions, LinearResult } from './linear.js';
+export type { Linear, LinearOptions } from './linear.js';
 export type {
   DenominatorReport,
   LinearAttentionOptions,

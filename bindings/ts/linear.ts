@@ -4,7 +4,8 @@ import type { Linear as CoreLinear } from './core.mjs';
 import { ArgumentRangeError, ArgumentTypeError, checkStatus } from './errors.js';
 import { destroyer, Handle } from './handle.js';
 import type { Heap } from './heap.js';
-import { type NdArray, type Operand, operand, Tensor, type TensorInput } from './tensor.js';
+import { type Out, type OutOption, output, type ResultOf } from './outputs.js';
+import { type NdArray, operand, type Tensor, type TensorInput } from './tensor.js';
 import { activations, type LayerActivation } from './transformer-layer.js';
 import {
   checkStorage,
@@ -30,23 +31,6 @@ export interface LinearOptions {
   /** What each output goes through. Default nothing. */
   activation?: LayerActivation;
 }
-
-type Out = Float32Array | Tensor | undefined;
-
-/** Options of apply. */
-export interface LinearApplyOptions<O extends Out = undefined> {
-  /** Where to write the result: a Float32Array of its length, or a tensor of its shape other than x. Default a new one. */
-  out?: O;
-}
-
-/** A tensor for a tensor and a plain array for a plain array X; what was given as `out`, O, goes before. */
-export type LinearResult<X extends TensorInput, O extends Out> = O extends Tensor
-  ? Tensor
-  : O extends Float32Array
-    ? NdArray
-    : X extends Tensor
-      ? Tensor
-      : NdArray;
 
 /**
  * y = f(x W^T + b), made by `rw.linear()`. Sums run over the inputs in an order that depends on their number only, so that
@@ -97,44 +81,26 @@ export class Linear extends Handle {
    * const hidden = rw.tensor([1, 3072]);
    * up.apply(x, { out: hidden });   // decoding: nothing is allocated
    */
-  apply<X extends TensorInput, O extends Out = undefined>(
-    x: X,
-    options: LinearApplyOptions<O> = {},
-  ): LinearResult<X, O> {
-    return this.#apply(x, options) as LinearResult<X, O>;
+  apply<X extends TensorInput, O extends Out = undefined>(x: X, options: OutOption<O> = {}): ResultOf<X, O> {
+    return this.#apply(x, options) as ResultOf<X, O>;
   }
 
-  #apply(x: TensorInput, options: LinearApplyOptions<Out>): Tensor | NdArray {
+  #apply(x: TensorInput, options: OutOption<Out>): Tensor | NdArray {
     const where = 'linear.apply';
     this.alive(where);
-    const { out } = check.options<LinearApplyOptions<Out>>(where, 'options', options, ['out']);
+    const { out } = check.options<OutOption<Out>>(where, 'options', options, ['out']);
     const input = operand(this.heap, where, 'x', x);
     const { shape } = input;
     if (shape.length === 0 || shape[shape.length - 1] !== this.inputs) {
       const problem = `has shape [${shape.join(', ')}]; its last axis must be the inputs, ${this.inputs}`;
       throw new ArgumentRangeError(where, 'x', x, problem);
     }
-    const result = check.shape(where, 'the shape of the result', [...shape.slice(0, -1), this.outputs]);
-    checkOut(this.heap, where, out, result, input);
     const rows = check.sizeOf(shape.slice(0, -1));
-    this.alive(where); // a getter of an argument may have disposed of it
-    const run = (to: number, from: number) =>
-      this.heap.call(() => this.#linear.apply(to, from, rows, this.#activation));
-    return this.heap.scope(where, (take) => {
+    const result = check.shape(where, 'the shape of the result', [...shape.slice(0, -1), this.outputs]);
+    return output(this.heap, where, input.tensor !== undefined, result, out, (to, take) => {
       const from = input.place(take);
-      if (out instanceof Tensor) {
-        run(out.pointer, from);
-        return out;
-      }
-      const size = rows * this.outputs;
-      if (input.tensor === undefined || out !== undefined) {
-        const to = take(size * 4);
-        run(to, from);
-        return { data: this.heap.readFloats(to, size, out), shape: [...result] };
-      }
-      const made = new Tensor(this.heap, result, where);
-      run(made.pointer, from);
-      return made;
+      this.alive(where); // a getter of an argument may have disposed of it
+      this.heap.call(() => this.#linear.apply(to, from, rows, this.#activation));
     });
   }
 }
@@ -170,21 +136,4 @@ function create(heap: Heap, where: string, matrix: Weight, bias: Weight | undefi
     heap.destroy(linear);
     throw error;
   }
-}
-
-function checkOut(heap: Heap, where: string, out: unknown, shape: readonly number[], input: Operand): void {
-  if (out === undefined) return;
-  if (out instanceof Tensor) {
-    out.usableIn(heap, where, 'out');
-    if (out === input.tensor)
-      throw new ArgumentRangeError(where, 'out', out, 'is x, which is read while it is written');
-    if (out.shape.length === shape.length && out.shape.every((size, axis) => size === shape[axis])) return;
-    const problem = `has shape [${out.shape.join(', ')}]; the result has [${shape.join(', ')}]`;
-    throw new ArgumentRangeError(where, 'out', out, problem);
-  }
-  if (!check.isTypedArray(out, 'Float32Array')) {
-    throw new ArgumentTypeError(where, 'out', out, 'a Float32Array or a tensor');
-  }
-  check.float32(where, 'out', out, check.sizeOf(shape));
-  if (heap.owns(out)) throw new ArgumentRangeError(where, 'out', out, 'is a view of the heap; give the tensor itself');
 }
