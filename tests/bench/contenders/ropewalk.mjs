@@ -1,5 +1,5 @@
 // This package, through its public API: the relaxed build and the plain simd build. `op` works on tensors, `io` on the
-// caller's arrays, copied in and out.
+// caller's arrays, copied in and out; both write to an `out` of the caller's.
 import { load } from 'ropewalk';
 
 function rope(rw, { pairing, heads, tokens, headDim, offset }, inputs) {
