@@ -25,23 +25,32 @@ const formulas: Plugin = {
   },
 };
 
-// The worker as one more entry of the same build, so that it shares the package with the page instead of bringing a
-// second copy, as `new Worker(new URL(..))` would have it.
-function worker(): Plugin {
+// The workers as more entries of the same build, so that they share the package with the page instead of bringing
+// second copies, as `new Worker(new URL(..))` would have it.
+function workers(): Plugin {
+  const scripts = { address: '/src/work/worker.ts', playground: '/src/playground/worker.ts' };
   let building = false;
-  let reference = '';
+  const references = new Map<string, string>();
   return {
-    name: 'worker',
+    name: 'workers',
     configResolved: ({ command }) => {
       building = command === 'build';
     },
     buildStart() {
-      if (building) reference = this.emitFile({ type: 'chunk', id: here('src/work/worker.ts'), name: 'worker' });
+      if (!building) return;
+      for (const [name, path] of Object.entries(scripts)) {
+        const chunk = name === 'address' ? 'worker' : `${name}-worker`;
+        references.set(name, this.emitFile({ type: 'chunk', id: here(`.${path}`), name: chunk }));
+      }
     },
     resolveId: (id) => (id === 'virtual:worker' ? '\0virtual:worker' : undefined),
     load(id) {
       if (id !== '\0virtual:worker') return;
-      return `export const address = ${building ? `import.meta.ROLLUP_FILE_URL_${reference}` : "'/src/work/worker.ts'"};`;
+      const addressOf = (name: string, path: string): string =>
+        building ? `import.meta.ROLLUP_FILE_URL_${references.get(name)}` : `'${path}'`;
+      return Object.entries(scripts)
+        .map(([name, path]) => `export const ${name} = ${addressOf(name, path)};`)
+        .join('\n');
     },
   };
 }
@@ -91,7 +100,12 @@ export default defineConfig({
         codeSplitting: {
           groups: [
             // The package in a file of its own: it changes less often than the page, and its size can be told from the page's.
-            { name: 'ropewalk', test: /[\\/]dist[\\/]/ },
+            {
+              name: 'ropewalk',
+              test: /^(?!.*node_modules).*[\\/]dist[\\/](?!worker|model|safetensors|sampling|random|event-loop)/,
+            },
+            // What only the playground needs (whole models, files of weights, calls across threads) comes with it.
+            { name: 'models', test: /[\\/]dist[\\/](model|safetensors|sampling|random|event-loop)/ },
             // What several chapters draw with comes with the first of them, not in a dozen files.
             { name: 'views', test: /[\\/]src[\\/]views[\\/]/, minShareCount: 2 },
           ],
@@ -99,5 +113,5 @@ export default defineConfig({
       },
     },
   },
-  plugins: [formulas, worker(), offline],
+  plugins: [formulas, workers(), offline],
 });

@@ -64,7 +64,7 @@ test('until then the page takes at most 200 KB, 40 of them beside the package, a
   }
 });
 
-test('all of it in one language is at most 110 KB beside the package', async (t) => {
+test('all of it in one language is at most 120 KB beside the package', async (t) => {
   const { page, close } = await open(browser, site.address, { hash: '#lang=zh' });
   const paths = await page.evaluate(() =>
     performance.getEntriesByType('resource').map(({ name }) => new URL(name).pathname.slice(1)),
@@ -74,7 +74,7 @@ test('all of it in one language is at most 110 KB beside the package', async (t)
   let sum = 0;
   for (const path of own) sum += await sizeOf(path);
   t.diagnostic(`${sum} bytes in ${own.size} files`);
-  assert.ok(sum <= 110 * 1024, `${sum} bytes`);
+  assert.ok(sum <= 120 * 1024, `${sum} bytes`);
   // And nothing of the other language: each part is there in both, and came in one.
   const built = await readdir(new URL('assets/', folder));
   assert.ok(built.length - own.size >= 10, `${built.length} files, ${own.size} of them fetched`);
@@ -131,6 +131,10 @@ test('no control keeps the reader waiting: no task takes more than 50 ms', async
   const { page, complaints, close } = await open(browser, site.address);
   await page.evaluate(() => {
     HTMLAnchorElement.prototype.click = () => undefined;
+    // Only a hand may open the browser's own dialog for files.
+    HTMLInputElement.prototype.click = function () {
+      if (this.type !== 'file') HTMLElement.prototype.click.call(this);
+    };
   });
   const ids = await page.evaluate(() => Array.from(document.querySelectorAll('figure'), ({ id }) => id));
   const slow = [];

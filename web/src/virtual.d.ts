@@ -1,4 +1,5 @@
-// The address of the worker's script; the worker plugin of vite.config.ts makes it.
+// The addresses of the workers' scripts; the plugin `workers` of vite.config.ts makes them.
 declare module 'virtual:worker' {
   export const address: string;
+  export const playground: string;
 }

@@ -14,6 +14,7 @@ const sources: { readonly [K in ChapterId]: () => Promise<Chapter<K>> } = {
   context: async () => (await import('./context')).contextChapter,
   axes: async () => (await import('./axes')).axesChapter,
   linear: async () => (await import('./linear')).linearChapter,
+  playground: async () => (await import('./playground')).playgroundChapter,
   speed: async () => (await import('./speed')).speedChapter,
 };
 

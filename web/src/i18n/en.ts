@@ -13,5 +13,6 @@ export const en = {
   context: async () => (await import('./en/context')).context,
   axes: async () => (await import('./en/axes')).axes,
   linear: async () => (await import('./en/linear')).linear,
+  playground: async () => (await import('./en/playground')).playground,
   speed: async () => (await import('./en/speed')).speed,
 };

@@ -13,5 +13,6 @@ export const zh: Texts = {
   context: async () => (await import('./zh/context')).context,
   axes: async () => (await import('./zh/axes')).axes,
   linear: async () => (await import('./zh/linear')).linear,
+  playground: async () => (await import('./zh/playground')).playground,
   speed: async () => (await import('./zh/speed')).speed,
 };

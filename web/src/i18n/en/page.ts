@@ -54,5 +54,6 @@ export const titles = {
   context: 'Reading further than one was taught',
   axes: 'Rows, columns, time',
   linear: 'Attention without the square',
+  playground: 'Try it, with your own model if you like',
   speed: 'How fast it runs on your device',
 };

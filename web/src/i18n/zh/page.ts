@@ -55,5 +55,6 @@ export const titles: Dictionary['frame']['titles'] = {
   context: '读得比学过的更远',
   axes: '行、列和时间',
   linear: '不要平方的注意力',
+  playground: '动手试试，也可以用你自己的模型',
   speed: '在你的设备上有多快',
 };

@@ -1,0 +1,31 @@
+// The playground: a stack of layers with random weights, and the reader's own model.
+import { compose } from '../figure';
+import { playgroundLook } from '../playground/look-figure';
+import { playgroundModel } from '../playground/model-figure';
+import { playgroundStack } from '../playground/stack-figure';
+import { playgroundWrite } from '../playground/write-figure';
+import { prediction } from '../prediction';
+import { pitfalls, prose, subheading } from '../rich-text';
+import type { Chapter } from './chapter';
+
+export const playgroundChapter: Chapter<'playground'> = {
+  mount(root, state, core) {
+    const texts = state.texts.playground;
+    return compose(
+      root,
+      prose(...texts.opening),
+      prediction(state.texts.figure, texts.ask),
+      playgroundStack(state, core),
+      prose(...texts.afterStack),
+      subheading(texts.modelTitle),
+      prose(...texts.modelProse),
+      playgroundModel(state),
+      prose(...texts.lookProse),
+      prediction(state.texts.figure, texts.askLook),
+      playgroundLook(state),
+      prose(...texts.writeProse),
+      playgroundWrite(state),
+      pitfalls(state.texts.figure.pitfalls, texts.pitfalls),
+    );
+  },
+};

@@ -1,0 +1,231 @@
+// The worker's side of the playground: one model at a time, with its own position encoding and with another one. Knows
+// nothing of the page.
+import type { Tokenizer } from '@huggingface/tokenizers';
+import type { Memory, RopeScaling, Ropewalk } from 'ropewalk';
+import {
+  type DecoderModel,
+  type EncoderModel,
+  type GeneratedToken,
+  type GenerateOptions,
+  loadModel,
+  openSafetensors,
+  type SafetensorsProgress,
+} from 'ropewalk/models';
+import { itemsOf } from './items';
+import type { ScoreParts } from './score-parts';
+import { tinyModel } from './tiny-model';
+import { topTokens } from './top-tokens';
+
+/** Files of a model as the reader gave them. */
+export interface ModelFiles {
+  readonly config: Blob;
+  /** The one file, or the index of several. */
+  readonly weights: Blob;
+  /** By the names that an index calls them. */
+  readonly shards: Readonly<Record<string, Blob>>;
+  /** With it the model can be given text. */
+  readonly tokenizer?: Blob;
+  readonly tokenizerConfig?: Blob;
+}
+
+export interface LoadOptions {
+  readonly signal: AbortSignal;
+  readonly onProgress: (progress: SafetensorsProgress) => void;
+}
+
+export interface ModelFacts {
+  readonly architecture: string;
+  readonly kind: 'encoder' | 'decoder';
+  readonly position: string;
+  readonly parameters: number;
+  readonly bytes: number;
+  readonly layers: number;
+  readonly heads: number;
+  readonly kvHeads: number;
+  readonly headDim: number;
+  readonly vocabSize: number;
+  readonly base: number | undefined;
+  readonly maxLength: number | undefined;
+  readonly hasLogits: boolean;
+  /** Whether it can be given text. */
+  readonly readsText: boolean;
+}
+
+/** Another rotary encoding for the model; none: no rotation at all. */
+export type RopeWish = { readonly base?: number; readonly scaling?: RopeScaling } | 'none' | undefined;
+
+export interface Look {
+  readonly scores: ScoreParts;
+  readonly causal: boolean;
+  /** Places that a query sees back, its own included; 0: all. */
+  readonly window: number;
+  /** The largest difference of a weight from those of the model as it is. */
+  readonly difference: number;
+  /** Likeliest tokens at one place, by the model with the wish and by the model as it is. */
+  readonly top: readonly { readonly id: number; readonly probability: number; readonly own: number }[];
+  readonly memory: Memory;
+}
+
+type AnyModel = EncoderModel | DecoderModel;
+
+// So many likely tokens are shown.
+const topCount = 5;
+
+async function json(file: Blob, name: string): Promise<Record<string, unknown>> {
+  try {
+    return JSON.parse(await file.text());
+  } catch (error) {
+    throw new SyntaxError(`${name}: ${error instanceof Error ? error.message : error}`);
+  }
+}
+
+// Hugging Face's own, fetched only by those who bring a tokenizer.json.
+async function tokenizerOf({ tokenizer, tokenizerConfig }: ModelFiles): Promise<Tokenizer | undefined> {
+  if (tokenizer === undefined) return undefined;
+  const rules = await json(tokenizer, 'tokenizer.json');
+  const config = tokenizerConfig ? await json(tokenizerConfig, 'tokenizer_config.json') : {};
+  const { Tokenizer } = await import('@huggingface/tokenizers');
+  try {
+    return new Tokenizer(rules, config);
+  } catch (error) {
+    throw new SyntaxError(`tokenizer.json: ${error instanceof Error ? error.message : error}`);
+  }
+}
+
+const pass = (model: AnyModel, ids: readonly number[], layer: number) => {
+  const capture = ['content', 'position', 'biased', 'probabilities'] as const;
+  const asked = { capture, captureLayers: [layer] };
+  return model.kind === 'encoder'
+    ? model.forward(ids, { ...asked, logits: model.hasLogits })
+    : model.forward(ids, { ...asked, logits: model.hasLogits ? 'all' : 'none' });
+};
+
+export class Bench {
+  readonly #core: Ropewalk;
+  #model: AnyModel | undefined;
+  #changed: { readonly wish: string; readonly model: AnyModel } | undefined;
+  #tokenizer: Tokenizer | undefined;
+
+  constructor(core: Ropewalk) {
+    this.#core = core;
+  }
+
+  memory(): Memory {
+    return this.#core.memory();
+  }
+
+  /** Takes the place of the model that was there, which is freed first: there may be no room for two. */
+  async open(files: ModelFiles, { signal, onProgress }: LoadOptions): Promise<ModelFacts> {
+    this.close();
+    const config = await json(files.config, 'config.json');
+    const tokenizer = await tokenizerOf(files);
+    const shard = (name: string): Blob => {
+      const found = files.shards[name];
+      if (found === undefined) throw new RangeError(`${name} is named by the index and is not among the files`);
+      return found;
+    };
+    const file = await openSafetensors(this.#core, files.weights, { signal, shard });
+    try {
+      this.#model = await loadModel(this.#core, { config, weights: file, signal, onProgress });
+    } finally {
+      file.dispose();
+    }
+    return this.#opened(config, tokenizer);
+  }
+
+  async tiny(kind: 'decoder' | 'encoder', seed: number): Promise<ModelFacts> {
+    this.close();
+    const made = tinyModel(kind, seed);
+    this.#model = await loadModel(this.#core, made);
+    return this.#opened(made.config, undefined);
+  }
+
+  #opened(config: Record<string, unknown>, tokenizer: Tokenizer | undefined): ModelFacts {
+    const model = this.#here();
+    this.#tokenizer = tokenizer;
+    const { max_position_embeddings: length } = config;
+    const { layers, heads, kvHeads, headDim, vocabSize, kind, position } = model.config;
+    return {
+      ...{ ...model.info, kind, position, heads, kvHeads, headDim, vocabSize, layers: layers.length },
+      base: model.ropes[0] ? (model.ropes[0].base ?? 10000) : undefined,
+      maxLength: typeof length === 'number' ? length : undefined,
+      hasLogits: model.hasLogits,
+      readsText: tokenizer !== undefined,
+    };
+  }
+
+  close(): void {
+    this.#changed?.model.dispose();
+    this.#changed = undefined;
+    this.#model?.dispose();
+    this.#model = undefined;
+    this.#tokenizer = undefined;
+  }
+
+  #here(): AnyModel {
+    if (this.#model === undefined) throw new ReferenceError('there is no model');
+    return this.#model;
+  }
+
+  #with(wish: RopeWish): AnyModel {
+    const own = this.#here();
+    if (wish === undefined || own.config.position !== 'rope') return own;
+    const key = JSON.stringify(wish);
+    if (this.#changed?.wish !== key) {
+      this.#changed?.model.dispose();
+      this.#changed = undefined;
+      this.#changed = { wish: key, model: own.withRope(wish === 'none' ? () => null : wish) };
+    }
+    return this.#changed.model;
+  }
+
+  /** The ids that a text is, or is written as: numbers alone are ids. undefined: it takes a tokenizer to read it. */
+  read(text: string): number[] | undefined {
+    const items = itemsOf(text);
+    if (items.every((item) => /^\d+$/.test(item))) return items.map(Number);
+    return this.#tokenizer && Array.from(this.#tokenizer.encode(text).ids, Number);
+  }
+
+  /** How the vocabulary spells tokens; their numbers, where it is not known. */
+  names(ids: readonly number[]): string[] {
+    return ids.map((id) => this.#tokenizer?.id_to_token(id) ?? String(id));
+  }
+
+  /** The text that tokens are. */
+  text(ids: readonly number[]): string {
+    return ids.length === 0 ? '' : (this.#tokenizer?.decode([...ids]) ?? '');
+  }
+
+  look(ids: readonly number[], layer: number, at: number, wish: RopeWish): Look {
+    const own = this.#here();
+    const model = this.#with(wish);
+    const result = pass(model, ids, layer);
+    const before = model === own ? result : pass(own, ids, layer);
+    const [seen, first] = [result.captured?.[0], before.captured?.[0]];
+    if (seen === undefined || first === undefined) throw new RangeError(`there is no layer ${layer}`);
+    const { content, position, biased, probabilities } = seen;
+    const { vocabSize } = own.config;
+    const rowOf = ({ logits }: typeof result): Float32Array =>
+      logits?.data.subarray(at * vocabSize, (at + 1) * vocabSize) ?? new Float32Array(0);
+    return {
+      scores: {
+        content: content.data,
+        position: position.data,
+        biased: biased.data,
+        probabilities: probabilities.data.slice(),
+      },
+      causal: own.kind === 'decoder',
+      window: own.config.layers[layer]?.window ?? 0,
+      difference: probabilities.data.reduce(
+        (most, value, i) => Math.max(most, Math.abs(value - (first.probabilities.data[i] ?? 0))),
+        0,
+      ),
+      top: topTokens(rowOf(result), rowOf(before), topCount),
+      memory: this.memory(),
+    };
+  }
+
+  generate(ids: readonly number[], wish: RopeWish, options: GenerateOptions): AsyncIterable<GeneratedToken> {
+    return this.#with(wish).generate(ids, options);
+  }
+}

@@ -1,0 +1,37 @@
+// Which of the files that a reader gave is what, and what is missing still.
+import type { ModelFiles } from './bench';
+
+export type Missing = 'config' | 'weights' | 'index';
+
+/** The files by their names. Of the same name the later one counts. */
+export function sortFiles(files: readonly File[]): {
+  readonly files?: ModelFiles;
+  readonly missing: readonly Missing[];
+} {
+  const byName = new Map(files.map((file) => [file.name, file]));
+  const config = byName.get('config.json');
+  const tokenizer = byName.get('tokenizer.json');
+  const tokenizerConfig = byName.get('tokenizer_config.json');
+  const index = [...byName.values()].find(({ name }) => name.endsWith('.safetensors.index.json'));
+  const weights = [...byName.values()].filter(({ name }) => name.endsWith('.safetensors'));
+  // Files such as model-00001-of-00003 belong to an index, which says what is in which.
+  const single = weights.length === 1 && !/-\d+-of-\d+\.safetensors$/.test(weights[0]?.name ?? '');
+  const source = index ?? (single ? weights[0] : undefined);
+  const missing: Missing[] = [
+    ...(config === undefined ? (['config'] as const) : []),
+    ...(weights.length === 0 ? (['weights'] as const) : []),
+    ...(weights.length > 0 && source === undefined ? (['index'] as const) : []),
+  ];
+  if (config === undefined || source === undefined || weights.length === 0) return { missing };
+  const shards = Object.fromEntries(weights.map((file) => [file.name, file]));
+  return {
+    files: {
+      config,
+      weights: source,
+      shards,
+      ...(tokenizer && { tokenizer }),
+      ...(tokenizerConfig && { tokenizerConfig }),
+    },
+    missing,
+  };
+}

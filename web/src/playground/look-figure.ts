@@ -1,0 +1,206 @@
+// Attention of the reader's model: maps of any layer and head for some tokens, with its own encoding or another one, and
+// the tokens that it holds likeliest.
+import type { ChapterState } from '../chapters/chapter';
+import { textControl } from '../controls';
+import { h } from '../dom';
+import { type Figure, figure } from '../figure';
+import { refusal } from '../refusal';
+import { type NumberTableData, numberTable } from '../views/number-table';
+import type { Look, RopeWish } from './bench';
+import { itemsOf } from './items';
+import { modelCode, shown } from './model-code';
+import { type LookValues, lookFields, maxIdsText, maxTokens, wishControls, wishOf } from './rope-wish';
+import { countControl, resultCode, scoreMaps, viewControls } from './score-maps';
+import { hides, rootMeanSquare } from './score-parts';
+import { type Ready, session } from './session';
+import topSource from './top-tokens.js?raw';
+
+/** What came of one wish. */
+interface Seen {
+  readonly ready: Ready;
+  readonly ids: readonly number[];
+  readonly words: readonly string[];
+  /** How many tokens there were before the rest was cut off. */
+  readonly given: number;
+  readonly layer: number;
+  readonly at: number;
+  readonly wish: RopeWish;
+  readonly look: Look;
+  readonly topNames: readonly string[];
+}
+
+type Outcome = { readonly seen: Seen } | { readonly unknown: string } | { readonly refused: string };
+
+async function see(ready: Ready, values: LookValues): Promise<Outcome> {
+  const remote = await session.remote();
+  let all: number[] | undefined;
+  try {
+    all = await remote.read(values.ids);
+  } catch (error) {
+    return { refused: error instanceof Error ? error.message : String(error) };
+  }
+  if (all === undefined) return { unknown: itemsOf(values.ids).find((item) => !/^\d+$/.test(item)) ?? '' };
+  const ids = all.slice(0, maxTokens);
+  const layer = Math.min(values.layer, ready.facts.layers) - 1;
+  const at = Math.min(values.at, ids.length) - 1;
+  const wish = wishOf(values, ready.facts);
+  try {
+    const look = await remote.look(ids, layer, at, wish);
+    const names = await remote.names([...ids, ...look.top.map(({ id }) => id)]);
+    const [words, topNames] = [names.slice(0, ids.length), names.slice(ids.length)];
+    const seen = { ready, ids, words, given: all.length, layer, at, wish, look, topNames };
+    session.remember(look.memory);
+    return { seen };
+  } catch (error) {
+    return { refused: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+export function lookCode({ ready, ids, layer, at, wish }: Seen, result: string): string {
+  const asked =
+    ready.facts.kind === 'encoder'
+      ? `logits: ${ready.facts.hasLogits}`
+      : `logits: '${ready.facts.hasLogits ? 'all' : 'none'}'`;
+  const top = `const V = model.config.vocabSize;
+const row = (each) => each.forward(ids, { ${asked} }).logits.data.subarray(${at} * V, ${at + 1} * V);
+for (const { probability, own: before } of topTokens(row(model), row(own), 5)) result.push([probability, before]);`;
+  return modelCode(
+    ready.source,
+    wish,
+    `${ready.facts.hasLogits ? `${shown(topSource)}\n\n` : ''}const ids = [${ids.join(', ')}];
+const T = ids.length;
+const { captured } = model.forward(ids, {
+  capture: ['content', 'position', 'biased', 'probabilities'],
+  captureLayers: [${layer}],
+});
+const [scores] = captured;
+${result}${ready.facts.hasLogits ? `\n${top}` : ''}`,
+  );
+}
+
+export function playgroundLook(chapter: ChapterState<'playground'>): Figure {
+  const texts = chapter.texts.playground.look;
+  const common = chapter.texts.playground;
+  const { plain, fixed, significant } = chapter.numbers;
+  return figure(chapter, { name: 'look', caption: texts.caption, wide: true }, lookFields, (section) => {
+    const ids = textControl(texts.ids, maxIdsText, (value) => section.set({ ids: value }, 'ids'));
+    const layer = countControl(common.scores.layer, plain, (value) => section.set({ layer: value }, 'layer'));
+    const at = countControl(texts.at, plain, (value) => section.set({ at: value }, 'at'));
+    const wish = wishControls(common, plain, section as never);
+    const view = viewControls(common.scores, plain, (patch, gesture) => section.set(patch, gesture));
+    const maps = scoreMaps(common.scores, chapter.texts.figure, chapter.numbers);
+    const top = numberTable();
+    const notice = h('p', { class: 'notice', role: 'status' });
+    const refused = refusal(chapter.texts.figure);
+    let showAgain: () => void = () => undefined;
+    let outcome: Outcome | undefined;
+    let wanted = '';
+    let isBusy = false;
+
+    // One at a time, and then the latest wish: a slider makes more of them than a large model can answer.
+    async function follow(): Promise<void> {
+      if (isBusy) return;
+      isBusy = true;
+      try {
+        for (;;) {
+          const { ready } = session;
+          const { view: _, head: __, table: ___, ...values } = section.values;
+          const key = ready === undefined ? '' : JSON.stringify([ready.number, values]);
+          if (key === wanted) return;
+          wanted = key;
+          outcome =
+            ready === undefined || itemsOf(values.ids).length === 0 ? undefined : await see(ready, section.values);
+          showAgain();
+        }
+      } finally {
+        isBusy = false;
+      }
+    }
+
+    function topTable({ look, topNames, at: place, ready }: Seen): NumberTableData {
+      const isEncoder = ready.facts.kind === 'encoder';
+      return {
+        caption: (isEncoder ? texts.topIn : texts.topAfter)(plain(place + 1)),
+        corner: texts.token,
+        columns: [texts.probability, texts.ownProbability],
+        rows: look.top.map(({ probability, own }, i) => ({ name: topNames[i] ?? '', values: [probability, own] })),
+        print: (value) => fixed(value, 4),
+      };
+    }
+
+    function summaryOf({ look, layer: shownLayer, ready, wish: changed }: Seen): string {
+      const T = Math.sqrt(look.scores.biased.length / ready.facts.heads);
+      const isHidden = hides({ causal: look.causal, window: look.window, sinkTokens: 0 });
+      const spread = (part: Float32Array): string =>
+        fixed(
+          rootMeanSquare([part.map((value, i) => (isHidden(Math.floor(i / T) % T, i % T) ? Number.NaN : value))]),
+          2,
+        );
+      const parts = texts.summary(plain(shownLayer + 1), spread(look.scores.content), spread(look.scores.position));
+      return changed === undefined ? parts : texts.changed(parts, significant(look.difference, 2));
+    }
+
+    const stop = session.subscribe(() => showAgain());
+    return {
+      controls: [
+        h('div', { class: 'row grow' }, ids.element),
+        h('div', { class: 'pair-of-controls' }, layer.element, view.head, at.element),
+        h('div', { class: 'row' }, view.view),
+        ...wish.elements,
+      ],
+      picture: [notice, refused.element, maps.element, top.element],
+      again(show) {
+        showAgain = show;
+      },
+      show(values) {
+        void follow();
+        const { ready } = session;
+        const items = itemsOf(values.ids);
+        const seen = ready !== undefined && outcome !== undefined && 'seen' in outcome ? outcome.seen : undefined;
+        ids.show(values.ids);
+        layer.show(values.layer, ready?.facts.layers ?? 1);
+        at.show(values.at, seen?.ids.length ?? Math.min(items.length, maxTokens));
+        view.show(values, ready?.facts.heads ?? 1);
+        wish.show(values, ready === undefined || ready.facts.position === 'rope');
+        const isNow = seen?.ready.number === ready?.number;
+        const told =
+          ready === undefined
+            ? texts.noModel
+            : outcome !== undefined && 'unknown' in outcome
+              ? texts.noTokenizer(outcome.unknown)
+              : items.length === 0
+                ? texts.empty
+                : seen !== undefined && seen.given > maxTokens
+                  ? texts.tooMany(plain(maxTokens), plain(seen.given))
+                  : ready.facts.position === 'rope'
+                    ? ''
+                    : texts.notRotary(ready.facts.position);
+        if (notice.textContent !== told) notice.textContent = told;
+        refused.show(outcome !== undefined && 'refused' in outcome ? outcome.refused : undefined);
+        const current = isNow ? seen : undefined;
+        maps.element.hidden = current === undefined;
+        top.element.hidden = current === undefined || !current.ready.facts.hasLogits;
+        if (current === undefined) {
+          return { summary: '', code: modelCode({ kind: 'files' }, undefined, ''), table: () => [] };
+        }
+        const heads = current.ready.facts.heads;
+        const head = Math.min(values.head, heads) - 1;
+        const { causal, window, scores } = current.look;
+        const isHidden = hides({ causal, window, sinkTokens: 0 });
+        maps.update({ scores, view: values.view, head, heads, words: current.words, isHidden });
+        const likely = current.ready.facts.hasLogits ? [topTable(current)] : [];
+        for (const table of likely) top.update(table);
+        const result = resultCode(values.view, head, heads, (name) => `scores.${name}.data`);
+        return {
+          summary: summaryOf(current),
+          code: lookCode(current, result),
+          table: () => [...maps.tables(), ...likely],
+        };
+      },
+      end() {
+        stop();
+        maps.destroy();
+      },
+    };
+  });
+}

@@ -1,0 +1,130 @@
+// The page's side of the playground's worker: which model there is, for all figures. It outlives the figures, which are
+// made anew for each language; the worker starts with the first model.
+
+import { playground } from 'virtual:worker';
+import type { Memory } from 'ropewalk';
+import type { Remote } from 'ropewalk/worker';
+import type { Bench, ModelFacts, ModelFiles } from './bench';
+
+/** Where the model comes from. */
+export type Source = { readonly kind: 'decoder' | 'encoder'; readonly seed: number } | { readonly kind: 'files' };
+
+export interface Ready {
+  readonly source: Source;
+  /** Another one for each model that was loaded. */
+  readonly number: number;
+  readonly facts: ModelFacts;
+}
+
+let bench: Promise<Remote<Bench>> | undefined;
+async function start(): Promise<Remote<Bench>> {
+  const { wrap } = await import('ropewalk/worker');
+  return wrap<Bench>(new Worker(playground, { type: 'module' }));
+}
+
+const listeners = new Set<() => void>();
+let ready: Ready | undefined;
+let memory: Memory | undefined;
+let failure: Error | undefined;
+let loading: { readonly source: Source; readonly controller: AbortController } | undefined;
+let share = 0;
+let made = 0;
+
+function tell(): void {
+  for (const listener of listeners) listener();
+}
+
+// One load at a time: a new one ends the one before and begins when its memory is free.
+let last: Promise<void> = Promise.resolve();
+
+async function load(source: Source, work: (own: AbortController, remote: Remote<Bench>) => Promise<ModelFacts>) {
+  loading?.controller.abort();
+  const controller = new AbortController();
+  loading = { source, controller };
+  [ready, failure, share] = [undefined, undefined, 0];
+  tell();
+  const before = last;
+  const run = async (): Promise<void> => {
+    await before;
+    bench ??= start();
+    const remote = await bench;
+    try {
+      controller.signal.throwIfAborted();
+      const facts = await work(controller, remote);
+      made += 1;
+      if (loading?.controller === controller) ready = { source, number: made, facts };
+    } catch (error) {
+      if (!controller.signal.aborted) failure = error instanceof Error ? error : new Error(String(error));
+    }
+    memory = await remote.memory();
+    if (loading?.controller === controller) loading = undefined;
+    tell();
+  };
+  last = run();
+  await last;
+}
+
+export const session = {
+  get ready(): Ready | undefined {
+    return ready;
+  },
+  get failure(): Error | undefined {
+    return failure;
+  },
+  get memory(): Memory | undefined {
+    return memory;
+  },
+  /** What is on its way, and how much of it has come. */
+  get loading(): { readonly source: Source; readonly share: number } | undefined {
+    return loading && { source: loading.source, share };
+  },
+  /** Calls back after every change. Gives a function that ends it. */
+  subscribe(listener: () => void): () => void {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  },
+  /** The worker, once a model is there. */
+  async remote(): Promise<Remote<Bench>> {
+    if (bench === undefined) throw new Error('there is no model');
+    return bench;
+  },
+  remember(now: Memory): void {
+    memory = now;
+    tell();
+  },
+  tiny(kind: 'decoder' | 'encoder', seed: number): Promise<void> {
+    return load({ kind, seed }, (_, remote) => remote.tiny(kind, seed));
+  },
+  open(files: ModelFiles): Promise<void> {
+    return load({ kind: 'files' }, ({ signal }, remote) => {
+      const onProgress = ({ loaded, total }: { loaded: number; total: number }): void => {
+        share = total > 0 ? loaded / total : 0;
+        tell();
+      };
+      return remote.open(files, { signal, onProgress });
+    });
+  },
+  cancel(): void {
+    loading?.controller.abort();
+  },
+  close(): void {
+    loading?.controller.abort();
+    [ready, failure] = [undefined, undefined];
+    const before = last;
+    const free = async (): Promise<void> => {
+      await before;
+      if (bench === undefined) return;
+      const remote = await bench;
+      await remote.close();
+      memory = await remote.memory();
+      tell();
+    };
+    last = free();
+    tell();
+  },
+};
+
+/** Whether two sources are of the same model that needs no files. */
+export function isSame(a: Source | undefined, b: Source): boolean {
+  return a !== undefined && a.kind !== 'files' && b.kind !== 'files' && a.kind === b.kind && a.seed === b.seed;
+}

@@ -1,0 +1,170 @@
+// Words through a stack of layers with random weights: what content and position each do to the scores.
+import type { RopeScaling, Ropewalk } from 'ropewalk';
+import type { ChapterState } from '../chapters/chapter';
+import { choiceControl, flagControl, stepControl, textControl, whole } from '../controls';
+import { h } from '../dom';
+import { type Figure, figure } from '../figure';
+import { maxWords, splitWords } from '../pictures/words';
+import { refusal } from '../refusal';
+import { choice, flag, oneOf, text } from '../state';
+import { resultCode, scoreMaps, viewControls, viewFields } from './score-maps';
+import { hides, rootMeanSquare, type ScoreParts } from './score-parts';
+import { isRotary, type StackOptions, stackCode, stackEncodings, stackParts } from './stack';
+
+const headCounts = ['1', '2', '4', '8'] as const;
+const scalings = ['default', 'linear', 'ntk', 'yarn', 'llama3'] as const;
+const bases = [10, 100, 1000, 10000, 100000, 1000000];
+const factors = [2, 4, 8, 16, 32];
+// Of a model that was trained on sentences as short as these.
+const originalLength = 8;
+const windows = [0, 1, 2, 3, 4, 6, 8];
+const sinkCounts = whole(0, 4);
+const layerCounts = whole(1, 4);
+const seeds = whole(1, 20);
+const maxSentence = 300;
+
+function scalingOf(type: (typeof scalings)[number], factor: number): RopeScaling {
+  if (type === 'default') return { type };
+  return type === 'yarn' || type === 'llama3' ? { type, factor, originalLength } : { type, factor };
+}
+
+export function playgroundStack(chapter: ChapterState<'playground'>, core: Ropewalk): Figure {
+  const texts = chapter.texts.playground.stack;
+  const common = chapter.texts.playground;
+  const { plain, fixed } = chapter.numbers;
+  const fields = {
+    words: text(maxSentence, texts.sentence),
+    encoding: choice(stackEncodings, 'half'),
+    heads: choice(headCounts, '4'),
+    kv: choice(headCounts, '4'),
+    layers: oneOf(layerCounts, 1),
+    causal: flag(false),
+    window: oneOf(windows, 0),
+    sinks: oneOf(sinkCounts, 0),
+    base: oneOf(bases, 10000),
+    scaling: choice(scalings, 'default'),
+    factor: oneOf(factors, 4),
+    seed: oneOf(seeds, 1),
+    ...viewFields,
+  };
+  return figure(chapter, { name: 'stack', caption: texts.caption, wide: true }, fields, (section) => {
+    const counts = headCounts.map((value) => ({ value, label: plain(Number(value)) }));
+    const sentence = textControl(texts.label, maxSentence, (value) => section.set({ words: value }, 'words'));
+    const encoding = choiceControl(
+      chapter.texts.playground.encoding,
+      stackEncodings.map((value) => ({ value, label: texts.encodings[value] })),
+      (value) => section.set({ encoding: value }),
+    );
+    const heads = choiceControl(texts.heads, counts, (value) => section.set({ heads: value }));
+    const kv = choiceControl(texts.kvHeads, counts, (value) => section.set({ kv: value }));
+    const layers = stepControl(texts.layers, layerCounts, plain, (value) => section.set({ layers: value }, 'layers'));
+    const causal = flagControl(texts.causal, (value) => section.set({ causal: value }));
+    const all = (value: number): string => (value === 0 ? texts.all : plain(value));
+    const window = stepControl(texts.window, windows, all, (value) => section.set({ window: value }, 'window'));
+    const sinks = stepControl(texts.sinks, sinkCounts, plain, (value) => section.set({ sinks: value }, 'sinks'));
+    const base = stepControl(common.base, bases, plain, (value) => section.set({ base: value }, 'base'));
+    const scaling = choiceControl(
+      common.scaling,
+      scalings.map((value) => ({ value, label: common.scalings[value] })),
+      (value) => section.set({ scaling: value }),
+    );
+    const factor = stepControl(common.factor, factors, plain, (value) => section.set({ factor: value }, 'factor'));
+    const seed = stepControl(common.seed, seeds, plain, (value) => section.set({ seed: value }, 'seed'));
+    const view = viewControls(common.scores, plain, (patch, gesture) => section.set(patch, gesture));
+    const maps = scoreMaps(common.scores, chapter.texts.figure, chapter.numbers);
+    const notice = h('p', { class: 'notice' });
+    const refused = refusal(chapter.texts.figure);
+    const ropeRow = h('div', { class: 'row' }, scaling.element);
+    const ropeSliders = h('div', { class: 'pair-of-controls' }, base.element, factor.element);
+    // Looking at other maps of the same scores need not compute them again.
+    let known: { readonly key: string; readonly scores: ScoreParts | string } | undefined;
+    function scoresOf(words: readonly string[], options: StackOptions): ScoreParts | string {
+      const key = JSON.stringify([words, options]);
+      if (known?.key !== key) {
+        try {
+          known = { key, scores: stackParts(core, words, options) };
+        } catch (error) {
+          known = { key, scores: error instanceof Error ? error.message : String(error) };
+        }
+      }
+      return known.scores;
+    }
+
+    function summaryOf(
+      scores: ScoreParts,
+      options: StackOptions,
+      isHidden: (r: number, c: number) => boolean,
+      T: number,
+    ) {
+      const spread = (part: Float32Array): number =>
+        rootMeanSquare([part.map((value, i) => (isHidden(Math.floor(i / T) % T, i % T) ? Number.NaN : value))]);
+      const [content, position] = [spread(scores.content), spread(scores.position)];
+      if (options.encoding === 'sinusoidal') return texts.summaryAdded(fixed(content, 2));
+      if (position === 0) return texts.summaryNone(fixed(content, 2));
+      return texts.summary(fixed(content, 2), fixed(position, 2));
+    }
+
+    return {
+      controls: [
+        h('div', { class: 'row grow' }, sentence.element),
+        h('div', { class: 'row' }, encoding.element),
+        h('div', { class: 'row' }, heads.element, kv.element, causal.element),
+        h('div', { class: 'pair-of-controls' }, layers.element, window.element, sinks.element, seed.element),
+        ropeRow,
+        ropeSliders,
+        h('div', { class: 'row' }, view.view),
+        h('div', { class: 'pair-of-controls' }, view.head),
+      ],
+      picture: [notice, refused.element, maps.element],
+      show(values) {
+        const given = splitWords(values.words);
+        const words = given.slice(0, maxWords);
+        const T = words.length;
+        const H = Number(values.heads);
+        const options: StackOptions = {
+          encoding: values.encoding,
+          heads: H,
+          kvHeads: Math.min(Number(values.kv), H),
+          layers: values.layers,
+          causal: values.causal,
+          window: values.window,
+          sinkTokens: values.window === 0 ? 0 : values.sinks,
+          seed: values.seed,
+          rope: { base: values.base, scaling: scalingOf(values.scaling, values.factor) },
+        };
+        sentence.show(values.words);
+        encoding.show(values.encoding);
+        heads.show(values.heads);
+        kv.show(String(options.kvHeads) as (typeof headCounts)[number]);
+        layers.show(values.layers);
+        causal.show(values.causal);
+        window.show(values.window);
+        sinks.show(values.sinks);
+        sinks.element.hidden = values.window === 0;
+        base.show(values.base);
+        scaling.show(values.scaling);
+        factor.show(values.factor);
+        factor.element.hidden = values.scaling === 'default';
+        ropeRow.hidden = ropeSliders.hidden = !isRotary(values.encoding);
+        seed.show(values.seed);
+        view.show(values, H);
+        const cut = texts.tooMany(plain(maxWords), plain(given.length));
+        notice.textContent = T === 0 ? texts.empty : given.length > maxWords ? cut : '';
+        const scores = T === 0 ? '' : scoresOf(words, options);
+        const isBad = typeof scores === 'string';
+        refused.show(isBad && T > 0 ? scores : undefined);
+        maps.element.hidden = isBad;
+        const head = Math.min(values.head, H) - 1;
+        const isHidden = hides(options);
+        if (!isBad) maps.update({ scores, view: values.view, head, heads: H, words, isHidden });
+        const result = resultCode(values.view, head, H, (name) => `scores.${name}.data`);
+        return {
+          summary: isBad ? '' : summaryOf(scores, options, isHidden, T),
+          code: stackCode(words, options, `const T = words.length;\n${result}`),
+          table: () => (isBad ? [] : maps.tables()),
+        };
+      },
+      end: maps.destroy,
+    };
+  });
+}

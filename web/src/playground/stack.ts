@@ -1,0 +1,64 @@
+// The stack of the playground: its options, and the program that computes the same. Knows nothing of the DOM.
+import type { NdArray, RopeScaling, Ropewalk } from 'ropewalk';
+import { literal } from '../pictures/literal';
+import wordSource from '../pictures/word-vector.js?raw';
+import type { ScoreParts } from './score-parts';
+import { stackScores } from './stack-scores';
+import source from './stack-scores.js?raw';
+
+export const stackEncodings = [
+  ...(['none', 'sinusoidal', 'half', 'interleaved', 'alibi', 't5', 'kerple', 'shaw'] as const),
+  ...(['relativeKey', 'relativeKeyQuery', 'm3'] as const),
+] as const;
+export type StackEncoding = (typeof stackEncodings)[number];
+
+/** Whether frequencies have a say. */
+export const isRotary = (encoding: StackEncoding): boolean => encoding === 'half' || encoding === 'interleaved';
+
+export interface StackOptions {
+  readonly encoding: StackEncoding;
+  readonly heads: number;
+  readonly kvHeads: number;
+  readonly layers: number;
+  readonly causal: boolean;
+  /** Places that a word sees to either side, its own included; 0: all. */
+  readonly window: number;
+  /** First words that stay in sight of a window. */
+  readonly sinkTokens: number;
+  readonly seed: number;
+  /** Of the rotary encodings. */
+  readonly rope: { readonly base: number; readonly scaling: RopeScaling };
+}
+
+type Stages = { readonly [N in keyof ScoreParts]: NdArray };
+
+/** [1, H, T, T] of the last layer. */
+export type StackScores = (rw: Ropewalk, words: readonly string[], options: StackOptions) => Stages;
+
+/** The scores of the last layer. */
+export function stackParts(core: Ropewalk, words: readonly string[], options: StackOptions): ScoreParts {
+  const { content, position, biased, probabilities } = stackScores(core, words, options);
+  return { content: content.data, position: position.data, biased: biased.data, probabilities: probabilities.data };
+}
+
+const shown = (text: string): string => text.slice(text.indexOf('export const')).replace('export ', '').trim();
+
+/** @param result an expression of `scores` that gives the numbers of the picture. */
+export function stackCode(words: readonly string[], options: StackOptions, result: string): string {
+  const { rope, ...rest } = options;
+  const given = isRotary(options.encoding) ? options : rest;
+  const lines = Object.entries(given).map(([name, value]) => `  ${name}: ${literal(value)},`);
+  return `import { load } from 'ropewalk';
+
+${shown(wordSource)}
+
+${shown(source)}
+
+const rw = await load({ simd: 'deterministic' });
+const words = ${literal(words)};
+const scores = stackScores(rw, words, {
+${lines.join('\n')}
+});
+${result}
+`;
+}

@@ -1,0 +1,216 @@
+// Tokens from the reader's decoder, one after the other, with the encoding that is chosen above.
+import type { ChapterState } from '../chapters/chapter';
+import { stepControl, whole } from '../controls';
+import { h } from '../dom';
+import { type Figure, figure } from '../figure';
+import { literal } from '../pictures/literal';
+import { refusal } from '../refusal';
+import { oneOf } from '../state';
+import { workControl } from '../views/work-control';
+import { itemsOf } from './items';
+import { modelCode } from './model-code';
+import { lookFields, maxTokens, wishOf } from './rope-wish';
+import { session } from './session';
+
+const temperatures = whole(0, 20).map((tenths) => tenths / 10);
+const topKs = [0, 1, 2, 5, 10, 20, 50, 100];
+const topPs = whole(1, 20).map((twentieths) => twentieths / 20);
+const seeds = whole(0, 50);
+const lengths = [8, 16, 32, 64, 128, 256];
+// The page follows at this pace, in milliseconds.
+const showEvery = 100;
+
+interface Written {
+  readonly id: number;
+  readonly name: string;
+  readonly logprob: number;
+}
+
+export function playgroundWrite(chapter: ChapterState<'playground'>): Figure {
+  const texts = chapter.texts.playground.write;
+  const { plain, fixed, significant } = chapter.numbers;
+  // The ids and the encoding are those of the figure above.
+  const prompt = chapter.section('look', lookFields);
+  const fields = {
+    temperature: oneOf(temperatures, 0.8),
+    topK: oneOf(topKs, 0),
+    topP: oneOf(topPs, 1),
+    seed: oneOf(seeds, 1),
+    length: oneOf(lengths, 32),
+  };
+  return figure(chapter, { name: 'write', caption: texts.caption }, fields, (section) => {
+    const off = (value: number): string => (value === 0 ? texts.off : plain(value));
+    const temperature = stepControl(
+      texts.temperature,
+      temperatures,
+      (value) => (value === 0 ? texts.greedy : fixed(value, 1)),
+      (value) => section.set({ temperature: value }, 'temperature'),
+    );
+    const topK = stepControl('Top-k', topKs, off, (value) => section.set({ topK: value }, 'topK'));
+    const topP = stepControl(
+      'Top-p',
+      topPs,
+      (value) => (value === 1 ? texts.off : fixed(value, 2)),
+      (value) => section.set({ topP: value }, 'topP'),
+    );
+    const seed = stepControl(chapter.texts.playground.seed, seeds, plain, (value) =>
+      section.set({ seed: value }, 'seed'),
+    );
+    const length = stepControl(texts.length, lengths, plain, (value) => section.set({ length: value }, 'length'));
+    const list = h('ol', { class: 'tokens', 'aria-label': texts.tokens });
+    const whole = h('p', { class: 'written' });
+    const notice = h('p', { class: 'notice' });
+    const refused = refusal(chapter.texts.figure);
+    let showAgain: () => void = () => undefined;
+    let written: Written[] = [];
+    let given: readonly number[] | undefined;
+    let text = '';
+    let rate: number | undefined;
+    let failure: string | undefined;
+    let key = '';
+
+    const optionsOf = () => {
+      const { temperature: heat, topK: k, topP: p, seed: number, length: count } = section.values;
+      return {
+        maxTokens: count,
+        temperature: heat,
+        ...(k > 0 && { topK: k }),
+        ...(p < 1 && { topP: p }),
+        seed: number,
+        logprobs: true,
+      };
+    };
+    const keyNow = (): string => {
+      const { ids, wish, base, factor } = prompt.values;
+      return JSON.stringify([session.ready?.number, ids, wish, base, factor, optionsOf()]);
+    };
+
+    const work = workControl(
+      { ...chapter.texts.figure, run: texts.run, cancel: texts.stop, cancelled: texts.stopped },
+      plain,
+      async (signal, progress) => {
+        const { ready } = session;
+        if (ready === undefined) return;
+        const started = keyNow();
+        [written, given, text, rate, failure, key] = [[], undefined, '', undefined, undefined, started];
+        showAgain();
+        try {
+          const remote = await session.remote();
+          const ids = (await remote.read(prompt.values.ids))?.slice(0, maxTokens);
+          if (ids === undefined) {
+            failure = chapter.texts.playground.look.noTokenizer(prompt.values.ids);
+            return;
+          }
+          given = ids;
+          const options = optionsOf();
+          const wish = wishOf(prompt.values, ready.facts);
+          const begin = performance.now();
+          let shownAt = begin;
+          for await (const { token, logprob } of remote.generate(ids, wish, { ...options, signal })) {
+            // Another model, another prompt: what is written would not be true of it.
+            if (keyNow() !== started) break;
+            const [name] = await remote.names([token]);
+            written.push({ id: token, name: name ?? '', logprob: logprob ?? 0 });
+            const now = performance.now();
+            rate = (1000 * written.length) / (now - begin);
+            progress(written.length / options.maxTokens);
+            if (now - shownAt < showEvery) continue;
+            shownAt = now;
+            text = await remote.text([...ids, ...written.map(({ id }) => id)]);
+            showAgain();
+          }
+          text = await remote.text([...ids, ...written.map(({ id }) => id)]);
+        } catch (error) {
+          if (signal.aborted) throw error;
+          failure = error instanceof Error ? error.message : String(error);
+        } finally {
+          showAgain();
+        }
+      },
+    );
+
+    // Only what is new is added: readers may have selected some of it.
+    function showTokens(): void {
+      if (list.children.length > written.length) list.replaceChildren();
+      for (const { name } of written.slice(list.children.length)) {
+        list.append(h('li', {}, h('bdi', {}, name)));
+      }
+    }
+
+    const stops = [session.subscribe(() => showAgain()), prompt.subscribe(() => showAgain())];
+    return {
+      controls: [
+        h(
+          'div',
+          { class: 'pair-of-controls' },
+          ...[temperature, topK, topP, seed, length].map(({ element }) => element),
+        ),
+        work.element,
+      ],
+      picture: [notice, refused.element, whole, list],
+      again(show) {
+        showAgain = show;
+      },
+      show(values) {
+        temperature.show(values.temperature);
+        topK.show(values.topK);
+        topP.show(values.topP);
+        seed.show(values.seed);
+        length.show(values.length);
+        if (key !== '' && keyNow() !== key) {
+          work.cancel();
+          [written, given, text, rate, failure, key] = [[], undefined, '', undefined, undefined, ''];
+        }
+        const { ready } = session;
+        const told =
+          ready === undefined
+            ? texts.noModel
+            : ready.facts.kind === 'encoder'
+              ? texts.encoder
+              : ready.facts.hasLogits
+                ? ''
+                : texts.noHead;
+        if (notice.textContent !== told) notice.textContent = told;
+        work.element.hidden = told !== '';
+        refused.show(failure);
+        showTokens();
+        whole.textContent = text;
+        whole.hidden = text === '';
+        list.hidden = written.length === 0;
+        const { logprobs: _, ...options } = optionsOf();
+        const ids = given ?? itemsOf(prompt.values.ids).map(Number).filter(Number.isInteger).slice(0, maxTokens);
+        return {
+          summary:
+            rate === undefined || written.length === 0
+              ? texts.notYet
+              : texts.summary(plain(written.length), significant(rate, 2)),
+          code: modelCode(
+            ready?.source ?? { kind: 'files' },
+            ready && wishOf(prompt.values, ready.facts),
+            `const options = ${literal({ ...options, logprobs: true })};
+const result = [];
+for await (const { token, logprob } of model.generate([${ids.join(', ')}], options)) {
+  result.push([token, logprob]);
+}`,
+          ),
+          table: () => [
+            {
+              caption: texts.table,
+              corner: texts.place,
+              columns: [texts.id, texts.logprob],
+              rows: written.map(({ id, logprob }, i) => ({
+                name: plain(ids.length + i + 1),
+                values: [id, logprob],
+              })),
+              print: (value) => significant(value, 4),
+            },
+          ],
+        };
+      },
+      end() {
+        work.cancel();
+        for (const stop of stops) stop();
+      },
+    };
+  });
+}
