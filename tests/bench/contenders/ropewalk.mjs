@@ -35,10 +35,17 @@ const dispose = (...owned) => {
   for (const object of owned) object.dispose();
 };
 
-// The table goes to a JavaScript array either way.
 function sinusoid(rw, { rows, dim }) {
-  const io = () => rw.sinusoidal({ dim, positions: { length: rows } });
-  return { op: io, io, result: io };
+  const [inside, out] = [rw.tensor([rows, dim]), new Float32Array(rows * dim)];
+  const io = () => rw.sinusoidal({ dim, positions: { length: rows }, out });
+  return {
+    op() {
+      rw.sinusoidal({ dim, positions: { length: rows }, out: inside });
+    },
+    io,
+    result: io,
+    close: () => inside.dispose(),
+  };
 }
 
 function linear(rw, { rows, inputs, outputs }, { x, weight }) {
@@ -60,38 +67,69 @@ function linear(rw, { rows, inputs, outputs }, { x, weight }) {
 
 function softmax(rw, { rows, columns }, { x }) {
   const shape = [rows, columns];
-  const inside = rw.tensor(shape, x);
-  const io = () => rw.softmax({ data: x, shape }).data;
-  return { op: () => rw.softmax(inside).dispose(), io, result: io, close: () => inside.dispose() };
+  const [inside, result] = [rw.tensor(shape, x), rw.tensor(shape)];
+  const out = new Float32Array(x.length);
+  const io = () => rw.softmax({ data: x, shape }, { out }).data;
+  return {
+    op() {
+      rw.softmax(inside, { out: result });
+    },
+    io,
+    result: io,
+    close: () => dispose(inside, result),
+  };
 }
 
 function attention(rw, { heads, tokens, headDim, causal }, inputs) {
   const shape = [1, heads, tokens, headDim];
   const [q, k, v] = ['q', 'k', 'v'].map((name) => rw.tensor(shape, inputs[name]));
   const [qa, ka, va] = ['q', 'k', 'v'].map((name) => ({ data: inputs[name], shape }));
-  const io = () => rw.attention(qa, ka, va, { causal }).out.data;
-  return { op: () => rw.attention(q, k, v, { causal }).out.dispose(), io, result: io, close: () => dispose(q, k, v) };
+  const [inside, out] = [rw.tensor(shape), new Float32Array(q.size)];
+  const io = () => rw.attention(qa, ka, va, { causal, out }).out.data;
+  return {
+    op() {
+      rw.attention(q, k, v, { causal, out: inside });
+    },
+    io,
+    result: io,
+    close: () => dispose(q, k, v, inside),
+  };
 }
 
 function linearAttention(rw, { heads, tokens, headDim }, inputs) {
   const shape = [1, heads, tokens, headDim];
   const [q, k, v] = ['q', 'k', 'v'].map((name) => rw.tensor(shape, inputs[name]));
   const [qa, ka, va] = ['q', 'k', 'v'].map((name) => ({ data: inputs[name], shape }));
-  const io = () => rw.linearAttention(qa, ka, va, { causal: true }).out.data;
+  const [inside, out] = [rw.tensor(shape), new Float32Array(q.size)];
+  const io = () => rw.linearAttention(qa, ka, va, { causal: true, out }).out.data;
   return {
-    op: () => rw.linearAttention(q, k, v, { causal: true }).out.dispose(),
+    op() {
+      rw.linearAttention(q, k, v, { causal: true, out: inside });
+    },
     io,
     result: io,
-    close: () => dispose(q, k, v),
+    close: () => dispose(q, k, v, inside),
+  };
+}
+
+function passes(rw, layer, x, shape) {
+  const [inside, result] = [rw.tensor(shape, x), rw.tensor(shape)];
+  const out = new Float32Array(x.length);
+  const io = () => layer.forward({ data: x, shape }, { out }).out.data;
+  return {
+    op() {
+      layer.forward(inside, { out: result });
+    },
+    io,
+    result: io,
+    close: () => dispose(layer, inside, result),
   };
 }
 
 function attentionLayer(rw, { modelDim, heads, tokens, causal }, { x, weights }) {
   const layer = rw.attentionLayer({ modelDim, heads, causal, position: { encoding: 'rope' }, weights });
   const shape = [1, tokens, modelDim];
-  const inside = rw.tensor(shape, x);
-  const io = () => layer.forward({ data: x, shape }).out.data;
-  return { op: () => layer.forward(inside).out.dispose(), io, result: io, close: () => dispose(layer, inside) };
+  return passes(rw, layer, x, shape);
 }
 
 // One token against `past` others, which the cache is brought back to after each step. The keys given were turned already.
@@ -104,15 +142,22 @@ function decode(rw, { modelDim, heads, past }, { x, weights, keys, values }) {
   const unturned = plan.unrotate({ data: keys, shape: [1, heads, past, headDim] });
   cache.append(unturned, { data: values, shape: [1, heads, past, headDim] });
   const shape = [1, 1, modelDim];
-  const inside = rw.tensor(shape, x);
-  const given = { data: x, shape };
-  const step = (input) => {
-    const { out } = layer.forward(input, { cache });
+  const [inside, result] = [rw.tensor(shape, x), rw.tensor(shape)];
+  const [given, out] = [{ data: x, shape }, new Float32Array(modelDim)];
+  const step = (input, to) => {
+    layer.forward(input, { cache, out: to });
     cache.truncate(past);
-    return out;
+    return to;
   };
-  const io = () => step(given).data;
-  return { op: () => step(inside).dispose(), io, result: io, close: () => dispose(cache, layer, plan, inside) };
+  const io = () => step(given, out);
+  return {
+    op() {
+      step(inside, result);
+    },
+    io,
+    result: io,
+    close: () => dispose(cache, layer, plan, inside, result),
+  };
 }
 
 function encoderLayer(rw, { modelDim, heads, ffn, tokens, rope: turned, epsilon }, { x, weights }) {
@@ -132,9 +177,7 @@ function encoderLayer(rw, { modelDim, heads, ffn, tokens, rope: turned, epsilon 
     },
   });
   const shape = [1, tokens, modelDim];
-  const inside = rw.tensor(shape, x);
-  const io = () => layer.forward({ data: x, shape }).out.data;
-  return { op: () => layer.forward(inside).out.dispose(), io, result: io, close: () => dispose(layer, inside) };
+  return passes(rw, layer, x, shape);
 }
 
 const operations = {
