@@ -31,6 +31,40 @@ struct AttentionCall {
   ScoresCall scores;
 };
 
+// Braces read their fields from left to right.
+inline SightCall sightCall(Fields& f) {
+  return {f, f, f, f, f, f, f, f};
+}
+inline ScoresCall scoresCall(Fields& f) {
+  return {f, f, f, f, f, f, f, f, f, f};
+}
+template <class T>
+MaskView<T> maskView(Fields& f) {
+  return {f, f, f, f, f};
+}
+inline RelativeTerms relativeTerms(Fields& f) {
+  return {{f, f}, f, f, f, f};
+}
+// All but what a SightCall tells.
+inline AttentionOptions attentionOptions(Fields& f) {
+  AttentionOptions options;
+  options.scale = f;
+  options.softcap = f;
+  options.keep = maskView<uint8_t>(f);
+  options.bias = maskView<float>(f);
+  options.sinks = f;
+  options.distance_bias = f;
+  options.distance_first = f;
+  options.distance_count = f;
+  options.distance_ranges = f;
+  options.distance_range_count = f;
+  options.relative = relativeTerms(f);
+  return options;
+}
+inline AttentionCall attentionCall(Fields f) {
+  return {f, f, f, f, f, f, f, f, f, f, f, f, sightCall(f), attentionOptions(f), scoresCall(f)};
+}
+
 inline AttentionOptions withSight(AttentionOptions options, const SightCall& s, size_t batch, size_t keys) {
   const auto list = [](Pointer p, size_t n) { return p == 0 ? nullptr : integers(p, n); };
   options.causal = s.causal;

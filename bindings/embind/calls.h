@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "encodings/rope.h"
 #include "status.h"
@@ -49,6 +50,30 @@ template <class T>
 HeadView<T> heads(Pointer p, bool tokens_first, size_t b, size_t h, size_t t, size_t d) {
   return tokens_first ? tokensFirst(at<T>(p), b, h, t, d) : headsFirst(at<T>(p), b, h, t, d);
 }
+
+// --- calls of many fields: as doubles one after the other, in the order of ts/call-fields.ts. Embind would
+// call into the core for each field of an object.
+
+class Fields {
+ public:
+  explicit Fields(Pointer fields) : next_(at<double>(fields)) {}
+
+  template <class T>
+    requires std::is_arithmetic_v<T> || std::is_pointer_v<T>
+  operator T() {
+    const double field = *next_++;
+    if constexpr (std::is_pointer_v<T>) {
+      return reinterpret_cast<T>(static_cast<Pointer>(field));
+    } else if constexpr (std::is_same_v<T, bool>) {
+      return field != 0;
+    } else {
+      return static_cast<T>(field);
+    }
+  }
+
+ private:
+  const double* next_;
+};
 
 // --- fields whose C++ type JavaScript has no word for
 

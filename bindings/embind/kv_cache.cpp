@@ -90,7 +90,8 @@ void valuesOfKvCache(const KvCache& cache, Pointer out) {
 }
 
 // c.k and c.v are the cache's.
-int attendOverKvCache(KvCache& cache, const AttentionCall& c, bool at_end) {
+int attendOverKvCache(KvCache& cache, Pointer fields, bool at_end) {
+  const AttentionCall c = attentionCall(Fields(fields));
   return number(cache.attend(outOf(c), {queriesOf(c, c.q), at_end, false},
                              withSight(c.options, c.sight, c.batch, c.keys), scoresOf(c)));
 }

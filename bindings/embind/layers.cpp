@@ -104,6 +104,13 @@ struct LayerCall {
   CaptureCall capture;
 };
 
+CaptureCall captureCall(Fields& f) {
+  return {f, f, f, f, f, f, f, f, f, f, f, scoresCall(f)};
+}
+LayerCall layerCall(Fields f) {
+  return {f, f, f, f, {f, f, f, f}, f, sightCall(f), attentionOptions(f), captureCall(f)};
+}
+
 SelfAttentionInput inputOf(const LayerCall& c, RopePlan* rope, KvCache* cache) {
   SelfAttentionInput input;
   input.batch = c.batch;
@@ -144,11 +151,13 @@ BlockCapture captureOf(const CaptureCall& c) {
   return capture;
 }
 
-int forwardSelfAttention(const SelfAttention& layer, const LayerCall& c, RopePlan* rope, KvCache* cache) {
+int forwardSelfAttention(const SelfAttention& layer, Pointer fields, RopePlan* rope, KvCache* cache) {
+  const LayerCall c = layerCall(Fields(fields));
   return number(layer.forward(at<float>(c.out), at<float>(c.x), inputOf(c, rope, cache),
                               captureOf(c.capture).attention));
 }
-int forwardBlock(const TransformerBlock& block, const LayerCall& c, RopePlan* rope, KvCache* cache) {
+int forwardBlock(const TransformerBlock& block, Pointer fields, RopePlan* rope, KvCache* cache) {
+  const LayerCall c = layerCall(Fields(fields));
   return number(
       block.forward(at<float>(c.out), at<float>(c.x), inputOf(c, rope, cache), captureOf(c.capture)));
 }
@@ -207,29 +216,6 @@ EMSCRIPTEN_BINDINGS(layers) {
       .field("attention", &BlockOptions::attention)
       .field("place", ENUM_FIELD(BlockOptions, NormPlace, place))
       .field("activation", ENUM_FIELD(BlockOptions, Activation, activation));
-  value_object<CaptureCall>("CaptureCall")
-      .field("q", &CaptureCall::q)
-      .field("k", &CaptureCall::k)
-      .field("v", &CaptureCall::v)
-      .field("qRotated", &CaptureCall::q_rotated)
-      .field("kRotated", &CaptureCall::k_rotated)
-      .field("vRotated", &CaptureCall::v_rotated)
-      .field("context", &CaptureCall::context)
-      .field("normed", &CaptureCall::normed)
-      .field("attentionOut", &CaptureCall::attention_out)
-      .field("hidden", &CaptureCall::hidden)
-      .field("mlp", &CaptureCall::mlp)
-      .field("scores", &CaptureCall::scores);
-  value_object<LayerCall>("LayerCall")
-      .field("out", &LayerCall::out)
-      .field("x", &LayerCall::x)
-      .field("batch", &LayerCall::batch)
-      .field("tokens", &LayerCall::tokens)
-      .field("positions", &LayerCall::positions)
-      .field("turnValues", &LayerCall::turn_values)
-      .field("sight", &LayerCall::sight)
-      .field("options", &LayerCall::options)
-      .field("capture", &LayerCall::capture);
   class_<SelfAttention>("SelfAttention")
       .constructor<>()
       .property("bytes", &SelfAttention::bytes)

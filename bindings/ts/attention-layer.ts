@@ -166,7 +166,7 @@ export class AttentionLayer extends Layer {
       ...{ dims, scores, place, sinks: 0, captures: attentionCaptures, bytes: layer.bytes },
       free: destroyer(heap, layer, ...place.owned),
       ...(added && { enter: (x, shape, take) => addTable(heap, added.table, x, shape, take) }),
-      run: (call, rope, cache) => layer.forward(call, rope, cache),
+      run: (fields, rope, cache) => layer.forward(fields, rope, cache),
     });
     this.encoding = place.encoding as LayerPosition['encoding'];
   }

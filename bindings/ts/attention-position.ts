@@ -1,7 +1,7 @@
 // The position encodings that attention takes: each checks its options, then says what it adds to the core's call.
 import type { BiasShape } from './alibi.js';
+import type { CoreOptions, RelativeTerms } from './call-fields.js';
 import * as check from './check.js';
-import type { AttentionOptions as CoreOptions, RelativeTerms } from './core.mjs';
 import { ArgumentRangeError, ArgumentTypeError, checkStatus } from './errors.js';
 import type { Heap } from './heap.js';
 import { checkKerple, type KerpleNumbers, kerpleFields, writeKerple } from './kerple.js';

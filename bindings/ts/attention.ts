@@ -1,7 +1,7 @@
 // Scaled dot-product attention.
 import { type AttentionPosition, type AttentionShapes, applyPosition, showsHidden } from './attention-position.js';
+import { type AttentionCall, attentionFields as callFields, putFields, type ScoresCall } from './call-fields.js';
 import * as check from './check.js';
-import type { AttentionCall, ScoresCall } from './core.mjs';
 import { ArgumentRangeError, checkStatus, describe } from './errors.js';
 import type { Heap } from './heap.js';
 import { type HeadShape, headShape, type Layout } from './layout.js';
@@ -236,7 +236,7 @@ export function attention(
   check.options(where, 'options', options, attentionFields);
   const inputs = inputsOf(heap, where, [qInput, kInput, vInput], options);
   const sight = sightOf(where, options, inputs.qs, inputs.ks);
-  return attend(heap, where, inputs, options, sight, (call) => heap.call((core) => core.attention(call)));
+  return attend(heap, where, inputs, options, sight, (fields) => heap.call((core) => core.attention(fields)));
 }
 
 /**
@@ -250,7 +250,7 @@ export function attend(
   inputs: AttentionInputs,
   options: AttentionOptions<ScoreRequest, Out>,
   sight: Sight,
-  run: (call: AttentionCall) => number,
+  run: (fields: number) => number,
 ): AttentionResult<Tensor | NdArray, ScoreRequest> {
   const { q, k, v, qs, ks, vs } = inputs;
   const scoreShape = [qs.batch, qs.heads, qs.tokens, ks.tokens] as const;
@@ -306,7 +306,7 @@ export function attend(
       },
       scores,
     };
-    checkStatus(run(call), where);
+    checkStatus(run(putFields(heap, callFields, call, take)), where);
   };
   const asked: { readonly [S in ScoreStage]?: readonly number[] } = Object.fromEntries(
     wanted.map((stage) => [stage, givenShape]),

@@ -1,7 +1,7 @@
 // Intermediates that a layer gives back by name.
 import { scoreSlots } from './attention.js';
+import type { CaptureCall } from './call-fields.js';
 import * as check from './check.js';
-import type { CaptureCall } from './core.mjs';
 import { ArgumentTypeError } from './errors.js';
 import type { NdArray, Tensor } from './tensor.js';
 

@@ -96,8 +96,8 @@ export function attendOver(
     const problem = `is ${missing}, from where the window reaches keys that have left it`;
     throw new ArgumentRangeError(where, 'queryOffset', missing, problem);
   }
-  return attend(heap, where, inputs, given, sight, (call) => {
+  return attend(heap, where, inputs, given, sight, (fields) => {
     unchanged();
-    return heap.call(() => core.attend(call, atEnd));
+    return heap.call(() => core.attend(fields, atEnd));
   });
 }

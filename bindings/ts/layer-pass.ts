@@ -1,5 +1,6 @@
 // One pass through a layer: checks what a caller hands over, and makes the core's call of it.
 import { showsHidden } from './attention-position.js';
+import { type LayerCall, layerFields, putFields } from './call-fields.js';
 import {
   type Capture,
   type CaptureName,
@@ -8,7 +9,7 @@ import {
   checkCapture,
   type LayerResult,
 } from './capture.js';
-import type { KvCache as CoreKvCache, LayerCall } from './core.mjs';
+import type { KvCache as CoreKvCache } from './core.mjs';
 import { ArgumentRangeError, checkStatus } from './errors.js';
 import type { Heap } from './heap.js';
 import type { KvCache } from './kv-cache.js';
@@ -56,7 +57,8 @@ export interface PassLayer {
   alive(): void;
   /** Changes x on its way in, if need be: gives its address. */
   enter?(x: Operand, shape: { batch: number; tokens: number; at: Places }, take: Take): number;
-  run(call: LayerCall, rope: RopePlan['plan'] | null, cache: CoreKvCache | null): number;
+  /** Runs a call whose fields lie there. */
+  run(fields: number, rope: RopePlan['plan'] | null, cache: CoreKvCache | null): number;
 }
 
 function tokensOf(where: string, x: TensorInput, input: Operand, modelDim: number) {
@@ -164,11 +166,12 @@ export function pass(
       },
       capture: captureCall(capture, to, capture.slots === undefined ? 0 : heap.put(take, capture.slots)),
     };
+    const fields = putFields(heap, layerFields, call, take);
     layer.alive(); // a getter of an argument may have disposed of it
     place.rope?.usableIn(heap, where, "the layer's plan");
     cache?.change();
     checkStatus(
-      heap.call(() => layer.run(call, place.rope?.plan ?? null, cache?.core ?? null)),
+      heap.call(() => layer.run(fields, place.rope?.plan ?? null, cache?.core ?? null)),
       where,
     );
   });

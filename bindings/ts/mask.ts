@@ -1,7 +1,8 @@
 // Masks of attention: what may be attended to (keep), and what is added to the scores (bias). Both broadcast to
 // [B, H, Tq, Tk] as NumPy does: axes are aligned at the last one, absent axes and those of size 1 repeat.
+
+import type { CoreMask } from './call-fields.js';
 import * as check from './check.js';
-import type { BiasMask, KeepMask } from './core.mjs';
 import { ArgumentRangeError, ArgumentTypeError } from './errors.js';
 import type { Heap } from './heap.js';
 import { operand, type TensorInput } from './tensor.js';
@@ -20,11 +21,11 @@ type Take = (bytes: number) => number;
 type Scores = readonly [batch: number, heads: number, queries: number, keys: number];
 
 /** @internal */
-export const noKeepMask: KeepMask = { data: 0, batchStride: 0, headStride: 0, queryStride: 0, keyStride: 0 };
+export const noKeepMask: CoreMask = { data: 0, batchStride: 0, headStride: 0, queryStride: 0, keyStride: 0 };
 /** @internal */
-export const noBiasMask: BiasMask = noKeepMask;
+export const noBiasMask: CoreMask = noKeepMask;
 
-function strides(where: string, name: string, shape: readonly number[], scores: Scores): Omit<KeepMask, 'data'> {
+function strides(where: string, name: string, shape: readonly number[], scores: Scores): Omit<CoreMask, 'data'> {
   const problem = `has shape [${shape.join(', ')}], which does not broadcast to [B, H, Tq, Tk] = [${scores.join(', ')}]`;
   if (shape.length > 4) throw new ArgumentRangeError(where, name, shape, problem);
   const result = [0, 0, 0, 0];
@@ -43,7 +44,7 @@ function strides(where: string, name: string, shape: readonly number[], scores: 
  * Checks a keep mask now; the result copies it into memory that it takes.
  * @internal
  */
-export function keepMask(heap: Heap, where: string, value: unknown, scores: Scores): (take: Take) => KeepMask {
+export function keepMask(heap: Heap, where: string, value: unknown, scores: Scores): (take: Take) => CoreMask {
   if (value === undefined) return () => noKeepMask;
   if (typeof value !== 'object' || value === null || Array.isArray(value) || ArrayBuffer.isView(value)) {
     throw new ArgumentTypeError(where, 'mask', value, 'an object with data and shape (or dims)');
@@ -82,7 +83,7 @@ export function biasMask(
   where: string,
   value: TensorInput | undefined,
   scores: Scores,
-): (take: Take) => BiasMask {
+): (take: Take) => CoreMask {
   if (value === undefined) return () => noBiasMask;
   const bias = operand(heap, where, 'bias', value);
   const steps = strides(where, 'bias', bias.shape, scores);

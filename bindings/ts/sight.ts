@@ -1,6 +1,7 @@
 // What a query sees: where queries and keys stand, causal order, windows, padding.
+
+import type { SightCall } from './call-fields.js';
 import * as check from './check.js';
-import type { SightCall } from './core.mjs';
 import { ArgumentRangeError, ArgumentTypeError } from './errors.js';
 import type { Heap } from './heap.js';
 import type { HeadShape } from './layout.js';

@@ -246,7 +246,7 @@ export class TransformerLayer extends Layer {
       ...{ dims, scores, place, sinks, bytes: block.bytes },
       captures: norms === 'parallel' ? allCaptures.filter((name) => name !== 'hidden') : allCaptures,
       free: destroyer(heap, block, ...owned),
-      run: (call, rope, cache) => block.forward(call, rope, cache),
+      run: (fields, rope, cache) => block.forward(fields, rope, cache),
     });
     this.hiddenDim = hiddenDim;
     this.norms = norms;
