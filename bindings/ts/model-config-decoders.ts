@@ -138,6 +138,7 @@ export function readQwen3(reading: Reading): ModelDescription {
 export function readPhi3(reading: Reading): ModelDescription {
   const { fields } = reading;
   return decoder(reading, {
+    eps: readEps(fields, 'rms_norm_eps', 1e-5),
     sliding: () => everyLayer(fields, undefined),
     part: () => ({
       activation: readActivation(fields, 'silu'),

@@ -41,7 +41,7 @@ const defaults = {
     biases: { attention: true, attentionOutput: false, feedForward: false },
   },
   qwen3: { ...body, headDim: 128, scale: 128 ** -0.5, queryKeyNorm: true, layers: every(half(10000, 128)) },
-  phi3: { ...body, layers: every(half(10000)) },
+  phi3: { ...body, eps: 1e-5, layers: every(half(10000)) },
   smollm3: {
     ...{ ...body, kvHeads: 4, tiedEmbeddings: true },
     layers: [half(2e6), half(2e6), half(2e6), { rope: null }],
