@@ -134,7 +134,8 @@ export class ModelKvCache extends Handle {
   #cut(at: string, length: number, gone: number): void {
     const windowed = this.#layers.filter((cache) => cache.length < this.length);
     const rest = this.#layers.filter((cache) => !windowed.includes(cache));
-    const short = windowed.find((cache) => cache.length < gone);
+    // A layer's own would take the loss of its last key for a fresh start.
+    const short = windowed.find((cache) => cache.length <= gone);
     if (short !== undefined) {
       const problem = `is ${length}; keys that the next token would see have left a window`;
       throw new ArgumentRangeError(at, 'length', length, problem);

@@ -96,6 +96,29 @@ test('layers with a window keep their window and a chunk', () => {
   assert.deepEqual(inUse(rw), before);
 });
 
+test('a cut as long as what a window has kept is refused, and any other gives what a fresh reading gives', () => {
+  const text = [...ids, ...ids];
+  for (const chunk of [1, 3, 4]) {
+    for (let length = 1; length < text.length; ++length) {
+      const cache = qwen.kvCache({ chunk: 4 });
+      qwen.forward(text, { cache, chunk, logits: 'none' });
+      try {
+        cache.truncate(length);
+      } catch (error) {
+        assert.equal(error.name, 'ArgumentRangeError');
+        assert.equal(cache.length, text.length);
+        cache.dispose();
+        continue;
+      }
+      const fresh = qwen.kvCache();
+      model(qwen, text.slice(0, length), fresh);
+      assertSameBits(logitsOf(qwen, [7], cache), logitsOf(qwen, [7], fresh), `${chunk} ${length}`);
+      cache.dispose();
+      fresh.dispose();
+    }
+  }
+});
+
 test('a cache that a window does not reach the end of can be truncated anywhere', () => {
   const cache = gemma.kvCache({ capacity: 16 });
   const expected = logitsOf(gemma, ids, cache);
