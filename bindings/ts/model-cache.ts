@@ -283,9 +283,14 @@ function checkLayers(
 ): void {
   const [first] = caches;
   for (const [i, cache] of caches.entries()) {
-    const { dims } = layers[i] as PassLayer;
+    const { dims, scores } = layers[i] as PassLayer;
     for (const size of ['kvHeads', 'headDim', 'valueDim'] as const) {
       if (cache[size] !== dims[size]) refuse(`have ${size} ${cache[size]} in layer ${i}; the model has ${dims[size]}`);
+    }
+    const { size } = cache.use('model.restoreKvCache').core.options.window;
+    const { left = -1 } = scores.sight.window ?? {};
+    if (size > 0 && size !== left + 1) {
+      refuse(`have a window of ${size} in layer ${i}; the model has ${left < 0 ? 'none' : left + 1}`);
     }
     if (cache.batch !== first?.batch || cache.nextPosition !== first.nextPosition) {
       refuse('are of layers that have read different tokens');

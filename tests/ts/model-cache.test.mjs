@@ -230,6 +230,20 @@ testMisfits(rw, 'model.restoreKvCache', {
   'more behind the last layer': [RangeError, ['bytes', 'behind'], () => llama.restoreKvCache(longer)],
 });
 
+test('a cache of a model with other windows is not restored', async () => {
+  const cache = qwen.kvCache({ chunk: 4 });
+  model(qwen, ids, cache);
+  for (const [fields, problem] of [
+    [{ use_sliding_window: false }, /window of 5 in layer 1; the model has none/],
+    [{ sliding_window: 7 }, /window of 5 in layer 1; the model has 7/],
+  ]) {
+    const other = await loaded(tinyQwen2(fields));
+    assert.throws(() => other.restoreKvCache(cache.save()), { name: 'ArgumentRangeError', message: problem });
+    other.dispose();
+  }
+  cache.dispose();
+});
+
 test('a cache of a model with another position encoding is not restored', () => {
   const other = llama.withRope({ base: 500 });
   assert.throws(() => other.restoreKvCache(saved), RangeError);
