@@ -28,14 +28,16 @@ export interface ModelCacheOptions {
 const where = 'model.kvCache';
 /** @internal */
 export const defaultChunk = 512;
+const mostAtOnce = 2 ** 20;
+const mostTokens = 2 ** 30;
 
 /** @internal */
 export function createModelCache(heap: Heap, layers: readonly PassLayer[], options: ModelCacheOptions): ModelKvCache {
   const given = check.options<ModelCacheOptions>(where, 'options', options, ['batch', 'capacity', 'chunk', 'keys']);
   const batch = check.integer(where, 'batch', given.batch ?? 1, 1, 2 ** 20);
-  const chunk = check.integer(where, 'chunk', given.chunk ?? defaultChunk, 1, 2 ** 20);
+  const chunk = check.integer(where, 'chunk', given.chunk ?? defaultChunk, 1, mostAtOnce);
   const capacity =
-    given.capacity === undefined ? undefined : check.integer(where, 'capacity', given.capacity, 1, 2 ** 30);
+    given.capacity === undefined ? undefined : check.integer(where, 'capacity', given.capacity, 1, mostTokens);
   const keys = given.keys ?? 'rotated';
   check.choice(where, 'keys', keys, { rotated: 0, unrotated: 1 });
   const caches: KvCache[] = [];
@@ -242,7 +244,8 @@ export function restoreModelCache(heap: Heap, layers: readonly PassLayer[], valu
   if (count !== layers.length) refuse(`are of ${count} layers; the model has ${layers.length}`);
   const chunk = view.getUint32(12, true);
   const capacity = view.getFloat64(16, true);
-  if (chunk < 1 || !Number.isInteger(capacity)) refuse('are damaged');
+  const bounded = capacity >= 1 && capacity <= mostTokens && Number.isInteger(capacity);
+  if (chunk < 1 || chunk > mostAtOnce || !(bounded || capacity === -1)) refuse('are damaged');
   const caches: KvCache[] = [];
   try {
     let from = headBytes;
@@ -255,6 +258,7 @@ export function restoreModelCache(heap: Heap, layers: readonly PassLayer[], valu
     }
     if (from !== bytes.length) refuse('go on behind the last layer');
     checkLayers(layers, caches, refuse);
+    if (bounded && caches.some((cache) => cache.nextPosition > capacity)) refuse('are damaged');
     return new ModelKvCache(heap, caches, { capacity: capacity < 0 ? undefined : capacity, chunk });
   } catch (error) {
     for (const cache of caches) cache.dispose();

@@ -214,6 +214,11 @@ const withByte = (at, value) => {
   copy[at] = value;
   return copy;
 };
+const withCapacity = (capacity) => {
+  const copy = saved.slice();
+  new DataView(copy.buffer).setFloat64(16, capacity, true);
+  return copy;
+};
 const longer = new Uint8Array(saved.length + 8);
 longer.set(saved);
 testMisfits(rw, 'model.restoreKvCache', {
@@ -225,6 +230,13 @@ testMisfits(rw, 'model.restoreKvCache', {
     ['bytes', 'damaged'],
     () => llama.restoreKvCache(saved.map((byte, i) => (i >= 12 && i < 16 ? 0 : byte))),
   ],
+  'a chunk that no cache has': [RangeError, ['bytes', 'damaged'], () => llama.restoreKvCache(withByte(15, 0x80))],
+  'room for fewer tokens than there are': [
+    RangeError,
+    ['bytes', 'damaged'],
+    () => llama.restoreKvCache(withCapacity(5)),
+  ],
+  'a capacity below 0': [RangeError, ['bytes', 'damaged'], () => llama.restoreKvCache(withCapacity(-7))],
   'a length beyond the end': [RangeError, ['bytes', 'early'], () => llama.restoreKvCache(withByte(31, 0x7f))],
   'a changed key': [RangeError, ['bytes'], () => llama.restoreKvCache(withByte(saved.length - 30, saved.at(-30) ^ 1))],
   'more behind the last layer': [RangeError, ['bytes', 'behind'], () => llama.restoreKvCache(longer)],
