@@ -62,7 +62,8 @@ export function readSizes(fields: Fields, defaults: SizeDefaults = {}): Sizes {
     kvHeads,
     headDim: stated ?? modelDim / heads,
     vocabSize: sizeOf(fields, 'vocab_size', defaults.vocabSize),
-    count: sizeOf(fields, 'num_hidden_layers'),
+    // Each layer is described before the file is looked at.
+    count: fields.need('num_hidden_layers', (where, name, value) => check.integer(where, name, value, 1, 2 ** 12)),
   };
 }
 

@@ -236,6 +236,7 @@ const refused = {
   'a missing size': [{ ...llama(), hidden_size: null }, ['hidden_size', 'undefined']],
   'a size that is no integer': [llama({ num_hidden_layers: 1.5 }), ['num_hidden_layers', '1.5']],
   'no layers': [llama({ num_hidden_layers: 0 }), ['num_hidden_layers', '0']],
+  'more layers than any model': [llama({ num_hidden_layers: 2 ** 24 }), ['num_hidden_layers', '16777216', '4096']],
   'heads that do not divide': [llama({ num_attention_heads: 5 }), ['hidden_size', '24', 'num_attention_heads']],
   'kv heads that do not divide': [llama({ num_key_value_heads: 3 }), ['num_key_value_heads', '3']],
   'an eps of 0': [llama({ rms_norm_eps: 0 }), ['rms_norm_eps', '0']],
