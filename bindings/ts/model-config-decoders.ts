@@ -1,7 +1,7 @@
 // The decoders: what each class of Hugging Face does with its fields, and its defaults (configuration_*.py,
 // modeling_*.py).
 import * as check from './check.js';
-import { agreed, type Fields, text } from './config-fields.js';
+import { agreed, type Fields, isRecord, text } from './config-fields.js';
 import { ArgumentTypeError } from './errors.js';
 import type { ModelDescription, Reading } from './model-config.js';
 import {
@@ -134,9 +134,20 @@ export function readQwen3(reading: Reading): ModelDescription {
   });
 }
 
+// Older files say `yarn`, which Phi-3's class takes for LongRoPE and the code that came with them did not.
+function refuseYarn(fields: Fields): void {
+  for (const field of ['rope_parameters', 'rope_scaling']) {
+    const rope = fields.peek(field);
+    if (isRecord(rope) && [rope.rope_type, rope.type].includes('yarn')) {
+      throw fields.misfit(field, ' of type "yarn"; expected "longrope", the only scaling of Phi-3');
+    }
+  }
+}
+
 /** @internal */
 export function readPhi3(reading: Reading): ModelDescription {
   const { fields } = reading;
+  refuseYarn(fields);
   return decoder(reading, {
     eps: readEps(fields, 'rms_norm_eps', 1e-5),
     sliding: () => everyLayer(fields, undefined),

@@ -279,6 +279,13 @@ const refused = {
   ],
   'an encoder and decoder': [bert({ is_encoder_decoder: true }), ['is_encoder_decoder', 'true']],
   'pruned heads': [bert({ pruned_heads: { 0: [1] } }), ['pruned_heads']],
+  'the yarn of a Phi-3, which is none': [
+    decoder('phi3', {
+      ...{ original_max_position_embeddings: 16, max_position_embeddings: 64 },
+      rope_scaling: { type: 'yarn', short_factor: [1, 1, 1], long_factor: [3, 3, 3] },
+    }),
+    ['rope_scaling', '"yarn"', '"longrope"'],
+  ],
   'positions with several axes': [
     decoder('qwen2', { rope_scaling: { type: 'mrope', mrope_section: [1, 1, 1] } }),
     ['mrope_section', 'several axes'],
