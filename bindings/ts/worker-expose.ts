@@ -74,7 +74,7 @@ class Exposure {
   #end(): void {
     for (const { controller, iterator } of this.#calls.values()) {
       controller.abort(new DOMException('The other side has gone', 'AbortError'));
-      void iterator?.return?.()?.catch(() => {});
+      this.#leave(iterator);
     }
     this.#calls.clear();
     this.#objects.clear();
@@ -84,11 +84,28 @@ class Exposure {
     try {
       await work();
     } catch (error) {
-      const { signal } = this.#calls.get(call)?.controller ?? {};
+      const { controller, iterator } = this.#calls.get(call) ?? {};
       this.#calls.delete(call);
-      const aborted = signal?.aborted === true && error === signal.reason;
-      this.#send({ ropewalk: 'error', id, aborted, error: packError(error) });
+      const aborted = controller?.signal.aborted === true && error === controller.signal.reason;
+      this.#sendError(id, aborted, error);
+      this.#leave(iterator); // goes on where an item could not be sent
     }
+  }
+
+  // Whoever waits gets an answer, whatever was thrown: parts of errors may throw themselves, or not travel.
+  #sendError(id: number, aborted: boolean, error: unknown): void {
+    try {
+      this.#send({ ropewalk: 'error', id, aborted, error: packError(error) });
+    } catch {
+      const unsent = new StateError('remote: the worker threw something that cannot go to another thread');
+      this.#send({ ropewalk: 'error', id, aborted, error: packError(unsent) });
+    }
+  }
+
+  #leave(iterator: AsyncIterator<unknown> | undefined): void {
+    void Promise.resolve()
+      .then(() => iterator?.return?.())
+      .catch(() => {});
   }
 
   async #call({ id, target, method, args }: Request & { ropewalk: 'call' }): Promise<void> {

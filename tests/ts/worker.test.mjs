@@ -314,6 +314,60 @@ test('an object that could not be made fails every call with the same error', as
   await assert.rejects(opened(t, empty.port1).anything(), ArgumentTypeError);
 });
 
+test('whatever is thrown, the call ends and the worker lives', async (t) => {
+  const thrown = {
+    message: Object.assign(new Error('m'), { message: () => {} }),
+    stack: Object.assign(new Error('m'), { stack: { f() {} } }),
+    name: Object.assign(new Error('m'), { name: Symbol('name') }),
+    cause: Object.defineProperty(new Error('m'), 'cause', {
+      get() {
+        throw new Error('getter');
+      },
+    }),
+    proxy: new Proxy(
+      {},
+      {
+        getPrototypeOf() {
+          throw new Error('trap');
+        },
+      },
+    ),
+  };
+  const { port1, port2 } = new MessageChannel();
+  const fail = (which) => {
+    throw thrown[which];
+  };
+  expose({ fail, echo: (x) => x }, port2);
+  const remote = opened(t, port1);
+  for (const which of Object.keys(thrown)) {
+    await assert.rejects(
+      remote.fail(which),
+      (error) => error instanceof StateError && /cannot go to another thread/.test(error.message),
+    );
+  }
+  assert.equal(await remote.echo(1), 1);
+});
+
+test('an iteration whose item cannot travel is left', async (t) => {
+  const { port1, port2 } = new MessageChannel();
+  let ended = false;
+  async function* items() {
+    try {
+      yield 1;
+      yield () => {};
+    } finally {
+      ended = true;
+    }
+  }
+  expose({ items, ended: () => ended }, port2);
+  const remote = opened(t, port1);
+  const seen = [];
+  await assert.rejects(async () => {
+    for await (const item of remote.items()) seen.push(item);
+  }, ArgumentTypeError);
+  assert.deepEqual([seen, await remote.ended()], [[1], true]);
+});
+
 test('other messages on the same port are let pass', async (t) => {
   const { port1, port2 } = new MessageChannel();
   expose({ twice: (n) => 2 * n }, port2);
