@@ -57,7 +57,8 @@ export function modelPlaces(
   try {
     const places = layers.map((layer, i) => {
       const { dims, scores } = layer.passLayer;
-      const place = layerPlace(heap, where, positionOf(i), dims, scores);
+      const turnValues = config.turnValues && ropes[i] !== null;
+      const place = layerPlace(heap, where, positionOf(i), dims, { ...scores, turnValues });
       owned.push(...place.owned);
       return place;
     });

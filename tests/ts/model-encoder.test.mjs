@@ -22,6 +22,7 @@ const bare = await loaded({
 });
 const relative = await loaded(tinyBert({ position_embedding_type: 'relative_key' }));
 const roformer = await loaded(tinyRoformer());
+const turnedValues = await loaded(tinyRoformer({ rotary_value: true }));
 
 const before = inUse(rw);
 const ids = [3, 1, 4, 1, 5, 9, 2, 6, 5];
@@ -369,6 +370,7 @@ testMisfits(rw, 'model.withRope', {
   'a model without a rotary encoding': [RangeError, ['change', 'absolute'], () => bert.withRope({ base: 5 })],
   'options that a plan does not have': [RangeError, ['theta'], () => roformer.withRope({ theta: 5 })],
   'another size of head': [RangeError, ['headDim', '8'], () => roformer.withRope({ headDim: 8 })],
+  'xPos where values are turned': [RangeError, ['turnValues', 'xpos'], () => turnedValues.withRope({ xpos: {} })],
   'a base that is none': [RangeError, ['base', '-1'], () => roformer.withRope({ base: -1 })],
   'no change': [TypeError, ['change', 'undefined'], () => roformer.withRope()],
   'a function that gives no options': [TypeError, ['change(rope, 0)', '5'], () => roformer.withRope(() => 5)],
