@@ -7,7 +7,7 @@ import { type LayerPlace, layerPlace } from './layer-position.js';
 import type { ModelConfig } from './model-config.js';
 import type { ModelParts } from './model-weights.js';
 import { RopePlan } from './rope.js';
-import type { RopeOptions } from './rope-options.js';
+import { checkRopeOptions, type RopeOptions } from './rope-options.js';
 
 /** What a model adds to the weights it shares. @internal */
 export interface ModelPlaces {
@@ -40,6 +40,7 @@ export function modelPlaces(
   const plans = new Map<string, RopePlan>();
   const owned: Handle[] = [];
   const planOf = (options: RopeOptions) => {
+    checkRopeOptions(where, options); // what is no option has no JSON either
     const key = JSON.stringify(options);
     const plan = plans.get(key) ?? new RopePlan(heap, options).adopted();
     if (!plans.has(key)) owned.push(plan);

@@ -372,6 +372,7 @@ testMisfits(rw, 'model.withRope', {
   'another size of head': [RangeError, ['headDim', '8'], () => roformer.withRope({ headDim: 8 })],
   'xPos where values are turned': [RangeError, ['turnValues', 'xpos'], () => turnedValues.withRope({ xpos: {} })],
   'a base that is none': [RangeError, ['base', '-1'], () => roformer.withRope({ base: -1 })],
+  'a base that JSON cannot hold': [TypeError, ['base', '10n'], () => roformer.withRope({ base: 10n })],
   'no change': [TypeError, ['change', 'undefined'], () => roformer.withRope()],
   'a function that gives no options': [TypeError, ['change(rope, 0)', '5'], () => roformer.withRope(() => 5)],
   'what a function throws': [
