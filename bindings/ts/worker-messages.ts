@@ -109,7 +109,7 @@ export function pack(
       return list;
     }
     if (!isPlain(each)) return each;
-    const object: Record<string, unknown> = {};
+    const object: Record<string, unknown> = Object.create(null); // where __proto__ is a name as any other
     seen.set(each, object);
     for (const [key, entry] of Object.entries(each)) object[key] = visit(entry);
     return object;

@@ -348,6 +348,15 @@ test('whatever is thrown, the call ends and the worker lives', async (t) => {
   assert.equal(await remote.echo(1), 1);
 });
 
+test('a field called __proto__ is a field', async (t) => {
+  const { port1, port2 } = new MessageChannel();
+  expose({ echo: (x) => x, keys: (x) => Object.keys(x) }, port2);
+  const remote = opened(t, port1);
+  const odd = JSON.parse('{ "__proto__": { "a": 1 }, "b": 2 }');
+  assert.deepEqual(await remote.keys(odd), ['__proto__', 'b']);
+  assert.equal(JSON.stringify(await remote.echo(odd)), JSON.stringify(odd));
+});
+
 test('an iteration whose item cannot travel is left', async (t) => {
   const { port1, port2 } = new MessageChannel();
   let ended = false;
