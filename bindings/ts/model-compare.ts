@@ -249,6 +249,9 @@ export async function compare(
     const ours = names(name);
     return ours === undefined ? [] : [{ name, place: placeOf(ours, model.config.layers.length) }];
   });
+  if (wanted.length === 0) {
+    throw new ArgumentRangeError(where, 'golden', golden, 'has no tensor to compare with, or names leaves out all');
+  }
   const turnOf = ({ place }: Wanted) => place?.turn ?? [Number.POSITIVE_INFINITY, 0];
   wanted.sort((a, b) => {
     const [[layerA, stageA], [layerB, stageB]] = [turnOf(a), turnOf(b)] as [[number, number], [number, number]];

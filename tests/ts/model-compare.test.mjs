@@ -197,6 +197,10 @@ test('compare refuses what it cannot compare', async () => {
   await refused('ids', [outOfRange([], 'empty'), outOfRange([97])], (value) => compare(model, value, golden));
   const notGolden = [wrongType(null, 'null'), wrongType(1, '1'), wrongType([], '[]'), wrongType('x', '"x"')];
   await refused('golden', notGolden, (value) => compare(model, ids, value));
+  await refused('golden', [outOfRange({}, 'empty')], (value) => compare(model, ids, value));
+  await refused('golden', [outOfRange(golden, 'left out')], (value) =>
+    compare(model, ids, value, { names: () => undefined }),
+  );
   const notValues = [
     1,
     null,
