@@ -168,15 +168,47 @@ export interface Page {
   show(texts: FrameTexts, mounted?: (id: ChapterId | undefined) => void): Promise<void>;
 }
 
-// The chapter at the top of the window and how far into it the reader is.
-function readingPlace(sections: readonly HTMLElement[]): { readonly index: number; readonly into: number } {
+interface ReadingPlace {
+  /** The chapter at the top of the window, and which share of it has passed. */
+  readonly index: number;
+  readonly into: number;
+  /** The figure of it that is nearest to where one reads, and where it is; every language has the same ones. */
+  readonly figure?: { readonly id: string; readonly top: number };
+  isLeft(): boolean;
+}
+
+const topOf = (element: Element | null | undefined): number | undefined => element?.getBoundingClientRect().top;
+
+function readingPlace(sections: readonly HTMLElement[]): ReadingPlace {
   const boxes = sections.map((section) => section.getBoundingClientRect());
   const index = Math.max(
     0,
     boxes.findLastIndex((box) => box.top < innerHeight / 4),
   );
   const box = boxes[index];
-  return { index, into: box && box.height > 0 ? -box.top / box.height : 0 };
+  const into = box && box.height > 0 ? -box.top / box.height : 0;
+  const figures = [...(sections[index]?.querySelectorAll('figure[id]') ?? [])]
+    .map((figure) => ({ id: figure.id, top: figure.getBoundingClientRect().top }))
+    .filter(({ top }) => Math.abs(top) < 2 * innerHeight)
+    .sort((a, b) => Math.abs(a.top - innerHeight / 4) - Math.abs(b.top - innerHeight / 4));
+  return { index, into, ...(figures[0] && { figure: figures[0] }), isLeft: watchMoves() };
+}
+
+// Keeps the figure where it was until the reader moves the page; false where there is none to keep.
+function holds({ figure, isLeft }: ReadingPlace): boolean {
+  const top = figure && !isLeft() ? topOf(document.getElementById(figure.id)) : undefined;
+  if (figure === undefined || top === undefined) return false;
+  scrollBy({ top: top - figure.top, behavior: 'instant' });
+  return true;
+}
+
+// Whether the reader has moved the page since.
+function watchMoves(): () => boolean {
+  const moves = new AbortController();
+  for (const kind of ['wheel', 'touchmove', 'keydown', 'pointerdown']) {
+    addEventListener(kind, () => moves.abort(), { signal: moves.signal, passive: true });
+  }
+  return () => moves.signal.aborted;
 }
 
 // A chapter that could not be fetched; what the reader has set is in the address and survives.
@@ -197,7 +229,7 @@ export function createPage(state: State, page: PageSection, core: Ropewalk): Pag
     i: number,
     texts: FrameTexts,
     lang: Language,
-    reading: { readonly index: number; readonly into: number },
+    reading: ReadingPlace,
     isLate: () => boolean,
   ) {
     const id = chapterIds[i];
@@ -209,8 +241,7 @@ export function createPage(state: State, page: PageSection, core: Ropewalk): Pag
     const old = sections[i];
     if (old === undefined || isLate()) return;
     const wasRead = old.childElementCount > 0;
-    const read = sections[reading.index];
-    const before = read?.getBoundingClientRect().top ?? 0;
+    const before = topOf(sections[reading.index]);
     unmounts[i]?.();
     old.replaceWith(section);
     sections[i] = section;
@@ -218,9 +249,9 @@ export function createPage(state: State, page: PageSection, core: Ropewalk): Pag
     unmounts[i] = mount?.(root, state, core) ?? (() => undefined);
     await settled();
     if (!wasRead) return;
-    const now = sections[reading.index];
-    const target = i === reading.index ? -reading.into * section.offsetHeight : before;
-    scrollBy({ top: (now?.getBoundingClientRect().top ?? 0) - target, behavior: 'instant' });
+    if (holds(reading)) return;
+    const target = i === reading.index ? -reading.into * section.offsetHeight : (before ?? 0);
+    scrollBy({ top: (topOf(sections[reading.index]) ?? 0) - target, behavior: 'instant' });
   }
 
   function frame(texts: FrameTexts, lang: Language): HTMLElement {
@@ -274,6 +305,9 @@ export function createPage(state: State, page: PageSection, core: Ropewalk): Pag
         // The first one has been seen to; now the others may come, several at a time.
         if (nth === 0) for (const id of chapterIds) fetchChapter(id, lang).catch(() => undefined);
       }
+      await settled();
+      if (isLate()) return;
+      if (!isFirst) holds(reading);
       unfollow();
       unfollow = followReading(texts, sections, document.querySelector('header') ?? main);
       document.documentElement.classList.remove('moving');
