@@ -6,7 +6,7 @@
  */
 import { UnsupportedError } from './errors.js';
 import { type BuildName, compiledOnce, type LoadOptions, open } from './instance.js';
-import { fileSystem } from './node-files.js';
+import { readWhole } from './node-files.js';
 import type { Ropewalk } from './ropewalk.js';
 
 export * from './api.js';
@@ -18,11 +18,6 @@ const addressOf = {
 } satisfies Record<BuildName, () => URL>;
 
 const advice = "serve this file, or import 'ropewalk', which fetches nothing";
-
-async function compileFile(url: URL): Promise<WebAssembly.Module> {
-  const { readFile } = await fileSystem(`load: ${url} cannot be read`);
-  return WebAssembly.compile(await readFile(url));
-}
 
 async function compileFetched(url: URL): Promise<WebAssembly.Module> {
   let response: Response;
@@ -44,7 +39,8 @@ async function compileFetched(url: URL): Promise<WebAssembly.Module> {
 
 const compiled = compiledOnce(async (name) => {
   const url = addressOf[name]();
-  return url.protocol === 'file:' ? compileFile(url) : compileFetched(url);
+  if (url.protocol !== 'file:') return compileFetched(url);
+  return WebAssembly.compile(await readWhole(url, `load: ${url} cannot be read`));
 });
 
 /**

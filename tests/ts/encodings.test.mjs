@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { encodings, load } from 'ropewalk';
-import createCore from '../../dist/core.mjs';
+import createCore from '../../build/package/core.mjs';
 
 const rw = await load();
 const families = ['absolute', 'rotary', 'bias', 'relative'];
