@@ -5,16 +5,16 @@
 namespace ropewalk {
 
 Turns turnsFromRadians(const Real& radians) {
-  const Real turns = radians / (2.0 * pi());
+  const Real turns = radians * inverseTwoPi();
   if (turns.isZero()) return 0;
   // The significand stands at 2^(exponent - 256); in units of 2^-128 it moves right by 128 - exponent.
   const int shift = 128 - turns.exponent;
   if (shift > 256) return 0;
-  Turns whole = 0;
-  for (int bit = 0; bit < 128; ++bit) {
-    const int from = bit + shift;
-    if (from < 256 && ((turns.limb[from / 64] >> (from % 64)) & 1) != 0) whole |= Turns{1} << bit;
-  }
+  const auto limb = [&](int i) { return i < 4 ? Turns{turns.limb[i]} : Turns{0}; };
+  const int first = shift / 64;
+  const int bits = shift % 64;
+  Turns whole = limb(first) | limb(first + 1) << 64;
+  if (bits != 0) whole = whole >> bits | limb(first + 2) << (128 - bits);
   const int half = shift - 1;
   if (((turns.limb[half / 64] >> (half % 64)) & 1) != 0) ++whole;
   return turns.negative ? Turns{0} - whole : whole;

@@ -13,6 +13,8 @@ constexpr int kLimbs = 4;
 constexpr int kBits = 64 * kLimbs;
 
 constexpr Limb kPi[kLimbs] = {0x020bbea63b139b22, 0x29024e088a67cc74, 0xc4c6628b80dc1cd1, 0xc90fdaa22168c234};
+constexpr Limb kInverseTwoPi[kLimbs] = {0xfe5163abdebbc562, 0xdb6295993c439041, 0xfc2757d1f534ddc0,
+                                        0xa2f9836e4e441529};
 constexpr Limb kLn2[kLimbs] = {0x8a0d175b8baafa2c, 0x40f343267298b62d, 0xc9e3b39803f2f6af,
                                0xb17217f7d1cf79ab};
 
@@ -220,6 +222,10 @@ bool operator<(const Real& a, const Real& b) {
 
 Real pi() {
   return constant(kPi, 2);
+}
+
+Real inverseTwoPi() {
+  return constant(kInverseTwoPi, -2);
 }
 
 Real exp(const Real& x) {

@@ -36,6 +36,7 @@ inline bool operator>(const Real& a, const Real& b) {
 }
 
 Real pi();
+Real inverseTwoPi();                     // 1 / 2 pi
 Real exp(const Real& x);                 // |x| < 2^20
 Real log(const Real& x);                 // x > 0
 Real sqrt(const Real& x);                // x >= 0

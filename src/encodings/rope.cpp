@@ -76,7 +76,7 @@ Status RopePlan::create(const RopeOptions& options) {
   }
 
   RopeLayout layout;
-  const Status status = layOutRope(options.frequencies, options.axes, &layout);
+  const Status status = layOutRope(options.frequencies, options.axes, options.angles, &layout);
   if (status != Status::kOk) return status;
   const size_t pairs = rotary_dim / 2;
   RopePlan plan;
@@ -317,7 +317,8 @@ uint64_t RopePlan::fingerprint() const {
   for (size_t j = 0; j < pairs(); ++j) {
     sum.add(static_cast<uint64_t>(turns_[j]));
     sum.add(static_cast<uint64_t>(turns_[j] >> 64));
-    sum.add(uint64_t{std::bit_cast<uint32_t>(radians32_[j])} << 8 | axis_[j]);
+    const float radians32 = angles_ == Angles::kFloat32 ? radians32_[j] : 0;
+    sum.add(uint64_t{std::bit_cast<uint32_t>(radians32)} << 8 | axis_[j]);
   }
   return sum.value();
 }

@@ -22,11 +22,6 @@ enum class Pairing : int {
   kHalf = 1          // (j, j + rotary_dim / 2)
 };
 
-enum class Angles : int {
-  kExact = 0,   // the exact phase, rounded once
-  kFloat32 = 1  // float32 frequency times float32 position, as checkpoints were trained: matches Hugging Face
-};
-
 // xPos: queries grow and keys shrink with the position, pair j by zeta_j^((position - center) / scale_base),
 // zeta_j = (2 j + 0.4 d) / 1.4 d. Positions reach 66 scale_base from the centre. Sun et al.,
 // arXiv:2212.10554. The centre is fixed here, so that cached keys fit later queries.
@@ -135,7 +130,7 @@ class RopePlan {
   Buffer<uint8_t> axis_;     // which axis turns each pair
   Buffer<Turns> turns_;      // exact frequency of each pair
   Buffer<double> radians_;   // the same in radians per position, rounded to double
-  Buffer<float> radians32_;  // and as the float32 arithmetic of Angles::kFloat32 has it
+  Buffer<float> radians32_;  // Angles::kFloat32: as float32 arithmetic has it
   SinCosRows rows_;          // makes those of cache_ and scratch_
   Buffer<float> cache_;      // forward rows of positions 0 .. cached_ - 1, each cos then sin
   Buffer<float> scratch_;  // the last rows that were not in the cache, kept: all layers of a model ask again

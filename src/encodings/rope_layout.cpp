@@ -9,8 +9,8 @@ namespace {
 Status fillFrequencies(FrequencyOptions options, size_t dim, size_t first, RopeLayout* layout) {
   options.dim = dim;
   Status status = inverseFrequencies(options, layout->frequencies.data() + first, &layout->attention_factor);
-  if (status == Status::kOk) status = inverseFrequencies32(options, layout->frequencies32.data() + first);
-  return status;
+  if (status != Status::kOk || layout->frequencies32.size() == 0) return status;
+  return inverseFrequencies32(options, layout->frequencies32.data() + first);
 }
 
 // A scaling that looks at the whole range of frequencies, or brings a list of its own, has no meaning for
@@ -102,7 +102,8 @@ Status pixtral(const FrequencyOptions& o, const AxisOptions& axes, RopeLayout* l
   Status status = rowsThenColumns(o, axes, layout);
   if (status == Status::kOk) status = fillFrequencies(o, o.dim, 0, layout);
   if (status == Status::kOk) status = evensFirst(layout->frequencies.data(), o.dim / 2);
-  if (status == Status::kOk) status = evensFirst(layout->frequencies32.data(), o.dim / 2);
+  const size_t pairs32 = layout->frequencies32.size();
+  if (status == Status::kOk && pairs32 != 0) status = evensFirst(layout->frequencies32.data(), pairs32);
   return status;
 }
 
@@ -112,15 +113,17 @@ constexpr Status (*kLayouts[])(const FrequencyOptions&, const AxisOptions&, Rope
 
 }  // namespace
 
-Status layOutRope(const FrequencyOptions& options, const AxisOptions& axes, RopeLayout* layout) {
+Status layOutRope(const FrequencyOptions& options, const AxisOptions& axes, Angles angles,
+                  RopeLayout* layout) {
   const size_t pairs = options.dim / 2;
   if (options.dim == 0 || options.dim % 2 != 0 || axes.axes == 0 || axes.axes > kMaxAxes) {
     return Status::kInvalidShape;
   }
   const auto kind = static_cast<size_t>(axes.layout);
   if (kind >= sizeof(kLayouts) / sizeof(kLayouts[0])) return Status::kInvalidArgument;
+  const size_t pairs32 = angles == Angles::kFloat32 ? pairs : 0;
   if (layout->frequencies.allocate(pairs) != Status::kOk ||
-      layout->frequencies32.allocate(pairs) != Status::kOk || layout->axis.allocate(pairs) != Status::kOk) {
+      layout->frequencies32.allocate(pairs32) != Status::kOk || layout->axis.allocate(pairs) != Status::kOk) {
     return Status::kOutOfMemory;
   }
   std::fill_n(layout->axis.data(), pairs, uint8_t{0});

@@ -14,7 +14,13 @@ namespace ropewalk {
 
 inline constexpr size_t kMaxAxes = 4;
 
-// The numbers cross the wasm boundary: add at the end, never renumber. d is the rotary dimension.
+// The numbers of the enums cross the wasm boundary: add at the end, never renumber.
+enum class Angles : int {
+  kExact = 0,   // the exact phase, rounded once
+  kFloat32 = 1  // float32 frequency times float32 position, as checkpoints were trained: matches Hugging Face
+};
+
+// d is the rotary dimension.
 enum class AxisLayout : int {
   kSingle = 0,    // one axis turns all pairs
   kAxial = 1,     // consecutive blocks of sizes[a] coordinates, each a RoPE of its own for axis a
@@ -42,7 +48,7 @@ struct PairRun {
 
 struct RopeLayout {
   Buffer<Real> frequencies;     // [pairs], radians per position
-  Buffer<float> frequencies32;  // [pairs], as float32 arithmetic makes them
+  Buffer<float> frequencies32;  // [pairs], as float32 arithmetic makes them; Angles::kFloat32 only
   Buffer<uint8_t> axis;         // [pairs], which axis turns the pair
   double attention_factor = 1;
   size_t axes = 1;
@@ -52,6 +58,7 @@ struct RopeLayout {
 
 // options.dim is the rotary dimension. kInvalidShape: sizes that do not add up to it, or an odd part;
 // kInvalidArgument: a scaling that the layout cannot have.
-Status layOutRope(const FrequencyOptions& options, const AxisOptions& axes, RopeLayout* layout);
+Status layOutRope(const FrequencyOptions& options, const AxisOptions& axes, Angles angles,
+                  RopeLayout* layout);
 
 }  // namespace ropewalk

@@ -86,6 +86,7 @@ TEST_CASE("Real's constants satisfy the series that define them", "[angles]") {
     return sum;
   };
   CHECK(agree(pi(), 16.0 * inverseTangent(5) - 4.0 * inverseTangent(239), 248));
+  CHECK(agree(inverseTwoPi(), 1.0 / (2.0 * pi()), 248));
 
   Real two_atanh;  // ln 2 = 2 atanh(1/3)
   Real power = Real(2.0) / 3.0;

@@ -23,7 +23,7 @@ struct Layout {
 
 Layout layoutOf(const FrequencyOptions& o, const AxisOptions& axes) {
   RopeLayout layout;
-  REQUIRE(layOutRope(o, axes, &layout) == Status::kOk);
+  REQUIRE(layOutRope(o, axes, Angles::kFloat32, &layout) == Status::kOk);
   CHECK(layout.axes == axes.axes);
   Layout result;
   for (size_t j = 0; j < o.dim / 2; ++j) {
@@ -37,7 +37,7 @@ Layout layoutOf(const FrequencyOptions& o, const AxisOptions& axes) {
 
 Status statusOf(const FrequencyOptions& o, const AxisOptions& axes) {
   RopeLayout layout;
-  return layOutRope(o, axes, &layout);
+  return layOutRope(o, axes, Angles::kFloat32, &layout);
 }
 
 // base^(-2i/dim) of the plain table, to double.
