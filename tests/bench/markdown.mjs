@@ -4,7 +4,6 @@ import { dirname, join } from 'node:path';
 import { chart } from './chart.mjs';
 import { machineLine } from './machine.mjs';
 import { milliseconds, targetRows, workRows } from './report.mjs';
-import { judge } from './targets.mjs';
 
 export function table([head, ...rows]) {
   const line = (cells) => `| ${cells.map((cell) => cell.trim().replaceAll('|', '\\|')).join(' | ')} |`;
@@ -81,14 +80,13 @@ function charts(growth, file) {
 
 /** Writes `file` and its charts from the runs (Node, Chromium). */
 export function writeMarkdown(file, runs, works) {
-  const sizes = Object.fromEntries(works.map((work) => [work.id, work]));
   const sections = runs.flatMap((run) => [
     `## ${run.runtime}`,
-    `${machineLine(run)}; medians of ${run.rounds} rounds, contenders in alternation. Versions: ${run.contenders
+    `${machineLine(run)}; medians of ${run.rounds} rounds, contenders in alternation${run.runs > 1 ? `; targets: the median of ${run.runs} runs, tables: the last` : ''}. Versions: ${run.contenders
       .filter(({ version }) => version)
       .map(({ title, version }) => `${title} ${version}`)
       .join('; ')}.`,
-    table(targetRows(judge(run.results, sizes))),
+    table(targetRows(run.targets)),
     ...works
       .filter(({ id }) => run.results[id])
       .map((work) => table(workRows(work, run.results[work.id], run.contenders))),

@@ -1,6 +1,8 @@
-// npm run bench -- [--filter REGEX] [--contenders REGEX] [--rounds N] [--browser] [--json FILE] [--markdown FILE]
+// npm run bench -- [--filter REGEX] [--contenders REGEX] [--rounds N] [--runs N] [--browser] [--json FILE]
+// [--markdown FILE]
 // Times works (tests/bench/works) with every contender in one process, in alternation, and says what the targets came
-// to. The filter takes works by their id, and startup, heap and growth. With --browser the same in Chromium as well.
+// to. --runs N does so N times and judges by the median; growth is measured in the last. The filter takes works by their
+// id, and startup, heap and growth. With --browser the same in Chromium as well.
 // Nothing is asserted: figures of a busy machine mean little, and only ratios within one run mean anything.
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -11,7 +13,7 @@ import { machine, machineLine } from './machine.mjs';
 import { growthTables, heapRows, startupRows, writeMarkdown } from './markdown.mjs';
 import { measure } from './measure.mjs';
 import { columns, targetRows, workRows } from './report.mjs';
-import { judge } from './targets.mjs';
+import { judge, middle } from './targets.mjs';
 import { works } from './works/index.mjs';
 
 const { values: options } = parseArgs({
@@ -19,15 +21,20 @@ const { values: options } = parseArgs({
     filter: { type: 'string', default: '.' },
     contenders: { type: 'string', default: '.' },
     rounds: { type: 'string', default: '9' },
+    runs: { type: 'string', default: '1' },
     browser: { type: 'boolean', default: false },
     json: { type: 'string' },
     markdown: { type: 'string' },
   },
 });
-const rounds = Number(options.rounds);
-if (!Number.isInteger(rounds) || rounds < 1) throw new RangeError(`--rounds is ${options.rounds}; expected at least 1`);
+const [rounds, runs] = ['rounds', 'runs'].map((name) => {
+  const count = Number(options[name]);
+  if (!Number.isInteger(count) || count < 1) throw new RangeError(`--${name} is ${options[name]}; expected at least 1`);
+  return count;
+});
 const wanted = new RegExp(options.filter);
 const only = new RegExp(options.contenders);
+const sizes = Object.fromEntries(works.map((work) => [work.id, work]));
 const say = (text) => console.log(text);
 const print = (rows) => say(`\n${columns(rows)}`);
 
@@ -40,15 +47,15 @@ function asResults({ startup: starts, heap }) {
 
 function finish(run) {
   Object.assign(run.results, asResults(run));
-  const sizes = Object.fromEntries(works.map((work) => [work.id, work]));
   if (run.startup) print(startupRows(run.startup));
   if (run.heap) print(heapRows(run.heap));
   if (run.growth) for (const rows of growthTables(run.growth)) print(rows);
-  print(targetRows(judge(run.results, sizes)));
+  run.targets = judge(run.results, sizes);
+  print(targetRows(run.targets));
   return run;
 }
 
-async function inNode() {
+async function inNode(last) {
   const run = { ...machine(), runtime: `Node ${process.version}`, rounds, results: {} };
   say(machineLine(run));
   const contenders = await openAll({ node: true, wanted: (id) => only.test(id) }, say);
@@ -57,7 +64,7 @@ async function inNode() {
     run.results[work.id] = await measure(work, contenders, { rounds });
     print(workRows(work, run.results[work.id], contenders));
   }
-  const grown = await measureGrowth(contenders, { rounds, wanted: (id) => wanted.test(id) }, say);
+  const grown = !last ? [] : await measureGrowth(contenders, { rounds, wanted: (id) => wanted.test(id) }, say);
   if (grown.length > 0) run.growth = grown;
   for (const contender of contenders) contender.close?.();
   const ids = ['relaxed', 'simd', 'ort', 'tfjs', 'jax'].filter((id) => only.test(id));
@@ -78,8 +85,21 @@ async function inBrowser() {
   return finish(run);
 }
 
-const runs = [await inNode()];
-if (options.browser) runs.push(await inBrowser());
-if (options.json) writeFileSync(options.json, `${JSON.stringify(runs, null, 1)}\n`);
-if (options.markdown) writeMarkdown(options.markdown, runs, works);
+// As often as is wanted; the last one, with the median of what all came to.
+async function repeated(once) {
+  const judgements = [];
+  for (let i = 1; ; ++i) {
+    if (runs > 1) say(`\nrun ${i} of ${runs}`);
+    const run = await once(i === runs);
+    judgements.push(run.targets);
+    if (i < runs) continue;
+    if (runs > 1) print(targetRows(middle(judgements)));
+    return { ...run, runs, targets: middle(judgements), judgements };
+  }
+}
+
+const made = [await repeated(inNode)];
+if (options.browser) made.push(await repeated(inBrowser));
+if (options.json) writeFileSync(options.json, `${JSON.stringify(made, null, 1)}\n`);
+if (options.markdown) writeMarkdown(options.markdown, made, works);
 process.exit(0); // some peers leave workers behind

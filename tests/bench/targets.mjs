@@ -1,5 +1,6 @@
 // What the package is to reach, as ratios within one run. `least` is for the relaxed and the simd build: peer's time over
 // ours, the worst of the works. `limit` sets ours against what the machine can do. Missing rows say so.
+import { quantile } from './measure.mjs';
 
 const rope = (pairing, size) => `rope ${pairing} ${size}`;
 const both = (size) => [rope('half', size), rope('interleaved', size)];
@@ -52,12 +53,14 @@ function ours(result, build, path) {
   return kernel && { median: kernel.median, kernel: true };
 }
 
+const reaches = (value, bound, atLeast) => (atLeast ? value >= bound : value <= bound);
+
 // The worst of the values against a floor (at least) or a ceiling (at most); a missing value makes it unknown.
 function judged(values, bound, atLeast, kernel = false) {
   if (bound === undefined) return undefined;
   const value = atLeast ? Math.min(...values) : Math.max(...values);
   if (Number.isNaN(value)) return { bound, atLeast };
-  return { value, bound, atLeast, kernel, reached: atLeast ? value >= bound : value <= bound };
+  return { value, bound, atLeast, kernel, reached: reaches(value, bound, atLeast) };
 }
 
 // Time of `work` on the kernels of this build.
@@ -112,4 +115,29 @@ export function judge(results, sizes) {
     });
     return { title, peer, path, cells };
   });
+}
+
+// The cell whose value is the median of the cells' values; a run in which it is missing does not count.
+function middleCell(cells) {
+  if (cells[0] === undefined) return undefined;
+  const values = cells.flatMap(({ value }) => (value === undefined ? [] : [value])).sort((a, b) => a - b);
+  if (values.length === 0) return cells[0];
+  const value = quantile(values, 0.5);
+  const { bound, atLeast, kernel } = cells[0];
+  return { value, bound, atLeast, kernel, reached: reaches(value, bound, atLeast) };
+}
+
+/** What several runs came to, from what judge() says of each: the median of every value. */
+export function middle(judgements) {
+  return judgements[0].map(({ cells, ...target }, row) => ({
+    ...target,
+    cells: cells.map(({ build }, column) => {
+      const same = judgements.map((judgement) => judgement[row].cells[column]);
+      return {
+        build,
+        peer: middleCell(same.map(({ peer }) => peer)),
+        limit: middleCell(same.map(({ limit }) => limit)),
+      };
+    }),
+  }));
 }
