@@ -29,7 +29,7 @@ export function base(where: string, name: string, value: unknown): number {
 export function integer(where: string, name: string, value: unknown, min: number, max = maxPosition): number {
   if (typeof value !== 'number') throw new ArgumentTypeError(where, name, value, 'an integer');
   if (!Number.isInteger(value) || value < min || value > max) {
-    const range = max === maxPosition ? `of at least ${min}` : `from ${min} to ${max}`;
+    const range = max === maxPosition && value <= max ? `of at least ${min}` : `from ${min} to ${max}`;
     throw new ArgumentRangeError(where, name, value, `is ${describe(value)}; expected an integer ${range}`);
   }
   return value;

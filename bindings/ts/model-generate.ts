@@ -141,10 +141,15 @@ function checkWork(model: DecoderModel, input: unknown, options: GenerateOptions
   };
 }
 
+// Caches that a prompt is being read into, which takes many turns of the event loop: two would mix their tokens.
+const reading = new WeakSet<ModelKvCache>();
+
 // Reads the prompt; gives the logits behind it, none where no token is wanted.
 async function readPrompt(work: Work, cache: ModelKvCache, loop: EventLoop): Promise<Float32Array | undefined> {
   const { model, ids, chunk, maxTokens, signal, onProgress } = work;
+  if (reading.has(cache)) throw new StateError(`${where}: another generate is reading its ids into this cache`);
   const before = cache.length;
+  reading.add(cache);
   try {
     for (let first = 0; ; first += chunk) {
       signal?.throwIfAborted();
@@ -160,6 +165,8 @@ async function readPrompt(work: Work, cache: ModelKvCache, loop: EventLoop): Pro
   } catch (error) {
     if (!cache.disposed && cache.length > before) cache.retreat(before);
     throw error;
+  } finally {
+    reading.delete(cache);
   }
 }
 

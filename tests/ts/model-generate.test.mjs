@@ -265,6 +265,17 @@ await onEachBuild(async (rw) => {
     assert.equal(rw.memory().liveObjects, before.liveObjects);
   });
 
+  test('a prompt is read into a cache by one at a time', async () => {
+    const cache = llama3.kvCache();
+    const alone = await tokensOf(llama3.generate(prompt, { seed: 5, maxTokens: 4 }));
+    const first = tokensOf(llama3.generate(prompt, { cache, chunk: 2, seed: 5, maxTokens: 4 }));
+    await assert.rejects(llama3.generate(prompt, { cache, seed: 5 }).next(), StateError);
+    assert.deepEqual(await first, alone);
+    assert.equal(cache.length, prompt.length + 4);
+    const { done } = await llama3.generate([1], { cache, seed: 5 }).next();
+    assert.equal(done, false);
+  });
+
   test('two texts are generated in turns', async () => {
     const other = prompt.toReversed();
     const [one, two] = [prompt, other].map((ids) => llama3.generate(ids, { seed: 5, maxTokens: 6 }));
