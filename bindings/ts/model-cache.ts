@@ -164,6 +164,7 @@ export class ModelKvCache extends Handle {
       view.setUint32(4 * i, value, true);
     });
     view.setFloat64(16, this.capacity ?? -1, true);
+    view.setUint32(checkedBytes, checksum(bytes.subarray(0, checkedBytes)), true);
     let at = headBytes;
     for (const each of saved) {
       view.setFloat64(at, each.byteLength, true);
@@ -224,7 +225,16 @@ export class ModelKvCache extends Handle {
 
 const magic = 0x434d5752; // RWMC
 const version = 1;
-const headBytes = 24;
+// magic, version, layers, chunk, each of 4 bytes; capacity, 8; the checksum of these, 4; and 4 to whole words.
+const checkedBytes = 24;
+const headBytes = 32;
+
+// FNV-1a of 32 bits (http://www.isthe.com/chongo/tech/comp/fnv/): finds any single byte that changed.
+function checksum(bytes: Uint8Array): number {
+  let sum = 0x811c9dc5;
+  for (const byte of bytes) sum = Math.imul(sum ^ byte, 0x01000193);
+  return sum >>> 0;
+}
 
 /** @internal */
 export function restoreModelCache(heap: Heap, layers: readonly PassLayer[], value: unknown): ModelKvCache {
@@ -240,6 +250,8 @@ export function restoreModelCache(heap: Heap, layers: readonly PassLayer[], valu
   if (bytes.length < headBytes || view.getUint32(0, true) !== magic)
     refuse('are not what save() of a model cache gave');
   if (view.getUint32(4, true) !== version) refuse(`are of version ${view.getUint32(4, true)}; expected ${version}`);
+  if (view.getUint32(checkedBytes, true) !== checksum(bytes.subarray(0, checkedBytes))) refuse('are damaged');
+  if (view.getUint32(checkedBytes + 4, true) !== 0) refuse('are damaged');
   const count = view.getUint32(8, true);
   if (count !== layers.length) refuse(`are of ${count} layers; the model has ${layers.length}`);
   const chunk = view.getUint32(12, true);
@@ -251,6 +263,7 @@ export function restoreModelCache(heap: Heap, layers: readonly PassLayer[], valu
     let from = headBytes;
     for (const { place } of layers) {
       const size = from + 8 <= bytes.length ? view.getFloat64(from, true) : -1;
+      if (!Number.isInteger(size)) refuse('are damaged');
       if (!(size >= 0 && from + 8 + size <= bytes.length)) refuse('end too early');
       const saved = bytes.slice(from + 8, from + 8 + size);
       caches.push(restoredLayer(heap, saved, place, refuse));

@@ -203,7 +203,7 @@ testAllRefusals(rw, 'model.restoreKvCache', {
       wrongType([1], '[1]'),
       wrongType(saved.buffer, 'ArrayBuffer'),
       outOfRange(new Uint8Array(0), 'save()'),
-      outOfRange(saved.slice(0, 30), 'early'),
+      outOfRange(saved.slice(0, 36), 'early'),
     ],
     (value) => llama.restoreKvCache(value),
   ],
@@ -237,9 +237,16 @@ testMisfits(rw, 'model.restoreKvCache', {
     () => llama.restoreKvCache(withCapacity(5)),
   ],
   'a capacity below 0': [RangeError, ['bytes', 'damaged'], () => llama.restoreKvCache(withCapacity(-7))],
-  'a length beyond the end': [RangeError, ['bytes', 'early'], () => llama.restoreKvCache(withByte(31, 0x7f))],
+  'a length beyond the end': [RangeError, ['bytes', 'early'], () => llama.restoreKvCache(withByte(39, 0x7f))],
   'a changed key': [RangeError, ['bytes'], () => llama.restoreKvCache(withByte(saved.length - 30, saved.at(-30) ^ 1))],
   'more behind the last layer': [RangeError, ['bytes', 'behind'], () => llama.restoreKvCache(longer)],
+});
+
+test('no bit of the head can change unseen', () => {
+  for (let bit = 0; bit < 8 * 40; ++bit) {
+    const at = bit >> 3;
+    assert.throws(() => llama.restoreKvCache(withByte(at, saved[at] ^ (1 << (bit & 7)))), RangeError, `bit ${bit}`);
+  }
 });
 
 test('a cache of a model with other windows is not restored', async () => {
