@@ -83,6 +83,19 @@ await onEachBuild((rw) => {
     });
   }
 
+  test('a state has the batch and the heads that it was asked for', () => {
+    const x = [randomArray([3, 2, 5, 4], 1), randomArray([3, 1, 5, 4], 2), randomArray([3, 1, 5, 2], 3)];
+    const state = rw.linearAttentionState({ batch: 3, kvHeads: 1, headDim: 4, valueDim: 2 });
+    const want = rw.linearAttention(...x, { causal: true }).out;
+    // Means of at most 5 values below 1, each of some twenty roundings, in another order.
+    assertClose(
+      state.append(...x).out.data,
+      want.data,
+      Float64Array.from(want.data, () => 100 * eps),
+    );
+    state.dispose();
+  });
+
   test('a state agrees with float64, in both layouts and with a mask', () => {
     const x = inputs(90);
     const data = Uint8Array.from({ length: 180 }, (_, i) => Number(i % 5 !== 2));

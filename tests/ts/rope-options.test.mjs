@@ -124,6 +124,40 @@ test('the other kinds are their formulas', () => {
   assertSameBits(of({ type: 'custom', inverseFrequencies: Float64Array.from(own) }), own);
 });
 
+test('yarn and llama3 are their formulas at every option', () => {
+  const of = (scaling) => {
+    const plan = rw.rope({ headDim: 128, scaling });
+    plan.dispose();
+    return plan.inverseFrequencies;
+  };
+  // Some twenty roundings of the doubles here, logarithms and differences among them.
+  const close = (got, want) =>
+    assertClose(
+      got,
+      want,
+      want.map((w) => 1e-14 * w),
+    );
+  const blend = (w, share, factor) => share * w + ((1 - share) * w) / factor;
+  // The pair, as a real number, that makes so many turns within the original length.
+  const pairOf = (turns, length) => (128 * Math.log(length / (2 * Math.PI * turns))) / (2 * Math.log(10000));
+  for (const truncate of [true, false]) {
+    const yarn = { factor: 10, originalLength: 3000, betaFast: 20, betaSlow: 2, truncate };
+    const [first, last] = [pairOf(20, 3000), pairOf(2, 3000)];
+    const [low, high] = truncate ? [Math.floor(first), Math.ceil(last)] : [first, last];
+    const kept = (i) => 1 - Math.min(Math.max((i - low) / (high - low), 0), 1);
+    close(
+      of({ type: 'yarn', ...yarn }),
+      exact.map((w, i) => blend(w, kept(i), 10)),
+    );
+  }
+  const llama3 = { factor: 10, originalLength: 2048, lowFreqFactor: 2, highFreqFactor: 5 };
+  const kept = (w) => Math.min(Math.max(((2048 * w) / (2 * Math.PI) - 2) / (5 - 2), 0), 1);
+  close(
+    of({ type: 'llama3', ...llama3 }),
+    exact.map((w) => blend(w, kept(w), 10)),
+  );
+});
+
 test('yarn takes mscale and mscaleAllDim together, and an attention factor before both', () => {
   const yarn = { type: 'yarn', factor: 40, originalLength: 4096 };
   const factorOf = (more) => {
