@@ -6,7 +6,9 @@
 namespace ropewalk::binding {
 namespace {
 
-void rowsOfRelative(const RelativeRows& rows, size_t queries, size_t keys, double query_offset, Pointer out) {
+void rowsOfRelative(Pointer fields, size_t queries, size_t keys, double query_offset, Pointer out) {
+  Fields f(fields);
+  const RelativeRows rows = relativeRows(f);
   auto* row = at<double>(out);
   const auto offset = static_cast<int64_t>(query_offset);
   for (size_t i = 0; i < queries; ++i) {
@@ -32,9 +34,6 @@ EMSCRIPTEN_BINDINGS(attention) {
   using namespace ropewalk;
   using namespace ropewalk::binding;
 
-  value_object<RelativeRows>("RelativeRows")
-      .field("limit", INTEGER_FIELD(RelativeRows, limit))
-      .field("keyMinusQuery", &RelativeRows::key_minus_query);
   function("relativeRows", &rowsOfRelative);
   function("attention", &runAttention);
 }

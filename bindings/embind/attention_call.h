@@ -31,7 +31,6 @@ struct AttentionCall {
   ScoresCall scores;
 };
 
-// Braces read their fields from left to right.
 inline SightCall sightCall(Fields& f) {
   return {f, f, f, f, f, f, f, f};
 }
@@ -42,8 +41,11 @@ template <class T>
 MaskView<T> maskView(Fields& f) {
   return {f, f, f, f, f};
 }
+inline RelativeRows relativeRows(Fields& f) {
+  return {.limit = f, .key_minus_query = f};
+}
 inline RelativeTerms relativeTerms(Fields& f) {
-  return {{f, f}, f, f, f, f};
+  return {relativeRows(f), f, f, f, f};
 }
 // All but what a SightCall tells.
 inline AttentionOptions attentionOptions(Fields& f) {

@@ -25,6 +25,31 @@ inline int number(Status s) {
   return static_cast<int>(s);
 }
 
+// --- options and calls: their fields as doubles one after the other, as ts/call-fields.ts puts them, in the
+// order of a list in ts/. For objects Embind would register two functions for each field when the module
+// starts, and call one of them for each field of every call.
+
+class Fields {
+ public:
+  explicit Fields(Pointer fields) : next_(at<double>(fields)) {}
+
+  template <class T>
+    requires std::is_arithmetic_v<T> || std::is_enum_v<T> || std::is_pointer_v<T>
+  operator T() {
+    const double field = *next_++;
+    if constexpr (std::is_pointer_v<T>) {
+      return reinterpret_cast<T>(static_cast<Pointer>(field));
+    } else if constexpr (std::is_same_v<T, bool>) {
+      return field != 0;
+    } else {
+      return static_cast<T>(field);
+    }
+  }
+
+ private:
+  const double* next_;
+};
+
 // --- positions: JavaScript writes doubles, which hold every position exactly; the core takes int64, in place
 
 inline int64_t* integers(Pointer doubles, size_t n) {
@@ -41,6 +66,10 @@ struct PositionsCall {
   double offset;
 };
 
+// Braces read their fields from left to right, here and in every reader.
+inline PositionsCall positionsCall(Fields& f) {
+  return {f, f, f, f};
+}
 inline Positions positions(const PositionsCall& p) {
   if (p.values == 0) return {nullptr, false, static_cast<int64_t>(p.offset)};
   return {integers(p.values, p.count), p.per_batch, 0};
@@ -51,62 +80,4 @@ HeadView<T> heads(Pointer p, bool tokens_first, size_t b, size_t h, size_t t, si
   return tokens_first ? tokensFirst(at<T>(p), b, h, t, d) : headsFirst(at<T>(p), b, h, t, d);
 }
 
-// --- calls of many fields: as doubles one after the other, in the order of ts/call-fields.ts. Embind would
-// call into the core for each field of an object.
-
-class Fields {
- public:
-  explicit Fields(Pointer fields) : next_(at<double>(fields)) {}
-
-  template <class T>
-    requires std::is_arithmetic_v<T> || std::is_pointer_v<T>
-  operator T() {
-    const double field = *next_++;
-    if constexpr (std::is_pointer_v<T>) {
-      return reinterpret_cast<T>(static_cast<Pointer>(field));
-    } else if constexpr (std::is_same_v<T, bool>) {
-      return field != 0;
-    } else {
-      return static_cast<T>(field);
-    }
-  }
-
- private:
-  const double* next_;
-};
-
-// --- fields whose C++ type JavaScript has no word for
-
-template <class Class, class Enum, Enum Class::* member>
-int enumField(const Class& c) {
-  return static_cast<int>(c.*member);
-}
-template <class Class, class Enum, Enum Class::* member>
-void setEnumField(Class& c, int v) {
-  c.*member = static_cast<Enum>(v);
-}
-template <class Class, class T, const T* Class::* member>
-Pointer pointerField(const Class& c) {
-  return reinterpret_cast<Pointer>(c.*member);
-}
-template <class Class, class T, const T* Class::* member>
-void setPointerField(Class& c, Pointer p) {
-  c.*member = at<const T>(p);
-}
-template <class Class, int64_t Class::* member>
-double integerField(const Class& c) {
-  return static_cast<double>(c.*member);
-}
-template <class Class, int64_t Class::* member>
-void setIntegerField(Class& c, double v) {
-  c.*member = static_cast<int64_t>(v);
-}
-
 }  // namespace ropewalk::binding
-
-#define ENUM_FIELD(Class, Enum, member) \
-  &enumField<Class, Enum, &Class::member>, &setEnumField<Class, Enum, &Class::member>
-#define POINTER_FIELD(Class, T, member) \
-  &pointerField<Class, T, &Class::member>, &setPointerField<Class, T, &Class::member>
-#define INTEGER_FIELD(Class, member) \
-  &integerField<Class, &Class::member>, &setIntegerField<Class, &Class::member>

@@ -14,12 +14,18 @@
 namespace ropewalk::binding {
 namespace {
 
-int encodeSinusoidal(const SinusoidalOptions& options, Pointer places, size_t rows, Pointer out) {
-  return number(sinusoidal(options, integers(places, rows), rows, at<float>(out)));
+SinusoidalOptions sinusoidalOptions(Fields f) {
+  return {.dim = f, .base = f, .layout = f, .scale = f};
+}
+int encodeSinusoidal(Pointer fields, Pointer places, size_t rows, Pointer out) {
+  return number(sinusoidal(sinusoidalOptions(Fields(fields)), integers(places, rows), rows, at<float>(out)));
 }
 
-int encodeBinary(const BinaryOptions& options, Pointer places, size_t rows, Pointer out) {
-  return number(binaryCode(options, integers(places, rows), rows, at<float>(out)));
+BinaryOptions binaryOptions(Fields f) {
+  return {.bits = f, .msb_first = f, .sign = f};
+}
+int encodeBinary(Pointer fields, Pointer places, size_t rows, Pointer out) {
+  return number(binaryCode(binaryOptions(Fields(fields)), integers(places, rows), rows, at<float>(out)));
 }
 
 int mergeLearned(int mode, Pointer table, size_t table_rows, size_t dim, Pointer x, size_t x_dim,
@@ -35,12 +41,18 @@ int extendLearnedTable(Pointer table, size_t table_rows, size_t dim, double alph
 int slopesOfAlibi(size_t head_count, Pointer out) {
   return number(alibiSlopes(head_count, at<double>(out)));
 }
-int biasOfAlibi(const AlibiOptions& options, Pointer out) {
-  return number(alibiBias(options, at<float>(out)));
+AlibiOptions alibiOptions(Fields f) {
+  return {.heads = f, .queries = f, .keys = f, .query_offset = f, .variant = f};
+}
+int biasOfAlibi(Pointer fields, Pointer out) {
+  return number(alibiBias(alibiOptions(Fields(fields)), at<float>(out)));
 }
 
-int createT5(T5Buckets& buckets, const T5Options& options) {
-  return number(buckets.create(options));
+T5Options t5Options(Fields f) {
+  return {.bidirectional = f, .num_buckets = f, .max_distance = f};
+}
+int createT5(T5Buckets& buckets, Pointer fields) {
+  return number(buckets.create(t5Options(Fields(fields))));
 }
 void bucketsOfT5(const T5Buckets& buckets, Pointer relative, size_t n, Pointer out) {
   const int64_t* distances = integers(relative, n);
@@ -53,8 +65,11 @@ void biasOfT5(const T5Buckets& buckets, Pointer table, size_t head_count, size_t
                at<float>(out));
 }
 
-int biasOfKerple(const KerpleOptions& options, Pointer r1, Pointer r2, Pointer out) {
-  return number(kerpleBias(options, at<float>(r1), at<float>(r2), at<float>(out)));
+KerpleOptions kerpleOptions(Fields f) {
+  return {.kind = f, .heads = f, .queries = f, .keys = f, .query_offset = f};
+}
+int biasOfKerple(Pointer fields, Pointer r1, Pointer r2, Pointer out) {
+  return number(kerpleBias(kerpleOptions(Fields(fields)), at<float>(r1), at<float>(r2), at<float>(out)));
 }
 
 }  // namespace
@@ -65,46 +80,21 @@ EMSCRIPTEN_BINDINGS(encodings) {
   using namespace ropewalk;
   using namespace ropewalk::binding;
 
-  value_object<SinusoidalOptions>("SinusoidalOptions")
-      .field("dim", &SinusoidalOptions::dim)
-      .field("base", &SinusoidalOptions::base)
-      .field("layout", ENUM_FIELD(SinusoidalOptions, SinusoidLayout, layout))
-      .field("scale", &SinusoidalOptions::scale);
   function("sinusoidal", &encodeSinusoidal);
 
-  value_object<BinaryOptions>("BinaryOptions")
-      .field("bits", &BinaryOptions::bits)
-      .field("msbFirst", &BinaryOptions::msb_first)
-      .field("sign", &BinaryOptions::sign);
   function("binaryCode", &encodeBinary);
 
   function("learnedPositions", &mergeLearned);
   function("extendLearned", &extendLearnedTable);
 
-  value_object<AlibiOptions>("AlibiOptions")
-      .field("heads", &AlibiOptions::heads)
-      .field("queries", &AlibiOptions::queries)
-      .field("keys", &AlibiOptions::keys)
-      .field("queryOffset", INTEGER_FIELD(AlibiOptions, query_offset))
-      .field("variant", ENUM_FIELD(AlibiOptions, AlibiVariant, variant));
   function("alibiSlopes", &slopesOfAlibi);
   function("alibiBias", &biasOfAlibi);
 
-  value_object<T5Options>("T5Options")
-      .field("bidirectional", &T5Options::bidirectional)
-      .field("numBuckets", &T5Options::num_buckets)
-      .field("maxDistance", INTEGER_FIELD(T5Options, max_distance));
   class_<T5Buckets>("T5Buckets")
       .constructor<>()
       .function("create", &createT5)
       .function("buckets", &bucketsOfT5)
       .function("bias", &biasOfT5);
 
-  value_object<KerpleOptions>("KerpleOptions")
-      .field("kind", ENUM_FIELD(KerpleOptions, KerpleKind, kind))
-      .field("heads", &KerpleOptions::heads)
-      .field("queries", &KerpleOptions::queries)
-      .field("keys", &KerpleOptions::keys)
-      .field("queryOffset", INTEGER_FIELD(KerpleOptions, query_offset));
   function("kerpleBias", &biasOfKerple);
 }

@@ -9,9 +9,31 @@
 namespace ropewalk::binding {
 namespace {
 
-int createKvCache(KvCache& cache, KvCacheOptions options, RopePlan* plan) {
-  options.plan = plan;
-  return number(cache.create(options));
+KvCacheOptions cacheOptions(Fields f, RopePlan* plan) {
+  return {.batch = f,
+          .kv_heads = f,
+          .head_dim = f,
+          .value_dim = f,
+          .capacity = f,
+          .growing = f,
+          .storage = f,
+          .plan = plan,
+          .window = {.size = f, .sinks = f, .rebased = f}};
+}
+int createKvCache(KvCache& cache, Pointer fields, RopePlan* plan) {
+  return number(cache.create(cacheOptions(Fields(fields), plan)));
+}
+// Seven doubles: batch, heads, sizes of a key and a value, storage, the window's size, whether it is rebased.
+void optionsOfKvCache(const KvCache& cache, Pointer out) {
+  const KvCacheOptions& o = cache.options();
+  const double fields[] = {static_cast<double>(o.batch),
+                           static_cast<double>(o.kv_heads),
+                           static_cast<double>(o.head_dim),
+                           static_cast<double>(o.value_dim),
+                           static_cast<double>(static_cast<int>(o.storage)),
+                           static_cast<double>(o.window.size),
+                           static_cast<double>(o.window.rebased)};
+  std::copy(std::begin(fields), std::end(fields), at<double>(out));
 }
 
 Pointer planAddress(const KvCache& cache) {
@@ -43,8 +65,12 @@ struct AppendCall {
   size_t tokens;
   bool tokens_first;
 };
+AppendCall appendCall(Fields f) {
+  return {f, f, f, f, f, f};
+}
 
-int appendToKvCache(KvCache& cache, const AppendCall& c) {
+int appendToKvCache(KvCache& cache, Pointer fields) {
+  const AppendCall c = appendCall(Fields(fields));
   const KvCacheOptions& o = cache.options();
   const size_t axes = o.plan == nullptr ? 1 : o.plan->axes();
   const AppendPositions positions = {c.positions == 0 ? nullptr : integers(c.positions, c.tokens),
@@ -115,35 +141,15 @@ EMSCRIPTEN_BINDINGS(kv_cache) {
   using namespace ropewalk;
   using namespace ropewalk::binding;
 
-  value_object<CacheWindow>("CacheWindow")
-      .field("size", &CacheWindow::size)
-      .field("sinks", &CacheWindow::sinks)
-      .field("rebased", &CacheWindow::rebased);
-  value_object<KvCacheOptions>("KvCacheOptions")
-      .field("batch", &KvCacheOptions::batch)
-      .field("kvHeads", &KvCacheOptions::kv_heads)
-      .field("headDim", &KvCacheOptions::head_dim)
-      .field("valueDim", &KvCacheOptions::value_dim)
-      .field("capacity", &KvCacheOptions::capacity)
-      .field("growing", &KvCacheOptions::growing)
-      .field("storage", ENUM_FIELD(KvCacheOptions, KeyStorage, storage))
-      .field("window", &KvCacheOptions::window);
-  value_object<AppendCall>("AppendCall")
-      .field("k", &AppendCall::k)
-      .field("v", &AppendCall::v)
-      .field("positions", &AppendCall::positions)
-      .field("places", &AppendCall::places)
-      .field("tokens", &AppendCall::tokens)
-      .field("tokensFirst", &AppendCall::tokens_first);
   class_<KvCache>("KvCache")
       .constructor<>()
-      .property("options", &KvCache::options)
       .property("length", &KvCache::length)
       .property("capacity", &KvCache::capacity)
       .property("bytes", &KvCache::bytes)
       .property("nextPosition", &nextPosition)
       .property("planAddress", &planAddress)
       .function("create", &createKvCache, allow_raw_pointers())
+      .function("options", &optionsOfKvCache)
       .function("holdsKeysOf", &holdsKeysOf)
       .function("positionAt", &positionAt)
       .function("positions", &positionsOf)

@@ -74,18 +74,28 @@ int setLinear(BlockParts& parts, int which, PackedMatrix& matrix, int bias_type,
   return number(
       all[which]->create(std::move(matrix), static_cast<WeightType>(bias_type), at<const void>(bias)));
 }
-int setNorm(BlockParts& parts, int which, const NormLayerOptions& options, const NormWeights& weights) {
+int setNorm(BlockParts& parts, int which, Pointer fields) {
+  Fields f(fields);
+  const NormLayerOptions options = {.kind = f, .size = f, .eps = f, .unit_offset = f};
+  const NormWeights weights = {.type = f, .weight = f, .bias_type = f, .bias = f};
   NormLayer* const all[] = {&parts.attention_norm,       &parts.feed_forward_norm,
                             &parts.attention_after_norm, &parts.feed_forward_after_norm,
                             &parts.attention.query_norm, &parts.attention.key_norm};
   return number(all[which]->create(options, weights));
 }
 
-int createSelfAttention(SelfAttention& layer, const SelfAttentionOptions& options, BlockParts& parts) {
-  return number(layer.create(options, std::move(parts.attention)));
+SelfAttentionOptions selfAttentionOptions(Fields& f) {
+  return {.model_dim = f, .heads = f, .kv_heads = f, .head_dim = f, .value_dim = f};
 }
-int createBlock(TransformerBlock& block, const BlockOptions& options, BlockParts& parts) {
-  return number(block.create(options, std::move(parts)));
+BlockOptions blockOptions(Fields f) {
+  return {.attention = selfAttentionOptions(f), .place = f, .activation = f};
+}
+int createSelfAttention(SelfAttention& layer, Pointer fields, BlockParts& parts) {
+  Fields f(fields);
+  return number(layer.create(selfAttentionOptions(f), std::move(parts.attention)));
+}
+int createBlock(TransformerBlock& block, Pointer fields, BlockParts& parts) {
+  return number(block.create(blockOptions(Fields(fields)), std::move(parts)));
 }
 
 // Where to write what a layer computes on its way; null: not wanted.
@@ -108,7 +118,7 @@ CaptureCall captureCall(Fields& f) {
   return {f, f, f, f, f, f, f, f, f, f, f, scoresCall(f)};
 }
 LayerCall layerCall(Fields f) {
-  return {f, f, f, f, {f, f, f, f}, f, sightCall(f), attentionOptions(f), captureCall(f)};
+  return {f, f, f, f, positionsCall(f), f, sightCall(f), attentionOptions(f), captureCall(f)};
 }
 
 SelfAttentionInput inputOf(const LayerCall& c, RopePlan* rope, KvCache* cache) {
@@ -192,30 +202,10 @@ EMSCRIPTEN_BINDINGS(layers) {
       .property("bytes", &Linear::bytes)
       .function("create", &createLinear)
       .function("apply", &applyLinear);
-  value_object<NormLayerOptions>("NormLayerOptions")
-      .field("kind", ENUM_FIELD(NormLayerOptions, NormKind, kind))
-      .field("size", &NormLayerOptions::size)
-      .field("eps", &NormLayerOptions::eps)
-      .field("unitOffset", &NormLayerOptions::unit_offset);
-  value_object<NormWeights>("NormWeights")
-      .field("type", ENUM_FIELD(NormWeights, WeightType, type))
-      .field("weight", POINTER_FIELD(NormWeights, void, weight))
-      .field("biasType", ENUM_FIELD(NormWeights, WeightType, bias_type))
-      .field("bias", POINTER_FIELD(NormWeights, void, bias));
   class_<BlockParts>("BlockParts")
       .constructor<>()
       .function("setLinear", &setLinear)
       .function("setNorm", &setNorm);
-  value_object<SelfAttentionOptions>("SelfAttentionOptions")
-      .field("modelDim", &SelfAttentionOptions::model_dim)
-      .field("heads", &SelfAttentionOptions::heads)
-      .field("kvHeads", &SelfAttentionOptions::kv_heads)
-      .field("headDim", &SelfAttentionOptions::head_dim)
-      .field("valueDim", &SelfAttentionOptions::value_dim);
-  value_object<BlockOptions>("BlockOptions")
-      .field("attention", &BlockOptions::attention)
-      .field("place", ENUM_FIELD(BlockOptions, NormPlace, place))
-      .field("activation", ENUM_FIELD(BlockOptions, Activation, activation));
   class_<SelfAttention>("SelfAttention")
       .constructor<>()
       .property("bytes", &SelfAttention::bytes)

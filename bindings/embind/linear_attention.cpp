@@ -19,6 +19,9 @@ struct LinearAttentionCall {
   float rms_eps;
   PositionsCall query_positions, key_positions;
 };
+LinearAttentionCall linearAttentionCall(Fields f) {
+  return {f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, positionsCall(f), positionsCall(f)};
+}
 
 template <class Run>
 int withLinearCall(const LinearAttentionCall& c, RopePlan* rope, Run run) {
@@ -47,19 +50,26 @@ int withLinearCall(const LinearAttentionCall& c, RopePlan* rope, Run run) {
   return number(status);
 }
 
-int runLinearAttention(const LinearAttentionOptions& options, const LinearAttentionCall& call,
-                       RopePlan* rope) {
-  return withLinearCall(call, rope, [&](const LinearAttentionInput& in, const LinearAttentionOutput& out) {
-    return linearAttention(options, call.causal, in, out);
+LinearAttentionOptions linearOptions(Fields& f) {
+  return {.kernel = f, .normalize = f, .rotate_normalizer = f, .scale = f};
+}
+int runLinearAttention(Pointer option_fields, Pointer fields, RopePlan* rope) {
+  Fields f(option_fields);
+  const LinearAttentionOptions options = linearOptions(f);
+  const LinearAttentionCall c = linearAttentionCall(Fields(fields));
+  return withLinearCall(c, rope, [&](const LinearAttentionInput& in, const LinearAttentionOutput& out) {
+    return linearAttention(options, c.causal, in, out);
   });
 }
 
-int createLinearState(LinearAttentionState& state, const LinearAttentionOptions& options,
-                      const LinearStateShape& shape) {
-  return number(state.create(options, shape));
+int createLinearState(LinearAttentionState& state, Pointer fields) {
+  Fields f(fields);
+  const LinearAttentionOptions options = linearOptions(f);
+  return number(state.create(options, {.batch = f, .kv_heads = f, .head_dim = f, .value_dim = f}));
 }
-int appendToLinearState(LinearAttentionState& state, const LinearAttentionCall& call, RopePlan* rope) {
-  return withLinearCall(call, rope, [&](const LinearAttentionInput& in, const LinearAttentionOutput& out) {
+int appendToLinearState(LinearAttentionState& state, Pointer fields, RopePlan* rope) {
+  const LinearAttentionCall c = linearAttentionCall(Fields(fields));
+  return withLinearCall(c, rope, [&](const LinearAttentionInput& in, const LinearAttentionOutput& out) {
     return state.append(in, out);
   });
 }
@@ -72,18 +82,22 @@ void restoreLinearState(LinearAttentionState& state, Pointer bytes) {
 
 struct LinearRecurrenceCall {
   Pointer out, q, k, v, decay, beta, past, present;
-  int rule;
+  UpdateRule rule;
   float scale;
   size_t batch, heads, kv_heads, tokens, head_dim, value_dim, decay_dim, beta_heads;
   bool tokens_first;
 };
+LinearRecurrenceCall linearRecurrenceCall(Fields f) {
+  return {f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f};
+}
 
-int runLinearRecurrence(const LinearRecurrenceCall& c) {
+int runLinearRecurrence(Pointer fields) {
+  const LinearRecurrenceCall c = linearRecurrenceCall(Fields(fields));
   const auto view = [&](Pointer p, size_t head_count, size_t dim) {
     return heads<const float>(p, c.tokens_first, c.batch, head_count, c.tokens, dim);
   };
   LinearRecurrenceInput input;
-  input.rule = static_cast<UpdateRule>(c.rule);
+  input.rule = c.rule;
   input.scale = c.scale;
   input.q = view(c.q, c.heads, c.head_dim);
   input.k = view(c.k, c.kv_heads, c.head_dim);
@@ -104,40 +118,6 @@ EMSCRIPTEN_BINDINGS(linear_attention) {
   using namespace ropewalk;
   using namespace ropewalk::binding;
 
-  value_object<LinearAttentionOptions>("LinearAttentionOptions")
-      .field("kernel", ENUM_FIELD(LinearAttentionOptions, LinearKernel, kernel))
-      .field("normalize", &LinearAttentionOptions::normalize)
-      .field("rotateNormalizer", &LinearAttentionOptions::rotate_normalizer)
-      .field("scale", &LinearAttentionOptions::scale);
-  value_object<LinearStateShape>("LinearStateShape")
-      .field("batch", &LinearStateShape::batch)
-      .field("kvHeads", &LinearStateShape::kv_heads)
-      .field("headDim", &LinearStateShape::head_dim)
-      .field("valueDim", &LinearStateShape::value_dim);
-  value_object<LinearAttentionCall>("LinearAttentionCall")
-      .field("out", &LinearAttentionCall::out)
-      .field("q", &LinearAttentionCall::q)
-      .field("k", &LinearAttentionCall::k)
-      .field("v", &LinearAttentionCall::v)
-      .field("keep", &LinearAttentionCall::keep)
-      .field("rmsWeight", &LinearAttentionCall::rms_weight)
-      .field("denominators", &LinearAttentionCall::denominators)
-      .field("report", &LinearAttentionCall::report)
-      .field("keepBatchStride", &LinearAttentionCall::keep_batch_stride)
-      .field("keepKeyStride", &LinearAttentionCall::keep_key_stride)
-      .field("batch", &LinearAttentionCall::batch)
-      .field("heads", &LinearAttentionCall::heads)
-      .field("kvHeads", &LinearAttentionCall::kv_heads)
-      .field("queries", &LinearAttentionCall::queries)
-      .field("keys", &LinearAttentionCall::keys)
-      .field("headDim", &LinearAttentionCall::head_dim)
-      .field("valueDim", &LinearAttentionCall::value_dim)
-      .field("tokensFirst", &LinearAttentionCall::tokens_first)
-      .field("causal", &LinearAttentionCall::causal)
-      .field("rmsNorm", &LinearAttentionCall::rms_norm)
-      .field("rmsEps", &LinearAttentionCall::rms_eps)
-      .field("queryPositions", &LinearAttentionCall::query_positions)
-      .field("keyPositions", &LinearAttentionCall::key_positions);
   function("linearAttention", &runLinearAttention, allow_raw_pointers());
   class_<LinearAttentionState>("LinearAttentionState")
       .constructor<>()
@@ -147,25 +127,5 @@ EMSCRIPTEN_BINDINGS(linear_attention) {
       .function("reset", &LinearAttentionState::reset)
       .function("save", &saveLinearState)
       .function("restore", &restoreLinearState);
-  value_object<LinearRecurrenceCall>("LinearRecurrenceCall")
-      .field("out", &LinearRecurrenceCall::out)
-      .field("q", &LinearRecurrenceCall::q)
-      .field("k", &LinearRecurrenceCall::k)
-      .field("v", &LinearRecurrenceCall::v)
-      .field("decay", &LinearRecurrenceCall::decay)
-      .field("beta", &LinearRecurrenceCall::beta)
-      .field("past", &LinearRecurrenceCall::past)
-      .field("present", &LinearRecurrenceCall::present)
-      .field("rule", &LinearRecurrenceCall::rule)
-      .field("scale", &LinearRecurrenceCall::scale)
-      .field("batch", &LinearRecurrenceCall::batch)
-      .field("heads", &LinearRecurrenceCall::heads)
-      .field("kvHeads", &LinearRecurrenceCall::kv_heads)
-      .field("tokens", &LinearRecurrenceCall::tokens)
-      .field("headDim", &LinearRecurrenceCall::head_dim)
-      .field("valueDim", &LinearRecurrenceCall::value_dim)
-      .field("decayDim", &LinearRecurrenceCall::decay_dim)
-      .field("betaHeads", &LinearRecurrenceCall::beta_heads)
-      .field("tokensFirst", &LinearRecurrenceCall::tokens_first);
   function("linearRecurrence", &runLinearRecurrence);
 }

@@ -20,8 +20,40 @@ Pointer addressOf(const RopePlan& plan) {
   return reinterpret_cast<Pointer>(&plan);
 }
 
-int createRope(RopePlan& plan, const RopeOptions& options) {
-  return number(plan.create(options));
+FrequencyOptions frequencyOptions(Fields& f) {
+  return {.dim = f,
+          .base = f,
+          .scaling = f,
+          .factor = f,
+          .original_length = f,
+          .max_length = f,
+          .sequence_length = f,
+          .attention_factor = f,
+          .beta_fast = f,
+          .beta_slow = f,
+          .mscale = f,
+          .mscale_all_dim = f,
+          .truncate = f,
+          .low_freq_factor = f,
+          .high_freq_factor = f,
+          .rotary_fraction = f,
+          .short_factors = f,
+          .long_factors = f,
+          .custom = f};
+}
+AxisOptions axisOptions(Fields& f) {
+  return {.layout = f, .axes = f, .sizes = {{f, f, f, f}}};
+}
+RopeOptions ropeOptions(Fields f) {
+  return {.head_dim = f,
+          .frequencies = frequencyOptions(f),
+          .pairing = f,
+          .angles = f,
+          .axes = axisOptions(f),
+          .xpos = {.scale_base = f, .center = f}};
+}
+int createRope(RopePlan& plan, Pointer fields) {
+  return number(plan.create(ropeOptions(Fields(fields))));
 }
 
 struct HeadsCall {
@@ -29,8 +61,14 @@ struct HeadsCall {
   bool tokens_first;
   size_t batch, heads, tokens;
 };
+HeadsCall headsCall(Fields& f) {
+  return {f, f, f, f, f};
+}
+HeadView<float> viewOf(const HeadsCall& c, size_t head_dim) {
+  return heads<float>(c.x, c.tokens_first, c.batch, c.heads, c.tokens, head_dim);
+}
 
-// The call of every decoding step: plain numbers cost a microsecond less than objects.
+// The call of every decoding step: plain numbers need no block.
 int rotateRope(RopePlan& plan, Pointer x, bool tokens_first, size_t batch, size_t head_count, size_t tokens,
                Pointer values, size_t count, bool per_batch, double offset, int turn, int role) {
   return number(plan.rotate(heads<float>(x, tokens_first, batch, head_count, tokens, plan.headDim()),
@@ -47,23 +85,32 @@ int rotateBothRope(RopePlan& plan, Pointer q, Pointer k, bool tokens_first, size
                                 positions({values, count, per_batch, offset})));
 }
 
-int rerotateRope(const RopePlan& plan, const HeadsCall& x, const PositionsCall& from, const RopePlan& target,
-                 const PositionsCall& to) {
-  return number(plan.rerotate(heads<float>(x.x, x.tokens_first, x.batch, x.heads, x.tokens, plan.headDim()),
-                              positions(from), target, positions(to)));
+struct RerotateCall {
+  HeadsCall x;
+  PositionsCall from, to;
+};
+RerotateCall rerotateCall(Fields f) {
+  return {headsCall(f), positionsCall(f), positionsCall(f)};
+}
+int rerotateRope(const RopePlan& plan, Pointer fields, const RopePlan& target) {
+  const RerotateCall c = rerotateCall(Fields(fields));
+  return number(plan.rerotate(viewOf(c.x, plan.headDim()), positions(c.from), target, positions(c.to)));
 }
 
 struct TablesCall {
-  Pointer cos, sin;
-  size_t rows, pairs;
+  HeadsCall x;
+  size_t head_dim;
+  RotaryTables tables;
   Pointer places;  // [batch, tokens]
-  int pairing;
+  Pairing pairing;
 };
-
-int rotateByGivenTables(const HeadsCall& x, size_t head_dim, const TablesCall& t) {
-  return number(rotateByTables(heads<float>(x.x, x.tokens_first, x.batch, x.heads, x.tokens, head_dim),
-                               {at<float>(t.cos), at<float>(t.sin), t.rows, t.pairs},
-                               integers(t.places, x.batch * x.tokens), static_cast<Pairing>(t.pairing)));
+TablesCall tablesCall(Fields f) {
+  return {headsCall(f), f, {f, f, f, f}, f, f};
+}
+int rotateByGivenTables(Pointer fields) {
+  const TablesCall c = tablesCall(Fields(fields));
+  return number(rotateByTables(viewOf(c.x, c.head_dim), c.tables, integers(c.places, c.x.batch * c.x.tokens),
+                               c.pairing));
 }
 
 // places: [axes][rows]
@@ -83,56 +130,6 @@ EMSCRIPTEN_BINDINGS(rope) {
   using namespace ropewalk;
   using namespace ropewalk::binding;
 
-  value_object<PositionsCall>("PositionsCall")
-      .field("values", &PositionsCall::values)
-      .field("count", &PositionsCall::count)
-      .field("perBatch", &PositionsCall::per_batch)
-      .field("offset", &PositionsCall::offset);
-  value_object<FrequencyOptions>("FrequencyOptions")
-      .field("dim", &FrequencyOptions::dim)
-      .field("base", &FrequencyOptions::base)
-      .field("scaling", ENUM_FIELD(FrequencyOptions, Scaling, scaling))
-      .field("factor", &FrequencyOptions::factor)
-      .field("originalLength", &FrequencyOptions::original_length)
-      .field("maxLength", &FrequencyOptions::max_length)
-      .field("sequenceLength", &FrequencyOptions::sequence_length)
-      .field("attentionFactor", &FrequencyOptions::attention_factor)
-      .field("betaFast", &FrequencyOptions::beta_fast)
-      .field("betaSlow", &FrequencyOptions::beta_slow)
-      .field("mscale", &FrequencyOptions::mscale)
-      .field("mscaleAllDim", &FrequencyOptions::mscale_all_dim)
-      .field("truncate", &FrequencyOptions::truncate)
-      .field("lowFreqFactor", &FrequencyOptions::low_freq_factor)
-      .field("highFreqFactor", &FrequencyOptions::high_freq_factor)
-      .field("rotaryFraction", &FrequencyOptions::rotary_fraction)
-      .field("shortFactors", POINTER_FIELD(FrequencyOptions, double, short_factors))
-      .field("longFactors", POINTER_FIELD(FrequencyOptions, double, long_factors))
-      .field("custom", POINTER_FIELD(FrequencyOptions, double, custom));
-  value_array<std::array<size_t, kMaxAxes>>("AxisSizes")
-      .element(emscripten::index<0>())
-      .element(emscripten::index<1>())
-      .element(emscripten::index<2>())
-      .element(emscripten::index<3>());
-  value_object<AxisOptions>("AxisOptions")
-      .field("layout", ENUM_FIELD(AxisOptions, AxisLayout, layout))
-      .field("axes", &AxisOptions::axes)
-      .field("sizes", &AxisOptions::sizes);
-  value_object<XPosOptions>("XPosOptions")
-      .field("scaleBase", &XPosOptions::scale_base)
-      .field("center", &XPosOptions::center);
-  value_object<HeadsCall>("HeadsCall")
-      .field("x", &HeadsCall::x)
-      .field("tokensFirst", &HeadsCall::tokens_first)
-      .field("batch", &HeadsCall::batch)
-      .field("heads", &HeadsCall::heads)
-      .field("tokens", &HeadsCall::tokens);
-  value_object<RopeOptions>("RopeOptions")
-      .field("headDim", &RopeOptions::head_dim)
-      .field("frequencies", &RopeOptions::frequencies)
-      .field("pairing", ENUM_FIELD(RopeOptions, Pairing, pairing))
-      .field("angles", ENUM_FIELD(RopeOptions, Angles, angles))
-      .field("axes", &RopeOptions::axes)
-      .field("xpos", &RopeOptions::xpos);
   class_<RopePlan>("RopePlan")
       .constructor<>()
       .property("pairs", &RopePlan::pairs)
@@ -146,12 +143,5 @@ EMSCRIPTEN_BINDINGS(rope) {
       .function("tables", &ropeTables)
       .function("frequencies", &ropeFrequencies);
 
-  value_object<TablesCall>("TablesCall")
-      .field("cos", &TablesCall::cos)
-      .field("sin", &TablesCall::sin)
-      .field("rows", &TablesCall::rows)
-      .field("pairs", &TablesCall::pairs)
-      .field("places", &TablesCall::places)
-      .field("pairing", &TablesCall::pairing);
   function("rotateByTables", &rotateByGivenTables);
 }

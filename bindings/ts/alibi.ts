@@ -1,9 +1,10 @@
 // Attention with linear biases.
+import { type CallOf, putFields } from './call-fields.js';
 import * as check from './check.js';
 import { checkStatus } from './errors.js';
 import type { Heap } from './heap.js';
 import { type Out, type OutOption, output } from './outputs.js';
-import type { NdArray, Tensor } from './tensor.js';
+import type { NdArray, Take, Tensor } from './tensor.js';
 
 /**
  * The forms of ALiBi in use: `symmetric` -slope |i - j|; `bloom` slope * j; `mpt` slope * (j - (keys - 1)); `falcon` as
@@ -13,6 +14,9 @@ import type { NdArray, Tensor } from './tensor.js';
 export type AlibiVariant = 'symmetric' | 'bloom' | 'mpt' | 'falcon';
 
 const variants: Readonly<Record<AlibiVariant, number>> = { symmetric: 0, bloom: 1, mpt: 2, falcon: 3 };
+
+// In the order of embind/encodings.cpp.
+const fields = { heads: 0, queries: 0, keys: 0, queryOffset: 0, variant: 0 } as const;
 
 /** The sizes of a bias [H, Tq, Tk]. */
 export interface BiasShape {
@@ -53,6 +57,18 @@ export function alibiSlopes(heap: Heap, heads: number): Float64Array {
   });
 }
 
+/**
+ * Writes the bias to `out`.
+ * @internal
+ */
+export function writeAlibi(heap: Heap, where: string, bias: CallOf<typeof fields>, out: number, take: Take): void {
+  const options = putFields(heap, fields, bias, take);
+  checkStatus(
+    heap.call((c) => c.alibiBias(options, out)),
+    where,
+  );
+}
+
 /** @internal */
 export function alibiBias(heap: Heap, options: AlibiOptions<Out>): Tensor | NdArray {
   const where = 'alibiBias';
@@ -61,10 +77,7 @@ export function alibiBias(heap: Heap, options: AlibiOptions<Out>): Tensor | NdAr
   const heads = check.integer(where, 'heads', given.heads, 1, 2 ** 16);
   const shape = biasShape(where, given);
   const variant = check.choice(where, 'variant', given.variant ?? 'symmetric', variants);
-  return output(heap, where, false, [heads, shape.queries, shape.keys], given.out, (to) =>
-    checkStatus(
-      heap.call((c) => c.alibiBias({ heads, ...shape, variant }, to)),
-      where,
-    ),
+  return output(heap, where, false, [heads, shape.queries, shape.keys], given.out, (to, take) =>
+    writeAlibi(heap, where, { heads, ...shape, variant }, to, take),
   );
 }

@@ -1,5 +1,6 @@
 // Multi-head self-attention with projections.
 import type { AttentionResult } from './attention.js';
+import { putFields } from './call-fields.js';
 import { type AttentionCaptureName, attentionCaptures, type LayerResult } from './capture.js';
 import * as check from './check.js';
 import type { SelfAttention } from './core.mjs';
@@ -11,6 +12,7 @@ import {
   type AttentionLayerWeights,
   checkDims,
   checkScores,
+  dimsFields,
   type LayerAttentionOptions,
   type LayerDims,
   type LayerScores,
@@ -23,7 +25,7 @@ import { type LayerPlace, layerPlace, positionObject, type TransformerPosition }
 import { checkWeights, type WeightPlan, withParts } from './layer-weights.js';
 import type { Out, ResultOf } from './outputs.js';
 import type { Places } from './positions.js';
-import { checkTable, type SinusoidalOptions, tableOptions, writeTable } from './sinusoidal.js';
+import { type CheckedTable, checkTable, type SinusoidalOptions, tableOptions, writeTable } from './sinusoidal.js';
 import { type NdArray, type Operand, type Take, Tensor, type TensorInput } from './tensor.js';
 import { checkStorage } from './weights.js';
 
@@ -98,12 +100,13 @@ function create(heap: Heap, where: string, options: AttentionLayerOptions, dims:
     const { checked } = checkWeights(heap, where, own?.weights ?? options.weights, plan, []);
     const layer = heap.construct(where, (core) => new core.SelfAttention());
     try {
-      withParts(heap, where, checked, storage, noNorm, (parts) =>
+      withParts(heap, where, checked, storage, noNorm, (parts, take) => {
+        const fields = putFields(heap, dimsFields, dims, take);
         checkStatus(
-          heap.call(() => layer.create(dims, parts)),
+          heap.call(() => layer.create(fields, parts)),
           where,
-        ),
-      );
+        );
+      });
     } catch (error) {
       heap.destroy(layer);
       throw error;
@@ -114,8 +117,6 @@ function create(heap: Heap, where: string, options: AttentionLayerOptions, dims:
   }
 }
 
-type Table = ReturnType<typeof checkTable>;
-
 // A table that is added to x, and nothing else.
 function sinusoids(
   heap: Heap,
@@ -123,7 +124,7 @@ function sinusoids(
   own: object,
   dims: LayerDims,
   scores: LayerScores,
-): { table: Table; place: LayerPlace } {
+): { table: CheckedTable; place: LayerPlace } {
   if ('dim' in own)
     throw new ArgumentRangeError(where, 'position.dim', own, 'is not an option; it follows from the layer');
   const known = tableOptions.filter((name) => name !== 'dim');
@@ -207,7 +208,7 @@ export class AttentionLayer extends Layer {
 // x with the sinusoids of its tokens added, in memory that `take` gives.
 function addTable(
   heap: Heap,
-  options: Table,
+  options: CheckedTable,
   x: Operand,
   { batch, tokens, at }: { batch: number; tokens: number; at: Places },
   take: Take,

@@ -1,8 +1,8 @@
 // The position encodings that attention takes: each checks its options, then says what it adds to the core's call.
-import type { BiasShape } from './alibi.js';
+import { type BiasShape, writeAlibi } from './alibi.js';
 import type { CoreOptions, RelativeTerms } from './call-fields.js';
 import * as check from './check.js';
-import { ArgumentRangeError, ArgumentTypeError, checkStatus } from './errors.js';
+import { ArgumentRangeError, ArgumentTypeError } from './errors.js';
 import type { Heap } from './heap.js';
 import { checkKerple, type KerpleNumbers, kerpleFields, writeKerple } from './kerple.js';
 import type { HeadShape } from './layout.js';
@@ -230,11 +230,8 @@ const encodings: { [E in keyof ByName]: { readonly make: ByName[E]; readonly fie
     fields: [],
     make(heap, where, _, shapes) {
       const { heads } = shapes.q;
-      return byDistance(heap, where, shapes, (shape, out) =>
-        checkStatus(
-          heap.call((c) => c.alibiBias({ heads, ...shape, variant: 0 }, out)),
-          where,
-        ),
+      return byDistance(heap, where, shapes, (shape, out, take) =>
+        writeAlibi(heap, where, { heads, ...shape, variant: 0 }, out, take),
       );
     },
   },

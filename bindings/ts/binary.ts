@@ -1,4 +1,5 @@
 // Binary position code.
+import { putFields } from './call-fields.js';
 import * as check from './check.js';
 import { ArgumentRangeError, checkStatus } from './errors.js';
 import type { Heap } from './heap.js';
@@ -16,6 +17,9 @@ export interface BinaryOptions {
   values?: 'bits' | 'signs';
 }
 
+// In the order of embind/encodings.cpp.
+const fields = { bits: 0, msbFirst: false, sign: false } as const;
+
 /** @internal */
 export function binary(heap: Heap, options: BinaryOptions): Float32Array {
   const where = 'binary';
@@ -32,10 +36,10 @@ export function binary(heap: Heap, options: BinaryOptions): Float32Array {
     throw new ArgumentRangeError(where, `positions[${outside}]`, at[outside], problem);
   }
   return heap.scope(where, (take) => {
-    const positions = heap.put(take, at);
+    const [code, positions] = [putFields(heap, fields, core, take), heap.put(take, at)];
     const out = take(at.length * core.bits * 4);
     checkStatus(
-      heap.call((c) => c.binaryCode(core, positions, at.length, out)),
+      heap.call((c) => c.binaryCode(code, positions, at.length, out)),
       where,
     );
     return heap.readFloats(out, at.length * core.bits);

@@ -1,13 +1,20 @@
-// Calls of attention and of layers as the core takes them: their fields one after the other, as doubles. Embind would call
-// into the core for each of some seventy fields of an object, which takes longer than a token's attention.
+// Options and calls as the core takes them: their fields one after the other, as doubles. Objects would cost Embind a call
+// into the core for each field, and two functions to register when the module starts. A list of fields says their order:
+// that of the core's reader, in embind/. Here are those that several files share, of attention and of layers.
 import type { Heap } from './heap.js';
 import type { Take } from './tensor.js';
 
-// A field is a number (addresses among them), 0 here, or a flag, false here. The order is that of embind/attention_call.h
-// and embind/layers.cpp.
+/** Of positions, in calls.h. @internal */
+export const positionsFields = { values: 0, count: 0, perBatch: false, offset: 0 } as const;
+/** Of heads that are turned, in rope.cpp. @internal */
+export const headsFields = { x: 0, tokensFirst: false, batch: 0, heads: 0, tokens: 0 } as const;
+/** Of rows of relative tables, in attention_call.h. @internal */
+export const rowsFields = { limit: 0, keyMinusQuery: false } as const;
+
+// Those of attention_call.h, and of layers.cpp.
 const mask = { data: 0, batchStride: 0, headStride: 0, queryStride: 0, keyStride: 0 } as const;
 const relative = {
-  rows: { limit: 0, keyMinusQuery: false },
+  rows: rowsFields,
   ...{ queryTable: 0, keyTable: 0, productTable: 0, valueTable: 0 },
 } as const;
 const sight = {
@@ -35,11 +42,12 @@ export const attentionFields = {
 } as const;
 /** @internal */
 export const layerFields = {
-  ...{ out: 0, x: 0, batch: 0, tokens: 0, positions: { values: 0, count: 0, perBatch: false, offset: 0 } },
+  ...{ out: 0, x: 0, batch: 0, tokens: 0, positions: positionsFields },
   ...{ turnValues: false, sight, options, capture },
 } as const;
 
-interface FieldList {
+/** A field is a number (addresses among them), a flag, or has fields of its own; which number it is here says nothing. @internal */
+export interface FieldList {
   readonly [name: string]: number | boolean | FieldList;
 }
 
@@ -48,6 +56,8 @@ export type CallOf<F> = {
   readonly [N in keyof F]: F[N] extends boolean ? boolean : F[N] extends number ? number : CallOf<F[N]>;
 };
 
+/** @internal */
+export type PositionsCall = CallOf<typeof positionsFields>;
 /** @internal */
 export type AttentionCall = CallOf<typeof attentionFields>;
 /** @internal */
@@ -81,5 +91,5 @@ function append(numbers: number[], fields: FieldList, call: Call): void {
 export function putFields<F extends FieldList>(heap: Heap, fields: F, call: CallOf<F>, take: Take): number {
   const numbers: number[] = [];
   append(numbers, fields, call as Call);
-  return heap.put(take, Float64Array.from(numbers));
+  return heap.put(take, new Float64Array(numbers));
 }

@@ -1,7 +1,7 @@
 // KERPLE: learned kernels of the distance.
 import { type BiasShape, biasShape } from './alibi.js';
+import { putFields } from './call-fields.js';
 import * as check from './check.js';
-import type { KerpleOptions as CoreKerpleOptions } from './core.mjs';
 import { ArgumentRangeError, checkStatus } from './errors.js';
 import type { Heap } from './heap.js';
 import { type Out, type OutOption, output } from './outputs.js';
@@ -24,6 +24,9 @@ export interface KerpleNumbers {
 export interface KerpleOptions<O extends Out = undefined> extends KerpleNumbers, BiasShape, OutOption<O> {}
 
 const kinds: Readonly<Record<KerpleKind, number>> = { logarithmic: 0, power: 1 };
+
+// In the order of embind/encodings.cpp.
+const fields = { kind: 0, heads: 0, queries: 0, keys: 0, queryOffset: 0 } as const;
 
 /** @internal */
 export const kerpleFields = ['r1', 'r2', 'kind'] as const;
@@ -56,7 +59,7 @@ export function writeKerple(
   out: number,
   take: Take,
 ): void {
-  const options: CoreKerpleOptions = { kind: numbers.kind, heads: numbers.r1.length, ...shape };
+  const options = putFields(heap, fields, { kind: numbers.kind, heads: numbers.r1.length, ...shape }, take);
   const [r1, r2] = [heap.put(take, numbers.r1), heap.put(take, numbers.r2)];
   checkStatus(
     heap.call((core) => core.kerpleBias(options, r1, r2, out)),

@@ -9,9 +9,9 @@ import {
 } from './attention.js';
 import type { AttentionPosition } from './attention-position.js';
 import * as check from './check.js';
-import type { KvCache as CoreKvCache } from './core.mjs';
 import { ArgumentRangeError } from './errors.js';
 import type { Heap } from './heap.js';
+import type { OpenCache } from './kv-cache-options.js';
 import type { HeadShape } from './layout.js';
 import type { Out } from './outputs.js';
 import { sightOf } from './sight.js';
@@ -33,7 +33,7 @@ export interface CacheAttentionOptions<S extends ScoreRequest = ScoreRequest, O 
 const attendFields = attentionFields.filter((field) => field !== 'keyPositions' && field !== 'kvHeads');
 
 // Queries without an offset are the last tokens, which have to stand one after the other.
-function checkEnd(where: string, core: CoreKvCache, axes: number, queries: number): void {
+function checkEnd(where: string, { core, axes }: OpenCache, queries: number): void {
   const rows = Math.min(queries, core.length);
   if (rows > 0 && core.positionAt(core.length - 1) - core.positionAt(core.length - rows) !== rows - 1) {
     const problem = `is missing; the last ${rows} tokens do not stand one after the other`;
@@ -47,8 +47,7 @@ function checkEnd(where: string, core: CoreKvCache, axes: number, queries: numbe
 // Refuses what a cache has of its own.
 function refuseForeign(
   where: string,
-  core: CoreKvCache,
-  axes: number,
+  { form, axes }: OpenCache,
   options: CacheAttentionOptions<ScoreRequest, Out>,
 ): void {
   const refuse = (name: string, value: unknown, problem: string): never => {
@@ -58,7 +57,7 @@ function refuseForeign(
   if ((position as AttentionPosition | undefined)?.encoding === 'rope') {
     refuse('position.encoding', 'rope', "is 'rope', which a cache is made with: rw.kvCache({ rope })");
   }
-  if (core.options.window.size > 0) {
+  if (form.windowSize > 0) {
     if (window !== undefined) refuse('window', window, 'is for a cache without a window of its own');
     if (sinkTokens !== undefined) refuse('sinkTokens', sinkTokens, 'is for a cache without a window of its own');
   }
@@ -74,21 +73,21 @@ function refuseForeign(
 export function attendOver(
   heap: Heap,
   where: string,
-  core: CoreKvCache,
-  axes: number,
+  cache: OpenCache,
   q: TensorInput,
   options: CacheAttentionOptions<ScoreRequest, Out>,
   unchanged: () => void,
 ): AttentionResult<Tensor | NdArray, ScoreRequest> {
   check.options(where, 'options', options, attendFields);
-  refuseForeign(where, core, axes, options);
-  const { batch, kvHeads: heads, headDim, valueDim } = core.options;
+  refuseForeign(where, cache, options);
+  const { core, form } = cache;
+  const { batch, kvHeads: heads, headDim, valueDim } = form;
   const keys = (dim: number): HeadShape => ({ tokensFirst: false, batch, heads, tokens: core.length, dim });
   const [ks, vs] = [keys(headDim), keys(valueDim)];
   const inputs = queriesOver(heap, where, q, ks, vs, options);
   const given = { ...options, causal: options.causal === undefined ? true : options.causal };
   const atEnd = options.queryOffset === undefined && options.keyLengths === undefined;
-  if (atEnd) checkEnd(where, core, axes, inputs.qs.tokens);
+  if (atEnd) checkEnd(where, cache, inputs.qs.tokens);
   const sight = sightOf(where, given, inputs.qs, ks, (token) => core.positionAt(token));
   const offsets = typeof sight.queryOffset === 'number' ? [sight.queryOffset] : [...sight.queryOffset];
   const missing = inputs.qs.tokens > 0 ? offsets.find((offset) => core.misses(offset)) : undefined;

@@ -1,7 +1,8 @@
 // What a KV cache is made from, checked: options and appended tokens.
 import { splitHeads } from './attention.js';
+import { type CallOf, putFields } from './call-fields.js';
 import * as check from './check.js';
-import type { AppendCall, KvCache as CoreKvCache, KvCacheOptions as CoreOptions } from './core.mjs';
+import type { KvCache as CoreKvCache } from './core.mjs';
 import { ArgumentRangeError, ArgumentTypeError } from './errors.js';
 import type { Heap } from './heap.js';
 import { type HeadShape, headShape, type Layout } from './layout.js';
@@ -71,9 +72,16 @@ const storages = { rotated: 1, unrotated: 2 } as const;
 const windowPositions = { kept: 0, rebased: 1 } as const;
 const largest = 2 ** 30;
 
+/** In the order of embind/kv_cache.cpp. @internal */
+export const cacheFields = {
+  ...{ batch: 0, kvHeads: 0, headDim: 0, valueDim: 0, capacity: 0, growing: false, storage: 0 },
+  window: { size: 0, sinks: 0, rebased: false },
+} as const;
+const appendFields = { k: 0, v: 0, positions: 0, places: 0, tokens: 0, tokensFirst: false } as const;
+
 /** @internal */
 export interface CheckedCache {
-  readonly core: Omit<CoreOptions, 'storage'> & { storage: number };
+  readonly core: CallOf<typeof cacheFields>;
   readonly plan: RopePlan | undefined;
 }
 
@@ -128,13 +136,45 @@ export function checkCache(heap: Heap, where: string, options: KvCacheOptions): 
   return { core: { batch, kvHeads, headDim, valueDim, capacity, growing, storage, window }, plan };
 }
 
+/** What a cache of the core was made with, as far as calls have to know. @internal */
+export interface CacheForm {
+  readonly batch: number;
+  readonly kvHeads: number;
+  readonly headDim: number;
+  readonly valueDim: number;
+  readonly storage: number;
+  /** 0: none. */
+  readonly windowSize: number;
+  readonly rebased: boolean;
+}
+
+/** @internal */
+export function formOf(heap: Heap, where: string, core: CoreKvCache): CacheForm {
+  return heap.scope(where, (take) => {
+    const at = take(7 * 8);
+    heap.call(() => core.options(at));
+    const numbers = heap.readDoubles(at, 7);
+    const [batch = 0, kvHeads = 0, headDim = 0, valueDim = 0, storage = 0, windowSize = 0, rebased = 0] = numbers;
+    return { batch, kvHeads, headDim, valueDim, storage, windowSize, rebased: rebased === 1 };
+  });
+}
+
+/** A cache as calls look at it. @internal */
+export interface OpenCache {
+  readonly core: CoreKvCache;
+  readonly form: CacheForm;
+  /** Of its plan; 1 where there is none. */
+  readonly axes: number;
+}
+
 /** Checked keys and values to append. @internal */
 export interface Appended {
   readonly tokens: number;
-  place(take: (bytes: number) => number): AppendCall;
+  /** The address of the call's fields. */
+  place(take: (bytes: number) => number): number;
 }
 
-function headsOf(where: string, name: 'k' | 'v', x: Operand, options: AppendOptions, expected: CoreOptions): HeadShape {
+function headsOf(where: string, name: 'k' | 'v', x: Operand, options: AppendOptions, expected: CacheForm): HeadShape {
   const { kvHeads, layout = 'BHTD' } = options;
   const shape = kvHeads === undefined ? x.shape : splitHeads(where, name, x.shape, expected.kvHeads);
   const got = headShape(where, name, shape, kvHeads === undefined ? layout : 'BTHD');
@@ -153,11 +193,11 @@ function headsOf(where: string, name: 'k' | 'v', x: Operand, options: AppendOpti
  * Positions of the tokens; undefined: one by one.
  * @internal
  */
-export function positionsOf(where: string, core: CoreKvCache, options: PositionOptions, tokens: number, axes: number) {
+export function positionsOf(where: string, { core, form, axes }: OpenCache, options: PositionOptions, tokens: number) {
   if (options.offset === undefined && options.positions === undefined) return undefined;
   const name = options.positions === undefined ? 'offset' : 'positions';
   const { values, offset } = places(where, options, 1, tokens, axes);
-  if (core.options.window.rebased) {
+  if (form.rebased) {
     throw new ArgumentRangeError(where, name, options[name], 'has no meaning where the window moves tokens up');
   }
   const list = values ?? Float64Array.from({ length: axes * tokens }, (_, i) => offset + (i % tokens));
@@ -176,14 +216,13 @@ export function positionsOf(where: string, core: CoreKvCache, options: PositionO
 export function checkAppended(
   heap: Heap,
   where: string,
-  core: CoreKvCache,
+  cache: OpenCache,
   kInput: TensorInput,
   vInput: TensorInput,
   options: AppendOptions,
-  axes: number,
 ): Appended {
   check.options(where, 'options', options, ['offset', 'positions', 'layout', 'kvHeads']);
-  const expected = core.options;
+  const { core, form: expected, axes } = cache;
   if (options.kvHeads !== undefined) {
     const kvHeads = check.integer(where, 'kvHeads', options.kvHeads, 1, largest);
     if (kvHeads !== expected.kvHeads) {
@@ -200,7 +239,7 @@ export function checkAppended(
   const { tokens } = ks;
   if (vs.tokens !== tokens)
     throw new ArgumentRangeError(where, 'v', vInput, `has ${vs.tokens} tokens, k has ${tokens}`);
-  const list = positionsOf(where, core, options, tokens, axes);
+  const list = positionsOf(where, cache, options, tokens);
   const room = core.room((axes === 1 ? list?.[0] : undefined) ?? core.nextPosition);
   if (tokens > room) {
     const problem = `has ${tokens} tokens; the cache has room for ${room} more, its capacity is ${core.capacity}`;
@@ -210,7 +249,7 @@ export function checkAppended(
     tokens,
     place(take) {
       const at = list === undefined ? 0 : heap.put(take, list);
-      return {
+      const call = {
         k: k.place(take),
         v: v.place(take),
         positions: axes === 1 ? at : 0,
@@ -218,6 +257,7 @@ export function checkAppended(
         tokens,
         tokensFirst: ks.tokensFirst || vs.tokensFirst,
       };
+      return putFields(heap, appendFields, call, take);
     },
   };
 }

@@ -3,6 +3,7 @@ import * as check from './check.js';
 import { ArgumentRangeError, ArgumentTypeError, checkStatus } from './errors.js';
 import type { Heap } from './heap.js';
 import { KvCache } from './kv-cache.js';
+import { formOf } from './kv-cache-options.js';
 import { RopePlan } from './rope.js';
 import { bytesOf, isArrayBuffer } from './typed-arrays.js';
 
@@ -89,7 +90,7 @@ export function restoreKvCache(heap: Heap, buffer: ArrayBuffer | Uint8Array, opt
         buffer,
       );
       const current = plans.find(({ plan }) => plan.address === core.planAddress);
-      return new KvCache(heap, core, current, plans);
+      return new KvCache(heap, core, formOf(heap, where, core), current, plans);
     } catch (error) {
       heap.destroy(core);
       throw error;

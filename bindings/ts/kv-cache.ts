@@ -1,13 +1,23 @@
 // The KV cache: keys and values of the tokens so far. Positions are integers and stay exact however often keys move; a
 // key is turned by the whole difference at once.
 import type { AttentionResult, ScoreRequest } from './attention.js';
+import { putFields } from './call-fields.js';
 import * as check from './check.js';
 import type { KvCache as CoreKvCache } from './core.mjs';
 import { ArgumentRangeError, ArgumentTypeError, checkStatus, StateError } from './errors.js';
 import { destroyer, Handle } from './handle.js';
 import type { Heap } from './heap.js';
 import { attendOver, type CacheAttentionOptions } from './kv-cache-attend.js';
-import { type AppendOptions, checkAppended, checkCache, type KvCacheOptions } from './kv-cache-options.js';
+import {
+  type AppendOptions,
+  type CacheForm,
+  cacheFields,
+  checkAppended,
+  checkCache,
+  formOf,
+  type KvCacheOptions,
+  type OpenCache,
+} from './kv-cache-options.js';
 import type { Out, ResultOf } from './outputs.js';
 import type { RopePlan } from './rope.js';
 import type { NdArray, Tensor, TensorInput } from './tensor.js';
@@ -48,6 +58,7 @@ export class KvCache extends Handle {
   /** Coordinates of a value. */
   readonly valueDim: number;
   readonly #core: CoreKvCache;
+  readonly #form: CacheForm;
   #plan: RopePlan | undefined;
   // Plans that turned keys, with their addresses, by which the core knows them even when they are gone.
   readonly #plans = new Map<RopePlan, number>();
@@ -55,14 +66,14 @@ export class KvCache extends Handle {
   #changes = 0;
 
   /** @internal */
-  constructor(heap: Heap, core: CoreKvCache, plan: RopePlan | undefined, plans: Iterable<RopePlan>) {
+  constructor(heap: Heap, core: CoreKvCache, form: CacheForm, plan: RopePlan | undefined, plans: Iterable<RopePlan>) {
     super(heap, destroyer(heap, core));
-    const { batch, kvHeads, headDim, valueDim } = core.options;
-    this.batch = batch;
-    this.kvHeads = kvHeads;
-    this.headDim = headDim;
-    this.valueDim = valueDim;
+    this.batch = form.batch;
+    this.kvHeads = form.kvHeads;
+    this.headDim = form.headDim;
+    this.valueDim = form.valueDim;
     this.#core = core;
+    this.#form = form;
     this.#plan = plan;
     for (const each of plans) this.#plans.set(each, each.plan.address);
   }
@@ -127,12 +138,12 @@ export class KvCache extends Handle {
    */
   append(k: TensorInput, v: TensorInput, options: AppendOptions = {}): this {
     const where = 'kvCache.append';
-    const core = this.#usable(where);
-    const tokens = checkAppended(this.heap, where, core, k, v, options, this.#plan?.axes ?? 1);
+    const cache = this.#open(where);
+    const tokens = checkAppended(this.heap, where, cache, k, v, options);
     return this.heap.scope(where, (take) => {
-      const call = tokens.place(take);
+      const fields = tokens.place(take);
       this.#usable(where); // a getter of an argument may have disposed of it
-      return this.#change(where, () => core.append(call));
+      return this.#change(where, () => cache.core.append(fields));
     });
   }
 
@@ -154,10 +165,10 @@ export class KvCache extends Handle {
     options: CacheAttentionOptions<ScoreRequest, Out> = {},
   ): AttentionResult<Tensor | NdArray, ScoreRequest> {
     const where = 'kvCache.attend';
-    const core = this.#usable(where);
+    const cache = this.#open(where);
     const changes = this.#changes;
     // Sizes are taken before getters of the arguments run.
-    return attendOver(this.heap, where, core, this.#plan?.axes ?? 1, q, options, () => this.#unchanged(where, changes));
+    return attendOver(this.heap, where, cache, q, options, () => this.#unchanged(where, changes));
   }
 
   /** Keeps the first `length` tokens. Where their window has left the cache already, that is refused. */
@@ -260,7 +271,7 @@ export class KvCache extends Handle {
     const { at } = options;
     if (at !== undefined) {
       check.position(where, 'at', at);
-      const problem = core.options.window.rebased
+      const problem = this.#form.rebased
         ? 'has no meaning where the window moves tokens up'
         : core.length > 0 && at < core.nextPosition
           ? `is ${at}; expected at least ${core.nextPosition}`
@@ -293,18 +304,18 @@ export class KvCache extends Handle {
   }
 
   /**
-   * For a pass of a layer: what the core knows the cache by, the plan in force, and what to call before the pass changes
-   * the cache, which throws if something else has.
+   * For a pass of a layer: the cache, the plan in force, and what to call before the pass changes the cache, which throws
+   * if something else has.
    * @internal
    */
-  use(where: string): { readonly core: CoreKvCache; readonly plan: RopePlan | undefined; change(): void } {
-    const core = this.#usable(where);
+  use(where: string): OpenCache & { readonly plan: RopePlan | undefined; change(): void } {
+    const cache = this.#open(where);
     const changes = this.#changes;
     const change = () => {
       this.#unchanged(where, changes);
       this.#changes += 1;
     };
-    return { core, plan: this.#plan, change };
+    return { ...cache, plan: this.#plan, change };
   }
 
   #change(where: string, call: () => number): this {
@@ -332,6 +343,10 @@ export class KvCache extends Handle {
       throw new StateError(`${where}: the plan of this cache was disposed; switchTo() gives it another one`);
     }
     return core;
+  }
+
+  #open(where: string): OpenCache {
+    return { core: this.#usable(where), form: this.#form, axes: this.#plan?.axes ?? 1 };
   }
 
   // For calls that need only the plans that turned keys.
@@ -380,7 +395,7 @@ export class KvCache extends Handle {
     for (const size of ['batch', 'kvHeads', 'headDim', 'valueDim'] as const) {
       if (other[size] !== this[size]) refuse(`has ${size} ${other[size]}; expected ${this[size]}`);
     }
-    if (other.#core.options.storage !== this.#core.options.storage) refuse('keeps its keys another way');
+    if (other.#form.storage !== this.#form.storage) refuse('keeps its keys another way');
     if (this.#plan === undefined) return;
     const plan: RopePlan = this.#plan;
     if (plan.axes > 1) refuse('has positions with several axes, which cannot follow others');
@@ -402,7 +417,7 @@ function made(
       heap.call(() => fill(cache)),
       where,
     );
-    return new KvCache(heap, cache, plan, plans);
+    return new KvCache(heap, cache, formOf(heap, where, cache), plan, plans);
   } catch (error) {
     heap.destroy(cache);
     throw error;
@@ -413,5 +428,7 @@ function made(
 export function createKvCache(heap: Heap, options: KvCacheOptions): KvCache {
   const where = 'kvCache';
   const { core, plan } = checkCache(heap, where, options);
-  return made(heap, where, plan, plan ? [plan] : [], (cache) => cache.create(core, plan?.plan ?? null));
+  return made(heap, where, plan, plan ? [plan] : [], (cache) =>
+    heap.scope(where, (take) => cache.create(putFields(heap, cacheFields, core, take), plan?.plan ?? null)),
+  );
 }

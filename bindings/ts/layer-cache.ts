@@ -1,10 +1,9 @@
 // A layer that goes on from a KV cache: which caches fit it, and where the tokens of a pass stand in one.
 import * as check from './check.js';
-import type { KvCache as CoreKvCache } from './core.mjs';
 import { ArgumentRangeError, ArgumentTypeError } from './errors.js';
 import type { Heap } from './heap.js';
 import { createKvCache, KvCache } from './kv-cache.js';
-import { type CacheRope, type KvCacheOptions, positionsOf } from './kv-cache-options.js';
+import { type CacheRope, type KvCacheOptions, type OpenCache, positionsOf } from './kv-cache-options.js';
 import type { LayerDims, LayerScores } from './layer-options.js';
 import type { LayerPlace } from './layer-position.js';
 import { type Places, type PositionOptions, places } from './positions.js';
@@ -33,8 +32,7 @@ export function layerCache(
 }
 
 /** A cache as a pass uses it. @internal */
-export interface PassCache {
-  readonly core: CoreKvCache;
+export interface PassCache extends OpenCache {
   /** Whether keys leave it, so that nobody knows how many there will be. */
   readonly windowed: boolean;
   /** Called before the pass changes it; throws if something else has. */
@@ -55,19 +53,19 @@ export function checkLayerCache(
   const refuse = (problem: string): never => {
     throw new ArgumentRangeError(where, 'cache', value, problem);
   };
-  const { core, plan, change } = value.use(where);
+  const { plan, change, ...open } = value.use(where);
   const expected = { batch, ...layer.dims };
   for (const size of ['batch', 'kvHeads', 'headDim', 'valueDim'] as const) {
     if (value[size] !== expected[size]) refuse(`has ${size} ${value[size]}; expected ${expected[size]}`);
   }
   if (plan !== layer.place.rope) refuse('turns keys by another plan than the layer; its kvCache() makes one that fits');
   if (layer.scores.turnValues) refuse('is not for layers with turnValues');
-  const { size } = core.options.window;
+  const size = open.form.windowSize;
   const { left = -1 } = layer.scores.sight.window ?? {};
   if (size > 0 && left >= 0 && size !== left + 1) {
     refuse(`has a window of ${size} positions, the layer one of ${left + 1}`);
   }
-  return { core, windowed: size > 0, change };
+  return { ...open, windowed: size > 0, change };
 }
 
 /**
@@ -76,12 +74,12 @@ export function checkLayerCache(
  */
 export function cachePlaces(
   where: string,
-  { core }: PassCache,
+  cache: PassCache,
   options: PositionOptions,
   batch: number,
   tokens: number,
-  axes: number,
 ): Places {
+  const { core, axes } = cache;
   const { offset, positions } = options;
   const follows = offset === undefined && positions === undefined;
   if (axes > 1 && positions === undefined) {
@@ -93,7 +91,7 @@ export function cachePlaces(
     const problem = `has ${batch * tokens} entries; a cache takes one position per token, ${tokens}`;
     throw new ArgumentRangeError(where, 'positions', positions, problem);
   }
-  const list = positionsOf(where, core, options, tokens, axes);
+  const list = positionsOf(where, cache, options, tokens);
   const gap = axes > 1 ? -1 : (list ?? []).findIndex((position, i) => position !== (list?.[0] ?? 0) + i);
   if (gap >= 0) {
     const problem = `is ${list?.[gap]}; tokens of one pass follow one another`;

@@ -84,7 +84,7 @@ function checkPlaces(
   }
   rope?.usableIn(layer.heap, layer.where, "the layer's plan");
   const axes = rope?.axes ?? 1;
-  if (cache !== undefined) return cachePlaces(layer.where, cache, options, batch, tokens, axes);
+  if (cache !== undefined) return cachePlaces(layer.where, cache, options, batch, tokens);
   return places(layer.where, options, batch, tokens, axes);
 }
 
@@ -111,7 +111,7 @@ function sightOfPass(
 ): Sight {
   const queries = { batch, heads: dims.heads, tokens, dim: dims.headDim, tokensFirst: true };
   if (cache === undefined) return sightOf(where, { ...scores.sight, queryOffset: 0 }, queries, queries);
-  const { core } = cache;
+  const { core, form } = cache;
   const { length } = core;
   const first = at.values?.[0] ?? at.offset;
   const placeOf = (key: number) => (key < length ? core.positionAt(key) : first + key - length);
@@ -119,7 +119,7 @@ function sightOfPass(
   const sight = sightOf(where, { ...scores.sight, queryOffset: first }, queries, keys, placeOf);
   // Where the window moves keys up as others leave, they come nearer within the pass.
   const { distances } = sight;
-  return core.options.window.rebased ? { ...sight, distanceRanges: () => (distances ? [distances] : []) } : sight;
+  return form.rebased ? { ...sight, distanceRanges: () => (distances ? [distances] : []) } : sight;
 }
 
 /** @internal */

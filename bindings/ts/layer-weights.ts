@@ -1,12 +1,14 @@
 // The weights of a layer by name, and how they become its parts in the core: checked all together, then packed one by
 // one.
+import { putFields } from './call-fields.js';
 import * as check from './check.js';
 import type { BlockParts } from './core.mjs';
 import { ArgumentRangeError, checkStatus } from './errors.js';
 import type { Heap } from './heap.js';
+import type { Take } from './tensor.js';
 import { placeVector, type Weight, weight, withPacked } from './weights.js';
 
-// Numbers of BlockParts in embind/layers.cpp.
+// Numbers of BlockParts, and fields of a norm in their order, of embind/layers.cpp.
 const linears = { query: 0, key: 1, value: 2, output: 3, gate: 4, up: 5, down: 6 } as const;
 const norms = {
   attentionNorm: 0,
@@ -15,6 +17,10 @@ const norms = {
   feedForwardAfterNorm: 3,
   queryNorm: 4,
   keyNorm: 5,
+} as const;
+const normFields = {
+  ...{ kind: 0, size: 0, eps: 0, unitOffset: false },
+  ...{ type: 0, weight: 0, biasType: 0, bias: 0 },
 } as const;
 
 /** @internal */
@@ -91,7 +97,7 @@ export function checkWeights(heap: Heap, where: string, value: unknown, plan: We
 }
 
 /**
- * Runs work with the parts of a layer, which are gone when it ends unless work moved them on.
+ * Runs work with the parts of a layer, which are gone when it ends unless work moved them on, and memory for its time.
  * @internal
  */
 export function withParts(
@@ -100,7 +106,7 @@ export function withParts(
   weights: LayerWeights,
   storage: number,
   norm: NormOptions,
-  work: (parts: BlockParts) => void,
+  work: (parts: BlockParts, take: Take) => void,
 ): void {
   const parts = heap.construct(where, (core) => new core.BlockParts());
   try {
@@ -117,19 +123,22 @@ export function withParts(
     }
     for (const { which, factor, bias } of weights.norms) {
       heap.scope(where, (take) => {
-        const numbers = {
+        const call = {
+          ...norm,
+          size: factor.columns,
           type: factor.type,
           weight: placeVector(factor, take),
           biasType: bias?.type ?? 0,
           bias: bias === undefined ? 0 : placeVector(bias, take),
         };
+        const fields = putFields(heap, normFields, call, take);
         checkStatus(
-          heap.call(() => parts.setNorm(which, { ...norm, size: factor.columns }, numbers)),
+          heap.call(() => parts.setNorm(which, fields)),
           where,
         );
       });
     }
-    work(parts);
+    heap.scope(where, (take) => work(parts, take));
   } finally {
     heap.destroy(parts);
   }

@@ -1,4 +1,5 @@
 // Linear attention token by token: the sums over all keys so far, which do not grow with their number.
+import { putFields } from './call-fields.js';
 import * as check from './check.js';
 import type { LinearAttentionState as CoreState } from './core.mjs';
 import { ArgumentRangeError, ArgumentTypeError, checkStatus } from './errors.js';
@@ -10,6 +11,7 @@ import {
   type CheckedForm,
   checkForm,
   checkPosition,
+  coreFields,
   formFields,
   type LinearForm,
   type RopeForm,
@@ -51,6 +53,9 @@ export interface LinearAppendOptions<O extends Out = undefined> extends OutOptio
   /** Give the denominators back as well. Default false. */
   returnDenominators?: boolean;
 }
+
+// In the order of embind/linear_attention.cpp.
+const stateFields = { form: coreFields, batch: 0, kvHeads: 0, headDim: 0, valueDim: 0 } as const;
 
 // A copy that later changes of the caller's objects do not reach.
 function kept({ position, outputNorm, ...rest }: LinearAttentionStateOptions): LinearAttentionStateOptions {
@@ -109,10 +114,13 @@ export class LinearAttentionState extends Handle {
     }
     const state = heap.construct(where, (core) => new core.LinearAttentionState());
     try {
-      checkStatus(
-        heap.call(() => state.create(form.core, shape)),
-        where,
-      );
+      heap.scope(where, (take) => {
+        const fields = putFields(heap, stateFields, { form: form.core, ...shape }, take);
+        checkStatus(
+          heap.call(() => state.create(fields)),
+          where,
+        );
+      });
     } catch (error) {
       heap.destroy(state);
       throw error;
@@ -130,7 +138,7 @@ export class LinearAttentionState extends Handle {
     const { kernel, normalize, rotateNormalizer } = form.core;
     this.#identity = {
       ...shape,
-      kind: Number(kernel) | (normalize ? 256 : 0) | (rotateNormalizer ? 512 : 0),
+      kind: kernel | (normalize ? 256 : 0) | (rotateNormalizer ? 512 : 0),
       plan: form.plan?.plan.fingerprint ?? 0,
       payload: state.bytes,
     };
@@ -197,9 +205,9 @@ export class LinearAttentionState extends Handle {
       returnDenominators: checkReturn(where, given.returnDenominators, this.#form.core.normalize),
       out: given.out,
     };
-    const result = runLinear(this.heap, where, call, (core, plan) => {
+    const result = runLinear(this.heap, where, call, (fields, plan) => {
       this.alive(where); // a getter of an option may have disposed of it
-      return this.#state.append(core, plan);
+      return this.#state.append(fields, plan);
     });
     this.#tokens += keys.tokens;
     return result;

@@ -1,6 +1,7 @@
 // Linear attention in one call.
+import { positionsFields, putFields } from './call-fields.js';
 import * as check from './check.js';
-import type { RopePlan as CoreRopePlan, LinearAttentionCall } from './core.mjs';
+import type { RopePlan as CoreRopePlan } from './core.mjs';
 import { ArgumentRangeError, checkStatus } from './errors.js';
 import type { Heap } from './heap.js';
 import type { HeadShape, Layout } from './layout.js';
@@ -8,6 +9,7 @@ import {
   type CheckedForm,
   checkForm,
   checkPosition,
+  coreFields,
   formFields,
   type LinearForm,
   type RopeForm,
@@ -17,7 +19,7 @@ import type { KeepMaskInput } from './mask.js';
 import { type Named, type Out, type OutOption, outputs } from './outputs.js';
 import { type Places, type PositionsInput, placesOf } from './positions.js';
 import type { RopePlan } from './rope.js';
-import type { NdArray, Tensor, TensorInput } from './tensor.js';
+import type { NdArray, Take, Tensor, TensorInput } from './tensor.js';
 
 /** The position encodings of `rw.linearAttention`. */
 export type LinearPosition =
@@ -68,6 +70,15 @@ export interface LinearAttentionResult<T extends Tensor | NdArray, R extends Ten
   readonly denominators?: T;
 }
 
+// In the order of embind/linear_attention.cpp.
+const callFields = {
+  ...{ out: 0, q: 0, k: 0, v: 0, keep: 0, rmsWeight: 0, denominators: 0, report: 0 },
+  ...{ keepBatchStride: 0, keepKeyStride: 0 },
+  ...{ batch: 0, heads: 0, kvHeads: 0, queries: 0, keys: 0, headDim: 0, valueDim: 0 },
+  ...{ tokensFirst: false, causal: false, rmsNorm: false, rmsEps: 0 },
+  ...{ queryPositions: positionsFields, keyPositions: positionsFields },
+} as const;
+
 /** A call with everything checked. @internal */
 export interface LinearCall {
   readonly operands: LinearOperands;
@@ -90,14 +101,14 @@ export function checkReturn(where: string, value: unknown, normalize: boolean): 
 }
 
 /**
- * Runs a checked call; `run` hands it to the core.
+ * Runs a checked call; `run` hands its fields to the core.
  * @internal
  */
 export function runLinear(
   heap: Heap,
   where: string,
   { operands, form, causal, mask, places, returnDenominators, out }: LinearCall,
-  run: (call: LinearAttentionCall, plan: CoreRopePlan | null) => number,
+  run: (fields: number, plan: CoreRopePlan | null, take: Take) => number,
 ): LinearAttentionResult<Tensor | NdArray> {
   const { q, k, v, queries, keys, values, tokensFirst, outShape } = operands;
   const keep = keyMask(heap, where, mask, keys);
@@ -127,9 +138,10 @@ export function runLinear(
       ...keep(take),
       ...form.norm(take),
     };
+    const fields = putFields(heap, callFields, call, take);
     form.plan?.usableIn(heap, where, 'position.plan'); // a getter of an option may have disposed of it
     checkStatus(
-      heap.call(() => run(call, form.plan?.plan ?? null)),
+      heap.call(() => run(fields, form.plan?.plan ?? null, take)),
       where,
     );
     const [minimum = 0, negative = 0, zero = 0, nonFinite = 0] = heap.readDoubles(report, 4);
@@ -176,5 +188,7 @@ export function linearAttention(
     returnDenominators: checkReturn(where, given.returnDenominators, form.core.normalize),
     out: given.out,
   };
-  return runLinear(heap, where, call, (core, plan) => heap.core.linearAttention(form.core, core, plan));
+  return runLinear(heap, where, call, (fields, plan, take) =>
+    heap.core.linearAttention(putFields(heap, coreFields, form.core, take), fields, plan),
+  );
 }

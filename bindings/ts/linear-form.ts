@@ -1,6 +1,6 @@
 // Which linear attention: by what queries and keys are compared, where RoPE goes, and what the sums are divided by.
+import type { CallOf } from './call-fields.js';
 import * as check from './check.js';
-import type { LinearAttentionOptions as CoreOptions } from './core.mjs';
 import { ArgumentRangeError, ArgumentTypeError } from './errors.js';
 import type { Heap } from './heap.js';
 import { RopePlan } from './rope.js';
@@ -59,9 +59,12 @@ export interface PlacedNorm {
   readonly rmsWeight: number;
 }
 
+/** In the order of embind/linear_attention.cpp. @internal */
+export const coreFields = { kernel: 0, normalize: false, rotateNormalizer: false, scale: 0 } as const;
+
 /** A checked form. @internal */
 export interface CheckedForm {
-  readonly core: CoreOptions;
+  readonly core: CallOf<typeof coreFields>;
   readonly plan: RopePlan | undefined;
   norm(take: (bytes: number) => number): PlacedNorm;
 }

@@ -304,7 +304,7 @@ function checkLayers(
     for (const size of ['kvHeads', 'headDim', 'valueDim'] as const) {
       if (cache[size] !== dims[size]) refuse(`have ${size} ${cache[size]} in layer ${i}; the model has ${dims[size]}`);
     }
-    const { size } = cache.use('model.restoreKvCache').core.options.window;
+    const size = cache.use('model.restoreKvCache').form.windowSize;
     const { left = -1 } = scores.sight.window ?? {};
     if (size > 0 && size !== left + 1) {
       refuse(`have a window of ${size} in layer ${i}; the model has ${left < 0 ? 'none' : left + 1}`);

@@ -1,6 +1,6 @@
 // Where tokens stand: given by an offset (0, 1, 2, ... from there), or one by one.
+import type { PositionsCall } from './call-fields.js';
 import * as check from './check.js';
-import type { PositionsCall } from './core.mjs';
 import { ArgumentRangeError, ArgumentTypeError } from './errors.js';
 import type { Heap } from './heap.js';
 

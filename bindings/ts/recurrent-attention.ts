@@ -1,4 +1,5 @@
 // Linear attention as a recurrence with gates and corrections: ONNX LinearAttention.
+import { putFields } from './call-fields.js';
 import * as check from './check.js';
 import { ArgumentRangeError, ArgumentTypeError, checkStatus } from './errors.js';
 import type { Heap } from './heap.js';
@@ -48,6 +49,13 @@ const updateRules: Readonly<Record<UpdateRule, { number: number; gated: boolean;
   gated_delta: { number: 3, gated: true, delta: true },
 };
 const ruleNumbers: Readonly<Record<UpdateRule, number>> = { linear: 0, gated: 1, delta: 2, gated_delta: 3 };
+
+// In the order of embind/linear_attention.cpp.
+const callFields = {
+  ...{ out: 0, q: 0, k: 0, v: 0, decay: 0, beta: 0, past: 0, present: 0, rule: 0, scale: 0 },
+  ...{ batch: 0, heads: 0, kvHeads: 0, tokens: 0, headDim: 0, valueDim: 0, decayDim: 0, betaHeads: 0 },
+  ...{ tokensFirst: false },
+} as const;
 
 interface Gate {
   readonly operand: Operand | undefined;
@@ -148,8 +156,9 @@ export function recurrentAttention(
       betaHeads: beta.shape?.heads ?? 0,
       tokensFirst,
     };
+    const fields = putFields(heap, callFields, call, take);
     checkStatus(
-      heap.call((core) => core.linearRecurrence(call)),
+      heap.call((core) => core.linearRecurrence(fields)),
       where,
     );
   });

@@ -1,5 +1,6 @@
 // Rows of relative position tables (Shaw et al., arXiv:1803.02155; BERT's relative_key).
 import { type BiasShape, biasShape } from './alibi.js';
+import { putFields, rowsFields } from './call-fields.js';
 import * as check from './check.js';
 import type { Heap } from './heap.js';
 
@@ -30,8 +31,8 @@ export function relativeRows(heap: Heap, options: RelativeRowsOptions): Int32Arr
     keyMinusQuery: checkSign(where, 'sign', given.sign ?? 'key-minus-query') === 1,
   };
   return heap.scope(where, (take) => {
-    const out = take(queries * keys * 8);
-    heap.call((c) => c.relativeRows(rows, queries, keys, queryOffset, out));
+    const [table, out] = [putFields(heap, rowsFields, rows, take), take(queries * keys * 8)];
+    heap.call((c) => c.relativeRows(table, queries, keys, queryOffset, out));
     return Int32Array.from(heap.readDoubles(out, queries * keys));
   });
 }

@@ -1,6 +1,6 @@
 // What a rotary plan is made from, and how options become what the core takes.
+import type { CallOf } from './call-fields.js';
 import * as check from './check.js';
-import type { RopeOptions as CoreRopeOptions, FrequencyOptions } from './core.mjs';
 import { ArgumentRangeError, ArgumentTypeError } from './errors.js';
 
 /**
@@ -180,23 +180,15 @@ const scalings: Readonly<Record<RopeScaling['type'], ScalingKind>> = {
 };
 
 const unscaled = {
-  factor: 1,
-  originalLength: 0,
-  maxLength: 0,
-  sequenceLength: 0,
-  attentionFactor: 0,
-  betaFast: 32,
-  betaSlow: 1,
-  mscale: 0,
-  mscaleAllDim: 0,
-  truncate: true,
-  lowFreqFactor: 1,
-  highFreqFactor: 4,
-  rotaryFraction: 1,
-  shortFactors: 0,
-  longFactors: 0,
-  custom: 0,
+  ...{ factor: 1, originalLength: 0, maxLength: 0, sequenceLength: 0, attentionFactor: 0 },
+  ...{ betaFast: 32, betaSlow: 1, mscale: 0, mscaleAllDim: 0, truncate: true },
+  ...{ lowFreqFactor: 1, highFreqFactor: 4, rotaryFraction: 1 },
+  ...{ shortFactors: 0, longFactors: 0, custom: 0 },
 };
+
+// Fields are in the order of embind/rope.cpp, those of `unscaled`, `oneAxis` and `noXpos` too.
+const frequencyFields = { dim: 0, base: 0, scaling: 0, ...unscaled };
+type CoreFrequencies = CallOf<typeof frequencyFields>;
 
 // The lists of a scaling, by their name here and in the core.
 const lists: Readonly<Record<string, 'shortFactors' | 'longFactors' | 'custom'>> = {
@@ -206,7 +198,7 @@ const lists: Readonly<Record<string, 'shortFactors' | 'longFactors' | 'custom'>>
 };
 
 interface Frequencies {
-  readonly values: FrequencyOptions;
+  readonly values: CoreFrequencies;
   readonly lists: readonly {
     readonly field: 'shortFactors' | 'longFactors' | 'custom';
     readonly numbers: readonly number[];
@@ -241,7 +233,7 @@ function frequencies(where: string, dim: number, base: number, scaling: RopeScal
     }
     numbers.push({ field: lists[name] ?? 'custom', numbers: value });
   }
-  checkTogether(where, dim, base, type, values as unknown as FrequencyOptions);
+  checkTogether(where, dim, base, type, values as CoreFrequencies);
   if (
     type === 'longrope' &&
     given.factor === undefined &&
@@ -255,11 +247,11 @@ function frequencies(where: string, dim: number, base: number, scaling: RopeScal
   if (type === 'longrope' && given.factor === undefined && values.maxLength !== 0) {
     values.factor = Number(values.maxLength) / Number(values.originalLength);
   }
-  return { values: values as unknown as FrequencyOptions, lists: numbers };
+  return { values: values as CoreFrequencies, lists: numbers };
 }
 
 // What no field shows on its own.
-function checkTogether(where: string, dim: number, base: number, type: string, v: FrequencyOptions): void {
+function checkTogether(where: string, dim: number, base: number, type: string, v: CoreFrequencies): void {
   if ((type === 'ntk' || type === 'dynamic') && dim === 2) {
     throw new ArgumentRangeError(
       where,
@@ -298,7 +290,15 @@ const axisLayouts: Readonly<Record<RopeAxes['layout'], AxisKind>> = {
 };
 
 const maxAxes = 4;
-const oneAxis = { layout: 0, axes: 1, sizes: [0, 0, 0, 0] as [number, number, number, number] };
+const oneAxis = { layout: 0, axes: 1, sizes: { a: 0, b: 0, c: 0, d: 0 } };
+const noXpos = { scaleBase: 0, center: 0 };
+
+/** @internal */
+export const planFields = {
+  ...{ headDim: 0, frequencies: frequencyFields, pairing: 0, angles: 0, axes: oneAxis, xpos: noXpos },
+};
+type CorePlan = CallOf<typeof planFields>;
+
 const partScalings: readonly string[] = ['default', 'linear', 'ntk'];
 
 function axisSizes(where: string, name: string, value: unknown, want: number | undefined): number[] {
@@ -315,7 +315,7 @@ function axisSizes(where: string, name: string, value: unknown, want: number | u
   return [...sizes];
 }
 
-function axes(where: string, value: unknown, rotaryDim: number, scaling: string): CoreRopeOptions['axes'] {
+function axes(where: string, value: unknown, rotaryDim: number, scaling: string): CorePlan['axes'] {
   if (value === undefined) return oneAxis;
   const layout = check.options<{ layout: string }>(where, 'axes', value, ['layout', 'dims', 'sections']).layout;
   check.choice(where, 'axes.layout', layout, Object.fromEntries(Object.keys(axisLayouts).map((name, i) => [name, i])));
@@ -354,11 +354,11 @@ function axes(where: string, value: unknown, rotaryDim: number, scaling: string)
   }
   for (const [axis, size] of sizes.entries()) if (kind.sizes === 'dims') check.even(where, `${name}[${axis}]`, size);
   const [a = 0, b = 0, c = 0, d = 0] = sizes;
-  return { layout: kind.kind, axes: sizes.length, sizes: [a, b, c, d] };
+  return { layout: kind.kind, axes: sizes.length, sizes: { a, b, c, d } };
 }
 
-function xpos(where: string, value: unknown): CoreRopeOptions['xpos'] {
-  if (value === undefined) return { scaleBase: 0, center: 0 };
+function xpos(where: string, value: unknown): CorePlan['xpos'] {
+  if (value === undefined) return noXpos;
   const given = check.options<XPos>(where, 'xpos', value, ['scaleBase', 'center']);
   return {
     scaleBase: positive(where, 'xpos.scaleBase', given.scaleBase ?? 512) as number,
@@ -379,7 +379,7 @@ export interface CheckedRopeOptions {
   readonly axes: number;
   readonly xpos: boolean;
   readonly blocks: boolean;
-  readonly core: CoreRopeOptions;
+  readonly core: CorePlan;
   readonly lists: Frequencies['lists'];
 }
 
@@ -406,7 +406,7 @@ export function checkRopeOptions(where: string, options: unknown): CheckedRopeOp
   const angles = given.angles ?? 'exact';
   const scaling = given.scaling ?? { type: 'default' };
   const wanted = frequencies(where, rotaryDim, base, scaling);
-  const core: CoreRopeOptions = {
+  const core: CorePlan = {
     headDim,
     frequencies: wanted.values,
     pairing: check.choice(where, 'pairing', pairing, pairings),

@@ -1,13 +1,14 @@
 // Rotary position embedding: RopePlan, the heart of the package.
+import { headsFields, type PositionsCall, positionsFields, putFields } from './call-fields.js';
 import * as check from './check.js';
-import type { RopePlan as CoreRopePlan, PositionsCall } from './core.mjs';
+import type { RopePlan as CoreRopePlan } from './core.mjs';
 import { ArgumentRangeError, ArgumentTypeError, checkStatus } from './errors.js';
 import { destroyer, Handle } from './handle.js';
 import type { Heap } from './heap.js';
 import { checkHeads, type HeadOptions, type Heads, inPlace, turned } from './in-place.js';
 import type { HeadShape, Layout } from './layout.js';
 import { type PositionOptions, type PositionsInput, places, placesOf, type RowsInput, rows } from './positions.js';
-import { type Angles, checkRopeOptions, type Pairing, type RopeOptions } from './rope-options.js';
+import { type Angles, checkRopeOptions, type Pairing, planFields, type RopeOptions } from './rope-options.js';
 import type { ArrayLikeInput, NdArray, Tensor } from './tensor.js';
 import { overlap } from './typed-arrays.js';
 
@@ -48,6 +49,9 @@ export interface RopeTables {
   readonly cos: Float32Array;
   readonly sin: Float32Array;
 }
+
+// In the order of embind/rope.cpp.
+const rerotateFields = { keys: headsFields, from: positionsFields, to: positionsFields } as const;
 
 const rotateOptions = ['offset', 'positions', 'role', 'shape', 'layout', 'out'] as const;
 const bothOptions = ['offset', 'positions', 'layout', 'out'] as const;
@@ -121,13 +125,11 @@ export class RopePlan extends Handle {
     const plan = heap.construct(where, (core) => new core.RopePlan());
     try {
       heap.scope(where, (take) => {
-        for (const { field, numbers } of checked.lists) {
-          const pointer = take(numbers.length * 8);
-          heap.write(pointer, Float64Array.from(numbers));
-          checked.core.frequencies[field] = pointer;
-        }
+        const lists = checked.lists.map(({ field, numbers }) => [field, heap.put(take, Float64Array.from(numbers))]);
+        const frequencies = { ...checked.core.frequencies, ...Object.fromEntries(lists) };
+        const fields = putFields(heap, planFields, { ...checked.core, frequencies }, take);
         checkStatus(
-          heap.call(() => plan.create(checked.core)),
+          heap.call(() => plan.create(fields)),
           where,
         );
       });
@@ -266,10 +268,11 @@ export class RopePlan extends Handle {
       const to = placesOf(where, 'to', options.to, batch, tokens, target.axes);
       const [old, fresh] = [from.place(this.heap, take), to.place(this.heap, take)];
       return (pointer) => {
-        const keys = { x: pointer, tokensFirst, batch, heads, tokens };
+        const call = { keys: { x: pointer, tokensFirst, batch, heads, tokens }, from: old, to: fresh };
+        const fields = putFields(this.heap, rerotateFields, call, take);
         this.alive(where);
         target.usableIn(this.heap, where, 'plan');
-        return this.heap.call(() => this.plan.rerotate(keys, old, target.plan, fresh));
+        return this.heap.call(() => this.plan.rerotate(fields, target.plan));
       };
     });
   }

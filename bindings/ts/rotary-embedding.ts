@@ -1,4 +1,5 @@
 // Rotation by tables that someone else made.
+import { headsFields, putFields } from './call-fields.js';
 import * as check from './check.js';
 import { ArgumentRangeError } from './errors.js';
 import type { Heap } from './heap.js';
@@ -18,6 +19,11 @@ export interface RotaryEmbeddingOptions extends HeadOptions {
   /** Default `half`. */
   pairing?: Pairing;
 }
+
+// In the order of embind/rope.cpp.
+const callFields = {
+  ...{ heads: headsFields, headDim: 0, cos: 0, sin: 0, rows: 0, pairs: 0, places: 0, pairing: 0 },
+} as const;
 
 /** @internal */
 export function rotaryEmbedding(
@@ -61,8 +67,11 @@ export function rotaryEmbedding(
     }
     const values = tableRows(where, given.positions, batch, tokens, rows);
     const tables = { cos: cos.place(take), sin: sin.place(take), rows, pairs, places: heap.put(take, values), pairing };
-    return (pointer) =>
-      heap.call((core) => core.rotateByTables({ x: pointer, tokensFirst, batch, heads, tokens }, dim, tables));
+    return (pointer) => {
+      const call = { heads: { x: pointer, tokensFirst, batch, heads, tokens }, headDim: dim, ...tables };
+      const fields = putFields(heap, callFields, call, take);
+      return heap.call((core) => core.rotateByTables(fields));
+    };
   });
 }
 

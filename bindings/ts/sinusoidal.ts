@@ -1,6 +1,6 @@
 // Sinusoidal position encoding.
+import { type CallOf, putFields } from './call-fields.js';
 import * as check from './check.js';
-import type { SinusoidalOptions as CoreOptions } from './core.mjs';
 import { ArgumentRangeError, checkStatus } from './errors.js';
 import type { Heap } from './heap.js';
 import { type Out, type OutOption, output } from './outputs.js';
@@ -30,6 +30,12 @@ export interface SinusoidalOptions<O extends Out = undefined> extends OutOption<
 
 const sinusoidLayouts: Readonly<Record<SinusoidLayout, number>> = { interleaved: 0, concatenated: 1, tensor2tensor: 2 };
 
+// In the order of embind/encodings.cpp.
+const fields = { dim: 0, base: 0, layout: 0, scale: 0 } as const;
+
+/** A checked table, but for its rows. @internal */
+export type CheckedTable = CallOf<typeof fields>;
+
 /** @internal */
 export const tableOptions = ['dim', 'base', 'layout', 'scale'] as const;
 
@@ -37,7 +43,7 @@ export const tableOptions = ['dim', 'base', 'layout', 'scale'] as const;
  * Checks what a table is made from, but for its rows.
  * @internal
  */
-export function checkTable(where: string, given: Omit<SinusoidalOptions, 'positions' | 'out'>): CoreOptions {
+export function checkTable(where: string, given: Omit<SinusoidalOptions, 'positions' | 'out'>): CheckedTable {
   const layout = check.choice(where, 'layout', given.layout ?? 'interleaved', sinusoidLayouts);
   const dim = check.integer(where, 'dim', given.dim, 1, 2 ** 20);
   if (given.layout === 'tensor2tensor' && dim < 4) {
@@ -63,14 +69,14 @@ export function checkTable(where: string, given: Omit<SinusoidalOptions, 'positi
 export function writeTable(
   heap: Heap,
   where: string,
-  table: CoreOptions,
+  table: CheckedTable,
   positions: Float64Array,
   out: number,
   take: Take,
 ): void {
-  const at = heap.put(take, positions);
+  const [options, at] = [putFields(heap, fields, table, take), heap.put(take, positions)];
   checkStatus(
-    heap.call((c) => c.sinusoidal(table, at, positions.length, out)),
+    heap.call((c) => c.sinusoidal(options, at, positions.length, out)),
     where,
   );
 }

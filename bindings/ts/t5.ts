@@ -1,5 +1,6 @@
 // T5's relative position buckets and bias.
 import { type BiasShape, biasShape } from './alibi.js';
+import { putFields } from './call-fields.js';
 import * as check from './check.js';
 import type { T5Buckets } from './core.mjs';
 import { ArgumentRangeError, checkStatus } from './errors.js';
@@ -22,6 +23,9 @@ export interface T5BiasOptions<O extends Out = undefined> extends T5Options, Bia
   /** [numBuckets, heads] */
   table: TensorInput;
 }
+
+// In the order of embind/encodings.cpp.
+const fields = { bidirectional: false, numBuckets: 0, maxDistance: 0 } as const;
 
 /** @internal */
 export const t5Fields = ['bidirectional', 'numBuckets', 'maxDistance'] as const;
@@ -56,10 +60,13 @@ export function withBuckets<T>(
 ): T {
   const buckets = heap.construct(where, (core) => new core.T5Buckets());
   try {
-    checkStatus(
-      heap.call(() => buckets.create(options)),
-      where,
-    );
+    heap.scope(where, (take) => {
+      const at = putFields(heap, fields, options, take);
+      checkStatus(
+        heap.call(() => buckets.create(at)),
+        where,
+      );
+    });
     return work(buckets);
   } finally {
     heap.destroy(buckets);

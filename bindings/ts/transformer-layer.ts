@@ -1,5 +1,6 @@
 // A layer of a transformer: attention and feed-forward part, norms and residual sums. Encoders and decoders are the same
 // layer with other defaults.
+import { putFields } from './call-fields.js';
 import { allCaptures, type CaptureName, type LayerResult } from './capture.js';
 import * as check from './check.js';
 import type { TransformerBlock } from './core.mjs';
@@ -11,6 +12,7 @@ import {
   type AttentionLayerWeights,
   checkDims,
   checkScores,
+  dimsFields,
   type LayerAttentionOptions,
   type LayerDims,
   type LayerScores,
@@ -100,6 +102,9 @@ export const activations: Readonly<Record<LayerActivation, number>> = {
 };
 const normKinds = { layer: 1, rms: 2 } as const;
 const placements: Readonly<Record<NormPlacement, number>> = { post: 0, pre: 1, sandwich: 2, parallel: 3 };
+
+// In the order of embind/layers.cpp.
+const blockFields = { attention: dimsFields, place: 0, activation: 0 } as const;
 
 /** What encoders and decoders differ in. @internal */
 export interface LayerDefaults {
@@ -199,12 +204,13 @@ function make(
     const block = heap.construct(where, (core) => new core.TransformerBlock());
     try {
       const options = { attention: dims, place: placements[norms], activation };
-      withParts(heap, where, weights.checked, storage, norm, (parts) =>
+      withParts(heap, where, weights.checked, storage, norm, (parts, take) => {
+        const fields = putFields(heap, blockFields, options, take);
         checkStatus(
-          heap.call(() => block.create(options, parts)),
+          heap.call(() => block.create(fields, parts)),
           where,
-        ),
-      );
+        );
+      });
     } catch (error) {
       heap.destroy(block);
       throw error;
