@@ -91,5 +91,5 @@ function append(numbers: number[], fields: FieldList, call: Call): void {
 export function putFields<F extends FieldList>(heap: Heap, fields: F, call: CallOf<F>, take: Take): number {
   const numbers: number[] = [];
   append(numbers, fields, call as Call);
-  return heap.put(take, new Float64Array(numbers));
+  return heap.putDoubles(take, numbers);
 }

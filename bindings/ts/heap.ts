@@ -37,6 +37,7 @@ export class Heap {
   readonly #memory: WebAssembly.Memory;
   #bytes = new Uint8Array();
   #floats = new Float32Array();
+  #doubles = new Float64Array();
   #lost: unknown;
   readonly #staging: number;
   #staged = 0; // bytes of it that scopes have taken
@@ -131,6 +132,14 @@ export class Heap {
     return pointer;
   }
 
+  /** The same for numbers, as doubles. */
+  putDoubles(take: (bytes: number) => number, numbers: readonly number[]): number {
+    const pointer = take(numbers.length * 8);
+    this.#view(); // makes it anew
+    this.#doubles.set(numbers, pointer / 8);
+    return pointer;
+  }
+
   /** Whether the data is a view of something in this heap, where nothing lies at 0. */
   owns(data: ArrayBufferView): boolean {
     return offsetOf(data) !== 0 && bufferOf(data) === this.#view().buffer;
@@ -173,6 +182,7 @@ export class Heap {
       const { buffer } = this.#memory;
       this.#bytes = new Uint8Array(buffer);
       this.#floats = new Float32Array(buffer);
+      this.#doubles = new Float64Array(buffer);
     }
     return this.#bytes as Uint8Array<ArrayBuffer>;
   }
