@@ -15,13 +15,19 @@ import { type Ids, type IdsInput, paddingMask, readIds } from './model-ids.js';
 import { room } from './model-pass.js';
 import { checkLength } from './model-places.js';
 import {
+  atOnce,
   type CapturedLayer,
   checkInspect,
   type Inspection,
   type InspectOptions,
   inspectFields,
+  inTurns,
+  type PassOptions,
+  passFields,
   run,
+  type Steps,
 } from './model-run.js';
+import { readOptions } from './safetensors.js';
 import type { NdArray, Tensor } from './tensor.js';
 
 /** Of which tokens a decoder gives logits. */
@@ -146,8 +152,55 @@ export class DecoderModel extends Model {
    */
   forward<const C extends readonly CaptureName[] = []>(ids: IdsInput, options: DecodeOptions<C> = {}): Decoding<C> {
     this.alive(where);
-    const asked = this.#check(ids, check.options<DecodeOptions<C>>(where, 'options', options, fields));
-    const { tokens, shape } = asked.ids;
+    const { asked, logits, hidden } = this.#begin(
+      ids,
+      check.options<DecodeOptions<C>>(where, 'options', options, fields),
+    );
+    const { tokens } = asked.ids;
+    if (asked.cache === undefined) {
+      return atOnce(this.#part(asked, 0, tokens, undefined, logits, hidden)) as Decoding<C>;
+    }
+    const { cache } = asked;
+    return cache.change((caches) => {
+      let result: Decoding = {};
+      for (let first = 0; first < tokens; first += asked.chunk) {
+        result = atOnce(this.#part(asked, first, Math.min(tokens, first + asked.chunk), caches, logits, hidden));
+      }
+      return result as Decoding<C>;
+    });
+  }
+
+  /**
+   * What forward() gives without a cache, bit for bit, with others running between two layers: it can be aborted there,
+   * and tells how far it is.
+   *
+   * @throws what forward() throws, and the signal's reason; ArgumentRangeError for a cache, which others could change
+   *   meanwhile; StateError where the model was disposed of meanwhile.
+   *
+   * @example
+   * const { captured } = await model.forwardAsync(ids, { capture: ['probabilities'], captureLayers: [0], signal });
+   */
+  async forwardAsync<const C extends readonly CaptureName[] = []>(
+    ids: IdsInput,
+    options: Omit<DecodeOptions<C>, 'cache' | 'chunk'> & PassOptions = {},
+  ): Promise<Decoding<C>> {
+    const where = 'model.forwardAsync';
+    this.alive(where);
+    const given = check.options<DecodeOptions<C> & PassOptions>(where, 'options', options, [...fields, ...passFields]);
+    const { cache } = given;
+    if (cache !== undefined) {
+      throw new ArgumentRangeError(where, 'cache', cache, 'is for forward() and generate(): others could change it');
+    }
+    const read = readOptions(where, given) as PassOptions;
+    const { asked, logits, hidden } = this.#begin(ids, given);
+    const steps = this.#part(asked, 0, asked.ids.tokens, undefined, logits, hidden);
+    return inTurns(steps as Steps<Decoding<C>>, read, () => this.alive(where));
+  }
+
+  // What was asked for, and the room for it.
+  #begin(ids: IdsInput, given: DecodeOptions) {
+    const asked = this.#check(ids, given);
+    const { shape } = asked.ids;
     const { modelDim, vocabSize } = this.config;
     const logits =
       asked.logits === 'none'
@@ -155,15 +208,7 @@ export class DecoderModel extends Model {
         : room(where, [...(asked.logits === 'all' ? shape : shape.slice(0, -1)), vocabSize]);
     const hidden = asked.hidden ? room(where, [...shape, modelDim]) : undefined;
     this.alive(where); // a getter of an argument may have disposed of it
-    if (asked.cache === undefined) return this.#part(asked, 0, tokens, undefined, logits, hidden) as Decoding<C>;
-    const { cache } = asked;
-    return cache.change((caches) => {
-      let result: Decoding = {};
-      for (let first = 0; first < tokens; first += asked.chunk) {
-        result = this.#part(asked, first, Math.min(tokens, first + asked.chunk), caches, logits, hidden);
-      }
-      return result as Decoding<C>;
-    });
+    return { asked, logits, hidden };
   }
 
   /**
@@ -192,17 +237,17 @@ export class DecoderModel extends Model {
   }
 
   // Tokens first ... end - 1 of every batch entry.
-  #part(
+  *#part(
     { ids, logits: which, inspection, options }: Pass,
     first: number,
     end: number,
     caches: ModelKvCache['layers'] | undefined,
     logits: NdArray | undefined,
     hidden: NdArray | undefined,
-  ): Decoding {
+  ): Steps<Decoding> {
     const part = slice(ids, first, end);
     const batched = ids.shape.length === 2;
-    const { x, captured, hiddenStates } = run(
+    const { x, captured, hiddenStates } = yield* run(
       this.passLayers,
       this.math.embed(part),
       inspection,
@@ -214,8 +259,8 @@ export class DecoderModel extends Model {
       this.math.finish(x);
       if (inspection.hiddenStates) hiddenStates.push({ data: x.data(), shape: [...ids.shape, this.config.modelDim] });
       if (hidden !== undefined) this.#copyRows(x, ids, first, hidden);
-      if (logits !== undefined && which === 'all') this.#allLogits(x, ids, first, logits);
-      if (logits !== undefined && which === 'last' && end === ids.tokens) this.#lastLogits(x, logits);
+      if (logits !== undefined && which === 'all') yield* this.#allLogits(x, ids, first, logits);
+      if (logits !== undefined && which === 'last' && end === ids.tokens) yield* this.#lastLogits(x, logits);
       return {
         ...(logits && { logits }),
         ...(hidden && { hidden }),
@@ -236,23 +281,23 @@ export class DecoderModel extends Model {
     }
   }
 
-  #allLogits(x: Tensor, ids: Ids, first: number, logits: NdArray): void {
+  *#allLogits(x: Tensor, ids: Ids, first: number, logits: NdArray): Steps<void> {
     const { head } = this.making.weights.parts;
     const { modelDim, vocabSize } = this.config;
     const count = x.shape[1] as number;
     for (let b = 0; b < ids.batch && head; ++b) {
       const at = x.pointer + b * count * modelDim * 4;
-      this.math.logits(head, { at, count }, logits.data, (b * ids.tokens + first) * vocabSize);
+      yield* this.math.logits(head, { at, count }, logits.data, (b * ids.tokens + first) * vocabSize);
     }
   }
 
-  #lastLogits(x: Tensor, logits: NdArray): void {
+  *#lastLogits(x: Tensor, logits: NdArray): Steps<void> {
     const { head } = this.making.weights.parts;
     const { modelDim, vocabSize } = this.config;
     const [batch = 1, count = 1] = x.shape;
     for (let b = 0; b < batch && head; ++b) {
       const at = x.pointer + (b * count + count - 1) * modelDim * 4;
-      this.math.logits(head, { at, count: 1 }, logits.data, b * vocabSize);
+      yield* this.math.logits(head, { at, count: 1 }, logits.data, b * vocabSize);
     }
   }
 

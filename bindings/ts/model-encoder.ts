@@ -6,7 +6,19 @@ import { Model, type ModelMaking, type RopeChange } from './model.js';
 import { checkWithin, type Ids, type IdsInput, likeIds, paddingMask, readIds } from './model-ids.js';
 import { room } from './model-pass.js';
 import { checkLength } from './model-places.js';
-import { type CapturedLayer, checkInspect, type InspectOptions, inspectFields, run } from './model-run.js';
+import {
+  atOnce,
+  type CapturedLayer,
+  checkInspect,
+  type InspectOptions,
+  inspectFields,
+  inTurns,
+  type PassOptions,
+  passFields,
+  run,
+  type Steps,
+} from './model-run.js';
+import { readOptions } from './safetensors.js';
 import type { NdArray, Tensor } from './tensor.js';
 
 /** Options of an encoder's pass. */
@@ -92,7 +104,29 @@ export class EncoderModel extends Model {
    */
   forward<const C extends readonly CaptureName[] = []>(ids: IdsInput, options: EncodeOptions<C> = {}): Encoding<C> {
     this.alive(where);
-    const given = check.options<EncodeOptions<C>>(where, 'options', options, fields);
+    return atOnce(this.#steps(ids, check.options<EncodeOptions<C>>(where, 'options', options, fields)));
+  }
+
+  /**
+   * What forward() gives, bit for bit, with others running between two layers: it can be aborted there, and tells how
+   * far it is.
+   *
+   * @throws what forward() throws, and the signal's reason; StateError where the model was disposed of meanwhile.
+   *
+   * @example
+   * const { logits } = await model.forwardAsync(ids, { logits: true, signal, onProgress: ({ loaded }) => show(loaded) });
+   */
+  async forwardAsync<const C extends readonly CaptureName[] = []>(
+    ids: IdsInput,
+    options: EncodeOptions<C> & PassOptions = {},
+  ): Promise<Encoding<C>> {
+    const where = 'model.forwardAsync';
+    this.alive(where);
+    const given = check.options<EncodeOptions<C> & PassOptions>(where, 'options', options, [...fields, ...passFields]);
+    return inTurns(this.#steps(ids, given), readOptions(where, given) as PassOptions, () => this.alive(where));
+  }
+
+  *#steps<const C extends readonly CaptureName[]>(ids: IdsInput, given: EncodeOptions<C>): Steps<Encoding<C>> {
     const tokens = readIds(where, ids, this.config.vocabSize);
     const pooler = this.#asked('pooled', given.pooled, this.making.weights.parts.pooler);
     const head = this.#asked('logits', given.logits, this.making.weights.parts.head);
@@ -106,13 +140,13 @@ export class EncoderModel extends Model {
     // Distances of BERT's tables are between places in the sequence, whatever the positions.
     const turned = this.config.position === 'rope' && positions !== undefined;
     const passed = { ...(mask && { mask }), ...(turned && { positions }) };
-    const { x, captured, hiddenStates } = run(this.passLayers, first, inspection, batched, passed, undefined);
+    const { x, captured, hiddenStates } = yield* run(this.passLayers, first, inspection, batched, passed, undefined);
     try {
       const hidden = { data: x.data(), shape: [...tokens.shape, this.config.modelDim] };
       return {
         hidden,
         ...(pooler && { pooled: this.math.pooled(x, pooler, [...tokens.shape.slice(0, -1), this.config.modelDim]) }),
-        ...(head && { logits: this.#logits(x, tokens) }),
+        ...(head && { logits: yield* this.#logits(x, tokens) }),
         ...(inspection.hiddenStates && { hiddenStates: [...hiddenStates, hidden] }),
         ...(inspection.capture && { captured: captured as CapturedLayer<C>[] }),
       };
@@ -157,10 +191,10 @@ export class EncoderModel extends Model {
     return types;
   }
 
-  #logits(x: Tensor, ids: Ids): NdArray {
+  *#logits(x: Tensor, ids: Ids): Steps<NdArray> {
     const { head } = this.making.weights.parts;
     const result = room(where, [...ids.shape, this.config.vocabSize]);
-    if (head) this.math.logits(head, { at: x.pointer, count: ids.values.length }, result.data, 0);
+    if (head) yield* this.math.logits(head, { at: x.pointer, count: ids.values.length }, result.data, 0);
     return result;
   }
 }

@@ -108,25 +108,31 @@ export class ModelMath {
     });
   }
 
-  /** Logits of rows [count, M] from `at` on, into an array from `first` on; a bounded number of them at once. */
-  logits(head: ModelHead, rows: Rows, out: Float32Array, first: number): void {
+  /** Logits of rows [count, M] from `at` on, into an array from `first` on; a bounded number of them in each step. */
+  *logits(head: ModelHead, rows: Rows, out: Float32Array, first: number): Generator<undefined, void, undefined> {
+    const { rows: vocab } = head.matrix;
+    const most = Math.max(1, Math.min(rows.count, Math.floor(logitsAtOnce / vocab)));
+    for (let row = 0; row < rows.count; row += most) {
+      const count = Math.min(most, rows.count - row);
+      const from = { at: rows.at + row * this.config.modelDim * 4, count };
+      this.#logitsOf(head, from, out, first + row * vocab);
+      yield;
+    }
+  }
+
+  #logitsOf(head: ModelHead, rows: Rows, out: Float32Array, first: number): void {
     const { heap, where, config } = this;
     const { rows: vocab } = head.matrix;
-    const atOnce = Math.max(1, Math.min(rows.count, Math.floor(logitsAtOnce / vocab)));
     heap.scope(where, (take) => {
-      const to = take(atOnce * vocab * 4);
-      const transformed = head.transform && take(atOnce * config.embeddingDim * 4);
-      for (let row = 0; row < rows.count; row += atOnce) {
-        const count = Math.min(atOnce, rows.count - row);
-        let from: Rows = { at: rows.at + row * config.modelDim * 4, count };
-        if (head.transform !== undefined && transformed !== undefined) {
-          this.#transform(head, from, transformed);
-          from = { at: transformed, count };
-        }
-        this.#multiply({ matrix: head.matrix, bias: head.bias }, from, to);
-        this.#softcap(to, count * vocab);
-        out.set(heap.floats(to, count * vocab), first + row * vocab);
+      const to = take(rows.count * vocab * 4);
+      let from = rows;
+      if (head.transform !== undefined) {
+        from = { at: take(rows.count * config.embeddingDim * 4), count: rows.count };
+        this.#transform(head, rows, from.at);
       }
+      this.#multiply({ matrix: head.matrix, bias: head.bias }, from, to);
+      this.#softcap(to, rows.count * vocab);
+      out.set(heap.floats(to, rows.count * vocab), first);
     });
   }
 

@@ -1,8 +1,9 @@
 // A run through all layers of a model, which keeps what lies between them in wasm memory and gives back what was asked
-// for by layer.
+// for by layer. It can be interrupted between two layers; what is in one piece takes all steps at once.
 import { type Capture, type CaptureName, checkCapture } from './capture.js';
 import * as check from './check.js';
 import { ArgumentRangeError, ArgumentTypeError } from './errors.js';
+import { EventLoop } from './event-loop.js';
 import type { KvCache } from './kv-cache.js';
 import { type ForwardOptions, type PassLayer, pass } from './layer-pass.js';
 import type { NdArray, Tensor } from './tensor.js';
@@ -82,18 +83,64 @@ function taken(tensor: Tensor, batched: boolean): NdArray {
   return { data: tensor.data(), shape };
 }
 
+/** How far a pass has come, in layers. */
+export interface PassProgress {
+  readonly loaded: number;
+  readonly total: number;
+}
+
+/** Options of a pass that lets others run between two layers. */
+export interface PassOptions {
+  /** Ends the pass with the signal's reason. */
+  signal?: AbortSignal;
+  /** Called after every layer. What it throws ends the pass. */
+  onProgress?: (progress: PassProgress) => void;
+}
+
+/** @internal */
+export const passFields = ['signal', 'onProgress'] as const;
+
+/** A pass that can be interrupted, with what is to be told of it. @internal */
+export type Steps<T> = Generator<PassProgress | undefined, T, undefined>;
+
+/** All steps at once. @internal */
+export function atOnce<T>(steps: Steps<T>): T {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+  }
+}
+
+/** Step after step, and others in between; what the steps hold is freed whatever happens. @internal */
+export async function inTurns<T>(steps: Steps<T>, { signal, onProgress }: PassOptions, alive: () => void): Promise<T> {
+  const loop = new EventLoop();
+  try {
+    for (;;) {
+      signal?.throwIfAborted();
+      alive(); // others have run in between
+      const { done, value } = steps.next();
+      if (done) return value;
+      if (value !== undefined) onProgress?.(value);
+      await loop.pause();
+    }
+  } finally {
+    steps.return(undefined as T);
+  }
+}
+
 /** Takes x, which it disposes of. @internal */
-export function run(
+export function* run(
   layers: readonly PassLayer[],
   first: Tensor,
   inspection: Inspection,
   batched: boolean,
   options: ForwardOptions,
   caches: readonly KvCache[] | undefined,
-): Run {
+): Steps<Run> {
   const captured: CapturedLayer[] = [];
   const hiddenStates: NdArray[] = [];
   let x = first;
+  let complete = false;
   try {
     for (const [i, layer] of layers.entries()) {
       if (inspection.hiddenStates) hiddenStates.push(taken(x, batched));
@@ -107,11 +154,12 @@ export function run(
       x.dispose();
       x = result.out as Tensor;
       if (result.captured !== undefined) captured.push(capturedOf(i, result.captured, batched));
+      yield { loaded: i + 1, total: layers.length };
     }
+    complete = true;
     return { x, captured, hiddenStates };
-  } catch (error) {
-    x.dispose();
-    throw error;
+  } finally {
+    if (!complete) x.dispose();
   }
 }
 

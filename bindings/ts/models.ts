@@ -27,7 +27,7 @@ export type { EncodeOptions, EncoderModel, Encoding } from './model-encoder.js';
 export type { GeneratedToken, GenerateOptions, GenerateProgress } from './model-generate.js';
 export type { IdsInput } from './model-ids.js';
 export { type LoadModelOptions, loadModel } from './model-load.js';
-export type { CapturedLayer, InspectOptions } from './model-run.js';
+export type { CapturedLayer, InspectOptions, PassOptions, PassProgress } from './model-run.js';
 export type {
   Safetensors,
   SafetensorsInfo,
