@@ -92,7 +92,11 @@ export default defineConfig({
     outDir: '../build/web',
     emptyOutDir: true,
     target: 'es2022',
-    modulePreload: { polyfill: false },
+    // A worker has no document to put links for preloading into.
+    modulePreload: {
+      polyfill: false,
+      resolveDependencies: (_, files, { hostId }) => (hostId.includes('worker') ? [] : files),
+    },
     // Nothing becomes a data: URL; a strict CSP may refuse those.
     assetsInlineLimit: 0,
     rolldownOptions: {

@@ -26,11 +26,13 @@ const types = {
   '.wasm': 'application/wasm',
 };
 
-/** Serves build/web (made by `vite build web`) on a free port. */
+/** Serves build/web (made by `vite build web`) on a free port. `asked` holds the paths that were asked for. */
 export async function serve() {
   if (!existsSync(join(folder, 'index.html'))) throw new Error('build/web is missing; run: npx vite build web');
+  const asked = new Set();
   const server = createServer(async (request, response) => {
     const path = normalize(decodeURIComponent(new URL(request.url, 'http://localhost').pathname));
+    asked.add(path);
     const file = path.endsWith('/') ? `${path}index.html` : path;
     try {
       const body = await readFile(join(folder, file));
@@ -42,7 +44,7 @@ export async function serve() {
     }
   });
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return { address: `http://127.0.0.1:${server.address().port}/`, close: () => server.close() };
+  return { address: `http://127.0.0.1:${server.address().port}/`, asked, close: () => server.close() };
 }
 
 function program(name) {
@@ -125,6 +127,7 @@ const isComplete = (page) => page.evaluate(() => document.querySelector('main:no
 /** A figure of the page, by chapter and name, in either browser. */
 export function figureOf(page, chapter, name) {
   const id = `figure-${chapter}-${name}`;
+  const isUpToDate = () => page.evaluate((id) => document.querySelector(`#${id}[aria-busy]`) === null, id);
   return {
     /** All its numbers as the reader can see them as tables, [table][row][column]; NaN where there is none. */
     async tables() {
@@ -132,6 +135,7 @@ export function figureOf(page, chapter, name) {
         const toggle = document.querySelector(`#${id} .table-button`);
         if (document.querySelector(`#${id} .tables`).hidden) toggle.click();
       }, id);
+      await until(isUpToDate, `the numbers of ${id}`, 20000);
       await until(
         () => page.evaluate((id) => document.querySelector(`#${id} .tables [aria-busy]`) === null, id),
         'the whole table',

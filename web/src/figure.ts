@@ -22,6 +22,8 @@ export interface Report {
   readonly code: string;
   /** The numbers of the picture. Asked for only where the reader wants them as a table. */
   readonly table: () => readonly NumberTableData[];
+  /** What is shown, and all of this report, is of earlier values: another thread is at work on these. */
+  readonly isBehind?: boolean;
 }
 
 export interface FigureParts<F extends Fields> {
@@ -95,6 +97,8 @@ export function figure<F extends Fields>(
     report = parts.show(values);
     if (summary.textContent !== report.summary) summary.textContent = report.summary;
     code.show(report.code);
+    if (report.isBehind) element.setAttribute('aria-busy', 'true');
+    else element.removeAttribute('aria-busy');
     const wanted = values.table as boolean;
     if (wanted) tabulate(report.table());
     pictureBox.hidden = wanted;

@@ -9,13 +9,13 @@ import { pitfalls, prose, subheading } from '../rich-text';
 import type { Chapter } from './chapter';
 
 export const playgroundChapter: Chapter<'playground'> = {
-  mount(root, state, core) {
+  mount(root, state) {
     const texts = state.texts.playground;
     return compose(
       root,
       prose(...texts.opening),
       prediction(state.texts.figure, texts.ask),
-      playgroundStack(state, core),
+      playgroundStack(state),
       prose(...texts.afterStack),
       subheading(texts.modelTitle),
       prose(...texts.modelProse),

@@ -1,18 +1,19 @@
-// The worker's side of the playground: one model at a time, with its own position encoding and with another one. Knows
-// nothing of the page.
+// The worker's side of the playground: a stack of seeded layers, and one model at a time, with its own position encoding
+// and with another one. Knows nothing of the page.
 import type { Tokenizer } from '@huggingface/tokenizers';
 import type { Memory, RopeScaling, Ropewalk } from 'ropewalk';
-import {
-  type DecoderModel,
-  type EncoderModel,
-  type GeneratedToken,
-  type GenerateOptions,
-  loadModel,
-  openSafetensors,
-  type SafetensorsProgress,
+import type {
+  DecoderModel,
+  EncoderModel,
+  GeneratedToken,
+  GenerateOptions,
+  PassOptions,
+  SafetensorsProgress,
 } from 'ropewalk/models';
 import { itemsOf } from './items';
 import type { ScoreParts } from './score-parts';
+import type { StackOptions } from './stack';
+import { stackScores } from './stack-scores';
 import { tinyModel } from './tiny-model';
 import { topTokens } from './top-tokens';
 
@@ -31,6 +32,15 @@ export interface ModelFiles {
 export interface LoadOptions {
   readonly signal: AbortSignal;
   readonly onProgress: (progress: SafetensorsProgress) => void;
+}
+
+/** What is looked at. */
+export interface LookWish {
+  readonly ids: readonly number[];
+  readonly layer: number;
+  /** The place of the likeliest tokens. */
+  readonly at: number;
+  readonly wish: RopeWish;
 }
 
 export interface ModelFacts {
@@ -68,6 +78,9 @@ export interface Look {
 
 type AnyModel = EncoderModel | DecoderModel;
 
+// Fetched with the first model.
+const models = () => import('ropewalk/models');
+
 // So many likely tokens are shown.
 const topCount = 5;
 
@@ -92,12 +105,12 @@ async function tokenizerOf({ tokenizer, tokenizerConfig }: ModelFiles): Promise<
   }
 }
 
-const pass = (model: AnyModel, ids: readonly number[], layer: number) => {
+const pass = (model: AnyModel, ids: readonly number[], layer: number, options: PassOptions) => {
   const capture = ['content', 'position', 'biased', 'probabilities'] as const;
-  const asked = { capture, captureLayers: [layer] };
+  const asked = { capture, captureLayers: [layer], ...options };
   return model.kind === 'encoder'
-    ? model.forward(ids, { ...asked, logits: model.hasLogits })
-    : model.forward(ids, { ...asked, logits: model.hasLogits ? 'all' : 'none' });
+    ? model.forwardAsync(ids, { ...asked, logits: model.hasLogits })
+    : model.forwardAsync(ids, { ...asked, logits: model.hasLogits ? 'all' : 'none' });
 };
 
 export class Bench {
@@ -114,11 +127,18 @@ export class Bench {
     return this.#core.memory();
   }
 
+  /** The scores of the last layer of a stack: [1, H, T, T]. */
+  stack(words: readonly string[], options: StackOptions): ScoreParts {
+    const { content, position, biased, probabilities } = stackScores(this.#core, words, options);
+    return { content: content.data, position: position.data, biased: biased.data, probabilities: probabilities.data };
+  }
+
   /** Takes the place of the model that was there, which is freed first: there may be no room for two. */
   async open(files: ModelFiles, { signal, onProgress }: LoadOptions): Promise<ModelFacts> {
     this.close();
     const config = await json(files.config, 'config.json');
     const tokenizer = await tokenizerOf(files);
+    const { loadModel, openSafetensors } = await models();
     const shard = (name: string): Blob => {
       const found = files.shards[name];
       if (found === undefined) throw new RangeError(`${name} is named by the index and is not among the files`);
@@ -136,6 +156,7 @@ export class Bench {
   async tiny(kind: 'decoder' | 'encoder', seed: number): Promise<ModelFacts> {
     this.close();
     const made = tinyModel(kind, seed);
+    const { loadModel } = await models();
     this.#model = await loadModel(this.#core, made);
     return this.#opened(made.config, undefined);
   }
@@ -196,11 +217,17 @@ export class Bench {
     return ids.length === 0 ? '' : (this.#tokenizer?.decode([...ids]) ?? '');
   }
 
-  look(ids: readonly number[], layer: number, at: number, wish: RopeWish): Look {
+  /** @param told is told the share that is done, after each layer. */
+  async look({ ids, layer, at, wish }: LookWish, signal: AbortSignal, told: (share: number) => void): Promise<Look> {
     const own = this.#here();
     const model = this.#with(wish);
-    const result = pass(model, ids, layer);
-    const before = model === own ? result : pass(own, ids, layer);
+    const passes = model === own ? 1 : 2;
+    const options = (before: number): PassOptions => ({
+      signal,
+      onProgress: ({ loaded, total }) => told((before + loaded / total) / passes),
+    });
+    const result = await pass(model, ids, layer, options(0));
+    const before = model === own ? result : await pass(own, ids, layer, options(1));
     const [seen, first] = [result.captured?.[0], before.captured?.[0]];
     if (seen === undefined || first === undefined) throw new RangeError(`there is no layer ${layer}`);
     const { content, position, biased, probabilities } = seen;

@@ -6,13 +6,15 @@ import { h } from '../dom';
 import { type Figure, figure } from '../figure';
 import { refusal } from '../refusal';
 import { type NumberTableData, numberTable } from '../views/number-table';
+import { workBar } from '../views/work-bar';
+import { latest } from '../work/latest';
 import type { Look, RopeWish } from './bench';
 import { itemsOf } from './items';
 import { modelCode, shown } from './model-code';
 import { type LookValues, lookFields, maxIdsText, maxTokens, wishControls, wishOf } from './rope-wish';
 import { countControl, resultCode, scoreMaps, viewControls } from './score-maps';
 import { hides, rootMeanSquare } from './score-parts';
-import { type Ready, session } from './session';
+import { type Ready, remoteBench, session } from './session';
 import topSource from './top-tokens.js?raw';
 
 /** What came of one wish. */
@@ -29,30 +31,38 @@ interface Seen {
   readonly topNames: readonly string[];
 }
 
-type Outcome = { readonly seen: Seen } | { readonly unknown: string } | { readonly refused: string };
+type Outcome =
+  | { readonly seen: Seen }
+  | { readonly unknown: string }
+  | { readonly refused: string }
+  | { readonly cancelled: true };
 
-async function see(ready: Ready, values: LookValues): Promise<Outcome> {
-  const remote = await session.remote();
-  let all: number[] | undefined;
+// Milliseconds; what is faster needs no bar.
+const unnoticed = 300;
+
+const said = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+async function see(
+  ready: Ready,
+  values: LookValues,
+  signal: AbortSignal,
+  told: (share: number) => void,
+): Promise<Outcome> {
   try {
-    all = await remote.read(values.ids);
-  } catch (error) {
-    return { refused: error instanceof Error ? error.message : String(error) };
-  }
-  if (all === undefined) return { unknown: itemsOf(values.ids).find((item) => !/^\d+$/.test(item)) ?? '' };
-  const ids = all.slice(0, maxTokens);
-  const layer = Math.min(values.layer, ready.facts.layers) - 1;
-  const at = Math.min(values.at, ids.length) - 1;
-  const wish = wishOf(values, ready.facts);
-  try {
-    const look = await remote.look(ids, layer, at, wish);
+    const remote = await remoteBench();
+    const all = await remote.read(values.ids);
+    if (all === undefined) return { unknown: itemsOf(values.ids).find((item) => !/^\d+$/.test(item)) ?? '' };
+    const ids = all.slice(0, maxTokens);
+    const layer = Math.min(values.layer, ready.facts.layers) - 1;
+    const at = Math.min(values.at, ids.length) - 1;
+    const wish = wishOf(values, ready.facts);
+    const look = await remote.look({ ids, layer, at, wish }, signal, told);
     const names = await remote.names([...ids, ...look.top.map(({ id }) => id)]);
     const [words, topNames] = [names.slice(0, ids.length), names.slice(ids.length)];
-    const seen = { ready, ids, words, given: all.length, layer, at, wish, look, topNames };
     session.remember(look.memory);
-    return { seen };
+    return { seen: { ready, ids, words, given: all.length, layer, at, wish, look, topNames } };
   } catch (error) {
-    return { refused: error instanceof Error ? error.message : String(error) };
+    return signal.aborted ? { cancelled: true } : { refused: said(error) };
   }
 }
 
@@ -94,28 +104,25 @@ export function playgroundLook(chapter: ChapterState<'playground'>): Figure {
     const refused = refusal(chapter.texts.figure);
     let showAgain: () => void = () => undefined;
     let outcome: Outcome | undefined;
-    let wanted = '';
-    let isBusy = false;
-
-    // One at a time, and then the latest wish: a slider makes more of them than a large model can answer.
-    async function follow(): Promise<void> {
-      if (isBusy) return;
-      isBusy = true;
-      try {
-        for (;;) {
-          const { ready } = session;
-          const { view: _, head: __, table: ___, ...values } = section.values;
-          const key = ready === undefined ? '' : JSON.stringify([ready.number, values]);
-          if (key === wanted) return;
-          wanted = key;
-          outcome =
-            ready === undefined || itemsOf(values.ids).length === 0 ? undefined : await see(ready, section.values);
-          showAgain();
-        }
-      } finally {
-        isBusy = false;
-      }
-    }
+    const wishNow = (): string => {
+      const { view: _, head: __, table: ___, ...values } = section.values;
+      return session.ready === undefined ? '' : JSON.stringify([session.ready.number, values]);
+    };
+    const look = async (signal: AbortSignal, isWanted: () => boolean): Promise<void> => {
+      const { ready } = session;
+      const { values } = section;
+      const begun = performance.now();
+      const told = (share: number): void => {
+        if (performance.now() - begun > unnoticed) bar.show(share);
+      };
+      const isNothing = ready === undefined || itemsOf(values.ids).length === 0;
+      const next = isNothing ? undefined : await see(ready, values, signal, told);
+      bar.show(undefined);
+      // What became of a wish that has passed is shown where it is a picture; a slider is moving.
+      if (isWanted() || (next !== undefined && 'seen' in next)) outcome = next;
+    };
+    const work = latest(wishNow, look, () => showAgain());
+    const bar = workBar(chapter.texts.figure, texts.caption, plain, () => work.cancel());
 
     function topTable({ look, topNames, at: place, ready }: Seen): NumberTableData {
       const isEncoder = ready.facts.kind === 'encoder';
@@ -147,13 +154,14 @@ export function playgroundLook(chapter: ChapterState<'playground'>): Figure {
         h('div', { class: 'pair-of-controls' }, layer.element, view.head, at.element),
         h('div', { class: 'row' }, view.view),
         ...wish.elements,
+        bar.element,
       ],
       picture: [notice, refused.element, maps.element, top.element],
       again(show) {
         showAgain = show;
       },
       show(values) {
-        void follow();
+        void work.follow();
         const { ready } = session;
         const items = itemsOf(values.ids);
         const seen = ready !== undefined && outcome !== undefined && 'seen' in outcome ? outcome.seen : undefined;
@@ -166,22 +174,25 @@ export function playgroundLook(chapter: ChapterState<'playground'>): Figure {
         const told =
           ready === undefined
             ? texts.noModel
-            : outcome !== undefined && 'unknown' in outcome
-              ? texts.noTokenizer(outcome.unknown)
-              : items.length === 0
-                ? texts.empty
-                : seen !== undefined && seen.given > maxTokens
-                  ? texts.tooMany(plain(maxTokens), plain(seen.given))
-                  : ready.facts.position === 'rope'
-                    ? ''
-                    : texts.notRotary(ready.facts.position);
+            : outcome !== undefined && 'cancelled' in outcome
+              ? chapter.texts.figure.cancelled
+              : outcome !== undefined && 'unknown' in outcome
+                ? texts.noTokenizer(outcome.unknown)
+                : items.length === 0
+                  ? texts.empty
+                  : seen !== undefined && seen.given > maxTokens
+                    ? texts.tooMany(plain(maxTokens), plain(seen.given))
+                    : ready.facts.position === 'rope'
+                      ? ''
+                      : texts.notRotary(ready.facts.position);
         if (notice.textContent !== told) notice.textContent = told;
         refused.show(outcome !== undefined && 'refused' in outcome ? outcome.refused : undefined);
         const current = isNow ? seen : undefined;
         maps.element.hidden = current === undefined;
         top.element.hidden = current === undefined || !current.ready.facts.hasLogits;
         if (current === undefined) {
-          return { summary: '', code: modelCode({ kind: 'files' }, undefined, ''), table: () => [] };
+          const code = modelCode({ kind: 'files' }, undefined, '');
+          return { summary: '', code, table: () => [], isBehind: work.isBehind };
         }
         const heads = current.ready.facts.heads;
         const head = Math.min(values.head, heads) - 1;
@@ -195,10 +206,12 @@ export function playgroundLook(chapter: ChapterState<'playground'>): Figure {
           summary: summaryOf(current),
           code: lookCode(current, result),
           table: () => [...maps.tables(), ...likely],
+          isBehind: work.isBehind,
         };
       },
       end() {
         stop();
+        work.end();
         maps.destroy();
       },
     };

@@ -6,6 +6,7 @@ import { type Figure, figure } from '../figure';
 import { refusal } from '../refusal';
 import { choice, oneOf } from '../state';
 import { type NumberTableData, numberTable } from '../views/number-table';
+import { workBar } from '../views/work-bar';
 import { sortFiles } from './files';
 import { modelCode } from './model-code';
 import { isSame, session } from './session';
@@ -54,15 +55,11 @@ export function playgroundModel(chapter: ChapterState<'playground'>): Figure {
     const seed = stepControl(chapter.texts.playground.seed, seeds, plain, (value) =>
       section.set({ seed: value }, 'seed'),
     );
-    const bar = h('progress', { max: 1, value: 0, 'aria-label': texts.loading });
-    const said = h('span', { role: 'status' });
-    const cancel = button(chapter.texts.figure.cancel, () => session.cancel());
-    const work = h('div', { class: 'work' }, cancel, bar, said);
+    const work = workBar(chapter.texts.figure, texts.loading, plain, () => session.cancel());
     const notice = h('p', { class: 'notice', role: 'status' });
     const refused = refusal(chapter.texts.figure);
     const tables = [numberTable(), numberTable()];
     let wanted = '';
-    let told = 0;
 
     // A link may ask for a small model; a state without one, that was reached by "back", for none.
     function follow({ tiny, seed }: { tiny: (typeof tinyKinds)[number]; seed: number }): void {
@@ -73,18 +70,6 @@ export function playgroundModel(chapter: ChapterState<'playground'>): Figure {
       if (tiny !== 'none') {
         if (!isSame(source, { kind: tiny, seed })) void session.tiny(tiny, seed);
       } else if (source !== undefined && source.kind !== 'files') session.close();
-    }
-
-    function showWork(): void {
-      const { loading } = session;
-      work.hidden = loading === undefined;
-      const share = loading?.share ?? 0;
-      bar.value = share;
-      // Each quarter is told; more would talk over the reader.
-      const quarter = Math.floor(share * 4) / 4;
-      if (loading === undefined || quarter === 0) said.textContent = '';
-      else if (quarter !== told) said.textContent = chapter.texts.figure.progress(plain(quarter * 100));
-      told = quarter;
     }
 
     function data(): NumberTableData[] {
@@ -119,7 +104,7 @@ export function playgroundModel(chapter: ChapterState<'playground'>): Figure {
         zone,
         h('div', { class: 'row' }, make('decoder'), make('encoder')),
         h('div', { class: 'pair-of-controls' }, seed.element),
-        work,
+        work.element,
       ],
       picture: [notice, refused.element, h('div', { class: 'model-tables' }, ...tables.map(({ element }) => element))],
       again(show) {
@@ -129,7 +114,7 @@ export function playgroundModel(chapter: ChapterState<'playground'>): Figure {
         follow(values);
         seed.show(values.seed);
         seed.element.hidden = values.tiny === 'none';
-        showWork();
+        work.show(session.loading?.share);
         const { missing } = sortFiles(given);
         const names = given.map(({ name }) => name).join(', ');
         const wants = missing.map((each) => texts.missing[each]).join(' ');

@@ -34,6 +34,7 @@ export interface ScoreTexts {
 }
 
 export interface ScoreMapsData {
+  /** Other numbers, or other ones of them hidden, are another object. */
   readonly scores: ScoreParts;
   readonly view: ViewName;
   readonly head: number;
@@ -66,10 +67,13 @@ export function scoreMaps(texts: ScoreTexts, figure: FrameTexts['figure'], { pla
   return {
     element: h('div', { class: 'score-maps' }, group.element),
     update(next) {
-      data = next;
       const { scores, view, head, heads, words, isHidden } = next;
       const T = words.length;
-      maps = mapsOf(view, head, heads).map((name) => ({ ...name, values: mapValues(scores, name, T, isHidden) }));
+      // The same numbers stay the same arrays, which are not drawn again.
+      if (data?.scores !== scores || data.view !== view || data.head !== head) {
+        maps = mapsOf(view, head, heads).map((name) => ({ ...name, values: mapValues(scores, name, T, isHidden) }));
+      }
+      data = next;
       const most = (isWeight: boolean): number =>
         maps
           .filter(({ part }) => (part === 'probabilities') === isWeight)

@@ -1,5 +1,5 @@
 // The page's side of the playground's worker: which model there is, for all figures. It outlives the figures, which are
-// made anew for each language; the worker starts with the first model.
+// made anew for each language.
 
 import { playground } from 'virtual:worker';
 import type { Memory } from 'ropewalk';
@@ -17,9 +17,20 @@ export interface Ready {
 }
 
 let bench: Promise<Remote<Bench>> | undefined;
+
 async function start(): Promise<Remote<Bench>> {
   const { wrap } = await import('ropewalk/worker');
   return wrap<Bench>(new Worker(playground, { type: 'module' }));
+}
+
+/** The worker, which starts when it is asked for first. */
+export function remoteBench(): Promise<Remote<Bench>> {
+  bench ??= start().catch((error: unknown) => {
+    // Its script did not come; the next one who asks may have a network again.
+    bench = undefined;
+    throw error;
+  });
+  return bench;
 }
 
 const listeners = new Set<() => void>();
@@ -34,6 +45,10 @@ function tell(): void {
   for (const listener of listeners) listener();
 }
 
+async function measure(): Promise<void> {
+  memory = await bench?.then((remote) => remote.memory()).catch(() => undefined);
+}
+
 // One load at a time: a new one ends the one before and begins when its memory is free.
 let last: Promise<void> = Promise.resolve();
 
@@ -46,17 +61,16 @@ async function load(source: Source, work: (own: AbortController, remote: Remote<
   const before = last;
   const run = async (): Promise<void> => {
     await before;
-    bench ??= start();
-    const remote = await bench;
     try {
       controller.signal.throwIfAborted();
+      const remote = await remoteBench();
       const facts = await work(controller, remote);
       made += 1;
       if (loading?.controller === controller) ready = { source, number: made, facts };
     } catch (error) {
       if (!controller.signal.aborted) failure = error instanceof Error ? error : new Error(String(error));
     }
-    memory = await remote.memory();
+    await measure();
     if (loading?.controller === controller) loading = undefined;
     tell();
   };
@@ -83,11 +97,6 @@ export const session = {
     listeners.add(listener);
     return () => listeners.delete(listener);
   },
-  /** The worker, once a model is there. */
-  async remote(): Promise<Remote<Bench>> {
-    if (bench === undefined) throw new Error('there is no model');
-    return bench;
-  },
   remember(now: Memory): void {
     memory = now;
     tell();
@@ -113,13 +122,12 @@ export const session = {
     const before = last;
     const free = async (): Promise<void> => {
       await before;
-      if (bench === undefined) return;
-      const remote = await bench;
-      await remote.close();
-      memory = await remote.memory();
+      // Without a worker there is nothing to free.
+      await (await bench)?.close();
+      await measure();
       tell();
     };
-    last = free();
+    last = free().catch(() => undefined);
     tell();
   },
 };

@@ -1,5 +1,6 @@
-// Words through a stack of layers with random weights: what content and position each do to the scores.
-import type { RopeScaling, Ropewalk } from 'ropewalk';
+// Words through a stack of layers with random weights: what content and position each do to the scores. The worker
+// computes them; until they come, the figure shows what it had.
+import type { RopeScaling } from 'ropewalk';
 import type { ChapterState } from '../chapters/chapter';
 import { choiceControl, flagControl, stepControl, textControl, whole } from '../controls';
 import { h } from '../dom';
@@ -7,9 +8,12 @@ import { type Figure, figure } from '../figure';
 import { maxWords, splitWords } from '../pictures/words';
 import { refusal } from '../refusal';
 import { choice, flag, oneOf, text } from '../state';
+import { latest } from '../work/latest';
+import { alsoWait } from '../work/soon';
 import { resultCode, scoreMaps, viewControls, viewFields } from './score-maps';
 import { hides, rootMeanSquare, type ScoreParts } from './score-parts';
-import { isRotary, type StackOptions, stackCode, stackEncodings, stackParts } from './stack';
+import { remoteBench } from './session';
+import { isRotary, type StackOptions, stackCode, stackEncodings } from './stack';
 
 const headCounts = ['1', '2', '4', '8'] as const;
 const scalings = ['default', 'linear', 'ntk', 'yarn', 'llama3'] as const;
@@ -28,7 +32,18 @@ function scalingOf(type: (typeof scalings)[number], factor: number): RopeScaling
   return type === 'yarn' || type === 'llama3' ? { type, factor, originalLength } : { type, factor };
 }
 
-export function playgroundStack(chapter: ChapterState<'playground'>, core: Ropewalk): Figure {
+/** Words, what is done with them, and what came of it. */
+interface Stacked {
+  readonly key: string;
+  readonly words: readonly string[];
+  readonly options: StackOptions;
+  readonly scores: ScoreParts | string;
+}
+
+// The latest of them, for the figure that comes after this one in another language.
+let known: Stacked | undefined;
+
+export function playgroundStack(chapter: ChapterState<'playground'>): Figure {
   const texts = chapter.texts.playground.stack;
   const common = chapter.texts.playground;
   const { plain, fixed } = chapter.numbers;
@@ -76,19 +91,42 @@ export function playgroundStack(chapter: ChapterState<'playground'>, core: Ropew
     const refused = refusal(chapter.texts.figure);
     const ropeRow = h('div', { class: 'row' }, scaling.element);
     const ropeSliders = h('div', { class: 'pair-of-controls' }, base.element, factor.element);
-    // Looking at other maps of the same scores need not compute them again.
-    let known: { readonly key: string; readonly scores: ScoreParts | string } | undefined;
-    function scoresOf(words: readonly string[], options: StackOptions): ScoreParts | string {
-      const key = JSON.stringify([words, options]);
-      if (known?.key !== key) {
-        try {
-          known = { key, scores: stackParts(core, words, options) };
-        } catch (error) {
-          known = { key, scores: error instanceof Error ? error.message : String(error) };
-        }
-      }
-      return known.scores;
+    let showAgain: () => void = () => undefined;
+
+    function wished(): Pick<Stacked, 'words' | 'options'> {
+      const { values } = section;
+      const heads = Number(values.heads);
+      return {
+        words: splitWords(values.words).slice(0, maxWords),
+        options: {
+          encoding: values.encoding,
+          heads,
+          kvHeads: Math.min(Number(values.kv), heads),
+          layers: values.layers,
+          causal: values.causal,
+          window: values.window,
+          sinkTokens: values.window === 0 ? 0 : values.sinks,
+          seed: values.seed,
+          rope: { base: values.base, scaling: scalingOf(values.scaling, values.factor) },
+        },
+      };
     }
+    // Looking at other maps of the same scores need not compute them again.
+    const keyOf = ({ words, options }: Pick<Stacked, 'words' | 'options'>): string => JSON.stringify([words, options]);
+    const compute = async (): Promise<void> => {
+      const { words, options } = wished();
+      const key = keyOf({ words, options });
+      if (known?.key === key || words.length === 0) return;
+      const scores = await remoteBench()
+        .then((remote) => remote.stack(words, options))
+        .catch((error: unknown) => (error instanceof Error ? error.message : String(error)));
+      known = { key, words, options, scores };
+    };
+    const work = latest(
+      () => keyOf(wished()),
+      compute,
+      () => showAgain(),
+    );
 
     function summaryOf(
       scores: ScoreParts,
@@ -117,21 +155,11 @@ export function playgroundStack(chapter: ChapterState<'playground'>, core: Ropew
       ],
       picture: [notice, refused.element, maps.element],
       show(values) {
-        const given = splitWords(values.words);
-        const words = given.slice(0, maxWords);
-        const T = words.length;
-        const H = Number(values.heads);
-        const options: StackOptions = {
-          encoding: values.encoding,
-          heads: H,
-          kvHeads: Math.min(Number(values.kv), H),
-          layers: values.layers,
-          causal: values.causal,
-          window: values.window,
-          sinkTokens: values.window === 0 ? 0 : values.sinks,
-          seed: values.seed,
-          rope: { base: values.base, scaling: scalingOf(values.scaling, values.factor) },
-        };
+        const isFirst = known === undefined;
+        const done = work.follow();
+        if (isFirst) alsoWait(done);
+        const { options } = wished();
+        const given = splitWords(values.words).length;
         sentence.show(values.words);
         encoding.show(values.encoding);
         heads.show(values.heads);
@@ -147,24 +175,36 @@ export function playgroundStack(chapter: ChapterState<'playground'>, core: Ropew
         factor.element.hidden = values.scaling === 'default';
         ropeRow.hidden = ropeSliders.hidden = !isRotary(values.encoding);
         seed.show(values.seed);
-        view.show(values, H);
-        const cut = texts.tooMany(plain(maxWords), plain(given.length));
-        notice.textContent = T === 0 ? texts.empty : given.length > maxWords ? cut : '';
-        const scores = T === 0 ? '' : scoresOf(words, options);
-        const isBad = typeof scores === 'string';
-        refused.show(isBad && T > 0 ? scores : undefined);
-        maps.element.hidden = isBad;
+        view.show(values, options.heads);
+        const cut = texts.tooMany(plain(maxWords), plain(given));
+        notice.textContent = given === 0 ? texts.empty : given > maxWords ? cut : '';
+        const shown = given === 0 ? undefined : known;
+        refused.show(typeof shown?.scores === 'string' ? shown.scores : undefined);
+        const isBehind = given > 0 && known?.key !== keyOf(wished());
+        maps.element.hidden = shown === undefined || typeof shown.scores === 'string';
+        if (shown === undefined || typeof shown.scores === 'string') {
+          return { summary: '', code: stackCode([], options, ''), table: () => [], isBehind };
+        }
+        const { words, scores, options: has } = shown;
+        const H = has.heads;
         const head = Math.min(values.head, H) - 1;
-        const isHidden = hides(options);
-        if (!isBad) maps.update({ scores, view: values.view, head, heads: H, words, isHidden });
+        const isHidden = hides(has);
+        maps.update({ scores, view: values.view, head, heads: H, words, isHidden });
         const result = resultCode(values.view, head, H, (name) => `scores.${name}.data`);
         return {
-          summary: isBad ? '' : summaryOf(scores, options, isHidden, T),
-          code: stackCode(words, options, `const T = words.length;\n${result}`),
-          table: () => (isBad ? [] : maps.tables()),
+          summary: summaryOf(scores, has, isHidden, words.length),
+          code: stackCode(words, has, `const T = words.length;\n${result}`),
+          table: maps.tables,
+          isBehind,
         };
       },
-      end: maps.destroy,
+      again(show) {
+        showAgain = show;
+      },
+      end() {
+        work.end();
+        maps.destroy();
+      },
     };
   });
 }

@@ -1,9 +1,9 @@
-// The stack of the playground: its options, and the program that computes the same. Knows nothing of the DOM.
+// The stack of the playground: its options, and the program that computes the same as the worker. Knows nothing of the
+// DOM.
 import type { NdArray, RopeScaling, Ropewalk } from 'ropewalk';
 import { literal } from '../pictures/literal';
 import wordSource from '../pictures/word-vector.js?raw';
 import type { ScoreParts } from './score-parts';
-import { stackScores } from './stack-scores';
 import source from './stack-scores.js?raw';
 
 export const stackEncodings = [
@@ -34,12 +34,6 @@ type Stages = { readonly [N in keyof ScoreParts]: NdArray };
 
 /** [1, H, T, T] of the last layer. */
 export type StackScores = (rw: Ropewalk, words: readonly string[], options: StackOptions) => Stages;
-
-/** The scores of the last layer. */
-export function stackParts(core: Ropewalk, words: readonly string[], options: StackOptions): ScoreParts {
-  const { content, position, biased, probabilities } = stackScores(core, words, options);
-  return { content: content.data, position: position.data, biased: biased.data, probabilities: probabilities.data };
-}
 
 const shown = (text: string): string => text.slice(text.indexOf('export const')).replace('export ', '').trim();
 

@@ -10,7 +10,7 @@ import { workControl } from '../views/work-control';
 import { itemsOf } from './items';
 import { modelCode } from './model-code';
 import { lookFields, maxTokens, wishOf } from './rope-wish';
-import { session } from './session';
+import { remoteBench, session } from './session';
 
 const temperatures = whole(0, 20).map((tenths) => tenths / 10);
 const topKs = [0, 1, 2, 5, 10, 20, 50, 100];
@@ -95,7 +95,7 @@ export function playgroundWrite(chapter: ChapterState<'playground'>): Figure {
         [written, given, text, rate, failure, key] = [[], undefined, '', undefined, undefined, started];
         showAgain();
         try {
-          const remote = await session.remote();
+          const remote = await remoteBench();
           const ids = (await remote.read(prompt.values.ids))?.slice(0, maxTokens);
           if (ids === undefined) {
             failure = chapter.texts.playground.look.noTokenizer(prompt.values.ids);

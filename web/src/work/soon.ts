@@ -32,9 +32,21 @@ export function soon(work: () => void): void {
   running ??= run();
 }
 
+// Milliseconds that the page waits for another thread; a picture that takes longer comes later.
+const longest = 3000;
+const others = new Set<Promise<unknown>>();
+
+/** Counts work of another thread among what was put off. */
+export function alsoWait(work: Promise<unknown>): void {
+  const waited = Promise.race([work, new Promise((resolve) => setTimeout(resolve, longest))]);
+  others.add(waited);
+  void waited.finally(() => others.delete(waited));
+}
+
 /** Resolves when all that was put off is done. */
-export function settled(): Promise<void> {
-  return running ?? Promise.resolve();
+export async function settled(): Promise<void> {
+  await running;
+  while (others.size > 0) await Promise.all(others);
 }
 
 /** Does all of it now, for a printer that does not wait. */
