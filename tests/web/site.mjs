@@ -108,8 +108,9 @@ export async function launchFirefox() {
   });
   return {
     close: () => browser.close(),
-    async open(address, { hash = '' } = {}) {
+    async open(address, { hash = '', viewport = { width: 1280, height: 900 } } = {}) {
       const page = await browser.newPage();
+      await page.setViewport(viewport);
       const complaints = [];
       page.on('console', (message) => {
         if (['error', 'warn'].includes(message.type())) complaints.push(message.text());

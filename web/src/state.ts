@@ -53,7 +53,8 @@ export function order(initial?: readonly number[]): Field<readonly number[] | un
     initial,
     parse(text) {
       const places = text.split(',').map(Number);
-      return places.every((_, i) => places.includes(i)) ? places : undefined;
+      const known = new Set(places);
+      return places.every((_, i) => known.has(i)) ? places : undefined;
     },
     print: (places) => places?.join(','),
   };

@@ -3,6 +3,14 @@ import type { ModelFiles } from './bench';
 
 export type Missing = 'config' | 'weights' | 'index';
 
+const weightsName = /\.safetensors$/;
+const indexName = /\.safetensors\.index\.json$/;
+const otherNames = ['config.json', 'tokenizer.json', 'tokenizer_config.json'];
+
+/** Whether a file may be a part of a model, by its name. */
+export const isOfUse = ({ name }: File): boolean =>
+  otherNames.includes(name) || weightsName.test(name) || indexName.test(name);
+
 /** The files by their names. Of the same name the later one counts. */
 export function sortFiles(files: readonly File[]): {
   readonly files?: ModelFiles;
@@ -12,8 +20,8 @@ export function sortFiles(files: readonly File[]): {
   const config = byName.get('config.json');
   const tokenizer = byName.get('tokenizer.json');
   const tokenizerConfig = byName.get('tokenizer_config.json');
-  const index = [...byName.values()].find(({ name }) => name.endsWith('.safetensors.index.json'));
-  const weights = [...byName.values()].filter(({ name }) => name.endsWith('.safetensors'));
+  const index = [...byName.values()].find(({ name }) => indexName.test(name));
+  const weights = [...byName.values()].filter(({ name }) => weightsName.test(name));
   // Files such as model-00001-of-00003 belong to an index, which says what is in which.
   const single = weights.length === 1 && !/-\d+-of-\d+\.safetensors$/.test(weights[0]?.name ?? '');
   const source = index ?? (single ? weights[0] : undefined);

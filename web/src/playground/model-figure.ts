@@ -7,7 +7,7 @@ import { refusal } from '../refusal';
 import { choice, oneOf } from '../state';
 import { type NumberTableData, numberTable } from '../views/number-table';
 import { workBar } from '../views/work-bar';
-import { sortFiles } from './files';
+import { isOfUse, sortFiles } from './files';
 import { modelCode } from './model-code';
 import { isSame, session } from './session';
 
@@ -15,27 +15,45 @@ const tinyKinds = ['none', 'decoder', 'encoder'] as const;
 const seeds = whole(1, 20);
 const mebibyte = 2 ** 20;
 
+// What was given so far, a config.json that came before its weights; also in the figure of another language.
+let given: readonly File[] = [];
+// Files of the last lot that no model has.
+let useless: readonly File[] = [];
+
+const fewNames = 5;
+const namesOf = (files: readonly File[]): string => {
+  const names = files.slice(0, fewNames).map(({ name }) => name);
+  return [...names, ...(files.length > fewNames ? ['…'] : [])].join(', ');
+};
+
+// A file that misses its zone is not for the browser to open in place of the page.
+function catchFiles(event: DragEvent): void {
+  if (!event.dataTransfer?.types.includes('Files')) return;
+  event.preventDefault();
+  event.dataTransfer.dropEffect = 'none';
+}
+
 export function playgroundModel(chapter: ChapterState<'playground'>): Figure {
   const texts = chapter.texts.playground.model;
   const { plain, fixed } = chapter.numbers;
   const fields = { tiny: choice(tinyKinds, 'none'), seed: oneOf(seeds, 1) };
   return figure(chapter, { name: 'model', caption: texts.caption }, fields, (section) => {
-    // What was given so far; a config.json may come before its weights.
-    let given: File[] = [];
     let showAgain: () => void = () => undefined;
-    const take = (files: Iterable<File>): void => {
-      given = [...given, ...files];
+    const take = (files: readonly File[]): void => {
+      if (files.length === 0) return;
+      useless = files.filter((file) => !isOfUse(file));
+      given = [...given, ...files.filter(isOfUse)];
       const { files: complete } = sortFiles(given);
       if (complete !== undefined) {
         section.set({ tiny: 'none' });
         void session.open(complete);
-        given = [];
+        [given, useless] = [[], []];
       }
       showAgain();
     };
     const input = h('input', { type: 'file', multiple: true, hidden: true, 'aria-label': texts.choose });
     input.addEventListener('change', () => {
-      take(input.files ?? []);
+      take([...(input.files ?? [])]);
       // The same file again is a change, too.
       input.value = '';
     });
@@ -43,13 +61,15 @@ export function playgroundModel(chapter: ChapterState<'playground'>): Figure {
     const zone = h('div', { class: 'drop-zone' }, picker, h('span', {}, texts.drop), input);
     zone.addEventListener('dragover', (event) => {
       event.preventDefault();
+      event.stopPropagation();
       zone.classList.add('over');
     });
     zone.addEventListener('dragleave', () => zone.classList.remove('over'));
     zone.addEventListener('drop', (event) => {
       event.preventDefault();
+      event.stopPropagation();
       zone.classList.remove('over');
-      take(event.dataTransfer?.files ?? []);
+      take([...(event.dataTransfer?.files ?? [])]);
     });
     const make = (kind: 'decoder' | 'encoder') => button(texts.make[kind], () => section.set({ tiny: kind }));
     const seed = stepControl(chapter.texts.playground.seed, seeds, plain, (value) =>
@@ -99,6 +119,7 @@ export function playgroundModel(chapter: ChapterState<'playground'>): Figure {
     }
 
     const stop = session.subscribe(() => showAgain());
+    for (const type of ['dragover', 'drop'] as const) addEventListener(type, catchFiles);
     return {
       controls: [
         zone,
@@ -115,10 +136,11 @@ export function playgroundModel(chapter: ChapterState<'playground'>): Figure {
         seed.show(values.seed);
         seed.element.hidden = values.tiny === 'none';
         work.show(session.loading?.share);
-        const { missing } = sortFiles(given);
-        const names = given.map(({ name }) => name).join(', ');
-        const wants = missing.map((each) => texts.missing[each]).join(' ');
-        const waiting = given.length > 0 ? `${texts.given(names)} ${wants}` : '';
+        const wants = sortFiles(given).missing.map((each) => texts.missing[each]);
+        const waiting = [
+          ...(useless.length > 0 ? [texts.useless(namesOf(useless))] : []),
+          ...(given.length > 0 ? [texts.given(namesOf(given)), ...wants] : []),
+        ].join(' ');
         if (notice.textContent !== waiting) notice.textContent = waiting;
         refused.show(session.failure?.message);
         const all = data();
@@ -147,7 +169,10 @@ export function playgroundModel(chapter: ChapterState<'playground'>): Figure {
           table: data,
         };
       },
-      end: stop,
+      end() {
+        stop();
+        for (const type of ['dragover', 'drop'] as const) removeEventListener(type, catchFiles);
+      },
     };
   });
 }

@@ -20,13 +20,16 @@ let bench: Promise<Remote<Bench>> | undefined;
 
 async function start(): Promise<Remote<Bench>> {
   const { wrap } = await import('ropewalk/worker');
-  return wrap<Bench>(new Worker(playground, { type: 'module' }));
+  const remote = wrap<Bench>(new Worker(playground, { type: 'module' }));
+  // Asked before it is anybody's, so that one that does not start is known to nobody.
+  await remote.memory();
+  return remote;
 }
 
 /** The worker, which starts when it is asked for first. */
 export function remoteBench(): Promise<Remote<Bench>> {
   bench ??= start().catch((error: unknown) => {
-    // Its script did not come; the next one who asks may have a network again.
+    // The next one who asks may have a network again.
     bench = undefined;
     throw error;
   });

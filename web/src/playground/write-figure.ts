@@ -92,8 +92,11 @@ export function playgroundWrite(chapter: ChapterState<'playground'>): Figure {
         const { ready } = session;
         if (ready === undefined) return;
         const started = keyNow();
-        [written, given, text, rate, failure, key] = [[], undefined, '', undefined, undefined, started];
+        const own: Written[] = [];
+        [written, given, text, rate, failure, key] = [own, undefined, '', undefined, undefined, started];
         showAgain();
+        // Another model, another prompt: what is written would not be true of it.
+        const isOver = (): boolean => written !== own || keyNow() !== started;
         try {
           const remote = await remoteBench();
           const ids = (await remote.read(prompt.values.ids))?.slice(0, maxTokens);
@@ -101,28 +104,31 @@ export function playgroundWrite(chapter: ChapterState<'playground'>): Figure {
             failure = chapter.texts.playground.look.noTokenizer(prompt.values.ids);
             return;
           }
+          if (isOver()) return;
           given = ids;
           const options = optionsOf();
           const wish = wishOf(prompt.values, ready.facts);
           const begin = performance.now();
           let shownAt = begin;
           for await (const { token, logprob } of remote.generate(ids, wish, { ...options, signal })) {
-            // Another model, another prompt: what is written would not be true of it.
-            if (keyNow() !== started) break;
             const [name] = await remote.names([token]);
-            written.push({ id: token, name: name ?? '', logprob: logprob ?? 0 });
+            if (isOver()) break;
+            own.push({ id: token, name: name ?? '', logprob: logprob ?? 0 });
             const now = performance.now();
-            rate = (1000 * written.length) / (now - begin);
-            progress(written.length / options.maxTokens);
+            rate = (1000 * own.length) / (now - begin);
+            progress(own.length / options.maxTokens);
             if (now - shownAt < showEvery) continue;
             shownAt = now;
-            text = await remote.text([...ids, ...written.map(({ id }) => id)]);
+            const soFar = await remote.text([...ids, ...own.map(({ id }) => id)]);
+            if (isOver()) break;
+            text = soFar;
             showAgain();
           }
-          text = await remote.text([...ids, ...written.map(({ id }) => id)]);
+          const all = await remote.text([...ids, ...own.map(({ id }) => id)]);
+          if (!isOver()) text = all;
         } catch (error) {
           if (signal.aborted) throw error;
-          failure = error instanceof Error ? error.message : String(error);
+          if (!isOver()) failure = error instanceof Error ? error.message : String(error);
         } finally {
           showAgain();
         }

@@ -100,6 +100,8 @@ export const playground = {
     loading: 'Loading the model',
     none: 'There is no model yet.',
     given: (names: string) => `So far: ${names}.`,
+    useless: (names: string) =>
+      `Not of use here: ${names}. A model is config.json and files that end in .safetensors, as they are.`,
     missing: {
       config: 'config.json is missing still.',
       weights: 'A file that ends in .safetensors is missing still.',

@@ -93,6 +93,7 @@ export const playground: Dictionary['playground'] = {
     loading: '正在载入模型',
     none: '还没有模型。',
     given: (names) => `已有：${names}。`,
+    useless: (names) => `这里用不上：${names}。模型由 config.json 和以 .safetensors 结尾的文件组成，压缩包请先解开。`,
     missing: {
       config: '还缺 config.json。',
       weights: '还缺一个以 .safetensors 结尾的文件。',

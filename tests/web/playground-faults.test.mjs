@@ -1,0 +1,220 @@
+// What goes wrong in a playground: files that are none, changes of mind in the middle of work, links to what is not there.
+// Each has its message or is passed over, nothing reaches the console, and the next thing works; in Chromium and Firefox.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { tinyLlama } from '../ts/support/tiny-models.mjs';
+import {
+  browsers,
+  file,
+  filesOf,
+  give,
+  isLoaded,
+  isSeen,
+  noticesOf,
+  of,
+  path,
+  run,
+  same,
+  says,
+  start,
+  wideFiles,
+  write,
+} from './playground.mjs';
+import { until } from './site.mjs';
+
+let all;
+before(async () => {
+  all = await start();
+});
+after(() => all?.end());
+
+const [config, weights] = filesOf(tinyLlama());
+const speaks = (page, lang) =>
+  until(
+    () =>
+      page.evaluate(
+        (lang) =>
+          document.documentElement.lang.startsWith(lang) && document.querySelector('main:not([aria-busy])') !== null,
+        lang,
+      ),
+    lang,
+    20000,
+  );
+const other = (page) => page.evaluate(() => document.getElementById('language').click());
+
+// What is given together, and what is said about it.
+const refused = {
+  'weights cut short': [[config, { ...weights, base64: weights.base64.slice(0, -400) }], /model\.safetensors/],
+  'weights of no bytes': [[config, file('model.safetensors', '')], /model\.safetensors/],
+  'weights that are something else': [
+    [config, file('model.safetensors', 'PK\x03\x04 not a model')],
+    /model\.safetensors/,
+  ],
+  'a config of no bytes': [[file('config.json', ''), weights], /config\.json: /],
+  'a config that is no JSON': [[file('config.json', '{'), weights], /config\.json: /],
+  'a config that is null': [[file('config.json', 'null'), weights], /config/],
+  'a config that is a list': [[file('config.json', '[]'), weights], /config/],
+  'an unknown architecture': [[file('config.json', '{"model_type": "gpt_j"}'), weights], /gpt_j/],
+  'a tokenizer of no bytes': [[config, weights, file('tokenizer.json', '')], /tokenizer\.json: /],
+  'a tokenizer that is none': [[config, weights, file('tokenizer.json', '{"model": 7}')], /tokenizer\.json: /],
+};
+
+for (const browser of browsers) {
+  test(`files that are no model are refused by name, in either language, and the next ones work (${browser})`, async () => {
+    const { page, complaints, close } = await all.fresh(browser);
+    for (const [name, [files, expected]] of Object.entries(refused)) {
+      await give(page, files);
+      await says(page, 'model', /^The package says: /);
+      assert.match(await noticesOf(page, 'model'), expected, name);
+      assert.match(await of(page, 'model').summary(), /no model/);
+      await give(page, [config, weights]);
+      await isLoaded(page);
+      assert.equal(await noticesOf(page, 'model'), '', name);
+    }
+    await other(page);
+    await speaks(page, 'zh');
+    await give(page, refused['an unknown architecture'][0]);
+    await says(page, 'model', /^模块包说|^.*gpt_j/);
+    assert.match(await of(page, 'model').summary(), /还没有模型/);
+    assert.deepEqual(complaints, []);
+    await close();
+  });
+
+  test(`what is of no use is named, what is missing is asked for, also after a change of language (${browser})`, async () => {
+    const { page, complaints, close } = await all.fresh(browser);
+    await give(page, [file('model.zip', 'PK')], 'drop');
+    assert.match(await noticesOf(page, 'model'), /^Not of use here: model\.zip\./);
+    await give(page, [], 'drop');
+    assert.match(await noticesOf(page, 'model'), /^Not of use here: model\.zip\./);
+    await give(page, [weights], 'drop');
+    assert.match(await noticesOf(page, 'model'), /^So far: model\.safetensors\. config\.json is missing still\.$/);
+    const many = Array.from({ length: 9 }, (_, i) => file(`part${i}.bin`, ''));
+    await give(page, [file('config (1).json', config.base64), ...many]);
+    assert.match(
+      await noticesOf(page, 'model'),
+      /config \(1\)\.json, part0\.bin, .*, …\. .*config\.json is missing still/,
+    );
+    await other(page);
+    await speaks(page, 'zh');
+    assert.match(
+      await noticesOf(page, 'model'),
+      /这里用不上：config \(1\)\.json.*已有：model\.safetensors。 ?还缺 config\.json/,
+    );
+    // Of two with one name the later one counts.
+    await give(page, [file('config.json', '{'), config]);
+    await isLoaded(page);
+    assert.equal(await noticesOf(page, 'model'), '');
+    assert.deepEqual(complaints, []);
+    await close();
+  });
+
+  test(`a file that misses its zone does not take the place of the page (${browser})`, async () => {
+    const { page, complaints, close } = await all.fresh(browser);
+    const taken = await page.evaluate(() =>
+      ['dragover', 'drop'].map((type) => {
+        const dataTransfer = new DataTransfer();
+        dataTransfer.items.add(new File(['{}'], 'config.json'));
+        const event = new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true });
+        return !document.querySelector('main').dispatchEvent(event);
+      }),
+    );
+    assert.deepEqual(taken, [true, true]);
+    const text = await page.evaluate(() => {
+      const dataTransfer = new DataTransfer();
+      dataTransfer.setData('text/plain', 'words');
+      const event = new DragEvent('dragover', { dataTransfer, bubbles: true, cancelable: true });
+      return document.querySelector('main').dispatchEvent(event);
+    });
+    assert.equal(text, true, 'text is dragged as ever');
+    assert.deepEqual(complaints, []);
+    await close();
+  });
+
+  test(`another model in the middle of a load takes its place; back and Cancel then are harmless (${browser})`, async () => {
+    const { page, complaints, close } = await all.fresh(browser);
+    const isHalfway = () =>
+      until(
+        () => page.evaluate((s) => document.querySelector(`${s} progress`).value > 0.05, path('model')),
+        'some',
+        20000,
+      );
+    await of(page, 'model').choose('Make a small encoder for me');
+    await isLoaded(page);
+    await give(page, wideFiles(32, 16));
+    await isHalfway();
+    await give(page, [config, weights], 'drop');
+    await until(async () => /^llama with [\d,]{5,6} /.test(await of(page, 'model').summary()), 'the later one', 20000);
+    await isSeen(page);
+
+    await give(page, wideFiles(32, 16));
+    await isHalfway();
+    // To the state with the small encoder.
+    await page.evaluate(() => history.back());
+    await until(async () => /^roformer/.test(await of(page, 'model').summary()), 'the encoder', 20000);
+    await page.evaluate(() => history.back());
+    await until(async () => /no model/.test(await of(page, 'model').summary()), 'none');
+    await page.evaluate((s) => document.querySelector(`${s} .work button`).click(), path('model'));
+    await give(page, [config, weights]);
+    await isLoaded(page);
+    await isSeen(page);
+    assert.deepEqual(complaints, []);
+    await close();
+  });
+
+  test(`the language and the ids may change while tokens are written (${browser})`, async () => {
+    const { page, complaints, close } = await all.fresh(
+      browser,
+      'playground.model.tiny=decoder&playground.write.length=256',
+    );
+    await isLoaded(page);
+    const tokens = () => page.evaluate((s) => document.querySelectorAll(`${s} .tokens li`).length, path('write'));
+    const generate = () => page.evaluate((s) => document.querySelector(`${s} .work .button`).click(), path('write'));
+    await generate();
+    await until(tokens, 'tokens');
+    await other(page);
+    await speaks(page, 'zh');
+    await isSeen(page);
+    await generate();
+    await until(tokens, 'tokens in Chinese');
+    await write(page, 'look', '1 2 3');
+    await until(async () => (await tokens()) === 0, 'what is no longer true to go');
+    await page.evaluate(() => history.back());
+    await generate();
+    await until(tokens, 'tokens again');
+    assert.equal(await noticesOf(page, 'write'), '');
+    assert.deepEqual(complaints, []);
+    await close();
+  });
+
+  test(`links to what is not there, out of range or nonsense show what there is (${browser})`, async () => {
+    const states = [
+      'playground.look.layer=512&playground.look.at=48&playground.look.head=256&playground.look.wish=yarn',
+      'playground.look.layer=0&playground.look.at=-3&playground.look.head=1e9&playground.look.ids=',
+      'playground.look.ids=99999999999999999999+7&playground.look.base=NaN&playground.model.tiny=elephant',
+      'playground.stack.heads=3&playground.stack.layers=99&playground.stack.window=-1&playground.stack.encoding=magic',
+      'playground.stack.words=%00%FF%F0%9F%98%80%E2%80%AE+a&playground.stack.kv=8&playground.stack.heads=1',
+      `playground.stack.words=${'x'.repeat(5000)}&playground.stack.head=200`,
+      'playground.write.temperature=-1&playground.write.topK=1e99&playground.write.length=&playground.model.seed=0',
+      '%&=&&playground.=1&playground.look=2&__proto__=1&constructor=2&playground.stack.__proto__=3',
+    ];
+    for (const state of states) {
+      const { page, complaints, close } = await all.fresh(browser, state);
+      same((await of(page, 'stack').tables()).flat(2), await run(await of(page, 'stack').code()));
+      assert.match(await noticesOf(page, 'look'), /^First load a model/, state);
+      // And with the model that they wait for.
+      await of(page, 'model').choose('Make a small decoder for me');
+      await isLoaded(page);
+      if (/ids=9/.test(state)) await says(page, 'look', /The package says: model\.forward: ids/);
+      else if (/ids=$/.test(state)) await says(page, 'look', /Write some ids/);
+      else {
+        await isSeen(page);
+        same((await of(page, 'look').tables()).flat(2), await run(await of(page, 'look').code()), 1e-12);
+      }
+      await page.reload();
+      await speaks(page, 'en');
+      await isLoaded(page);
+      assert.deepEqual(complaints, [], state);
+      await close();
+    }
+  });
+}

@@ -1,0 +1,220 @@
+// The playground's models, made on the spot: what is shown is what the package computes, links bring it again, work can be
+// ended; in Chromium and Firefox.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import axe from 'axe-core';
+import {
+  browsers,
+  give,
+  isLoaded,
+  isSeen,
+  noticesOf,
+  of,
+  path,
+  run,
+  same,
+  start,
+  wideFiles,
+  write,
+} from './playground.mjs';
+import { open, serve, until } from './site.mjs';
+
+let all;
+before(async () => {
+  all = await start();
+});
+after(() => all?.end());
+
+const hashOf = (page) => new URL(page.url()).hash;
+const tokensWritten = async (page) => Number(/^(\d+) tokens/.exec(await of(page, 'write').summary())?.[1] ?? 0);
+
+const linked =
+  'playground.stack.encoding=interleaved&playground.stack.heads=8&playground.stack.kv=2&playground.stack.causal=1' +
+  '&playground.stack.window=3&playground.stack.sinks=1&playground.stack.layers=3&playground.stack.base=100' +
+  '&playground.stack.scaling=yarn&playground.stack.factor=16&playground.stack.seed=7&playground.stack.view=biased' +
+  '&playground.model.tiny=decoder&playground.model.seed=3&playground.look.ids=1+2+3+1+2&playground.look.layer=2' +
+  '&playground.look.wish=ntk&playground.look.base=1000&playground.look.view=probabilities&playground.write.topK=5';
+
+for (const browser of browsers) {
+  test(`a small decoder is made, looked at, and writes what the package writes (${browser})`, async () => {
+    const { page, complaints, close } = await all.fresh(browser);
+    assert.match(await noticesOf(page, 'look'), /^First load a model/);
+    await of(page, 'model').choose('Make a small decoder for me');
+    await isLoaded(page);
+    await isSeen(page);
+    same((await of(page, 'look').tables()).flat(2), await run(await of(page, 'look').code()), 1e-12);
+    await of(page, 'write').choose('Generate');
+    await until(async () => (await tokensWritten(page)) === 32, 'tokens', 20000);
+    const [tokens] = await of(page, 'write').tables();
+    same(tokens.flat(), await run(await of(page, 'write').code()), 1e-12);
+
+    // Without rotation the first layer's content is as it was, and nothing comes from position.
+    const [content] = await of(page, 'look').tables();
+    await of(page, 'look').choose('none');
+    await until(async () => /Some weight differs/.test(await of(page, 'look').summary()), 'the change');
+    const [still, position] = await of(page, 'look').tables();
+    assert.deepEqual(still, content);
+    assert.ok(position.flat().every((value) => Number.isNaN(value) || value === 0));
+    same((await of(page, 'look').tables()).flat(2), await run(await of(page, 'look').code()), 1e-12);
+    assert.match(await of(page, 'write').summary(), /^Nothing is generated/, 'what was written is of another encoding');
+    await of(page, 'write').choose('Generate');
+    await until(async () => (await tokensWritten(page)) === 32, 'tokens', 20000);
+    const [others] = await of(page, 'write').tables();
+    same(others.flat(), await run(await of(page, 'write').code()), 1e-12);
+    assert.notDeepEqual(others, tokens);
+    for (const name of ['look', 'model']) await of(page, name).choose('Reset');
+    await until(async () => /no model/.test(await of(page, 'model').summary()), 'no model');
+    assert.deepEqual(complaints, []);
+    await close();
+  });
+
+  test(`a link brings the same pictures, the small model included; back undoes (${browser})`, async () => {
+    const { page, complaints, close } = await all.fresh(browser, linked);
+    const numbers = async (at) => {
+      await isSeen(at);
+      return [await of(at, 'stack').tables(), await of(at, 'look').tables()];
+    };
+    const shown = await numbers(page);
+    assert.deepEqual([shown[0].length, shown[1].length], [8, 5], 'eight heads; four heads and the tokens');
+    same(shown[0].flat(2), await run(await of(page, 'stack').code()));
+    same(shown[1].flat(2), await run(await of(page, 'look').code()), 1e-12);
+    await of(page, 'stack').press('Seed', 'ArrowRight');
+    await until(() => hashOf(page).includes('playground.stack.seed=8'), 'the seed in the address');
+    const copy = await all.fresh(browser, hashOf(page).replace('lang=en', 'lang=zh').slice(1));
+    assert.deepEqual(await numbers(copy.page), await numbers(page));
+    await copy.close();
+    await page.evaluate(() => history.back());
+    await until(async () => !hashOf(page).includes('seed=8'), 'the seed before');
+    assert.deepEqual((await numbers(page))[0], shown[0]);
+    assert.deepEqual(complaints, []);
+    await close();
+  });
+
+  test(`generating can be stopped, and keeps what is written (${browser})`, async () => {
+    const { page, complaints, close } = await all.fresh(
+      browser,
+      'playground.model.tiny=decoder&playground.write.length=256',
+    );
+    await isLoaded(page);
+    // Stopped at the first sight of tokens: the small model is fast.
+    await page.evaluate(
+      (selector) =>
+        new Promise((resolve) => {
+          document.querySelector(`${selector} .work .button`).click();
+          const observer = new MutationObserver(() => {
+            if (document.querySelector(`${selector} .tokens`).children.length === 0) return;
+            observer.disconnect();
+            document.querySelector(`${selector} .work .button`).click();
+            resolve();
+          });
+          observer.observe(document.querySelector(selector), { childList: true, subtree: true });
+        }),
+      path('write'),
+    );
+    const said = () => page.evaluate((s) => document.querySelector(`${s} .work`).textContent, path('write'));
+    await until(async () => /Stopped\./.test(await said()), 'the end');
+    const [written] = await of(page, 'write').tables();
+    assert.ok(written.length > 0 && written.length < 256, `${written.length} tokens`);
+    assert.deepEqual(complaints, []);
+    await close();
+  });
+
+  test(`a pass through many layers tells how far it is, ends halfway, and the next wish is fulfilled (${browser})`, async () => {
+    const { page, complaints, close } = await all.fresh(browser, 'playground.look.ids=1&playground.look.wish=none');
+    await give(page, wideFiles(32, 16));
+    await isLoaded(page);
+    await isSeen(page);
+    const used = async () => (await of(page, 'model').tables()).at(-1)[1][0];
+    const before = await used();
+    // Two passes, for the comparison. Cancelled as soon as the bar shows, which is after a third of a second.
+    await page.evaluate((selector) => {
+      const bar = document.querySelector(`${selector} progress`);
+      const observer = new MutationObserver(() => {
+        if (bar.parentElement.hidden) return;
+        observer.disconnect();
+        globalThis.cancelledAt = bar.value;
+        bar.parentElement.querySelector('button').click();
+      });
+      observer.observe(bar.parentElement, { attributes: true });
+    }, path('look'));
+    const ids = Array.from({ length: 48 }, (_, i) => i % 41).join(' ');
+    await write(page, 'look', ids);
+    const share = await until(() => page.evaluate(() => globalThis.cancelledAt), 'the bar', 20000);
+    assert.ok(share > 0 && share < 1, `${share}`);
+    await until(async () => /Cancelled/.test(await noticesOf(page, 'look')), 'the end');
+    assert.equal(await of(page, 'look').summary(), '');
+    assert.equal(await used(), before, 'nothing is left of it');
+    await write(page, 'look', '2 1');
+    await isSeen(page);
+    assert.equal((await of(page, 'look').tables())[0].length, 2);
+    assert.deepEqual(complaints, []);
+    await close();
+  });
+
+  for (const lang of ['en', 'zh']) {
+    for (const theme of ['light', 'dark']) {
+      test(`with a model axe-core finds nothing, nor is there to scroll sideways, in ${lang} and ${theme} (${browser})`, async () => {
+        const { page, complaints, close } = await all.fresh(browser, `lang=${lang}&theme=${theme}&${linked}`, {
+          viewport: { width: 360, height: 640 },
+        });
+        await isSeen(page);
+        await page.evaluate((s) => document.querySelector(`${s} .work .button`).click(), path('write'));
+        await until(
+          () => page.evaluate((s) => document.querySelectorAll(`${s} .tokens li`).length, path('write')),
+          'tokens',
+          10000,
+        );
+        await page.evaluate(axe.source);
+        const found = await page.evaluate(async () => {
+          const { violations } = await globalThis.axe.run('#chapter-playground', { resultTypes: ['violations'] });
+          return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`);
+        });
+        assert.deepEqual(found, []);
+        const sizes = () => [document.documentElement.scrollWidth, document.documentElement.clientWidth];
+        const [whole, seen] = await page.evaluate(sizes);
+        assert.equal(whole, seen);
+        const small = await page.evaluate(() =>
+          Array.from(
+            document.querySelectorAll(
+              '#chapter-playground :is(button, summary, .segments span, .flag, input[type=range], input[type=text])',
+            ),
+          )
+            .filter((element) => element.checkVisibility())
+            .map((element) => [element.textContent || element.tagName, element.getBoundingClientRect()])
+            .filter(([, { width, height }]) => width < 43.5 || height < 43.5)
+            .map(([name, { width, height }]) => `${name}: ${width} x ${height}`),
+        );
+        assert.deepEqual(small, []);
+        assert.deepEqual(complaints, []);
+        await close();
+      });
+    }
+  }
+}
+
+test('the code of models comes with the first model, and not before', async () => {
+  const own = await serve();
+  // The service worker fetches everything, for later.
+  const { page, close } = await open(all.chromium, own.address, { hash: '#lang=en', serviceWorkers: 'block' });
+  const models = () => [...own.asked].filter((path) => /models|tokenizers/.test(path));
+  assert.ok([...own.asked].some((path) => path.includes('playground-worker')));
+  assert.deepEqual(models(), []);
+  await of(page, 'model').choose('Make a small encoder for me');
+  await isLoaded(page);
+  assert.equal(models().length, 1);
+  await close();
+  own.close();
+});
+
+test('a model is made and looked at without a network, too', async () => {
+  const { page, close } = await all.fresh('Chromium');
+  const active = async () => (await navigator.serviceWorker.getRegistration())?.active?.state === 'activated';
+  await until(() => page.evaluate(active), 'the service worker', 20000);
+  await page.context().setOffline(true);
+  await page.reload();
+  await until(() => page.evaluate(() => document.querySelector('main:not([aria-busy])') !== null), 'the page', 20000);
+  await of(page, 'model').choose('Make a small decoder for me');
+  await isLoaded(page);
+  await isSeen(page);
+  await close();
+});

@@ -1,0 +1,132 @@
+// What the tests of the playground have in common: files for a model, the figures in either browser, a program of theirs.
+import assert from 'node:assert/strict';
+import { fileOfModel, tinyLlama } from '../ts/support/tiny-models.mjs';
+import { figureOf, launch, launchFirefox, open, serve, until } from './site.mjs';
+
+/** A site, both browsers, and what opens the page in one of them at some state; `end` closes all. */
+export async function start() {
+  const [site, chromium, firefox] = await Promise.all([serve(), launch(), launchFirefox()]);
+  return {
+    site,
+    chromium,
+    fresh(browser, state = '', options = {}) {
+      const hash = `#lang=en&${state}`;
+      if (browser === 'Firefox') return firefox.open(site.address, { hash, ...options });
+      return open(chromium, site.address, { hash, ...options });
+    },
+    async end() {
+      await chromium.close();
+      await firefox.close();
+      site.close();
+    },
+  };
+}
+
+export const browsers = ['Chromium', 'Firefox'];
+
+export const path = (name) => `#figure-playground-${name}`;
+export const of = (page, name) => figureOf(page, 'playground', name);
+
+/** What a figure says beside its summary: its notices, the refusals of the package among them. */
+export const noticesOf = (page, name) =>
+  page.evaluate(
+    (selector) =>
+      Array.from(document.querySelectorAll(`${selector} .notice`), ({ textContent }) => textContent)
+        .filter((text) => text !== '')
+        .join(' '),
+    path(name),
+  );
+export const says = (page, name, expected, limit = 10000) =>
+  until(async () => expected.test(await noticesOf(page, name)), `${name} says ${expected}`, limit);
+export const isLoaded = (page) =>
+  until(async () => /weights in|个权重/.test(await of(page, 'model').summary()), 'the model', 20000);
+export const isSeen = (page) =>
+  until(async () => /^(Layer|第)/.test(await of(page, 'look').summary()), 'the maps', 10000);
+
+/** Types into the one line of text that a figure has. */
+export const write = (page, name, text) =>
+  page.evaluate(
+    ([selector, text]) => {
+      const input = document.querySelector(`${selector} input[type=text]`);
+      input.value = text;
+      input.dispatchEvent(new Event('input', { bubbles: true }));
+    },
+    [path(name), text],
+  );
+
+/** Text, or bytes with zeros behind them, as a file. */
+export const file = (name, content, zeros = 0) => ({ name, base64: Buffer.from(content).toString('base64'), zeros });
+export const filesOf = ({ config, ...model }) => [
+  file('config.json', JSON.stringify(config)),
+  file('model.safetensors', fileOfModel({ config, ...model })),
+];
+
+/** A LLaMA `times` as wide as the small one of the tests, in float16, all zeros: large enough to take its time. */
+export function wideFiles(times, layers) {
+  const { config, tensors } = tinyLlama({ num_hidden_layers: layers });
+  const { vocab_size: vocabulary } = config;
+  const wide = (size) => (size === vocabulary ? size : times * size);
+  const header = {};
+  let at = 0;
+  for (const [name, { shape }] of Object.entries(tensors)) {
+    const real = shape.map(wide);
+    const bytes = 2 * real.reduce((a, b) => a * b);
+    header[name] = { dtype: 'F16', shape: real, data_offsets: [at, at + bytes] };
+    at += bytes;
+  }
+  const text = Buffer.from(JSON.stringify(header));
+  const length = Buffer.alloc(8);
+  length.writeBigUInt64LE(BigInt(text.length));
+  const { hidden_size, intermediate_size } = config;
+  const sizes = { hidden_size: wide(hidden_size), intermediate_size: wide(intermediate_size) };
+  return [
+    file('config.json', JSON.stringify({ ...config, ...sizes })),
+    file('model.safetensors', Buffer.concat([length, text]), at),
+  ];
+}
+
+/**
+ * Gives files to the page, by its picker or dropped onto its zone. Made in the page: of the two browsers only one can be
+ * told to pick files of the disk.
+ */
+export const give = (page, files, how = 'pick') =>
+  page.evaluate(
+    ([selector, files, how]) => {
+      const dataTransfer = new DataTransfer();
+      const piece = new Uint8Array(2 ** 20);
+      for (const { name, base64, zeros } of files) {
+        const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+        const pieces = Array.from({ length: Math.floor(zeros / piece.length) }, () => piece);
+        const rest = piece.slice(0, zeros % piece.length);
+        dataTransfer.items.add(new File([bytes, ...pieces, rest], name));
+      }
+      const figure = document.querySelector(selector);
+      if (how === 'drop') {
+        const event = new DragEvent('drop', { dataTransfer, bubbles: true, cancelable: true });
+        figure.querySelector('.drop-zone').dispatchEvent(event);
+        return;
+      }
+      const input = figure.querySelector('input[type=file]');
+      input.files = dataTransfer.files;
+      input.dispatchEvent(new Event('change', { bubbles: true }));
+    },
+    [path('model'), files, how],
+  );
+
+/** Runs a program of the page in Node, with the package of this checkout, which is asked for by its file. */
+export async function run(code) {
+  const own = (name) => JSON.stringify(new URL(`../../dist/${name}.js`, import.meta.url).href);
+  const program = code.replace("'ropewalk'", own('index')).replace("'ropewalk/models'", own('models'));
+  const { result } = await import(`data:text/javascript,${encodeURIComponent(`${program}\nexport { result };`)}`);
+  return result.flat();
+}
+
+/** What went through an engine's own exp or log may differ in its last bits. */
+export function same(shown, computed, tolerance = 0) {
+  assert.ok(shown.length > 0);
+  assert.equal(shown.length, computed.length);
+  for (const [i, value] of shown.entries()) {
+    const isNear = Number.isNaN(value) || Math.abs(value - computed[i]) <= tolerance;
+    assert.ok(isNear, `number ${i}: ${value}, computed ${computed[i]}`);
+  }
+}
