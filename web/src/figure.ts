@@ -29,6 +29,8 @@ export interface Report {
 export interface FigureParts<F extends Fields> {
   readonly controls?: readonly Node[];
   readonly picture: readonly Node[];
+  /** What is drawn among the controls, because it is one of them; a saved picture has it as well. */
+  readonly drawn?: readonly Element[];
   show(values: Values<WithTable<F>>): Report;
   /** Is given what shows the figure again, for news that do not come from the state. */
   again?(show: () => void): void;
@@ -70,6 +72,7 @@ export function figure<F extends Fields>(
   let report: Report | undefined;
   const save = saveMenu(texts, {
     picture: pictureBox,
+    drawn: parts.drawn ?? [],
     about: () => ({
       figure: `${chapter.id}-${name}`,
       caption,

@@ -8,6 +8,8 @@ import type { About } from './numbers';
 
 export interface Savable {
   readonly picture: HTMLElement;
+  /** What is drawn beside it. */
+  readonly drawn: readonly Element[];
   about(): About;
   tables(): readonly NumberTableData[];
 }
@@ -15,8 +17,8 @@ export interface Savable {
 const kinds = ['png', 'csv', 'json'] as const;
 type Kind = (typeof kinds)[number];
 
-async function fileOf(kind: Kind, { picture, about, tables }: Savable): Promise<Blob> {
-  if (kind === 'png') return (await import('./picture')).pngOf(picture);
+async function fileOf(kind: Kind, { picture, drawn, about, tables }: Savable): Promise<Blob> {
+  if (kind === 'png') return (await import('./picture')).pngOf(picture, drawn);
   const { csvOf, jsonOf } = await import('./numbers');
   return kind === 'csv'
     ? new Blob([csvOf(tables())], { type: 'text/csv;charset=utf-8' })

@@ -14,8 +14,8 @@ function frozen(canvas: HTMLCanvasElement): HTMLElement {
   return image;
 }
 
-function copyOf(picture: HTMLElement): HTMLElement {
-  const copy = picture.cloneNode(true) as HTMLElement;
+function copyOf<E extends Element>(picture: E): E {
+  const copy = picture.cloneNode(true) as E;
   const canvases = copy.querySelectorAll('canvas');
   for (const [i, canvas] of picture.querySelectorAll('canvas').entries()) canvases[i]?.replaceWith(frozen(canvas));
   const inputs = copy.querySelectorAll('input');
@@ -23,6 +23,8 @@ function copyOf(picture: HTMLElement): HTMLElement {
     inputs[i]?.setAttribute('value', input.value);
     inputs[i]?.toggleAttribute('checked', input.checked);
   }
+  // Nobody points at anything in a saved picture.
+  for (const readout of copy.querySelectorAll('.readout')) readout.remove();
   return copy;
 }
 
@@ -32,49 +34,84 @@ function styleSheets(): string {
   ).join('\n');
 }
 
-// The picture in the surroundings that its style rules speak of, as text.
-function image(picture: HTMLElement, width: number, height: number): string {
-  const root = getComputedStyle(document.documentElement);
-  const frame = picture.closest('figure');
+// Drawn parts side by side, each as wide as it is on the page.
+function row(parts: readonly Element[]): HTMLElement {
+  const made = document.createElement('div');
+  made.style.cssText = `display: flex; flex-wrap: wrap; gap: ${2 * margin}px; align-items: center; margin-bottom: ${margin}px;`;
+  for (const part of parts) {
+    const box = document.createElement('div');
+    box.style.width = `${Math.floor(part.getBoundingClientRect().width)}px`;
+    box.append(copyOf(part));
+    made.append(box);
+  }
+  return made;
+}
+
+// The picture, below what else is drawn, in the surroundings that its style rules speak of.
+function surrounded(picture: HTMLElement, drawn: readonly Element[], width: number): HTMLElement {
   const around = document.createElement('div');
   const outer = document.createElement('figure');
-  outer.className = frame?.className ?? '';
+  outer.className = picture.closest('figure')?.className ?? '';
   outer.style.cssText = 'max-width: none; margin: 0; padding: 0;';
+  if (drawn.length > 0) outer.append(row(drawn));
   outer.append(copyOf(picture));
-  const body = getComputedStyle(document.body);
-  around.style.cssText = `width: ${width}px; padding: ${margin}px; box-sizing: content-box; line-height: ${body.lineHeight}; color: ${root.color};`;
+  const { color, fontFamily, fontSize, lineHeight } = getComputedStyle(picture);
+  around.style.cssText = `display: flow-root; width: ${width}px; padding: ${margin}px; box-sizing: content-box;`;
+  Object.assign(around.style, { color, fontFamily, fontSize, lineHeight });
   around.append(outer);
+  return around;
+}
+
+// How high something is that is not on the page.
+function heightOf(element: HTMLElement): number {
+  const place = document.createElement('div');
+  place.inert = true;
+  place.style.cssText = 'position: absolute; top: 0; left: 0; width: 0; height: 0; overflow: hidden;';
+  place.append(element);
+  document.body.append(place);
+  const { height } = element.getBoundingClientRect();
+  place.remove();
+  return Math.ceil(height);
+}
+
+// All of it as the text of an image.
+function image(around: HTMLElement, width: number, height: number): string {
+  const root = getComputedStyle(document.documentElement);
   const svg = new XMLSerializer().serializeToString(around);
-  const [w, h] = [width + 2 * margin, height + 2 * margin];
   const { theme } = document.documentElement.dataset;
-  return `<svg xmlns="http://www.w3.org/2000/svg" width="${w}" height="${h}" lang="${document.documentElement.lang}" xml:lang="${document.documentElement.lang}"${
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" lang="${document.documentElement.lang}" xml:lang="${document.documentElement.lang}"${
     theme === undefined ? '' : ` data-theme="${theme}"`
-  } style="font-size: ${root.fontSize}"><style>${styleSheets().replaceAll('&', '&amp;').replaceAll('<', '&lt;')}</style><foreignObject width="${w}" height="${h}">${svg}</foreignObject></svg>`;
+  } style="font-size: ${root.fontSize}"><style>${styleSheets().replaceAll('&', '&amp;').replaceAll('<', '&lt;')}</style><foreignObject width="${width}" height="${height}">${svg}</foreignObject></svg>`;
 }
 
 const frame = (): Promise<unknown> => new Promise((resolve) => setTimeout(resolve, 50));
 
-/** Twice as fine as the screen's own pixels, on the colour that it stands on. */
-export async function pngOf(picture: HTMLElement): Promise<Blob> {
+/**
+ * Twice as fine as the screen's own pixels, on the colour that it stands on.
+ *
+ * @param drawn what the figure draws elsewhere, among its controls.
+ */
+export async function pngOf(picture: HTMLElement, drawn: readonly Element[]): Promise<Blob> {
   // A picture that gave its place to a table has no size; it comes back for a moment.
   const { hidden } = picture;
   picture.hidden = false;
   if (hidden) await frame();
-  const { width, height } = picture.getBoundingClientRect();
+  const width = Math.ceil(picture.getBoundingClientRect().width);
   const ground = getComputedStyle(picture.parentElement ?? picture).backgroundColor;
-  const source = image(picture, Math.ceil(width), Math.ceil(height));
+  const around = surrounded(picture, drawn, width);
   picture.hidden = hidden;
-  const drawn = new Image();
-  drawn.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(source)}`;
-  await drawn.decode();
+  const source = image(around, width + 2 * margin, heightOf(around));
+  const shown = new Image();
+  shown.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(source)}`;
+  await shown.decode();
   const canvas = document.createElement('canvas');
-  canvas.width = drawn.width * 2;
-  canvas.height = drawn.height * 2;
+  canvas.width = shown.width * 2;
+  canvas.height = shown.height * 2;
   const context = canvas.getContext('2d');
   if (context === null) throw new Error('no canvas');
   context.fillStyle = ground;
   context.fillRect(0, 0, canvas.width, canvas.height);
-  context.drawImage(drawn, 0, 0, canvas.width, canvas.height);
+  context.drawImage(shown, 0, 0, canvas.width, canvas.height);
   return new Promise((resolve, reject) => {
     canvas.toBlob((blob) => (blob === null ? reject(new Error('no PNG')) : resolve(blob)), 'image/png');
   });

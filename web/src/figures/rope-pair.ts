@@ -129,6 +129,7 @@ export function ropePair(chapter: ChapterState<'rope'>, core: Ropewalk): Figure 
         ),
       ],
       picture: [curve.element],
+      drawn: [picture.element, panel.element],
       show({ q, k, m, n, pair }) {
         const shown = rotation(core, plan, pair, [q, m], [k, n]);
         const spoken = ({ angle, length }: Arrow): string => texts.handleValue(plain(angle), fixed(length, 2));
