@@ -1,7 +1,7 @@
 // What the tests of the playground have in common: files for a model, the figures in either browser, a program of theirs.
 import assert from 'node:assert/strict';
 import { fileOfModel, tinyLlama } from '../ts/support/tiny-models.mjs';
-import { figureOf, launch, launchFirefox, open, serve, until } from './site.mjs';
+import { figureOf, launch, launchFirefox, open, runProgram, serve, until } from './site.mjs';
 
 /** A site, both browsers, and what opens the page in one of them at some state; `end` closes all. */
 export async function start() {
@@ -113,11 +113,9 @@ export const give = (page, files, how = 'pick') =>
     [path('model'), files, how],
   );
 
-/** Runs a program of the page in Node, with the package of this checkout, which is asked for by its file. */
+/** The numbers that a program of the page computes in Node. */
 export async function run(code) {
-  const own = (name) => JSON.stringify(new URL(`../../dist/${name}.js`, import.meta.url).href);
-  const program = code.replace("'ropewalk'", own('index')).replace("'ropewalk/models'", own('models'));
-  const { result } = await import(`data:text/javascript,${encodeURIComponent(`${program}\nexport { result };`)}`);
+  const { result } = await runProgram(code, ['result']);
   return result.flat();
 }
 

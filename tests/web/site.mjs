@@ -184,8 +184,9 @@ export function figureOf(page, chapter, name) {
 
 /** Runs a program that the page shows, with the package of this checkout, and gives some of its variables. */
 export async function runProgram(code, names) {
-  const own = new URL('../../dist/index.js', import.meta.url).href;
-  const program = `${code.replace("'ropewalk'", JSON.stringify(own))}\nexport { ${names.join(', ')} };`;
+  const own = (file) => JSON.stringify(new URL(`../../dist/${file}.js`, import.meta.url).href);
+  const found = code.replace("'ropewalk'", own('index')).replace("'ropewalk/models'", own('models'));
+  const program = `${found}\nexport { ${names.join(', ')} };`;
   return import(`data:text/javascript,${encodeURIComponent(program)}`);
 }
 

@@ -80,8 +80,27 @@ test('all of it in one language is at most 120 KB beside the package', async (t)
   assert.ok(built.length - own.size >= 10, `${built.length} files, ${own.size} of them fetched`);
 });
 
-// The longest task of the page's main thread while something is done: the processor's time in it, in ms. Time by the
-// clock would also count what others do on this machine.
+// In the page: collects tasks and frames that took over 50 ms by the clock, with the scripts that ran in them.
+function watchTasks() {
+  globalThis.longTasks = [];
+  globalThis.longFrames = [];
+  const watch = (type, to, tell) =>
+    new PerformanceObserver((list) => to.push(...list.getEntries().map(tell))).observe({ type, buffered: true });
+  watch('longtask', globalThis.longTasks, ({ duration }) => Math.round(duration));
+  watch('long-animation-frame', globalThis.longFrames, ({ duration, scripts }) => {
+    const told = scripts.map(
+      ({ invoker, sourceURL, sourceFunctionName, duration: took }) =>
+        `${invoker} ${sourceURL.split('/').at(-1)} ${sourceFunctionName}: ${Math.round(took)} ms`,
+    );
+    return `${Math.round(duration)} ms (${told.join('; ') || 'no script'})`;
+  });
+}
+
+/**
+ * The longest task of the page's main thread while something is done, in ms of the processor's time. The browser's own
+ * observer of long tasks goes by the clock, which also counts what others do on this machine: what it tells is kept for
+ * the message, and a task is judged by the time that the processor gave it.
+ */
 async function longestTask(page, work) {
   await browser.startTracing(page, { categories: ['toplevel', 'blink.user_timing'] });
   await work();
@@ -92,8 +111,27 @@ async function longestTask(page, work) {
   const isOurs = ({ name, pid, tid }) => name.endsWith('RunTask') && pid === mark.pid && tid === mark.tid;
   const times = traceEvents.filter(isOurs).map(({ tdur }) => tdur ?? 0);
   assert.ok(times.length > 0, 'tasks in the trace');
-  return Math.max(...times) / 1000;
+  const [byClock, frames] = await page.evaluate(() => [
+    globalThis.longTasks.splice(0).length,
+    globalThis.longFrames.splice(0),
+  ]);
+  return { took: Math.max(...times) / 1000, byClock, frames };
 }
+
+// Once more where others were in the way: the garbage of something earlier was collected in the middle, or another
+// program kept the caches.
+async function shortest(page, work, times = 3) {
+  let best = await longestTask(page, work);
+  for (let i = 1; i < times && best.took > limit; ++i) {
+    const again = await longestTask(page, work);
+    if (again.took < best.took) best = again;
+  }
+  return best;
+}
+
+const limit = 50;
+const isTooLong = ({ took }) => took > limit;
+const told = (what, { took, frames }) => `${what}: ${took} ms of the processor; by the clock ${frames.join(', ')}`;
 
 // In the page: works every control of a figure, its table and its menu.
 async function workControls(id) {
@@ -127,8 +165,34 @@ async function workControls(id) {
   await act(() => undefined);
 }
 
+test('what measures long tasks sees one', async () => {
+  const { page, close } = await open(browser, site.address);
+  await page.evaluate(watchTasks);
+  const seen = await longestTask(page, () =>
+    page.evaluate(
+      () =>
+        new Promise((resolve) => {
+          setTimeout(function stall() {
+            // So much arithmetic takes over 50 ms of any processor of today.
+            let x = 1;
+            for (let i = 0; i < 3e8; ++i) x = (x * 1664525 + 1013904223) | 0;
+            globalThis.stalled = x;
+            setTimeout(resolve, 100);
+          });
+        }),
+    ),
+  );
+  assert.ok(isTooLong(seen) && seen.byClock >= 1, JSON.stringify(seen));
+  assert.ok(
+    seen.frames.some((frame) => /setTimeout/.test(frame)),
+    JSON.stringify(seen),
+  );
+  await close();
+});
+
 test('no control keeps the reader waiting: no task takes more than 50 ms', async (t) => {
   const { page, complaints, close } = await open(browser, site.address);
+  await page.evaluate(watchTasks);
   await page.evaluate(() => {
     HTMLAnchorElement.prototype.click = () => undefined;
     // Only a hand may open the browser's own dialog for files.
@@ -138,45 +202,58 @@ test('no control keeps the reader waiting: no task takes more than 50 ms', async
   });
   const ids = await page.evaluate(() => Array.from(document.querySelectorAll('figure'), ({ id }) => id));
   const slow = [];
-  let longest = 0;
+  let [longest, byClock] = [0, 0];
   for (const id of ids) {
-    const once = () => longestTask(page, () => page.evaluate(workControls, id));
-    let took = await once();
-    // Once more where the garbage of an earlier figure was collected in the middle.
-    if (took > 50) took = Math.min(took, await once());
-    if (took > 50) slow.push(`${id}: ${took} ms`);
-    longest = Math.max(longest, took);
+    const seen = await shortest(page, () => page.evaluate(workControls, id));
+    if (isTooLong(seen)) slow.push(told(id, seen));
+    longest = Math.max(longest, seen.took);
+    byClock += seen.byClock;
   }
-  t.diagnostic(`the longest: ${longest} ms`);
+  t.diagnostic(
+    `the longest: ${longest} ms of the processor; over 50 ms by the clock of a busy machine: ${byClock} tasks`,
+  );
   assert.deepEqual(slow, []);
   assert.deepEqual(complaints, []);
   await close();
 });
 
-test('nor does the page while it comes, or changes its language', async (t) => {
-  const longest = { coming: Number.POSITIVE_INFINITY, changing: Number.POSITIVE_INFINITY };
+test('nor does the page while it comes, is read from end to end, or changes its language', async (t) => {
+  const best = {};
   for (let visit = 0; visit < 3; ++visit) {
     const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
     const page = await context.newPage();
+    await page.addInitScript(watchTasks);
     const isDone = (lang) =>
       page.evaluate(
         (lang) =>
           document.documentElement.lang.startsWith(lang) && document.querySelector('main:not([aria-busy])') !== null,
         lang,
       );
-    const coming = await longestTask(page, async () => {
-      await page.goto(`${site.address}#lang=en`);
-      await until(() => isDone('en'), 'all of it', 20000);
-    });
-    const changing = await longestTask(page, async () => {
-      await page.evaluate(() => document.getElementById('language').click());
-      await until(() => isDone('zh'), 'all of it in Chinese', 20000);
-    });
-    longest.coming = Math.min(longest.coming, coming);
-    longest.changing = Math.min(longest.changing, changing);
+    const steps = {
+      async coming() {
+        await page.goto(`${site.address}#lang=en`);
+        await until(() => isDone('en'), 'all of it', 20000);
+      },
+      reading: () =>
+        page.evaluate(async () => {
+          for (let y = 0; y < document.documentElement.scrollHeight; y += innerHeight / 2) {
+            scrollTo({ top: y, behavior: 'instant' });
+            await new Promise((resolve) => setTimeout(resolve, 30));
+          }
+        }),
+      async changing() {
+        await page.evaluate(() => document.getElementById('language').click());
+        await until(() => isDone('zh'), 'all of it in Chinese', 20000);
+      },
+    };
+    for (const [name, work] of Object.entries(steps)) {
+      const seen = await longestTask(page, work);
+      if (best[name] === undefined || seen.took < best[name].took) best[name] = seen;
+    }
     await context.close();
-    if (Math.max(longest.coming, longest.changing) <= 50) break;
+    if (!Object.values(best).some(isTooLong)) break;
   }
-  t.diagnostic(JSON.stringify(longest));
-  assert.ok(longest.coming <= 50 && longest.changing <= 50, JSON.stringify(longest));
+  const all = Object.entries(best).map(([name, seen]) => told(name, seen));
+  for (const each of all) t.diagnostic(each);
+  assert.ok(!Object.values(best).some(isTooLong), all.join('\n'));
 });

@@ -18,7 +18,8 @@ export function modelCode(source: Source, wish: RopeWish, rest: string): string 
       ? `// Yours, from a file picker: config.json, and model.safetensors or the index of several.
 const config = JSON.parse(await files.config.text());
 const own = await loadModel(rw, { config, weights: files.weights });`
-      : `const own = await loadModel(rw, tinyModel(${literal(source.kind)}, ${source.seed}));`;
+      : `const { config, weights } = tinyModel(${literal(source.kind)}, ${source.seed});
+const own = await loadModel(rw, { config, weights });`;
   const functions = source.kind === 'files' ? [] : [shown(wordSource), shown(tinySource)];
   return `${[
     "import { load } from 'ropewalk';\nimport { loadModel } from 'ropewalk/models';",

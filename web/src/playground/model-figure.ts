@@ -20,6 +20,16 @@ let given: readonly File[] = [];
 // Files of the last lot that no model has.
 let useless: readonly File[] = [];
 
+// The numbers of both tables; what is in use is that of the program.
+const factsCode = `const { layers, heads, kvHeads, headDim, vocabSize } = model.config;
+const [rope] = model.ropes;
+const { usedBytes, peak, heapBytes } = rw.memory();
+const result = [
+  ...[model.info.parameters, layers.length, heads, kvHeads, headDim, vocabSize],
+  ...[rope ? (rope.base ?? 10000) : undefined, config.max_position_embeddings],
+  ...[model.info.bytes, usedBytes, peak, heapBytes],
+];`;
+
 const fewNames = 5;
 const namesOf = (files: readonly File[]): string => {
   const names = files.slice(0, fewNames).map(({ name }) => name);
@@ -161,11 +171,7 @@ export function playgroundModel(chapter: ChapterState<'playground'>): Figure {
                   plain(ready.facts.parameters),
                   fixed(ready.facts.bytes / mebibyte, 2),
                 ),
-          code: modelCode(
-            ready?.source ?? { kind: 'files' },
-            undefined,
-            'const { parameters, bytes } = model.info;\nconst { usedBytes } = rw.memory();\nconst result = [parameters, bytes, usedBytes];',
-          ),
+          code: modelCode(ready?.source ?? { kind: 'files' }, undefined, factsCode),
           table: data,
         };
       },
