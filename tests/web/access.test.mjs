@@ -1,23 +1,39 @@
-// For everyone: no violation that axe-core finds, everything by keyboard, nothing that moves unasked, no network needed.
+// For everyone: no violation that axe-core finds, everything by keyboard (both in Chromium and Firefox), nothing that moves
+// unasked, no network needed.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import axe from 'axe-core';
-import { figureOf, launch, open, serve, until } from './site.mjs';
+import { figureOf, launch, launchFirefox, open, serve, until } from './site.mjs';
 
 let site;
 let browser;
+let firefox;
 before(async () => {
-  [site, browser] = await Promise.all([serve(), launch()]);
+  [site, browser, firefox] = await Promise.all([serve(), launch(), launchFirefox()]);
 });
 after(async () => {
   await browser?.close();
+  await firefox?.close();
   site?.close();
 });
 
-for (const lang of ['en', 'zh']) {
-  for (const theme of ['light', 'dark']) {
-    test(`axe-core finds nothing in any chapter, in ${lang} and ${theme}`, async () => {
-      const { page, close } = await open(browser, site.address, { hash: `#lang=${lang}&theme=${theme}` });
+const browsers = ['Chromium', 'Firefox'];
+const openIn = (name, hash = '#lang=en') =>
+  name === 'Firefox' ? firefox.open(site.address, { hash }) : open(browser, site.address, { hash });
+
+const looks = {
+  Chromium: ['en', 'zh'].flatMap((lang) => ['light', 'dark'].map((theme) => ({ lang, theme }))),
+  // Slower: each language and each theme once.
+  Firefox: [
+    { lang: 'en', theme: 'light' },
+    { lang: 'zh', theme: 'dark' },
+  ],
+};
+
+for (const name of browsers) {
+  for (const { lang, theme } of looks[name]) {
+    test(`axe-core finds nothing in any chapter, in ${lang} and ${theme} (${name})`, async () => {
+      const { page, close } = await openIn(name, `#lang=${lang}&theme=${theme}`);
       // Questions answered and programs open: what comes up later counts as well.
       await page.evaluate(() => {
         for (const question of document.querySelectorAll('.prediction')) question.querySelector('.answer').click();
@@ -46,48 +62,49 @@ for (const lang of ['en', 'zh']) {
       await close();
     });
   }
+
+  test(`the keyboard alone reaches every control in reading order, sees where it is, and is never caught (${name})`, async () => {
+    const { page, close } = await openIn(name);
+    await page.evaluate(() => {
+      globalThis.wanted = Array.from(
+        document.querySelectorAll('button, input, summary, pre, a[href], [tabindex="0"]'),
+      ).filter((element) => {
+        const isOther = element.matches('[type=radio]') && !element.checked;
+        return element.checkVisibility() && !element.disabled && !isOther;
+      });
+      globalThis.reached = [];
+      addEventListener('focusin', ({ target }) => {
+        const style = getComputedStyle(target);
+        const shown = target.matches(':focus-visible');
+        globalThis.reached.push({ target, isSeen: shown, outline: style.outlineStyle });
+      });
+    });
+    const count = await page.evaluate(() => globalThis.wanted.length);
+    for (let i = 0; i < count + 40; ++i) await page.keyboard.press('Tab');
+    const missed = await page.evaluate(() => {
+      const reached = new Set(globalThis.reached.map(({ target }) => target));
+      return globalThis.wanted
+        .filter((element) => !reached.has(element))
+        .map((element) => element.outerHTML.slice(0, 120));
+    });
+    assert.ok(count > 150, `${count} controls`);
+    assert.deepEqual(missed, []);
+    const unseen = await page.evaluate(() =>
+      globalThis.reached.filter(({ isSeen }) => !isSeen).map(({ target }) => target.outerHTML.slice(0, 120)),
+    );
+    assert.deepEqual(unseen, []);
+
+    // The list of chapters: opened, walked and left by keyboard.
+    const isListOpen = () => page.evaluate(() => document.getElementById('chapters').checkVisibility());
+    await page.evaluate(() => document.getElementById('opener').focus());
+    await page.keyboard.press('Enter');
+    assert.equal(await isListOpen(), true);
+    await page.keyboard.press('Escape');
+    assert.equal(await isListOpen(), false);
+    assert.equal(await page.evaluate(() => document.activeElement.id), 'opener');
+    await close();
+  });
 }
-
-test('the keyboard alone reaches every control in reading order, sees where it is, and is never caught', async () => {
-  const { page, close } = await open(browser, site.address);
-  await page.evaluate(() => {
-    globalThis.wanted = Array.from(
-      document.querySelectorAll('button, input, summary, pre, a[href], [tabindex="0"]'),
-    ).filter((element) => {
-      const isOther = element.matches('[type=radio]') && !element.checked;
-      return element.checkVisibility() && !element.disabled && !isOther;
-    });
-    globalThis.reached = [];
-    addEventListener('focusin', ({ target }) => {
-      const style = getComputedStyle(target);
-      const shown = target.matches(':focus-visible');
-      globalThis.reached.push({ target, isSeen: shown, outline: style.outlineStyle });
-    });
-  });
-  const count = await page.evaluate(() => globalThis.wanted.length);
-  for (let i = 0; i < count + 5; ++i) await page.keyboard.press('Tab');
-  const missed = await page.evaluate(() => {
-    const reached = new Set(globalThis.reached.map(({ target }) => target));
-    return globalThis.wanted
-      .filter((element) => !reached.has(element))
-      .map((element) => element.outerHTML.slice(0, 120));
-  });
-  assert.ok(count > 150, `${count} controls`);
-  assert.deepEqual(missed, []);
-  const unseen = await page.evaluate(() =>
-    globalThis.reached.filter(({ isSeen }) => !isSeen).map(({ target }) => target.outerHTML.slice(0, 120)),
-  );
-  assert.deepEqual(unseen, []);
-
-  // The list of chapters: opened, walked and left by keyboard.
-  await page.evaluate(() => document.getElementById('opener').focus());
-  await page.keyboard.press('Enter');
-  assert.equal(await page.locator('#chapters').isVisible(), true);
-  await page.keyboard.press('Escape');
-  assert.equal(await page.locator('#chapters').isVisible(), false);
-  assert.equal(await page.evaluate(() => document.activeElement.id), 'opener');
-  await close();
-});
 
 test('who asked for less motion gets none: no animation, no frame that nobody asked for', async () => {
   const { page, close } = await open(browser, site.address, { reducedMotion: 'reduce' });

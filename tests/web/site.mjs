@@ -26,25 +26,33 @@ const types = {
   '.wasm': 'application/wasm',
 };
 
-/** Serves build/web (made by `vite build web`) on a free port. `asked` holds the paths that were asked for. */
-export async function serve() {
+/**
+ * Serves build/web (made by `vite build web`) on a free port. `asked` holds the paths that were asked for.
+ *
+ * @param under the folder of the host that the page lies in.
+ * @param isPlain a host that knows no more than the types of HTML, scripts and style sheets, and sends no header.
+ */
+export async function serve({ under = '/', isPlain = false } = {}) {
   if (!existsSync(join(folder, 'index.html'))) throw new Error('build/web is missing; run: npx vite build web');
   const asked = new Set();
   const server = createServer(async (request, response) => {
     const path = normalize(decodeURIComponent(new URL(request.url, 'http://localhost').pathname));
     asked.add(path);
     const file = path.endsWith('/') ? `${path}index.html` : path;
+    const headers = isPlain ? {} : { 'content-security-policy': policy };
     try {
-      const body = await readFile(join(folder, file));
-      const type = `${types[extname(file)] ?? 'application/octet-stream'}; charset=utf-8`;
-      response.writeHead(200, { 'content-type': type, 'content-security-policy': policy });
+      if (!file.startsWith(under)) throw new Error('not of the page');
+      const body = await readFile(join(folder, file.slice(under.length)));
+      const known = isPlain && extname(file) === '.wasm' ? undefined : types[extname(file)];
+      const type = known === undefined ? 'application/octet-stream' : `${known}; charset=utf-8`;
+      response.writeHead(200, { 'content-type': type, ...headers });
       response.end(body);
     } catch {
-      response.writeHead(404, { 'content-security-policy': policy }).end();
+      response.writeHead(404, headers).end();
     }
   });
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return { address: `http://127.0.0.1:${server.address().port}/`, asked, close: () => server.close() };
+  return { address: `http://127.0.0.1:${server.address().port}${under}`, asked, close: () => server.close() };
 }
 
 function program(name) {
