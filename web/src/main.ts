@@ -1,9 +1,14 @@
 // Starts the page: state, core, article.
 import { load } from 'ropewalk/external';
 import './styles/base.css';
+import './styles/shell.css';
 import './styles/article.css';
 import './styles/controls.css';
 import './styles/figures.css';
+import './styles/words.css';
+import './styles/plane.css';
+import './styles/memory.css';
+import './styles/products.css';
 import './styles/charts.css';
 import './styles/heat-maps.css';
 import './styles/tables.css';
