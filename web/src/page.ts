@@ -6,7 +6,7 @@ import { button } from './controls';
 import { h, svg } from './dom';
 import type { ChapterId, FrameTexts } from './i18n/dictionary';
 import { type Language, languageNames, languages } from './i18n/language';
-import { directions } from './pictures/needles-picture';
+import { turns } from './pictures/needles-picture';
 import { richText } from './rich-text';
 import { choice, type Field, type Section, type State } from './state';
 import { type Theme, themes } from './theme';
@@ -73,7 +73,10 @@ function chapterLinks(texts: FrameTexts, page: PageSection, state: State, follow
     });
     return h('li', {}, link);
   });
-  return h('ol', {}, ...items);
+  const list = h('ol', {}, ...items);
+  // Where there is room they stand in two columns.
+  list.style.setProperty('--half', String(Math.ceil(items.length / 2)));
+  return list;
 }
 
 // The bar stays in sight: where one is, the way to every chapter, language and theme.
@@ -143,7 +146,7 @@ function opening(texts: FrameTexts, page: PageSection, state: State, core: Ropew
   const words = texts.page.title.map((word) => word.trim());
   // Chinese breaks lines anywhere; a title should not break inside a word.
   const title = texts.page.title.flatMap((word) => [word, h('wbr')]);
-  const picture = needles(texts.page.needles, { words, directions: directions(core, words.length) });
+  const picture = needles(texts.page.needles, { words, turns: turns(core, words.length) });
   return h(
     'div',
     { class: 'opening prose' },

@@ -1,19 +1,11 @@
 // The needles under the title. Knows nothing of the DOM.
 import type { Ropewalk } from 'ropewalk';
-import type { Vector } from './rope-pair';
 
-/** For each of the first positions, where the arrow (1, 0) of each pair of a small head then points. */
-export function directions(core: Ropewalk, positions: number): Vector[][] {
-  const plan = core.rope({ headDim: 24 });
-  try {
-    const { cos, sin } = plan.tables({ length: positions });
-    const row = (p: number): Vector[] =>
-      Array.from(plan.inverseFrequencies, (_, i) => {
-        const at = p * plan.inverseFrequencies.length + i;
-        return [cos[at] ?? 1, sin[at] ?? 0];
-      });
-    return Array.from({ length: positions }, (_, p) => row(p));
-  } finally {
-    plan.dispose();
-  }
+/** For each of the first positions, by how many radians each pair of a small head is turned there. */
+export function turns(core: Ropewalk, positions: number): number[][] {
+  // A small base: with that of large models, most needles would not stir within a title.
+  const plan = core.rope({ headDim: 24, base: 100 });
+  const frequencies = Array.from(plan.inverseFrequencies);
+  plan.dispose();
+  return Array.from({ length: positions }, (_, p) => frequencies.map((frequency) => p * frequency));
 }

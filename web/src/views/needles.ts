@@ -3,26 +3,27 @@ import { h, svg } from '../dom';
 
 export interface NeedlesData {
   readonly words: readonly string[];
-  /** For each word, for each pair, where the needle points. */
-  readonly directions: readonly (readonly (readonly [x: number, y: number])[])[];
+  /** For each word, for each pair, the angle of its needle in radians, all rounds of it. */
+  readonly turns: readonly (readonly number[])[];
 }
 
 const radius = 9;
 const cell = 2 * radius + 3;
 
-function needle([x, y]: readonly [number, number], column: number): SVGElement {
-  const centre = cell * (column + 0.5);
+function needle(turn: number, column: number): SVGElement {
+  const degrees = (-turn * 180) / Math.PI;
   return svg(
     'g',
-    { transform: `translate(${centre} ${cell / 2})` },
+    { transform: `translate(${cell * (column + 0.5)} ${cell / 2})` },
     svg('circle', { r: radius }),
-    svg('path', { d: `M0 0L${(x * (radius - 1.5)).toFixed(2)} ${(-y * (radius - 1.5)).toFixed(2)}` }),
+    // The style sheet lets it turn there from level.
+    svg('path', { d: `M0 0H${radius - 1.5}`, transform: `rotate(${degrees.toFixed(2)})` }),
   );
 }
 
-export function needles(label: string, { words, directions }: NeedlesData): HTMLElement {
+export function needles(label: string, { words, turns }: NeedlesData): HTMLElement {
   const rows = words.map((word, i) => {
-    const row = directions[i] ?? [];
+    const row = turns[i] ?? [];
     const picture = svg('svg', { viewBox: `0 0 ${cell * row.length} ${cell}` }, ...row.map(needle));
     return h('div', { class: 'needle-row' }, h('span', {}, word), picture);
   });

@@ -45,7 +45,7 @@ export const figure = {
 /** The chapters' titles, which the list of chapters shows before their texts are fetched. */
 export const titles = {
   order: 'Attention alone sees no order',
-  binary: 'Counting in binary: a good idea with a cliff',
+  binary: 'Counting in binary: a\u00a0good idea with a\u00a0cliff',
   sinusoid: 'Waves instead of bits',
   algebra: 'A shift is a rotation',
   relative: 'Learn it, or count the steps between',
