@@ -7,16 +7,19 @@ import { defineConfig, type Plugin } from 'vite';
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
-// Makes `import { mathml } from './name.tex'` give the formulas as MathML; an empty line begins another one.
+// Makes `import { mathml } from './name.tex'` give the formulas as MathML. An empty line begins another one; a line that
+// begins with a relation or a plus goes on with the one before it, in a line of its own where there is no room.
 const formulas: Plugin = {
   name: 'formulas',
   transform(tex, id) {
     if (!id.endsWith('.tex')) return;
     const set = (one: string): string => temml.renderToString(one.trim(), { displayMode: true });
+    const chain = (lines: readonly string[]): string =>
+      lines.length === 1 ? set(lines[0] ?? '') : `<span class="chain">${lines.map(set).join('')}</span>`;
     // The page forbids style attributes; what ours leave out is in our own style sheet.
     const mathml = tex
       .split(/\n\s*\n/)
-      .map(set)
+      .map((one) => chain(one.trim().split(/\n(?=[=+])/)))
       .join('')
       .replaceAll(/ style="[^"]*(display:block math|padding|text-align)[^"]*"/g, '');
     if (mathml.includes('style='))

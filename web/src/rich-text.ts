@@ -1,13 +1,23 @@
-// Prose with the little markup that the dictionaries use, as nodes: *emphasis*, `code`, $variable$ with $x_i$ and
-// $x^n$, and [text](address). No HTML is parsed, so a text can hold any character.
+// Prose with the little markup that the dictionaries use, as nodes: *emphasis*, `code`, $formula$ with $x_i$ and $x^n$,
+// and [text](address). No HTML is parsed, so a text can hold any character.
 import { h } from './dom';
+
+const functions = new Set(['sin', 'cos', 'clip', 'slope']);
 
 const marked = /(\*[^*]+\*|`[^`]+`|\$[^$]+\$|\[[^\]]+\]\([^)\s]+\))/;
 
-function variable(text: string): HTMLElement {
+// As is the custom: letters slanted, but neither digits and signs nor the names of functions.
+function set(text: string): (Node | string)[] {
+  const runs = text.split(/(\p{L}+)/u).filter(Boolean);
+  return runs.map((run) => (/^\p{L}/u.test(run) && !functions.has(run) ? h('var', {}, run) : run));
+}
+
+/** A short formula within a line, which is never broken. */
+export function math(text: string): HTMLElement {
   const pieces = text.split(/([_^](?:\w|\{[^}]+\}))/);
-  const small = (piece: string) => h(piece[0] === '_' ? 'sub' : 'sup', {}, piece.slice(1).replace(/^\{|\}$/g, ''));
-  return h('var', {}, ...pieces.map((piece, i) => (i % 2 === 0 ? piece : small(piece))));
+  const small = (piece: string) =>
+    h(piece[0] === '_' ? 'sub' : 'sup', {}, ...set(piece.slice(1).replace(/^\{|\}$/g, '')));
+  return h('span', { class: 'math' }, ...pieces.flatMap((piece, i) => (i % 2 === 0 ? set(piece) : [small(piece)])));
 }
 
 function node(piece: string): Node | string {
@@ -19,7 +29,7 @@ function node(piece: string): Node | string {
     case '`':
       return h('code', {}, inner);
     case '$':
-      return variable(inner);
+      return math(inner);
     default: {
       const [text = '', href = ''] = inner.split('](');
       return h('a', { href, rel: 'noopener' }, text);

@@ -12,15 +12,25 @@ const distances = whole(0, 20);
 const walks = whole(0, longestWalk);
 
 // Written here once more in PyTorch's terms; neither is anyone's file.
-const wrong = `emb = torch.cat((freqs, freqs), dim=-1)
-cos, sin = emb.cos(), emb.sin()
-x1, x2 = x[..., 0::2], x[..., 1::2]
-y1 = x1 * cos[..., 0::2] - x2 * sin[..., 0::2]
-y2 = x1 * sin[..., 1::2] + x2 * cos[..., 1::2]`;
-const right = `cos, sin = freqs.cos(), freqs.sin()
-x1, x2 = x[..., 0::2], x[..., 1::2]
-y1 = x1 * cos - x2 * sin
-y2 = x1 * sin + x2 * cos`;
+// Lines short enough for a small screen.
+const wrong = `emb = torch.cat(
+    (freqs, freqs), dim=-1)
+cos = emb.cos()
+sin = emb.sin()
+x1 = x[..., 0::2]
+x2 = x[..., 1::2]
+y1 = (x1 * cos[..., 0::2]
+    - x2 * sin[..., 0::2])
+y2 = (x1 * sin[..., 1::2]
+    + x2 * cos[..., 1::2])`;
+const right = `cos = freqs.cos()
+sin = freqs.sin()
+x1 = x[..., 0::2]
+x2 = x[..., 1::2]
+y1 = (x1 * cos
+    - x2 * sin)
+y2 = (x1 * sin
+    + x2 * cos)`;
 
 export function ropeBroken(chapter: ChapterState<'rope'>, core: Ropewalk): Figure {
   const texts = chapter.texts.rope.broken;

@@ -1,5 +1,6 @@
 // The score of two arrows in large digits, and the arrows' coordinates before and after turning.
 import { h } from '../dom';
+import { math } from '../rich-text';
 import type { ArrowName } from './plane';
 
 export interface ScorePanelTexts {
@@ -29,12 +30,11 @@ export function scorePanel(texts: ScorePanelTexts): ScorePanel {
   const score = h('output', { class: 'score-value' });
   const notes = h('div', { class: 'score-notes' });
   const rows = h('tbody');
-  const product = h('span', { class: 'math' }, '(R', h('sub', {}, 'm'), ' q) · (R', h('sub', {}, 'n'), ' k)');
   const titles = [texts.vector, texts.before, texts.after].map((title) => h('th', { scope: 'col' }, title));
   const element = h(
     'div',
     { class: 'score' },
-    h('p', { class: 'score-name' }, texts.score, ' ', product),
+    h('p', { class: 'score-name' }, texts.score, ' ', math('(R_m q) · (R_n k)')),
     score,
     notes,
     h('table', { class: 'vectors' }, h('thead', {}, h('tr', {}, ...titles)), rows),

@@ -52,7 +52,7 @@ export const algebra = {
   ],
   pitfalls: [
     [
-      'Proving the shift with sin($p$ + $k$) and no $ω$.',
+      'Proving the shift with $sin(p + k)$ and no $ω$.',
       'That proof is right for one pair only, the one with frequency 1. The angle is $ω_ik$, another one in each pair. So there is one block per pair, and $M_k$ is block diagonal.',
     ],
     [

@@ -27,7 +27,7 @@ export const relative = {
   ],
   shawFormula: '$a_d$ is the learned vector of distance $d$; clip keeps $d$ between $−k$ and $k$.',
   ask: {
-    question: 'With $k$ = 2, which of these distances takes the same row as distance 3?',
+    question: 'With $k = 2$, which of these distances takes the same row as distance 3?',
     answers: ['Distance 2, and also 5', 'Distance −3', 'None'],
     right: 0,
     explanation: 'Distances 2, 3, 4, 5 and all beyond share the last row, number 4. Distance −3 takes row 0.',
@@ -54,7 +54,7 @@ export const relative = {
     'A vector for each distance is much. T5 ([Raffel et al., 2019](https://arxiv.org/abs/1910.10683)) learns a single number per head and distance and adds it to the score. Near distances have a number each; farther ones share *buckets* that grow wider like the marks on a slide rule.',
     'ALiBi ([Press et al., 2021](https://arxiv.org/abs/2108.12409)) learns nothing. It subtracts from each score the distance times a slope, and each head has a slope of its own: the first forgets within a few words, the last looks far.',
   ],
-  biasFormula: '$b_h$ is the bias of head $h$: T5 looks it up by bucket, ALiBi computes −slope · |$j − i$|.',
+  biasFormula: '$b_h$ is the bias of head $h$: T5 looks it up by bucket, ALiBi computes $−slope · |j − i|$.',
   maps: {
     length: 'Words',
     head: 'Head of ALiBi, of 8',
@@ -86,7 +86,7 @@ export const relative = {
       'Clipped distances run from $−k$ to $k$ and zero is one of them: $2k + 1$. The count $2L − 1$ belongs to tables *without* clipping, for all distances in $L$ words, as in BERT.',
     ],
     [
-      'Training on 512 words with $k$ = 512 and trusting the row of “very far”.',
+      'Training on 512 words with $k = 512$ and trusting the row of “very far”.',
       'In 512 words the largest distance is 511. The rows ±512 are never used and keep their random start. Make $k$ as large as the length in the figure, and count the unused rows.',
     ],
     [
@@ -95,7 +95,7 @@ export const relative = {
     ],
     [
       '$q_i · k_j + q_i · a + k_i · a$',
-      'In the fourth method of Huang and colleagues (`relative_key_query`) the last term belongs to the *key*: $k_j · a$. Expand ($q_i$ + $a$) · ($k_j$ + $a$) and it is plain to see.',
+      'In the fourth method of Huang and colleagues (`relative_key_query`) the last term belongs to the *key*: $k_j · a$. Expand $(q_i + a) · (k_j + a)$ and it is plain to see.',
     ],
     [
       'Scaling T5’s scores.',

@@ -8,7 +8,7 @@ export const rope = {
   steps: [
     '*One: the wish.* We look for a function $f$ that puts position $m$ into a query and $n$ into a key. Of the two positions, their product may only keep the difference. At position 0 nothing happens.',
     '*Two: complex numbers.* Take two coordinates at a time and read them as one complex number. The dot product of two such pairs is then the real part of the one times the conjugate of the other. (Forget the conjugate, and the sum of the angles comes out in place of the difference.)',
-    '*Three: lengths and angles.* Put $m$ = $n$ into the wish: the difference is 0, so lengths cannot depend on the position. Nor can the angle’s share $φ$ depend on the vector. Put $n$ = $m − 1$: from each position to the next, $φ$ grows by the same amount. Call it $ω$.',
+    '*Three: lengths and angles.* Put $m = n$ into the wish: the difference is 0, so lengths cannot depend on the position. Nor can the angle’s share $φ$ depend on the vector. Put $n = m − 1$: from each position to the next, $φ$ grows by the same amount. Call it $ω$.',
     '*Four: the answer.* A position turns the pair by $mω$. In real numbers that is a rotation matrix. For more than two coordinates, put pairs side by side, each with its own $ω_i$; the usual choice is that of the sinusoidal encoding, base to the power of $−2i/D$.',
   ],
   pairTitle: 'One pair, in the plane',
@@ -137,8 +137,8 @@ export const rope = {
   },
   pitfalls: [
     [
-      'Partners written as ($t_1$, $t_0$, $t_2$, $t_1$, …)',
-      'A slip of the index in the efficient form. Pairs do not overlap: ($−t_1$, $t_0$, $−t_3$, $t_2$, …). In the table above the partners are −2, 1, −4, 3.',
+      'Partners written as $(t_1, t_0, t_2, t_1, …)$',
+      'A slip of the index in the efficient form. Pairs do not overlap: $(−t_1, t_0, −t_3, t_2, …)$. In the table above the partners are −2, 1, −4, 3.',
     ],
     [
       'Rounding on the way.',

@@ -70,7 +70,7 @@ export const sinusoid = {
       'With $D = 2$ there is only pair 0, and its frequency is base to the power of 0, which is 1 for every base. Set the columns to 2 and move the base: nothing happens. You need at least four columns.',
     ],
     [
-      '“The period is $ω/2π$”, or “the longest period is $2π$ · 10,000”.',
+      '“The period is $ω/2π$”, or “the longest period is $2π · 10,000$”.',
       'The period is $2π/ω$. And the exponent never quite reaches 1: the last pair has exponent $(D − 2)/D$, so its period stays below 62,832. For 16 columns it is 19,869.',
     ],
     [

@@ -48,7 +48,7 @@ export const algebra: Dictionary['algebra'] = {
   ],
   pitfalls: [
     [
-      '用 sin($p$ + $k$) 来证明平移，漏掉了 $ω$。',
+      '用 $sin(p + k)$ 来证明平移，漏掉了 $ω$。',
       '这样只证明了频率为 1 的那一组。角度应是 $ω_ik$，各组不同。所以一组一块，$M_k$ 是分块对角矩阵。',
     ],
     [
