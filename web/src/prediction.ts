@@ -14,9 +14,9 @@ export interface Question {
 
 export function prediction(texts: FrameTexts['figure'], asked: Question): HTMLElement {
   const verdict = h('p', { class: 'verdict', role: 'status' });
-  const buttons = asked.answers.map((answer, i) =>
+  const buttons = asked.answers.map((_, i) =>
     button(
-      answer,
+      '',
       () => {
         for (const [j, other] of buttons.entries()) {
           other.setAttribute('aria-pressed', String(j === i));
@@ -28,6 +28,7 @@ export function prediction(texts: FrameTexts['figure'], asked: Question): HTMLEl
       'answer',
     ),
   );
+  for (const [i, answer] of asked.answers.entries()) buttons[i]?.append(...richText(answer));
   return h(
     'div',
     { class: 'prose' },

@@ -18,11 +18,10 @@ export function algebraShift(chapter: ChapterState<'algebra'>, core: Ropewalk): 
   return figure(chapter, { name: 'shift', caption: texts.caption, wide: true }, fields, (section) => {
     const p = stepControl(texts.p, positions, plain, (value) => section.set({ p: value }, 'p'));
     const k = stepControl(texts.k, steps, plain, (value) => section.set({ k: value }, 'k'));
-    const matrixView = fieldGroup(chapter.texts.figure.cells);
-    const rowsView = fieldGroup(chapter.texts.figure.cells);
+    const view = fieldGroup(chapter.texts.figure.cells);
     return {
       controls: [h('div', { class: 'pair-of-controls' }, p.element, k.element)],
-      picture: [h('div', { class: 'side-by-side' }, matrixView.element, rowsView.element)],
+      picture: [view.element],
       show(values) {
         p.show(values.p);
         k.show(values.k);
@@ -30,9 +29,16 @@ export function algebraShift(chapter: ChapterState<'algebra'>, core: Ropewalk): 
         const rows = [before, moved, after];
         const far = values.p + values.k;
         const names = [`PE(${plain(values.p)})`, `M PE(${plain(values.p)})`, `PE(${plain(far)})`];
-        const common = { scale: 'diverging', limit: 1, columns: shiftDim, columnName: plain } as const;
+        const common = {
+          scale: 'diverging',
+          limit: 1,
+          columns: shiftDim,
+          columnName: plain,
+          columnTitle: texts.column,
+          largestCell: 56,
+        } as const;
         const two = (value: number): string => fixed(value, 2);
-        matrixView.update({
+        view.update({
           fields: [
             {
               ...common,
@@ -41,33 +47,27 @@ export function algebraShift(chapter: ChapterState<'algebra'>, core: Ropewalk): 
               legend: texts.entry,
               rows: shiftDim,
               values: matrix,
-              rowTitle: '',
-              columnTitle: texts.column,
+              rowTitle: texts.row,
               rowName: plain,
-              print: two,
+              // Beside the blocks nothing is written, as in the formula.
+              print: (value) => (value === 0 ? '' : two(value)),
             },
-          ],
-          tell: ({ row, column }) =>
-            texts.cell(plain(row), plain(column), fixed(matrix[row * shiftDim + column] ?? 0, 4)),
-          print: plain,
-        });
-        rowsView.update({
-          fields: [
             {
               ...common,
               title: texts.rows,
               label: texts.rows,
-              legend: texts.entry,
+              legend: '',
               rows: 3,
               values: rows.flatMap((row) => Array.from(row)),
-              rowTitle: '',
-              columnTitle: texts.column,
+              rowTitle: texts.position,
               rowName: (row) => names[row] ?? '',
               print: two,
             },
           ],
-          tell: ({ row, column }) =>
-            `${names[row]}, ${texts.column} ${plain(column)}: ${fixed(rows[row]?.[column] ?? 0, 4)}`,
+          tell: ({ row, column }, field) =>
+            field === 0
+              ? texts.cell(plain(row), plain(column), fixed(matrix[row * shiftDim + column] ?? 0, 4))
+              : `${names[row]}, ${texts.column} ${plain(column)}: ${fixed(rows[row]?.[column] ?? 0, 4)}`,
           print: plain,
         });
         const off = moved.reduce((most, value, i) => Math.max(most, Math.abs(value - (after[i] ?? 0))), 0);
@@ -96,10 +96,7 @@ export function algebraShift(chapter: ChapterState<'algebra'>, core: Ropewalk): 
           ],
         };
       },
-      end() {
-        matrixView.destroy();
-        rowsView.destroy();
-      },
+      end: view.destroy,
     };
   });
 }

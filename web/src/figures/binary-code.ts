@@ -6,6 +6,7 @@ import { type Figure, figure } from '../figure';
 import { binaryCode, binaryCodes, encode } from '../pictures/binary';
 import { refusal } from '../refusal';
 import { oneOf } from '../state';
+import { gutterFor } from '../views/field';
 import { fieldGroup } from '../views/field-group';
 import { lineChart } from '../views/line-chart';
 
@@ -52,6 +53,10 @@ export function binaryCodeFigure(chapter: ChapterState<'binary'>, core: Ropewalk
               }),
               scale: 'sequential',
               limit: 1,
+              whole: true,
+              // As wide as there is room, so that the chart below stands under its columns.
+              largestCell: 1e9,
+              tallest: 38 * values.bits,
               rowTitle: texts.rows,
               columnTitle: texts.columns,
               rowName: (bit) => plain(place(bit)),
@@ -66,9 +71,10 @@ export function binaryCodeFigure(chapter: ChapterState<'binary'>, core: Ropewalk
         });
         chart.update({
           label: texts.chart,
-          x: { title: texts.step, min: -0.5, max: count - 1.5, ticks: whole(0, count - 2), print: plain },
+          x: { title: texts.step, min: -0.5, max: count - 0.5, ticks: whole(0, count - 2), print: plain },
           y: { title: texts.flips, min: 0, max: values.bits + 0.3, ticks: whole(0, values.bits), print: plain },
           series: [{ name: texts.flips, look: 'query', kind: 'stems', points: flips.map((n, p) => [p, n]) }],
+          sides: { left: gutterFor(values.bits, (bit) => plain(place(bit))), right: 0 },
           marks: values.at < count - 1 ? [{ x: values.at }] : [],
         });
         const both = typeof here === 'string' && typeof next === 'string';

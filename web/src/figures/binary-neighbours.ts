@@ -43,6 +43,7 @@ export function binaryNeighbours(chapter: ChapterState<'binary'>, core: Ropewalk
               legend: texts.bitsApart,
               values: binary,
               limit: values.bits,
+              whole: true,
               print: plain,
             },
             {

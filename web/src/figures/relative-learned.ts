@@ -47,7 +47,6 @@ export function relativeLearned(chapter: ChapterState<'relative'>, core: Ropewal
               rowName: plain,
               columnName: plain,
               print: (v) => fixed(v, 1),
-              largestCell: 30,
               ...(values.at < rows && { framedColumn: values.at }),
             },
           ],

@@ -64,6 +64,7 @@ export function relativeMaps(chapter: ChapterState<'relative'>, core: Ropewalk):
               values: visible(shaw),
               scale: 'sequential',
               limit: 2 * shawDistance,
+              whole: true,
               print: plain,
             },
             {
@@ -74,6 +75,7 @@ export function relativeMaps(chapter: ChapterState<'relative'>, core: Ropewalk):
               values: visible(t5),
               scale: 'sequential',
               limit: 31,
+              whole: true,
               print: plain,
             },
             {

@@ -47,6 +47,8 @@ export function relativeRowsFigure(chapter: ChapterState<'relative'>, core: Rope
               values: rows,
               scale: 'sequential',
               limit: Math.max(1, 2 * values.k),
+              whole: true,
+              largestCell: 56,
               rowTitle: texts.query,
               columnTitle: texts.key,
               rowName: plain,
@@ -65,7 +67,7 @@ export function relativeRowsFigure(chapter: ChapterState<'relative'>, core: Rope
           print: plain,
         });
         return {
-          summary: texts.summary(plain(2 * values.k + 1), plain(used), plain(2 * values.k + 1 - used)),
+          summary: texts.summary(plain(2 * values.k + 1), plain(used), 2 * values.k + 1 - used),
           code: clippedCode({ length: values.length, maxDistance: values.k, sign: values.sign }),
           table: () => [
             {

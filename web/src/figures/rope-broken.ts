@@ -64,7 +64,7 @@ export function ropeBroken(chapter: ChapterState<'rope'>, core: Ropewalk): Figur
         const points = (numbers: Float32Array) => Array.from(numbers, (value, i) => [i, value] as const);
         chart.update({
           label: texts.label,
-          x: { title: texts.walk, min: 0, max: longestWalk, ticks: whole(0, longestWalk, 50), print: plain },
+          x: { title: texts.places, min: 0, max: longestWalk, ticks: whole(0, longestWalk, 50), print: plain },
           y: { title: texts.score, min: bottom, max: top, ticks: whole(bottom, top, step), print: plain },
           series: [
             { name: texts.right, look: 'query', kind: 'line', points: points(scores.right) },

@@ -38,10 +38,11 @@ export function ropeWorked(chapter: ChapterState<'rope'>, core: Ropewalk): Figur
         };
         steps.update(data);
         const part = (value: number | undefined): string => fixed(value ?? 0, 4);
+        const factor = (value: number | undefined): string => ((value ?? 0) < 0 ? `(${part(value)})` : part(value));
         return {
           summary: texts.summary(
             significant(frequencies[1] ?? 0, 2),
-            `${plain(a)} · ${part(cos[0])} − ${plain(b)} · ${part(sin[0])} = ${part(turned[0])}`,
+            `${plain(a)} · ${factor(cos[0])} − ${plain(b)} · ${factor(sin[0])} = ${part(turned[0])}`,
           ),
           code: workedCode(values.m),
           table: () => [data],

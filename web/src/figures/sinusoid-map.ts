@@ -61,7 +61,7 @@ export function sinusoidMap(chapter: ChapterState<'sinusoid'>, core: Ropewalk): 
               scale: 'diverging',
               limit: 1,
               rowTitle: texts.position,
-              columnTitle: texts.column,
+              columnTitle: texts.columns,
               rowName: plain,
               columnName: plain,
               print: (v) => fixed(v, 1),

@@ -69,12 +69,12 @@ export function inkOn(share: number, onDark: boolean, scale: Scale = 'sequential
   return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.2 ? '#14161b' : '#ffffff';
 }
 
-/** A strip of the whole scale. */
-export function paintScale(canvas: HTMLCanvasElement, onDark: boolean, scale: Scale): void {
+/** A strip of the whole scale, or of so many steps of it where no more colours occur. */
+export function paintScale(canvas: HTMLCanvasElement, onDark: boolean, scale: Scale, steps = canvas.width): void {
   const context = canvas.getContext('2d');
   for (let x = 0; x < canvas.width; ++x) {
     if (context === null) return;
-    context.fillStyle = colorOf(x / (canvas.width - 1), onDark, scale);
+    context.fillStyle = colorOf(Math.floor((x * steps) / canvas.width) / (steps - 1), onDark, scale);
     context.fillRect(x, 0, 1, canvas.height);
   }
 }

@@ -1,5 +1,5 @@
-// One field or several of the same size, with one current cell in all of them, one line that reads it out, and the
-// colour scale of each.
+// One field or several, with one line that reads out the current cell and the colour scale of each. Fields of the same
+// size have the current cell together.
 import { h } from '../dom';
 import { isDark } from '../theme';
 import { paintScale } from './color-scale';
@@ -7,7 +7,10 @@ import { type FieldData, type FieldView, field } from './field';
 import type { Cell } from './heat-map';
 
 export interface FieldGroupData {
-  readonly fields: readonly (Omit<FieldData, 'current' | 'onDark'> & { readonly legend: string })[];
+  readonly fields: readonly (Omit<FieldData, 'current' | 'onDark'> & {
+    /** The name of the colour scale; empty where that of the field before it serves both. */
+    readonly legend: string;
+  })[];
   /** What a cell says, in the field that it was pointed at. */
   readonly tell: (cell: Cell, field: number) => string;
   /** How numbers at the ends of a scale are written. */
@@ -23,6 +26,7 @@ export interface FieldGroup {
 interface Member {
   readonly view: FieldView;
   readonly strip: HTMLCanvasElement;
+  readonly bar: HTMLElement;
   readonly legend: HTMLElement;
   readonly least: HTMLElement;
   readonly most: HTMLElement;
@@ -56,7 +60,7 @@ export function fieldGroup(hint: string, picked?: (cell: Cell, field: number) =>
     const zero = h('span', { class: 'zero' }, '0');
     const scale = h('span', { class: 'strip' }, strip, zero);
     const bar = h('div', { class: 'legend' }, legend, least, scale, most);
-    return { view, strip, legend, least, most, zero, box: h('div', { class: 'field-box' }, view.element, bar) };
+    return { view, strip, bar, legend, least, most, zero, box: h('div', { class: 'field-box' }, view.element, bar) };
   }
 
   function show(): void {
@@ -65,13 +69,17 @@ export function fieldGroup(hint: string, picked?: (cell: Cell, field: number) =>
     for (const [i, each] of data.fields.entries()) {
       const made = members[i];
       if (made === undefined) continue;
-      made.view.update({ ...each, current: current?.cell, onDark });
+      const pointed = data.fields[current?.field ?? i];
+      const isAlike = pointed?.rows === each.rows && pointed.columns === each.columns;
+      made.view.update({ ...each, current: isAlike ? current?.cell : undefined, onDark });
+      made.bar.hidden = each.legend === '';
       made.legend.textContent = each.legend;
       made.least.textContent = data.print(each.scale === 'diverging' ? -each.limit : 0);
       made.most.textContent = data.print(each.limit);
       made.zero.hidden = each.scale !== 'diverging';
-      paintScale(made.strip, onDark, each.scale);
+      paintScale(made.strip, onDark, each.scale, each.whole ? each.limit + 1 : undefined);
     }
+    readout.classList.toggle('idle', current === undefined);
     const text = current === undefined ? hint : data.tell(current.cell, current.field);
     if (readout.textContent !== text) readout.textContent = text;
   }
@@ -80,9 +88,9 @@ export function fieldGroup(hint: string, picked?: (cell: Cell, field: number) =>
     element,
     update(next) {
       data = next;
-      const fits = ({ rows, columns }: Pick<FieldData, 'rows' | 'columns'>): boolean =>
-        current !== undefined && current.cell.row < rows && current.cell.column < columns;
-      if (current && !next.fields.every(fits)) current = undefined;
+      const pointed = next.fields[current?.field ?? 0];
+      const fits = pointed && current && current.cell.row < pointed.rows && current.cell.column < pointed.columns;
+      if (!fits) current = undefined;
       while (members.length > next.fields.length) {
         const last = members.pop();
         last?.view.destroy();

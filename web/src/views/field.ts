@@ -15,6 +15,8 @@ export interface FieldData {
   readonly scale: Scale;
   /** The number at the far end of the scale; where it diverges also the other end's, negative. */
   readonly limit: number;
+  /** Whether all numbers are whole. */
+  readonly whole?: boolean;
   readonly rowTitle: string;
   readonly columnTitle: string;
   readonly rowName: (row: number) => string;
@@ -61,6 +63,11 @@ function nameStep(cell: number, room: number): number {
   let step = 1;
   while (step * cell < room) step *= 2;
   return step;
+}
+
+/** Pixels for the names of the rows, where there is room for all of them. */
+export function gutterFor(rows: number, rowName: (row: number) => string): number {
+  return 12 + 7 * Math.max(...Array.from({ length: rows }, (_, i) => rowName(i).length));
 }
 
 interface Sizes {
@@ -179,8 +186,7 @@ export function field(events: FieldEvents): FieldView {
   });
 
   function sizes({ rows, columns, rowName, largestCell = 44, tallest = 1e9 }: FieldData): Sizes {
-    const longest = Math.max(...Array.from({ length: rows }, (_, i) => rowName(i).length));
-    const gutter = Math.min(12 + 7 * longest, Math.floor(room * 0.25));
+    const gutter = Math.min(gutterFor(rows, rowName), Math.floor(room * 0.25));
     const width = Math.max(1, Math.min(room - gutter, largestCell * columns));
     const cell = width / columns;
     return {

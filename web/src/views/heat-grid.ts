@@ -35,7 +35,7 @@ export interface HeatGrid {
 const largestCell = 56;
 const comfortableCell = 16;
 const gap = 28;
-const fonts = { min: 9.5, max: 13 };
+const fonts = { min: 9.5, narrow: 11, max: 13 };
 
 // Widths of words as the labels will have them.
 const ruler = document.createElement('canvas').getContext('2d');
@@ -52,10 +52,22 @@ function layOut(width: number, words: readonly string[], maps: number, fontFamil
     Math.max(1, Math.min(Math.floor(((width - gap * (columns - 1)) / columns - gutter) / words.length), largestCell));
   let columns = Math.min(maps, maps > 4 ? 4 : 2);
   while (columns > 1 && cellFor(columns, gutterFor(fonts.max)) < comfortableCell) columns /= 2;
-  const font = Math.min(Math.max(cellFor(columns, gutterFor(fonts.max)), fonts.min), fonts.max);
-  const gutter = gutterFor(font);
-  const cell = cellFor(columns, gutter);
-  return { columns, cell, gutter, font, upright: widthsOf(words, font, fontFamily).map((wide) => wide <= cell - 2) };
+  const largest = Math.min(Math.max(cellFor(columns, gutterFor(fonts.max)), fonts.min), fonts.max);
+  const sizesAt = (font: number) => {
+    const gutter = gutterFor(font);
+    const cell = cellFor(columns, gutter);
+    // All words stand one way.
+    return {
+      columns,
+      cell,
+      gutter,
+      font,
+      upright: widthsOf(words, font, fontFamily).every((wide) => wide <= cell - 2),
+    };
+  };
+  // Rather somewhat smaller than sideways.
+  const smaller = sizesAt(Math.min(largest, fonts.narrow));
+  return smaller.upright && !sizesAt(largest).upright ? smaller : sizesAt(largest);
 }
 
 export function heatGrid(texts: HeatGridTexts): HeatGrid {
@@ -112,6 +124,7 @@ export function heatGrid(texts: HeatGridTexts): HeatGrid {
         onDark: shown.onDark,
       });
     }
+    readout.classList.toggle('idle', current === undefined);
     const text = tell();
     if (readout.textContent !== text) readout.textContent = text;
   }

@@ -24,8 +24,8 @@ export interface HeatMapData {
   readonly cell: number;
   readonly gutter: number;
   readonly font: number;
-  /** For each word, whether it is narrow enough to stand upright on its column. */
-  readonly upright: readonly boolean[];
+  /** Whether the words are narrow enough to stand upright on their columns. */
+  readonly upright: boolean;
 }
 
 export interface HeatMap {
@@ -142,7 +142,7 @@ export function heatMap(pointed: (cell: Cell | undefined) => void): HeatMap {
       if (words !== labelled) {
         const label = (word: string, look: string) => h('span', { class: look }, h('bdi', {}, word));
         rows.replaceChildren(...next.words.map((word) => label(word, '')));
-        columns.replaceChildren(...next.words.map((word, i) => label(word, next.upright[i] ? '' : 'sideways')));
+        columns.replaceChildren(...next.words.map((word) => label(word, next.upright ? '' : 'sideways')));
         labelled = words;
       }
       for (const [i, label] of Array.from(rows.children).entries())

@@ -32,6 +32,8 @@ export interface ChartData {
   readonly marks?: readonly { readonly x: number; readonly name?: string; readonly look?: 'now' | 'limit' }[];
   /** Level lines with a name. */
   readonly levels?: readonly { readonly y: number; readonly name: string }[];
+  /** Pixels beside the plot, where it stands below another picture. */
+  readonly sides?: { readonly left: number; readonly right: number };
 }
 
 export interface LineChart {
@@ -40,13 +42,23 @@ export interface LineChart {
   destroy(): void;
 }
 
-const margin = { left: 46, right: 12, top: 12, bottom: 42 };
+const margin = { top: 12, bottom: 42 };
 
 function place(axis: Axis, from: number, to: number): (value: number) => number {
   const scale = axis.log ? Math.log : (value: number) => value;
   const [min, max] = [scale(axis.min), scale(axis.max)];
   return (value) =>
     from + ((scale(Math.min(Math.max(value, axis.min), axis.max)) - min) / (max - min || 1)) * (to - from);
+}
+
+// Where not all names have room, every second, fourth, .. one: of even distance, and zero among them.
+function everySo(ticks: readonly number[], fit: (tick: number, next: number) => boolean): readonly number[] {
+  const zero = Math.max(0, ticks.indexOf(0));
+  for (let step = 1; step < ticks.length; step *= 2) {
+    const kept = ticks.filter((_, i) => (i - zero) % step === 0);
+    if (kept.every((tick, i) => i === 0 || fit(kept[i - 1] ?? tick, tick))) return kept;
+  }
+  return ticks.slice(zero, zero + 1);
 }
 
 type At = (point: readonly [number, number]) => string;
@@ -85,33 +97,19 @@ export function lineChart(height = 230): LineChart {
   function show(): void {
     if (data === undefined || width === 0) return;
     const { x, y, series, marks = [], levels = [] } = data;
-    const [left, right] = [margin.left, width - margin.right];
+    const { left: before, right: after } = data.sides ?? { left: 46, right: 12 };
+    const [left, right] = [before, width - after];
     const [top, bottom] = [margin.top, height - margin.bottom];
     const toX = place(x, left, right);
     const toY = place(y, bottom, top);
     const at: At = ([px, py]) => `${toX(px).toFixed(1)} ${toY(py).toFixed(1)}`;
     const hasZero = !y.log && y.min <= 0 && y.max >= 0;
-    const xText = (value: number, i: number): SVGElement =>
-      svg(
-        'text',
-        {
-          class: 'tick',
-          x: toX(value),
-          y: bottom + 17,
-          'text-anchor': i === 0 && toX(value) < left + 8 ? 'start' : toX(value) > right - 14 ? 'end' : 'middle',
-        },
-        x.print(value),
-      );
-    // Names of the x axis that would touch each other are left out.
-    let last = -1e9;
-    const xTicks = x.ticks.filter((value) => {
-      const room = 7.5 * x.print(value).length;
-      // At either edge a name stands beside its place, not across it.
-      const from = toX(value) < left + 8 ? toX(value) : toX(value) - (toX(value) > right - 14 ? room : room / 2);
-      if (from - last < 6) return false;
-      last = from + room;
-      return true;
-    });
+    const half = (value: number): number => (7.5 * x.print(value).length) / 2;
+    // Below its place, but within the picture.
+    const nameAt = (value: number): number => Math.min(toX(value), width - half(value));
+    const xText = (value: number): SVGElement =>
+      svg('text', { class: 'tick', x: nameAt(value), y: bottom + 17, 'text-anchor': 'middle' }, x.print(value));
+    const xTicks = everySo(x.ticks, (a, b) => nameAt(b) - half(b) - (nameAt(a) + half(a)) >= 6);
     picture.setAttribute('viewBox', `0 0 ${width} ${height}`);
     picture.setAttribute('aria-label', data.label);
     yTitle.textContent = y.title;

@@ -41,11 +41,11 @@ function drawing({ title, numbers, pairs }: Strip): SVGElement {
       rx: 5,
     }),
     svg('text', { x: middle(i), y: arcs + box.height / 2 + 6 }, text),
-    svg('text', { class: 'index', x: middle(i), y: arcs + box.height + 17 }, String(i)),
+    svg('text', { class: 'index', x: middle(i), y: arcs + box.height + 20 }, String(i)),
   ]);
   return svg(
     'svg',
-    { viewBox: `0 0 ${width} ${arcs + box.height + 22}`, role: 'img', 'aria-label': `${title}: ${numbers.join(', ')}` },
+    { viewBox: `0 0 ${width} ${arcs + box.height + 26}`, role: 'img', 'aria-label': `${title}: ${numbers.join(', ')}` },
     ...links,
     ...boxes,
   );

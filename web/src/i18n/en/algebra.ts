@@ -11,6 +11,8 @@ export const algebra = {
     matrix: (k: string) => `M for k = ${k}`,
     rows: 'One position and the shifted one',
     entry: 'Value',
+    row: 'row',
+    position: 'position',
     column: 'column',
     cell: (row: string, column: string, value: string) => `row ${row}, column ${column}: ${value}`,
     caption:

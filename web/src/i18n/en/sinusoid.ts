@@ -21,7 +21,7 @@ export const sinusoid = {
   },
   numbers: [
     'A hand is two numbers: how far right its tip is, and how high. These are a sine and a cosine of the same angle, and the two together make a *pair*. Why both? A sine alone cannot tell a hand on its way up from one on its way down.',
-    'Write all pairs of a position side by side and you have the row that is added to the word’s vector. Below, each row is a position and each column one number of the encoding. Click a column to see it as a wave.',
+    'Write all pairs of a position side by side and you have the row that is added to the word’s vector. Below, each row is a position and each column one number of the encoding. Click or touch a column to see it as a wave.',
   ],
   formula:
     '$p$ is the position, $D$ the number of columns, $i$ the pair: from 0 to $D/2 − 1$. The base is 10,000 in the paper.',
@@ -29,8 +29,8 @@ export const sinusoid = {
     question:
       'The columns on the left belong to small $i$, those on the right to large $i$. Where do the numbers change fastest?',
     answers: [
-      'On the left: small i is fast.',
-      'On the right: large i is fast.',
+      'On the left: small $i$ is fast.',
+      'On the right: large $i$ is fast.',
       'All columns change at the same speed.',
     ],
     right: 0,
@@ -41,20 +41,21 @@ export const sinusoid = {
     dim: 'Columns D',
     base: 'Base',
     column: 'Column',
+    columns: 'column',
     layout: 'Order of the columns',
     interleaved: 'sin, cos, sin, cos',
     concatenated: 'all sin, all cos',
     label: 'The sinusoidal table',
     legend: 'Value',
     position: 'position',
-    hint: 'Point at a cell, or walk with the arrow keys. Click or Enter chooses the column for the wave below.',
+    hint: 'Point at a cell, or walk with the arrow keys. A click, a touch or Enter chooses the column for the wave below.',
     wave: (column: string) => `Column ${column} as a wave`,
     cell: (position: string, column: string, wave: string, pair: string, period: string, value: string) =>
-      `position ${position}, column ${column} (${wave} of pair ${pair}, wave of ${period} positions): ${value}`,
+      `position ${position}, column ${column} (${wave === 'sin' ? 'sine' : 'cosine'} of pair ${pair}, wave of ${period} positions): ${value}`,
     caption:
       'The table for positions 0 to 95: blue below zero, orange above. The column that the frame marks is drawn as a wave below.',
     summary: (column: string, wave: string, pair: string, period: string) =>
-      `Column ${column} is the ${wave} of pair ${pair}: one wave in ${period} positions.`,
+      `Column ${column} is the ${wave === 'sin' ? 'sine' : 'cosine'} of pair ${pair}: one wave in ${period} positions.`,
   },
   after: [
     'Compare this with the binary code. There too the columns were waves, each slower than the last. The sinusoidal table is binary counting with its corners rounded off, and with two numbers for each wave.',

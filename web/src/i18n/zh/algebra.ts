@@ -13,6 +13,8 @@ export const algebra: Dictionary['algebra'] = {
     matrix: (k) => `k = ${k} 时的 M`,
     rows: '一个位置，和平移之后的位置',
     entry: '数值',
+    row: '行',
+    position: '位置',
     column: '列',
     cell: (row, column, value) => `第 ${row} 行第 ${column} 列：${value}`,
     caption: '八列编码的平移矩阵，以及它作用在一行上的结果。第二行是第一行乘上矩阵，第三行直接取自编码表。',

@@ -26,7 +26,7 @@ export const sinusoid: Dictionary['sinusoid'] = {
   formula: '$p$ 是位置，$D$ 是列数，$i$ 是组的序号，从 0 到 $D/2 − 1$。论文里底数取 10,000。',
   ask: {
     question: '左边的列 $i$ 小，右边的列 $i$ 大。哪边的数变得最快？',
-    answers: ['左边：i 小的快。', '右边：i 大的快。', '所有列一样快。'],
+    answers: ['左边：$i$ 小的快。', '右边：$i$ 大的快。', '所有列一样快。'],
     right: 0,
     explanation:
       '第 0 组的频率是 1，每走一个位置转一弧度，6.28 个位置就是一个波。往后一组比一组慢；最后一组的一个波长达数万个位置，在图里几乎不动。',
@@ -35,6 +35,7 @@ export const sinusoid: Dictionary['sinusoid'] = {
     dim: '列数 D',
     base: '底数',
     column: '列',
+    columns: '列',
     layout: '列的次序',
     interleaved: '正弦余弦交替',
     concatenated: '先正弦后余弦',
