@@ -86,21 +86,27 @@ export function rangeControl(
   label: string,
   range: { readonly min: number; readonly max: number; readonly look?: string },
   changed: (value: number) => void,
-): Control<{ readonly value: number; readonly reading: string; readonly spoken: string }> {
+): Control<{ readonly value: number; readonly reading: string; readonly spoken: string; readonly max?: number }> {
   const id = freshId();
   const reading = h('output', { for: id });
   const input = h('input', { id, type: 'range', min: range.min, max: range.max, step: 1, class: range.look });
   input.addEventListener('input', () => changed(input.valueAsNumber));
   return {
     element: h('div', { class: 'control range' }, h('label', { for: id }, label), reading, input),
-    show({ value, reading: text, spoken }) {
+    show({ value, reading: text, spoken, max = range.max }) {
+      input.max = String(max);
       input.valueAsNumber = value;
       // The filled part of the track; only the thumb tells it where forced colours rule.
-      input.style.setProperty('--filled', `${((value - range.min) / (range.max - range.min)) * 100}%`);
+      input.style.setProperty('--filled', `${((value - range.min) / (max - range.min)) * 100}%`);
       input.setAttribute('aria-valuetext', spoken);
       reading.value = text;
     },
   };
+}
+
+export interface StepControl extends Control<number> {
+  /** @param last the largest of the numbers that there is now; default: the last one. */
+  show(value: number, last?: number): void;
 }
 
 /** One of some numbers in a row, on a slider. */
@@ -110,12 +116,15 @@ export function stepControl(
   print: (value: number) => string,
   changed: (value: number) => void,
   look?: string,
-): Control<number> {
+): StepControl {
   const range = { min: 0, max: values.length - 1, ...(look && { look }) };
   const slider = rangeControl(label, range, (index) => changed(values[index] ?? 0));
   return {
     element: slider.element,
-    show: (value) => slider.show({ value: values.indexOf(value), reading: print(value), spoken: print(value) }),
+    show(value, last) {
+      const max = last === undefined ? range.max : values.indexOf(last);
+      slider.show({ value: values.indexOf(value), reading: print(value), spoken: print(value), max });
+    },
   };
 }
 

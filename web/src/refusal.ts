@@ -14,7 +14,7 @@ export function refusal(texts: FrameTexts['figure']): Refusal {
     element,
     show(message) {
       if (message === undefined) element.replaceChildren();
-      else element.replaceChildren(texts.refused, ' ', h('span', { lang: 'en' }, message));
+      else element.replaceChildren(texts.refused, h('span', { lang: 'en' }, message));
     },
   };
 }

@@ -9,7 +9,8 @@ import { oneOf } from '../state';
 import { lineChart } from '../views/line-chart';
 
 const dims = [4, 8, 16, 32, 64, 128];
-const distances = whole(0, reach);
+// At distance 0 there are no two sides to compare.
+const distances = whole(1, reach);
 const shifts = whole(-20, 20);
 
 export function algebraDot(chapter: ChapterState<'algebra'>, core: Ropewalk): Figure {
@@ -45,10 +46,7 @@ export function algebraDot(chapter: ChapterState<'algebra'>, core: Ropewalk): Fi
           series: [
             { name: texts.y, look: 'query', kind: 'stems', points: whole(-reach, reach).map((x) => [x, at(x)]) },
           ],
-          marks: [
-            { x: values.d, name: plain(values.d) },
-            { x: -values.d, name: plain(-values.d) },
-          ].slice(0, values.d === 0 ? 1 : 2),
+          marks: [values.d, -values.d].map((x) => ({ x, name: plain(x) })),
         });
         const [ahead, behind] = [fixed(at(values.d), 3), fixed(at(-values.d), 3)];
         return {

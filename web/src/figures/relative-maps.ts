@@ -37,7 +37,7 @@ export function relativeMaps(chapter: ChapterState<'relative'>, core: Ropewalk):
         const far = Math.min(values.d, T - 1);
         length.show(T);
         head.show(values.head);
-        d.show(far);
+        d.show(far, T - 1);
         decoder.show(values.decoder);
         const { shaw, t5, alibi } = biases(core, T, values.head - 1, values.decoder);
         const isHidden = (i: number): boolean => values.decoder && i % T > Math.floor(i / T);
@@ -84,8 +84,9 @@ export function relativeMaps(chapter: ChapterState<'relative'>, core: Ropewalk):
               label: texts.alibi(plain(values.head)),
               legend: texts.bias,
               values: visible(alibi),
-              scale: 'diverging',
-              limit: most,
+              // From 0 down.
+              scale: 'sequential',
+              limit: -most,
               print: short,
             },
           ],

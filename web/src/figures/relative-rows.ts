@@ -48,7 +48,7 @@ export function relativeRowsFigure(chapter: ChapterState<'relative'>, core: Rope
               scale: 'sequential',
               limit: Math.max(1, 2 * values.k),
               whole: true,
-              largestCell: 56,
+              largestCell: 48,
               rowTitle: texts.query,
               columnTitle: texts.key,
               rowName: plain,

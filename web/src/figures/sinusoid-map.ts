@@ -47,7 +47,7 @@ export function sinusoidMap(chapter: ChapterState<'sinusoid'>, core: Ropewalk): 
         const period = significant(periods[pair] ?? 0, 4);
         dim.show(values.dim);
         base.show(values.base);
-        column.show(shown);
+        column.show(shown, values.dim - 1);
         layout.show(values.layout);
         const at = (p: number, c: number): number => rows[p * values.dim + c] ?? 0;
         map.update({

@@ -13,7 +13,7 @@ export interface FieldData {
   /** [rows, columns] row major; NaN: no number here. */
   readonly values: ArrayLike<number>;
   readonly scale: Scale;
-  /** The number at the far end of the scale; where it diverges also the other end's, negative. */
+  /** The number at the far end of the scale, below zero too; where it diverges also the other end's, negative. */
   readonly limit: number;
   /** Whether all numbers are whole. */
   readonly whole?: boolean;
@@ -51,7 +51,7 @@ export interface FieldView {
 const roomForNumber = { width: 22, height: 17 };
 const labelHeight = 15;
 // So few rows are never flatter than their names.
-const few = 6;
+const few = 8;
 
 /** The share of the scale that a value has. */
 export function shareOf(value: number, { scale, limit }: Pick<FieldData, 'scale' | 'limit'>): number {

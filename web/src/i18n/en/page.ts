@@ -38,7 +38,7 @@ export const figure = {
   cancel: 'Cancel',
   progress: (percent: string) => `${percent} % done`,
   cancelled: 'Cancelled.',
-  refused: 'The package says:',
+  refused: 'The package says: ',
   cells: 'Point at a cell or touch it, or go to the picture with Tab and use the arrow keys.',
 };
 

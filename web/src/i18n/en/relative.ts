@@ -47,9 +47,11 @@ export const relative = {
     caption:
       'The clipping matrix: which row of the table each query (row) takes for each key (column). Framed: distances that were clipped.',
     summary: (rows: string, used: string, unused: number) =>
-      unused === 0
-        ? `The table has ${rows} rows, and at this length all of them are used.`
-        : `The table has ${rows} rows. At this length ${used} of them are used and ${unused} are not.`,
+      rows === '1'
+        ? 'The table has a single row, which every distance takes.'
+        : unused === 0
+          ? `The table has ${rows} rows, and at this length all of them are used.`
+          : `The table has ${rows} rows. At this length ${used} of them are used and ${unused} are not.`,
   },
   biasTitle: 'A number for each distance',
   bias: [

@@ -77,7 +77,7 @@ export const rope = {
   workedTitle: 'By hand',
   workedProse: [
     'Nobody multiplies by the whole rotation matrix: nearly all of it is zeros. Each number is multiplied by its cosine; its partner, with a minus where the matrix has one, is multiplied by the sine; and the two are added.',
-    'The table does this for the query (1, 2, 3, 4) at position 2. Two pairs, two frequencies: 1 and 0.01. Read each column from top to bottom.',
+    'The table does this for the query $(1, 2, 3, 4)$ at position 2. Two pairs, two frequencies: 1 and 0.01. Read each column from top to bottom.',
   ],
   efficientFormula: '⊙ multiplies number by number.',
   worked: {
@@ -88,7 +88,7 @@ export const rope = {
     partner: 'partner',
     turned: 'turned',
     table: (m: string) => `RoPE of (1, 2, 3, 4) at position ${m}`,
-    caption: 'The efficient form, number by number: turned = query\u00a0·\u00a0cos + partner\u00a0·\u00a0sin.',
+    caption: 'The efficient form, number by number: turned = query\u00a0×\u00a0cos + partner\u00a0×\u00a0sin.',
     summary: (slow: string, first: string) => `Frequencies 1 and ${slow}. First number: ${first}.`,
   },
   layoutTitle: 'Which two numbers form a pair?',

@@ -45,9 +45,11 @@ export const relative: Dictionary['relative'] = {
     clipped: (q, k, d, row) => `查询 ${q}，键 ${k}：距离 ${d} 被截断，用第 ${row} 行`,
     caption: '截断矩阵：每个查询（行）遇到每个键（列）时用表里的哪一行。加框的是被截断的距离。',
     summary: (rows, used, unused) =>
-      unused === 0
-        ? `表有 ${rows} 行，这个长度下全都用到。`
-        : `表有 ${rows} 行。这个长度下用到 ${used} 行，有 ${unused} 行用不到。`,
+      rows === '1'
+        ? '表只有一行，所有的距离都用它。'
+        : unused === 0
+          ? `表有 ${rows} 行，这个长度下全都用到。`
+          : `表有 ${rows} 行。这个长度下用到 ${used} 行，有 ${unused} 行用不到。`,
   },
   biasTitle: '每个距离一个数',
   bias: [

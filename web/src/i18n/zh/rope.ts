@@ -71,7 +71,7 @@ export const rope: Dictionary['rope'] = {
   workedTitle: '动手算一遍',
   workedProse: [
     '没有人真去乘整个旋转矩阵，里面几乎全是零。做法是：每个数乘以自己的余弦；它的搭档（矩阵里有负号的带上负号）乘以正弦；再把两者相加。',
-    '下表对查询 (1, 2, 3, 4) 在位置 2 这样算。两组，两个频率：1 和 0.01。每一列从上往下读。',
+    '下表对查询 $(1, 2, 3, 4)$ 在位置 2 这样算。两组，两个频率：1 和 0.01。每一列从上往下读。',
   ],
   efficientFormula: '⊙ 表示逐个相乘。',
   worked: {
@@ -82,7 +82,7 @@ export const rope: Dictionary['rope'] = {
     partner: '搭档',
     turned: '转动后',
     table: (m) => `(1, 2, 3, 4) 在位置 ${m} 的 RoPE`,
-    caption: '高效的算法，一个数一个数地看：转动后 =\u00a0查询\u00a0·\u00a0cos + 搭档\u00a0·\u00a0sin。',
+    caption: '高效的算法，一个数一个数地看：转动后 = 查询\u00a0×\u00a0cos + 搭档\u00a0×\u00a0sin。',
     summary: (slow, first) => `频率是 1 和 ${slow}。第一个数：${first}。`,
   },
   layoutTitle: '哪两个数配成一组？',
