@@ -23,7 +23,7 @@ export function prediction(texts: FrameTexts['figure'], asked: Question): HTMLEl
           other.classList.toggle('right', j === asked.right);
         }
         const word = h('strong', {}, i === asked.right ? texts.right : texts.wrong);
-        verdict.replaceChildren(word, ' ', ...richText(asked.explanation));
+        verdict.replaceChildren(word, ...richText(asked.explanation));
       },
       'answer',
     ),

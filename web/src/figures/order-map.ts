@@ -77,7 +77,7 @@ export function orderMap(chapter: ChapterState<'order'>, core: Ropewalk): Figure
           : spread < rounding
             ? texts.rowsEqual(word, rows.length)
             : texts.rowsDiffer(word, rows.length, fixed(spread, 2));
-      return isCausal ? `${compared} ${texts.causalLeaks}` : compared;
+      return isCausal ? texts.causalLeaks(compared) : compared;
     }
 
     return {

@@ -30,7 +30,7 @@ export const binary = {
   },
   cliff: [
     'The jump at 7 → 8 is called a *Hamming cliff*: the number of bits in which two codes differ is their Hamming distance, and here it leaps. A network works with smooth functions of its inputs. Positions that are near each other should look alike to it, and these do not.',
-    'Below, every two positions are compared. On the left the number of bits that differ; on the right the distance between rows of the sinusoidal table of the next chapter. In a useful map the numbers are small near the diagonal and depend on nothing but the distance from it. Only one of the two keeps to that.',
+    'Below, every two positions are compared: once by the number of bits that differ, once by the distance between rows of the sinusoidal table of the next chapter. In a useful map the numbers are small near the diagonal and depend on nothing but the distance from it. Only one of the two keeps to that.',
   ],
   neighbours: {
     bits: 'Bits',

@@ -29,7 +29,7 @@ export const order = {
     same: 'same',
     changed: (by: string) => `±${by}`,
     caption:
-      'What an attention layer makes of each word: sixteen numbers, blue below zero, orange above. Below each column, how far it is from what the same word gave in the order in which you typed.',
+      'What an attention layer makes of each word: sixteen numbers, blue below zero, orange above. Below each column, by how much it differs at most from what the same word gave in the order in which you typed.',
     asWritten: 'The words stand as you typed them. Drag one, or move it with the arrow keys.',
     equal: 'Another order, the same columns: no word’s output has changed.',
     different: (by: string) => `Another order, other columns: some number has changed by ${by}.`,
@@ -71,8 +71,8 @@ export const order = {
     rowsDiffer: (word: string, n: number, spread: string) =>
       `“${word}” stands here ${times(n)}, and its rows differ by up to ${spread}.`,
     noRepeat: 'No word stands here twice. Repeat one, and compare its rows.',
-    causalLeaks:
-      'With the causal mask a word sees only itself and what came before: so the mask alone already tells early from late.',
+    causalLeaks: (compared: string) =>
+      `${compared} With the causal mask a word sees only itself and what came before: so the mask alone already tells early from late.`,
     table: (head: string) => `Head ${head}: rows look at columns`,
     corner: 'looks at',
   },

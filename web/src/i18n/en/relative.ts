@@ -55,7 +55,7 @@ export const relative = {
   },
   biasTitle: 'A number for each distance',
   bias: [
-    'A vector for each distance is much. T5 ([Raffel et al., 2019](https://arxiv.org/abs/1910.10683)) learns a single number per head and distance and adds it to the score. Near distances have a number each; farther ones share *buckets* that grow wider like the marks on a slide rule.',
+    'A vector for each distance is much. T5 ([Raffel et al., 2019](https://arxiv.org/abs/1910.10683)) learns a single number per head and distance and adds it to the score. Near distances have a number each; farther ones share *buckets*, each wider than the one before by about the same factor.',
     'ALiBi ([Press et al., 2021](https://arxiv.org/abs/2108.12409)) learns nothing. It subtracts from each score the distance times a slope, and each head has a slope of its own: the first forgets within a few words, the last looks far.',
   ],
   biasFormula: '$b_h$ is the bias of head $h$: T5 looks it up by bucket, ALiBi computes $−slope · |j − i|$.',

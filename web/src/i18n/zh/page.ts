@@ -2,7 +2,7 @@
 import type { Dictionary } from '../dictionary';
 
 export const page: Dictionary['frame']['page'] = {
-  title: ['注意力', '怎么', '知道', '词', '站在', '哪里'],
+  title: ['注意力', '怎么', '知道', '词', '在', '哪里'],
   needles:
     '标题里每个词一行，每组坐标一根指针：在第一个词处全部放平，往后一个词一个词地转，最左边的转得最快。看指针的指向，就知道词的位置。',
   lede: '用可以动手的图来讲位置编码。输入、拖动、旋转：你看到的每个数都是阅读时现算的，用的正是 ropewalk 包里的那份代码。',
@@ -24,9 +24,9 @@ export const figure: Dictionary['frame']['figure'] = {
   saveAs: { png: '图片（PNG）', csv: '数据（CSV）', json: '数据（JSON）' },
   saved: '已保存',
   saveFailed: '没能保存',
-  reset: '还原',
-  table: '以表格查看',
-  picture: '以图查看',
+  reset: '重置',
+  table: '显示表格',
+  picture: '显示图形',
   code: '画出这幅图的调用',
   copyCode: '复制代码',
   copied: '已复制',
@@ -39,7 +39,7 @@ export const figure: Dictionary['frame']['figure'] = {
   cancel: '取消',
   progress: (percent) => `已完成 ${percent}%`,
   cancelled: '已取消。',
-  refused: '包的回答是：',
+  refused: 'ropewalk 的回答：',
   cells: '指向或触摸一个格子，或者用 Tab 键选中图，再按方向键。',
 };
 

@@ -1,0 +1,117 @@
+// How things stand on the page: formulas, tables and names of axes that fit a small screen, and signs set as is the custom.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { figureOf, launch, open, serve } from './site.mjs';
+
+let site;
+let browser;
+before(async () => {
+  [site, browser] = await Promise.all([serve(), launch()]);
+});
+after(async () => {
+  await browser?.close();
+  site?.close();
+});
+
+const small = { viewport: { width: 360, height: 640 } };
+const chapters = ['order', 'binary', 'sinusoid', 'algebra', 'relative', 'rope'].map((id) => `#chapter-${id}`).join();
+
+test('on a small screen formulas, tables and listings are seen whole, without scrolling them', async () => {
+  for (const locale of ['en-US', 'zh-CN']) {
+    const { page, close } = await open(browser, site.address, { locale, ...small });
+    const [seen, wide] = await page.evaluate((chapters) => {
+      const boxes = Array.from(document.querySelectorAll(`:is(${chapters}) :is(.formula, .scroller, pre)`)).filter(
+        (box) => box.checkVisibility(),
+      );
+      const isWide = (box) => box.scrollWidth > box.clientWidth;
+      return [boxes.length, boxes.filter(isWide).map((box) => box.textContent.slice(0, 60))];
+    }, chapters);
+    assert.ok(seen > 12);
+    assert.deepEqual(wide, [], locale);
+    await close();
+  }
+});
+
+test('names of an axis that have no room are left out evenly', async () => {
+  for (const width of [360, 1280]) {
+    const { page, close } = await open(browser, site.address, { viewport: { width, height: 800 } });
+    for (const [id, least, most] of [
+      ['algebra-dot', -48, 48],
+      ['rope-pair', -64, 64],
+      ['binary-code', 0, 14],
+    ]) {
+      const names = await page.evaluate(
+        (id) =>
+          Array.from(document.querySelectorAll(`#figure-${id} .chart .tick[text-anchor=middle]`), (tick) =>
+            Number(tick.textContent.replace('−', '-')),
+          ).filter((value) => !Number.isNaN(value)),
+        id,
+      );
+      assert.equal(names[0], least, id);
+      assert.equal(names.at(-1), most, id);
+      assert.equal(new Set(names.slice(1).map((name, i) => name - names[i])).size, 1, `${id} at ${width}: ${names}`);
+      assert.ok(names.includes(0));
+    }
+    await close();
+  }
+});
+
+test('the words above a map stand all one way', async () => {
+  for (const [width, sideways] of [
+    [360, 9],
+    [1280, 0],
+  ]) {
+    const { page, close } = await open(browser, site.address, { viewport: { width, height: 800 } });
+    const columns = page.locator('#figure-order-map .heat').first().locator('.heat-columns');
+    assert.equal(await columns.locator('> span').count(), 9);
+    assert.equal(await columns.locator('.sideways').count(), sideways, `${width}`);
+    await close();
+  }
+});
+
+test('in formulas within a line letters are slanted, and neither digits, signs nor names of functions', async () => {
+  const { page, close } = await open(browser, site.address);
+  const slanted = await page.evaluate(() => Array.from(document.querySelectorAll('.math var'), (v) => v.textContent));
+  assert.ok(slanted.length > 50);
+  assert.deepEqual(
+    slanted.filter((text) => !/^\p{L}+$/u.test(text) || ['sin', 'cos', 'clip'].includes(text)),
+    [],
+  );
+  const broken = await page.evaluate(() =>
+    Array.from(document.querySelectorAll('.math'))
+      .filter((formula) => getComputedStyle(formula).whiteSpace !== 'nowrap')
+      .map((formula) => formula.textContent),
+  );
+  assert.deepEqual(broken, []);
+  await close();
+});
+
+test('a slider ends where its figure ends', async () => {
+  const { page, close } = await open(browser, site.address);
+  const map = figureOf(page, 'sinusoid', 'map');
+  const last = (figure, label) => page.locator(figure).getByLabel(label, { exact: true }).getAttribute('max');
+  assert.equal(await last('#figure-sinusoid-map', 'Column'), '31');
+  await map.press('Columns D', 'Home');
+  assert.equal(await last('#figure-sinusoid-map', 'Column'), '1');
+  assert.match(await map.summary(), /^Column 1 is the cosine of pair 0/);
+  await figureOf(page, 'relative', 'maps').press('Words', 'Home');
+  assert.equal(await last('#figure-relative-maps', 'Words back'), '7');
+  await close();
+});
+
+test('the list of chapters opens below the bar within the window, as wide as its column, every title in it', async () => {
+  for (const width of [360, 1280]) {
+    const { page, close } = await open(browser, site.address, { viewport: { width, height: 800 } });
+    await page.click('#opener');
+    const seen = await page.evaluate(() => {
+      const box = document.getElementById('chapters').getBoundingClientRect();
+      const items = Array.from(document.querySelectorAll('#chapters a'), (a) => a.getBoundingClientRect());
+      const opener = document.getElementById('opener').getBoundingClientRect();
+      return { box, first: items[0].top - box.top, last: box.bottom - items.at(-1).bottom, opener };
+    });
+    assert.ok(seen.box.left >= 0 && seen.box.right <= width && seen.box.bottom <= 800);
+    assert.ok(seen.first < 12 && seen.last < 12, 'no empty row before the first or after the last');
+    assert.ok(seen.opener.width < 200, 'the button is as wide as what it says');
+    await close();
+  }
+});
