@@ -8,7 +8,7 @@ import { defineConfig, type Plugin } from 'vite';
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
 // Makes `import { mathml } from './name.tex'` give the formulas as MathML. An empty line begins another one; a line that
-// begins with a relation or a plus goes on with the one before it, in a line of its own where there is no room.
+// begins with a relation, a plus or a matrix goes on with the one before it, in a line of its own where there is no room.
 const formulas: Plugin = {
   name: 'formulas',
   transform(tex, id) {
@@ -19,7 +19,7 @@ const formulas: Plugin = {
     // The page forbids style attributes; what ours leave out is in our own style sheet.
     const mathml = tex
       .split(/\n\s*\n/)
-      .map((one) => chain(one.trim().split(/\n(?=[=+])/)))
+      .map((one) => chain(one.trim().split(/\n(?=[=+]|\\begin)/)))
       .join('')
       .replaceAll(/ style="[^"]*(display:block math|padding|text-align)[^"]*"/g, '');
     if (mathml.includes('style='))

@@ -88,7 +88,7 @@ export const rope = {
     partner: 'partner',
     turned: 'turned',
     table: (m: string) => `RoPE of (1, 2, 3, 4) at position ${m}`,
-    caption: 'The efficient form, number by number: turned = query\u00a0×\u00a0cos + partner\u00a0×\u00a0sin.',
+    caption: 'Number by number: turned = query\u00a0×\u00a0cos + partner\u00a0×\u00a0sin.',
     summary: (slow: string, first: string) => `Frequencies 1 and ${slow}. First number: ${first}.`,
   },
   layoutTitle: 'Which two numbers form a pair?',

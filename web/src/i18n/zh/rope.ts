@@ -82,7 +82,7 @@ export const rope: Dictionary['rope'] = {
     partner: '搭档',
     turned: '转动后',
     table: (m) => `(1, 2, 3, 4) 在位置 ${m} 的 RoPE`,
-    caption: '高效的算法，一个数一个数地看：转动后 = 查询\u00a0×\u00a0cos + 搭档\u00a0×\u00a0sin。',
+    caption: '一个数一个数地算：转动后 = 查询\u00a0×\u00a0cos + 搭档\u00a0×\u00a0sin。',
     summary: (slow, first) => `频率是 1 和 ${slow}。第一个数：${first}。`,
   },
   layoutTitle: '哪两个数配成一组？',
