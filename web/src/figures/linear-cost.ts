@@ -7,7 +7,7 @@ import { type Figure, figure } from '../figure';
 import { checkedTokens, cost, costCode, costLengths, orderDifference } from '../pictures/linear-cost';
 import { oneOf } from '../state';
 import { lineChart } from '../views/line-chart';
-import { products } from '../views/products';
+import { type Factor, products } from '../views/products';
 
 const dims = [16, 32, 64, 128];
 const powers = [1e3, 1e6, 1e9, 1e12];
@@ -33,43 +33,38 @@ export function linearCost(chapter: ChapterState<'linear'>, core: Ropewalk): Fig
         dim.show(D);
         if (known.dim !== D) known = { dim: D, difference: orderDifference(core, D) };
         const now = cost(T, D);
-        const matrix = (name: string, rows: number, columns: number, look: 'operand' | 'made' = 'operand') => ({
+        type Side = readonly [letter: 'T' | 'D', length: number];
+        const [byT, byD]: readonly [Side, Side] = [
+          ['T', T],
+          ['D', D],
+        ];
+        const matrix = (name: string, rows: Side, columns: Side, look: Factor['look'] = 'operand'): Factor => ({
           name,
-          size: texts.size(plain(rows), plain(columns)),
-          rows,
-          columns,
+          size: `${rows[0]} × ${columns[0]}`,
+          rows: rows[1],
+          columns: columns[1],
           look,
         });
+        const [Q, K, V] = [matrix('Q', byT, byD), matrix('Kᵀ', byD, byT), matrix('V', byT, byD)];
+        const out = matrix(texts.out, byT, byD);
+        const [weights, state] = [matrix(texts.weights, byT, byT, 'key'), matrix(texts.state, byD, byD, 'query')];
         shapes.update({
           longest: Math.max(T, D),
-          lines: [
+          orders: [
             {
               title: texts.squareFirst,
-              note: '2 · T² · D',
-              parts: [
-                '(',
-                matrix('Q', T, D),
-                '·',
-                matrix('Kᵀ', D, T),
-                ')',
-                '·',
-                matrix('V', T, D),
-                '→',
-                matrix(texts.weights, T, T, 'made'),
+              note: texts.each('T² · D'),
+              steps: [
+                [Q, '·', K, '=', weights],
+                [weights, '·', V, '=', out],
               ],
             },
             {
               title: texts.stateFirst,
-              note: '2 · T · D²',
-              parts: [
-                matrix('Q', T, D),
-                '· (',
-                matrix('Kᵀ', D, T),
-                '·',
-                matrix('V', T, D),
-                ')',
-                '→',
-                matrix(texts.state, D, D, 'made'),
+              note: texts.each('T · D²'),
+              steps: [
+                [K, '·', V, '=', state],
+                [Q, '·', state, '=', out],
               ],
             },
           ],

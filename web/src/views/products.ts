@@ -1,4 +1,4 @@
-// A product of matrices as boxes drawn to one scale, with the sizes written below each.
+// Products of matrices, one below the other, as boxes drawn to one scale with their sizes below them.
 import { h } from '../dom';
 
 export interface Factor {
@@ -6,16 +6,16 @@ export interface Factor {
   readonly size: string;
   readonly rows: number;
   readonly columns: number;
-  /** Operands are quiet, what they make stands out. */
-  readonly look: 'operand' | 'made';
+  /** Operands are quiet; what two orders make on their way stands out, in the colour of its curve. */
+  readonly look: 'operand' | 'query' | 'key';
 }
 
 export interface ProductsData {
-  /** Each a line: its name, and factors with the signs between them. */
-  readonly lines: readonly {
+  /** Each has a name, what it costs, and its steps: factors with the signs between them. */
+  readonly orders: readonly {
     readonly title: string;
     readonly note: string;
-    readonly parts: readonly (Factor | string)[];
+    readonly steps: readonly (readonly (Factor | string)[])[];
   }[];
   /** Rows or columns that the longest side has. */
   readonly longest: number;
@@ -32,22 +32,30 @@ export function products(): Products {
     const shape = h('span', { class: `matrix ${look}` });
     shape.style.setProperty('--across', String(columns / longest));
     shape.style.setProperty('--down', String(rows / longest));
-    return h('span', { class: 'factor' }, shape, h('span', { class: 'factor-name' }, name), h('span', {}, size));
+    return h(
+      'span',
+      { class: 'factor' },
+      h('span', { class: 'room' }, shape),
+      h('span', { class: 'factor-name' }, name),
+      h('span', { class: 'factor-size' }, size),
+    );
   };
   return {
     element,
-    update({ lines, longest }) {
+    update({ orders, longest }) {
       element.replaceChildren(
-        ...lines.map(({ title, note, parts }) =>
+        ...orders.map(({ title, note, steps }) =>
           h(
             'div',
             { class: 'product' },
             h('p', { class: 'strip-title' }, title),
-            h(
-              'div',
-              { class: 'factors' },
-              ...parts.map((part) =>
-                typeof part === 'string' ? h('span', { class: 'sign' }, part) : box(part, longest),
+            ...steps.map((parts) =>
+              h(
+                'div',
+                { class: 'factors' },
+                ...parts.map((part) =>
+                  typeof part === 'string' ? h('span', { class: 'sign' }, part) : box(part, longest),
+                ),
               ),
             ),
             h('p', { class: 'strip-note' }, note),

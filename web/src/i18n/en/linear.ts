@@ -22,7 +22,7 @@ export const linear = {
     weights: 'weights',
     state: 'state',
     out: 'result',
-    size: (rows: string, columns: string) => `${rows} × ${columns}`,
+    each: (product: string) => `${product} multiplications in each step`,
     label: 'Multiplications by number of tokens',
     y: 'multiplications',
     caption:

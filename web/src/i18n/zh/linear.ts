@@ -22,7 +22,7 @@ export const linear: Dictionary['linear'] = {
     weights: '权重',
     state: '状态',
     out: '结果',
-    size: (rows, columns) => `${rows} × ${columns}`,
+    each: (product) => `每一步要做 ${product} 次乘法`,
     label: '乘法次数随词元数的变化',
     y: '乘法次数',
     caption:
