@@ -53,7 +53,7 @@ export function contextError(chapter: ChapterState<'context'>, core: Ropewalk): 
         const x = { min: 2 ** 4, max: 2 ** 24 };
         chart.update({
           label: texts.label,
-          x: { title: texts.position, ...x, log: true, ticks: [16, 256, 4096, 65536, 1048576, 16777216], print: plain },
+          x: { title: texts.position, ...x, log: true, ticks: [16, 512, 16384, 524288, 16777216], print: plain },
           y: { title: texts.y, min: 1e-7, max: 10, log: true, ticks: [1e-6, 1e-4, 1e-2, 1], print: power },
           series: [
             {

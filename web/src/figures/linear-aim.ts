@@ -34,7 +34,13 @@ export function linearAim(chapter: ChapterState<'linear'>, core: Ropewalk): Figu
         };
         chart.update({
           label: texts.label,
-          x: { title: texts.distance, min: 0, max: aimKeys - 1, ticks: whole(0, aimKeys - 1, 8), print: plain },
+          x: {
+            title: texts.distance,
+            min: 0,
+            max: aimKeys - 1,
+            ticks: [...whole(0, aimKeys - 8, 8), aimKeys - 1],
+            print: plain,
+          },
           y: { title: texts.y, min: 0, max: 1.15, ticks: [0, 0.5, 1], print: plain },
           series: [
             { name: texts.softmax, look: 'query', kind: 'line', points: points(curves.softmax) },
