@@ -7,7 +7,7 @@ import { type Figure, figure } from '../figure';
 import { angleErrors, angleErrorsCode, angleHands, exponents, shownPairs } from '../pictures/context';
 import { oneOf } from '../state';
 import { dials } from '../views/dials';
-import { lineChart } from '../views/line-chart';
+import { lineChart, nameOf } from '../views/line-chart';
 
 const bases = [10000, 100000, 500000];
 const ruleOfThumb = 6e-8;
@@ -26,7 +26,20 @@ export function contextError(chapter: ChapterState<'context'>, core: Ropewalk): 
     let known: { readonly base: number; readonly errors: number[] } | undefined;
     return {
       controls: [h('div', { class: 'pair-of-controls' }, at.element, base.element)],
-      picture: [view.element, chart.element],
+      picture: [
+        h(
+          'div',
+          {},
+          h(
+            'ul',
+            { class: 'series-names' },
+            nameOf({ name: texts.exact, look: 'query', kind: 'line' }),
+            nameOf({ name: texts.rounded, look: 'key', kind: 'line' }),
+          ),
+          view.element,
+        ),
+        chart.element,
+      ],
       show(values) {
         at.show(values.at);
         base.show(values.base);
@@ -58,13 +71,13 @@ export function contextError(chapter: ChapterState<'context'>, core: Ropewalk): 
           series: [
             {
               name: texts.rule,
-              look: 'key',
+              look: 'quiet',
               kind: 'line',
               points: [x.min, x.max].map((p) => [p, ruleOfThumb * p] as const),
             },
             {
               name: texts.measured,
-              look: 'query',
+              look: 'key',
               kind: 'dots',
               points: exponents.map((exponent, i) => [2 ** exponent, errors[i] ?? 0] as const),
             },

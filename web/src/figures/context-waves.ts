@@ -7,7 +7,7 @@ import { type Figure, figure } from '../figure';
 import { contextHead, type Method, methodNames, reachOf, waves, wavesCode } from '../pictures/context';
 import { choice, oneOf } from '../state';
 import { type Dial, dials } from '../views/dials';
-import { lineChart } from '../views/line-chart';
+import { lineChart, nameOf } from '../views/line-chart';
 
 const bases = [10000, 100000, 500000];
 const lengths = [256, 512, 1024, 2048, 4096, 8192, 32768];
@@ -26,7 +26,7 @@ export function contextWaves(chapter: ChapterState<'context'>, core: Ropewalk): 
     factor: oneOf(factors, 8),
     base: oneOf(bases, 10000),
   };
-  return figure(chapter, { name: 'waves', caption: texts.caption, wide: true }, fields, (section) => {
+  return figure(chapter, { name: 'waves', caption: texts.caption }, fields, (section) => {
     const method = choiceControl<Method>(
       texts.method,
       methodNames.map((value) => ({ value, label: texts.methods[value] })),
@@ -37,20 +37,35 @@ export function contextWaves(chapter: ChapterState<'context'>, core: Ropewalk): 
     const base = stepControl(texts.base, bases, plain, (value) => section.set({ base: value }, 'base'));
     const chart = lineChart(270);
     const view = dials();
-    const about = h('p', { class: 'strip-note' });
+    // All of them in one place, so that the picture stays where it is while methods are compared.
+    const abouts = methodNames.map((value) => h('p', { class: 'strip-note' }, texts.about[value]));
     return {
       controls: [
         method.element,
-        about,
+        h('div', { class: 'one-of' }, ...abouts),
         h('div', { class: 'pair-of-controls' }, length.element, factor.element, base.element),
       ],
-      picture: [chart.element, h('p', { class: 'strip-title' }, texts.dials), view.element],
+      picture: [
+        chart.element,
+        h(
+          'div',
+          {},
+          h('p', { class: 'strip-title' }, texts.dials),
+          h(
+            'ul',
+            { class: 'series-names' },
+            nameOf({ name: texts.seen, look: 'query', kind: 'line' }),
+            nameOf({ name: texts.unseen, look: 'key', kind: 'line' }),
+          ),
+          view.element,
+        ),
+      ],
       show(values) {
         method.show(values.method);
         length.show(values.length);
         factor.show(values.factor);
         base.show(values.base);
-        about.textContent = texts.about[values.method];
+        for (const [i, about] of abouts.entries()) about.classList.toggle('off', methodNames[i] !== values.method);
         const { trained, scaled, attentionFactor, complete } = waves(core, values.method, values);
         const target = values.length * values.factor;
         const top = 10 ** Math.ceil(Math.log10(Math.max(...trained, ...scaled, target)));
@@ -62,7 +77,7 @@ export function contextWaves(chapter: ChapterState<'context'>, core: Ropewalk): 
           y: { title: texts.wavelength, min: 1, max: top, log: true, ticks, print: power },
           series: [
             { name: texts.trained, look: 'key', kind: 'dots', points: points(trained) },
-            { name: texts.methods[values.method], look: 'query', kind: 'dots', points: points(scaled) },
+            { name: texts.now, look: 'query', kind: 'dots', points: points(scaled) },
           ],
           levels: [
             { y: values.length, name: texts.trainedLength },
@@ -80,7 +95,7 @@ export function contextWaves(chapter: ChapterState<'context'>, core: Ropewalk): 
           const turns = significant(used / turn, 2);
           return {
             name: texts.pair(plain(i)),
-            note: texts.turns(turns),
+            note: turns,
             hands: [],
             arcs: [
               { from: 0, to: Math.min(seen, turn), look: 'seen' },

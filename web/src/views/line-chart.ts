@@ -86,6 +86,19 @@ function seriesShape({ look, kind, points, upper }: Series, at: At, zero: number
   }
 }
 
+/** A name beside a sample of how its series looks. */
+export function nameOf({ name, look, kind }: Pick<Series, 'name' | 'look' | 'kind'>): HTMLElement {
+  const d = kind === 'band' ? 'M0 2H28V12H0Z' : kind === 'line' ? 'M0 7H28' : '';
+  const dot = kind === 'dots' || kind === 'stems' ? [svg('circle', { class: `dot ${look}`, cx: 14, cy: 7, r: 3 })] : [];
+  const sample = svg(
+    'svg',
+    { class: 'chart sample', width: 28, height: 14, 'aria-hidden': 'true' },
+    svg('path', { class: `${kind === 'band' ? 'band' : 'line'} ${look}`, d }),
+    ...dot,
+  );
+  return h('li', {}, sample, name);
+}
+
 export function lineChart(height = 230): LineChart {
   const names = h('ul', { class: 'series-names' });
   const picture = svg('svg', { class: 'chart', role: 'img', height });
@@ -103,6 +116,11 @@ export function lineChart(height = 230): LineChart {
     const toX = place(x, left, right);
     const toY = place(y, bottom, top);
     const at: At = ([px, py]) => `${toX(px).toFixed(1)} ${toY(py).toFixed(1)}`;
+    // A name stands above its line, and below it where another line is close above.
+    const levelNameY = (value: number): number => {
+      const gaps = levels.map((other) => toY(value) - toY(other.y));
+      return toY(value) + (gaps.some((gap) => gap > 0 && gap < 18) ? 14 : -5);
+    };
     const hasZero = !y.log && y.min <= 0 && y.max >= 0;
     const half = (value: number): number => (7.5 * x.print(value).length) / 2;
     // Below its place, but within the picture.
@@ -119,7 +137,11 @@ export function lineChart(height = 230): LineChart {
       ...series.filter(({ kind }) => kind === 'band').flatMap((each) => seriesShape(each, at, 0)),
       ...levels.flatMap((level) => [
         svg('path', { class: 'level', d: `M${left} ${toY(level.y)}H${right}` }),
-        svg('text', { class: 'tick level-name', x: left + 5, y: toY(level.y) - 5, 'text-anchor': 'start' }, level.name),
+        svg(
+          'text',
+          { class: 'tick level-name', x: left + 5, y: levelNameY(level.y), 'text-anchor': 'start' },
+          level.name,
+        ),
       ]),
       ...marks.map((mark) => svg('path', { class: mark.look ?? 'now', d: `M${toX(mark.x)} ${top}V${bottom}` })),
       ...series.filter(({ kind }) => kind !== 'band').flatMap((each) => seriesShape(each, at, hasZero ? 0 : y.min)),
@@ -139,20 +161,7 @@ export function lineChart(height = 230): LineChart {
       svg('text', { class: 'tick', x: (left + right) / 2, y: height - 6, 'text-anchor': 'middle' }, x.title),
     );
     names.hidden = series.length < 2;
-    names.replaceChildren(
-      ...series.map(({ name, look, kind }) => {
-        const d = kind === 'band' ? 'M0 2H28V12H0Z' : kind === 'line' ? 'M0 7H28' : '';
-        const dot =
-          kind === 'dots' || kind === 'stems' ? [svg('circle', { class: `dot ${look}`, cx: 14, cy: 7, r: 3 })] : [];
-        const sample = svg(
-          'svg',
-          { class: 'chart sample', width: 28, height: 14, 'aria-hidden': 'true' },
-          svg('path', { class: `${kind === 'band' ? 'band' : 'line'} ${look}`, d }),
-          ...dot,
-        );
-        return h('li', {}, sample, name);
-      }),
-    );
+    names.replaceChildren(...series.map(nameOf));
   }
 
   const stop = observeWidth(element, (now) => {

@@ -41,13 +41,15 @@ export const context = {
     trained: 'as trained',
     trainedLength: 'training length',
     target: 'length now',
-    dials: 'What each dial has seen in training (solid) and what is new (dashed)',
+    now: 'now',
+    dials: 'Turns of every second pair within the longer text',
+    seen: 'angles seen in training',
+    unseen: 'new angles',
     pair: (i: string) => `pair ${i}`,
-    turns: (n: string) => `${n} turns`,
     spoken: (i: string, seen: string, used: string, isNew: boolean) =>
       `Pair ${i}: ${seen} turns in training, ${used} now${isNew ? ', some of the angles are new' : ''}`,
     caption:
-      'A head of size 64. Above, how many positions each pair takes for a turn. Below, every second pair as a dial, with its turns in the longer text; an exclamation mark warns of new angles.',
+      'A head of size 64. Above, how many positions each pair takes for a turn. Below, every second pair as a dial with the number of its turns; an exclamation mark warns of new angles.',
     summary: (complete: string, pairs: string, fresh: string, target: string, factor: string) =>
       `${complete} of ${pairs} pairs made a whole turn in training. At ${target} tokens ${fresh} pairs show new angles.${factor === '' ? '' : ` cos and sin are multiplied by ${factor}.`}`,
   },
@@ -64,6 +66,8 @@ export const context = {
     at: 'Position',
     base: 'Base',
     hands: 'The eight fastest pairs: exact, and with angles in 32 bits',
+    exact: 'exact',
+    rounded: 'angles in 32 bits',
     pair: (i: string) => `pair ${i}`,
     spoken: (i: string, degrees: string) => `Pair ${i}: the two hands are ${degrees} degrees apart`,
     label: 'Error of cos and sin by position',
@@ -72,12 +76,12 @@ export const context = {
     measured: 'measured',
     rule: '0.00000006 × position',
     caption:
-      'A head of size 128. Above, solid: exact; dashed: angles in 32 bits; the angle between them in degrees. Below, the largest error over all pairs, on two logarithmic axes.',
+      'A head of size 128. Above, its eight fastest pairs and the angle between their two hands in degrees. Below, the largest error over all pairs, on two logarithmic axes.',
     summary: (position: string, error: string) =>
       `Around position ${position} the largest error of cos and sin is ${error}.`,
   },
   after: [
-    'The error grows in step with the position. Up to a few thousand tokens it is lost in other noise. At a million it is several degrees, and at sixteen million the fastest hands point anywhere. The package keeps each frequency to 128 bits and has no such error; it can also imitate the 32-bit angles, for those who must match a model that was trained with them.',
+    'The error grows in step with the position. Up to a few thousand tokens it is lost in other noise. At a million it is a few degrees, and at sixteen million it is tens of degrees. The package keeps each frequency to 128 bits and has no such error; it can also imitate the 32-bit angles, for those who must match a model that was trained with them.',
   ],
   pitfalls: [
     [
