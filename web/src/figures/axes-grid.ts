@@ -2,6 +2,7 @@
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../chapters/chapter';
 import { choiceControl, stepControl, whole } from '../controls';
+import { h } from '../dom';
 import { type Figure, figure } from '../figure';
 import { type GridLayout, gridCode, gridLayoutNames, gridScores, side } from '../pictures/axes';
 import { choice, oneOf } from '../state';
@@ -25,7 +26,7 @@ export function axesGrid(chapter: ChapterState<'axes'>, core: Ropewalk): Figure 
     const base = stepControl(texts.base, bases, plain, (value) => section.set({ base: value }, 'base'));
     const map = fieldGroup(texts.hint, ({ row, column }) => section.set({ patch: row * side + column }));
     return {
-      controls: [layout.element, patch.element, base.element],
+      controls: [layout.element, h('div', { class: 'pair-of-controls' }, patch.element, base.element)],
       picture: [map.element],
       show(values) {
         layout.show(values.layout);
@@ -49,7 +50,8 @@ export function axesGrid(chapter: ChapterState<'axes'>, core: Ropewalk): Figure 
               rowName: plain,
               columnName: plain,
               print: (value) => fixed(value, 2),
-              largestCell: 60,
+              largestCell: 80,
+              tallest: 480,
               framed: (cell) => cell.row === row && cell.column === column,
             },
           ],

@@ -8,6 +8,10 @@ import { axisOfPairs, ids, idsCode } from '../pictures/axes';
 import { oneOf } from '../state';
 import { fieldGroup } from '../views/field-group';
 
+// An axis as a share of the colours; the first of them is nearly that of the paper, and no kind's.
+const kindOf = (axis: number): number => axis + 1;
+const axisOf = (kind: number): number => kind - 1;
+
 const [textCounts, sizes, frameCounts] = [whole(0, 4), whole(1, 4), whole(1, 3)];
 
 export function axesIds(chapter: ChapterState<'axes'>, core: Ropewalk): Figure {
@@ -25,12 +29,12 @@ export function axesIds(chapter: ChapterState<'axes'>, core: Ropewalk): Figure {
     const columns = stepControl(texts.columns, sizes, plain, (value) => section.set({ columns: value }, 'columns'));
     const frames = stepControl(texts.frames, frameCounts, plain, (value) => section.set({ frames: value }, 'frames'));
     const idMap = fieldGroup(chapter.texts.figure.cells);
-    const pairMap = fieldGroup(chapter.texts.figure.cells);
+    const pairMap = fieldGroup(texts.speeds);
     const pairs = axisOfPairs(core);
     const axisName = (axis: number): string => texts.axes[axis] ?? '';
     return {
       controls: [
-        h('div', { class: 'pair-of-controls' }, before.element, frames.element, rows.element, columns.element),
+        h('div', { class: 'pair-of-controls short' }, before.element, frames.element, rows.element, columns.element),
       ],
       picture: [idMap.element, pairMap.element],
       show(values) {
@@ -58,7 +62,9 @@ export function axesIds(chapter: ChapterState<'axes'>, core: Ropewalk): Figure {
               rowName: axisName,
               columnName: plain,
               print: plain,
-              framed: ({ column }) => isImage(column),
+              largestCell: 200,
+              tallest: 120,
+              framedColumns: [values.before, values.before + image - 1],
             },
           ],
           tell: ({ row, column }) =>
@@ -73,19 +79,25 @@ export function axesIds(chapter: ChapterState<'axes'>, core: Ropewalk): Figure {
               legend: texts.axis,
               rows: pairs.length,
               columns: pairs[0]?.length ?? 0,
-              values: pairs.flatMap((each) => Array.from(each)),
+              values: pairs.flatMap((each) => Array.from(each, kindOf)),
               scale: 'sequential',
-              limit: 2,
+              limit: kindOf(2),
+              kinds: texts.axes.map((name, axis) => ({
+                value: kindOf(axis),
+                name: texts.lettered(texts.letters[axis] ?? '', name),
+              })),
+              largestCell: 200,
+              tallest: 60,
               rowTitle: '',
               columnTitle: texts.pair,
               rowName: (row) => texts.layouts[row] ?? '',
               columnName: plain,
-              print: (axis) => texts.letters[axis] ?? '',
+              print: (kind) => texts.letters[axisOf(kind)] ?? '',
             },
           ],
           tell: ({ row, column }) =>
             texts.pairCell(texts.layouts[row] ?? '', plain(column), axisName(pairs[row]?.[column] ?? 0)),
-          print: (axis) => axisName(axis),
+          print: plain,
         });
         return {
           summary: texts.summary(plain(length), plain(image), plain(next)),

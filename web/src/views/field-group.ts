@@ -2,15 +2,19 @@
 // size have the current cell together.
 import { h } from '../dom';
 import { isDark } from '../theme';
-import { paintScale } from './color-scale';
-import { type FieldData, type FieldView, field } from './field';
+import { colorOf, paintScale } from './color-scale';
+import { type FieldData, type FieldView, field, shareOf } from './field';
 import type { Cell } from './heat-map';
 
+export interface GroupedField extends Omit<FieldData, 'current' | 'onDark'> {
+  /** The name of the colour scale; empty where that of the field before it serves both. */
+  readonly legend: string;
+  /** Where values are kinds and not amounts: the name of each, in place of a scale. */
+  readonly kinds?: readonly { readonly value: number; readonly name: string }[];
+}
+
 export interface FieldGroupData {
-  readonly fields: readonly (Omit<FieldData, 'current' | 'onDark'> & {
-    /** The name of the colour scale; empty where that of the field before it serves both. */
-    readonly legend: string;
-  })[];
+  readonly fields: readonly GroupedField[];
   /** What a cell says, in the field that it was pointed at. */
   readonly tell: (cell: Cell, field: number) => string;
   /** How numbers at the ends of a scale are written. */
@@ -31,7 +35,19 @@ interface Member {
   readonly least: HTMLElement;
   readonly most: HTMLElement;
   readonly zero: HTMLElement;
+  readonly scale: HTMLElement;
+  readonly kinds: HTMLElement;
   readonly box: HTMLElement;
+}
+
+function showKinds(element: HTMLElement, each: GroupedField, onDark: boolean): void {
+  element.replaceChildren(
+    ...(each.kinds ?? []).map(({ value, name }) => {
+      const swatch = h('span', { class: 'swatch' });
+      swatch.style.setProperty('background', colorOf(shareOf(value, each), onDark, each.scale));
+      return h('span', { class: 'kind' }, swatch, name);
+    }),
+  );
 }
 
 /** @param picked is told the cell that was chosen. */
@@ -59,8 +75,20 @@ export function fieldGroup(hint: string, picked?: (cell: Cell, field: number) =>
     const [legend, least, most] = [h('span'), h('span'), h('span')];
     const zero = h('span', { class: 'zero' }, '0');
     const scale = h('span', { class: 'strip' }, strip, zero);
-    const bar = h('div', { class: 'legend' }, legend, least, scale, most);
-    return { view, strip, bar, legend, least, most, zero, box: h('div', { class: 'field-box' }, view.element, bar) };
+    const kinds = h('span', { class: 'kinds' });
+    const bar = h('div', { class: 'legend' }, legend, least, scale, most, kinds);
+    return {
+      view,
+      strip,
+      bar,
+      legend,
+      least,
+      most,
+      zero,
+      scale,
+      kinds,
+      box: h('div', { class: 'field-box' }, view.element, bar),
+    };
   }
 
   function show(): void {
@@ -78,6 +106,8 @@ export function fieldGroup(hint: string, picked?: (cell: Cell, field: number) =>
       made.most.textContent = data.print(each.limit);
       made.zero.hidden = each.scale !== 'diverging';
       paintScale(made.strip, onDark, each.scale, each.whole ? each.limit + 1 : undefined);
+      for (const part of [made.least, made.scale, made.most]) part.hidden = each.kinds !== undefined;
+      showKinds(made.kinds, each, onDark);
     }
     readout.classList.toggle('idle', current === undefined);
     const text = current === undefined ? hint : data.tell(current.cell, current.field);

@@ -31,6 +31,8 @@ export interface FieldData {
   readonly framed?: (cell: Cell) => boolean;
   /** A column with a frame around all of it. */
   readonly framedColumn?: number;
+  /** A frame around all columns from the first to the last. */
+  readonly framedColumns?: readonly [first: number, last: number];
   readonly current: Cell | undefined;
   readonly onDark: boolean;
 }
@@ -48,7 +50,9 @@ export interface FieldView {
   destroy(): void;
 }
 
-const roomForNumber = { width: 22, height: 17 };
+const roomForNumber = { width: 12, height: 14 };
+// Pixels; smaller digits cannot be read.
+const digits = { least: 9.5, most: 12 };
 const labelHeight = 15;
 // So few rows are never flatter than their names.
 const few = 8;
@@ -56,6 +60,11 @@ const few = 8;
 /** The share of the scale that a value has. */
 export function shareOf(value: number, { scale, limit }: Pick<FieldData, 'scale' | 'limit'>): number {
   return scale === 'diverging' ? (value / limit + 1) / 2 : value / limit;
+}
+
+/** Pixels that a small text takes, about: Chinese characters are twice as wide as digits. */
+function textWidth(text: string): number {
+  return Array.from(text, (letter) => (letter > '\u2e80' ? 13 : 7)).reduce((a, b) => a + b, 0);
 }
 
 // Every how many rows or columns there is room for a name: 1, 2, 4, 8, ... so that names stay round.
@@ -67,7 +76,7 @@ function nameStep(cell: number, room: number): number {
 
 /** Pixels for the names of the rows, where there is room for all of them. */
 export function gutterFor(rows: number, rowName: (row: number) => string): number {
-  return 12 + 7 * Math.max(...Array.from({ length: rows }, (_, i) => rowName(i).length));
+  return 12 + Math.max(...Array.from({ length: rows }, (_, i) => textWidth(rowName(i))));
 }
 
 interface Sizes {
@@ -87,16 +96,16 @@ function draw(canvas: HTMLCanvasElement, data: FieldData, { width, height }: Siz
   context.textAlign = 'center';
   context.textBaseline = 'middle';
   const [cellWidth, cellHeight] = [width / columns, height / rows];
-  context.font = `${Math.min(12, cellWidth / 2.6) * pixels}px ${style.fontFamily}`;
+  context.font = `${Math.min(Math.max(cellWidth / 2.6, digits.least), digits.most) * pixels}px ${style.fontFamily}`;
   // Whole pixels, so that thin cells have no seams; a gap only where cells are large enough to lose one.
   const edge = (i: number, size: number): number => Math.round(i * size * pixels);
   const gap = Math.min(cellWidth, cellHeight) >= 6 ? pixels : 0;
   // Numbers stand in all cells or in none.
-  const textWidth = (value: number): number => context.measureText(data.print(value)).width / pixels;
+  const numberWidth = (value: number): number => context.measureText(data.print(value)).width / pixels;
   const isRoomy =
     cellWidth >= roomForNumber.width &&
     cellHeight >= roomForNumber.height &&
-    Array.from(values).every((value) => Number.isNaN(value) || textWidth(value) <= cellWidth - 3);
+    Array.from(values).every((value) => Number.isNaN(value) || numberWidth(value) <= cellWidth - 3);
   for (let row = 0; row < rows; ++row) {
     for (let column = 0; column < columns; ++column) {
       const value = values[row * columns + column] ?? Number.NaN;
@@ -123,8 +132,9 @@ function draw(canvas: HTMLCanvasElement, data: FieldData, { width, height }: Siz
       context.fillText(data.print(value), x + w / 2, y + hgt / 2 + pixels / 2);
     }
   }
-  if (data.framedColumn === undefined) return;
-  const [left, right] = [edge(data.framedColumn, cellWidth), edge(data.framedColumn + 1, cellWidth)];
+  const [first, last] = data.framedColumns ?? [data.framedColumn, data.framedColumn];
+  if (first === undefined || last === undefined) return;
+  const [left, right] = [edge(first, cellWidth), edge(last + 1, cellWidth)];
   // Dark around light, so that it can be seen on any cell.
   for (const [color, width] of [
     [style.backgroundColor, 5],
@@ -198,8 +208,8 @@ export function field(events: FieldEvents): FieldView {
 
   function showNames(shown: FieldData, { width, height }: Sizes): void {
     const rowStep = nameStep(height / shown.rows, labelHeight);
-    const widest = Math.max(...Array.from({ length: shown.columns }, (_, i) => shown.columnName(i).length));
-    const columnStep = nameStep(width / shown.columns, 8 + 7 * widest);
+    const widest = Math.max(...Array.from({ length: shown.columns }, (_, i) => textWidth(shown.columnName(i))));
+    const columnStep = nameStep(width / shown.columns, 8 + widest);
     const name = (text: string, place: number, isOn: boolean, side: 'top' | 'left'): HTMLElement => {
       const made = h('span', { class: isOn ? 'on' : undefined }, text);
       made.style.setProperty(side, `${place}px`);
@@ -234,7 +244,8 @@ export function field(events: FieldEvents): FieldView {
     mark.style.setProperty('top', `${(row * all.height) / data.rows}px`);
     mark.style.setProperty('width', `${all.width / data.columns}px`);
     mark.style.setProperty('height', `${all.height / data.rows}px`);
-    const inputs = [data.values, data.framed, data.framedColumn, data.onDark, data.limit, all.width, all.height];
+    const frames = [data.framed, data.framedColumn, data.framedColumns?.join()];
+    const inputs = [data.values, ...frames, data.onDark, data.limit, all.width, all.height];
     if (inputs.some((input, i) => input !== drawn[i])) draw(canvas, data, all);
     drawn = inputs;
   }

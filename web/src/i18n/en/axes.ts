@@ -46,6 +46,8 @@ export const axes = {
     pair: 'pair',
     axes: ['time', 'row', 'column'],
     letters: ['t', 'r', 'c'],
+    speeds: 'The fastest pair is on the left, the slowest on the right.',
+    lettered: (letter: string, axis: string) => `${letter}: ${axis}`,
     layouts: ['sections', 'in turns'],
     cell: (token: string, isImage: boolean, axis: string, position: string) =>
       `token ${token} (${isImage ? 'picture' : 'word'}): ${axis} ${position}`,

@@ -45,6 +45,8 @@ export const axes: Dictionary['axes'] = {
     pair: '组',
     axes: ['时间', '行', '列'],
     letters: ['时', '行', '列'],
+    speeds: '左边的组转得最快，右边的最慢。',
+    lettered: (letter, axis) => (letter === axis ? axis : `${letter}：${axis}`),
     layouts: ['分段', '轮流'],
     cell: (token, isImage, axis, position) => `词元 ${token}（${isImage ? '图像' : '文字'}）：${axis} ${position}`,
     pairCell: (layout, pair, axis) => `${layout}：第 ${pair} 组跟着${axis}`,
