@@ -46,16 +46,26 @@ export function prose(...texts: readonly string[]): HTMLElement {
   return h('div', { class: 'prose' }, ...texts.map((text) => h('p', {}, ...richText(text))));
 }
 
+const parsed = (mathml: string): ChildNode[] => [
+  ...new DOMParser().parseFromString(mathml, 'text/html').body.childNodes,
+];
+
 /** A formula that the build made from a .tex file, with a note on its letters. */
 export function formula(mathml: string, note = ''): HTMLElement {
-  const parsed = new DOMParser().parseFromString(mathml, 'text/html').body;
-  const box = h('div', { class: 'formula', tabindex: 0, role: 'math' }, ...parsed.childNodes);
+  const box = h('div', { class: 'formula', tabindex: 0, role: 'math' }, ...parsed(mathml));
   return h(
     'div',
     { class: 'prose' },
     box,
     ...(note === '' ? [] : [h('p', { class: 'formula-note' }, ...richText(note))]),
   );
+}
+
+/** Several formulas to be compared, each in a line with its name. */
+export function formulas(mathml: string, names: readonly string[]): HTMLElement {
+  const all = parsed(mathml).filter((part) => part instanceof Element);
+  const lines = all.flatMap((each, i) => [h('span', { class: 'formula-name' }, names[i] ?? ''), each]);
+  return h('div', { class: 'prose' }, h('div', { class: 'formula named', tabindex: 0, role: 'math' }, ...lines));
 }
 
 /** A part of a chapter, with a heading of its own. */

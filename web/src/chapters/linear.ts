@@ -8,7 +8,7 @@ import { mathml as kernel } from '../formulas/linear.tex';
 import { mathml as forms } from '../formulas/linear-forms.tex';
 import { mathml as recurrence } from '../formulas/linear-state.tex';
 import { prediction } from '../prediction';
-import { formula, pitfalls, prose, subheading } from '../rich-text';
+import { formula, formulas, pitfalls, prose, subheading } from '../rich-text';
 import type { Chapter } from './chapter';
 
 export const linearChapter: Chapter<'linear'> = {
@@ -22,7 +22,7 @@ export const linearChapter: Chapter<'linear'> = {
       linearCost(state, core),
       subheading(texts.formsTitle),
       prose(...texts.formsProse),
-      formula(forms, texts.formsFormula),
+      formulas(forms, texts.formsFormula),
       linearForms(state, core),
       prose(...texts.formsAfter),
       subheading(texts.aimTitle),

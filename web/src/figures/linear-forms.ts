@@ -67,7 +67,8 @@ export function linearForms(chapter: ChapterState<'linear'>, core: Ropewalk): Fi
               rowName: plain,
               columnName: plain,
               print: (value) => significant(value, 2),
-              largestCell: 20,
+              largestCell: 27,
+              tallest: 480,
             },
           ],
           tell({ row: query, column: key }) {

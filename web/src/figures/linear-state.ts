@@ -24,7 +24,7 @@ export function linearState(chapter: ChapterState<'linear'>, core: Ropewalk): Fi
     const tokens = stepControl(common.tokens, lengths, plain, (value) => section.set({ tokens: value }, 'tokens'));
     const dim = stepControl(common.dim, dims, plain, (value) => section.set({ dim: value }, 'dim'));
     const piece = (value: number): string => texts.chunkValue(plain(value));
-    const chunk = stepControl(texts.chunk, pieces, piece, (value) => section.set({ chunk: value }, 'chunk'));
+    const chunk = stepControl(texts.chunk, pieces, plain, (value) => section.set({ chunk: value }, 'chunk'));
     const [bytes, errors] = [lineChart(210), lineChart(190)];
     return {
       controls: [h('div', { class: 'pair-of-controls' }, tokens.element, dim.element, chunk.element)],
@@ -40,9 +40,9 @@ export function linearState(chapter: ChapterState<'linear'>, core: Ropewalk): Fi
           label: texts.label,
           x: {
             title: texts.x,
-            min: 0,
+            min: step,
             max: values.tokens,
-            ticks: [0, 1, 2, 3, 4].map((i) => (i * values.tokens) / 4),
+            ticks: [1, 4, 8, 12, 16].map((i) => i * step),
             print: plain,
           },
           y: { title: texts.y, min: 0, max: ticks.at(-1) ?? 1, ticks, print: plain },
@@ -85,8 +85,8 @@ export function linearState(chapter: ChapterState<'linear'>, core: Ropewalk): Fi
         return {
           summary: texts.summary(
             plain(values.tokens),
-            plain(cache.at(-1) ?? 0),
-            plain(state),
+            significant((cache.at(-1) ?? 0) / 1024, 3),
+            significant(state / 1024, 3),
             piece(values.chunk),
             significant(
               differences.reduce((a, b) => Math.max(a, b), 0),

@@ -38,7 +38,7 @@ export const linear = {
     'There is no matrix of weights any more, so nothing that is added to that matrix, a bias or a table of distances, has a place. RoPE has: it turns each query and each key by itself. Turn φ(q) and φ(k), and their product again depends on the distance alone.',
     'One thing breaks. φ was chosen so that no weight is negative. A turned vector has negative numbers, and the sum that we divide by may come near zero or fall below it. Su’s answer in the RoPE paper: turn the sum above the fraction line only. What we divide by is then the plain, positive sum; the price is that weights may be negative and no longer add up to 1. Another answer leaves φ out and takes 1 plus the cosine between query and key. Turning does not change lengths, so that weight stays between 0 and 2.',
   ],
-  formsFormula: 'Only the numerator turned, both sums turned, and the cosine form.',
+  formsFormula: ['the numerator', 'both sums', '1 + cos'],
   forms: {
     form: 'RoPE turns',
     kinds: { none: 'nothing', numerator: 'the numerator', both: 'both sums', cosine: 'unit vectors (1 + cos)' },
@@ -111,9 +111,9 @@ export const linear = {
     token: 'token',
     error: 'largest difference',
     caption:
-      'Above, the bytes that the package’s cache and its state take, for one head. Below, 256 tokens appended in pieces, against one call for all: the largest difference in each token’s result. Results are about as large as 1.',
+      'Above, the bytes that the package’s cache and its state take, for one head. Below, 256 tokens appended in pieces, against one call for all: the largest difference in each token’s result. Results are about as large as 1; where nothing differs, the dot stands on the axis.',
     summary: (tokens: string, cache: string, state: string, chunk: string, difference: string) =>
-      `At ${tokens} tokens the cache takes ${cache} bytes, the state ${state}. With ${chunk} at a time no result differs from one call’s by more than ${difference}.`,
+      `At ${tokens} tokens the cache takes ${cache} KiB, the state ${state} KiB. With ${chunk} at a time no result differs from one call’s by more than ${difference}.`,
   },
   after: [
     'So linear attention gives up the sharp peak and gets a memory of fixed size for it. Models that live on that trade have since learned to forget: they let the state fade from step to step, or correct what it holds before they write. The package’s `recurrentAttention` has those forms.',
