@@ -24,6 +24,8 @@ export function decayRandom(chapter: ChapterState<'decay'>, core: Ropewalk): Fig
     const pairs = stepControl(texts.pairs, counts, plain, (value) => section.set({ pairs: value }, 'pairs'));
     const dim = stepControl(common.dim, dims, plain, (value) => section.set({ dim: value }, 'dim'));
     const chart = lineChart(230);
+    // The slider says how many are wanted.
+    const drawn = h('p', { class: 'strip-note' });
     let known: { readonly input: RandomInput; readonly scores: RandomScores } | undefined;
     let shownAgain: () => void = () => undefined;
     const inputOf = (count: number): RandomInput => ({ dim: section.values.dim, base: 10000, pairs: count, reach });
@@ -40,7 +42,10 @@ export function decayRandom(chapter: ChapterState<'decay'>, core: Ropewalk): Fig
       return { input, scores: randomScores(core, input, () => undefined) };
     };
     return {
-      controls: [h('div', { class: 'pair-of-controls' }, pairs.element, dim.element), work.element],
+      controls: [
+        h('div', { class: 'pair-of-controls' }, pairs.element, dim.element),
+        h('div', { class: 'row' }, work.element, drawn),
+      ],
       picture: [chart.element],
       again(show) {
         shownAgain = show;
@@ -49,6 +54,7 @@ export function decayRandom(chapter: ChapterState<'decay'>, core: Ropewalk): Fig
         pairs.show(values.pairs);
         dim.show(values.dim);
         const { input, scores } = current();
+        drawn.textContent = input.pairs === values.pairs ? '' : texts.drawn(plain(input.pairs), plain(values.pairs));
         const distances = distancesTo(reach);
         const spread = scores.spread[0] ?? 0;
         const limit = Math.max(0.1, Math.ceil(spread * 20) / 10);

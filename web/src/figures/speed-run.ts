@@ -1,9 +1,8 @@
 // How fast this device is: the package and plain JavaScript at the same work, in the background.
 import type { ChapterState } from '../chapters/chapter';
-import { h } from '../dom';
 import { type Figure, figure } from '../figure';
 import { type Speed, speedCode } from '../pictures/speed';
-import { numberTable } from '../views/number-table';
+import { bars } from '../views/bars';
 import { workControl } from '../views/work-control';
 
 const rounds = 15;
@@ -12,7 +11,7 @@ export function speedRun(chapter: ChapterState<'speed'>): Figure {
   const texts = chapter.texts.speed.run;
   const { plain, significant } = chapter.numbers;
   return figure(chapter, { name: 'run', caption: texts.caption }, {}, () => {
-    const shown = numberTable();
+    const shown = bars();
     let measured: readonly Speed[] = [];
     let showAgain: () => void = () => undefined;
     const work = workControl(chapter.texts.figure, plain, async (signal, progress) => {
@@ -31,13 +30,22 @@ export function speedRun(chapter: ChapterState<'speed'>): Figure {
     });
     return {
       controls: [work.element],
-      picture: [h('div', { class: 'measured' }, shown.element)],
+      picture: [shown.element],
       again(show) {
         showAgain = show;
       },
       show() {
         shown.element.hidden = measured.length === 0;
-        shown.update(data());
+        const reading = (time: number): string => texts.time(significant(time, 3));
+        shown.update(
+          measured.map(({ work, core, script }) => ({
+            title: texts.works[work],
+            bars: [
+              { name: texts.core, value: core, look: 'query', reading: reading(core) },
+              { name: texts.script, value: script, look: 'key', reading: reading(script) },
+            ],
+          })),
+        );
         const [first] = measured;
         return {
           summary: first ? texts.summary(significant(first.script / first.core, 2)) : texts.notYet,

@@ -49,6 +49,7 @@ export const decay = {
     pairs: 'Queries and keys',
     label: 'Scores of random queries and keys by distance',
     y: 'score divided by D',
+    drawn: (pairs: string, wanted: string) => `Drawn now: ${pairs} of ${wanted}.`,
     mean: 'mean',
     spread: 'mean ± standard deviation',
     caption:

@@ -16,12 +16,13 @@ export const speed = {
     core: 'package',
     script: 'JavaScript',
     ratio: 'ratio',
+    time: (milliseconds: string) => `${milliseconds} ms`,
     works: {
       rotate: 'RoPE, 2,048 tokens, head of 128',
       sinusoid: 'sinusoidal table, 2,048 × 256',
     },
     caption:
-      'Measured in the background, by turns, fifteen rounds. RoPE turns its numbers where they are; the table arrives in an array of its own.',
+      'Medians of fifteen rounds, by turns, in the background; shorter bars are faster. RoPE turns its numbers where they are; the table arrives in an array of its own.',
     notYet: 'Nothing is measured yet.',
     summary: (ratio: string) => `RoPE by the package is ${ratio} times as fast as plain JavaScript.`,
   },

@@ -49,6 +49,7 @@ export const decay: Dictionary['decay'] = {
     pairs: '查询和键的对数',
     label: '随机查询和键的得分，随距离变化',
     y: '得分除以 D',
+    drawn: (pairs, wanted) => `${wanted} 对里现在画的是 ${pairs} 对。`,
     mean: '平均值',
     spread: '平均值 ± 标准差',
     caption: '随机查询和键的得分。图里先画三十对；按“开始”就按滑块上的数来算，在后台进行，随时可以取消。',

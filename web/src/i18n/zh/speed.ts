@@ -17,11 +17,12 @@ export const speed: Dictionary['speed'] = {
     core: '包',
     script: 'JavaScript',
     ratio: '倍数',
+    time: (milliseconds) => `${milliseconds} 毫秒`,
     works: {
       rotate: 'RoPE，2,048 个词元，头的大小 128',
       sinusoid: '正弦编码表，2,048 × 256',
     },
-    caption: '在后台轮流测量，共十五轮。RoPE 就地旋转；编码表放在新的数组里。',
+    caption: '在后台轮流测量十五轮，取中位数，条越短越快。RoPE 就地旋转；编码表放在新的数组里。',
     notYet: '还没有测量。',
     summary: (ratio) => `做 RoPE，普通 JavaScript 用的时间是包的 ${ratio} 倍。`,
   },
