@@ -100,8 +100,16 @@ export function playgroundLook(chapter: ChapterState<'playground'>): Figure {
     const view = viewControls(common.scores, plain, (patch, gesture) => section.set(patch, gesture));
     const maps = scoreMaps(common.scores, chapter.texts.figure, chapter.numbers);
     const top = numberTable();
+    const likely = h('div', { class: 'likely' }, top.element);
     const notice = h('p', { class: 'notice', role: 'status' });
     const refused = refusal(chapter.texts.figure);
+    const input = h('div', { class: 'settings' }, ids.element, at.element);
+    const settings = h(
+      'div',
+      { class: 'controls' },
+      wish.element,
+      h('div', { class: 'settings' }, view.view, view.head, layer.element),
+    );
     let showAgain: () => void = () => undefined;
     let outcome: Outcome | undefined;
     const wishNow = (): string => {
@@ -149,14 +157,8 @@ export function playgroundLook(chapter: ChapterState<'playground'>): Figure {
 
     const stop = session.subscribe(() => showAgain());
     return {
-      controls: [
-        h('div', { class: 'row grow' }, ids.element),
-        h('div', { class: 'pair-of-controls' }, layer.element, view.head, at.element),
-        h('div', { class: 'row' }, view.view),
-        ...wish.elements,
-        bar.element,
-      ],
-      picture: [notice, refused.element, maps.element, top.element],
+      controls: [input, notice, refused.element, settings, bar.element],
+      picture: [maps.element, likely],
       again(show) {
         showAgain = show;
       },
@@ -186,10 +188,12 @@ export function playgroundLook(chapter: ChapterState<'playground'>): Figure {
                       ? ''
                       : texts.notRotary(ready.facts.position);
         if (notice.textContent !== told) notice.textContent = told;
+        // Without a model there is nothing to set.
+        input.hidden = settings.hidden = ready === undefined;
         refused.show(outcome !== undefined && 'refused' in outcome ? outcome.refused : undefined);
         const current = isNow ? seen : undefined;
         maps.element.hidden = current === undefined;
-        top.element.hidden = current === undefined || !current.ready.facts.hasLogits;
+        likely.hidden = current === undefined || !current.ready.facts.hasLogits;
         if (current === undefined) {
           const code = modelCode({ kind: 'files' }, undefined, '');
           return { summary: '', code, table: () => [], isBehind: work.isBehind };
@@ -199,13 +203,13 @@ export function playgroundLook(chapter: ChapterState<'playground'>): Figure {
         const { causal, window, scores } = current.look;
         const isHidden = hides({ causal, window, sinkTokens: 0 });
         maps.update({ scores, view: values.view, head, heads, words: current.words, isHidden });
-        const likely = current.ready.facts.hasLogits ? [topTable(current)] : [];
-        for (const table of likely) top.update(table);
+        const tables = current.ready.facts.hasLogits ? [topTable(current)] : [];
+        for (const table of tables) top.update(table);
         const result = resultCode(values.view, head, heads, (name) => `scores.${name}.data`);
         return {
           summary: summaryOf(current),
           code: lookCode(current, result),
-          table: () => [...maps.tables(), ...likely],
+          table: () => [...maps.tables(), ...tables],
           isBehind: work.isBehind,
         };
       },

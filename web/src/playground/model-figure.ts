@@ -131,12 +131,7 @@ export function playgroundModel(chapter: ChapterState<'playground'>): Figure {
     const stop = session.subscribe(() => showAgain());
     for (const type of ['dragover', 'drop'] as const) addEventListener(type, catchFiles);
     return {
-      controls: [
-        zone,
-        h('div', { class: 'row' }, make('decoder'), make('encoder')),
-        h('div', { class: 'pair-of-controls' }, seed.element),
-        work.element,
-      ],
+      controls: [zone, h('div', { class: 'settings' }, make('decoder'), make('encoder'), seed.element), work.element],
       picture: [notice, refused.element, h('div', { class: 'model-tables' }, ...tables.map(({ element }) => element))],
       again(show) {
         showAgain = show;

@@ -60,7 +60,7 @@ export function wishControls(
   texts: WishTexts,
   print: (value: number) => string,
   section: Section<typeof lookFields>,
-): { readonly elements: readonly HTMLElement[]; show(values: LookValues, isRotary: boolean): void } {
+): { readonly element: HTMLElement; show(values: LookValues, isRotary: boolean): void } {
   const wish = choiceControl(
     texts.wish,
     wishes.map((value) => ({ value, label: texts.wishes[value] })),
@@ -69,16 +69,15 @@ export function wishControls(
   const baseName = (value: number): string => (value === ownBase ? texts.ownBase : print(value));
   const base = stepControl(texts.base, bases, baseName, (value) => section.set({ base: value }, 'base'));
   const factor = stepControl(texts.factor, factors, print, (value) => section.set({ factor: value }, 'factor'));
-  const row = h('div', { class: 'row' }, wish.element);
-  const sliders = h('div', { class: 'pair-of-controls' }, base.element, factor.element);
+  const element = h('div', { class: 'settings' }, wish.element, base.element, factor.element);
   return {
-    elements: [row, sliders],
+    element,
     show(values, isRotary) {
       wish.show(values.wish);
       base.show(values.base);
       factor.show(values.factor);
-      row.hidden = !isRotary;
-      sliders.hidden = !isRotary || values.wish === 'none';
+      element.hidden = !isRotary;
+      base.element.hidden = values.wish === 'none';
       factor.element.hidden = !['linear', 'ntk', 'yarn', 'llama3'].includes(values.wish);
     },
   };

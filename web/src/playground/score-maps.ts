@@ -13,6 +13,7 @@ import {
   mapsOf,
   mapValues,
   type PartName,
+  partNames,
   type ScoreParts,
   type ViewName,
   viewNames,
@@ -24,6 +25,8 @@ export interface ScoreTexts {
   readonly head: string;
   readonly layer: string;
   readonly parts: Readonly<Record<PartName, string>>;
+  /** The parts after the first, as they go on from the one before. */
+  readonly terms: Readonly<Record<Exclude<PartName, 'content'>, string>>;
   readonly query: string;
   readonly key: string;
   readonly corner: string;
@@ -61,11 +64,12 @@ export function scoreMaps(texts: ScoreTexts, figure: FrameTexts['figure'], { pla
   let data: ScoreMapsData | undefined;
   let maps: readonly (MapName & { readonly values: Float32Array })[] = [];
 
+  const element = h('div', { class: 'score-maps' }, group.element);
   const placed = (words: readonly string[], i: number): string => `${plain(i + 1)} · ${words[i] ?? ''}`;
   const print = (value: number): string => fixed(value, digits);
 
   return {
-    element: h('div', { class: 'score-maps' }, group.element),
+    element,
     update(next) {
       const { scores, view, head, heads, words, isHidden } = next;
       const T = words.length;
@@ -83,11 +87,15 @@ export function scoreMaps(texts: ScoreTexts, figure: FrameTexts['figure'], { pla
           );
       const limitOf = (part: PartName): number =>
         Math.max(0.1, Math.ceil(most(part === 'probabilities') * 10 - 1e-6) / 10);
+      element.classList.toggle('many', maps.length > partNames.length);
       group.update({
         fields: maps.map(({ part, head: number, values }) => {
-          const name = texts.title(plain(number + 1), texts.parts[part]);
+          const label = texts.title(plain(number + 1), texts.parts[part]);
+          // All parts of a head are to be read as the sum that they are.
+          const title = view === 'apart' && part !== 'content' ? texts.terms[part] : label;
           return {
-            ...{ title: name, label: name, legend: '', rows: T, columns: T, values, print },
+            ...{ title, label, legend: '', rows: T, columns: T, values, print },
+            ...{ largestCell: 64, tallest: 30 * T },
             scale: part === 'probabilities' ? ('sequential' as const) : ('diverging' as const),
             limit: limitOf(part),
             ...{ rowTitle: texts.query, columnTitle: texts.key },
@@ -141,7 +149,7 @@ export function countControl(
   print: (value: number) => string,
   changed: (value: number) => void,
 ): { readonly element: HTMLElement; show(value: number, count: number): void } {
-  const element = h('div');
+  const element = h('div', { class: 'count' });
   let made: Control<number> | undefined;
   let madeFor = 0;
   return {

@@ -89,8 +89,7 @@ export function playgroundStack(chapter: ChapterState<'playground'>): Figure {
     const maps = scoreMaps(common.scores, chapter.texts.figure, chapter.numbers);
     const notice = h('p', { class: 'notice' });
     const refused = refusal(chapter.texts.figure);
-    const ropeRow = h('div', { class: 'row' }, scaling.element);
-    const ropeSliders = h('div', { class: 'pair-of-controls' }, base.element, factor.element);
+    const rope = h('div', { class: 'settings' }, scaling.element, base.element, factor.element);
     let showAgain: () => void = () => undefined;
 
     function wished(): Pick<Stacked, 'words' | 'options'> {
@@ -146,12 +145,10 @@ export function playgroundStack(chapter: ChapterState<'playground'>): Figure {
       controls: [
         h('div', { class: 'row grow' }, sentence.element),
         h('div', { class: 'row' }, encoding.element),
+        rope,
         h('div', { class: 'row' }, heads.element, kv.element, causal.element),
-        h('div', { class: 'pair-of-controls' }, layers.element, window.element, sinks.element, seed.element),
-        ropeRow,
-        ropeSliders,
-        h('div', { class: 'row' }, view.view),
-        h('div', { class: 'pair-of-controls' }, view.head),
+        h('div', { class: 'settings' }, layers.element, window.element, sinks.element, seed.element),
+        h('div', { class: 'settings' }, view.view, view.head),
       ],
       picture: [notice, refused.element, maps.element],
       show(values) {
@@ -173,7 +170,7 @@ export function playgroundStack(chapter: ChapterState<'playground'>): Figure {
         scaling.show(values.scaling);
         factor.show(values.factor);
         factor.element.hidden = values.scaling === 'default';
-        ropeRow.hidden = ropeSliders.hidden = !isRotary(values.encoding);
+        rope.hidden = !isRotary(values.encoding);
         seed.show(values.seed);
         view.show(values, options.heads);
         const cut = texts.tooMany(plain(maxWords), plain(given));

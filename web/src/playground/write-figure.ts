@@ -61,6 +61,8 @@ export function playgroundWrite(chapter: ChapterState<'playground'>): Figure {
     const whole = h('p', { class: 'written' });
     const notice = h('p', { class: 'notice' });
     const refused = refusal(chapter.texts.figure);
+    const controls = [temperature, topK, topP, seed, length].map(({ element }) => element);
+    const settings = h('div', { class: 'pair-of-controls' }, ...controls);
     let showAgain: () => void = () => undefined;
     let written: Written[] = [];
     let given: readonly number[] | undefined;
@@ -145,15 +147,8 @@ export function playgroundWrite(chapter: ChapterState<'playground'>): Figure {
 
     const stops = [session.subscribe(() => showAgain()), prompt.subscribe(() => showAgain())];
     return {
-      controls: [
-        h(
-          'div',
-          { class: 'pair-of-controls' },
-          ...[temperature, topK, topP, seed, length].map(({ element }) => element),
-        ),
-        work.element,
-      ],
-      picture: [notice, refused.element, whole, list],
+      controls: [notice, refused.element, settings, work.element],
+      picture: [whole, list],
       again(show) {
         showAgain = show;
       },
@@ -177,7 +172,8 @@ export function playgroundWrite(chapter: ChapterState<'playground'>): Figure {
                 ? ''
                 : texts.noHead;
         if (notice.textContent !== told) notice.textContent = told;
-        work.element.hidden = told !== '';
+        // Where nothing can be written, there is nothing to set.
+        settings.hidden = work.element.hidden = told !== '';
         refused.show(failure);
         showTokens();
         whole.textContent = text;

@@ -39,7 +39,7 @@ export const figure = {
   progress: (percent: string) => `${percent} % done`,
   cancelled: 'Cancelled.',
   refused: 'The package says: ',
-  cells: 'Point at a cell or touch it, or go to the picture with Tab and use the arrow keys.',
+  cells: 'Point at a cell, touch it, or walk with Tab and the arrow keys.',
 };
 
 /** The chapters' titles, which the list of chapters shows before their texts are fetched. */

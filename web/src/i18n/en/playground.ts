@@ -40,8 +40,9 @@ export const playground = {
     head: 'Head',
     layer: 'Layer',
     parts: { content: 'content', position: 'position', biased: 'score', probabilities: 'weight' },
-    query: 'looks',
-    key: 'at',
+    terms: { position: '+ position', biased: '= score', probabilities: '→ softmax → weight' },
+    query: 'query',
+    key: 'key',
     corner: 'looks at',
     title: (head: string, part: string) => `Head ${head}: ${part}`,
     tell: (head: string, part: string, from: string, to: string, value: string) =>

@@ -40,7 +40,7 @@ export const figure: Dictionary['frame']['figure'] = {
   progress: (percent) => `已完成 ${percent}%`,
   cancelled: '已取消。',
   refused: 'ropewalk 的回答：',
-  cells: '指向或触摸一个格子，或者用 Tab 键选中图，再按方向键。',
+  cells: '指向或触摸格子，也可以按 Tab 进入图中，再用方向键走。',
 };
 
 /** 各章的标题。 */
