@@ -50,6 +50,11 @@ const parsed = (mathml: string): ChildNode[] => [
   ...new DOMParser().parseFromString(mathml, 'text/html').body.childNodes,
 ];
 
+/** Things in no particular order. */
+export function list(items: readonly string[]): HTMLElement {
+  return h('div', { class: 'prose' }, h('ul', {}, ...items.map((item) => h('li', {}, ...richText(item)))));
+}
+
 /** A formula that the build made from a .tex file, with a note on its letters. */
 export function formula(mathml: string, note = ''): HTMLElement {
   const box = h('div', { class: 'formula', tabindex: 0, role: 'math' }, ...parsed(mathml));

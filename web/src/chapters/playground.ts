@@ -5,7 +5,7 @@ import { playgroundModel } from '../playground/model-figure';
 import { playgroundStack } from '../playground/stack-figure';
 import { playgroundWrite } from '../playground/write-figure';
 import { prediction } from '../prediction';
-import { pitfalls, prose, subheading } from '../rich-text';
+import { list, pitfalls, prose, subheading } from '../rich-text';
 import type { Chapter } from './chapter';
 
 export const playgroundChapter: Chapter<'playground'> = {
@@ -17,6 +17,7 @@ export const playgroundChapter: Chapter<'playground'> = {
       prediction(state.texts.figure, texts.ask),
       playgroundStack(state),
       prose(...texts.afterStack),
+      list(texts.tries),
       subheading(texts.modelTitle),
       prose(...texts.modelProse),
       playgroundModel(state),

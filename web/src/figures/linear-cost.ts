@@ -77,7 +77,7 @@ export function linearCost(chapter: ChapterState<'linear'>, core: Ropewalk): Fig
             min: 16,
             max: 16384,
             log: true,
-            ticks: costLengths.filter((_, i) => i % 2 === 0),
+            ticks: costLengths.filter((_, i) => i % 5 === 0),
             print: plain,
           },
           y: { title: texts.y, min: 1e3, max: 1e12, log: true, ticks: powers, print: power },

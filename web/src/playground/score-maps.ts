@@ -94,7 +94,7 @@ export function scoreMaps(texts: ScoreTexts, figure: FrameTexts['figure'], { pla
           // All parts of a head are to be read as the sum that they are.
           const title = view === 'apart' && part !== 'content' ? texts.terms[part] : label;
           return {
-            ...{ title, label, legend: '', rows: T, columns: T, values, print },
+            ...{ title, label, legend: texts.parts[part], rows: T, columns: T, values, print },
             ...{ largestCell: 64, tallest: 30 * T },
             scale: part === 'probabilities' ? ('sequential' as const) : ('diverging' as const),
             limit: limitOf(part),

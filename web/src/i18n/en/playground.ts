@@ -1,7 +1,7 @@
 // Chapter: the playground.
 export const playground = {
   opening: [
-    'Everything of the chapters before in one place. Type a sentence, choose how positions enter, and look into the scores before softmax makes weights of them: each is the sum of a part that comes from *content* and a part that comes from *position*.',
+    'Everything from the chapters before, in one place. Type a sentence, choose how positions enter, and look into the scores before softmax makes weights of them: each is the sum of a part that comes from *content* and a part that comes from *position*.',
     'The weights are random, from a seed, and nobody has trained them. What you see is therefore what position alone does: no grammar, only the shape that the encoding gives. Each word’s vector is made from its letters, so that equal words are equal.',
   ],
   ask: {
@@ -84,8 +84,12 @@ export const playground = {
     summaryAdded: (content: string) =>
       `The waves were added to the words before the first layer: their part is within content, which moves the scores by ${content} (root mean square), and nobody can take it out again.`,
   },
-  afterStack: [
-    'Things to try. Give RoPE a base of 10 and look at the position part: even the slowest pair turns within the sentence. Let two heads of keys serve four heads of queries, and see that the position part of RoPE differs between heads all the same. Take a window of two with one word that stays in sight, and follow the first column. Add layers to no encoding with the causal box ticked: order leaks in through the mask.',
+  afterStack: ['Things to try:'],
+  tries: [
+    'Give RoPE a base of 10 and look at the position part: even the slowest pair turns within the sentence.',
+    'Let two heads of keys serve four heads of queries. The position part of RoPE differs between heads all the same.',
+    'Take a window of two with one first word that stays in sight, tick the causal box, and follow the first column.',
+    'Choose no encoding, tick the causal box and add layers: order leaks in through the mask.',
   ],
   modelTitle: 'Bring your own model',
   modelProse: [
