@@ -7,6 +7,7 @@ import { type Figure, figure } from '../figure';
 import { decayCurves, decayCurvesCode, distancesTo } from '../pictures/decay';
 import { oneOf } from '../state';
 import { lineChart } from '../views/line-chart';
+import { evenTicks } from '../views/ticks';
 
 export const dims = [16, 32, 64, 128, 256];
 export const bases = [100, 1000, 10000, 100000, 500000, 1000000];
@@ -38,10 +39,12 @@ export function decayCurvesFigure(chapter: ChapterState<'decay'>, core: Ropewalk
         const head = { dim: values.dim, base: values.base };
         const { cosines, shape } = decayCurves(core, head, distances);
         const points = (curve: Float64Array) => distances.map((d, i) => [d, curve[i] ?? 0] as const);
+        const lowest = cosines.reduce((a, b) => Math.min(a, b), 0);
+        const ticks = evenTicks(lowest, 1);
         chart.update({
           label: texts.label,
           x: { title: common.distance, min: 0, max: values.reach, ticks: distanceTicks(values.reach), print: plain },
-          y: { title: texts.y, min: -0.5, max: 1, ticks: [-0.5, 0, 0.5, 1], print: plain },
+          y: { title: texts.y, min: ticks[0] ?? 0, max: 1, ticks, print: plain },
           series: [
             { name: texts.cosines, look: 'query', kind: 'line', points: points(cosines) },
             { name: texts.shape, look: 'key', kind: 'line', points: points(shape) },

@@ -53,7 +53,7 @@ export function linearCost(chapter: ChapterState<'linear'>, core: Ropewalk): Fig
           orders: [
             {
               title: texts.squareFirst,
-              note: texts.each('T² · D'),
+              note: texts.each('T²D'),
               steps: [
                 [Q, '·', K, '=', weights],
                 [weights, '·', V, '=', out],
@@ -61,7 +61,7 @@ export function linearCost(chapter: ChapterState<'linear'>, core: Ropewalk): Fig
             },
             {
               title: texts.stateFirst,
-              note: texts.each('T · D²'),
+              note: texts.each('TD²'),
               steps: [
                 [K, '·', V, '=', state],
                 [Q, '·', state, '=', out],
@@ -95,7 +95,7 @@ export function linearCost(chapter: ChapterState<'linear'>, core: Ropewalk): Fig
               points: costs.map(({ length, state }) => [length, state]),
             },
           ],
-          marks: [{ x: T }],
+          marks: [{ x: T, name: `T = ${plain(T)}` }],
         });
         return {
           summary: texts.summary(

@@ -2,17 +2,17 @@
 export const linear = {
   opening: [
     'Attention compares every word with every word. Twice as many words are four times the work. Where does the square come from, and can it go away?',
-    'The weight of a key is the exponential of a dot product. The exponential stands in the middle, so all $T$ × $T$ products have to be written out before the values can be added up. Put something softer in its place: a function φ of each query and of each key by itself, and the plain dot product of the two. Then nothing stands in the middle any more, and three matrices may be multiplied in any order.',
+    'The weight of a key is the exponential of a dot product. The exponential stands in the middle, so all $T × T$ products have to be written out before the values can be added up. Put something softer in its place: a function φ of each query and of each key by itself, and the plain dot product of the two. Then nothing stands in the middle any more, and three matrices may be multiplied in any order.',
   ],
   formula:
     'φ is applied to each number. Whatever it is, it must not be negative, so that weights are not negative either.',
   ask: {
     question:
-      'Queries, keys and values are $T$ × $D$ each. With 4,096 tokens and heads of size 64: how much less work is it to multiply the keys with the values first?',
+      'Queries, keys and values are $T × D$ each. With 4,096 tokens and heads of size 64: how much less work is it to multiply the keys with the values first?',
     answers: ['About 2 times less', 'About 64 times less', 'About 4,000 times less'],
     right: 1,
     explanation:
-      'One order takes 2 · $T$² · $D$ multiplications, the other 2 · $T$ · $D$². The ratio is $T$ / $D$, here 64. With fewer tokens than $D$ the other order wins.',
+      'One order takes $2 · T² · D$ multiplications, the other $2 · T · D²$. The ratio is $T / D$, here 64. With fewer tokens than $D$ the other order wins.',
   },
   tokens: 'Tokens T',
   dim: 'Head size D',
@@ -95,7 +95,7 @@ export const linear = {
   ],
   stateTitle: 'A memory that does not grow',
   stateProse: [
-    'When each word sees only what came before, the sum over keys and values can be kept as one goes: add the new key times the new value, then answer the query. The sum is a matrix of $D$ × $D$ numbers, however long the text. An ordinary cache keeps every key and every value.',
+    'When each word sees only what came before, the sum over keys and values can be kept as one goes: add the new key times the new value, then answer the query. The sum is a matrix of $D × D$ numbers, however long the text. An ordinary cache keeps every key and every value.',
     'How many words are taken at a time does not matter: one by one, in chunks, or all at once, the sums are the same but for rounding.',
   ],
   stateFormula: 'Both sums begin at zero. Where only the numerator is turned, $z$ has keys that are not turned.',
@@ -125,7 +125,7 @@ export const linear = {
     ],
     [
       '“All of RoPE together is not a rotation.”',
-      'It keeps lengths and angles and does not mirror, so it is a rotation of the $D$-dimensional space. It is only not just any: it turns $D$/2 planes, each within itself.',
+      'It keeps lengths and angles and does not mirror, so it is a rotation of the $D$-dimensional space. It is only not just any: it turns $D/2$ planes, each within itself.',
     ],
     [
       'Adding a column of ones to the values to get the denominator for free.',
