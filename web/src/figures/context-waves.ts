@@ -68,7 +68,8 @@ export function contextWaves(chapter: ChapterState<'context'>, core: Ropewalk): 
         for (const [i, about] of abouts.entries()) about.classList.toggle('off', methodNames[i] !== values.method);
         const { trained, scaled, attentionFactor, complete } = waves(core, values.method, values);
         const target = values.length * values.factor;
-        const top = 10 ** Math.ceil(Math.log10(Math.max(...trained, ...scaled, target)));
+        // No method stretches further; so the axis is the same for all of them.
+        const top = 10 ** Math.ceil(Math.log10(Math.max((trained.at(-1) ?? 1) * values.factor, target)));
         const ticks = [1, 10, 100, 1000, 1e4, 1e5, 1e6, 1e7, 1e8].filter((value) => value <= top);
         const points = (all: Float64Array) => Array.from(all, (wave, i) => [i, wave] as const);
         chart.update({
@@ -77,7 +78,7 @@ export function contextWaves(chapter: ChapterState<'context'>, core: Ropewalk): 
           y: { title: texts.wavelength, min: 1, max: top, log: true, ticks, print: power },
           series: [
             { name: texts.trained, look: 'key', kind: 'dots', points: points(trained) },
-            { name: texts.now, look: 'query', kind: 'dots', points: points(scaled) },
+            { name: texts.now, look: 'query', kind: 'dots', points: points(scaled), moves: true },
           ],
           levels: [
             { y: values.length, name: texts.trainedLength },

@@ -39,11 +39,13 @@ export function decayCurvesFigure(chapter: ChapterState<'decay'>, core: Ropewalk
         const head = { dim: values.dim, base: values.base };
         const { cosines, shape } = decayCurves(core, head, distances);
         const points = (curve: Float64Array) => distances.map((d, i) => [d, curve[i] ?? 0] as const);
+        const step = distances[1] ?? 1;
+        const title = step === 1 ? common.distance : common.everyNth(plain(step));
         const lowest = cosines.reduce((a, b) => Math.min(a, b), 0);
         const ticks = evenTicks(lowest, 1);
         chart.update({
           label: texts.label,
-          x: { title: common.distance, min: 0, max: values.reach, ticks: distanceTicks(values.reach), print: plain },
+          x: { title, min: 0, max: values.reach, ticks: distanceTicks(values.reach), print: plain },
           y: { title: texts.y, min: ticks[0] ?? 0, max: 1, ticks, print: plain },
           series: [
             { name: texts.cosines, look: 'query', kind: 'line', points: points(cosines) },

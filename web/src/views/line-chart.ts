@@ -12,6 +12,8 @@ export interface Series {
   readonly points: readonly (readonly [x: number, y: number])[];
   /** The other edge of a band, at the same x. */
   readonly upper?: readonly number[];
+  /** Whether dots go from where they were to where they are, so that one sees which went how far. */
+  readonly moves?: boolean;
 }
 
 export interface Axis {
@@ -63,7 +65,7 @@ function everySo(ticks: readonly number[], fit: (tick: number, next: number) => 
 
 type At = (point: readonly [number, number]) => string;
 
-function seriesShape({ look, kind, points, upper }: Series, at: At, zero: number): SVGElement[] {
+function seriesShape({ look, kind, points, upper, moves }: Series, at: At, zero: number): SVGElement[] {
   const through = points.map(at);
   switch (kind) {
     case 'line':
@@ -79,7 +81,12 @@ function seriesShape({ look, kind, points, upper }: Series, at: At, zero: number
         const [cx = '', cy = ''] = p.split(' ');
         const radius = points.length > 140 ? 1.2 : points.length > 70 ? 1.8 : 2.6;
         // Hollow dots are larger: where two series meet, both can be seen.
-        return svg('circle', { class: `dot ${look}`, cx, cy, r: look === 'key' ? radius + 2.2 : radius });
+        return svg('circle', {
+          class: `dot ${look}${moves ? ' moves' : ''}`,
+          cx,
+          cy,
+          r: look === 'key' ? radius + 2.2 : radius,
+        });
       });
       return [svg('path', { class: `stems ${look}`, d: stems }), ...dots];
     }
@@ -99,6 +106,20 @@ export function nameOf({ name, look, kind }: Pick<Series, 'name' | 'look' | 'kin
   return h('li', {}, sample, name);
 }
 
+// Milliseconds.
+const moveTime = 400;
+const calm = matchMedia('(prefers-reduced-motion: reduce)');
+
+function move(dots: readonly SVGElement[], before: readonly number[]): void {
+  if (calm.matches || before.length !== dots.length) return;
+  for (const [i, dot] of dots.entries()) {
+    const way = (before[i] ?? 0) - Number(dot.getAttribute('cy'));
+    if (way === 0) continue;
+    const keyframes = [{ transform: `translateY(${way}px)` }, { transform: 'none' }];
+    dot.animate(keyframes, { duration: moveTime, easing: 'ease-in-out' });
+  }
+}
+
 export function lineChart(height = 230): LineChart {
   const names = h('ul', { class: 'series-names' });
   const picture = svg('svg', { class: 'chart', role: 'img', height });
@@ -106,6 +127,7 @@ export function lineChart(height = 230): LineChart {
   const element = h('div', { class: 'chart-box' }, names, yTitle, picture);
   let data: ChartData | undefined;
   let width = 0;
+  const movingDots = (): SVGElement[] => [...picture.querySelectorAll<SVGElement>('.dot.moves')];
 
   function show(): void {
     if (data === undefined || width === 0) return;
@@ -171,8 +193,10 @@ export function lineChart(height = 230): LineChart {
   return {
     element,
     update(next) {
+      const before = movingDots().map((dot) => Number(dot.getAttribute('cy')));
       data = next;
       show();
+      move(movingDots(), before);
     },
     destroy: stop,
   };

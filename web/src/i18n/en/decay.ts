@@ -5,6 +5,7 @@ export const decay = {
     'The first is the mean of the cosines of all pairs. It is the score of a query with a key that equals it and has the same length in every pair. The second was drawn by Su in the RoPE paper. It is not a score; it is the shape of an upper bound on scores.',
   ],
   distance: 'distance m − n',
+  everyNth: (step: string) => `distance m − n, at every ${step}th`,
   dim: 'Head size D',
   base: 'Base',
   reach: 'Distances up to',
@@ -14,7 +15,7 @@ export const decay = {
     cosines: 'mean cosine (equal query and key)',
     shape: 'Su’s curve (shape of a bound)',
     caption:
-      'Both curves start at 1. The first is a score in a special case and swings; the second bounds and is smoother.',
+      'Both curves start at 1. The first is a score, in a special case; the second is the shape of a bound on scores.',
     summary: (reach: string, cosines: string, shape: string, rises: string, steps: string) =>
       `At distance ${reach} the mean cosine is ${cosines}, Su’s curve ${shape}. In ${rises} of ${steps} steps the mean cosine goes up, not down.`,
   },

@@ -2,10 +2,10 @@
 export const linear = {
   opening: [
     'Attention compares every word with every word. Twice as many words are four times the work. Where does the square come from, and can it go away?',
-    'The weight of a key is the exponential of a dot product. The exponential stands in the middle, so all $T × T$ products have to be written out before the values can be added up. Put something softer in its place: a function φ of each query and of each key by itself, and the plain dot product of the two. Then nothing stands in the middle any more, and three matrices may be multiplied in any order.',
+    'The weight of a key is the exponential of a dot product. The exponential stands in the middle, so all $T × T$ products have to be written out before the values can be added up. Put something softer in its place: a function $φ$ of each query and of each key by itself, and the plain dot product of the two. Then nothing stands in the middle any more, and three matrices may be multiplied in any order.',
   ],
   formula:
-    'φ is applied to each number. Whatever it is, it must not be negative, so that weights are not negative either.',
+    '$φ$ is applied to each number. Whatever it is, it must not be negative, so that weights are not negative either.',
   ask: {
     question:
       'Queries, keys and values are $T × D$ each. With 4,096 tokens and heads of size 64: how much less work is it to multiply the keys with the values first?',
@@ -35,8 +35,8 @@ export const linear = {
   },
   formsTitle: 'Where to put the rotation',
   formsProse: [
-    'There is no matrix of weights any more, so nothing that is added to that matrix, a bias or a table of distances, has a place. RoPE has: it turns each query and each key by itself. Turn φ(q) and φ(k), and their product again depends on the distance alone.',
-    'One thing breaks. φ was chosen so that no weight is negative. A turned vector has negative numbers, and the sum that we divide by may come near zero or fall below it. Su’s answer in the RoPE paper: turn the sum above the fraction line only. What we divide by is then the plain, positive sum; the price is that weights may be negative and no longer add up to 1. Another answer leaves φ out and takes 1 plus the cosine between query and key. Turning does not change lengths, so that weight stays between 0 and 2.',
+    'There is no matrix of weights any more, so nothing that is added to that matrix, a bias or a table of distances, has a place. RoPE has: it turns each query and each key by itself. Turn $φ(q)$ and $φ(k)$, and their product again depends on the distance alone.',
+    'One thing breaks. $φ$ was chosen so that no weight is negative. A turned vector has negative numbers, and the sum that we divide by may come near zero or fall below it. Su’s answer in the RoPE paper: turn the sum above the fraction line only. What we divide by is then the plain, positive sum; the price is that weights may be negative and no longer add up to 1. Another answer leaves $φ$ out and takes 1 plus the cosine between query and key. Turning does not change lengths, so that weight stays between 0 and 2.',
   ],
   formsFormula: ['the numerator', 'both sums', '1 + cos'],
   forms: {

@@ -7,6 +7,7 @@ export const decay: Dictionary['decay'] = {
     '第一条是所有组的余弦的平均值。它等于一种特殊情形下的得分：查询和键相同，并且每一组的长度都一样。第二条是苏剑林在 RoPE 论文里画的。它不是得分，而是得分的一个上界的形状。',
   ],
   distance: '距离 m − n',
+  everyNth: (step) => `距离 m − n，每隔 ${step} 取一点`,
   dim: '头的大小 D',
   base: '底数',
   reach: '最远距离',
@@ -15,7 +16,7 @@ export const decay: Dictionary['decay'] = {
     y: '与距离 0 处的比值',
     cosines: '余弦平均（查询与键相同）',
     shape: '苏剑林的曲线（上界的形状）',
-    caption: '两条曲线都从 1 开始。第一条是特殊情形下的得分，会摆动；第二条是上界的形状，平稳一些。',
+    caption: '两条曲线都从 1 开始。第一条是一种特殊情形下的得分，第二条是得分上界的形状。',
     summary: (reach, cosines, shape, rises, steps) =>
       `到距离 ${reach}，余弦平均是 ${cosines}，苏剑林的曲线是 ${shape}。${steps} 步当中，余弦平均有 ${rises} 步是上升的。`,
   },

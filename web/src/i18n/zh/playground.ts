@@ -53,8 +53,8 @@ export const playground: Dictionary['playground'] = {
     encodings: {
       none: '无',
       sinusoidal: '正弦',
-      half: 'RoPE，前后配对',
-      interleaved: 'RoPE，相邻配对',
+      half: 'RoPE，前后',
+      interleaved: 'RoPE，相邻',
       alibi: 'ALiBi',
       t5: 'T5',
       kerple: 'KERPLE',

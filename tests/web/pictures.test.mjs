@@ -1,0 +1,164 @@
+// What the pictures of the later chapters say of themselves: how far an axis goes, what a colour means, which parts add
+// up, how many were drawn; and that what cannot be set is not offered.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { figureOf, launch, open, serve, until } from './site.mjs';
+
+let site;
+let browser;
+before(async () => {
+  [site, browser] = await Promise.all([serve(), launch()]);
+});
+after(async () => {
+  await browser?.close();
+  site?.close();
+});
+
+const fresh = (state = '', options = {}) => open(browser, site.address, { hash: `#lang=en&${state}`, ...options });
+const textsOf = (page, selector) => page.locator(selector).allTextContents();
+const isVisible = (page, selector) =>
+  page.evaluate((found) => document.querySelector(found)?.checkVisibility(), selector);
+
+test('the axis of the decay curves reaches as far down as they do', async () => {
+  const { page, close } = await fresh('decay.curves.dim=16&decay.curves.base=100&decay.curves.reach=1024');
+  const numbers = (await textsOf(page, '#figure-decay-curves .chart .tick')).map((text) =>
+    Number(text.replace('−', '-').replace(',', '')),
+  );
+  const [table] = await figureOf(page, 'decay', 'curves').tables();
+  const lowest = Math.min(...table.map(([cosines]) => cosines));
+  assert.ok(lowest < -0.5, `${lowest}`);
+  assert.ok(numbers.some((tick) => tick <= lowest && tick >= -1));
+  await close();
+});
+
+test('far distances are taken in steps, and the axis says so', async () => {
+  const { page, close } = await fresh('decay.curves.reach=16384');
+  const ticks = await textsOf(page, '#figure-decay-curves .chart .tick');
+  assert.ok(ticks.includes('distance m − n, at every 64th'), ticks.join());
+  await figureOf(page, 'decay', 'curves').press('Distances', 'Home');
+  const near = await textsOf(page, '#figure-decay-curves .chart .tick');
+  assert.ok(near.includes('distance m − n'), near.join());
+  await close();
+});
+
+test('random scores say how many of those wanted are drawn, until all are', async () => {
+  const { page, close } = await fresh('decay.random.pairs=300');
+  const note = () => page.locator('#figure-decay-random .controls .strip-note').textContent();
+  assert.equal(await note(), 'Drawn now: 30 of 300.');
+  await figureOf(page, 'decay', 'random').choose('Run');
+  await until(async () => (await note()) === '', 'all of them', 30000);
+  await close();
+});
+
+for (const colorScheme of ['light', 'dark']) {
+  test(`axes are kinds: each has its name and a colour of its own, none that of the panel (${colorScheme})`, async () => {
+    const { page, close } = await fresh('', { colorScheme });
+    const kinds = '#figure-axes-ids .field-box .kind';
+    assert.deepEqual(await textsOf(page, kinds), ['t: time', 'r: row', 'c: column']);
+    const colors = await page.evaluate((selector) => {
+      const swatches = Array.from(document.querySelectorAll(`${selector} .swatch`));
+      const panel = document.querySelector('#figure-axes-ids .panel');
+      return [...swatches, panel].map((element) => getComputedStyle(element).backgroundColor);
+    }, kinds);
+    // Lightness tells them apart for every kind of colour sight.
+    const light = colors.map((color) => {
+      const [r, g, b] = color.match(/\d+/g).map((value) => (value / 255) ** 2.2);
+      return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    });
+    for (const [i, one] of light.entries()) {
+      for (const other of light.slice(i + 1)) {
+        const contrast = (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
+        assert.ok(contrast > 1.5, `${colors[i]}: ${contrast}`);
+      }
+    }
+    await close();
+  });
+}
+
+test('both orders of linear attention are drawn step by step, with what stands between', async () => {
+  const { page, close } = await fresh();
+  const steps = await page.evaluate(() =>
+    Array.from(document.querySelectorAll('#figure-linear-cost .factors'), (step) =>
+      Array.from(step.querySelectorAll('.factor-name, .sign'), (part) => part.textContent).join(' '),
+    ),
+  );
+  assert.deepEqual(steps, ['Q · Kᵀ = weights', 'weights · V = result', 'Kᵀ · V = state', 'Q · state = result']);
+  const middles = await page.evaluate(() =>
+    Array.from(document.querySelectorAll('#figure-linear-cost .factors'), (step) =>
+      Array.from(step.querySelectorAll('.matrix, .sign'), (part) => {
+        const { top, height } = part.getBoundingClientRect();
+        return top + height / 2;
+      }),
+    ),
+  );
+  for (const [first, ...others] of middles) {
+    for (const other of others) assert.ok(Math.abs(other - first) < 1, `${first} and ${other}`);
+  }
+  await close();
+});
+
+test('measured times are bars as long as the times', async () => {
+  const { page, close } = await fresh();
+  const figure = figureOf(page, 'speed', 'run');
+  await figure.choose('Run');
+  await until(async () => /times as fast/.test(await figure.summary()), 'the measurement', 60000);
+  const widths = await page.evaluate(() =>
+    Array.from(document.querySelectorAll('#figure-speed-run .bar-fill'), (bar) => bar.getBoundingClientRect().width),
+  );
+  const readings = await textsOf(page, '#figure-speed-run .bar-value');
+  assert.ok(readings.every((reading) => / ms$/.test(reading)));
+  const [table] = await figure.tables();
+  for (const [i, [core, script]] of table.entries()) {
+    const [a, b] = widths.slice(2 * i, 2 * i + 2);
+    // Pixels are rounded, and the shortest bar is two of them.
+    assert.ok(Math.abs(a / b - core / script) < 0.02 || a <= 2, `${a} ${b}: ${core} ${script}`);
+  }
+  await close();
+});
+
+test('the maps of a head are titled as a sum, those of many heads by head', async () => {
+  const { page, close } = await fresh('playground.stack.heads=8');
+  const titles = () => textsOf(page, '#figure-playground-stack .field-title');
+  assert.deepEqual(await titles(), ['Head 1: content', '+ position', '= score', '→ softmax → weight']);
+  await figureOf(page, 'playground', 'stack').choose('weights');
+  await until(async () => (await titles()).length === 8, 'eight maps');
+  assert.equal((await titles())[7], 'Head 8: weight');
+  const tops = await page.evaluate(() => [
+    ...new Set(
+      Array.from(document.querySelectorAll('#figure-playground-stack .field-box'), (box) =>
+        Math.round(box.getBoundingClientRect().top),
+      ),
+    ),
+  ]);
+  assert.equal(tops.length, 2, 'in two rows');
+  await close();
+});
+
+test('without a model there is nothing to set, with one there is', async () => {
+  const { page, close } = await fresh();
+  const look = '#figure-playground-look .controls .settings';
+  const write = '#figure-playground-write .pair-of-controls';
+  assert.deepEqual([await isVisible(page, look), await isVisible(page, write)], [false, false]);
+  await figureOf(page, 'playground', 'model').choose('Make a small decoder for me');
+  await until(() => isVisible(page, look), 'the settings', 20000);
+  assert.equal(await isVisible(page, write), true);
+  await close();
+});
+
+test('dots go from one method of longer contexts to the next, unless motion is unwelcome', async () => {
+  for (const reducedMotion of ['no-preference', 'reduce']) {
+    const { page, close } = await fresh('', { reducedMotion });
+    const ticks = () => textsOf(page, '#figure-context-waves .chart .tick');
+    const before = await ticks();
+    await figureOf(page, 'context', 'waves').choose('PI');
+    const moving = await page.evaluate(
+      () =>
+        Array.from(document.querySelectorAll('#figure-context-waves .dot.moves')).filter(
+          (dot) => dot.getAnimations().length > 0,
+        ).length,
+    );
+    assert.equal(moving, reducedMotion === 'reduce' ? 0 : 32);
+    assert.deepEqual(await ticks(), before, 'the axis stays, or the dots could not be compared');
+    await close();
+  }
+});
