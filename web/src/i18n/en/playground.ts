@@ -72,7 +72,7 @@ export const playground = {
     kvHeads: 'Heads of keys and values',
     layers: 'Layers; the last is drawn',
     causal: 'Causal: look back only',
-    window: 'Window, itself included',
+    window: 'Window with own word',
     sinks: 'First words that stay in sight',
     all: 'none',
     empty: 'Type a word or two.',
