@@ -53,7 +53,7 @@ export function linearCost(chapter: ChapterState<'linear'>, core: Ropewalk): Fig
           orders: [
             {
               title: texts.squareFirst,
-              note: texts.each('T²D'),
+              note: texts.each('$T^2D$'),
               steps: [
                 [Q, '·', K, '=', weights],
                 [weights, '·', V, '=', out],
@@ -61,7 +61,7 @@ export function linearCost(chapter: ChapterState<'linear'>, core: Ropewalk): Fig
             },
             {
               title: texts.stateFirst,
-              note: texts.each('TD²'),
+              note: texts.each('$TD^2$'),
               steps: [
                 [K, '·', V, '=', state],
                 [Q, '·', state, '=', out],

@@ -1,5 +1,6 @@
 // Products of matrices, one below the other, as boxes drawn to one scale with their sizes below them.
 import { h } from '../dom';
+import { richText } from '../rich-text';
 
 export interface Factor {
   readonly name: string;
@@ -11,7 +12,7 @@ export interface Factor {
 }
 
 export interface ProductsData {
-  /** Each has a name, what it costs, and its steps: factors with the signs between them. */
+  /** Each has a name, what it costs in the markup of prose, and its steps: factors with the signs between them. */
   readonly orders: readonly {
     readonly title: string;
     readonly note: string;
@@ -58,7 +59,7 @@ export function products(): Products {
                 ),
               ),
             ),
-            h('p', { class: 'strip-note' }, note),
+            h('p', { class: 'strip-note' }, ...richText(note)),
           ),
         ),
       );
