@@ -179,6 +179,8 @@ for (const browser of browsers) {
     await write(page, 'look', '1 2 3');
     await until(async () => (await tokens()) === 0, 'what is no longer true to go');
     await page.evaluate(() => history.back());
+    const written = () => page.evaluate((s) => document.querySelector(`${s} input[type=text]`).value, path('look'));
+    await until(async () => (await written()) !== '1 2 3', 'the ids from before');
     await generate();
     await until(tokens, 'tokens again');
     assert.equal(await noticesOf(page, 'write'), '');
