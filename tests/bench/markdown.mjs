@@ -82,6 +82,7 @@ function charts(growth, file) {
 export function writeMarkdown(file, runs, works) {
   const sections = runs.flatMap((run) => [
     `## ${run.runtime}`,
+    `\`${run.command}\``,
     `${machineLine(run)}; medians of ${run.rounds} rounds, contenders in alternation${run.runs > 1 ? `; targets: the median of ${run.runs} runs, tables: the last` : ''}. Versions: ${run.contenders
       .filter(({ version }) => version)
       .map(({ title, version }) => `${title} ${version}`)
@@ -94,10 +95,7 @@ export function writeMarkdown(file, runs, works) {
     ...(run.heap ? [table(heapRows(run.heap))] : []),
     ...(run.growth ? ['### How cost grows', ...charts(run.growth, file), ...growthTables(run.growth).map(table)] : []),
   ]);
-  const given = process.argv.slice(2).map((word) => (/^[\w./=-]+$/.test(word) ? word : `'${word}'`));
-  const intro = `Written by \`npm run bench -- ${given.join(' ')}\`.
-
-\`op\`: data and result stay inside; \`io\`: as a JavaScript caller sees it, copies included. "/ ours" is a contender's time over that of the relaxed build. The error is
+  const intro = `\`op\`: data and result stay inside; \`io\`: as a JavaScript caller sees it, copies included. "/ ours" is a contender's time over that of the relaxed build. The error is
 the greatest difference from float64 on a sample, over the greatest magnitude. Compare only within one table.`;
   writeFileSync(file, `${['# Benchmarks', intro, ...sections].join('\n\n')}\n`);
 }

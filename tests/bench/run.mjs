@@ -1,10 +1,10 @@
 // npm run bench -- [--filter REGEX] [--contenders REGEX] [--rounds N] [--runs N] [--browser] [--json FILE]
-// [--markdown FILE]
+// [--markdown FILE], or --from FILE --from FILE --markdown FILE to write what earlier runs put in JSON
 // Times works (tests/bench/works) with every contender in one process, in alternation, and says what the targets came
 // to. --runs N does so N times and judges by the median; growth is measured in the last. The filter takes works by their
 // id, and startup, heap and growth. With --browser the same in Chromium as well.
 // Nothing is asserted: figures of a busy machine mean little, and only ratios within one run mean anything.
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { heaps, startup } from './children.mjs';
 import { openAll } from './contenders/index.mjs';
@@ -25,6 +25,7 @@ const { values: options } = parseArgs({
     browser: { type: 'boolean', default: false },
     json: { type: 'string' },
     markdown: { type: 'string' },
+    from: { type: 'string', multiple: true, default: [] },
   },
 });
 const [rounds, runs] = ['rounds', 'runs'].map((name) => {
@@ -36,6 +37,8 @@ const wanted = new RegExp(options.filter);
 const only = new RegExp(options.contenders);
 const sizes = Object.fromEntries(works.map((work) => [work.id, work]));
 const say = (text) => console.log(text);
+const quoted = process.argv.slice(2).map((word) => (/^[\w./=-]+$/.test(word) ? word : `'${word}'`));
+const command = `npm run bench -- ${quoted.join(' ')}`;
 const print = (rows) => say(`\n${columns(rows)}`);
 
 // Start-up and heap as a work has its results, for the table of targets.
@@ -94,11 +97,12 @@ async function repeated(once) {
     judgements.push(run.targets);
     if (i < runs) continue;
     if (runs > 1) print(targetRows(middle(judgements)));
-    return { ...run, runs, targets: middle(judgements), judgements };
+    return { ...run, command, runs, targets: middle(judgements), judgements };
   }
 }
 
-const made = [await repeated(inNode)];
+const made = options.from.flatMap((file) => JSON.parse(readFileSync(file, 'utf8')));
+if (made.length === 0) made.push(await repeated(inNode));
 if (options.browser) made.push(await repeated(inBrowser));
 if (options.json) writeFileSync(options.json, `${JSON.stringify(made, null, 1)}\n`);
 if (options.markdown) writeMarkdown(options.markdown, made, works);
