@@ -1,8 +1,9 @@
-// npm run bench -- [--filter REGEX] [--contenders REGEX] [--rounds N] [--runs N] [--browser] [--json FILE]
-// [--markdown FILE], or --from FILE --from FILE --markdown FILE to write what earlier runs put in JSON
+// npm run bench -- [--filter REGEX] [--contenders REGEX] [--rounds N] [--runs N] [--targets] [--browser]
+// [--json FILE] [--markdown FILE], or --from FILE --from FILE --markdown FILE to write what earlier runs put in JSON
 // Times works (tests/bench/works) with every contender in one process, in alternation, and says what the targets came
 // to. --runs N does so N times and judges by the median; growth is measured in the last. The filter takes works by their
-// id, and startup, heap and growth. With --browser the same in Chromium as well.
+// id, and startup, heap and growth. --targets times only what a target compares. With --browser the same in Chromium as
+// well.
 // Nothing is asserted: figures of a busy machine mean little, and only ratios within one run mean anything.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -11,7 +12,7 @@ import { openAll } from './contenders/index.mjs';
 import { measureGrowth } from './growth.mjs';
 import { machine, machineLine } from './machine.mjs';
 import { growthTables, heapRows, startupRows, writeMarkdown } from './markdown.mjs';
-import { measure } from './measure.mjs';
+import { measureAll } from './measure-all.mjs';
 import { columns, targetRows, workRows } from './report.mjs';
 import { judge, middle } from './targets.mjs';
 import { works } from './works/index.mjs';
@@ -26,6 +27,7 @@ const { values: options } = parseArgs({
     json: { type: 'string' },
     markdown: { type: 'string' },
     from: { type: 'string', multiple: true, default: [] },
+    targets: { type: 'boolean', default: false },
   },
 });
 const [rounds, runs] = ['rounds', 'runs'].map((name) => {
@@ -63,10 +65,11 @@ async function inNode(last) {
   say(machineLine(run));
   const contenders = await openAll({ node: true, wanted: (id) => only.test(id) }, say);
   run.contenders = contenders.map(({ id, title, version }) => ({ id, title, version }));
-  for (const work of works.filter(({ id }) => wanted.test(id))) {
-    run.results[work.id] = await measure(work, contenders, { rounds });
-    print(workRows(work, run.results[work.id], contenders));
-  }
+  const chosen = works.filter(({ id }) => wanted.test(id));
+  await measureAll(chosen, contenders, { rounds, targets: options.targets }, (work, result) => {
+    run.results[work.id] = result;
+    print(workRows(work, result, contenders));
+  });
   const grown = !last ? [] : await measureGrowth(contenders, { rounds, wanted: (id) => wanted.test(id) }, say);
   if (grown.length > 0) run.growth = grown;
   for (const contender of contenders) contender.close?.();
@@ -79,7 +82,8 @@ async function inNode(last) {
 async function inBrowser() {
   const { runInBrowser } = await import('./browser.mjs');
   const starts = wanted.test('startup') ? rounds : 0;
-  const made = await runInBrowser({ filter: options.filter, contenders: options.contenders, rounds, starts });
+  const { filter, contenders: names, targets } = options;
+  const made = await runInBrowser({ filter, contenders: names, targets, rounds, starts });
   const run = { ...machine(), rounds, ...made };
   say(`\n${machineLine(run)}`);
   for (const work of works) {

@@ -2,6 +2,8 @@
 // ours, the worst of the works. `limit` sets ours against what the machine can do. Missing rows say so.
 import { quantile } from './measure.mjs';
 
+const builds = ['relaxed', 'simd'];
+
 const rope = (pairing, size) => `rope ${pairing} ${size}`;
 const both = (size) => [rope('half', size), rope('interleaved', size)];
 const ropes = ['32x2048x128', '9x512x64', '32x1x128'].flatMap(both);
@@ -44,7 +46,23 @@ export const targets = [
   row('import to first result, cold', ['startup'], [1 / 0.06, undefined]),
 ];
 
-const builds = ['relaxed', 'simd'];
+// Whose time, and of which work, a limit is.
+const limitWorks = ({ over, read, peak }) => [over, read, peak && 'peak'].filter((id) => id !== undefined);
+
+/** The contenders and the paths ('op', 'io') of a work that the targets compare; none where no target needs it. */
+export function compared(id) {
+  const contenders = new Set();
+  const paths = new Set();
+  for (const { works, limit = {}, peer, path } of targets) {
+    const isLimit = limitWorks(limit).includes(id);
+    if (!isLimit && !works.includes(id)) continue;
+    const named = isLimit ? builds.map((build) => `kernels-${build}`) : [...builds, peer, limit.native];
+    for (const name of named) contenders.add(name);
+    paths.add(isLimit ? 'op' : path);
+    if (limit.native !== undefined) paths.add('op');
+  }
+  return { contenders, paths: [...paths] };
+}
 
 // The public call if there is one, else the kernel beneath it.
 function ours(result, build, path) {

@@ -1,6 +1,6 @@
 // The bench inside a page: tests/bench/browser.mjs calls it.
 import { openAll } from '../contenders/index.mjs';
-import { measure } from '../measure.mjs';
+import { measureAll } from '../measure-all.mjs';
 import { works } from '../works/index.mjs';
 
 // Where the server shows the peers' own files, and the kernels.
@@ -13,16 +13,16 @@ async function bytesOf(preset) {
   return new Uint8Array(await (await fetch(`/kernels/${preset}.wasm`)).arrayBuffer());
 }
 
-globalThis.runBench = async ({ filter, contenders: only, rounds }) => {
+globalThis.runBench = async ({ filter, contenders: only, rounds, targets }) => {
   const kernels = { 'wasm-relaxed': await bytesOf('wasm-relaxed'), 'wasm-simd': await bytesOf('wasm-simd') };
   const wanted = new RegExp(only);
   const environment = { node: false, wanted: (id) => wanted.test(id), paths, kernels };
   const contenders = await openAll(environment, console.log);
   const results = {};
-  const chosen = new RegExp(filter);
-  for (const work of works.filter(({ id }) => chosen.test(id))) {
+  const chosen = works.filter(({ id }) => new RegExp(filter).test(id));
+  await measureAll(chosen, contenders, { rounds, targets }, (work, result) => {
     console.log(work.title);
-    results[work.id] = await measure(work, contenders, { rounds });
-  }
+    results[work.id] = result;
+  });
   return { contenders: contenders.map(({ id, title, version }) => ({ id, title, version })), results };
 };
