@@ -8,7 +8,8 @@ namespace {
 // Frequencies of a block of dim coordinates, from place first on.
 Status fillFrequencies(FrequencyOptions options, size_t dim, size_t first, RopeLayout* layout) {
   options.dim = dim;
-  Status status = inverseFrequencies(options, layout->frequencies.data() + first, &layout->attention_factor);
+  const Status status =
+      inverseFrequencies(options, layout->frequencies.data() + first, &layout->attention_factor);
   if (status != Status::kOk || layout->frequencies32.size() == 0) return status;
   return inverseFrequencies32(options, layout->frequencies32.data() + first);
 }
