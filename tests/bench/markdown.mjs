@@ -78,23 +78,30 @@ function charts(growth, file) {
   });
 }
 
-/** Writes `file` and its charts from the runs (Node, Chromium). */
-export function writeMarkdown(file, runs, works) {
-  const sections = runs.flatMap((run) => [
-    `## ${run.runtime}`,
+function headingOf({ runtime, growth, results, command }) {
+  if (growth && Object.keys(results).length === 0) return `How cost grows, ${runtime}`;
+  return / --targets/.test(command) ? `Against the targets, ${runtime}` : `All peers, ${runtime}`;
+}
+
+function section(run, works, file) {
+  const listed = works.filter(({ id }) => run.results[id]);
+  const versions = run.contenders.filter(({ version }) => version).map(({ title, version }) => `${title} ${version}`);
+  const several = run.runs > 1 ? `; targets: the median of ${run.runs} runs, tables: the last` : '';
+  return [
+    `## ${headingOf(run)}`,
     `\`${run.command}\``,
-    `${machineLine(run)}; medians of ${run.rounds} rounds, contenders in alternation${run.runs > 1 ? `; targets: the median of ${run.runs} runs, tables: the last` : ''}. Versions: ${run.contenders
-      .filter(({ version }) => version)
-      .map(({ title, version }) => `${title} ${version}`)
-      .join('; ')}.`,
-    table(targetRows(run.targets)),
-    ...works
-      .filter(({ id }) => run.results[id])
-      .map((work) => table(workRows(work, run.results[work.id], run.contenders))),
+    `${machineLine(run)}; medians of ${run.rounds} rounds, contenders in alternation${several}. Versions: ${versions.join('; ')}.`,
+    ...(listed.length > 0 ? [table(targetRows(run.targets))] : []),
+    ...listed.map((work) => table(workRows(work, run.results[work.id], run.contenders))),
     ...(run.startup ? [table(startupRows(run.startup))] : []),
     ...(run.heap ? [table(heapRows(run.heap))] : []),
-    ...(run.growth ? ['### How cost grows', ...charts(run.growth, file), ...growthTables(run.growth).map(table)] : []),
-  ]);
+    ...(run.growth ? [...charts(run.growth, file), ...growthTables(run.growth).map(table)] : []),
+  ];
+}
+
+/** Writes `file` and its charts from the runs (Node, Chromium). */
+export function writeMarkdown(file, runs, works) {
+  const sections = runs.flatMap((run) => section(run, works, file));
   const intro = `\`op\`: data and result stay inside; \`io\`: as a JavaScript caller sees it, copies included. "/ ours" is a contender's time over that of the relaxed build. The error is
 the greatest difference from float64 on a sample, over the greatest magnitude. Compare only within one table.`;
   writeFileSync(file, `${['# Benchmarks', intro, ...sections].join('\n\n')}\n`);

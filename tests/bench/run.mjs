@@ -39,8 +39,11 @@ const wanted = new RegExp(options.filter);
 const only = new RegExp(options.contenders);
 const sizes = Object.fromEntries(works.map((work) => [work.id, work]));
 const say = (text) => console.log(text);
-const quoted = process.argv.slice(2).map((word) => (/^[\w./=-]+$/.test(word) ? word : `'${word}'`));
-const command = `npm run bench -- ${quoted.join(' ')}`;
+// What was measured, without the files that it went to.
+const measured = ['filter', 'contenders', 'rounds', 'runs', 'targets', 'browser'].flatMap((name) =>
+  process.argv.includes(`--${name}`) ? [options[name] === true ? `--${name}` : `--${name} '${options[name]}'`] : [],
+);
+const command = ['npm run bench --', ...measured].join(' ');
 const print = (rows) => say(`\n${columns(rows)}`);
 
 // Start-up and heap as a work has its results, for the table of targets.
