@@ -109,10 +109,11 @@ export default defineConfig({
             // The package in a file of its own: it changes less often than the page, and its size can be told from the page's.
             {
               name: 'ropewalk',
-              test: /^(?!.*node_modules).*[\\/]dist[\\/](?!worker|model|safetensors|sampling|random|event-loop)/,
+              test: /^(?!.*node_modules).*[\\/]dist[\\/](?!worker|models)/,
             },
-            // What only the playground needs (whole models, files of weights, calls across threads) comes with it.
-            { name: 'models', test: /[\\/]dist[\\/](model|safetensors|sampling|random|event-loop)/ },
+            // Calls across threads and whole models come with the playground.
+            { name: 'ropewalk-worker', test: /[\\/]dist[\\/]worker\.js$/ },
+            { name: 'models', test: /[\\/]dist[\\/]models\.js$/ },
             // What several chapters draw with comes with the first of them, not in a dozen files.
             { name: 'views', test: /[\\/]src[\\/]views[\\/]/, minShareCount: 2 },
           ],
