@@ -2,19 +2,13 @@
 // workers, and reading without a network.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { figureOf, launch, launchFirefox, open, serve, until } from './site.mjs';
+import { browsers, figureOf, isWhole, launchBoth, serve, until } from './site.mjs';
 
-let site;
-let chromium;
-let firefox;
+let both;
 before(async () => {
-  [site, chromium, firefox] = await Promise.all([serve({ under: '/a/b/', isPlain: true }), launch(), launchFirefox()]);
+  both = await launchBoth();
 });
-after(async () => {
-  await chromium?.close();
-  await firefox?.close();
-  site?.close();
-});
+after(() => both?.close());
 
 const hash = '#lang=en&rope.worked.m=3';
 
@@ -32,11 +26,12 @@ async function works(page) {
   await until(async () => /^Layer/.test(await figureOf(page, 'playground', 'look').summary()), 'the maps', 20000);
 }
 
-for (const browser of ['Chromium', 'Firefox']) {
-  test(`in a folder of a plain host everything works, and nothing is asked for outside of it (${browser})`, async () => {
-    const { page, complaints, close } = await (browser === 'Firefox'
-      ? firefox.open(site.address, { hash })
-      : open(chromium, site.address, { hash }));
+const plainHost = () => serve({ under: '/a/b/', isPlain: true });
+
+for (const name of browsers) {
+  test(`in a folder of a plain host everything works, and nothing is asked for outside of it (${name})`, async () => {
+    const site = await plainHost();
+    const { page, complaints, close } = await both.open(name, site.address, { hash });
     await works(page);
     assert.deepEqual(
       // Browsers ask for an icon at the root by themselves where they have not yet read of ours.
@@ -49,24 +44,27 @@ for (const browser of ['Chromium', 'Firefox']) {
       [],
     );
     await close();
+    await site.close();
+  });
+
+  test(`from such a folder it is read again when the host is gone (${name})`, async () => {
+    const site = await plainHost();
+    const { page, close } = await both.open(name, site.address, { hash });
+    const scope = await until(
+      () =>
+        page.evaluate(async () => {
+          const registration = await navigator.serviceWorker.getRegistration();
+          return registration?.active?.state === 'activated' && registration.scope;
+        }),
+      'the service worker',
+      20000,
+    );
+    assert.equal(scope, site.address);
+    await site.close();
+    await assert.rejects(fetch(site.address));
+    await page.reload();
+    await isWhole(page);
+    await works(page);
+    await close();
   });
 }
-
-test('from such a folder it is read again without a network', async () => {
-  const { page, close } = await open(chromium, site.address, { hash });
-  const scope = await until(
-    () =>
-      page.evaluate(async () => {
-        const registration = await navigator.serviceWorker.getRegistration();
-        return registration?.active?.state === 'activated' && registration.scope;
-      }),
-    'the service worker',
-    20000,
-  );
-  assert.equal(scope, site.address);
-  await page.context().setOffline(true);
-  await page.reload();
-  await until(() => page.evaluate(() => document.querySelector('main:not([aria-busy])') !== null), 'the page', 20000);
-  await works(page);
-  await close();
-});

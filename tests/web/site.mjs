@@ -52,7 +52,12 @@ export async function serve({ under = '/', isPlain = false } = {}) {
     }
   });
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return { address: `http://127.0.0.1:${server.address().port}${under}`, asked, close: () => server.close() };
+  const close = () =>
+    new Promise((resolve) => {
+      server.close(resolve);
+      server.closeAllConnections();
+    });
+  return { address: `http://127.0.0.1:${server.address().port}${under}`, asked, close };
 }
 
 function program(name) {
@@ -74,64 +79,118 @@ export function launch() {
   });
 }
 
-/**
- * A fresh page at some state, and everything it complained about: console errors, exceptions, violations of the
- * policy, requests that failed or went elsewhere.
- */
-export async function open(browser, address, { hash = '', ...context } = {}) {
-  const made = await browser.newContext({ locale: 'en-US', viewport: { width: 1280, height: 900 }, ...context });
-  const page = await made.newPage();
-  page.setDefaultTimeout(5000);
+const viewport = { width: 1280, height: 900 };
+
+// Everything that a page complains about: console errors, exceptions, violations of the policy, requests that failed or
+// went elsewhere.
+function complaintsOf(page, address) {
   const complaints = [];
   page.on('console', (message) => {
-    const isComplaint = ['error', 'warning'].includes(message.type()) || message.text().startsWith('violation ');
+    const isComplaint = /^(error|warn)/.test(message.type()) || message.text().startsWith('violation ');
     if (isComplaint) complaints.push(`${message.text()} ${message.location().url}`.trim());
   });
   page.on('pageerror', (error) => complaints.push(String(error)));
   page.on('request', (request) => {
-    if (!request.url().startsWith(new URL(address).origin)) complaints.push(`request to ${request.url()}`);
+    // Firefox has a font of its own in a data: URL. Ours would be refused by the policy.
+    const isHere = request.url().startsWith('data:') || request.url().startsWith(new URL(address).origin);
+    if (!isHere) complaints.push(`request to ${request.url()}`);
   });
+  page.on('requestfailed', (request) => complaints.push(`${request.failure().errorText} for ${request.url()}`));
   page.on('response', (response) => {
     if (response.status() >= 400) complaints.push(`${response.status()} for ${response.url()}`);
   });
-  await page.addInitScript(() => {
-    addEventListener('securitypolicyviolation', (event) => {
-      console.info(`violation of ${event.violatedDirective} by ${event.blockedURI}`);
-    });
+  return complaints;
+}
+
+// In the page, before anything of its own.
+function tellViolations() {
+  addEventListener('securitypolicyviolation', (event) => {
+    console.info(`violation of ${event.violatedDirective} by ${event.blockedURI}`);
   });
+}
+
+/** A fresh page at some state, by itself in the browser, and everything it complained about. */
+export async function open(browser, address, { hash = '', ...context } = {}) {
+  const made = await browser.newContext({ locale: 'en-US', viewport, ...context });
+  const page = await made.newPage();
+  page.setDefaultTimeout(5000);
+  const complaints = complaintsOf(page, address);
+  await page.addInitScript(tellViolations);
   await page.goto(address + hash);
-  await until(() => isComplete(page), 'the whole page', 20000);
-  return { page, complaints, close: () => made.close() };
+  await isWhole(page);
+  return { page, complaints, goOffline: () => made.setOffline(true), close: () => made.close() };
 }
 
 /**
- * The page in Firefox as Debian has it, by WebDriver BiDi: Playwright drives only a Firefox of its own. What both
- * libraries call alike is used by the tests of the chapters: evaluate, focus, keyboard.press.
+ * Firefox as Debian has it, by WebDriver BiDi: Playwright drives only a Firefox of its own. `open` is the one above, with
+ * the options that are named here. What both libraries call alike is used by tests in both: evaluate, goto, reload,
+ * keyboard.press, keyboard.type.
  */
 export async function launchFirefox() {
-  const browser = await puppeteer.launch({
-    browser: 'firefox',
-    executablePath: program('firefox-esr'),
-    headless: true,
-  });
+  // What a reader prefers is asked for when the program starts: one for each kind of reader.
+  const started = new Map();
+  const start = (locale, reducedMotion) =>
+    puppeteer.launch({
+      browser: 'firefox',
+      executablePath: program('firefox-esr'),
+      headless: true,
+      extraPrefsFirefox: {
+        'intl.accept_languages': locale,
+        'ui.prefersReducedMotion': reducedMotion === 'reduce' ? 1 : 0,
+      },
+    });
+  const browserFor = (locale, reducedMotion) => {
+    const key = `${locale} ${reducedMotion}`;
+    if (!started.has(key)) started.set(key, start(locale, reducedMotion));
+    return started.get(key);
+  };
+  const usual = ['en-US', 'no-preference'];
+  await browserFor(...usual);
   return {
-    close: () => browser.close(),
-    async open(address, { hash = '', viewport = { width: 1280, height: 900 } } = {}) {
-      const page = await browser.newPage();
-      await page.setViewport(viewport);
-      const complaints = [];
-      page.on('console', (message) => {
-        if (['error', 'warn'].includes(message.type())) complaints.push(message.text());
-      });
-      page.on('pageerror', (error) => complaints.push(String(error)));
-      await page.goto(address + hash, { waitUntil: 'load' });
-      await until(() => isComplete(page), 'the whole page', 20000);
-      return { page, complaints, close: () => page.close() };
+    async close() {
+      for (const browser of started.values()) await (await browser).close();
+    },
+    async open(address, { hash = '', viewport: size = viewport, locale = usual[0], reducedMotion = usual[1] } = {}) {
+      const made = await (await browserFor(locale, reducedMotion)).createBrowserContext();
+      const page = await made.newPage();
+      await page.setViewport(size);
+      const complaints = complaintsOf(page, address);
+      await page.evaluateOnNewDocument(tellViolations);
+      await page.goto(address + hash);
+      await isWhole(page);
+      return { page, complaints, goOffline: () => page.setOfflineMode(true), close: () => made.close() };
     },
   };
 }
 
-const isComplete = (page) => page.evaluate(() => document.querySelector('main:not([aria-busy])') !== null);
+export const browsers = ['Chromium', 'Firefox'];
+
+/** Both browsers: `open` opens the page in one of them, with the options that both have. */
+export async function launchBoth() {
+  const [chromium, firefox] = await Promise.all([launch(), launchFirefox()]);
+  return {
+    chromium,
+    open: (name, address, options) =>
+      name === 'Firefox' ? firefox.open(address, options) : open(chromium, address, options),
+    async close() {
+      await chromium.close();
+      await firefox.close();
+    },
+  };
+}
+
+/** Waits until all chapters are there, in a language if one is given. */
+export const isWhole = (page, lang = '') =>
+  until(
+    () =>
+      page.evaluate(
+        (lang) =>
+          document.querySelector('main:not([aria-busy])') !== null && document.documentElement.lang.startsWith(lang),
+        lang,
+      ),
+    `the whole page ${lang}`,
+    20000,
+  );
 
 /** A figure of the page, by chapter and name, in either browser. */
 export function figureOf(page, chapter, name) {
@@ -175,6 +234,20 @@ export function figureOf(page, chapter, name) {
         [id, label],
       );
       for (const key of keys) await page.keyboard.press(key);
+    },
+    /** What the control whose label begins so is at: its value, or whether it is chosen. Brings the keyboard there. */
+    async valueOf(label) {
+      await this.press(label);
+      return page.evaluate(() => {
+        const { type, value, checked } = document.activeElement;
+        return ['radio', 'checkbox'].includes(type) ? checked : value;
+      });
+    },
+    /** Types over what stands in the line of text whose label begins so. */
+    async type(label, text) {
+      await this.press(label);
+      await page.evaluate(() => document.activeElement.select());
+      await page.keyboard.type(text);
     },
     /** Presses the button, radio button or check box with exactly this name. */
     choose: (label) =>
