@@ -1,39 +1,33 @@
-// For everyone: no violation that axe-core finds, everything by keyboard (both in Chromium and Firefox), nothing that goes
-// on moving unasked, no network needed.
+// For everyone, in Chromium and Firefox: no violation that axe-core finds, everything by keyboard, nothing that goes on
+// moving unasked, no network needed.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import axe from 'axe-core';
-import { figureOf, launch, launchFirefox, open, serve, until } from './site.mjs';
+import { browsers, figureOf, isWhole, launchBoth, serve, until } from './site.mjs';
 
 let site;
-let browser;
-let firefox;
+let both;
 before(async () => {
-  [site, browser, firefox] = await Promise.all([serve(), launch(), launchFirefox()]);
+  [site, both] = await Promise.all([serve(), launchBoth()]);
 });
 after(async () => {
-  await browser?.close();
-  await firefox?.close();
+  await both?.close();
   site?.close();
 });
 
-const browsers = ['Chromium', 'Firefox'];
-const openIn = (name, hash = '#lang=en') =>
-  name === 'Firefox' ? firefox.open(site.address, { hash }) : open(browser, site.address, { hash });
+const looks = ['en', 'zh'].flatMap((lang) => ['light', 'dark'].map((theme) => ({ lang, theme })));
 
-const looks = {
-  Chromium: ['en', 'zh'].flatMap((lang) => ['light', 'dark'].map((theme) => ({ lang, theme }))),
-  // Slower: each language and each theme once.
-  Firefox: [
-    { lang: 'en', theme: 'light' },
-    { lang: 'zh', theme: 'dark' },
-  ],
-};
+// So many frames of the browser, whatever the page was made to think of them.
+const frames = (page, count) =>
+  page.evaluate(async (count) => {
+    const ask = globalThis.originalFrame ?? requestAnimationFrame;
+    for (let i = 0; i < count; ++i) await new Promise((resolve) => ask(resolve));
+  }, count);
 
 for (const name of browsers) {
-  for (const { lang, theme } of looks[name]) {
+  for (const { lang, theme } of looks) {
     test(`axe-core finds nothing in any chapter, in ${lang} and ${theme} (${name})`, async () => {
-      const { page, close } = await openIn(name, `#lang=${lang}&theme=${theme}`);
+      const { page, close } = await both.open(name, site.address, { hash: `#lang=${lang}&theme=${theme}` });
       // Questions answered and programs open: what comes up later counts as well.
       await page.evaluate(() => {
         for (const question of document.querySelectorAll('.prediction')) question.querySelector('.answer').click();
@@ -64,7 +58,7 @@ for (const name of browsers) {
   }
 
   test(`the keyboard alone reaches every control in reading order, sees where it is, and is never caught (${name})`, async () => {
-    const { page, close } = await openIn(name);
+    const { page, close } = await both.open(name, site.address);
     await page.evaluate(() => {
       globalThis.wanted = Array.from(
         document.querySelectorAll('button, input, summary, pre, a[href], [tabindex="0"]'),
@@ -104,79 +98,97 @@ for (const name of browsers) {
     assert.equal(await page.evaluate(() => document.activeElement.id), 'opener');
     await close();
   });
+
+  test(`who asked for less motion gets none: no animation, no frame that nobody asked for (${name})`, async () => {
+    const { page, close } = await both.open(name, site.address, { reducedMotion: 'reduce' });
+    assert.equal(await page.evaluate(() => matchMedia('(prefers-reduced-motion: reduce)').matches), true);
+    const running = await page.evaluate(
+      () =>
+        Array.from(document.querySelectorAll('button')).filter(
+          (b) => b.textContent === 'Let time run' && b.checkVisibility(),
+        ).length,
+    );
+    assert.equal(running, 0);
+    await page.evaluate(() => {
+      globalThis.moves = [];
+      globalThis.originalFrame = globalThis.requestAnimationFrame.bind(globalThis);
+      globalThis.requestAnimationFrame = (callback) => {
+        globalThis.moves.push('frame');
+        return globalThis.originalFrame(callback);
+      };
+      const animate = Element.prototype.animate;
+      Element.prototype.animate = function (...args) {
+        globalThis.moves.push('animate');
+        return animate.apply(this, args);
+      };
+      for (const type of ['transitionrun', 'animationstart']) {
+        addEventListener(
+          type,
+          ({ target }) => globalThis.moves.push(`${type} ${target.outerHTML.slice(0, 100)}`),
+          true,
+        );
+      }
+    });
+    await page.evaluate(() => document.querySelector('#figure-order-words .chip').focus());
+    await page.keyboard.press('ArrowRight');
+    const clocks = figureOf(page, 'rope', 'clocks');
+    const before = await clocks.summary();
+    await clocks.press('Position n', 'ArrowRight', 'ArrowRight');
+    await until(async () => (await clocks.summary()) !== before, 'the clocks', 10000);
+    await frames(page, 20);
+    assert.deepEqual(await page.evaluate(() => globalThis.moves), []);
+    assert.equal(await page.evaluate(() => document.getAnimations().length), 0);
+    await close();
+  });
+
+  test(`words slide to their places where motion is welcome, and time runs only when asked (${name})`, async () => {
+    const { page, close } = await both.open(name, site.address, { reducedMotion: 'no-preference' });
+    const moves = () => page.evaluate(() => document.getAnimations().length);
+    await until(async () => (await moves()) === 0, 'the needles under the title come to rest', 10000);
+    const moving = await page.evaluate(() => {
+      document.querySelector('#figure-order-words .chip').focus();
+      const key = new KeyboardEvent('keydown', { key: 'ArrowRight', bubbles: true, cancelable: true });
+      document.activeElement.dispatchEvent(key);
+      return document.getAnimations().length;
+    });
+    assert.equal(moving, 2, 'the two words that change places');
+    const clocks = figureOf(page, 'sinusoid', 'clocks');
+    const at = async () => Number(/position (\d+)/.exec(await clocks.summary())[1]);
+    const start = await at();
+    await clocks.choose('Let time run');
+    await until(async () => (await at()) > start + 2, 'time runs', 10000);
+    await clocks.choose('Stop');
+    const stopped = await at();
+    await frames(page, 20);
+    assert.equal(await at(), stopped);
+    await close();
+  });
+
+  test(`after the first visit the page opens without a network, and its worker works (${name})`, async () => {
+    const own = await serve();
+    const { page, complaints, goOffline, close } = await both.open(name, own.address);
+    await until(
+      () => page.evaluate(async () => (await navigator.serviceWorker.getRegistration())?.active?.state === 'activated'),
+      'the service worker',
+      20000,
+    );
+    await own.close();
+    await goOffline();
+    assert.equal(await page.evaluate(() => navigator.onLine), false);
+    await page.goto(`${own.address}#lang=en&rope.worked.m=3`);
+    await page.reload();
+    await isWhole(page);
+    const turned = (await figureOf(page, 'rope', 'worked').tables())[0].at(-1);
+    assert.ok(Math.abs(turned[0] - (Math.cos(3) - 2 * Math.sin(3))) < 3e-7);
+    const random = figureOf(page, 'decay', 'random');
+    await random.press('Queries', 'ArrowLeft');
+    await random.choose('Run');
+    await until(async () => /^300 queries/.test(await random.summary()), 'the worker', 30000);
+    // For a newer service worker and for the icon the browser asks by itself, past the service worker.
+    assert.deepEqual(
+      complaints.filter((complaint) => !/\/(service-worker\.js|favicon\.svg)$/.test(complaint)),
+      [],
+    );
+    await close();
+  });
 }
-
-test('who asked for less motion gets none: no animation, no frame that nobody asked for', async () => {
-  const { page, close } = await open(browser, site.address, { reducedMotion: 'reduce' });
-  assert.equal(await page.getByRole('button', { name: 'Let time run' }).isVisible(), false);
-  await page.evaluate(() => {
-    globalThis.frames = 0;
-    const original = globalThis.requestAnimationFrame;
-    globalThis.requestAnimationFrame = (callback) => {
-      globalThis.frames += 1;
-      return original(callback);
-    };
-    const animate = Element.prototype.animate;
-    Element.prototype.animate = function (...args) {
-      globalThis.frames += 1;
-      return animate.apply(this, args);
-    };
-    for (const type of ['transitionrun', 'animationstart']) addEventListener(type, () => ++globalThis.frames, true);
-  });
-  await page.evaluate(() => document.querySelector('#figure-order-words .chip').focus());
-  await page.keyboard.press('ArrowRight');
-  const figure = figureOf(page, 'rope', 'clocks');
-  await figure.press('Position n', 'ArrowRight', 'ArrowRight');
-  await page.waitForTimeout(300);
-  assert.equal(await page.evaluate(() => globalThis.frames), 0);
-  assert.equal(await page.evaluate(() => document.getAnimations().length), 0);
-  await close();
-});
-
-test('words slide to their places where motion is welcome, and time runs only when asked', async () => {
-  const { page, close } = await open(browser, site.address, { reducedMotion: 'no-preference' });
-  const moves = () => page.evaluate(() => document.getAnimations().length);
-  await until(async () => (await moves()) === 0, 'the needles under the title come to rest');
-  const moving = await page.evaluate(() => {
-    document.querySelector('#figure-order-words .chip').focus();
-    const key = new KeyboardEvent('keydown', { key: 'ArrowRight', bubbles: true, cancelable: true });
-    document.activeElement.dispatchEvent(key);
-    return document.getAnimations().length;
-  });
-  assert.equal(moving, 2, 'the two words that change places');
-  const clocks = figureOf(page, 'sinusoid', 'clocks');
-  const at = async () => Number(/position (\d+)/.exec(await clocks.summary())[1]);
-  const start = await at();
-  await clocks.choose('Let time run');
-  await until(async () => (await at()) > start + 2, 'time runs');
-  await clocks.choose('Stop');
-  const stopped = await at();
-  await page.waitForTimeout(300);
-  assert.equal(await at(), stopped);
-  await close();
-});
-
-test('after the first visit the page opens without a network, and its worker works', async () => {
-  const { page, complaints, close } = await open(browser, site.address);
-  await until(
-    () => page.evaluate(async () => (await navigator.serviceWorker.getRegistration())?.active?.state === 'activated'),
-    'the service worker',
-    20000,
-  );
-  await page.context().setOffline(true);
-  await page.goto(`${site.address}#lang=en&rope.worked.m=3`);
-  await page.reload();
-  await until(() => page.evaluate(() => document.querySelector('main:not([aria-busy])') !== null), 'the page', 20000);
-  const turned = (await figureOf(page, 'rope', 'worked').tables())[0].at(-1);
-  assert.ok(Math.abs(turned[0] - (Math.cos(3) - 2 * Math.sin(3))) < 3e-7);
-  const random = figureOf(page, 'decay', 'random');
-  await random.press('Queries', 'ArrowLeft');
-  await random.choose('Run');
-  await until(async () => /^300 queries/.test(await random.summary()), 'the worker', 30000);
-  // For a newer service worker and for the icon the browser asks by itself, past the service worker.
-  assert.deepEqual(
-    complaints.filter((complaint) => !/\/(service-worker\.js|favicon\.svg)$/.test(complaint)),
-    [],
-  );
-  await close();
-});

@@ -122,9 +122,9 @@ export async function open(browser, address, { hash = '', ...context } = {}) {
 }
 
 /**
- * Firefox as Debian has it, by WebDriver BiDi: Playwright drives only a Firefox of its own. `open` is the one above, with
- * the options that are named here. What both libraries call alike is used by tests in both: evaluate, goto, reload,
- * keyboard.press, keyboard.type.
+ * Firefox as Debian has it, by WebDriver BiDi: Playwright drives only a Firefox of its own. `open` is the one above,
+ * with the options that are named here. What both libraries call alike is used by tests in both: evaluate, goto,
+ * reload, keyboard.press, keyboard.type.
  */
 export async function launchFirefox() {
   // What a reader prefers is asked for when the program starts: one for each kind of reader.
