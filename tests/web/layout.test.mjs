@@ -1,15 +1,18 @@
-// How things stand on the page: formulas, tables and names of axes that fit a small screen, and signs set as is the custom.
+// How things stand on the page: a small screen that need not scroll sideways, formulas, tables and names of axes that
+// fit it, and signs set as is the custom.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { figureOf, launch, open, serve } from './site.mjs';
+import { browsers, figureOf, launchBoth, open, serve } from './site.mjs';
 
 let site;
+let both;
 let browser;
 before(async () => {
-  [site, browser] = await Promise.all([serve(), launch()]);
+  [site, both] = await Promise.all([serve(), launchBoth()]);
+  browser = both.chromium;
 });
 after(async () => {
-  await browser?.close();
+  await both?.close();
   site?.close();
 });
 
@@ -31,6 +34,55 @@ test('on a small screen formulas, tables and listings are seen whole, without sc
     await close();
   }
 });
+
+for (const name of browsers) {
+  test(`a small screen has no sideways scroll and controls large enough for a finger (${name})`, async () => {
+    for (const lang of ['en', 'zh']) {
+      for (const state of [
+        '',
+        'order.map.table=1&order.map.heads=8&rope.pair.table=1',
+        'order.map.words=Donaudampfschifffahrtsgesellschaft+x&rope.pair.q=-170,1.1&rope.pair.m=64&rope.pair.lock=1',
+      ]) {
+        const { page, close } = await both.open(name, site.address, { hash: `#lang=${lang}&${state}`, ...small });
+        const seen = await page.evaluate(() => {
+          for (const details of document.querySelectorAll('details.code, .save')) details.open = true;
+          const { clientWidth, scrollWidth } = document.documentElement;
+          // Within a box of its own that scrolls or cuts off, things may be wider.
+          const isBoxed = (element) =>
+            !element.matches('.chapter') &&
+            (getComputedStyle(element).overflowX !== 'visible' || isBoxed(element.parentElement));
+          const isOut = (element) => {
+            const { left, right } = element.getBoundingClientRect();
+            return (left < -0.5 || right > clientWidth + 0.5) && element.checkVisibility() && !isBoxed(element);
+          };
+          const chapters = Array.from(document.querySelectorAll('.chapter'), (chapter) => ({
+            id: chapter.id,
+            out: Array.from(chapter.querySelectorAll('*'))
+              .filter(isOut)
+              .map(({ outerHTML }) => outerHTML.slice(0, 100)),
+          }));
+          const small = Array.from(
+            document.querySelectorAll(
+              'button, summary, nav a, .segments span, .flag, input[type=range], input[type=text], .grip',
+            ),
+          )
+            .filter((element) => element.checkVisibility() && !element.matches('.skip'))
+            .map((element) => [element.textContent || element.tagName, element.getBoundingClientRect()])
+            .filter(([, { width, height }]) => width < 43.5 || height < 43.5)
+            .map(([name, { width, height }]) => `${name}: ${width} x ${height}`);
+          return { innerWidth, clientWidth, scrollWidth, chapters, small };
+        });
+        const where = `${lang} ${state}`;
+        assert.equal(seen.innerWidth, 360);
+        assert.equal(seen.scrollWidth, seen.clientWidth, where);
+        assert.equal(seen.chapters.length, 12);
+        for (const { id, out } of seen.chapters) assert.deepEqual(out, [], `${where} ${id}`);
+        assert.deepEqual(seen.small, [], where);
+        await close();
+      }
+    }
+  });
+}
 
 test('names of an axis that have no room are left out evenly', async () => {
   for (const width of [360, 1280]) {
