@@ -1,28 +1,24 @@
 // What the tests of the playground have in common: files for a model, the figures in either browser, a program of theirs.
 import assert from 'node:assert/strict';
 import { fileOfModel, tinyLlama } from '../ts/support/tiny-models.mjs';
-import { figureOf, launch, launchFirefox, open, runProgram, serve, until } from './site.mjs';
+import { figureOf, launchBoth, runProgram, serve, until } from './site.mjs';
+
+export { browsers } from './site.mjs';
 
 /** A site, both browsers, and what opens the page in one of them at some state; `end` closes all. */
 export async function start() {
-  const [site, chromium, firefox] = await Promise.all([serve(), launch(), launchFirefox()]);
+  const [site, both] = await Promise.all([serve(), launchBoth()]);
   return {
     site,
-    chromium,
-    fresh(browser, state = '', options = {}) {
-      const hash = `#lang=en&${state}`;
-      if (browser === 'Firefox') return firefox.open(site.address, { hash, ...options });
-      return open(chromium, site.address, { hash, ...options });
-    },
+    chromium: both.chromium,
+    fresh: (browser, state = '', options = {}) =>
+      both.open(browser, site.address, { hash: `#lang=en&${state}`, ...options }),
     async end() {
-      await chromium.close();
-      await firefox.close();
-      site.close();
+      await both.close();
+      await site.close();
     },
   };
 }
-
-export const browsers = ['Chromium', 'Firefox'];
 
 export const path = (name) => `#figure-playground-${name}`;
 export const of = (page, name) => figureOf(page, 'playground', name);
