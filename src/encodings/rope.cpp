@@ -36,26 +36,30 @@ struct RowBlock {
 
 template <class From, class To>
 void turnRun(const RowBlock& block, PairRun run) {
+  constexpr bool kInPlace = std::is_same_v<From, To>;
+  constexpr size_t kTogether = kInPlace ? 4 : 1;
   const HeadView<float> x = block.x;
   float* const first = x.row(block.b, 0, block.start) + run.start;
-  const auto turn = [&](size_t h, size_t t) {
-    float* out = first + h * x.head_stride + t * x.token_stride;
-    const float* in = out;
-    if constexpr (!std::is_same_v<From, To>) {
-      std::copy_n(out, 2 * run.pairs, block.line);
+  const auto turn = [&](size_t h, size_t t, auto heads) {
+    float* row = first + h * x.head_stride + t * x.token_stride;
+    const float* cos = block.rows[t] + run.first_pair;
+    const float* sin = cos + block.pairs;
+    if constexpr (heads > 1) return rotateRows<From, heads>(row, x.head_stride, cos, sin, run.pairs);
+    const float* in = row;
+    if constexpr (!kInPlace) {
+      std::copy_n(row, 2 * run.pairs, block.line);
       in = block.line;
     }
-    const float* cos = block.rows[t] + run.first_pair;
-    rotatePairs<From, To>(out, in, cos, cos + block.pairs, run.pairs);
+    rotatePairs<From, To>(row, in, cos, sin, run.pairs);
   };
   // In the order of memory.
   if (x.token_stride < x.head_stride) {
-    for (size_t h = 0; h < x.heads; ++h) {
-      for (size_t t = 0; t < block.count; ++t) turn(h, t);
-    }
+    forHeads<kTogether>(x.heads, [&](size_t h, auto heads) {
+      for (size_t t = 0; t < block.count; ++t) turn(h, t, heads);
+    });
   } else {
     for (size_t t = 0; t < block.count; ++t) {
-      for (size_t h = 0; h < x.heads; ++h) turn(h, t);
+      forHeads<kTogether>(x.heads, [&](size_t h, auto heads) { turn(h, t, heads); });
     }
   }
 }

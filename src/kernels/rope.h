@@ -1,17 +1,24 @@
-// Rotation of the pairs of one row: (a, b) -> (a cos - b sin, a sin + b cos).
+// Rotation of the pairs of rows: (a, b) -> (a cos - b sin, a sin + b cos).
 // The two pairings of the field are two ways to load and store the same pairs.
 #pragma once
 
 #include <cstddef>
+#include <type_traits>
 
 #include "simd.h"
 
 namespace ropewalk {
 
+// Four pairs, or what they are to be multiplied by: cosines and sines.
 struct PairBlock {
   simd::f32x4 a;
   simd::f32x4 b;
 };
+
+inline PairBlock turned(PairBlock x, PairBlock by) {
+  using namespace simd;
+  return {negMulAdd(x.b, by.b, mul(x.a, by.a)), mulAdd(x.a, by.b, mul(x.b, by.a))};
+}
 
 // Pair j is (x[j], x[pairs + j]): GPT-NeoX, Hugging Face LLaMA.
 struct HalfPairs {
@@ -21,6 +28,12 @@ struct HalfPairs {
   static void store(float* x, size_t j, size_t pairs, PairBlock p) {
     simd::store(x + j, p.a);
     simd::store(x + pairs + j, p.b);
+  }
+  // Pairs j .. j + 3 of Rows rows, `stride` floats apart.
+  template <size_t Rows>
+  static void turn(float* x, size_t stride, size_t j, size_t pairs, PairBlock by) {
+    for (size_t r = 0; r < Rows; ++r)
+      store(x + r * stride, j, pairs, turned(load(x + r * stride, j, pairs), by));
   }
   static size_t first(size_t j, size_t) { return j; }
   static size_t second(size_t j, size_t pairs) { return pairs + j; }
@@ -37,37 +50,84 @@ struct InterleavedPairs {
     simd::store(x + 2 * j, simd::zipLow(p.a, p.b));
     simd::store(x + 2 * j + 4, simd::zipHigh(p.a, p.b));
   }
+  // The pairs stay as they lie, which is worth it from the second row on: x cos + (b, a) (-sin, sin).
+  template <size_t Rows>
+  static void turn(float* x, size_t stride, size_t j, size_t, PairBlock by) {
+    using namespace simd;
+    const f32x4 opposite = sub(splat(-0.0f), by.b);
+    const f32x4 cos[] = {zipLow(by.a, by.a), zipHigh(by.a, by.a)};
+    const f32x4 sin[] = {zipLow(opposite, by.b), zipHigh(opposite, by.b)};
+    for (size_t r = 0; r < Rows; ++r) {
+      for (size_t v = 0; v < 2; ++v) {
+        float* const p = x + r * stride + 2 * j + v * kLanes;
+        const f32x4 two = simd::load(p);
+        simd::store(p, mulAdd(swapNeighbours(two), sin[v], mul(two, cos[v])));
+      }
+    }
+  }
   static size_t first(size_t j, size_t) { return 2 * j; }
   static size_t second(size_t j, size_t) { return 2 * j + 1; }
 };
 
-// Pairs j .. j + 3.
-template <class From, class To>
-inline void rotateFour(float* out, const float* in, const float* cos, const float* sin, size_t j,
-                       size_t pairs) {
-  const PairBlock x = From::load(in, j, pairs);
-  const simd::f32x4 c = simd::load(cos + j);
-  const simd::f32x4 s = simd::load(sin + j);
-  To::store(out, j, pairs,
-            {simd::negMulAdd(x.b, s, simd::mul(x.a, c)), simd::mulAdd(x.b, c, simd::mul(x.a, s))});
+// 4 * Vectors pairs of Rows rows, `stride` floats apart, from the one that out and in begin with.
+template <class From, class To, size_t Rows, size_t Vectors>
+inline void turnVectors(float* out, const float* in, size_t stride, const float* cos, const float* sin,
+                        size_t pairs) {
+  using namespace simd;
+  for (size_t j = 0; j < Vectors * kLanes; j += kLanes) {
+    const PairBlock by = {load(cos + j), load(sin + j)};
+    if constexpr (Rows == 1) {
+      To::store(out, j, pairs, turned(From::load(in, j, pairs), by));
+    } else {
+      To::template turn<Rows>(out, stride, j, pairs, by);
+    }
+  }
+}
+
+// Inlined, so that rows turned in place have one address and not two.
+template <class From, class To, size_t Rows>
+[[gnu::always_inline]] inline void turnRows(float* out, const float* in, size_t stride, const float* cos,
+                                            const float* sin, size_t pairs) {
+  constexpr size_t kVectors = 4;  // compilers for wasm do not unroll on their own
+  size_t j = 0;
+  for (; j + kVectors * simd::kLanes <= pairs; j += kVectors * simd::kLanes) {
+    turnVectors<From, To, Rows, kVectors>(out + To::first(j, pairs), in + From::first(j, pairs), stride,
+                                          cos + j, sin + j, pairs);
+  }
+  for (; j + simd::kLanes <= pairs; j += simd::kLanes) {
+    turnVectors<From, To, Rows, 1>(out + To::first(j, pairs), in + From::first(j, pairs), stride, cos + j,
+                                   sin + j, pairs);
+  }
+  for (; j < pairs; ++j) {
+    for (size_t r = 0; r < Rows; ++r) {
+      const float a = in[r * stride + From::first(j, pairs)];
+      const float b = in[r * stride + From::second(j, pairs)];
+      out[r * stride + To::first(j, pairs)] = a * cos[j] - b * sin[j];
+      out[r * stride + To::second(j, pairs)] = a * sin[j] + b * cos[j];
+    }
+  }
 }
 
 // out, in: 2 * pairs floats, read as From pairs them and written as To does; the same array only if those
 // agree. cos, sin: pairs floats. Any number of pairs, including 0.
 template <class From, class To>
 inline void rotatePairs(float* out, const float* in, const float* cos, const float* sin, size_t pairs) {
-  constexpr size_t kStep = 4 * simd::kLanes;  // compilers for wasm do not unroll on their own
-  size_t j = 0;
-  for (; j + kStep <= pairs; j += kStep) {
-    for (size_t k = 0; k < kStep; k += simd::kLanes) rotateFour<From, To>(out, in, cos, sin, j + k, pairs);
-  }
-  for (; j + simd::kLanes <= pairs; j += simd::kLanes) rotateFour<From, To>(out, in, cos, sin, j, pairs);
-  for (; j < pairs; ++j) {
-    const float a = in[From::first(j, pairs)];
-    const float b = in[From::second(j, pairs)];
-    out[To::first(j, pairs)] = a * cos[j] - b * sin[j];
-    out[To::second(j, pairs)] = a * sin[j] + b * cos[j];
-  }
+  turnRows<From, To, 1>(out, in, 0, cos, sin, pairs);
+}
+
+// The same in place for Rows rows, `stride` floats apart, which read their tables once.
+template <class Pairs, size_t Rows>
+[[gnu::noinline]] void rotateRows(float* x, size_t stride, const float* cos, const float* sin, size_t pairs) {
+  turnRows<Pairs, Pairs, Rows>(x, x, stride, cos, sin, pairs);
+}
+
+// Heads of a token are turned four at a time, which read its row of the tables once: f(first head, their
+// number) with the number as a constant, 4 or 1. More at a time take more registers than there are.
+template <size_t Together = 4, class F>
+inline void forHeads(size_t heads, F f) {
+  size_t h = 0;
+  for (; h + Together <= heads; h += Together) f(h, std::integral_constant<size_t, Together>());
+  for (; h < heads; ++h) f(h, std::integral_constant<size_t, 1>());
 }
 
 }  // namespace ropewalk

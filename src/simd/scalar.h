@@ -122,6 +122,9 @@ inline f32x4 round(f32x4 a) {
 inline f32x4 swapHalves(f32x4 a) {
   return {{a.lane[2], a.lane[3], a.lane[0], a.lane[1]}};
 }
+inline f32x4 swapNeighbours(f32x4 a) {
+  return {{a.lane[1], a.lane[0], a.lane[3], a.lane[2]}};
+}
 // (a0 a1 a2 a3), (b0 b1 b2 b3) -> (a0 a2 b0 b2)
 inline f32x4 evens(f32x4 a, f32x4 b) {
   return {{a.lane[0], a.lane[2], b.lane[0], b.lane[2]}};

@@ -96,6 +96,9 @@ inline f32x4 round(f32x4 a) {
 inline f32x4 swapHalves(f32x4 a) {
   return _mm_shuffle_ps(a, a, _MM_SHUFFLE(1, 0, 3, 2));
 }
+inline f32x4 swapNeighbours(f32x4 a) {
+  return _mm_shuffle_ps(a, a, _MM_SHUFFLE(2, 3, 0, 1));
+}
 inline f32x4 evens(f32x4 a, f32x4 b) {
   return _mm_shuffle_ps(a, b, _MM_SHUFFLE(2, 0, 2, 0));
 }

@@ -109,6 +109,9 @@ inline f32x4 round(f32x4 a) {
 inline f32x4 swapHalves(f32x4 a) {
   return wasm_i32x4_shuffle(a, a, 2, 3, 0, 1);
 }
+inline f32x4 swapNeighbours(f32x4 a) {
+  return wasm_i32x4_shuffle(a, a, 1, 0, 3, 2);
+}
 inline f32x4 evens(f32x4 a, f32x4 b) {
   return wasm_i32x4_shuffle(a, b, 0, 2, 4, 6);
 }

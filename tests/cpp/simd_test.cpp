@@ -164,6 +164,7 @@ TEST_CASE("Lanes go where the names say", "[simd]") {
   const f32x4 b = vector({4, 5, 6, 7});
   CHECK(lanes(simd::splat(9)) == Lanes{9, 9, 9, 9});
   CHECK(lanes(simd::swapHalves(a)) == Lanes{2, 3, 0, 1});
+  CHECK(lanes(simd::swapNeighbours(a)) == Lanes{1, 0, 3, 2});
   CHECK(lanes(simd::evens(a, b)) == Lanes{0, 2, 4, 6});
   CHECK(lanes(simd::odds(a, b)) == Lanes{1, 3, 5, 7});
   CHECK(lanes(simd::zipLow(a, b)) == Lanes{0, 4, 1, 5});

@@ -58,7 +58,47 @@ void checkAllSizes() {
   }
 }
 
+// Rows of 2 * pairs numbers, with gaps between them that nobody writes.
+template <class Pairs, size_t Rows>
+void checkRows() {
+  Random random(4);
+  for (const size_t pairs : kernelSizes()) {
+    const Row table = randomRow(random, pairs);
+    const size_t stride = 2 * pairs + 3;
+    std::vector<float> rows = random.floats(Rows * stride);
+    std::vector<float> wanted = rows;
+    for (size_t r = 0; r < Rows; ++r) {
+      float* const row = wanted.data() + r * stride;
+      rotatePairs<Pairs, Pairs>(row, row, table.cos.data(), table.sin.data(), pairs);
+    }
+    rotateRows<Pairs, Rows>(rows.data(), stride, table.cos.data(), table.sin.data(), pairs);
+    INFO("pairs = " << pairs);
+    CHECK(sameBits(rows, wanted));
+  }
+}
+
 }  // namespace
+
+TEST_CASE("Rows that share a table turn as each of them alone, to the bit", "[kernels]") {
+  checkRows<HalfPairs, 4>();
+  checkRows<InterleavedPairs, 4>();
+  checkRows<HalfPairs, 1>();
+  checkRows<InterleavedPairs, 1>();
+}
+
+TEST_CASE("Heads are taken four at a time, and the rest one by one", "[kernels]") {
+  for (size_t heads = 0; heads < 12; ++heads) {
+    std::vector<size_t> sizes;
+    size_t next = 0;
+    forHeads(heads, [&](size_t h, auto count) {
+      CHECK(h == next);
+      next += count;
+      sizes.push_back(count);
+    });
+    CHECK(next == heads);
+    CHECK(sizes.size() == heads / 4 + heads % 4);
+  }
+}
 
 TEST_CASE("Interleaved pairs turn as the formula says, in place and apart", "[kernels]") {
   checkAllSizes<InterleavedPairs>();
