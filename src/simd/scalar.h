@@ -94,9 +94,6 @@ inline f32x4 max(f32x4 a, f32x4 b) {
 inline f32x4 mulAdd(f32x4 a, f32x4 b, f32x4 c) {
   return add(mul(a, b), c);
 }
-inline f32x4 mulSub(f32x4 a, f32x4 b, f32x4 c) {
-  return sub(mul(a, b), c);
-}
 inline f32x4 negMulAdd(f32x4 a, f32x4 b, f32x4 c) {
   return sub(c, mul(a, b));
 }

@@ -79,18 +79,12 @@ inline f32x4 max(f32x4 a, f32x4 b) {
 inline f32x4 mulAdd(f32x4 a, f32x4 b, f32x4 c) {
   return wasm_f32x4_relaxed_madd(a, b, c);
 }
-inline f32x4 mulSub(f32x4 a, f32x4 b, f32x4 c) {
-  return wasm_f32x4_relaxed_madd(a, b, wasm_f32x4_neg(c));
-}
 inline f32x4 negMulAdd(f32x4 a, f32x4 b, f32x4 c) {
   return wasm_f32x4_relaxed_nmadd(a, b, c);
 }
 #else
 inline f32x4 mulAdd(f32x4 a, f32x4 b, f32x4 c) {
   return add(mul(a, b), c);
-}
-inline f32x4 mulSub(f32x4 a, f32x4 b, f32x4 c) {
-  return sub(mul(a, b), c);
 }
 inline f32x4 negMulAdd(f32x4 a, f32x4 b, f32x4 c) {
   return sub(c, mul(a, b));
