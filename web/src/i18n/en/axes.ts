@@ -30,7 +30,7 @@ export const axes = {
       `From ${place}: the neighbour beside it scores ${beside}, the one above or below ${below}.`,
   },
   layoutsProse: [
-    'With two axes the map is alike in all directions, or nearly. The layouts differ in which pairs go to which axis. *Axial* and Qwen2-VL’s vision tower give each axis half of the coordinates and a full set of speeds. *Pixtral* deals one set out in turns, even frequencies to rows, odd ones to columns, so its two directions differ a little.',
+    'With two axes the map is alike along rows and columns, or nearly. The layouts differ in which pairs go to which axis. *Axial* and Qwen2-VL’s vision tower give each axis half of the coordinates and a full set of speeds. *Pixtral* deals one set out in turns, even frequencies to rows, odd ones to columns, so its two directions differ a little.',
     'Language models that see go one step further. Qwen2-VL’s *M-RoPE* gives every token three numbers: time, row and column. A word has three equal ones, so for text nothing changes. The patches of a picture share their time and differ in row and column.',
   ],
   ids: {
@@ -55,7 +55,7 @@ export const axes = {
     caption:
       'Above, the positions of a few words, a picture or video (framed) and three more words. Below, how the pairs are dealt out: in sections (Qwen2-VL), or in turns (Qwen3-VL).',
     summary: (length: string, image: string, next: string) =>
-      `${length} tokens, ${image} of them patches. The next word stands at position ${next}.`,
+      `${length} tokens, ${image} of them patches. A word after the last one would stand at position ${next}.`,
   },
   after: [
     'Note where the text goes on: one after the largest position so far, and not after the number of tokens. A large picture takes up little room in the sequence of positions.',

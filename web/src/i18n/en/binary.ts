@@ -53,7 +53,7 @@ export const binary = {
   pitfalls: [
     [
       '“Every position has its own code, so positions are easy to tell apart.”',
-      'That mixes two things. *Unique* means that no two codes are equal; binary is that. *Distinguishable in a useful way* means that the difference grows with the distance; binary is not that.',
+      'That mixes two things. *Unique* means that no two codes are equal; binary is that. *Distinguishable in a useful way* means that near positions look alike and far ones do not; binary is not that.',
     ],
     [
       '“256 positions need nine bits, because 256 is 100000000.”',

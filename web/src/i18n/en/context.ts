@@ -25,7 +25,7 @@ export const context = {
       none: 'The frequencies stay as they were trained.',
       linear:
         'Position interpolation: every frequency is divided by the factor. Nothing is new, but fast pairs lose their sharpness.',
-      ntk: 'NTK-aware: the base is raised so that the slowest pair is stretched by the factor and the fastest hardly at all.',
+      ntk: 'NTK-aware: the base is raised so that the slowest pair is stretched by the factor and the fastest not at all.',
       yarn: 'YaRN: pairs with many turns in training stay, those with less than one are divided by the factor, with a ramp between. cos and sin also get a small factor.',
       longrope:
         'LongRoPE: each pair has a divisor of its own, found by a search. The divisors here are made up, from 1 to the factor.',
@@ -54,7 +54,7 @@ export const context = {
       `${complete} of ${pairs} pairs made a whole turn in training. At ${target} tokens ${fresh} pairs show new angles.${factor === '' ? '' : ` cos and sin are multiplied by ${factor}.`}`,
   },
   methodsProse: [
-    'Every method answers the same question: how far is each pair slowed down? Switch through them and watch the dots. Position interpolation moves all of them by the same step. The others leave the fast pairs alone, because those tell neighbouring words apart, and slow the others as needed.',
+    'Every method answers the same question: how far is each pair slowed down? Switch through them and watch the dots. Position interpolation moves all of them by the same step. The others leave the fastest pairs alone, or nearly, because those tell neighbouring words apart, and slow the rest as needed.',
     'NTK-aware scaling slows only the very last pair by the whole factor; the other slow pairs still show some new angles. YaRN and Llama 3 avoid that by looking at turns instead of indices. None of these comes for free; all work best after a little more training.',
   ],
   errorTitle: 'Angles that round',

@@ -37,7 +37,7 @@ export const decay = {
   },
   randomProse: [
     'The bound holds, and it is loose. Below it the score does as it likes. A bound that falls does not mean that what is bounded falls.',
-    'Now the third curve. Take random queries and keys, as unlike as can be, and average their scores at each distance.',
+    'Now the third curve. Take random queries and keys, which have nothing to do with each other, and average their scores at each distance.',
   ],
   ask: {
     question: 'For random queries and keys: how does the average score change with distance?',

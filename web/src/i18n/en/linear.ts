@@ -2,7 +2,7 @@
 export const linear = {
   opening: [
     'Attention compares every word with every word. Twice as many words are four times the work. Where does the square come from, and can it go away?',
-    'The weight of a key is the exponential of a dot product. The exponential stands in the middle, so all $T × T$ products have to be written out before the values can be added up. Put something softer in its place: a function $φ$ of each query and of each key by itself, and the plain dot product of the two. Then nothing stands in the middle any more, and three matrices may be multiplied in any order.',
+    'The weight of a key is the exponential of a dot product. The exponential stands in the middle, so all $T × T$ products have to be written out before the values can be added up. Put something softer in its place: a function $φ$ of each query and of each key by itself, and the plain dot product of the two. Then nothing stands in the middle any more, and of the three matrices either the first two or the last two may be multiplied first.',
   ],
   formula:
     '$φ$ is applied to each number. Whatever it is, it must not be negative, so that weights are not negative either.',
@@ -121,7 +121,7 @@ export const linear = {
   pitfalls: [
     [
       '“RoPE is the only relative encoding that linear attention can have.”',
-      'It was the first. States that fade with each step (RetNet, gated linear attention), xPos and cosFormer’s weights know of distance as well.',
+      'It was among the first. States that fade with each step (RetNet, gated linear attention), xPos and cosFormer’s weights know of distance as well.',
     ],
     [
       '“All of RoPE together is not a rotation.”',

@@ -2,7 +2,7 @@
 export const playground = {
   opening: [
     'Everything from the chapters before, in one place. Type a sentence, choose how positions enter, and look into the scores before softmax makes weights of them: each is the sum of a part that comes from *content* and a part that comes from *position*.',
-    'The weights are random, from a seed, and nobody has trained them. What you see is therefore what position alone does: no grammar, only the shape that the encoding gives. Each word’s vector is made from its letters, so that equal words are equal.',
+    'The weights are random, from a seed, and nobody has trained them. So there is no grammar in these maps, only what the encoding makes of random queries and keys. Each word’s vector is made from its letters, so that equal words are equal.',
   ],
   ask: {
     question: 'The encoding is ALiBi, and the map is of its position part. What changes when you exchange two words?',
@@ -15,7 +15,7 @@ export const playground = {
   base: 'Base',
   ownBase: 'as it is',
   scaling: 'Frequencies',
-  scalings: { default: 'as they are', linear: 'PI', ntk: 'NTK', yarn: 'YaRN', llama3: 'Llama 3' },
+  scalings: { default: 'as is', linear: 'PI', ntk: 'NTK', yarn: 'YaRN', llama3: 'Llama 3' },
   factor: 'Factor',
   seed: 'Seed',
   wish: 'Rotary encoding',
@@ -54,7 +54,7 @@ export const playground = {
     sentence: 'the dog chased the cat and the cat ran',
     label: 'Sentence or tokens',
     caption:
-      'Scores of the last layer of a stack with random weights: content + position = score, and the weights that softmax makes of the scores. Blue is below zero, orange above, and the three maps that add up have one scale.',
+      'Scores of the last layer of a stack with random weights: content + position = score, and the weights that softmax makes of the scores. Blue is below zero, orange above, and the three maps that add up have one scale. A window counts the word itself.',
     encodings: {
       none: 'None',
       sinusoidal: 'Sinusoidal',
@@ -70,9 +70,9 @@ export const playground = {
     },
     heads: 'Heads',
     kvHeads: 'Heads of keys and values',
-    layers: 'Layers; the last is drawn',
+    layers: 'Layers',
     causal: 'Causal: look back only',
-    window: 'Window with own word',
+    window: 'Window',
     sinks: 'First words that stay in sight',
     all: 'none',
     empty: 'Type a word or two.',
@@ -86,7 +86,7 @@ export const playground = {
   },
   afterStack: ['Things to try:'],
   tries: [
-    'Give RoPE a base of 10 and look at the position part: even the slowest pair turns within the sentence.',
+    'Give RoPE a base of 10 and look at the position part: within the sentence even the slowest pair turns a good way.',
     'Let two heads of keys serve four heads of queries. The position part of RoPE differs between heads all the same.',
     'Take a window of two with one first word that stays in sight, tick the causal box, and follow the first column.',
     'Choose no encoding, tick the causal box and add layers: order leaks in through the mask.',
@@ -106,7 +106,7 @@ export const playground = {
     none: 'There is no model yet.',
     given: (names: string) => `So far: ${names}.`,
     useless: (names: string) =>
-      `Not of use here: ${names}. A model is config.json and files that end in .safetensors, as they are.`,
+      `Not of use here: ${names}. A model is config.json and files that end in .safetensors, not packed into an archive.`,
     missing: {
       config: 'config.json is missing still.',
       weights: 'A file that ends in .safetensors is missing still.',

@@ -58,7 +58,8 @@ export const relative = {
     'A vector for each distance is much. T5 ([Raffel et al., 2019](https://arxiv.org/abs/1910.10683)) learns a single number per head and distance and adds it to the score. Near distances have a number each; farther ones share *buckets*, each wider than the one before by about the same factor.',
     'ALiBi ([Press et al., 2021](https://arxiv.org/abs/2108.12409)) learns nothing. It subtracts from each score the distance times a slope, and each head has a slope of its own: the first forgets within a few words, the last looks far.',
   ],
-  biasFormula: '$b_h$ is the bias of head $h$: T5 looks it up by bucket, ALiBi computes $−slope · |j − i|$.',
+  biasFormula:
+    '$b_h$ is the bias of head $h$. T5 looks it up by bucket, and leaves out the root; ALiBi computes $−slope · |j − i|$.',
   maps: {
     length: 'Words',
     head: 'Head of ALiBi, of 8',
@@ -76,7 +77,7 @@ export const relative = {
       `query ${q}, key ${k}, distance ${d}: row ${shaw}, bucket ${t5}, bias ${alibi}`,
     hidden: (q: string, k: string) => `query ${q} may not look at key ${k}, which comes later`,
     caption:
-      'How three encodings see the same words. Shaw and T5 look a learned number up; shown is where they look. ALiBi computes it. The frame marks one distance: along it nothing changes.',
+      'How three encodings see the same words. Shaw looks up a learned vector and T5 a learned number; shown is where they look. ALiBi computes its number. The frame marks one distance: along it nothing changes.',
     summary: (d: string, shaw: string, t5: string, head: string, alibi: string) =>
       `${d} words back: Shaw takes row ${shaw}, T5 bucket ${t5}, and head ${head} of ALiBi adds ${alibi}.`,
   },
@@ -87,7 +88,7 @@ export const relative = {
   pitfalls: [
     [
       '“The table needs $2k − 1$ rows.”',
-      'Clipped distances run from $−k$ to $k$ and zero is one of them: $2k + 1$. The count $2L − 1$ belongs to tables *without* clipping, for all distances in $L$ words, as in BERT.',
+      'Clipped distances run from $−k$ to $k$ and zero is one of them: $2k + 1$. The count $2L − 1$ belongs to tables *without* clipping, for all distances in $L$ words, as in BERTs with relative positions.',
     ],
     [
       'Training on 512 words with $k = 512$ and trusting the row of “very far”.',
@@ -95,11 +96,11 @@ export const relative = {
     ],
     [
       'Mixing up the sign.',
-      'Shaw counts key minus query, BERT query minus key. With the wrong sign the model reads the future for the past. Nothing crashes.',
+      'Shaw counts key minus query, BERTs with relative positions query minus key. With the wrong sign the model reads the future for the past. Nothing crashes.',
     ],
     [
       '$q_i · k_j + q_i · a + k_i · a$',
-      'In the fourth method of Huang and colleagues (`relative_key_query`) the last term belongs to the *key*: $k_j · a$. Expand $(q_i + a) · (k_j + a)$ and it is plain to see.',
+      'In the fourth method of Huang and colleagues (`relative_key_query`) the last term belongs to the *key*: $k_j · a$. Expand $(q_i + a) · (k_j + a)$, leave out $a · a$, and it is plain to see.',
     ],
     [
       'Scaling T5’s scores.',

@@ -1,7 +1,7 @@
 // Chapter: RoPE.
 export const rope = {
   opening: [
-    'So far a position was *added* to a word. Su Jianlin asked for something else ([RoFormer, 2021](https://arxiv.org/abs/2104.09864)): let each query and each key be changed once, by its own position, so that their product knows only how far apart they are. Absolute work, relative result.',
+    'So far something was *added*: a position to the word, or a distance to the key or the score. Su Jianlin asked for something else ([RoFormer, 2021](https://arxiv.org/abs/2104.09864)): let each query and each key be changed once, by its own position, so that their product knows only how far apart they are. Absolute work, relative result.',
     'There is hardly any freedom in how to do that. Four small steps lead to the answer.',
   ],
   stepsTitle: 'From the wish to the turn',
@@ -16,7 +16,7 @@ export const rope = {
     'Here is one pair as an arrow in the plane. For a word at position $m$ the arrow is turned by the angle $mω$; its length stays. Turn the query by $mω$ and the key by $nω$, and the angle between them has changed by $(m − n)ω$, whatever $m$ and $n$ are by themselves.',
   ],
   scoreFormula:
-    '$φ$ is the angle from key to query before either is turned; $R$ with an index is the turn by that many positions.',
+    '$α$ is the angle from key to query before either is turned; $R$ with an index is the turn by that many positions.',
   ask: {
     question:
       'Tick *Lock the distance* and move a slider: both words walk along the sentence together. What does the score do?',

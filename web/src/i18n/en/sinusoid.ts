@@ -58,13 +58,13 @@ export const sinusoid = {
       `Column ${column} is the ${wave === 'sin' ? 'sine' : 'cosine'} of pair ${pair}: one wave in ${period} positions.`,
   },
   after: [
-    'Compare this with the binary code. There too the columns were waves, each slower than the last. The sinusoidal table is binary counting with its corners rounded off, and with two numbers for each wave.',
+    'Compare this with the binary code. There too each bit was a wave, slower than that of the bit before it. The sinusoidal table is binary counting with its corners rounded off, and with two numbers for each wave.',
     'Play with the base. It sets how slow the slowest hands are. The nearer it is to 1, the more alike all hands run. With a large base the last columns are nearly constant over any text you will ever read, and that costs nothing: those columns are almost free for the word itself.',
   ],
   pitfalls: [
     [
       '“Small indices have long periods and catch what is far away.”',
-      'It is the other way round. $ω_i$ falls as $i$ grows, so small $i$ is fast and has short periods. You meet this sentence in tutorials with the ends swapped; the wave above settles it.',
+      'It is the other way round. $ω_i$ falls as $i$ grows, so small $i$ is fast and has short periods. Tutorials do swap the two ends; the wave above settles it.',
     ],
     [
       'Plotting a table with two columns to show what the base does.',

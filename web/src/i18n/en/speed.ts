@@ -1,7 +1,7 @@
 // Chapter: speed on this device.
 export const speed = {
   opening: [
-    'Turning queries and keys is little arithmetic on much memory. The package does it with SIMD instructions, four numbers at a time, in WebAssembly. Below, your device does the same work twice: with the package, and with well-meant plain JavaScript.',
+    'Turning queries and keys is little arithmetic on much memory. The package does it with SIMD instructions, four numbers at a time, in WebAssembly. Below, your device does the same work twice: with the package, and with plain JavaScript, written with care.',
   ],
   ask: {
     question: 'Many queries and keys are turned, with cosines and sines at hand. What takes most of the time?',

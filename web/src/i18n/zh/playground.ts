@@ -4,7 +4,7 @@ import type { Dictionary } from '../dictionary';
 export const playground: Dictionary['playground'] = {
   opening: [
     '前面各章的内容，在这里都能亲手试。输入一句话，选定位置怎样进入模型，再看 softmax 把得分变成权重之前，得分里有些什么：每个得分都是两部分之和，一部分来自*内容*，一部分来自*位置*。',
-    '这里的权重是由种子生成的随机数，没有人训练过。所以你看到的，只是位置编码自己的作用：没有语法，只有编码带来的形状。每个词的向量由它的字母算出，相同的词向量也相同。',
+    '这里的权重是由种子生成的随机数，没有人训练过。所以图里没有语法，只有编码在随机的查询和键上起的作用。每个词的向量由它的字母算出，相同的词向量也相同。',
   ],
   ask: {
     question: '编码选 ALiBi，看位置那一部分的图。把两个词对调，图上会变什么？',
@@ -49,7 +49,7 @@ export const playground: Dictionary['playground'] = {
     sentence: '狗追猫猫追鼠鼠怕狗',
     label: '句子或词元',
     caption:
-      '随机权重的几层叠在一起，画的是最后一层：内容 + 位置 = 得分，再由 softmax 得到权重。蓝色小于零，橙色大于零；相加的三幅图用同一把尺。中文按字切分。',
+      '随机权重的几层叠在一起，画的是最后一层：内容 + 位置 = 得分，再由 softmax 得到权重。蓝色小于零，橙色大于零；相加的三幅图用同一把尺。窗口把词自己也算在内。中文按字切分。',
     encodings: {
       none: '无',
       sinusoidal: '正弦',
@@ -65,9 +65,9 @@ export const playground: Dictionary['playground'] = {
     },
     heads: '头数',
     kvHeads: '键和值的头数',
-    layers: '层数（画最后一层）',
+    layers: '层数',
     causal: '因果：只能往回看',
-    window: '窗口（含自己）',
+    window: '窗口',
     sinks: '始终看得见的开头词数',
     all: '无',
     empty: '请输入一两个词。',
@@ -126,7 +126,7 @@ export const playground: Dictionary['playground'] = {
   },
   lookProse: [
     '词元用编号来写，也就是模型词表里的行号。如果还给了 tokenizer.json，就可以直接写文字：由 [@huggingface/tokenizers](https://www.npmjs.com/package/@huggingface/tokenizers) 按模型作者的规则切分，ropewalk 自己不做这件事。没有它，用编号就够了。',
-    '然后，在模型脚下换掉旋转编码。权重没有动，你会看到它们原本在期待什么。',
+    '然后，权重一个不动，只换掉模型的旋转编码，就能看出这些权重原本指望的是什么。',
   ],
   askLook: {
     question: '把一个模型的旋转编码去掉，它的图还剩下什么？',

@@ -26,5 +26,7 @@ export const speed: Dictionary['speed'] = {
     notYet: '还没有测量。',
     summary: (ratio) => `做 RoPE，普通 JavaScript 用的时间是包的 ${ratio} 倍。`,
   },
-  after: ['本页用的是在每台机器上逐位相同的版本。不需要这一点的程序，在支持 relaxed SIMD 的引擎上会得到更快的版本。'],
+  after: [
+    '本页用的版本，在每台机器上算出的结果逐位相同。不需要这一点的程序，在支持 relaxed SIMD 的引擎上会得到更快的版本。',
+  ],
 };
