@@ -84,6 +84,47 @@ for (const name of browsers) {
   });
 }
 
+test('formulas that stand side by side stand on one line', async () => {
+  const { page, close } = await open(browser, site.address, { viewport: { width: 1280, height: 800 } });
+  const rows = await page.evaluate(() =>
+    ['sinusoid', 'order', 'linear'].map((id) =>
+      Array.from(document.querySelector(`#chapter-${id} .formula`).querySelectorAll('math'), (math) => {
+        const equals = Array.from(math.querySelectorAll('mo')).find((sign) => sign.textContent === '=');
+        return equals.getBoundingClientRect().top;
+      }),
+    ),
+  );
+  for (const tops of rows) {
+    assert.ok(tops.length > 1);
+    assert.ok(Math.max(...tops) - Math.min(...tops) < 1, `${tops}`);
+  }
+  await close();
+});
+
+test('names with a hyphen are not broken at it', async () => {
+  for (const locale of ['en-US', 'zh-CN']) {
+    const { page, close } = await open(browser, site.address, { locale, ...small });
+    const [found, broken] = await page.evaluate(() => {
+      const walker = document.createTreeWalker(document.querySelector('main'), NodeFilter.SHOW_TEXT);
+      const names = [];
+      while (walker.nextNode()) {
+        for (const { index, 0: name } of walker.currentNode.data.matchAll(/(GPT|Qwen\d)-\w+/g)) {
+          if (walker.currentNode.parentElement.closest('.prose') === null) continue;
+          const range = document.createRange();
+          range.setStart(walker.currentNode, index);
+          range.setEnd(walker.currentNode, index + name.length);
+          const tops = Array.from(range.getClientRects(), ({ top }) => Math.round(top));
+          names.push([name, new Set(tops).size]);
+        }
+      }
+      return [names.length, names.filter(([, lines]) => lines !== 1).map(([name]) => name)];
+    });
+    assert.ok(found > 4);
+    assert.deepEqual(broken, [], locale);
+    await close();
+  }
+});
+
 test('names of an axis that have no room are left out evenly', async () => {
   for (const width of [360, 1280]) {
     const { page, close } = await open(browser, site.address, { viewport: { width, height: 800 } });

@@ -1,10 +1,11 @@
 // Prose with the little markup that the dictionaries use, as nodes: *emphasis*, `code`, $formula$ with $x_i$ and $x^n$,
-// and [text](address). No HTML is parsed, so a text can hold any character.
+// and [text](address); names like Qwen2-VL are kept whole at the end of a line. No HTML is parsed, so a text can hold
+// any character.
 import { h } from './dom';
 
 const functions = new Set(['sin', 'cos', 'clip', 'slope']);
 
-const marked = /(\*[^*]+\*|`[^`]+`|\$[^$]+\$|\[[^\]]+\]\([^)\s]+\))/;
+const marked = /(\*[^*]+\*|`[^`]+`|\$[^$]+\$|\[[^\]]+\]\([^)\s]+\)|\b[A-Z]\w*-[A-Z\d]\w+)/;
 
 // As is the custom: letters slanted, but neither digits and signs nor the names of functions.
 function set(text: string): (Node | string)[] {
@@ -30,10 +31,12 @@ function node(piece: string): Node | string {
       return h('code', {}, inner);
     case '$':
       return math(inner);
-    default: {
+    case '[': {
       const [text = '', href = ''] = inner.split('](');
       return h('a', { href, rel: 'noopener' }, text);
     }
+    default:
+      return h('span', { class: 'whole' }, piece);
   }
 }
 
