@@ -41,6 +41,18 @@ test('far distances are taken in steps, and the axis says so', async () => {
   await close();
 });
 
+test('a scale with a single value names that one and no other', async () => {
+  for (const [k, ends] of [
+    [0, '0'],
+    [2, '04'],
+  ]) {
+    const { page, close } = await fresh(`relative.rows.k=${k}`);
+    const legend = await textsOf(page, '#figure-relative-rows .legend > span:not([hidden], .strip, .kinds)');
+    assert.equal(legend.join(''), `Row${ends}`);
+    await close();
+  }
+});
+
 test('random scores say how many of those wanted are drawn, until all are', async () => {
   const { page, close } = await fresh('decay.random.pairs=300');
   const note = () => page.locator('#figure-decay-random .controls .strip-note').textContent();

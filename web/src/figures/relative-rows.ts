@@ -46,7 +46,7 @@ export function relativeRowsFigure(chapter: ChapterState<'relative'>, core: Rope
               columns: values.length,
               values: rows,
               scale: 'sequential',
-              limit: Math.max(1, 2 * values.k),
+              limit: 2 * values.k,
               whole: true,
               largestCell: 48,
               rowTitle: texts.query,

@@ -74,7 +74,7 @@ export function paintScale(canvas: HTMLCanvasElement, onDark: boolean, scale: Sc
   const context = canvas.getContext('2d');
   for (let x = 0; x < canvas.width; ++x) {
     if (context === null) return;
-    context.fillStyle = colorOf(Math.floor((x * steps) / canvas.width) / (steps - 1), onDark, scale);
+    context.fillStyle = colorOf(Math.floor((x * steps) / canvas.width) / (steps - 1 || 1), onDark, scale);
     context.fillRect(x, 0, 1, canvas.height);
   }
 }

@@ -103,7 +103,7 @@ export function fieldGroup(hint: string, picked?: (cell: Cell, field: number) =>
       made.bar.hidden = each.legend === '';
       made.legend.textContent = each.legend;
       made.least.textContent = data.print(each.scale === 'diverging' ? -each.limit : 0);
-      made.most.textContent = data.print(each.limit);
+      made.most.textContent = each.limit === 0 ? '' : data.print(each.limit);
       made.zero.hidden = each.scale !== 'diverging';
       paintScale(made.strip, onDark, each.scale, each.whole ? each.limit + 1 : undefined);
       for (const part of [made.least, made.scale, made.most]) part.hidden = each.kinds !== undefined;

@@ -59,7 +59,7 @@ const few = 8;
 
 /** The share of the scale that a value has. */
 export function shareOf(value: number, { scale, limit }: Pick<FieldData, 'scale' | 'limit'>): number {
-  return scale === 'diverging' ? (value / limit + 1) / 2 : value / limit;
+  return scale === 'diverging' ? (value / limit + 1) / 2 : value / (limit || 1);
 }
 
 /** Pixels that a small text takes, about: Chinese characters are twice as wide as digits. */
