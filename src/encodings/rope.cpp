@@ -44,13 +44,12 @@ void turnRun(const RowBlock& block, PairRun run) {
     float* row = first + h * x.head_stride + t * x.token_stride;
     const float* cos = block.rows[t] + run.first_pair;
     const float* sin = cos + block.pairs;
-    if constexpr (heads > 1) return rotateRows<From, heads>(row, x.head_stride, cos, sin, run.pairs);
-    const float* in = row;
-    if constexpr (!kInPlace) {
+    if constexpr (kInPlace) {
+      rotateRows<From, heads>(row, x.head_stride, cos, sin, run.pairs);
+    } else {
       std::copy_n(row, 2 * run.pairs, block.line);
-      in = block.line;
+      rotatePairs<From, To>(row, block.line, cos, sin, run.pairs);
     }
-    rotatePairs<From, To>(row, in, cos, sin, run.pairs);
   };
   // In the order of memory.
   if (x.token_stride < x.head_stride) {

@@ -88,13 +88,14 @@ inline void turnVectors(float* out, const float* in, size_t stride, const float*
 template <class From, class To, size_t Rows>
 [[gnu::always_inline]] inline void turnRows(float* out, const float* in, size_t stride, const float* cos,
                                             const float* sin, size_t pairs) {
-  constexpr size_t kVectors = 4;  // compilers for wasm do not unroll on their own
+  // Compilers for wasm do not unroll on their own. Another pairing is rarely asked for.
+  constexpr size_t kVectors = std::is_same_v<From, To> ? 4 : 1;
   size_t j = 0;
   for (; j + kVectors * simd::kLanes <= pairs; j += kVectors * simd::kLanes) {
     turnVectors<From, To, Rows, kVectors>(out + To::first(j, pairs), in + From::first(j, pairs), stride,
                                           cos + j, sin + j, pairs);
   }
-  for (; j + simd::kLanes <= pairs; j += simd::kLanes) {
+  for (; kVectors > 1 && j + simd::kLanes <= pairs; j += simd::kLanes) {
     turnVectors<From, To, Rows, 1>(out + To::first(j, pairs), in + From::first(j, pairs), stride, cos + j,
                                    sin + j, pairs);
   }
