@@ -38,14 +38,16 @@ export function freshId(): string {
   return `id-${made}`;
 }
 
-/** Calls back with the element's width in CSS pixels, now and at each change. Gives a function that ends it. */
+/** Calls back with the width of an element that is shown, in CSS pixels, now and at each change. Gives what ends it. */
 export function observeWidth(element: Element, changed: (width: number) => void): () => void {
   let last = -1;
   const observer = new ResizeObserver(([entry]) => {
     const width = Math.floor(entry?.contentRect.width ?? 0);
-    // A change of height alone is mostly our own doing; answering it would loop.
-    if (width !== last) changed(width);
+    // A change of height alone is mostly our own doing; answering it would loop. What was hidden and comes back as wide
+    // as it was has its picture.
+    if (width === 0 || width === last) return;
     last = width;
+    changed(width);
   });
   observer.observe(element);
   return () => observer.disconnect();

@@ -4,7 +4,7 @@ import type { ChapterState } from './chapters/chapter';
 import { codeBlock } from './code-block';
 import { button } from './controls';
 import { copyButton } from './copy-button';
-import { h } from './dom';
+import { h, observeWidth } from './dom';
 import { saveMenu } from './export/menu';
 import { type Field, flag, type Section, type Values } from './state';
 import { onThemeChange } from './theme';
@@ -101,7 +101,10 @@ export function figure<F extends Fields>(
     if (summary.textContent !== report.summary) summary.textContent = report.summary;
     code.show(report.code);
     if (report.isBehind) element.setAttribute('aria-busy', 'true');
-    else element.removeAttribute('aria-busy');
+    else if (element.hasAttribute('aria-busy')) {
+      element.removeAttribute('aria-busy');
+      draw();
+    }
     const wanted = values.table as boolean;
     if (wanted) tabulate(report.table());
     pictureBox.hidden = wanted;
@@ -133,13 +136,25 @@ export function figure<F extends Fields>(
     code.element,
   );
   let isOver = false;
+  let isDrawn = false;
+  let rest: () => void = () => undefined;
+  // A figure far from the screen rests: the browser does not lay it out. For a picture its width has to be known, so
+  // it is awake for its first one, and for one that comes from the worker.
+  function draw(): void {
+    isDrawn = true;
+    rest();
+    element.classList.add('awake');
+    rest = observeWidth(element, () => element.classList.remove('awake'));
+  }
   const showSoon = (): void =>
     soon(() => {
-      if (!isOver) show();
+      if (isOver) return;
+      show();
+      if (!isDrawn) draw();
     });
   showSoon();
   parts.again?.(show);
-  const ends = [section.subscribe(show), onThemeChange(showSoon), () => parts.end?.()];
+  const ends = [section.subscribe(show), onThemeChange(showSoon), () => parts.end?.(), () => rest()];
   return {
     element,
     end() {

@@ -32,7 +32,8 @@ export function orderMap(chapter: ChapterState<'order'>, core: Ropewalk): Figure
       const word = words[i] ?? '';
       return words.indexOf(word) === words.lastIndexOf(word) ? texts.word(word) : texts.wordAt(word, plain(i));
     };
-    const isHidden = ({ row, column }: Cell): boolean => section.values.causal && column > row;
+    let isCausal = false;
+    const isHidden = ({ row, column }: Cell): boolean => isCausal && column > row;
     const grid = heatGrid({
       hint: texts.hint,
       legend: texts.legend,
@@ -65,7 +66,7 @@ export function orderMap(chapter: ChapterState<'order'>, core: Ropewalk): Figure
     });
     const notice = h('p', { class: 'notice' });
 
-    function summaryOf(weights: readonly Float32Array[], isCausal: boolean): string {
+    function summaryOf(weights: readonly Float32Array[]): string {
       if (words.length === 0) return '';
       if (words.length === 1) return texts.single;
       const rows = repeatedWord(words);
@@ -89,6 +90,7 @@ export function orderMap(chapter: ChapterState<'order'>, core: Ropewalk): Figure
       show(values) {
         const all = splitWords(values.words);
         words = all.slice(0, maxWords);
+        isCausal = values.causal;
         const options = { encoding: values.encoding, heads: Number(values.heads), causal: values.causal };
         const weights = attentionWeights(core, words, options);
         sentence.show(values.words);
@@ -107,7 +109,7 @@ export function orderMap(chapter: ChapterState<'order'>, core: Ropewalk): Figure
           onDark: isDark(),
         });
         return {
-          summary: summaryOf(weights, values.causal),
+          summary: summaryOf(weights),
           code: attentionCode(words, options),
           table: () =>
             weights.map((map, head) => ({

@@ -50,23 +50,42 @@ const stops: Readonly<Record<Scale, { readonly light: readonly Rgb[]; readonly d
 };
 
 function at(colors: readonly Rgb[], t: number): Rgb {
-  const place = Math.min(Math.max(t, 0), 1) * (colors.length - 1);
+  const place = t * (colors.length - 1);
   const i = Math.min(Math.floor(place), colors.length - 2);
   const [from, to] = [colors[i] ?? [0, 0, 0], colors[i + 1] ?? [0, 0, 0]];
   const mix = (c: 0 | 1 | 2): number => Math.round(from[c] + (to[c] - from[c]) * (place - i));
   return [mix(0), mix(1), mix(2)];
 }
 
+// So many steps differ by no more than one of 256 levels. Maps have thousands of cells: each step is made once.
+const steps = 2048;
+
+function stepped(make: (color: Rgb) => string): (share: number, onDark: boolean, scale: Scale) => string {
+  const made = new Map<readonly Rgb[], string[]>();
+  return (share, onDark, scale) => {
+    const colors = stops[scale][onDark ? 'dark' : 'light'];
+    const known = made.get(colors) ?? [];
+    made.set(colors, known);
+    const step = Math.round(Math.min(Math.max(share, 0), 1) * steps);
+    known[step] ??= make(at(colors, step / steps));
+    return known[step];
+  };
+}
+
+const color = stepped((rgb) => `rgb(${rgb.join(' ')})`);
+const ink = stepped((rgb) => {
+  const [r, g, b] = rgb.map((c) => (c / 255) ** 2.2) as [number, number, number];
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.2 ? '#14161b' : '#ffffff';
+});
+
 /** The colour of a share of the scale: 0 to 1; where it diverges zero is at 0.5. */
 export function colorOf(share: number, onDark: boolean, scale: Scale = 'sequential'): string {
-  return `rgb(${at(stops[scale][onDark ? 'dark' : 'light'], share).join(' ')})`;
+  return color(share, onDark, scale);
 }
 
 /** Black or white, whichever can be read on the colour of a share. */
 export function inkOn(share: number, onDark: boolean, scale: Scale = 'sequential'): string {
-  const color = at(stops[scale][onDark ? 'dark' : 'light'], share);
-  const [r, g, b] = color.map((c) => (c / 255) ** 2.2) as [number, number, number];
-  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.2 ? '#14161b' : '#ffffff';
+  return ink(share, onDark, scale);
 }
 
 /** A strip of the whole scale, or of so many steps of it where no more colours occur. */

@@ -92,11 +92,11 @@ function draw(canvas: HTMLCanvasElement, data: FieldData, { width, height }: Siz
   canvas.height = height * pixels;
   const context = canvas.getContext('2d');
   if (context === null) return;
-  const style = getComputedStyle(canvas);
+  const { color: ink, backgroundColor: ground, fontFamily } = getComputedStyle(canvas);
   context.textAlign = 'center';
   context.textBaseline = 'middle';
   const [cellWidth, cellHeight] = [width / columns, height / rows];
-  context.font = `${Math.min(Math.max(cellWidth / 2.6, digits.least), digits.most) * pixels}px ${style.fontFamily}`;
+  context.font = `${Math.min(Math.max(cellWidth / 2.6, digits.least), digits.most) * pixels}px ${fontFamily}`;
   // Whole pixels, so that thin cells have no seams; a gap only where cells are large enough to lose one.
   const edge = (i: number, size: number): number => Math.round(i * size * pixels);
   const gap = Math.min(cellWidth, cellHeight) >= 6 ? pixels : 0;
@@ -112,7 +112,7 @@ function draw(canvas: HTMLCanvasElement, data: FieldData, { width, height }: Siz
       const [x, y] = [edge(column, cellWidth), edge(row, cellHeight)];
       const [w, hgt] = [edge(column + 1, cellWidth) - x - gap, edge(row + 1, cellHeight) - y - gap];
       if (Number.isNaN(value)) {
-        context.fillStyle = style.color;
+        context.fillStyle = ink;
         context.globalAlpha = 0.25;
         context.fillRect(x + w / 2 - pixels, y + hgt / 2 - pixels, 2 * pixels, 2 * pixels);
         context.globalAlpha = 1;
@@ -137,8 +137,8 @@ function draw(canvas: HTMLCanvasElement, data: FieldData, { width, height }: Siz
   const [left, right] = [edge(first, cellWidth), edge(last + 1, cellWidth)];
   // Dark around light, so that it can be seen on any cell.
   for (const [color, width] of [
-    [style.backgroundColor, 5],
-    [style.color, 2],
+    [ground, 5],
+    [ink, 2],
   ] as const) {
     context.strokeStyle = color;
     context.lineWidth = width * pixels;

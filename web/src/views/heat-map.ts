@@ -45,8 +45,8 @@ function draw(canvas: HTMLCanvasElement, data: HeatMapData): void {
   context.scale(pixels, pixels);
   context.textAlign = 'center';
   context.textBaseline = 'middle';
-  const style = getComputedStyle(canvas);
-  context.font = `${cell > 44 ? 12 : 11}px ${style.fontFamily}`;
+  const { color, fontFamily } = getComputedStyle(canvas); // each reading looks whether it still holds
+  context.font = `${cell > 44 ? 12 : 11}px ${fontFamily}`;
   const side = cell - 1;
   for (const [i, value] of values.entries()) {
     const row = Math.floor(i / words.length);
@@ -55,7 +55,7 @@ function draw(canvas: HTMLCanvasElement, data: HeatMapData): void {
     const y = row * cell;
     if (data.hidden({ row, column })) {
       // Not a weight of zero, but no weight at all: no colour of the scale, a dot in its place.
-      context.fillStyle = style.color;
+      context.fillStyle = color;
       context.globalAlpha = 0.25;
       context.fillRect(x + side / 2 - 1, y + side / 2 - 1, 2, 2);
       context.globalAlpha = 1;
