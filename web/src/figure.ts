@@ -4,11 +4,12 @@ import type { ChapterState } from './chapters/chapter';
 import { codeBlock } from './code-block';
 import { button } from './controls';
 import { copyButton } from './copy-button';
-import { h, observeWidth } from './dom';
+import { h } from './dom';
 import { saveMenu } from './export/menu';
 import { type Field, flag, type Section, type Values } from './state';
 import { onThemeChange } from './theme';
 import { type NumberTable, type NumberTableData, numberTable } from './views/number-table';
+import { othersRest } from './work/rest';
 import { soon } from './work/soon';
 
 type Fields = Readonly<Record<string, Field<unknown>>>;
@@ -101,10 +102,7 @@ export function figure<F extends Fields>(
     if (summary.textContent !== report.summary) summary.textContent = report.summary;
     code.show(report.code);
     if (report.isBehind) element.setAttribute('aria-busy', 'true');
-    else if (element.hasAttribute('aria-busy')) {
-      element.removeAttribute('aria-busy');
-      draw();
-    }
+    else element.removeAttribute('aria-busy');
     const wanted = values.table as boolean;
     if (wanted) tabulate(report.table());
     pictureBox.hidden = wanted;
@@ -115,7 +113,7 @@ export function figure<F extends Fields>(
   const controls = parts.controls ?? [];
   const element = h(
     'figure',
-    { class: wide ? 'wide' : undefined, id: `figure-${chapter.id}-${name}` },
+    { class: wide ? 'wide fresh' : 'fresh', id: `figure-${chapter.id}-${name}` },
     h(
       'div',
       { class: 'panel' },
@@ -136,25 +134,19 @@ export function figure<F extends Fields>(
     code.element,
   );
   let isOver = false;
-  let isDrawn = false;
-  let rest: () => void = () => undefined;
-  // A figure far from the screen rests: the browser does not lay it out. For a picture its width has to be known, so
-  // it is awake for its first one, and for one that comes from the worker.
-  function draw(): void {
-    isDrawn = true;
-    rest();
-    element.classList.add('awake');
-    rest = observeWidth(element, () => element.classList.remove('awake'));
-  }
   const showSoon = (): void =>
     soon(() => {
       if (isOver) return;
       show();
-      if (!isDrawn) draw();
+      element.classList.remove('fresh');
     });
   showSoon();
   parts.again?.(show);
-  const ends = [section.subscribe(show), onThemeChange(showSoon), () => parts.end?.(), () => rest()];
+  const change = (): void => {
+    othersRest();
+    show();
+  };
+  const ends = [section.subscribe(change), onThemeChange(showSoon), () => parts.end?.()];
   return {
     element,
     end() {
