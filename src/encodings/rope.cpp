@@ -40,7 +40,7 @@ void turnRun(const RowBlock& block, PairRun run) {
   constexpr size_t kTogether = kInPlace ? 4 : 1;
   const HeadView<float> x = block.x;
   float* const first = x.row(block.b, 0, block.start) + run.start;
-  const auto turn = [&](size_t h, size_t t, auto heads) {
+  const auto turn = [&](size_t h, size_t t, [[maybe_unused]] auto heads) {
     float* row = first + h * x.head_stride + t * x.token_stride;
     const float* cos = block.rows[t] + run.first_pair;
     const float* sin = cos + block.pairs;
