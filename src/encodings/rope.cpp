@@ -37,7 +37,7 @@ struct RowBlock {
 template <class From, class To>
 void turnRun(const RowBlock& block, PairRun run) {
   constexpr bool kInPlace = std::is_same_v<From, To>;
-  constexpr size_t kTogether = kInPlace ? 4 : 1;
+  constexpr size_t kTogether = kInPlace ? kHeadsTogether : 1;
   const HeadView<float> x = block.x;
   float* const first = x.row(block.b, 0, block.start) + run.start;
   const auto turn = [&](size_t h, size_t t, [[maybe_unused]] auto heads) {

@@ -69,10 +69,12 @@ struct InterleavedPairs {
   static size_t second(size_t j, size_t) { return 2 * j + 1; }
 };
 
-// 4 * Vectors pairs of Rows rows, `stride` floats apart, from the one that out and in begin with.
+// 4 * Vectors pairs of Rows rows, `stride` floats apart, from the one that out and in begin with. Several
+// rows are turned in place.
 template <class From, class To, size_t Rows, size_t Vectors>
 inline void turnVectors(float* out, const float* in, size_t stride, const float* cos, const float* sin,
                         size_t pairs) {
+  static_assert(Rows == 1 || std::is_same_v<From, To>);
   using namespace simd;
   for (size_t j = 0; j < Vectors * kLanes; j += kLanes) {
     const PairBlock by = {load(cos + j), load(sin + j)};
@@ -122,9 +124,12 @@ template <class Pairs, size_t Rows>
   turnRows<Pairs, Pairs, Rows>(x, x, stride, cos, sin, pairs);
 }
 
-// Heads of a token are turned four at a time, which read its row of the tables once: f(first head, their
-// number) with the number as a constant, 4 or 1. More at a time take more registers than there are.
-template <size_t Together = 4, class F>
+// Heads of a token that are turned together, by one reading of its row of the tables: more take more
+// registers than there are.
+inline constexpr size_t kHeadsTogether = 4;
+
+// f(first head, their number), the number as a constant, Together or 1.
+template <size_t Together = kHeadsTogether, class F>
 inline void forHeads(size_t heads, F f) {
   size_t h = 0;
   for (; h + Together <= heads; h += Together) f(h, std::integral_constant<size_t, Together>());

@@ -57,36 +57,29 @@ function at(colors: readonly Rgb[], t: number): Rgb {
   return [mix(0), mix(1), mix(2)];
 }
 
-// So many steps differ by no more than one of 256 levels. Maps have thousands of cells: each step is made once.
-const steps = 2048;
+// So many shades differ by no more than one of 256 levels. Maps have thousands of cells: each shade is made once.
+const shades = 2048;
 
-function stepped(make: (color: Rgb) => string): (share: number, onDark: boolean, scale: Scale) => string {
+function shaded(make: (color: Rgb) => string): (share: number, onDark: boolean, scale?: Scale) => string {
   const made = new Map<readonly Rgb[], string[]>();
-  return (share, onDark, scale) => {
+  return (share, onDark, scale = 'sequential') => {
     const colors = stops[scale][onDark ? 'dark' : 'light'];
     const known = made.get(colors) ?? [];
     made.set(colors, known);
-    const step = Math.round(Math.min(Math.max(share, 0), 1) * steps);
-    known[step] ??= make(at(colors, step / steps));
-    return known[step];
+    const shade = Math.round(Math.min(Math.max(share, 0), 1) * shades);
+    known[shade] ??= make(at(colors, shade / shades));
+    return known[shade];
   };
 }
 
-const color = stepped((rgb) => `rgb(${rgb.join(' ')})`);
-const ink = stepped((rgb) => {
-  const [r, g, b] = rgb.map((c) => (c / 255) ** 2.2) as [number, number, number];
-  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.2 ? '#14161b' : '#ffffff';
-});
-
 /** The colour of a share of the scale: 0 to 1; where it diverges zero is at 0.5. */
-export function colorOf(share: number, onDark: boolean, scale: Scale = 'sequential'): string {
-  return color(share, onDark, scale);
-}
+export const colorOf = shaded((color) => `rgb(${color.join(' ')})`);
 
 /** Black or white, whichever can be read on the colour of a share. */
-export function inkOn(share: number, onDark: boolean, scale: Scale = 'sequential'): string {
-  return ink(share, onDark, scale);
-}
+export const inkOn = shaded((color) => {
+  const [r, g, b] = color.map((c) => (c / 255) ** 2.2) as [number, number, number];
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.2 ? '#14161b' : '#ffffff';
+});
 
 /** A strip of the whole scale, or of so many steps of it where no more colours occur. */
 export function paintScale(canvas: HTMLCanvasElement, onDark: boolean, scale: Scale, steps = canvas.width): void {
