@@ -95,7 +95,11 @@ function complaintsOf(page, address) {
     const isHere = request.url().startsWith('data:') || request.url().startsWith(new URL(address).origin);
     if (!isHere) complaints.push(`request to ${request.url()}`);
   });
-  page.on('requestfailed', (request) => complaints.push(`${request.failure().errorText} for ${request.url()}`));
+  page.on('requestfailed', (request) => {
+    // What a browser itself gives up because the page goes, such as the icon, is no failure.
+    const { errorText } = request.failure();
+    if (!/ABORTED/.test(errorText)) complaints.push(`${errorText} for ${request.url()}`);
+  });
   page.on('response', (response) => {
     if (response.status() >= 400) complaints.push(`${response.status()} for ${response.url()}`);
   });

@@ -9,7 +9,7 @@ import { saveMenu } from './export/menu';
 import { type Field, flag, type Section, type Values } from './state';
 import { onThemeChange } from './theme';
 import { type NumberTable, type NumberTableData, numberTable } from './views/number-table';
-import { othersRest } from './work/rest';
+import { rest } from './work/rest';
 import { soon } from './work/soon';
 
 type Fields = Readonly<Record<string, Field<unknown>>>;
@@ -113,7 +113,7 @@ export function figure<F extends Fields>(
   const controls = parts.controls ?? [];
   const element = h(
     'figure',
-    { class: wide ? 'wide fresh' : 'fresh', id: `figure-${chapter.id}-${name}` },
+    { class: wide ? 'wide resting' : 'resting', id: `figure-${chapter.id}-${name}` },
     h(
       'div',
       { class: 'panel' },
@@ -134,19 +134,20 @@ export function figure<F extends Fields>(
     code.element,
   );
   let isOver = false;
-  const showSoon = (): void =>
-    soon(() => {
-      if (isOver) return;
-      show();
-      element.classList.remove('fresh');
-    });
-  showSoon();
+  const showUnlessOver = (): void => {
+    if (!isOver) show();
+  };
+  soon(() => {
+    showUnlessOver();
+    // For the first picture its width has to be known, wherever it is.
+    element.classList.remove('resting');
+  });
   parts.again?.(show);
   const change = (): void => {
-    othersRest();
+    rest();
     show();
   };
-  const ends = [section.subscribe(change), onThemeChange(showSoon), () => parts.end?.()];
+  const ends = [section.subscribe(change), onThemeChange(() => soon(showUnlessOver)), () => parts.end?.()];
   return {
     element,
     end() {

@@ -5,12 +5,13 @@ import { fetchChapter } from './chapters/fetch';
 import { button } from './controls';
 import { h, svg } from './dom';
 import type { ChapterId, FrameTexts } from './i18n/dictionary';
-import { type Language, languageNames, languages } from './i18n/language';
+import { type Language, languageNames, languages, languageTags } from './i18n/language';
 import { turns } from './pictures/needles-picture';
 import { richText } from './rich-text';
 import { choice, type Field, type Section, type State } from './state';
 import { type Theme, themes } from './theme';
 import { needles } from './views/needles';
+import { rest, wake } from './work/rest';
 import { settled } from './work/soon';
 
 /** The part of the state that belongs to no chapter. Absent fields: the reader's language, the system's theme. */
@@ -85,7 +86,7 @@ function bar(texts: FrameTexts, page: PageSection, state: State): HTMLElement {
   const other = languages.find((language) => language !== lang) ?? lang;
   const languageButton = button(languageNames[other], () => page.set({ lang: other }), 'button quiet');
   languageButton.id = 'language';
-  languageButton.lang = other;
+  languageButton.lang = languageTags[other];
   const themeButton = button(
     '',
     () => {
@@ -239,7 +240,7 @@ export function createPage(state: State, page: PageSection, core: Ropewalk): Pag
     if (id === undefined) return;
     const root = h('div');
     const heading = h('h2', { tabindex: -1 }, texts.titles[id]);
-    const section = h('section', { class: 'chapter', id: `chapter-${id}` }, heading, root);
+    const section = h('section', { class: 'chapter', id: `chapter-${id}`, lang: languageTags[lang] }, heading, root);
     const mount = await fetchChapter(id, lang).catch(() => undefined);
     const old = sections[i];
     if (old === undefined || isLate()) return;
@@ -260,7 +261,7 @@ export function createPage(state: State, page: PageSection, core: Ropewalk): Pag
   function frame(texts: FrameTexts, lang: Language): HTMLElement {
     const { version, simd } = core.info();
     const focused = document.activeElement?.id ?? '';
-    document.documentElement.lang = lang === 'zh' ? 'zh-Hans' : lang;
+    document.documentElement.lang = languageTags[lang];
     document.title = `${texts.page.title.join('')} · Ropewalk`;
     const header = bar(texts, page, state);
     const footer = h(
@@ -294,6 +295,7 @@ export function createPage(state: State, page: PageSection, core: Ropewalk): Pag
       const reading = readingPlace(sections);
       // What the browser would do about a changing page above the window is done here, the same in every browser.
       document.documentElement.classList.toggle('moving', !isFirst);
+      rest();
       const main = frame(texts, lang);
       const place = sections[reading.index];
       if (!isFirst && place)
@@ -302,6 +304,7 @@ export function createPage(state: State, page: PageSection, core: Ropewalk): Pag
       if (!isFirst) order.unshift(...order.splice(reading.index, 1));
       const isLate = (): boolean => turn !== latest;
       for (const [nth, i] of order.entries()) {
+        rest();
         await mountChapter(i, texts, lang, reading, isLate);
         if (isLate()) return;
         mounted(chapterIds[i]);
@@ -314,6 +317,8 @@ export function createPage(state: State, page: PageSection, core: Ropewalk): Pag
       unfollow();
       unfollow = followReading(texts, sections, document.querySelector('header') ?? main);
       document.documentElement.classList.remove('moving');
+      await wake();
+      if (isLate()) return;
       main.removeAttribute('aria-busy');
     },
   };

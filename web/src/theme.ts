@@ -1,4 +1,5 @@
 // Light, dark, or as the system has it; paper is always light.
+import { rest } from './work/rest';
 import { flush } from './work/soon';
 
 export const themes = ['auto', 'light', 'dark'] as const;
@@ -16,6 +17,7 @@ function tell(): void {
 export function setTheme(theme: Theme): void {
   if (theme === chosen) return;
   chosen = theme;
+  rest();
   if (theme === 'auto') delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = theme;
   tell();

@@ -52,7 +52,8 @@ function surrounded(picture: HTMLElement, drawn: readonly Element[], width: numb
   const around = document.createElement('div');
   const outer = document.createElement('figure');
   outer.className = picture.closest('figure')?.className ?? '';
-  outer.style.cssText = 'max-width: none; margin: 0; padding: 0;';
+  // Also where figures rest, the copy has its full height.
+  outer.style.cssText = 'max-width: none; margin: 0; padding: 0; content-visibility: visible;';
   if (drawn.length > 0) outer.append(row(drawn));
   outer.append(copyOf(picture));
   const { color, fontFamily, fontSize, lineHeight } = getComputedStyle(picture);

@@ -12,6 +12,9 @@ export const languages = Object.keys(sources) as Language[];
 /** Each language's name in itself. */
 export const languageNames: Readonly<Record<Language, string>> = { en: 'English', zh: '中文' };
 
+/** What documents call it: Chinese here is of simplified characters. */
+export const languageTags: Readonly<Record<Language, string>> = { en: 'en', zh: 'zh-Hans' };
+
 /** What stands around the chapters, in a language. */
 export function frameTexts(language: Language): Promise<FrameTexts> {
   return sources[language].frame();

@@ -1,6 +1,7 @@
 // A matrix of numbers as coloured cells with numbered rows and columns. The cells can be walked with the arrow keys and
 // one of them picked; what the current one says is told by whoever made the field.
 import { h, observeWidth } from '../dom';
+import { styleOf } from './canvas-style';
 import { colorOf, inkOn, type Scale } from './color-scale';
 import { type Cell, moved } from './heat-map';
 
@@ -92,7 +93,7 @@ function draw(canvas: HTMLCanvasElement, data: FieldData, { width, height }: Siz
   canvas.height = height * pixels;
   const context = canvas.getContext('2d');
   if (context === null) return;
-  const { color: ink, backgroundColor: ground, fontFamily } = getComputedStyle(canvas);
+  const { ink, ground, fontFamily } = styleOf(canvas, onDark);
   context.textAlign = 'center';
   context.textBaseline = 'middle';
   const [cellWidth, cellHeight] = [width / columns, height / rows];

@@ -1,6 +1,7 @@
 // One square matrix with a word at every row and column: a canvas for the cells, text for the words. The cells can be
 // walked with the arrow keys; what the current one says is told by whoever made the map.
 import { h } from '../dom';
+import { styleOf } from './canvas-style';
 import { colorOf, inkOn } from './color-scale';
 
 export interface Cell {
@@ -45,7 +46,7 @@ function draw(canvas: HTMLCanvasElement, data: HeatMapData): void {
   context.scale(pixels, pixels);
   context.textAlign = 'center';
   context.textBaseline = 'middle';
-  const { color, fontFamily } = getComputedStyle(canvas); // each reading looks whether it still holds
+  const { ink, fontFamily } = styleOf(canvas, onDark);
   context.font = `${cell > 44 ? 12 : 11}px ${fontFamily}`;
   const side = cell - 1;
   for (const [i, value] of values.entries()) {
@@ -55,7 +56,7 @@ function draw(canvas: HTMLCanvasElement, data: HeatMapData): void {
     const y = row * cell;
     if (data.hidden({ row, column })) {
       // Not a weight of zero, but no weight at all: no colour of the scale, a dot in its place.
-      context.fillStyle = color;
+      context.fillStyle = ink;
       context.globalAlpha = 0.25;
       context.fillRect(x + side / 2 - 1, y + side / 2 - 1, 2, 2);
       context.globalAlpha = 1;

@@ -1,14 +1,28 @@
-// While the reader works a control, figures far from the screen rest: the browser neither lays them out nor paints them
-// with every frame (content-visibility in figures.css). A while later all of the page is there again, as for a printer or
-// a picture of the whole.
+// While chapters come, and while the reader works a figure, what is far from the screen rests: the browser neither lays it
+// out nor paints it with every frame (content-visibility in article.css). Then it wakes, a little at a time, and all of
+// the page is there again, as for a printer or a picture of the whole.
 
 const pause = 1500; // ms after the last change
+const [atOnce, step] = [2, 20]; // so many parts in so many ms
 let timer: ReturnType<typeof setTimeout> | undefined;
+let turn = 0;
 
-/** Tells that the reader changed something. */
-export function othersRest(): void {
-  const { classList } = document.documentElement;
-  classList.add('working');
+/** Ends the rest of all parts. Resolves when they are awake, or have been told to rest again. */
+export async function wake(): Promise<void> {
   clearTimeout(timer);
-  timer = setTimeout(() => classList.remove('working'), pause);
+  turn += 1;
+  const mine = turn;
+  for (const [i, part] of document.querySelectorAll('.resting').entries()) {
+    if (i % atOnce === 0) await new Promise((resolve) => setTimeout(resolve, step));
+    if (mine !== turn) return;
+    part.classList.remove('resting');
+  }
+}
+
+/** Tells that something changes: for a while chapters and figures rest. */
+export function rest(): void {
+  clearTimeout(timer);
+  turn += 1;
+  for (const part of document.querySelectorAll('.chapter, figure')) part.classList.add('resting');
+  timer = setTimeout(wake, pause);
 }

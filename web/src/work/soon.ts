@@ -1,22 +1,15 @@
 // Small pieces of work, one after the other, with room for the reader between any two: none of them may take longer
 // than a frame or two, and together they may.
 
+// Milliseconds before each piece, in which the one before is laid out and drawn: together they would make a long frame.
+const frame = 16;
 const queue: (() => void)[] = [];
 let running: Promise<void> | undefined;
-
-/** Resolves in a later task: what the reader does in the meantime is answered first. */
-export function nextTask(): Promise<void> {
-  return new Promise((resolve) => {
-    const { port1, port2 } = new MessageChannel();
-    port1.onmessage = () => resolve();
-    port2.postMessage(undefined);
-  });
-}
 
 async function run(): Promise<void> {
   try {
     for (;;) {
-      await nextTask();
+      await new Promise((resolve) => setTimeout(resolve, frame));
       const work = queue.shift();
       if (work === undefined) return;
       work();
