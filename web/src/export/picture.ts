@@ -85,7 +85,7 @@ function image(around: HTMLElement, width: number, height: number): string {
   } style="font-size: ${root.fontSize}"><style>${styleSheets().replaceAll('&', '&amp;').replaceAll('<', '&lt;')}</style><foreignObject width="${width}" height="${height}">${svg}</foreignObject></svg>`;
 }
 
-const frame = (): Promise<unknown> => new Promise((resolve) => setTimeout(resolve, 50));
+const pause = (ms = 0): Promise<unknown> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /**
  * Twice as fine as the screen's own pixels, on the colour that it stands on.
@@ -96,15 +96,20 @@ export async function pngOf(picture: HTMLElement, drawn: readonly Element[]): Pr
   // A picture that gave its place to a table has no size; it comes back for a moment.
   const { hidden } = picture;
   picture.hidden = false;
-  if (hidden) await frame();
+  if (hidden) await pause(50);
   const width = Math.ceil(picture.getBoundingClientRect().width);
   const ground = getComputedStyle(picture.parentElement ?? picture).backgroundColor;
   const around = surrounded(picture, drawn, width);
   picture.hidden = hidden;
-  const source = image(around, width + 2 * margin, heightOf(around));
+  // From here on the page may change, and step by step it is not held up for long.
+  await pause();
+  const height = heightOf(around);
+  await pause();
+  const source = image(around, width + 2 * margin, height);
   const shown = new Image();
   shown.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(source)}`;
   await shown.decode();
+  await pause();
   const canvas = document.createElement('canvas');
   canvas.width = shown.width * 2;
   canvas.height = shown.height * 2;
@@ -113,6 +118,7 @@ export async function pngOf(picture: HTMLElement, drawn: readonly Element[]): Pr
   context.fillStyle = ground;
   context.fillRect(0, 0, canvas.width, canvas.height);
   context.drawImage(shown, 0, 0, canvas.width, canvas.height);
+  await pause();
   return new Promise((resolve, reject) => {
     canvas.toBlob((blob) => (blob === null ? reject(new Error('no PNG')) : resolve(blob)), 'image/png');
   });
