@@ -96,9 +96,10 @@ function complaintsOf(page, address) {
     if (!isHere) complaints.push(`request to ${request.url()}`);
   });
   page.on('requestfailed', (request) => {
-    // What a browser itself gives up because the page goes, such as the icon, is no failure.
     const { errorText } = request.failure();
-    if (!/ABORTED/.test(errorText)) complaints.push(`${errorText} for ${request.url()}`);
+    // The icon is fetched by the browser itself, which gives it up when the page goes.
+    const isIcon = /ABORTED/.test(errorText) && /\/favicon\.svg$/.test(request.url());
+    if (!isIcon) complaints.push(`${errorText} for ${request.url()}`);
   });
   page.on('response', (response) => {
     if (response.status() >= 400) complaints.push(`${response.status()} for ${response.url()}`);
