@@ -10,19 +10,20 @@ namespace {
 constexpr size_t kMaxSteps = 64;
 constexpr size_t kMaxTableBytes = size_t{256} << 10;
 
-// Fewer rows than these are not worth a table.
-constexpr size_t kMinSteps = 4;
+// Steps that reach less far are not worth a table.
+constexpr size_t kMinReach = 8;
 
 // Pairs that are made again, exactly, if one of them is in doubt.
 constexpr size_t kChunk = 16;
 
 // How far scale * (sum of angles) may be from scale * sinCos, in units of scale. With u = 2^-53, and sinCos
-// within 2.5 ulp, here 2.5 u, of the truth:
-//   the anchor      2.5 u + 0.5 u for its scale, a step 2.5 u; either times |cos| + |sin| <= sqrt 2: 7.8 u
-//   the sum         two products and their sum, each rounded, |cos cos| + |sin sin| <= 1: 1.5 u
+// within 2.5 ulp, here 2.5 u, of the truth; a sum multiplies errors of its terms by |cos| + |sin| <= sqrt 2,
+// and rounds two products and their sum, where |cos cos| + |sin sin| <= 1: 1.5 u
+//   the base        the anchor 2.5 u + 0.5 u for its scale, a long step 2.5 u; 5.5 u sqrt 2 + 1.5 u: 9.3 u
+//   the row         the base and a short step 2.5 u; 11.8 u sqrt 2 + 1.5 u: 18.2 u
 //   what is compared with   2.5 u + 0.5 u for its scale: 3 u
-// 12.3 u in all, and 16 u leaves room for the products of these errors. Phases are sums without any error.
-constexpr double kError = 0x1p-49;
+// 21.2 u in all, and 32 u leaves room for the products of these errors. Phases are sums without any error.
+constexpr double kError = 0x1p-48;
 
 // Scales for which kError * scale and the sums are far from the ends of float32 and of double.
 bool isMiddling(double scale) {
@@ -39,22 +40,41 @@ void SinCosRows::create(const Turns* turns, size_t pairs) {
 void SinCosRows::expect(size_t rows) {
   if (rows <= expected_) return;
   expected_ = rows;
-  // steps + rows / steps rows are made exactly: least where steps is the root of rows.
-  size_t steps = 1;
-  while (steps < kMaxSteps && steps * steps < rows) steps *= 2;
-  while (steps > 1 && steps * 2 * pairs_ * sizeof(double) > kMaxTableBytes) steps /= 2;
-  if (steps < kMinSteps || steps <= steps_) return;
-  if (table_.allocate((steps + 1) * 2 * pairs_) != Status::kOk) return;
-  for (size_t k = 0; k < steps; ++k) {
-    double* cos = table_.data() + 2 * k * pairs_;
-    for (size_t j = 0; j < pairs_; ++j) {
-      const SinCos angle = sinCos(phaseAt(turns_[j], static_cast<int64_t>(k)));
-      cos[j] = angle.cos;
-      cos[pairs_ + j] = angle.sin;
-    }
+  // Made exactly are the short steps, the long ones, and an anchor for each product of both: least where all
+  // three are the cube root of rows.
+  size_t shorter = 1;
+  size_t longer = 1;
+  while (shorter < kMaxSteps && shorter * shorter * shorter < rows) shorter *= 2;
+  while (longer < kMaxSteps && longer * longer * shorter < rows) longer *= 2;
+  const auto size = [&] { return (shorter + longer + 2) * 2 * pairs_; };
+  while (shorter > 1 && size() * sizeof(double) > kMaxTableBytes) (longer > shorter ? longer : shorter) /= 2;
+  if (shorter * longer < kMinReach || shorter * longer <= short_steps_ * long_steps_) return;
+  if (table_.allocate(size()) != Status::kOk) return;
+  short_steps_ = shorter;
+  long_steps_ = longer;
+  for (size_t j = 0; j < pairs_; ++j) {
+    const auto keep = [&](size_t k, size_t steps) {
+      const SinCos angle = sinCos(phaseAt(turns_[j], static_cast<int64_t>(steps)));
+      rowAt(k)[j] = angle.cos;
+      rowAt(k)[pairs_ + j] = angle.sin;
+    };
+    for (size_t k = 0; k < shorter; ++k) keep(k, k);
+    for (size_t k = 0; k < longer; ++k) keep(shorter + k, k * shorter);
   }
-  steps_ = steps;
   anchored_ = false;
+}
+
+// To the last long step from the anchor that is not beyond the position.
+void SinCosRows::moveBase(int64_t position) {
+  const auto shorter = static_cast<int64_t>(short_steps_);
+  const int64_t steps = (position - anchor_) / shorter;
+  if (base_ == anchor_ + steps * shorter) return;
+  base_ = anchor_ + steps * shorter;
+  base_row_ = anchorRow();
+  if (steps == 0) return;
+  base_row_ += 1;
+  addAngles(rowAt(base_row_), rowAt(base_row_) + pairs_, row(anchorRow()),
+            row(short_steps_ + static_cast<size_t>(steps)), pairs_);
 }
 
 // keep: where the scaled doubles of a whole row go, cosines, then sines; or null.
@@ -75,21 +95,24 @@ void SinCosRows::fillExactly(int64_t position, double scale, const Out& out, siz
 
 template <class Out>
 void SinCosRows::fill(int64_t position, double scale, const Out& out) {
-  if (steps_ == 0 || !isMiddling(scale)) return fillExactly(position, scale, out, 0, pairs_, nullptr);
+  if (short_steps_ == 0 || !isMiddling(scale)) return fillExactly(position, scale, out, 0, pairs_, nullptr);
   const bool follows = anchored_ && scale == scale_ && position >= anchor_ &&
-                       position - anchor_ < static_cast<int64_t>(steps_);
+                       position - anchor_ < static_cast<int64_t>(short_steps_ * long_steps_);
   if (!follows) {
-    fillExactly(position, scale, out, 0, pairs_, table_.data() + 2 * steps_ * pairs_);
+    base_row_ = anchorRow();
+    fillExactly(position, scale, out, 0, pairs_, rowAt(base_row_));
     anchored_ = true;
-    anchor_ = position;
+    anchor_ = base_ = position;
     scale_ = scale;
     return;
   }
+  moveBase(position);
   const double error = kError * std::fabs(scale);
-  const AngleRow step = row(static_cast<size_t>(position - anchor_));
+  const AngleRow base = row(base_row_);
+  const AngleRow step = row(static_cast<size_t>(position - base_));
   for (size_t first = 0; first < pairs_; first += kChunk) {
     const size_t end = std::min(pairs_, first + kChunk);
-    if (!sumAngles(out, row(steps_), step, first, end, error))
+    if (!sumAngles(out, base, step, first, end, error))
       fillExactly(position, scale, out, first, end, nullptr);
   }
 }

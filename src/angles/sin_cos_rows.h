@@ -1,6 +1,7 @@
 // Rows of sines and cosines at many positions: scale * sinCos(phaseAt(turns[j], position)), rounded to
-// float32, and always those bits, but most rows without sinCos. A row that was made exactly, at position p,
-// and the exact rows of 1, 2, .. steps - 1 give those at p + 1, p + 2, .. as sums of angles in double.
+// float32, and always those bits, but most rows without sinCos. A row that was made exactly, the anchor, and
+// exact rows of short and of long steps give those of the positions that follow, as sums of angles in double:
+// anchor + long step, the base, made once for all short steps from there; base + short step, the row.
 #pragma once
 
 #include <cstddef>
@@ -26,20 +27,26 @@ class SinCosRows {
   void fill(int64_t position, double scale, const Out& out);
 
  private:
-  AngleRow row(size_t k) const {
-    return {table_.data() + 2 * k * pairs_, table_.data() + (2 * k + 1) * pairs_};
-  }
+  double* rowAt(size_t k) { return table_.data() + 2 * k * pairs_; }
+  AngleRow row(size_t k) { return {rowAt(k), rowAt(k) + pairs_}; }
+  size_t anchorRow() const { return short_steps_ + long_steps_; }
+  void moveBase(int64_t position);
   template <class Out>
   void fillExactly(int64_t position, double scale, const Out& out, size_t first, size_t end, double* keep);
 
   const Turns* turns_ = nullptr;
   size_t pairs_ = 0;
   size_t expected_ = 0;
-  size_t steps_ = 0;      // rows of table_ but one
-  Buffer<double> table_;  // [steps + 1][2][pairs]: cos and sin at 0 .. steps - 1, then the anchor, scaled
+  size_t short_steps_ = 0;  // 0: no table
+  size_t long_steps_ = 0;
+  // [short + long + 2][2][pairs], cos and sin: of 0, 1, 2, .. and of 0, short, 2 short, ..; of anchor and
+  // base, scaled
+  Buffer<double> table_;
   bool anchored_ = false;
-  int64_t anchor_ = 0;  // position of the last row of table_
-  double scale_ = 1;    // and its scale
+  int64_t anchor_ = 0;   // position of the anchor
+  int64_t base_ = 0;     // and of the base
+  size_t base_row_ = 0;  // the anchor itself, or the row behind it
+  double scale_ = 1;     // of both
 };
 
 }  // namespace ropewalk

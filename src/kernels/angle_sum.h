@@ -45,6 +45,15 @@ struct InterleavedSinCos {
   }
 };
 
+// The row of a + b in double, [n].
+inline void addAngles(double* cos, double* sin, AngleRow a, AngleRow b, size_t n) {
+  for (size_t j = 0; j < n; ++j) {
+    const double c = a.cos[j] * b.cos[j] - a.sin[j] * b.sin[j];
+    sin[j] = a.sin[j] * b.cos[j] + a.cos[j] * b.sin[j];
+    cos[j] = c;
+  }
+}
+
 // Entries first .. end - 1 of the row of a + b. True where for each of them all numbers within `error` of the
 // sum round to the same float, which is then the one stored. Any count, including 0.
 template <class Out>

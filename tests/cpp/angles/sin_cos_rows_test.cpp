@@ -139,7 +139,7 @@ TEST_CASE("Sines halfway between two floats have the bits of sinCos", "[angles]"
     SinCosRows rows;
     rows.create(turns.data(), turns.size());
     rows.expect(4096);
-    misses += missesOf(rows, turns, {position - random.between(1, 63), position}, 1);
+    misses += missesOf(rows, turns, {position - random.between(1, 255), position}, 1);
   }
   CHECK(misses == 0);
 }
