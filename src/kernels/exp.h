@@ -32,15 +32,24 @@ class Exp {
     const f32x4 shifted = mulAdd(clamped, c_[1], c_[2]);
     const f32x4 n = sub(shifted, c_[2]);
     const f32x4 r = negMulAdd(n, c_[4], negMulAdd(n, c_[3], clamped));
-    // In pairs of powers, so that less has to wait for what comes before.
-    const f32x4 square = mul(r, r);
-    const f32x4 high = mulAdd(c_[5], square, mulAdd(c_[6], r, c_[7]));
-    const f32x4 q = mulAdd(high, square, mulAdd(c_[8], r, c_[9]));
-    const f32x4 e = add(mulAdd(q, square, r), c_[10]);
-    return mul(e, exp2Shifted(shifted));
+    return mul(exponentialOf(r), exp2Shifted(shifted));
   }
 
  private:
+  // e^r. In pairs of powers less has to wait for what comes before; one after the other there is an operation
+  // less where a product and a sum are one.
+  simd::f32x4 exponentialOf(simd::f32x4 r) const {
+    using namespace simd;
+    if constexpr (kMulAddIsOne) {
+      const f32x4 q = mulAdd(mulAdd(mulAdd(mulAdd(c_[5], r, c_[6]), r, c_[7]), r, c_[8]), r, c_[9]);
+      return mulAdd(mulAdd(q, r, c_[10]), r, c_[10]);
+    }
+    const f32x4 square = mul(r, r);
+    const f32x4 high = mulAdd(c_[5], square, mulAdd(c_[6], r, c_[7]));
+    const f32x4 q = mulAdd(high, square, mulAdd(c_[8], r, c_[9]));
+    return add(mulAdd(q, square, r), c_[10]);
+  }
+
   static constexpr size_t kCount = sizeof kExpConstants / sizeof *kExpConstants;
   simd::f32x4 c_[kCount];
 };

@@ -44,31 +44,23 @@ float largestOf(const float* x, size_t n) {
 }
 
 // out = e^(x - shift); their sum. Sums of float32 numbers wear out as they grow: each block has its own, and
-// the blocks add up in double.
-double exponentials(float* out, const float* x, size_t n, float shift, const Exp& exp_of) {
+// the blocks add up in double. By value, so that its constants may stay in registers: stores to out could
+// change what lies in memory.
+double exponentials(float* out, const float* x, size_t n, float shift, Exp exp_of) {
   constexpr size_t kBlock = 256;
   const size_t whole = n - n % kLanes;
   const f32x4 shifts = simd::splat(shift);
   double sum = 0;
   for (size_t start = 0; start < whole; start += kBlock) {
     const size_t end = std::min(whole, start + kBlock);
-    f32x4 sum0 = simd::splat(0);
-    f32x4 sum1 = simd::splat(0);
-    size_t i = start;
-    for (; i + 2 * kLanes <= end; i += 2 * kLanes) {  // two share the constants
-      const f32x4 e0 = exp_of(simd::sub(simd::load(x + i), shifts));
-      const f32x4 e1 = exp_of(simd::sub(simd::load(x + i + kLanes), shifts));
-      simd::store(out + i, e0);
-      simd::store(out + i + kLanes, e1);
-      sum0 = simd::add(sum0, e0);
-      sum1 = simd::add(sum1, e1);
-    }
-    if (i < end) {
+    f32x4 sums = simd::splat(0);
+    ROPEWALK_KEEP_LOOP
+    for (size_t i = start; i < end; i += kLanes) {
       const f32x4 e = exp_of(simd::sub(simd::load(x + i), shifts));
       simd::store(out + i, e);
-      sum0 = simd::add(sum0, e);
+      sums = simd::add(sums, e);
     }
-    sum += static_cast<double>(simd::sum(simd::add(sum0, sum1)));
+    sum += static_cast<double>(simd::sum(sums));
   }
   if (whole < n) {
     simd::storeN(out + whole, exp_of(simd::sub(simd::loadN(x + whole, n - whole), shifts)), n - whole);
