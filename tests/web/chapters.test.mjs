@@ -114,7 +114,7 @@ const chapters = {
       near(value, exact[i], 2e-5);
       near(value, curve[96 - i], 2e-5);
     }
-    await figure.press('A matrix M', ...times(6, 'ArrowRight'));
+    await figure.press('Shift by a matrix', ...times(6, 'ArrowRight'));
     const moved = column((await figure.tables())[0], 0);
     assert.equal(moved.indexOf(Math.max(...moved)), 48 + 6);
     for (let i = 6; i < 97; ++i) near(moved[i], curve[i - 6], 2e-5);

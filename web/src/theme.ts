@@ -6,6 +6,7 @@ export const themes = ['auto', 'light', 'dark'] as const;
 export type Theme = (typeof themes)[number];
 
 const system = matchMedia('(prefers-color-scheme: dark)');
+const forcedColors = matchMedia('(forced-colors: active)');
 const listeners = new Set<() => void>();
 let chosen: Theme = 'auto';
 let printing = false;
@@ -14,26 +15,41 @@ function tell(): void {
   for (const listener of listeners) listener();
 }
 
-export function setTheme(theme: Theme): void {
-  if (theme === chosen) return;
-  chosen = theme;
+// Style sheets are told in either case, or they would follow the system before anything could rest.
+function show(): void {
+  document.documentElement.dataset.theme = chosen === 'auto' ? (system.matches ? 'dark' : 'light') : chosen;
+}
+
+function change(): void {
   rest();
-  if (theme === 'auto') delete document.documentElement.dataset.theme;
-  else document.documentElement.dataset.theme = theme;
+  show();
   tell();
 }
 
-export function isDark(): boolean {
-  return !printing && (chosen === 'dark' || (chosen === 'auto' && system.matches));
+export function setTheme(theme: Theme): void {
+  if (theme === chosen) return;
+  chosen = theme;
+  change();
 }
 
-/** Calls back when the page turns dark or light. Gives a function that ends it. */
+export function isDark(): boolean {
+  return !printing && document.documentElement.dataset.theme === 'dark';
+}
+
+/** Whether the reader's system has colours of its own. */
+export const isForced = (): boolean => forcedColors.matches;
+
+/** Calls back when the page's colours change. Gives a function that ends it. */
 export function onThemeChange(listener: () => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
 
-system.addEventListener('change', tell);
+show();
+system.addEventListener('change', () => {
+  if (chosen === 'auto') change();
+});
+forcedColors.addEventListener('change', tell);
 // Style sheets know of print on their own; what was drawn on a canvas has to be drawn again.
 for (const [event, value] of [
   ['beforeprint', true],

@@ -1,5 +1,6 @@
 // A picture of the page as a PNG: a copy of its elements with the page's style sheets in an SVG image, drawn on a
 // canvas. Nothing is fetched, and what is drawn is what is seen.
+import { pause } from '../work/pause';
 
 const margin = 16;
 
@@ -79,13 +80,10 @@ function heightOf(element: HTMLElement): number {
 function image(around: HTMLElement, width: number, height: number): string {
   const root = getComputedStyle(document.documentElement);
   const svg = new XMLSerializer().serializeToString(around);
-  const { theme } = document.documentElement.dataset;
-  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" lang="${document.documentElement.lang}" xml:lang="${document.documentElement.lang}"${
-    theme === undefined ? '' : ` data-theme="${theme}"`
-  } style="font-size: ${root.fontSize}"><style>${styleSheets().replaceAll('&', '&amp;').replaceAll('<', '&lt;')}</style><foreignObject width="${width}" height="${height}">${svg}</foreignObject></svg>`;
+  const { lang, dataset } = document.documentElement;
+  const styles = styleSheets().replaceAll('&', '&amp;').replaceAll('<', '&lt;');
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" lang="${lang}" xml:lang="${lang}" data-theme="${dataset.theme}" style="font-size: ${root.fontSize}"><style>${styles}</style><foreignObject width="${width}" height="${height}">${svg}</foreignObject></svg>`;
 }
-
-const pause = (ms = 0): Promise<unknown> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /**
  * Twice as fine as the screen's own pixels, on the colour that it stands on.

@@ -106,7 +106,7 @@ function draw(canvas: HTMLCanvasElement, data: FieldData, { width, height }: Siz
   const isRoomy =
     cellWidth >= roomForNumber.width &&
     cellHeight >= roomForNumber.height &&
-    Array.from(values).every((value) => Number.isNaN(value) || numberWidth(value) <= cellWidth - 3);
+    Array.from(values).every((value) => Number.isNaN(value) || numberWidth(value) <= cellWidth - 5);
   for (let row = 0; row < rows; ++row) {
     for (let column = 0; column < columns; ++column) {
       const value = values[row * columns + column] ?? Number.NaN;

@@ -1,8 +1,9 @@
 // While chapters come, and while the reader works a figure, what is far from the screen rests: the browser neither lays it
 // out nor paints it with every frame (content-visibility in article.css). Then it wakes, a little at a time, and all of
 // the page is there again, as for a printer or a picture of the whole.
+import { pause } from './pause';
 
-const pause = 1500; // ms after the last change
+const calm = 1500; // ms after the last change
 const [atOnce, step] = [2, 20]; // so many parts in so many ms
 let timer: ReturnType<typeof setTimeout> | undefined;
 let turn = 0;
@@ -13,7 +14,7 @@ export async function wake(): Promise<void> {
   turn += 1;
   const mine = turn;
   for (const [i, part] of document.querySelectorAll('.resting').entries()) {
-    if (i % atOnce === 0) await new Promise((resolve) => setTimeout(resolve, step));
+    if (i % atOnce === 0) await pause(step);
     if (mine !== turn) return;
     part.classList.remove('resting');
   }
@@ -24,5 +25,5 @@ export function rest(): void {
   clearTimeout(timer);
   turn += 1;
   for (const part of document.querySelectorAll('.chapter, figure')) part.classList.add('resting');
-  timer = setTimeout(wake, pause);
+  timer = setTimeout(wake, calm);
 }

@@ -1,5 +1,6 @@
 // Small pieces of work, one after the other, with room for the reader between any two: none of them may take longer
 // than a frame or two, and together they may.
+import { pause } from './pause';
 
 // Milliseconds before each piece, in which the one before is laid out and drawn: together they would make a long frame.
 const frame = 16;
@@ -9,7 +10,7 @@ let running: Promise<void> | undefined;
 async function run(): Promise<void> {
   try {
     for (;;) {
-      await new Promise((resolve) => setTimeout(resolve, frame));
+      await pause(frame);
       const work = queue.shift();
       if (work === undefined) return;
       work();
@@ -31,7 +32,7 @@ const others = new Set<Promise<unknown>>();
 
 /** Counts work of another thread among what was put off. */
 export function alsoWait(work: Promise<unknown>): void {
-  const waited = Promise.race([work, new Promise((resolve) => setTimeout(resolve, longest))]);
+  const waited = Promise.race([work, pause(longest)]);
   others.add(waited);
   void waited.finally(() => others.delete(waited));
 }

@@ -36,7 +36,7 @@ export const algebra = {
   dot: {
     d: 'Distance',
     dim: 'Columns D',
-    s: 'A matrix M between them, shift',
+    s: 'Shift by a matrix M',
     label: 'Dot product of two rows by the distance between their positions',
     x: 'distance p − q',
     y: 'dot product',

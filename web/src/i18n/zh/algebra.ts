@@ -34,7 +34,7 @@ export const algebra: Dictionary['algebra'] = {
   dot: {
     d: '距离',
     dim: '列数 D',
-    s: '在两行之间放一个 M，平移',
+    s: '中间放 M，平移',
     label: '两行的点积随位置之差的变化',
     x: '距离 p − q',
     y: '点积',
