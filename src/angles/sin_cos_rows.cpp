@@ -6,23 +6,25 @@
 namespace ropewalk {
 namespace {
 
-// Steps stay in the second cache level.
+// Short steps, which are read again and again, stay in the second cache level.
 constexpr size_t kMaxSteps = 64;
-constexpr size_t kMaxTableBytes = size_t{256} << 10;
+constexpr size_t kMaxTableBytes = size_t{512} << 10;
 
-// Steps that reach less far are not worth a table.
-constexpr size_t kMinReach = 8;
+// Fewer rows, and steps that reach less far, are not worth a table.
+constexpr size_t kMinRows = 5;
+constexpr size_t kMinReach = 4;
 
 // Pairs that are made again, exactly, if one of them is in doubt.
 constexpr size_t kChunk = 16;
 
 // How far scale * (sum of angles) may be from scale * sinCos, in units of scale. With u = 2^-53, and sinCos
-// within 2.5 ulp, here 2.5 u, of the truth; a sum multiplies errors of its terms by |cos| + |sin| <= sqrt 2,
-// and rounds two products and their sum, where |cos cos| + |sin sin| <= 1: 1.5 u
-//   the base        the anchor 2.5 u + 0.5 u for its scale, a long step 2.5 u; 5.5 u sqrt 2 + 1.5 u: 9.3 u
-//   the row         the base and a short step 2.5 u; 11.8 u sqrt 2 + 1.5 u: 18.2 u
-//   what is compared with   2.5 u + 0.5 u for its scale: 3 u
-// 21.2 u in all, and 32 u leaves room for the products of these errors. Phases are sums without any error.
+// within 2.5 ulp, here 2.5 u, of the truth; what is scaled rounds by u at most; a sum multiplies errors of
+// its terms by |cos| + |sin| <= sqrt 2, and rounds two products and their sum, where |cos cos| + |sin sin| <=
+// 1: 2 u
+//   the base        the anchor 2.5 u + u for its scale, a long step 2.5 u; 6 u sqrt 2 + 2 u: 10.5 u
+//   the row         the base and a short step 2.5 u; 13 u sqrt 2 + 2 u: 20.4 u
+//   what is compared with   2.5 u + u for its scale: 3.5 u
+// 23.9 u in all, and 32 u leaves room for the products of these errors. Phases are sums without any error.
 constexpr double kError = 0x1p-48;
 
 // Scales for which kError * scale and the sums are far from the ends of float32 and of double.
@@ -40,15 +42,19 @@ void SinCosRows::create(const Turns* turns, size_t pairs) {
 void SinCosRows::expect(size_t rows) {
   if (rows <= expected_) return;
   expected_ = rows;
+  if (rows < kMinRows) return;
   // Made exactly are the short steps, the long ones, and an anchor for each product of both: least where all
   // three are the cube root of rows.
   size_t shorter = 1;
   size_t longer = 1;
   while (shorter < kMaxSteps && shorter * shorter * shorter < rows) shorter *= 2;
   while (longer < kMaxSteps && longer * longer * shorter < rows) longer *= 2;
-  const auto size = [&] { return (shorter + longer + 2) * 2 * pairs_; };
-  while (shorter > 1 && size() * sizeof(double) > kMaxTableBytes) (longer > shorter ? longer : shorter) /= 2;
-  if (shorter * longer < kMinReach || shorter * longer <= short_steps_ * long_steps_) return;
+  const auto reach = [&] { return shorter * longer; };
+  // No long step of 0, but the anchor and the base.
+  const auto size = [&] { return (shorter + longer + 1) * 2 * pairs_; };
+  const auto fits = [&] { return size() * sizeof(double) <= kMaxTableBytes; };
+  while (!fits() && reach() > kMinReach) (longer > shorter ? longer : shorter) /= 2;
+  if (!fits() || reach() < kMinReach || reach() <= short_steps_ * long_steps_) return;
   if (table_.allocate(size()) != Status::kOk) return;
   short_steps_ = shorter;
   long_steps_ = longer;
@@ -59,7 +65,7 @@ void SinCosRows::expect(size_t rows) {
       rowAt(k)[pairs_ + j] = angle.sin;
     };
     for (size_t k = 0; k < shorter; ++k) keep(k, k);
-    for (size_t k = 0; k < longer; ++k) keep(shorter + k, k * shorter);
+    for (size_t k = 1; k < longer; ++k) keep(shorter + k - 1, k * shorter);
   }
   anchored_ = false;
 }
@@ -74,7 +80,7 @@ void SinCosRows::moveBase(int64_t position) {
   if (steps == 0) return;
   base_row_ += 1;
   addAngles(rowAt(base_row_), rowAt(base_row_) + pairs_, row(anchorRow()),
-            row(short_steps_ + static_cast<size_t>(steps)), pairs_);
+            row(short_steps_ + static_cast<size_t>(steps) - 1), pairs_);
 }
 
 // keep: where the scaled doubles of a whole row go, cosines, then sines; or null.

@@ -18,8 +18,9 @@ class SinCosRows {
   // turns [pairs] must outlive this.
   void create(const Turns* turns, size_t pairs);
 
-  // Prepares for about that many rows, at positions that mostly follow one another. Without this, or without
-  // memory for it, every row is made exactly.
+  // Prepares for about that many rows, at positions that mostly follow one another. Without this every row is
+  // made exactly, as it is where there are few or their table would be too large. Where memory for a larger
+  // table is missing, the one before stays.
   void expect(size_t rows);
 
   // position in +-(2^53 - 1), scale finite. Out: SeparateSinCos or InterleavedSinCos.
@@ -29,7 +30,7 @@ class SinCosRows {
  private:
   double* rowAt(size_t k) { return table_.data() + 2 * k * pairs_; }
   AngleRow row(size_t k) { return {rowAt(k), rowAt(k) + pairs_}; }
-  size_t anchorRow() const { return short_steps_ + long_steps_; }
+  size_t anchorRow() const { return short_steps_ + long_steps_ - 1; }
   void moveBase(int64_t position);
   template <class Out>
   void fillExactly(int64_t position, double scale, const Out& out, size_t first, size_t end, double* keep);
@@ -39,8 +40,8 @@ class SinCosRows {
   size_t expected_ = 0;
   size_t short_steps_ = 0;  // 0: no table
   size_t long_steps_ = 0;
-  // [short + long + 2][2][pairs], cos and sin: of 0, 1, 2, .. and of 0, short, 2 short, ..; of anchor and
-  // base, scaled
+  // [short + long + 1][2][pairs], cos and sin: of 0, 1, 2, .. and of short, 2 short, ..; of anchor and base,
+  // scaled
   Buffer<double> table_;
   bool anchored_ = false;
   int64_t anchor_ = 0;   // position of the anchor

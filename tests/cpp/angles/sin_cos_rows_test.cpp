@@ -67,6 +67,14 @@ TEST_CASE("Rows of every width have the bits of sinCos", "[angles]") {
   }
 }
 
+TEST_CASE("Rows so wide that their table is small, or too large to be made, have the bits of sinCos",
+          "[angles]") {
+  for (const size_t pairs : std::vector<size_t>{500, 1700, 2500, 4096, 6553, 6554}) {
+    INFO("pairs = " << pairs);
+    CHECK(missesOf(turnsOf(10000, pairs), run(-9, 60), 1) == 0);
+  }
+}
+
 TEST_CASE("Rows of random plans have the bits of sinCos at every distance", "[angles]") {
   Random random(1);
   for (int i = 0; i < 60; ++i) {
