@@ -34,11 +34,20 @@ inline constexpr size_t kLanes = 4;
 // Added to |a| < 2^22 it leaves the nearest integer, plus 127, in the lowest bits: see exp2Shifted.
 inline constexpr float kExp2Shift = 12582912 + 127;  // 1.5 * 2^23, so that no bits are left behind the point
 
-// The same pointer to numbers that the compiler can no longer see: V8 makes a constant vector anew at each
-// use, and one that was loaded stays in its register.
-inline const float* hidden(const float* p) {
+// The same pointer to constants that the compiler can no longer see: V8 makes a constant vector anew at each
+// use, in three steps, and one that is loaded takes one or stays in its register.
+template <class T>
+inline const T* hidden(const T* p) {
   asm("" : "+r"(p));
   return p;
+}
+
+// c[0] x^(N - 1) + .. + c[N - 1]
+template <size_t N>
+inline f32x4 polynomial(const float (&c)[N], f32x4 x) {
+  f32x4 sum = splat(c[0]);
+  for (size_t i = 1; i < N; ++i) sum = mulAdd(sum, x, splat(c[i]));
+  return sum;
 }
 
 // What loadSmallF16 needs: sign and mantissa where a float has them; and what makes up for the exponent.

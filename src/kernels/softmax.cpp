@@ -44,8 +44,8 @@ float largestOf(const float* x, size_t n) {
 }
 
 // out = e^(x - shift); their sum. Sums of float32 numbers wear out as they grow: each block has its own, and
-// the blocks add up in double. By value, so that its constants may stay in registers: stores to out could
-// change what lies in memory.
+// the blocks add up in double. exp_of comes by value, so that its constants may stay in registers (stores to
+// out could change what lies in memory), and those leave room for one vector at a time.
 double exponentials(float* out, const float* x, size_t n, float shift, Exp exp_of) {
   constexpr size_t kBlock = 256;
   const size_t whole = n - n % kLanes;

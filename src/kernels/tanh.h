@@ -7,15 +7,15 @@
 
 namespace ropewalk {
 
+// P, highest power first.
+inline constexpr float kTanhNearZero[] = {-5.65997884e-3f, 2.05909796e-2f, -5.37210666e-2f, 1.33311272e-1f,
+                                          -3.33332598e-1f};
+
 inline simd::f32x4 tanh(simd::f32x4 x) {
   using namespace simd;
   const f32x4 magnitude = max(x, sub(splat(0), x));
   const f32x4 z = mul(x, x);
-  f32x4 p = splat(-5.65997884e-3f);
-  p = mulAdd(p, z, splat(2.05909796e-2f));
-  p = mulAdd(p, z, splat(-5.37210666e-2f));
-  p = mulAdd(p, z, splat(1.33311272e-1f));
-  p = mulAdd(p, z, splat(-3.33332598e-1f));
+  const f32x4 p = polynomial(*hidden(&kTanhNearZero), z);
   const f32x4 near_zero = mulAdd(mul(z, p), x, x);
 
   const f32x4 limited = min(splat(20), magnitude);  // in this order NaN stays NaN
