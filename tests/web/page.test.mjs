@@ -150,8 +150,16 @@ test('the theme follows the system until it is chosen, and the pictures follow t
     });
   assert.ok((await brightness()) > 200);
   const light = await cell();
+  // What is far from the screen rests before the colours change, not after.
+  await page.evaluate(() => {
+    const { dataset } = document.documentElement;
+    new MutationObserver(() => {
+      globalThis.restedAs = `${document.querySelectorAll('.resting').length > 10} ${dataset.theme}`;
+    }).observe(document.documentElement, { attributeFilter: ['data-theme'] });
+  });
   await page.emulateMedia({ colorScheme: 'dark' });
   await until(async () => (await brightness()) < 60, 'dark as the system');
+  assert.equal(await page.evaluate(() => globalThis.restedAs), 'true dark');
   const dark = await until(async () => (await cell()) !== light && cell(), 'a dark picture');
 
   const toggle = page.getByRole('button', { name: /^Theme/ });
@@ -167,6 +175,9 @@ test('the theme follows the system until it is chosen, and the pictures follow t
 
   await page.evaluate(() => dispatchEvent(new Event('beforeprint')));
   assert.equal(await cell(), light, 'paper is light');
+  assert.ok((await brightness()) > 200);
+  await page.evaluate(() => dispatchEvent(new Event('afterprint')));
+  await until(async () => (await cell()) === dark, 'dark again on the screen');
   await close();
 });
 

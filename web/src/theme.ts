@@ -6,7 +6,6 @@ export const themes = ['auto', 'light', 'dark'] as const;
 export type Theme = (typeof themes)[number];
 
 const system = matchMedia('(prefers-color-scheme: dark)');
-const forcedColors = matchMedia('(forced-colors: active)');
 const listeners = new Set<() => void>();
 let chosen: Theme = 'auto';
 let printing = false;
@@ -15,48 +14,45 @@ function tell(): void {
   for (const listener of listeners) listener();
 }
 
-// Style sheets are told in either case, or they would follow the system before anything could rest.
+const wantsDark = (): boolean => !printing && (chosen === 'dark' || (chosen === 'auto' && system.matches));
+
+// Style sheets are told even what the system wants, or they would follow it before anything could rest.
 function show(): void {
-  document.documentElement.dataset.theme = chosen === 'auto' ? (system.matches ? 'dark' : 'light') : chosen;
+  document.documentElement.dataset.theme = wantsDark() ? 'dark' : 'light';
 }
 
 function change(): void {
+  if (wantsDark() === isDark()) return;
   rest();
   show();
   tell();
 }
 
 export function setTheme(theme: Theme): void {
-  if (theme === chosen) return;
   chosen = theme;
   change();
 }
 
 export function isDark(): boolean {
-  return !printing && document.documentElement.dataset.theme === 'dark';
+  return document.documentElement.dataset.theme === 'dark';
 }
 
-/** Whether the reader's system has colours of its own. */
-export const isForced = (): boolean => forcedColors.matches;
-
-/** Calls back when the page's colours change. Gives a function that ends it. */
+/** Calls back when the page turns dark or light. Gives a function that ends it. */
 export function onThemeChange(listener: () => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
 
 show();
-system.addEventListener('change', () => {
-  if (chosen === 'auto') change();
-});
-forcedColors.addEventListener('change', tell);
-// Style sheets know of print on their own; what was drawn on a canvas has to be drawn again.
+system.addEventListener('change', change);
+// What was drawn on a canvas has to be drawn again for paper, at once.
 for (const [event, value] of [
   ['beforeprint', true],
   ['afterprint', false],
 ] as const) {
   addEventListener(event, () => {
     printing = value;
+    show();
     tell();
     flush();
   });

@@ -1,6 +1,6 @@
-// While chapters come, and while the reader works a figure, what is far from the screen rests: the browser neither lays it
-// out nor paints it with every frame (content-visibility in article.css). Then it wakes, a little at a time, and all of
-// the page is there again, as for a printer or a picture of the whole.
+// While chapters come, colours change, and the reader works a figure, what is far from the screen rests: the browser
+// neither lays it out nor paints it with every frame (content-visibility in article.css). Then it wakes, a little at a
+// time, and all of the page is there again, as for a printer or a picture of the whole.
 import { pause } from './pause';
 
 const calm = 1500; // ms after the last change
