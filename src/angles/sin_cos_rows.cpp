@@ -18,9 +18,8 @@ constexpr size_t kMinReach = 4;
 constexpr size_t kChunk = 16;
 
 // How far scale * (sum of angles) may be from scale * sinCos, in units of scale. With u = 2^-53, and sinCos
-// within 2.5 ulp, here 2.5 u, of the truth; what is scaled rounds by u at most; a sum multiplies errors of
-// its terms by |cos| + |sin| <= sqrt 2, and rounds two products and their sum, where |cos cos| + |sin sin| <=
-// 1: 2 u
+// within 2.5 ulp, here 2.5 u, of the truth; what is scaled rounds by u at most. A sum multiplies errors of
+// its terms by |cos| + |sin| <= sqrt 2 and rounds two products, of at most 1 together, and itself: 2 u.
 //   the base        the anchor 2.5 u + u for its scale, a long step 2.5 u; 6 u sqrt 2 + 2 u: 10.5 u
 //   the row         the base and a short step 2.5 u; 13 u sqrt 2 + 2 u: 20.4 u
 //   what is compared with   2.5 u + u for its scale: 3.5 u

@@ -148,8 +148,11 @@ test('the theme follows the system until it is chosen, and the pictures follow t
       const canvas = document.querySelector('.heat canvas');
       return canvas.getContext('2d').getImageData(2, 2, 1, 1).data.join();
     });
+  // Its frame is drawn in the ink and on the ground of the page.
+  const framed = () => page.evaluate(() => document.querySelector('#chapter-sinusoid canvas').toDataURL());
   assert.ok((await brightness()) > 200);
   const light = await cell();
+  const framedOnLight = await framed();
   // What is far from the screen rests before the colours change, not after.
   await page.evaluate(() => {
     const { dataset } = document.documentElement;
@@ -175,6 +178,7 @@ test('the theme follows the system until it is chosen, and the pictures follow t
 
   await page.evaluate(() => dispatchEvent(new Event('beforeprint')));
   assert.equal(await cell(), light, 'paper is light');
+  assert.equal(await framed(), framedOnLight);
   assert.ok((await brightness()) > 200);
   await page.evaluate(() => dispatchEvent(new Event('afterprint')));
   await until(async () => (await cell()) === dark, 'dark again on the screen');
