@@ -103,12 +103,9 @@ int copyPrefixOfKvCache(const KvCache& cache, size_t length, KvCache& copy) {
 }
 
 int keysOfKvCache(KvCache& cache, Pointer out) {
-  HeadView<const float> view;
-  const Status status = cache.keys(&view);
-  if (status == Status::kOk) {
-    copyHeads(headsFirst(at<float>(out), view.batch, view.heads, view.tokens, view.dim), view);
-  }
-  return number(status);
+  const KvCacheOptions& o = cache.options();
+  return number(
+      cache.copyKeys(0, headsFirst(at<float>(out), o.batch, o.kv_heads, cache.length(), o.head_dim)));
 }
 void valuesOfKvCache(const KvCache& cache, Pointer out) {
   const HeadView<const float> view = cache.values();

@@ -88,7 +88,10 @@ export class KvCache extends Handle {
     return this.#living('kvCache.capacity').capacity;
   }
 
-  /** Bytes of all that it holds. */
+  /**
+   * Bytes of all that it holds: keys in whole panels of eight tokens, and in a window that does not grow an eighth more
+   * rows than its capacity, which save moving all of them with every token.
+   */
   get bytes(): number {
     return this.#living('kvCache.bytes').bytes;
   }

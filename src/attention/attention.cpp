@@ -8,7 +8,7 @@
 namespace ropewalk {
 namespace {
 
-bool fits(HeadView<float> out, HeadView<const float> q, HeadView<const float> k, HeadView<const float> v) {
+bool fits(HeadView<float> out, HeadView<const float> q, const KeyView& k, HeadView<const float> v) {
   return q.batch == k.batch && k.batch == v.batch && out.batch == q.batch && k.heads == v.heads &&
          k.heads != 0 && q.heads % k.heads == 0 && out.heads == q.heads && q.dim == k.dim &&
          k.tokens == v.tokens && out.tokens == q.tokens && out.dim == v.dim;
@@ -16,16 +16,15 @@ bool fits(HeadView<float> out, HeadView<const float> q, HeadView<const float> k,
 
 }  // namespace
 
-Status attention(HeadView<float> out, HeadView<const float> q, HeadView<const float> k,
-                 HeadView<const float> v, const AttentionOptions& options, const ScoreOutputs& scores) {
+Status attention(HeadView<float> out, HeadView<const float> q, const KeyView& k, HeadView<const float> v,
+                 const AttentionOptions& options, const ScoreOutputs& scores) {
   if (!fits(out, q, k, v)) return Status::kInvalidShape;
   size_t queries = 0;  // that read one key head
   if (!multiply(q.heads / k.heads, q.tokens, &queries)) return Status::kInvalidShape;
   const size_t rows = std::min(queries, AttentionTile::kQueries);
   KeyBlocks blocks;
   AttentionTile tile(out, q, k, options, scores);
-  const KeyPacking packing = queries > rows ? KeyPacking::kHead : tile.packing(rows);
-  if (blocks.allocate(k, v, packing) != Status::kOk || tile.allocate(rows) != Status::kOk)
+  if (blocks.allocate(k, v, queries > rows) != Status::kOk || tile.allocate(rows) != Status::kOk)
     return Status::kOutOfMemory;
 
   for (size_t b = 0; b < q.batch && queries > 0; ++b) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "attention/key_view.h"
 #include "encodings/relative.h"
 #include "status.h"
 #include "tensor_view.h"
@@ -90,7 +91,7 @@ struct ScoreOutputs {
 // reads key head h / (H / G). A query that may attend to nothing gives zeros; one whose scores all overflow
 // float32 gives NaN. out may not overlap an input. A hidden key's values are not read: NaN there does not
 // spread.
-Status attention(HeadView<float> out, HeadView<const float> q, HeadView<const float> k,
-                 HeadView<const float> v, const AttentionOptions& options, const ScoreOutputs& scores = {});
+Status attention(HeadView<float> out, HeadView<const float> q, const KeyView& k, HeadView<const float> v,
+                 const AttentionOptions& options, const ScoreOutputs& scores = {});
 
 }  // namespace ropewalk

@@ -65,21 +65,15 @@ void addRow(float* sums, const float* x, size_t n, float factor) {
 
 }  // namespace
 
-KeyPacking AttentionTile::packing(size_t queries) const {
-  const bool one_strip = queries <= kTileRows;
-  return one_strip && !relative_.readsPackedKeys() && !stages_.wantsParts() ? KeyPacking::kNone
-                                                                            : KeyPacking::kBlock;
-}
-
 Status AttentionTile::allocate(size_t queries) {
   const size_t dim = q_.dim;
   Status status = allocateRows(queries_, queries, dim);
   if (status == Status::kOk) status = allocateRows(sums_, queries, panelWidth(out_.dim));
   if (status == Status::kOk) status = allocateRows(mixed_, kTileRows, panelWidth(out_.dim));
-  if (status == Status::kOk) status = scores_.allocate(kTileRows * kBlockKeys);
+  if (status == Status::kOk) status = scores_.allocate(kTileColumns + kTileRows * kScoreStride);
   if (status == Status::kOk) status = relative_.allocate(queries, dim, out_.dim);
   if (status != Status::kOk || !stages_.wantsParts()) return status;
-  status = contents_.allocate(kTileRows * kBlockKeys);
+  status = contents_.allocate(kTileColumns + kTileRows * kScoreStride);
   if (status == Status::kOk) status = allocateRows(plain_queries_, queries, dim);
   if (status == Status::kOk) status = allocateRows(plain_keys_, kBlockKeys, dim);
   return status;
@@ -177,35 +171,33 @@ KeyRange AttentionTile::rangeOf(Strip strip, const KeyBlock& block, bool all) co
 
 // Scores of the strip as the softmax sees them, in scores_.
 void AttentionTile::scoreStrip(Strip strip, const KeyBlock& block, KeyRange range) {
-  const KeyRange keys = {block.start + range.first, block.start + std::min(range.end, block.count)};
-  if (block.keys == nullptr) {
-    dots(strip.rows, scores_.data() + range.first, kBlockKeys, queries_.data() + strip.first * q_.dim,
-         block.rows + range.first * block.row_stride, block.row_stride, keys.end - keys.first, q_.dim);
-  } else if (!relative_.replacesProducts()) {
-    multiply(strip, scores_.data(), queries_.data(), block.keys, range);
+  const KeyRange held = {range.first, std::min(range.end, block.count)};
+  const KeyRange keys = {block.start + held.first, block.start + held.end};
+  if (!relative_.replacesProducts()) {
+    multiply(strip, scoresOf(0), queries_.data(), block.keys, block.lane, held);
   }
   if (stages_.wantsParts()) {
     const bool turned = outputs_.plain_k.data != nullptr;
-    multiply(strip, contents_.data(), plain_queries_.data(), turned ? plain_keys_.data() : block.keys, range);
+    multiply(strip, contentsOf(0), plain_queries_.data(), turned ? plain_keys_.data() : block.keys,
+             turned ? 0 : block.lane, held);
   }
   for (size_t r = 0; r < strip.rows; ++r) {
     const QueryRow& row = rows_[strip.first + r];
-    const size_t start = r * kBlockKeys + range.first;
-    const ScorePart part = {scores_.data() + start, keys};
+    const ScorePart part = {scoresOf(r) + range.first, keys};
     if (relative_.replacesProducts()) relative_.products(row, block, part);
     relative_.addTo(strip.first + r, row, block, part);
-    stages_.apply(row, part, stages_.wantsParts() ? contents_.data() + start : nullptr);
-    std::fill(part.x + part.size(), scores_.data() + r * kBlockKeys + range.end,
-              -std::numeric_limits<float>::infinity());
+    stages_.apply(row, part, stages_.wantsParts() ? contentsOf(r) + range.first : nullptr);
+    std::fill(part.x + part.size(), scoresOf(r) + range.end, -std::numeric_limits<float>::infinity());
   }
 }
 
-void AttentionTile::multiply(Strip strip, float* scores, const float* queries, const float* keys,
-                             KeyRange panels) const {
-  for (size_t j = panels.first; j < panels.end; j += kTileColumns) {
-    tile(strip.rows, scores + j, kBlockKeys, false, queries + strip.first * q_.dim, keys + j * q_.dim,
-         kTileColumns, q_.dim);
-  }
+// Scores of the keys of a range that starts with a whole panel, counted from the block's start; keys: its
+// panels, the first key in `lane` of the first.
+void AttentionTile::multiply(Strip strip, float* scores, const float* queries, const float* keys, size_t lane,
+                             KeyRange range) const {
+  const size_t panels = panelWidth(lane + range.end - range.first) / kTileColumns;
+  dotsOfPanels(strip.rows, scores + range.first - lane, kScoreStride, queries + strip.first * q_.dim,
+               keys + range.first * q_.dim, panels, q_.dim);
 }
 
 // Scores become weights, and the weighted values are added.
@@ -216,7 +208,7 @@ void AttentionTile::mixStrip(Strip strip, const KeyBlock& block, KeyRange range)
   float factors[kTileRows];
   for (size_t r = 0; r < strip.rows; ++r) {
     const size_t row = strip.first + r;
-    float* const p = scores_.data() + r * kBlockKeys;
+    float* const p = scoresOf(r);
     factors[r] = softmax_[row].add(p + range.first, range.end - range.first, exp_of);
     relative_.addWeights(row, rows_[row],
                          {p + keys.first, {block.start + keys.first, block.start + keys.end}}, factors[r]);
@@ -225,7 +217,7 @@ void AttentionTile::mixStrip(Strip strip, const KeyBlock& block, KeyRange range)
   for (size_t r = 0; r < strip.rows; ++r) {
     float* const mixed = mixed_.data() + r * width;
     // 0 times a value that is no number may be what spoilt it.
-    if (!allFinite(mixed, width)) mixRow(mixed, scores_.data() + r * kBlockKeys, block, keys, width);
+    if (!allFinite(mixed, width)) mixRow(mixed, scoresOf(r), block, keys, width);
     addRow(sums_.data() + (strip.first + r) * width, mixed, width, factors[r]);
   }
 }
@@ -233,17 +225,17 @@ void AttentionTile::mixStrip(Strip strip, const KeyBlock& block, KeyRange range)
 // mixed_ = weights * values
 void AttentionTile::mixValues(Strip strip, const KeyBlock& block, KeyRange keys) {
   const size_t width = panelWidth(out_.dim);
-  const float* const p = scores_.data() + keys.first;
+  const float* const p = scoresOf(0) + keys.first;
   const float* const values = block.values + keys.first * block.value_stride;
   const size_t count = keys.end - keys.first;
   if (block.value_panel == kTileColumns) {
-    tilesOfRows<kBlockKeys>(strip.rows, mixed_.data(), width, false, p, values, block.value_stride, count,
-                            width);
+    tilesOfRows<kScoreStride>(strip.rows, mixed_.data(), width, false, p, values, block.value_stride, count,
+                              width);
     return;
   }
   for (size_t d = 0; d < width; d += kTileColumns) {
-    tileOfRows<kBlockKeys>(strip.rows, mixed_.data() + d, width, false, p,
-                           values + d / kTileColumns * block.value_panel, block.value_stride, count);
+    tileOfRows<kScoreStride>(strip.rows, mixed_.data() + d, width, false, p,
+                             values + d / kTileColumns * block.value_panel, block.value_stride, count);
   }
 }
 

@@ -21,7 +21,7 @@ class AttentionTile {
  public:
   static constexpr size_t kQueries = 60;
 
-  AttentionTile(HeadView<float> out, HeadView<const float> q, HeadView<const float> k,
+  AttentionTile(HeadView<float> out, HeadView<const float> q, const KeyView& k,
                 const AttentionOptions& options, const ScoreOutputs& outputs)
       : out_(out),
         q_(q),
@@ -30,9 +30,6 @@ class AttentionTile {
         outputs_(outputs),
         stages_(options, outputs, k.tokens),
         relative_(options) {}
-
-  // What serves a tile of this many queries best, where all there are fall into one.
-  KeyPacking packing(size_t queries) const;
 
   // Room for tiles of up to `queries` rows, at most kQueries.
   Status allocate(size_t queries);
@@ -54,14 +51,18 @@ class AttentionTile {
   void runBlock(const KeyBlock& block, bool all);
   KeyRange rangeOf(Strip strip, const KeyBlock& block, bool all) const;
   void scoreStrip(Strip strip, const KeyBlock& block, KeyRange range);
-  void multiply(Strip strip, float* scores, const float* queries, const float* keys, KeyRange panels) const;
+  void multiply(Strip strip, float* scores, const float* queries, const float* keys, size_t lane,
+                KeyRange range) const;
   void mixValues(Strip strip, const KeyBlock& block, KeyRange keys);
   void mixStrip(Strip strip, const KeyBlock& block, KeyRange range);
   void finishRow(size_t r);
+  // Of row r of the strip at hand, from the block's first key on.
+  float* scoresOf(size_t r) { return scores_.data() + kTileColumns + r * kScoreStride; }
+  float* contentsOf(size_t r) { return contents_.data() + kTileColumns + r * kScoreStride; }
 
   HeadView<float> out_;
   HeadView<const float> q_;
-  HeadView<const float> k_;
+  KeyView k_;
   const AttentionOptions& options_;
   const ScoreOutputs& outputs_;
   ScoreStages stages_;
@@ -73,7 +74,7 @@ class AttentionTile {
   VisibleKeys seen_{};           // a range that holds what any row sees
   Buffer<float> queries_;        // packed strip by strip: [D][rows of the strip]
   Buffer<float> sums_;           // [kQueries][panelWidth(Dv)]
-  Buffer<float> scores_;         // [kTileRows][kBlockKeys], of the strip at hand
+  Buffer<float> scores_;         // kTileRows rows, kScoreStride apart, see scoresOf()
   Buffer<float> mixed_;          // [kTileRows][panelWidth(Dv)], what a block adds to sums_
   Buffer<float> contents_;       // the same, where parts are asked for
   Buffer<float> plain_queries_;  // queries_, before a rotary encoding

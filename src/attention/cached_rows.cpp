@@ -9,11 +9,11 @@ namespace {
 
 constexpr size_t kSmallestCapacity = 16;  // of rows that grow
 
-// Moves rows within every head of a buffer [heads, capacity, dim].
+// Moves rows within every head of a buffer [heads, room, dim].
 template <class T>
-void moveWithin(T* data, size_t heads, size_t capacity, size_t dim, size_t from, size_t to, size_t count) {
+void moveWithin(T* data, size_t heads, size_t room, size_t dim, size_t from, size_t to, size_t count) {
   for (size_t h = 0; h < heads; ++h) {
-    T* head = data + h * capacity * dim;
+    T* head = data + h * room * dim;
     std::memmove(head + to * dim, head + from * dim, count * dim * sizeof(T));
   }
 }
@@ -33,36 +33,39 @@ void copyHeads(HeadView<float> to, HeadView<const float> from) {
   }
 }
 
-Status CachedRows::create(const RowSizes& sizes, size_t capacity) {
+Status CachedRows::create(const RowSizes& sizes, size_t capacity, size_t spare) {
+  if (spare > SIZE_MAX - capacity) return Status::kOutOfMemory;
+  const size_t room = capacity + spare;
   size_t heads = 0;
   size_t rows = 0;
-  size_t keys = 0;
   size_t values = 0;
   size_t places = 0;
-  if (!multiply(sizes.batch, sizes.kv_heads, &heads) || !multiply(heads, capacity, &rows) ||
-      !multiply(rows, sizes.head_dim, &keys) || !multiply(rows, sizes.value_dim, &values) ||
-      !multiply(capacity, sizes.axes, &places)) {
+  if (!multiply(sizes.batch, sizes.kv_heads, &heads) || !multiply(heads, room, &rows) ||
+      !multiply(rows, sizes.value_dim, &values) || !multiply(room, sizes.axes, &places)) {
     return Status::kOutOfMemory;
   }
   CachedRows made;
-  if (made.keys_.allocate(keys) != Status::kOk || made.values_.allocate(values) != Status::kOk ||
-      made.positions_.allocate(capacity) != Status::kOk || made.origins_.allocate(capacity) != Status::kOk ||
+  if (made.keys_.allocate(sizes.batch, sizes.kv_heads, room, sizes.head_dim) != Status::kOk ||
+      made.values_.allocate(values) != Status::kOk || made.positions_.allocate(room) != Status::kOk ||
+      made.origins_.allocate(room) != Status::kOk ||
       (sizes.axes > 1 && made.places_.allocate(places) != Status::kOk)) {
     return Status::kOutOfMemory;
   }
   made.sizes_ = sizes;
   made.capacity_ = capacity;
+  made.room_ = room;
   *this = std::move(made);
   return Status::kOk;
 }
 
 size_t CachedRows::bytes() const {
-  return bytesOf(keys_) + bytesOf(values_) + bytesOf(second_keys_) + bytesOf(positions_) + bytesOf(origins_) +
+  return keys_.bytes() + second_keys_.bytes() + bytesOf(values_) + bytesOf(positions_) + bytesOf(origins_) +
          bytesOf(places_);
 }
 
 Status CachedRows::makeSecondKeys() {
-  return hasSecondKeys() ? Status::kOk : second_keys_.allocate(keys_.size());
+  if (hasSecondKeys()) return Status::kOk;
+  return second_keys_.allocate(sizes_.batch, sizes_.kv_heads, room_, sizes_.head_dim);
 }
 
 Status CachedRows::reserve(size_t count, size_t leaving, bool may_grow) {
@@ -74,7 +77,7 @@ Status CachedRows::reserve(size_t count, size_t leaving, bool may_grow) {
         std::max({length_ + count, capacity_ > SIZE_MAX / 2 ? capacity_ : 2 * capacity_, kSmallestCapacity}));
   }
   // It fits, if need be by moving all rows to the front; that has to make room enough to be worth it.
-  const bool at_the_end = length_ + count > capacity_ - start_;
+  const bool at_the_end = length_ + count > room_ - start_;
   if (at_the_end && may_grow && 2 * (start_ + leaving) < staying) return grow(2 * capacity_);
   return Status::kOk;
 }
@@ -84,28 +87,33 @@ Status CachedRows::grow(size_t capacity) {
   const Status status = grown.create(sizes_, capacity);
   if (status != Status::kOk) return status;
   grown.length_ = length_;
-  copyHeads(grown.keys(0, length_), std::as_const(*this).keys(0, length_));
-  copyHeads(grown.values(0, length_), std::as_const(*this).values(0, length_));
-  std::copy_n(positions(), length_, grown.positions());
-  std::copy_n(origins(), length_, grown.origins());
-  if (sizes_.axes > 1) std::copy_n(places(), length_ * sizes_.axes, grown.places());
+  grown.copyRows(0, *this, 0, length_);
   *this = std::move(grown);
   return Status::kOk;
+}
+
+void CachedRows::copyRows(size_t first, const CachedRows& from, size_t from_first, size_t count) {
+  keys_.copy(start_ + first, from.keys_, from.start_ + from_first, count);
+  copyHeads(values(first, count), from.values(from_first, count));
+  std::copy_n(from.positions() + from_first, count, positions() + first);
+  std::copy_n(from.origins() + from_first, count, origins() + first);
+  const size_t axes = sizes_.axes;
+  if (axes > 1) std::copy_n(from.places() + from_first * axes, count * axes, places() + first * axes);
 }
 
 void CachedRows::moveRows(size_t from, size_t to, size_t count) {
   if (count == 0 || from == to) return;
   const size_t heads = sizes_.batch * sizes_.kv_heads;
-  moveWithin(keys_.data(), heads, capacity_, sizes_.head_dim, from, to, count);
-  moveWithin(values_.data(), heads, capacity_, sizes_.value_dim, from, to, count);
-  if (hasSecondKeys()) moveWithin(second_keys_.data(), heads, capacity_, sizes_.head_dim, from, to, count);
-  moveWithin(positions_.data(), 1, capacity_, 1, from, to, count);
-  moveWithin(origins_.data(), 1, capacity_, 1, from, to, count);
-  if (sizes_.axes > 1) moveWithin(places_.data(), 1, capacity_, sizes_.axes, from, to, count);
+  keys_.copy(to, keys_, from, count);
+  if (hasSecondKeys()) second_keys_.copy(to, second_keys_, from, count);
+  moveWithin(values_.data(), heads, room_, sizes_.value_dim, from, to, count);
+  moveWithin(positions_.data(), 1, room_, 1, from, to, count);
+  moveWithin(origins_.data(), 1, room_, 1, from, to, count);
+  if (sizes_.axes > 1) moveWithin(places_.data(), 1, room_, sizes_.axes, from, to, count);
 }
 
 void CachedRows::extend(size_t count) {
-  if (length_ + count > capacity_ - start_) {
+  if (length_ + count > room_ - start_) {
     moveRows(start_, 0, length_);
     start_ = 0;
   }

@@ -1,11 +1,13 @@
 // The rows of a KV cache: a key, a value and a place for each token, in buffers with the heads outside, so
-// that a decoder reads each head in one run. Rows lie somewhere in the middle, [start, start + length): what
-// leaves at the front costs no copies. Knows nothing of what positions and turns mean.
+// that a decoder reads each head in one run; keys in panels, see attention/key_panels.h. Rows lie somewhere
+// in the middle, [start, start + length): what leaves at the front costs no copies. Knows nothing of what
+// positions and turns mean.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#include "attention/key_panels.h"
 #include "memory.h"
 #include "status.h"
 #include "tensor_view.h"
@@ -30,8 +32,9 @@ struct KeyOrigin {
 
 class CachedRows {
  public:
-  // Leaves the rows as they were unless it answers kOk.
-  Status create(const RowSizes& sizes, size_t capacity);
+  // Leaves the rows as they were unless it answers kOk. spare: room beyond the capacity, so that
+  // rows that come as others leave at the front move all others only once in so many times.
+  Status create(const RowSizes& sizes, size_t capacity, size_t spare = 0);
 
   const RowSizes& sizes() const { return sizes_; }
   size_t length() const { return length_; }
@@ -46,11 +49,17 @@ class CachedRows {
   int64_t* places() { return places_.data() + start_ * sizes_.axes; }
   const int64_t* places() const { return places_.data() + start_ * sizes_.axes; }
 
-  HeadView<float> keys(size_t first, size_t count) {
-    return view(keys_.data(), sizes_.head_dim, first, count);
+  // Keys as they are kept, or a second buffer, for which makeSecondKeys() makes room.
+  enum class Keys { kKept, kSecond };
+  KeyView keys(Keys which) const { return buffer(which).view(start_, length_); }
+  // The numbers of a kept key of head n of all, kTileColumns apart.
+  float* key(size_t n, size_t row) { return keys_.key(n, start_ + row); }
+  const float* key(size_t n, size_t row) const { return keys_.key(n, start_ + row); }
+  void putKeys(Keys which, size_t first, HeadView<const float> rows) {
+    buffer(which).put(start_ + first, rows);
   }
-  HeadView<const float> keys(size_t first, size_t count) const {
-    return view(keys_.data(), sizes_.head_dim, first, count);
+  void getKeys(Keys which, size_t first, HeadView<float> rows) const {
+    buffer(which).get(start_ + first, rows);
   }
   HeadView<float> values(size_t first, size_t count) {
     return view(values_.data(), sizes_.value_dim, first, count);
@@ -59,13 +68,14 @@ class CachedRows {
     return view(values_.data(), sizes_.value_dim, first, count);
   }
 
-  // A second buffer of keys, with room for all rows; rows move in both. Its contents are up to the caller.
+  // With room for all rows; rows move in both. Its contents are up to the caller.
   Status makeSecondKeys();
   void dropSecondKeys() { second_keys_ = {}; }
-  bool hasSecondKeys() const { return second_keys_.size() != 0; }
-  HeadView<float> secondKeys(size_t first, size_t count) {
-    return view(second_keys_.data(), sizes_.head_dim, first, count);
-  }
+  bool hasSecondKeys() const { return !second_keys_.empty(); }
+
+  // From row `first` on, for which there is room: rows of another cache of the same sizes, all but its second
+  // keys.
+  void copyRows(size_t first, const CachedRows& from, size_t from_first, size_t count);
 
   // Makes sure that `count` rows fit behind these once `leaving` of them are erased; growing frees the second
   // keys. Anything but kOk (kFull where it may not grow) leaves all as it was.
@@ -82,20 +92,23 @@ class CachedRows {
             sizes_.kv_heads,
             count,
             dim,
-            sizes_.kv_heads * capacity_ * dim,
-            capacity_ * dim,
+            sizes_.kv_heads * room_ * dim,
+            room_ * dim,
             dim};
   }
+  KeyPanels& buffer(Keys which) { return which == Keys::kKept ? keys_ : second_keys_; }
+  const KeyPanels& buffer(Keys which) const { return which == Keys::kKept ? keys_ : second_keys_; }
   Status grow(size_t capacity);
   void moveRows(size_t from, size_t to, size_t count);  // by places in the buffers
 
   RowSizes sizes_;
   size_t capacity_ = 0;
+  size_t room_ = 0;  // rows that there is memory for: the capacity and the spare ones
   size_t start_ = 0;
   size_t length_ = 0;
-  Buffer<float> keys_;         // [B, G, capacity, D]
-  Buffer<float> values_;       // [B, G, capacity, Dv]
-  Buffer<float> second_keys_;  // as keys_, or none
+  KeyPanels keys_;
+  KeyPanels second_keys_;  // or none
+  Buffer<float> values_;   // [B, G, room, Dv]
   Buffer<int64_t> positions_;
   Buffer<KeyOrigin> origins_;
   Buffer<int64_t> places_;  // only of several axes

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/dots.h"
+#include "kernels/transpose.h"
 #include "simd.h"
 
 namespace ropewalk {
@@ -12,19 +12,6 @@ using simd::f32x4;
 using simd::kLanes;
 
 constexpr size_t kWidth = kTileColumns;
-
-// out[l][j] = rows[j][l] for four rows, l < dim; out's rows are kWidth apart.
-void turnFourRows(float* out, const float* rows, size_t stride, size_t dim) {
-  size_t l = 0;
-  for (; l + kLanes <= dim; l += kLanes) {
-    f32x4 x[kLanes];
-    loadTurned(x, rows + l, stride);
-    for (size_t i = 0; i < kLanes; ++i) simd::store(out + (l + i) * kWidth, x[i]);
-  }
-  for (; l < dim; ++l) {
-    for (size_t j = 0; j < kLanes; ++j) out[l * kWidth + j] = rows[j * stride + l];
-  }
-}
 
 // out [panelWidth(dim) / kWidth][kBlockKeys][kWidth] = the rows, zeros fill up.
 void packValues(float* out, const float* rows, size_t stride, size_t count, size_t dim) {
@@ -46,59 +33,51 @@ void packValues(float* out, const float* rows, size_t stride, size_t count, size
 
 void packPanels(float* out, const float* rows, size_t stride, size_t count, size_t dim) {
   for (size_t j = 0; j < count; j += kWidth) {
-    for (size_t half = j; half < j + kWidth; half += kLanes) {
-      float* to = out + (half - j);
-      if (half + kLanes <= count) {
-        turnFourRows(to, rows + half * stride, stride, dim);
-        continue;
-      }
-      for (size_t lane = 0; lane < kLanes; ++lane) {
-        for (size_t l = 0; l < dim; ++l)
-          to[l * kWidth + lane] = half + lane < count ? rows[(half + lane) * stride + l] : 0;
-      }
-    }
+    const size_t columns = std::min(kWidth, count - j);
+    transpose(out, kWidth, rows + j * stride, stride, columns, dim);
+    for (size_t l = 0; l < dim; ++l) std::fill(out + l * kWidth + columns, out + (l + 1) * kWidth, 0.0f);
     out += dim * kWidth;
   }
 }
 
-Status KeyBlocks::allocate(HeadView<const float> k, HeadView<const float> v, KeyPacking packing) {
+Status KeyBlocks::allocate(const KeyView& k, HeadView<const float> v, bool often) {
   k_ = k;
   v_ = v;
-  packing_ = packing;
-  const size_t packed = packing == KeyPacking::kHead ? count() : 1;
+  often_ = often;
+  const size_t packed = often ? count() : 1;
   size_t keys = 0;
   size_t values = 0;
   if (!multiply(k.dim, kBlockKeys, &key_size_) || !multiply(panelWidth(v.dim), kBlockKeys, &value_size_) ||
       !multiply(packed, key_size_, &keys) || !multiply(packed, value_size_, &values)) {
     return Status::kOutOfMemory;
   }
-  Status status = packing == KeyPacking::kNone ? Status::kOk : keys_.allocate(keys);
+  Status status = k.in_panels ? Status::kOk : keys_.allocate(keys);
   if (status == Status::kOk && copiesValues()) status = values_.allocate(values);
-  if (status == Status::kOk && packing == KeyPacking::kHead) status = blocks_.allocate(packed);
+  if (status == Status::kOk && often) status = blocks_.allocate(packed);
   return status;
 }
 
 void KeyBlocks::startHead(size_t b, size_t g) {
   b_ = b;
   g_ = g;
-  if (packing_ != KeyPacking::kHead) return;
+  if (!often_) return;
   for (size_t n = 0; n < count(); ++n)
     blocks_[n] = pack(n, keys_.data() + n * key_size_, values_.data() + n * value_size_);
 }
 
 KeyBlock KeyBlocks::block(size_t n) {
-  return packing_ == KeyPacking::kHead ? blocks_[n] : pack(n, keys_.data(), values_.data());
+  return often_ ? blocks_[n] : pack(n, keys_.data(), values_.data());
 }
 
 KeyBlock KeyBlocks::pack(size_t n, float* keys, float* values) const {
   const size_t start = n * kBlockKeys;
   const size_t count = std::min(kBlockKeys, k_.tokens - start);
-  KeyBlock block = {start,           count,          k_.row(b_, g_, start),
-                    k_.token_stride, nullptr,        v_.row(b_, g_, start),
-                    kWidth,          v_.token_stride};
-  if (packing_ != KeyPacking::kNone) {
-    packPanels(keys, block.rows, block.row_stride, count, k_.dim);
-    block.keys = keys;
+  KeyBlock block = {start, count, keys, 0, v_.row(b_, g_, start), kWidth, v_.token_stride};
+  if (k_.in_panels) {
+    block.keys = k_.panel(b_, g_, start);
+    block.lane = k_.lane;
+  } else {
+    packPanels(keys, k_.row(b_, g_, start), k_.token_stride, count, k_.dim);
   }
   if (copiesValues()) {
     packValues(values, block.values, block.value_stride, count, v_.dim);

@@ -1,10 +1,11 @@
-// Keys and values of one head in blocks of kBlockKeys, in the order in which tiles read them. With many
-// queries the whole head is packed once, for all of its query heads; with few, each block when it is met;
-// with very few, keys stay where they lie.
+// Keys and values of one head in blocks of kBlockKeys, in the order in which tiles read them. Rows of keys
+// are packed: the whole head once where it is read more than once, else each block when it is met. Keys in
+// panels stay where they lie.
 #pragma once
 
 #include <cstddef>
 
+#include "attention/key_view.h"
 #include "kernels/tile.h"
 #include "memory.h"
 #include "status.h"
@@ -15,15 +16,18 @@ namespace ropewalk {
 inline constexpr size_t kBlockKeys = 256;  // a multiple of kTileColumns
 
 struct KeyBlock {
-  size_t start;       // its first key
-  size_t count;       // keys, up to kBlockKeys
-  const float* rows;  // its keys as they lie, row_stride apart
-  size_t row_stride;
-  const float* keys;    // [kBlockKeys / kTileColumns][D][kTileColumns], behind the last key zeros; or null
+  size_t start;         // its first key
+  size_t count;         // keys, up to kBlockKeys
+  const float* keys;    // [panels][D][kTileColumns]
+  size_t lane;          // of its first key in the first panel
   const float* values;  // columns p * kTileColumns ... of key j are at values + p * panel + j * stride
   size_t value_panel;
   size_t value_stride;
 };
+
+// From the scores of one row of a tile to those of the next: panels may begin before a block and end behind
+// it, in less than a panel together, and are multiplied whole.
+inline constexpr size_t kScoreStride = kBlockKeys + kTileColumns;
 
 // Whole panels of tile columns that hold n columns, in columns.
 inline size_t panelWidth(size_t n) {
@@ -33,13 +37,10 @@ inline size_t panelWidth(size_t n) {
 // out [panelWidth(count) / kTileColumns][dim][kTileColumns] = the rows `stride` apart, turned; zeros fill up.
 void packPanels(float* out, const float* rows, size_t stride, size_t count, size_t dim);
 
-// How often keys are read decides what is worth a copy.
-enum class KeyPacking { kNone, kBlock, kHead };
-
 class KeyBlocks {
  public:
-  // For keys and values of these shapes. kNone still copies values whose rows are no whole panels.
-  Status allocate(HeadView<const float> k, HeadView<const float> v, KeyPacking packing);
+  // For keys and values of these shapes, and whether a head's blocks are read more than once.
+  Status allocate(const KeyView& k, HeadView<const float> v, bool often);
 
   // Turns to key head g of batch entry b.
   void startHead(size_t b, size_t g);
@@ -51,12 +52,12 @@ class KeyBlocks {
 
  private:
   KeyBlock pack(size_t n, float* keys, float* values) const;
-  // Values that are read once or twice are read where they lie, where a panel holds no more than its row.
-  bool copiesValues() const { return packing_ == KeyPacking::kHead || v_.dim % kTileColumns != 0; }
+  // Values that are read once stay where they lie, where a panel holds no more than its row.
+  bool copiesValues() const { return often_ || v_.dim % kTileColumns != 0; }
 
-  HeadView<const float> k_;
+  KeyView k_;
   HeadView<const float> v_;
-  KeyPacking packing_ = KeyPacking::kNone;
+  bool often_ = false;
   size_t b_ = 0;
   size_t g_ = 0;
   size_t key_size_ = 0;    // of a block, in floats

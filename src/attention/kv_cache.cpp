@@ -47,8 +47,10 @@ Status KvCache::create(const KvCacheOptions& options) {
   KvCache made;
   made.options_ = options;
   const size_t axes = options.plan == nullptr ? 1 : options.plan->axes();
+  // A window that fills its capacity would move all of its keys with every token.
+  const size_t spare = options.window.size != 0 && !options.growing ? options.capacity / 8 : 0;
   status = made.rows_.create({options.batch, options.kv_heads, options.head_dim, options.value_dim, axes},
-                             options.capacity);
+                             options.capacity, spare);
   if (status == Status::kOk && options.plan != nullptr) status = made.reservePlans(1);
   if (status != Status::kOk) return status;
   if (options.plan != nullptr) made.current_ = made.slotOf(options.plan);
@@ -185,14 +187,16 @@ Status KvCache::append(HeadView<const float> k, HeadView<const float> v, const A
   Positions turn_at = {at.positions, false, next};
   if (sizes.axes > 1) turn_at = {at.places, false, at.places == nullptr ? next_place_ : 0};
   if (plan() != nullptr && !plan()->inRange(turn_at, 1, tokens)) return Status::kPositionOutOfRange;
-  status = rows_.reserve(tokens, leaving.count, options_.growing);
+  const bool rotated = options_.storage == KeyStorage::kRotated;
+  Buffer<float> block;
+  status = allocateBlock(rotated ? tokens : 0, &block);
+  if (status == Status::kOk) status = rows_.reserve(tokens, leaving.count, options_.growing);
   if (status != Status::kOk) return status;
 
   if (!rows_.hasSecondKeys()) ready_ = 0;
   leave(leaving);
   const size_t row = length();
   rows_.extend(tokens);
-  copyHeads(rows_.keys(row, tokens), k);
   copyHeads(rows_.values(row, tokens), v);
   for (size_t t = 0; t < tokens; ++t) {
     const int64_t position = placed ? at.positions[t] : next + static_cast<int64_t>(t);
@@ -205,9 +209,10 @@ Status KvCache::append(HeadView<const float> k, HeadView<const float> v, const A
       next_place_ = row + t + a == 0 ? place + 1 : std::max(next_place_, place + 1);
     }
   }
-  if (options_.storage == KeyStorage::kUnrotated) moved_ = true;
-  if (options_.storage != KeyStorage::kRotated) return Status::kOk;
-  return plan()->rotate(rows_.keys(row, tokens), turn_at, Turn::kForward, Role::kKey);
+  if (rotated) return putTurned(row, k, block.data());
+  rows_.putKeys(Keys::kKept, row, k);
+  moved_ = moved_ || options_.storage == KeyStorage::kUnrotated;
+  return Status::kOk;
 }
 
 Status KvCache::merge(const KvCache& other, size_t first, size_t count, const int64_t* at) {
@@ -239,8 +244,7 @@ Status KvCache::merge(const KvCache& other, size_t first, size_t count, const in
   leave(leaving);
   const size_t row = length();
   rows_.extend(count);
-  copyHeads(rows_.keys(row, count), other.rows_.keys(first, count));
-  copyHeads(rows_.values(row, count), other.rows_.values(first, count));
+  rows_.copyRows(row, other.rows_, first, count);
   const bool rotated = options_.storage == KeyStorage::kRotated;
   for (size_t t = 0; t < count; ++t) {
     const KeyOrigin& origin = other.rows_.origins()[first + t];
@@ -352,12 +356,7 @@ Status KvCache::copyPrefix(size_t length_kept, KvCache* copy) const {
   made.options_.capacity = options_.capacity;
 
   made.rows_.extend(length_kept);
-  copyHeads(made.rows_.keys(0, length_kept), rows_.keys(0, length_kept));
-  copyHeads(made.rows_.values(0, length_kept), rows_.values(0, length_kept));
-  std::copy_n(positions(), length_kept, made.rows_.positions());
-  std::copy_n(rows_.origins(), length_kept, made.rows_.origins());
-  const size_t axes = rows_.sizes().axes;
-  if (axes > 1) std::copy_n(rows_.places(), length_kept * axes, made.rows_.places());
+  made.rows_.copyRows(0, rows_, 0, length_kept);
   made.some_left_ = some_left_ && length_kept != 0;
   made.last_left_ = last_left_;
   made.noteMoves();

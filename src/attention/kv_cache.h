@@ -116,9 +116,9 @@ class KvCache {
   // The first `length` tokens as a cache of their own; *copy is as it was unless this answers kOk.
   Status copyPrefix(size_t length, KvCache* copy) const;
 
-  // All keys [B, G, length, D], turned as the plan in force has it where they stand. Valid until the next
-  // call.
-  Status keys(HeadView<const float>* view);
+  // Keys of the out.tokens tokens from `first` on, [B, G, T, D], turned as the plan in force has it where
+  // they stand.
+  Status copyKeys(size_t first, HeadView<float> out);
   HeadView<const float> values() const { return rows_.values(0, length()); }
   // Writes the keys as they were before any turn.
   Status unturnedKeys(HeadView<float> out) const;
@@ -149,6 +149,8 @@ class KvCache {
     RopePlan* plan = nullptr;
   };
   enum class When { kThen, kNow };  // places as a key came in, or as they are
+  using Keys = CachedRows::Keys;
+  static constexpr size_t kBlock = 32;  // tokens that are turned at a time, as rows: places lie on the stack
 
   Leaving leavingBefore(int64_t next) const;
   void leave(const Leaving& leaving);
@@ -163,7 +165,11 @@ class KvCache {
   bool readsElsewhere(size_t row) const;
   void noteMoves();
   size_t blockFrom(size_t first) const;
-  Status turnBlock(size_t first, size_t count);
+  Status allocateBlock(size_t tokens, Buffer<float>* block) const;  // for up to kBlock of them
+  HeadView<float> blockOf(float* block, size_t count) const;
+  Status putTurned(size_t first, HeadView<const float> k, float* block);
+  Status turnBlock(size_t first, HeadView<float> block);
+  Status readKeys(KeyView* view);
   Status standQueries(const CacheQueries& queries, AttentionOptions* options) const;
   Status turnQueries(HeadView<float> q, bool at_end, const AttentionOptions& options) const;
   bool isSound() const;

@@ -94,6 +94,18 @@ void getHeads(Cursor<const uint8_t>& from, HeadView<float> x) {
   }
 }
 
+// Calls f with each number of the kept keys, [B, G, length, D].
+template <class Rows, class F>
+void eachKeyNumber(Rows& rows, F f) {
+  const RowSizes& sizes = rows.sizes();
+  for (size_t head = 0; head < sizes.batch * sizes.kv_heads; ++head) {
+    for (size_t row = 0; row < rows.length(); ++row) {
+      auto* const key = rows.key(head, row);
+      for (size_t d = 0; d < sizes.head_dim; ++d) f(key + d * kTileColumns);
+    }
+  }
+}
+
 // Whether the numbers of a header are such as a cache has, and fit this machine.
 bool isPlausible(const Header& h) {
   const auto is_flag = [](uint64_t word) { return word <= 1; };
@@ -176,7 +188,7 @@ void KvCache::save(uint8_t* out) const {
   body.put(positions(), length());
   body.put(rows_.origins(), length());
   if (sizes.axes > 1) body.put(rows_.places(), length() * sizes.axes);
-  putHeads(body, rows_.keys(0, length()));
+  eachKeyNumber(rows_, [&](const float* x) { body.put(x, 1); });
   putHeads(body, values());
   const size_t floats = sizes.batch * sizes.kv_heads * length() * (sizes.head_dim + sizes.value_dim);
   const uint32_t nothing = 0;
@@ -234,7 +246,7 @@ Status KvCache::restore(const uint8_t* bytes, size_t size, RopePlan* const* plan
   body.get(rows.positions(), length);
   body.get(rows.origins(), length);
   if (rows.sizes().axes > 1) body.get(rows.places(), length * rows.sizes().axes);
-  getHeads(body, rows.keys(0, length));
+  eachKeyNumber(rows, [&](float* x) { body.get(x, 1); });
   getHeads(body, rows.values(0, length));
   made.plans_ = std::move(found);
   made.plan_count_ = made.plans_.size();

@@ -7,9 +7,6 @@
 namespace ropewalk {
 namespace {
 
-// Tokens that are turned at a time: their positions lie on the stack.
-constexpr size_t kBlock = 32;
-
 template <class T>
 HeadView<T> tokensOf(HeadView<T> x, size_t first, size_t count) {
   x.data += first * x.token_stride;
@@ -62,43 +59,87 @@ size_t KvCache::blockFrom(size_t first) const {
   return row - first;
 }
 
-// Makes second keys of keys.
-Status KvCache::turnBlock(size_t first, size_t count) {
-  const HeadView<float> keys = rows_.secondKeys(first, count);
-  copyHeads(keys, std::as_const(rows_).keys(first, count));
-  if (!readsElsewhere(first)) return Status::kOk;
-  int64_t now[kMaxAxes * kBlock];
-  placesOf(first, count, When::kNow, now);
-  if (options_.storage == KeyStorage::kUnrotated) {
-    return plan()->rotate(keys, {now, false, 0}, Turn::kForward, Role::kKey);
-  }
-  int64_t then[kMaxAxes * kBlock];
-  placesOf(first, count, When::kThen, then);
-  return plans_[slotAt(first)].plan->rerotate(keys, {then, false, 0}, *plan(), {now, false, 0});
+Status KvCache::allocateBlock(size_t tokens, Buffer<float>* block) const {
+  const RowSizes& sizes = rows_.sizes();
+  return block->allocate(sizes.batch * sizes.kv_heads * std::min(tokens, kBlock) * sizes.head_dim);
 }
 
-Status KvCache::keys(HeadView<const float>* view) {
+HeadView<float> KvCache::blockOf(float* block, size_t count) const {
+  const RowSizes& sizes = rows_.sizes();
+  return headsFirst(block, sizes.batch, sizes.kv_heads, count, sizes.head_dim);
+}
+
+// Keys as they come in, from row `first` on, whose places are known.
+Status KvCache::putTurned(size_t first, HeadView<const float> k, float* block) {
+  Status status = Status::kOk;
+  for (size_t t = 0; t < k.tokens && status == Status::kOk; t += kBlock) {
+    const size_t count = std::min(kBlock, k.tokens - t);
+    const HeadView<float> keys = blockOf(block, count);
+    copyHeads(keys, tokensOf(k, t, count));
+    int64_t then[kMaxAxes * kBlock];
+    placesOf(first + t, count, When::kThen, then);
+    status = plan()->rotate(keys, {then, false, 0}, Turn::kForward, Role::kKey);
+    rows_.putKeys(Keys::kKept, first + t, keys.readOnly());
+  }
+  return status;
+}
+
+// Makes second keys of keys.
+Status KvCache::turnBlock(size_t first, HeadView<float> block) {
+  Status status = Status::kOk;
+  rows_.getKeys(Keys::kKept, first, block);
+  if (readsElsewhere(first)) {
+    int64_t now[kMaxAxes * kBlock];
+    placesOf(first, block.tokens, When::kNow, now);
+    if (options_.storage == KeyStorage::kUnrotated) {
+      status = plan()->rotate(block, {now, false, 0}, Turn::kForward, Role::kKey);
+    } else {
+      int64_t then[kMaxAxes * kBlock];
+      placesOf(first, block.tokens, When::kThen, then);
+      status = plans_[slotAt(first)].plan->rerotate(block, {then, false, 0}, *plan(), {now, false, 0});
+    }
+  }
+  if (status == Status::kOk) rows_.putKeys(Keys::kSecond, first, block.readOnly());
+  return status;
+}
+
+// All keys as copyKeys() gives them, where they lie; valid until the next call.
+Status KvCache::readKeys(KeyView* view) {
   if (!moved_) {
-    *view = std::as_const(rows_).keys(0, length());
+    *view = rows_.keys(Keys::kKept);
     return Status::kOk;
   }
+  Buffer<float> block;
   Status status = rows_.makeSecondKeys();
+  if (status == Status::kOk) status = allocateBlock(length() - ready_, &block);
   while (status == Status::kOk && ready_ < length()) {
     const size_t count = blockFrom(ready_);
-    status = turnBlock(ready_, count);
+    status = turnBlock(ready_, blockOf(block.data(), count));
     if (status == Status::kOk) ready_ += count;
   }
-  if (status == Status::kOk) *view = rows_.secondKeys(0, length()).readOnly();
+  if (status == Status::kOk) *view = rows_.keys(Keys::kSecond);
+  return status;
+}
+
+Status KvCache::copyKeys(size_t first, HeadView<float> out) {
+  const RowSizes& sizes = rows_.sizes();
+  if (out.batch != sizes.batch || out.heads != sizes.kv_heads || out.dim != sizes.head_dim ||
+      first > length() || out.tokens > length() - first) {
+    return Status::kInvalidShape;
+  }
+  KeyView ready;
+  const Status status = readKeys(&ready);
+  if (status == Status::kOk) rows_.getKeys(moved_ ? Keys::kSecond : Keys::kKept, first, out);
   return status;
 }
 
 Status KvCache::unturnedKeys(HeadView<float> out) const {
-  const HeadView<const float> kept = rows_.keys(0, length());
-  if (out.batch != kept.batch || out.heads != kept.heads || out.tokens != kept.tokens ||
-      out.dim != kept.dim) {
+  const RowSizes& sizes = rows_.sizes();
+  if (out.batch != sizes.batch || out.heads != sizes.kv_heads || out.tokens != length() ||
+      out.dim != sizes.head_dim) {
     return Status::kInvalidShape;
   }
-  copyHeads(out, kept);
+  rows_.getKeys(Keys::kKept, 0, out);
   if (options_.storage != KeyStorage::kRotated) return Status::kOk;
   for (size_t first = 0; first < length();) {
     const size_t count = blockFrom(first);
@@ -160,8 +201,8 @@ Status KvCache::attend(HeadView<float> out, const CacheQueries& queries, const A
   if (q.dim != rows_.sizes().head_dim || q.batch != rows_.sizes().batch) return Status::kInvalidShape;
   AttentionOptions options = given;
   Status status = standQueries(queries, &options);
-  HeadView<const float> k;
-  if (status == Status::kOk) status = keys(&k);
+  KeyView k;
+  if (status == Status::kOk) status = readKeys(&k);
   if (status != Status::kOk) return status;
 
   ScoreOutputs scores = wanted;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/dots.h"
 #include "kernels/softmax.h"
 #include "simd.h"
 
@@ -31,7 +32,7 @@ Status RelativeTile::allocate(size_t queries, size_t dim, size_t value_dim) {
   }
   if (status == Status::kOk && terms_.key_table != nullptr) {
     status = allocateProduct(key_table_, rows, dim);
-    if (status == Status::kOk) status = allocateProduct(key_dots_, rows, kBlockKeys);
+    if (status == Status::kOk) status = allocateProduct(key_dots_, rows + 1, kScoreStride);
     for (size_t r = 0; status == Status::kOk && r < rows; r += kTileRows) {
       packTile(key_table_.data() + r * dim, terms_.key_table + r * dim, dim, std::min(kTileRows, rows - r),
                dim);
@@ -65,24 +66,23 @@ void RelativeTile::startBlock(const KeyBlock& block, int64_t low, int64_t high) 
   const auto [from, to] = std::minmax(one, other);
   const size_t rows = terms_.rows.rows();
   for (size_t r = from - from % kTileRows; r <= to; r += kTileRows) {
-    for (size_t j = 0; j < block.count; j += kTileColumns) {
-      tile(std::min(kTileRows, rows - r), key_dots_.data() + r * kBlockKeys + j, kBlockKeys, false,
-           key_table_.data() + r * dim_, block.keys + j * dim_, kTileColumns, dim_);
-    }
+    dotsOfPanels(std::min(kTileRows, rows - r), keyDots(r) - block.lane, kScoreStride,
+                 key_table_.data() + r * dim_, block.keys,
+                 panelWidth(block.lane + block.count) / kTileColumns, dim_);
   }
 }
 
 void RelativeTile::products(const QueryRow& row, const KeyBlock& block, const ScorePart& part) {
   float* const panel = product_panel_.data();
-  for (size_t n = 0; n < part.size(); n += kTileColumns) {
-    const size_t start = part.keys.first + n;
-    const size_t columns = std::min(kTileColumns, block.start + block.count - start);
+  const float* keys = block.keys + (part.keys.first - block.start) * dim_;
+  float* x = part.x - block.lane;  // of the first number of the panel
+  size_t next = 0;                 // key of the part
+  for (size_t lane = block.lane; next < part.size(); lane = 0) {
     std::fill_n(panel, dim_ * kTileColumns, 0.0f);
-    for (size_t c = 0; c < columns; ++c) {
-      const float* table = terms_.product_table + rowOf(row, start + c) * dim_;
-      for (size_t d = 0; d < dim_; ++d) panel[d * kTileColumns + c] = table[d];
+    for (; lane < kTileColumns && next < part.size(); ++lane, ++next) {
+      const float* table = terms_.product_table + rowOf(row, part.keys.first + next) * dim_;
+      for (size_t d = 0; d < dim_; ++d) panel[d * kTileColumns + lane] = table[d];
     }
-    const float* keys = block.keys + (start - block.start) * dim_;
     for (size_t half = 0; half < kTileColumns; half += kLanes) {
       f32x4 sum = simd::splat(0);
       for (size_t d = 0; d < dim_; ++d) {
@@ -90,8 +90,10 @@ void RelativeTile::products(const QueryRow& row, const KeyBlock& block, const Sc
         sum = simd::mulAdd(simd::mul(simd::splat(row.q[d]), simd::load(panel + at)), simd::load(keys + at),
                            sum);
       }
-      simd::store(part.x + n + half, sum);
+      simd::store(x + half, sum);
     }
+    keys += dim_ * kTileColumns;
+    x += kTileColumns;
   }
 }
 
@@ -101,9 +103,10 @@ void RelativeTile::addTo(size_t r, const QueryRow& row, const KeyBlock& block, c
     for (size_t n = 0; n < part.size(); ++n) part.x[n] += dots[rowOf(row, part.keys.first + n)];
   }
   if (terms_.key_table != nullptr) {
-    const float* dots = key_dots_.data() + (part.keys.first - block.start);
-    for (size_t n = 0; n < part.size(); ++n)
-      part.x[n] += dots[rowOf(row, part.keys.first + n) * kBlockKeys + n];
+    for (size_t n = 0; n < part.size(); ++n) {
+      const size_t j = part.keys.first + n;
+      part.x[n] += keyDots(rowOf(row, j))[j - block.start];
+    }
   }
 }
 

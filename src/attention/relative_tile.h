@@ -29,14 +29,11 @@ class RelativeTile {
   // A new block; the queries stand from `low` to `high`.
   void startBlock(const KeyBlock& block, int64_t low, int64_t high);
 
-  // Whether it reads a block's packed keys.
-  bool readsPackedKeys() const { return terms_.key_table != nullptr || terms_.product_table != nullptr; }
-
   // Whether products() takes the place of q . k.
   bool replacesProducts() const { return terms_.product_table != nullptr; }
 
-  // part.x [n] = sum_d q_d k_d table_d in the order of a tile's sums; part starts at a whole panel of the
-  // block.
+  // part.x [n] = sum_d q_d k_d table_d in the order of a tile's sums; part starts a multiple of kTileColumns
+  // behind the block's start.
   void products(const QueryRow& row, const KeyBlock& block, const ScorePart& part);
 
   // Adds the terms of row r of the tile.
@@ -49,6 +46,9 @@ class RelativeTile {
   void addValues(size_t r, float inverse, float* out) const;
 
  private:
+  // Of a row of the table, from the block's first key on.
+  float* keyDots(size_t row) { return key_dots_.data() + kTileColumns + row * kScoreStride; }
+  const float* keyDots(size_t row) const { return key_dots_.data() + kTileColumns + row * kScoreStride; }
   size_t rowOf(const QueryRow& row, size_t j) const { return terms_.rows.row(distanceOf(options_, row, j)); }
 
   const AttentionOptions& options_;
@@ -58,7 +58,7 @@ class RelativeTile {
   Buffer<float> query_table_;    // as the right side of a tile: [panels][dim][kTileColumns]
   Buffer<float> key_table_;      // as its left side: [tiles][dim][kTileRows]
   Buffer<float> query_dots_;     // [queries][panelWidth(rows)]
-  Buffer<float> key_dots_;       // [rows][kBlockKeys]; only rows that the block meets
+  Buffer<float> key_dots_;       // rows kScoreStride apart, see keyDots(); only those that the block meets
   Buffer<float> product_panel_;  // [dim][kTileColumns]
   Buffer<float> weights_;        // [queries][rows]
 };

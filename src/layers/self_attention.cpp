@@ -174,13 +174,9 @@ Status SelfAttention::attendCached(const SelfAttentionInput& input, const Attent
   show(capture.q_rotated, work.q);
   show(capture.v_rotated, work.v);
   if (status == Status::kOk && capture.k_rotated != nullptr) {
-    HeadView<const float> keys;
-    status = cache.keys(&keys);
-    if (status == Status::kOk) {
-      keys.data += (cache.length() - tokens) * keys.token_stride;
-      keys.tokens = tokens;
-      copyHeads(tokensFirst(capture.k_rotated, keys.batch, keys.heads, tokens, keys.dim), keys);
-    }
+    const HeadView<float>& k = work.k;
+    status = cache.copyKeys(cache.length() - tokens,
+                            tokensFirst(capture.k_rotated, k.batch, k.heads, tokens, k.dim));
   }
   ScoreOutputs scores = capture.scores;
   scores.plain_q = work.plain_q.readOnly();

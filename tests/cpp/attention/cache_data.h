@@ -76,9 +76,11 @@ inline std::vector<float> written(HeadView<const float> x) {
 }
 
 inline std::vector<float> keysOf(KvCache& cache) {
-  HeadView<const float> view;
-  REQUIRE(cache.keys(&view) == Status::kOk);
-  return written(view);
+  const KvCacheOptions& o = cache.options();
+  std::vector<float> out(o.batch * o.kv_heads * cache.length() * o.head_dim, kNaN);
+  REQUIRE(cache.copyKeys(0, headsFirst(out.data(), o.batch, o.kv_heads, cache.length(), o.head_dim)) ==
+          Status::kOk);
+  return out;
 }
 
 inline std::vector<int64_t> positionsOf(const KvCache& cache) {

@@ -35,13 +35,43 @@ TEST_CASE("Keys that did not move are read where they lie", "[attention]") {
   RopePlan plan = planOf(yarn());
   KvCache cache = cacheOf(cacheOptions(&plan));
   REQUIRE(tokens.appendTo(cache, 0, 40) == Status::kOk);
-  HeadView<const float> first;
-  HeadView<const float> second;
-  REQUIRE(cache.keys(&first) == Status::kOk);
+  const size_t bytes = cache.bytes();
   REQUIRE(cache.drop(3, 5) == Status::kOk);  // gaps turn nothing
-  REQUIRE(cache.keys(&second) == Status::kOk);
-  CHECK(sameBits(written(second).data(), turnedKeys(plan, tokens, upTo(3), from(0, 3)).data(), 3 * kDim));
-  CHECK((second.data >= first.data && second.data < first.row(0, 0, 40)));
+  std::vector<size_t> left = upTo(40);
+  left.erase(left.begin() + 3, left.begin() + 8);
+  const std::vector<int64_t> at(left.begin(), left.end());
+  CHECK(sameBits(keysOf(cache), turnedKeys(plan, tokens, left, at)));
+  CHECK(cache.bytes() == bytes);  // no second buffer
+}
+
+TEST_CASE("Some of the keys are those of all, and a cache has no others", "[attention]") {
+  Random random(20);
+  const Tokens tokens(random, 41);
+  RopePlan plan = planOf(yarn());
+  for (const int64_t by : {0, 3}) {
+    KvCache cache = cacheOf(cacheOptions(&plan));
+    REQUIRE(tokens.appendTo(cache, 0, 41) == Status::kOk);
+    REQUIRE(cache.shift(0, 41, by) == Status::kOk);
+    const std::vector<float> all = keysOf(cache);
+    for (const auto& [first, count] : {std::pair<size_t, size_t>{0, 1}, {5, 11}, {33, 8}, {41, 0}}) {
+      std::vector<float> part(kBatch * kKvHeads * count * kDim, kNaN);
+      const HeadView<float> out = headsFirst(part.data(), kBatch, kKvHeads, count, kDim);
+      REQUIRE(cache.copyKeys(first, out) == Status::kOk);
+      for (size_t head = 0; head < kBatch * kKvHeads; ++head) {
+        CHECK(sameBits(&part[head * count * kDim], &all[(head * 41 + first) * kDim], count * kDim));
+      }
+    }
+    std::vector<float> room(kBatch * kKvHeads * 42 * kDim);
+    const auto view = [&](size_t batch, size_t heads, size_t count, size_t dim) {
+      return headsFirst(room.data(), batch, heads, count, dim);
+    };
+    CHECK(cache.copyKeys(0, view(kBatch, kKvHeads, 42, kDim)) == Status::kInvalidShape);
+    CHECK(cache.copyKeys(40, view(kBatch, kKvHeads, 2, kDim)) == Status::kInvalidShape);
+    CHECK(cache.copyKeys(42, view(kBatch, kKvHeads, 0, kDim)) == Status::kInvalidShape);
+    CHECK(cache.copyKeys(0, view(kBatch + 1, kKvHeads, 1, kDim)) == Status::kInvalidShape);
+    CHECK(cache.copyKeys(0, view(kBatch, kKvHeads - 1, 1, kDim)) == Status::kInvalidShape);
+    CHECK(cache.copyKeys(0, view(kBatch, kKvHeads, 1, kDim - 1)) == Status::kInvalidShape);
+  }
 }
 
 TEST_CASE("A thousand shifts by one are one shift by a thousand, bit for bit", "[attention]") {

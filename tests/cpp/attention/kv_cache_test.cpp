@@ -30,18 +30,35 @@ TEST_CASE("A cache tells the bytes that it holds", "[attention]") {
   KvCacheOptions options = cacheOptions(&plan);
   options.capacity = 10;
   KvCache cache = cacheOf(options);
-  const size_t per_token = kBatch * kKvHeads * (kDim + kValueDim) * 4 + 8 + sizeof(KeyOrigin);
-  CHECK(cache.bytes() == 10 * per_token + sizeof(RopePlan*));
+  const size_t keys = 16 * kBatch * kKvHeads * kDim * 4;  // whole panels
+  const size_t expected =
+      keys + 10 * (kBatch * kKvHeads * kValueDim * 4 + 8 + sizeof(KeyOrigin)) + sizeof(RopePlan*);
+  CHECK(cache.bytes() == expected);
   Random random(2);
   const Tokens tokens(random, 4);
   REQUIRE(tokens.appendTo(cache, 0, 4) == Status::kOk);
   keysOf(cache);
-  CHECK(cache.bytes() == 10 * per_token + sizeof(RopePlan*));  // nothing moved: read in place
+  CHECK(cache.bytes() == expected);  // nothing moved: read in place
   REQUIRE(cache.shift(0, 4, 5) == Status::kOk);
   keysOf(cache);
-  CHECK(cache.bytes() == 10 * (per_token + kBatch * kKvHeads * kDim * 4) + sizeof(RopePlan*));
+  CHECK(cache.bytes() == expected + keys);
   REQUIRE(cache.shift(0, 4, -5) == Status::kOk);
-  CHECK(cache.bytes() == 10 * per_token + sizeof(RopePlan*));
+  CHECK(cache.bytes() == expected);
+}
+
+TEST_CASE("A window of fixed capacity has room for an eighth more rows, and takes no more", "[attention]") {
+  KvCacheOptions options = cacheOptions();
+  options.capacity = 16;
+  options.growing = false;
+  options.window = {10, 2, false};
+  KvCache cache = cacheOf(options);
+  const size_t row = kBatch * kKvHeads * kValueDim * 4 + 8 + sizeof(KeyOrigin);
+  CHECK(cache.bytes() == 24 * kBatch * kKvHeads * kDim * 4 + 18 * row);
+  CHECK(cache.capacity() == 16);
+  Random random(21);
+  const Tokens tokens(random, 17);
+  CHECK(tokens.appendTo(cache, 0, 17) == Status::kFull);
+  CHECK(tokens.appendTo(cache, 0, 16) == Status::kOk);
 }
 
 TEST_CASE("A full cache of fixed capacity refuses tokens and stays as it was", "[attention]") {
@@ -109,8 +126,11 @@ TEST_CASE("A window keeps what the new tokens see, and the sinks", "[attention]"
           if (t < 3 || t + 7 > first) expected.push_back(static_cast<int64_t>(t));
         }
         CHECK(positionsOf(cache) == expected);
+        const std::vector<float> keys = keysOf(cache);
+        const float* last_head = keys.data() + keys.size() - expected.size() * kDim;
         for (size_t row = 0; row < expected.size(); ++row) {
           const auto t = static_cast<size_t>(expected[row]);
+          CHECK(sameBits(last_head + row * kDim, tokens.keys(t, 1).row(1, 1, 0), kDim));
           CHECK(sameBits(cache.values().row(1, 1, row), tokens.values(t, 1).row(1, 1, 0), kValueDim));
         }
       }

@@ -1,0 +1,50 @@
+// Keys kept in panels (attention/key_view.h), so that attention over them turns nothing: with one query, to
+// turn rows took as long as all else. A key's place is its number in the buffer; places that hold none hold
+// anything.
+#pragma once
+
+#include <cstddef>
+
+#include "attention/key_view.h"
+#include "memory.h"
+#include "status.h"
+#include "tensor_view.h"
+
+namespace ropewalk {
+
+class KeyPanels {
+ public:
+  // For `places` keys [B, G, places, D].
+  Status allocate(size_t batch, size_t heads, size_t places, size_t dim);
+
+  bool empty() const { return data_.size() == 0; }
+  size_t bytes() const { return data_.size() * sizeof(float); }
+
+  // The numbers of a key of head n of all, kTileColumns apart.
+  float* key(size_t n, size_t place) { return data_.data() + offset(n, place); }
+  const float* key(size_t n, size_t place) const { return data_.data() + offset(n, place); }
+
+  // From place `at` on: keys of these rows, rows of these keys.
+  void put(size_t at, HeadView<const float> rows);
+  void get(size_t at, HeadView<float> rows) const;
+
+  // `count` keys of these or other panels of the same heads. They may overlap.
+  void copy(size_t to, const KeyPanels& from, size_t at, size_t count);
+
+  KeyView view(size_t at, size_t count) const;
+
+ private:
+  size_t headStride() const { return panels_ * kTileColumns * dim_; }
+  size_t offset(size_t n, size_t place) const {
+    const size_t lane = place % kTileColumns;
+    return n * headStride() + (place - lane) * dim_ + lane;
+  }
+
+  size_t batch_ = 0;
+  size_t heads_ = 0;
+  size_t panels_ = 0;  // of a head
+  size_t dim_ = 0;
+  Buffer<float> data_;  // [B, G, panels, D, kTileColumns]
+};
+
+}  // namespace ropewalk
