@@ -209,7 +209,7 @@ Status KvCache::append(HeadView<const float> k, HeadView<const float> v, const A
       next_place_ = row + t + a == 0 ? place + 1 : std::max(next_place_, place + 1);
     }
   }
-  if (rotated) return putTurned(row, k, block.data());
+  if (rotated) return putTurned(row, k, turn_at, block.data());
   rows_.putKeys(Keys::kKept, row, k);
   moved_ = moved_ || options_.storage == KeyStorage::kUnrotated;
   return Status::kOk;

@@ -167,7 +167,7 @@ class KvCache {
   size_t blockFrom(size_t first) const;
   Status allocateBlock(size_t tokens, Buffer<float>* block) const;  // for up to kBlock of them
   HeadView<float> blockOf(float* block, size_t count) const;
-  Status putTurned(size_t first, HeadView<const float> k, float* block);
+  Status putTurned(size_t first, HeadView<const float> k, const Positions& at, float* block);
   Status turnBlock(size_t first, HeadView<float> block);
   Status readKeys(KeyView* view);
   Status standQueries(const CacheQueries& queries, AttentionOptions* options) const;

@@ -69,16 +69,20 @@ HeadView<float> KvCache::blockOf(float* block, size_t count) const {
   return headsFirst(block, sizes.batch, sizes.kv_heads, count, sizes.head_dim);
 }
 
-// Keys as they come in, from row `first` on, whose places are known.
-Status KvCache::putTurned(size_t first, HeadView<const float> k, float* block) {
+// Keys as they come in, from row `first` on, where `at` says, which is what their rows say.
+Status KvCache::putTurned(size_t first, HeadView<const float> k, const Positions& at, float* block) {
   Status status = Status::kOk;
   for (size_t t = 0; t < k.tokens && status == Status::kOk; t += kBlock) {
     const size_t count = std::min(kBlock, k.tokens - t);
     const HeadView<float> keys = blockOf(block, count);
     copyHeads(keys, tokensOf(k, t, count));
+    Positions stand = {nullptr, false, at.offset + static_cast<int64_t>(t)};
     int64_t then[kMaxAxes * kBlock];
-    placesOf(first + t, count, When::kThen, then);
-    status = plan()->rotate(keys, {then, false, 0}, Turn::kForward, Role::kKey);
+    if (at.values != nullptr) {
+      placesOf(first + t, count, When::kThen, then);
+      stand = {then, false, 0};
+    }
+    status = plan()->rotate(keys, stand, Turn::kForward, Role::kKey);
     rows_.putKeys(Keys::kKept, first + t, keys.readOnly());
   }
   return status;
