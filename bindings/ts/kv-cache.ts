@@ -89,8 +89,8 @@ export class KvCache extends Handle {
   }
 
   /**
-   * Bytes of all that it holds: keys in whole panels of eight tokens, and in a window that does not grow an eighth more
-   * rows than its capacity, which save moving all of them with every token.
+   * Bytes of all that it holds: keys in whole panels of eight tokens, and where a window fills a fixed capacity an eighth
+   * more rows, which save moving all of them with every token.
    */
   get bytes(): number {
     return this.#living('kvCache.bytes').bytes;

@@ -76,7 +76,7 @@ class AttentionTile {
   Buffer<float> sums_;           // [kQueries][panelWidth(Dv)]
   Buffer<float> scores_;         // kTileRows rows, kScoreStride apart, see scoresOf()
   Buffer<float> mixed_;          // [kTileRows][panelWidth(Dv)], what a block adds to sums_
-  Buffer<float> contents_;       // the same, where parts are asked for
+  Buffer<float> contents_;       // as scores_, where parts are asked for
   Buffer<float> plain_queries_;  // queries_, before a rotary encoding
   Buffer<float> plain_keys_;     // a block's keys, before a rotary encoding
 };

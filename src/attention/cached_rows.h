@@ -61,6 +61,10 @@ class CachedRows {
   void getKeys(Keys which, size_t first, HeadView<float> rows) const {
     buffer(which).get(start_ + first, rows);
   }
+  // Second keys that are those kept.
+  void keepKeys(size_t first, size_t count) {
+    second_keys_.copy(start_ + first, keys_, start_ + first, count);
+  }
   HeadView<float> values(size_t first, size_t count) {
     return view(values_.data(), sizes_.value_dim, first, count);
   }

@@ -40,11 +40,11 @@ void packPanels(float* out, const float* rows, size_t stride, size_t count, size
   }
 }
 
-Status KeyBlocks::allocate(const KeyView& k, HeadView<const float> v, bool often) {
+Status KeyBlocks::allocate(const KeyView& k, HeadView<const float> v, bool read_again) {
   k_ = k;
   v_ = v;
-  often_ = often;
-  const size_t packed = often ? count() : 1;
+  read_again_ = read_again;
+  const size_t packed = read_again ? count() : 1;
   size_t keys = 0;
   size_t values = 0;
   if (!multiply(k.dim, kBlockKeys, &key_size_) || !multiply(panelWidth(v.dim), kBlockKeys, &value_size_) ||
@@ -53,33 +53,36 @@ Status KeyBlocks::allocate(const KeyView& k, HeadView<const float> v, bool often
   }
   Status status = k.in_panels ? Status::kOk : keys_.allocate(keys);
   if (status == Status::kOk && copiesValues()) status = values_.allocate(values);
-  if (status == Status::kOk && often) status = blocks_.allocate(packed);
+  if (status == Status::kOk && read_again) status = blocks_.allocate(packed);
   return status;
 }
 
 void KeyBlocks::startHead(size_t b, size_t g) {
   b_ = b;
   g_ = g;
-  if (!often_) return;
-  for (size_t n = 0; n < count(); ++n)
-    blocks_[n] = pack(n, keys_.data() + n * key_size_, values_.data() + n * value_size_);
+  if (!read_again_) return;
+  for (size_t n = 0; n < count(); ++n) blocks_[n] = pack(n, n);
 }
 
 KeyBlock KeyBlocks::block(size_t n) {
-  return often_ ? blocks_[n] : pack(n, keys_.data(), values_.data());
+  return read_again_ ? blocks_[n] : pack(n, 0);
 }
 
-KeyBlock KeyBlocks::pack(size_t n, float* keys, float* values) const {
+// Block n, what is copied of it as number `copy` of the copies.
+KeyBlock KeyBlocks::pack(size_t n, size_t copy) {
   const size_t start = n * kBlockKeys;
   const size_t count = std::min(kBlockKeys, k_.tokens - start);
-  KeyBlock block = {start, count, keys, 0, v_.row(b_, g_, start), kWidth, v_.token_stride};
+  KeyBlock block = {start, count, nullptr, 0, v_.row(b_, g_, start), kWidth, v_.token_stride};
   if (k_.in_panels) {
-    block.keys = k_.panel(b_, g_, start);
+    block.keys = k_.row(b_, g_, 0) + start * k_.dim;  // whole panels from that of key 0 on
     block.lane = k_.lane;
   } else {
+    float* const keys = keys_.data() + copy * key_size_;
     packPanels(keys, k_.row(b_, g_, start), k_.token_stride, count, k_.dim);
+    block.keys = keys;
   }
   if (copiesValues()) {
+    float* const values = values_.data() + copy * value_size_;
     packValues(values, block.values, block.value_stride, count, v_.dim);
     block.values = values;
     block.value_panel = kBlockKeys * kWidth;

@@ -25,8 +25,8 @@ struct KeyBlock {
   size_t value_stride;
 };
 
-// From the scores of one row of a tile to those of the next: panels may begin before a block and end behind
-// it, in less than a panel together, and are multiplied whole.
+// From the scores of one row of a tile to those of the next: panels are multiplied whole, and may begin
+// before a block and end behind it, by one panel together, which rows that are next to each other share.
 inline constexpr size_t kScoreStride = kBlockKeys + kTileColumns;
 
 // Whole panels of tile columns that hold n columns, in columns.
@@ -40,7 +40,7 @@ void packPanels(float* out, const float* rows, size_t stride, size_t count, size
 class KeyBlocks {
  public:
   // For keys and values of these shapes, and whether a head's blocks are read more than once.
-  Status allocate(const KeyView& k, HeadView<const float> v, bool often);
+  Status allocate(const KeyView& k, HeadView<const float> v, bool read_again);
 
   // Turns to key head g of batch entry b.
   void startHead(size_t b, size_t g);
@@ -51,13 +51,13 @@ class KeyBlocks {
   KeyBlock block(size_t n);
 
  private:
-  KeyBlock pack(size_t n, float* keys, float* values) const;
+  KeyBlock pack(size_t n, size_t copy);
   // Values that are read once stay where they lie, where a panel holds no more than its row.
-  bool copiesValues() const { return often_ || v_.dim % kTileColumns != 0; }
+  bool copiesValues() const { return read_again_ || v_.dim % kTileColumns != 0; }
 
   KeyView k_;
   HeadView<const float> v_;
-  bool often_ = false;
+  bool read_again_ = false;
   size_t b_ = 0;
   size_t g_ = 0;
   size_t key_size_ = 0;    // of a block, in floats

@@ -57,23 +57,24 @@ void KeyPanels::get(size_t at, HeadView<float> rows) const {
   }
 }
 
-void KeyPanels::copy(size_t to, const KeyPanels& from, size_t at, size_t count) {
-  const bool backwards = this == &from && to > at;  // or keys would be written over before they are read
+void KeyPanels::copy(size_t at, const KeyPanels& from, size_t from_place, size_t count) {
+  const bool backwards =
+      this == &from && at > from_place;  // or keys would be written over before they are read
   for (size_t n = 0; n < batch_ * heads_; ++n) {
     for (size_t done = 0; done < count;) {
       // Keys that lie in one panel here and there: the next, or the last of those left.
       const size_t left = count - done;
-      const size_t run = backwards
-                             ? std::min({left, (at + left - 1) % kWidth + 1, (to + left - 1) % kWidth + 1})
-                             : std::min(inPanel(at + done, left), inPanel(to + done, left));
+      const size_t run =
+          backwards ? std::min({left, (from_place + left - 1) % kWidth + 1, (at + left - 1) % kWidth + 1})
+                    : std::min(inPanel(from_place + done, left), inPanel(at + done, left));
       const size_t first = backwards ? left - run : done;
-      float* const out = key(n, to + first);
-      const float* const in = from.key(n, at + first);
+      float* const to = key(n, at + first);
+      const float* const keys = from.key(n, from_place + first);
       if (run == kWidth) {
-        std::memmove(out, in, kWidth * dim_ * sizeof(float));
+        std::memmove(to, keys, kWidth * dim_ * sizeof(float));
       } else {
         for (size_t d = 0; d < dim_; ++d)
-          std::memmove(out + d * kWidth, in + d * kWidth, run * sizeof(float));
+          std::memmove(to + d * kWidth, keys + d * kWidth, run * sizeof(float));
       }
       done += run;
     }

@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "attention/key_view.h"
+#include "kernels/tile.h"
 #include "memory.h"
 #include "status.h"
 #include "tensor_view.h"
@@ -28,8 +29,8 @@ class KeyPanels {
   void put(size_t at, HeadView<const float> rows);
   void get(size_t at, HeadView<float> rows) const;
 
-  // `count` keys of these or other panels of the same heads. They may overlap.
-  void copy(size_t to, const KeyPanels& from, size_t at, size_t count);
+  // From place `at` on: keys of these or other panels of the same heads, which may overlap.
+  void copy(size_t at, const KeyPanels& from, size_t from_place, size_t count);
 
   KeyView view(size_t at, size_t count) const;
 

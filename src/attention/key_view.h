@@ -4,7 +4,6 @@
 
 #include <cstddef>
 
-#include "kernels/tile.h"
 #include "tensor_view.h"
 
 namespace ropewalk {
@@ -12,20 +11,15 @@ namespace ropewalk {
 // [B, G, Tk, D]
 struct KeyView : HeadView<const float> {
   bool in_panels = false;
-  size_t lane = 0;  // of key 0 in the first panel
+  size_t lane = 0;  // of key 0 in its panel
 
   KeyView() = default;
   // A view of rows is one of keys as well.
   KeyView(const HeadView<const float>& rows) : HeadView(rows) {}
-  // data: the panel of key 0; the token stride is not used.
+  // data: the panel of key 0; panels follow each other, so that the token stride is not used. The numbers of
+  // a key are as far apart as panels are wide.
   KeyView(const HeadView<const float>& panels, size_t lane_of_first)
       : HeadView(panels), in_panels(true), lane(lane_of_first) {}
-
-  // That of key j, in panels; the numbers of key j are kTileColumns apart from lane (lane + j) % kTileColumns
-  // on.
-  const float* panel(size_t b, size_t h, size_t j) const {
-    return row(b, h, 0) + (lane + j) / kTileColumns * kTileColumns * dim;
-  }
 };
 
 }  // namespace ropewalk

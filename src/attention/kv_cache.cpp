@@ -26,6 +26,15 @@ Status check(const KvCacheOptions& o) {
   return fits ? Status::kOk : Status::kInvalidArgument;
 }
 
+// A window that fills a fixed capacity would move all of its rows with every token. With the room that is
+// left there is an eighth of the capacity, and one row at least.
+size_t spareRows(const KvCacheOptions& o) {
+  if (o.window.size == 0 || o.growing) return 0;
+  const size_t left = o.capacity - o.window.size - o.window.sinks;
+  const size_t wanted = std::max(o.capacity / 8, size_t{1});
+  return wanted - std::min(wanted, left);
+}
+
 // Positions of tokens that come behind `next - 1`, and whether they ascend from there.
 Status checkAscent(const int64_t* positions, size_t tokens, int64_t next) {
   const auto count = static_cast<int64_t>(tokens);
@@ -47,10 +56,8 @@ Status KvCache::create(const KvCacheOptions& options) {
   KvCache made;
   made.options_ = options;
   const size_t axes = options.plan == nullptr ? 1 : options.plan->axes();
-  // A window that fills its capacity would move all of its keys with every token.
-  const size_t spare = options.window.size != 0 && !options.growing ? options.capacity / 8 : 0;
   status = made.rows_.create({options.batch, options.kv_heads, options.head_dim, options.value_dim, axes},
-                             options.capacity, spare);
+                             options.capacity, spareRows(options));
   if (status == Status::kOk && options.plan != nullptr) status = made.reservePlans(1);
   if (status != Status::kOk) return status;
   if (options.plan != nullptr) made.current_ = made.slotOf(options.plan);
@@ -189,7 +196,7 @@ Status KvCache::append(HeadView<const float> k, HeadView<const float> v, const A
   if (plan() != nullptr && !plan()->inRange(turn_at, 1, tokens)) return Status::kPositionOutOfRange;
   const bool rotated = options_.storage == KeyStorage::kRotated;
   Buffer<float> block;
-  status = allocateBlock(rotated ? tokens : 0, &block);
+  if (rotated) status = allocateBlock(tokens, &block);
   if (status == Status::kOk) status = rows_.reserve(tokens, leaving.count, options_.growing);
   if (status != Status::kOk) return status;
 

@@ -1,6 +1,5 @@
 // Reading a KV cache: keys turned to where they stand now, and attention over them.
 #include <algorithm>
-#include <utility>
 
 #include "attention/kv_cache.h"
 
@@ -69,9 +68,10 @@ HeadView<float> KvCache::blockOf(float* block, size_t count) const {
   return headsFirst(block, sizes.batch, sizes.kv_heads, count, sizes.head_dim);
 }
 
-// Keys as they come in, from row `first` on, where `at` says, which is what their rows say.
+// Keys as they come in, from row `first` on; `at`: where they stand, as their rows have it.
 Status KvCache::putTurned(size_t first, HeadView<const float> k, const Positions& at, float* block) {
   Status status = Status::kOk;
+  plan()->expect(at, k.tokens);
   for (size_t t = 0; t < k.tokens && status == Status::kOk; t += kBlock) {
     const size_t count = std::min(kBlock, k.tokens - t);
     const HeadView<float> keys = blockOf(block, count);
@@ -90,18 +90,20 @@ Status KvCache::putTurned(size_t first, HeadView<const float> k, const Positions
 
 // Makes second keys of keys.
 Status KvCache::turnBlock(size_t first, HeadView<float> block) {
-  Status status = Status::kOk;
+  if (!readsElsewhere(first)) {
+    rows_.keepKeys(first, block.tokens);
+    return Status::kOk;
+  }
   rows_.getKeys(Keys::kKept, first, block);
-  if (readsElsewhere(first)) {
-    int64_t now[kMaxAxes * kBlock];
-    placesOf(first, block.tokens, When::kNow, now);
-    if (options_.storage == KeyStorage::kUnrotated) {
-      status = plan()->rotate(block, {now, false, 0}, Turn::kForward, Role::kKey);
-    } else {
-      int64_t then[kMaxAxes * kBlock];
-      placesOf(first, block.tokens, When::kThen, then);
-      status = plans_[slotAt(first)].plan->rerotate(block, {then, false, 0}, *plan(), {now, false, 0});
-    }
+  int64_t now[kMaxAxes * kBlock];
+  placesOf(first, block.tokens, When::kNow, now);
+  Status status = Status::kOk;
+  if (options_.storage == KeyStorage::kUnrotated) {
+    status = plan()->rotate(block, {now, false, 0}, Turn::kForward, Role::kKey);
+  } else {
+    int64_t then[kMaxAxes * kBlock];
+    placesOf(first, block.tokens, When::kThen, then);
+    status = plans_[slotAt(first)].plan->rerotate(block, {then, false, 0}, *plan(), {now, false, 0});
   }
   if (status == Status::kOk) rows_.putKeys(Keys::kSecond, first, block.readOnly());
   return status;
@@ -115,7 +117,7 @@ Status KvCache::readKeys(KeyView* view) {
   }
   Buffer<float> block;
   Status status = rows_.makeSecondKeys();
-  if (status == Status::kOk) status = allocateBlock(length() - ready_, &block);
+  if (status == Status::kOk && ready_ < length()) status = allocateBlock(length() - ready_, &block);
   while (status == Status::kOk && ready_ < length()) {
     const size_t count = blockFrom(ready_);
     status = turnBlock(ready_, blockOf(block.data(), count));

@@ -200,7 +200,7 @@ const float* RopePlan::cachedRow(const Place& place) const {
 
 // Only runs that continue what is cached extend it, so that one far position costs one row and not all before
 // it. A failed allocation is no error: rows are then made where they are used.
-void RopePlan::growCache(const Positions& positions, size_t tokens) {
+void RopePlan::expect(const Positions& positions, size_t tokens) {
   if (positions.values != nullptr || positions.offset < 0 || xpos_.scale_base != 0) return;
   const size_t limit = kMaxCacheBytes / (2 * pairs() * sizeof(float));
   if (static_cast<uint64_t>(positions.offset) > cached_ || tokens > limit) return;
@@ -247,7 +247,7 @@ void RopePlan::turnTogether(std::span<const HeadView<float>> all, const Position
   const size_t batch = all.front().batch;
   const size_t tokens = all.front().tokens;
   const bool forward = turn == Turn::kForward;
-  if (forward) growCache(positions, tokens);
+  if (forward) expect(positions, tokens);
   for (size_t b = 0; b < batch; ++b) {
     for (size_t start = 0; start < tokens;) {
       const float* rows[kTokenBlock];

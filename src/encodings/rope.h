@@ -81,6 +81,10 @@ class RopePlan {
   Status rotate(HeadView<float> x, const Positions& positions, Turn turn = Turn::kForward,
                 Role role = Role::kAny);
 
+  // Makes the table as large as rotate would for so many tokens at these positions: before they are turned in
+  // pieces. Turns nothing, and cannot fail.
+  void expect(const Positions& positions, size_t tokens);
+
   // Queries and keys of the same tokens, which stand at the same positions: rotate of each with its role, but
   // rows of the table are found once. The numbers of heads may differ; batch and tokens may not
   // (kInvalidShape). Anything but kOk leaves both as they were. They must not overlap.
@@ -115,7 +119,6 @@ class RopePlan {
   const float* cachedRow(const Place& place) const;
   const float* scratchRow(size_t index, const Place& place, Turn turn, Role role);
   void turnTogether(std::span<const HeadView<float>> all, const Positions& positions, Turn turn, Role role);
-  void growCache(const Positions& positions, size_t tokens);
   void turnRows(HeadView<float> x, size_t b, size_t start, size_t count, const float* const* rows, Pairing to,
                 float* line) const;
 

@@ -58,7 +58,8 @@ TEST_CASE("Some of the keys are those of all, and a cache has no others", "[atte
       const HeadView<float> out = headsFirst(part.data(), kBatch, kKvHeads, count, kDim);
       REQUIRE(cache.copyKeys(first, out) == Status::kOk);
       for (size_t head = 0; head < kBatch * kKvHeads; ++head) {
-        CHECK(sameBits(&part[head * count * kDim], &all[(head * 41 + first) * kDim], count * kDim));
+        CHECK(sameBits(part.data() + head * count * kDim, all.data() + (head * 41 + first) * kDim,
+                       count * kDim));
       }
     }
     std::vector<float> room(kBatch * kKvHeads * 42 * kDim);

@@ -46,19 +46,28 @@ TEST_CASE("A cache tells the bytes that it holds", "[attention]") {
   CHECK(cache.bytes() == expected);
 }
 
-TEST_CASE("A window of fixed capacity has room for an eighth more rows, and takes no more", "[attention]") {
-  KvCacheOptions options = cacheOptions();
-  options.capacity = 16;
-  options.growing = false;
-  options.window = {10, 2, false};
-  KvCache cache = cacheOf(options);
-  const size_t row = kBatch * kKvHeads * kValueDim * 4 + 8 + sizeof(KeyOrigin);
-  CHECK(cache.bytes() == 24 * kBatch * kKvHeads * kDim * 4 + 18 * row);
-  CHECK(cache.capacity() == 16);
-  Random random(21);
-  const Tokens tokens(random, 17);
-  CHECK(tokens.appendTo(cache, 0, 17) == Status::kFull);
-  CHECK(tokens.appendTo(cache, 0, 16) == Status::kOk);
+TEST_CASE("A window that fills a fixed capacity has room for more rows, and takes no more", "[attention]") {
+  struct Case {
+    size_t window;
+    size_t capacity;
+    size_t rows;
+    size_t places;  // of keys, in whole panels
+  };
+  for (const auto& [window, capacity, rows, places] :
+       {Case{14, 16, 18, 24}, Case{13, 16, 17, 24}, Case{6, 16, 16, 16}, Case{1, 3, 4, 8}}) {
+    KvCacheOptions options = cacheOptions();
+    options.capacity = capacity;
+    options.growing = false;
+    options.window = {window, 2, false};
+    KvCache cache = cacheOf(options);
+    const size_t row = kBatch * kKvHeads * kValueDim * 4 + 8 + sizeof(KeyOrigin);
+    CHECK(cache.bytes() == places * kBatch * kKvHeads * kDim * 4 + rows * row);
+    CHECK(cache.capacity() == capacity);
+    Random random(21);
+    const Tokens tokens(random, capacity + 1);
+    CHECK(tokens.appendTo(cache, 0, capacity + 1) == Status::kFull);
+    CHECK(tokens.appendTo(cache, 0, capacity) == Status::kOk);
+  }
 }
 
 TEST_CASE("A full cache of fixed capacity refuses tokens and stays as it was", "[attention]") {

@@ -1,5 +1,6 @@
 #include "kernels/dots.h"
 
+#include <cmath>
 #include <vector>
 
 #include "catch.h"
@@ -7,10 +8,10 @@
 
 namespace ropewalk::test {
 
-TEST_CASE("Dot products with panels have the bits of a tile", "[kernels]") {
+TEST_CASE("Dot products with panels have the bits of a tile and are right", "[kernels]") {
   Random random(3);
   for (size_t rows = 1; rows <= kTileRows; ++rows) {
-    for (const size_t k : {1u, 3u, 8u, 64u}) {
+    for (const size_t k : {0u, 1u, 3u, 8u, 64u}) {
       for (size_t panels = 0; panels <= 9; ++panels) {
         const size_t width = panels * kTileColumns;
         const size_t stride = width + 3;
@@ -19,12 +20,29 @@ TEST_CASE("Dot products with panels have the bits of a tile", "[kernels]") {
         std::vector<float> c(rows * stride, kNaN);
         dotsOfPanels(rows, c.data(), stride, packed.data(), b.data(), panels, k);
         std::vector<float> tiles(rows * stride, kNaN);
+        Worst worst;
         for (size_t p = 0; p < panels; ++p) {
-          tile(rows, tiles.data() + p * kTileColumns, stride, false, packed.data(),
-               b.data() + p * kTileColumns * k, kTileColumns, k);
+          const float* const panel = b.data() + p * kTileColumns * k;
+          tile(rows, tiles.data() + p * kTileColumns, stride, false, packed.data(), panel, kTileColumns, k);
+          for (size_t r = 0; r < rows; ++r) {
+            for (size_t i = 0; i < kTileColumns; ++i) {
+              double sum = 0;
+              double work = 0;
+              for (size_t l = 0; l < k; ++l) {
+                const double product =
+                    static_cast<double>(packed[l * rows + r]) * panel[l * kTileColumns + i];
+                sum += product;
+                work += std::fabs(product);
+              }
+              // Each product and each sum rounds once.
+              worst.add(c[r * stride + p * kTileColumns + i], sum,
+                        (static_cast<double>(k) + 1) * kUnit * work);
+            }
+          }
         }
         INFO(rows << " rows, " << panels << " panels of " << k);
         CHECK(sameBits(c, tiles));
+        CHECK(worst.share() <= 1);
       }
     }
   }
