@@ -1,7 +1,9 @@
 // Which core this is, and its heap.
 #include <emscripten/bind.h>
 
-#include <string>
+#include <algorithm>
+#include <cstring>
+#include <string_view>
 
 #include "calls.h"
 #include "encodings/registry.h"
@@ -19,14 +21,20 @@ void release(Pointer p) {
   alignedFree(at<void>(p));
 }
 
-// "name:family" of every encoding, separated by spaces
-std::string encodingList() {
-  std::string list;
+bool isRelaxed() {
+  return std::string_view(simd::kBackend) == "wasm-relaxed";
+}
+
+// Writes "name:family " of every encoding, and says how many characters that is.
+size_t encodingList(Pointer out) {
+  char* end = at<char>(out);
   for (const Encoding& e : kEncodings) {
-    if (!list.empty()) list += ' ';
-    list += std::string(e.name) + ':' + std::to_string(static_cast<int>(e.family));
+    end = std::copy_n(e.name, std::strlen(e.name), end);
+    *end++ = ':';
+    *end++ = static_cast<char>('0' + static_cast<int>(e.family));
+    *end++ = ' ';
   }
-  return list;
+  return static_cast<size_t>(end - at<char>(out));
 }
 
 }  // namespace
@@ -37,8 +45,8 @@ EMSCRIPTEN_BINDINGS(core) {
   using namespace ropewalk;
   using namespace ropewalk::binding;
 
-  constant("backend", std::string(simd::kBackend));
-  constant("encodings", encodingList());
+  function("isRelaxed", &isRelaxed);
+  function("encodingList", &encodingList);
   function("allocate", &allocate);
   function("release", &release);
   function("bytesInUse", &bytesInUse);

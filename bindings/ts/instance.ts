@@ -180,7 +180,8 @@ export async function open(
   }
   try {
     const heap = await instantiate(given ?? (await compiled(buildFor(simd))));
-    if (simd === 'deterministic' && heap.core.backend === 'wasm-relaxed') {
+    const isRelaxed = heap.core.isRelaxed();
+    if (simd === 'deterministic' && isRelaxed) {
       throw new ArgumentRangeError(
         'load',
         'module',
@@ -188,7 +189,7 @@ export async function open(
         "is the relaxed build, which simd: 'deterministic' excludes",
       );
     }
-    return new Ropewalk(heap, { version, simd: heap.core.backend === 'wasm-relaxed' ? 'relaxed' : 'simd128' });
+    return new Ropewalk(heap, { version, simd: isRelaxed ? 'relaxed' : 'simd128' });
   } catch (error) {
     throw refusal(error);
   }

@@ -67,6 +67,10 @@ test('the code imports its own files only', () => {
   }
 });
 
+test("the core is bound by a library of the package's own", () => {
+  for (const name of scripts) assert.doesNotMatch(codeOf(name), /BindingError|UnboundTypeError|fromWireType/, name);
+});
+
 // What a Content-Security-Policy, a bundler or another runtime would trip over.
 const unwanted = {
   'evaluates text': /\beval\s*\(|\bnew\s+Function\b|\bFunction\s*\(/,

@@ -1,0 +1,93 @@
+// What Embind's declarations become in JavaScript, linked in place of Emscripten's own library (--js-library). The core
+// takes numbers, booleans and objects of its classes, and gives numbers and booleans; Emscripten's library knows a dozen
+// kinds more, and prepares every method before the first is called: a third of the time to a first result. Here a
+// method is looked up when it is called, and an object where a number is wanted gives its address.
+const bindings = {
+  // By the number of a C++ type: how its values leave the core, for those that are not simply numbers.
+  $readers: {},
+  $classes: {},
+
+  $textAt: (address) => {
+    let text = '';
+    while (HEAPU8[address] !== 0) text += String.fromCharCode(HEAPU8[address++]);
+    return text;
+  },
+
+  $boundFunction__deps: ['$readers', '$wasmTable'],
+  $boundFunction: (invoker, target, type) => {
+    let call;
+    let read;
+    return (...args) => {
+      call ??= wasmTable.get(invoker);
+      read ??= readers[type] ?? ((value) => value);
+      return read(call(target, ...args));
+    };
+  },
+  $boundMethod__deps: ['$readers', '$wasmTable'],
+  $boundMethod: (invoker, target, type) => {
+    let call;
+    let read;
+    return function (...args) {
+      call ??= wasmTable.get(invoker);
+      read ??= readers[type] ?? ((value) => value);
+      return read(call(target, this.$$, ...args));
+    };
+  },
+
+  _embind_register_bool__deps: ['$readers'],
+  _embind_register_bool: (type) => {
+    readers[type] = Boolean;
+  },
+  _embind_register_integer__deps: ['$readers'],
+  _embind_register_integer: (type, _name, _size, least) => {
+    if (least === 0) readers[type] = (value) => value >>> 0;
+  },
+
+  _embind_register_function__deps: ['$boundFunction', '$textAt'],
+  _embind_register_function: (name, _count, types, _signature, invoker, target) => {
+    Module[textAt(name)] = boundFunction(invoker, target, HEAPU32[types >> 2]);
+  },
+
+  _embind_register_class__deps: ['$classes', '$textAt', '$wasmTable'],
+  _embind_register_class: (type, _p, _constP, _base, _s, _actual, _s2, _up, _s3, _down, name, _s4, destructor) => {
+    classes[type] = class {
+      constructor() {
+        this.$$ = classes[type].create();
+      }
+      delete() {
+        wasmTable.get(destructor)(this.$$);
+      }
+      valueOf() {
+        return this.$$;
+      }
+    };
+    Module[textAt(name)] = classes[type];
+  },
+  _embind_register_class_constructor__deps: ['$boundFunction', '$classes'],
+  _embind_register_class_constructor: (type, _count, _types, _signature, invoker, target) => {
+    classes[type].create = boundFunction(invoker, target);
+  },
+  _embind_register_class_function__deps: ['$boundMethod', '$classes', '$textAt'],
+  _embind_register_class_function: (type, name, _count, types, _signature, invoker, target) => {
+    classes[type].prototype[textAt(name)] = boundMethod(invoker, target, HEAPU32[types >> 2]);
+  },
+  _embind_register_class_property__deps: ['$boundMethod', '$classes', '$textAt'],
+  _embind_register_class_property: (type, name, result, _signature, getter, target) => {
+    Object.defineProperty(classes[type].prototype, textAt(name), { get: boundMethod(getter, target, result) });
+  },
+};
+
+// Types that need nothing, or that the core does not use.
+for (const kind of ['void', 'float', 'bigint', 'std_string', 'std_wstring', 'emval', 'memory_view']) {
+  bindings[`_embind_register_${kind}`] = () => {};
+  bindings[`_embind_register_${kind}__deps`] = [];
+}
+
+// --emit-tsd runs the module with Emscripten's library that prints the types, which frees what it was given.
+const { library } = LibraryManager;
+bindings._embind_register_void__deps = ['free'];
+if (!('$moduleDefinitions' in library)) {
+  // Emscripten would have every parameter of its own functions named, to convert addresses beyond 2 GiB: here are none.
+  for (const name of Object.keys(bindings)) delete library[`${name}__sig`];
+  addToLibrary(bindings);
+}

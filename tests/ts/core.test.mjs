@@ -1,0 +1,43 @@
+// The core as its bindings give it (bindings/embind/library.js): numbers, booleans and objects, as C++ has them.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import createCore from '../../build/package/core.mjs';
+
+const module = new WebAssembly.Module(readFileSync(new URL('../../dist/core.wasm', import.meta.url)));
+const makeCore = () =>
+  createCore({ instantiateWasm: (imports, receive) => receive(new WebAssembly.Instance(module, imports)) });
+
+test('sizes and addresses beyond 2^31 are no negative numbers, and objects work there', async () => {
+  const core = await makeCore();
+  assert.ok(core.allocate(2 ** 31) > 0); // never written: it takes no memory of the machine
+  const above = core.allocate(4096);
+  assert.ok(above > 2 ** 31, `${above}`);
+  assert.ok(core.bytesInUse() > 2 ** 31);
+  const plan = new core.RopePlan();
+  assert.ok(plan.address > 2 ** 31, `${plan.address}`);
+  assert.equal(plan.pairs, 0);
+  plan.delete();
+});
+
+test('a boolean is a boolean, and nothing is undefined', async () => {
+  const core = await makeCore();
+  assert.equal(core.isRelaxed(), false);
+  assert.equal(core.resetPeak(), undefined);
+});
+
+test('an object goes where an address is wanted, null as none', async () => {
+  const core = await makeCore();
+  const plan = new core.RopePlan();
+  assert.equal(Number(plan), plan.address);
+  const fields = core.allocate(4096);
+  core.HEAPU8.fill(0, fields, fields + 4096);
+  for (const given of [plan, null]) assert.ok(new core.KvCache().create(fields, given) > 0); // a status: sizes of 0
+});
+
+test('two cores keep their objects and their types apart', async () => {
+  const [one, two] = await Promise.all([makeCore(), makeCore()]);
+  assert.notEqual(one.RopePlan, two.RopePlan);
+  one.allocate(1 << 20);
+  assert.ok(one.bytesInUse() > two.bytesInUse());
+});
