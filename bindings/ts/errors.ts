@@ -67,12 +67,12 @@ export class SafetensorsError extends Error {
 
 // A name in full up to a length that no name of a model reaches.
 function quoted(name: string): string {
-  return JSON.stringify(name.length > 200 ? `${name.slice(0, 200)}…` : name);
+  return JSON.stringify(name.length > 200 ? `${name.slice(0, 200)}...` : name);
 }
 
 /** A value for an error message: short, and telling 'abc' from NaN from an array. */
 export function describe(value: unknown): string {
-  if (typeof value === 'string') return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value);
+  if (typeof value === 'string') return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}...` : value);
   if (typeof value === 'bigint') return `${value}n`;
   if (typeof value === 'function') return 'a function';
   if (ArrayBuffer.isView(value)) {
@@ -107,7 +107,12 @@ const statusErrors: ReadonlyMap<number, (where: string) => Error> = new Map<numb
   [
     4,
     (where) =>
-      new ArgumentRangeError(where, 'positions', undefined, 'are outside ±(2^53 - 1), or beyond the reach of xPos'),
+      new ArgumentRangeError(
+        where,
+        'positions',
+        undefined,
+        'are not from -(2^53 - 1) to 2^53 - 1, or beyond the reach of xPos',
+      ),
   ],
   [5, (where) => new ArgumentRangeError(where, 'tokens', undefined, 'are more than a fixed capacity has room for')],
 ]);

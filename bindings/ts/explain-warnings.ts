@@ -67,7 +67,7 @@ function factorAndRatio({ scaling, reading }: Explained): string | undefined {
 function softmaxScale(e: Explained): string | undefined {
   const factor = softmaxScaleFactor(e);
   if (factor === undefined) return;
-  return `models of the DeepSeek family also multiply the softmax scale by g(factor, mscale_all_dim)² = ${short(factor)}; no plan does that, give it to attention as part of scale`;
+  return `models of the DeepSeek family also multiply the softmax scale by g(factor, mscale_all_dim)^2 = ${short(factor)}; no plan does that, give it to attention as part of scale`;
 }
 
 function equalMscales({ scaling, reading }: Explained): string | undefined {

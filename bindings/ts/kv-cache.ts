@@ -211,7 +211,7 @@ export class KvCache extends Handle {
       throw new ArgumentRangeError(where, 'by', by, `is ${by}, which moves tokens ${what}`);
     };
     const [start, end] = [core.positionAt(first) + by, core.positionAt(first + count - 1) + by];
-    if (!Number.isSafeInteger(start) || !Number.isSafeInteger(end)) refuse('beyond ±(2^53 - 1)');
+    if (!Number.isSafeInteger(start) || !Number.isSafeInteger(end)) refuse('beyond 2^53 - 1');
     const meets = first > 0 && start <= core.positionAt(first - 1);
     if (meets || (first + count < core.length && end >= core.positionAt(first + count))) refuse('onto others');
     return this.#change(where, () => core.shift(first, count, by));
