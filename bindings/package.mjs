@@ -4,6 +4,7 @@
 // imported costs half a millisecond in Node and a request in a page; nothing is minified, so that a debugger shows code
 // that one can read.
 import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -22,10 +23,18 @@ if (glue !== readFileSync(built('wasm-relaxed', 'core.mjs'), 'utf8')) {
   throw new Error('the glue of the simd and the relaxed build differ; rebuild both');
 }
 
+// Each build says at its end which it is, in a section of its own (0, its length, its name, a hash of what is before),
+// so that a file of another version is found out.
+const cores = ['wasm-simd', 'wasm-relaxed'].map((build) => readFileSync(built(build, 'core.wasm')));
+const ids = cores.map((core) => createHash('sha256').update(core).digest('hex').slice(0, 32));
+for (const [i, id] of ids.entries()) {
+  const section = ['\0', String.fromCharCode(1 + 8 + id.length), '\x08ropewalk', id].join('');
+  cores[i] = Buffer.concat([cores[i], Buffer.from(section)]);
+}
+
 // The two builds are almost the same bytes. In blocks taken in turns, each block of the second lies within the window in
 // which deflate finds the same block of the first, so that both together take little more room than one.
 const block = 8192;
-const cores = [built('wasm-simd', 'core.wasm'), built('wasm-relaxed', 'core.wasm')].map((file) => readFileSync(file));
 const blocks = [];
 for (let at = 0; cores.some((core) => at < core.length); at += block) {
   for (const core of cores) blocks.push(core.subarray(at, at + block));
@@ -47,8 +56,15 @@ writeFileSync(join(staging, 'core.mjs'), glue);
 cpSync(built('wasm-simd', 'core.d.mts'), join(staging, 'core.d.mts'));
 writeFileSync(join(staging, 'inline.js'), inline);
 writeFileSync(join(staging, 'inline.d.ts'), inlineTypes);
-writeFileSync(join(staging, 'version.js'), `// Made by bindings/package.mjs.\nexport const version = '${version}';\n`);
-writeFileSync(join(staging, 'version.d.ts'), 'export const version: string;\n');
+const versions = `// Made by bindings/package.mjs.
+export const version = '${version}';
+export const buildIds = { simd128: '${ids[0]}', relaxed: '${ids[1]}' };
+`;
+const versionTypes = `export const version: string;
+export const buildIds: { readonly simd128: string; readonly relaxed: string };
+`;
+writeFileSync(join(staging, 'version.js'), versions);
+writeFileSync(join(staging, 'version.d.ts'), versionTypes);
 
 // Made beside dist/ and put in its place at the end, so that a failure leaves the last good one.
 const next = join(staging, 'dist');
@@ -66,7 +82,7 @@ const besides = {
 };
 const bundle = await rolldown({
   input: Object.fromEntries(
-    ['index', 'external', 'models', 'worker'].map((name) => [name, join(project, `${name}.ts`)]),
+    ['index', 'node', 'external', 'models', 'worker'].map((name) => [name, join(project, `${name}.ts`)]),
   ),
   platform: 'neutral',
   plugins: [besides],
@@ -80,7 +96,7 @@ await bundle.write({
     `shared-${['instance', 'rope', 'errors'].find((name) => moduleIds.includes(join(project, `${name}.ts`)))}.js`,
   comments: { annotation: true, jsdoc: false, legal: true }, // editors show those of the types
 });
-cpSync(built('wasm-simd', 'core.wasm'), join(next, 'core.wasm'));
-cpSync(built('wasm-relaxed', 'core.wasm'), join(next, 'core-relaxed.wasm'));
+writeFileSync(join(next, 'core.wasm'), cores[0]);
+writeFileSync(join(next, 'core-relaxed.wasm'), cores[1]);
 rmSync(dist, { recursive: true, force: true });
 renameSync(next, dist);

@@ -1,0 +1,134 @@
+// The main entry in Node: the build from the file beside it, and from inside where no such file is.
+import assert from 'node:assert/strict';
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { rolldown } from 'rolldown';
+import * as inside from '../../dist/index.js';
+import { enableRelaxed } from '../vectors/builds.mjs';
+import { assertSameBits, random } from './support/arrays.mjs';
+import { notAChoice, notOptions } from './support/bad-values.mjs';
+import { folderWith } from './support/folder.mjs';
+import { root, run } from './support/node.mjs';
+
+const node = await import('ropewalk');
+const relaxed = enableRelaxed();
+const dist = join(root, 'dist');
+const builds = ['core.wasm', 'core-relaxed.wasm'];
+
+test('import takes the entry for Node, require() and other runtimes the one with the builds inside', async () => {
+  assert.equal(import.meta.resolve('ropewalk'), `file://${join(dist, 'node.js')}`);
+  const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  assert.deepEqual(Object.keys(exports['.']), ['types', 'deno', 'node', 'default']); // the first that fits is taken
+  assert.deepEqual(exports['.'].node, { import: './dist/node.js' });
+  for (const condition of ['deno', 'default']) assert.equal(exports['.'][condition], './dist/index.js');
+});
+
+test('it gives what the entry elsewhere gives', () => {
+  const { load: _, ...others } = node;
+  const { load, ...expected } = inside;
+  assert.deepEqual(others, expected);
+  assert.notEqual(node.load, load);
+});
+
+for (const simd of ['auto', 'deterministic']) {
+  test(`load({ simd: '${simd}' }) runs the same build from a file and from inside`, async () => {
+    const all = await Promise.all([node.load({ simd }), inside.load({ simd }), node.load({ simd })]);
+    const x = random(64);
+    const [first, ...others] = all.map((rw) => rw.rope({ headDim: 64 }).rotate(x, { offset: 12345 }));
+    for (const each of others) assertSameBits(each, first);
+    for (const rw of all) assert.equal(rw.info().simd, simd === 'auto' && relaxed ? 'relaxed' : 'simd128');
+  });
+}
+
+test('both refuse the same', async () => {
+  for (const { load } of [node, inside]) {
+    for (const { value } of notOptions) await assert.rejects(load(value), inside.ArgumentTypeError);
+    for (const { value, error } of notAChoice) await assert.rejects(load({ simd: value }), error);
+  }
+});
+
+// Loads twice, and tells whether the builds were unpacked.
+const script = (path) => `
+  const { getBuiltinModule } = process;
+  const asked = new Set();
+  process.getBuiltinModule = (name) => { asked.add(name); return getBuiltinModule(name); };
+  const { load } = await import(${JSON.stringify(path)});
+  const info = (await load({ simd: 'deterministic' })).info();
+  const again = (await load()).rope({ headDim: 64 }).rotate(new Float32Array(64).fill(1), { offset: 1 });
+  console.log(JSON.stringify([info.simd, again[0], asked.has('node:zlib')]));`;
+const rotated = Math.fround(Math.cos(1) - Math.sin(1));
+const noBuiltins = !process.getBuiltinModule && 'this Node gives no module of its own at once';
+
+async function assertLoads(path, unpacks, flags = []) {
+  const { stdout, stderr } = await run([...flags, '--input-type=module', '-e', script(path)]);
+  const [simd, value, unpacked] = JSON.parse(stdout);
+  assert.equal(simd, 'simd128');
+  assert.ok(Math.abs(value - rotated) < 1e-6, `${value}`);
+  if (!noBuiltins) assert.equal(unpacked, unpacks);
+  assert.equal(stderr, '');
+}
+
+test('it unpacks nothing', { skip: noBuiltins }, () => assertLoads(join(dist, 'node.js'), false));
+
+// A copy of the package in which the files of the builds are `change(bytes, bytes of the other build)`, or not there.
+function copyWith(t, change) {
+  const folder = folderWith(t, { 'package.json': '{"type":"module"}' });
+  cpSync(dist, folder, { recursive: true });
+  const [one, two] = builds.map((name) => readFileSync(join(folder, name)));
+  for (const [name, ...bytes] of [
+    [builds[0], one, two],
+    [builds[1], two, one],
+  ]) {
+    rmSync(join(folder, name));
+    const changed = change(...bytes);
+    if (changed !== undefined) writeFileSync(join(folder, name), changed);
+  }
+  return join(folder, 'node.js');
+}
+
+const changes = {
+  'is not there': () => undefined,
+  'is cut': (bytes) => bytes.subarray(0, 10_000),
+  'is no WebAssembly': () => 'no',
+  'is another module': () => Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0),
+  'is of another version': (bytes) => Buffer.concat([bytes.subarray(0, -4), Buffer.from('0000')]),
+  'is the other build': (_, other) => other,
+};
+for (const [what, change] of Object.entries(changes)) {
+  test(`where the file ${what}, the build inside is loaded`, (t) => assertLoads(copyWith(t, change), true));
+}
+
+test('where the file is as it was, it is read', (t) =>
+  assertLoads(
+    copyWith(t, (bytes) => bytes),
+    false,
+  ));
+
+test('where the file may not be read, the build inside is loaded', {
+  skip: !process.allowedNodeEnvironmentFlags.has('--permission') && 'this Node has no permission model',
+}, async (t) => {
+  const path = copyWith(t, (bytes) => bytes);
+  const allowed = readdirSync(dirname(path)).filter((name) => /\.js(on)?$/.test(name));
+  const flags = allowed.map((name) => `--allow-fs-read=${join(dirname(path), name)}`);
+  await assertLoads(path, true, ['--permission', ...flags]);
+});
+
+// A bundle in a folder of its own, where no file of the package is.
+for (const [format, ending] of Object.entries({ esm: 'mjs', cjs: 'cjs' })) {
+  test(`a bundle for Node in ${format} has the builds inside and asks for no file`, async (t) => {
+    const folder = folderWith(t, { 'main.mjs': "export * from 'ropewalk';" });
+    const bundle = await rolldown({
+      input: join(folder, 'main.mjs'),
+      platform: 'node',
+      resolve: { alias: { ropewalk: join(dist, 'node.js') } },
+    });
+    const names = { entryFileNames: `main.${ending}`, chunkFileNames: `[name].${ending}` };
+    const { output } = await bundle.write({ dir: join(folder, 'out'), format, ...names });
+    assert.deepEqual(
+      output.filter(({ type }) => type === 'asset'),
+      [],
+    );
+    await assertLoads(join(folder, 'out', names.entryFileNames), true);
+  });
+}
