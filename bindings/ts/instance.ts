@@ -99,12 +99,13 @@ const simdProbe = Uint8Array.of(
 
 function buildFor(simd: 'auto' | 'deterministic'): BuildName {
   if (typeof WebAssembly === 'undefined') throw new UnsupportedError('load: this runtime has no WebAssembly');
+  if (simd === 'auto' && WebAssembly.validate(relaxedProbe)) return 'relaxed';
   if (!WebAssembly.validate(simdProbe)) {
     throw new UnsupportedError(
       'load: this runtime has no WebAssembly SIMD; Chrome 91, Firefox 89, Safari 16.4 and Node 16.4 have it',
     );
   }
-  return simd === 'auto' && WebAssembly.validate(relaxedProbe) ? 'relaxed' : 'simd128';
+  return 'simd128';
 }
 
 // Engines name 'unsafe-eval' when they refuse, although the narrower 'wasm-unsafe-eval' is enough.
