@@ -1,7 +1,7 @@
 // Makes dist/ from the two wasm builds and the TypeScript in ts/. The wasm travels inside the JavaScript (deflate,
 // then base64): the one form that works under every bundler and without a server that knows of it. The modules of ts/
-// are joined to one file for each entry and each set of entries that share something, since every file that is
-// imported costs half a millisecond in Node and a request in a page; nothing is minified, so that a debugger shows code
+// are joined to one file for each entry, one for what those that compute share and one for what all do, since every file
+// that is imported costs half a millisecond in Node and a request in a page; nothing is minified, so that a debugger shows code
 // that one can read.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -91,9 +91,13 @@ const bundle = await rolldown({
 });
 await bundle.write({
   dir: next,
-  // Named for the first of these that it holds.
-  chunkFileNames: ({ moduleIds }) =>
-    `shared-${['instance', 'rope', 'errors'].find((name) => moduleIds.includes(join(project, `${name}.ts`)))}.js`,
+  codeSplitting: {
+    groups: [
+      { name: 'errors', minShareCount: 5, priority: 1 }, // what every entry needs
+      { name: 'core', minShareCount: 3 },
+    ],
+  },
+  chunkFileNames: 'shared-[name].js',
   comments: { annotation: true, jsdoc: false, legal: true }, // editors show those of the types
 });
 writeFileSync(join(next, 'core.wasm'), cores[0]);

@@ -1,6 +1,7 @@
 // What a rotary plan is made from, and how options become what the core takes.
 import type { CallOf } from './call-fields.js';
 import * as check from './check.js';
+import { boolean as flag, positive } from './check.js';
 import { ArgumentRangeError, ArgumentTypeError } from './errors.js';
 
 /**
@@ -144,7 +145,6 @@ function list(entry: (where: string, name: string, value: unknown) => number): C
   };
 }
 
-const { positive, boolean: flag } = check;
 const factors = list(positive);
 
 // One entry makes a kind of scaling known: its number in the core (inverse_frequencies.h) and its fields.

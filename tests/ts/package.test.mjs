@@ -84,7 +84,7 @@ const unwanted = {
 };
 // Each has its one reason: files are asked for when one is opened, in an import that no bundler follows; and the entries
 // whose wasm lies beside them have to say where. The one for Node falls back, and is nobody's but Node's.
-const mayAskForNode = 'shared-rope.js';
+const mayAskForNode = 'shared-core.js';
 const exceptions = { 'asks for Node': [mayAskForNode], 'looks for its own address': ['external.js', 'node.js'] };
 for (const [what, pattern] of Object.entries(unwanted)) {
   test(`no code in dist ${what}`, () => {
@@ -126,7 +126,7 @@ test('the main entry does without the files of weights', () => {
 
 test('an entry is a few files', () => {
   for (const entry of ['index', 'node', 'external', 'models', 'worker']) {
-    assert.ok(reachedFrom(`${entry}.js`).length <= 5, entry);
+    assert.ok(reachedFrom(`${entry}.js`).length <= 3, entry);
   }
 });
 
