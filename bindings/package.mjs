@@ -1,8 +1,8 @@
 // Makes dist/ from the two wasm builds and the TypeScript in ts/. The wasm travels inside the JavaScript (deflate,
 // then base64): the one form that works under every bundler and without a server that knows of it. The modules of ts/
 // are joined to one file for each entry, one for what those that compute share and one for what all do, since every file
-// that is imported costs half a millisecond in Node and a request in a page; nothing is minified, so that a debugger shows code
-// that one can read.
+// that is imported costs half a millisecond in Node and a request in a page; nothing is minified, so that a debugger
+// shows code that one can read.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -11,6 +11,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { deflateRawSync } from 'node:zlib';
 import { rolldown } from 'rolldown';
+import { stepsFrom } from './steps.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const built = (build, file) => join(root, 'build', build, 'bindings', file);
@@ -32,23 +33,22 @@ for (const [i, id] of ids.entries()) {
   cores[i] = Buffer.concat([cores[i], Buffer.from(section)]);
 }
 
-// The two builds are almost the same bytes. In blocks taken in turns, each block of the second lies within the window in
-// which deflate finds the same block of the first, so that both together take little more room than one.
-const block = 8192;
-const blocks = [];
-for (let at = 0; cores.some((core) => at < core.length); at += block) {
-  for (const core of cores) blocks.push(core.subarray(at, at + block));
-}
-const packed = deflateRawSync(Buffer.concat(blocks), { level: 9 }).toString('base64');
+// The two builds are almost the same bytes. The relaxed one, which most engines run, is packed whole, the other as steps
+// from it: both together take little more room than one.
+const [simd128, relaxed] = cores;
+const { count, bytes: steps } = stepsFrom(relaxed, simd128);
+const pack = (bytes) => deflateRawSync(bytes, { level: 9 }).toString('base64');
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-const inline = `// Both builds of the core in blocks taken in turns, deflated, in base64. Made by bindings/package.mjs.
-export const block = ${block};
-export const sizes = { simd128: ${cores[0].length}, relaxed: ${cores[1].length} };
-export const packed = '${packed}';
+const inline = `// The relaxed build and the steps from it to the other, deflated, in base64. Made by bindings/package.mjs.
+export const sizes = { relaxed: ${relaxed.length}, simd128: ${simd128.length}, steps: ${steps.length} };
+export const packedRelaxed = '${pack(relaxed)}';
+export const packedSteps = '${pack(steps)}';
+export const stepCount = ${count};
 `;
-const inlineTypes = `export const block: number;
-export const sizes: { readonly simd128: number; readonly relaxed: number };
-export const packed: string;
+const inlineTypes = `export const sizes: { readonly relaxed: number; readonly simd128: number; readonly steps: number };
+export const packedRelaxed: string;
+export const packedSteps: string;
+export const stepCount: number;
 `;
 
 mkdirSync(staging, { recursive: true });

@@ -1,11 +1,8 @@
 // load() of the package: the wasm of both builds is inside, so nothing is fetched and no bundler or server has to know.
-import { block, packed, sizes } from './inline.js';
-import { type BuildName, compiledOnce, type LoadOptions, open } from './instance.js';
+import { packedRelaxed, packedSteps, sizes, stepCount } from './inline.js';
+import { compiledOnce, type LoadOptions, open } from './instance.js';
 import { unpackAtOnce } from './node-files.js';
 import type { Ropewalk } from './ropewalk.js';
-
-// Unpacked once; both builds come together.
-let unpacked: Promise<Readonly<Record<BuildName, Uint8Array<ArrayBuffer>>>> | undefined;
 
 // Engines of before 2025 have no fromBase64; a loop takes a tenth of the time of Uint8Array.from with a callback.
 function decodeBase64(text: string): Uint8Array<ArrayBuffer> {
@@ -18,7 +15,7 @@ function decodeBase64(text: string): Uint8Array<ArrayBuffer> {
 }
 
 // By the stream's own ends: Response would do it in one line, and make some runtimes load all of fetch first.
-async function inflate(base64: string, size: number): Promise<Uint8Array> {
+async function inflate(base64: string, size: number): Promise<Uint8Array<ArrayBuffer>> {
   const atOnce = unpackAtOnce(base64);
   if (atOnce !== undefined) return atOnce;
   const { writable, readable } = new DecompressionStream('deflate-raw');
@@ -36,27 +33,27 @@ async function inflate(base64: string, size: number): Promise<Uint8Array> {
   return bytes;
 }
 
-// The builds lie in blocks taken in turns (see bindings/package.mjs).
-async function unpack(): Promise<Readonly<Record<BuildName, Uint8Array<ArrayBuffer>>>> {
-  const bytes = await inflate(packed, sizes.simd128 + sizes.relaxed); // named once: bundlers copy a constant to its uses
-  const builds = { simd128: new Uint8Array(sizes.simd128), relaxed: new Uint8Array(sizes.relaxed) };
-  let from = 0;
-  for (let at = 0; from < bytes.length; at += block) {
-    for (const build of [builds.simd128, builds.relaxed]) {
-      const length = Math.max(0, Math.min(block, build.length - at));
-      build.set(bytes.subarray(from, from + length), Math.min(at, build.length));
-      from += length;
-    }
+// The other build, by its steps from the relaxed one (see bindings/package.mjs).
+function simd128From(relaxed: Uint8Array, steps: Uint8Array): Uint8Array<ArrayBuffer> {
+  const numbers = new Int32Array(Uint8Array.from(steps).buffer, 0, 3 * stepCount); // a copy is aligned
+  const bytes = new Uint8Array(sizes.simd128);
+  let [at, own, next] = [0, numbers.byteLength, 0];
+  for (let i = 0; i < numbers.length; i += 3) {
+    const [owned = 0, skipped = 0, length = 0] = numbers.subarray(i);
+    bytes.set(steps.subarray(own, own + owned), at);
+    const from = next + owned + skipped;
+    bytes.set(relaxed.subarray(from, from + length), at + owned);
+    own += owned;
+    at += owned + length;
+    next = from + length;
   }
-  return builds;
+  return bytes;
 }
 
 const compiled = compiledOnce(async (name) => {
-  unpacked ??= unpack().catch((error) => {
-    unpacked = undefined; // the next load() tries again
-    throw error;
-  });
-  return WebAssembly.compile((await unpacked)[name]);
+  const relaxed = await inflate(packedRelaxed, sizes.relaxed);
+  if (name === 'relaxed') return WebAssembly.compile(relaxed);
+  return WebAssembly.compile(simd128From(relaxed, await inflate(packedSteps, sizes.steps)));
 });
 
 /**

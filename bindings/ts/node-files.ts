@@ -40,8 +40,8 @@ export async function readWhole(url: URL, problem: string): Promise<Uint8Array<A
 }
 
 /** The bytes of a deflated text in base64, where zlib unpacks them at once; a browser streams them. @internal */
-export function unpackAtOnce(base64: string): Uint8Array | undefined {
-  const zlib = builtin<{ inflateRawSync(deflated: Uint8Array): Uint8Array }>('node:zlib');
+export function unpackAtOnce(base64: string): Uint8Array<ArrayBuffer> | undefined {
+  const zlib = builtin<{ inflateRawSync(deflated: Uint8Array): Uint8Array<ArrayBuffer> }>('node:zlib');
   const buffer = builtin<{ Buffer: { from(text: string, encoding: 'base64'): Uint8Array } }>('node:buffer');
   return buffer && zlib?.inflateRawSync(buffer.Buffer.from(base64, 'base64'));
 }

@@ -41,6 +41,25 @@ for (const simd of ['auto', 'deterministic']) {
   });
 }
 
+test('the builds inside are the files, byte for byte', async (t) => {
+  const compiled = [];
+  const { getBuiltinModule } = process;
+  t.after(() => Object.assign(process, { getBuiltinModule }));
+  t.mock.method(WebAssembly, 'compile', async (bytes) => {
+    compiled.push(bytes);
+    return new WebAssembly.Module(bytes);
+  });
+  for (const unpack of ['at once', 'as a stream']) {
+    const elsewhere = await import(`../../dist/index.js?${unpack.replaceAll(' ', '-')}`);
+    if (unpack === 'as a stream') process.getBuiltinModule = undefined;
+    await elsewhere.load({ simd: 'deterministic' });
+    assert.ok(Buffer.from(compiled.pop()).equals(readFileSync(join(dist, builds[0]))), `${builds[0]} ${unpack}`);
+    if (!relaxed) continue;
+    await elsewhere.load();
+    assert.ok(Buffer.from(compiled.pop()).equals(readFileSync(join(dist, builds[1]))), `${builds[1]} ${unpack}`);
+  }
+});
+
 test('both refuse the same', async () => {
   for (const { load } of [node, inside]) {
     for (const { value } of notOptions) await assert.rejects(load(value), inside.ArgumentTypeError);
