@@ -1,8 +1,8 @@
 // Makes dist/ from the two wasm builds and the TypeScript in ts/. The wasm travels inside the JavaScript (deflate,
 // then base64): the one form that works under every bundler and without a server that knows of it. The modules of ts/
-// are joined to one file for each entry, one for what those that compute share and one for what all do, since every file
-// that is imported costs half a millisecond in Node and a request in a page; nothing is minified, so that a debugger
-// shows code that one can read.
+// are joined to one file for each entry, one for what those that compute share and one for what all do, since every
+// file that is imported costs half a millisecond in Node and a request in a page; nothing is minified, so that a
+// debugger shows code that one can read.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -33,8 +33,8 @@ for (const [i, id] of ids.entries()) {
   cores[i] = Buffer.concat([cores[i], Buffer.from(section)]);
 }
 
-// The two builds are almost the same bytes. The relaxed one, which most engines run, is packed whole, the other as steps
-// from it: both together take little more room than one.
+// The two builds are almost the same bytes. The relaxed one, which most engines run, is packed whole, the other as
+// steps from it: both together take little more room than one.
 const [simd128, relaxed] = cores;
 const { count, bytes: steps } = stepsFrom(relaxed, simd128);
 const pack = (bytes) => deflateRawSync(bytes, { level: 9 }).toString('base64');

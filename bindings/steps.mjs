@@ -3,7 +3,7 @@
 
 const shortest = 12; // a shorter run takes more room as a step than as bytes of its own
 
-/** Three int32 for each step: bytes of its own, bytes of `base` to pass by or to go back, bytes of `base`. Then its own. */
+/** Three int32 a step: bytes of its own, bytes of `base` to pass by or to go back, bytes of `base`; then all its own. */
 export function stepsFrom(base, target) {
   const places = new Map(); // of every run of the shortest length, the first
   for (let i = base.length - shortest; i >= 0; --i) places.set(base.toString('latin1', i, i + shortest), i);

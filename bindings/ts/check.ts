@@ -179,7 +179,7 @@ export function positions(where: string, name: string, value: unknown): Float64A
     const entry = from[i];
     // Told as it is: as a number it would be rounded.
     if (typeof entry === 'bigint' && BigInt.asIntN(54, entry) !== entry) {
-      const problem = `is ${entry}; expected an integer from -(2^53 - 1) to 2^53 - 1`;
+      const problem = `is ${entry}; expected an integer in +-(2^53 - 1)`;
       throw new ArgumentRangeError(where, `${name}[${i}]`, entry, problem);
     }
     to[i] = position(where, `${name}[${i}]`, typeof entry === 'bigint' ? Number(entry) : entry);

@@ -85,7 +85,7 @@ export function describe(value: unknown): string {
   }
   if (typeof value === 'object' && value !== null) {
     const name = Object.getPrototypeOf(value)?.constructor?.name ?? 'Object';
-    return name === 'Object' ? 'an object' : `a ${name}`;
+    return name === 'Object' || name === '' ? 'an object' : `a ${name}`;
   }
   return Object.is(value, -0) ? '-0' : String(value);
 }
@@ -107,12 +107,7 @@ const statusErrors: ReadonlyMap<number, (where: string) => Error> = new Map<numb
   [
     4,
     (where) =>
-      new ArgumentRangeError(
-        where,
-        'positions',
-        undefined,
-        'are not from -(2^53 - 1) to 2^53 - 1, or beyond the reach of xPos',
-      ),
+      new ArgumentRangeError(where, 'positions', undefined, 'are beyond +-(2^53 - 1), or beyond the reach of xPos'),
   ],
   [5, (where) => new ArgumentRangeError(where, 'tokens', undefined, 'are more than a fixed capacity has room for')],
 ]);

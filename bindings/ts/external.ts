@@ -5,7 +5,7 @@
  * @packageDocumentation
  */
 import { UnsupportedError } from './errors.js';
-import { type BuildName, compiledOnce, type LoadOptions, open } from './instance.js';
+import { type BuildName, buildOf, compiledOnce, type LoadOptions, open } from './instance.js';
 import { readWhole } from './node-files.js';
 import type { Ropewalk } from './ropewalk.js';
 
@@ -37,17 +37,22 @@ async function compileFetched(url: URL): Promise<WebAssembly.Module> {
   return WebAssembly.compile(bytes);
 }
 
+async function compileFile(url: URL): Promise<WebAssembly.Module> {
+  return WebAssembly.compile(await readWhole(url, `load: ${url} cannot be read`));
+}
+
 const compiled = compiledOnce(async (name) => {
   const url = addressOf[name]();
-  if (url.protocol !== 'file:') return compileFetched(url);
-  return WebAssembly.compile(await readWhole(url, `load: ${url} cannot be read`));
+  const module = await (url.protocol === 'file:' ? compileFile(url) : compileFetched(url));
+  if (buildOf(module) === name) return module;
+  throw new UnsupportedError(`load: ${url} is not this build of this version, as an old copy would be`);
 });
 
 /**
  * Makes an instance of ropewalk, as load() of 'ropewalk' does. The first call for a build fetches its file, which lies
  * beside this one; later calls share its compiled code.
  *
- * @throws UnsupportedError where the file cannot be had, WebAssembly SIMD is missing or a Content-Security-Policy
+ * @throws UnsupportedError where the file cannot be had or is of another version, WebAssembly SIMD is missing or a Content-Security-Policy
  * forbids WebAssembly.
  *
  * @example

@@ -4,7 +4,7 @@ import type { MainModule } from './core.mjs';
 import { ArgumentTypeError, InstanceLostError, OutOfMemoryError } from './errors.js';
 import { bufferOf, byteLengthOf, bytesOf, fill, kindOf, offsetOf } from './typed-arrays.js';
 
-// More than any object of the core, and what Embind makes beside it, takes.
+// More than any object of the core takes.
 const roomOfAnObject = 4096;
 
 // Kept for the pieces of small calls, so that they need not be allocated and freed: two heads of a decoding step fit.

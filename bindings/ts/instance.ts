@@ -5,7 +5,7 @@ import createCore from './core.mjs';
 import { ArgumentRangeError, ArgumentTypeError, UnsupportedError } from './errors.js';
 import { Heap } from './heap.js';
 import { Ropewalk } from './ropewalk.js';
-import { version } from './version.js';
+import { buildIds, version } from './version.js';
 
 /** Options of load(). */
 export interface LoadOptions {
@@ -110,7 +110,7 @@ function buildFor(simd: 'auto' | 'deterministic'): BuildName {
 
 // Engines name 'unsafe-eval' when they refuse, although the narrower 'wasm-unsafe-eval' is enough.
 function refusal(error: unknown): unknown {
-  if (!(error instanceof WebAssembly.CompileError)) return error;
+  if (typeof WebAssembly === 'undefined' || !(error instanceof WebAssembly.CompileError)) return error;
   if (/content.security.policy|unsafe-eval/i.test(error.message)) {
     const advice = "add 'wasm-unsafe-eval' to script-src ('unsafe-eval' is not needed)";
     return new UnsupportedError(`load: this page's Content-Security-Policy refuses WebAssembly; ${advice}`, {
@@ -143,7 +143,17 @@ async function instantiate(module: WebAssembly.Module): Promise<Heap> {
   });
 }
 
-// A module that compiles but does not fit the glue.
+/**
+ * The build that a module says it is, if it is of this version. It says so in a section of its own (bindings/package.mjs).
+ * @internal
+ */
+export function buildOf(module: WebAssembly.Module): BuildName | undefined {
+  const [id] = WebAssembly.Module.customSections(module, 'ropewalk');
+  const text = new TextDecoder().decode(id);
+  return text === buildIds.relaxed ? 'relaxed' : text === buildIds.simd128 ? 'simd128' : undefined;
+}
+
+// A module that compiles but does not fit the glue, or is not of this version.
 function notOurs(module: WebAssembly.Module, cause?: unknown): ArgumentTypeError {
   const error = new ArgumentTypeError('load', 'module', module, "the compiled 'ropewalk/core.wasm' of this version");
   error.cause = cause;
@@ -179,6 +189,7 @@ export async function open(
   if (given !== undefined && Object.prototype.toString.call(given) !== '[object WebAssembly.Module]') {
     throw new ArgumentTypeError('load', 'module', given, 'a WebAssembly.Module');
   }
+  if (given !== undefined && buildOf(given) === undefined) throw notOurs(given);
   try {
     const heap = await instantiate(given ?? (await compiled(buildFor(simd))));
     const isRelaxed = heap.core.isRelaxed();

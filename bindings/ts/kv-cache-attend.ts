@@ -80,16 +80,17 @@ export function attendOver(
 ): AttentionResult<Tensor | NdArray, ScoreRequest> {
   check.options(where, 'options', options, attendFields);
   refuseForeign(where, cache, options);
-  const { core, form } = cache;
+  const { form } = cache;
   const { batch, kvHeads: heads, headDim, valueDim } = form;
-  const keys = (dim: number): HeadShape => ({ tokensFirst: false, batch, heads, tokens: core.length, dim });
+  const keys = (dim: number): HeadShape => ({ tokensFirst: false, batch, heads, tokens: cache.core.length, dim });
   const [ks, vs] = [keys(headDim), keys(valueDim)];
   const inputs = queriesOver(heap, where, q, ks, vs, options);
   const given = { ...options, causal: options.causal === undefined ? true : options.causal };
   const atEnd = options.queryOffset === undefined && options.keyLengths === undefined;
   if (atEnd) checkEnd(where, cache, inputs.qs.tokens);
-  const sight = sightOf(where, given, inputs.qs, ks, (token) => core.positionAt(token));
+  const sight = sightOf(where, given, inputs.qs, ks, (token) => cache.core.positionAt(token));
   const offsets = typeof sight.queryOffset === 'number' ? [sight.queryOffset] : [...sight.queryOffset];
+  const { core } = cache;
   const missing = inputs.qs.tokens > 0 ? offsets.find((offset) => core.misses(offset)) : undefined;
   if (missing !== undefined) {
     const problem = `is ${missing}, from where the window reaches keys that have left it`;

@@ -161,6 +161,7 @@ export function formOf(heap: Heap, where: string, core: CoreKvCache): CacheForm 
 
 /** A cache as calls look at it. @internal */
 export interface OpenCache {
+  /** Looks each time whether it may still be used: getters of arguments run in between. */
   readonly core: CoreKvCache;
   readonly form: CacheForm;
   /** Of its plan; 1 where there is none. */
@@ -193,7 +194,8 @@ function headsOf(where: string, name: 'k' | 'v', x: Operand, options: AppendOpti
  * Positions of the tokens; undefined: one by one.
  * @internal
  */
-export function positionsOf(where: string, { core, form, axes }: OpenCache, options: PositionOptions, tokens: number) {
+export function positionsOf(where: string, cache: OpenCache, options: PositionOptions, tokens: number) {
+  const { form, axes } = cache;
   if (options.offset === undefined && options.positions === undefined) return undefined;
   const name = options.positions === undefined ? 'offset' : 'positions';
   const { values, offset } = places(where, options, 1, tokens, axes);
@@ -202,6 +204,7 @@ export function positionsOf(where: string, { core, form, axes }: OpenCache, opti
   }
   const list = values ?? Float64Array.from({ length: axes * tokens }, (_, i) => offset + (i % tokens));
   if (axes > 1) return list;
+  const { core } = cache;
   const least = core.length === 0 ? Number.NEGATIVE_INFINITY : core.nextPosition;
   list.forEach((position, i) => {
     const before = list[i - 1] ?? least - 1;
@@ -222,7 +225,7 @@ export function checkAppended(
   options: AppendOptions,
 ): Appended {
   check.options(where, 'options', options, ['offset', 'positions', 'layout', 'kvHeads']);
-  const { core, form: expected, axes } = cache;
+  const { form: expected, axes } = cache;
   if (options.kvHeads !== undefined) {
     const kvHeads = check.integer(where, 'kvHeads', options.kvHeads, 1, largest);
     if (kvHeads !== expected.kvHeads) {
@@ -240,6 +243,7 @@ export function checkAppended(
   if (vs.tokens !== tokens)
     throw new ArgumentRangeError(where, 'v', vInput, `has ${vs.tokens} tokens, k has ${tokens}`);
   const list = positionsOf(where, cache, options, tokens);
+  const { core } = cache;
   const room = core.room((axes === 1 ? list?.[0] : undefined) ?? core.nextPosition);
   if (tokens > room) {
     const problem = `has ${tokens} tokens; the cache has room for ${room} more, its capacity is ${core.capacity}`;

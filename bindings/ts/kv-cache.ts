@@ -202,16 +202,17 @@ export class KvCache extends Handle {
    */
   shift(by: number, range: TokenRange = {}): this {
     const where = 'kvCache.shift';
-    const core = this.#usable(where);
+    this.alive(where);
     check.position(where, 'by', by);
-    check.options(where, 'range', range, rangeFields);
-    const { first, count } = this.#range(where, range);
+    const given = { ...check.options<TokenRange>(where, 'range', range, rangeFields) };
+    const core = this.#usable(where); // a getter of the range may have disposed of it
+    const { first, count } = this.#range(where, given);
     if (count === 0) return this;
     const refuse = (what: string): never => {
       throw new ArgumentRangeError(where, 'by', by, `is ${by}, which moves tokens ${what}`);
     };
     const [start, end] = [core.positionAt(first) + by, core.positionAt(first + count - 1) + by];
-    if (!Number.isSafeInteger(start) || !Number.isSafeInteger(end)) refuse('beyond 2^53 - 1');
+    if (!Number.isSafeInteger(start) || !Number.isSafeInteger(end)) refuse('beyond +-(2^53 - 1)');
     const meets = first > 0 && start <= core.positionAt(first - 1);
     if (meets || (first + count < core.length && end >= core.positionAt(first + count))) refuse('onto others');
     return this.#change(where, () => core.shift(first, count, by));
@@ -264,14 +265,15 @@ export class KvCache extends Handle {
    */
   merge(other: KvCache, options: MergeOptions = {}): this {
     const where = 'kvCache.merge';
-    const core = this.#usable(where);
+    this.alive(where);
     if (!(other instanceof KvCache)) throw new ArgumentTypeError(where, 'other', other, 'a KvCache');
+    const given = { ...check.options<MergeOptions>(where, 'options', options, [...rangeFields, 'at']) };
+    const core = this.#usable(where); // a getter of the options may have disposed of it
     other.usableIn(this.heap, where, 'other');
     const from = other.#usable(where);
-    check.options(where, 'options', options, [...rangeFields, 'at']);
-    const { first, count } = other.#range(where, options);
+    const { first, count } = other.#range(where, given);
     this.#checkKind(where, other);
-    const { at } = options;
+    const { at } = given;
     if (at !== undefined) {
       check.position(where, 'at', at);
       const problem = this.#form.rebased
@@ -349,7 +351,15 @@ export class KvCache extends Handle {
   }
 
   #open(where: string): OpenCache {
-    return { core: this.#usable(where), form: this.#form, axes: this.#plan?.axes ?? 1 };
+    this.#usable(where);
+    const core = () => this.#usable(where);
+    return {
+      get core() {
+        return core();
+      },
+      form: this.#form,
+      axes: this.#plan?.axes ?? 1,
+    };
   }
 
   // For calls that need only the plans that turned keys.

@@ -51,9 +51,9 @@ function simd128From(relaxed: Uint8Array, steps: Uint8Array): Uint8Array<ArrayBu
 }
 
 const compiled = compiledOnce(async (name) => {
-  const relaxed = await inflate(packedRelaxed, sizes.relaxed);
-  if (name === 'relaxed') return WebAssembly.compile(relaxed);
-  return WebAssembly.compile(simd128From(relaxed, await inflate(packedSteps, sizes.steps)));
+  if (name === 'relaxed') return WebAssembly.compile(await inflate(packedRelaxed, sizes.relaxed));
+  const parts = [inflate(packedRelaxed, sizes.relaxed), inflate(packedSteps, sizes.steps)] as const;
+  return WebAssembly.compile(simd128From(...(await Promise.all(parts))));
 });
 
 /**

@@ -315,6 +315,7 @@ export class RopePlan extends Handle {
       throw new ArgumentRangeError(where, 'width', width, "is 'coordinates', a layout that axial blocks do not have");
     }
     const at = rows(where, positions, this.rotaryDim, this.axes);
+    this.alive(where); // a getter of the positions may have disposed of it
     const count = at.length / this.axes;
     const size = (count * this.rotaryDim) / 2;
     return this.heap.scope(where, (take) => {

@@ -91,7 +91,7 @@ export function checkLast(where: string, queryOffset: Sight['queryOffset'], quer
   for (let b = 0; b < offsets.length; ++b) {
     const offset = offsets[b] ?? 0;
     if (Number.isSafeInteger(offset) && Number.isSafeInteger(offset + Math.max(queries - 1, 0))) continue;
-    const problem = `is ${offset}, which puts queries beyond 2^53 - 1`;
+    const problem = `is ${offset}, which puts queries beyond +-(2^53 - 1)`;
     throw new ArgumentRangeError(where, 'queryOffset', offset, problem);
   }
 }

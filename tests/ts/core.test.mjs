@@ -41,3 +41,13 @@ test('two cores keep their objects and their types apart', async () => {
   one.allocate(1 << 20);
   assert.ok(one.bytesInUse() > two.bytesInUse());
 });
+
+test('a deleted object is refused, as itself and where an address is wanted', async () => {
+  const core = await makeCore();
+  const plan = new core.RopePlan();
+  plan.delete();
+  const deleted = { message: 'this object of the core was deleted' };
+  for (const use of [() => plan.pairs, () => plan.delete(), () => new core.KvCache().create(0, plan)]) {
+    assert.throws(use, deleted);
+  }
+});

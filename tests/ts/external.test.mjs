@@ -75,11 +75,20 @@ for (const type of ['application/wasm', 'application/wasm; charset=utf-8', 'appl
   });
 }
 
+function oldBuild() {
+  const bytes = Buffer.from(wasm('core.wasm'));
+  return bytes.fill(48, bytes.length - 4); // of the hash at its end
+}
+
 const failures = {
   'a file that is not there': [(response) => response.writeHead(404).end(), /core\.wasm answered 404; serve this file/],
   'a page in place of the file': [
     (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html>'),
     /answered text\/html that is no WebAssembly/,
+  ],
+  'a file of another version': [
+    (response) => response.writeHead(200, { 'content-type': 'application/wasm' }).end(oldBuild()),
+    /core\.wasm is not this build of this version/,
   ],
   'a connection that breaks': [(response) => response.destroy(), /core\.wasm cannot be fetched/],
 };

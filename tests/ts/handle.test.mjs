@@ -175,3 +175,93 @@ test('a plan or a layer that a getter of an option disposes of is refused as dis
   from.dispose();
   assert.equal(instance.memory().liveObjects, 0);
 });
+
+test('a cache or a plan that a getter of an argument disposes of is refused as disposed, and harms nothing', async () => {
+  const instance = await load();
+  const sizes = { kvHeads: 1, headDim: 4 };
+  const x = { data: new Float32Array(8).fill(1), shape: [1, 1, 2, 4] };
+  const cache = () => {
+    const plan = instance.rope({ headDim: 4 });
+    return { plan, cache: instance.kvCache({ ...sizes, rope: { plan } }).append(x, x) };
+  };
+  const calls = {
+    'merge, at': (one, gone) =>
+      one.merge(cache().cache, {
+        get at() {
+          return gone();
+        },
+      }),
+    'merge, first': (one, gone) =>
+      one.merge(cache().cache, {
+        get first() {
+          return gone() ?? 0;
+        },
+      }),
+    'shift, first': (one, gone) =>
+      one.shift(1, {
+        get first() {
+          return gone() ?? 0;
+        },
+      }),
+    'attend, queryOffset': (one, gone) =>
+      one.attend(x, {
+        get queryOffset() {
+          return gone() ?? 1;
+        },
+      }),
+    'attend, data': (one, gone) =>
+      one.attend({
+        get data() {
+          gone();
+          return x.data;
+        },
+        shape: x.shape,
+      }),
+    'append, data': (one, gone) =>
+      one.append(
+        {
+          get data() {
+            gone();
+            return x.data;
+          },
+          shape: x.shape,
+        },
+        x,
+      ),
+    'append, offset': (one, gone) =>
+      one.append(x, x, {
+        get offset() {
+          return gone() ?? 9;
+        },
+      }),
+  };
+  for (const [name, call] of Object.entries(calls)) {
+    for (const what of ['cache', 'plan']) {
+      const made = cache();
+      assert.throws(() => call(made.cache, () => made[what].dispose()), { name: 'StateError' }, `${name}: the ${what}`);
+    }
+  }
+  const other = cache();
+  assert.throws(
+    () =>
+      cache().cache.merge(other.cache, {
+        get at() {
+          return other.cache.dispose();
+        },
+      }),
+    { name: 'StateError' },
+  );
+  const { plan } = cache();
+  assert.throws(
+    () =>
+      plan.tables({
+        get length() {
+          plan.dispose();
+          return 2;
+        },
+      }),
+    { name: 'StateError' },
+  );
+  const kept = cache().cache.shift(3).keys(); // the instance is as it was
+  assert.ok(kept.data.every(Number.isFinite));
+});

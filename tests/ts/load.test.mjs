@@ -80,6 +80,22 @@ test('load refuses an option that it does not have', async () => {
   });
 });
 
+test('load refuses the build of another version', async () => {
+  const bytes = wasmOf('core.wasm');
+  bytes.fill(48, bytes.length - 4); // of the hash at its end
+  await assert.rejects(load({ module: new WebAssembly.Module(bytes) }), (error) => {
+    assert.ok(error instanceof ArgumentTypeError);
+    assert.match(error.message, /module.*core\.wasm' of this version/);
+    return true;
+  });
+});
+
+test('without WebAssembly load says so', async () => {
+  const script = `import('ropewalk').then(({ load }) => load()).catch(({ name, message }) => console.log(name, message));`;
+  const { stdout } = await run(['--jitless', '-e', script]);
+  assert.equal(stdout.trim(), 'UnsupportedError load: this runtime has no WebAssembly');
+});
+
 test('load refuses the bytes of a module, and the module of something else', async () => {
   await assert.rejects(load({ module: wasmOf('core.wasm') }), ArgumentTypeError);
   const empty = new WebAssembly.Module(Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0));

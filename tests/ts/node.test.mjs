@@ -1,6 +1,6 @@
 // The main entry in Node: the build from the file beside it, and from inside where no such file is.
 import assert from 'node:assert/strict';
-import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { rolldown } from 'rolldown';
@@ -19,9 +19,9 @@ const builds = ['core.wasm', 'core-relaxed.wasm'];
 test('import takes the entry for Node, require() and other runtimes the one with the builds inside', async () => {
   assert.equal(import.meta.resolve('ropewalk'), `file://${join(dist, 'node.js')}`);
   const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-  assert.deepEqual(Object.keys(exports['.']), ['types', 'deno', 'node', 'default']); // the first that fits is taken
+  assert.deepEqual(Object.keys(exports['.']), ['types', 'module', 'deno', 'node', 'default']); // the first that fits is taken
   assert.deepEqual(exports['.'].node, { import: './dist/node.js' });
-  for (const condition of ['deno', 'default']) assert.equal(exports['.'][condition], './dist/index.js');
+  for (const condition of ['module', 'deno', 'default']) assert.equal(exports['.'][condition], './dist/index.js');
 });
 
 test('it gives what the entry elsewhere gives', () => {
@@ -151,3 +151,14 @@ for (const [format, ending] of Object.entries({ esm: 'mjs', cjs: 'cjs' })) {
     await assertLoads(join(folder, 'out', names.entryFileNames), true);
   });
 }
+
+test('a bundle for Node in one file has the builds inside', async (t) => {
+  const folder = folderWith(t, { 'main.mjs': "export * from 'ropewalk';" });
+  mkdirSync(join(folder, 'node_modules'));
+  symlinkSync(root, join(folder, 'node_modules', 'ropewalk'), 'dir');
+  const bundle = await rolldown({ input: join(folder, 'main.mjs'), platform: 'node' });
+  const { output } = await bundle.write({ file: join(folder, 'out', 'main.mjs') });
+  assert.equal(output.length, 1);
+  assert.doesNotMatch(output[0].code, /core-relaxed\.wasm/);
+  await assertLoads(join(folder, 'out', 'main.mjs'), true);
+});
