@@ -1,7 +1,7 @@
 // What Embind's declarations become in JavaScript, linked in place of Emscripten's own library (--js-library). The core
 // takes numbers, booleans and objects of its classes, and gives numbers and booleans; Emscripten's library knows a dozen
-// kinds more, and prepares every method before the first is called: a fifth of the time to a first result. Here a
-// method is looked up when it is called, an object where a number is wanted gives its address, and a deleted one throws.
+// kinds more, and prepares every method before the first is called: a fifth of the time to a first result. Here a method
+// is looked up when it is called, an object where a number is wanted gives its address, and a deleted one throws.
 const bindings = {
   // By the number of a C++ type: how its values leave the core, for those that are not simply numbers.
   $readers: {},

@@ -1,6 +1,6 @@
-// Options and calls as the core takes them: their fields one after the other, as doubles. Objects would cost a call into the
-// core for each field. A list of fields says their order: that of the core's reader, in embind/. Here are those that
-// several files share, of attention and of layers.
+// Options and calls as the core takes them: their fields one after the other, as doubles. Objects would cost a call into
+// the core for each field. A list of fields says their order: that of the core's reader, in embind/. Here are those
+// that several files share, of attention and of layers.
 import type { Heap } from './heap.js';
 import type { Take } from './tensor.js';
 

@@ -52,8 +52,8 @@ const compiled = compiledOnce(async (name) => {
  * Makes an instance of ropewalk, as load() of 'ropewalk' does. The first call for a build fetches its file, which lies
  * beside this one; later calls share its compiled code.
  *
- * @throws UnsupportedError where the file cannot be had or is of another version, WebAssembly SIMD is missing or a Content-Security-Policy
- * forbids WebAssembly.
+ * @throws UnsupportedError where the file cannot be had or is of another version, WebAssembly SIMD is missing or a
+ * Content-Security-Policy forbids WebAssembly.
  *
  * @example
  * import { load } from 'ropewalk/external';
