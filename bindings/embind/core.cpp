@@ -25,7 +25,8 @@ bool isRelaxed() {
   return std::string_view(simd::kBackend) == "wasm-relaxed";
 }
 
-// Writes "name:family " of every encoding, and says how many characters that is.
+// Writes "name:family " of every encoding, for which there is room, and says how many characters that is: a
+// test compares it with the list of ts/encodings.ts.
 size_t encodingList(Pointer out) {
   char* end = at<char>(out);
   for (const Encoding& e : kEncodings) {
