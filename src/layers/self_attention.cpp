@@ -163,7 +163,6 @@ Status SelfAttention::attendCached(const SelfAttentionInput& input, const Attent
   AppendPositions at;
   Status status = placeInCache(input, &list, &at);
   if (status != Status::kOk) return status;
-  const size_t length = cache.length();
   status = cache.append(work.k.readOnly(), work.v.readOnly(), at);
   if (status != Status::kOk) return status;
 
@@ -184,8 +183,10 @@ Status SelfAttention::attendCached(const SelfAttentionInput& input, const Attent
     status = cache.attend(work.context, {work.q.readOnly(), true, true}, input.attention, scores);
   }
   if (status == Status::kOk) return status;
-  // Refused only where tokens have left the window for good.
-  return cache.truncate(length) == Status::kOk ? status : Status::kOutOfMemory;
+  // Tokens that have left the window would be missed by none of the queries: with or without them, whoever
+  // tries again gets the same.
+  const Status taken_back = cache.drop(cache.length() - tokens, tokens);
+  return taken_back == Status::kOk ? status : taken_back;
 }
 
 Status SelfAttention::forward(float* out, const float* x, const SelfAttentionInput& input,

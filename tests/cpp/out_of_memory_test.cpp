@@ -440,6 +440,54 @@ TEST_CASE("A block without memory leaves its cache as it was") {
   CHECK(liveAllocations() == 0);
 }
 
+TEST_CASE("A block without memory takes back its tokens where others have left a window") {
+  Random random(13);
+  for (const bool rebased : {false, true}) {
+    const BlockData data(random, {}, 1, 3);
+    const TransformerBlock block = data.block();
+    RopePlan plan = planOf(ropeOptions(4, 4));
+    rotated(plan, std::vector<float>(100 * 4), 0);  // the plan's own rows are there from here on
+    KvCacheOptions options;
+    options.kv_heads = 2;
+    options.head_dim = options.value_dim = 4;
+    options.plan = &plan;
+    options.storage = KeyStorage::kRotated;
+    options.window = {4, 1, rebased};
+    KvCache spared;
+    KvCache cache;
+    REQUIRE(spared.create(options) == Status::kOk);
+    REQUIRE(cache.create(options) == Status::kOk);
+    SelfAttentionInput input = data.input();
+    input.rope = &plan;
+    input.attention.causal = true;
+    std::vector<float> expected(data.x.size());
+    std::vector<float> out(data.x.size());
+    for (size_t pass = 0; pass < 4; ++pass) {
+      input.cache = &spared;
+      input.positions.offset = spared.nextPosition();
+      REQUIRE(block.forward(expected.data(), data.x.data(), input) == Status::kOk);
+      input.cache = &cache;
+      for (size_t failures = 0;; ++failures) {
+        const int64_t next = cache.nextPosition();
+        input.positions.offset = next;
+        failAllocationAfter(failures);
+        const Status status = block.forward(out.data(), data.x.data(), input);
+        if (!stopFailing()) {
+          REQUIRE(status == Status::kOk);
+          break;
+        }
+        CHECK(status == Status::kOutOfMemory);
+        CHECK(cache.nextPosition() <= next);
+        CHECK((rebased || cache.nextPosition() == next));
+      }
+      CHECK(cache.length() == spared.length());
+      CHECK(cache.nextPosition() == spared.nextPosition());
+      CHECK(sameBits(out, expected));
+    }
+  }
+  CHECK(liveAllocations() == 0);
+}
+
 TEST_CASE("A layer whose plan cannot cache gives the same bits") {
   Random random(7);
   const BlockData data(random, {}, 1, 3);
