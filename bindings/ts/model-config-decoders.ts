@@ -225,7 +225,7 @@ function sandwich(
   return {
     ...gemma(fields),
     norms: 'sandwich',
-    scale: (fields.optional('query_pre_attn_scalar', check.positive) ?? 256) ** -0.5,
+    scale: 1 / Math.sqrt(fields.optional('query_pre_attn_scalar', check.positive) ?? 256),
     ...(cap !== undefined && { softcap: cap }),
     ...(last !== undefined && { logitSoftcap: last }),
   };

@@ -40,7 +40,7 @@ const defaults = {
     ...{ ...body, layers: every(half(10000)) },
     biases: { attention: true, attentionOutput: false, feedForward: false },
   },
-  qwen3: { ...body, headDim: 128, scale: 128 ** -0.5, queryKeyNorm: true, layers: every(half(10000, 128)) },
+  qwen3: { ...body, headDim: 128, scale: 1 / Math.sqrt(128), queryKeyNorm: true, layers: every(half(10000, 128)) },
   phi3: { ...body, eps: 1e-5, layers: every(half(10000)) },
   smollm3: {
     ...{ ...body, kvHeads: 4, tiedEmbeddings: true },
@@ -146,7 +146,7 @@ test('readModelConfig reads what a file says against the defaults of its class',
     [
       decoder('llama', { num_key_value_heads: 2, head_dim: 8 }),
       (c) => [c.kvHeads, c.headDim, c.scale],
-      [2, 8, 8 ** -0.5],
+      [2, 8, 1 / Math.sqrt(8)],
     ],
     [decoder('llama', { tie_word_embeddings: true }), (c) => c.tiedEmbeddings, true],
     [decoder('gemma', { tie_word_embeddings: false }), (c) => c.tiedEmbeddings, false],
