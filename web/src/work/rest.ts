@@ -1,6 +1,7 @@
-// While chapters come, colours change, and the reader works a figure, what is far from the screen rests: the browser
-// neither lays it out nor paints it with every frame (content-visibility in article.css). Then it wakes, a little at a
-// time, and all of the page is there again, as for a printer or a picture of the whole.
+// While chapters come, colours or the width of the window change, and the reader works a figure, what is far from the
+// screen rests: the browser neither lays it out nor paints it with every frame (content-visibility in article.css). Then
+// it wakes, a little at a time, and all of the page is there again, as for a printer or a picture of the whole: no event
+// that comes in time for a picture tells of it.
 import { pause } from './pause';
 
 const calm = 1500; // ms after the last change
@@ -27,3 +28,11 @@ export function rest(): void {
   for (const part of document.querySelectorAll('.chapter, figure')) part.classList.add('resting');
   timer = setTimeout(wake, calm);
 }
+
+let width = innerWidth;
+addEventListener('resize', () => {
+  // Where a browser pictures the whole page the window may be a point for a moment.
+  if (innerWidth === width || innerWidth <= 1) return;
+  width = innerWidth;
+  rest();
+});
