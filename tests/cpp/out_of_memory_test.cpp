@@ -48,6 +48,16 @@ std::vector<float> rotated(RopePlan& plan, const std::vector<float>& x, int64_t 
   return out;
 }
 
+// For the keys and values of a block of BlockData.
+KvCacheOptions optionsFor(RopePlan& plan, KeyStorage storage) {
+  KvCacheOptions options;
+  options.kv_heads = 2;
+  options.head_dim = options.value_dim = 4;
+  options.plan = &plan;
+  options.storage = storage;
+  return options;
+}
+
 }  // namespace
 
 TEST_CASE("A buffer frees what it held when it allocates again or takes over another") {
@@ -404,13 +414,7 @@ TEST_CASE("A block without memory leaves its cache as it was") {
     const TransformerBlock block = data.block();
     RopePlan plan = planOf(ropeOptions(4, 4));
     rotated(plan, std::vector<float>(100 * 4), 0);  // the plan's own rows are there from here on
-    KvCacheOptions options;
-    options.kv_heads = 2;
-    options.head_dim = options.value_dim = 4;
-    options.plan = &plan;
-    options.storage = storage;
-    KvCache cache;
-    REQUIRE(cache.create(options) == Status::kOk);
+    KvCache cache = cacheOf(optionsFor(plan, storage));
     SelfAttentionInput input = data.input();
     input.rope = &plan;
     input.cache = &cache;
@@ -447,16 +451,10 @@ TEST_CASE("A block without memory takes back its tokens where others have left a
     const TransformerBlock block = data.block();
     RopePlan plan = planOf(ropeOptions(4, 4));
     rotated(plan, std::vector<float>(100 * 4), 0);  // the plan's own rows are there from here on
-    KvCacheOptions options;
-    options.kv_heads = 2;
-    options.head_dim = options.value_dim = 4;
-    options.plan = &plan;
-    options.storage = KeyStorage::kRotated;
+    KvCacheOptions options = optionsFor(plan, KeyStorage::kRotated);
     options.window = {4, 1, rebased};
-    KvCache spared;
-    KvCache cache;
-    REQUIRE(spared.create(options) == Status::kOk);
-    REQUIRE(cache.create(options) == Status::kOk);
+    KvCache spared = cacheOf(options);
+    KvCache cache = cacheOf(options);
     SelfAttentionInput input = data.input();
     input.rope = &plan;
     input.attention.causal = true;
