@@ -55,8 +55,8 @@ class SelfAttention {
   size_t bytes() const;
 
   // x [B, T, M] -> out [B, T, M], which may be x. Anything but kOk leaves out and the cache as they were, and
-  // what was to be captured undefined; but where keys left the window of the cache for these tokens and
-  // attention itself had no memory, the tokens stay in it.
+  // what was to be captured undefined; but where keys left the window of the cache for these tokens before
+  // attention itself had no memory, those keys are gone.
   Status forward(float* out, const float* x, const SelfAttentionInput& input,
                  const AttentionCapture& capture = {}) const;
 

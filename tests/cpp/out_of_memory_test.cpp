@@ -23,11 +23,10 @@ namespace ropewalk::test {
 namespace {
 
 // Calls once for each allocation that `call` makes, with that one failing, until none is left to fail;
-// answers how many failed. `unchanged` is asked after every failure.
-template <class Call, class Unchanged>
-size_t failEachAllocation(Call call, Unchanged unchanged) {
+// answers how many failed. `failed` is called after every failure.
+template <class Call, class Failed>
+size_t failEach(Call call, Failed failed) {
   for (size_t n = 0;; ++n) {
-    const size_t live = liveAllocations();
     failAllocationAfter(n);
     const Status status = call();
     if (!stopFailing()) {
@@ -36,9 +35,22 @@ size_t failEachAllocation(Call call, Unchanged unchanged) {
     }
     INFO("allocation " << n);
     CHECK(status == Status::kOutOfMemory);
+    failed();
+  }
+}
+
+// The same for what holds as much memory after a failure as before; `unchanged` is asked after every one.
+template <class Call, class Unchanged>
+size_t failEachAllocation(Call call, Unchanged unchanged) {
+  size_t live = 0;
+  const auto counted = [&] {
+    live = liveAllocations();
+    return call();
+  };
+  return failEach(counted, [&] {
     CHECK(liveAllocations() == live);
     CHECK(unchanged());
-  }
+  });
 }
 
 std::vector<float> rotated(RopePlan& plan, const std::vector<float>& x, int64_t offset) {
@@ -425,18 +437,11 @@ TEST_CASE("A block without memory leaves its cache as it was") {
       const size_t before = cache.length();
       std::fill(out.begin(), out.end(), 7.0f);
       // Room that was made before a failure is kept: what is unchanged is the tokens.
-      size_t failures = 0;
-      for (;; ++failures) {
-        failAllocationAfter(failures);
-        const Status status = block.forward(out.data(), data.x.data(), input);
-        if (!stopFailing()) {
-          REQUIRE(status == Status::kOk);
-          break;
-        }
-        CHECK(status == Status::kOutOfMemory);
-        CHECK(cache.length() == before);
-        CHECK(out == std::vector<float>(data.x.size(), 7.0f));
-      }
+      const size_t failures = failEach([&] { return block.forward(out.data(), data.x.data(), input); },
+                                       [&] {
+                                         CHECK(cache.length() == before);
+                                         CHECK(out == std::vector<float>(data.x.size(), 7.0f));
+                                       });
       CHECK(failures >= 3);
       CHECK(cache.length() == before + 3);
     }
@@ -465,19 +470,17 @@ TEST_CASE("A block without memory takes back its tokens where others have left a
       input.positions.offset = spared.nextPosition();
       REQUIRE(block.forward(expected.data(), data.x.data(), input) == Status::kOk);
       input.cache = &cache;
-      for (size_t failures = 0;; ++failures) {
-        const int64_t next = cache.nextPosition();
+      int64_t next = 0;
+      const auto forward = [&] {
+        next = cache.nextPosition();
         input.positions.offset = next;
-        failAllocationAfter(failures);
-        const Status status = block.forward(out.data(), data.x.data(), input);
-        if (!stopFailing()) {
-          REQUIRE(status == Status::kOk);
-          break;
-        }
-        CHECK(status == Status::kOutOfMemory);
+        return block.forward(out.data(), data.x.data(), input);
+      };
+      const size_t failures = failEach(forward, [&] {
         CHECK(cache.nextPosition() <= next);
         CHECK((rebased || cache.nextPosition() == next));
-      }
+      });
+      CHECK(failures >= 3);
       CHECK(cache.length() == spared.length());
       CHECK(cache.nextPosition() == spared.nextPosition());
       CHECK(sameBits(out, expected));
