@@ -19,7 +19,7 @@ const formulas: Plugin = {
     // The page forbids style attributes; what ours leave out is in our own style sheet.
     const mathml = tex
       .split(/\n\s*\n/)
-      .map((one) => chain(one.trim().split(/\n(?=[=+]|\\begin)/)))
+      .map((one) => chain(one.trim().split(/\n(?=[=+]|\\le\b|\\begin)/)))
       .join('')
       .replaceAll(/ style="[^"]*(display:block math|padding|text-align)[^"]*"/g, '');
     if (mathml.includes('style='))
