@@ -265,6 +265,9 @@ test('nor does the page while it comes, is read from end to end, or changes its 
   assert.ok(!Object.values(best).some(isTooLong), all.join('\n'));
 });
 
+const awake = (page) =>
+  until(() => page.evaluate(() => document.querySelector('.resting') === null), 'all of it awake', 10000);
+
 test('nor while the window is dragged narrower and wider', async (t) => {
   const { page, close } = await open(browser, site.address);
   await page.evaluate(watchTasks);
@@ -272,7 +275,6 @@ test('nor while the window is dragged narrower and wider', async (t) => {
     await page.setViewportSize({ width, height: 900 });
     await page.waitForTimeout(50);
   };
-  const awake = () => page.evaluate(() => document.querySelector('.resting') === null);
   const widths = () =>
     page.evaluate(() =>
       Array.from(document.querySelectorAll('figure svg, figure canvas'), ({ clientWidth }) => clientWidth).join(),
@@ -281,7 +283,7 @@ test('nor while the window is dragged narrower and wider', async (t) => {
   const seen = await shortest(page, async () => {
     for (let width = 1200; width >= 400; width -= 80) await dragTo(width);
     for (let width = 480; width <= 1280; width += 80) await dragTo(width);
-    await until(awake, 'all of it awake', 10000);
+    await awake(page);
   });
   t.diagnostic(told('dragging', seen));
   assert.ok(!isTooLong(seen), told('dragging', seen));
@@ -300,7 +302,7 @@ test('a window of another width gives another style to what changes, not to all 
     const styled = Math.max(...counts);
     t.diagnostic(`${width} px: ${styled} of ${all} elements`);
     assert.ok(styled > 0 && styled < all / 4, `${styled} of ${all} elements at ${width} px`);
-    await until(() => page.evaluate(() => document.querySelector('.resting') === null), 'all of it awake', 10000);
+    await awake(page);
   }
   await close();
 });
