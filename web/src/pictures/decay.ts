@@ -1,9 +1,8 @@
 // The numbers of the decay figures. Know nothing of the DOM.
 import type { RopePlan, Ropewalk } from 'ropewalk';
+import { shown } from './literal';
 import { wordVector } from './word-vector';
-import source from './word-vector.js?raw';
-
-const shownSource = source.slice(source.indexOf('export const')).replace('export ', '').trim();
+import wordSource from './word-vector.js?raw';
 
 export interface Head {
   readonly dim: number;
@@ -98,7 +97,7 @@ const scoresCode = `const scoresAt = (q, k) => {
 export function boundedScoresCode({ dim, base }: Head, seed: number, reach: number): string {
   return `import { load } from 'ropewalk';
 
-${shownSource}
+${shown(wordSource)}
 
 const rw = await load({ simd: 'deterministic' });
 const [D, base] = [${dim}, ${base}];
@@ -147,7 +146,7 @@ export function randomScores(core: Ropewalk, input: RandomInput, tell: (share: n
 export function randomScoresCode({ dim, base, pairs, reach }: RandomInput): string {
   return `import { load } from 'ropewalk';
 
-${shownSource}
+${shown(wordSource)}
 
 const rw = await load({ simd: 'deterministic' });
 const [D, base, pairs] = [${dim}, ${base}, ${pairs}];

@@ -1,14 +1,16 @@
 // Queries, keys and values of the figures on linear attention, and their program's text. Know nothing of the DOM.
 import type { NdArray } from 'ropewalk';
+import { shown } from './literal';
 import { wordVector } from './word-vector';
-import source from './word-vector.js?raw';
+import wordSource from './word-vector.js?raw';
 
-export const wordVectorSource = source.slice(source.indexOf('export const')).replace('export ', '').trim();
+export const wordVectorSource = shown(wordSource);
 
 /** Random vectors with a name: [tokens, dim]. */
 export function randomRows(name: string, tokens: number, dim: number): NdArray {
-  const rows = Array.from({ length: tokens }, (_, t) => wordVector(`${name} ${t}`, dim));
-  return { data: Float32Array.from(rows.flat()), shape: [tokens, dim] };
+  const data = new Float32Array(tokens * dim);
+  for (let t = 0; t < tokens; ++t) data.set(wordVector(`${name} ${t}`, dim), t * dim);
+  return { data, shape: [tokens, dim] };
 }
 
 /** Values that make each result the weights themselves: ones on the diagonal, [size, size]. */
@@ -19,10 +21,11 @@ export function unitRows(size: number): NdArray {
   };
 }
 
-export const randomRowsCode = `const rows = (name, tokens, D) => ({
-  data: Float32Array.from(Array.from({ length: tokens }, (_, t) => wordVector(\`\${name} \${t}\`, D)).flat()),
-  shape: [tokens, D],
-});`;
+export const randomRowsCode = `const rows = (name, tokens, D) => {
+  const data = new Float32Array(tokens * D);
+  for (let t = 0; t < tokens; ++t) data.set(wordVector(\`\${name} \${t}\`, D), t * D);
+  return { data, shape: [tokens, D] };
+};`;
 
 export const unitRowsCode = `// With these values each result is a row of weights.
 const unitRows = (size) => ({

@@ -1,5 +1,6 @@
-// A value as it is written in a program.
+// What the programs beside the pictures are written with.
 
+/** A value as it is written in a program. */
 export function literal(value: unknown): string {
   if (typeof value === 'string') {
     const escaped = JSON.stringify(value).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'");
@@ -13,3 +14,6 @@ export function literal(value: unknown): string {
   }
   return String(value);
 }
+
+/** The function of a file that has one, as it stands in a program. */
+export const shown = (file: string): string => file.slice(file.indexOf('export const')).replace('export ', '').trim();

@@ -11,10 +11,12 @@ export const wordVector = (word, size) => {
   for (const letter of word) {
     state = Math.imul(state ^ Number(letter.codePointAt(0)), 16777619);
   }
-  return Array.from({ length: size }, () => {
+  const vector = [];
+  while (vector.length < size) {
     state = (state + 0x6d2b79f5) | 0;
     let bits = Math.imul(state ^ (state >>> 15), state | 1);
     bits ^= bits + Math.imul(bits ^ (bits >>> 7), bits | 61);
-    return Math.sqrt(3) * (((bits ^ (bits >>> 14)) >>> 0) / 2 ** 31 - 1);
-  });
+    vector.push(Math.sqrt(3) * (((bits ^ (bits >>> 14)) >>> 0) / 2 ** 31 - 1));
+  }
+  return vector;
 };

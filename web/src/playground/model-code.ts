@@ -1,13 +1,10 @@
 // Programs that load the reader's model, or make the small one, and go on from there.
 
-import { literal } from '../pictures/literal';
+import { literal, shown } from '../pictures/literal';
 import wordSource from '../pictures/word-vector.js?raw';
 import type { RopeWish } from './bench';
 import type { Source } from './session';
 import tinySource from './tiny-model.js?raw';
-
-/** A function's text as a program has it. */
-export const shown = (text: string): string => text.slice(text.indexOf('export const')).replace('export ', '').trim();
 
 const wishCode = (wish: Exclude<RopeWish, undefined>): string => (wish === 'none' ? '() => null' : literal(wish));
 

@@ -1,7 +1,7 @@
 // The stack of the playground: its options, and the program that computes the same as the worker. Knows nothing of the
 // DOM.
 import type { NdArray, RopeScaling, Ropewalk } from 'ropewalk';
-import { literal } from '../pictures/literal';
+import { literal, shown } from '../pictures/literal';
 import wordSource from '../pictures/word-vector.js?raw';
 import type { ScoreParts } from './score-parts';
 import source from './stack-scores.js?raw';
@@ -34,8 +34,6 @@ type Stages = { readonly [N in keyof ScoreParts]: NdArray };
 
 /** [1, H, T, T] of the last layer. */
 export type StackScores = (rw: Ropewalk, words: readonly string[], options: StackOptions) => Stages;
-
-const shown = (text: string): string => text.slice(text.indexOf('export const')).replace('export ', '').trim();
 
 /** @param result an expression of `scores` that gives the numbers of the picture. */
 export function stackCode(words: readonly string[], options: StackOptions, result: string): string {
