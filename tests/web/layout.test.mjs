@@ -156,7 +156,7 @@ test('the words above a map stand all one way', async () => {
   ]) {
     const { page, close } = await open(browser, site.address, { viewport: { width, height: 800 } });
     const columns = page.locator('#figure-order-map .heat').first().locator('.heat-columns');
-    assert.equal(await columns.locator('> span').count(), 9);
+    assert.equal(await columns.locator('> bdi').count(), 9);
     assert.equal(await columns.locator('.sideways').count(), sideways, `${width}`);
     await close();
   }

@@ -38,7 +38,7 @@ async function shown(page) {
 const rowLabels = (page) =>
   page.evaluate(() =>
     Array.from(document.querySelectorAll('#figure-order-map .heat'), (map) =>
-      Array.from(map.querySelectorAll('.heat-rows span'), (label) => label.textContent),
+      Array.from(map.querySelectorAll('.heat-rows bdi'), (label) => label.textContent),
     ),
   );
 

@@ -60,20 +60,24 @@ function at(colors: readonly Rgb[], t: number): Rgb {
 // So many shades differ by no more than one of 256 levels. Maps have thousands of cells: each shade is made once.
 const shades = 2048;
 
-function shaded(make: (color: Rgb) => string): (share: number, onDark: boolean, scale?: Scale) => string {
-  const made = new Map<readonly Rgb[], string[]>();
+function shaded<T>(make: (color: Rgb) => T): (share: number, onDark: boolean, scale?: Scale) => T {
+  const made = new Map<readonly Rgb[], T[]>();
   return (share, onDark, scale = 'sequential') => {
     const colors = stops[scale][onDark ? 'dark' : 'light'];
     const known = made.get(colors) ?? [];
     made.set(colors, known);
     const shade = Math.round(Math.min(Math.max(share, 0), 1) * shades);
-    known[shade] ??= make(at(colors, shade / shades));
-    return known[shade];
+    const color = known[shade] ?? make(at(colors, shade / shades));
+    known[shade] = color;
+    return color;
   };
 }
 
 /** The colour of a share of the scale: 0 to 1; where it diverges zero is at 0.5. */
 export const colorOf = shaded((color) => `rgb(${color.join(' ')})`);
+
+/** The same as a pixel of an image. */
+export const pixelOf = shaded(([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0);
 
 /** Black or white, whichever can be read on the colour of a share. */
 export const inkOn = shaded((color) => {

@@ -1,9 +1,9 @@
 // A matrix of numbers as coloured cells with numbered rows and columns. The cells can be walked with the arrow keys and
 // one of them picked; what the current one says is told by whoever made the field.
 import { h, observeWidth } from '../dom';
-import { styleOf } from './canvas-style';
-import { colorOf, inkOn, type Scale } from './color-scale';
+import { inkOn, pixelOf, type Scale } from './color-scale';
 import { type Cell, moved } from './heat-map';
+import { lettersFor, paintCells, styleOf } from './paint';
 
 export interface FieldData {
   readonly title?: string;
@@ -94,45 +94,55 @@ function draw(canvas: HTMLCanvasElement, data: FieldData, { width, height }: Siz
   const context = canvas.getContext('2d');
   if (context === null) return;
   const { ink, ground, fontFamily } = styleOf(canvas, onDark);
-  context.textAlign = 'center';
-  context.textBaseline = 'middle';
   const [cellWidth, cellHeight] = [width / columns, height / rows];
-  context.font = `${Math.min(Math.max(cellWidth / 2.6, digits.least), digits.most) * pixels}px ${fontFamily}`;
   // Whole pixels, so that thin cells have no seams; a gap only where cells are large enough to lose one.
   const edge = (i: number, size: number): number => Math.round(i * size * pixels);
   const gap = Math.min(cellWidth, cellHeight) >= 6 ? pixels : 0;
+  const isRoomy = cellWidth >= roomForNumber.width && cellHeight >= roomForNumber.height;
+  const font = `${Math.min(Math.max(cellWidth / 2.6, digits.least), digits.most) * pixels}px ${fontFamily}`;
+  const letters = isRoomy ? lettersFor(context, font) : undefined;
+  const room = (cellWidth - 5) * pixels;
+  const fits = (value: number): boolean => (letters?.measureText(data.print(value)).width ?? Number.NaN) <= room;
   // Numbers stand in all cells or in none.
-  const numberWidth = (value: number): number => context.measureText(data.print(value)).width / pixels;
-  const isRoomy =
-    cellWidth >= roomForNumber.width &&
-    cellHeight >= roomForNumber.height &&
-    Array.from(values).every((value) => Number.isNaN(value) || numberWidth(value) <= cellWidth - 5);
+  const hasNumbers = letters && Array.from(values).every((value) => Number.isNaN(value) || fits(value));
+  paintCells(context, {
+    rows,
+    columns,
+    top: (row) => edge(row, cellHeight),
+    left: (column) => edge(column, cellWidth),
+    gap,
+    pixel(cell) {
+      const value = values[cell] ?? Number.NaN;
+      return Number.isNaN(value) ? 0 : pixelOf(shareOf(value, data), onDark, data.scale);
+    },
+  });
+  const dots = new Path2D();
   for (let row = 0; row < rows; ++row) {
     for (let column = 0; column < columns; ++column) {
       const value = values[row * columns + column] ?? Number.NaN;
       const [x, y] = [edge(column, cellWidth), edge(row, cellHeight)];
       const [w, hgt] = [edge(column + 1, cellWidth) - x - gap, edge(row + 1, cellHeight) - y - gap];
       if (Number.isNaN(value)) {
-        context.fillStyle = ink;
-        context.globalAlpha = 0.25;
-        context.fillRect(x + w / 2 - pixels, y + hgt / 2 - pixels, 2 * pixels, 2 * pixels);
-        context.globalAlpha = 1;
+        dots.rect(x + w / 2 - pixels, y + hgt / 2 - pixels, 2 * pixels, 2 * pixels);
         continue;
       }
       const share = shareOf(value, data);
-      context.fillStyle = colorOf(share, onDark, data.scale);
-      context.fillRect(x, y, w, hgt);
       if (data.framed?.({ row, column })) {
         // Whatever is under it, a frame can be seen.
         context.strokeStyle = inkOn(share, onDark, data.scale);
         context.lineWidth = 2 * pixels;
         context.strokeRect(x + pixels, y + pixels, w - 2 * pixels, hgt - 2 * pixels);
       }
-      if (!isRoomy) continue;
-      context.fillStyle = inkOn(share, onDark, data.scale);
-      context.fillText(data.print(value), x + w / 2, y + hgt / 2 + pixels / 2);
+      if (!hasNumbers) continue;
+      letters.fillStyle = inkOn(share, onDark, data.scale);
+      letters.fillText(data.print(value), x + w / 2, y + hgt / 2 + pixels / 2);
     }
   }
+  if (hasNumbers) context.drawImage(letters.canvas, 0, 0);
+  context.fillStyle = ink;
+  context.globalAlpha = 0.25;
+  context.fill(dots);
+  context.globalAlpha = 1;
   const [first, last] = data.framedColumns ?? [data.framedColumn, data.framedColumn];
   if (first === undefined || last === undefined) return;
   const [left, right] = [edge(first, cellWidth), edge(last + 1, cellWidth)];

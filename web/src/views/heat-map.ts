@@ -1,8 +1,8 @@
 // One square matrix with a word at every row and column: a canvas for the cells, text for the words. The cells can be
 // walked with the arrow keys; what the current one says is told by whoever made the map.
 import { h } from '../dom';
-import { styleOf } from './canvas-style';
-import { colorOf, inkOn } from './color-scale';
+import { inkOn, pixelOf } from './color-scale';
+import { lettersFor, paintCells, styleOf } from './paint';
 
 export interface Cell {
   readonly row: number;
@@ -43,31 +43,35 @@ function draw(canvas: HTMLCanvasElement, data: HeatMapData): void {
   canvas.width = canvas.height = words.length * cell * pixels;
   const context = canvas.getContext('2d');
   if (context === null) return;
-  context.scale(pixels, pixels);
-  context.textAlign = 'center';
-  context.textBaseline = 'middle';
+  const place = (i: number): Cell => ({ row: Math.floor(i / words.length), column: i % words.length });
+  const isHidden = Array.from(values, (_, i) => data.hidden(place(i)));
+  const edge = (i: number): number => i * cell * pixels;
+  paintCells(context, {
+    rows: words.length,
+    columns: words.length,
+    top: edge,
+    left: edge,
+    gap: pixels,
+    pixel: (i) => (isHidden[i] ? 0 : pixelOf((values[i] ?? 0) / max, onDark)),
+  });
   const { ink, fontFamily } = styleOf(canvas, onDark);
-  context.font = `${cell > 44 ? 12 : 11}px ${fontFamily}`;
-  const side = cell - 1;
+  const hasNumbers = cell >= roomForNumber;
+  const letters = hasNumbers ? lettersFor(context, `${(cell > 44 ? 12 : 11) * pixels}px ${fontFamily}`) : undefined;
   for (const [i, value] of values.entries()) {
-    const row = Math.floor(i / words.length);
-    const column = i % words.length;
-    const x = column * cell;
-    const y = row * cell;
-    if (data.hidden({ row, column })) {
+    const { row, column } = place(i);
+    const [x, y] = [edge(column) + ((cell - 1) * pixels) / 2, edge(row) + ((cell - 1) * pixels) / 2];
+    if (isHidden[i]) {
       // Not a weight of zero, but no weight at all: no colour of the scale, a dot in its place.
-      context.fillStyle = ink;
-      context.globalAlpha = 0.25;
-      context.fillRect(x + side / 2 - 1, y + side / 2 - 1, 2, 2);
-      context.globalAlpha = 1;
-      continue;
+      context.rect(x - pixels, y - pixels, 2 * pixels, 2 * pixels);
+    } else if (letters) {
+      letters.fillStyle = inkOn(value / max, onDark);
+      letters.fillText(data.print(value), x, y + pixels / 2);
     }
-    context.fillStyle = colorOf(value / max, onDark);
-    context.fillRect(x, y, side, side);
-    if (cell < roomForNumber) continue;
-    context.fillStyle = inkOn(value / max, onDark);
-    context.fillText(data.print(value), x + side / 2, y + side / 2 + 0.5);
   }
+  if (letters) context.drawImage(letters.canvas, 0, 0);
+  context.fillStyle = ink;
+  context.globalAlpha = 0.25;
+  context.fill();
 }
 
 /** Where a key leads from a cell of a map with these last rows and columns; undefined: nowhere. */
@@ -141,9 +145,9 @@ export function heatMap(pointed: (cell: Cell | undefined) => void): HeatMap {
       // Words in two directions are slow to lay out: the same ones are not put there again.
       const words = JSON.stringify([next.words, next.upright]);
       if (words !== labelled) {
-        const label = (word: string, look: string) => h('span', { class: look }, h('bdi', {}, word));
-        rows.replaceChildren(...next.words.map((word) => label(word, '')));
-        columns.replaceChildren(...next.words.map((word) => label(word, next.upright ? '' : 'sideways')));
+        const look = { class: next.upright ? undefined : 'sideways' };
+        rows.replaceChildren(...next.words.map((word) => h('bdi', {}, word)));
+        columns.replaceChildren(...next.words.map((word) => h('bdi', look, word)));
         labelled = words;
       }
       for (const [i, label] of Array.from(rows.children).entries())

@@ -77,17 +77,16 @@ function seriesShape({ look, kind, points, upper, moves }: Series, at: At, zero:
     case 'stems':
     case 'dots': {
       const stems = kind === 'stems' ? points.map((p) => `M${at([p[0], zero])}L${at(p)}`).join('') : '';
-      const dots = through.map((p) => {
-        const [cx = '', cy = ''] = p.split(' ');
-        const radius = points.length > 140 ? 1.2 : points.length > 70 ? 1.8 : 2.6;
-        // Hollow dots are larger: where two series meet, both can be seen.
-        return svg('circle', {
-          class: `dot ${look}${moves ? ' moves' : ''}`,
-          cx,
-          cy,
-          r: look === 'key' ? radius + 2.2 : radius,
-        });
-      });
+      const radius = points.length > 140 ? 1.2 : points.length > 70 ? 1.8 : 2.6;
+      // Hollow dots are larger: where two series meet, both can be seen.
+      const r = look === 'key' ? radius + 2.2 : radius;
+      const circle = (p: string): SVGElement => {
+        const [cx, cy] = p.split(' ');
+        return svg('circle', { class: `dot ${look} moves`, cx, cy, r });
+      };
+      // Those that stay are one shape: hundreds of elements would take the browser long.
+      const disc = (p: string): string => `M${p}m${-r} 0a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0`;
+      const dots = moves ? through.map(circle) : [svg('path', { class: `dot ${look}`, d: through.map(disc).join('') })];
       return [svg('path', { class: `stems ${look}`, d: stems }), ...dots];
     }
   }
