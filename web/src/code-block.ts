@@ -30,12 +30,15 @@ export function codeBlock(texts: FrameTexts['figure'], label: string): CodeBlock
   const copy = copyButton(texts.copyCode, texts, () => text.textContent ?? '', box);
   const element = h('details', { class: 'code' }, h('summary', {}, texts.code), h('div', {}, box, copy));
   let shown = '';
+  // Colours are for what can be seen: of all programs of the page they would be a thousand elements.
+  const write = (): void => text.replaceChildren(...(element.open ? coloured(shown) : [shown]));
+  element.addEventListener('toggle', write);
   return {
     element,
     show(code) {
       if (code === shown) return;
       shown = code;
-      text.replaceChildren(...coloured(code));
+      write();
     },
   };
 }

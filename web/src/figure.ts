@@ -96,14 +96,23 @@ export function figure<F extends Fields>(
     }
   }
 
+  // What the picture shows; the table is another view of the same.
+  let pictured = '';
+  const pictureOf = ({ table, ...values }: Values<WithTable<F>>): string => JSON.stringify(values);
+
   function show(): void {
-    const values = section.values;
-    report = parts.show(values);
+    pictured = pictureOf(section.values);
+    report = parts.show(section.values);
+    view();
+  }
+
+  function view(): void {
+    if (report === undefined) return;
     if (summary.textContent !== report.summary) summary.textContent = report.summary;
     code.show(report.code);
     if (report.isBehind) element.setAttribute('aria-busy', 'true');
     else element.removeAttribute('aria-busy');
-    const wanted = values.table as boolean;
+    const wanted = section.values.table as boolean;
     if (wanted) tabulate(report.table());
     pictureBox.hidden = wanted;
     tableBox.hidden = !wanted;
@@ -145,7 +154,8 @@ export function figure<F extends Fields>(
   parts.again?.(show);
   const change = (): void => {
     rest();
-    show();
+    if (pictureOf(section.values) === pictured) view();
+    else show();
   };
   const ends = [section.subscribe(change), onThemeChange(() => soon(showUnlessOver)), () => parts.end?.()];
   return {
