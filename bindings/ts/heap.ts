@@ -163,13 +163,13 @@ export class Heap {
   /** A copy of n floats, or the caller's array filled with them. */
   readFloats(pointer: number, length: number, out?: Float32Array): Float32Array {
     const view = this.floats(pointer, length);
-    if (out === undefined) return view.slice();
+    if (out === undefined) return new Float32Array(view); // sooner than slice(), which clears what it fills
     fill(out, view);
     return out;
   }
 
   readDoubles(pointer: number, length: number): Float64Array {
-    return new Float64Array(this.#view().buffer, pointer, length).slice();
+    return new Float64Array(new Float64Array(this.#view().buffer, pointer, length));
   }
 
   get byteLength(): number {

@@ -3,7 +3,7 @@ import * as check from './check.js';
 import { ArgumentRangeError } from './errors.js';
 import type { Heap } from './heap.js';
 import { type Out, type OutOption, output } from './outputs.js';
-import { type NdArray, type Operand, operand, plain, type Take, type Tensor, type TensorInput } from './tensor.js';
+import { type NdArray, type Operand, operand, plain, type Tensor, type TensorInput } from './tensor.js';
 
 /** Options of `rw.layerNorm`. */
 export interface LayerNormOptions<O extends Out = undefined> extends OutOption<O> {
@@ -39,22 +39,22 @@ export function rowsOf(heap: Heap, where: string, x: TensorInput): { input: Oper
   return { input, rows: width === 0 ? 0 : input.size / width, width };
 }
 
-// Places [n] numbers, or answers 0 where there are none.
+// [n] numbers, or none.
 function vector(
   heap: Heap,
   where: string,
   name: string,
   value: Float32Array | TensorInput | undefined,
   width: number,
-): (take: Take) => number {
-  if (value === undefined) return () => 0;
-  if (check.isTypedArray(value, 'Float32Array')) return plain(heap, where, name, value, [width]).place;
+): Operand | undefined {
+  if (value === undefined) return undefined;
+  if (check.isTypedArray(value, 'Float32Array')) return plain(heap, where, name, value, [width]);
   const given = operand(heap, where, name, value);
   if (given.shape.length !== 1 || given.shape[0] !== width) {
     const problem = `has shape [${given.shape.join(', ')}]; expected [${width}], the last axis of x`;
     throw new ArgumentRangeError(where, name, value, problem);
   }
-  return (take) => given.place(take);
+  return given;
 }
 
 /** @internal */
@@ -66,7 +66,7 @@ export function layerNorm(heap: Heap, x: TensorInput, options: LayerNormOptions<
   const bias = vector(heap, where, 'bias', given.bias, width);
   const eps = check.positive(where, 'eps', given.eps ?? 1e-5);
   return output(heap, where, input.tensor !== undefined, input.shape, given.out, (to, take) => {
-    const [xAt, weightAt, biasAt] = [input.placeOver(take), weight(take), bias(take)];
+    const [xAt, weightAt, biasAt] = [input.placeOver(take), weight?.place(take) ?? 0, bias?.place(take) ?? 0];
     heap.call((c) => c.layerNorm(to, xAt, rows, width, weightAt, biasAt, eps));
   });
 }
@@ -80,7 +80,7 @@ export function rmsNorm(heap: Heap, x: TensorInput, options: RmsNormOptions<Out>
   const eps = check.positive(where, 'eps', given.eps ?? 1e-6);
   const unitOffset = check.boolean(where, 'unitOffset', given.unitOffset ?? false);
   return output(heap, where, input.tensor !== undefined, input.shape, given.out, (to, take) => {
-    const [xAt, weightAt] = [input.placeOver(take), weight(take)];
+    const [xAt, weightAt] = [input.placeOver(take), weight?.place(take) ?? 0];
     heap.call((c) => c.rmsNorm(to, xAt, rows, width, weightAt, eps, unitOffset));
   });
 }

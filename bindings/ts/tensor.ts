@@ -95,29 +95,83 @@ export interface Operand {
   copy(take: Take): number;
 }
 
+class TensorOperand implements Operand {
+  readonly #heap: Heap;
+  readonly #where: string;
+  readonly #name: string;
+  readonly tensor: Tensor;
+
+  constructor(heap: Heap, where: string, name: string, tensor: Tensor) {
+    this.#heap = heap;
+    this.#where = where;
+    this.#name = name;
+    this.tensor = tensor;
+  }
+
+  get shape(): readonly number[] {
+    return this.tensor.shape;
+  }
+
+  get size(): number {
+    return this.tensor.size;
+  }
+
+  place(take: Take): number {
+    if (take.writes !== this.tensor) return this.placeOver();
+    const problem = `is ${this.#name}, which is read while the result is written; give another tensor`;
+    throw new ArgumentRangeError(this.#where, 'out', this.tensor, problem);
+  }
+
+  placeOver(): number {
+    this.tensor.usableIn(this.#heap, this.#where, this.#name); // a getter of another argument may have disposed of it
+    return this.tensor.pointer;
+  }
+
+  copy(take: Take): number {
+    const pointer = take(this.size * 4);
+    this.#heap.move(this.place(take), pointer, this.size * 4);
+    return pointer;
+  }
+}
+
+class PlainOperand implements Operand {
+  readonly #heap: Heap;
+  readonly #where: string;
+  readonly #name: string;
+  readonly #data: Float32Array;
+  readonly shape: readonly number[];
+  readonly size: number;
+  readonly tensor = undefined;
+
+  constructor(heap: Heap, where: string, name: string, data: Float32Array, shape: readonly number[], size: number) {
+    this.#heap = heap;
+    this.#where = where;
+    this.#name = name;
+    this.#data = data;
+    this.shape = shape;
+    this.size = size;
+  }
+
+  place(take: Take): number {
+    // A getter of another argument may have resized it.
+    check.float32(this.#where, `${this.#name}.data`, this.#data, this.size);
+    return this.#heap.put(take, this.#data);
+  }
+
+  placeOver(take: Take): number {
+    return this.place(take);
+  }
+
+  copy(take: Take): number {
+    return this.place(take);
+  }
+}
+
 /** @internal */
 export function operand(heap: Heap, where: string, name: string, value: unknown): Operand {
   if (value instanceof Tensor) {
     value.usableIn(heap, where, name);
-    return {
-      shape: value.shape,
-      size: value.size,
-      tensor: value,
-      place(take) {
-        if (take.writes !== value) return this.placeOver(take);
-        const problem = `is ${name}, which is read while the result is written; give another tensor`;
-        throw new ArgumentRangeError(where, 'out', value, problem);
-      },
-      placeOver() {
-        value.usableIn(heap, where, name); // a getter of another argument may have disposed of it
-        return value.pointer;
-      },
-      copy(take) {
-        const pointer = take(value.size * 4);
-        heap.move(this.place(take), pointer, value.size * 4);
-        return pointer;
-      },
-    };
+    return new TensorOperand(heap, where, name, value);
   }
   const expected = 'a tensor, or an object with a Float32Array as data and its shape (or dims)';
   if (typeof value !== 'object' || value === null || !('data' in value)) {
@@ -143,9 +197,5 @@ export function plain(heap: Heap, where: string, name: string, data: unknown, sh
   }
   // A view of this heap would die if the heap grows before it is copied.
   const own = heap.owns(floats) ? new Float32Array(floats) : floats;
-  const place = (take: Take) => {
-    check.float32(where, `${name}.data`, own, size); // a getter of another argument may have resized it
-    return heap.put(take, own);
-  };
-  return { shape, size, tensor: undefined, place, placeOver: place, copy: place };
+  return new PlainOperand(heap, where, name, own, shape, size);
 }
