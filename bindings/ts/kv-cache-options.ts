@@ -68,7 +68,8 @@ export interface AppendOptions extends PositionOptions {
   kvHeads?: number;
 }
 
-const storages = { rotated: 1, unrotated: 2 } as const;
+/** @internal */
+export const storages = { rotated: 1, unrotated: 2 } as const;
 const windowPositions = { kept: 0, rebased: 1 } as const;
 const largest = 2 ** 30;
 

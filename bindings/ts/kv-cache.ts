@@ -17,6 +17,7 @@ import {
   formOf,
   type KvCacheOptions,
   type OpenCache,
+  storages,
 } from './kv-cache-options.js';
 import type { Out, ResultOf } from './outputs.js';
 import type { RopePlan } from './rope.js';
@@ -222,6 +223,9 @@ export class KvCache extends Handle {
    * Keys that have come in, and those to come, are from now on read as this plan has it: LongRoPE's long factors, another
    * length of dynamic NTK. Keys keep the plan that turned them until they are read. The plan before may have been disposed
    * of if no key was turned by it.
+   *
+   * @throws ArgumentRangeError where the plan turns other coordinates, or keys that are kept unrotated in another pairing:
+   *   they stay as they came. Rotated ones are read in the order of the new pairing.
    */
   switchTo(plan: RopePlan): this {
     const where = 'kvCache.switchTo';
@@ -233,6 +237,7 @@ export class KvCache extends Handle {
     if (plan.axes !== before.axes) {
       throw new ArgumentRangeError(where, 'plan', plan, `has ${plan.axes} axes; expected ${before.axes}`);
     }
+    if (core.length > 0) this.#checkPairing(where, 'plan', plan, plan);
     this.#change(where, () => core.switchTo(plan.plan));
     if (before.disposed) this.#plans.delete(before);
     this.#plan = plan;
@@ -413,6 +418,15 @@ export class KvCache extends Handle {
     const plan: RopePlan = this.#plan;
     if (plan.axes > 1) refuse('has positions with several axes, which cannot follow others');
     plan.matches(where, other.#plan);
+    this.#checkPairing(where, 'other', other, other.#plan);
+  }
+
+  // Keys that are kept unturned stay in the order of one pairing.
+  #checkPairing(where: string, name: string, value: unknown, { pairing }: RopePlan): void {
+    const own = this.#plan?.pairing;
+    if (this.#form.storage !== storages.unrotated || pairing === own) return;
+    const problem = `pairs coordinates as '${pairing}'; the keys, kept unrotated, are in the order of '${own}'`;
+    throw new ArgumentRangeError(where, name, value, problem);
   }
 }
 

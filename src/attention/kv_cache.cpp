@@ -60,7 +60,10 @@ Status KvCache::create(const KvCacheOptions& options) {
                              options.capacity, spareRows(options));
   if (status == Status::kOk && options.plan != nullptr) status = made.reservePlans(1);
   if (status != Status::kOk) return status;
-  if (options.plan != nullptr) made.current_ = made.slotOf(options.plan);
+  if (options.plan != nullptr) {
+    made.current_ = made.slotOf(options.plan);
+    made.pairing_ = options.plan->pairing();
+  }
   *this = std::move(made);
   return Status::kOk;
 }
@@ -228,6 +231,7 @@ Status KvCache::merge(const KvCache& other, size_t first, size_t count, const in
   }
   if (&other == this || other.options_.storage != options_.storage || rows_.sizes().axes > 1 ||
       (plan() != nullptr && !other.plan()->agreesWith(*plan())) ||
+      (options_.storage == KeyStorage::kUnrotated && other.pairing_ != pairing_) ||
       (at != nullptr && options_.window.rebased)) {
     return Status::kInvalidArgument;
   }
@@ -326,6 +330,10 @@ Status KvCache::switchTo(RopePlan* to) {
   if (options_.storage == KeyStorage::kRotated && length() != 0 && !plans_[slotAt(0)].plan->agreesWith(*to)) {
     return Status::kInvalidShape;
   }
+  // Keys as they came are in the order of one pairing.
+  if (options_.storage == KeyStorage::kUnrotated && length() != 0 && to->pairing() != pairing_) {
+    return Status::kInvalidArgument;
+  }
   for (size_t row = 0; row < length(); ++row) {
     if (!inReach(to, row, When::kNow, 0)) return Status::kPositionOutOfRange;
   }
@@ -342,6 +350,7 @@ Status KvCache::switchTo(RopePlan* to) {
   }
   plans_[slot].plan = to;
   options_.plan = to;
+  pairing_ = to->pairing();
   current_ = slot;
   ready_ = 0;
   noteMoves();

@@ -120,7 +120,7 @@ class KvCache {
   // they stand.
   Status copyKeys(size_t first, HeadView<float> out);
   HeadView<const float> values() const { return rows_.values(0, length()); }
-  // Writes the keys as they were before any turn.
+  // Writes the keys as they were before any turn, in the pairing of the plan in force.
   Status unturnedKeys(HeadView<float> out) const;
 
   // attention() over all keys. A window's bounds replace those of the options. kInvalidArgument for queries
@@ -178,11 +178,12 @@ class KvCache {
   CachedRows rows_;
   Buffer<KnownPlan> plans_;
   size_t plan_count_ = 0;
-  size_t current_ = 0;      // of plans_
-  bool moved_ = false;      // some key has to be turned for reading
-  size_t ready_ = 0;        // this many of the second keys are ready for reading
-  bool some_left_ = false;  // keys have left the window
-  int64_t last_left_ = 0;   // where the last of them would stand
+  size_t current_ = 0;                // of plans_
+  Pairing pairing_ = Pairing::kHalf;  // of keys that are kept unturned: their plan may be gone
+  bool moved_ = false;                // some key has to be turned for reading
+  size_t ready_ = 0;                  // this many of the second keys are ready for reading
+  bool some_left_ = false;            // keys have left the window
+  int64_t last_left_ = 0;             // where the last of them would stand
   int64_t next_place_ =
       0;  // of several axes: behind the farthest place on any, as text after an image continues
 };

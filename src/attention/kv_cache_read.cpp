@@ -1,5 +1,6 @@
 // Reading a KV cache: keys turned to where they stand now, and attention over them.
 #include <algorithm>
+#include <iterator>
 
 #include "attention/kv_cache.h"
 
@@ -149,10 +150,18 @@ Status KvCache::unturnedKeys(HeadView<float> out) const {
   if (options_.storage != KeyStorage::kRotated) return Status::kOk;
   for (size_t first = 0; first < length();) {
     const size_t count = blockFrom(first);
-    int64_t then[kMaxAxes * kBlock];
-    placesOf(first, count, When::kThen, then);
-    const Status status = plans_[slotAt(first)].plan->rotate(tokensOf(out, first, count), {then, false, 0},
-                                                             Turn::kBack, Role::kKey);
+    const HeadView<float> block = tokensOf(out, first, count);
+    int64_t at[kMaxAxes * kBlock];
+    placesOf(first, count, When::kThen, at);
+    RopePlan* by = plans_[slotAt(first)].plan;
+    Status status = Status::kOk;
+    if (by->pairing() != plan()->pairing()) {  // first to where the plan in force would have them begin
+      const int64_t origin[kMaxAxes * kBlock] = {};
+      status = by->rerotate(block, {at, false, 0}, *plan(), {origin, false, 0});
+      by = plan();
+      std::copy(std::begin(origin), std::end(origin), at);
+    }
+    if (status == Status::kOk) status = by->rotate(block, {at, false, 0}, Turn::kBack, Role::kKey);
     if (status != Status::kOk) return status;
     first += count;
   }

@@ -58,6 +58,7 @@ class RopePlan {
   size_t headDim() const { return head_dim_; }
   size_t pairs() const { return turns_.size(); }
   size_t axes() const { return axes_; }
+  Pairing pairing() const { return pairing_; }
   double attentionFactor() const { return attention_factor_; }
   const double* frequencies() const { return radians_.data(); }  // [pairs]
   const uint8_t* axisOfPair() const { return axis_.data(); }     // [pairs]

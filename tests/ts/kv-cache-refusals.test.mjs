@@ -71,7 +71,10 @@ await onEachBuild((rw) => {
   windowed.append(tokens(2), tokens(2));
   const rebased = rw.kvCache({ ...sizes, window: { size: 3, positions: 'rebased' } });
   const axes = rw.kvCache({ ...sizes, rope: { plan: threeAxes } }).append(tokens(2), tokens(2));
-  const all = [fixed, roped, windowed, rebased, axes];
+  const unrotated = rw.kvCache({ ...sizes, rope: { plan, keys: 'unrotated' } }).append(tokens(2), tokens(2));
+  const interleaved = rw.rope({ headDim: 8, pairing: 'interleaved' });
+  const paired = rw.kvCache({ ...sizes, rope: { plan: interleaved, keys: 'unrotated' } });
+  const all = [fixed, roped, windowed, rebased, axes, unrotated];
   const states = all.map((cache) => new Uint8Array(cache.save()));
   const one = tokens(1);
   const q = tokens(1, 4);
@@ -172,6 +175,16 @@ await onEachBuild((rw) => {
     'a softcap of 0': [RangeError, ['softcap', '0'], () => roped.attend(q, { softcap: 0 })],
     'a shift onto others': [RangeError, ['by', '3'], () => roped.shift(3, { count: 2 })],
     'a shift beyond 2^53 - 1': [RangeError, 'by', () => roped.shift(last - 4)],
+    'a switch of the pairing of unrotated keys': [
+      RangeError,
+      ['plan', "'interleaved'", "'half'"],
+      () => unrotated.switchTo(interleaved),
+    ],
+    'a merge with unrotated keys of another pairing': [
+      RangeError,
+      ['other', "'interleaved'", "'half'"],
+      () => unrotated.merge(paired),
+    ],
     'a switch to no plan': [TypeError, 'plan', () => roped.switchTo({})],
     'a switch to another head size': [RangeError, ['plan', '4', '8'], () => roped.switchTo(narrow)],
     'a switch to xPos': [RangeError, 'plan', () => roped.switchTo(xpos)],

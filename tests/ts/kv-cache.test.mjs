@@ -220,6 +220,32 @@ await onEachBuild((rw) => {
     });
   });
 
+  test('after a switch of the pairing all stages are of keys in the new order', () => {
+    using(({ cache, plan: planOf }) => {
+      const scaling = { type: 'yarn', factor: 4, originalLength: 64 };
+      const [half, interleaved] = [planOf({ scaling }), planOf({ scaling, pairing: 'interleaved', base: 500 })];
+      const stages = ['content', 'position', 'raw'];
+      // Pairs (i, i + D / 2) of the keys that came first become (2 i, 2 i + 1); the last 5 come in that order.
+      const paired = k.data.map((x, i, all) => {
+        const [row, at] = [i - (i % D), i % D];
+        const isOld = Math.floor(row / D) % T < T - 5;
+        return isOld ? all[row + (at % 2 === 0 ? at / 2 : (at - 1 + D) / 2)] : x;
+      });
+      const want = rw.attention(q, { data: paired, shape: k.shape }, v, {
+        causal: true,
+        position: { encoding: 'rope', plan: interleaved },
+        returnScores: stages,
+      });
+      const kept = cache({ rope: { plan: half } }).append(part(k, 0, T - 5), part(v, 0, T - 5));
+      kept.switchTo(interleaved).append(part(k, T - 5, 5), part(v, T - 5, 5));
+      const got = kept.attend(q, { returnScores: stages });
+      for (const stage of stages) {
+        const finite = (data) => data.map((x) => (x === -Infinity ? -99 : x));
+        assertClose(finite(got.scores[stage].data), finite(want.scores[stage].data), 2e-5);
+      }
+    });
+  });
+
   test('a window is that of attention, and sinks stay', () => {
     using(({ cache }) => {
       for (const sinks of [0, 2]) {

@@ -319,6 +319,14 @@ TEST_CASE("Sizes that do not fit are refused", "[attention]") {
   CHECK(cache.merge(cacheOf(cacheOptions()), 0, 0) == Status::kInvalidArgument);
   CHECK(cache.merge(cacheOf(cacheOptions(&plan)), 0, 1) == Status::kInvalidShape);
   CHECK(cacheOf(cacheOptions()).switchTo(&plan) == Status::kInvalidArgument);
+  RopePlan interleaved = planOf(ropeOptions(kDim, kDim, Pairing::kInterleaved));
+  KvCache unturned = cacheOf(cacheOptions(&plan, KeyStorage::kUnrotated));
+  const KvCache paired = cacheOf(cacheOptions(&interleaved, KeyStorage::kUnrotated));
+  REQUIRE(unturned.switchTo(&interleaved) == Status::kOk);
+  REQUIRE(unturned.switchTo(&plan) == Status::kOk);
+  REQUIRE(tokens.appendTo(unturned, 0, 1) == Status::kOk);
+  CHECK(unturned.switchTo(&interleaved) == Status::kInvalidArgument);
+  CHECK(unturned.merge(paired, 0, 0) == Status::kInvalidArgument);
   KvCache copy;
   CHECK(cache.copyPrefix(4, &copy) == Status::kInvalidShape);
   CHECK(snapshotOf(cache) == before);
