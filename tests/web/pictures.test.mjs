@@ -157,6 +157,39 @@ test('without a model there is nothing to set, with one there is', async () => {
   await close();
 });
 
+test('a cell with room has its number in the middle and one colour around it', async () => {
+  const { page, close } = await fresh();
+  for (const [selector, rows, columns] of [
+    ['#figure-algebra-shift .field-box:last-child .field-plot canvas', 3, 8],
+    ['#figure-order-map .heat-plot canvas', 9, 9],
+  ]) {
+    const cells = await until(
+      () =>
+        page.evaluate(
+          ([selector, rows, columns]) => {
+            const canvas = document.querySelector(selector);
+            const context = canvas?.getContext('2d');
+            if (!canvas?.width) return undefined;
+            const [width, height] = [canvas.width / columns, canvas.height / rows];
+            const colors = (x, y, w, h) => {
+              const all = new Uint32Array(context.getImageData(Math.ceil(x), Math.ceil(y), w, h).data.buffer);
+              return new Set(all).size;
+            };
+            return Array.from({ length: rows * columns }, (_, i) => {
+              const [x, y] = [(i % columns) * width, Math.floor(i / columns) * height];
+              const top = colors(x, y, Math.floor(width) - 2, 4);
+              return { top, middle: colors(x + 4, y + 4, Math.floor(width) - 8, Math.floor(height) - 8) };
+            });
+          },
+          [selector, rows, columns],
+        ),
+      'a picture',
+    );
+    assert.ok(cells.every(({ top }) => top === 1) && cells.every(({ middle }) => middle > 4), JSON.stringify(cells));
+  }
+  await close();
+});
+
 test('dots go from one method of longer contexts to the next, unless motion is unwelcome', async () => {
   for (const reducedMotion of ['no-preference', 'reduce']) {
     const { page, close } = await fresh('', { reducedMotion });

@@ -22,20 +22,21 @@ export function styleOf(canvas: HTMLCanvasElement, onDark: boolean): CanvasStyle
   return style;
 }
 
-const aside = document.createElement('canvas').getContext('2d');
+const makeContext = () => document.createElement('canvas').getContext('2d');
+const [lettering, small] = [makeContext(), makeContext()];
 
 /**
  * Another canvas of the same size for centred letters, which `drawImage` then puts in their place. It is outside the
  * document: for letters on a canvas within a browser first brings the whole page up to date.
  */
 export function lettersFor({ canvas }: CanvasRenderingContext2D, font: string): CanvasRenderingContext2D | undefined {
-  if (aside === null) return undefined;
-  aside.canvas.width = canvas.width;
-  aside.canvas.height = canvas.height;
-  aside.textAlign = 'center';
-  aside.textBaseline = 'middle';
-  aside.font = font;
-  return aside;
+  if (lettering === null) return undefined;
+  lettering.canvas.width = canvas.width;
+  lettering.canvas.height = canvas.height;
+  lettering.textAlign = 'center';
+  lettering.textBaseline = 'middle';
+  lettering.font = font;
+  return lettering;
 }
 
 export interface Cells {
@@ -53,15 +54,15 @@ export interface Cells {
 /** The cells of a matrix: a small image made large, as a call to the canvas for each of thousands takes long. */
 export function paintCells(context: CanvasRenderingContext2D, { rows, columns, top, left, gap, pixel }: Cells): void {
   const { width, height } = context.canvas;
-  if (aside === null || width === 0 || height === 0) return;
-  aside.canvas.width = columns;
-  aside.canvas.height = rows;
-  const image = aside.createImageData(columns, rows);
+  if (small === null || width === 0 || height === 0) return;
+  small.canvas.width = columns;
+  small.canvas.height = rows;
+  const image = small.createImageData(columns, rows);
   const pixels = new Uint32Array(image.data.buffer);
   for (let cell = 0; cell < pixels.length; ++cell) pixels[cell] = pixel(cell);
-  aside.putImageData(image, 0, 0);
+  small.putImageData(image, 0, 0);
   context.imageSmoothingEnabled = false;
-  context.drawImage(aside.canvas, 0, 0, width, height);
+  context.drawImage(small.canvas, 0, 0, width, height);
   if (gap === 0) return;
   for (let row = 1; row <= rows; ++row) context.clearRect(0, top(row) - gap, width, gap);
   for (let column = 1; column <= columns; ++column) context.clearRect(left(column) - gap, 0, gap, height);
