@@ -81,7 +81,7 @@ export class Analysis {
 
   /**
    * Su's bound on the score of one query and key at each distance: max_i |h_(i+1) - h_i| sum_j |S_j|, with
-   * h_i = q_i conj(k_i) over interleaved pairs.
+   * h_i = q_i conj(k_i) over interleaved pairs, 0 behind the last.
    *
    * @param options.q and options.k [dim], not rotated.
    *

@@ -51,7 +51,7 @@ export const context = {
     caption:
       'A head of size 64. Above, how many positions each pair takes for a turn. Below, every second pair as a dial with the number of its turns; an exclamation mark warns of new angles.',
     summary: (complete: string, pairs: string, fresh: string, target: string, factor: string) =>
-      `${complete} of ${pairs} pairs made a whole turn in training. At ${target} tokens ${fresh} pairs show new angles.${factor === '' ? '' : ` cos and sin are multiplied by ${factor}.`}`,
+      `${complete} of ${pairs} pairs made a whole turn in training. At ${target} tokens ${fresh} ${fresh === '1' ? 'pair shows' : 'pairs show'} new angles.${factor === '' ? '' : ` cos and sin are multiplied by ${factor}.`}`,
   },
   methodsProse: [
     'Every method answers the same question: how far is each pair slowed down? Switch through them and watch the dots. Position interpolation moves all of them by the same step. The others leave the fastest pairs alone, or nearly, because those tell neighbouring words apart, and slow the rest as needed.',

@@ -23,7 +23,8 @@ export const decay = {
     'Both do fall at first, and both swing. A larger base makes the fall slower: after 256 words the mean cosine stands at 0.32 with base 10,000, and at 0.56 with base 500,000, which Llama 3 has. So “decay” is a property of the frequencies, and the base sets its reach.',
     'Where does the second curve come from? Write the score as a sum over pairs, each a complex number $h_i$ turned by its angle, and rearrange the sum by parts (Abel’s trick). The size of the score is at most the largest jump between neighbouring $h_i$ times a sum that depends on distance alone.',
   ],
-  formula: '$h_i$ is the product of pair $i$ of the query with the conjugate of that of the key.',
+  formula:
+    '$h_i$ is the product of pair $i$ of the query with the conjugate of that of the key; behind the last pair it counts as 0.',
   bound: {
     seed: 'Query and key number',
     label: 'Size of the score and its bound, by distance',

@@ -79,7 +79,7 @@ export const relative = {
     caption:
       'How three encodings see the same words. Shaw looks up a learned vector and T5 a learned number; shown is where they look. ALiBi computes its number. The frame marks one distance: along it nothing changes.',
     summary: (d: string, shaw: string, t5: string, head: string, alibi: string) =>
-      `${d} words back: Shaw takes row ${shaw}, T5 bucket ${t5}, and head ${head} of ALiBi adds ${alibi}.`,
+      `${d} ${d === '1' ? 'word' : 'words'} back: Shaw takes row ${shaw}, T5 bucket ${t5}, and head ${head} of ALiBi adds ${alibi}.`,
   },
   after: [
     'All three maps are striped along the diagonal. That is what “relative” means: the same distance, the same treatment, wherever it occurs. Pull *words back* and watch the frame: Shaw stops telling distances apart after 4, T5 goes on with growing steps, ALiBi never stops.',
