@@ -2,11 +2,11 @@
 import { random } from '../random.mjs';
 import { sample, spread, turned } from '../reference.mjs';
 
-export function rope(pairing, heads, tokens, headDim, offset = 0) {
+export function rope(pairing, heads, tokens, headDim, offset = 0, note = '') {
   const size = heads * tokens * headDim;
   return {
     id: `rope ${pairing} ${heads}x${tokens}x${headDim}`,
-    title: `RoPE ${pairing}, q and k [1, ${heads}, ${tokens}, ${headDim}]${tokens === 1 ? ', decode' : ''}`,
+    title: `RoPE ${pairing}, q and k [1, ${heads}, ${tokens}, ${headDim}]${note}`,
     operation: 'rope',
     sizes: { pairing, heads, tokens, headDim, offset },
     bytes: 4 * size * 4, // q and k, read and written
@@ -26,5 +26,6 @@ export function rope(pairing, heads, tokens, headDim, offset = 0) {
 export const works = ['half', 'interleaved'].flatMap((pairing) => [
   rope(pairing, 32, 2048, 128),
   rope(pairing, 9, 512, 64),
-  rope(pairing, 32, 1, 128, 1000),
+  rope(pairing, 32, 1, 128, 1000, ', decode'),
+  rope(pairing, 1, 1, 2, 1000, ', the call alone'),
 ]);
