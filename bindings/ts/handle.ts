@@ -30,18 +30,23 @@ export function releaser(heap: Heap, pointer: number): () => void {
 }
 
 export abstract class Handle implements Disposable {
-  /** @internal */
-  readonly heap: Heap;
+  // Private, so that whoever prints an object, or an error that holds one, is not shown all of the memory.
+  readonly #heap: Heap;
   #free: (() => void) | undefined;
   readonly #count: { value: number };
 
   /** @internal */
   protected constructor(heap: Heap, free: () => void) {
-    this.heap = heap;
+    this.#heap = heap;
     this.#count = { value: 1 };
     this.#free = counted(heap, this.#count, free);
     heap.liveObjects += 1;
     finalizer.register(this, this.#free, this);
+  }
+
+  /** @internal */
+  get heap(): Heap {
+    return this.#heap;
   }
 
   /**

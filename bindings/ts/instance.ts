@@ -15,10 +15,10 @@ export interface LoadOptions {
    */
   simd?: 'auto' | 'deterministic';
   /**
-   * A compiled `ropewalk/core.wasm` (or `ropewalk/core-relaxed.wasm`) of this version, for runtimes that refuse to
+   * A WebAssembly.Module: a compiled `ropewalk/core.wasm` (or `ropewalk/core-relaxed.wasm`) of this version, for runtimes that refuse to
    * compile at run time, such as edge workers.
    */
-  module?: WebAssembly.Module;
+  module?: object;
 }
 
 /** @internal */

@@ -1,4 +1,5 @@
 // load() of the package: the wasm of both builds is inside, so nothing is fetched and no bundler or server has to know.
+import { UnsupportedError } from './errors.js';
 import { packedRelaxed, packedSteps, sizes, stepCount } from './inline.js';
 import { compiledOnce, type LoadOptions, open } from './instance.js';
 import { unpackAtOnce } from './node-files.js';
@@ -14,11 +15,21 @@ function decodeBase64(text: string): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
+function inflater(): DecompressionStream {
+  try {
+    return new DecompressionStream('deflate-raw');
+  } catch (cause) {
+    const known = 'Chrome 103, Firefox 113, Safari 16.4 and Node 20 do';
+    const problem = `load: this runtime cannot unpack the WebAssembly inside; ${known}, or import 'ropewalk/external'`;
+    throw new UnsupportedError(problem, { cause });
+  }
+}
+
 // By the stream's own ends: Response would do it in one line, and make some runtimes load all of fetch first.
 async function inflate(base64: string, size: number): Promise<Uint8Array<ArrayBuffer>> {
   const atOnce = unpackAtOnce(base64);
   if (atOnce !== undefined) return atOnce;
-  const { writable, readable } = new DecompressionStream('deflate-raw');
+  const { writable, readable } = inflater();
   const writer = writable.getWriter();
   const reader = readable.getReader();
   const bytes = new Uint8Array(size);

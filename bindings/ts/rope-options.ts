@@ -16,7 +16,7 @@ export type Angles = 'exact' | 'float32';
 
 /**
  * How frequencies are scaled for contexts longer than those trained on. Names and formulas are Hugging Face's
- * (modeling_rope_utils.py): `originalLength` is original_max_position_embeddings, `maxLength`
+ * (modeling_rope_utils.py), but `ntk` and `custom`, which are ours: `originalLength` is original_max_position_embeddings, `maxLength`
  * max_position_embeddings, `sequenceLength` the length in use.
  */
 export type RopeScaling =

@@ -196,7 +196,7 @@ export class RopePlan extends Handle {
    *
    * @example
    * plan.rotateBoth(q, k, { offset: 17 });   // tensors [32, 1, 128] and [8, 1, 128], turned in place
-   * const [turnedQ, turnedK] = plan.rotateBoth({ data, shape: [2, 8, 3, 64] }, { data: keys, shape: [2, 2, 3, 64] });
+   * const [turnedQ, turnedK] = plan.rotateBoth({ data, shape: [2, 8, 3, 128] }, { data: keys, shape: [2, 2, 3, 128] });
    */
   rotateBoth<Q extends Tensor | Float32Array | ArrayLikeInput, K extends Tensor | Float32Array | ArrayLikeInput>(
     q: Q,

@@ -5,7 +5,7 @@ import type { SentError } from './worker-errors.js';
 
 /** One end of a channel: a Worker, a MessagePort, the global scope of a worker, or Node's parentPort. */
 export interface MessageEndpoint {
-  postMessage(message: unknown, transfer: Transferable[]): void;
+  postMessage(message: unknown, transfer: object[]): void;
   addEventListener?(type: string, listener: (event: Event) => void): void;
   /** Node's way. */
   on?(type: string, listener: (value: never) => void): unknown;

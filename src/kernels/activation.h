@@ -17,7 +17,7 @@ enum class Activation : int {
 
 // out[i] = f(x[i]); out may be x. Within 5 ulp for kGelu, 4 for kSilu and 2 for kTanh; in kGeluTanh the
 // argument u of the exponential rounds, which costs 3 |u| roundings. Where |u| passes 87.33 the result of
-// kGeluTanh and kSilu is -0, less than 4e-36 away.
+// kGeluTanh and kSilu is less than 4e-36 away, and -0 in the end.
 void activate(Activation f, float* out, const float* x, size_t n);
 
 // out[i] = f(gate[i]) up[i]; out may be either.

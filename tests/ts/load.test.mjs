@@ -90,6 +90,14 @@ test('load refuses the build of another version', async () => {
   });
 });
 
+test('without what unpacks the wasm load says so', async () => {
+  const index = JSON.stringify(new URL('../../dist/index.js', import.meta.url).href);
+  const gone = 'process.getBuiltinModule = undefined; delete globalThis.DecompressionStream;';
+  const told = 'catch(({ name, message }) => console.log(name, message))';
+  const { stdout } = await run(['-e', `${gone} import(${index}).then(({ load }) => load()).${told};`]);
+  assert.match(stdout, /^UnsupportedError load: this runtime cannot unpack.*'ropewalk\/external'/);
+});
+
 test('without WebAssembly load says so', async () => {
   const script = `import('ropewalk').then(({ load }) => load()).catch(({ name, message }) => console.log(name, message));`;
   const { stdout } = await run(['--jitless', '-e', script]);
