@@ -16,8 +16,8 @@ export type Angles = 'exact' | 'float32';
 
 /**
  * How frequencies are scaled for contexts longer than those trained on. Names and formulas are Hugging Face's
- * (modeling_rope_utils.py), but `ntk` and `custom`, which are ours: `originalLength` is original_max_position_embeddings, `maxLength`
- * max_position_embeddings, `sequenceLength` the length in use.
+ * (modeling_rope_utils.py), but `ntk` and `custom`, which are ours: `originalLength` is
+ * original_max_position_embeddings, `maxLength` max_position_embeddings, `sequenceLength` the length in use.
  */
 export type RopeScaling =
   | { type: 'default' }
@@ -262,6 +262,15 @@ function checkTogether(where: string, dim: number, base: number, type: string, v
   }
   if (type === 'yarn' && base <= 1) {
     throw new ArgumentRangeError(where, 'base', base, `is ${base}; scaling 'yarn' needs a base above 1`);
+  }
+  // Its attention factor is sqrt(1 + ln factor / ln originalLength).
+  if (type === 'longrope' && v.attentionFactor === 0 && v.factor > 1 && v.originalLength <= 1) {
+    throw new ArgumentRangeError(
+      where,
+      'scaling.originalLength',
+      v.originalLength,
+      `is ${v.originalLength}; scaling 'longrope' needs more than 1, or an attentionFactor`,
+    );
   }
   if (type === 'llama3' && v.highFreqFactor <= v.lowFreqFactor) {
     throw new ArgumentRangeError(

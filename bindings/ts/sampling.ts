@@ -96,11 +96,15 @@ function source(where: string, { seed, index, random }: SampleOptions): () => nu
 }
 
 /** What every logit of an id that occurred is changed to, in a copy. */
-function penalize(logits: Float32Array, previous: Iterable<number>, penalty: number): Float32Array {
+function penalize(where: string, logits: Float32Array, previous: Iterable<number>, penalty: number): Float32Array {
   const changed = logits.slice();
   for (const id of new Set(previous)) {
     const logit = logits[id] as number;
     changed[id] = logit > 0 ? logit / penalty : logit * penalty;
+    if (Number.isFinite(logit) && !Number.isFinite(changed[id])) {
+      const problem = `is ${penalty}, which takes logits[${id}], ${logit}, beyond float32`;
+      throw new ArgumentRangeError(where, 'repetitionPenalty', penalty, problem);
+    }
   }
   return changed;
 }
@@ -208,7 +212,7 @@ export function chooseToken(
   random: () => number,
 ): number {
   const { temperature, topK, topP, minP, repetitionPenalty } = sampling;
-  const logits = repetitionPenalty === 1 ? given : penalize(given, previous, repetitionPenalty);
+  const logits = repetitionPenalty === 1 ? given : penalize(where, given, previous, repetitionPenalty);
   const best = largest(where, logits);
   if (temperature === 0) return best;
   const max = logits[best] as number;

@@ -202,6 +202,11 @@ testMisfits(rw, 'rope', {
     ['base', '0.5'],
     scaled({ type: 'yarn', factor: 2, originalLength: 9 }, { base: 0.5 }),
   ],
+  'longrope scaling of a length whose logarithm is 0': [
+    RangeError,
+    ['scaling.originalLength', '1', 'attentionFactor'],
+    scaled({ type: 'longrope', shortFactors: [1, 1], longFactors: [1, 1], originalLength: 1, factor: 4 }),
+  ],
   'llama3 scaling whose band is empty': [
     RangeError,
     ['scaling.highFreqFactor', '2'],

@@ -242,6 +242,16 @@ testMisfits(rw, 'sample', {
     'logits',
     () => sample(new Float32Array(4).fill(-Infinity), { temperature: 0 }),
   ],
+  'a penalty that takes a logit to Infinity': [
+    RangeError,
+    ['repetitionPenalty', 'logits[3]'],
+    () => sample(good, { previous: [3], repetitionPenalty: 1e-40 }),
+  ],
+  'a penalty that takes a logit to -Infinity': [
+    RangeError,
+    ['repetitionPenalty', 'logits[0]', '-10'],
+    () => sample(Float32Array.of(-10, 1), { previous: [0], repetitionPenalty: 1e40 }),
+  ],
   'no logits': [RangeError, ['logits', '0 numbers'], () => sample(new Float32Array(0))],
   'an id beyond the vocabulary': [RangeError, 'previous[1]', () => sample(good, { previous: [3, 4] })],
   'an id below 0': [RangeError, 'previous[0]', () => sample(good, { previous: [-1] })],
