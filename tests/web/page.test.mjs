@@ -189,7 +189,7 @@ test('a link to a chapter opens there, and the contents lead there', async () =>
   const { page, close } = await open(browser, site.address, { hash: '#at=rope' });
   const top = () => page.evaluate(() => document.querySelector('#chapter-rope h2').getBoundingClientRect().top);
   // Below the bar, and nothing but it.
-  assert.ok(Math.abs((await top()) - 70) < 30, `the heading is ${await top()} px from the top`);
+  await until(async () => Math.abs((await top()) - 70) < 30, 'the heading below the bar');
   await page.getByRole('button', { name: /RoPE: turn each word once|Chapters/ }).click();
   await page.locator('#chapters').getByRole('link', { name: 'Attention alone' }).click();
   await until(async () => (await top()) > 500, 'the first chapter');

@@ -319,6 +319,9 @@ export function createPage(state: State, page: PageSection, core: Ropewalk): Pag
       document.documentElement.classList.remove('moving');
       await wake();
       if (isLate()) return;
+      // What woke above the chapter of a link may have another height than it had at rest.
+      const { at } = page.values;
+      if (isFirst && at !== undefined && !reading.isLeft()) goTo(at);
       main.removeAttribute('aria-busy');
     },
   };
