@@ -15,8 +15,8 @@ export interface LoadOptions {
    */
   simd?: 'auto' | 'deterministic';
   /**
-   * A WebAssembly.Module: a compiled `ropewalk/core.wasm` (or `ropewalk/core-relaxed.wasm`) of this version, for runtimes that refuse to
-   * compile at run time, such as edge workers.
+   * A WebAssembly.Module: a compiled `ropewalk/core.wasm` (or `ropewalk/core-relaxed.wasm`) of this version, for
+   * runtimes that refuse to compile at run time, such as edge workers.
    */
   module?: object;
 }
