@@ -17,6 +17,8 @@ export interface KindReading {
   readonly maxLength: number | undefined;
   /** Positions seen in training. */
   trainingLength?: number;
+  /** The field that the scaling has them from. */
+  lengthName?: string;
   /** Set where it is max_position_embeddings for want of anything better. */
   lengthAssumed?: boolean;
   /** A factor that was given. */
@@ -45,9 +47,10 @@ function orDefault(rope: Fields, field: string): number | undefined {
 
 function originalLength(r: KindReading): number {
   const field = 'original_max_position_embeddings';
-  const stated = agreed([...r.rope.at(field), ...r.config.at(field)], check.positive)?.value;
+  const stated = agreed([...r.rope.at(field), ...r.config.at(field)], check.positive);
   r.lengthAssumed = stated === undefined;
-  r.trainingLength = stated ?? r.maxLength ?? r.rope.need(field, check.positive);
+  r.lengthName = stated?.name ?? r.config.name('max_position_embeddings');
+  r.trainingLength = stated?.value ?? r.maxLength ?? r.rope.need(field, check.positive);
   return r.trainingLength;
 }
 
@@ -158,6 +161,19 @@ export const kinds: Readonly<Record<string, (r: KindReading) => RopeScaling>> = 
   llama3,
   proportional,
 };
+
+const scalingFields: Readonly<Record<string, string>> = {
+  'scaling.attentionFactor': 'attention_factor',
+  'scaling.lowFreqFactor': 'low_freq_factor',
+  'scaling.highFreqFactor': 'high_freq_factor',
+};
+
+/** The field of an option that checkRopeOptions names where several do not fit together. */
+export function fieldName(r: KindReading, option: string): string {
+  if (option === 'rotaryDim') return r.config.name('head_dim');
+  if (option === 'scaling.originalLength' && r.lengthName !== undefined) return r.lengthName;
+  return r.rope.name(scalingFields[option] ?? option);
+}
 
 // Older names. The type 'mrope' says only that there is an mrope_section.
 const aliases: Readonly<Record<string, string>> = { su: 'longrope', mrope: 'default' };

@@ -6,6 +6,9 @@ import { ArgumentRangeError, ArgumentTypeError } from './errors.js';
 
 const fractionFields = ['partial_rotary_factor', 'rotary_pct', 'rope_pct', 'rotary_emb_fraction'] as const;
 
+const size = (where: string, name: string, value: unknown) => check.integer(where, name, value, 1, 2 ** 20);
+const evenSize = (where: string, name: string, value: unknown) => check.even(where, name, value, 2 ** 20);
+
 function fraction(where: string, name: string, value: unknown): number {
   const number = check.positive(where, name, value);
   if (number > 1) throw new ArgumentRangeError(where, name, value, `is ${number}; expected at most 1`);
@@ -30,10 +33,10 @@ export function headSize(
   const stated = agreed(places, fraction);
   const part = stated?.value ?? defaults.rotaryFraction;
   // Multi-head latent attention: these coordinates lie apart from the rest of a head.
-  const apart = config.optional('qk_rope_head_dim', check.even);
+  const apart = config.optional('qk_rope_head_dim', evenSize);
   if (apart !== undefined) {
     if (stated !== undefined && stated.value !== 1) {
-      const whole = config.optional('head_dim', check.even) ?? 0;
+      const whole = config.optional('head_dim', evenSize) ?? 0;
       if (Math.trunc(whole * stated.value) !== apart) {
         throw config.misfit('qk_rope_head_dim', `, but ${stated.name} ${stated.value} of head_dim is not that`);
       }
@@ -47,7 +50,7 @@ export function headSize(
   }
   if (kind === 'proportional') return { headDim: full, rotaryDim: full, fraction: part };
   const turned = stated === undefined ? undefined : Math.trunc(full * stated.value);
-  const explicit = config.optional('rotary_dim', check.even);
+  const explicit = config.optional('rotary_dim', evenSize);
   if (explicit !== undefined && turned !== undefined && explicit !== turned) {
     throw config.misfit('rotary_dim', `, but ${stated?.name} makes it ${turned}`);
   }
@@ -61,11 +64,9 @@ export function headSize(
   return { headDim: full, rotaryDim, fraction: part };
 }
 
-const size = (where: string, name: string, value: unknown) => check.integer(where, name, value, 1, 2 ** 20);
-
 function headDim(config: Fields, layerType: string | undefined, defaults: ClassDefaults): number | undefined {
-  const global = config.optional('global_head_dim', check.even);
-  const own = config.optional('head_dim', check.even);
+  const global = config.optional('global_head_dim', evenSize);
+  const own = config.optional('head_dim', evenSize);
   if (global === undefined && sizesPerLayer(config)) {
     throw config.misfit('per_layer_config', ' that sets head_dim; expected one size of head for these layers');
   }

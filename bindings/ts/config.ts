@@ -2,7 +2,16 @@
 // rope_parameters, type and rope_type, one object for all layers or one for each type of layer.
 import * as check from './check.js';
 import { agreed, Fields, isRecord, sizes, text } from './config-fields.js';
-import { checkSame, given, isPerLayer, type KindName, type KindReading, kindOf, kinds } from './config-kinds.js';
+import {
+  checkSame,
+  fieldName,
+  given,
+  isPerLayer,
+  type KindName,
+  type KindReading,
+  kindOf,
+  kinds,
+} from './config-kinds.js';
 import {
   type ClassDefaults,
   defaultsOf,
@@ -104,7 +113,8 @@ export function readRopeConfig(where: string, value: unknown, options: unknown):
   // The old spelling always names its kind; the new one may leave `default` out.
   const oldSpelling = layer.rope.path.endsWith('rope_scaling') && Object.keys(layer.rope.values).length > 0;
   if (oldSpelling && kindName.fields.length === 0) layer.rope.need('rope_type', text);
-  const base = agreed(layer.base, check.base)?.value ?? layer.fallback;
+  const stated = agreed(layer.base, check.base);
+  const base = stated?.value ?? layer.fallback;
   const size = headSize(config, layer.rope, asked.layerType, kindName.kind, defaults);
   const kind: KindReading = {
     rope: layer.rope,
@@ -125,7 +135,9 @@ export function readRopeConfig(where: string, value: unknown, options: unknown):
     scaling: scaling.type === 'default' ? undefined : scaling,
     axes: mropeAxes(layer.rope, model, kindName, size.rotaryDim / 2),
   });
-  checkRopeOptions(where, ropeOptions);
+  checkRopeOptions(where, ropeOptions, (option) =>
+    option === 'base' ? (stated?.name ?? 'rope_theta') : fieldName(kind, option),
+  );
   const tops = [...new Set([outer, config])];
   const unusedTop = tops.flatMap((fields) => {
     const unused = fields.unused().filter((field) => speaksOfRope.test(field));

@@ -17,7 +17,10 @@ import type { Out } from './outputs.js';
 import { sightOf } from './sight.js';
 import type { NdArray, Tensor, TensorInput } from './tensor.js';
 
-/** The position encodings that attention over a cache takes; a rotary one is the cache's own. */
+/**
+ * The position encodings that attention over a cache takes; a rotary one is the cache's own. Beside it, tables of
+ * distances (`shaw`, `relative_key`, ...) meet the queries and keys as they are turned.
+ */
 export type CachePosition = Exclude<AttentionPosition, { encoding: 'rope' }>;
 
 /**

@@ -66,7 +66,7 @@ export interface LinearAttentionResult<T extends Tensor | NdArray, R extends Ten
   readonly out: R;
   /** Unless `normalize` is false. */
   readonly denominator?: DenominatorReport;
-  /** [B, H, Tq], if `returnDenominators` asked for them. */
+  /** [B, H, Tq], if `returnDenominators` asked for them. With form `both` they hold the plan's attentionFactor, squared. */
   readonly denominators?: T;
 }
 

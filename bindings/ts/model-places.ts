@@ -1,5 +1,5 @@
 // The position encoding of each layer of a model: plans that layers share, or BERT's tables of distances.
-import { ArgumentRangeError } from './errors.js';
+import { ArgumentRangeError, describe } from './errors.js';
 import type { Handle } from './handle.js';
 import type { Heap } from './heap.js';
 import type { PassLayer } from './layer-pass.js';
@@ -40,7 +40,11 @@ export function modelPlaces(
   const plans = new Map<string, RopePlan>();
   const owned: Handle[] = [];
   const planOf = (options: RopeOptions) => {
-    checkRopeOptions(where, options); // what is no option has no JSON either
+    const { axes } = checkRopeOptions(where, options); // what is no option has no JSON either
+    if (axes > 1) {
+      const problem = `is ${describe(options.axes?.layout)}, of positions with ${axes} axes; a model's tokens have one`;
+      throw new ArgumentRangeError(where, 'axes.layout', options.axes?.layout, problem);
+    }
     const key = JSON.stringify(options);
     const plan = plans.get(key) ?? new RopePlan(heap, options).adopted();
     if (!plans.has(key)) owned.push(plan);

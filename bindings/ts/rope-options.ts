@@ -205,7 +205,7 @@ interface Frequencies {
   }[];
 }
 
-function frequencies(where: string, dim: number, base: number, scaling: RopeScaling): Frequencies {
+function frequencies(where: string, dim: number, base: number, scaling: RopeScaling, nameOf: NameOf): Frequencies {
   const type = check.options<{ type: string }>(where, 'scaling', scaling, Object.keys(scaling ?? {})).type;
   check.choice(where, 'scaling.type', type, Object.fromEntries(Object.keys(scalings).map((name, i) => [name, i])));
   const { kind, required, optional } = scalings[type as RopeScaling['type']];
@@ -233,7 +233,6 @@ function frequencies(where: string, dim: number, base: number, scaling: RopeScal
     }
     numbers.push({ field: lists[name] ?? 'custom', numbers: value });
   }
-  checkTogether(where, dim, base, type, values as CoreFrequencies);
   if (
     type === 'longrope' &&
     given.factor === undefined &&
@@ -247,38 +246,34 @@ function frequencies(where: string, dim: number, base: number, scaling: RopeScal
   if (type === 'longrope' && given.factor === undefined && values.maxLength !== 0) {
     values.factor = Number(values.maxLength) / Number(values.originalLength);
   }
+  checkTogether(where, dim, base, type, values as CoreFrequencies, nameOf);
   return { values: values as CoreFrequencies, lists: numbers };
 }
 
-// What no field shows on its own.
-function checkTogether(where: string, dim: number, base: number, type: string, v: CoreFrequencies): void {
+// What no option shows on its own.
+function checkTogether(
+  where: string,
+  dim: number,
+  base: number,
+  type: string,
+  v: CoreFrequencies,
+  nameOf: NameOf,
+): void {
+  const refuse = (option: string, value: number, problem: string) => {
+    throw new ArgumentRangeError(where, nameOf(option), value, `is ${value}; ${problem}`);
+  };
   if ((type === 'ntk' || type === 'dynamic') && dim === 2) {
-    throw new ArgumentRangeError(
-      where,
-      'rotaryDim',
-      dim,
-      `is 2; scaling '${type}' raises to dim / (dim - 2) and needs at least 4`,
-    );
+    refuse('rotaryDim', dim, `scaling '${type}' raises to dim / (dim - 2) and needs at least 4`);
   }
-  if (type === 'yarn' && base <= 1) {
-    throw new ArgumentRangeError(where, 'base', base, `is ${base}; scaling 'yarn' needs a base above 1`);
-  }
+  if (type === 'yarn' && base <= 1) refuse('base', base, "scaling 'yarn' needs a base above 1");
   // Its attention factor is sqrt(1 + ln factor / ln originalLength).
   if (type === 'longrope' && v.attentionFactor === 0 && v.factor > 1 && v.originalLength <= 1) {
-    throw new ArgumentRangeError(
-      where,
-      'scaling.originalLength',
-      v.originalLength,
-      `is ${v.originalLength}; scaling 'longrope' needs more than 1, or an attentionFactor`,
-    );
+    const other = nameOf('scaling.attentionFactor');
+    refuse('scaling.originalLength', v.originalLength, `scaling 'longrope' needs more than 1, or ${other}`);
   }
   if (type === 'llama3' && v.highFreqFactor <= v.lowFreqFactor) {
-    throw new ArgumentRangeError(
-      where,
-      'scaling.highFreqFactor',
-      v.highFreqFactor,
-      `is ${v.highFreqFactor}; expected more than lowFreqFactor, ${v.lowFreqFactor}`,
-    );
+    const other = nameOf('scaling.lowFreqFactor');
+    refuse('scaling.highFreqFactor', v.highFreqFactor, `expected more than ${other}, ${v.lowFreqFactor}`);
   }
 }
 
@@ -392,8 +387,15 @@ export interface CheckedRopeOptions {
   readonly lists: Frequencies['lists'];
 }
 
+/** How the caller knows an option, such as `scaling.factor`. @internal */
+export type NameOf = (option: string) => string;
+
 /** @internal */
-export function checkRopeOptions(where: string, options: unknown): CheckedRopeOptions {
+export function checkRopeOptions(
+  where: string,
+  options: unknown,
+  nameOf: NameOf = (option) => option,
+): CheckedRopeOptions {
   const known = ['headDim', 'rotaryDim', 'base', 'pairing', 'scaling', 'angles', 'axes', 'xpos'];
   const given = check.options<RopeOptions>(where, 'options', options, known);
   // An odd head has coordinates left over, which is fine only if the caller says which are turned.
@@ -414,7 +416,7 @@ export function checkRopeOptions(where: string, options: unknown): CheckedRopeOp
   const pairing = given.pairing ?? 'half';
   const angles = given.angles ?? 'exact';
   const scaling = given.scaling ?? { type: 'default' };
-  const wanted = frequencies(where, rotaryDim, base, scaling);
+  const wanted = frequencies(where, rotaryDim, base, scaling, nameOf);
   const core: CorePlan = {
     headDim,
     frequencies: wanted.values,

@@ -304,6 +304,7 @@ test('the pairing comes from an option, then a field, then the model', () => {
 const size = { head_dim: 64 };
 const from = (config, options) => () => ropeFromConfig(config, options);
 const scaled = (rope_scaling, more) => from({ ...size, rope_scaling, ...more });
+const longrope = { type: 'longrope', short_factor: ones(32), long_factor: ones(32) };
 testMisfits(rw, 'ropeFromConfig', {
   'a configuration without the size of a head': [TypeError, 'head_dim', from({ rope_theta: 1e4 })],
   'a hidden size without the number of heads': [TypeError, 'num_attention_heads', from({ hidden_size: 64 })],
@@ -328,7 +329,7 @@ testMisfits(rw, 'ropeFromConfig', {
   'a dynamic scaling without a length': [TypeError, 'max_position_embeddings', scaled({ type: 'dynamic', factor: 2 })],
   'a dynamic scaling of a single pair': [
     RangeError,
-    ['rotaryDim', '2'],
+    ['head_dim is 2', 'dynamic'],
     from({ head_dim: 2, max_position_embeddings: 8, rope_scaling: { type: 'dynamic', factor: 2 } }),
   ],
   'YaRN without any length': [
@@ -348,6 +349,22 @@ testMisfits(rw, 'ropeFromConfig', {
     'rope_scaling.low_freq_factor',
     scaled({ type: 'llama3', factor: 8, original_max_position_embeddings: 8192 }),
   ],
+  'llama3 whose band is empty': [
+    RangeError,
+    ['rope_scaling.high_freq_factor is 1', 'rope_scaling.low_freq_factor, 4'],
+    scaled({ type: 'llama3', ...yarn, low_freq_factor: 4, high_freq_factor: 1 }),
+  ],
+  'YaRN of a base below 1': [RangeError, 'rope_theta is 0.5', scaled({ type: 'yarn', ...yarn }, { rope_theta: 0.5 })],
+  'longrope of a length whose logarithm is 0': [
+    RangeError,
+    ['original_max_position_embeddings is 1', 'rope_scaling.attention_factor'],
+    scaled({ ...longrope, factor: 4 }, { original_max_position_embeddings: 1 }),
+  ],
+  'longrope of such a length for want of another': [
+    RangeError,
+    ['max_position_embeddings is 1', 'rope_scaling.attention_factor'],
+    scaled({ ...longrope, factor: 4 }, { max_position_embeddings: 1 }),
+  ],
   'longrope without lists': [TypeError, 'rope_scaling.short_factor', scaled({ type: 'longrope', ...yarn })],
   'a longrope list of another length': [
     RangeError,
@@ -362,7 +379,7 @@ testMisfits(rw, 'ropeFromConfig', {
   'longrope without anything to make a factor of': [
     TypeError,
     'rope_scaling.factor',
-    scaled({ type: 'longrope', short_factor: ones(32), long_factor: ones(32), ...lengths }),
+    scaled({ ...longrope, ...lengths }),
   ],
   'a partial factor above 1': [
     RangeError,
@@ -374,6 +391,7 @@ testMisfits(rw, 'ropeFromConfig', {
     ['partial_rotary_factor', '89 of 128'],
     from({ head_dim: 128, partial_rotary_factor: 0.7 }),
   ],
+  'a head larger than any': [RangeError, ['head_dim is 2097152', '1048576'], from({ head_dim: 2 ** 21 })],
   'a rotary_dim larger than the head': [RangeError, ['rotary_dim', '64'], from({ head_dim: 32, rotary_dim: 64 })],
   'sections that are not all pairs': [
     RangeError,

@@ -371,6 +371,11 @@ testMisfits(rw, 'model.withRope', {
   'options that a plan does not have': [RangeError, ['theta'], () => roformer.withRope({ theta: 5 })],
   'another size of head': [RangeError, ['headDim', '8'], () => roformer.withRope({ headDim: 8 })],
   'xPos where values are turned': [RangeError, ['turnValues', 'xpos'], () => turnedValues.withRope({ xpos: {} })],
+  'positions with several axes': [
+    RangeError,
+    ['axes.layout', '"sections"', '2 axes'],
+    () => roformer.withRope({ axes: { layout: 'sections', sections: [1, 2] } }),
+  ],
   'a base that is none': [RangeError, ['base', '-1'], () => roformer.withRope({ base: -1 })],
   'a base that JSON cannot hold': [TypeError, ['base', '10n'], () => roformer.withRope({ base: 10n })],
   'no change': [TypeError, ['change', 'undefined'], () => roformer.withRope()],

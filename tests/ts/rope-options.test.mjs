@@ -207,6 +207,11 @@ testMisfits(rw, 'rope', {
     ['scaling.originalLength', '1', 'attentionFactor'],
     scaled({ type: 'longrope', shortFactors: [1, 1], longFactors: [1, 1], originalLength: 1, factor: 4 }),
   ],
+  'longrope scaling of such a length, its factor from maxLength': [
+    RangeError,
+    ['scaling.originalLength', '1', 'attentionFactor'],
+    scaled({ type: 'longrope', shortFactors: [1, 1], longFactors: [1, 1], originalLength: 1, maxLength: 4 }),
+  ],
   'llama3 scaling whose band is empty': [
     RangeError,
     ['scaling.highFreqFactor', '2'],
