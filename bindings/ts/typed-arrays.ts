@@ -14,6 +14,7 @@ const byteLength = getter<number>('byteLength');
 const byteOffset = getter<number>('byteOffset');
 const buffer = getter<ArrayBufferLike>('buffer');
 const { set } = Float32Array.prototype;
+const slice = prototype.slice as <T>(this: T) => T;
 const bufferLength = Object.getOwnPropertyDescriptor(ArrayBuffer.prototype, 'byteLength')?.get as (
   this: unknown,
 ) => number;
@@ -63,6 +64,22 @@ export function isArrayBuffer(value: unknown): value is ArrayBuffer {
   } catch {
     return false;
   }
+}
+
+/** Whether the memory of a buffer was given away. */
+export function isDetached(buffer: ArrayBufferLike): boolean {
+  if (buffer.byteLength > 0) return false;
+  try {
+    new Uint8Array(buffer);
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+/** A copy with memory of its own, of the same kind: slice() of Node's Buffer is a view. */
+export function copyOf<T extends ArrayBufferView>(array: T): T {
+  return slice.call(array) as T;
 }
 
 /** Copies numbers to the beginning of an array that has room for them. */

@@ -29,8 +29,8 @@ export interface WeightShape {
 /**
  * How a layer keeps its matrices: `as given`, at the size they came in, or as one of these. float16 and bfloat16 round
  * to nearest; results are those of a float32 layer with the rounded weights, bit for bit. `int8` keeps a byte per weight
- * and a scale s = max |w| / 127 per output: each weight is then off by at most s / 2, and an output by at most
- * s / 2 sum |x|, typically by s / sqrt(12) |x| (Euclidean). Biases and norms stay float32.
+ * and a scale s = max |w| / 127 per output, at least 2^-126: each weight is then off by at most s / 2, and an output by at
+ * most s / 2 sum |x|, typically by s / sqrt(12) |x| (Euclidean). Biases and norms stay float32.
  */
 export type WeightStorage = 'as given' | WeightType | 'int8';
 

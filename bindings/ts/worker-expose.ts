@@ -44,7 +44,8 @@ class Exposure {
     this.#port = port;
     this.#root = root;
     root.catch(() => {}); // every call tells it
-    listen(port, (request: Request) => this.#hear(request));
+    const unread = () => this.#send({ ropewalk: 'unread' });
+    listen(port, (request: Request) => this.#hear(request), unread);
     port.on?.('close', () => this.#end());
     this.#send({ ropewalk: 'ready' });
   }

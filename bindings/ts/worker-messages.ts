@@ -1,6 +1,7 @@
 // What the two sides of a worker say to each other, and how values travel. Plain data is cloned; arrays that a side gives
 // away are moved; objects with memory of their own stay where they are and travel as a number.
-import { kindOf } from './typed-arrays.js';
+import { ArgumentTypeError } from './errors.js';
+import { copyOf, isDetached, kindOf } from './typed-arrays.js';
 import type { SentError } from './worker-errors.js';
 
 /** One end of a channel: a Worker, a MessagePort, the global scope of a worker, or Node's parentPort. */
@@ -31,6 +32,7 @@ export type Request =
 /** The other way. @internal */
 export type Reply =
   | { readonly ropewalk: 'ready' }
+  | { readonly ropewalk: 'unread' }
   | { readonly ropewalk: 'value'; readonly id: number; readonly value: unknown }
   | { readonly ropewalk: 'iterator'; readonly id: number }
   | { readonly ropewalk: 'item'; readonly id: number; readonly done: boolean; readonly value: unknown }
@@ -47,7 +49,8 @@ const given = new WeakSet<object>();
 
 /**
  * Marks an array, or its buffer, as given away: the call that it is an argument of moves it to the worker instead of
- * copying it, and leaves it here without numbers. Results of a worker are moved without being asked for.
+ * copying it, and leaves it here without numbers. Of a part of a buffer a copy is moved, unless the buffer itself is given
+ * away. Results of a worker are moved without being asked for.
  *
  * @example
  * await remote.openModel(transfer(bytes)); // bytes.length is 0 from here on
@@ -57,13 +60,22 @@ export function transfer<T extends ArrayBufferView | ArrayBuffer>(array: T): T {
   return array;
 }
 
-/** Hears messages of our own, among others that the port may carry. @internal */
-export function listen(port: MessageEndpoint, hear: (message: never) => void): void {
+/**
+ * Hears messages of our own, among others that the port may carry; `unread` where one could not be read, for want of
+ * memory say.
+ * @internal
+ */
+export function listen(port: MessageEndpoint, hear: (message: never) => void, unread: () => void): void {
   const take = (data: unknown) => {
     if (typeof data === 'object' && data !== null && 'ropewalk' in data) hear(data as never);
   };
-  if (port.on !== undefined) port.on('message', take);
-  else port.addEventListener?.('message', (event) => take((event as MessageEvent).data));
+  if (port.on !== undefined) {
+    port.on('message', take);
+    port.on('messageerror', unread);
+  } else {
+    port.addEventListener?.('message', (event) => take((event as MessageEvent).data));
+    port.addEventListener?.('messageerror', unread);
+  }
   port.start?.(); // a MessagePort of a browser waits for it
 }
 
@@ -101,7 +113,22 @@ export function pack(
     const other = stand(each);
     if (other !== undefined) return other;
     if (kindOf(each) !== undefined) return packArray(each as Uint8Array, moved, all);
-    if (each instanceof ArrayBuffer && (all || given.has(each))) moved.add(each);
+    if (each instanceof ArrayBuffer) {
+      refuseDetached(each, each);
+      if (all || given.has(each)) moved.add(each);
+    }
+    if (each instanceof Map) {
+      const map = new Map<unknown, unknown>();
+      seen.set(each, map);
+      for (const [key, entry] of each) map.set(visit(key), visit(entry));
+      return map;
+    }
+    if (each instanceof Set) {
+      const set = new Set<unknown>();
+      seen.set(each, set);
+      for (const entry of each) set.add(visit(entry));
+      return set;
+    }
     if (Array.isArray(each)) {
       const list: unknown[] = [];
       seen.set(each, list);
@@ -117,13 +144,20 @@ export function pack(
   return visit(value);
 }
 
+// Posted all the same, it would arrive as nothing.
+function refuseDetached(value: object, buffer: ArrayBufferLike): void {
+  if (!isDetached(buffer)) return;
+  throw new ArgumentTypeError('remote', 'array', value, 'one that still has its memory: it was given away before');
+}
+
 function packArray(array: Uint8Array, moved: Set<Transferable>, all: boolean): ArrayBufferView {
-  if (array.byteLength < array.buffer.byteLength) {
-    const part = array.slice();
-    moved.add(part.buffer);
+  const { buffer } = array;
+  refuseDetached(array, buffer);
+  if (array.byteLength < buffer.byteLength) {
+    const part = copyOf(array);
+    moved.add(part.buffer as ArrayBuffer);
     return part;
   }
-  const { buffer } = array;
   if (buffer instanceof ArrayBuffer && (all || given.has(array) || given.has(buffer))) moved.add(buffer);
   return array;
 }
@@ -136,6 +170,18 @@ export function unpack(value: unknown, revive: (stand: Stand) => unknown): unkno
     seen.add(each);
     if (Array.isArray(each)) {
       for (const [i, entry] of each.entries()) each[i] = visit(entry);
+      return each;
+    }
+    if (each instanceof Map) {
+      const entries = [...each];
+      each.clear();
+      for (const [key, entry] of entries) each.set(visit(key), visit(entry));
+      return each;
+    }
+    if (each instanceof Set) {
+      const entries = [...each];
+      each.clear();
+      for (const entry of entries) each.add(visit(entry));
       return each;
     }
     if (!isPlain(each)) return each;

@@ -90,7 +90,8 @@ class Link {
 
   constructor(port: MessageEndpoint) {
     this.#port = port;
-    listen(port, (reply: Reply) => this.#hear(reply));
+    const unread = () => this.#rejectAll(new StateError('remote: a message could not be read in the other thread'));
+    listen(port, (reply: Reply) => (reply.ropewalk === 'unread' ? unread() : this.#hear(reply)), unread);
     this.#watch();
     post(port, { ropewalk: 'hello' });
   }
@@ -191,8 +192,10 @@ class Link {
         const arrays = this.#ready ? moved : buffersOf(sent);
         this.#send(() => post(this.#port, sent, arrays));
       } catch (cause) {
-        const where = `remote.${'method' in request ? request.method : request.ropewalk}`;
-        const error = new ArgumentTypeError(where, 'arguments', undefined, 'values that can go to another thread');
+        const [method, args] = 'method' in request ? [request.method, request.args] : [request.ropewalk, []];
+        const at = args.findIndex((arg) => !travels(arg));
+        const problem = 'a value that can go to another thread';
+        const error = new ArgumentTypeError(`remote.${method}`, `argument ${at + 1}`, args[at], problem);
         this.#settle(id)?.reject(Object.assign(error, { cause }));
       }
     });
@@ -204,7 +207,7 @@ class Link {
     else this.#queue.push(message);
   }
 
-  #hear(reply: Reply): void {
+  #hear(reply: Exclude<Reply, { ropewalk: 'unread' }>): void {
     switch (reply.ropewalk) {
       case 'ready': {
         this.#ready = true;
@@ -280,9 +283,22 @@ class Link {
   #lose(error: StateError): void {
     this.#lost ??= error;
     this.#queue = [];
+    this.#rejectAll(this.#lost);
+  }
+
+  #rejectAll(error: StateError): void {
     const waiting = [...this.#waiting.values()];
     this.#waiting.clear();
-    for (const { reject } of waiting) reject(this.#lost);
+    for (const { reject } of waiting) reject(error);
+  }
+}
+
+function travels(value: unknown): boolean {
+  try {
+    structuredClone(value);
+    return true;
+  } catch {
+    return false;
   }
 }
 

@@ -348,6 +348,100 @@ test('whatever is thrown, the call ends and the worker lives', async (t) => {
   assert.equal(await remote.echo(1), 1);
 });
 
+test('a part of a Buffer of Node is copied, too, and the rest of its memory stays here', async (t) => {
+  const { port1, port2 } = new MessageChannel();
+  const store = Buffer.alloc(20000, 7);
+  expose(
+    { length: (x) => x.buffer.byteLength, part: () => store.subarray(10, 20), text: () => Buffer.from('abc') },
+    port2,
+  );
+  const remote = opened(t, port1);
+  const mine = Buffer.alloc(20000, 5);
+  assert.equal(await remote.length(mine.subarray(10, 20)), 10);
+  assert.equal(mine.length, 20000);
+  for (let i = 0; i < 2; ++i) assert.deepEqual([...(await remote.part())], Array(10).fill(7));
+  assert.equal(store.length, 20000);
+  assert.equal((await remote.text()).buffer.byteLength, 3);
+});
+
+test('an array that was given away before is refused, not waited for', async (t) => {
+  const { port1, port2 } = new MessageChannel();
+  const kept = Float32Array.of(1, 2, 3);
+  async function* items() {
+    yield kept;
+  }
+  const tell = (hear) => hear(kept);
+  expose({ table: () => kept, buffer: () => kept.buffer, items, tell, size: (x) => x.length ?? x.byteLength }, port2);
+  const remote = opened(t, port1);
+  assert.deepEqual(await remote.table(), Float32Array.of(1, 2, 3));
+  for (const again of [
+    () => remote.table(),
+    () => remote.buffer(),
+    () => remote.items().then((each) => each.next()),
+    () => remote.tell(() => {}),
+  ]) {
+    await assert.rejects(again, (error) => error instanceof ArgumentTypeError && error.argument === 'result');
+  }
+  for (const array of [new Uint8Array(8), new ArrayBuffer(8)]) {
+    assert.equal(await remote.size(transfer(array)), 8);
+    const refused = (error) => error instanceof ArgumentTypeError && /given away before/.test(error.message);
+    await assert.rejects(remote.size(transfer(array)), refused);
+    await assert.rejects(remote.size({ deep: [array] }), refused);
+  }
+  assert.equal(await remote.size(new Float32Array(0)), 0); // empty, not gone
+});
+
+test('a message that cannot be read on either side rejects what waits', async () => {
+  const port = () => {
+    const heard = {};
+    return { heard, on: (type, listener) => Object.assign(heard, { [type]: listener }), sent: [], postMessage };
+  };
+  function postMessage(message) {
+    this.sent.push(message);
+  }
+  const [here, there] = [port(), port()];
+  const remote = wrap(here);
+  here.heard.message({ ropewalk: 'ready' });
+  expose({}, there);
+  there.heard.messageerror();
+  assert.deepEqual(there.sent.at(-1), { ropewalk: 'unread' });
+  for (const fail of [() => here.heard.messageerror(), () => here.heard.message({ ropewalk: 'unread' })]) {
+    const waiting = assert.rejects(
+      remote.one(),
+      (error) => error instanceof StateError && /be read/.test(error.message),
+    );
+    fail();
+    await waiting;
+  }
+});
+
+test('what stays in the worker does so within a Map and a Set, as well', async (t) => {
+  const { port1, port2 } = new MessageChannel();
+  const sums = (map, set) => [map.get('a'), ...set].map((tensor) => tensor.data()[0]);
+  expose(
+    {
+      map: () => new Map([['a', rw.tensor([1], Float32Array.of(2))]]),
+      set: () => new Set([rw.tensor([1], Float32Array.of(3))]),
+      sums,
+    },
+    port2,
+  );
+  const remote = opened(t, port1);
+  const [map, set] = [await remote.map(), await remote.set()];
+  assert.deepEqual(await map.get('a').data(), Float32Array.of(2));
+  assert.deepEqual(await remote.sums(map, set), [2, 3]);
+  await Promise.all([map.get('a'), ...set].map((tensor) => tensor.dispose()));
+});
+
+test('an argument that cannot travel is named', async (t) => {
+  const remote = opened(t, channel());
+  await assert.rejects(remote.echo(1, Symbol('q')), (error) => {
+    assert.ok(error instanceof ArgumentTypeError);
+    assert.match(error.message, /^remote\.echo: argument 2 is Symbol\(q\); expected a value that can go/);
+    return error.argument === 'argument 2';
+  });
+});
+
 test('a field called __proto__ is a field', async (t) => {
   const { port1, port2 } = new MessageChannel();
   expose({ echo: (x) => x, keys: (x) => Object.keys(x) }, port2);
