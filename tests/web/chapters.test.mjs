@@ -48,6 +48,22 @@ const chapters = {
     const [first] = await figure.tables();
     assert.deepEqual(first, outputs(words, 'none'));
     await figure.choose('View as picture');
+    const type = (text) =>
+      page.evaluate((text) => {
+        const input = document.querySelector('#figure-order-words input[type=text]');
+        input.value = text;
+        input.dispatchEvent(new Event('input', { bubbles: true }));
+      }, text);
+    for (const [text, notice, summary] of [
+      ['', /^Type a word or two\.$/, /^$/],
+      ['alone', /^$/, /^A single word can only look at itself\.$/],
+      [times(40, 'a').join(' '), /^The picture shows the first 20 of 40 words\.$/, /^The words stand/],
+      [words.join(' '), /^$/, /^The words stand/],
+    ]) {
+      await type(text);
+      await until(async () => notice.test(await figure.notice()), text);
+      assert.match(await figure.summary(), summary);
+    }
     // “dog” to the end, by keyboard.
     await page.evaluate(() => document.querySelectorAll('#figure-order-words .chip')[1].focus());
     for (const key of times(3, 'ArrowRight')) await page.keyboard.press(key);
@@ -344,6 +360,7 @@ const chapters = {
     assert.equal((await check(elu1, plain, plain)).negative, 0);
     await figure.choose('relu');
     assert.ok((await check(relu, plain, plain)).zero > 0, 'features that are all zero');
+    assert.match(await figure.summary(), /Of the others the one nearest to 0 is 0\.\d*[1-9]/);
     await figure.choose('unit vectors (1 + cos)');
     const cosine = (q, k, i, j) => 1 + dot(turn(unit(q), i), turn(unit(k), j));
     assert.deepEqual(await check((x) => x, cosine, cosine), { negative: 0, zero: 0 });

@@ -98,6 +98,20 @@ for (const browser of ['Chromium', 'Firefox']) {
     assert.deepEqual(complaints.splice(0), []);
   });
 
+  test(`a number that stands for a name is saved as the name (${browser})`, async () => {
+    const { page } = pages[browser];
+    await save(page, 'axes', 'ids', 'Numbers (JSON)');
+    const [, { rows }] = JSON.parse((await savedText(page)).text).tables;
+    assert.deepEqual(new Set(rows[1].values), new Set(['time', 'row', 'column']));
+    await save(page, 'axes', 'ids', 'Numbers (CSV)');
+    assert.deepEqual(
+      cells((await savedText(page)).text.slice(1))
+        .at(-2)
+        .slice(1, 5),
+      rows[1].values.slice(0, 4),
+    );
+  });
+
   test(`no word becomes a formula of a spreadsheet (${browser})`, async () => {
     const { page } = pages[browser];
     await save(page, 'order', 'map', 'Numbers (CSV)');

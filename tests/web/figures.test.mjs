@@ -39,7 +39,7 @@ const states = {
   'context-error': 'base=500000&at=15',
   'axes-grid': 'layout=pixtral&patch=3&base=10',
   'axes-ids': 'before=1&rows=3&columns=2&frames=2',
-  'linear-cost': 'tokens=64&dim=16',
+  'linear-cost': 'tokens=16&dim=32',
   'linear-forms': 'form=numerator&map=relu&dim=8&seed=11',
   'linear-aim': 'back=3&dim=32',
   'linear-state': 'tokens=2048&dim=32&chunk=1',

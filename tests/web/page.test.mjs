@@ -1,7 +1,7 @@
 // The page as a whole: policy, language, theme, the way to a chapter.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { browsers, isWhole, launchBoth, open, serve, until } from './site.mjs';
+import { browsers, figureOf, isWhole, launchBoth, open, serve, until } from './site.mjs';
 
 let site;
 let both;
@@ -123,6 +123,40 @@ test('the language toggle switches every text, the language of the document and 
   assert.equal(await pair(page).getByLabel('Lock the distance').isChecked(), true, 'the state stays');
   await page.goBack();
   await isWhole(page, 'zh-Hans');
+  await close();
+});
+
+test('an answer, and what the worker has done, stay when the language changes', async () => {
+  const { page, complaints, close } = await open(browser, site.address, { hash: '#lang=en&decay.random.pairs=300' });
+  const random = figureOf(page, 'decay', 'random');
+  await random.choose('Run');
+  await until(async () => /^300 queries/.test(await random.summary()), 'the worker', 30000);
+  const questions = () =>
+    page.evaluate(() =>
+      Array.from(document.querySelectorAll('.prediction'), (question) => [
+        Array.from(question.querySelectorAll('.answer')).findIndex((answer) => answer.ariaPressed === 'true'),
+        question.querySelector('.verdict').textContent !== '',
+      ]),
+    );
+  await page.evaluate(() => {
+    for (const [i, question] of document.querySelectorAll('.prediction').entries()) {
+      if (i % 4 < 3) question.querySelectorAll('.answer')[i % 4].click();
+    }
+  });
+  const before = await questions();
+  assert.deepEqual(before.slice(0, 4), [
+    [0, true],
+    [1, true],
+    [2, true],
+    [-1, false],
+  ]);
+  await page.getByRole('button', { name: '中文' }).click();
+  await isWhole(page, 'zh-Hans');
+  assert.deepEqual(await questions(), before);
+  assert.match(await random.summary(), /300/);
+  await random.choose('重置');
+  await until(async () => !/300/.test(await random.summary()), 'the few at once');
+  assert.deepEqual(complaints, []);
   await close();
 });
 

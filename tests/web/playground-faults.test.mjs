@@ -108,6 +108,32 @@ for (const browser of browsers) {
     await close();
   });
 
+  test(`a stray part is not in the way of a whole model, and Reset takes back what was given (${browser})`, async () => {
+    const { page, complaints, close } = await all.fresh(browser);
+    const part = { ...weights, name: 'model-00001-of-00002.safetensors' };
+    const model = of(page, 'model');
+    const isForgotten = () => until(async () => (await noticesOf(page, 'model')) === '', 'nothing given', 5000);
+    await give(page, [part]);
+    await says(page, 'model', /^So far: model-00001-of-00002\.safetensors/);
+    await give(page, [config, weights]);
+    await isLoaded(page);
+    await model.choose('Reset');
+    await until(async () => /no model/.test(await model.summary()), 'no model');
+    await give(page, [part]);
+    await model.choose('Reset');
+    await isForgotten();
+    await give(page, refused['an unknown architecture'][0]);
+    await says(page, 'model', /^The package says: /);
+    await model.choose('Reset');
+    await isForgotten();
+    await give(page, [part]);
+    await model.choose('Make a small decoder for me');
+    await isLoaded(page);
+    await isForgotten();
+    assert.deepEqual(complaints, []);
+    await close();
+  });
+
   test(`a file that misses its zone does not take the place of the page (${browser})`, async () => {
     const { page, complaints, close } = await all.fresh(browser);
     const taken = await page.evaluate(() =>
@@ -173,6 +199,7 @@ for (const browser of browsers) {
     await until(tokens, 'tokens');
     await other(page);
     await speaks(page, 'zh');
+    assert.ok((await tokens()) > 0, 'what is written stays');
     await isSeen(page);
     await generate();
     await until(tokens, 'tokens in Chinese');
@@ -184,6 +211,14 @@ for (const browser of browsers) {
     await generate();
     await until(tokens, 'tokens again');
     assert.equal(await noticesOf(page, 'write'), '');
+    await write(page, 'look', '7 abc');
+    await generate();
+    await says(page, 'write', /^“abc”不是编号/);
+    await write(page, 'look', Array(60).fill(7).join(' '));
+    await until(async () => (await noticesOf(page, 'write')) === '', 'ids again');
+    await generate();
+    await says(page, 'write', /^共 60 个词元，这里从前 48 个接着写/);
+    await until(tokens, 'tokens all the same');
     assert.deepEqual(complaints, []);
     await close();
   });

@@ -48,6 +48,9 @@ for (const browser of browsers) {
     const [tokens] = await of(page, 'write').tables();
     same(tokens.flat(), await run(await of(page, 'write').code()), 1e-12);
 
+    await of(page, 'look').choose('unscaled');
+    await until(async () => /No weight differs/.test(await of(page, 'look').summary()), 'the same encoding');
+
     // Without rotation the first layer's content is as it was, and nothing comes from position.
     const [content] = await of(page, 'look').tables();
     await of(page, 'look').choose('none');

@@ -35,6 +35,8 @@ export interface FigureParts<F extends Fields> {
   show(values: Values<WithTable<F>>): Report;
   /** Is given what shows the figure again, for news that do not come from the state. */
   again?(show: () => void): void;
+  /** Reset takes back what is no part of the state, too. */
+  reset?(): void;
   end?(): void;
 }
 
@@ -136,7 +138,14 @@ export function figure<F extends Fields>(
         tableButton,
         copyButton(texts.copyLink, texts, () => chapter.link()),
         save,
-        button(texts.reset, () => section.reset(), 'button quiet'),
+        button(
+          texts.reset,
+          () => {
+            section.reset();
+            parts.reset?.();
+          },
+          'button quiet',
+        ),
       ),
     ),
     h('figcaption', { 'data-label': texts.label }, caption),

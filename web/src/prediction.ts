@@ -1,7 +1,7 @@
 // A question to answer before looking: the explanation comes with the first answer, right or wrong.
+import type { ChapterState } from './chapters/chapter';
 import { button } from './controls';
 import { h } from './dom';
-import type { FrameTexts } from './i18n/dictionary';
 import { richText } from './rich-text';
 
 export interface Question {
@@ -12,23 +12,27 @@ export interface Question {
   readonly explanation: string;
 }
 
-export function prediction(texts: FrameTexts['figure'], asked: Question): HTMLElement {
+// By question; a reader who changes the language has answered.
+const answered = new Map<string, number>();
+
+/** @param name of the question, within its chapter. */
+export function prediction(chapter: ChapterState, asked: Question, name = ''): HTMLElement {
+  const texts = chapter.texts.figure;
+  const key = `${chapter.id} ${name}`;
   const verdict = h('p', { class: 'verdict', role: 'status' });
-  const buttons = asked.answers.map((_, i) =>
-    button(
-      '',
-      () => {
-        for (const [j, other] of buttons.entries()) {
-          other.setAttribute('aria-pressed', String(j === i));
-          other.classList.toggle('right', j === asked.right);
-        }
-        const word = h('strong', {}, i === asked.right ? texts.right : texts.wrong);
-        verdict.replaceChildren(word, ...richText(asked.explanation));
-      },
-      'answer',
-    ),
-  );
-  for (const [i, answer] of asked.answers.entries()) buttons[i]?.append(...richText(answer));
+  const answer = (i: number): void => {
+    answered.set(key, i);
+    for (const [j, other] of buttons.entries()) {
+      other.setAttribute('aria-pressed', String(j === i));
+      other.classList.toggle('right', j === asked.right);
+    }
+    const word = h('strong', {}, i === asked.right ? texts.right : texts.wrong);
+    verdict.replaceChildren(word, ...richText(asked.explanation));
+  };
+  const buttons = asked.answers.map((_, i) => button('', () => answer(i), 'answer'));
+  for (const [i, words] of asked.answers.entries()) buttons[i]?.append(...richText(words));
+  const before = answered.get(key);
+  if (before !== undefined) answer(before);
   return h(
     'div',
     { class: 'prose' },

@@ -20,7 +20,7 @@ export const algebraChapter: Chapter<'algebra'> = {
       algebraShift(state, core),
       prose(...texts.product),
       formula(dot, texts.dotFormula),
-      prediction(state.texts.figure, texts.ask),
+      prediction(state, texts.ask),
       algebraDot(state, core),
       prose(...texts.after),
       pitfalls(state.texts.figure.pitfalls, texts.pitfalls),

@@ -12,7 +12,7 @@ export const axesChapter: Chapter<'axes'> = {
     return compose(
       root,
       prose(...texts.opening),
-      prediction(state.texts.figure, texts.ask),
+      prediction(state, texts.ask),
       axesGrid(state, core),
       prose(...texts.layoutsProse),
       axesIds(state, core),

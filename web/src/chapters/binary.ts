@@ -12,7 +12,7 @@ export const binaryChapter: Chapter<'binary'> = {
     return compose(
       root,
       prose(...texts.opening),
-      prediction(state.texts.figure, texts.ask),
+      prediction(state, texts.ask),
       binaryCodeFigure(state, core),
       prose(...texts.cliff),
       binaryNeighbours(state, core),

@@ -12,7 +12,7 @@ export const contextChapter: Chapter<'context'> = {
     return compose(
       root,
       prose(...texts.opening),
-      prediction(state.texts.figure, texts.ask),
+      prediction(state, texts.ask),
       contextWaves(state, core),
       prose(...texts.methodsProse),
       subheading(texts.errorTitle),

@@ -19,7 +19,7 @@ export const decayChapter: Chapter<'decay'> = {
       formula(mathml, texts.formula),
       decayBound(state, core),
       prose(...texts.randomProse),
-      prediction(state.texts.figure, texts.ask),
+      prediction(state, texts.ask),
       decayRandom(state, core),
       prose(...texts.after),
       pitfalls(state.texts.figure.pitfalls, texts.pitfalls),

@@ -13,7 +13,7 @@ export const orderChapter: Chapter<'order'> = {
     return compose(
       root,
       prose(...texts.opening),
-      prediction(state.texts.figure, texts.ask),
+      prediction(state, texts.ask),
       orderWords(state, core),
       prose(...texts.inside),
       formula(mathml, texts.formula),

@@ -14,7 +14,7 @@ export const playgroundChapter: Chapter<'playground'> = {
     return compose(
       root,
       prose(...texts.opening),
-      prediction(state.texts.figure, texts.ask),
+      prediction(state, texts.ask),
       playgroundStack(state),
       prose(...texts.afterStack),
       list(texts.tries),
@@ -22,7 +22,7 @@ export const playgroundChapter: Chapter<'playground'> = {
       prose(...texts.modelProse),
       playgroundModel(state),
       prose(...texts.lookProse),
-      prediction(state.texts.figure, texts.askLook),
+      prediction(state, texts.askLook, 'look'),
       playgroundLook(state),
       prose(...texts.writeProse),
       playgroundWrite(state),

@@ -19,7 +19,7 @@ export const relativeChapter: Chapter<'relative'> = {
       subheading(texts.shawTitle),
       prose(...texts.shaw),
       formula(shaw, texts.shawFormula),
-      prediction(state.texts.figure, texts.ask),
+      prediction(state, texts.ask),
       relativeRowsFigure(state, core),
       subheading(texts.biasTitle),
       prose(...texts.bias),

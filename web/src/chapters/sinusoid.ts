@@ -16,7 +16,7 @@ export const sinusoidChapter: Chapter<'sinusoid'> = {
       sinusoidClocks(state, core),
       prose(...texts.numbers),
       formula(mathml, texts.formula),
-      prediction(state.texts.figure, texts.ask),
+      prediction(state, texts.ask),
       sinusoidMap(state, core),
       prose(...texts.after),
       pitfalls(state.texts.figure.pitfalls, texts.pitfalls),

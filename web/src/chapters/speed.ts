@@ -8,12 +8,6 @@ import type { Chapter } from './chapter';
 export const speedChapter: Chapter<'speed'> = {
   mount(root, state) {
     const texts = state.texts.speed;
-    return compose(
-      root,
-      prose(...texts.opening),
-      prediction(state.texts.figure, texts.ask),
-      speedRun(state),
-      prose(...texts.after),
-    );
+    return compose(root, prose(...texts.opening), prediction(state, texts.ask), speedRun(state), prose(...texts.after));
   },
 };

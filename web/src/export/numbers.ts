@@ -17,11 +17,14 @@ const finite = (value: number | undefined): number | null =>
   value !== undefined && Number.isFinite(value) ? value : null;
 
 export function jsonOf(about: About, tables: readonly NumberTableData[]): string {
-  const written = tables.map(({ caption, corner, columns, rows }) => ({
+  const written = tables.map(({ caption, corner, columns, rows, print, isNamed }) => ({
     caption,
     corner,
     columns,
-    rows: rows.map(({ name, values }) => ({ name, values: values.map(finite) })),
+    rows: rows.map(({ name, values }) => ({
+      name,
+      values: values.map((value) => (isNamed && value !== undefined ? print(value) : finite(value))),
+    })),
   }));
   return `${JSON.stringify({ ...about, tables: written }, null, 2)}\n`;
 }
@@ -37,13 +40,15 @@ const numberCell = (value: number | undefined): string =>
 
 /** RFC 4180, each table under its caption and an empty line between two; begins with a mark that says UTF-8. */
 export function csvOf(tables: readonly NumberTableData[]): string {
-  const lines = tables.map(({ caption, corner, columns, rows }) =>
-    [
+  const lines = tables.map(({ caption, corner, columns, rows, print, isNamed }) => {
+    const cell = (value: number | undefined) =>
+      isNamed && value !== undefined ? textCell(print(value)) : numberCell(value);
+    return [
       textCell(caption),
       [corner, ...columns].map(textCell).join(','),
-      ...rows.map(({ name, values }) => [textCell(name), ...values.map(numberCell)].join(',')),
+      ...rows.map(({ name, values }) => [textCell(name), ...values.map(cell)].join(',')),
       '',
-    ].join('\r\n'),
-  );
+    ].join('\r\n');
+  });
   return `\ufeff${lines.join('\r\n')}`;
 }

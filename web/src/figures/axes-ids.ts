@@ -116,6 +116,7 @@ export function axesIds(chapter: ChapterState<'axes'>, core: Ropewalk): Figure {
               columns: whole(0, (pairs[0]?.length ?? 0) - 1).map(plain),
               rows: pairs.map((each, i) => ({ name: texts.layouts[i] ?? '', values: Array.from(each) })),
               print: axisName,
+              isNamed: true,
             },
           ],
         };

@@ -15,6 +15,9 @@ const counts = [30, 300, 3000, 30000];
 const atOnce = 30;
 const reach = 256;
 
+// What the worker did last; also for the figure of another language.
+let known: { readonly input: RandomInput; readonly scores: RandomScores } | undefined;
+
 export function decayRandom(chapter: ChapterState<'decay'>, core: Ropewalk): Figure {
   const texts = chapter.texts.decay.random;
   const common = chapter.texts.decay;
@@ -26,7 +29,6 @@ export function decayRandom(chapter: ChapterState<'decay'>, core: Ropewalk): Fig
     const chart = lineChart(230);
     // The slider says how many are wanted.
     const drawn = h('p', { class: 'strip-note' });
-    let known: { readonly input: RandomInput; readonly scores: RandomScores } | undefined;
     let shownAgain: () => void = () => undefined;
     const inputOf = (count: number): RandomInput => ({ dim: section.values.dim, base: 10000, pairs: count, reach });
     const work = workControl(chapter.texts.figure, plain, async (signal, progress) => {
@@ -93,6 +95,11 @@ export function decayRandom(chapter: ChapterState<'decay'>, core: Ropewalk): Fig
             },
           ],
         };
+      },
+      reset() {
+        work.cancel();
+        known = undefined;
+        shownAgain();
       },
       end() {
         work.cancel();

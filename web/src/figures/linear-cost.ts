@@ -4,7 +4,7 @@ import type { ChapterState } from '../chapters/chapter';
 import { stepControl } from '../controls';
 import { h } from '../dom';
 import { type Figure, figure } from '../figure';
-import { checkedTokens, cost, costCode, costLengths, orderDifference } from '../pictures/linear-cost';
+import { checkedOf, cost, costCode, costLengths, orderDifference } from '../pictures/linear-cost';
 import { oneOf } from '../state';
 import { lineChart } from '../views/line-chart';
 import { type Factor, products } from '../views/products';
@@ -23,7 +23,7 @@ export function linearCost(chapter: ChapterState<'linear'>, core: Ropewalk): Fig
     const shapes = products();
     const chart = lineChart(220);
     // Dragging along the tokens need not multiply matrices again.
-    let known = { dim: 0, difference: 0 };
+    let known = { checked: 0, dim: 0, difference: 0 };
     return {
       controls: [h('div', { class: 'pair-of-controls' }, tokens.element, dim.element)],
       picture: [shapes.element, chart.element],
@@ -31,7 +31,10 @@ export function linearCost(chapter: ChapterState<'linear'>, core: Ropewalk): Fig
         const { tokens: T, dim: D } = values;
         tokens.show(T);
         dim.show(D);
-        if (known.dim !== D) known = { dim: D, difference: orderDifference(core, D) };
+        const checked = checkedOf(T);
+        if (known.dim !== D || known.checked !== checked) {
+          known = { checked, dim: D, difference: orderDifference(core, checked, D) };
+        }
         const now = cost(T, D);
         type Side = readonly [letter: 'T' | 'D', length: number];
         const [byT, byD]: readonly [Side, Side] = [
@@ -102,10 +105,10 @@ export function linearCost(chapter: ChapterState<'linear'>, core: Ropewalk): Fig
             plain(now.square),
             plain(now.state),
             significant(now.square / now.state, 3),
-            plain(checkedTokens),
+            plain(checked),
             significant(known.difference, 2),
           ),
-          code: costCode(D),
+          code: costCode(checked, D),
           table: () => [
             {
               caption: texts.label,
@@ -118,7 +121,7 @@ export function linearCost(chapter: ChapterState<'linear'>, core: Ropewalk): Fig
               caption: texts.check,
               corner: '',
               columns: [texts.difference],
-              rows: [{ name: texts.first(plain(checkedTokens)), values: [known.difference] }],
+              rows: [{ name: texts.first(plain(checked)), values: [known.difference] }],
               print: (value) => significant(value, 3),
             },
           ],

@@ -109,7 +109,7 @@ export function linearForms(chapter: ChapterState<'linear'>, core: Ropewalk): Fi
             texts.kinds[values.form],
             plain(report.negative),
             plain(report.zero),
-            significant(report.minimum, 3),
+            significant(Math.min(...denominators.map(Math.abs).filter((value) => value > 0)), 3),
             significant(largest, 3),
           ),
           code: formsCode(values),

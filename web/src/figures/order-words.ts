@@ -26,6 +26,7 @@ export function orderWords(chapter: ChapterState<'order'>, core: Ropewalk): Figu
       next.splice(to, 0, ...next.splice(from, 1));
       section.set({ order: next }, 'move');
     };
+    const notice = h('p', { class: 'notice' });
     const row = wordRow(texts.row, texts.help, move);
     const sentence = textControl(texts.label, maxSentence, (words) =>
       section.set({ words, order: undefined }, 'words'),
@@ -41,9 +42,10 @@ export function orderWords(chapter: ChapterState<'order'>, core: Ropewalk): Figu
     );
     return {
       controls: [h('div', { class: 'row grow' }, sentence.element, shuffle), encoding.element],
-      picture: [row.element],
+      picture: [notice, row.element],
       show(values) {
-        const words = splitWords(values.words).slice(0, maxWords);
+        const all = splitWords(values.words);
+        const words = all.slice(0, maxWords);
         const known = values.order;
         places = known?.length === words.length ? known : words.map((_, i) => i);
         const standing = places.map((i) => words[i] ?? '');
@@ -65,10 +67,22 @@ export function orderWords(chapter: ChapterState<'order'>, core: Ropewalk): Figu
           limit,
           isDark(),
         );
+        const told = chapter.texts.order.map;
+        const cut = all.length > maxWords ? told.tooMany(plain(maxWords), plain(all.length)) : '';
+        notice.textContent = words.length === 0 ? told.empty : cut;
         const inOrder = places.every((place, i) => place === i);
         const most = Math.max(0, ...moved);
         return {
-          summary: inOrder ? texts.asWritten : most < rounding ? texts.equal : texts.different(fixed(most, 2)),
+          summary:
+            words.length < 2
+              ? words.length === 0
+                ? ''
+                : told.single
+              : inOrder
+                ? texts.asWritten
+                : most < rounding
+                  ? texts.equal
+                  : texts.different(fixed(most, 2)),
           code: outputsCode(standing, values.encoding),
           table: () => [
             {

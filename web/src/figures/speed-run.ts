@@ -7,12 +7,14 @@ import { workControl } from '../views/work-control';
 
 const rounds = 15;
 
+// Also for the figure of another language.
+let measured: readonly Speed[] = [];
+
 export function speedRun(chapter: ChapterState<'speed'>): Figure {
   const texts = chapter.texts.speed.run;
   const { plain, significant } = chapter.numbers;
   return figure(chapter, { name: 'run', caption: texts.caption }, {}, () => {
     const shown = bars();
-    let measured: readonly Speed[] = [];
     let showAgain: () => void = () => undefined;
     const work = workControl(chapter.texts.figure, plain, async (signal, progress) => {
       measured = await chapter.work.run('measureSpeed', { rounds }, { signal, progress });
@@ -52,6 +54,11 @@ export function speedRun(chapter: ChapterState<'speed'>): Figure {
           code: speedCode(),
           table: () => [data()],
         };
+      },
+      reset() {
+        work.cancel();
+        measured = [];
+        showAgain();
       },
       end: work.cancel,
     };

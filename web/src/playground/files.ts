@@ -23,8 +23,8 @@ export function sortFiles(files: readonly File[]): {
   const index = [...byName.values()].find(({ name }) => indexName.test(name));
   const weights = [...byName.values()].filter(({ name }) => weightsName.test(name));
   // Files such as model-00001-of-00003 belong to an index, which says what is in which.
-  const single = weights.length === 1 && !/-\d+-of-\d+\.safetensors$/.test(weights[0]?.name ?? '');
-  const source = index ?? (single ? weights[0] : undefined);
+  const whole = weights.filter(({ name }) => !/-\d+-of-\d+\.safetensors$/.test(name));
+  const source = index ?? (whole.length === 1 ? whole[0] : undefined);
   const missing: Missing[] = [
     ...(config === undefined ? (['config'] as const) : []),
     ...(weights.length === 0 ? (['weights'] as const) : []),

@@ -10,7 +10,7 @@ import { type NumberTableData, numberTable } from '../views/number-table';
 import { workBar } from '../views/work-bar';
 import { latest } from '../work/latest';
 import type { Look, RopeWish } from './bench';
-import { itemsOf } from './items';
+import { itemsOf, noId } from './items';
 import { modelCode } from './model-code';
 import { type LookValues, lookFields, maxIdsText, maxTokens, wishControls, wishOf } from './rope-wish';
 import { countControl, resultCode, scoreMaps, viewControls } from './score-maps';
@@ -52,7 +52,7 @@ async function see(
   try {
     const remote = await remoteBench();
     const all = await remote.read(values.ids);
-    if (all === undefined) return { unknown: itemsOf(values.ids).find((item) => !/^\d+$/.test(item)) ?? '' };
+    if (all === undefined) return { unknown: noId(values.ids) };
     const ids = all.slice(0, maxTokens);
     const layer = Math.min(values.layer, ready.facts.layers) - 1;
     const at = Math.min(values.at, ids.length) - 1;
@@ -153,7 +153,8 @@ export function playgroundLook(chapter: ChapterState<'playground'>): Figure {
           2,
         );
       const parts = texts.summary(plain(shownLayer + 1), spread(look.scores.content), spread(look.scores.position));
-      return changed === undefined ? parts : texts.changed(parts, significant(look.difference, 2));
+      if (changed === undefined) return parts;
+      return look.difference === 0 ? texts.unchanged(parts) : texts.changed(parts, significant(look.difference, 2));
     }
 
     const stop = session.subscribe(() => showAgain());

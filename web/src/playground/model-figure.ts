@@ -49,6 +49,9 @@ export function playgroundModel(chapter: ChapterState<'playground'>): Figure {
   const fields = { tiny: choice(tinyKinds, 'none'), seed: oneOf(seeds, 1) };
   return figure(chapter, { name: 'model', caption: texts.caption }, fields, (section) => {
     let showAgain: () => void = () => undefined;
+    const forget = (): void => {
+      [given, useless] = [[], []];
+    };
     const take = (files: readonly File[]): void => {
       if (files.length === 0) return;
       useless = files.filter((file) => !isOfUse(file));
@@ -57,7 +60,7 @@ export function playgroundModel(chapter: ChapterState<'playground'>): Figure {
       if (complete !== undefined) {
         section.set({ tiny: 'none' });
         void session.open(complete);
-        [given, useless] = [[], []];
+        forget();
       }
       showAgain();
     };
@@ -81,7 +84,12 @@ export function playgroundModel(chapter: ChapterState<'playground'>): Figure {
       zone.classList.remove('over');
       take([...(event.dataTransfer?.files ?? [])]);
     });
-    const make = (kind: 'decoder' | 'encoder') => button(texts.make[kind], () => section.set({ tiny: kind }));
+    const make = (kind: 'decoder' | 'encoder') =>
+      button(texts.make[kind], () => {
+        forget();
+        section.set({ tiny: kind });
+        showAgain();
+      });
     const seed = stepControl(chapter.texts.playground.seed, seeds, plain, (value) =>
       section.set({ seed: value }, 'seed'),
     );
@@ -169,6 +177,10 @@ export function playgroundModel(chapter: ChapterState<'playground'>): Figure {
           code: modelCode(ready?.source ?? { kind: 'files' }, undefined, factsCode),
           table: data,
         };
+      },
+      reset() {
+        forget();
+        session.close();
       },
       end() {
         stop();

@@ -7,7 +7,7 @@ import { literal } from '../pictures/literal';
 import { refusal } from '../refusal';
 import { oneOf } from '../state';
 import { workControl } from '../views/work-control';
-import { itemsOf } from './items';
+import { itemsOf, noId } from './items';
 import { modelCode } from './model-code';
 import { lookFields, maxTokens, wishOf } from './rope-wish';
 import { remoteBench, session } from './session';
@@ -25,6 +25,26 @@ interface Written {
   readonly name: string;
   readonly logprob: number;
 }
+
+/** What was written, of what. */
+interface Page {
+  /** What it is true of; '' for nothing. */
+  readonly key: string;
+  readonly written: Written[];
+  /** The prompt as it was used. */
+  given?: readonly number[];
+  /** How many ids the prompt had before the rest was cut off. */
+  all?: number;
+  text: string;
+  rate?: number;
+  /** What is no id. */
+  unknown?: string;
+  failure?: string;
+}
+
+const blank = (key = ''): Page => ({ key, written: [], text: '' });
+// Also for the figure of another language.
+let sheet = blank();
 
 export function playgroundWrite(chapter: ChapterState<'playground'>): Figure {
   const texts = chapter.texts.playground.write;
@@ -64,12 +84,6 @@ export function playgroundWrite(chapter: ChapterState<'playground'>): Figure {
     const controls = [temperature, topK, topP, seed, length].map(({ element }) => element);
     const settings = h('div', { class: 'pair-of-controls' }, ...controls);
     let showAgain: () => void = () => undefined;
-    let written: Written[] = [];
-    let given: readonly number[] | undefined;
-    let text = '';
-    let rate: number | undefined;
-    let failure: string | undefined;
-    let key = '';
 
     const optionsOf = () => {
       const { temperature: heat, topK: k, topP: p, seed: number, length: count } = section.values;
@@ -94,20 +108,21 @@ export function playgroundWrite(chapter: ChapterState<'playground'>): Figure {
         const { ready } = session;
         if (ready === undefined) return;
         const started = keyNow();
-        const own: Written[] = [];
-        [written, given, text, rate, failure, key] = [own, undefined, '', undefined, undefined, started];
+        const own = blank(started);
+        sheet = own;
         showAgain();
         // Another model, another prompt: what is written would not be true of it.
-        const isOver = (): boolean => written !== own || keyNow() !== started;
+        const isOver = (): boolean => sheet !== own || keyNow() !== started;
         try {
           const remote = await remoteBench();
-          const ids = (await remote.read(prompt.values.ids))?.slice(0, maxTokens);
-          if (ids === undefined) {
-            failure = chapter.texts.playground.look.noTokenizer(prompt.values.ids);
+          const all = await remote.read(prompt.values.ids);
+          if (isOver()) return;
+          if (all === undefined) {
+            own.unknown = noId(prompt.values.ids);
             return;
           }
-          if (isOver()) return;
-          given = ids;
+          const ids = all.slice(0, maxTokens);
+          [own.given, own.all] = [ids, all.length];
           const options = optionsOf();
           const wish = wishOf(prompt.values, ready.facts);
           const begin = performance.now();
@@ -115,22 +130,20 @@ export function playgroundWrite(chapter: ChapterState<'playground'>): Figure {
           for await (const { token, logprob } of remote.generate(ids, wish, { ...options, signal })) {
             const [name] = await remote.names([token]);
             if (isOver()) break;
-            own.push({ id: token, name: name ?? '', logprob: logprob ?? 0 });
+            own.written.push({ id: token, name: name ?? '', logprob: logprob ?? 0 });
             const now = performance.now();
-            rate = (1000 * own.length) / (now - begin);
-            progress(own.length / options.maxTokens);
+            own.rate = (1000 * own.written.length) / (now - begin);
+            progress(own.written.length / options.maxTokens);
             if (now - shownAt < showEvery) continue;
             shownAt = now;
-            const soFar = await remote.text([...ids, ...own.map(({ id }) => id)]);
+            own.text = await remote.text([...ids, ...own.written.map(({ id }) => id)]);
             if (isOver()) break;
-            text = soFar;
             showAgain();
           }
-          const all = await remote.text([...ids, ...own.map(({ id }) => id)]);
-          if (!isOver()) text = all;
+          own.text = await remote.text([...ids, ...own.written.map(({ id }) => id)]);
         } catch (error) {
           if (signal.aborted) throw error;
-          if (!isOver()) failure = error instanceof Error ? error.message : String(error);
+          own.failure = error instanceof Error ? error.message : String(error);
         } finally {
           showAgain();
         }
@@ -138,7 +151,7 @@ export function playgroundWrite(chapter: ChapterState<'playground'>): Figure {
     );
 
     // Only what is new is added: readers may have selected some of it.
-    function showTokens(): void {
+    function showTokens({ written }: Page): void {
       if (list.children.length > written.length) list.replaceChildren();
       for (const { name } of written.slice(list.children.length)) {
         list.append(h('li', {}, h('bdi', {}, name)));
@@ -158,12 +171,13 @@ export function playgroundWrite(chapter: ChapterState<'playground'>): Figure {
         topP.show(values.topP);
         seed.show(values.seed);
         length.show(values.length);
-        if (key !== '' && keyNow() !== key) {
+        if (sheet.key !== '' && keyNow() !== sheet.key) {
           work.cancel();
-          [written, given, text, rate, failure, key] = [[], undefined, '', undefined, undefined, ''];
+          sheet = blank();
         }
+        const { written, text, rate, all = 0, unknown } = sheet;
         const { ready } = session;
-        const told =
+        const missing =
           ready === undefined
             ? texts.noModel
             : ready.facts.kind === 'encoder'
@@ -171,16 +185,18 @@ export function playgroundWrite(chapter: ChapterState<'playground'>): Figure {
               : ready.facts.hasLogits
                 ? ''
                 : texts.noHead;
+        const cut = all > maxTokens ? texts.tooMany(plain(maxTokens), plain(all)) : '';
+        const told = unknown === undefined ? missing || cut : chapter.texts.playground.look.noTokenizer(unknown);
         if (notice.textContent !== told) notice.textContent = told;
         // Where nothing can be written, there is nothing to set.
-        settings.hidden = work.element.hidden = told !== '';
-        refused.show(failure);
-        showTokens();
+        settings.hidden = work.element.hidden = missing !== '';
+        refused.show(sheet.failure);
+        showTokens(sheet);
         whole.textContent = text;
         whole.hidden = text === '';
         list.hidden = written.length === 0;
         const { logprobs: _, ...options } = optionsOf();
-        const ids = given ?? itemsOf(prompt.values.ids).map(Number).filter(Number.isInteger).slice(0, maxTokens);
+        const ids = sheet.given ?? itemsOf(prompt.values.ids).map(Number).filter(Number.isInteger).slice(0, maxTokens);
         return {
           summary:
             rate === undefined || written.length === 0
@@ -208,6 +224,11 @@ for await (const { token, logprob } of model.generate([${ids.join(', ')}], optio
             },
           ],
         };
+      },
+      reset() {
+        work.cancel();
+        sheet = blank();
+        showAgain();
       },
       end() {
         work.cancel();

@@ -10,6 +10,8 @@ export interface NumberTableData {
   /** undefined: there is no number here. */
   readonly rows: readonly { readonly name: string; readonly values: readonly (number | undefined)[] }[];
   readonly print: (value: number) => string;
+  /** Its numbers stand for what `print` makes of them, in files too. */
+  readonly isNamed?: boolean;
 }
 
 export interface NumberTable {

@@ -16,7 +16,7 @@ export const algebra = {
     column: 'column',
     cell: (row: string, column: string, value: string) => `row ${row}, column ${column}: ${value}`,
     caption:
-      'The shift matrix of an encoding with eight columns, and what it does to one row. The second row is the first one times the matrix; the third comes straight from the table.',
+      'The shift matrix of an encoding with eight columns, and what it does to one row. The second row is the matrix times the first; the third comes straight from the table.',
     summary: (k: string, p: string, far: string, off: string) =>
       `M for k = ${k}, applied to position ${p}, gives position ${far}; the numbers differ by at most ${off}.`,
   },

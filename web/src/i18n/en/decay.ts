@@ -20,7 +20,7 @@ export const decay = {
       `At distance ${reach} the mean cosine is ${cosines}, Su’s curve ${shape}. In ${rises} of ${steps} steps the mean cosine goes up, not down.`,
   },
   boundProse: [
-    'Both do fall at first, and both swing. A larger base makes the fall slower: after 256 words the mean cosine stands at 0.32 with base 10,000, and at 0.56 with base 500,000, which Llama 3 has. So “decay” is a property of the frequencies, and the base sets its reach.',
+    'Both do fall at first, and both swing. A larger base makes the fall slower: after 256 words, in a head of size 128, the mean cosine stands at 0.32 with base 10,000, and at 0.56 with base 500,000, which Llama 3 has. So “decay” is a property of the frequencies, and the base sets its reach.',
     'Where does the second curve come from? Write the score as a sum over pairs, each a complex number $h_i$ turned by its angle, and rearrange the sum by parts (Abel’s trick). The size of the score is at most the largest jump between neighbouring $h_i$ times a sum that depends on distance alone.',
   ],
   formula:

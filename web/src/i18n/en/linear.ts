@@ -58,7 +58,7 @@ export const linear = {
     caption:
       'Twenty-four random queries and keys. Above, the weight that each query gives to each key; colours end at ±1, numbers do not. Below, the denominators as the package reports them.',
     summary: (form: string, negative: string, zero: string, least: string, largest: string) =>
-      `RoPE turns ${form}: ${negative} of 24 denominators ${negative === '1' ? 'is' : 'are'} negative, ${zero} ${zero === '1' ? 'is' : 'are'} exactly 0. The one nearest to 0 is ${least} away from it, and the largest weight is ${largest}.`,
+      `RoPE turns ${form}: ${negative} of 24 denominators ${negative === '1' ? 'is' : 'are'} negative, ${zero} ${zero === '1' ? 'is' : 'are'} exactly 0. ${zero === '0' ? 'The' : 'Of the others the'} one nearest to 0 is ${least} away from it, and the largest weight is ${largest}.`,
   },
   formsAfter: [
     'With two coordinates there is only the fast pair, and the turned sum swings through zero: one of these weights is in the thousands. More pairs help, because the slow ones hardly turn and keep the sum up. That is luck, not a guarantee. Try relu: a query whose features are all zero has a denominator of exactly 0, in every form that divides by features. The package then gives a row of zeros and says so.',

@@ -142,11 +142,11 @@ export const playground = {
     answers: [
       'Nothing changes: the weights are the same.',
       'All maps become flat.',
-      'The content part of the first layer stays; whatever told near from far is gone.',
+      'The content part of the first layer stays; what the rotation told of near and far is gone.',
     ],
     right: 2,
     explanation:
-      'Content is what the scores are without rotation, and in the first layer it depends on the words alone. From the second layer on it changes too, since what comes in was mixed with other weights.',
+      'Content is what the scores are without rotation, and in the first layer it depends on the words alone. From the second layer on it changes too, since what comes in was mixed with other weights. A causal mask still lets some order through.',
   },
   look: {
     caption:
@@ -167,6 +167,7 @@ export const playground = {
       `Layer ${layer}: over all heads and cells, content moves the scores by ${content} and position by ${position} (root mean square).`,
     changed: (summary: string, difference: string) =>
       `${summary} Some weight differs by ${difference} from the model as it is.`,
+    unchanged: (summary: string) => `${summary} No weight differs from the model as it is.`,
   },
   writeProse: [
     'A decoder goes on from there, token by token. The seed decides each draw, so the same settings write the same tokens again, here or in a program of yours. Temperature 0 takes the likeliest token each time.',
@@ -184,6 +185,7 @@ export const playground = {
     noModel: 'First load a decoder, or make a small one, in the figure above.',
     encoder: 'An encoder sees both sides and gives no next token; the figure above shows what it puts into a place.',
     noHead: 'This checkpoint has no head that gives logits, and so no next token.',
+    tooMany: (used: string, all: string) => `This goes on from the first ${used} of ${all} tokens.`,
     notYet: 'Nothing is generated yet.',
     summary: (count: string, rate: string) => `${count} tokens, ${rate} per second on your device.`,
     table: 'Generated tokens with the logarithms of their probabilities',

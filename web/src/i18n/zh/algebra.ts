@@ -17,7 +17,7 @@ export const algebra: Dictionary['algebra'] = {
     position: '位置',
     column: '列',
     cell: (row, column, value) => `第 ${row} 行第 ${column} 列：${value}`,
-    caption: '八列编码的平移矩阵，以及它作用在一行上的结果。第二行是第一行乘上矩阵，第三行直接取自编码表。',
+    caption: '八列编码的平移矩阵，以及它作用在一行上的结果。第二行是矩阵乘以第一行，第三行直接取自编码表。',
     summary: (k, p, far, off) => `k = ${k} 的 M 作用在位置 ${p} 上，得到位置 ${far}；各数最多差 ${off}。`,
   },
   product: [
@@ -27,7 +27,7 @@ export const algebra: Dictionary['algebra'] = {
   dotFormula: '只剩下 $p − q$，而且是在余弦里面。',
   ask: {
     question: '一个词在前面七个位置，一个词在后面七个位置。它们与当前位置的点积有什么关系？',
-    answers: ['一个大，一个小。', '符号相反。', '相等。'],
+    answers: ['前面那个更大。', '符号相反。', '相等。'],
     right: 2,
     explanation: '余弦不理会角度的正负。点积看得出有多远，却看不出在哪一边。',
   },

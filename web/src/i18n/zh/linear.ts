@@ -41,7 +41,7 @@ export const linear: Dictionary['linear'] = {
   formsFormula: ['只转分子', '两个和都转', '1 + cos'],
   forms: {
     form: 'RoPE 转的是',
-    kinds: { none: '都不转', numerator: '分子', both: '两个和', cosine: '单位向量（1 + cos）' },
+    kinds: { none: '无', numerator: '分子', both: '两个和', cosine: '单位向量（1 + cos）' },
     map: '特征函数 φ',
     maps: { elu1: 'elu + 1', relu: 'relu', exp: 'exp' },
     seed: '第几个随机序列',
@@ -57,7 +57,7 @@ export const linear: Dictionary['linear'] = {
     denominator: '分母',
     caption: '二十四个随机的查询和键。上：每个查询给每个键的权重；颜色到 ±1 为止，数值不受此限。下：这个包报告的分母。',
     summary: (form, negative, zero, least, largest) =>
-      `RoPE 转的是：${form}。24 个分母里有 ${negative} 个为负，${zero} 个恰好为 0；离 0 最近的相差 ${least}，最大的权重是 ${largest}。`,
+      `RoPE 转的是：${form}。24 个分母里有 ${negative} 个为负，${zero} 个恰好为 0；${zero === '0' ? '' : '其余的里'}离 0 最近的相差 ${least}，最大的权重是 ${largest}。`,
   },
   formsAfter: [
     '只有两个坐标时，就只有那一组快的，转过的和一路摆动、穿过零点：这里有的权重竟有几千。组多一些会好，因为慢的组几乎不转，能把和托住。但这是运气，不是保证。换成 relu 试试：特征全为零的查询，只要是除以特征之和的形式，分母就恰好是 0。这时包会给出一行零，并且报告出来。',

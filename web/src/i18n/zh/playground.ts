@@ -130,14 +130,10 @@ export const playground: Dictionary['playground'] = {
   ],
   askLook: {
     question: '把一个模型的旋转编码去掉，它的图还剩下什么？',
-    answers: [
-      '什么都不变，因为权重没有变。',
-      '所有的图都变平了。',
-      '第一层的内容部分还在；凡是分得出远近的，都没有了。',
-    ],
+    answers: ['什么都不变，因为权重没有变。', '所有的图都变平了。', '第一层的内容部分还在；靠旋转分出的远近没有了。'],
     right: 2,
     explanation:
-      '内容就是不旋转时的得分，在第一层里只取决于词本身。从第二层起内容也会变，因为进来的东西是用不同的权重掺出来的。',
+      '内容就是不旋转时的得分，在第一层里只取决于词本身。从第二层起内容也会变，因为进来的东西是用不同的权重掺出来的。因果掩码仍会透露一点次序。',
   },
   look: {
     caption: '你的模型在这些词元上的注意力，以及它在选定位置上认为最可能的词元，旁边是没有改动的模型所给的概率。',
@@ -156,6 +152,7 @@ export const playground: Dictionary['playground'] = {
     summary: (layer, content, position) =>
       `第 ${layer} 层：就所有头和格子而言，内容对得分的影响是 ${content}，位置是 ${position}（均方根）。`,
     changed: (summary, difference) => `${summary}与未改动的模型相比，有的权重相差 ${difference}。`,
+    unchanged: (summary) => `${summary}与未改动的模型相比，权重没有变化。`,
   },
   writeProse: [
     '解码器会从这里接着写，一次一个词元。每次抽取都由种子决定，所以同样的设置会写出同样的词元，在这里或在你的程序里都一样。温度为 0 时，每次都取最可能的那个。',
@@ -173,6 +170,7 @@ export const playground: Dictionary['playground'] = {
     noModel: '请先在上面载入一个解码器，或者造一个小的。',
     encoder: '编码器两边都看，不给出下一个词元；它在一个位置上会填什么，上一幅图里可以看到。',
     noHead: '这份权重里没有给出 logits 的输出头，也就没有下一个词元。',
+    tooMany: (used, all) => `共 ${all} 个词元，这里从前 ${used} 个接着写。`,
     notYet: '还没有生成。',
     summary: (count, rate) => `${count} 个词元，在你的设备上每秒 ${rate} 个。`,
     table: '生成的词元及其概率的对数',
