@@ -27,7 +27,7 @@ interface Written {
 }
 
 /** What was written, of what. */
-interface Page {
+interface Sheet {
   /** What it is true of; '' for nothing. */
   readonly key: string;
   readonly written: Written[];
@@ -42,7 +42,7 @@ interface Page {
   failure?: string;
 }
 
-const blank = (key = ''): Page => ({ key, written: [], text: '' });
+const blank = (key = ''): Sheet => ({ key, written: [], text: '' });
 // Also for the figure of another language.
 let sheet = blank();
 
@@ -151,7 +151,7 @@ export function playgroundWrite(chapter: ChapterState<'playground'>): Figure {
     );
 
     // Only what is new is added: readers may have selected some of it.
-    function showTokens({ written }: Page): void {
+    function showTokens({ written }: Sheet): void {
       if (list.children.length > written.length) list.replaceChildren();
       for (const { name } of written.slice(list.children.length)) {
         list.append(h('li', {}, h('bdi', {}, name)));
