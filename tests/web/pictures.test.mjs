@@ -109,6 +109,44 @@ test('both orders of linear attention are drawn step by step, with what stands b
   await close();
 });
 
+test('with the window or the text of another size, every picture is drawn for its new width', async () => {
+  const { page, close } = await fresh('', { viewport: { width: 1280, height: 900 } });
+  const others = () =>
+    page.evaluate(() => {
+      const charts = Array.from(document.querySelectorAll('.chart-box > svg.chart'), (chart) => [
+        chart.closest('figure').id,
+        Number(chart.getAttribute('viewBox').split(' ')[2]),
+        Math.floor(chart.parentElement.clientWidth),
+      ]);
+      const pixels = Math.ceil(devicePixelRatio);
+      const maps = Array.from(document.querySelectorAll('.field-plot > canvas'), (canvas) => [
+        canvas.closest('figure').id,
+        canvas.width / pixels,
+        Math.floor(canvas.parentElement.clientWidth),
+      ]);
+      const all = [...charts, ...maps].filter(([, , place]) => place > 0);
+      return { count: all.length, others: all.filter(([, drawn, place]) => Math.abs(drawn - place) > 1) };
+    });
+  const areDrawn = async (what) => {
+    let seen;
+    await until(async () => {
+      seen = await others();
+      return seen.others.length === 0;
+    }, what).catch(() => assert.fail(`${what}: ${JSON.stringify(seen.others)}`));
+    assert.ok(seen.count >= 20, `${seen.count} pictures`);
+  };
+  await areDrawn('at first');
+  const browserSide = await page.context().newCDPSession(page);
+  const withText = (standard) => browserSide.send('Page.setFontSizes', { fontSizes: { standard } });
+  await withText(24);
+  await areDrawn('larger text');
+  await page.setViewportSize({ width: 400, height: 800 });
+  await areDrawn('a narrow window');
+  await withText(16);
+  await areDrawn('text as before');
+  await close();
+});
+
 test('measured times are bars as long as the times', async () => {
   const { page, close } = await fresh();
   const figure = figureOf(page, 'speed', 'run');
@@ -120,10 +158,15 @@ test('measured times are bars as long as the times', async () => {
   const readings = await textsOf(page, '#figure-speed-run .bar-value');
   assert.ok(readings.every((reading) => / ms$/.test(reading)));
   const [table] = await figure.tables();
-  for (const [i, [core, script]] of table.entries()) {
-    const [a, b] = widths.slice(2 * i, 2 * i + 2);
-    // Pixels are rounded, and the shortest bar is two of them.
-    assert.ok(Math.abs(a / b - core / script) < 0.02 || a <= 2, `${a} ${b}: ${core} ${script}`);
+  for (const [i, [...times]] of table.entries()) {
+    const ratio = times.pop();
+    assert.equal(ratio, times[1] / times[0]);
+    const [longest, drawn] = [Math.max(...times), widths.slice(3 * i, 3 * i + 3)];
+    const most = Math.max(...drawn);
+    for (const [j, time] of times.entries()) {
+      // Pixels are rounded, and the shortest bar is two of them.
+      assert.ok(Math.abs(drawn[j] / most - time / longest) < 0.02 || drawn[j] <= 2, `${drawn}: ${times}`);
+    }
   }
   await close();
 });

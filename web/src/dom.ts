@@ -1,4 +1,5 @@
-// Making elements: one call instead of createElement, setAttribute and append.
+// Making elements: one call instead of createElement, setAttribute and append. And how wide they are.
+import { soon } from './work/soon';
 
 type Attributes = Readonly<Record<string, string | number | boolean | undefined>>;
 type Child = Node | string;
@@ -38,17 +39,43 @@ export function freshId(): string {
   return `id-${made}`;
 }
 
+interface Watched {
+  width: number;
+  answered: number;
+  changed(width: number): void;
+}
+
+// Milliseconds that answers to one change may take within its frame; the pictures after them come later.
+const answersFor = 8;
+const watched = new WeakMap<Element, Watched>();
+
+function answer(element: Element): void {
+  const about = watched.get(element);
+  // A change of height alone is mostly our own doing; answering it would loop. What was hidden and comes back as wide
+  // as it was has its picture.
+  if (about === undefined || about.width === 0 || about.width === about.answered) return;
+  about.answered = about.width;
+  about.changed(about.width);
+}
+
+const observer = new ResizeObserver((entries) => {
+  const start = performance.now();
+  for (const { target, contentRect } of entries) {
+    const about = watched.get(target);
+    if (about === undefined) continue;
+    about.width = Math.floor(contentRect.width);
+    // What has no picture yet does not wait.
+    if (about.answered === 0 || performance.now() - start < answersFor) answer(target);
+    else soon(() => answer(target));
+  }
+});
+
 /** Calls back with the width of an element that is shown, in CSS pixels, now and at each change. Gives what ends it. */
 export function observeWidth(element: Element, changed: (width: number) => void): () => void {
-  let last = -1;
-  const observer = new ResizeObserver(([entry]) => {
-    const width = Math.floor(entry?.contentRect.width ?? 0);
-    // A change of height alone is mostly our own doing; answering it would loop. What was hidden and comes back as wide
-    // as it was has its picture.
-    if (width === 0 || width === last) return;
-    last = width;
-    changed(width);
-  });
+  watched.set(element, { width: 0, answered: 0, changed });
   observer.observe(element);
-  return () => observer.disconnect();
+  return () => {
+    watched.delete(element);
+    observer.unobserve(element);
+  };
 }

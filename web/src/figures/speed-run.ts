@@ -1,11 +1,12 @@
 // How fast this device is: the package and plain JavaScript at the same work, in the background.
 import type { ChapterState } from '../chapters/chapter';
 import { type Figure, figure } from '../figure';
-import { type Speed, speedCode } from '../pictures/speed';
+import { type Speed, speedCode, type Way, wayNames } from '../pictures/speed';
 import { bars } from '../views/bars';
 import { workControl } from '../views/work-control';
 
 const rounds = 15;
+const looks: Record<Way, 'query' | 'key' | 'third'> = { core: 'query', script: 'key', copy: 'third' };
 
 // Also for the figure of another language.
 let measured: readonly Speed[] = [];
@@ -23,10 +24,10 @@ export function speedRun(chapter: ChapterState<'speed'>): Figure {
     const data = () => ({
       caption: texts.table,
       corner: texts.work,
-      columns: [texts.core, texts.script, texts.ratio],
-      rows: measured.map(({ work, core, script }) => ({
-        name: texts.works[work],
-        values: [core, script, script / core],
+      columns: [...wayNames.map((way) => texts.ways[way]), texts.ratio],
+      rows: measured.map((speed) => ({
+        name: texts.works[speed.work],
+        values: [...wayNames.map((way) => speed[way]), speed.script / speed.core],
       })),
       print: (value: number) => significant(value, 3),
     });
@@ -38,19 +39,22 @@ export function speedRun(chapter: ChapterState<'speed'>): Figure {
       },
       show() {
         shown.element.hidden = measured.length === 0;
-        const reading = (time: number): string => texts.time(significant(time, 3));
         shown.update(
-          measured.map(({ work, core, script }) => ({
-            title: texts.works[work],
-            bars: [
-              { name: texts.core, value: core, look: 'query', reading: reading(core) },
-              { name: texts.script, value: script, look: 'key', reading: reading(script) },
-            ],
+          measured.map((speed) => ({
+            title: texts.works[speed.work],
+            bars: wayNames.map((way) => ({
+              name: texts.ways[way],
+              value: speed[way],
+              look: looks[way],
+              reading: texts.time(significant(speed[way], 3)),
+            })),
           })),
         );
         const [first] = measured;
         return {
-          summary: first ? texts.summary(significant(first.script / first.core, 2)) : texts.notYet,
+          summary: first
+            ? texts.summary(significant(first.script / first.core, 2), significant(first.core / first.copy, 2))
+            : texts.notYet,
           code: speedCode(),
           table: () => [data()],
         };

@@ -6,7 +6,7 @@ export interface BarGroup {
   readonly bars: readonly {
     readonly name: string;
     readonly value: number;
-    readonly look: 'query' | 'key';
+    readonly look: 'query' | 'key' | 'third';
     /** The number as it is written beside the bar. */
     readonly reading: string;
   }[];

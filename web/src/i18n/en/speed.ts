@@ -1,30 +1,30 @@
 // Chapter: speed on this device.
 export const speed = {
   opening: [
-    'Turning queries and keys is little arithmetic on much memory. The package does it with SIMD instructions, four numbers at a time, in WebAssembly. Below, your device does the same work twice: with the package, and with plain JavaScript, written with care.',
+    'Turning queries and keys is little arithmetic on much memory. The package does it with SIMD instructions, four numbers at a time, in WebAssembly. Below, your device does the same work twice: with the package, and with plain JavaScript, written with care. And it copies the same numbers, which nothing that touches them all can beat.',
   ],
   ask: {
     question: 'Many queries and keys are turned, with cosines and sines at hand. What takes most of the time?',
     answers: ['The multiplications', 'The cosines and sines', 'Reading and writing the numbers'],
     right: 2,
     explanation:
-      'Each number is read once, meets two multiplications and one addition, and is written once. With SIMD the arithmetic is done before the memory is, and turning takes hardly longer than copying.',
+      'Each number is read once with the cosine and the sine of its pair, meets two multiplications and one addition, and is written once. With SIMD the arithmetic is done before the memory is. Measure below how much longer than a mere copy it takes.',
   },
   run: {
     table: 'Milliseconds for one call, medians',
     work: 'work',
-    core: 'package',
-    script: 'JavaScript',
-    ratio: 'ratio',
+    ways: { core: 'package', script: 'JavaScript', copy: 'copy only' },
+    ratio: 'JavaScript : package',
     time: (milliseconds: string) => `${milliseconds} ms`,
     works: {
       rotate: 'RoPE, 2,048 tokens, head of 128',
       sinusoid: 'sinusoidal table, 2,048 × 256',
     },
     caption:
-      'Medians of fifteen rounds, by turns, in the background; shorter bars are faster. RoPE turns its numbers where they are; the table arrives in an array of its own.',
+      'Medians of fifteen rounds, by turns, in the background; shorter bars are faster. RoPE turns its numbers where they are; a table is written over the one before. The last bar copies as many numbers and does nothing else.',
     notYet: 'Nothing is measured yet.',
-    summary: (ratio: string) => `RoPE by the package is ${ratio} times as fast as plain JavaScript.`,
+    summary: (ratio: string, copies: string) =>
+      `RoPE by the package is ${ratio} times as fast as plain JavaScript, and takes as long as ${copies} copies.`,
   },
   after: [
     'This page uses the build whose results are the same bits on every machine. Programs that do not need that get a faster one where the engine has relaxed SIMD.',
