@@ -58,6 +58,14 @@ function workers(): Plugin {
   };
 }
 
+// The builder's own script that fetches parts calls `window` where one does not come, and a worker has none: the true
+// reason would be lost.
+const reasons: Plugin = {
+  name: 'reasons',
+  transform: (code, id) =>
+    id.includes('preload-helper') ? { code: code.replaceAll('window.', 'globalThis.'), map: null } : undefined,
+};
+
 // A strict policy in the page itself, for hosts that send no headers; and the service worker, which keeps the files of
 // this build for reading without a network. Its cache is named for what is in them.
 const policy =
@@ -121,5 +129,5 @@ export default defineConfig({
       },
     },
   },
-  plugins: [formulas, workers(), offline],
+  plugins: [formulas, workers(), reasons, offline],
 });

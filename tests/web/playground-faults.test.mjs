@@ -134,6 +134,46 @@ for (const browser of browsers) {
     await close();
   });
 
+  test(`of several files of weights one is asked for, and a model by itself is not mixed with what came before (${browser})`, async () => {
+    const { page, complaints, close } = await all.fresh(browser);
+    const rival = { ...weights, name: 'adapter.safetensors' };
+    await give(page, [config, weights, rival], 'drop');
+    await says(
+      page,
+      'model',
+      /^Which of these is the model\? Give one of them: model\.safetensors, adapter\.safetensors\./,
+    );
+    assert.match(await noticesOf(page, 'model'), /So far: config\.json\. A file that ends in \.safetensors is missing/);
+    await give(page, [weights], 'drop');
+    await isLoaded(page);
+    assert.equal(await noticesOf(page, 'model'), '');
+    await give(page, [rival, weights]);
+    await says(page, 'model', /^Which of these is the model/);
+    await give(page, [config, weights]);
+    await isLoaded(page);
+    assert.equal(await noticesOf(page, 'model'), '');
+    assert.deepEqual(complaints, []);
+    await close();
+  });
+
+  test(`a small model can be asked for again after it was cancelled (${browser})`, async () => {
+    const { page, complaints, close } = await all.fresh(browser);
+    const model = of(page, 'model');
+    await page.evaluate((selector) => {
+      const press = (words) =>
+        Array.from(document.querySelectorAll(`${selector} button`))
+          .find(({ textContent }) => textContent === words)
+          .click();
+      press('Make a small decoder for me');
+      press('Cancel');
+    }, path('model'));
+    await until(async () => (await model.summary()) === 'Cancelled. There is no model yet.', 'it was cancelled', 10000);
+    await model.choose('Make a small decoder for me');
+    await isLoaded(page);
+    assert.deepEqual(complaints, []);
+    await close();
+  });
+
   test(`a file that misses its zone does not take the place of the page (${browser})`, async () => {
     const { page, complaints, close } = await all.fresh(browser);
     const taken = await page.evaluate(() =>
@@ -194,12 +234,23 @@ for (const browser of browsers) {
     );
     await isLoaded(page);
     const tokens = () => page.evaluate((s) => document.querySelectorAll(`${s} .tokens li`).length, path('write'));
-    const generate = () => page.evaluate((s) => document.querySelector(`${s} .work .button`).click(), path('write'));
+    const press = () =>
+      page.evaluate((selector) => {
+        const button = document.querySelector(`${selector} .work .button`);
+        // While what was written for other ids comes to its end, the button is to stop it.
+        if (!/^(Generate|生成)$/.test(button.textContent)) return false;
+        button.click();
+        return true;
+      }, path('write'));
+    const generate = () => until(press, 'a button to press');
     await generate();
     await until(tokens, 'tokens');
     await other(page);
     await speaks(page, 'zh');
-    assert.ok((await tokens()) > 0, 'what is written stays');
+    const count = await tokens();
+    assert.ok(count > 0, 'what is written stays');
+    const stopped = /已停止。$/.test(await of(page, 'write').summary());
+    assert.equal(stopped, count < 256, 'and that it is not all of it is said');
     await isSeen(page);
     await generate();
     await until(tokens, 'tokens in Chinese');
@@ -255,3 +306,47 @@ for (const browser of browsers) {
     }
   });
 }
+
+test('a worker that does not answer any more is ended by Cancel and by Stop, and the next one works', async () => {
+  const { page, close } = await all.fresh('Chromium', 'playground.write.length=256');
+  const end = async () => {
+    const [worker] = page.workers().filter((each) => /playground/.test(each.url()));
+    // It cannot answer this either.
+    void worker.evaluate(() => globalThis.close()).catch(() => undefined);
+    await until(() => !page.workers().includes(worker), 'no worker');
+  };
+  const model = of(page, 'model');
+  await model.choose('Make a small decoder for me');
+  await isLoaded(page);
+  await end();
+  await give(page, wideFiles(8, 2));
+  await until(async () => /Loading/.test(await model.summary()), 'the load');
+  await page.locator(`${path('model')} .work button`).press('Enter');
+  await says(page, 'model', /did not answer/, 20000);
+  assert.match(await page.evaluate(() => document.activeElement.textContent), /files/, 'the keyboard is at the picker');
+  await model.choose('Make a small decoder for me');
+  await isLoaded(page);
+  await isSeen(page);
+  assert.equal(await noticesOf(page, 'model'), '');
+  await of(page, 'write').choose('Generate');
+  await end();
+  await of(page, 'write').choose('Stop');
+  await says(page, 'model', /did not answer/, 20000);
+  await model.choose('Make a small decoder for me');
+  await isLoaded(page);
+  await isSeen(page);
+  await close();
+});
+
+test('a part of the page that does not come is told by its name, and is asked for again', async () => {
+  const { page, close } = await all.fresh('Chromium', '', { serviceWorkers: 'block' });
+  const model = of(page, 'model');
+  await until(async () => (await of(page, 'stack').summary()) !== '', 'the worker', 20000);
+  await page.context().setOffline(true);
+  await model.choose('Make a small decoder for me');
+  await says(page, 'model', /The package says: .*models/);
+  await page.context().setOffline(false);
+  await model.choose('Make a small decoder for me');
+  await isLoaded(page);
+  await close();
+});

@@ -161,7 +161,16 @@ for (const browser of browsers) {
     await give(page, [settings, parts[0]]);
     assert.match(await noticesOf(page, 'model'), /index\.json is missing still/);
     await give(page, [index]);
-    await says(page, 'model', new RegExp(`${nameOf(1)} is named by the index`));
+    await says(page, 'model', new RegExp(`The index names more parts, which are missing still: ${nameOf(1)}\\.`));
+    await give(page, [parts[1]]);
+    await isLoaded(page);
+    assert.equal(await noticesOf(page, 'model'), '');
+    // What is not whole does not take the place of what is there.
+    await give(page, [settings, index, parts[1]]);
+    await says(page, 'model', new RegExp(`missing still: ${nameOf(0)}\\.`));
+    assert.match(await of(page, 'model').summary(), /weights in/);
+    await give(page, [file('model.safetensors.index.json', '{'), settings]);
+    await says(page, 'model', /The package says: .*index/);
     await give(page, [settings, index, ...parts]);
     await isLoaded(page);
     await page.evaluate(() => document.getElementById('language').click());

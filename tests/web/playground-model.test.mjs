@@ -65,6 +65,10 @@ for (const browser of browsers) {
     const [others] = await of(page, 'write').tables();
     same(others.flat(), await run(await of(page, 'write').code()), 1e-12);
     assert.notDeepEqual(others, tokens);
+    const [facts, memory] = await of(page, 'model').tables();
+    // What is in use in the page holds a second encoding, too.
+    same([...facts, memory[0]].flat(), (await run(await of(page, 'model').code())).slice(0, facts.length + 1), 1e-12);
+    assert.ok(memory.every(([mebibytes]) => mebibytes > 0 && mebibytes < 100));
     for (const name of ['look', 'model']) await of(page, name).choose('Reset');
     await until(async () => /no model/.test(await of(page, 'model').summary()), 'no model');
     assert.deepEqual(complaints, []);
@@ -114,8 +118,7 @@ for (const browser of browsers) {
         }),
       path('write'),
     );
-    const said = () => page.evaluate((s) => document.querySelector(`${s} .work`).textContent, path('write'));
-    await until(async () => /Stopped\./.test(await said()), 'the end');
+    await until(async () => /Stopped\.$/.test(await of(page, 'write').summary()), 'the end');
     const [written] = await of(page, 'write').tables();
     assert.ok(written.length > 0 && written.length < 256, `${written.length} tokens`);
     assert.deepEqual(complaints, []);

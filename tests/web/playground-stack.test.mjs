@@ -16,6 +16,22 @@ const encodings = [
 ];
 
 for (const browser of browsers) {
+  test(`no more heads of keys and values are offered than there are heads (${browser})`, async () => {
+    const { page, close } = await all.fresh(browser, 'playground.stack.heads=2');
+    const offered = () =>
+      page.evaluate(
+        (selector) =>
+          Array.from(document.querySelectorAll(`${selector} fieldset`))
+            .find((each) => each.querySelector('legend').textContent === 'Heads of keys and values')
+            .querySelectorAll('input:enabled').length,
+        path('stack'),
+      );
+    assert.equal(await offered(), 2);
+    await of(page, 'stack').choose('8');
+    await until(async () => (await offered()) === 4, 'all counts');
+    await close();
+  });
+
   test(`every encoding shows what its program computes, content + position = score (${browser})`, async () => {
     const { page, complaints, close } = await all.fresh(browser);
     const figure = of(page, 'stack');

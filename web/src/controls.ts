@@ -44,12 +44,17 @@ export function textControl(label: string, maxLength: number, changed: (text: st
   };
 }
 
+export interface ChoiceControl<T> extends Control<T> {
+  /** @param isOffered tells what can be chosen now; default: all of it. */
+  show(value: T, isOffered?: (value: T) => boolean): void;
+}
+
 /** One of a few: radio buttons in a row. */
 export function choiceControl<T extends string>(
   label: string,
   options: readonly { readonly value: T; readonly label: string }[],
   changed: (value: T) => void,
-): Control<T> {
+): ChoiceControl<T> {
   const name = freshId();
   const inputs = options.map(({ value, label }) => {
     const input = h('input', { type: 'radio', name, value });
@@ -63,8 +68,11 @@ export function choiceControl<T extends string>(
       h('legend', {}, label),
       h('div', { class: 'segments' }, ...inputs.map(({ element }) => element)),
     ),
-    show(shown) {
-      for (const { value, input } of inputs) input.checked = value === shown;
+    show(shown, isOffered = () => true) {
+      for (const { value, input } of inputs) {
+        input.checked = value === shown;
+        input.disabled = !isOffered(value);
+      }
     },
   };
 }

@@ -7,7 +7,7 @@ import { refusal } from '../refusal';
 import { choice, oneOf } from '../state';
 import { type NumberTableData, numberTable } from '../views/number-table';
 import { workBar } from '../views/work-bar';
-import { isOfUse, sortFiles } from './files';
+import { absentParts, isOfUse, latestOf, sortFiles } from './files';
 import { modelCode } from './model-code';
 import { isSame, session } from './session';
 
@@ -17,8 +17,11 @@ const mebibyte = 2 ** 20;
 
 // What was given so far, a config.json that came before its weights; also in the figure of another language.
 let given: readonly File[] = [];
-// Files of the last lot that no model has.
+// Files of the last lot that no model has; parts of the model that an index names and that did not come.
 let useless: readonly File[] = [];
+let absent: readonly string[] = [];
+// Files of weights of which one is to be given.
+let rivals: readonly File[] = [];
 
 // The numbers of both tables; what is in use is that of the program.
 const factsCode = `const { layers, heads, kvHeads, headDim, vocabSize } = model.config;
@@ -27,14 +30,13 @@ const { usedBytes, peak, heapBytes } = rw.memory();
 const result = [
   ...[model.info.parameters, layers.length, heads, kvHeads, headDim, vocabSize],
   ...[rope ? (rope.base ?? 10000) : undefined, config.max_position_embeddings],
-  ...[model.info.bytes, usedBytes, peak, heapBytes],
+  ...[model.info.bytes, usedBytes, peak, heapBytes].map((bytes) => bytes / 2 ** 20),
 ];`;
 
 const fewNames = 5;
-const namesOf = (files: readonly File[]): string => {
-  const names = files.slice(0, fewNames).map(({ name }) => name);
-  return [...names, ...(files.length > fewNames ? ['…'] : [])].join(', ');
-};
+const listOf = (names: readonly string[]): string =>
+  [...names.slice(0, fewNames), ...(names.length > fewNames ? ['…'] : [])].join(', ');
+const namesOf = (files: readonly File[]): string => listOf(files.map(({ name }) => name));
 
 // A file that misses its zone is not for the browser to open in place of the page.
 function catchFiles(event: DragEvent): void {
@@ -50,14 +52,22 @@ export function playgroundModel(chapter: ChapterState<'playground'>): Figure {
   return figure(chapter, { name: 'model', caption: texts.caption }, fields, (section) => {
     let showAgain: () => void = () => undefined;
     const forget = (): void => {
-      [given, useless] = [[], []];
+      [given, useless, absent, rivals] = [[], [], [], []];
     };
-    const take = (files: readonly File[]): void => {
+    const take = async (files: readonly File[]): Promise<void> => {
       if (files.length === 0) return;
       useless = files.filter((file) => !isOfUse(file));
-      given = [...given, ...files.filter(isOfUse)];
-      const { files: complete } = sortFiles(given);
-      if (complete !== undefined) {
+      const lot = latestOf(files.filter(isOfUse));
+      // What is a model by itself is not to be mixed with what came before.
+      const all = sortFiles(lot).files ? lot : latestOf([...given, ...lot]);
+      const { files: complete, rivals: several } = sortFiles(all);
+      rivals = several;
+      given = all.filter((file) => !several.includes(file));
+      const own = given;
+      const missed = complete ? await absentParts(complete) : [];
+      if (given !== own) return;
+      absent = missed;
+      if (complete !== undefined && absent.length === 0) {
         section.set({ tiny: 'none' });
         void session.open(complete);
         forget();
@@ -66,7 +76,7 @@ export function playgroundModel(chapter: ChapterState<'playground'>): Figure {
     };
     const input = h('input', { type: 'file', multiple: true, hidden: true, 'aria-label': texts.choose });
     input.addEventListener('change', () => {
-      take([...(input.files ?? [])]);
+      void take([...(input.files ?? [])]);
       // The same file again is a change, too.
       input.value = '';
     });
@@ -82,11 +92,13 @@ export function playgroundModel(chapter: ChapterState<'playground'>): Figure {
       event.preventDefault();
       event.stopPropagation();
       zone.classList.remove('over');
-      take([...(event.dataTransfer?.files ?? [])]);
+      void take([...(event.dataTransfer?.files ?? [])]);
     });
     const make = (kind: 'decoder' | 'encoder') =>
       button(texts.make[kind], () => {
         forget();
+        // Also after one that failed or was cancelled.
+        wanted = '';
         section.set({ tiny: kind });
         showAgain();
       });
@@ -128,10 +140,10 @@ export function playgroundModel(chapter: ChapterState<'playground'>): Figure {
         corner: '',
         columns: ['MiB'],
         rows: [
-          ...(ready ? [row(names.weights, ready.facts.bytes)] : []),
-          ...(['usedBytes', 'peak', 'heapBytes'] as const).map((name) => row(names[name], memory[name])),
+          ...(ready ? [row(names.weights, ready.facts.bytes / mebibyte)] : []),
+          ...(['usedBytes', 'peak', 'heapBytes'] as const).map((name) => row(names[name], memory[name] / mebibyte)),
         ],
-        print: (value: number) => fixed(value / mebibyte, 2),
+        print: (value: number) => fixed(value, 2),
       };
       return [...(facts ? [facts] : []), ...(bytes ? [bytes] : [])];
     }
@@ -150,8 +162,10 @@ export function playgroundModel(chapter: ChapterState<'playground'>): Figure {
         seed.element.hidden = values.tiny === 'none';
         work.show(session.loading?.share);
         const wants = sortFiles(given).missing.map((each) => texts.missing[each]);
+        if (absent.length > 0) wants.push(texts.absent(listOf(absent)));
         const waiting = [
           ...(useless.length > 0 ? [texts.useless(namesOf(useless))] : []),
+          ...(rivals.length > 0 ? [texts.rivals(namesOf(rivals))] : []),
           ...(given.length > 0 ? [texts.given(namesOf(given)), ...wants] : []),
         ].join(' ');
         if (notice.textContent !== waiting) notice.textContent = waiting;
@@ -168,7 +182,7 @@ export function playgroundModel(chapter: ChapterState<'playground'>): Figure {
             ready === undefined
               ? session.loading
                 ? texts.loading
-                : texts.none
+                : `${session.isCancelled ? `${chapter.texts.figure.cancelled} ` : ''}${texts.none}`
               : texts.summary(
                   ready.facts.architecture,
                   plain(ready.facts.parameters),

@@ -4,6 +4,7 @@
 import { playground } from 'virtual:worker';
 import type { Memory } from 'ropewalk';
 import type { Remote } from 'ropewalk/worker';
+import { pause } from '../work/pause';
 import type { Bench, ModelFacts, ModelFiles } from './bench';
 
 /** Where the model comes from. */
@@ -40,6 +41,7 @@ const listeners = new Set<() => void>();
 let ready: Ready | undefined;
 let memory: Memory | undefined;
 let failure: Error | undefined;
+let isCancelled = false;
 let loading: { readonly source: Source; readonly controller: AbortController } | undefined;
 let share = 0;
 let made = 0;
@@ -52,14 +54,38 @@ async function measure(): Promise<void> {
   memory = await bench?.then((remote) => remote.memory()).catch(() => undefined);
 }
 
+// Milliseconds in which what was told to end has to end.
+const patience = 5000;
+
+/**
+ * Ends the worker unless the work, which was told to end, ends in time: what waits for it then fails, and the next one
+ * who asks gets another.
+ */
+export async function endsInTime(work: Promise<unknown>): Promise<void> {
+  const own = bench;
+  const over = () => false;
+  const isLate = await Promise.race([work.then(over, over), pause(patience).then(() => true)]);
+  if (!isLate || own === undefined || bench !== own) return;
+  [bench, ready, memory] = [undefined, undefined, undefined];
+  failure = new Error('the worker did not answer and was ended');
+  tell();
+  await (await own).dispose();
+}
+
 // One load at a time: a new one ends the one before and begins when its memory is free.
 let last: Promise<void> = Promise.resolve();
 
+function endLoading(): void {
+  if (loading === undefined) return;
+  loading.controller.abort();
+  void endsInTime(last);
+}
+
 async function load(source: Source, work: (own: AbortController, remote: Remote<Bench>) => Promise<ModelFacts>) {
-  loading?.controller.abort();
+  endLoading();
   const controller = new AbortController();
   loading = { source, controller };
-  [ready, failure, share] = [undefined, undefined, 0];
+  [ready, failure, share, isCancelled] = [undefined, undefined, 0, false];
   tell();
   const before = last;
   const run = async (): Promise<void> => {
@@ -87,6 +113,10 @@ export const session = {
   },
   get failure(): Error | undefined {
     return failure;
+  },
+  /** Whether the last load was ended by the reader. */
+  get isCancelled(): boolean {
+    return isCancelled;
   },
   get memory(): Memory | undefined {
     return memory;
@@ -117,11 +147,12 @@ export const session = {
     });
   },
   cancel(): void {
-    loading?.controller.abort();
+    isCancelled = loading !== undefined;
+    endLoading();
   },
   close(): void {
-    loading?.controller.abort();
-    [ready, failure] = [undefined, undefined];
+    endLoading();
+    [ready, failure, isCancelled] = [undefined, undefined, false];
     const before = last;
     const free = async (): Promise<void> => {
       await before;
@@ -131,6 +162,7 @@ export const session = {
       tell();
     };
     last = free().catch(() => undefined);
+    void endsInTime(last);
     tell();
   },
 };

@@ -160,7 +160,7 @@ export function playgroundStack(chapter: ChapterState<'playground'>): Figure {
         sentence.show(values.words);
         encoding.show(values.encoding);
         heads.show(values.heads);
-        kv.show(String(options.kvHeads) as (typeof headCounts)[number]);
+        kv.show(String(options.kvHeads) as (typeof headCounts)[number], (value) => Number(value) <= options.heads);
         layers.show(values.layers);
         causal.show(values.causal);
         window.show(values.window);

@@ -10,7 +10,7 @@ import { workControl } from '../views/work-control';
 import { itemsOf, noId } from './items';
 import { modelCode } from './model-code';
 import { lookFields, maxTokens, wishOf } from './rope-wish';
-import { remoteBench, session } from './session';
+import { endsInTime, remoteBench, session } from './session';
 
 const temperatures = whole(0, 20).map((tenths) => tenths / 10);
 const topKs = [0, 1, 2, 5, 10, 20, 50, 100];
@@ -37,6 +37,8 @@ interface Sheet {
   all?: number;
   text: string;
   rate?: number;
+  /** Ended before all of it was written. */
+  isStopped?: boolean;
   /** What is no id. */
   unknown?: string;
   failure?: string;
@@ -102,53 +104,61 @@ export function playgroundWrite(chapter: ChapterState<'playground'>): Figure {
     };
 
     const work = workControl(
-      { ...chapter.texts.figure, run: texts.run, cancel: texts.stop, cancelled: texts.stopped },
+      { ...chapter.texts.figure, run: texts.run, cancel: texts.stop, cancelled: '' },
       plain,
-      async (signal, progress) => {
-        const { ready } = session;
-        if (ready === undefined) return;
-        const started = keyNow();
-        const own = blank(started);
-        sheet = own;
-        showAgain();
-        // Another model, another prompt: what is written would not be true of it.
-        const isOver = (): boolean => sheet !== own || keyNow() !== started;
-        try {
-          const remote = await remoteBench();
-          const all = await remote.read(prompt.values.ids);
-          if (isOver()) return;
-          if (all === undefined) {
-            own.unknown = noId(prompt.values.ids);
-            return;
-          }
-          const ids = all.slice(0, maxTokens);
-          [own.given, own.all] = [ids, all.length];
-          const options = optionsOf();
-          const wish = wishOf(prompt.values, ready.facts);
-          const begin = performance.now();
-          let shownAt = begin;
-          for await (const { token, logprob } of remote.generate(ids, wish, { ...options, signal })) {
-            const [name] = await remote.names([token]);
-            if (isOver()) break;
-            own.written.push({ id: token, name: name ?? '', logprob: logprob ?? 0 });
-            const now = performance.now();
-            own.rate = (1000 * own.written.length) / (now - begin);
-            progress(own.written.length / options.maxTokens);
-            if (now - shownAt < showEvery) continue;
-            shownAt = now;
-            own.text = await remote.text([...ids, ...own.written.map(({ id }) => id)]);
-            if (isOver()) break;
-            showAgain();
-          }
-          own.text = await remote.text([...ids, ...own.written.map(({ id }) => id)]);
-        } catch (error) {
-          if (signal.aborted) throw error;
-          own.failure = error instanceof Error ? error.message : String(error);
-        } finally {
-          showAgain();
-        }
+      (signal, progress) => {
+        const written = write(signal, progress);
+        signal.addEventListener('abort', () => void endsInTime(written));
+        return written;
       },
     );
+
+    async function write(signal: AbortSignal, progress: (share: number) => void): Promise<void> {
+      const { ready } = session;
+      if (ready === undefined) return;
+      const started = keyNow();
+      const own = blank(started);
+      sheet = own;
+      signal.addEventListener('abort', () => {
+        own.isStopped = true;
+      });
+      showAgain();
+      // Another model, another prompt: what is written would not be true of it.
+      const isOver = (): boolean => sheet !== own || keyNow() !== started;
+      try {
+        const remote = await remoteBench();
+        const all = await remote.read(prompt.values.ids);
+        if (isOver()) return;
+        if (all === undefined) {
+          own.unknown = noId(prompt.values.ids);
+          return;
+        }
+        const ids = all.slice(0, maxTokens);
+        [own.given, own.all] = [ids, all.length];
+        const options = optionsOf();
+        const wish = wishOf(prompt.values, ready.facts);
+        const begin = performance.now();
+        let shownAt = begin;
+        for await (const { token, logprob } of remote.generate(ids, wish, { ...options, signal })) {
+          const [name] = await remote.names([token]);
+          if (isOver()) break;
+          own.written.push({ id: token, name: name ?? '', logprob: logprob ?? 0 });
+          const now = performance.now();
+          own.rate = (1000 * own.written.length) / (now - begin);
+          progress(own.written.length / options.maxTokens);
+          if (now - shownAt < showEvery) continue;
+          shownAt = now;
+          own.text = await remote.text([...ids, ...own.written.map(({ id }) => id)]);
+          if (isOver()) break;
+          showAgain();
+        }
+        own.text = await remote.text([...ids, ...own.written.map(({ id }) => id)]);
+      } catch (error) {
+        if (!signal.aborted) own.failure = error instanceof Error ? error.message : String(error);
+      } finally {
+        showAgain();
+      }
+    }
 
     // Only what is new is added: readers may have selected some of it.
     function showTokens({ written }: Sheet): void {
@@ -195,13 +205,14 @@ export function playgroundWrite(chapter: ChapterState<'playground'>): Figure {
         whole.textContent = text;
         whole.hidden = text === '';
         list.hidden = written.length === 0;
+        const soFar =
+          rate === undefined || written.length === 0
+            ? texts.notYet
+            : texts.summary(plain(written.length), significant(rate, 2));
         const { logprobs: _, ...options } = optionsOf();
         const ids = sheet.given ?? itemsOf(prompt.values.ids).map(Number).filter(Number.isInteger).slice(0, maxTokens);
         return {
-          summary:
-            rate === undefined || written.length === 0
-              ? texts.notYet
-              : texts.summary(plain(written.length), significant(rate, 2)),
+          summary: sheet.isStopped ? `${soFar} ${texts.stopped}` : soFar,
           code: modelCode(
             ready?.source ?? { kind: 'files' },
             ready && wishOf(prompt.values, ready.facts),

@@ -28,7 +28,10 @@ export function workBar(
   return {
     element,
     show(share) {
+      const hadFocus = share === undefined && element.contains(document.activeElement);
       element.hidden = share === undefined;
+      // Whoever ended it by keyboard goes on from what may begin it again.
+      if (hadFocus) element.parentElement?.querySelector<HTMLElement>('button, input')?.focus();
       bar.value = share ?? 0;
       // Each quarter is told; more would talk over the reader.
       const quarter = Math.floor((share ?? 0) * 4) / 4;

@@ -112,6 +112,8 @@ export const playground = {
       weights: 'A file that ends in .safetensors is missing still.',
       index: 'These are parts of a model; the file that ends in .safetensors.index.json is missing still.',
     },
+    absent: (names: string) => `The index names more parts, which are missing still: ${names}.`,
+    rivals: (names: string) => `Which of these is the model? Give one of them: ${names}.`,
     about: (architecture: string, kind: string) => `${architecture}, ${kind}`,
     kinds: { decoder: 'a decoder', encoder: 'an encoder' },
     number: 'number',

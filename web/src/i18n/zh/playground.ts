@@ -104,6 +104,8 @@ export const playground: Dictionary['playground'] = {
       weights: '还缺一个以 .safetensors 结尾的文件。',
       index: '这些是模型的分片，还缺以 .safetensors.index.json 结尾的索引文件。',
     },
+    absent: (names) => `索引里还提到这些分片，还缺：${names}。`,
+    rivals: (names) => `这几个里哪一个是模型？请只给一个：${names}。`,
     about: (architecture, kind) => `${architecture}，${kind}`,
     kinds: { decoder: '解码器', encoder: '编码器' },
     number: '数值',
