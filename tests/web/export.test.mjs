@@ -216,3 +216,27 @@ test('a file really arrives, and the menu is opened, left and used by keyboard',
   assert.deepEqual(complaints, []);
   await close();
 });
+
+test('a picture is saved whatever was typed into it, and one that shows nothing is not', async () => {
+  const { page, complaints, close } = await open(chromium, site.address, {
+    hash: `#lang=en&order.map.words=${encodeURIComponent(`a\u0001b c\uffffd ${'x'.repeat(293)}😀`)}`,
+  });
+  const save = async (figure) => {
+    await page.locator(`#${figure} .save summary`).click();
+    await page.locator(`#${figure} .save-items button`).first().click();
+  };
+  for (const half of [false, true]) {
+    if (half) await page.locator('#figure-order-words input[type=text]').fill('half \ud83d of one');
+    const figure = half ? 'figure-order-words' : 'figure-order-map';
+    const [download] = await Promise.all([page.waitForEvent('download'), save(figure)]);
+    assert.match(download.suggestedFilename(), /\.png$/);
+  }
+  const typed = await page.locator('#figure-order-map input[type=text]').inputValue();
+  assert.equal(typed.length, 300, 'cut before the character that has no room');
+  assert.ok(typed.isWellFormed?.() ?? true);
+  await save('figure-speed-run');
+  const said = page.locator('#figure-speed-run .save + .said');
+  await until(async () => (await said.textContent()) === 'There is nothing to save yet', 'a reason');
+  assert.deepEqual(complaints, []);
+  await close();
+});

@@ -273,3 +273,128 @@ test('a chapter that does not arrive says so, keeps the others, and comes when t
   assert.match(hash(page), /speed\.run\.table=1/);
   await context.close();
 });
+
+test('texts of another language that do not arrive are told, and asked for again', async () => {
+  const context = await browser.newContext({ serviceWorkers: 'block' });
+  const page = await context.newPage();
+  const errors = [];
+  page.on('pageerror', (error) => errors.push(String(error)));
+  await page.goto(`${site.address}#lang=en&speed.run.table=1`);
+  await isWhole(page, 'en');
+  await context.setOffline(true);
+  await page.locator('#language').click();
+  await until(async () => (await page.getByRole('alert').count()) === 1, 'what happened');
+  assert.match(await page.getByRole('alert').textContent(), /did not arrive/);
+  assert.match(hash(page), /lang=en/);
+  assert.equal(await page.evaluate(() => document.documentElement.lang), 'en');
+  await context.setOffline(false);
+  await page.locator('#language').click();
+  await isWhole(page, 'zh-Hans');
+  assert.equal(await page.getByRole('alert').count(), 0);
+  assert.match(hash(page), /lang=zh.*speed\.run\.table=1|speed\.run\.table=1.*lang=zh/);
+  assert.deepEqual(errors, []);
+  await context.close();
+});
+
+test('the address follows the reader, and a page that is loaded again opens where it was left', async () => {
+  const { page, complaints, close } = await open(browser, site.address, { hash: '#lang=en&at=rope' });
+  const figure = page.locator('#figure-linear-state');
+  await figure.scrollIntoViewIfNeeded();
+  await page.mouse.wheel(0, 40);
+  await until(() => /at=linear/.test(hash(page)), 'the chapter in the address');
+  const steps = await page.evaluate(() => history.length);
+  const top = () => figure.evaluate((element) => element.getBoundingClientRect().top);
+  const before = await top();
+  assert.equal(await page.evaluate(() => history.length), steps, 'reading is no step of "back"');
+  await page.reload();
+  await isWhole(page);
+  assert.ok(Math.abs((await top()) - before) < 2, `${await top()} instead of ${before}`);
+  await page.evaluate(() => scrollTo({ top: 0, behavior: 'instant' }));
+  await until(() => !/at=/.test(hash(page)), 'no chapter in the address');
+  assert.deepEqual(complaints, []);
+  await close();
+});
+
+test('with "back" the keyboard goes along with the view, and a link leads to its chapter', async () => {
+  const { page, complaints, close } = await open(browser, site.address, { hash: '#lang=en' });
+  // Pressed in the page: whoever presses for us would move it first.
+  const follow = (chapter) =>
+    page.evaluate((chapter) => document.querySelector(`#chapters [data-chapter=${chapter}]`).click(), chapter);
+  const focused = () => page.evaluate(() => document.activeElement?.closest('.chapter')?.id ?? '');
+  await follow('rope');
+  await follow('linear');
+  assert.equal(await focused(), 'chapter-linear');
+  await page.evaluate(() => history.back());
+  await until(async () => (await focused()) === 'chapter-rope', 'the keyboard in the chapter before');
+  const slider = page.locator('#figure-rope-pair input[type=range]').first();
+  await slider.focus();
+  await page.keyboard.press('ArrowRight');
+  await page.evaluate(() => history.back());
+  await until(async () => (await slider.inputValue()) === '12', 'the slider back');
+  assert.equal(await slider.evaluate((element) => element === document.activeElement), true, 'a control keeps it');
+  await page.evaluate(() => {
+    location.hash = '#lang=en&at=context';
+  });
+  await until(async () => (await focused()) === 'chapter-context', 'the chapter of the link');
+  const top = await page.locator('#chapter-context h2').evaluate((element) => element.getBoundingClientRect().top);
+  assert.ok(top >= 0 && top < 200, `${top}`);
+  assert.deepEqual(complaints, []);
+  await close();
+});
+
+test('without WebAssembly the page says so in the reader’s language', async () => {
+  for (const [lang, tag, words] of [
+    ['en', 'en', /need WebAssembly/],
+    ['zh', 'zh-Hans', /WebAssembly/],
+  ]) {
+    const context = await browser.newContext({ serviceWorkers: 'block' });
+    const page = await context.newPage();
+    await page.addInitScript(() => {
+      delete globalThis.WebAssembly;
+    });
+    await page.goto(`${site.address}#lang=${lang}`);
+    await until(async () => (await page.locator('main h1').count()) === 1, 'the message', 10000);
+    assert.match(await page.locator('main').textContent(), words);
+    assert.equal(await page.evaluate(() => document.documentElement.lang), tag);
+    assert.equal(await page.title(), await page.locator('h1').textContent());
+    assert.equal(await page.locator('pre').getAttribute('lang'), 'en');
+    await context.close();
+  }
+});
+
+test('a picture that changes is told once, where it comes to rest', async () => {
+  const { page, complaints, close } = await open(browser, site.address, { hash: '#lang=en' });
+  await page.evaluate(() => {
+    globalThis.told = [];
+    new MutationObserver((changes) => {
+      for (const { target } of changes) {
+        const region = (target.nodeType === 1 ? target : target.parentElement)?.closest('[role=status]');
+        if (region) globalThis.told.push(region.textContent);
+      }
+    }).observe(document.body, { childList: true, characterData: true, subtree: true });
+    const slider = document.querySelector('#figure-rope-pair input[type=range]');
+    slider.focus();
+    for (let i = 20; i < 50; ++i) {
+      slider.value = i;
+      slider.dispatchEvent(new Event('input', { bubbles: true }));
+    }
+  });
+  const summary = await figureOf(page, 'rope', 'pair').summary();
+  await until(() => page.evaluate(() => globalThis.told.length > 0), 'something told');
+  await page.waitForTimeout(700);
+  assert.deepEqual(await page.evaluate(() => globalThis.told), [summary]);
+  assert.deepEqual(complaints, []);
+  await close();
+});
+
+test('where the page may not write to the clipboard it gives the link itself', async () => {
+  const { page, complaints, close } = await open(browser, site.address, { hash: '#lang=en' });
+  await page.evaluate(() => Object.defineProperty(navigator, 'clipboard', { value: undefined }));
+  const figure = page.locator('#figure-rope-pair');
+  await figure.getByRole('button', { name: 'Copy link' }).click();
+  const link = figure.locator('.said a');
+  assert.match(await link.textContent(), /This is the link/);
+  assert.match(await link.getAttribute('href'), /#.*at=rope/);
+  assert.deepEqual(complaints, []);
+  await close();
+});

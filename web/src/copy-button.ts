@@ -24,9 +24,14 @@ export function copyButton(
       await navigator.clipboard.writeText(text());
       say(texts.copied);
     } catch {
-      if (source === undefined) return;
-      getSelection()?.selectAllChildren(source);
-      say(texts.copyFailed);
+      if (source !== undefined) {
+        getSelection()?.selectAllChildren(source);
+        say(texts.copyFailed);
+      } else {
+        // A page may write to the clipboard only over a safe connection, and where it is allowed to: here is the link.
+        clearTimeout(timer);
+        said.replaceChildren(h('a', { href: text() }, texts.copyHere));
+      }
     }
   };
   return h(

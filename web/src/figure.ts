@@ -1,5 +1,6 @@
 // The frame that every figure has: controls, the picture or its table, what it shows in words, the program behind it.
 // A figure is a part of the state and a function that shows it; the frame calls that whenever the state says so.
+import { announce } from './announce';
 import type { ChapterState } from './chapters/chapter';
 import { codeBlock } from './code-block';
 import { button } from './controls';
@@ -62,7 +63,7 @@ export function figure<F extends Fields>(
   const texts = chapter.texts.figure;
   const section = chapter.section(name, { ...fields, table: flag(false) } as WithTable<F>);
   const parts = make(section);
-  const summary = h('p', { class: 'summary', role: 'status' });
+  const summary = h('p', { class: 'summary' });
   const code = codeBlock(texts, `${texts.code}: ${caption}`);
   const pictureBox = h('div', { class: 'picture' }, ...parts.picture);
   const tableBox = h('div', { class: 'tables' });
@@ -110,7 +111,10 @@ export function figure<F extends Fields>(
 
   function view(): void {
     if (report === undefined) return;
-    if (summary.textContent !== report.summary) summary.textContent = report.summary;
+    if (summary.textContent !== report.summary) {
+      summary.textContent = report.summary;
+      if (element.contains(document.activeElement)) announce(report.summary);
+    }
     code.show(report.code);
     if (report.isBehind) element.setAttribute('aria-busy', 'true');
     else element.removeAttribute('aria-busy');

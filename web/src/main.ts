@@ -15,9 +15,9 @@ import './styles/tables.css';
 import { chapterIds } from './chapters';
 import { fetchChapter } from './chapters/fetch';
 import { h } from './dom';
-import { frameTexts, preferredLanguage } from './i18n/language';
+import { frameTexts, languageTags, preferredLanguage } from './i18n/language';
 import { keepForOffline } from './offline/register';
-import { createPage, goTo, type PageSection, pageFields, showTheme } from './page';
+import { createPage, follow, goTo, type PageSection, pageFields, showTheme, tellLost } from './page';
 import { State } from './state';
 import { setTheme } from './theme';
 
@@ -49,20 +49,31 @@ async function start(): Promise<void> {
     setTheme(theme);
     showTheme(texts, theme);
     if (lang === shown) return;
+    const before = shown;
     shown = lang;
-    const next = await frameTexts(lang);
+    const next = await frameTexts(lang).catch(() => undefined);
     // Meanwhile the reader may have thought of something else.
     if (shown !== lang) return;
+    if (next === undefined) {
+      shown = before;
+      page.set({ lang: before });
+      tellLost(texts);
+      return;
+    }
     texts = next;
     void article.show(texts);
   });
+  addEventListener('popstate', ({ state: entry }) => follow(page.values.at, entry === null));
   await complete;
   keepForOffline();
 }
 
 start().catch(async (error: unknown) => {
-  const reason = h('pre', {}, error instanceof Error ? error.message : String(error));
+  const reason = h('pre', { lang: 'en' }, error instanceof Error ? error.message : String(error));
   document.body.replaceChildren(h('main', { class: 'prose' }, reason));
-  const { page: texts } = await frameTexts(page.values.lang);
-  reason.before(h('h1', {}, texts.title.join('')), h('p', {}, texts.failed));
+  const { lang } = page.values;
+  const { page: texts } = await frameTexts(lang);
+  document.documentElement.lang = languageTags[lang];
+  document.title = texts.title.join('');
+  reason.before(h('h1', {}, document.title), h('p', {}, texts.failed));
 });

@@ -54,11 +54,27 @@ function showThemeOn(themeButton: HTMLElement, texts: FrameTexts, theme: Theme):
   themeButton.title = texts.page.themeIs(theme);
 }
 
+const headingOf = (id: ChapterId | undefined) =>
+  document.querySelector<HTMLElement>(id === undefined ? 'main' : `#chapter-${id} h2`);
+
 /** Brings a chapter to the top of the window, and the keyboard with it. */
 export function goTo(id: ChapterId): void {
-  const heading = document.querySelector<HTMLElement>(`#chapter-${id} h2`);
+  const heading = headingOf(id);
   heading?.scrollIntoView();
   heading?.focus({ preventScroll: true });
+}
+
+/** Tells that the texts of another language did not come, wherever one reads. */
+export function tellLost(texts: FrameTexts): void {
+  const notice = h('p', { class: 'notice prose', role: 'alert' }, texts.page.languageLost);
+  document.querySelector('header')?.append(notice);
+  setTimeout(() => notice.remove(), 10000);
+}
+
+/** With "back" the view goes by itself; the keyboard goes along, unless a control has it. A link leads to its chapter. */
+export function follow(id: ChapterId | undefined, isLink: boolean): void {
+  if (isLink && id !== undefined) goTo(id);
+  else if (document.activeElement?.matches('body, main, h2')) headingOf(id)?.focus({ preventScroll: true });
 }
 
 function chapterLinks(texts: FrameTexts, page: PageSection, state: State, followed: () => void): HTMLElement {
@@ -119,8 +135,13 @@ function bar(texts: FrameTexts, page: PageSection, state: State): HTMLElement {
   );
 }
 
-// Names the chapter under the bar, in the bar.
-function followReading(texts: FrameTexts, sections: readonly HTMLElement[], header: HTMLElement): () => void {
+// Names the chapter under the bar, in the bar and in the address.
+function followReading(
+  texts: FrameTexts,
+  page: PageSection,
+  sections: readonly HTMLElement[],
+  header: HTMLElement,
+): () => void {
   const name = header.querySelector('.here');
   const inSight = new Set<Element>();
   const observer = new IntersectionObserver(
@@ -131,6 +152,7 @@ function followReading(texts: FrameTexts, sections: readonly HTMLElement[], head
       }
       const index = sections.findIndex((section) => inSight.has(section));
       const chapter = chapterIds[index];
+      page.amend({ at: chapter });
       if (name !== null) name.textContent = chapter ? `${index + 1} · ${texts.titles[chapter]}` : texts.page.contents;
       for (const link of header.querySelectorAll<HTMLElement>('[data-chapter]')) {
         if (link.dataset.chapter === chapter) link.setAttribute('aria-current', 'true');
@@ -206,6 +228,30 @@ function holds({ figure, isLeft }: ReadingPlace): boolean {
   return true;
 }
 
+// Where a visit ended, for the page that is loaded again.
+const placeKey = 'place';
+const visit = (): string => location.href;
+
+function keepPlace(place: ReadingPlace): void {
+  try {
+    sessionStorage.setItem(placeKey, JSON.stringify({ ...place, visit: visit() }));
+  } catch {
+    // Without storage the page begins at its chapter.
+  }
+}
+
+// Goes to where the reader was when the page was left, if this is the same visit. Whether it did.
+function comesBack(): boolean {
+  const [navigation] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[];
+  if (navigation?.type !== 'reload' && navigation?.type !== 'back_forward') return false;
+  try {
+    const place = JSON.parse(sessionStorage.getItem(placeKey) ?? '{}');
+    return place.visit === visit() && holds({ ...place, isLeft: () => false });
+  } catch {
+    return false;
+  }
+}
+
 // Whether the reader has moved the page since.
 function watchMoves(): () => boolean {
   const moves = new AbortController();
@@ -226,6 +272,7 @@ export function createPage(state: State, page: PageSection, core: Ropewalk): Pag
   const unmounts: (() => void)[] = [];
   let unfollow = (): void => undefined;
   let latest = 0;
+  addEventListener('pagehide', () => keepPlace(readingPlace(sections)));
 
   // Puts chapter i in its language into the place of what is there, without moving what the reader looks at. Gives
   // up where `isLate` says that it is not wanted any more.
@@ -314,14 +361,14 @@ export function createPage(state: State, page: PageSection, core: Ropewalk): Pag
       await settled();
       if (isLate()) return;
       if (!isFirst) holds(reading);
-      unfollow();
-      unfollow = followReading(texts, sections, document.querySelector('header') ?? main);
       document.documentElement.classList.remove('moving');
       await wake();
       if (isLate()) return;
       // What woke above the chapter of a link may have another height than it had at rest.
       const { at } = page.values;
-      if (isFirst && at !== undefined && !reading.isLeft()) goTo(at);
+      if (isFirst && !reading.isLeft() && !comesBack() && at !== undefined) goTo(at);
+      unfollow();
+      unfollow = followReading(texts, page, sections, document.querySelector('header') ?? main);
       main.removeAttribute('aria-busy');
     },
   };

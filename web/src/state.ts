@@ -60,9 +60,10 @@ export function order(initial?: readonly number[]): Field<readonly number[] | un
   };
 }
 
-/** Any text, cut at `maxLength`. */
+/** Any text, cut at `maxLength`, not within a character. */
 export function text(maxLength: number, initial: string): Field<string> {
-  return { initial, parse: (given) => given.slice(0, maxLength), print: (value) => value };
+  const parse = (given: string): string => given.slice(0, maxLength).replace(/[\ud800-\udbff]$/, '');
+  return { initial, parse, print: (value) => value };
 }
 
 /** Some fields of the state, under a prefix. */
@@ -98,6 +99,14 @@ export class Section<F extends Fields> {
     this.#state.write(printed, gesture === undefined ? undefined : this.#prefix + gesture);
   }
 
+  /** Changes some values without a step of "back". */
+  amend(patch: Partial<Values<F>>): void {
+    const printed = Object.keys(patch).map(
+      (name) => [this.#prefix + name, this.#fields[name]?.print(patch[name])] as const,
+    );
+    this.#state.amend(printed);
+  }
+
   /** Calls back after every change of these values. Gives a function that ends it. */
   subscribe(listener: () => void): () => void {
     const read = (): string =>
@@ -119,6 +128,9 @@ export class Section<F extends Fields> {
   }
 }
 
+// What an entry of the history holds, unless somebody has just come by a link.
+const visited = {};
+
 // Browsers refuse addresses that change more than about ten times a second.
 const writeInterval = 250;
 
@@ -134,6 +146,7 @@ export class State {
   constructor(always: () => readonly (readonly [string, string])[]) {
     this.#always = always;
     this.#load();
+    history.replaceState(visited, '');
     // Comes with back and forward, and when somebody edits the hash.
     addEventListener('popstate', () => {
       clearTimeout(this.#pending);
@@ -170,27 +183,39 @@ export class State {
   /** @internal */
   write(entries: readonly (readonly [string, string | undefined])[], gesture?: string): void {
     const before = this.#hash();
-    for (const [key, value] of entries) {
-      if (value === undefined) this.#entries.delete(key);
-      else this.#entries.set(key, value);
-    }
-    for (const [key, value] of this.#always()) this.#entries.set(key, value);
+    this.#enter(entries);
     if (this.#hash() === before) return;
     if (gesture !== undefined && gesture === this.#gesture) {
       this.#pending ??= setTimeout(() => this.#flush(), writeInterval);
     } else {
       this.#flush(before);
-      history.pushState(null, '', this.#hash());
+      history.pushState(visited, '', this.#hash());
       this.#gesture = gesture;
     }
     this.#notify();
+  }
+
+  /** @internal */
+  amend(entries: readonly (readonly [string, string | undefined])[]): void {
+    if (entries.every(([key, value]) => this.#entries.get(key) === value)) return;
+    this.#enter(entries);
+    history.replaceState(visited, '', this.#hash());
+    this.#notify();
+  }
+
+  #enter(entries: readonly (readonly [string, string | undefined])[]): void {
+    for (const [key, value] of entries) {
+      if (value === undefined) this.#entries.delete(key);
+      else this.#entries.set(key, value);
+    }
+    for (const [key, value] of this.#always()) this.#entries.set(key, value);
   }
 
   #flush(hash = this.#hash()): void {
     if (this.#pending === undefined) return;
     clearTimeout(this.#pending);
     this.#pending = undefined;
-    history.replaceState(null, '', hash);
+    history.replaceState(visited, '', hash);
   }
 
   #load(): void {

@@ -35,14 +35,19 @@ function download(file: Blob, name: string): void {
 
 export function saveMenu(texts: FrameTexts['figure'], savable: Savable): HTMLElement {
   const said = h('span', { class: 'said', role: 'status' });
-  async function save(kind: Kind): Promise<void> {
-    said.textContent = '';
+  // What came of it, in words.
+  async function tryToSave(kind: Kind): Promise<string> {
+    if (savable.tables().every(({ rows }) => rows.length === 0)) return texts.nothingToSave;
     try {
       download(await fileOf(kind, savable), `${savable.about().figure}.${kind}`);
-      said.textContent = texts.saved;
+      return texts.saved;
     } catch {
-      said.textContent = texts.saveFailed;
+      return texts.saveFailed;
     }
+  }
+  async function save(kind: Kind): Promise<void> {
+    said.textContent = '';
+    said.textContent = await tryToSave(kind);
     menu.open = false;
     opener.focus();
   }

@@ -76,13 +76,17 @@ function heightOf(element: HTMLElement): number {
   return Math.ceil(height);
 }
 
+// Characters that XML cannot hold, which a reader may type all the same; halves of others among them.
+const noXml = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu;
+
 // All of it as the text of an image.
 function image(around: HTMLElement, width: number, height: number): string {
   const root = getComputedStyle(document.documentElement);
   const svg = new XMLSerializer().serializeToString(around);
   const { lang, dataset } = document.documentElement;
+  const drawn = svg.replace(noXml, '\ufffd');
   const styles = styleSheets().replaceAll('&', '&amp;').replaceAll('<', '&lt;');
-  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" lang="${lang}" xml:lang="${lang}" data-theme="${dataset.theme}" style="font-size: ${root.fontSize}"><style>${styles}</style><foreignObject width="${width}" height="${height}">${svg}</foreignObject></svg>`;
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" lang="${lang}" xml:lang="${lang}" data-theme="${dataset.theme}" style="font-size: ${root.fontSize}"><style>${styles}</style><foreignObject width="${width}" height="${height}">${drawn}</foreignObject></svg>`;
 }
 
 /**

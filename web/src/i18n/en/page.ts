@@ -13,6 +13,7 @@ export const page = {
   console: 'In the developer console of this page the package is at hand as `rw`.',
   lost: 'This chapter did not arrive. The connection may have been lost; what you have set is kept in the address.',
   again: 'Load the page again',
+  languageLost: 'The texts in this language did not arrive. The connection may have been lost.',
   failed: 'The pictures on this page need WebAssembly with SIMD, and this browser did not run it. It said:',
 };
 
@@ -23,6 +24,7 @@ export const figure = {
   saveAs: { png: 'Picture (PNG)', csv: 'Numbers (CSV)', json: 'Numbers (JSON)' },
   saved: 'Saved',
   saveFailed: 'Could not be saved',
+  nothingToSave: 'There is nothing to save yet',
   reset: 'Reset',
   table: 'View as table',
   picture: 'View as picture',
@@ -30,6 +32,7 @@ export const figure = {
   copyCode: 'Copy code',
   copied: 'Copied',
   copyFailed: 'Selected; press Ctrl+C',
+  copyHere: 'Not allowed to copy. This is the link.',
   predict: 'Predict, then look',
   right: 'Yes. ',
   wrong: 'Not so. ',

@@ -14,6 +14,7 @@ export const page: Dictionary['frame']['page'] = {
   console: '在本页的开发者控制台里，可以直接用 `rw` 调用这个包。',
   lost: '这一章没有取到，可能是网络断了。你所做的设置都在地址里，不会丢。',
   again: '重新载入',
+  languageLost: '这种语言的文字没有取到，连接可能断了。',
   failed: '本页的图需要支持 SIMD 的 WebAssembly，而这个浏览器没能运行它。它的说法是：',
 };
 
@@ -24,6 +25,7 @@ export const figure: Dictionary['frame']['figure'] = {
   saveAs: { png: '图片（PNG）', csv: '数据（CSV）', json: '数据（JSON）' },
   saved: '已保存',
   saveFailed: '没能保存',
+  nothingToSave: '还没有可以保存的内容',
   reset: '重置',
   table: '显示表格',
   picture: '显示图形',
@@ -31,6 +33,7 @@ export const figure: Dictionary['frame']['figure'] = {
   copyCode: '复制代码',
   copied: '已复制',
   copyFailed: '已选中，请按 Ctrl+C',
+  copyHere: '这里不允许复制，链接在此',
   predict: '先猜，再看',
   right: '对。',
   wrong: '不对。',
