@@ -3,7 +3,7 @@
 // any character.
 import { h } from './dom';
 
-const functions = new Set(['sin', 'cos', 'clip', 'slope']);
+const functions = new Set(['sin', 'cos', 'ln', 'clip', 'slope']);
 
 const marked = /(\*[^*]+\*|`[^`]+`|\$[^$]+\$|\[[^\]]+\]\([^)\s]+\)|\b[A-Z]\w*-[A-Z\d]\w+)/;
 

@@ -5,6 +5,7 @@ import { choiceControl, stepControl, whole } from '../controls';
 import { h } from '../dom';
 import { type Figure, figure } from '../figure';
 import { contextHead, type Method, methodNames, reachOf, waves, wavesCode } from '../pictures/context';
+import { richText } from '../rich-text';
 import { choice, oneOf } from '../state';
 import { type Dial, dials } from '../views/dials';
 import { lineChart, nameOf } from '../views/line-chart';
@@ -38,7 +39,7 @@ export function contextWaves(chapter: ChapterState<'context'>, core: Ropewalk): 
     const chart = lineChart(270);
     const view = dials();
     // All of them in one place, so that the picture stays where it is while methods are compared.
-    const abouts = methodNames.map((value) => h('p', { class: 'strip-note' }, texts.about[value]));
+    const abouts = methodNames.map((value) => h('p', { class: 'strip-note' }, ...richText(texts.about[value])));
     return {
       controls: [
         method.element,
@@ -90,7 +91,8 @@ export function contextWaves(chapter: ChapterState<'context'>, core: Ropewalk): 
           const { seen = 0, used = 0 } = reaches[i] ?? {};
           return seen < turn && used > seen + hardly;
         };
-        const fresh = whole(0, pairs - 1).filter(isNew).length;
+        const fresh = reaches.filter((_, i) => isNew(i));
+        const most = Math.max(0, ...fresh.map(({ seen, used }) => Math.min(used, turn) - seen));
         const dial = (i: number): Dial => {
           const { seen = 0, used = 0 } = reaches[i] ?? {};
           const turns = significant(used / turn, 2);
@@ -111,7 +113,8 @@ export function contextWaves(chapter: ChapterState<'context'>, core: Ropewalk): 
           summary: texts.summary(
             plain(complete),
             plain(pairs),
-            plain(fresh),
+            plain(fresh.length),
+            plain(Math.round((360 * most) / turn)),
             plain(target),
             attentionFactor === 1 ? '' : significant(attentionFactor, 4),
           ),

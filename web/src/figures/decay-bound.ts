@@ -50,7 +50,8 @@ export function decayBound(chapter: ChapterState<'decay'>, core: Ropewalk): Figu
           summary: texts.summary(
             significant(sizes[0] ?? 0, 3),
             significant(sizes.at(-1) ?? 0, 3),
-            significant(nearest, 2),
+            // Rounded down: what it says of all distances has to be true of the nearest.
+            plain(nearest < 10 ? Math.floor(10 * nearest) / 10 : Math.floor(nearest)),
           ),
           code: boundedScoresCode({ ...head, dim: values.dim }, values.seed, reach),
           table: () => [

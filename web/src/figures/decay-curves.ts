@@ -60,6 +60,7 @@ export function decayCurvesFigure(chapter: ChapterState<'decay'>, core: Ropewalk
             fixed(shape.at(-1) ?? 0, 2),
             plain(rises),
             plain(distances.length - 1),
+            plain(step),
           ),
           code: decayCurvesCode(head, values.reach),
           table: () => [

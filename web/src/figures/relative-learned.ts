@@ -30,6 +30,8 @@ export function relativeLearned(chapter: ChapterState<'relative'>, core: Ropewal
         const data = learnedRows(core, rows);
         const refused = learnedRow(core, values.at, values.longer ? data : undefined);
         notice.show(refused);
+        // One scale for both: what stays as it was has to look so.
+        const limit = Math.ceil(learnedRows(core, longer).reduce((most, v) => Math.max(most, Math.abs(v)), 0));
         const value = (p: number, d: number): number => data[p * tableDim + d] ?? 0;
         map.update({
           fields: [
@@ -41,7 +43,7 @@ export function relativeLearned(chapter: ChapterState<'relative'>, core: Ropewal
               columns: rows,
               values: Array.from({ length: rows * tableDim }, (_, i) => value(i % rows, Math.floor(i / rows))),
               scale: 'diverging',
-              limit: Math.ceil(data.reduce((most, v) => Math.max(most, Math.abs(v)), 0)),
+              limit,
               rowTitle: texts.number,
               columnTitle: texts.position,
               rowName: plain,

@@ -12,10 +12,12 @@ export interface Stretch {
   readonly factor: number;
 }
 
-// LongRoPE's lists come out of a search on each model. This one is made up: from 1 for the fastest pair to the factor
-// for the slowest, in equal ratios.
-const madeUpFactors = (factor: number): number[] =>
-  Array.from({ length: pairs }, (_, i) => Number((factor ** (i / (pairs - 1))).toFixed(4)));
+// LongRoPE's lists come out of a search on each model. This one is made up: from 1 for the fastest pair, in equal ratios,
+// to the factor for the first pair whose wavelength is longer than the training length, and for all behind it.
+function madeUpFactors({ base, length }: Stretch, factor: number): number[] {
+  const incomplete = Math.ceil((pairs * Math.log(length / (2 * Math.PI))) / Math.log(base));
+  return Array.from({ length: pairs }, (_, i) => Number((factor ** Math.min(1, i / incomplete)).toFixed(4)));
+}
 
 // One entry makes a method appear in the menu, in the address and in the figure.
 export const methods = {
@@ -23,13 +25,13 @@ export const methods = {
   linear: ({ factor }) => ({ type: 'linear', factor }),
   ntk: ({ factor }) => ({ type: 'ntk', factor }),
   yarn: ({ factor, length }) => ({ type: 'yarn', factor, originalLength: length }),
-  longrope: ({ factor, length }) => ({
+  longrope: (stretch) => ({
     type: 'longrope',
-    shortFactors: madeUpFactors(1),
-    longFactors: madeUpFactors(factor),
-    originalLength: length,
-    maxLength: length * factor,
-    sequenceLength: length * factor,
+    shortFactors: madeUpFactors(stretch, 1),
+    longFactors: madeUpFactors(stretch, stretch.factor),
+    originalLength: stretch.length,
+    maxLength: stretch.length * stretch.factor,
+    sequenceLength: stretch.length * stretch.factor,
   }),
   llama3: ({ factor, length }) => ({ type: 'llama3', factor, originalLength: length }),
 } as const satisfies Record<string, (stretch: Stretch) => RopeScaling>;

@@ -6,11 +6,11 @@ export const axes = {
   ],
   ask: {
     question:
-      'Numbered in one line, which patch looks nearer to the one in the frame: its neighbour below, or one far to its left in the next row?',
-    answers: ['The one below', 'The one farther left, if it comes sooner in the line', 'Both alike'],
+      'Eight patches make a row, and they are numbered in one line. Which scores higher with the patch in row 3, column 3: its neighbour below, or the first patch of that next row?',
+    answers: ['The neighbour below', 'The first patch of the next row', 'Both alike'],
     right: 1,
     explanation:
-      'Only the count in the line matters. In a row of eight, the patch below is eight steps away, and the first patch of the next row may be closer. Choose a layout with two axes and look again.',
+      'Only the count in the line matters. The neighbour below is eight steps away, the first patch of its row five, and so it scores a little higher. Choose a layout with two axes and look again.',
   },
   grid: {
     layout: 'Axes',
@@ -25,13 +25,13 @@ export const axes = {
     hint: 'Point at a patch, or walk with the arrow keys. Click or Enter makes it the query.',
     cell: (row: string, column: string, score: string) => `row ${row}, column ${column}: ${score}`,
     caption:
-      'A picture of eight by eight patches. All patches hold the same vector, so only position makes a difference. The frame marks the patch whose query meets all keys.',
+      'A picture of eight by eight patches, for a head of size 64. All patches hold the same vector, so only position makes a difference. The frame marks the patch whose query meets all keys. A base as small as 100 suits distances as short as these.',
     summary: (place: string, beside: string, below: string) =>
       `From ${place}: the neighbour beside it scores ${beside}, the one above or below ${below}.`,
   },
   layoutsProse: [
     'With two axes the map is alike along rows and columns, or nearly. The layouts differ in which pairs go to which axis. *Axial* and Qwen2-VL’s vision tower give each axis half of the coordinates and a full set of speeds. *Pixtral* deals one set out in turns, even frequencies to rows, odd ones to columns, so its two directions differ a little.',
-    'Language models that see go one step further. Qwen2-VL’s *M-RoPE* gives every token three numbers: time, row and column. A word has three equal ones, so for text nothing changes. The patches of a picture share their time and differ in row and column.',
+    'Language models that see go one step further. Qwen2-VL’s *M-RoPE* ([Wang et al., 2024](https://arxiv.org/abs/2409.12191)) gives every token three numbers: time, row and column. A word has three equal ones, so for text nothing changes. The patches of a picture share their time and differ in row and column.',
   ],
   ids: {
     before: 'Words before',
@@ -53,13 +53,13 @@ export const axes = {
       `token ${token} (${isImage ? 'picture' : 'word'}): ${axis} ${position}`,
     pairCell: (layout: string, pair: string, axis: string) => `${layout}: pair ${pair} follows ${axis}`,
     caption:
-      'Above, the positions of a few words, a picture or video (framed) and three more words. Below, how the pairs are dealt out: in sections (Qwen2-VL), or in turns (Qwen3-VL).',
+      'Above, the positions of a few words, a picture or video (framed) and three more words. Below, how the pairs are dealt out: in sections (Qwen2-VL), or in turns (Qwen3-VL), with half the pairs that their heads of 128 have.',
     summary: (length: string, image: string, next: string) =>
       `${length} tokens, ${image} of them patches. A word after the last one would stand at position ${next}.`,
   },
   after: [
     'Note where the text goes on: one after the largest position so far, and not after the number of tokens. A large picture takes up little room in the sequence of positions.',
-    'In sections, time has the fast pairs, and rows and columns the slower ones. Qwen3-VL deals the pairs out in turns, so that each axis gets fast and slow ones alike.',
+    'In sections, time has the fast pairs, and rows and columns the slower ones. Qwen3-VL deals the pairs out in turns, so that each axis gets fast and slow ones.',
   ],
   pitfalls: [
     [

@@ -24,13 +24,13 @@ export const context = {
     about: {
       none: 'The frequencies stay as they were trained.',
       linear:
-        'Position interpolation: every frequency is divided by the factor. Nothing is new, but fast pairs lose their sharpness.',
-      ntk: 'NTK-aware: the base is raised so that the slowest pair is stretched by the factor and the fastest not at all.',
-      yarn: 'YaRN: pairs with many turns in training stay, those with less than one are divided by the factor, with a ramp between. cos and sin also get a small factor.',
+        'Position interpolation: every frequency is divided by the factor, $ω_i / s$. Nothing is new, but fast pairs lose their sharpness.',
+      ntk: 'NTK-aware: the base $b$ is raised to $b · s^{D/(D−2)}$, so that the slowest pair is stretched by the factor $s$ and the fastest not at all.',
+      yarn: 'YaRN: pairs with more than 32 turns in training stay, those with less than one are divided by the factor $s$, with a ramp between. cos and sin are multiplied by $0.1 · ln s + 1$, which makes scores a little larger, as long texts need.',
       longrope:
-        'LongRoPE: each pair has a divisor of its own, found by a search. The divisors here are made up, from 1 to the factor.',
+        'LongRoPE: each pair has a divisor of its own, found by a search. Those here are made up: they grow from 1 for the fastest pair to the factor for the first that never came round.',
       llama3:
-        'Llama 3: as YaRN, by wavelength: below a quarter of the training length kept, above the whole of it divided, with a blend between.',
+        'Llama 3: as YaRN, by wavelength: below a quarter of the training length $ω_i$ is kept, above the whole of it $ω_i / s$, with a blend between.',
     },
     length: 'Training length',
     factor: 'Times as long now',
@@ -49,13 +49,13 @@ export const context = {
     spoken: (i: string, seen: string, used: string, isNew: boolean) =>
       `Pair ${i}: ${seen} turns in training, ${used} now${isNew ? ', some of the angles are new' : ''}`,
     caption:
-      'A head of size 64. Above, how many positions each pair takes for a turn. Below, every second pair as a dial with the number of its turns; an exclamation mark warns of new angles.',
-    summary: (complete: string, pairs: string, fresh: string, target: string, factor: string) =>
-      `${complete} of ${pairs} pairs made a whole turn in training. At ${target} tokens ${fresh} ${fresh === '1' ? 'pair shows' : 'pairs show'} new angles.${factor === '' ? '' : ` cos and sin are multiplied by ${factor}.`}`,
+      'A head of size 64. Above, how many positions each pair takes for a turn. Below, every second pair as a dial with the number of its turns, counted from the right, counterclockwise; an exclamation mark warns of new angles.',
+    summary: (complete: string, pairs: string, fresh: string, degrees: string, target: string, factor: string) =>
+      `${complete} of ${pairs} pairs made a whole turn in training. At ${target} tokens ${fresh === '0' ? 'no pair shows' : fresh === '1' ? '1 pair shows' : `${fresh} pairs show`} new angles${fresh === '0' ? '' : `, up to ${degrees}° of them`}.${factor === '' ? '' : ` cos and sin are multiplied by ${factor}.`}`,
   },
   methodsProse: [
-    'Every method answers the same question: how far is each pair slowed down? Switch through them and watch the dots. Position interpolation moves all of them by the same step. The others leave the fastest pairs alone, or nearly, because those tell neighbouring words apart, and slow the rest as needed.',
-    'NTK-aware scaling slows only the very last pair by the whole factor; the other slow pairs still show some new angles. YaRN and Llama 3 avoid that by looking at turns instead of indices. None of these comes for free; all work best after a little more training.',
+    'Every method answers the same question: how far is each pair slowed down? Switch through them and watch the dots. Position interpolation ([Chen et al., 2023](https://arxiv.org/abs/2306.15595)) moves all of them by the same step. The others leave the fastest pairs alone, or nearly, because those tell neighbouring words apart, and slow the rest as needed.',
+    'NTK-aware scaling slows only the very last pair by the whole factor; the other slow pairs still show some new angles, though far fewer. That is often good enough without any more training, the more so with a factor above the one that is needed. YaRN ([Peng et al., 2023](https://arxiv.org/abs/2309.00071)), LongRoPE ([Ding et al., 2024](https://arxiv.org/abs/2402.13753)) and [Llama 3](https://arxiv.org/abs/2407.21783) avoid them altogether, since they look at turns or at the model itself, not at indices. None of these comes for free; all work best after a little more training.',
   ],
   errorTitle: 'Angles that round',
   errorProse: [
@@ -74,14 +74,14 @@ export const context = {
     position: 'position',
     y: 'largest error of cos and sin',
     measured: 'measured',
-    rule: '0.00000006 × position',
+    rule: '2⁻²⁴ × position',
     caption:
       'A head of size 128. Above, its eight fastest pairs and the angle between their two hands in degrees. Below, the largest error over all pairs, on two logarithmic axes.',
     summary: (position: string, error: string) =>
       `Around position ${position} the largest error of cos and sin is ${error}.`,
   },
   after: [
-    'The error grows in step with the position. Up to a few thousand tokens it is lost in other noise. At a million it is a few degrees, and at sixteen million it is tens of degrees. The package keeps each frequency to 128 bits and has no such error; it can also imitate the 32-bit angles, for those who must match a model that was trained with them.',
+    'The error grows in step with the position: a frequency and a product in 32 bits are each off by up to 2⁻²⁴ of themselves, half a unit in the last place, and the angles of fast pairs are nearly as large as the position. Up to a few thousand tokens it is lost in other noise. At a million it is a few degrees, and at sixteen million it is tens of degrees. The package keeps each frequency to 128 bits and has no such error; it can also imitate the 32-bit angles, for those who must match a model that was trained with them.',
   ],
   pitfalls: [
     [

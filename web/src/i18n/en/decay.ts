@@ -16,15 +16,15 @@ export const decay = {
     shape: 'Su’s curve (shape of a bound)',
     caption:
       'Both curves start at 1. The first is a score, in a special case; the second is the shape of a bound on scores.',
-    summary: (reach: string, cosines: string, shape: string, rises: string, steps: string) =>
-      `At distance ${reach} the mean cosine is ${cosines}, Su’s curve ${shape}. In ${rises} of ${steps} steps the mean cosine goes up, not down.`,
+    summary: (reach: string, cosines: string, shape: string, rises: string, steps: string, each: string) =>
+      `At distance ${reach} the mean cosine is ${cosines}, Su’s curve ${shape}. In ${rises} of ${steps} steps${each === '1' ? '' : ` of ${each} positions`} the mean cosine goes up, not down.`,
   },
   boundProse: [
     'Both do fall at first, and both swing. A larger base makes the fall slower: after 256 words, in a head of size 128, the mean cosine stands at 0.32 with base 10,000, and at 0.56 with base 500,000, which Llama 3 has. So “decay” is a property of the frequencies, and the base sets its reach.',
     'Where does the second curve come from? Write the score as a sum over pairs, each a complex number $h_i$ turned by its angle, and rearrange the sum by parts (Abel’s trick). The size of the score is at most the largest jump between neighbouring $h_i$ times a sum that depends on distance alone.',
   ],
   formula:
-    '$h_i$ is the product of pair $i$ of the query with the conjugate of that of the key; behind the last pair it counts as 0.',
+    '$h_i$ is the product of pair $i$ of the query with the conjugate of that of the key; behind the last pair it counts as 0. The score itself is the real part of the sum, so it is no larger.',
   bound: {
     seed: 'Query and key number',
     label: 'Size of the score and its bound, by distance',
@@ -34,7 +34,7 @@ export const decay = {
     caption:
       'One random query and key: the size of their score at each distance, and the bound on it. The axis is logarithmic, or the score could not be seen below the bound.',
     summary: (first: string, last: string, ratio: string) =>
-      `The score’s size is ${first} at distance 0 and ${last} at 256. The bound is never nearer than ${ratio} times the score.`,
+      `The score’s size is ${first} at distance 0 and ${last} at 256. The bound is always more than ${ratio} times the score.`,
   },
   randomProse: [
     'The bound holds, and it is loose. Below it the score does as it likes. A bound that falls does not mean that what is bounded falls.',
@@ -61,7 +61,7 @@ export const decay = {
   },
   after: [
     'So the honest statement is this. Where query and key agree in all pairs, RoPE’s score falls with distance, with swings. Where they do not agree, it need not. A trained model can use the slow pairs to look far and the fast ones to look near, and many do.',
-    'Encodings that fade by construction exist: ALiBi subtracts the distance, and xPos lets each pair shrink. RoPE by itself only turns.',
+    'Encodings that fade by construction exist: ALiBi subtracts the distance, and xPos ([Sun et al., 2022](https://arxiv.org/abs/2212.10554)) lets each pair shrink. RoPE by itself only turns.',
   ],
   pitfalls: [
     [

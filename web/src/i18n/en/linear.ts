@@ -2,7 +2,7 @@
 export const linear = {
   opening: [
     'Attention compares every word with every word. Twice as many words are four times the work. Where does the square come from, and can it go away?',
-    'The weight of a key is the exponential of a dot product. The exponential stands in the middle, so all $T × T$ products have to be written out before the values can be added up. Put something softer in its place: a function $φ$ of each query and of each key by itself, and the plain dot product of the two. Then nothing stands in the middle any more, and of the three matrices either the first two or the last two may be multiplied first.',
+    'The weight of a key is the exponential of a dot product. The exponential stands in the middle, so all $T × T$ products have to be written out before the values can be added up. Put something softer in its place ([Katharopoulos et al., 2020](https://arxiv.org/abs/2006.16236)): a function $φ$ of each query and of each key by itself, and the plain dot product of the two. Then nothing stands in the middle any more, and of the three matrices either the first two or the last two may be multiplied first.',
   ],
   formula:
     '$φ$ is applied to each number. Whatever it is, it must not be negative, so that weights are not negative either.',
@@ -58,7 +58,7 @@ export const linear = {
     caption:
       'Twenty-four random queries and keys. Above, the weight that each query gives to each key; colours end at ±1, numbers do not. Below, the denominators as the package reports them.',
     summary: (form: string, negative: string, zero: string, least: string, largest: string) =>
-      `RoPE turns ${form}: ${negative} of 24 denominators ${negative === '1' ? 'is' : 'are'} negative, ${zero} ${zero === '1' ? 'is' : 'are'} exactly 0. ${zero === '0' ? 'The' : 'Of the others the'} one nearest to 0 is ${least} away from it, and the largest weight is ${largest}.`,
+      `RoPE turns ${form}: ${negative} of 24 denominators ${negative === '1' ? 'is' : 'are'} negative, ${zero === '0' ? 'none' : zero} ${zero === '1' || zero === '0' ? 'is' : 'are'} exactly 0. ${zero === '0' ? 'The' : 'Of the others the'} one nearest to 0 is ${least} away from it, and the largest weight is ${largest}.`,
   },
   formsAfter: [
     'With two coordinates there is only the fast pair, and the turned sum swings through zero: one of these weights is in the thousands. More pairs help, because the slow ones hardly turn and keep the sum up. That is luck, not a guarantee. Try relu: a query whose features are all zero has a denominator of exactly 0, in every form that divides by features. The package then gives a row of zeros and says so.',
@@ -71,10 +71,10 @@ export const linear = {
   askAim: {
     question:
       'Features of elu + 1 are positive. The query is built to match the key eight positions back. Where will the largest weight be?',
-    answers: ['Eight back', 'At the query’s own place, or near it', 'At the far end'],
+    answers: ['Eight back', 'At the query’s own place', 'At the far end'],
     right: 1,
     explanation:
-      'Positive features all lie in one quarter of the plane, so a query and a key can differ by at most a right angle in any pair. The direction that was to carry “eight back” is gone before the rotation comes.',
+      'Positive features all lie in one quarter of the plane, so a query and a key can differ by at most a right angle in any pair. The direction that was to carry “eight back” is gone before the rotation comes. At the query’s own place nothing is turned, so the weight there is exactly an equal share, and here all others are less. At some other distances the largest one strays elsewhere, but not to where it was aimed.',
   },
   aim: {
     back: 'Positions back',
@@ -111,9 +111,9 @@ export const linear = {
     token: 'token',
     error: 'largest difference',
     caption:
-      'Above, the bytes that the package’s cache and its state take, for one head. Below, 256 tokens appended in pieces, against one call for all: the largest difference in each token’s result. Results are about as large as 1; where nothing differs, the dot stands on the axis.',
+      'Above, the bytes that the package’s cache and its state take, for one head. The state keeps with each number what rounding took from it, and is twice as large for that; the cache keeps 24 bytes on where each token stands. Below, 256 tokens appended in pieces, against one call for all: the largest difference in each token’s result. Results are about as large as 1; where nothing differs, the dot stands on the axis.',
     summary: (tokens: string, cache: string, state: string, chunk: string, difference: string) =>
-      `At ${tokens} tokens the cache takes ${cache} KiB, the state ${state} KiB. With ${chunk} at a time no result differs from one call’s by more than ${difference}.`,
+      `At ${tokens} tokens the cache takes ${cache} KiB, the state ${state} KiB. With ${chunk} at a time ${difference === '0' ? 'nothing differs from one call' : `no result differs from one call’s by more than ${difference}`}.`,
   },
   after: [
     'So linear attention gives up the sharp peak and gets a memory of fixed size for it. Models that live on that trade have since learned to forget: they let the state fade from step to step, or correct what it holds before they write. The package’s `recurrentAttention` has those forms.',
@@ -121,7 +121,7 @@ export const linear = {
   pitfalls: [
     [
       '“RoPE is the only relative encoding that linear attention can have.”',
-      'It was among the first. States that fade with each step (RetNet, gated linear attention), xPos and cosFormer’s weights know of distance as well.',
+      'It was among the first. States that fade with each step ([RetNet](https://arxiv.org/abs/2307.08621), gated linear attention), xPos and [cosFormer](https://arxiv.org/abs/2202.08791)’s weights know of distance as well.',
     ],
     [
       '“All of RoPE together is not a rotation.”',

@@ -2,7 +2,7 @@
 export const relative = {
   opening: [
     'Why design waves at all? Give each position a row of numbers of its own and let training find them. BERT and GPT-2 do just that. A *learned* table can hold whatever helps, and for positions that were seen often enough it works well.',
-    'Its weakness is plain. A table with 512 rows has nothing for position 512, and the rows near its end were seen in few texts. One can stretch a table after the fact: Su’s two-level scheme takes a coarse row and a fine row for each new position and mixes them, so that the first rows stay as they were.',
+    'Its weakness is plain. A table with 512 rows has nothing for position 512, and the rows near its end were seen in few texts. One can stretch a table after the fact: Su Jianlin, of whom more is to come, takes a coarse and a fine one of the first rows for each new position and mixes them, 0.4 of the one and 0.6 of the other, so that the first rows stay as they were.',
   ],
   learned: {
     at: 'Position',
@@ -13,16 +13,16 @@ export const relative = {
     position: 'position',
     cell: (position: string, row: string, value: string) => `position ${position}, number ${row}: ${value}`,
     caption:
-      'A learned table with sixteen positions, one column for each. Nobody trained this one; its numbers stand for any. The frame marks the position asked for.',
+      'A learned table with sixteen positions, or forty when it is extended; each position is drawn as a column. Nobody trained this one; its numbers stand for any. The frame marks the position asked for.',
     has: (position: string) => `The table has a row for position ${position}.`,
     ends: (rows: string, position: string) =>
       `The table has ${rows} positions, from 0 on. For position ${position} it has nothing.`,
     mixed: (position: string, coarse: string, fine: string) =>
-      `Extended, position ${position} is made from row ${coarse} (coarse) and row ${fine} (fine).`,
+      `Extended, position ${position} is made from positions ${coarse} (coarse) and ${fine} (fine).`,
   },
   shawTitle: 'A vector for each distance',
   shaw: [
-    'What attention needs is rarely “position 412”. It is “two words back”. Shaw and colleagues ([2018](https://arxiv.org/abs/1803.02155)) gave a learned vector not to each position but to each *distance* from query to key, and added it to the key.',
+    'What attention needs is rarely “position 412”. It is “two words back”. Shaw and colleagues ([2018](https://arxiv.org/abs/1803.02155)) gave a learned vector not to each position but to each *distance* from query to key, and added it to the key. (A second such vector is added to the value; we leave it out.)',
     'Distances are clipped. Beyond $k$ all of them share the outermost row: far is far. The table then has $2k + 1$ rows, from $−k$ to $k$, and fits a text of any length.',
   ],
   shawFormula: '$a_d$ is the learned vector of distance $d$; clip keeps $d$ between $−k$ and $k$.',
@@ -56,7 +56,7 @@ export const relative = {
   biasTitle: 'A number for each distance',
   bias: [
     'A vector for each distance is much. T5 ([Raffel et al., 2019](https://arxiv.org/abs/1910.10683)) learns a single number per head and distance and adds it to the score. Near distances have a number each; farther ones share *buckets*, each wider than the one before by about the same factor.',
-    'ALiBi ([Press et al., 2021](https://arxiv.org/abs/2108.12409)) learns nothing. It subtracts from each score the distance times a slope, and each head has a slope of its own: the first forgets within a few words, the last looks far.',
+    'ALiBi ([Press et al., 2021](https://arxiv.org/abs/2108.12409)) learns nothing. It subtracts from each score the distance times a slope, and each head has a slope of its own. With eight heads they are $1/2$, $1/4$, … $1/256$: the first forgets within a few words, the last looks far.',
   ],
   biasFormula:
     '$b_h$ is the bias of head $h$. T5 looks it up by bucket, and leaves out the root; ALiBi computes $−slope · |j − i|$.',
@@ -100,7 +100,7 @@ export const relative = {
     ],
     [
       '$q_i · k_j + q_i · a + k_i · a$',
-      'In the fourth method of Huang and colleagues (`relative_key_query`) the last term belongs to the *key*: $k_j · a$. Expand $(q_i + a) · (k_j + a)$, leave out $a · a$, and it is plain to see.',
+      'In the fourth method of [Huang et al.](https://arxiv.org/abs/2009.13658) (`relative_key_query`) the last term belongs to the *key*: $k_j · a$. Expand $(q_i + a) · (k_j + a)$, leave out $a · a$, and it is plain to see.',
     ],
     [
       'Scaling T5’s scores.',

@@ -66,7 +66,7 @@ export const rope = {
     spoken: (i: string, wavelength: string, degrees: string) =>
       `Pair ${i}, a turn in ${wavelength} positions: ${degrees} degrees between key and query`,
     caption:
-      'The sixteen pairs of a head of size 32. Solid: query. Dashed: key. Below each clock, the angle from key to query in degrees.',
+      'The sixteen pairs of a head of size 32. Solid: query. Dashed: key. Angles count from the right, counterclockwise. Below each clock, the angle from key to query in degrees.',
     summary: (m: string, n: string, d: string, degrees: string) =>
       `Query at ${m}, key at ${n}, distance ${d}: the fastest pair stands at ${degrees} degrees.`,
     corner: 'pair',
@@ -148,6 +148,10 @@ export const rope = {
     [
       'Reordering more than queries and keys.',
       'To bring weights from one pairing to the other, reorder the rows of the query and key projections, their biases, and the weights of a norm on queries and keys. Never those of values or of the output.',
+    ],
+    [
+      'Two things called $θ$.',
+      'Papers write $θ_i$ for the frequency of a pair, which is $ω_i$ here. In a model’s config `rope_theta` is the base, 10,000 or more.',
     ],
     [
       '“$ω$ is a period here and an angle there.”',

@@ -76,7 +76,7 @@ export const sinusoid = {
     ],
     [
       'Taking “the” sinusoidal table for granted.',
-      'The field has three. The paper alternates sine and cosine; many libraries put all sines first; some of these divide the exponent by $D/2 − 1$ instead of $D/2$. The first two differ by the order of columns, the third in its numbers. Weights trained with one do not fit another.',
+      'The field has three. The paper alternates sine and cosine; many libraries put all sines first; some of these divide $i$ by $D/2 − 1$ instead of $D/2$. The first two differ by the order of columns, the third in its numbers. Weights trained with one do not fit another.',
     ],
   ] as [string, string][],
 };

@@ -3,7 +3,7 @@ import type { Dictionary } from '../dictionary';
 
 export const playground: Dictionary['playground'] = {
   opening: [
-    '前面各章的内容，在这里都能亲手试。输入一句话，选定位置怎样进入模型，再看 softmax 把得分变成权重之前，得分里有些什么：每个得分都是两部分之和，一部分来自*内容*，一部分来自*位置*。',
+    '前面各章的内容，在这里都能亲手试。输入一句话，选定位置怎样进入模型，再看 softmax 把得分变成权重之前，得分里有些什么：每个得分都是两部分之和，一部分来自*内容*，一部分来自*位置*。内容是没有编码时的得分，位置是编码带来的改变；加在词上的正弦编码算在内容里。',
     '这里的权重是由种子生成的随机数，没有人训练过。所以图里没有语法，只有编码在随机的查询和键上起的作用。每个词的向量由它的字母算出，相同的词向量也相同。',
   ],
   ask: {
@@ -53,8 +53,8 @@ export const playground: Dictionary['playground'] = {
     encodings: {
       none: '无',
       sinusoidal: '正弦',
-      half: 'RoPE，前后',
-      interleaved: 'RoPE，相邻',
+      half: 'RoPE，两半配对',
+      interleaved: 'RoPE，相邻配对',
       alibi: 'ALiBi',
       t5: 'T5',
       kerple: 'KERPLE',
@@ -72,7 +72,7 @@ export const playground: Dictionary['playground'] = {
     all: '无',
     empty: '请输入一两个词。',
     tooMany: (used, all) => `共 ${all} 个词，图中只画前 ${used} 个。`,
-    summary: (content, position) => `就所有头和格子而言，内容对得分的影响是 ${content}，位置是 ${position}（均方根）。`,
+    summary: (content, position) => `在所有头、所有格子上取均方根：内容 ${content}，位置 ${position}。`,
     summaryNone: (content) =>
       `这些得分里没有任何来自位置的部分；内容的影响是 ${content}（均方根）。只要没有掩码把它们分开，同一个词的各行就完全相同。`,
     summaryAdded: (content) =>
@@ -81,7 +81,7 @@ export const playground: Dictionary['playground'] = {
   afterStack: ['可以这样试：'],
   tries: [
     '把 RoPE 的底数设成 10，看位置部分：连最慢的一组也在句子里转了起来。',
-    '让两个键头服务四个查询头：各头的位置部分仍然各不相同。',
+    '让四个查询头共用两组键和值：各头的位置部分仍然各不相同。',
     '窗口设成 2，留一个开头的词始终看得见，再勾选因果，盯住第一列。',
     '不用编码，勾选因果，再一层层加上去：次序会从掩码里漏进来。',
   ],
@@ -152,7 +152,7 @@ export const playground: Dictionary['playground'] = {
     probability: '概率',
     ownProbability: '未改动时',
     summary: (layer, content, position) =>
-      `第 ${layer} 层：就所有头和格子而言，内容对得分的影响是 ${content}，位置是 ${position}（均方根）。`,
+      `第 ${layer} 层，在所有头、所有格子上取均方根：内容 ${content}，位置 ${position}。`,
     changed: (summary, difference) => `${summary}与未改动的模型相比，有的权重相差 ${difference}。`,
     unchanged: (summary) => `${summary}与未改动的模型相比，权重没有变化。`,
   },

@@ -32,8 +32,8 @@ export const rope: Dictionary['rope'] = {
     lock: '锁定距离 m − n',
     pair: '坐标组',
     pairValue: (pair, frequency, wavelength) =>
-      `第 ${pair} 组，频率每位置 ${frequency} 弧度，每 ${wavelength} 个位置转一圈`,
-    pairNote: (frequency, wavelength) => `ω = 每位置 ${frequency} 弧度，${wavelength} 个位置转一圈`,
+      `第 ${pair} 组，频率 ${frequency} 弧度/位置，每 ${wavelength} 个位置转一圈`,
+    pairNote: (frequency, wavelength) => `ω = ${frequency} 弧度/位置，${wavelength} 个位置转一圈`,
     plane: '平面上的查询箭头和键箭头，转动之前与之后',
     handle: (name) => `${name}的箭头：左右键转动，上下键改变长短`,
     handleValue: (angle, length) => `角度 ${angle} 度，长 ${length}`,
@@ -61,7 +61,7 @@ export const rope: Dictionary['rope'] = {
     label: '把查询和键的各组画成钟',
     pair: (i) => `第 ${i} 组`,
     spoken: (i, wavelength, degrees) => `第 ${i} 组，${wavelength} 个位置转一圈：从键到查询 ${degrees} 度`,
-    caption: '大小为 32 的头，共十六组。实线：查询。虚线：键。钟下面是从键到查询的角度。',
+    caption: '大小为 32 的头，共十六组。实线：查询。虚线：键。角度从右边起逆时针数。钟下面是从键到查询的角度。',
     summary: (m, n, d, degrees) => `查询在 ${m}，键在 ${n}，距离 ${d}：最快的一组夹角 ${degrees} 度。`,
     corner: '组',
     queryHand: '查询的针',
@@ -140,6 +140,10 @@ export const rope: Dictionary['rope'] = {
     [
       '换次序换过了头。',
       '要把权重从一种配对换到另一种，该换的是查询和键投影的行、它们的偏置，以及查询和键上归一化的权重。值和输出的权重一律不动。',
+    ],
+    [
+      '两样东西都叫 $θ$。',
+      '论文里的 $θ_i$ 是一组的频率，也就是这里的 $ω_i$；模型配置里的 `rope_theta` 却是底数，取 10,000 或更大。',
     ],
     [
       '“$ω$ 在一处是周期，在另一处是角度。”',
