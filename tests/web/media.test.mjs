@@ -1,7 +1,7 @@
 // Forced colours and paper: what the system or the printer takes away is not missed.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { launch, open, serve } from './site.mjs';
+import { launch, open, serve, until } from './site.mjs';
 
 let site;
 let browser;
@@ -26,9 +26,15 @@ const contrast = (a, b) => {
   return (Math.max(x, y) + 0.05) / (Math.min(x, y) + 0.05);
 };
 
-for (const colorScheme of ['light', 'dark']) {
-  test(`with forced colours (${colorScheme}) figures keep their lines, cells, and what is chosen`, async () => {
-    const { page, complaints, close } = await open(browser, site.address, { forcedColors: 'active', colorScheme });
+for (const [colorScheme, theme] of [
+  ['light', 'auto'],
+  ['dark', 'auto'],
+  ['light', 'dark'],
+  ['dark', 'light'],
+]) {
+  test(`with forced colours (${colorScheme}, theme ${theme}) figures keep their lines, cells, and what is chosen`, async () => {
+    const forced = { forcedColors: 'active', colorScheme, hash: `#theme=${theme}` };
+    const { page, complaints, close } = await open(browser, site.address, forced);
     assert.ok(await page.evaluate(() => matchMedia('(forced-colors: active)').matches));
     const seen = await page.evaluate(() => {
       const style = (selector, ...names) =>
@@ -49,6 +55,8 @@ for (const colorScheme of ['light', 'dark']) {
           ...style('.strips rect', 'stroke'),
         ],
         dots: [...style('.chart .dot:not(.key)', 'fill')],
+        halos: [...style('.chart .mark-name', 'stroke'), ...style('.plane text', 'stroke')],
+        text: getComputedStyle(document.querySelector('figure .panel')).color,
         texts: [
           ...style('.chart text', 'fill'),
           ...style('.strips text', 'fill'),
@@ -73,6 +81,8 @@ for (const colorScheme of ['light', 'dark']) {
     for (const { what, colors } of seen.texts) {
       assert.ok(contrast(colors[0], seen.ground) >= 4.5, `${what}: ${colors[0]} on ${seen.ground}`);
     }
+    for (const { what, colors } of seen.halos) assert.equal(colors[0], seen.ground, what);
+    assert.ok(contrast(seen.text, seen.ground) > 15, `${seen.text} on ${seen.ground}`);
     for (const { what, colors } of seen.matrices) {
       assert.ok(
         colors.some((color) => contrast(color, seen.ground) >= 3),
@@ -85,6 +95,15 @@ for (const colorScheme of ['light', 'dark']) {
       'cells keep the colours that are their numbers',
     );
     assert.ok(seen.chosen.every((outline) => outline === 'solid'));
+    await page.emulateMedia({ forcedColors: 'none' });
+    await until(
+      () =>
+        page.evaluate(
+          (wanted) => document.documentElement.dataset.theme === wanted,
+          theme === 'auto' ? colorScheme : theme,
+        ),
+      'the theme that was chosen',
+    );
     assert.deepEqual(complaints, []);
     await close();
   });

@@ -1,4 +1,4 @@
-// Light, dark, or as the system has it; paper is always light.
+// Light, dark, or as the system has it; paper is always light, and colours that the system forces are the system's.
 import { rest } from './work/rest';
 import { flush } from './work/soon';
 
@@ -6,6 +6,7 @@ export const themes = ['auto', 'light', 'dark'] as const;
 export type Theme = (typeof themes)[number];
 
 const system = matchMedia('(prefers-color-scheme: dark)');
+const forced = matchMedia('(forced-colors: active)');
 const listeners = new Set<() => void>();
 let chosen: Theme = 'auto';
 let printing = false;
@@ -14,7 +15,8 @@ function tell(): void {
   for (const listener of listeners) listener();
 }
 
-const wantsDark = (): boolean => !printing && (chosen === 'dark' || (chosen === 'auto' && system.matches));
+const wantsDark = (): boolean =>
+  !printing && (chosen === 'auto' || forced.matches ? system.matches : chosen === 'dark');
 
 // Style sheets are told even what the system wants, or they would follow it before anything could rest.
 function show(): void {
@@ -45,6 +47,7 @@ export function onThemeChange(listener: () => void): () => void {
 
 show();
 system.addEventListener('change', change);
+forced.addEventListener('change', change);
 // What was drawn on a canvas has to be drawn again for paper, at once.
 for (const [event, value] of [
   ['beforeprint', true],
