@@ -2,7 +2,7 @@
 // fit it, and signs set as is the custom.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { browsers, figureOf, launchBoth, open, serve } from './site.mjs';
+import { browsers, figureOf, launchBoth, open, serve, until } from './site.mjs';
 
 let site;
 let both;
@@ -83,6 +83,56 @@ for (const name of browsers) {
     }
   });
 }
+
+// As WCAG asks that readers can space text (1.4.12); and browsers' own setting of the size of text.
+const spaced = `* { line-height: 1.5 !important; letter-spacing: 0.12em !important; word-spacing: 0.16em !important; }
+  p { margin-bottom: 2em !important; }`;
+
+async function readAs(page, { rules, standard = 16 }) {
+  const browserSide = await page.context().newCDPSession(page);
+  await browserSide.send('Page.setFontSizes', { fontSizes: { standard } });
+  await page.evaluate((rules) => {
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(rules ?? '');
+    document.adoptedStyleSheets = [sheet];
+    for (const element of document.querySelectorAll('.resting')) element.classList.remove('resting');
+  }, rules);
+}
+
+test('with larger letters or letters spaced apart a small screen has no sideways scroll', async () => {
+  for (const [lang, width, reader] of ['en', 'zh'].flatMap((lang) => [
+    [lang, 320, {}],
+    [lang, 320, { rules: spaced }],
+    [lang, 360, { standard: 24 }],
+    [lang, 360, { standard: 32 }],
+  ])) {
+    const { page, close } = await open(browser, site.address, {
+      hash: `#lang=${lang}`,
+      viewport: { width, height: 740 },
+    });
+    await readAs(page, reader);
+    const look = () =>
+      page.evaluate(() => {
+        const isWide = ({ scrollWidth, clientWidth }) => scrollWidth > clientWidth;
+        const edges = (id) => document.getElementById(id).getBoundingClientRect();
+        return {
+          wide: Array.from(document.querySelectorAll('html, .prose, .panel, h1'))
+            .filter(isWide)
+            .map((element) => element.closest('[id]')?.id ?? element.tagName),
+          isBarClear: edges('opener').right <= edges('language').left,
+        };
+      });
+    const where = `${lang} ${width} ${JSON.stringify(reader)}`;
+    let seen;
+    // Pictures are drawn again for the other size, one after the other.
+    await until(async () => {
+      seen = await look();
+      return seen.wide.length === 0;
+    }, where).catch(() => assert.deepEqual(seen.wide, [], where));
+    assert.ok(seen.isBarClear, where);
+    await close();
+  }
+});
 
 test('formulas that stand side by side stand on one line', async () => {
   const { page, close } = await open(browser, site.address, { viewport: { width: 1280, height: 800 } });
