@@ -134,6 +134,35 @@ test('with larger letters or letters spaced apart a small screen has no sideways
   }
 });
 
+test('names of rows have room, also with letters spaced apart', async () => {
+  for (const [width, reader] of [
+    [1280, { rules: spaced }],
+    [1280, { standard: 32 }],
+    [360, { standard: 24 }],
+    [320, { rules: spaced }],
+    [320, {}],
+  ]) {
+    const { page, close } = await open(browser, site.address, { viewport: { width, height: 740 } });
+    await readAs(page, reader);
+    const look = () =>
+      page.evaluate(() => {
+        const names = Array.from(document.querySelectorAll('.heat-rows bdi, .field-rows span'));
+        const isCut = (name) =>
+          name.scrollWidth > name.clientWidth ||
+          name.getBoundingClientRect().left < name.closest('.heat, .field').getBoundingClientRect().left - 0.5;
+        return [names.length, names.filter(isCut).map((name) => `${name.closest('figure').id}: ${name.textContent}`)];
+      });
+    const where = `${width} ${JSON.stringify(reader)}`;
+    let [count, cut] = [];
+    await until(async () => {
+      [count, cut] = await look();
+      return cut.length === 0;
+    }, where).catch(() => assert.deepEqual(cut, [], where));
+    assert.ok(count > 100);
+    await close();
+  }
+});
+
 test('formulas that stand side by side stand on one line', async () => {
   const { page, close } = await open(browser, site.address, { viewport: { width: 1280, height: 800 } });
   const rows = await page.evaluate(() =>

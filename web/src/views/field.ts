@@ -68,16 +68,21 @@ function textWidth(text: string): number {
   return Array.from(text, (letter) => (letter > '\u2e80' ? 13 : 7)).reduce((a, b) => a + b, 0);
 }
 
+// How much larger than usual the reader wants letters.
+const enlarged = (): number => Number.parseFloat(getComputedStyle(document.documentElement).fontSize) / 17;
+
 // Every how many rows or columns there is room for a name: 1, 2, 4, 8, ... so that names stay round.
 function nameStep(cell: number, room: number): number {
+  const wanted = room * enlarged();
   let step = 1;
-  while (step * cell < room) step *= 2;
+  while (step * cell < wanted) step *= 2;
   return step;
 }
 
-/** Pixels for the names of the rows, where there is room for all of them. */
+/** Pixels for the names of the rows, where there is room for all; a quarter more, for letters spaced apart. */
 export function gutterFor(rows: number, rowName: (row: number) => string): number {
-  return 12 + Math.max(...Array.from({ length: rows }, (_, i) => textWidth(rowName(i))));
+  const widest = Math.max(...Array.from({ length: rows }, (_, i) => textWidth(rowName(i))));
+  return Math.ceil(12 + 1.25 * enlarged() * widest);
 }
 
 interface Sizes {
@@ -207,13 +212,16 @@ export function field(events: FieldEvents): FieldView {
   });
 
   function sizes({ rows, columns, rowName, largestCell = 44, tallest = 1e9 }: FieldData): Sizes {
-    const gutter = Math.min(gutterFor(rows, rowName), Math.floor(room * 0.25));
+    const gutter = Math.min(gutterFor(rows, rowName), Math.floor(room * 0.4));
     const width = Math.max(1, Math.min(room - gutter, largestCell * columns));
     const cell = width / columns;
     return {
       gutter,
       width,
-      height: Math.max(rows * (rows <= few ? labelHeight + 1 : 1), Math.min(Math.round(rows * cell), tallest)),
+      height: Math.max(
+        rows * (rows <= few ? Math.ceil((labelHeight + 1) * enlarged()) : 1),
+        Math.min(Math.round(rows * cell), tallest),
+      ),
     };
   }
 

@@ -46,8 +46,12 @@ function widthsOf(words: readonly string[], font: number, fontFamily: string): n
 
 // As many maps in a row as leave cells that are still easy to hit, two up to four maps and four above.
 function layOut(width: number, words: readonly string[], maps: number, fontFamily: string) {
+  // A quarter more, for readers who space letters apart.
   const gutterFor = (font: number): number =>
-    Math.min(Math.max(...widthsOf(words, font, fontFamily)) + 8, Math.floor(Math.min(110, width * 0.24)));
+    Math.min(
+      Math.ceil(Math.max(...widthsOf(words, font, fontFamily)) * 1.25) + 8,
+      Math.floor(Math.min(110, width * 0.26)),
+    );
   const cellFor = (columns: number, gutter: number): number =>
     Math.max(1, Math.min(Math.floor(((width - gap * (columns - 1)) / columns - gutter) / words.length), largestCell));
   let columns = Math.min(maps, maps > 4 ? 4 : 2);
