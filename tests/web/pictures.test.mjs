@@ -2,6 +2,8 @@
 // up, how many were drawn; and that what cannot be set is not offered.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { createServer } from 'vite';
 import { figureOf, launch, open, serve, until } from './site.mjs';
 
 let site;
@@ -198,6 +200,33 @@ test('without a model there is nothing to set, with one there is', async () => {
   await until(() => isVisible(page, look), 'the settings', 20000);
   assert.equal(await isVisible(page, write), true);
   await close();
+});
+
+test('on every colour of a scale its number can be read', async () => {
+  const root = fileURLToPath(new URL('../../web/', import.meta.url));
+  const server = { middlewareMode: true, ws: false };
+  const vite = await createServer({ root, configFile: false, server, optimizeDeps: { noDiscovery: true } });
+  const { colorOf, inkOn } = await vite.ssrLoadModule('/src/views/color-scale.ts');
+  await vite.close();
+  // Luminance as WCAG has it.
+  const light = (rgb) => {
+    const [r, g, b] = rgb.map((c) => (c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const inks = { '#000': 0, '#fff': 1 };
+  for (const [scale, onDark] of ['sequential', 'diverging'].flatMap((scale) => [
+    [scale, false],
+    [scale, true],
+  ])) {
+    for (let share = 0; share <= 1; share += 1 / 2048) {
+      const [ground, ink] = [
+        light(colorOf(share, onDark, scale).match(/\d+/g).map(Number)),
+        inks[inkOn(share, onDark, scale)],
+      ];
+      const contrast = (Math.max(ground, ink) + 0.05) / (Math.min(ground, ink) + 0.05);
+      assert.ok(contrast >= 4.5, `${contrast} at ${share} of ${scale}${onDark ? ' on dark' : ''}`);
+    }
+  }
 });
 
 test('a cell with room has its number in the middle and one colour around it', async () => {

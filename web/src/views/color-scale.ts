@@ -79,10 +79,10 @@ export const colorOf = shaded((color) => `rgb(${color.join(' ')})`);
 /** The same as a pixel of an image. */
 export const pixelOf = shaded(([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0);
 
-/** Black or white, whichever can be read on the colour of a share. */
+/** Black or white, whichever can be read on the colour of a share: there nothing else would have a contrast of 4.5. */
 export const inkOn = shaded((color) => {
   const [r, g, b] = color.map((c) => (c / 255) ** 2.2) as [number, number, number];
-  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.2 ? '#14161b' : '#ffffff';
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.18 ? '#000' : '#fff';
 });
 
 /** A strip of the whole scale, or of so many steps of it where no more colours occur. */
