@@ -57,6 +57,39 @@ for (const name of browsers) {
     });
   }
 
+  test(`every figure, its buttons and every picture within it have a name (${name})`, async () => {
+    for (const [lang, label] of [
+      ['en', 'Figure'],
+      ['zh', '图'],
+    ]) {
+      const { page, close } = await both.open(name, site.address, { hash: `#lang=${lang}` });
+      const seen = await page.evaluate(() => {
+        const nameOf = (element) => document.getElementById(element.getAttribute('aria-labelledby'))?.textContent;
+        const sections = Array.from(document.querySelectorAll('.chapter'));
+        const figures = sections.flatMap((section, i) =>
+          Array.from(section.querySelectorAll('figure'), (figure, j) => [
+            `${i + 1}.${j + 1}`,
+            nameOf(figure),
+            nameOf(figure.querySelector('.tools[role=group]')),
+          ]),
+        );
+        const nameless = Array.from(document.querySelectorAll('svg, figure table'))
+          .filter((element) => element.checkVisibility() && !element.closest('[aria-hidden=true], [aria-label]'))
+          .filter((element) => !element.caption)
+          .map((element) => element.outerHTML.slice(0, 100));
+        return { figures, nameless };
+      });
+      assert.equal(seen.figures.length, 32);
+      for (const [number, ...names] of seen.figures) {
+        assert.deepEqual(names, [`${label} ${number}`, `${label} ${number}`]);
+      }
+      assert.deepEqual(seen.nameless, []);
+      // Within what has one name as a whole nothing else is told.
+      assert.equal(await page.evaluate(() => document.querySelectorAll('.needles svg:not([aria-hidden])').length), 0);
+      await close();
+    }
+  });
+
   test(`the keyboard alone reaches every control in reading order, sees where it is, and is never caught (${name})`, async () => {
     const { page, close } = await both.open(name, site.address);
     await page.evaluate(() => {

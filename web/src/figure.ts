@@ -5,7 +5,7 @@ import type { ChapterState } from './chapters/chapter';
 import { codeBlock } from './code-block';
 import { button } from './controls';
 import { copyButton } from './copy-button';
-import { h } from './dom';
+import { freshId, h } from './dom';
 import { saveMenu } from './export/menu';
 import { type Field, flag, type Section, type Values } from './state';
 import { onThemeChange } from './theme';
@@ -126,9 +126,12 @@ export function figure<F extends Fields>(
   }
 
   const controls = parts.controls ?? [];
+  // Its number is the name of the figure, and of its buttons together.
+  const id = freshId();
+  const named = { 'aria-labelledby': id };
   const element = h(
     'figure',
-    { class: wide ? 'wide resting' : 'resting', id: `figure-${chapter.id}-${name}` },
+    { class: wide ? 'wide resting' : 'resting', id: `figure-${chapter.id}-${name}`, ...named },
     h(
       'div',
       { class: 'panel' },
@@ -138,7 +141,7 @@ export function figure<F extends Fields>(
       summary,
       h(
         'div',
-        { class: 'tools' },
+        { class: 'tools', role: 'group', ...named },
         tableButton,
         copyButton(texts.copyLink, texts, () => chapter.link()),
         save,
@@ -152,7 +155,7 @@ export function figure<F extends Fields>(
         ),
       ),
     ),
-    h('figcaption', { 'data-label': texts.label }, caption),
+    h('figcaption', {}, h('span', { id }, texts.label), caption),
     code.element,
   );
   let isOver = false;
@@ -180,9 +183,12 @@ export function figure<F extends Fields>(
   };
 }
 
-/** Puts the parts of a chapter into its element, in reading order. Gives the chapter's unmount. */
+/** Puts the parts of a chapter into its element, in reading order, and counts figures. Gives the chapter's unmount. */
 export function compose(root: HTMLElement, ...parts: readonly (Node | Figure)[]): () => void {
   root.replaceChildren(...parts.map((part) => (part instanceof Node ? part : part.element)));
+  // Not by the style sheet: browsers leave its counters out of names.
+  const before = Array.from(document.querySelectorAll('.chapter')).findIndex((chapter) => chapter.contains(root));
+  for (const [i, label] of root.querySelectorAll('figcaption span').entries()) label.append(` ${before + 1}.${i + 1}`);
   return () => {
     for (const part of parts) if (!(part instanceof Node)) part.end();
     root.replaceChildren();

@@ -24,7 +24,11 @@ function needle(turn: number, column: number): SVGElement {
 export function needles(label: string, { words, turns }: NeedlesData): HTMLElement {
   const rows = words.map((word, i) => {
     const row = turns[i] ?? [];
-    const picture = svg('svg', { viewBox: `0 0 ${cell * row.length} ${cell}` }, ...row.map(needle));
+    const picture = svg(
+      'svg',
+      { viewBox: `0 0 ${cell * row.length} ${cell}`, 'aria-hidden': 'true' },
+      ...row.map(needle),
+    );
     return h('div', { class: 'needle-row' }, h('span', {}, word), picture);
   });
   return h('div', { class: 'needles', role: 'img', 'aria-label': label }, ...rows);

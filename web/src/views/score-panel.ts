@@ -37,7 +37,7 @@ export function scorePanel(texts: ScorePanelTexts): ScorePanel {
     h('p', { class: 'score-name' }, texts.score, ' ', math('(R_m q) · (R_n k)')),
     score,
     notes,
-    h('table', { class: 'vectors' }, h('thead', {}, h('tr', {}, ...titles)), rows),
+    h('table', { class: 'vectors', 'aria-label': texts.vector }, h('thead', {}, h('tr', {}, ...titles)), rows),
   );
   return {
     element,
