@@ -163,6 +163,20 @@ test('names of rows have room, also with letters spaced apart', async () => {
   }
 });
 
+test('what a button says when it was pressed stands clear of the ring around it', async () => {
+  const { page, close } = await open(browser, site.address);
+  const clear = await page.evaluate(() =>
+    Array.from(document.querySelectorAll('#figure-rope-pair .copy > .said'), (said) => {
+      said.textContent = 'said';
+      return said.getBoundingClientRect().left - said.previousElementSibling.getBoundingClientRect().right;
+    }),
+  );
+  assert.ok(clear.length > 2);
+  // The ring is 2 px wide, 2 px away.
+  for (const distance of clear) assert.ok(distance >= 6, `${distance} px`);
+  await close();
+});
+
 test('formulas that stand side by side stand on one line', async () => {
   const { page, close } = await open(browser, site.address, { viewport: { width: 1280, height: 800 } });
   const rows = await page.evaluate(() =>
