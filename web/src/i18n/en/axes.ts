@@ -6,7 +6,7 @@ export const axes = {
   ],
   ask: {
     question:
-      'Eight patches make a row, and they are numbered in one line. Which scores higher with the patch in row 3, column 3: its neighbour below, or the first patch of that next row?',
+      'Eight patches make a row, and they are numbered in one line. Which scores higher with the patch in row 3, column 3: its neighbour below, or the first patch of the next row?',
     answers: ['The neighbour below', 'The first patch of the next row', 'Both alike'],
     right: 1,
     explanation:

@@ -2,7 +2,7 @@
 export const relative = {
   opening: [
     'Why design waves at all? Give each position a row of numbers of its own and let training find them. BERT and GPT-2 do just that. A *learned* table can hold whatever helps, and for positions that were seen often enough it works well.',
-    'Its weakness is plain. A table with 512 rows has nothing for position 512, and the rows near its end were seen in few texts. One can stretch a table after the fact: Su Jianlin, of whom more is to come, takes a coarse and a fine one of the first rows for each new position and mixes them, 0.4 of the one and 0.6 of the other, so that the first rows stay as they were.',
+    'Its weakness is plain. A table with 512 rows has nothing for position 512, and the rows near its end were seen in few texts. One can stretch a table after the fact: Su Jianlin, of whom more is to come, makes rows out of the first ones such that each position is a mixture of a coarse and a fine one of them, 0.4 to 0.6, and the first positions stay as they were.',
   ],
   learned: {
     at: 'Position',
