@@ -230,23 +230,22 @@ function holds({ figure, isLeft }: ReadingPlace): boolean {
 
 // Where a visit ended, for the page that is loaded again.
 const placeKey = 'place';
-const visit = (): string => location.href;
 
 function keepPlace(place: ReadingPlace): void {
   try {
-    sessionStorage.setItem(placeKey, JSON.stringify({ ...place, visit: visit() }));
+    sessionStorage.setItem(placeKey, JSON.stringify({ ...place, address: location.href }));
   } catch {
     // Without storage the page begins at its chapter.
   }
 }
 
-// Goes to where the reader was when the page was left, if this is the same visit. Whether it did.
+// Goes to where the reader was when the page was left at this address. Whether it did.
 function comesBack(): boolean {
   const [navigation] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[];
   if (navigation?.type !== 'reload' && navigation?.type !== 'back_forward') return false;
   try {
     const place = JSON.parse(sessionStorage.getItem(placeKey) ?? '{}');
-    return place.visit === visit() && holds({ ...place, isLeft: () => false });
+    return place.address === location.href && holds({ ...place, isLeft: () => false });
   } catch {
     return false;
   }
