@@ -28,6 +28,19 @@ const formulas: Plugin = {
   },
 };
 
+// Makes `import { program } from './name.js?shown'` give the function of a file that has one, as it stands in a program.
+const programs: Plugin = {
+  name: 'programs',
+  load(id) {
+    const [file = '', query] = id.split('?');
+    if (query !== 'shown') return;
+    this.addWatchFile(file);
+    const text = readFileSync(file, 'utf8');
+    const shown = text.slice(text.indexOf('export const')).replace('export ', '').trim();
+    return { code: `export const program = ${JSON.stringify(shown)};`, map: null, moduleType: 'js' };
+  },
+};
+
 // The workers as more entries of the same build, so that they share the package with the page instead of bringing
 // second copies, as `new Worker(new URL(..))` would have it.
 function workers(): Plugin {
@@ -54,6 +67,16 @@ function workers(): Plugin {
       return Object.entries(scripts)
         .map(([name, path]) => `export const ${name} = ${addressOf(name, path)};`)
         .join('\n');
+    },
+    // A worker has no document, and would end where a part of it asks for one.
+    generateBundle(_, bundle) {
+      const visit = (file: string): void => {
+        const chunk = bundle[file];
+        if (chunk?.type !== 'chunk') return;
+        if (chunk.name === 'common') this.error(`a worker brings ${file}, which needs a document`);
+        chunk.imports.forEach(visit);
+      };
+      for (const reference of references.values()) visit(this.getFileName(reference));
     },
   };
 }
@@ -122,12 +145,14 @@ export default defineConfig({
             // Calls across threads and whole models come with the playground.
             { name: 'ropewalk-worker', test: /[\\/]dist[\\/]worker\.js$/ },
             { name: 'models', test: /[\\/]dist[\\/]models\.js$/ },
-            // What several chapters draw with comes with the first of them, not in a dozen files.
-            { name: 'views', test: /[\\/]src[\\/]views[\\/]/, minShareCount: 2 },
+            // What a worker runs as well, and so must not bring what needs a document.
+            { name: 'everywhere', test: /[\\/](word-vector\.js|items\.ts)|preload-helper/, priority: 1 },
+            // What several parts of the page use comes with the first of them, not in a dozen files.
+            { name: 'common', test: /[\\/]src[\\/](?!pictures[\\/](decay|speed)\.)/, minShareCount: 2 },
           ],
         },
       },
     },
   },
-  plugins: [formulas, workers(), reasons, offline],
+  plugins: [formulas, programs, workers(), reasons, offline],
 });

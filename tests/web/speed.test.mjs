@@ -64,7 +64,7 @@ test('until then the page takes at most 200 KB, 40 of them beside the package, a
   }
 });
 
-test('all of it in one language is at most 125 KB beside the package', async (t) => {
+test('all of it in one language is at most 120 KB beside the package', async (t) => {
   const { page, close } = await open(browser, site.address, { hash: '#lang=zh' });
   const paths = await page.evaluate(() =>
     performance.getEntriesByType('resource').map(({ name }) => new URL(name).pathname.slice(1)),
@@ -74,7 +74,7 @@ test('all of it in one language is at most 125 KB beside the package', async (t)
   let sum = 0;
   for (const path of own) sum += await sizeOf(path);
   t.diagnostic(`${sum} bytes in ${own.size} files`);
-  assert.ok(sum <= 125 * 1024, `${sum} bytes`);
+  assert.ok(sum <= 120 * 1024, `${sum} bytes`);
   // And nothing of the other language: each part is there in both, and came in one.
   const built = await readdir(new URL('assets/', folder));
   assert.ok(built.length - own.size >= 10, `${built.length} files, ${own.size} of them fetched`);

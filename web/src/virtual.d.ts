@@ -3,3 +3,7 @@ declare module 'virtual:worker' {
   export const address: string;
   export const playground: string;
 }
+// The text of a file's function, as a program shows it; the plugin `programs` of vite.config.ts makes it.
+declare module '*.js?shown' {
+  export const program: string;
+}

@@ -1,8 +1,7 @@
 // The numbers of the decay figures. Know nothing of the DOM.
 import type { RopePlan, Ropewalk } from 'ropewalk';
-import { shown } from './literal';
 import { wordVector } from './word-vector';
-import wordSource from './word-vector.js?raw';
+import { program as wordSource } from './word-vector.js?shown';
 
 export interface Head {
   readonly dim: number;
@@ -97,7 +96,7 @@ const scoresCode = `const scoresAt = (q, k) => {
 export function boundedScoresCode({ dim, base }: Head, seed: number, reach: number): string {
   return `import { load } from 'ropewalk';
 
-${shown(wordSource)}
+${wordSource}
 
 const rw = await load({ simd: 'deterministic' });
 const [D, base] = [${dim}, ${base}];
@@ -146,7 +145,7 @@ export function randomScores(core: Ropewalk, input: RandomInput, tell: (share: n
 export function randomScoresCode({ dim, base, pairs, reach }: RandomInput): string {
   return `import { load } from 'ropewalk';
 
-${shown(wordSource)}
+${wordSource}
 
 const rw = await load({ simd: 'deterministic' });
 const [D, base, pairs] = [${dim}, ${base}, ${pairs}];

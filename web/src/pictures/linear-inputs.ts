@@ -1,10 +1,8 @@
 // Queries, keys and values of the figures on linear attention, and their program's text. Know nothing of the DOM.
 import type { NdArray } from 'ropewalk';
-import { shown } from './literal';
 import { wordVector } from './word-vector';
-import wordSource from './word-vector.js?raw';
 
-export const wordVectorSource = shown(wordSource);
+export { program as wordVectorSource } from './word-vector.js?shown';
 
 /** Random vectors with a name: [tokens, dim]. */
 export function randomRows(name: string, tokens: number, dim: number): NdArray {

@@ -14,6 +14,3 @@ export function literal(value: unknown): string {
   }
   return String(value);
 }
-
-/** The function of a file that has one, as it stands in a program. */
-export const shown = (file: string): string => file.slice(file.indexOf('export const')).replace('export ', '').trim();

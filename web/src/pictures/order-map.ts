@@ -1,9 +1,9 @@
 // The numbers of the attention figure: words through a small seeded attention layer. Knows nothing of the DOM.
 import type { Ropewalk } from 'ropewalk';
 import { type EncodingName, encodings } from './encodings';
-import { literal, shown } from './literal';
+import { literal } from './literal';
 import { wordVector } from './word-vector';
-import wordSource from './word-vector.js?raw';
+import { program as wordSource } from './word-vector.js?shown';
 
 /** Width of a word's vector; every number of heads on offer divides it. */
 export const modelDim = 64;
@@ -55,7 +55,7 @@ export function repeatedWord(words: readonly string[]): number[] {
 export function attentionCode(words: readonly string[], { encoding, heads, causal }: AttentionOptions): string {
   return `import { load } from 'ropewalk';
 
-${shown(wordSource)}
+${wordSource}
 
 const words = ${literal(words)};
 const data = Float32Array.from(

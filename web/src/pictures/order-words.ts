@@ -2,9 +2,9 @@
 // stand in. Knows nothing of the DOM.
 import type { Ropewalk } from 'ropewalk';
 import { type EncodingName, encodings } from './encodings';
-import { literal, shown } from './literal';
+import { literal } from './literal';
 import { wordVector } from './word-vector';
-import wordSource from './word-vector.js?raw';
+import { program as wordSource } from './word-vector.js?shown';
 
 /** Numbers of a word, going in and coming out. */
 export const outputDim = 16;
@@ -38,7 +38,7 @@ export function changes(now: Float32Array, before: Float32Array, order: readonly
 export function outputsCode(words: readonly string[], encoding: EncodingName): string {
   return `import { load } from 'ropewalk';
 
-${shown(wordSource)}
+${wordSource}
 
 const words = ${literal(words)};
 const data = Float32Array.from(

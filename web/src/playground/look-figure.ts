@@ -4,7 +4,6 @@ import type { ChapterState } from '../chapters/chapter';
 import { textControl } from '../controls';
 import { h } from '../dom';
 import { type Figure, figure } from '../figure';
-import { shown } from '../pictures/literal';
 import { refusal } from '../refusal';
 import { type NumberTableData, numberTable } from '../views/number-table';
 import { workBar } from '../views/work-bar';
@@ -16,7 +15,7 @@ import { type LookValues, lookFields, maxIdsText, maxTokens, wishControls, wishO
 import { countControl, resultCode, scoreMaps, viewControls } from './score-maps';
 import { hides, rootMeanSquare } from './score-parts';
 import { type Ready, remoteBench, session } from './session';
-import topSource from './top-tokens.js?raw';
+import { program as topSource } from './top-tokens.js?shown';
 
 /** What came of one wish. */
 interface Seen {
@@ -78,7 +77,7 @@ for (const { probability, own: before } of topTokens(row(model), row(own), 5)) r
   return modelCode(
     ready.source,
     wish,
-    `${ready.facts.hasLogits ? `${shown(topSource)}\n\n` : ''}const ids = [${ids.join(', ')}];
+    `${ready.facts.hasLogits ? `${topSource}\n\n` : ''}const ids = [${ids.join(', ')}];
 const T = ids.length;
 const { captured } = model.forward(ids, {
   capture: ['content', 'position', 'biased', 'probabilities'],

@@ -1,10 +1,10 @@
 // Programs that load the reader's model, or make the small one, and go on from there.
 
-import { literal, shown } from '../pictures/literal';
-import wordSource from '../pictures/word-vector.js?raw';
+import { literal } from '../pictures/literal';
+import { program as wordSource } from '../pictures/word-vector.js?shown';
 import type { RopeWish } from './bench';
 import type { Source } from './session';
-import tinySource from './tiny-model.js?raw';
+import { program as tinySource } from './tiny-model.js?shown';
 
 const wishCode = (wish: Exclude<RopeWish, undefined>): string => (wish === 'none' ? '() => null' : literal(wish));
 
@@ -17,7 +17,7 @@ const config = JSON.parse(await files.config.text());
 const own = await loadModel(rw, { config, weights: files.weights });`
       : `const { config, weights } = tinyModel(${literal(source.kind)}, ${source.seed});
 const own = await loadModel(rw, { config, weights });`;
-  const functions = source.kind === 'files' ? [] : [shown(wordSource), shown(tinySource)];
+  const functions = source.kind === 'files' ? [] : [wordSource, tinySource];
   return `${[
     "import { load } from 'ropewalk';\nimport { loadModel } from 'ropewalk/models';",
     ...functions,

@@ -1,10 +1,10 @@
 // The stack of the playground: its options, and the program that computes the same as the worker. Knows nothing of the
 // DOM.
 import type { NdArray, RopeScaling, Ropewalk } from 'ropewalk';
-import { literal, shown } from '../pictures/literal';
-import wordSource from '../pictures/word-vector.js?raw';
+import { literal } from '../pictures/literal';
+import { program as wordSource } from '../pictures/word-vector.js?shown';
 import type { ScoreParts } from './score-parts';
-import source from './stack-scores.js?raw';
+import { program as source } from './stack-scores.js?shown';
 
 export const stackEncodings = [
   ...(['none', 'sinusoidal', 'half', 'interleaved', 'alibi', 't5', 'kerple', 'shaw'] as const),
@@ -42,9 +42,9 @@ export function stackCode(words: readonly string[], options: StackOptions, resul
   const lines = Object.entries(given).map(([name, value]) => `  ${name}: ${literal(value)},`);
   return `import { load } from 'ropewalk';
 
-${shown(wordSource)}
+${wordSource}
 
-${shown(source)}
+${source}
 
 const rw = await load({ simd: 'deterministic' });
 const words = ${literal(words)};
