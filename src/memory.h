@@ -15,6 +15,13 @@ inline constexpr size_t kAlignment = 64;  // a cache line, and every vector widt
 [[nodiscard]] void* alignedAllocate(size_t bytes);
 void alignedFree(void* p);
 
+// a * b, or false where it does not fit.
+[[nodiscard]] inline bool multiply(size_t a, size_t b, size_t* product) {
+  if (b != 0 && a > SIZE_MAX / b) return false;
+  *product = a * b;
+  return true;
+}
+
 // An array of n numbers, owned. Moves, never copies; holds nothing after a failed allocate.
 template <class T>
 class Buffer {
@@ -51,8 +58,18 @@ class Buffer {
     return Status::kOk;
   }
 
+  // The same for a * b elements, a product that may not fit.
+  Status allocate(size_t a, size_t b) {
+    size_t n = 0;
+    return multiply(a, b, &n) ? allocate(n) : Status::kOutOfMemory;
+  }
+
   // At least n elements; the contents are kept only if nothing had to be allocated.
   Status reserve(size_t n) { return n <= size_ ? Status::kOk : allocate(n); }
+  Status reserve(size_t a, size_t b) {
+    size_t n = 0;
+    return multiply(a, b, &n) ? reserve(n) : Status::kOutOfMemory;
+  }
 
   T* data() { return data_; }
   const T* data() const { return data_; }
@@ -64,12 +81,5 @@ class Buffer {
   T* data_ = nullptr;
   size_t size_ = 0;
 };
-
-// a * b, or false where it does not fit.
-[[nodiscard]] inline bool multiply(size_t a, size_t b, size_t* product) {
-  if (b != 0 && a > SIZE_MAX / b) return false;
-  *product = a * b;
-  return true;
-}
 
 }  // namespace ropewalk

@@ -13,11 +13,6 @@ namespace {
 using simd::f32x4;
 using simd::kLanes;
 
-Status allocateRows(Buffer<float>& buffer, size_t rows, size_t dim) {
-  size_t size = 0;
-  return multiply(rows, dim, &size) ? buffer.allocate(size) : Status::kOutOfMemory;
-}
-
 // packTile() of rows that lie anywhere: q(r) is row r.
 template <class Row>
 void packStrip(float* packed, size_t rows, size_t dim, Row q) {
@@ -67,15 +62,15 @@ void addRow(float* sums, const float* x, size_t n, float factor) {
 
 Status AttentionTile::allocate(size_t queries) {
   const size_t dim = q_.dim;
-  Status status = allocateRows(queries_, queries, dim);
-  if (status == Status::kOk) status = allocateRows(sums_, queries, panelWidth(out_.dim));
-  if (status == Status::kOk) status = allocateRows(mixed_, kTileRows, panelWidth(out_.dim));
+  Status status = queries_.allocate(queries, dim);
+  if (status == Status::kOk) status = sums_.allocate(queries, panelWidth(out_.dim));
+  if (status == Status::kOk) status = mixed_.allocate(kTileRows, panelWidth(out_.dim));
   if (status == Status::kOk) status = scores_.allocate(kTileColumns + kTileRows * kScoreStride);
   if (status == Status::kOk) status = relative_.allocate(queries, dim, out_.dim);
   if (status != Status::kOk || !stages_.wantsParts()) return status;
   status = contents_.allocate(kTileColumns + kTileRows * kScoreStride);
-  if (status == Status::kOk) status = allocateRows(plain_queries_, queries, dim);
-  if (status == Status::kOk) status = allocateRows(plain_keys_, kBlockKeys, dim);
+  if (status == Status::kOk) status = plain_queries_.allocate(queries, dim);
+  if (status == Status::kOk) status = plain_keys_.allocate(kBlockKeys, dim);
   return status;
 }
 

@@ -125,11 +125,11 @@ Status LinearAttentionState::prepare(const LinearAttentionInput& input, const Li
   }
   const bool ok = queries_.reserve(querySource(input)) == Status::kOk &&
                   keys_.reserve(keySource(input)) == Status::kOk &&
-                  keys_transposed_.reserve(dim_ * kLinearBlock) == Status::kOk &&
-                  values_.reserve(kLinearBlock * v.dim) == Status::kOk &&
+                  keys_transposed_.reserve(dim_, kLinearBlock) == Status::kOk &&
+                  values_.reserve(v.dim, kLinearBlock) == Status::kOk &&
                   weights_.reserve(kLinearBlock * kLinearBlock) == Status::kOk &&
-                  update_.reserve(dim_ * v.dim) == Status::kOk &&
-                  denominators_.reserve(q.heads * kLinearBlock) == Status::kOk;
+                  update_.reserve(dim_, v.dim) == Status::kOk &&
+                  denominators_.reserve(q.heads, kLinearBlock) == Status::kOk;
   return ok ? Status::kOk : Status::kOutOfMemory;
 }
 

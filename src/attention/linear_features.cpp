@@ -44,7 +44,7 @@ Status FeatureBlock::reserve(const FeatureSource& source) {
   const size_t dim = featureDim(source.kernel, source.x.dim);
   const bool separate = source.rope != nullptr && source.keeps_unturned;
   size_t size = 0;
-  if (!multiply(rows * source.x.heads, dim, &size)) return Status::kOutOfMemory;
+  if (!multiply(rows, source.x.heads, &size) || !multiply(size, dim, &size)) return Status::kOutOfMemory;
   if (features_.reserve(size) != Status::kOk || (separate && plain_.reserve(size) != Status::kOk)) {
     return Status::kOutOfMemory;
   }

@@ -12,12 +12,6 @@ namespace {
 using simd::f32x4;
 using simd::kLanes;
 
-// a * b numbers, where that many can be had.
-Status allocateProduct(Buffer<float>& buffer, size_t a, size_t b) {
-  size_t size = 0;
-  return multiply(a, b, &size) ? buffer.allocate(size) : Status::kOutOfMemory;
-}
-
 }  // namespace
 
 Status RelativeTile::allocate(size_t queries, size_t dim, size_t value_dim) {
@@ -26,22 +20,22 @@ Status RelativeTile::allocate(size_t queries, size_t dim, size_t value_dim) {
   const size_t rows = terms_.rows.rows();
   Status status = Status::kOk;
   if (terms_.query_table != nullptr) {
-    status = allocateProduct(query_table_, panelWidth(rows), dim);
-    if (status == Status::kOk) status = allocateProduct(query_dots_, queries, panelWidth(rows));
+    status = query_table_.allocate(panelWidth(rows), dim);
+    if (status == Status::kOk) status = query_dots_.allocate(queries, panelWidth(rows));
     if (status == Status::kOk) packPanels(query_table_.data(), terms_.query_table, dim, rows, dim);
   }
   if (status == Status::kOk && terms_.key_table != nullptr) {
-    status = allocateProduct(key_table_, rows, dim);
-    if (status == Status::kOk) status = allocateProduct(key_dots_, rows + 1, kScoreStride);
+    status = key_table_.allocate(rows, dim);
+    if (status == Status::kOk) status = key_dots_.allocate(rows + 1, kScoreStride);
     for (size_t r = 0; status == Status::kOk && r < rows; r += kTileRows) {
       packTile(key_table_.data() + r * dim, terms_.key_table + r * dim, dim, std::min(kTileRows, rows - r),
                dim);
     }
   }
   if (status == Status::kOk && terms_.product_table != nullptr)
-    status = allocateProduct(product_panel_, dim, kTileColumns);
+    status = product_panel_.allocate(dim, kTileColumns);
   if (status == Status::kOk && terms_.value_table != nullptr) {
-    status = allocateProduct(weights_, queries, rows);
+    status = weights_.allocate(queries, rows);
   }
   return status;
 }

@@ -84,7 +84,7 @@ Status RopePlan::create(const RopeOptions& options) {
   const size_t pairs = rotary_dim / 2;
   RopePlan plan;
   if (plan.turns_.allocate(pairs) != Status::kOk || plan.radians_.allocate(pairs) != Status::kOk ||
-      plan.scratch_.allocate(kScratchRows * 2 * pairs) != Status::kOk) {
+      plan.scratch_.allocate(pairs, kScratchRows * 2) != Status::kOk) {
     return Status::kOutOfMemory;
   }
   for (size_t j = 0; j < pairs; ++j) {

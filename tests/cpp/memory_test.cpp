@@ -48,6 +48,8 @@ TEST_CASE("A buffer keeps what it holds when it cannot grow", "[memory]") {
   CHECK(buffer.allocate(SIZE_MAX) == Status::kOutOfMemory);  // the product with the size overflows
   CHECK(buffer.allocate(SIZE_MAX / sizeof(double)) == Status::kOutOfMemory);
   CHECK(buffer.reserve(SIZE_MAX / sizeof(double)) == Status::kOutOfMemory);
+  CHECK(buffer.allocate(SIZE_MAX / 2 + 1, 2) == Status::kOutOfMemory);  // the product of both is 0
+  CHECK(buffer.reserve(SIZE_MAX / 2 + 1, 2) == Status::kOutOfMemory);
   CHECK(buffer.data() == data);
   CHECK(buffer.size() == 3);
   CHECK(buffer[2] == 7);
@@ -64,6 +66,12 @@ TEST_CASE("A buffer reserves by allocating only where it has to", "[memory]") {
   CHECK(buffer.size() == 5);
   CHECK(buffer.reserve(6) == Status::kOk);
   CHECK(buffer.size() == 6);
+  CHECK(buffer.reserve(3, 2) == Status::kOk);
+  CHECK(buffer.size() == 6);
+  CHECK(buffer.reserve(3, 3) == Status::kOk);
+  CHECK(buffer.size() == 9);
+  CHECK(buffer.allocate(2, 4) == Status::kOk);
+  CHECK(buffer.size() == 8);
 }
 
 TEST_CASE("A buffer's contents move", "[memory]") {

@@ -71,6 +71,15 @@ class Worst {
   double worst_ = 0;
 };
 
+// The largest distance of two entries: infinite where one is NaN, or where the arrays are not equally long.
+template <class A, class B>
+double largestDifference(const std::vector<A>& a, const std::vector<B>& b) {
+  if (a.size() != b.size()) return std::numeric_limits<double>::infinity();
+  Worst worst;
+  for (size_t i = 0; i < a.size(); ++i) worst.add(a[i], b[i], 1);
+  return worst.share();
+}
+
 // How far `actual` may be from a result of this size that was rounded once, in units in the last place.
 inline double ulpOfFloat(double x) {
   return std::ldexp(1.0, std::max(std::ilogb(x), -126) - 23);

@@ -43,14 +43,6 @@ std::vector<double> multiplied(const std::vector<float>& a, const std::vector<fl
   return product;
 }
 
-template <class T>
-double largestDifference(const std::vector<double>& a, const std::vector<T>& b) {
-  REQUIRE(a.size() == b.size());
-  Worst worst;
-  for (size_t n = 0; n < a.size(); ++n) worst.add(a[n], static_cast<double>(b[n]), 1);
-  return worst.share();
-}
-
 // dotCurve or decayCurve at the distances.
 using Curve = Status (*)(size_t, double, const int64_t*, size_t, double*);
 std::vector<double> curveOf(Curve curve, size_t dim, double base, const std::vector<int64_t>& distances) {

@@ -107,13 +107,13 @@ Quad expected(const FrequencyOptions& o, size_t i) {
 // The largest relative error over all pairs; a frequency of 0 has to be 0.
 double worstError(const FrequencyOptions& o) {
   const Frequencies f = frequenciesOf(o);
-  double worst = 0;
+  Worst worst;
   for (size_t i = 0; i < f.w.size(); ++i) {
     const Quad reference = expected(o, i);
-    if (reference == 0 ? f.w[i] != 0 : false) return kDoubleInfinity;
-    if (reference != 0) worst = std::max(worst, static_cast<double>(magnitude(f.w[i] / reference - 1)));
+    if (reference == 0 && f.w[i] != 0) return kDoubleInfinity;
+    if (reference != 0) worst.add(static_cast<double>(f.w[i] / reference - 1), 0, 1);
   }
-  return worst;
+  return worst.share();
 }
 
 constexpr std::pair<size_t, double> kShapes[] = {{4, 1e4},   {6, 10},    {64, 1e4},

@@ -131,17 +131,6 @@ inline std::vector<float> attended(KvCache& cache, HeadView<const float> q,
   return out;
 }
 
-inline double largestDifference(const std::vector<float>& a, const std::vector<float>& b) {
-  REQUIRE(a.size() == b.size());
-  double largest = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    const double difference = std::fabs(static_cast<double>(a[i]) - b[i]);
-    largest = std::isnan(difference) ? difference : std::max(largest, difference);
-    if (std::isnan(largest)) return kInfinity;
-  }
-  return largest;
-}
-
 // Two turns of a key, up to 2 sqrt 2 long, each with 4 roundings, and the same for what it is compared with.
 inline constexpr double kTurnTolerance = 4 * 4 * kUnit * 2 * 2;
 

@@ -52,7 +52,7 @@ double worstAgainstDouble(const LinearData& data, size_t first, size_t last) {
   std::vector<double> sums(dim * width);
   std::vector<double> sizes(dim * width);
   std::vector<double> z(dim);
-  double worst = 0;
+  Worst worst;
   for (size_t t = 0; t < last; ++t) {
     const std::vector<double> key = featuresOf(c, data.k.data() + t * dim, dim, 0).plain;
     const std::vector<double> query = featuresOf(c, data.q.data() + t * dim, dim, 0).plain;
@@ -73,11 +73,10 @@ double worstAgainstDouble(const LinearData& data, size_t first, size_t last) {
         numerator += query[f] * sums[f * width + d];
         size += query[f] * sizes[f * width + d];
       }
-      const double error = std::fabs(data.out[t * width + d] - numerator / denominator);
-      worst = std::max(worst, error / (size / denominator) / kUnit);
+      worst.add(data.out[t * width + d], numerator / denominator, size / denominator * kUnit);
     }
   }
-  return worst;
+  return worst.share();
 }
 
 }  // namespace
@@ -187,6 +186,12 @@ TEST_CASE("A state refuses what does not fit it and stays as it was", "[attentio
     LinearData misfit(random, s);
     CHECK(state.append(misfit.input(c), misfit.output()) == Status::kInvalidShape);
   }
+  // A block of tokens of so many heads has more rows than a size_t counts.
+  LinearAttentionInput many = data.input(c);
+  LinearAttentionOutput wide = data.output();
+  many.q.heads = wide.out.heads = SIZE_MAX / kLinearBlock + 1;
+  many.q.tokens = wide.out.tokens = 0;
+  CHECK(state.append(many, wide) == Status::kOutOfMemory);
   // xPos reaches so far and no further; the last of these tokens stands beyond.
   RopeOptions xpos = ropeOptions(4, 4);
   xpos.xpos.scale_base = 1;

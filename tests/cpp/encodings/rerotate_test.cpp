@@ -36,12 +36,6 @@ std::vector<float> repaired(const std::vector<float>& x, size_t dim, size_t rota
 }
 
 // Each of the two ways rounds three times relative to |a| + |b| <= 2, times the magnitudes on the way.
-double largestDifference(const std::vector<float>& a, const std::vector<float>& b) {
-  double largest = 0;
-  for (size_t i = 0; i < a.size(); ++i)
-    largest = std::max(largest, std::fabs(static_cast<double>(a[i]) - b[i]));
-  return largest;
-}
 constexpr double kTolerance = 3 * 3 * kUnit * 2;
 
 }  // namespace

@@ -12,13 +12,6 @@
 namespace ropewalk::test {
 namespace {
 
-double largestDifference(const std::vector<float>& a, const std::vector<float>& b) {
-  double largest = 0;
-  for (size_t i = 0; i < a.size(); ++i)
-    largest = std::max(largest, std::fabs(static_cast<double>(a[i]) - b[i]));
-  return largest;
-}
-
 BlockShape shapeOf(size_t model, size_t heads, size_t kv_heads, size_t dim, size_t value_dim) {
   BlockShape shape;
   shape.model = model;
