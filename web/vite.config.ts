@@ -145,6 +145,14 @@ export default defineConfig({
             // Calls across threads and whole models come with the playground.
             { name: 'ropewalk-worker', test: /[\\/]dist[\\/]worker\.js$/ },
             { name: 'models', test: /[\\/]dist[\\/]models\.js$/ },
+            // Texts of chapters that are read one after the other are smaller together.
+            ...['binary|sinusoid|algebra|relative|rope', 'decay|context|axes|linear|playground|speed'].flatMap(
+              (names) =>
+                ['en', 'zh'].map((language) => ({
+                  name: `${language}-${names.split('|')[0]}`,
+                  test: new RegExp(`[\\\\/]i18n[\\\\/]${language}[\\\\/](${names})\\.ts$`),
+                })),
+            ),
             // What a worker runs as well, and so must not bring what needs a document.
             { name: 'everywhere', test: /[\\/](word-vector\.js|items\.ts)|preload-helper/, priority: 1 },
             // What several parts of the page use comes with the first of them, not in a dozen files.

@@ -54,7 +54,7 @@ for (const [colorScheme, theme] of [
           ...style('.needles path', 'stroke'),
           ...style('.strips rect', 'stroke'),
         ],
-        dots: [...style('.chart .dot:not(.key)', 'fill')],
+        dots: [...style('.chart .dot', 'fill')],
         halos: [...style('.chart .mark-name', 'stroke'), ...style('.plane text', 'stroke')],
         text: getComputedStyle(document.querySelector('figure .panel')).color,
         texts: [

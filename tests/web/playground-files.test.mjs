@@ -168,7 +168,7 @@ for (const browser of browsers) {
     // What is not whole does not take the place of what is there.
     await give(page, [settings, index, parts[1]]);
     await says(page, 'model', new RegExp(`missing still: ${nameOf(0)}\\.`));
-    assert.match(await of(page, 'model').summary(), /weights in/);
+    assert.match(await of(page, 'model').summary(), /parameters in/);
     await give(page, [file('model.safetensors.index.json', '{'), settings]);
     await says(page, 'model', /The package says: .*index/);
     await give(page, [settings, index, ...parts]);
@@ -194,11 +194,11 @@ for (const browser of browsers) {
     await says(page, 'look', /no rotary encoding to replace.*relative_key_query/);
     const names = async () =>
       (await textsOf(page, `${path('look')} .field-box:first-child .field-rows span`)).filter((text) => text !== '');
-    await until(async () => String(await names()) === '1 · the,2 · cat,3 · ran', 'names of the places');
-    assert.match((await textsOf(page, `${path('look')} table caption`)).at(-1), /Likeliest tokens in place 3/);
+    await until(async () => String(await names()) === '0 · the,1 · cat,2 · ran', 'names of the places');
+    assert.match((await textsOf(page, `${path('look')} table caption`)).at(-1), /Likeliest tokens in place 2/);
     assert.match(await noticesOf(page, 'write'), /An encoder sees both sides/);
     await write(page, 'look', 'the [MASK] ran');
-    await until(async () => (await names())[1] === '2 · [MASK]', 'names again');
+    await until(async () => (await names())[1] === '1 · [MASK]', 'names again');
     await write(page, 'look', '99');
     await says(page, 'look', /model\.forward: ids/);
     assert.deepEqual(complaints, []);

@@ -39,9 +39,18 @@ for (const browser of browsers) {
   test(`a small decoder is made, looked at, and writes what the package writes (${browser})`, async () => {
     const { page, complaints, close } = await all.fresh(browser);
     assert.match(await noticesOf(page, 'look'), /^First load a model/);
+    // Where there is no picture, there is neither a table of it nor a program that made it.
+    const extras = ['model', 'look', 'write'].flatMap((name) => [
+      `${path(name)} .table-button`,
+      `${path(name)} details.code`,
+    ]);
+    const shown = () =>
+      page.evaluate((all) => all.filter((each) => document.querySelector(each).checkVisibility()).length, extras);
+    assert.equal(await shown(), 0);
     await of(page, 'model').choose('Make a small decoder for me');
     await isLoaded(page);
     await isSeen(page);
+    assert.equal(await shown(), extras.length);
     same((await of(page, 'look').tables()).flat(2), await run(await of(page, 'look').code()), 1e-12);
     await of(page, 'write').choose('Generate');
     await until(async () => (await tokensWritten(page)) === 32, 'tokens', 20000);
@@ -49,14 +58,15 @@ for (const browser of browsers) {
     same(tokens.flat(), await run(await of(page, 'write').code()), 1e-12);
 
     await of(page, 'look').choose('unscaled');
-    await until(async () => /No weight differs/.test(await of(page, 'look').summary()), 'the same encoding');
+    await until(async () => /No attention weight differs/.test(await of(page, 'look').summary()), 'the same encoding');
 
     // Without rotation the first layer's content is as it was, and nothing comes from position.
     const [content] = await of(page, 'look').tables();
     await of(page, 'look').choose('none');
-    await until(async () => /Some weight differs/.test(await of(page, 'look').summary()), 'the change');
+    await until(async () => /Some attention weight differs/.test(await of(page, 'look').summary()), 'the change');
     const [still, position] = await of(page, 'look').tables();
     assert.deepEqual(still, content);
+    assert.match(await of(page, 'look').summary(), /nothing in these scores comes from position/);
     assert.ok(position.flat().every((value) => Number.isNaN(value) || value === 0));
     same((await of(page, 'look').tables()).flat(2), await run(await of(page, 'look').code()), 1e-12);
     assert.match(await of(page, 'write').summary(), /^Nothing is generated/, 'what was written is of another encoding');

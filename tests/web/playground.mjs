@@ -35,7 +35,7 @@ export const noticesOf = (page, name) =>
 export const says = (page, name, expected, limit = 10000) =>
   until(async () => expected.test(await noticesOf(page, name)), `${name} says ${expected}`, limit);
 export const isLoaded = (page) =>
-  until(async () => /weights in|个权重/.test(await of(page, 'model').summary()), 'the model', 20000);
+  until(async () => /parameters in|个参数/.test(await of(page, 'model').summary()), 'the model', 20000);
 export const isSeen = (page) =>
   until(async () => /^(Layer|第)/.test(await of(page, 'look').summary()), 'the maps', 10000);
 

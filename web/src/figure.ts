@@ -24,6 +24,8 @@ export interface Report {
   readonly code: string;
   /** The numbers of the picture. Asked for only where the reader wants them as a table. */
   readonly table: () => readonly NumberTableData[];
+  /** There is no picture yet, so neither its table nor its program. */
+  readonly isEmpty?: boolean;
   /** What is shown, and all of this report, is of earlier values: another thread is at work on these. */
   readonly isBehind?: boolean;
 }
@@ -118,7 +120,8 @@ export function figure<F extends Fields>(
     code.show(report.code);
     if (report.isBehind) element.setAttribute('aria-busy', 'true');
     else element.removeAttribute('aria-busy');
-    const wanted = section.values.table as boolean;
+    tableButton.hidden = code.element.hidden = report.isEmpty === true;
+    const wanted = (section.values.table as boolean) && !report.isEmpty;
     if (wanted) tabulate(report.table());
     pictureBox.hidden = wanted;
     tableBox.hidden = !wanted;

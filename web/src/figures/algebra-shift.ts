@@ -13,7 +13,7 @@ const steps = whole(-12, 12);
 
 export function algebraShift(chapter: ChapterState<'algebra'>, core: Ropewalk): Figure {
   const texts = chapter.texts.algebra.shift;
-  const { plain, fixed, significant } = chapter.numbers;
+  const { plain, fixed, bound } = chapter.numbers;
   const fields = { p: oneOf(positions, 10), k: oneOf(steps, 3) };
   return figure(chapter, { name: 'shift', caption: texts.caption, wide: true }, fields, (section) => {
     const p = stepControl(texts.p, positions, plain, (value) => section.set({ p: value }, 'p'));
@@ -73,7 +73,7 @@ export function algebraShift(chapter: ChapterState<'algebra'>, core: Ropewalk): 
         const off = moved.reduce((most, value, i) => Math.max(most, Math.abs(value - (after[i] ?? 0))), 0);
         const numbered = whole(0, shiftDim - 1).map(plain);
         return {
-          summary: texts.summary(plain(values.k), plain(values.p), plain(far), significant(off, 1)),
+          summary: texts.summary(plain(values.k), plain(values.p), plain(far), off === 0 ? '' : bound(off, 1)),
           code: shiftCode(values.p, values.k),
           table: () => [
             {

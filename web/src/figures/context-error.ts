@@ -78,7 +78,7 @@ export function contextError(chapter: ChapterState<'context'>, core: Ropewalk): 
             {
               name: texts.measured,
               look: 'key',
-              kind: 'dots',
+              kind: 'rings',
               points: exponents.map((exponent, i) => [2 ** exponent, errors[i] ?? 0] as const),
             },
           ],

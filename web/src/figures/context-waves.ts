@@ -78,8 +78,8 @@ export function contextWaves(chapter: ChapterState<'context'>, core: Ropewalk): 
           x: { title: texts.pairIndex, min: -0.5, max: pairs - 0.5, ticks: [0, 8, 16, 24, 31], print: plain },
           y: { title: texts.wavelength, min: 1, max: top, log: true, ticks, print: power },
           series: [
-            { name: texts.trained, look: 'key', kind: 'dots', points: points(trained) },
-            { name: texts.now, look: 'query', kind: 'dots', points: points(scaled), moves: true },
+            { name: texts.trained, look: 'query', kind: 'rings', points: points(trained) },
+            { name: texts.now, look: 'third', kind: 'dots', points: points(scaled), moves: true },
           ],
           levels: [
             { y: values.length, name: texts.trainedLength },

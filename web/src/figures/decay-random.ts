@@ -21,7 +21,7 @@ let known: { readonly input: RandomInput; readonly scores: RandomScores } | unde
 export function decayRandom(chapter: ChapterState<'decay'>, core: Ropewalk): Figure {
   const texts = chapter.texts.decay.random;
   const common = chapter.texts.decay;
-  const { plain, fixed, significant } = chapter.numbers;
+  const { plain, fixed, bound } = chapter.numbers;
   const fields = { pairs: oneOf(counts, 3000), dim: oneOf(dims, 64) };
   return figure(chapter, { name: 'random', caption: texts.caption }, fields, (section) => {
     const pairs = stepControl(texts.pairs, counts, plain, (value) => section.set({ pairs: value }, 'pairs'));
@@ -80,7 +80,7 @@ export function decayRandom(chapter: ChapterState<'decay'>, core: Ropewalk): Fig
         return {
           summary: texts.summary(
             plain(input.pairs),
-            significant(farthest, 2),
+            bound(farthest, 2),
             fixed(at(scores.spread, 0), 3),
             fixed(at(scores.spread, reach), 3),
           ),

@@ -15,7 +15,7 @@ const powers = [1e3, 1e6, 1e9, 1e12];
 export function linearCost(chapter: ChapterState<'linear'>, core: Ropewalk): Figure {
   const texts = chapter.texts.linear.cost;
   const common = chapter.texts.linear;
-  const { plain, significant, power } = chapter.numbers;
+  const { plain, significant, bound, power } = chapter.numbers;
   const fields = { tokens: oneOf(costLengths, 1024), dim: oneOf(dims, 64) };
   return figure(chapter, { name: 'cost', caption: texts.caption }, fields, (section) => {
     const tokens = stepControl(common.tokens, costLengths, plain, (value) => section.set({ tokens: value }, 'tokens'));
@@ -104,9 +104,11 @@ export function linearCost(chapter: ChapterState<'linear'>, core: Ropewalk): Fig
           summary: texts.summary(
             plain(now.square),
             plain(now.state),
-            significant(now.square / now.state, 3),
+            now.square === now.state
+              ? texts.sameWork
+              : texts.moreWork(now.square > now.state, plain(Math.max(now.square / now.state, now.state / now.square))),
             plain(checked),
-            significant(known.difference, 2),
+            bound(known.difference, 2),
           ),
           code: costCode(checked, D),
           table: () => [

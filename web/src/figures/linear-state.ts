@@ -18,7 +18,7 @@ const least = 1e-9;
 export function linearState(chapter: ChapterState<'linear'>, core: Ropewalk): Figure {
   const texts = chapter.texts.linear.state;
   const common = chapter.texts.linear;
-  const { plain, significant, power } = chapter.numbers;
+  const { plain, significant, measure, bound, power } = chapter.numbers;
   const fields = { tokens: oneOf(lengths, 512), dim: oneOf(dims, 64), chunk: oneOf(pieces, 7) };
   return figure(chapter, { name: 'state', caption: texts.caption }, fields, (section) => {
     const tokens = stepControl(common.tokens, lengths, plain, (value) => section.set({ tokens: value }, 'tokens'));
@@ -85,10 +85,10 @@ export function linearState(chapter: ChapterState<'linear'>, core: Ropewalk): Fi
         return {
           summary: texts.summary(
             plain(values.tokens),
-            significant((cache.at(-1) ?? 0) / 1024, 3),
-            significant(state / 1024, 3),
+            measure((cache.at(-1) ?? 0) / 1024),
+            measure(state / 1024),
             piece(values.chunk),
-            significant(
+            bound(
               differences.reduce((a, b) => Math.max(a, b), 0),
               2,
             ),

@@ -8,13 +8,14 @@ import { pairClocks, pairClocksCode } from '../pictures/rope-all';
 import { oneOf } from '../state';
 import { dials } from '../views/dials';
 
-const keys = whole(0, 100);
+// No query stands before the beginning.
+const keys = whole(30, 130);
 const distances = whole(-30, 30);
 
 export function ropeClocks(chapter: ChapterState<'rope'>, core: Ropewalk): Figure {
   const texts = chapter.texts.rope.clocks;
-  const { plain, fixed, significant } = chapter.numbers;
-  const fields = { n: oneOf(keys, 4), d: oneOf(distances, 3) };
+  const { plain, fixed, measure } = chapter.numbers;
+  const fields = { n: oneOf(keys, 30), d: oneOf(distances, 3) };
   return figure(chapter, { name: 'clocks', caption: texts.caption }, fields, (section) => {
     const n = stepControl(texts.n, keys, plain, (value) => section.set({ n: value }, 'n'), 'key');
     const d = stepControl(texts.d, distances, plain, (value) => section.set({ d: value }, 'd'), 'query');
@@ -37,7 +38,7 @@ export function ropeClocks(chapter: ChapterState<'rope'>, core: Ropewalk): Figur
               { x: key[0], y: key[1], look: 'key' },
               { x: query[0], y: query[1], look: 'query' },
             ],
-            spoken: texts.spoken(plain(i), significant(wavelength, 3), degrees(between)),
+            spoken: texts.spoken(plain(i), measure(wavelength), degrees(between)),
           })),
         );
         const table = (caption: string, hand: 'query' | 'key' | 'between') => ({

@@ -56,7 +56,7 @@ const fields = {
 
 export function ropePair(chapter: ChapterState<'rope'>, core: Ropewalk): Figure {
   const texts = chapter.texts.rope.pair;
-  const { plain, fixed, significant } = chapter.numbers;
+  const { plain, fixed, significant, measure, bound } = chapter.numbers;
   return figure(chapter, { name: 'pair', caption: texts.caption, wide: true }, fields, (section) => {
     const plan = core.rope(planOptions);
     const walk = (mover: 'm' | 'n', wanted: number): void => {
@@ -99,7 +99,7 @@ export function ropePair(chapter: ChapterState<'rope'>, core: Ropewalk): Figure 
       const { q, k, m, n, lock: isLocked, pair } = section.values;
       showPositions();
       const frequency = significant(shown.frequency, 3);
-      const wavelength = significant(shown.wavelength, 3);
+      const wavelength = measure(shown.wavelength);
       const spoken = texts.pairValue(plain(pair), frequency, wavelength);
       sliders.pair.show({ value: pair, reading: plain(pair), spoken });
       pairNote.textContent = texts.pairNote(frequency, wavelength);
@@ -109,7 +109,7 @@ export function ropePair(chapter: ChapterState<'rope'>, core: Ropewalk): Figure 
       panel.update({
         score: shown.score,
         printed: fixed(shown.score, 6),
-        notes: [texts.distance(plain(m - n)), drift === undefined ? '' : texts.drift(significant(drift, 1))],
+        notes: [texts.distance(plain(m - n)), drift === undefined ? '' : texts.drift(bound(drift, 1))],
         vectors: {
           query: [shown.query, shown.turnedQuery].map(coordinates),
           key: [shown.key, shown.turnedKey].map(coordinates),

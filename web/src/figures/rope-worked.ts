@@ -42,7 +42,7 @@ export function ropeWorked(chapter: ChapterState<'rope'>, core: Ropewalk): Figur
         return {
           summary: texts.summary(
             significant(frequencies[1] ?? 0, 2),
-            `${plain(a)} × ${factor(cos[0])} − ${plain(b)} × ${factor(sin[0])} = ${part(turned[0])}`,
+            `${plain(a)} × ${factor(cos[0])} − ${plain(b)} × ${factor(sin[0])} ≈ ${part(turned[0])}`,
           ),
           code: workedCode(values.m),
           table: () => [data],

@@ -14,7 +14,7 @@ const calm = matchMedia('(prefers-reduced-motion: reduce)');
 
 export function sinusoidClocks(chapter: ChapterState<'sinusoid'>, core: Ropewalk): Figure {
   const texts = chapter.texts.sinusoid.clocks;
-  const { plain, fixed, significant } = chapter.numbers;
+  const { plain, fixed, significant, measure } = chapter.numbers;
   return figure(chapter, { name: 'clocks', caption: texts.caption }, { at: oneOf(positions, 20) }, (section) => {
     const at = stepControl(texts.at, positions, plain, (value) => section.set({ at: value }, 'at'));
     const view = dials();
@@ -48,14 +48,14 @@ export function sinusoidClocks(chapter: ChapterState<'sinusoid'>, core: Ropewalk
           texts.label,
           all.map(({ sin, cos, period }, i) => ({
             name: texts.pair(plain(i)),
-            note: significant(period, 3),
+            note: measure(period),
             hands: [{ x: sin, y: cos, look: 'query' }],
-            spoken: texts.spoken(plain(i), significant(period, 3), fixed(sin, 2), fixed(cos, 2)),
+            spoken: texts.spoken(plain(i), measure(period), fixed(sin, 2), fixed(cos, 2)),
           })),
         );
         const [fast, slow] = [all[0]?.period ?? 0, all.at(-1)?.period ?? 0];
         return {
-          summary: texts.summary(plain(values.at), significant(values.at / fast, 3), significant(values.at / slow, 2)),
+          summary: texts.summary(plain(values.at), measure(values.at / fast), significant(values.at / slow, 2)),
           code: clocksCode(values.at),
           table: () => [
             {

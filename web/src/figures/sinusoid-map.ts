@@ -17,7 +17,7 @@ const length = 96;
 
 export function sinusoidMap(chapter: ChapterState<'sinusoid'>, core: Ropewalk): Figure {
   const texts = chapter.texts.sinusoid.map;
-  const { plain, fixed, significant } = chapter.numbers;
+  const { plain, fixed, measure } = chapter.numbers;
   const fields = {
     dim: oneOf(dims, 32),
     base: oneOf(bases, 10000),
@@ -44,7 +44,7 @@ export function sinusoidMap(chapter: ChapterState<'sinusoid'>, core: Ropewalk): 
         const periods = wavelengths(core, values.dim, values.base);
         const shown = Math.min(values.column, values.dim - 1);
         const { pair, wave } = columnOf(shown, table);
-        const period = significant(periods[pair] ?? 0, 4);
+        const period = measure(periods[pair] ?? 0);
         dim.show(values.dim);
         base.show(values.base);
         column.show(shown, values.dim - 1);
@@ -72,7 +72,7 @@ export function sinusoidMap(chapter: ChapterState<'sinusoid'>, core: Ropewalk): 
           ],
           tell(cell) {
             const { pair, wave } = columnOf(cell.column, table);
-            const wavelength = significant(periods[pair] ?? 0, 4);
+            const wavelength = measure(periods[pair] ?? 0);
             return texts.cell(
               plain(cell.row),
               plain(cell.column),

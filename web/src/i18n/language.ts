@@ -40,6 +40,10 @@ export interface Numbers {
   fixed(value: number, digits: number): string;
   /** With so many digits that mean something. */
   significant(value: number, digits: number): string;
+  /** So rounded that the value is not beyond it: for what is said to be the most. */
+  bound(value: number, digits: number): string;
+  /** Something measured: three digits that mean something, and all of a larger whole number. */
+  measure(value: number): string;
   /** A power of ten: 10⁴. */
   power(value: number): string;
 }
@@ -64,6 +68,8 @@ export function numbersOf(language: Language): Numbers {
     plain: (value) => format(value, {}),
     fixed: (value, digits) => format(value, { minimumFractionDigits: digits, maximumFractionDigits: digits }),
     significant: (value, digits) => format(value, { maximumSignificantDigits: digits }),
+    bound: (value, digits) => format(value, { maximumSignificantDigits: digits, roundingMode: 'expand' }),
+    measure: (value) => format(value, value < 1000 ? { maximumSignificantDigits: 3 } : { maximumFractionDigits: 0 }),
     power: (value) => `10${Array.from(String(Math.round(Math.log10(value))), (c) => superscripts[c] ?? c).join('')}`,
   };
 }

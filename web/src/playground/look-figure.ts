@@ -95,7 +95,11 @@ export function playgroundLook(chapter: ChapterState<'playground'>): Figure {
   return figure(chapter, { name: 'look', caption: texts.caption, wide: true }, lookFields, (section) => {
     const ids = textControl(texts.ids, maxIdsText, (value) => section.set({ ids: value }, 'ids'));
     const layer = countControl(common.scores.layer, plain, (value) => section.set({ layer: value }, 'layer'));
-    const at = countControl(texts.at, plain, (value) => section.set({ at: value }, 'at'));
+    const at = countControl(
+      texts.at,
+      (place) => plain(place - 1),
+      (value) => section.set({ at: value }, 'at'),
+    );
     const wish = wishControls(common, plain, section as never);
     const view = viewControls(common.scores, plain, (patch, gesture) => section.set(patch, gesture));
     const maps = scoreMaps(common.scores, chapter.texts.figure, chapter.numbers);
@@ -135,7 +139,7 @@ export function playgroundLook(chapter: ChapterState<'playground'>): Figure {
     function topTable({ look, topNames, at: place, ready }: Seen): NumberTableData {
       const isEncoder = ready.facts.kind === 'encoder';
       return {
-        caption: (isEncoder ? texts.topIn : texts.topAfter)(plain(place + 1)),
+        caption: (isEncoder ? texts.topIn : texts.topAfter)(plain(place)),
         corner: texts.token,
         columns: [texts.probability, texts.ownProbability],
         rows: look.top.map(({ probability, own }, i) => ({ name: topNames[i] ?? '', values: [probability, own] })),
@@ -151,7 +155,11 @@ export function playgroundLook(chapter: ChapterState<'playground'>): Figure {
           rootMeanSquare([part.map((value, i) => (isHidden(Math.floor(i / T) % T, i % T) ? Number.NaN : value))]),
           2,
         );
-      const parts = texts.summary(plain(shownLayer + 1), spread(look.scores.content), spread(look.scores.position));
+      const [name, content] = [plain(shownLayer + 1), spread(look.scores.content)];
+      const isStill = look.scores.position.every((value) => !(Math.abs(value) > 0));
+      const parts = isStill
+        ? texts.summaryNone(name, content)
+        : texts.summary(name, content, spread(look.scores.position));
       if (changed === undefined) return parts;
       return look.difference === 0 ? texts.unchanged(parts) : texts.changed(parts, significant(look.difference, 2));
     }
@@ -196,8 +204,7 @@ export function playgroundLook(chapter: ChapterState<'playground'>): Figure {
         maps.element.hidden = current === undefined;
         likely.hidden = current === undefined || !current.ready.facts.hasLogits;
         if (current === undefined) {
-          const code = modelCode({ kind: 'files' }, undefined, '');
-          return { summary: '', code, table: () => [], isBehind: work.isBehind };
+          return { summary: '', code: '', table: () => [], isEmpty: true, isBehind: work.isBehind };
         }
         const heads = current.ready.facts.heads;
         const head = Math.min(values.head, heads) - 1;

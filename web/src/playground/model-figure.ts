@@ -188,6 +188,7 @@ export function playgroundModel(chapter: ChapterState<'playground'>): Figure {
                   plain(ready.facts.parameters),
                   fixed(ready.facts.bytes / mebibyte, 2),
                 ),
+          isEmpty: all.length === 0,
           code: modelCode(ready?.source ?? { kind: 'files' }, undefined, factsCode),
           table: data,
         };

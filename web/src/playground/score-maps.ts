@@ -65,7 +65,7 @@ export function scoreMaps(texts: ScoreTexts, figure: FrameTexts['figure'], { pla
   let maps: readonly (MapName & { readonly values: Float32Array })[] = [];
 
   const element = h('div', { class: 'score-maps' }, group.element);
-  const placed = (words: readonly string[], i: number): string => `${plain(i + 1)} · ${words[i] ?? ''}`;
+  const placed = (words: readonly string[], i: number): string => `${plain(i)} · ${words[i] ?? ''}`;
   const print = (value: number): string => fixed(value, digits);
 
   return {
@@ -100,7 +100,7 @@ export function scoreMaps(texts: ScoreTexts, figure: FrameTexts['figure'], { pla
             limit: limitOf(part),
             ...{ rowTitle: texts.query, columnTitle: texts.key },
             rowName: (row) => placed(words, row),
-            columnName: (column) => plain(column + 1),
+            columnName: plain,
           };
         }),
         tell({ row, column }, field) {

@@ -205,14 +205,14 @@ export function playgroundWrite(chapter: ChapterState<'playground'>): Figure {
         whole.textContent = text;
         whole.hidden = text === '';
         list.hidden = written.length === 0;
+        const isEmpty = rate === undefined || written.length === 0;
         const soFar =
-          rate === undefined || written.length === 0
-            ? texts.notYet
-            : texts.summary(plain(written.length), significant(rate, 2));
+          missing !== '' ? '' : isEmpty ? texts.notYet : texts.summary(plain(written.length), significant(rate, 2));
         const { logprobs: _, ...options } = optionsOf();
         const ids = sheet.given ?? itemsOf(prompt.values.ids).map(Number).filter(Number.isInteger).slice(0, maxTokens);
         return {
           summary: sheet.isStopped ? `${soFar} ${texts.stopped}` : soFar,
+          isEmpty: missing !== '',
           code: modelCode(
             ready?.source ?? { kind: 'files' },
             ready && wishOf(prompt.values, ready.facts),
@@ -228,7 +228,7 @@ for await (const { token, logprob } of model.generate([${ids.join(', ')}], optio
               corner: texts.place,
               columns: [texts.id, texts.logprob],
               rows: written.map(({ id, logprob }, i) => ({
-                name: plain(ids.length + i + 1),
+                name: plain(ids.length + i),
                 values: [id, logprob],
               })),
               print: (value) => significant(value, 4),

@@ -121,6 +121,17 @@ function draw(canvas: HTMLCanvasElement, data: FieldData, { width, height }: Siz
       return Number.isNaN(value) ? 0 : pixelOf(shareOf(value, data), onDark, data.scale);
     },
   });
+  // The ink within the ground, so that a frame can be seen on any cell.
+  const stroke = (x: number, y: number, w: number, h: number, around: number): void => {
+    for (const [color, width] of [
+      [ground, around],
+      [ink, 2],
+    ] as const) {
+      context.strokeStyle = color;
+      context.lineWidth = width * pixels;
+      context.strokeRect(x, y, w, h);
+    }
+  };
   const dots = new Path2D();
   for (let row = 0; row < rows; ++row) {
     for (let column = 0; column < columns; ++column) {
@@ -133,10 +144,7 @@ function draw(canvas: HTMLCanvasElement, data: FieldData, { width, height }: Siz
       }
       const share = shareOf(value, data);
       if (data.framed?.({ row, column })) {
-        // Whatever is under it, a frame can be seen.
-        context.strokeStyle = inkOn(share, onDark, data.scale);
-        context.lineWidth = 2 * pixels;
-        context.strokeRect(x + pixels, y + pixels, w - 2 * pixels, hgt - 2 * pixels);
+        stroke(x + 2 * pixels, y + 2 * pixels, w - 4 * pixels, hgt - 4 * pixels, 4);
       }
       if (!hasNumbers) continue;
       letters.fillStyle = inkOn(share, onDark, data.scale);
@@ -151,15 +159,7 @@ function draw(canvas: HTMLCanvasElement, data: FieldData, { width, height }: Siz
   const [first, last] = data.framedColumns ?? [data.framedColumn, data.framedColumn];
   if (first === undefined || last === undefined) return;
   const [left, right] = [edge(first, cellWidth), edge(last + 1, cellWidth)];
-  // Dark around light, so that it can be seen on any cell.
-  for (const [color, width] of [
-    [ground, 5],
-    [ink, 2],
-  ] as const) {
-    context.strokeStyle = color;
-    context.lineWidth = width * pixels;
-    context.strokeRect(left, pixels, right - left - gap, canvas.height - 2 * pixels);
-  }
+  stroke(left, pixels, right - left - gap, canvas.height - 2 * pixels, 5);
 }
 
 export function field(events: FieldEvents): FieldView {

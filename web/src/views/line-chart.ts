@@ -8,7 +8,7 @@ export type Look = 'query' | 'key' | 'third' | 'quiet';
 export interface Series {
   readonly name: string;
   readonly look: Look;
-  readonly kind: 'line' | 'dots' | 'stems' | 'band';
+  readonly kind: 'line' | 'dots' | 'rings' | 'stems' | 'band';
   readonly points: readonly (readonly [x: number, y: number])[];
   /** The other edge of a band, at the same x. */
   readonly upper?: readonly number[];
@@ -65,7 +65,7 @@ function everySo(ticks: readonly number[], fit: (tick: number, next: number) => 
 
 type At = (point: readonly [number, number]) => string;
 
-function seriesShape({ look, kind, points, upper, moves }: Series, at: At, zero: number): SVGElement[] {
+function seriesShape({ look, kind, points, upper, moves }: Series, at: At, zero: number, room: number): SVGElement[] {
   const through = points.map(at);
   switch (kind) {
     case 'line':
@@ -75,18 +75,21 @@ function seriesShape({ look, kind, points, upper, moves }: Series, at: At, zero:
       return [svg('path', { class: `band ${look}`, d: `M${[...through, ...back].join('L')}Z` })];
     }
     case 'stems':
+    case 'rings':
     case 'dots': {
       const stems = kind === 'stems' ? points.map((p) => `M${at([p[0], zero])}L${at(p)}`).join('') : '';
       const radius = points.length > 140 ? 1.2 : points.length > 70 ? 1.8 : 2.6;
-      // Hollow dots are larger: where two series meet, both can be seen.
-      const r = look === 'key' ? radius + 2.2 : radius;
+      // Rings are larger: where two series meet, both can be seen. Those beside each other do not touch.
+      const largest = Math.max(radius, room / points.length / 2 - 0.6);
+      const r = kind === 'rings' ? Math.min(radius + 2.2, largest) : radius;
+      const shape = `${kind === 'rings' ? 'ring' : 'dot'} ${look}`;
       const circle = (p: string): SVGElement => {
         const [cx, cy] = p.split(' ');
-        return svg('circle', { class: `dot ${look} moves`, cx, cy, r });
+        return svg('circle', { class: `${shape} moves`, cx, cy, r });
       };
       // Those that stay are one shape: hundreds of elements would take the browser long.
       const disc = (p: string): string => `M${p}m${-r} 0a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0`;
-      const dots = moves ? through.map(circle) : [svg('path', { class: `dot ${look}`, d: through.map(disc).join('') })];
+      const dots = moves ? through.map(circle) : [svg('path', { class: shape, d: through.map(disc).join('') })];
       return [svg('path', { class: `stems ${look}`, d: stems }), ...dots];
     }
   }
@@ -95,7 +98,10 @@ function seriesShape({ look, kind, points, upper, moves }: Series, at: At, zero:
 /** A name beside a sample of how its series looks. */
 export function nameOf({ name, look, kind }: Pick<Series, 'name' | 'look' | 'kind'>): HTMLElement {
   const d = kind === 'band' ? 'M0 2H28V12H0Z' : kind === 'line' ? 'M0 7H28' : '';
-  const dot = kind === 'dots' || kind === 'stems' ? [svg('circle', { class: `dot ${look}`, cx: 14, cy: 7, r: 3 })] : [];
+  const isDot = kind === 'dots' || kind === 'stems' || kind === 'rings';
+  const dot = isDot
+    ? [svg('circle', { class: `${kind === 'rings' ? 'ring' : 'dot'} ${look}`, cx: 14, cy: 7, r: 3 })]
+    : [];
   const sample = svg(
     'svg',
     { class: 'chart sample', width: 28, height: 14, 'aria-hidden': 'true' },
@@ -126,7 +132,7 @@ export function lineChart(height = 230): LineChart {
   const element = h('div', { class: 'chart-box' }, names, yTitle, picture);
   let data: ChartData | undefined;
   let width = 0;
-  const movingDots = (): SVGElement[] => [...picture.querySelectorAll<SVGElement>('.dot.moves')];
+  const movingDots = (): SVGElement[] => [...picture.querySelectorAll<SVGElement>('.moves')];
 
   function show(): void {
     if (data === undefined || width === 0) return;
@@ -155,7 +161,7 @@ export function lineChart(height = 230): LineChart {
     picture.replaceChildren(
       svg('path', { class: 'grid', d: y.ticks.map((v) => `M${left} ${toY(v)}H${right}`).join('') }),
       svg('path', { class: 'axis', d: hasZero ? `M${left} ${toY(0)}H${right}` : `M${left} ${bottom}H${right}` }),
-      ...series.filter(({ kind }) => kind === 'band').flatMap((each) => seriesShape(each, at, 0)),
+      ...series.filter(({ kind }) => kind === 'band').flatMap((each) => seriesShape(each, at, 0, right - left)),
       ...levels.flatMap((level) => [
         svg('path', { class: 'level', d: `M${left} ${toY(level.y)}H${right}` }),
         svg(
@@ -165,7 +171,9 @@ export function lineChart(height = 230): LineChart {
         ),
       ]),
       ...marks.map((mark) => svg('path', { class: mark.look ?? 'now', d: `M${toX(mark.x)} ${top}V${bottom}` })),
-      ...series.filter(({ kind }) => kind !== 'band').flatMap((each) => seriesShape(each, at, hasZero ? 0 : y.min)),
+      ...series
+        .filter(({ kind }) => kind !== 'band')
+        .flatMap((each) => seriesShape(each, at, hasZero ? 0 : y.min, right - left)),
       ...marks.flatMap((mark) => {
         if (mark.name === undefined) return [];
         // Away from the middle, where another mark may stand, as far as there is room.

@@ -7,13 +7,22 @@ const frame = 16;
 const queue: (() => void)[] = [];
 let running: Promise<void> | undefined;
 
+// What one piece stumbles over, those behind it do not have to know.
+function attempt(work: () => void): void {
+  try {
+    work();
+  } catch (error) {
+    reportError(error);
+  }
+}
+
 async function run(): Promise<void> {
   try {
     for (;;) {
       await pause(frame);
       const work = queue.shift();
       if (work === undefined) return;
-      work();
+      attempt(work);
     }
   } finally {
     running = undefined;
@@ -45,5 +54,5 @@ export async function settled(): Promise<void> {
 
 /** Does all of it now, for a printer that does not wait. */
 export function flush(): void {
-  for (const work of queue.splice(0)) work();
+  queue.splice(0).forEach(attempt);
 }

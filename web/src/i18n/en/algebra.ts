@@ -18,7 +18,7 @@ export const algebra = {
     caption:
       'The shift matrix of an encoding with eight columns, and what it does to one row. The second row is the matrix times the first; the third comes straight from the table.',
     summary: (k: string, p: string, far: string, off: string) =>
-      `M for k = ${k}, applied to position ${p}, gives position ${far}; the numbers differ by at most ${off}.`,
+      `M for k = ${k}, applied to position ${p}, gives position ${far}; ${off === '' ? 'all numbers are the same' : `the numbers differ by at most ${off}`}.`,
   },
   product: [
     'Move $p$ and watch the matrix: it does not change. Move $k$, and the slow blocks on the lower right hardly stir while the first one spins. This is what the authors of the Transformer hoped for: a head could learn such a matrix and so attend “three words back”.',

@@ -6,7 +6,7 @@ export const axes = {
   ],
   ask: {
     question:
-      'Eight patches make a row, and they are numbered in one line. Which scores higher with the patch in row 3, column 3: its neighbour below, or the first patch of the next row?',
+      'Eight patches make a row, and they are numbered in one line. Which scores higher with the patch in row 3, column 3 (counted from 0): its neighbour below, or the first patch of the next row?',
     answers: ['The neighbour below', 'The first patch of the next row', 'Both alike'],
     right: 1,
     explanation:
@@ -55,7 +55,7 @@ export const axes = {
     caption:
       'Above, the positions of a few words, a picture or video (framed) and three more words. Below, how the pairs are dealt out: in sections (Qwen2-VL), or in turns (Qwen3-VL), with half the pairs that their heads of 128 have.',
     summary: (length: string, image: string, next: string) =>
-      `${length} tokens, ${image} of them patches. A word after the last one would stand at position ${next}.`,
+      `${length} tokens, ${image} of them ${image === '1' ? 'a patch' : 'patches'}. A word after the last one would stand at position ${next}.`,
   },
   after: [
     'Note where the text goes on: one after the largest position so far, and not after the number of tokens. A large picture takes up little room in the sequence of positions.',

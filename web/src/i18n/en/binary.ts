@@ -16,7 +16,7 @@ export const binary = {
     at: 'Position',
     grid: 'Bits of each position',
     legend: 'Bit',
-    rows: 'value of the bit',
+    rows: 'worth of the bit',
     columns: 'position',
     step: 'position before the step',
     flips: 'bits that change',

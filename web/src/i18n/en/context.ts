@@ -28,7 +28,7 @@ export const context = {
       ntk: 'NTK-aware: the base $b$ is raised to $b · s^{D/(D−2)}$, so that the slowest pair is stretched by the factor $s$ and the fastest not at all.',
       yarn: 'YaRN: pairs with more than 32 turns in training stay, those with less than one are divided by the factor $s$, with a ramp between. cos and sin are multiplied by $0.1 · ln s + 1$, which makes scores a little larger, as long texts need.',
       longrope:
-        'LongRoPE: each pair has a divisor of its own, found by a search. Those here are made up: they grow from 1 for the fastest pair to the factor for the first that never came round.',
+        'LongRoPE: each pair has a divisor of its own, found by a search. Those here are made up: they grow from 1 for the fastest pair to the factor for the first that never came round; cos and sin are multiplied by a factor, too.',
       llama3:
         'Llama 3: as YaRN, by wavelength: below a quarter of the training length $ω_i$ is kept, above the whole of it $ω_i / s$, with a blend between.',
     },

@@ -30,8 +30,11 @@ export const linear = {
     check: 'Largest difference of the two results',
     difference: 'difference',
     first: (tokens: string) => `first ${tokens} tokens`,
-    summary: (square: string, state: string, ratio: string, tokens: string, difference: string) =>
-      `Weights first: ${square} multiplications. Keys and values first: ${state}. The first is ${ratio} times the second. Both give the same result: over the first ${tokens} tokens no number differs by more than ${difference}.`,
+    moreWork: (isFirst: boolean, ratio: string) =>
+      `The ${isFirst ? 'first' : 'second'} is ${ratio} times the ${isFirst ? 'second' : 'first'}.`,
+    sameWork: 'The work is the same.',
+    summary: (square: string, state: string, compared: string, tokens: string, difference: string) =>
+      `Weights first: ${square} multiplications. Keys and values first: ${state}. ${compared} Both give the same result: over the first ${tokens} tokens no number differs by more than ${difference}.`,
   },
   formsTitle: 'Where to put the rotation',
   formsProse: [
@@ -95,7 +98,7 @@ export const linear = {
   ],
   stateTitle: 'A memory that does not grow',
   stateProse: [
-    'When each word sees only what came before, the sum over keys and values can be kept as one goes: add the new key times the new value, then answer the query. The sum is a matrix of $D × D$ numbers, however long the text. An ordinary cache keeps every key and every value.',
+    'When each word sees only itself and what came before, the sum over keys and values can be kept as one goes: add the new key times the new value, then answer the query. The sum is a matrix of $D × D$ numbers, however long the text. An ordinary cache keeps every key and every value.',
     'How many words are taken at a time does not matter: one by one, in chunks, or all at once, the sums are the same but for rounding.',
   ],
   stateFormula: 'Both sums begin at zero. Where only the numerator is turned, $z$ has keys that are not turned.',

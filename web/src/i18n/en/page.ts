@@ -39,7 +39,7 @@ export const figure = {
   pitfalls: 'What often goes wrong',
   run: 'Run',
   cancel: 'Cancel',
-  progress: (percent: string) => `${percent} % done`,
+  progress: (percent: string) => `${percent}% done`,
   cancelled: 'Cancelled.',
   refused: 'The package says: ',
   cells: 'Point at a cell, touch it, or walk with Tab and the arrow keys.',

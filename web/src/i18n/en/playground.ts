@@ -13,14 +13,14 @@ export const playground = {
   },
   encoding: 'Position encoding',
   base: 'Base',
-  ownBase: 'as it is',
+  ownBase: 'the model’s own',
   scaling: 'Frequencies',
-  scalings: { default: 'as is', linear: 'PI', ntk: 'NTK', yarn: 'YaRN', llama3: 'Llama 3' },
+  scalings: { default: 'unscaled', linear: 'PI', ntk: 'NTK', yarn: 'YaRN', llama3: 'Llama 3' },
   factor: 'Factor',
   seed: 'Seed',
   wish: 'Rotary encoding',
   wishes: {
-    own: 'as it is',
+    own: 'the model’s own',
     none: 'none',
     default: 'unscaled',
     linear: 'PI',
@@ -59,7 +59,7 @@ export const playground = {
       none: 'None',
       sinusoidal: 'Sinusoidal',
       half: 'RoPE, halves',
-      interleaved: 'RoPE, neighbours',
+      interleaved: 'RoPE, interleaved',
       alibi: 'ALiBi',
       t5: 'T5',
       kerple: 'KERPLE',
@@ -119,7 +119,7 @@ export const playground = {
     number: 'number',
     memory: 'Memory',
     names: {
-      parameters: 'weights',
+      parameters: 'parameters',
       layers: 'layers',
       heads: 'heads',
       kvHeads: 'heads of keys and values',
@@ -133,7 +133,7 @@ export const playground = {
       heapBytes: 'taken from the system',
     },
     summary: (architecture: string, parameters: string, size: string) =>
-      `${architecture} with ${parameters} weights in ${size} MiB.`,
+      `${architecture} with ${parameters} parameters in ${size} MiB.`,
   },
   lookProse: [
     'Tokens are given as ids, the rows of the model’s table. If you gave a tokenizer.json as well, you can write text: [@huggingface/tokenizers](https://www.npmjs.com/package/@huggingface/tokenizers) cuts it into tokens as the model’s makers do, which ropewalk leaves to others. Without one, ids are enough.',
@@ -152,7 +152,7 @@ export const playground = {
   },
   look: {
     caption:
-      'Attention of your model for these tokens, and the tokens that it holds likeliest at the chosen place, beside those of the model as it is.',
+      'Attention of your model for these tokens, and the tokens that it holds likeliest at the chosen place, beside those of the unchanged model.',
     ids: 'Token ids, or text where there is a tokenizer',
     at: 'Place of the likeliest tokens',
     noModel: 'First load a model, or make a small one, in the figure above.',
@@ -164,12 +164,14 @@ export const playground = {
     topIn: (place: string) => `Likeliest tokens in place ${place}`,
     token: 'token',
     probability: 'probability',
-    ownProbability: 'as it is',
+    ownProbability: 'unchanged model',
     summary: (layer: string, content: string, position: string) =>
       `Layer ${layer}: over all heads and cells, content moves the scores by ${content} and position by ${position} (root mean square).`,
+    summaryNone: (layer: string, content: string) =>
+      `Layer ${layer}: nothing in these scores comes from position; content moves them by ${content} (root mean square).`,
     changed: (summary: string, difference: string) =>
-      `${summary} Some weight differs by ${difference} from the model as it is.`,
-    unchanged: (summary: string) => `${summary} No weight differs from the model as it is.`,
+      `${summary} Some attention weight differs by ${difference} from the unchanged model.`,
+    unchanged: (summary: string) => `${summary} No attention weight differs from the unchanged model.`,
   },
   writeProse: [
     'A decoder goes on from there, token by token. The seed decides each draw, so the same settings write the same tokens again, here or in a program of yours. Temperature 0 takes the likeliest token each time.',

@@ -20,11 +20,11 @@ export const sinusoid = {
     corner: 'pair',
   },
   numbers: [
-    'A hand is two numbers: how far right its tip is, and how high. These are a sine and a cosine of the same angle, and the two together make a *pair*. Why both? A sine alone cannot tell a hand on its way up from one on its way down.',
+    'A hand is two numbers: how far right its tip is, and how high. These are a sine and a cosine of the same angle, and the two together make a *pair*. Why both? A sine alone cannot tell two o’clock from four: both hands reach equally far to the right.',
     'Write all pairs of a position side by side and you have the row that is added to the word’s vector. Below, each row is a position and each column one number of the encoding. Click or touch a column to see it as a wave.',
   ],
   formula:
-    '$p$ is the position, $D$ the number of columns, $i$ the pair: from 0 to $D/2 − 1$. The base is 10,000 in the paper.',
+    '$p$ is the position, $D$ the number of columns, $i$ the pair: from 0 to $D/2 − 1$. The base $b$ is 10,000 in the paper.',
   ask: {
     question:
       'The columns on the left belong to small $i$, those on the right to large $i$. Where do the numbers change fastest?',

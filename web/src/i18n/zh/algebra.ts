@@ -18,7 +18,8 @@ export const algebra: Dictionary['algebra'] = {
     column: '列',
     cell: (row, column, value) => `第 ${row} 行第 ${column} 列：${value}`,
     caption: '八列编码的平移矩阵，以及它作用在一行上的结果。第二行是矩阵乘以第一行，第三行直接取自编码表。',
-    summary: (k, p, far, off) => `k = ${k} 的 M 作用在位置 ${p} 上，得到位置 ${far}；各数最多差 ${off}。`,
+    summary: (k, p, far, off) =>
+      `k = ${k} 的 M 作用在位置 ${p} 上，得到位置 ${far}；${off === '' ? '各数完全相同' : `各数最多差 ${off}`}。`,
   },
   product: [
     '移动 $p$，矩阵纹丝不动。移动 $k$，右下角慢的几块几乎不动，第一块转得飞快。这正是 Transformer 的作者所期待的：一个头可以学出这样的矩阵，从而去看“三个词以前”。',

@@ -7,7 +7,8 @@ export const axes: Dictionary['axes'] = {
     '办法很简单：给小块两个位置，一个行号，一个列号，让一些组跟着行走，另一些组跟着列走。',
   ],
   ask: {
-    question: '每行八块，排成一条线编号。在第 3 行第 3 列的小块看来，正下方的邻居和下一行开头的那一块，哪个得分更高？',
+    question:
+      '每行八块，排成一条线编号。在第 3 行第 3 列（从 0 数起）的小块看来，正下方的邻居和下一行开头的那一块，哪个得分更高？',
     answers: ['正下方的邻居', '下一行开头的那一块', '一样高'],
     right: 1,
     explanation: '只有线上的步数算数。正下方要走八步，那一行的开头只要五步，所以得分略高。换成两个轴的布局，再看一看。',
@@ -25,7 +26,7 @@ export const axes: Dictionary['axes'] = {
     hint: '指向一个小块，或用方向键逐格移动；点击或按回车，就以它为查询。',
     cell: (row, column, score) => `第 ${row} 行第 ${column} 列：${score}`,
     caption:
-      '八乘八块的图像，头的大小是 64。所有小块的向量都一样，差别只来自位置。加框的小块拿自己的查询去和所有的键相乘。距离这么短，底数小到 100 才合适。',
+      '八乘八块的图像，头维度是 64。所有小块的向量都一样，差别只来自位置。加框的小块拿自己的查询去和所有的键相乘。距离这么短，底数小到 100 才合适。',
     summary: (place, beside, below) => `从${place}看：旁边的邻居得分 ${beside}，上面或下面的 ${below}。`,
   },
   layoutsProse: [
@@ -38,7 +39,7 @@ export const axes: Dictionary['axes'] = {
     columns: '列数',
     frames: '帧数',
     idsTitle: '每个词元的三个位置',
-    pairsTitle: '大小为 64 的头里，每一组跟着哪个轴',
+    pairsTitle: '头维度为 64 的头里，每一组跟着哪个轴',
     position: '位置',
     axis: '轴',
     token: '词元',
@@ -51,7 +52,7 @@ export const axes: Dictionary['axes'] = {
     cell: (token, isImage, axis, position) => `词元 ${token}（${isImage ? '图像' : '文字'}）：${axis} ${position}`,
     pairCell: (layout, pair, axis) => `${layout}：第 ${pair} 组跟着${axis}`,
     caption:
-      '上：几个词、一张图或一段视频（加框）、再三个词的位置。下：各组怎样分给各轴，分段（Qwen2-VL）或轮流（Qwen3-VL）；它们的头大小是 128，这里的组数各减一半。',
+      '上：几个词、一张图或一段视频（加框）、再三个词的位置。下：各组怎样分给各轴，分段（Qwen2-VL）或轮流（Qwen3-VL）；它们的头维度是 128，这里的组数各减一半。',
     summary: (length, image, next) => `共 ${length} 个词元，其中 ${image} 个是小块。再往后添一个词，就在位置 ${next}。`,
   },
   after: [
@@ -63,7 +64,7 @@ export const axes: Dictionary['axes'] = {
       '每一段的频率都从头数起。',
       'M-RoPE 里组的序号一直往下数：行那一段的第一组，接着时间的最后一组。轴向布局才是从头数起。两者不是一回事。',
     ],
-    ['分段的大小按坐标来填。', '一段 16 指的是 16 组，也就是 32 个坐标。各段加起来是头的一半。'],
+    ['分段的大小按坐标来填。', '一段 16 指的是 16 组，也就是 32 个坐标。各段的组数加起来是头维度的一半。'],
     [
       '用词元的个数当作下一个位置。',
       '带缓存逐个生成时，下一个词的位置并不等于已有词元的个数，两者之差要记下来。Hugging Face 把它叫做 `rope_deltas`。',

@@ -43,13 +43,13 @@ export const figure: Dictionary['frame']['figure'] = {
   progress: (percent) => `已完成 ${percent}%`,
   cancelled: '已取消。',
   refused: 'ropewalk 的回答：',
-  cells: '指向或触摸格子，也可以按 Tab 进入图中，再用方向键走。',
+  cells: '指向或触摸格子，也可以按 Tab 进入图中，再用方向键逐格移动。',
 };
 
 /** 各章的标题。 */
 export const titles: Dictionary['frame']['titles'] = {
   order: '光有注意力，看不见顺序',
-  binary: '用二进制数数：好主意，却有断崖',
+  binary: '用二进制数数：好主意，却有悬崖',
   sinusoid: '把比特换成波',
   algebra: '平移就是旋转',
   relative: '学出来，或者数步子',
@@ -57,7 +57,7 @@ export const titles: Dictionary['frame']['titles'] = {
   decay: '远了就一定淡吗？',
   context: '读得比学过的更远',
   axes: '行、列和时间',
-  linear: '不要平方的注意力',
+  linear: '去掉平方的注意力',
   playground: '动手试试，也可以用你自己的模型',
   speed: '在你的设备上有多快',
 };

@@ -4,7 +4,7 @@ import type { Dictionary } from '../dictionary';
 export const playground: Dictionary['playground'] = {
   opening: [
     '前面各章的内容，在这里都能亲手试。输入一句话，选定位置怎样进入模型，再看 softmax 把得分变成权重之前，得分里有些什么：每个得分都是两部分之和，一部分来自*内容*，一部分来自*位置*。内容是没有编码时的得分，位置是编码带来的改变；加在词上的正弦编码算在内容里。',
-    '这里的权重是由种子生成的随机数，没有人训练过。所以图里没有语法，只有编码在随机的查询和键上起的作用。每个词的向量由它的字母算出，相同的词向量也相同。',
+    '这里的权重是由种子生成的随机数，没有人训练过。所以图里没有语法，只有编码在随机的查询和键上起的作用。每个词的向量由它的字符算出，相同的词向量也相同。',
   ],
   ask: {
     question: '编码选 ALiBi，看位置那一部分的图。把两个词对调，图上会变什么？',
@@ -15,14 +15,14 @@ export const playground: Dictionary['playground'] = {
   },
   encoding: '位置编码',
   base: '底数',
-  ownBase: '原样',
+  ownBase: '模型自带',
   scaling: '频率',
-  scalings: { default: '原样', linear: 'PI', ntk: 'NTK', yarn: 'YaRN', llama3: 'Llama 3' },
+  scalings: { default: '不缩放', linear: 'PI', ntk: 'NTK', yarn: 'YaRN', llama3: 'Llama 3' },
   factor: '倍数',
   seed: '种子',
   wish: '旋转编码',
   wishes: {
-    own: '原样',
+    own: '模型自带',
     none: '去掉',
     default: '不缩放',
     linear: 'PI',
@@ -49,7 +49,7 @@ export const playground: Dictionary['playground'] = {
     sentence: '狗追猫猫追鼠鼠怕狗',
     label: '句子或词元',
     caption:
-      '随机权重的几层叠在一起，画的是最后一层：内容 + 位置 = 得分，再由 softmax 得到权重。蓝色小于零，橙色大于零；相加的三幅图用同一把尺。窗口把词自己也算在内。中文按字切分。',
+      '随机权重的几层叠在一起，画的是最后一层：内容 + 位置 = 得分，再由 softmax 得到权重。蓝色小于零，橙色大于零；相加的三幅图用同一色标。窗口把词自己也算在内。中文按字切分。',
     encodings: {
       none: '无',
       sinusoidal: '正弦',
@@ -111,11 +111,11 @@ export const playground: Dictionary['playground'] = {
     number: '数值',
     memory: '内存',
     names: {
-      parameters: '权重个数',
+      parameters: '参数个数',
       layers: '层数',
       heads: '头数',
       kvHeads: '键和值的头数',
-      headDim: '头的大小',
+      headDim: '头维度',
       vocabSize: '认识的词元数',
       base: 'RoPE 的底数',
       maxLength: '训练时的位置数',
@@ -124,7 +124,7 @@ export const playground: Dictionary['playground'] = {
       peak: '最多同时用过',
       heapBytes: '向系统要来的',
     },
-    summary: (architecture, parameters, size) => `${architecture}，${parameters} 个权重，占 ${size} MiB。`,
+    summary: (architecture, parameters, size) => `${architecture}，${parameters} 个参数，占 ${size} MiB。`,
   },
   lookProse: [
     '词元用编号来写，也就是模型词表里的行号。如果还给了 tokenizer.json，就可以直接写文字：由 [@huggingface/tokenizers](https://www.npmjs.com/package/@huggingface/tokenizers) 按模型作者的规则切分，ropewalk 自己不做这件事。没有它，用编号就够了。',
@@ -140,7 +140,7 @@ export const playground: Dictionary['playground'] = {
   look: {
     caption: '你的模型在这些词元上的注意力，以及它在选定位置上认为最可能的词元，旁边是没有改动的模型所给的概率。',
     ids: '词元编号；有分词器时也可以是文字',
-    at: '看哪个位置的最可能词元',
+    at: '查看哪个位置的候选词元',
     noModel: '请先在上一幅图里载入一个模型，或者造一个小模型。',
     noTokenizer: (item) => `“${item}”不是编号；要写文字，得先给出 tokenizer.json。`,
     empty: '请写几个编号。',
@@ -153,8 +153,10 @@ export const playground: Dictionary['playground'] = {
     ownProbability: '未改动时',
     summary: (layer, content, position) =>
       `第 ${layer} 层，在所有头、所有格子上取均方根：内容 ${content}，位置 ${position}。`,
-    changed: (summary, difference) => `${summary}与未改动的模型相比，有的权重相差 ${difference}。`,
-    unchanged: (summary) => `${summary}与未改动的模型相比，权重没有变化。`,
+    summaryNone: (layer, content) =>
+      `第 ${layer} 层的得分里没有任何来自位置的部分；内容的影响是 ${content}（均方根）。`,
+    changed: (summary, difference) => `${summary}与未改动的模型相比，有的注意力权重相差 ${difference}。`,
+    unchanged: (summary) => `${summary}与未改动的模型相比，注意力权重没有变化。`,
   },
   writeProse: [
     '解码器会从这里接着写，一次一个词元。每次抽取都由种子决定，所以同样的设置会写出同样的词元，在这里或在你的程序里都一样。温度为 0 时，每次都取最可能的那个。',
@@ -175,10 +177,10 @@ export const playground: Dictionary['playground'] = {
     tooMany: (used, all) => `共 ${all} 个词元，这里从前 ${used} 个接着写。`,
     notYet: '还没有生成。',
     summary: (count, rate) => `${count} 个词元，在你的设备上每秒 ${rate} 个。`,
-    table: '生成的词元及其概率的对数',
+    table: '生成的词元及其对数概率',
     place: '位置',
     id: '编号',
-    logprob: '概率的对数',
+    logprob: '对数概率',
   },
   pitfalls: [
     [

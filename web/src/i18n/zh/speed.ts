@@ -16,10 +16,10 @@ export const speed: Dictionary['speed'] = {
     table: '一次调用的毫秒数，取中位数',
     work: '工作',
     ways: { core: '包', script: 'JavaScript', copy: '只复制' },
-    ratio: 'JavaScript : 包',
+    ratio: 'JavaScript：包',
     time: (milliseconds) => `${milliseconds} 毫秒`,
     works: {
-      rotate: 'RoPE，2,048 个词元，头的大小 128',
+      rotate: 'RoPE，2,048 个词元，头维度 128',
       sinusoid: '正弦编码表，2,048 × 256',
     },
     caption:
