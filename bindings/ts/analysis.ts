@@ -94,8 +94,9 @@ export class Analysis {
     const where = 'analysis.decayBound';
     const given = check.options<typeof options>(where, 'options', options, ['dim', 'base', 'q', 'k', 'distances']);
     const { dim, base } = frequencySet(where, given);
-    const q = check.float32(where, 'q', given.q, dim);
-    const k = check.float32(where, 'k', given.k, dim);
+    // Copies: a getter of another option may detach the caller's.
+    const q = check.float32(where, 'q', given.q, dim).slice();
+    const k = check.float32(where, 'k', given.k, dim).slice();
     const h = new Float64Array(dim);
     for (let i = 0; i < dim; i += 2) {
       const [a = 0, b = 0, c = 0, d = 0] = [q[i], q[i + 1], k[i], k[i + 1]];

@@ -42,6 +42,9 @@ export interface AttentionOptions<S extends ScoreRequest = ScoreRequest, O exten
  * A stage of the scores: `raw` scaled, with the relative terms, before any bias or mask; `capped` after the softcap;
  * `biased` what the softmax sees, hidden keys at -Infinity; `probabilities` after the softmax. And two parts that add
  * up to `raw` with the encoding's bias: `content` scale q . k without the position encoding, `position` what it adds.
+ *
+ * Where one of a row's scores is Infinity or NaN, or all of those to be seen are -Infinity, the row of `out` is NaN, and
+ * so is each of its probabilities that is not 0.
  */
 export type ScoreStage = 'content' | 'position' | 'raw' | 'capped' | 'biased' | 'probabilities';
 

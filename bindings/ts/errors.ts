@@ -70,10 +70,21 @@ function quoted(name: string): string {
   return JSON.stringify(name.length > 200 ? `${name.slice(0, 200)}...` : name);
 }
 
+const longest = 40;
+
 /** A value for an error message: short, and telling 'abc' from NaN from an array. */
 export function describe(value: unknown): string {
-  if (typeof value === 'string') return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}...` : value);
-  if (typeof value === 'bigint') return `${value}n`;
+  try {
+    return described(value);
+  } catch {
+    return `an ${typeof value} that cannot be read`; // a proxy or a getter of it threw
+  }
+}
+
+function described(value: unknown): string {
+  const short = (text: string) => (text.length > longest ? `${text.slice(0, longest)}...` : text);
+  if (typeof value === 'string') return JSON.stringify(short(value));
+  if (typeof value === 'bigint') return `${short(String(value))}n`;
   if (typeof value === 'function') return 'a function';
   if (ArrayBuffer.isView(value)) {
     return `${value.constructor.name}(${'length' in value ? value.length : value.byteLength})`;

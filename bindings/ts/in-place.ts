@@ -3,6 +3,7 @@ import * as check from './check.js';
 import { ArgumentRangeError, checkStatus } from './errors.js';
 import type { Heap } from './heap.js';
 import { type HeadShape, headShape, type Layout } from './layout.js';
+import { checkPlainOut } from './outputs.js';
 import { type NdArray, type Operand, operand, plain, type Tensor } from './tensor.js';
 import { lengthOf } from './typed-arrays.js';
 
@@ -24,6 +25,7 @@ export interface Heads extends HeadShape {
   /** Whether a Float32Array was given, and is given back. */
   readonly flat: boolean;
   readonly out: Float32Array | undefined;
+  readonly outName: string;
 }
 
 /**
@@ -50,9 +52,18 @@ export function checkHeads(
     if (input.tensor !== undefined) {
       throw new ArgumentRangeError(where, names.out, out, 'is for plain arrays; a tensor is turned in place');
     }
-    check.float32(where, names.out, out, input.size);
   }
-  return { input, flat, out, tokensFirst, batch, heads, tokens, dim };
+  const checked = { input, flat, out, outName: names.out, tokensFirst, batch, heads, tokens, dim };
+  checkHeadsOut(heap, where, checked);
+  return checked;
+}
+
+/**
+ * Checks `out` again: a getter of an argument may have detached or resized it.
+ * @internal
+ */
+export function checkHeadsOut(heap: Heap, where: string, { input, out, outName }: Heads): void {
+  if (out !== undefined) checkPlainOut(heap, where, outName, out, input.size);
 }
 
 /**
@@ -81,6 +92,7 @@ export function inPlace(
   return heap.scope(where, (take) => {
     const run = prepare(heads, take);
     const pointer = heads.input.place(take);
+    checkHeadsOut(heap, where, heads);
     checkStatus(run(pointer), where);
     return turned(heap, heads, pointer);
   });

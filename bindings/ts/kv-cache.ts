@@ -325,7 +325,7 @@ export class KvCache extends Handle {
       this.#unchanged(where, changes);
       this.#changes += 1;
     };
-    return { ...cache, plan: this.#plan, change };
+    return Object.assign(cache, { plan: this.#plan, change });
   }
 
   #change(where: string, call: () => number): this {
@@ -396,10 +396,17 @@ export class KvCache extends Handle {
     return { first, count: check.integer(where, 'count', range.count ?? length - first, 0, length - first) };
   }
 
+  /**
+   * Whether `truncate` takes this length.
+   * @internal
+   */
+  mayTruncate(length: number): boolean {
+    return this.#core.mayEndAt(length);
+  }
+
   #checkPrefix(where: string, length: number): void {
-    const core = this.#core;
-    check.integer(where, 'length', length, 0, core.length);
-    if (!core.mayEndAt(length)) {
+    check.integer(where, 'length', length, 0, this.#core.length);
+    if (!this.mayTruncate(length)) {
       const problem = `is ${length}; the window of the next token reaches keys that have left it`;
       throw new ArgumentRangeError(where, 'length', length, problem);
     }

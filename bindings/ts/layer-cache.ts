@@ -53,19 +53,20 @@ export function checkLayerCache(
   const refuse = (problem: string): never => {
     throw new ArgumentRangeError(where, 'cache', value, problem);
   };
-  const { plan, change, ...open } = value.use(where);
+  const open = value.use(where);
   const expected = { batch, ...layer.dims };
   for (const size of ['batch', 'kvHeads', 'headDim', 'valueDim'] as const) {
     if (value[size] !== expected[size]) refuse(`has ${size} ${value[size]}; expected ${expected[size]}`);
   }
-  if (plan !== layer.place.rope) refuse('turns keys by another plan than the layer; its kvCache() makes one that fits');
+  if (open.plan !== layer.place.rope)
+    refuse('turns keys by another plan than the layer; its kvCache() makes one that fits');
   if (layer.scores.turnValues) refuse('is not for layers with turnValues');
   const size = open.form.windowSize;
   const { left = -1 } = layer.scores.sight.window ?? {};
   if (size > 0 && left >= 0 && size !== left + 1) {
     refuse(`has a window of ${size} positions, the layer one of ${left + 1}`);
   }
-  return { ...open, windowed: size > 0, change };
+  return Object.assign(open, { windowed: size > 0 });
 }
 
 /**

@@ -84,7 +84,7 @@ export function checkWeights(heap: Heap, where: string, value: unknown, plan: We
   const checked: { linears: CheckedLinear[]; norms: CheckedNorm[] } = { linears: [], norms: [] };
   for (const [name, shape] of Object.entries(plan.linears)) {
     if (isAbsent(name)) continue;
-    const matrix = weight(heap, where, `weights.${name}`, given[name], shape);
+    const matrix = weight(heap, where, `weights.${name}`, given[name], shape, shape);
     checked.linears.push({ which: linears[name as LinearName], matrix, bias: biasOf(name, shape[0]) });
   }
   for (const [name, lengths] of Object.entries(plan.norms)) {

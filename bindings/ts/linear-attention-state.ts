@@ -2,7 +2,7 @@
 import { putFields } from './call-fields.js';
 import * as check from './check.js';
 import type { LinearAttentionState as CoreState } from './core.mjs';
-import { ArgumentRangeError, ArgumentTypeError, checkStatus } from './errors.js';
+import { ArgumentRangeError, ArgumentTypeError, checkStatus, StateError } from './errors.js';
 import { destroyer, Handle } from './handle.js';
 import type { Heap } from './heap.js';
 import type { Layout } from './layout.js';
@@ -90,6 +90,7 @@ export class LinearAttentionState extends Handle {
   readonly #identity: LinearStateIdentity;
   readonly #start: number;
   #tokens = 0;
+  #changes = 0;
 
   /** @internal */
   constructor(heap: Heap, options: LinearAttentionStateOptions) {
@@ -178,6 +179,7 @@ export class LinearAttentionState extends Handle {
   ): LinearAttentionResult<Tensor | NdArray> {
     const where = 'linearAttentionState.append';
     this.alive(where);
+    const changes = this.#changes;
     const given = check.options<LinearAppendOptions<Out>>(where, 'options', options, [
       'mask',
       'layout',
@@ -207,6 +209,10 @@ export class LinearAttentionState extends Handle {
     };
     const result = runLinear(this.heap, where, call, (fields, plan) => {
       this.alive(where); // a getter of an option may have disposed of it
+      if (this.#changes !== changes) {
+        throw new StateError(`${where}: the state was changed while the arguments of the call were read`);
+      }
+      this.#changes += 1;
       return this.#state.append(fields, plan);
     });
     this.#tokens += keys.tokens;
@@ -219,6 +225,7 @@ export class LinearAttentionState extends Handle {
     this.alive(where);
     this.heap.call(() => this.#state.reset());
     this.#tokens = 0;
+    this.#changes += 1;
     return this;
   }
 
@@ -275,6 +282,7 @@ export class LinearAttentionState extends Handle {
       this.heap.call(() => this.#state.restore(pointer));
     });
     this.#tokens = tokens;
+    this.#changes += 1;
     return this;
   }
 }

@@ -119,7 +119,7 @@ export class ModelKvCache extends Handle {
   }
 
   /**
-   * Keeps the first `length` tokens.
+   * Keeps the first `length` tokens; 0 is `reset()`.
    *
    * @throws ArgumentRangeError where keys that the next token would see have left a window; nothing is then changed.
    */
@@ -128,7 +128,8 @@ export class ModelKvCache extends Handle {
     this.#usable(at);
     check.integer(at, 'length', length, 0, this.length);
     const gone = this.length - length;
-    if (gone > 0) this.#cut(at, length, gone);
+    if (length === 0) this.reset();
+    else if (gone > 0) this.#cut(at, length, gone);
     return this;
   }
 
@@ -137,8 +138,7 @@ export class ModelKvCache extends Handle {
     const windowed = this.#layers.filter((cache) => cache.length < this.length);
     const rest = this.#layers.filter((cache) => !windowed.includes(cache));
     // A layer's own would take the loss of its last key for a fresh start.
-    const short = windowed.find((cache) => cache.length <= gone);
-    if (short !== undefined) {
+    if (windowed.some((cache) => cache.length <= gone || !cache.mayTruncate(cache.length - gone))) {
       const problem = `is ${length}; keys that the next token would see have left a window`;
       throw new ArgumentRangeError(at, 'length', length, problem);
     }
@@ -206,6 +206,10 @@ export class ModelKvCache extends Handle {
 
   #undo(cache: KvCache, length: number, next: number): void {
     if (cache.disposed || cache.nextPosition === next) return;
+    if (next === 0) {
+      cache.reset();
+      return;
+    }
     try {
       cache.truncate(cache.length - (cache.nextPosition - next));
       if (cache.length !== length) this.#broken = true;

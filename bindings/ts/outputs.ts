@@ -46,9 +46,18 @@ function checkOut(
   if (!check.isTypedArray(out, 'Float32Array')) {
     throw new ArgumentTypeError(where, 'out', out, 'a Float32Array or a tensor');
   }
-  check.float32(where, 'out', out, check.sizeOf(shape));
-  if (!heap.owns(out)) return out;
-  throw new ArgumentRangeError(where, 'out', out, 'is a view of the WebAssembly heap; give the tensor itself');
+  checkPlainOut(heap, where, 'out', out, check.sizeOf(shape));
+  return out;
+}
+
+/**
+ * Checks the place of a result of so many numbers: the heap, where it grows, would take its own views away.
+ * @internal
+ */
+export function checkPlainOut(heap: Heap, where: string, name: string, out: Float32Array, size: number): void {
+  check.float32(where, name, out, size);
+  if (!heap.owns(out)) return;
+  throw new ArgumentRangeError(where, name, out, 'is a view of the WebAssembly heap; give the tensor itself');
 }
 
 // Memory of one result, and the result once it is written there.

@@ -5,7 +5,7 @@ import { ArgumentRangeError, ArgumentTypeError } from './errors.js';
 import type { Heap } from './heap.js';
 import type { PositionsInput } from './positions.js';
 import { RopePlan } from './rope.js';
-import type { Pairing, RopeOptions } from './rope-options.js';
+import { type Pairing, type RopeOptions, rotarySizes } from './rope-options.js';
 import { operand, type TensorInput } from './tensor.js';
 import { kindOf, lengthOf } from './typed-arrays.js';
 
@@ -54,12 +54,7 @@ function emptyLike<T extends PairingArray>(where: string, name: string, value: T
 
 // Where coordinate j of the result comes from.
 function sources(where: string, options: ConvertPairingOptions): Int32Array {
-  const headDim = check.even(where, 'headDim', options.headDim, 2 ** 20);
-  const rotaryDim = check.even(where, 'rotaryDim', options.rotaryDim ?? headDim);
-  if (rotaryDim > headDim) {
-    const problem = `is ${rotaryDim}; expected at most headDim, ${headDim}`;
-    throw new ArgumentRangeError(where, 'rotaryDim', rotaryDim, problem);
-  }
+  const { headDim, rotaryDim } = rotarySizes(where, options);
   const from = check.choice(where, 'from', options.from, pairings);
   const to = check.choice(where, 'to', options.to, pairings);
   const source = Int32Array.from({ length: headDim }, (_, j) => j);
@@ -167,11 +162,12 @@ interface Heads {
 }
 
 function headsOf(heap: Heap, where: string, name: string, value: TensorInput): Heads {
-  const { shape, tensor } = operand(heap, where, name, value);
+  const { shape, size, tensor } = operand(heap, where, name, value);
   if (shape.length !== 2 && shape.length !== 3) {
     throw new ArgumentRangeError(where, name, value, `has shape [${shape.join(', ')}]; expected [T, D] or [H, T, D]`);
   }
-  const data = tensor?.data() ?? (value as { data: Float32Array }).data;
+  // A copy: a getter of another argument may detach the caller's.
+  const data = tensor?.data() ?? check.float32(where, `${name}.data`, (value as { data: unknown }).data, size).slice();
   return { data, shape, heads: shape.at(-3) ?? 1, tokens: shape.at(-2) ?? 1, dim: shape.at(-1) ?? 1 };
 }
 

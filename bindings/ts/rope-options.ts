@@ -390,6 +390,22 @@ export interface CheckedRopeOptions {
 /** How the caller knows an option, such as `scaling.factor`. @internal */
 export type NameOf = (option: string) => string;
 
+/**
+ * How many coordinates a head has, and how many of them are turned. An odd head has coordinates left over, which is fine
+ * only if the caller says which are turned.
+ * @internal
+ */
+export function rotarySizes(where: string, given: Pick<RopeOptions, 'headDim' | 'rotaryDim'>) {
+  const headDim =
+    given.rotaryDim === undefined
+      ? check.even(where, 'headDim', given.headDim, 2 ** 20)
+      : check.integer(where, 'headDim', given.headDim, 2, 2 ** 20);
+  const rotaryDim = check.even(where, 'rotaryDim', given.rotaryDim ?? headDim);
+  if (rotaryDim <= headDim) return { headDim, rotaryDim };
+  const problem = `is ${rotaryDim}; expected at most headDim, ${headDim}`;
+  throw new ArgumentRangeError(where, 'rotaryDim', rotaryDim, problem);
+}
+
 /** @internal */
 export function checkRopeOptions(
   where: string,
@@ -398,20 +414,7 @@ export function checkRopeOptions(
 ): CheckedRopeOptions {
   const known = ['headDim', 'rotaryDim', 'base', 'pairing', 'scaling', 'angles', 'axes', 'xpos'];
   const given = check.options<RopeOptions>(where, 'options', options, known);
-  // An odd head has coordinates left over, which is fine only if the caller says which are turned.
-  const headDim =
-    given.rotaryDim === undefined
-      ? check.even(where, 'headDim', given.headDim, 2 ** 20)
-      : check.integer(where, 'headDim', given.headDim, 2, 2 ** 20);
-  const rotaryDim = check.even(where, 'rotaryDim', given.rotaryDim ?? headDim);
-  if (rotaryDim > headDim) {
-    throw new ArgumentRangeError(
-      where,
-      'rotaryDim',
-      rotaryDim,
-      `is ${rotaryDim}; expected at most headDim, ${headDim}`,
-    );
-  }
+  const { headDim, rotaryDim } = rotarySizes(where, given);
   const base = check.base(where, 'base', given.base ?? 10000);
   const pairing = given.pairing ?? 'half';
   const angles = given.angles ?? 'exact';

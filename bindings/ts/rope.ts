@@ -5,7 +5,7 @@ import type { RopePlan as CoreRopePlan } from './core.mjs';
 import { ArgumentRangeError, ArgumentTypeError, checkStatus } from './errors.js';
 import { destroyer, Handle } from './handle.js';
 import type { Heap } from './heap.js';
-import { checkHeads, type HeadOptions, type Heads, inPlace, turned } from './in-place.js';
+import { checkHeads, checkHeadsOut, type HeadOptions, type Heads, inPlace, turned } from './in-place.js';
 import type { HeadShape, Layout } from './layout.js';
 import { type PositionOptions, type PositionsInput, places, placesOf, type RowsInput, rows } from './positions.js';
 import { type Angles, checkRopeOptions, type Pairing, planFields, type RopeOptions } from './rope-options.js';
@@ -217,6 +217,7 @@ export class RopePlan extends Handle {
       const { values, count, perBatch, offset } = at.place(this.heap, take);
       const [qAt, kAt] = [queries.input.place(take), keys.input.place(take)];
       this.alive(where); // a getter of an option may have disposed of it
+      for (const each of [queries, keys]) checkHeadsOut(this.heap, where, each);
       const tokensFirst = queries.tokensFirst || keys.tokensFirst; // one head is the same in both orders
       const status = this.heap.call(() =>
         this.plan.rotateBoth(

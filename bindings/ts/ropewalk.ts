@@ -361,7 +361,7 @@ export class Ropewalk {
 
   /**
    * GELU, x Φ(x) with Φ the normal distribution function (Hendrycks and Gimpel, arXiv:1606.08415), within 5 ulp on both
-   * sides of 0; or its approximation by tanh.
+   * sides of 0, and 0 below -13.2, where less than 1e-38 is left; or its approximation by tanh.
    *
    * @param x any shape; as a tensor it may be `out`.
    *

@@ -178,7 +178,8 @@ class Link {
     } catch (error) {
       this.#finish(call);
       if (!(error instanceof Aborted)) throw error;
-      throw call.signals.find(({ aborted }) => aborted)?.reason ?? error.error;
+      const signal = call.signals.find(({ aborted }) => aborted);
+      throw signal === undefined ? error.error : signal.reason;
     }
   }
 

@@ -1,5 +1,5 @@
 // gelu(x) = x Phi(x), Phi the normal distribution function, for four floats; within 5 ulp on either side of 0
-// (1 + erf loses what is left of 0). -0 below -13.21, where less than 1e-38 is left. NaN for NaN.
+// (1 + erf loses what is left of 0). 0 below -13.21, where less than 1e-38 is left. NaN for NaN.
 #pragma once
 
 #include "kernels/exp.h"

@@ -25,6 +25,22 @@ test('every class extends the class of JavaScript that one would catch', () => {
   }
 });
 
+test('a value that cannot be read is told as one, and a long one shortened', () => {
+  const gone = new DataView(new ArrayBuffer(8));
+  structuredClone(gone.buffer, { transfer: [gone.buffer] });
+  const throwing = Object.defineProperty([1], 0, {
+    get() {
+      throw new Error('getter');
+    },
+  });
+  for (const value of [gone, throwing, 10n ** 5000n]) {
+    const error = errorOf(() => rw.rope({ headDim: value }));
+    assert.ok(error instanceof ArgumentTypeError);
+    assert.equal(error.value, value);
+    assert.match(error.message, /^rope: headDim is (an object that cannot be read|1000\d{36}\.\.\.n); expected/);
+  }
+});
+
 test('every class has its own name, on the instance too', () => {
   const classes = {
     ArgumentRangeError,

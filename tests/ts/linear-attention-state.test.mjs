@@ -119,6 +119,32 @@ await onEachBuild((rw) => {
     state.dispose();
   });
 
+  test('a state that a getter of an argument changes refuses the call, and is as the getter left it', () => {
+    const x = inputs(3);
+    const changes = {
+      append: (state) => state.append(...x),
+      reset: (state) => state.reset(),
+      restore: (state, saved) => state.restore(saved),
+    };
+    for (const [name, change] of Object.entries(changes)) {
+      const [state, same] = [make(forms.both), make(forms.both)];
+      for (const each of [state, same]) each.append(...x);
+      const saved = state.save();
+      change(same, saved);
+      const options = {
+        get mask() {
+          change(state, saved);
+          return undefined;
+        },
+      };
+      assert.throws(() => state.append(...x, options), { name: 'StateError', message: /was changed while/ }, name);
+      if (name !== 'append') assert.deepEqual(state.save(), same.save());
+      state.reset();
+      assertSameBits(state.append(...x).out.data, make(forms.both).append(...x).out.data);
+      for (const each of [state, same]) each.dispose();
+    }
+  });
+
   test('a state reports denominators, and takes and gives tensors', () => {
     const x = inputs(5);
     const tensors = x.map(({ data, shape }) => rw.tensor(shape, data));

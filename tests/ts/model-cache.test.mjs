@@ -87,8 +87,8 @@ test('layers with a window keep their window and a chunk', () => {
   const bytes = cache.save();
   assert.throws(() => cache.truncate(100), { name: 'ArgumentRangeError', message: /length is 100; .* left a window/ });
   assert.deepEqual(cache.save(), bytes);
-  cache.reset();
-  assert.equal(cache.length, 0);
+  // Where nothing is to be kept, nothing is missing.
+  assert.equal(cache.truncate(0).length, 0);
   const fresh = qwen.kvCache();
   assertSameBits(logitsOf(qwen, ids, cache), logitsOf(qwen, ids, fresh));
   cache.dispose();
@@ -141,6 +141,35 @@ test('a pass that fails in a later layer leaves the cache as it was', () => {
     [6, 6],
   );
   assertSameBits(cache.layers[0].keys().data, keys.data);
+  cache.dispose();
+  plan.dispose();
+});
+
+test('a cut that a layer with a window refuses is refused by the name and the length that the caller knows', () => {
+  const cache = qwen.kvCache({ chunk: 4 });
+  qwen.forward([...ids, ...ids], { cache, chunk: 4, logits: 'none' });
+  for (let length = cache.length - 1; length > 0; --length) {
+    try {
+      cache.truncate(length);
+    } catch (error) {
+      assert.match(error.message, /^modelKvCache\.truncate: length is /);
+      assert.equal(error.value, length);
+    }
+  }
+  assert.ok(cache.length > 1);
+  cache.dispose();
+});
+
+test('what fails before the first token is read leaves an empty cache, a window or not', () => {
+  const cache = gemma.kvCache({ capacity: 400, chunk: 2 });
+  const plan = rw.rope({ headDim: 6, base: 7 });
+  cache.layers[1].switchTo(plan);
+  for (let i = 0; i < 8; ++i) assert.throws(() => model(gemma, [1, 2], cache), /another plan/);
+  assert.equal(cache.length, 0);
+  assert.deepEqual(
+    cache.layers.map(({ length }) => length),
+    cache.layers.map(() => 0),
+  );
   cache.dispose();
   plan.dispose();
 });

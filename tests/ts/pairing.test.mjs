@@ -61,6 +61,11 @@ test('only the coordinates that turn are moved', () => {
   const got = permutePairing(x, { ...toHalf, heads: 1, headDim: 8, rotaryDim: 6 });
   assert.deepEqual([...got], [0, 2, 4, 1, 3, 5, 6, 7]);
   assert.deepEqual([...convertPairing(x, { ...toInterleaved, headDim: 4, rotaryDim: 2 })], [...x]);
+  // A head of odd size, as a plan takes it.
+  const odd = { ...toHalf, headDim: 7, rotaryDim: 4 };
+  for (const got of [convertPairing(x.subarray(0, 7), odd), permutePairing(x.subarray(0, 7), { ...odd, heads: 1 })]) {
+    assert.deepEqual([...got], [0, 2, 1, 3, 4, 5, 6]);
+  }
 });
 
 const kinds = [Float32Array, Float64Array, Uint16Array, Int16Array, Uint8Array, Int8Array, Uint32Array, Int32Array];
@@ -196,6 +201,20 @@ test('detectPairing takes tensors and [T, D], and leaves them alone', () => {
   assertSameBits(one.data(), before[0]);
   assertSameBits(two.data(), before[1]);
   for (const handle of [one, two, plan]) handle.dispose();
+});
+
+test('detectPairing counts what it was given, whatever a getter of a later argument takes away', () => {
+  const { scores, at } = made({ pairing: 'half' });
+  const found = rw.detectPairing(q, k, scores, at);
+  const copies = [q, k, scores].map(({ data, shape }) => ({ data: data.slice(), shape }));
+  const places = at.positions ?? Array.from({ length: q.shape.at(-2) }, (_, i) => i);
+  const positions = new Proxy([...places], {
+    get(list, name) {
+      for (const { data } of copies) if (data.length > 0) structuredClone(data, { transfer: [data.buffer] });
+      return Reflect.get(list, name);
+    },
+  });
+  assert.deepEqual(rw.detectPairing(...copies, { ...at, positions }), found);
 });
 
 test('detectPairing does not guess where both pairings explain the scores, or neither', () => {

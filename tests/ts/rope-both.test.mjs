@@ -149,6 +149,26 @@ test('a refused rotateBoth leaves tensors as they were', () => {
   a.dispose();
 });
 
+test('an out that is a view of a tensor, or that a getter takes away, is refused and nothing is written', () => {
+  const view = rw.tensor(q.shape, q.data);
+  for (const wrong of [() => both({ out: [floats(), view.view()] }), () => plan.rotate(q, { out: view.view() })]) {
+    assert.throws(wrong, { name: 'ArgumentRangeError', message: /out(\[1\])? is a view of the WebAssembly heap/ });
+  }
+  assertSameBits(view.data(), q.data);
+  view.dispose();
+  for (const i of [0, 1]) {
+    const out = [floats(), floats()];
+    const positions = new Proxy([1, 2, 3], {
+      get(list, name) {
+        if (out[i].length > 0) structuredClone(out[i], { transfer: [out[i].buffer] });
+        return Reflect.get(list, name);
+      },
+    });
+    assert.throws(() => both({ positions, out }), { name: 'ArgumentTypeError', message: /is not detached/ });
+    assert.ok(out[1 - i].every((value) => value === 0));
+  }
+});
+
 test('a plan, or a tensor, that a getter disposes of is refused', () => {
   const doomed = rw.rope({ headDim: 4 });
   const [a, b] = [rw.tensor(q.shape, q.data), rw.tensor(q.shape, q.data)];

@@ -118,6 +118,14 @@ const families = {
     options: {},
     means: { norms: 'pre', kind: 'rms', eps: 1e-6, activation: 'silu', causal: true },
   },
+  // Matrices of one row are matrices.
+  'one number at each place': {
+    kind: 'decoderLayer',
+    size: { modelDim: 4, heads: 4, kvHeads: 1, headDim: 2, valueDim: 1, hiddenDim: 1 },
+    weights: { norms: two(4) },
+    options: {},
+    means: { norms: 'pre', kind: 'rms', eps: 1e-6, activation: 'silu', causal: true },
+  },
 };
 
 await onEachBuild((rw) => {

@@ -125,6 +125,32 @@ await onEachBuild((rw) => {
     for (const tensor of Object.values(tensors)) tensor.dispose();
   });
 
+  test('a matrix of one row has two sizes, or one', () => {
+    const sizes = { modelDim: 4, heads: 2, kvHeads: 1, headDim: 2, valueDim: 1 };
+    const value = randomArray([1, 4], 8);
+    const run = (given) => {
+      const layer = rw.attentionLayer({
+        ...sizes,
+        weights: {
+          query: randomArray([4, 4], 5),
+          key: randomArray([2, 4], 6),
+          value: given,
+          output: randomArray([4, 2], 7),
+        },
+      });
+      const { out } = layer.forward(randomArray([3, 4], 9));
+      layer.dispose();
+      return out.data;
+    };
+    const tensor = rw.tensor([1, 4], value.data);
+    const expected = run(value.data);
+    for (const given of [value, { data: value.data, shape: [4] }, tensor]) assertSameBits(run(given), expected);
+    const wrong = { data: value.data, shape: [4, 1] };
+    assert.throws(() => run(wrong), { name: 'ArgumentRangeError', message: /has shape \[4, 1\]; expected \[1, 4\]/ });
+    rw.attentionLayer(sizes).dispose();
+    tensor.dispose();
+  });
+
   test('a view of the heap is copied before the heap grows', () => {
     const tensor = rw.tensor([24 * 24], weights.query);
     assertSameBits(outOf({ weights: { ...weights, query: tensor.view() } }).out, outOf({}).out);

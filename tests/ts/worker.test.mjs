@@ -194,7 +194,7 @@ for (const [kind, open] of Object.entries({ 'a worker of Node': worker, 'a messa
       const remote = opened(t, open());
       const before = AbortSignal.abort('never began');
       await assert.rejects(remote.steps(5, { signal: before }), (error) => error === 'never began');
-      for (const reason of [new Error('stop'), 'text', undefined]) {
+      for (const reason of [new Error('stop'), 'text', undefined, null, 0]) {
         const controller = new AbortController();
         const onProgress = ({ loaded }) => loaded === 3 && controller.abort(reason);
         const { signal } = controller;
