@@ -102,11 +102,12 @@ function described(value: unknown): string {
 }
 
 // Status of src/status.h, by number.
+const invalidArgument = 3;
 const statusErrors: ReadonlyMap<number, (where: string) => Error> = new Map<number, (where: string) => Error>([
   [1, (where) => new OutOfMemoryError(`${where}: the WebAssembly heap could not grow`)],
   [2, (where) => new ArgumentRangeError(where, 'shape', undefined, 'does not fit')],
   [
-    3,
+    invalidArgument,
     (where) =>
       new ArgumentRangeError(
         where,
@@ -124,11 +125,13 @@ const statusErrors: ReadonlyMap<number, (where: string) => Error> = new Map<numb
 ]);
 
 /**
- * Throws the error that a Status number stands for; 0 passes.
+ * Throws the error that a Status number stands for; 0 passes. `invalid` makes the one for kInvalidArgument where that
+ * says something of its own.
  * @internal
  */
-export function checkStatus(status: number, where: string): void {
+export function checkStatus(status: number, where: string, invalid?: () => Error): void {
   if (status === 0) return;
+  if (status === invalidArgument && invalid !== undefined) throw invalid();
   const error = statusErrors.get(status);
   throw error ? error(where) : new Error(`${where}: unknown status of the core`);
 }

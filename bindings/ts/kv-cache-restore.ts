@@ -25,17 +25,17 @@ function checkPlans(heap: Heap, where: string, value: RestoreOptions['plan']): r
   });
 }
 
+// Bytes that no cache has.
+const damaged = ['buffer', 'was cut or altered'] as const;
+
 // By number, as SavedProblem of the core.
 const savedProblems: readonly (readonly [argument: 'buffer' | 'plan', problem: string] | undefined)[] = [
   undefined,
   ['buffer', 'holds no saved KV cache'],
   ['buffer', 'was saved by a version of ropewalk that this one does not know'],
-  ['buffer', 'was cut or altered'],
+  damaged,
   ['plan', 'is missing, or is not the one that turned the keys; every plan that did is needed'],
 ];
-
-const damaged = 3; // of savedProblems
-const invalidArgument = 3; // a Status of the core
 
 // Bytes of a saved cache, as a view of this realm's own class.
 function checkBuffer(heap: Heap, where: string, value: unknown): Uint8Array {
@@ -60,12 +60,6 @@ function checkSaved(where: string, problem: number, buffer: unknown, plan: unkno
   throw new ArgumentRangeError(where, known[0], known[0] === 'plan' ? plan : buffer, known[1]);
 }
 
-// Throws what the status of a restore stands for: bytes that no cache has, or no memory.
-function checkRestored(where: string, status: number, buffer: unknown): void {
-  if (status === invalidArgument) checkSaved(where, damaged, buffer, undefined);
-  checkStatus(status, where);
-}
-
 /** @internal */
 export function restoreKvCache(heap: Heap, buffer: ArrayBuffer | Uint8Array, options: RestoreOptions): KvCache {
   const where = 'restoreKvCache';
@@ -84,10 +78,10 @@ export function restoreKvCache(heap: Heap, buffer: ArrayBuffer | Uint8Array, opt
     );
     const core = heap.construct(where, (c) => new c.KvCache());
     try {
-      checkRestored(
-        where,
+      checkStatus(
         heap.call(() => core.restore(at, bytes.length, list, plans.length)),
-        buffer,
+        where,
+        () => new ArgumentRangeError(where, damaged[0], buffer, damaged[1]),
       );
       const current = plans.find(({ plan }) => plan.address === core.planAddress);
       return new KvCache(heap, core, formOf(heap, where, core), current, plans);

@@ -4,7 +4,7 @@ import { checkStatus, SafetensorsError } from './errors.js';
 import type { Heap } from './heap.js';
 import { type Destination, isMatrix, type MatrixSlot, type Run } from './model-slots.js';
 import type { Safetensors, SafetensorsReadOptions } from './safetensors.js';
-import { sliceBytes, unfit, unfitProblem, type WeightType } from './weights.js';
+import { sliceBytes, unfitProblem, type WeightType } from './weights.js';
 
 // WeightType of src/kernels/weight_type.h, by number, and its bytes.
 const types: Readonly<Record<string, { readonly type: number; readonly name: WeightType; readonly bytes: number }>> = {
@@ -136,11 +136,11 @@ function packer({ heap, where, storage }: Filling, file: Safetensors, name: stri
       const matrix = (slot as MatrixSlot).packed as NonNullable<MatrixSlot['packed']>;
       const now = Math.min(rows - row, count - done);
       const at = slice + row * rowBytes;
-      const status = heap.call(() => matrix.packRows(first + done, now, type, at));
-      if (status === unfit) {
-        throw new SafetensorsError(file.info(name).file, name, unfitProblem(storage));
-      }
-      checkStatus(status, where);
+      checkStatus(
+        heap.call(() => matrix.packRows(first + done, now, type, at)),
+        where,
+        () => new SafetensorsError(file.info(name).file, name, unfitProblem(storage)),
+      );
       row += now;
       done += now;
       if (done === count) [run, done] = [run + 1, 0];

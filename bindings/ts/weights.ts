@@ -188,9 +188,11 @@ export function withPacked(
       for (let first = 0; first < from.rows; first += sliceRows) {
         const count = Math.min(sliceRows, from.rows - first);
         const at = from.at(slice, first, count);
-        const status = heap.call(() => matrix.packRows(first, count, from.type, at));
-        if (status === unfit) throw new ArgumentRangeError(where, from.name, undefined, unfitProblem(stored));
-        checkStatus(status, where);
+        checkStatus(
+          heap.call(() => matrix.packRows(first, count, from.type, at)),
+          where,
+          () => new ArgumentRangeError(where, from.name, undefined, unfitProblem(stored)),
+        );
       }
     });
     work(matrix);
@@ -200,12 +202,9 @@ export function withPacked(
 }
 
 /**
- * Status::kInvalidArgument, which packRows answers for numbers that the storage cannot hold.
+ * What is wrong where packRows finds its argument invalid: numbers that the storage cannot hold.
  * @internal
  */
-export const unfit = 3;
-
-/** @internal */
 export function unfitProblem(stored: number): string {
   const storage = Object.entries(storages).find(([, number]) => number === stored)?.[0];
   const reason = stored === storages.int8 ? 'is not finite' : 'would become infinite';
