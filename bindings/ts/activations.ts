@@ -14,9 +14,21 @@ export interface GeluOptions<O extends Out = undefined> extends OutOption<O> {
   approximate?: 'none' | 'tanh';
 }
 
-// Activation of src/kernels/activation.h, by number.
-const gelus = { none: 0, tanh: 1 } as const;
-const siluNumber = 2;
+/** The function between the matrices of a feed-forward part: `gelu` is x Φ(x), `geluTanh` its approximation. */
+export type LayerActivation = 'gelu' | 'geluTanh' | 'silu' | 'relu' | 'tanh';
+
+/**
+ * Activation of src/kernels/activation.h, by number.
+ * @internal
+ */
+export const activations: Readonly<Record<LayerActivation, number>> = {
+  gelu: 0,
+  geluTanh: 1,
+  silu: 2,
+  relu: 3,
+  tanh: 4,
+};
+const gelus = { none: activations.gelu, tanh: activations.geluTanh };
 
 function activate(heap: Heap, where: string, x: TensorInput, activation: number, out: Out): Tensor | NdArray {
   const input = operand(heap, where, 'x', x);
@@ -38,7 +50,7 @@ export function gelu(heap: Heap, x: TensorInput, options: GeluOptions<Out>): Ten
 /** @internal */
 export function silu(heap: Heap, x: TensorInput, options: OutOption<Out>): Tensor | NdArray {
   const { out } = check.options<OutOption<Out>>('silu', 'options', options, ['out']);
-  return activate(heap, 'silu', x, siluNumber, out);
+  return activate(heap, 'silu', x, activations.silu, out);
 }
 
 /** @internal */

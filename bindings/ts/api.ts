@@ -1,5 +1,5 @@
 // What every entry of the package gives beside its load().
-export type { GeluOptions } from './activations.js';
+export type { GeluOptions, LayerActivation } from './activations.js';
 export type { AlibiOptions, AlibiVariant, BiasShape } from './alibi.js';
 export type { Analysis, FrequencySet, Measure } from './analysis.js';
 export type { AttentionOptions, AttentionResult, ScoreRequest, ScoreStage } from './attention.js';
@@ -95,7 +95,6 @@ export type { SinusoidalOptions, SinusoidLayout } from './sinusoidal.js';
 export type { T5BiasOptions, T5Options } from './t5.js';
 export type { ArrayLikeInput, NdArray, Tensor, TensorInput } from './tensor.js';
 export type {
-  LayerActivation,
   NormPlacement,
   TransformerLayer,
   TransformerLayerOptions,

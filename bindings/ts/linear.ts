@@ -1,4 +1,5 @@
 // An affine map with weights of its own, packed once: projections, a b^T with a constant b, and a matrix times a vector.
+import { activations, type LayerActivation } from './activations.js';
 import * as check from './check.js';
 import type { Linear as CoreLinear } from './core.mjs';
 import { ArgumentRangeError, ArgumentTypeError, checkStatus } from './errors.js';
@@ -6,7 +7,6 @@ import { destroyer, Handle } from './handle.js';
 import type { Heap } from './heap.js';
 import { type Out, type OutOption, output, type ResultOf } from './outputs.js';
 import { type NdArray, operand, type Tensor, type TensorInput } from './tensor.js';
-import { activations, type LayerActivation } from './transformer-layer.js';
 import {
   checkStorage,
   placeVector,

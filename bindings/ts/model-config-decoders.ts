@@ -1,5 +1,6 @@
 // The decoders: what each class of Hugging Face does with its fields, and its defaults (configuration_*.py,
 // modeling_*.py).
+import type { LayerActivation } from './activations.js';
 import * as check from './check.js';
 import { agreed, type Fields, isRecord, text } from './config-fields.js';
 import { ArgumentTypeError } from './errors.js';
@@ -16,7 +17,6 @@ import {
   size,
   sizeOf,
 } from './model-config-fields.js';
-import type { LayerActivation } from './transformer-layer.js';
 
 const noBiases = { attention: false, attentionOutput: false, feedForward: false };
 const always = () => true;

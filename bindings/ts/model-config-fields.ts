@@ -1,4 +1,5 @@
 // Fields of a config.json that several architectures have: sizes, activations, kinds of layers, rotary encodings.
+import type { LayerActivation } from './activations.js';
 import * as check from './check.js';
 import { readRopeConfig } from './config.js';
 import { type Fields, isRecord, text } from './config-fields.js';
@@ -7,7 +8,6 @@ import { defaultsOf } from './config-models.js';
 import { ArgumentRangeError, ArgumentTypeError, describe } from './errors.js';
 import type { ModelLayerConfig, Reading } from './model-config.js';
 import type { RopeOptions } from './rope-options.js';
-import type { LayerActivation } from './transformer-layer.js';
 
 /** A count of at least 1. @internal */
 export function size(where: string, name: string, value: unknown): number {

@@ -1,5 +1,6 @@
 // What a Hugging Face config.json says of a whole model: one plain description that the rest of loading goes by.
 // Architectures and options that are not known here are refused by name; nothing is guessed at.
+import type { LayerActivation } from './activations.js';
 import * as check from './check.js';
 import { Fields, isRecord, text } from './config-fields.js';
 import { modelName } from './config-models.js';
@@ -19,7 +20,7 @@ import {
 import { readBert, readRoformer } from './model-config-encoders.js';
 import type { RelativeSign } from './relative.js';
 import type { RopeOptions } from './rope-options.js';
-import type { LayerActivation, NormPlacement } from './transformer-layer.js';
+import type { NormPlacement } from './transformer-layer.js';
 
 /** A model whose checkpoints are understood, by its `model_type`. */
 export type ModelArchitecture =

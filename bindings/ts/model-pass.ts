@@ -1,5 +1,6 @@
 // The passes of a model: token vectors, layer after layer in wasm memory, norms and heads. Nothing but what was asked
 // for is copied out.
+import { activations } from './activations.js';
 import type { CaptureName } from './capture.js';
 import * as check from './check.js';
 import { checkStatus, OutOfMemoryError } from './errors.js';
@@ -103,7 +104,7 @@ export class ModelMath {
         heap.move(x.pointer + b * tokens * modelDim * 4, firsts + b * modelDim * 4, modelDim * 4);
       }
       this.#multiply(pooler, { at: firsts, count: batch }, out);
-      heap.call((core) => core.activate(activationNumbers.tanh, out, out, batch * modelDim));
+      heap.call((core) => core.activate(activations.tanh, out, out, batch * modelDim));
       return { data: heap.readFloats(out, batch * modelDim), shape: [...shape] };
     });
   }
@@ -140,7 +141,7 @@ export class ModelMath {
     const { embeddingDim, activation, eps } = this.config;
     this.#multiply(head.transform as LinearMap, from, out);
     const size = from.count * embeddingDim;
-    this.heap.call((core) => core.activate(activationNumbers[activation], out, out, size));
+    this.heap.call((core) => core.activate(activations[activation], out, out, size));
     if (head.norm !== undefined) this.norm(head.norm, { at: out, count: from.count }, out, embeddingDim, eps);
   }
 
@@ -153,13 +154,10 @@ export class ModelMath {
       for (let i = 0; i < size; ++i) floats[i] = (floats[i] as number) * by;
     };
     scale(1 / c);
-    this.heap.call((core) => core.activate(activationNumbers.tanh, at, at, size));
+    this.heap.call((core) => core.activate(activations.tanh, at, at, size));
     scale(c);
   }
 }
-
-// Of src/kernels/activation.h, by number.
-const activationNumbers = { gelu: 0, geluTanh: 1, silu: 2, relu: 3, tanh: 4 } as const;
 
 // Numbers: 16 MiB.
 const logitsAtOnce = 2 ** 22;

@@ -1,5 +1,6 @@
 // A layer of a transformer: attention and feed-forward part, norms and residual sums. Encoders and decoders are the same
 // layer with other defaults.
+import { activations, type LayerActivation } from './activations.js';
 import { putFields } from './call-fields.js';
 import { allCaptures, type CaptureName, type LayerResult } from './capture.js';
 import * as check from './check.js';
@@ -26,9 +27,6 @@ import { checkWeights, type NormOptions, type WeightPlan, withParts } from './la
 import type { Out, ResultOf } from './outputs.js';
 import { type NdArray, Tensor, type TensorInput } from './tensor.js';
 import { checkStorage, placeVector, type Weight, type WeightInput, weight } from './weights.js';
-
-/** The function between the matrices of a feed-forward part: `gelu` is x Φ(x), `geluTanh` its approximation. */
-export type LayerActivation = 'gelu' | 'geluTanh' | 'silu' | 'relu' | 'tanh';
 
 /**
  * Where the norms stand; A is attention, F the feed-forward part.
@@ -91,15 +89,7 @@ export interface TransformerLayerOptions extends LayerSizeOptions, LayerAttentio
   position?: TransformerPosition;
 }
 
-// Of src/kernels/activation.h, src/layers/norm_layer.h and src/layers/transformer_block.h, by number.
-/** @internal */
-export const activations: Readonly<Record<LayerActivation, number>> = {
-  gelu: 0,
-  geluTanh: 1,
-  silu: 2,
-  relu: 3,
-  tanh: 4,
-};
+// Of src/layers/norm_layer.h and src/layers/transformer_block.h, by number.
 const normKinds = { layer: 1, rms: 2 } as const;
 const placements: Readonly<Record<NormPlacement, number>> = { post: 0, pre: 1, sandwich: 2, parallel: 3 };
 
