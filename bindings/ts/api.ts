@@ -2,7 +2,7 @@
 export type { GeluOptions, LayerActivation } from './activations.js';
 export type { AlibiOptions, AlibiVariant, BiasShape } from './alibi.js';
 export type { Analysis, FrequencySet, Measure } from './analysis.js';
-export type { AttentionOptions, AttentionResult, ScoreRequest, ScoreStage } from './attention.js';
+export type { AttentionOptions, AttentionResult, ScoreRequest } from './attention.js';
 export type {
   AttentionForwardOptions,
   AttentionLayer,
@@ -90,6 +90,7 @@ export type {
 export type { Angles, Pairing, RopeAxes, RopeOptions, RopeScaling, XPos } from './rope-options.js';
 export type { Info, Memory, Ropewalk } from './ropewalk.js';
 export type { RotaryEmbeddingOptions } from './rotary-embedding.js';
+export type { ScoreStage } from './score-stages.js';
 export type { SightOptions } from './sight.js';
 export type { SinusoidalOptions, SinusoidLayout } from './sinusoidal.js';
 export type { T5BiasOptions, T5Options } from './t5.js';

@@ -7,6 +7,7 @@ import type { Heap } from './heap.js';
 import { type HeadShape, headShape, type Layout } from './layout.js';
 import { biasMask, type KeepMaskInput, keepMask } from './mask.js';
 import { type Named, type Out, type OutOption, outputs } from './outputs.js';
+import { forStages, type ScoreStage, scoreStages } from './score-stages.js';
 import { placeSight, type Sight, type SightOptions, sightFields, sightOf } from './sight.js';
 import { type NdArray, type Operand, operand, type Take, type Tensor, type TensorInput } from './tensor.js';
 
@@ -38,16 +39,6 @@ export interface AttentionOptions<S extends ScoreRequest = ScoreRequest, O exten
   scoreHeads?: readonly number[];
 }
 
-/**
- * A stage of the scores: `raw` scaled, with the relative terms, before any bias or mask; `capped` after the softcap;
- * `biased` what the softmax sees, hidden keys at -Infinity; `probabilities` after the softmax. And two parts that add
- * up to `raw` with the encoding's bias: `content` scale q . k without the position encoding, `position` what it adds.
- *
- * Where one of a row's scores is Infinity or NaN, or all of those to be seen are -Infinity, the row of `out` is NaN, and
- * so is each of its probabilities that is not 0.
- */
-export type ScoreStage = 'content' | 'position' | 'raw' | 'capped' | 'biased' | 'probabilities';
-
 /** Which scores to give back. */
 export type ScoreRequest = 'none' | ScoreStage | readonly ScoreStage[];
 
@@ -69,14 +60,7 @@ export type AttentionResult<
       readonly scores: S extends readonly ScoreStage[] ? { readonly [N in S[number]]: T } : T;
     });
 
-const stages: Readonly<Record<ScoreStage, number>> = {
-  content: 0,
-  position: 1,
-  raw: 2,
-  capped: 3,
-  biased: 4,
-  probabilities: 5,
-};
+const stages = forStages((stage) => scoreStages.indexOf(stage));
 
 /** @internal */
 export const attentionFields = [
@@ -277,10 +261,7 @@ export function attend(
     position.rotate?.(qAt, kAt, take);
     const plain = position.rotate && parts ? { plainQ: q.place(take), plainK: addressOf(k) } : noPlain;
     const scores: ScoresCall = {
-      ...(Object.fromEntries(Object.keys(stages).map((stage) => [stage, at[stage as ScoreStage] ?? 0])) as Record<
-        ScoreStage,
-        number
-      >),
+      ...forStages((stage) => at[stage] ?? 0),
       ...plain,
       slots: slots ? heap.put(take, slots.slots) : 0,
       slotCount: slots?.count ?? 0,

@@ -2,6 +2,7 @@
 // the core for each field. A list of fields says their order: that of the core's reader, in embind/. Here are those
 // that several files share, of attention and of layers.
 import type { Heap } from './heap.js';
+import { forStages } from './score-stages.js';
 import type { Take } from './tensor.js';
 
 /** Of positions, in calls.h. @internal */
@@ -27,7 +28,7 @@ const options = {
   relative,
 } as const;
 const scores = {
-  ...{ content: 0, position: 0, raw: 0, capped: 0, biased: 0, probabilities: 0 },
+  ...forStages(() => 0),
   ...{ plainQ: 0, plainK: 0, slots: 0, slotCount: 0 },
 } as const;
 const capture = {

@@ -3,6 +3,7 @@ import { scoreSlots } from './attention.js';
 import type { CaptureCall } from './call-fields.js';
 import * as check from './check.js';
 import { ArgumentTypeError } from './errors.js';
+import { forStages, type ScoreStage } from './score-stages.js';
 import type { NdArray, Tensor } from './tensor.js';
 
 /**
@@ -10,9 +11,7 @@ import type { NdArray, Tensor } from './tensor.js';
  * before a rotary encoding turns them; `qRotated`, `kRotated`, `vRotated` as attention takes them; scores by stage as in
  * `rw.attention`, [B, H, T, Tk]; `context` [B, T, H, Dv], the heads' results before the output projection.
  */
-export type AttentionCaptureName =
-  | ('q' | 'k' | 'v' | 'qRotated' | 'kRotated' | 'vRotated' | 'context')
-  | ('content' | 'position' | 'raw' | 'capped' | 'biased' | 'probabilities');
+export type AttentionCaptureName = ('q' | 'k' | 'v' | 'qRotated' | 'kRotated' | 'vRotated' | 'context') | ScoreStage;
 
 /**
  * And what a whole layer computes, of x's shape: `normed`, what attention reads; `attentionOut`, what it gives;
@@ -54,7 +53,7 @@ const rows: ShapeOf = (s) => s.x;
 
 const ofAttention: Readonly<Record<AttentionCaptureName, ShapeOf>> = {
   ...{ q: queries, k: keys, v: values, qRotated: queries, kRotated: keys, vRotated: values, context },
-  ...{ content: scores, position: scores, raw: scores, capped: scores, biased: scores, probabilities: scores },
+  ...forStages(() => scores),
 };
 const shapes: Readonly<Record<CaptureName, ShapeOf>> = {
   ...ofAttention,
@@ -106,10 +105,9 @@ export function captureCall(
   at: { readonly [N in CaptureName]?: number },
   slots: number,
 ): CaptureCall {
-  const { content = 0, position = 0, raw = 0, capped = 0, biased = 0, probabilities = 0 } = at;
   const { q = 0, k = 0, v = 0, qRotated = 0, kRotated = 0, vRotated = 0, context: heads = 0 } = at;
   const { normed = 0, attentionOut = 0, hidden = 0, mlp = 0 } = at;
-  const stages = { content, position, raw, capped, biased, probabilities, plainQ: 0, plainK: 0 };
+  const stages = { ...forStages((stage) => at[stage] ?? 0), plainQ: 0, plainK: 0 };
   return {
     ...{ q, k, v, qRotated, kRotated, vRotated, context: heads, normed, attentionOut, hidden, mlp },
     scores: { ...stages, slots, slotCount: capture.scoreHeads },

@@ -20,6 +20,7 @@ import { type KeepMaskInput, keepMask } from './mask.js';
 import { type Named, type Out, type OutOption, outputs } from './outputs.js';
 import { type Places, type PositionOptions, places } from './positions.js';
 import type { RopePlan } from './rope.js';
+import { scoreStages } from './score-stages.js';
 import { placeSight, type Sight, sightOf } from './sight.js';
 import { type NdArray, type Operand, operand, type Take, type Tensor, type TensorInput } from './tensor.js';
 
@@ -88,11 +89,11 @@ function checkPlaces(
   return places(layer.where, options, batch, tokens, axes);
 }
 
-const stages: readonly CaptureName[] = ['content', 'position', 'raw', 'capped', 'biased', 'probabilities'];
+const scored: readonly CaptureName[] = scoreStages;
 
 // Keys that leave a window as tokens come in are not counted before.
 function checkWindowed(where: string, options: ForwardOptions<readonly CaptureName[], Out>, capture: Capture): void {
-  const scores = capture.names.find((name) => stages.includes(name));
+  const scores = capture.names.find((name) => scored.includes(name));
   if (scores !== undefined) {
     const problem = `has ${scores}, which is not given with a cache that has a window`;
     throw new ArgumentRangeError(where, 'capture', options.capture, problem);

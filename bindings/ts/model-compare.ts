@@ -7,6 +7,7 @@ import { type DecodeOptions, DecoderModel, type Decoding } from './model-decoder
 import { type EncodeOptions, EncoderModel, type Encoding } from './model-encoder.js';
 import type { IdsInput } from './model-ids.js';
 import { Safetensors } from './safetensors.js';
+import { scoreStages } from './score-stages.js';
 import type { NdArray } from './tensor.js';
 import { kindOf } from './typed-arrays.js';
 
@@ -67,7 +68,7 @@ const passFields = ['attentionMask', 'tokenTypes', 'positions', 'offset'];
 // What a layer captures, in the order in which it computes them.
 const stages: readonly CaptureName[] = [
   ...(['normed', 'q', 'k', 'v', 'qRotated', 'kRotated', 'vRotated'] as const),
-  ...(['content', 'position', 'raw', 'capped', 'biased', 'probabilities'] as const),
+  ...scoreStages,
   ...(['context', 'attentionOut', 'hidden', 'mlp'] as const),
 ];
 const ends = ['hidden', 'pooled', 'logits'] as const;

@@ -1,0 +1,22 @@
+// The stages of attention's scores, by name, in the order of embind/attention_call.h.
+
+/** In the order in which attention computes them. */
+export const scoreStages = ['content', 'position', 'raw', 'capped', 'biased', 'probabilities'] as const;
+
+/**
+ * A stage of the scores: `raw` scaled, with the relative terms, before any bias or mask; `capped` after the softcap;
+ * `biased` what the softmax sees, hidden keys at -Infinity; `probabilities` after the softmax. And two parts that add
+ * up to `raw` with the encoding's bias: `content` scale q . k without the position encoding, `position` what it adds.
+ *
+ * Where one of a row's scores is Infinity or NaN, or all of those to be seen are -Infinity, the row of `out` is NaN, and
+ * so is each of its probabilities that is not 0.
+ */
+export type ScoreStage = (typeof scoreStages)[number];
+
+/**
+ * Something for each stage.
+ * @internal
+ */
+export function forStages<T>(make: (stage: ScoreStage) => T): Readonly<Record<ScoreStage, T>> {
+  return Object.fromEntries(scoreStages.map((stage) => [stage, make(stage)])) as Record<ScoreStage, T>;
+}
