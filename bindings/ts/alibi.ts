@@ -2,9 +2,9 @@
 import { type CallOf, putFields } from './call-fields.js';
 import * as check from './check.js';
 import { checkStatus } from './errors.js';
-import type { Heap } from './heap.js';
+import type { Heap, Take } from './heap.js';
 import { type Out, type OutOption, output } from './outputs.js';
-import type { NdArray, Take, Tensor } from './tensor.js';
+import type { NdArray, Tensor } from './tensor.js';
 
 /**
  * The forms of ALiBi in use: `symmetric` -slope |i - j|; `bloom` slope * j; `mpt` slope * (j - (keys - 1)); `falcon` as

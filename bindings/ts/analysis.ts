@@ -1,7 +1,7 @@
 // What position encodings do, in numbers: their algebra, their decay, how alike their rows are.
 import * as check from './check.js';
 import { ArgumentRangeError, checkStatus } from './errors.js';
-import type { Heap } from './heap.js';
+import type { Heap, Take } from './heap.js';
 import { type NdArray, operand, type TensorInput } from './tensor.js';
 
 /** Which encoding an analysis is of: the frequencies base^(-2i / dim). */
@@ -158,7 +158,7 @@ export class Analysis {
     return { input, count, dim };
   }
 
-  #floats(where: string, size: number, run: (out: number, take: (bytes: number) => number) => number): Float32Array {
+  #floats(where: string, size: number, run: (out: number, take: Take) => number): Float32Array {
     return this.#heap.scope(where, (take) => {
       const out = take(size * 4);
       checkStatus(run(out, take), where);
@@ -169,7 +169,7 @@ export class Analysis {
   #curve(
     where: string,
     distances: unknown,
-    run: (at: number, n: number, out: number, take: (bytes: number) => number) => number,
+    run: (at: number, n: number, out: number, take: Take) => number,
   ): Float64Array {
     const list = check.positions(where, 'distances', distances);
     return this.#heap.scope(where, (take) => {

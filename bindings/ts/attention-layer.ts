@@ -6,7 +6,7 @@ import * as check from './check.js';
 import type { SelfAttention } from './core.mjs';
 import { ArgumentRangeError, checkStatus } from './errors.js';
 import { destroyer } from './handle.js';
-import type { Heap } from './heap.js';
+import type { Heap, Take } from './heap.js';
 import { Layer } from './layer.js';
 import {
   type AttentionLayerWeights,
@@ -26,7 +26,7 @@ import { checkWeights, type WeightPlan, withParts } from './layer-weights.js';
 import type { Out, ResultOf } from './outputs.js';
 import type { Places } from './positions.js';
 import { type CheckedTable, checkTable, type SinusoidalOptions, tableOptions, writeTable } from './sinusoidal.js';
-import { type NdArray, type Operand, type Take, Tensor, type TensorInput } from './tensor.js';
+import { type NdArray, type Operand, Tensor, type TensorInput } from './tensor.js';
 import { checkStorage } from './weights.js';
 
 /** The position encodings of an attention layer: those of every layer, and sinusoids, which are added to x. */

@@ -3,7 +3,7 @@ import { type BiasShape, writeAlibi } from './alibi.js';
 import type { CoreOptions, RelativeTerms } from './call-fields.js';
 import * as check from './check.js';
 import { ArgumentRangeError, ArgumentTypeError } from './errors.js';
-import type { Heap } from './heap.js';
+import type { Heap, Take } from './heap.js';
 import { checkKerple, type KerpleNumbers, kerpleFields, writeKerple } from './kerple.js';
 import type { HeadShape } from './layout.js';
 import { type PositionsInput, placesOf } from './positions.js';
@@ -11,7 +11,7 @@ import { checkSign, type RelativeSign } from './relative.js';
 import { RopePlan } from './rope.js';
 import { checkLast, type Distances, type Sight } from './sight.js';
 import { checkT5, type T5Options, t5Fields, t5Table, withBuckets } from './t5.js';
-import { operand, type Take, type TensorInput } from './tensor.js';
+import { operand, type TensorInput } from './tensor.js';
 
 /**
  * The position encodings of `rw.attention`, which says where queries and keys stand. Tables are shared by all heads.

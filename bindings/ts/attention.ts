@@ -3,13 +3,13 @@ import { type AttentionPosition, type AttentionShapes, applyPosition, showsHidde
 import { type AttentionCall, attentionFields as callFields, putFields, type ScoresCall } from './call-fields.js';
 import * as check from './check.js';
 import { ArgumentRangeError, checkStatus, describe } from './errors.js';
-import type { Heap } from './heap.js';
+import type { Heap, Take } from './heap.js';
 import { type HeadShape, headShape, type Layout } from './layout.js';
 import { biasMask, type KeepMaskInput, keepMask } from './mask.js';
 import { type Named, type Out, type OutOption, outputs } from './outputs.js';
 import { forStages, type ScoreStage, scoreStages } from './score-stages.js';
 import { placeSight, type Sight, type SightOptions, sightFields, sightOf } from './sight.js';
-import { type NdArray, type Operand, operand, type Take, type Tensor, type TensorInput } from './tensor.js';
+import { type NdArray, type Operand, operand, type Tensor, type TensorInput } from './tensor.js';
 
 /** Options of `rw.attention`: the names and the order of steps of ONNX Attention (opset 25). */
 export interface AttentionOptions<S extends ScoreRequest = ScoreRequest, O extends Out = undefined>

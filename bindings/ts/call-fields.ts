@@ -1,9 +1,8 @@
 // Options and calls as the core takes them: their fields one after the other, as doubles. Objects would cost a call into
 // the core for each field. A list of fields says their order: that of the core's reader, in embind/. Here are those
 // that several files share, of attention and of layers.
-import type { Heap } from './heap.js';
+import type { Heap, Take } from './heap.js';
 import { forStages } from './score-stages.js';
-import type { Take } from './tensor.js';
 
 /** Of positions, in calls.h. @internal */
 export const positionsFields = { values: 0, count: 0, perBatch: false, offset: 0 } as const;

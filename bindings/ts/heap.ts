@@ -31,6 +31,15 @@ export function heapOf(where: string, value: unknown): Heap {
   return heap;
 }
 
+/**
+ * Gives memory of so many bytes for the time of a call, and tells which of the caller's tensors the call writes.
+ * @internal
+ */
+export interface Take {
+  (bytes: number): number;
+  readonly writes?: object;
+}
+
 /** @internal */
 export class Heap {
   readonly core: MainModule;
@@ -94,7 +103,7 @@ export class Heap {
   /**
    * Runs work that needs memory for its own time: every pointer that `take` gives is freed when it ends.
    */
-  scope<T>(where: string, work: (take: (bytes: number) => number) => T): T {
+  scope<T>(where: string, work: (take: Take) => T): T {
     let allocated: number[] | undefined;
     this.#scopes += 1;
     try {
@@ -126,14 +135,14 @@ export class Heap {
   }
 
   /** The address of a copy of data, in memory that `take` gives. */
-  put(take: (bytes: number) => number, data: Float32Array | Float64Array | Uint8Array): number {
+  put(take: Take, data: Float32Array | Float64Array | Uint8Array): number {
     const pointer = take(byteLengthOf(data));
     this.write(pointer, data);
     return pointer;
   }
 
   /** The same for numbers, as doubles. */
-  putDoubles(take: (bytes: number) => number, numbers: readonly number[]): number {
+  putDoubles(take: Take, numbers: readonly number[]): number {
     const pointer = take(numbers.length * 8);
     this.#view(); // makes it anew
     this.#doubles.set(numbers, pointer / 8);

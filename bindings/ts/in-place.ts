@@ -1,7 +1,7 @@
 // Calls that turn heads where they lie: a tensor in its own memory, a plain array as a copy that becomes the result.
 import * as check from './check.js';
 import { ArgumentRangeError, checkStatus } from './errors.js';
-import type { Heap } from './heap.js';
+import type { Heap, Take } from './heap.js';
 import { type HeadShape, headShape, type Layout } from './layout.js';
 import { checkPlainOut } from './outputs.js';
 import { type NdArray, type Operand, operand, plain, type Tensor } from './tensor.js';
@@ -16,8 +16,6 @@ export interface HeadOptions {
   /** Plain arrays only: where to write the result, `x` itself included. Default a new array. */
   out?: Float32Array;
 }
-
-type Take = (bytes: number) => number;
 
 /** Heads that a call turns: what was given, its shape, and where the result goes. @internal */
 export interface Heads extends HeadShape {

@@ -3,9 +3,9 @@ import { type BiasShape, biasShape } from './alibi.js';
 import { putFields } from './call-fields.js';
 import * as check from './check.js';
 import { ArgumentRangeError, checkStatus } from './errors.js';
-import type { Heap } from './heap.js';
+import type { Heap, Take } from './heap.js';
 import { type Out, type OutOption, output } from './outputs.js';
-import type { NdArray, Take, Tensor } from './tensor.js';
+import type { NdArray, Tensor } from './tensor.js';
 
 /** `logarithmic`: -r1 ln(1 + r2 |i - j|); `power`: -r1 |i - j|^r2. */
 export type KerpleKind = 'logarithmic' | 'power';

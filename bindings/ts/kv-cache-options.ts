@@ -4,7 +4,7 @@ import { type CallOf, putFields } from './call-fields.js';
 import * as check from './check.js';
 import type { KvCache as CoreKvCache } from './core.mjs';
 import { ArgumentRangeError, ArgumentTypeError } from './errors.js';
-import type { Heap } from './heap.js';
+import type { Heap, Take } from './heap.js';
 import { type HeadShape, headShape, type Layout } from './layout.js';
 import { type PositionOptions, places } from './positions.js';
 import { RopePlan } from './rope.js';
@@ -173,7 +173,7 @@ export interface OpenCache {
 export interface Appended {
   readonly tokens: number;
   /** The address of the call's fields. */
-  place(take: (bytes: number) => number): number;
+  place(take: Take): number;
 }
 
 function headsOf(where: string, name: 'k' | 'v', x: Operand, options: AppendOptions, expected: CacheForm): HeadShape {

@@ -11,7 +11,7 @@ import {
 } from './capture.js';
 import type { KvCache as CoreKvCache } from './core.mjs';
 import { ArgumentRangeError, checkStatus } from './errors.js';
-import type { Heap } from './heap.js';
+import type { Heap, Take } from './heap.js';
 import type { KvCache } from './kv-cache.js';
 import { cachePlaces, checkLayerCache, type PassCache } from './layer-cache.js';
 import type { LayerDims, LayerScores } from './layer-options.js';
@@ -22,7 +22,7 @@ import { type Places, type PositionOptions, places } from './positions.js';
 import type { RopePlan } from './rope.js';
 import { scoreStages } from './score-stages.js';
 import { placeSight, type Sight, sightOf } from './sight.js';
-import { type NdArray, type Operand, operand, type Take, type Tensor, type TensorInput } from './tensor.js';
+import { type NdArray, type Operand, operand, type Tensor, type TensorInput } from './tensor.js';
 
 /** Options of one pass through a layer. */
 export interface ForwardOptions<C extends readonly CaptureName[] = readonly CaptureName[], O extends Out = undefined>

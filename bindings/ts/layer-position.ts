@@ -8,7 +8,7 @@ import {
 import * as check from './check.js';
 import { ArgumentRangeError, ArgumentTypeError } from './errors.js';
 import type { Handle } from './handle.js';
-import type { Heap } from './heap.js';
+import type { Heap, Take } from './heap.js';
 import { RopePlan } from './rope.js';
 import type { RopeOptions } from './rope-options.js';
 import { type Sight, sightOf } from './sight.js';
@@ -31,7 +31,7 @@ export interface LayerPlace {
   /** What the layer frees. */
   readonly owned: readonly Handle[];
   /** What is added to the options of the core. */
-  part(shapes: AttentionShapes, take: (bytes: number) => number): PositionPart;
+  part(shapes: AttentionShapes, take: Take): PositionPart;
 }
 
 /** Sizes that an encoding may need. @internal */

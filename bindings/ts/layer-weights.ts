@@ -4,8 +4,7 @@ import { putFields } from './call-fields.js';
 import * as check from './check.js';
 import type { BlockParts } from './core.mjs';
 import { ArgumentRangeError, checkStatus } from './errors.js';
-import type { Heap } from './heap.js';
-import type { Take } from './tensor.js';
+import type { Heap, Take } from './heap.js';
 import { placeVector, type Weight, weight, withPacked } from './weights.js';
 
 // Numbers of BlockParts, and fields of a norm in their order, of embind/layers.cpp.

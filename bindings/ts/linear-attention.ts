@@ -3,7 +3,7 @@ import { positionsFields, putFields } from './call-fields.js';
 import * as check from './check.js';
 import type { RopePlan as CoreRopePlan } from './core.mjs';
 import { ArgumentRangeError, checkStatus } from './errors.js';
-import type { Heap } from './heap.js';
+import type { Heap, Take } from './heap.js';
 import type { HeadShape, Layout } from './layout.js';
 import {
   type CheckedForm,
@@ -19,7 +19,7 @@ import type { KeepMaskInput } from './mask.js';
 import { type Named, type Out, type OutOption, outputs } from './outputs.js';
 import { type Places, type PositionsInput, placesOf } from './positions.js';
 import type { RopePlan } from './rope.js';
-import type { NdArray, Take, Tensor, TensorInput } from './tensor.js';
+import type { NdArray, Tensor, TensorInput } from './tensor.js';
 
 /** The position encodings of `rw.linearAttention`. */
 export type LinearPosition =

@@ -2,7 +2,7 @@
 import type { CallOf } from './call-fields.js';
 import * as check from './check.js';
 import { ArgumentRangeError, ArgumentTypeError } from './errors.js';
-import type { Heap } from './heap.js';
+import type { Heap, Take } from './heap.js';
 import { RopePlan } from './rope.js';
 
 /**
@@ -66,7 +66,7 @@ export const coreFields = { kernel: 0, normalize: false, rotateNormalizer: false
 export interface CheckedForm {
   readonly core: CallOf<typeof coreFields>;
   readonly plan: RopePlan | undefined;
-  norm(take: (bytes: number) => number): PlacedNorm;
+  norm(take: Take): PlacedNorm;
 }
 
 function checkNorm(heap: Heap, where: string, form: LinearForm, normalize: boolean, valueDim: number) {
@@ -81,7 +81,7 @@ function checkNorm(heap: Heap, where: string, form: LinearForm, normalize: boole
     given.weight === undefined
       ? undefined
       : new Float32Array(check.float32(where, 'outputNorm.weight', given.weight, valueDim));
-  return (take: (bytes: number) => number) => ({
+  return (take: Take) => ({
     rmsNorm: true,
     rmsEps,
     rmsWeight: weight === undefined ? 0 : heap.put(take, weight),

@@ -1,7 +1,7 @@
 // Queries, keys and values of linear attention: how their shapes have to fit, and which keys are left out.
 import * as check from './check.js';
 import { ArgumentRangeError } from './errors.js';
-import type { Heap } from './heap.js';
+import type { Heap, Take } from './heap.js';
 import { type HeadShape, headShape, type Layout } from './layout.js';
 import { type KeepMaskInput, keepMask } from './mask.js';
 import { type Operand, operand } from './tensor.js';
@@ -67,7 +67,7 @@ export function keyMask(
   where: string,
   value: KeepMaskInput | undefined,
   { batch, tokens }: HeadShape,
-): (take: (bytes: number) => number) => KeyMask {
+): (take: Take) => KeyMask {
   let mask: unknown = value;
   if (typeof value === 'object' && value !== null && ('shape' in value || 'dims' in value)) {
     const shape = check.shape(where, 'mask.shape', 'shape' in value ? value.shape : value.dims);

@@ -4,7 +4,7 @@
 import type { CoreMask } from './call-fields.js';
 import * as check from './check.js';
 import { ArgumentRangeError, ArgumentTypeError } from './errors.js';
-import type { Heap } from './heap.js';
+import type { Heap, Take } from './heap.js';
 import { operand, type TensorInput } from './tensor.js';
 import { bytesOf } from './typed-arrays.js';
 
@@ -17,7 +17,6 @@ export type KeepMaskInput = { readonly data: Uint8Array | readonly boolean[] } &
   | { readonly dims: readonly number[] }
 );
 
-type Take = (bytes: number) => number;
 type Scores = readonly [batch: number, heads: number, queries: number, keys: number];
 
 /** @internal */

@@ -4,13 +4,11 @@ import { activations } from './activations.js';
 import type { CaptureName } from './capture.js';
 import * as check from './check.js';
 import { checkStatus, OutOfMemoryError } from './errors.js';
-import type { Heap } from './heap.js';
+import type { Heap, Take } from './heap.js';
 import type { ModelConfig } from './model-config.js';
 import type { Ids } from './model-ids.js';
 import type { LinearMap, Matrix, ModelHead, ModelParts, NormNumbers } from './model-weights.js';
 import { type NdArray, Tensor } from './tensor.js';
-
-type Take = (bytes: number) => number;
 
 /** What one layer was asked to give back. @internal */
 export type LayerCaptures = { readonly [N in CaptureName]?: NdArray };

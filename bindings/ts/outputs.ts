@@ -2,8 +2,8 @@
 // `out`.
 import * as check from './check.js';
 import { ArgumentRangeError, ArgumentTypeError } from './errors.js';
-import type { Heap } from './heap.js';
-import { type NdArray, type Take, Tensor, type TensorInput } from './tensor.js';
+import type { Heap, Take } from './heap.js';
+import { type NdArray, Tensor, type TensorInput } from './tensor.js';
 
 /** What a result may be written to; undefined: new memory. */
 export type Out = Float32Array | Tensor | undefined;

@@ -2,7 +2,7 @@
 import type { PositionsCall } from './call-fields.js';
 import * as check from './check.js';
 import { ArgumentRangeError, ArgumentTypeError } from './errors.js';
-import type { Heap } from './heap.js';
+import type { Heap, Take } from './heap.js';
 
 /** Where the tokens of a call stand. Give one of the two; neither means offset 0. */
 export interface PositionOptions {
@@ -24,7 +24,7 @@ export interface Places {
   readonly offset: number;
   readonly perBatch: boolean;
   /** What the core takes; the values are copied to memory that `take` gives. */
-  place(heap: Heap, take: (bytes: number) => number): PositionsCall;
+  place(heap: Heap, take: Take): PositionsCall;
 }
 
 function consecutive(where: string, name: string, value: unknown, tokens: number): Places {

@@ -3,7 +3,7 @@
 import type { SightCall } from './call-fields.js';
 import * as check from './check.js';
 import { ArgumentRangeError, ArgumentTypeError } from './errors.js';
-import type { Heap } from './heap.js';
+import type { Heap, Take } from './heap.js';
 import type { HeadShape } from './layout.js';
 
 /** Where queries and keys stand, and how far a query sees. */
@@ -221,7 +221,7 @@ export function sightOf(
 }
 
 /** @internal */
-export function placeSight(heap: Heap, sight: Sight, take: (bytes: number) => number): SightCall {
+export function placeSight(heap: Heap, sight: Sight, take: Take): SightCall {
   const put = (list: Float64Array | undefined) => (list === undefined ? 0 : heap.put(take, list));
   const { causal, left, right, sinkTokens, queryOffset } = sight;
   const isList = typeof queryOffset !== 'number';

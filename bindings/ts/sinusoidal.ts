@@ -2,10 +2,10 @@
 import { type CallOf, putFields } from './call-fields.js';
 import * as check from './check.js';
 import { ArgumentRangeError, checkStatus } from './errors.js';
-import type { Heap } from './heap.js';
+import type { Heap, Take } from './heap.js';
 import { type Out, type OutOption, output } from './outputs.js';
 import { type RowsInput, rows } from './positions.js';
-import { type Take, Tensor } from './tensor.js';
+import { Tensor } from './tensor.js';
 
 /**
  * The three tables that the field calls sinusoidal. `interleaved`: sin, cos, sin, cos, ... (the paper);

@@ -2,7 +2,7 @@
 import * as check from './check.js';
 import { ArgumentRangeError, ArgumentTypeError } from './errors.js';
 import { Handle, releaser } from './handle.js';
-import type { Heap } from './heap.js';
+import type { Heap, Take } from './heap.js';
 import { lengthOf } from './typed-arrays.js';
 
 /** A plain array with its shape, as functions give it back for plain arrays. */
@@ -68,15 +68,6 @@ export class Tensor extends Handle {
     this.alive('tensor.view');
     return this.heap.floats(this.pointer, this.size);
   }
-}
-
-/**
- * Gives memory of so many bytes for the time of a call, and tells which of the caller's tensors the call writes.
- * @internal
- */
-export interface Take {
-  (bytes: number): number;
-  readonly writes?: Tensor;
 }
 
 /**

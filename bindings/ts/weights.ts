@@ -3,7 +3,7 @@
 import * as check from './check.js';
 import type { PackedMatrix } from './core.mjs';
 import { ArgumentRangeError, ArgumentTypeError, checkStatus } from './errors.js';
-import type { Heap } from './heap.js';
+import type { Heap, Take } from './heap.js';
 import { Tensor } from './tensor.js';
 import { bytesOf, lengthOf } from './typed-arrays.js';
 
@@ -39,8 +39,6 @@ const types: Readonly<Record<WeightType, number>> = { float32: 0, float16: 1, bf
 const storages: Readonly<Record<WeightStorage, number>> = { 'as given': -1, ...types, int8: 3 };
 /** @internal */
 export const sliceBytes = 2 ** 20;
-
-type Take = (bytes: number) => number;
 
 /**
  * A matrix that was packed before, slice by slice as a file of weights came in; a layer takes it over. In place of a
