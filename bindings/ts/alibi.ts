@@ -1,4 +1,5 @@
 // Attention with linear biases.
+import { type BiasShape, biasShape } from './bias-shape.js';
 import { type CallOf, putFields } from './call-fields.js';
 import * as check from './check.js';
 import { checkStatus } from './errors.js';
@@ -18,29 +19,12 @@ const variants: Readonly<Record<AlibiVariant, number>> = { symmetric: 0, bloom: 
 // In the order of embind/encodings.cpp.
 const fields = { heads: 0, queries: 0, keys: 0, queryOffset: 0, variant: 0 } as const;
 
-/** The sizes of a bias [H, Tq, Tk]. */
-export interface BiasShape {
-  /** Tq, how many queries. */
-  queries: number;
-  /** Tk, how many keys. */
-  keys: number;
-  /** Query i stands at i + queryOffset, key j at j. Default keys - queries: the last of both together. */
-  queryOffset?: number;
-}
-
 /** Options of `rw.alibiBias`. */
 export interface AlibiOptions<O extends Out = undefined> extends BiasShape, OutOption<O> {
   /** H, any number. */
   heads: number;
   /** Default `symmetric`. */
   variant?: AlibiVariant;
-}
-
-/** @internal */
-export function biasShape(where: string, given: BiasShape): Required<BiasShape> {
-  const queries = check.integer(where, 'queries', given.queries, 0, 2 ** 24);
-  const keys = check.integer(where, 'keys', given.keys, 0, 2 ** 24);
-  return { queries, keys, queryOffset: check.position(where, 'queryOffset', given.queryOffset ?? keys - queries) };
 }
 
 /** @internal */

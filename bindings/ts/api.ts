@@ -1,6 +1,6 @@
 // What every entry of the package gives beside its load().
 export type { GeluOptions, LayerActivation } from './activations.js';
-export type { AlibiOptions, AlibiVariant, BiasShape } from './alibi.js';
+export type { AlibiOptions, AlibiVariant } from './alibi.js';
 export type { Analysis, FrequencySet, Measure } from './analysis.js';
 export type { AttentionOptions, AttentionResult, ScoreRequest } from './attention.js';
 export type {
@@ -10,6 +10,7 @@ export type {
   LayerPosition,
 } from './attention-layer.js';
 export type { AttentionPosition, BertTable } from './attention-position.js';
+export type { BiasShape } from './bias-shape.js';
 export type { BinaryOptions } from './binary.js';
 export type { AttentionCaptureName, CaptureName, LayerResult } from './capture.js';
 export type { IntegersInput } from './check.js';

@@ -1,5 +1,6 @@
 // The position encodings that attention takes: each checks its options, then says what it adds to the core's call.
-import { type BiasShape, writeAlibi } from './alibi.js';
+import { writeAlibi } from './alibi.js';
+import type { BiasShape } from './bias-shape.js';
 import type { CoreOptions, RelativeTerms } from './call-fields.js';
 import * as check from './check.js';
 import { ArgumentRangeError, ArgumentTypeError } from './errors.js';

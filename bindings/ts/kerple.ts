@@ -1,5 +1,5 @@
 // KERPLE: learned kernels of the distance.
-import { type BiasShape, biasShape } from './alibi.js';
+import { type BiasShape, biasShape } from './bias-shape.js';
 import { putFields } from './call-fields.js';
 import * as check from './check.js';
 import { ArgumentRangeError, checkStatus } from './errors.js';

@@ -1,5 +1,5 @@
 // Rows of relative position tables (Shaw et al., arXiv:1803.02155; BERT's relative_key).
-import { type BiasShape, biasShape } from './alibi.js';
+import { type BiasShape, biasShape } from './bias-shape.js';
 import { putFields, rowsFields } from './call-fields.js';
 import * as check from './check.js';
 import type { Heap } from './heap.js';

@@ -1,5 +1,5 @@
 // T5's relative position buckets and bias.
-import { type BiasShape, biasShape } from './alibi.js';
+import { type BiasShape, biasShape } from './bias-shape.js';
 import { putFields } from './call-fields.js';
 import * as check from './check.js';
 import type { T5Buckets } from './core.mjs';
