@@ -16,7 +16,7 @@ import type { KvCache } from './kv-cache.js';
 import { cachePlaces, checkLayerCache, type PassCache } from './layer-cache.js';
 import type { LayerDims, LayerScores } from './layer-options.js';
 import { attentionShapes, type LayerPlace } from './layer-position.js';
-import { type KeepMaskInput, keepMask } from './mask.js';
+import { type KeepMaskInput, keepMask, noMask } from './mask.js';
 import { type Named, type Out, type OutOption, outputs } from './outputs.js';
 import { type Places, type PositionOptions, places } from './positions.js';
 import type { RopePlan } from './rope.js';
@@ -161,7 +161,7 @@ export function pass(
         scale: scores.scale,
         softcap: scores.softcap,
         keep: keep(take),
-        bias: { data: 0, batchStride: 0, headStride: 0, queryStride: 0, keyStride: 0 },
+        bias: noMask,
         sinks: layer.sinks,
         ...place.part(shapes, take),
       },

@@ -19,10 +19,11 @@ export type KeepMaskInput = { readonly data: Uint8Array | readonly boolean[] } &
 
 type Scores = readonly [batch: number, heads: number, queries: number, keys: number];
 
-/** @internal */
-export const noKeepMask: CoreMask = { data: 0, batchStride: 0, headStride: 0, queryStride: 0, keyStride: 0 };
-/** @internal */
-export const noBiasMask: CoreMask = noKeepMask;
+/**
+ * Hides nothing, adds nothing.
+ * @internal
+ */
+export const noMask: CoreMask = { data: 0, batchStride: 0, headStride: 0, queryStride: 0, keyStride: 0 };
 
 function strides(where: string, name: string, shape: readonly number[], scores: Scores): Omit<CoreMask, 'data'> {
   const problem = `has shape [${shape.join(', ')}], which does not broadcast to [B, H, Tq, Tk] = [${scores.join(', ')}]`;
@@ -44,7 +45,7 @@ function strides(where: string, name: string, shape: readonly number[], scores: 
  * @internal
  */
 export function keepMask(heap: Heap, where: string, value: unknown, scores: Scores): (take: Take) => CoreMask {
-  if (value === undefined) return () => noKeepMask;
+  if (value === undefined) return () => noMask;
   if (typeof value !== 'object' || value === null || Array.isArray(value) || ArrayBuffer.isView(value)) {
     throw new ArgumentTypeError(where, 'mask', value, 'an object with data and shape (or dims)');
   }
@@ -83,7 +84,7 @@ export function biasMask(
   value: TensorInput | undefined,
   scores: Scores,
 ): (take: Take) => CoreMask {
-  if (value === undefined) return () => noBiasMask;
+  if (value === undefined) return () => noMask;
   const bias = operand(heap, where, 'bias', value);
   const steps = strides(where, 'bias', bias.shape, scores);
   return (take) => ({ data: bias.place(take), ...steps });
