@@ -1,7 +1,7 @@
 // Checks of arguments. Each takes where it is (`rope.rotate`), the argument's name and the value, and gives the
 // value back with its type, or throws an error that names all three.
 import { ArgumentRangeError, ArgumentTypeError, describe } from './errors.js';
-import { bufferOf, byteLengthOf, kindOf, lengthOf } from './typed-arrays.js';
+import { isDetached, kindOf, lengthOf } from './typed-arrays.js';
 
 /** The largest position, 2^53 - 1: positions beyond are not all distinct numbers in JavaScript. */
 const maxPosition = Number.MAX_SAFE_INTEGER;
@@ -127,17 +127,6 @@ export function isTypedArray(value: unknown, kind: 'Uint8Array'): value is Uint8
 export function isTypedArray(value: unknown, kind: 'Uint16Array'): value is Uint16Array;
 export function isTypedArray(value: unknown, kind: string): boolean {
   return kindOf(value) === kind;
-}
-
-/** Whether the memory of a typed array was taken from it (transferred), which leaves it with no numbers. */
-export function isDetached(array: ArrayBufferView): boolean {
-  if (byteLengthOf(array) > 0) return false;
-  try {
-    new Uint8Array(bufferOf(array));
-    return false;
-  } catch {
-    return true;
-  }
 }
 
 export function float32(where: string, name: string, value: unknown, length?: number): Float32Array {

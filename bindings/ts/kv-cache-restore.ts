@@ -5,7 +5,7 @@ import type { Heap } from './heap.js';
 import { KvCache } from './kv-cache.js';
 import { formOf } from './kv-cache-options.js';
 import { RopePlan } from './rope.js';
-import { bytesOf, isArrayBuffer } from './typed-arrays.js';
+import { bytesOf, isArrayBuffer, isDetached } from './typed-arrays.js';
 
 /** Options of `rw.restoreKvCache`. */
 export interface RestoreOptions {
@@ -46,7 +46,7 @@ function checkBuffer(heap: Heap, where: string, value: unknown): Uint8Array {
   try {
     const bytes = isBuffer ? new Uint8Array(value) : bytesOf(value);
     // A view of this heap would die if the heap grows before it is copied.
-    if (!check.isDetached(bytes)) return heap.owns(bytes) ? bytes.slice() : bytes;
+    if (!isDetached(bytes)) return heap.owns(bytes) ? bytes.slice() : bytes;
   } catch {
     // A detached buffer has no view.
   }

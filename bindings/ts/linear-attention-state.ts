@@ -23,6 +23,7 @@ import type { Out, OutOption, ResultOf } from './outputs.js';
 import { placesOf } from './positions.js';
 import type { RopePlan } from './rope.js';
 import type { NdArray, Tensor, TensorInput } from './tensor.js';
+import { isDetached } from './typed-arrays.js';
 
 /** The position encodings of `rw.linearAttentionState`. */
 export type LinearStatePosition =
@@ -269,7 +270,7 @@ export class LinearAttentionState extends Handle {
   restore(bytes: Uint8Array): this {
     const where = 'linearAttentionState.restore';
     this.alive(where);
-    if (!check.isTypedArray(bytes, 'Uint8Array') || check.isDetached(bytes)) {
+    if (!check.isTypedArray(bytes, 'Uint8Array') || isDetached(bytes)) {
       throw new ArgumentTypeError(where, 'bytes', bytes, 'a Uint8Array');
     }
     const { tokens, start, payload } = unpackState(where, bytes, this.#identity);

@@ -6,7 +6,7 @@ import * as check from './check.js';
 import { ArgumentRangeError, ArgumentTypeError } from './errors.js';
 import type { Heap, Take } from './heap.js';
 import { operand, type TensorInput } from './tensor.js';
-import { bytesOf } from './typed-arrays.js';
+import { bytesOf, isDetached } from './typed-arrays.js';
 
 /** Which keys each query may attend to: 1 or true keeps, 0 or false hides. */
 export type KeepMaskInput = { readonly data: Uint8Array | readonly boolean[] } & (
@@ -53,7 +53,7 @@ export function keepMask(heap: Heap, where: string, value: unknown, scores: Scor
   const { data } = given;
   const dims = check.shape(where, 'mask.shape', given.shape === undefined ? given.dims : given.shape);
   const isBytes = check.isTypedArray(data, 'Uint8Array');
-  const isTaken = isBytes && check.isDetached(data);
+  const isTaken = isBytes && isDetached(data);
   // Spread, because `every` would step over the holes of a sparse array.
   const isList = Array.isArray(data) && [...data].every((entry) => typeof entry === 'boolean');
   if (isTaken || (!isBytes && !isList)) {

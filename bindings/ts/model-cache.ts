@@ -8,7 +8,7 @@ import { createKvCache, type KvCache } from './kv-cache.js';
 import type { CacheRope } from './kv-cache-options.js';
 import { restoreKvCache } from './kv-cache-restore.js';
 import type { PassLayer } from './layer-pass.js';
-import { bytesOf } from './typed-arrays.js';
+import { bytesOf, isDetached } from './typed-arrays.js';
 
 /** Options of a model's `kvCache`. */
 export interface ModelCacheOptions {
@@ -243,7 +243,7 @@ function checksum(bytes: Uint8Array): number {
 /** @internal */
 export function restoreModelCache(heap: Heap, layers: readonly PassLayer[], value: unknown): ModelKvCache {
   const at = 'model.restoreKvCache';
-  if (!check.isTypedArray(value, 'Uint8Array') || check.isDetached(value)) {
+  if (!check.isTypedArray(value, 'Uint8Array') || isDetached(value)) {
     throw new ArgumentTypeError(at, 'bytes', value, 'a Uint8Array that save() gave');
   }
   const refuse = (problem: string): never => {

@@ -66,11 +66,12 @@ export function isArrayBuffer(value: unknown): value is ArrayBuffer {
   }
 }
 
-/** Whether the memory of a buffer was given away. */
-export function isDetached(buffer: ArrayBufferLike): boolean {
-  if (buffer.byteLength > 0) return false;
+/** Whether the memory of a typed array or a buffer was taken from it (transferred), which leaves it with no numbers. */
+export function isDetached(data: ArrayBufferView | ArrayBufferLike): boolean {
+  const array = kindOf(data) === undefined ? undefined : (data as ArrayBufferView);
+  if ((array ? byteLengthOf(array) : data.byteLength) > 0) return false;
   try {
-    new Uint8Array(buffer);
+    new Uint8Array(array ? bufferOf(array) : (data as ArrayBufferLike));
     return false;
   } catch {
     return true;

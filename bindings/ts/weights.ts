@@ -5,7 +5,7 @@ import type { PackedMatrix } from './core.mjs';
 import { ArgumentRangeError, ArgumentTypeError, checkStatus } from './errors.js';
 import type { Heap, Take } from './heap.js';
 import { Tensor } from './tensor.js';
-import { bytesOf, lengthOf } from './typed-arrays.js';
+import { bytesOf, isDetached, lengthOf } from './typed-arrays.js';
 
 /** How numbers of weights are stored. */
 export type WeightType = 'float32' | 'float16' | 'bfloat16';
@@ -98,7 +98,7 @@ function arrayOf(where: string, name: string, value: unknown, wanted: readonly n
   if (dims !== undefined) checkShape(where, name, value, dims, wanted);
   const { data } = given;
   if (type === types.float32) return { data: check.float32(where, `${name}.data`, data), type };
-  if (!check.isTypedArray(data, 'Uint16Array') || check.isDetached(data)) {
+  if (!check.isTypedArray(data, 'Uint16Array') || isDetached(data)) {
     throw new ArgumentTypeError(where, `${name}.data`, data, `a Uint16Array with the bits of ${String(given.type)}`);
   }
   return { data, type };
@@ -133,7 +133,7 @@ export function weight(
   const { data, type } = arrayOf(where, name, value, wanted);
   const size = rows * columns;
   const checkLength = () => {
-    if (lengthOf(data) === size && !check.isDetached(data)) return;
+    if (lengthOf(data) === size && !isDetached(data)) return;
     const shape = rows === 1 ? `${size}` : `${size}, [${rows}, ${columns}]`;
     throw new ArgumentRangeError(where, name, value, `has ${lengthOf(data)} numbers; expected ${shape}`);
   };
