@@ -14,7 +14,8 @@ import type { NdArray, Tensor } from './tensor.js';
  */
 export type AlibiVariant = 'symmetric' | 'bloom' | 'mpt' | 'falcon';
 
-const variants: Readonly<Record<AlibiVariant, number>> = { symmetric: 0, bloom: 1, mpt: 2, falcon: 3 };
+/** @internal */
+export const alibiVariants: Readonly<Record<AlibiVariant, number>> = { symmetric: 0, bloom: 1, mpt: 2, falcon: 3 };
 
 // In the order of embind/encodings.cpp.
 const fields = { heads: 0, queries: 0, keys: 0, queryOffset: 0, variant: 0 } as const;
@@ -60,7 +61,7 @@ export function alibiBias(heap: Heap, options: AlibiOptions<Out>): Tensor | NdAr
   const given = check.options<AlibiOptions<Out>>(where, 'options', options, known);
   const heads = check.integer(where, 'heads', given.heads, 1, 2 ** 16);
   const shape = biasShape(where, given);
-  const variant = check.choice(where, 'variant', given.variant ?? 'symmetric', variants);
+  const variant = check.choice(where, 'variant', given.variant ?? 'symmetric', alibiVariants);
   return output(heap, where, false, [heads, shape.queries, shape.keys], given.out, (to, take) =>
     writeAlibi(heap, where, { heads, ...shape, variant }, to, take),
   );

@@ -23,6 +23,7 @@ import {
 import { type ForwardOptions, forwardFields } from './layer-pass.js';
 import { type LayerPlace, layerPlace, positionObject, type TransformerPosition } from './layer-position.js';
 import { checkWeights, type WeightPlan, withParts } from './layer-weights.js';
+import { learnedModes } from './learned.js';
 import type { Out, ResultOf } from './outputs.js';
 import type { Places } from './positions.js';
 import { type CheckedTable, checkTable, type SinusoidalOptions, tableOptions, writeTable } from './sinusoidal.js';
@@ -225,7 +226,7 @@ function addTable(
   const rows = Float64Array.from({ length: batch * tokens }, (_, row) => row % tokens);
   const [from, rowsAt, out] = [x.placeOver(take), heap.put(take, rows), take(x.size * 4)];
   checkStatus(
-    heap.call((c) => c.learnedPositions(0, tableAt, tokens, dim, from, dim, rowsAt, rows.length, out)),
+    heap.call((c) => c.learnedPositions(learnedModes.add, tableAt, tokens, dim, from, dim, rowsAt, rows.length, out)),
     where,
   );
   return out;

@@ -1,5 +1,5 @@
 // The position encodings that attention takes: each checks its options, then says what it adds to the core's call.
-import { writeAlibi } from './alibi.js';
+import { alibiVariants, writeAlibi } from './alibi.js';
 import type { BiasShape } from './bias-shape.js';
 import type { CoreOptions, RelativeTerms } from './call-fields.js';
 import * as check from './check.js';
@@ -232,7 +232,7 @@ const encodings: { [E in keyof ByName]: { readonly make: ByName[E]; readonly fie
     make(heap, where, _, shapes) {
       const { heads } = shapes.q;
       return byDistance(heap, where, shapes, (shape, out, take) =>
-        writeAlibi(heap, where, { heads, ...shape, variant: 0 }, out, take),
+        writeAlibi(heap, where, { heads, ...shape, variant: alibiVariants.symmetric }, out, take),
       );
     },
   },

@@ -10,6 +10,7 @@ import {
   type LayerResult,
 } from './capture.js';
 import type { KvCache as CoreKvCache } from './core.mjs';
+import { type EncodingInfo, type EncodingName, encodings } from './encodings.js';
 import { ArgumentRangeError, checkStatus } from './errors.js';
 import type { Heap, Take } from './heap.js';
 import type { KvCache } from './kv-cache.js';
@@ -79,7 +80,8 @@ function checkPlaces(
   tokens: number,
 ): Places {
   const { encoding, rope } = layer.place;
-  if (options.positions !== undefined && !['none', 'rope', 'sinusoidal'].includes(encoding)) {
+  const known: EncodingInfo | undefined = encodings[encoding as EncodingName]; // there is none for `none`
+  if (options.positions !== undefined && (known?.family === 'bias' || known?.family === 'relative')) {
     const problem = `are for rotary and absolute encodings; with ${encoding} tokens stand one after the other`;
     throw new ArgumentRangeError(layer.where, 'positions', options.positions, problem);
   }

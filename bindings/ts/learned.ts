@@ -13,7 +13,8 @@ export interface LearnedOptions extends PositionOptions {
   mode?: 'add' | 'multiply' | 'concatenate';
 }
 
-const modes = { add: 0, multiply: 1, concatenate: 2 } as const;
+/** @internal */
+export const learnedModes = { add: 0, multiply: 1, concatenate: 2 } as const;
 
 /** @internal */
 export function learned(heap: Heap, x: TensorInput, options: LearnedOptions): NdArray {
@@ -21,7 +22,7 @@ export function learned(heap: Heap, x: TensorInput, options: LearnedOptions): Nd
   const given = check.options<LearnedOptions>(where, 'options', options, ['table', 'mode', 'offset', 'positions']);
   const input = operand(heap, where, 'x', x);
   const table = operand(heap, where, 'table', given.table);
-  const mode = check.choice(where, 'mode', given.mode ?? 'add', modes);
+  const mode = check.choice(where, 'mode', given.mode ?? 'add', learnedModes);
   const [tableRows = 0, dim = 0] = table.shape;
   if (table.shape.length !== 2) {
     throw new ArgumentRangeError(
@@ -40,7 +41,7 @@ export function learned(heap: Heap, x: TensorInput, options: LearnedOptions): Nd
     );
   }
   const xDim = input.shape.at(-1) ?? 0;
-  if (mode !== modes.concatenate && xDim !== dim) {
+  if (mode !== learnedModes.concatenate && xDim !== dim) {
     throw new ArgumentRangeError(where, 'x', x, `has width ${xDim}, the table ${dim}`);
   }
   const tokens = input.shape.at(-2) ?? 1;
@@ -53,7 +54,7 @@ export function learned(heap: Heap, x: TensorInput, options: LearnedOptions): Nd
     const problem = `is ${positions[outside]}; the table has positions from 0 to ${tableRows - 1}`;
     throw new ArgumentRangeError(where, `positions[${outside}]`, positions[outside], problem);
   }
-  const width = mode === modes.concatenate ? xDim + dim : xDim;
+  const width = mode === learnedModes.concatenate ? xDim + dim : xDim;
   const size = positions.length * width;
   return heap.scope(where, (take) => {
     const out = take(size * 4);
