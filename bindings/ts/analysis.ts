@@ -18,7 +18,10 @@ export type Measure = 'dot' | 'cosine' | 'euclidean' | 'hamming';
 const measures: Readonly<Record<Measure, number>> = { dot: 0, cosine: 1, euclidean: 2, hamming: 3 };
 const layouts = { interleaved: 0, concatenated: 1 } as const;
 
-/** Analysis of encodings; `rw.analysis`. Every number is computed by the core. */
+/**
+ * Analysis of encodings; `rw.analysis`. The core computes it, but for the products q_i conj(k_i) that `decayBound` hands
+ * over.
+ */
 export class Analysis {
   readonly #heap: Heap;
 

@@ -1,5 +1,7 @@
 // What a RoPE does, in numbers: wavelengths, turns within the training length, the band of a scaling, its factor and
-// where it applies, and a warning for each known trap. Numbers are those of the plan itself.
+// where it applies, and a warning for each known trap. Frequencies, wavelengths and the attention factor are those of the
+// plan itself; turns, ratios, the base in effect, the band and the factor of the softmax scale are formed here from them
+// and from the options.
 import * as check from './check.js';
 import { type RopeConfigOptions, readRopeConfig } from './config.js';
 import { isRecord } from './config-fields.js';

@@ -51,7 +51,7 @@ export class Heap {
   readonly #staging: number;
   #staged = 0; // bytes of it that scopes have taken
   #scopes = 0; // that are open
-  /** Objects that JavaScript holds in this heap: tensors, plans, layers, caches, states. */
+  /** Objects that JavaScript holds in this heap: tensors, plans, layers, models, caches, states. */
   liveObjects = 0;
 
   constructor(core: MainModule, memory: WebAssembly.Memory) {

@@ -52,7 +52,7 @@ export interface Memory {
   readonly usedBytes: number;
   /** The most bytes that were in use at once since `load()` or the last `resetPeak()`. */
   readonly peak: number;
-  /** Tensors, plans, layers, caches, states and open files that were made and not yet freed. */
+  /** Tensors, plans, layers, models, caches and states that were made and not yet freed; open files are not counted. */
   readonly liveObjects: number;
 }
 
