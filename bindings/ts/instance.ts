@@ -24,78 +24,17 @@ export interface LoadOptions {
 /** @internal */
 export type BuildName = 'simd128' | 'relaxed';
 
-// A module with one relaxed instruction: (func (result v128) (i8x16.relaxed_swizzle (i8x16.splat 1) (i8x16.splat 2))).
-const relaxedProbe = Uint8Array.of(
-  0,
-  97,
-  115,
-  109,
-  1,
-  0,
-  0,
-  0,
-  1,
-  5,
-  1,
-  96,
-  0,
-  1,
-  123,
-  3,
-  2,
-  1,
-  0,
-  10,
-  15,
-  1,
-  13,
-  0,
-  65,
-  1,
-  253,
-  15,
-  65,
-  2,
-  253,
-  15,
-  253,
-  128,
-  2,
-  11,
-);
+// A module with one function () -> v128 from the rest of its code section in hexadecimal, to ask whether it is valid.
+function probe(code: string): Uint8Array<ArrayBuffer> {
+  const module = `0061736d 01000000  01 05 01 60 00 01 7b  03 02 01 00  0a ${code}`; // magic, types, functions, code
+  const digits = module.match(/[0-9a-f]{2}/g) ?? [];
+  return Uint8Array.from(digits, (byte) => Number.parseInt(byte, 16));
+}
 
-// A module with one instruction of simd128: (func (result v128) (i8x16.splat 1)).
-const simdProbe = Uint8Array.of(
-  0,
-  97,
-  115,
-  109,
-  1,
-  0,
-  0,
-  0,
-  1,
-  5,
-  1,
-  96,
-  0,
-  1,
-  123,
-  3,
-  2,
-  1,
-  0,
-  10,
-  8,
-  1,
-  6,
-  0,
-  65,
-  1,
-  253,
-  15,
-  11,
-);
+// One instruction of simd128: i8x16.splat (i32.const 1).
+const simdProbe = probe('08 01 06 00  41 01 fd 0f  0b');
+// A relaxed one: i8x16.relaxed_swizzle (i8x16.splat (i32.const 1)) (i8x16.splat (i32.const 2)).
+const relaxedProbe = probe('0f 01 0d 00  41 01 fd 0f  41 02 fd 0f  fd 80 02  0b');
 
 function buildFor(simd: 'auto' | 'deterministic'): BuildName {
   if (typeof WebAssembly === 'undefined') throw new UnsupportedError('load: this runtime has no WebAssembly');
