@@ -10,10 +10,6 @@
 namespace ropewalk {
 namespace {
 
-bool isDistance(int64_t k) {
-  return k >= -kMaxPosition && k <= kMaxPosition;
-}
-
 Status frequencies(size_t dim, double base, Buffer<Turns>* turns) {
   if (dim == 0 || dim % 2 != 0) return Status::kInvalidShape;
   Buffer<Real> radians;
@@ -46,7 +42,7 @@ Status shiftMatrix(size_t dim, double base, SinusoidLayout layout, int64_t k, fl
   if (layout != SinusoidLayout::kInterleaved && layout != SinusoidLayout::kConcatenated) {
     return Status::kInvalidArgument;
   }
-  if (!isDistance(k)) return Status::kPositionOutOfRange;
+  if (!isPosition(k)) return Status::kPositionOutOfRange;
   Buffer<Turns> turns;
   const Status status = frequencies(dim, base, &turns);
   if (status != Status::kOk) return status;
@@ -64,7 +60,7 @@ Status shiftMatrix(size_t dim, double base, SinusoidLayout layout, int64_t k, fl
 }
 
 Status dotCurve(size_t dim, double base, const int64_t* distances, size_t n, double* out) {
-  if (!std::all_of(distances, distances + n, isDistance)) return Status::kPositionOutOfRange;
+  if (!std::all_of(distances, distances + n, isPosition)) return Status::kPositionOutOfRange;
   Buffer<Turns> turns;
   const Status status = frequencies(dim, base, &turns);
   if (status != Status::kOk) return status;
@@ -76,7 +72,7 @@ Status dotCurve(size_t dim, double base, const int64_t* distances, size_t n, dou
 }
 
 Status decayCurve(size_t dim, double base, const int64_t* distances, size_t n, double* out) {
-  if (!std::all_of(distances, distances + n, isDistance)) return Status::kPositionOutOfRange;
+  if (!std::all_of(distances, distances + n, isPosition)) return Status::kPositionOutOfRange;
   Buffer<Turns> turns;
   const Status status = frequencies(dim, base, &turns);
   if (status != Status::kOk) return status;
@@ -86,7 +82,7 @@ Status decayCurve(size_t dim, double base, const int64_t* distances, size_t n, d
 }
 
 Status decayBound(size_t dim, double base, const double* h, const int64_t* distances, size_t n, double* out) {
-  if (!std::all_of(distances, distances + n, isDistance)) return Status::kPositionOutOfRange;
+  if (!std::all_of(distances, distances + n, isPosition)) return Status::kPositionOutOfRange;
   Buffer<Turns> turns;
   const Status status = frequencies(dim, base, &turns);
   if (status != Status::kOk) return status;

@@ -15,6 +15,10 @@ __extension__ using Turns = unsigned __int128;  // a fraction of a turn, in unit
 
 inline constexpr int64_t kMaxPosition = (int64_t{1} << 53) - 1;
 
+[[nodiscard]] constexpr bool isPosition(int64_t p) {
+  return p >= -kMaxPosition && p <= kMaxPosition;
+}
+
 struct SinCos {
   double sin;
   double cos;

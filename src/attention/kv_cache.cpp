@@ -8,10 +8,6 @@
 namespace ropewalk {
 namespace {
 
-bool isPosition(int64_t p) {
-  return p >= -kMaxPosition && p <= kMaxPosition;
-}
-
 Status check(const KvCacheOptions& o) {
   if (o.batch == 0 || o.kv_heads == 0 || o.head_dim == 0 || o.value_dim == 0) return Status::kInvalidShape;
   if ((o.plan != nullptr) != (o.storage != KeyStorage::kPlain)) return Status::kInvalidArgument;
@@ -314,7 +310,7 @@ Status KvCache::shift(size_t first, size_t count, int64_t by) {
   }
   // Keys that left stood behind the sinks, and move with what follows them.
   if (some_left_ && first <= options_.window.sinks && options_.window.sinks < end) {
-    if (last_left_ + by < -kMaxPosition || last_left_ + by > kMaxPosition) return Status::kPositionOutOfRange;
+    if (!isPosition(last_left_ + by)) return Status::kPositionOutOfRange;
     last_left_ += by;
   }
   for (size_t row = first; row < end; ++row) at[row] += by;

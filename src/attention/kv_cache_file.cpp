@@ -57,10 +57,6 @@ uint64_t checksumOf(const Header& header, const uint8_t* body) {
   return sum.value();
 }
 
-bool isPosition(int64_t p) {
-  return p >= -kMaxPosition && p <= kMaxPosition;
-}
-
 // Writes or reads arrays one after the other.
 template <class Byte>
 class Cursor {

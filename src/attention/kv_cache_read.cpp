@@ -251,8 +251,7 @@ Status KvCache::attend(HeadView<float> out, const CacheQueries& queries, const A
   const int64_t first = length() == 0 ? 0 : positions()[0];
   const int64_t ahead = options.query_offset - first;
   const bool listed = !ascendByOne(positions(), length()) ||
-                      (first != 0 && options.query_offsets != nullptr) || ahead < -kMaxPosition ||
-                      ahead > kMaxPosition;
+                      (first != 0 && options.query_offsets != nullptr) || !isPosition(ahead);
   if (listed) {
     options.key_positions = positions();
   } else {

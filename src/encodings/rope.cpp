@@ -19,10 +19,6 @@ constexpr size_t kTokenBlock = 256;
 // The cache of forward rows stops growing here; later positions are computed where they are used.
 constexpr size_t kMaxCacheBytes = size_t{16} << 20;
 
-bool isPosition(int64_t p) {
-  return p >= -kMaxPosition && p <= kMaxPosition;
-}
-
 // rows[t] is for token start + t, of every head: cosines, then sines, each [pairs].
 struct RowBlock {
   HeadView<float> x;

@@ -15,8 +15,7 @@ Status sinusoidal(const SinusoidalOptions& options, const int64_t* positions, si
   const bool tensor2tensor = options.layout == SinusoidLayout::kTensor2Tensor;
   if (dim == 0 || (tensor2tensor && dim < 4)) return Status::kInvalidShape;
   if (!std::isfinite(options.scale)) return Status::kInvalidArgument;
-  const auto in_range = [](int64_t p) { return p >= -kMaxPosition && p <= kMaxPosition; };
-  if (!std::all_of(positions, positions + rows, in_range)) return Status::kPositionOutOfRange;
+  if (!std::all_of(positions, positions + rows, isPosition)) return Status::kPositionOutOfRange;
 
   const size_t sines = tensor2tensor ? dim / 2 : (dim + 1) / 2;
   const size_t cosines = dim / 2;
