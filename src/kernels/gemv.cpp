@@ -16,10 +16,10 @@ using simd::kLanes;
 
 constexpr size_t kPanel = PackedMatrix::kPanel;
 
-// totals (+)= the products of `Rows` rows with `Panels` panels from p on, [Rows][Panels * kPanel].
 template <class Weights>
 constexpr bool kScaled = std::is_same_v<Weights, Int8Weights>;
 
+// totals (+)= the products of `Rows` rows with `Panels` panels from p on, [Rows][Panels * kPanel].
 template <class Weights, size_t Rows, size_t Panels>
 void multiplyPanels(float* totals, bool add, const float* a, size_t a_stride, const PackedMatrix& w,
                     size_t p) {
