@@ -102,9 +102,14 @@ Status KvCache::reservePlans(size_t more) {
   return Status::kOk;
 }
 
-size_t KvCache::slotOf(RopePlan* plan) {
+size_t KvCache::findPlan(const RopePlan* plan) const {
   size_t slot = 0;
   while (slot < plan_count_ && plans_[slot].plan != plan) ++slot;
+  return slot;
+}
+
+size_t KvCache::slotOf(RopePlan* plan) {
+  const size_t slot = findPlan(plan);
   if (slot == plan_count_) plans_[plan_count_++].plan = plan;
   return slot;
 }
@@ -333,8 +338,7 @@ Status KvCache::switchTo(RopePlan* to) {
   for (size_t row = 0; row < length(); ++row) {
     if (!inReach(to, row, When::kNow, 0)) return Status::kPositionOutOfRange;
   }
-  size_t slot = 0;
-  while (slot < plan_count_ && plans_[slot].plan != to) ++slot;
+  size_t slot = findPlan(to);
   if (slot == plan_count_) {  // the place of a plan that turned none of the keys, if there is one
     slot = 0;
     while (slot < plan_count_ && turnedAny(slot)) ++slot;

@@ -144,7 +144,8 @@ class KvCache {
     size_t count = 0;
     int64_t by = 0;
   };
-  // A place for a plan in force now or once: origins point here; one without keys may be gone.
+  // A place for a plan in force now or once: origins point here; one without keys may be gone. Not a bare
+  // pointer, because clang-tidy takes the size of one in a Buffer for a mistake.
   struct KnownPlan {
     RopePlan* plan = nullptr;
   };
@@ -161,7 +162,8 @@ class KvCache {
   size_t slotAt(size_t row) const { return static_cast<size_t>(rows_.origins()[row].plan); }
   bool turnedAny(size_t slot) const;
   Status reservePlans(size_t more);
-  size_t slotOf(RopePlan* plan);  // for which there is room
+  size_t findPlan(const RopePlan* plan) const;  // plan_count_ where it is not known
+  size_t slotOf(RopePlan* plan);                // for which there is room
   bool readsElsewhere(size_t row) const;
   void noteMoves();
   size_t blockFrom(size_t first) const;
