@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/activation.h"
 #include "kernels/feature_map.h"
 
 namespace ropewalk {
@@ -12,7 +13,7 @@ void mapHead(LinearKernel kernel, float* out, const float* x, size_t dim) {
     case LinearKernel::kElu1:
       return elu1(out, x, dim);
     case LinearKernel::kRelu:
-      return relu(out, x, dim);
+      return activate(Activation::kRelu, out, x, dim);
     case LinearKernel::kExp:
       return exponential(out, x, dim);
     case LinearKernel::kCosine:

@@ -4,6 +4,7 @@
 
 #include "kernels/exp.h"
 #include "kernels/gelu.h"
+#include "kernels/map_row.h"
 #include "kernels/tanh.h"
 #include "simd.h"
 
@@ -51,13 +52,6 @@ struct Tanh {
 };
 
 template <class F>
-void each(F f, float* out, const float* x, size_t n) {
-  size_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) simd::store(out + i, f(simd::load(x + i)));
-  simd::storeN(out + i, f(simd::loadN(x + i, n - i)), n - i);
-}
-
-template <class F>
 void eachGated(F f, float* out, const float* gate, const float* up, size_t n) {
   size_t i = 0;
   for (; i + kLanes <= n; i += kLanes) {
@@ -86,7 +80,7 @@ void with(Activation f, Work work) {
 }  // namespace
 
 void activate(Activation f, float* out, const float* x, size_t n) {
-  with(f, [&](auto function) { each(function, out, x, n); });
+  with(f, [&](auto function) { mapRow(out, x, n, function); });
 }
 
 void activateGated(Activation f, float* out, const float* gate, const float* up, size_t n) {

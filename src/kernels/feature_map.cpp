@@ -4,22 +4,12 @@
 #include <cmath>
 
 #include "kernels/exp.h"
+#include "kernels/map_row.h"
 #include "simd.h"
 
 namespace ropewalk {
-namespace {
 
 using simd::f32x4;
-using simd::kLanes;
-
-template <class Map>
-void mapRow(float* out, const float* x, size_t n, Map map) {
-  size_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) simd::store(out + i, map(simd::load(x + i)));
-  if (i < n) simd::storeN(out + i, map(simd::loadN(x + i, n - i)), n - i);
-}
-
-}  // namespace
 
 void elu1(float* out, const float* x, size_t n) {
   const f32x4 zero = simd::splat(0);
@@ -27,10 +17,6 @@ void elu1(float* out, const float* x, size_t n) {
   mapRow(out, x, n, [&](f32x4 v) {
     return simd::select(simd::lessThan(zero, v), simd::add(v, simd::splat(1)), exp(simd::min(zero, v)));
   });
-}
-
-void relu(float* out, const float* x, size_t n) {
-  mapRow(out, x, n, [](f32x4 v) { return simd::max(simd::splat(0), v); });
 }
 
 void exponential(float* out, const float* x, size_t n) {
