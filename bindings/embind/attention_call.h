@@ -90,13 +90,21 @@ inline HeadView<float> outOf(const AttentionCall& c) {
   return heads<float>(c.out, c.tokens_first, c.batch, c.heads, c.queries, c.value_dim);
 }
 
+inline ScoreOutputs scoreOutputs(const ScoresCall& s, HeadView<const float> plain_q,
+                                 HeadView<const float> plain_k) {
+  return {at<float>(s.content),
+          at<float>(s.position),
+          at<float>(s.raw),
+          at<float>(s.capped),
+          at<float>(s.biased),
+          at<float>(s.probabilities),
+          plain_q,
+          plain_k,
+          at<int32_t>(s.slots),
+          s.slot_count};
+}
 inline ScoreOutputs scoresOf(const AttentionCall& c) {
-  const ScoresCall& s = c.scores;
-  return {at<float>(s.content),    at<float>(s.position),
-          at<float>(s.raw),        at<float>(s.capped),
-          at<float>(s.biased),     at<float>(s.probabilities),
-          queriesOf(c, s.plain_q), keysOf(c, s.plain_k, c.head_dim),
-          at<int32_t>(s.slots),    s.slot_count};
+  return scoreOutputs(c.scores, queriesOf(c, c.scores.plain_q), keysOf(c, c.scores.plain_k, c.head_dim));
 }
 
 }  // namespace ropewalk::binding

@@ -143,17 +143,7 @@ BlockCapture captureOf(const CaptureCall& c) {
   a.k_rotated = at<float>(c.k_rotated);
   a.v_rotated = at<float>(c.v_rotated);
   a.context = at<float>(c.context);
-  const ScoresCall& s = c.scores;
-  a.scores = {at<float>(s.content),
-              at<float>(s.position),
-              at<float>(s.raw),
-              at<float>(s.capped),
-              at<float>(s.biased),
-              at<float>(s.probabilities),
-              {},
-              {},
-              at<int32_t>(s.slots),
-              s.slot_count};
+  a.scores = scoreOutputs(c.scores, {}, {});
   capture.normed = at<float>(c.normed);
   capture.attention_out = at<float>(c.attention_out);
   capture.hidden = at<float>(c.hidden);
