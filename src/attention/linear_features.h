@@ -55,14 +55,13 @@ class FeatureBlock {
   // After reserve for the same source; the plan's `inRange` has said yes to the positions.
   Status fill(const FeatureSource& source, const TokenBlock& block);
 
-  size_t dim() const { return dim_; }  // F
   size_t headStride() const { return rows_ * dim_; }
   // [count, F] of head h, contiguous.
   const float* turned(size_t h) const { return features_.data() + h * headStride(); }
   const float* unturned(size_t h) const { return (separate_ ? plain_ : features_).data() + h * headStride(); }
 
  private:
-  size_t dim_ = 0;
+  size_t dim_ = 0;   // F
   size_t rows_ = 0;  // tokens that there is room for
   bool separate_ = false;
   Buffer<float> features_;

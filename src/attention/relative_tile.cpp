@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "kernels/add_scaled.h"
 #include "kernels/dots.h"
-#include "kernels/softmax.h"
 #include "simd.h"
 
 namespace ropewalk {

@@ -61,7 +61,6 @@ class RopePlan {
   Pairing pairing() const { return pairing_; }
   double attentionFactor() const { return attention_factor_; }
   const double* frequencies() const { return radians_.data(); }  // [pairs]
-  const uint8_t* axisOfPair() const { return axis_.data(); }     // [pairs]
 
   // Equal for plans that turn alike, and different for others but for one chance in 2^64.
   uint64_t fingerprint() const;

@@ -7,24 +7,10 @@
 #include "simd.h"
 
 namespace ropewalk {
+namespace {
 
 using simd::f32x4;
 using simd::kLanes;
-
-float dot(const float* a, const float* b, size_t n) {
-  f32x4 sum0 = simd::splat(0);
-  f32x4 sum1 = simd::splat(0);
-  size_t i = 0;
-  for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
-    sum0 = simd::mulAdd(simd::load(a + i), simd::load(b + i), sum0);
-    sum1 = simd::mulAdd(simd::load(a + i + kLanes), simd::load(b + i + kLanes), sum1);
-  }
-  for (; i + kLanes <= n; i += kLanes) sum0 = simd::mulAdd(simd::load(a + i), simd::load(b + i), sum0);
-  sum1 = simd::mulAdd(simd::loadN(a + i, n - i), simd::loadN(b + i, n - i), sum1);
-  return simd::sum(simd::add(sum0, sum1));
-}
-
-namespace {
 
 constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 
@@ -69,13 +55,13 @@ double exponentials(float* out, const float* x, size_t n, float shift, Exp exp_o
   return sum;
 }
 
-bool softmaxRow(float* out, const float* x, size_t n, const Exp& exp_of) {
+void softmaxRow(float* out, const float* x, size_t n, const Exp& exp_of) {
   float largest = largestOf(x, n);
   if (largest == kMinusInfinity) {
     // Comparisons pass NaN by: a row of NaN and -infinity is not an empty one.
     if (std::none_of(x, x + n, [](float v) { return v != v; })) {
       std::fill_n(out, n, 0.0f);
-      return false;
+      return;
     }
     largest = 0;
   }
@@ -84,27 +70,13 @@ bool softmaxRow(float* out, const float* x, size_t n, const Exp& exp_of) {
   size_t i = 0;
   for (; i + kLanes <= n; i += kLanes) simd::store(out + i, simd::mul(simd::load(out + i), scales));
   for (; i < n; ++i) out[i] *= scale;
-  return true;
 }
 
 }  // namespace
 
-bool softmax(float* x, size_t n) {
-  return softmaxRow(x, x, n, Exp());
-}
-
 void softmaxRows(float* out, size_t out_stride, const float* in, size_t in_stride, size_t rows, size_t n) {
   const Exp exp_of;
   for (size_t r = 0; r < rows; ++r) softmaxRow(out + r * out_stride, in + r * in_stride, n, exp_of);
-}
-
-void addScaled(float* out, float s, const float* x, size_t n) {
-  const f32x4 scale = simd::splat(s);
-  size_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    simd::store(out + i, simd::mulAdd(scale, simd::load(x + i), simd::load(out + i)));
-  }
-  for (; i < n; ++i) out[i] += s * x[i];
 }
 
 }  // namespace ropewalk

@@ -39,7 +39,6 @@ class Linear {
   void apply(float* out, const float* in, size_t rows, const LinearOptions& options = {}) const;
 
   const PackedMatrix& weight() const { return weight_; }
-  const float* bias() const { return bias_.data(); }  // [n], or null
   size_t bytes() const { return weight_.bytes() + bias_.size() * sizeof(float); }
 
  private:

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "kernels/softmax.h"
+#include "kernels/add_scaled.h"
 
 namespace ropewalk {
 namespace {

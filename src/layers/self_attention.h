@@ -51,7 +51,6 @@ class SelfAttention {
   // Takes the parts over unless they do not fit the options: kInvalidShape, and nothing is changed.
   Status create(const SelfAttentionOptions& options, SelfAttentionParts&& parts);
 
-  const SelfAttentionOptions& options() const { return options_; }
   size_t bytes() const;
 
   // x [B, T, M] -> out [B, T, M], which may be x. Anything but kOk leaves out and the cache as they were, and

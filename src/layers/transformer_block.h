@@ -43,7 +43,6 @@ class TransformerBlock {
   // undefined.
   Status create(const BlockOptions& options, BlockParts&& parts);
 
-  const BlockOptions& options() const { return options_; }
   size_t bytes() const;
 
   // x [B, T, M] -> out [B, T, M], which may be x. Anything but kOk leaves out as it was, and what was to be

@@ -109,11 +109,6 @@ inline f32x4 select(f32x4 mask, f32x4 a, f32x4 b) {
     out.lane[i] = std::bit_cast<uint32_t>(mask.lane[i]) != 0 ? a.lane[i] : b.lane[i];
   return out;
 }
-// Nearest integer, ties to even, for |a| < 2^22.
-inline f32x4 round(f32x4 a) {
-  constexpr float kShift = 12582912;  // 1.5 * 2^23: adding it leaves no bits behind the point
-  return sub(add(a, splat(kShift)), splat(kShift));
-}
 
 // (a0 a1 a2 a3) -> (a2 a3 a0 a1)
 inline f32x4 swapHalves(f32x4 a) {

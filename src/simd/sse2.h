@@ -86,10 +86,6 @@ inline f32x4 lessThan(f32x4 a, f32x4 b) {
 inline f32x4 select(f32x4 mask, f32x4 a, f32x4 b) {
   return _mm_or_ps(_mm_and_ps(mask, a), _mm_andnot_ps(mask, b));
 }
-inline f32x4 round(f32x4 a) {
-  const f32x4 shift = splat(12582912);  // 1.5 * 2^23
-  return sub(add(a, shift), shift);
-}
 inline f32x4 swapHalves(f32x4 a) {
   return _mm_shuffle_ps(a, a, _MM_SHUFFLE(1, 0, 3, 2));
 }

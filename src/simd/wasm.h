@@ -97,9 +97,6 @@ inline f32x4 lessThan(f32x4 a, f32x4 b) {
 inline f32x4 select(f32x4 mask, f32x4 a, f32x4 b) {
   return wasm_v128_bitselect(a, b, mask);
 }
-inline f32x4 round(f32x4 a) {
-  return wasm_f32x4_nearest(a);
-}
 inline f32x4 swapHalves(f32x4 a) {
   return wasm_i32x4_shuffle(a, a, 2, 3, 0, 1);
 }

@@ -129,27 +129,6 @@ TEST_CASE("mulAdd and its kin round once or twice, and nothing else", "[simd]") 
   CHECK(misses == 0);
 }
 
-TEST_CASE("round goes to the nearest integer, ties to even", "[simd]") {
-  const auto roundOne = [](float x) { return simd::lane0(simd::round(simd::splat(x))); };
-  CHECK(roundOne(0.5f) == 0);
-  CHECK(roundOne(1.5f) == 2);
-  CHECK(roundOne(2.5f) == 2);
-  CHECK(roundOne(-0.5f) == 0);
-  CHECK(roundOne(-1.5f) == -2);
-  CHECK(roundOne(0.49999997f) == 0);
-  CHECK(roundOne(4194303.5f) == 4194304);
-  CHECK(roundOne(-4194302.5f) == -4194302);
-  Random random(3);
-  int misses = 0;
-  for (int bits_of_size = 0; bits_of_size < 22; ++bits_of_size) {
-    for (int i = 0; i < 50; ++i) {
-      const auto x = static_cast<float>(std::ldexp(random.uniform(-1, 1), bits_of_size));
-      misses += roundOne(x) != std::nearbyint(x);
-    }
-  }
-  CHECK(misses == 0);
-}
-
 TEST_CASE("exp2Shifted makes every power of two that is a normal number, and 0 below", "[simd]") {
   for (int n = -127; n <= 127; ++n) {
     const float power = simd::lane1(simd::exp2Shifted(simd::splat(simd::kExp2Shift + static_cast<float>(n))));

@@ -52,7 +52,10 @@ TEST_CASE("Every pair is turned by the position on its own axis", "[encodings]")
   Random random(1);
   for (const Case& c : cases()) {
     for (const Pairing pairing : {Pairing::kInterleaved, Pairing::kHalf}) {
-      RopePlan plan = planOf(optionsOf(c, pairing));
+      const RopeOptions options = optionsOf(c, pairing);
+      RopePlan plan = planOf(options);
+      RopeLayout layout;
+      REQUIRE(layOutRope(options.frequencies, c.axes, options.angles, &layout) == Status::kOk);
       std::vector<int64_t> values(c.axes.axes * kTokens);
       for (int64_t& p : values) p = random.between(-1000, 1000);
       const Positions positions = {values.data(), false, 0};
@@ -67,7 +70,7 @@ TEST_CASE("Every pair is turned by the position on its own axis", "[encodings]")
           for (size_t r = 0; r < run.pairs; ++r) {
             const size_t pair = run.first_pair + r;
             const auto position =
-                static_cast<double>(positionOf(positions, 0, t, 1, kTokens, plan.axisOfPair()[pair]));
+                static_cast<double>(positionOf(positions, 0, t, 1, kTokens, layout.axis[pair]));
             const double angle = position * plan.frequencies()[pair];  // off by 2^10 2^-53
             const size_t first = run.start + firstOf(pairing, r);
             const size_t second = run.start + secondOf(pairing, r, run.pairs);

@@ -33,11 +33,9 @@ TEST_CASE("A linear map multiplies and adds its bias", "[layers]") {
   Linear linear;
   REQUIRE(linear.create(float32(w.data(), bias.data()), 3, 2) == Status::kOk);
   CHECK(outOf(linear, in) == std::vector<float>{13, 27, 41, 10, 22, 34});
-  CHECK(linear.bias()[2] == 30);
   CHECK(linear.bytes() == 16 * 2 * 4 + 3 * 4);
   REQUIRE(linear.create(float32(w.data(), nullptr), 3, 2) == Status::kOk);
   CHECK(outOf(linear, in) == std::vector<float>{3, 7, 11, 0, 2, 4});
-  CHECK(linear.bias() == nullptr);
 
   LinearWeights transposed = float32(w.data(), nullptr);  // [2, 3]
   transposed.layout = WeightLayout::kInOut;
