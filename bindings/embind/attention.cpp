@@ -8,15 +8,7 @@ namespace {
 
 void rowsOfRelative(Pointer fields, size_t queries, size_t keys, double query_offset, Pointer out) {
   Fields f(fields);
-  const RelativeRows rows = relativeRows(f);
-  auto* row = at<double>(out);
-  const auto offset = static_cast<int64_t>(query_offset);
-  for (size_t i = 0; i < queries; ++i) {
-    for (size_t j = 0; j < keys; ++j) {
-      const int64_t distance = static_cast<int64_t>(j) - static_cast<int64_t>(i) - offset;
-      *row++ = static_cast<double>(rows.row(distance));
-    }
-  }
+  ropewalk::relativeRows(relativeRows(f), queries, keys, static_cast<int64_t>(query_offset), at<double>(out));
 }
 
 int runAttention(Pointer fields) {

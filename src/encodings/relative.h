@@ -23,6 +23,10 @@ struct RelativeRows {
   }
 };
 
+// out [queries, keys]: the row for query i, which stands at i + query_offset, and key j. Doubles, which hold
+// it exactly.
+void relativeRows(const RelativeRows& rows, size_t queries, size_t keys, int64_t query_offset, double* out);
+
 // Tables shared by all heads; null: no such term. The scores are scale * (everything).
 struct RelativeTerms {
   RelativeRows rows;

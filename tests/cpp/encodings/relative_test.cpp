@@ -40,6 +40,26 @@ TEST_CASE("Rows of the farthest distances are the outermost", "[encodings]") {
   }
 }
 
+TEST_CASE("Relative rows are those of the distances of each query and key", "[encodings]") {
+  for (const RelativeRows rows : {RelativeRows{0, true}, RelativeRows{3, true}, RelativeRows{3, false}}) {
+    for (const int64_t offset : {int64_t{0}, int64_t{-2}, int64_t{5}, kMaxPosition, -kMaxPosition}) {
+      for (const size_t queries : {size_t{0}, size_t{1}, size_t{4}}) {
+        for (const size_t keys : {size_t{0}, size_t{1}, size_t{9}}) {
+          std::vector<double> out(queries * keys, -1);
+          relativeRows(rows, queries, keys, offset, out.data());
+          std::vector<double> expected;
+          for (int64_t query = offset; query < offset + static_cast<int64_t>(queries); ++query) {
+            for (int64_t key = 0; key < static_cast<int64_t>(keys); ++key) {
+              expected.push_back(static_cast<double>(rows.row(key - query)));
+            }
+          }
+          CHECK(out == expected);
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("A relative table has a row for each distance up to the limit", "[encodings]") {
   CHECK(RelativeRows{}.rows() == 1);
   CHECK(RelativeRows{2, true}.rows() == 5);
