@@ -15,6 +15,8 @@ export interface KindReading {
   readonly sequenceLength: number | undefined;
   /** max_position_embeddings */
   readonly maxLength: number | undefined;
+  /** What the model's class has for the original length. */
+  readonly classLength: number | undefined;
   /** Positions seen in training. */
   trainingLength?: number;
   /** The field that the scaling has them from. */
@@ -48,9 +50,9 @@ function orDefault(rope: Fields, field: string): number | undefined {
 function originalLength(r: KindReading): number {
   const field = 'original_max_position_embeddings';
   const stated = agreed([...r.rope.at(field), ...r.config.at(field)], check.positive);
-  r.lengthAssumed = stated === undefined;
-  r.lengthName = stated?.name ?? r.config.name('max_position_embeddings');
-  r.trainingLength = stated?.value ?? r.maxLength ?? r.rope.need(field, check.positive);
+  r.lengthAssumed = stated === undefined && r.classLength === undefined;
+  r.lengthName = stated?.name ?? r.config.name(r.lengthAssumed ? 'max_position_embeddings' : field);
+  r.trainingLength = stated?.value ?? r.classLength ?? r.maxLength ?? r.rope.need(field, check.positive);
   return r.trainingLength;
 }
 

@@ -1,5 +1,5 @@
-// What Hugging Face's model classes know that a config.json need not say: how a model pairs coordinates, which
-// sizes its class fills in, which of its layers have no RoPE. Keys are values of model_type, without `_text`.
+// What Hugging Face's model classes know that a config.json need not say: how a model pairs coordinates, what its
+// class fills in, which of its layers have no RoPE. Keys are values of model_type, without `_text`.
 import type { Pairing } from './rope-options.js';
 
 const paired: Readonly<Record<Pairing, readonly string[]>> = {
@@ -44,31 +44,93 @@ export interface ClassDefaults {
   readonly headDim?: number;
   /** Of full attention layers. */
   readonly globalHeadDim?: number;
+  /** qk_rope_head_dim */
+  readonly ropeHeadDim?: number;
   readonly rotaryFraction?: number;
   readonly rotaryDim?: number;
   readonly base?: number;
   /** Of sliding attention layers. */
   readonly localBase?: number;
+  /** The whole rope_parameters, where there is no rope_scaling either. */
+  readonly parameters?: Readonly<Record<string, unknown>>;
+  /** original_max_position_embeddings */
+  readonly originalLength?: number;
+  /** position_embedding_type */
+  readonly positionType?: string;
 }
 
+// From configuration_*.py of Transformers, the newest where versions differ. What no entry says is base 10000 and
+// heads of hidden_size / num_attention_heads that turn whole.
 const classDefaults: Readonly<Record<string, ClassDefaults>> = {
   gpt_neox: { rotaryFraction: 0.25 },
   gptj: { rotaryDim: 64 },
   codegen: { rotaryDim: 64 },
   phi: { rotaryFraction: 0.5 },
+  phi3: { originalLength: 4096 },
+  phimoe: { base: 1e6 },
   persimmon: { rotaryFraction: 0.5 },
   nemotron: { rotaryFraction: 0.5 },
   stablelm: { rotaryFraction: 0.25 },
-  glm: { rotaryFraction: 0.5 },
-  glm4: { rotaryFraction: 0.5 },
+  esm: { positionType: 'absolute' },
+  cohere: { base: 5e5 },
+  helium: { headDim: 128, base: 1e5 },
+  glm: { headDim: 128, rotaryFraction: 0.5 },
+  glm4: { headDim: 128, rotaryFraction: 0.5 },
   glm4_moe: { rotaryFraction: 0.5 },
+  glm4v_moe: { rotaryFraction: 0.5 },
   moonshine: { rotaryFraction: 0.9 },
-  qwen3: { headDim: 128 },
+  ernie4_5: { headDim: 128, base: 5e5 },
+  ernie4_5_moe: { base: 5e5 },
+  llama4: { headDim: 128, base: 5e5 },
+  deepseek_v2: { ropeHeadDim: 64 },
+  deepseek_v3: { ropeHeadDim: 64 },
+  deepseek_v32: { ropeHeadDim: 64 },
+  longcat_flash: { ropeHeadDim: 64, base: 1e7 },
+  mixtral: { base: 1e6 },
+  minimax: { base: 1e6 },
+  lfm2: { base: 1e6 },
+  bitnet: { base: 5e5 },
+  olmo3: { base: 5e5 },
+  seed_oss: { headDim: 128 },
   smollm3: { base: 2e6 },
+  apertus: {
+    base: 1.2e7,
+    parameters: {
+      ...{ rope_type: 'llama3', factor: 8, low_freq_factor: 1, high_freq_factor: 4 },
+      original_max_position_embeddings: 8192,
+    },
+  },
+  gpt_oss: {
+    headDim: 64,
+    base: 1.5e5,
+    parameters: {
+      ...{ rope_type: 'yarn', factor: 32, beta_fast: 32, beta_slow: 1, truncate: false },
+      original_max_position_embeddings: 4096,
+    },
+  },
+  qwen2_vl: { base: 1e6 },
+  qwen2_5_vl: { base: 1e6 },
+  qwen2_5_omni: { base: 1e6 },
+  qwen3: { headDim: 128 },
+  qwen3_next: { headDim: 256, rotaryFraction: 0.25 },
+  qwen3_vl: { headDim: 128, base: 5e5 },
+  qwen3_vl_moe: { base: 5e5 },
+  qwen3_omni_moe: { base: 1e6 },
+  qwen3_5: { headDim: 256, rotaryFraction: 0.25 },
+  qwen3_5_moe: { headDim: 256, rotaryFraction: 0.25 },
   gemma: { headDim: 256 },
   gemma2: { headDim: 256 },
   gemma3: { headDim: 256, base: 1e6, localBase: 1e4 },
-  gemma4: { headDim: 256, globalHeadDim: 512 },
+  gemma3n: { headDim: 256, base: 1e6, localBase: 1e4 },
+  gemma4: {
+    ...{ headDim: 256, globalHeadDim: 512 },
+    parameters: {
+      sliding_attention: { rope_type: 'default', rope_theta: 1e4 },
+      full_attention: { rope_type: 'proportional', rope_theta: 1e6, partial_rotary_factor: 0.25 },
+    },
+  },
+  recurrent_gemma: { rotaryFraction: 0.5 },
+  modernbert: { base: 1.6e5, localBase: 1e4 },
 };
 
 export function defaultsOf(model: string): ClassDefaults {

@@ -33,7 +33,7 @@ export function headSize(
   const stated = agreed(places, fraction);
   const part = stated?.value ?? defaults.rotaryFraction;
   // Multi-head latent attention: these coordinates lie apart from the rest of a head.
-  const apart = config.optional('qk_rope_head_dim', evenSize);
+  const apart = config.optional('qk_rope_head_dim', evenSize) ?? defaults.ropeHeadDim;
   if (apart !== undefined) {
     if (stated !== undefined && stated.value !== 1) {
       const whole = config.optional('head_dim', evenSize) ?? 0;

@@ -28,7 +28,7 @@ import { checkRopeOptions, type Pairing, type RopeAxes, type RopeOptions } from 
 
 /** What a config.json does not say. */
 export interface RopeConfigOptions {
-  /** Which layers, such as `full_attention`; needed where the configuration has a RoPE for each type of layer. */
+  /** Which layers, such as `full_attention`; needed where the model has a RoPE for each type of layer. */
   layerType?: string;
   /** The length in use; `dynamic` and `longrope` depend on it. */
   sequenceLength?: number;
@@ -46,7 +46,7 @@ export interface ConfigReading {
   readonly model: string;
   /** Whether the pairing comes from an option, a field or a model_type that is known. */
   readonly pairingKnown: boolean;
-  /** Set where no field gives the base. */
+  /** Set where neither a field nor the model's class gives the base. */
   readonly baseAssumed: boolean;
   readonly kindName: KindName;
   readonly kind: KindReading;
@@ -107,7 +107,7 @@ export function readRopeConfig(where: string, value: unknown, options: unknown):
   refuseUnlike(config, model);
   const defaults = defaultsOf(model);
   const layer = ropeOfLayer(config, asked.layerType, defaults);
-  if (layer === null || hasNoRope(config, model, asked.layerType)) return null;
+  if (layer === null || hasNoRope(config, model, asked.layerType, defaults)) return null;
 
   const kindName = kindOf(layer.rope);
   // The old spelling always names its kind; the new one may leave `default` out.
@@ -123,6 +123,7 @@ export function readRopeConfig(where: string, value: unknown, options: unknown):
     rotaryFraction: size.fraction,
     sequenceLength: asked.sequenceLength,
     maxLength: agreed(config.at(...lengthFields), check.positive)?.value,
+    classLength: defaults.originalLength,
   };
   const scaling = kinds[kindName.kind]?.(kind) ?? { type: 'default' };
   if (kind.trainingLength === undefined && kind.maxLength !== undefined) kind.trainingLength = kind.maxLength;
@@ -167,10 +168,15 @@ function refuseUnlike(config: Fields, model: string): void {
   throw config.misfit('model_type', ', which is not known to use RoPE, and no field speaks of it; expected rope_theta');
 }
 
-function hasNoRope(config: Fields, model: string, layerType: string | undefined): boolean {
+function hasNoRope(
+  config: Fields,
+  model: string,
+  layerType: string | undefined,
+  { positionType }: ClassDefaults,
+): boolean {
   if (layerType !== undefined && layerWithoutRope(model) === layerType && config.has('sliding_window')) return true;
   if (config.peek('alibi') === true) return true;
-  const type = config.peek('position_embedding_type');
+  const type = config.peek('position_embedding_type') ?? positionType;
   if (type === 'nope' || type === 'alibi') return true;
   return (
     typeof type === 'string' &&
@@ -201,13 +207,20 @@ function record(where: string, name: string, value: unknown): Readonly<Record<st
   return value;
 }
 
+// What the class fills in where the file has neither object; fields of the file win.
+function parametersOfClass(config: Fields, { parameters }: ClassDefaults): Fields | undefined {
+  if (parameters === undefined || config.has('rope_parameters') || config.has('rope_scaling')) return undefined;
+  const values = Object.fromEntries(Object.entries(parameters).filter(([field]) => !config.has(field)));
+  return new Fields(config.where, config.name('rope_parameters'), values);
+}
+
 function ropeOfLayer(config: Fields, layerType: string | undefined, defaults: ClassDefaults): LayerRope | null {
   const { where } = config;
   const objects = ['rope_parameters', 'rope_scaling']
     .map((field) => new Fields(where, config.name(field), config.optional(field, record) ?? {}))
     .filter((fields) => Object.keys(fields.values).length > 0);
-  const [now, old] = objects;
-  const nested = objects.find((fields) => isPerLayer(fields.values));
+  const [now = parametersOfClass(config, defaults), old] = objects;
+  const nested = [now, old].find((fields) => fields !== undefined && isPerLayer(fields.values));
   if (now !== undefined && old !== undefined) {
     if (nested !== undefined) throw config.misfit('rope_scaling', ', beside a rope_parameters; expected one of them');
     checkSame(old, now);
@@ -221,27 +234,39 @@ function ropeOfLayer(config: Fields, layerType: string | undefined, defaults: Cl
     // The entry's own base, then the older spelling of this type's base, then the one of all layers.
     const places = [...rope.at('rope_theta'), ...olderBases(config, type), ...top];
     const base = places.filter(([fields, field]) => fields.has(field)).slice(0, 1);
-    return { rope, perLayer: true, base, fallback: defaults.base };
+    return { rope, perLayer: true, base, fallback: baseOfClass(type, defaults) };
   }
   const rope = now ?? new Fields(where, config.name('rope_parameters'), {});
-  const names = layerBases.find(({ sliding_attention }) => config.has(sliding_attention));
-  if (names !== undefined || defaults.localBase !== undefined) {
-    const type = known(where, layerType, ['full_attention', 'sliding_attention']) as keyof (typeof layerBases)[0];
-    const field = (names ?? layerBases[0])[type];
-    config.use(...Object.values(names ?? layerBases[0]));
+  const names = namesOfBases(config, defaults);
+  if (names !== undefined) {
+    const type = known(where, layerType, ['full_attention', 'sliding_attention']) as keyof typeof names;
+    const field = names[type];
+    config.use(...Object.values(names));
     const sliding = type === 'sliding_attention';
     return {
       // What rope_scaling says holds for the layers with full attention alone.
       rope: sliding ? new Fields(where, rope.path, {}) : rope,
       perLayer: true,
       base: config.at(field),
-      fallback: sliding ? defaults.localBase : defaults.base,
+      fallback: baseOfClass(type, defaults),
     };
   }
   const types = config.peek('layer_types');
   if (layerType !== undefined && Array.isArray(types)) known(where, layerType, [...new Set(types)]);
   const bases = objects.flatMap((fields) => fields.at('rope_theta'));
   return { rope, perLayer: false, base: [...bases, ...top], fallback: defaults.base };
+}
+
+function baseOfClass(type: string, { base, localBase }: ClassDefaults): number | undefined {
+  return type === 'sliding_attention' ? (localBase ?? base) : base;
+}
+
+// The names that the file has for the bases of two types of layer, if there are two.
+function namesOfBases(config: Fields, { localBase }: ClassDefaults): (typeof layerBases)[number] | undefined {
+  const spelled = (type: keyof (typeof layerBases)[number]) => layerBases.find((names) => config.has(names[type]));
+  return (
+    spelled('sliding_attention') ?? (localBase === undefined ? undefined : (spelled('full_attention') ?? layerBases[0]))
+  );
 }
 
 function olderBases(config: Fields, type: string): (readonly [Fields, string])[] {

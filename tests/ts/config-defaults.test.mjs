@@ -1,0 +1,165 @@
+// What Hugging Face's model classes fill in where a config.json says nothing but sizes.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { load, ropeFromConfig } from 'ropewalk';
+
+const rw = await load({ simd: 'deterministic' });
+
+// Heads of 96, which is no class's default.
+const sizes = { hidden_size: 3072, num_attention_heads: 32 };
+const plain = { headDim: 96, base: 10000 };
+const half = { headDim: 96, rotaryDim: 48, base: 10000 };
+const quarter = { headDim: 256, rotaryDim: 64, base: 10000 };
+const gemma = {
+  full_attention: { headDim: 256, base: 1000000 },
+  sliding_attention: { headDim: 256, base: 10000 },
+};
+
+// Options without the pairing; where layers of two types differ, of each.
+const filledIn = {
+  interleaved: {
+    ...{ roformer: plain, cohere2: plain, glm4v: plain, glm_ocr: plain },
+    gptj: { headDim: 96, rotaryDim: 64, base: 10000 },
+    codegen: { headDim: 96, rotaryDim: 64, base: 10000 },
+    cohere: { headDim: 96, base: 500000 },
+    glm: { headDim: 128, rotaryDim: 64, base: 10000 },
+    glm4: { headDim: 128, rotaryDim: 64, base: 10000 },
+    helium: { headDim: 128, base: 100000 },
+    moonshine: { headDim: 96, rotaryDim: 86, base: 10000 },
+    ernie4_5: { headDim: 128, base: 500000 },
+    ernie4_5_moe: { headDim: 96, base: 500000 },
+    llama4: { headDim: 128, base: 500000 },
+    longcat_flash: { headDim: 64, base: 10000000 },
+    deepseek_v2: { headDim: 64, base: 10000 },
+    deepseek_v3: { headDim: 64, base: 10000 },
+    deepseek_v32: { headDim: 64, base: 10000 },
+  },
+  half: {
+    ...{ llama: plain, mistral: plain, ministral: plain, arcee: plain, qwen2: plain, qwen2_moe: plain },
+    ...{ qwen3_moe: plain, phi3: plain, gpt_neox_japanese: plain, falcon: plain, starcoder2: plain, olmo: plain },
+    ...{ olmo2: plain, olmoe: plain, granite: plain, granitemoe: plain, exaone4: plain, nomic_bert: plain },
+    ...{ hunyuan_v1_dense: plain, hunyuan_v1_moe: plain },
+    ...{ phi: half, persimmon: half, nemotron: half, glm4_moe: half, glm4v_moe: half, recurrent_gemma: half },
+    gpt_neox: { headDim: 96, rotaryDim: 24, base: 10000 },
+    stablelm: { headDim: 96, rotaryDim: 24, base: 10000 },
+    phimoe: { headDim: 96, base: 1000000 },
+    mixtral: { headDim: 96, base: 1000000 },
+    minimax: { headDim: 96, base: 1000000 },
+    lfm2: { headDim: 96, base: 1000000 },
+    bitnet: { headDim: 96, base: 500000 },
+    olmo3: { headDim: 96, base: 500000 },
+    seed_oss: { headDim: 128, base: 10000 },
+    smollm3: { headDim: 96, base: 2000000 },
+    apertus: {
+      ...{ headDim: 96, base: 12000000 },
+      scaling: { type: 'llama3', factor: 8, originalLength: 8192, lowFreqFactor: 1, highFreqFactor: 4 },
+    },
+    gpt_oss: {
+      ...{ headDim: 64, base: 150000 },
+      scaling: { type: 'yarn', factor: 32, originalLength: 4096, betaFast: 32, betaSlow: 1, truncate: false },
+    },
+    qwen2_vl: { headDim: 96, base: 1000000 },
+    qwen2_5_vl: { headDim: 96, base: 1000000 },
+    qwen2_5_omni: { headDim: 96, base: 1000000 },
+    qwen3: { headDim: 128, base: 10000 },
+    qwen3_vl: { headDim: 128, base: 500000 },
+    qwen3_vl_moe: { headDim: 96, base: 500000 },
+    qwen3_omni_moe: { headDim: 96, base: 1000000 },
+    ...{ qwen3_next: quarter, qwen3_5: quarter, qwen3_5_moe: quarter },
+    gemma: { headDim: 256, base: 10000 },
+    gemma2: { headDim: 256, base: 10000 },
+    ...{ gemma3: gemma, gemma3n: gemma },
+    gemma4: {
+      full_attention: { headDim: 512, base: 1000000, scaling: { type: 'proportional', rotaryFraction: 0.25 } },
+      sliding_attention: { headDim: 256, base: 10000 },
+    },
+    modernbert: {
+      full_attention: { headDim: 96, base: 160000 },
+      sliding_attention: { headDim: 96, base: 10000 },
+    },
+  },
+};
+
+// A file that says all of it.
+const stated = {
+  ...{ head_dim: 160, global_head_dim: 160, partial_rotary_factor: 0.2, rope_theta: 12345 },
+  rope_scaling: { rope_type: 'linear', factor: 2 },
+};
+const statedOptions = { headDim: 160, rotaryDim: 32, base: 12345, scaling: { type: 'linear', factor: 2 } };
+const latent = ['longcat_flash', 'deepseek_v2', 'deepseek_v3', 'deepseek_v32'];
+
+for (const [pairing, types] of Object.entries(filledIn)) {
+  for (const [model_type, expected] of Object.entries(types)) {
+    const config = { model_type, ...sizes };
+    const layers = 'full_attention' in expected ? Object.entries(expected) : [[undefined, expected]];
+    for (const [layerType, options] of layers) {
+      const what = layerType === undefined ? model_type : `${layerType} of ${model_type}`;
+      const asked = layerType && { layerType };
+      test(`ropeFromConfig fills in what the class of ${what} has`, () => {
+        assert.deepEqual(ropeFromConfig(config, asked), { ...options, pairing });
+        const assumed = rw.explainRope(config, asked).warnings.some(({ code }) => code === 'base-assumed');
+        assert.equal(assumed, layerType === undefined && options.base === 10000);
+      });
+      test(`fields of the file win over the class of ${what}`, () => {
+        const { rope_theta, rope_scaling, partial_rotary_factor, ...heads } = stated;
+        const parameters = { ...rope_scaling, rope_theta, partial_rotary_factor };
+        const rope = layerType === undefined ? stated : { ...heads, rope_parameters: { [layerType]: parameters } };
+        const given = { ...config, ...rope, position_embedding_type: 'rotary' };
+        if (!latent.includes(model_type)) {
+          assert.deepEqual(ropeFromConfig(given, asked), { ...statedOptions, pairing });
+          return;
+        }
+        const apart = { ...given, qk_rope_head_dim: 32, partial_rotary_factor: 1 };
+        const { rotaryDim, ...whole } = statedOptions;
+        assert.deepEqual(ropeFromConfig(apart, asked), { ...whole, headDim: rotaryDim, pairing });
+      });
+    }
+    if (layers.length > 1) {
+      test(`layers of ${model_type} have no RoPE in common`, () => {
+        assert.throws(() => ropeFromConfig(config), { name: 'ArgumentTypeError', message: /layerType/ });
+      });
+    }
+  }
+}
+
+test('a base of the file stands beside the scaling of the class, and a scaling of the file beside its base', () => {
+  for (const model_type of ['apertus', 'gpt_oss']) {
+    const { base, scaling } = filledIn.half[model_type];
+    const of = (fields) => ropeFromConfig({ model_type, ...sizes, ...fields });
+    assert.deepEqual([of({ rope_theta: 777 }).base, of({ rope_theta: 777 }).scaling], [777, scaling]);
+    assert.equal(of({ original_max_position_embeddings: 2048 }).scaling.originalLength, 2048);
+    for (const field of ['rope_scaling', 'rope_parameters']) {
+      const { base: kept, scaling: given } = of({ [field]: { rope_type: 'default' } });
+      assert.deepEqual([kept, given], [base, undefined], `${model_type}, ${field}`);
+      assert.deepEqual(of({ [field]: null }).scaling, scaling, 'null is not given');
+    }
+  }
+});
+
+test('the class fills in the base of one type of layer where the file has that of the other', () => {
+  const bases = (config) =>
+    ['full_attention', 'sliding_attention'].map(
+      (layerType) => ropeFromConfig({ ...sizes, ...config }, { layerType }).base,
+    );
+  assert.deepEqual(bases({ model_type: 'modernbert', global_rope_theta: 777 }), [777, 10000]);
+  assert.deepEqual(bases({ model_type: 'modernbert', local_rope_theta: 777 }), [160000, 777]);
+  assert.deepEqual(bases({ model_type: 'gemma3n', rope_theta: 777 }), [777, 10000]);
+  assert.deepEqual(bases({ model_type: 'gemma3n', rope_local_base_freq: 777 }), [1000000, 777]);
+  const rope_parameters = { full_attention: { rope_type: 'default' }, sliding_attention: { rope_type: 'default' } };
+  assert.deepEqual(bases({ model_type: 'gemma3n_text', rope_parameters }), [1000000, 10000]);
+});
+
+test('Phi-3 was trained on 4096 positions unless the file says otherwise', () => {
+  const lists = { short_factor: Array(48).fill(1), long_factor: Array(48).fill(2) };
+  const phi3 = { model_type: 'phi3', ...sizes, max_position_embeddings: 131072 };
+  const config = { ...phi3, rope_scaling: { type: 'longrope', ...lists } };
+  assert.equal(ropeFromConfig(config).scaling.originalLength, 4096);
+  assert.ok(!rw.explainRope(config).warnings.some(({ code }) => code === 'original-length-missing'));
+  assert.equal(ropeFromConfig({ ...config, original_max_position_embeddings: 8192 }).scaling.originalLength, 8192);
+});
+
+test('ESM has RoPE only where the file says so', () => {
+  const esm = { model_type: 'esm', ...sizes };
+  assert.equal(ropeFromConfig(esm), null);
+  assert.deepEqual(ropeFromConfig({ ...esm, position_embedding_type: 'rotary' }), { ...plain, pairing: 'half' });
+});
