@@ -88,9 +88,12 @@ for (const name of browsers) {
 const spaced = `* { line-height: 1.5 !important; letter-spacing: 0.12em !important; word-spacing: 0.16em !important; }
   p { margin-bottom: 2em !important; }`;
 
+const rootSize = (page) => page.evaluate(() => Number.parseFloat(getComputedStyle(document.documentElement).fontSize));
+
 async function readAs(page, { rules, standard = 16 }) {
   const browserSide = await page.context().newCDPSession(page);
   await browserSide.send('Page.setFontSizes', { fontSizes: { standard } });
+  await until(async () => (await rootSize(page)) === 1.0625 * standard, `text of ${standard} px`);
   await page.evaluate((rules) => {
     const sheet = new CSSStyleSheet();
     sheet.replaceSync(rules ?? '');
@@ -98,6 +101,23 @@ async function readAs(page, { rules, standard = 16 }) {
     for (const element of document.querySelectorAll('.resting')) element.classList.remove('resting');
   }, rules);
 }
+
+test('letters follow the browser’s setting each time it changes, and all of the page is there again', async () => {
+  const { page, close } = await open(browser, site.address);
+  const heightOf = () => page.evaluate(() => document.documentElement.scrollHeight);
+  const isAwake = () => page.evaluate(() => document.querySelector('.resting') === null);
+  const heights = new Map();
+  for (const standard of [16, 20, 24, 16, 20]) {
+    await readAs(page, { standard });
+    await until(isAwake, 'all of the page', 20000);
+    const before = heights.get(standard);
+    if (before === undefined) heights.set(standard, await heightOf());
+    // Once all pictures are drawn for it again.
+    else await until(async () => Math.abs((await heightOf()) - before) <= 2, `the height at ${standard} px`, 20000);
+  }
+  assert.ok(heights.get(24) > 1.2 * heights.get(16) && heights.get(20) > 1.1 * heights.get(16));
+  await close();
+});
 
 test('with larger letters or letters spaced apart a small screen has no sideways scroll', async () => {
   for (const [lang, width, reader] of ['en', 'zh'].flatMap((lang) => [

@@ -19,6 +19,7 @@ import { frameTexts, languageTags, preferredLanguage } from './i18n/language';
 import { keepForOffline } from './offline/register';
 import { createPage, follow, goTo, type PageSection, pageFields, showTheme, tellLost } from './page';
 import { State } from './state';
+import { followTextSize } from './text-size';
 import { setTheme } from './theme';
 
 const state = new State(() => [['lang', page.values.lang]]);
@@ -39,6 +40,7 @@ async function start(): Promise<void> {
 
   let texts = first;
   const article = createPage(state, page, core);
+  followTextSize();
   const { at } = page.values;
   const complete = article.show(texts, (id) => {
     if (id !== undefined && id === at) goTo(id);

@@ -1,6 +1,6 @@
 // The state of the page is the hash of its address, so that every picture is a link and "back" undoes.
 //
-//   #lang=en&attention.words=the+dog&attention.encoding=rope
+//   #lang=en&order.map.words=the+dog&order.map.encoding=rope
 //
 // Fields of a chapter are written all together once one of them was touched: a link then keeps its meaning when
 // a default, or the reader's language, is another one.

@@ -1,4 +1,4 @@
-// While chapters come, colours or the width of the window change, and the reader works a figure, what is far from the
+// While chapters come, colours, letters or the width of the window change, and the reader works a figure, what is far from the
 // screen rests: the browser neither lays it out nor paints it with every frame (content-visibility in article.css). Then
 // it wakes, a little at a time, and all of the page is there again, as for a printer or a picture of the whole: no event
 // that comes in time for a picture tells of it.
