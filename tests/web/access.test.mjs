@@ -1,19 +1,11 @@
 // For everyone, in Chromium and Firefox: no violation that axe-core finds, everything by keyboard, nothing that goes on
 // moving unasked, no network needed.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import axe from 'axe-core';
-import { browsers, figureOf, isWhole, launchBoth, serve, until } from './site.mjs';
+import { browsers, figureOf, isWhole, serve, until, withBoth } from './site.mjs';
 
-let site;
-let both;
-before(async () => {
-  [site, both] = await Promise.all([serve(), launchBoth()]);
-});
-after(async () => {
-  await both?.close();
-  site?.close();
-});
+const { site, both } = await withBoth();
 
 const looks = ['en', 'zh'].flatMap((lang) => ['light', 'dark'].map((theme) => ({ lang, theme })));
 

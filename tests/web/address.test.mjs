@@ -1,17 +1,9 @@
 // The address and the history, in Chromium and Firefox: an address shows what it showed to its sender, back undoes.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { browsers, figureOf, launchBoth, serve, until } from './site.mjs';
+import { test } from 'node:test';
+import { browsers, figureOf, until, withBoth } from './site.mjs';
 
-let site;
-let both;
-before(async () => {
-  [site, both] = await Promise.all([serve(), launchBoth()]);
-});
-after(async () => {
-  await both?.close();
-  site?.close();
-});
+const { site, both } = await withBoth();
 
 const hash = (page) => page.evaluate(() => location.hash);
 // Not page.goBack: over WebDriver BiDi it waits for another document.

@@ -1,17 +1,9 @@
 // What holds for every figure: its program runs in Node and gives the numbers of its table, its languages say the same.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { figureOf, launch, open, runProgram, serve, until } from './site.mjs';
+import { test } from 'node:test';
+import { figureOf, open, runProgram, until, withChromium } from './site.mjs';
 
-let site;
-let browser;
-before(async () => {
-  [site, browser] = await Promise.all([serve(), launch()]);
-});
-after(async () => {
-  await browser?.close();
-  site?.close();
-});
+const { site, browser } = await withChromium();
 
 // Another state than the first for every figure that has one; speed measures and is never the same. The figures of a
 // model show the small one.

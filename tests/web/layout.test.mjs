@@ -1,20 +1,10 @@
 // How things stand on the page: a small screen that need not scroll sideways, formulas, tables and names of axes that
 // fit it, and signs set as is the custom.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { browsers, figureOf, launchBoth, open, serve, until } from './site.mjs';
+import { test } from 'node:test';
+import { browsers, figureOf, open, until, withBoth } from './site.mjs';
 
-let site;
-let both;
-let browser;
-before(async () => {
-  [site, both] = await Promise.all([serve(), launchBoth()]);
-  browser = both.chromium;
-});
-after(async () => {
-  await both?.close();
-  site?.close();
-});
+const { site, both, browser } = await withBoth();
 
 const small = { viewport: { width: 360, height: 640 } };
 const chapters = ['order', 'binary', 'sinusoid', 'algebra', 'relative', 'rope'].map((id) => `#chapter-${id}`).join();

@@ -1,17 +1,9 @@
 // Forced colours and paper: what the system or the printer takes away is not missed.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { launch, open, serve, until } from './site.mjs';
+import { test } from 'node:test';
+import { open, until, withChromium } from './site.mjs';
 
-let site;
-let browser;
-before(async () => {
-  [site, browser] = await Promise.all([serve(), launch()]);
-});
-after(async () => {
-  await browser?.close();
-  site?.close();
-});
+const { site, browser } = await withChromium();
 
 // Contrast of two colours as WCAG has it; 'rgb(..)' or 'rgba(..)'.
 const contrast = (a, b) => {

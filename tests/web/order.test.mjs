@@ -1,20 +1,12 @@
 // The attention figure: what it shows is what the package computes, and it can be worked with by hand and by keyboard.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { load } from 'ropewalk';
 import { wordVector } from '../../web/src/pictures/word-vector.js';
-import { figureOf, launch, open, runProgram, serve, until } from './site.mjs';
+import { figureOf, open, runProgram, until, withChromium } from './site.mjs';
 
-let site;
-let browser;
-let core;
-before(async () => {
-  [site, browser, core] = await Promise.all([serve(), launch(), load({ simd: 'deterministic' })]);
-});
-after(async () => {
-  await browser?.close();
-  site?.close();
-});
+const { site, browser } = await withChromium();
+const core = await load({ simd: 'deterministic' });
 
 // The weights as the package computes them in Node, [head][row][column].
 function expected(words, { encoding = 'none', heads = 2, causal = false } = {}) {

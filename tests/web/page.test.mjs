@@ -1,19 +1,9 @@
 // The page as a whole: policy, language, theme, the way to a chapter.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { browsers, figureOf, isWhole, launchBoth, open, serve, until } from './site.mjs';
+import { test } from 'node:test';
+import { browsers, figureOf, isWhole, open, until, withBoth } from './site.mjs';
 
-let site;
-let both;
-let browser;
-before(async () => {
-  [site, both] = await Promise.all([serve(), launchBoth()]);
-  browser = both.chromium;
-});
-after(async () => {
-  await both?.close();
-  site?.close();
-});
+const { site, both, browser } = await withBoth();
 
 const chapters = [
   'order',

@@ -1,20 +1,12 @@
 // What the pictures of the later chapters say of themselves: how far an axis goes, what a colour means, which parts add
 // up, how many were drawn; and that what cannot be set is not offered.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { createServer } from 'vite';
-import { figureOf, launch, open, serve, until } from './site.mjs';
+import { figureOf, open, until, withChromium } from './site.mjs';
 
-let site;
-let browser;
-before(async () => {
-  [site, browser] = await Promise.all([serve(), launch()]);
-});
-after(async () => {
-  await browser?.close();
-  site?.close();
-});
+const { site, browser } = await withChromium();
 
 const fresh = (state = '', options = {}) => open(browser, site.address, { hash: `#lang=en&${state}`, ...options });
 const textsOf = (page, selector) => page.locator(selector).allTextContents();

@@ -1,19 +1,11 @@
 // The rotation figure: arrows, sliders, and a score that keeps only the distance.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { load } from 'ropewalk';
-import { launch, open, runProgram, serve, until } from './site.mjs';
+import { open, runProgram, until, withChromium } from './site.mjs';
 
-let site;
-let browser;
-let core;
-before(async () => {
-  [site, browser, core] = await Promise.all([serve(), launch(), load({ simd: 'deterministic' })]);
-});
-after(async () => {
-  await browser?.close();
-  site?.close();
-});
+const { site, browser } = await withChromium();
+const core = await load({ simd: 'deterministic' });
 
 const figure = (page) => page.locator('#figure-rope-pair');
 const score = async (page) => Number(await figure(page).locator('.score-value').getAttribute('data-value'));

@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { extname, join, normalize } from 'node:path';
+import { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
 import puppeteer from 'puppeteer-core';
@@ -182,6 +183,26 @@ export async function launchBoth() {
       await firefox.close();
     },
   };
+}
+
+/** The page on a server and Chromium, for all tests of a file; both end with the last of them. */
+export async function withChromium() {
+  const [site, browser] = await Promise.all([serve(), launch()]);
+  after(async () => {
+    await browser.close();
+    await site.close();
+  });
+  return { site, browser };
+}
+
+/** The same with both browsers; `browser` is Chromium. */
+export async function withBoth() {
+  const [site, both] = await Promise.all([serve(), launchBoth()]);
+  after(async () => {
+    await both.close();
+    await site.close();
+  });
+  return { site, both, browser: both.chromium };
 }
 
 /** Waits until all chapters are there, in a language if one is given. */

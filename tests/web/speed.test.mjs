@@ -1,19 +1,11 @@
 // How soon the page is there, how much it takes to get there, and that it never keeps the reader waiting.
 import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { launch, open, serve, until } from './site.mjs';
+import { open, until, withChromium } from './site.mjs';
 
-let site;
-let browser;
-before(async () => {
-  [site, browser] = await Promise.all([serve(), launch()]);
-});
-after(async () => {
-  await browser?.close();
-  site?.close();
-});
+const { site, browser } = await withChromium();
 
 const folder = new URL('../../build/web/', import.meta.url);
 const sizeOf = async (path) => gzipSync(await readFile(new URL(path, folder)), { level: 9 }).length;
@@ -76,8 +68,11 @@ test('all of it in one language is at most 120 KB beside the package', async (t)
   t.diagnostic(`${sum} bytes in ${own.size} files`);
   assert.ok(sum <= 120 * 1024, `${sum} bytes`);
   // And nothing of the other language: each part is there in both, and came in one.
+  const isOf = (lang) => (path) => new RegExp(`(^|/)${lang}-`).test(path);
   const built = await readdir(new URL('assets/', folder));
-  assert.ok(built.length - own.size >= 10, `${built.length} files, ${own.size} of them fetched`);
+  assert.ok(built.some(isOf('en')) && built.some(isOf('zh')));
+  assert.equal([...own].filter(isOf('zh')).length, built.filter(isOf('zh')).length);
+  assert.deepEqual([...own].filter(isOf('en')), []);
 });
 
 // In the page: collects tasks and frames that took over 50 ms by the clock, with the scripts that ran in them.
