@@ -177,9 +177,11 @@ class StreamSource implements ByteSource {
     let whole = false;
     let unlink = () => {};
     try {
-      if (this.#pieces === undefined || this.#at > from) this.#connection = new AbortController();
+      if (this.#at > from) this.close();
+      const isClosed = this.#pieces === undefined;
+      if (isClosed) this.#connection = new AbortController();
       unlink = link(signal, this.#connection);
-      if (this.#pieces === undefined || this.#at > from) await this.#begin();
+      if (isClosed) await this.#begin();
       yield* this.#pass(from, to);
       whole = true;
     } finally {

@@ -99,6 +99,27 @@ test('a file without ranges is sent once for reads in its order, and from the st
   file.dispose();
 });
 
+test('a file without ranges holds one connection, whatever the order of reads, and none once it is disposed of', async (t) => {
+  const open = new Set();
+  const { url } = await serve(t, (_, response) => {
+    open.add(response);
+    response.on('close', () => open.delete(response));
+    response.writeHead(200, { 'Content-Length': bytes.length });
+    response.write(bytes.subarray(0, 100_000)); // the rest is still on its way
+  });
+  const closed = async (count) => {
+    for (let i = 0; open.size > count && i < 200; ++i) await new Promise((resolve) => setTimeout(resolve, 10));
+    assert.ok(open.size <= count, `${open.size} connections`);
+  };
+  const file = await openSafetensors(rw, `${url}/m`);
+  for (let i = 0; i < 8; ++i) {
+    assertSameBits(await file.tensor('first'), first);
+    await closed(1);
+  }
+  file.dispose();
+  await closed(0);
+});
+
 test('a small file is fetched once', async (t) => {
   const { url, requests } = await serve(t, (request, response) => sendRange(request, response, small));
   await checkAll(await openSafetensors(rw, `${url}/m`));
