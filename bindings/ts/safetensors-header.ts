@@ -64,6 +64,7 @@ const reasons: readonly Words[] = [
   (wanted, found) => `begins at byte ${found} and leaves a hole after ${wanted}`,
   (wanted, found) => `is cut: the file has ${found} of the ${wanted} bytes up to its end`,
   (wanted, found) => `has ${found} bytes of data, ${found - wanted} of which no tensor covers`,
+  (wanted) => `has a dtype and shape of ${wanted} bits, which are no whole number of bytes`,
 ];
 
 const missing = 10;

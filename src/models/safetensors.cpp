@@ -33,14 +33,13 @@ bool multiply64(uint64_t a, uint64_t b, uint64_t* product) {
   return true;
 }
 
-// The bytes of a tensor, or false where there are more than 2^61, or no whole number of them.
-bool tensorBytes(const SafetensorsTensor& tensor, uint64_t* bytes) {
-  uint64_t bits = kDtypes[static_cast<int>(tensor.dtype)].bits;
+// The bits of a tensor, or false where there are 2^64 or more.
+bool tensorBits(const SafetensorsTensor& tensor, uint64_t* bits) {
+  *bits = kDtypes[static_cast<int>(tensor.dtype)].bits;
   for (size_t i = 0; i < tensor.rank; ++i) {
-    if (!multiply64(bits, tensor.shape[i], &bits)) return false;
+    if (!multiply64(*bits, tensor.shape[i], bits)) return false;
   }
-  *bytes = bits / 8;
-  return bits % 8 == 0;
+  return true;
 }
 
 bool nameBefore(const SafetensorsTensor& a, const SafetensorsTensor& b) {
@@ -260,9 +259,11 @@ Status DataCheck::names() {
 Status DataCheck::sizes() {
   sortBy(begin_, end_, dataBefore);
   for (const SafetensorsTensor* t = begin_; t != end_; ++t) {
-    uint64_t bytes = kUnknownBytes;
+    uint64_t bits = 0;
     const uint64_t found = t->end - t->begin;
-    if (!tensorBytes(*t, &bytes) || bytes != found) return refuse(Reason::kSize, *t, bytes, found);
+    if (!tensorBits(*t, &bits)) return refuse(Reason::kSize, *t, kUnknownBytes, found);
+    if (bits % 8 != 0) return refuse(Reason::kPartOfByte, *t, bits, found);
+    if (bits / 8 != found) return refuse(Reason::kSize, *t, bits / 8, found);
   }
   return Status::kOk;
 }

@@ -64,7 +64,8 @@ enum class SafetensorsReason : int {
   kOverlap = 15,      // begins before the tensor before it ends
   kHole = 16,         // begins after the tensor before it ends
   kDataPastEnd = 17,  // the file ends within its tensors
-  kDataLeft = 18      // bytes after the last tensor
+  kDataLeft = 18,     // bytes after the last tensor
+  kPartOfByte = 19    // shape and dtype need bits that fill no whole number of bytes
 };
 
 struct SafetensorsFault {

@@ -293,6 +293,7 @@ test('every error tells file, tensor and what is wrong, and the next file opens'
     [fileOf({ a: { ...tensor, dtype: 'F33' } }, eight), 'a', /dtype/],
     [fileOf({ a: { ...tensor, shape: [3] } }, eight), 'a', /has 8 bytes where its dtype and shape need 12/],
     [fileOf({ a: { ...tensor, shape: [2 ** 52, 2 ** 52] } }, eight), 'a', /more numbers than any file/],
+    [fileOf({ a: { ...tensor, dtype: 'F4', shape: [15] } }, eight), 'a', /shape of 60 bits, which are no whole number/],
     [fileOf({ a: { ...tensor, shape: [1.5] } }, eight), 'a', /shape/],
     [fileOf({ a: tensor, b: tensor }, eight), 'b', /begins at byte 0, within another tensor, which ends at 8/],
     [fileOf({ '😀\n': { ...tensor, data_offsets: [1, 9] } }, new Uint8Array(9)), '😀\n', /leaves a hole/],
