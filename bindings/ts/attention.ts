@@ -50,15 +50,20 @@ export type AttentionResult<
 > = {
   /** The queries' shape with the values' head size. */
   readonly out: R;
-} & (S extends 'none'
-  ? unknown
-  : {
-      /**
-       * [B, H, Tq, Tk], or with `scoreHeads` as many heads; by name for a list of stages. A query that may attend to
-       * nothing has probabilities of 0.
-       */
-      readonly scores: S extends readonly ScoreStage[] ? { readonly [N in S[number]]: T } : T;
-    });
+} & ([S] extends ['none'] ? unknown : 'none' extends S ? Partial<Scored<T, S>> : Scored<T, S>);
+
+/** What is given beside `out` where scores were asked for. */
+interface Scored<T, S extends ScoreRequest> {
+  /**
+   * [B, H, Tq, Tk], or with `scoreHeads` as many heads; by name for a list of stages. A query that may attend to nothing
+   * has probabilities of 0.
+   */
+  readonly scores: S extends readonly ScoreStage[]
+    ? { readonly [N in S[number]]: T }
+    : S extends ScoreStage
+      ? T
+      : never;
+}
 
 const stages = forStages((stage) => scoreStages.indexOf(stage));
 
@@ -298,8 +303,9 @@ export function attend(
   const shapesOut = { out: inputs.outShape, ...asked };
   const { out, ...scores } = outputs(heap, where, q.tensor !== undefined, shapesOut, options.out, work);
   const [only] = wanted;
-  if (only === undefined) return { out } as AttentionResult<Tensor | NdArray, ScoreRequest>;
-  const given = Array.isArray(options.returnScores) ? scores : scores[only];
+  const isList = Array.isArray(options.returnScores);
+  if (only === undefined && !isList) return { out } as AttentionResult<Tensor | NdArray, ScoreRequest>;
+  const given = isList ? scores : scores[only as ScoreStage];
   return { out, scores: given } as AttentionResult<Tensor | NdArray, ScoreRequest>;
 }
 

@@ -64,8 +64,9 @@ function refuseForeign(
     if (window !== undefined) refuse('window', window, 'is for a cache without a window of its own');
     if (sinkTokens !== undefined) refuse('sinkTokens', sinkTokens, 'is for a cache without a window of its own');
   }
-  if (axes > 1 && (queryOffset ?? keyLengths) !== undefined) {
-    refuse('queryOffset', queryOffset, 'and keyLengths are for positions with one axis');
+  if (axes > 1) {
+    if (queryOffset !== undefined) refuse('queryOffset', queryOffset, 'is for positions with one axis');
+    if (keyLengths !== undefined) refuse('keyLengths', keyLengths, 'is for positions with one axis');
   }
 }
 

@@ -27,7 +27,10 @@ export interface EncodeOptions<C extends readonly CaptureName[] = readonly Captu
   attentionMask?: IdsInput;
   /** Rows of the table of token types, of the shape of the ids. Default 0. */
   tokenTypes?: IdsInput;
-  /** Where each token stands: [T], or [B * T]. Default 0, 1, 2, ... */
+  /**
+   * Where each token stands: [T], or [B * T]. Default 0, 1, 2, ... Not for relative positions, which are distances
+   * between tokens.
+   */
   positions?: check.IntegersInput;
   /** Gives back `pooled`. Default false. */
   pooled?: boolean;
@@ -172,7 +175,8 @@ export class EncoderModel extends Model {
       return undefined;
     }
     if (this.config.position.startsWith('relative')) {
-      throw new ArgumentRangeError(where, 'positions', value, 'are for models with absolute or rotary positions');
+      const problem = `are for models with absolute or rotary positions; this one's are ${this.config.position}`;
+      throw new ArgumentRangeError(where, 'positions', value, problem);
     }
     const list = check.positions(where, 'positions', value);
     if (list.length !== ids.tokens && list.length !== ids.values.length) {

@@ -1,7 +1,6 @@
 // The passes of a model: token vectors, layer after layer in wasm memory, norms and heads. Nothing but what was asked
 // for is copied out.
 import { activations } from './activations.js';
-import type { CaptureName } from './capture.js';
 import * as check from './check.js';
 import { checkStatus, OutOfMemoryError } from './errors.js';
 import type { Heap, Take } from './heap.js';
@@ -9,9 +8,6 @@ import type { ModelConfig } from './model-config.js';
 import type { Ids } from './model-ids.js';
 import type { LinearMap, Matrix, ModelHead, ModelParts, NormNumbers } from './model-weights.js';
 import { type NdArray, Tensor } from './tensor.js';
-
-/** What one layer was asked to give back. @internal */
-export type LayerCaptures = { readonly [N in CaptureName]?: NdArray };
 
 /** rows [n, dim] that lie in the heap. */
 interface Rows {

@@ -122,7 +122,7 @@ export function convertPairing<T extends PairingArray>(x: T, options: ConvertPai
   const given = check.options<ConvertPairingOptions>(where, 'options', options, known);
   const out = emptyLike(where, 'x', x);
   const source = sources(where, given);
-  if (out.length === 0 || out.length % source.length !== 0) {
+  if (out.length % source.length !== 0) {
     const problem = `has ${out.length} numbers, which is no multiple of headDim, ${source.length}`;
     throw new ArgumentRangeError(where, 'x', x, problem);
   }

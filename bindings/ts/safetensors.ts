@@ -260,14 +260,6 @@ export class Safetensors implements Disposable {
     await this.#read(where, entry, name, start, end, read, take);
   }
 
-  /**
-   * The bytes of a tensor as they are, straight to an address in the heap that the caller keeps until the end.
-   * @internal
-   */
-  async readIntoHeap(name: string, pointer: number, options: SafetensorsSliceOptions = {}): Promise<void> {
-    await this.stream(name, (piece, at) => this.#heap.write(pointer + at, piece), options);
-  }
-
   /** True once dispose() ran. */
   get disposed(): boolean {
     return this.#disposed;

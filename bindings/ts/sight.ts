@@ -203,14 +203,14 @@ export function sightOf(
         ? check.position(where, 'queryOffset', options.queryOffset)
         : offsetsOf(where, options.queryOffset, q.batch);
 
-  const offsets = typeof queryOffset === 'number' ? [queryOffset] : queryOffset;
+  const offsets = typeof queryOffset === 'number' ? Float64Array.of(queryOffset) : queryOffset;
   checkLast(where, queryOffset, 1);
   const nothing = q.batch === 0 || q.tokens === 0 || k.tokens === 0;
   const distances = nothing
     ? undefined
     : {
-        first: at(0) - (Math.max(...offsets) + q.tokens - 1),
-        last: lastOf(k.tokens) - Math.min(...offsets),
+        first: at(0) - (offsets.reduce((a, b) => Math.max(a, b)) + q.tokens - 1),
+        last: lastOf(k.tokens) - offsets.reduce((a, b) => Math.min(a, b)),
       };
   const sight = { causal, left, right, sinkTokens, keyLengths, keyPositions, queryOffset, distances };
   return {

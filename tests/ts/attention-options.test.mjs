@@ -164,7 +164,17 @@ await onEachBuild((rw) => {
     }
   });
 
+  test('offsets and lengths are for any number of batch entries', () => {
+    const many = 200_000;
+    const x = { data: randomArray([many]).data, shape: [many, 1, 1, 1] };
+    const { out } = rw.attention(x, x, x);
+    for (const options of [{ keyLengths: Array(many).fill(1) }, { queryOffset: Array(many).fill(0) }]) {
+      assertSameBits(rw.attention(x, x, x, options).out.data, out.data);
+    }
+  });
+
   test('an empty list of stages gives an empty object, a stage named twice is given once', () => {
+    assert.deepEqual(rw.attention(q, k, v, { returnScores: [] }).scores, {});
     assert.deepEqual(rw.attention(q, k, v, { returnScores: ['raw', 'raw'] }).scores.raw.shape, [B, H, Tq, Tk]);
   });
 

@@ -166,6 +166,7 @@ await onEachBuild((rw) => {
     'a length whose window has left': [RangeError, ['length', '2'], () => windowed.truncate(2)],
     'a prefix whose window has left': [RangeError, ['length', '2'], () => windowed.copyPrefix(2)],
     'an offset of queries on several axes': [RangeError, 'queryOffset', () => axes.attend(q, { queryOffset: 0 })],
+    'lengths of keys on several axes': [RangeError, 'keyLengths', () => axes.attend(q, { keyLengths: [1, 2] })],
     'more queries than tokens on several axes': [RangeError, ['q', '3', '2'], () => axes.attend(tokens(3, 4))],
     'a mask of no broadcast': [
       RangeError,

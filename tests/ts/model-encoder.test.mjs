@@ -336,7 +336,7 @@ describe('forward of an encoder', () => {
     ],
     'positions where distances count': [
       RangeError,
-      ['positions'],
+      ['positions', 'relative_key'],
       () => relative.forward(row, { positions: [0, 1, 2] }),
     ],
     'logits of a checkpoint without a head': [
