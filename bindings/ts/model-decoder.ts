@@ -106,6 +106,11 @@ export class DecoderModel extends Model {
     this.hasLogits = making.weights.parts.head !== undefined;
   }
 
+  /** The most tokens that the model's frequencies are made for. @internal */
+  get maxLength(): number {
+    return this.making.places.maxLength;
+  }
+
   /**
    * The same weights with another rotary encoding, as a model of its own: dispose of each; the weights go with the
    * last.
@@ -334,7 +339,7 @@ export class DecoderModel extends Model {
       const room = cache.capacity - cache.length;
       refuse(`has room for ${room} more tokens, its capacity is ${cache.capacity}; ids have ${ids.tokens}`);
     }
-    checkLength(where, this.making.places, 'ids', given, end);
+    checkLength(where, this.making.places, 'ids', ids.values, end);
     for (const name of ['attentionMask', 'offset', 'positions'] as const) {
       if (given[name] !== undefined) {
         throw new ArgumentRangeError(where, name, given[name], 'is for passes without a cache');

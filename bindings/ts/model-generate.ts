@@ -4,7 +4,8 @@ import { ArgumentRangeError, ArgumentTypeError, StateError } from './errors.js';
 import { EventLoop } from './event-loop.js';
 import { ModelKvCache } from './model-cache.js';
 import type { DecoderModel } from './model-decoder.js';
-import { checkWithin, type IdsInput, readIds } from './model-ids.js';
+import { checkWithin, type Ids, type IdsInput, readIds } from './model-ids.js';
+import { checkLength, longer } from './model-places.js';
 import { randomAt } from './random.js';
 import { readOptions } from './safetensors.js';
 import {
@@ -25,7 +26,7 @@ export interface GenerateProgress {
 
 /** Options of `model.generate`. */
 export interface GenerateOptions extends SamplingOptions {
-  /** The most tokens to give. Default 256, or what the cache still has room for. */
+  /** The most tokens to give. Default 256, or what the cache still has room for and the frequencies are made for. */
   maxTokens?: number;
   /** Ends before one of these tokens, which is not given: `eos_token_id` of a config.json. */
   stop?: number | readonly number[];
@@ -87,17 +88,27 @@ function idList(name: string, value: unknown, vocabSize: number): Float64Array {
   return ids;
 }
 
-function checkTokens(value: unknown, cache: ModelKvCache | undefined, prompt: number): number {
-  const room = (cache?.capacity ?? 2 ** 30) - (cache?.length ?? 0) - prompt;
+function checkTokens(value: unknown, model: DecoderModel, cache: ModelKvCache | undefined, ids: Ids): number {
+  const end = (cache?.length ?? 0) + ids.tokens;
+  const room = (cache?.capacity ?? 2 ** 30) - end;
   if (room < 0) {
-    const problem = `has ${prompt} tokens; the cache has room for ${room + prompt} more`;
-    throw new ArgumentRangeError(where, 'ids', prompt, problem);
+    const problem = `has ${ids.tokens} tokens; the cache has room for ${room + ids.tokens} more`;
+    throw new ArgumentRangeError(where, 'ids', ids.tokens, problem);
   }
-  if (value === undefined) return Math.min(defaultTokens, room);
+  checkLength(where, model, 'ids', ids.values, end);
+  // Only a caller's cache reads the last token too.
+  const most = model.maxLength - end + (cache === undefined ? 1 : 0);
+  if (value === undefined) return Math.min(defaultTokens, room, most);
   const tokens = check.integer(where, 'maxTokens', value, 0);
-  if (tokens <= room) return tokens;
-  const problem = `is ${tokens}; behind ids the cache has room for ${room} tokens`;
-  throw new ArgumentRangeError(where, 'maxTokens', value, problem);
+  if (tokens > room) {
+    const problem = `is ${tokens}; behind ids the cache has room for ${room} tokens`;
+    throw new ArgumentRangeError(where, 'maxTokens', value, problem);
+  }
+  if (tokens > most) {
+    const problem = `is ${tokens}; behind ids the frequencies are for ${most} tokens, ${longer}`;
+    throw new ArgumentRangeError(where, 'maxTokens', value, problem);
+  }
+  return tokens;
 }
 
 function checkCache(model: DecoderModel, cache: unknown): ModelKvCache | undefined {
@@ -129,7 +140,7 @@ function checkWork(model: DecoderModel, input: unknown, options: GenerateOptions
     model,
     ids: ids.values,
     sampling: checkSampling(where, given),
-    maxTokens: checkTokens(given.maxTokens, cache, ids.tokens),
+    maxTokens: checkTokens(given.maxTokens, model, cache, ids),
     stop: new Set(idList('stop', stops, vocabSize)),
     seed,
     logprobs: check.boolean(where, 'logprobs', given.logprobs ?? false),

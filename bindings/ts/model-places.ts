@@ -89,16 +89,18 @@ export function passLayerOf(
   return { ...layer, where, place, scores: { ...layer.scores, turnValues }, alive };
 }
 
+/** What to do where frequencies are for fewer tokens than are wanted. @internal */
+export const longer = 'give loadModel a sequenceLength for more';
+
 /** Refuses tokens beyond what the frequencies are for. @internal */
 export function checkLength(
   where: string,
-  { maxLength }: ModelPlaces,
+  { maxLength }: Pick<ModelPlaces, 'maxLength'>,
   name: string,
   value: unknown,
   end: number,
 ): void {
   if (end <= maxLength) return;
-  const hint = 'give loadModel a sequenceLength for more';
-  const problem = `reaches position ${end - 1}; the frequencies are for ${maxLength} tokens, ${hint}`;
+  const problem = `reaches position ${end - 1}; the frequencies are for ${maxLength} tokens, ${longer}`;
   throw new ArgumentRangeError(where, name, value, problem);
 }

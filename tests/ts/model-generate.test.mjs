@@ -104,6 +104,29 @@ await onEachBuild(async (rw) => {
     cache.dispose();
   });
 
+  test('a text ends where frequencies made for a length end, and more is refused at once', async () => {
+    const { config, weights } = checkpoint('llama3');
+    const scaled = { ...config, max_position_embeddings: 16, rope_scaling: { rope_type: 'dynamic', factor: 2 } };
+    const model = await loadModel(rw, { config: scaled, weights });
+    const ids = prompt.slice(0, 10);
+    const cache = model.kvCache();
+    // Without a cache of the caller's the last token is not read.
+    const want = await tokensOf(model.generate(ids, { seed: 5 }));
+    assert.equal(want.length, 7);
+    assert.deepEqual(await tokensOf(model.generate(ids, { seed: 5, maxTokens: 7 })), want);
+    assert.throws(() => model.generate(ids, { maxTokens: 8 }), { argument: 'maxTokens', value: 8 });
+    assert.throws(() => model.generate(ids, { cache, maxTokens: 7 }), {
+      argument: 'maxTokens',
+      message: /for 6 tokens/,
+    });
+    assert.deepEqual(await tokensOf(model.generate(ids, { seed: 5, cache })), want.slice(0, 6));
+    assert.equal(cache.length, 16);
+    assert.throws(() => model.generate([1], { cache }), { argument: 'ids' });
+    assert.throws(() => model.generate(Array(17).fill(1)), { argument: 'ids' });
+    cache.dispose();
+    model.dispose();
+  });
+
   test('no tokens wanted is a prompt read', async () => {
     const cache = llama3.kvCache();
     assert.deepEqual(await tokensOf(llama3.generate(prompt, { cache, maxTokens: 0 })), []);
