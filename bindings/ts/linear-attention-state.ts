@@ -23,7 +23,7 @@ import type { Out, OutOption, ResultOf } from './outputs.js';
 import { placesOf } from './positions.js';
 import type { RopePlan } from './rope.js';
 import type { NdArray, Tensor, TensorInput } from './tensor.js';
-import { isDetached } from './typed-arrays.js';
+import { isDetached, type OwnBytes } from './typed-arrays.js';
 
 /** The position encodings of `rw.linearAttentionState`. */
 export type LinearStatePosition =
@@ -250,7 +250,7 @@ export class LinearAttentionState extends Handle {
    * const bytes = state.save();             // Uint8Array(64 + state.bytes)
    * rw.linearAttentionState(sameOptions).restore(bytes);
    */
-  save(): Uint8Array {
+  save(): OwnBytes {
     const where = 'linearAttentionState.save';
     this.alive(where);
     const sums = this.heap.scope(where, (take) => {

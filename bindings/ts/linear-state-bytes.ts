@@ -2,7 +2,7 @@
 //   0 "RWLS"   4 version   8 kind   12 batch   16 key heads   20 head size   24 value size   28 plan
 //   32 tokens (float64)   40 position of the first token (float64)   48 bytes of sums   52 checksum   56 zeros
 import { ArgumentRangeError } from './errors.js';
-import { bytesOf } from './typed-arrays.js';
+import { bytesOf, type OwnBytes } from './typed-arrays.js';
 
 const magic = 0x534c5752; // "RWLS"
 const version = 1;
@@ -47,12 +47,7 @@ function checksum(bytes: Uint8Array): number {
 }
 
 /** @internal */
-export function packState(
-  identity: LinearStateIdentity,
-  tokens: number,
-  start: number,
-  payload: Uint8Array,
-): Uint8Array {
+export function packState(identity: LinearStateIdentity, tokens: number, start: number, payload: Uint8Array): OwnBytes {
   const bytes = new Uint8Array(headerBytes + payload.length);
   const view = new DataView(bytes.buffer);
   view.setUint32(0, magic, true);

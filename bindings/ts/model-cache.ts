@@ -8,7 +8,7 @@ import { createKvCache, type KvCache } from './kv-cache.js';
 import type { CacheRope } from './kv-cache-options.js';
 import { restoreKvCache } from './kv-cache-restore.js';
 import type { PassLayer } from './layer-pass.js';
-import { bytesOf, isDetached } from './typed-arrays.js';
+import { bytesOf, isDetached, type OwnBytes } from './typed-arrays.js';
 
 /** Options of a model's `kvCache`. */
 export interface ModelCacheOptions {
@@ -155,7 +155,7 @@ export class ModelKvCache extends Handle {
   }
 
   /** The whole cache as bytes, with a checksum for each layer; `model.restoreKvCache` takes them. */
-  save(): Uint8Array {
+  save(): OwnBytes {
     this.#usable('modelKvCache.save');
     const saved = this.#layers.map((cache) => cache.save());
     const bytes = new Uint8Array(saved.reduce((sum, each) => sum + 8 + each.byteLength, headBytes));

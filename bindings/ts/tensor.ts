@@ -3,7 +3,7 @@ import * as check from './check.js';
 import { ArgumentRangeError, ArgumentTypeError } from './errors.js';
 import { Handle, releaser } from './handle.js';
 import type { Heap, Take } from './heap.js';
-import { lengthOf } from './typed-arrays.js';
+import { lengthOf, type OwnFloats } from './typed-arrays.js';
 
 /** A plain array with its shape, as functions give it back for plain arrays. */
 export interface NdArray {
@@ -47,6 +47,8 @@ export class Tensor extends Handle {
   }
 
   /** A copy of the numbers; with `out` (of the same length) no new array is made. */
+  data(): OwnFloats;
+  data(out: Float32Array | undefined): Float32Array;
   data(out?: Float32Array): Float32Array {
     this.alive('tensor.data');
     if (out !== undefined) check.float32('tensor.data', 'out', out, this.size);

@@ -1,6 +1,12 @@
 // What a typed array is by its own making: kind, length, buffer and offset, read by the getters that all typed arrays of
 // all realms share. A subclass, an own property or another toStringTag can tell the caller otherwise, not these.
 
+/** Numbers in memory of their own, as Blob and WebSocket take them: before TypeScript 5.7 any Float32Array. */
+export type OwnFloats = ReturnType<typeof Float32Array.of>;
+
+/** Bytes in memory of their own. */
+export type OwnBytes = ReturnType<typeof Uint8Array.of>;
+
 type TypedArrayPrototype = Record<PropertyKey, unknown>;
 const prototype = Object.getPrototypeOf(Uint8Array.prototype) as TypedArrayPrototype;
 
