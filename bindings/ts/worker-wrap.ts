@@ -25,35 +25,52 @@ type Cloned =
   | ArrayBuffer
   | AbortSignal
   | Blob
-  | URL;
+  | URL
+  | Date
+  | RegExp
+  | Error
+  | ReadonlyMap<unknown, unknown>
+  | ReadonlySet<unknown>
+  | ((...args: never[]) => unknown);
 
-/** An argument as a double takes it: doubles where the worker's own object has objects of the worker. */
-export type RemoteArgument<A> = A extends Cloned | ((...args: never[]) => unknown) | readonly unknown[]
+/** What goes to a worker or comes from one: a double for each object of the worker, wherever it is. */
+export type RemoteArgument<A> = A extends Cloned
   ? A
   : A extends { dispose(): void }
     ? Remote<A>
     : A extends object
-      ? { [K in keyof A]: A[K] extends { dispose(): void } | undefined ? Remote<NonNullable<A[K]>> | undefined : A[K] }
+      ? { [K in keyof A]: RemoteArgument<A[K]> }
       : A;
 
 type RemoteArguments<A extends readonly unknown[]> = { [I in keyof A]: RemoteArgument<A[I]> };
 
 /** A result as it arrives: what has a `dispose()` as a double, everything else as a copy. */
-export type RemoteResult<R> =
-  R extends AsyncIterable<infer T> ? AsyncIterableIterator<T> : R extends { dispose(): void } ? Remote<R> : R;
+export type RemoteResult<R> = R extends AsyncIterable<infer T> ? AsyncIterableIterator<T> : RemoteArgument<R>;
+
+type RemoteCall<A extends readonly unknown[], R> = (
+  ...args: RemoteArguments<A>
+) => Promise<RemoteResult<Awaited<R>>> & (R extends AsyncIterable<infer I> ? AsyncIterable<I> : unknown);
+
+// Each of up to three overloads; of fewer, the first is given as all that are left.
+type RemoteMethod<F> = F extends {
+  (...args: infer A): infer P;
+  (...args: infer B): infer Q;
+  (...args: infer C): infer R;
+}
+  ? [(...args: A) => P, (...args: C) => R] extends [(...args: C) => R, (...args: A) => P]
+    ? RemoteCall<C, R>
+    : RemoteCall<A, P> & RemoteCall<B, Q> & RemoteCall<C, R>
+  : never;
 
 /**
  * The double of an object in a worker: its functions, each giving a promise. A function that gives an async iterable can be
- * iterated without awaiting it first. `dispose()` disposes of the object; of what wrap() gave, it ends the worker.
+ * iterated without awaiting it first. `dispose()` disposes of the object; of what wrap() gave, it ends the worker. Overloads
+ * are kept, up to three; of a function with type parameters the widest form is.
  */
 export type Remote<T> = {
   readonly [K in Exclude<keyof T, 'dispose' | symbol> as T[K] extends (...args: never[]) => unknown
     ? K
-    : never]: T[K] extends (...args: infer A) => infer R
-    ? (
-        ...args: RemoteArguments<A>
-      ) => Promise<RemoteResult<Awaited<R>>> & (R extends AsyncIterable<infer I> ? AsyncIterable<I> : unknown)
-    : never;
+    : never]: RemoteMethod<T[K]>;
 } & { dispose(): Promise<void> } & AsyncDisposable;
 
 interface Waiting {
@@ -124,8 +141,9 @@ class Link {
       return this.#ask(call.id, { ropewalk: 'call', id: call.id, target, method, args: packed }, [...moved]);
     });
     if (reply.ropewalk === 'iterator') return this.#iterator(call);
-    this.#finish(call);
-    return this.#unpack('value' in reply ? reply.value : undefined);
+    const value = 'value' in reply ? reply.value : undefined;
+    this.#finish(call, value);
+    return this.#unpack(value);
   }
 
   #iterator(call: Call): AsyncIterableIterator<unknown> {
@@ -142,7 +160,7 @@ class Link {
       const { done, value } = reply as Reply & { ropewalk: 'item' };
       if (done) {
         over = true;
-        this.#finish(call);
+        this.#finish(call, value);
       }
       return { done, value: this.#unpack(value) };
     };
@@ -165,10 +183,20 @@ class Link {
     return call;
   }
 
-  #finish(call: Call): void {
+  #finish(call: Call, given?: unknown): void {
     this.#calls.delete(call.id);
     for (const signal of call.signals) signal.removeEventListener('abort', call.abort);
-    if (call.failure) throw call.failure.error;
+    if (call.failure === undefined) return;
+    this.#disposeOf(given);
+    throw call.failure.error;
+  }
+
+  // What a call gave nevertheless, and nobody gets.
+  #disposeOf(value: unknown): void {
+    unpack(value, (stand) => {
+      if ('ropewalk:object' in stand) this.call(stand['ropewalk:object'], 'dispose', []).catch(() => {});
+      return undefined;
+    });
   }
 
   // The reply to a question that is a part of the call; an error ends the call.

@@ -57,6 +57,19 @@ const distant: Remote<RopePlan> = await remote.plan(64);
 const there: Float32Array = await remote.turn({ plan: distant, x: transfer(array0()), signal: AbortSignal.timeout(1) });
 for await (const item of remote.count(3, { onProgress: (at) => at })) item.token.toFixed();
 for await (const item of await remote.count(3)) item.token.toFixed();
+const core = wrap<Ropewalk>(port);
+const farPlan = await core.rope({ headDim: 4 });
+const farTensor: Remote<Tensor> = await core.tensor([1, 4]);
+const turnedThere: Remote<Tensor> = await farPlan.rotate(farTensor, { offset: 1 });
+const turnedBack: Float32Array = await farPlan.rotate(new Float32Array(4));
+const turnedList: NdArray = await farPlan.unrotate({ data: turnedBack, shape: [1, 4] });
+const farScores = (await core.attention(farTensor, farTensor, farTensor, { returnScores: 'raw' })).scores;
+const farCache = await core.kvCache({ kvHeads: 1, headDim: 4, rope: { plan: farPlan } });
+await core.attention(turnedList, turnedList, turnedList, { position: { encoding: 'rope', plan: farPlan } });
+const length: Float32Array = await (await farCache.append(farTensor, farTensor)).attend(farTensor).then(() => turnedBack);
+export { farScores, length, turnedThere };
+// @ts-expect-error an object of this thread is no argument of another
+farPlan.rotate(x);
 await distant.dispose();
 await remote.dispose();
 function array0() {
@@ -117,6 +130,8 @@ const wherever = (out?: Float32Array | Tensor) => {
 const settings: GeluOptions = { approximate: 'tanh' };
 const settled: Tensor = rw.gelu(x, settings);
 export { biasInTensor, inArray, inTensor, mixed, rowsInTensor, settled, stepped, wherever };
+const sent = [new Blob([state.save(), x.data()]), new Response(rw.linearAttentionState({ headDim: 4 }).save())];
+export { sent };
 const disposable: Disposable = layer;
 const error: Error = new StateError('text');
 export {

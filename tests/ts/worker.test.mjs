@@ -190,6 +190,17 @@ for (const [kind, open] of Object.entries({ 'a worker of Node': worker, 'a messa
       await assert.rejects(remote.steps(2, { onProgress: () => assert.fail() }), assert.AssertionError);
     });
 
+    test('keeps nothing of what a call gives whose callback threw at the end', async (t) => {
+      const remote = opened(t, open());
+      const mine = new Error('enough');
+      const onProgress = () => {
+        throw mine;
+      };
+      const { liveObjects } = await remote.memory();
+      for (let i = 0; i < 3; ++i) await assert.rejects(remote.toldLast({ onProgress }), (error) => error === mine);
+      assert.equal((await remote.memory()).liveObjects, liveObjects);
+    });
+
     test('ends a call with the reason of its signal', async (t) => {
       const remote = opened(t, open());
       const before = AbortSignal.abort('never began');
@@ -282,6 +293,22 @@ for (const [kind, open] of Object.entries({ 'a worker of Node': worker, 'a messa
     });
   });
 }
+
+test('an object that the other side has forgotten is let go', async (t) => {
+  const { port1, port2 } = new MessageChannel();
+  expose({ make: () => ({ dispose() {}, two: () => 2 }) }, port2);
+  t.after(() => port1.close());
+  const answer = (request) =>
+    new Promise((resolve) => {
+      port1.on('message', (reply) => reply.id === request.id && resolve(reply));
+      port1.postMessage(request);
+    });
+  const call = (id, target, method) => answer({ ropewalk: 'call', id, target, method, args: [] });
+  const target = (await call(1, 0, 'make')).value['ropewalk:object'];
+  assert.equal((await call(2, target, 'two')).value, 2);
+  port1.postMessage({ ropewalk: 'free', target });
+  assert.match(JSON.stringify(await call(3, target, 'two')), /this object was disposed/);
+});
 
 test('an object of another worker is no argument', async (t) => {
   const [one, other] = [opened(t, channel()), opened(t, channel())];

@@ -57,6 +57,11 @@ export const made = async () => {
         events.push('count ended');
       }
     },
+    // Its caller hears of it when it has ended.
+    toldLast: ({ onProgress }) => {
+      onProgress();
+      return { tensor: rw.tensor([4]) };
+    },
     late: async () =>
       (async function* () {
         yield 1;
