@@ -91,7 +91,7 @@ export function sinusoidMap(chapter: ChapterState<'sinusoid'>, core: Ropewalk): 
           series: [
             {
               name: texts.wave(plain(shown)),
-              look: wave === 'sin' ? 'query' : 'third',
+              look: 'quiet', // blue and orange are signs here
               kind: 'stems',
               points: whole(0, length - 1).map((p) => [p, at(p, shown)]),
             },

@@ -78,10 +78,11 @@ function seriesShape({ look, kind, points, upper, moves }: Series, at: At, zero:
     case 'rings':
     case 'dots': {
       const stems = kind === 'stems' ? points.map((p) => `M${at([p[0], zero])}L${at(p)}`).join('') : '';
-      const radius = points.length > 140 ? 1.2 : points.length > 70 ? 1.8 : 2.6;
       // Rings are larger: where two series meet, both can be seen. Those beside each other do not touch.
-      const largest = Math.max(radius, room / points.length / 2 - 0.6);
-      const r = kind === 'rings' ? Math.min(radius + 2.2, largest) : radius;
+      const half = room / points.length / 2 - 0.6;
+      const usual = points.length > 140 ? 1.2 : points.length > 70 ? 1.8 : 2.6;
+      const radius = kind === 'stems' ? usual : Math.max(1.2, Math.min(usual, half - 1.4));
+      const r = kind === 'rings' ? Math.max(radius, Math.min(radius + 2.2, half)) : radius;
       const shape = `${kind === 'rings' ? 'ring' : 'dot'} ${look}`;
       const circle = (p: string): SVGElement => {
         const [cx, cy] = p.split(' ');

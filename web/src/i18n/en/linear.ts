@@ -114,7 +114,7 @@ export const linear = {
     token: 'token',
     error: 'largest difference',
     caption:
-      'Above, the bytes that the package’s cache and its state take, for one head. The state keeps with each number what rounding took from it, and is twice as large for that; the cache keeps 24 bytes on where each token stands. Below, 256 tokens appended in pieces, against one call for all: the largest difference in each token’s result. Results are about as large as 1; where nothing differs, the dot stands on the axis.',
+      'Above, the bytes that the package’s cache and its state take, for one head. The state keeps with each number what rounding took from it, and is twice as large for that; the cache keeps 24 bytes on where each token stands, and its keys in groups of eight. Below, 256 tokens appended in pieces, against one call for all: the largest difference in each token’s result. Results are about as large as 1; where nothing differs, the dot stands on the axis.',
     summary: (tokens: string, cache: string, state: string, chunk: string, difference: string) =>
       `At ${tokens} tokens the cache takes ${cache} KiB, the state ${state} KiB. With ${chunk} at a time ${difference === '0' ? 'nothing differs from one call' : `no result differs from one call’s by more than ${difference}`}.`,
   },
@@ -132,7 +132,7 @@ export const linear = {
     ],
     [
       'Adding a column of ones to the values to get the denominator for free.',
-      'The column is summed up with the *turned* keys, as all values are. That is the denominator of “both sums”, which may vanish, not Su’s.',
+      'The column is multiplied by the *turned* keys and summed up, as all values are. That is the denominator of “both sums”, which may vanish, not Su’s.',
     ],
     [
       'Masking the values of padding and forgetting its keys.',

@@ -2,7 +2,7 @@
 export const relative = {
   opening: [
     'Why design waves at all? Give each position a row of numbers of its own and let training find them. BERT and GPT-2 do just that. A *learned* table can hold whatever helps, and for positions that were seen often enough it works well.',
-    'Its weakness is plain. A table with 512 rows has nothing for position 512, and the rows near its end were seen in few texts. One can stretch a table after the fact: Su Jianlin, of whom more is to come, makes rows out of the first ones such that each position is a mixture of a coarse and a fine one of them, 0.4 to 0.6, and the first positions stay as they were.',
+    'Its weakness is plain. A table with 512 rows has nothing for position 512, and the rows near its end were seen in few texts. One can stretch a table after the fact: Su Jianlin, of whom more is to come, makes new rows out of the old ones and mixes each position from two of the new, a coarse and a fine one, 0.4 to 0.6, such that the old positions stay as they were.',
   ],
   learned: {
     at: 'Position',
@@ -18,7 +18,7 @@ export const relative = {
     ends: (rows: string, position: string) =>
       `The table has ${rows} positions, from 0 on. For position ${position} it has nothing.`,
     mixed: (position: string, coarse: string, fine: string) =>
-      `Extended, position ${position} is made from positions ${coarse} (coarse) and ${fine} (fine).`,
+      `Extended, position ${position} is mixed from the new rows ${coarse} (coarse) and ${fine} (fine).`,
   },
   shawTitle: 'A vector for each distance',
   shaw: [

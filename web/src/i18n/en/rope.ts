@@ -114,7 +114,7 @@ export const rope = {
     mixedNote: (by: string) => `Wrong by up to ${by}.`,
     number: 'turned',
     caption: 'Eight numbers of a head in memory after the turn. An arc joins the two numbers of a pair.',
-    sameAtZero: 'All three agree: position 0 turns nothing.',
+    sameAtZero: 'All three hold the numbers that went in: position 0 turns nothing.',
     differ: (position: string, by: string) =>
       `At position ${position} the two layouts agree pair by pair; mixed up, some number is off by ${by}.`,
   },

@@ -19,7 +19,7 @@ export const relative: Dictionary['relative'] = {
     has: (position) => `表里有位置 ${position} 的一行。`,
     ends: (rows, position) => `表里有从 0 开始的 ${rows} 个位置，没有位置 ${position}。`,
     mixed: (position, coarse, fine) =>
-      `拉长以后，位置 ${position} 由位置 ${coarse}（粗）和位置 ${fine}（细）混合而成。`,
+      `拉长以后，位置 ${position} 由新的第 ${coarse} 行（粗）和第 ${fine} 行（细）混合而成。`,
   },
   shawTitle: '每个距离一个向量',
   shaw: [

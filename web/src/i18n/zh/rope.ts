@@ -108,7 +108,7 @@ export const rope: Dictionary['rope'] = {
     mixedNote: (by) => `最多差 ${by}。`,
     number: '转动后',
     caption: '一个头里的八个数转动之后在内存里的样子。弧线连着同一组的两个数。',
-    sameAtZero: '三种结果相同：位置 0 什么都不转。',
+    sameAtZero: '三种都还是放进去的数：位置 0 什么都不转。',
     differ: (position, by) => `在位置 ${position}，两种布局逐组相同；弄混的话，有的数差了 ${by}。`,
   },
   brokenTitle: '一个值得细看的错误',
