@@ -214,7 +214,10 @@ test('no control keeps the reader waiting: no task takes more than 50 ms', async
   await close();
 });
 
-test('nor does the page while it comes, is read from end to end, or changes its language or its colours', async (t) => {
+const awake = (page) =>
+  until(() => page.evaluate(() => document.querySelector('.resting') === null), 'all of it awake', 10000);
+
+test('nor does the page while it comes, is read, or changes its language, its colours or its letters', async (t) => {
   const best = {};
   for (let visit = 0; visit < 5; ++visit) {
     const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
@@ -226,6 +229,11 @@ test('nor does the page while it comes, is read from end to end, or changes its 
           document.documentElement.lang.startsWith(lang) && document.querySelector('main:not([aria-busy])') !== null,
         lang,
       );
+    // As long as parts rest, and then as long as pictures are drawn anew.
+    const calm = async () => {
+      await awake(page);
+      await page.waitForTimeout(1000);
+    };
     const steps = {
       async coming() {
         await page.goto(`${site.address}#lang=en`);
@@ -245,7 +253,21 @@ test('nor does the page while it comes, is read from end to end, or changes its 
       async darkening() {
         await page.evaluate(() => document.getElementById('theme').click());
         await page.evaluate(() => document.getElementById('theme').click());
-        await page.waitForTimeout(3000);
+        await calm();
+      },
+      async 'following the system'() {
+        await page.evaluate(() => document.getElementById('theme').click());
+        await page.emulateMedia({ colorScheme: 'dark' });
+        await calm();
+        assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), 'dark');
+      },
+      async enlarging() {
+        const sizeOf = () => page.evaluate(() => getComputedStyle(document.documentElement).fontSize);
+        const before = await sizeOf();
+        const browserSide = await context.newCDPSession(page);
+        await browserSide.send('Page.setFontSizes', { fontSizes: { standard: 20 } });
+        await until(async () => (await sizeOf()) !== before, 'larger letters', 5000);
+        await calm();
       },
     };
     for (const [name, work] of Object.entries(steps)) {
@@ -259,9 +281,6 @@ test('nor does the page while it comes, is read from end to end, or changes its 
   for (const each of all) t.diagnostic(each);
   assert.ok(!Object.values(best).some(isTooLong), all.join('\n'));
 });
-
-const awake = (page) =>
-  until(() => page.evaluate(() => document.querySelector('.resting') === null), 'all of it awake', 10000);
 
 test('nor while the window is dragged narrower and wider', async (t) => {
   const { page, close } = await open(browser, site.address);

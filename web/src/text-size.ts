@@ -16,6 +16,7 @@ export function followTextSize(): void {
   const follow = async (): Promise<void> => {
     if (ruler.offsetWidth === 0) return;
     if (size > 0) {
+      await pause(); // all of the page has just been styled anew
       rest();
       await pause();
     }

@@ -5,7 +5,7 @@
 import { pause } from './pause';
 
 const calm = 1500; // ms after the last change
-const [atOnce, step] = [2, 20]; // so many parts in so many ms
+const step = 16; // ms before each part
 let timer: ReturnType<typeof setTimeout> | undefined;
 let turn = 0;
 
@@ -14,8 +14,8 @@ export async function wake(): Promise<void> {
   clearTimeout(timer);
   turn += 1;
   const mine = turn;
-  for (const [i, part] of document.querySelectorAll('.resting').entries()) {
-    if (i % atOnce === 0) await pause(step);
+  for (const part of document.querySelectorAll('.resting')) {
+    await pause(step);
     if (mine !== turn) return;
     part.classList.remove('resting');
   }
