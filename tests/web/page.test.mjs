@@ -332,6 +332,40 @@ test('with "back" the keyboard goes along with the view, and a link leads to its
   await close();
 });
 
+test('what was seen before a link was followed is not told of where it leads', async () => {
+  const { page, complaints, close } = await open(browser, site.address, { hash: '#lang=en' });
+  // All observers hear of a frame one after the other, in any order: with so many of ours, that of the page hears
+  // between the first, which follows a link, and the last, which follows another.
+  await page.evaluate(async () => {
+    const follow = (chapter) => document.querySelector(`#chapters [data-chapter=${chapter}]`).click();
+    const start = document.body.appendChild(document.createElement('div'));
+    Object.assign(start.style, { position: 'absolute', top: 0, height: '1px', width: '1px' });
+    const count = 40;
+    let heard = 0;
+    const ready = Array.from({ length: count }, () => {
+      return new Promise((resolve) => {
+        const observer = new IntersectionObserver(([{ isIntersecting }]) => {
+          if (isIntersecting) return resolve();
+          observer.disconnect();
+          heard += 1;
+          if (heard === 1) follow('rope');
+          if (heard === count) follow('linear');
+        });
+        observer.observe(start);
+      });
+    });
+    await Promise.all(ready);
+    document.querySelector('#chapter-binary').scrollIntoView();
+  });
+  const isAt = (chapter) => until(() => new RegExp(`at=${chapter}`).test(hash(page)), `the chapter ${chapter}`);
+  await isAt('linear');
+  await page.evaluate(() => history.back());
+  await isAt('rope');
+  assert.equal(await page.evaluate(() => document.activeElement?.closest('.chapter')?.id), 'chapter-rope');
+  assert.deepEqual(complaints, []);
+  await close();
+});
+
 test('without WebAssembly the page says so in the reader’s language', async () => {
   for (const [lang, tag, words] of [
     ['en', 'en', /need WebAssembly/],

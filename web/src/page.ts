@@ -144,25 +144,43 @@ function followReading(
 ): () => void {
   const name = header.querySelector('.here');
   const inSight = new Set<Element>();
+  let told = page.values.at;
+  const note = (entries: readonly IntersectionObserverEntry[]): void => {
+    for (const { target, isIntersecting } of entries) {
+      if (isIntersecting) inSight.add(target);
+      else inSight.delete(target);
+    }
+  };
+  const tell = (): void => {
+    const index = sections.findIndex((section) => inSight.has(section));
+    const chapter = chapterIds[index];
+    told = chapter;
+    page.amend({ at: chapter });
+    if (name !== null) name.textContent = chapter ? `${index + 1} · ${texts.titles[chapter]}` : texts.page.contents;
+    for (const link of header.querySelectorAll<HTMLElement>('[data-chapter]')) {
+      if (link.dataset.chapter === chapter) link.setAttribute('aria-current', 'true');
+      else link.removeAttribute('aria-current');
+    }
+  };
   const observer = new IntersectionObserver(
     (entries) => {
-      for (const { target, isIntersecting } of entries) {
-        if (isIntersecting) inSight.add(target);
-        else inSight.delete(target);
-      }
-      const index = sections.findIndex((section) => inSight.has(section));
-      const chapter = chapterIds[index];
-      page.amend({ at: chapter });
-      if (name !== null) name.textContent = chapter ? `${index + 1} · ${texts.titles[chapter]}` : texts.page.contents;
-      for (const link of header.querySelectorAll<HTMLElement>('[data-chapter]')) {
-        if (link.dataset.chapter === chapter) link.setAttribute('aria-current', 'true');
-        else link.removeAttribute('aria-current');
-      }
+      note(entries);
+      tell();
     },
     { rootMargin: '-20% 0px -79% 0px' },
   );
   for (const section of sections) observer.observe(section);
-  return () => observer.disconnect();
+  // A link or "back" leads elsewhere: what was seen before and is not told yet is not of that entry.
+  const unsubscribe = page.subscribe(() => {
+    const missed = observer.takeRecords();
+    note(missed);
+    if (missed.length > 0 && page.values.at === told) tell();
+    told = page.values.at;
+  });
+  return () => {
+    unsubscribe();
+    observer.disconnect();
+  };
 }
 
 function opening(texts: FrameTexts, page: PageSection, state: State, core: Ropewalk): HTMLElement {
