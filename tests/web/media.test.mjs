@@ -43,7 +43,7 @@ for (const [colorScheme, theme] of [
           ...style('.dials .hand', 'stroke'),
           ...style('.dials .arc', 'stroke'),
           ...style('.plane path.turned', 'stroke'),
-          ...style('.needles path', 'stroke'),
+          ...style('.needles line', 'stroke'),
           ...style('.strips rect', 'stroke'),
         ],
         dots: [...style('.chart .dot', 'fill')],
