@@ -34,9 +34,9 @@ function arcPath(from: number, to: number, radius: number): string {
   return `M${point(from)}A${radius} ${radius} 0 ${to - from > Math.PI ? 1 : 0} 0 ${point(to)}`;
 }
 
-function handPath({ x, y }: Hand): string {
-  const [tipX, tipY] = [x * (rim - 6), -y * (rim - 6)];
-  return `M0 0L${tipX.toFixed(2)} ${tipY.toFixed(2)}`;
+function handShape({ x, y, look }: Hand): SVGElement {
+  const tip = { x2: (x * (rim - 6)).toFixed(2), y2: (-y * (rim - 6)).toFixed(2) };
+  return svg('line', { class: `hand ${look}`, ...tip });
 }
 
 export function dials(): Dials {
@@ -57,7 +57,7 @@ export function dials(): Dials {
               ...(dial.arcs ?? []).map(({ from, to, look }) =>
                 svg('path', { class: `arc ${look}`, d: arcPath(from, to, look === 'seen' ? rim : rim - 7) }),
               ),
-              ...dial.hands.map((hand) => svg('path', { class: `hand ${hand.look}`, d: handPath(hand) })),
+              ...dial.hands.map(handShape),
               svg('circle', { class: 'pin', r: 2.5 }),
             ),
             h('span', { class: 'dial-name', 'aria-hidden': 'true' }, dial.name),

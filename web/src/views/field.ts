@@ -229,20 +229,29 @@ export function field(events: FieldEvents): FieldView {
     const rowStep = nameStep(height / shown.rows, labelHeight);
     const widest = Math.max(...Array.from({ length: shown.columns }, (_, i) => textWidth(shown.columnName(i))));
     const columnStep = nameStep(width / shown.columns, 8 + widest);
-    const name = (text: string, place: number, isOn: boolean, side: 'top' | 'left'): HTMLElement => {
-      const made = h('span', { class: isOn ? 'on' : undefined }, text);
-      made.style.setProperty(side, `${place}px`);
-      return made;
+    // One track for each name, as wide as the step and around the middle of its row or column. Places of their own would
+    // be as many styles, all to be made anew with every change of letters or colours.
+    const lay = (list: HTMLElement, side: 'rows' | 'columns', count: number, step: number, size: number): void => {
+      const cell = size / count;
+      const on = shown.current?.[side === 'rows' ? 'row' : 'column'];
+      const nameOf = side === 'rows' ? shown.rowName : shown.columnName;
+      list.style.setProperty('--track', `${step * cell}px`);
+      list.style.setProperty('--first', `${((1 - step) * cell) / 2}px`);
+      // The current cell's names are always there; names of neighbours in the way give room.
+      const isInTheWay = (i: number): boolean => on !== undefined && i !== on && Math.abs(i - on) < step;
+      const names = Array.from({ length: Math.ceil(count / step) }, (_, nth) => {
+        const i = nth * step;
+        return h('span', { class: i === on ? 'on' : undefined }, isInTheWay(i) ? '' : nameOf(i));
+      });
+      if (on !== undefined && on % step !== 0) {
+        const between = h('span', { class: 'on between' }, nameOf(on));
+        between.style.setProperty('--at', `${(on + 0.5) * cell}px`);
+        names.push(between);
+      }
+      list.replaceChildren(...names);
     };
-    // The current cell's names are always there; names of neighbours in the way give room.
-    const names = (count: number, step: number, size: number, on: number | undefined, side: 'top' | 'left') =>
-      Array.from({ length: count }, (_, i) => i)
-        .filter((i) => i === on || (i % step === 0 && (on === undefined || Math.abs(i - on) >= step)))
-        .map((i) =>
-          name(side === 'top' ? shown.rowName(i) : shown.columnName(i), ((i + 0.5) * size) / count, i === on, side),
-        );
-    rowNames.replaceChildren(...names(shown.rows, rowStep, height, shown.current?.row, 'top'));
-    columnNames.replaceChildren(...names(shown.columns, columnStep, width, shown.current?.column, 'left'));
+    lay(rowNames, 'rows', shown.rows, rowStep, height);
+    lay(columnNames, 'columns', shown.columns, columnStep, width);
   }
 
   let drawn: unknown[] = [];
