@@ -46,8 +46,9 @@ export class Tensor extends Handle {
     this.pointer = pointer;
   }
 
-  /** A copy of the numbers; with `out` (of the same length) no new array is made. */
+  /** A copy of the numbers: [size]. */
   data(): OwnFloats;
+  /** The numbers copied into `out`: [size]. Without it the same as above. */
   data(out: Float32Array | undefined): Float32Array;
   data(out?: Float32Array): Float32Array {
     this.alive('tensor.data');
