@@ -51,6 +51,8 @@ export interface ClassDefaults {
   readonly base?: number;
   /** Of sliding attention layers. */
   readonly localBase?: number;
+  /** Sliding attention layers have the base of all layers, but not their scaling. */
+  readonly slidingUnscaled?: true;
   /** The whole rope_parameters, where there is no rope_scaling either. */
   readonly parameters?: Readonly<Record<string, unknown>>;
   /** original_max_position_embeddings */
@@ -68,7 +70,7 @@ const classDefaults: Readonly<Record<string, ClassDefaults>> = {
   phi: { rotaryFraction: 0.5 },
   phi3: { originalLength: 4096 },
   phimoe: { base: 1e6 },
-  persimmon: { rotaryFraction: 0.5 },
+  persimmon: { rotaryFraction: 0.5, base: 25000 },
   nemotron: { rotaryFraction: 0.5 },
   stablelm: { rotaryFraction: 0.25 },
   esm: { positionType: 'absolute' },
@@ -90,7 +92,7 @@ const classDefaults: Readonly<Record<string, ClassDefaults>> = {
   minimax: { base: 1e6 },
   lfm2: { base: 1e6 },
   bitnet: { base: 5e5 },
-  olmo3: { base: 5e5 },
+  olmo3: { base: 5e5, slidingUnscaled: true },
   seed_oss: { headDim: 128 },
   smollm3: { base: 2e6 },
   apertus: {

@@ -75,8 +75,8 @@ function headDim(config: Fields, layerType: string | undefined, defaults: ClassD
     if (wide !== undefined) return wide;
   }
   if (own !== undefined || defaults.headDim !== undefined) return own ?? defaults.headDim;
-  const hidden = agreed(config.at('hidden_size', 'n_embd'), size);
-  const heads = agreed(config.at('num_attention_heads', 'n_head', 'encoder_num_attention_heads'), size);
+  const hidden = agreed(config.at('hidden_size', 'n_embd', 'd_model'), size);
+  const heads = agreed(config.at('num_attention_heads', 'n_head', 'n_heads', 'encoder_num_attention_heads'), size);
   if (hidden === undefined || heads === undefined) return undefined;
   if (hidden.value % heads.value !== 0) {
     const problem = `is ${hidden.value}, no multiple of ${heads.name}, ${heads.value}; expected that, or head_dim`;

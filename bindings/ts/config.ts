@@ -225,7 +225,8 @@ function ropeOfLayer(config: Fields, layerType: string | undefined, defaults: Cl
     if (nested !== undefined) throw config.misfit('rope_scaling', ', beside a rope_parameters; expected one of them');
     checkSame(old, now);
   }
-  const top = config.at(...baseFields);
+  const attention = new Fields(where, config.name('attn_config'), config.optional('attn_config', record) ?? {});
+  const top = [...config.at(...baseFields), ...attention.at('rope_theta')];
   if (nested !== undefined) {
     const type = known(where, layerType, Object.keys(nested.values));
     const entry = nested.values[type];
@@ -253,8 +254,12 @@ function ropeOfLayer(config: Fields, layerType: string | undefined, defaults: Cl
   }
   const types = config.peek('layer_types');
   if (layerType !== undefined && Array.isArray(types)) known(where, layerType, [...new Set(types)]);
-  const bases = objects.flatMap((fields) => fields.at('rope_theta'));
-  return { rope, perLayer: false, base: [...bases, ...top], fallback: defaults.base };
+  const base = [...objects.flatMap((fields) => fields.at('rope_theta')), ...top];
+  const fallback = defaults.base;
+  if (!defaults.slidingUnscaled || kindOf(rope).kind === 'default') return { rope, perLayer: false, base, fallback };
+  const type = known(where, layerType, ['full_attention', 'sliding_attention']);
+  const ofLayer = type === 'sliding_attention' ? new Fields(where, rope.path, {}) : rope;
+  return { rope: ofLayer, perLayer: true, base, fallback };
 }
 
 function baseOfClass(type: string, { base, localBase }: ClassDefaults): number | undefined {

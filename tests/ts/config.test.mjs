@@ -281,6 +281,37 @@ test('sliding layers of Gemma 3 and ModernBERT have a base of their own in the o
   assert.deepEqual(bases, [160000, 10000]);
 });
 
+test('sliding layers of OLMo 3 keep the base and leave the scaling to the others', () => {
+  const olmo = { model_type: 'olmo3', hidden_size: 4096, num_attention_heads: 32, rope_theta: 600000 };
+  const factors = { factor: 8, attention_factor: 1.2, beta_fast: 32, beta_slow: 1 };
+  const yarn = { rope_type: 'yarn', original_max_position_embeddings: 8192, ...factors };
+  const plain = { headDim: 128, base: 600000, pairing: 'half' };
+  const scaling = { type: 'yarn', factor: 8, originalLength: 8192, attentionFactor: 1.2, betaFast: 32, betaSlow: 1 };
+  const { rope_theta, ...size } = olmo;
+  for (const config of [
+    { ...olmo, rope_scaling: yarn },
+    { ...size, rope_parameters: { ...yarn, rope_theta } },
+  ]) {
+    assert.deepEqual(ropeFromConfig(config, { layerType: 'full_attention' }), { ...plain, scaling });
+    assert.deepEqual(ropeFromConfig(config, { layerType: 'sliding_attention' }), plain);
+    assert.throws(() => ropeFromConfig(config), { name: 'ArgumentTypeError', message: /layerType/ });
+  }
+  assert.deepEqual(ropeFromConfig(olmo), plain, 'without a scaling all layers are alike');
+  assert.deepEqual(ropeFromConfig({ ...size, rope_parameters: { rope_type: 'default', rope_theta } }), plain);
+});
+
+test('DBRX has names of its own for sizes, and its base beside its heads', () => {
+  const dbrx = { model_type: 'dbrx', d_model: 6144, n_heads: 48 };
+  const attn_config = { kv_n_heads: 8, clip_qkv: 8, rope_theta: 500000 };
+  assert.deepEqual(ropeFromConfig({ ...dbrx, attn_config }), { headDim: 128, base: 500000, pairing: 'half' });
+  const both = { ...dbrx, attn_config, rope_parameters: { rope_type: 'default', rope_theta: 10000 } };
+  assert.throws(() => ropeFromConfig(both), { name: 'ArgumentRangeError', message: /attn_config\.rope_theta.*agree/ });
+  assert.throws(() => ropeFromConfig({ ...dbrx, attn_config: 8 }), {
+    name: 'ArgumentTypeError',
+    message: /attn_config/,
+  });
+});
+
 test('layers and models without RoPE give null', () => {
   const cohere = { model_type: 'cohere2', hidden_size: 512, num_attention_heads: 8, rope_theta: 50000 };
   const of = (layerType) => ropeFromConfig({ ...cohere, sliding_window: 4096 }, { layerType });
