@@ -105,22 +105,33 @@ test('every figure shows numbers that its program computes in Node, at first and
   }
 });
 
-test('every question tells the right answer from the others, in both languages the same one', async () => {
+test('every question tells the right answer from the others, and of each other what speaks against it', async () => {
   const right = {};
   for (const locale of ['en-US', 'zh-CN']) {
     const { page, complaints, close } = await open(browser, site.address, { locale });
-    right[locale] = await page.evaluate(() =>
-      Array.from(document.querySelectorAll('.prediction'), (question) => {
-        const answers = Array.from(question.querySelectorAll('.answer'));
-        answers[0].click();
-        const verdict = question.querySelector('.verdict');
-        const index = answers.findIndex((answer) => answer.classList.contains('right'));
-        const first = verdict.querySelector('strong').textContent;
-        answers[index].click();
-        return { index, wasRight: first === verdict.querySelector('strong').textContent, all: answers.length };
-      }),
+    const questions = await page.evaluate(() =>
+      Array.from(document.querySelectorAll('.prediction'), (question) =>
+        Array.from(question.querySelectorAll('.answer'), (answer) => {
+          answer.click();
+          const said = Array.from(question.querySelectorAll('.verdict p'), ({ textContent }) => textContent);
+          const word = question.querySelector('.verdict strong').textContent;
+          return { isRight: answer.classList.contains('right'), word, said };
+        }),
+      ),
     );
-    for (const { index, wasRight } of right[locale]) assert.equal(wasRight, index === 0);
+    right[locale] = questions.map((answers) => answers.findIndex(({ isRight }) => isRight));
+    for (const [i, answers] of questions.entries()) {
+      const { word, said } = answers[right[locale][i]];
+      assert.equal(said.length, 1);
+      const others = answers.filter(({ isRight }) => !isRight);
+      assert.equal(others.length, answers.length - 1);
+      for (const other of others) {
+        assert.notEqual(other.word, word);
+        assert.equal(other.said.length, 2, 'what speaks against it, then the explanation');
+        assert.equal(other.said[1], said[0].slice(word.length));
+      }
+      assert.equal(new Set(others.map(({ said: [against] }) => against)).size, others.length);
+    }
     assert.deepEqual(complaints, []);
     await close();
   }

@@ -1,4 +1,5 @@
-// A question to answer before looking: the explanation comes with the first answer, right or wrong.
+// A question to answer before looking: the explanation comes with the first answer, right or wrong, and with a wrong one
+// what speaks against it.
 import type { ChapterState } from './chapters/chapter';
 import { button } from './controls';
 import { h } from './dom';
@@ -6,9 +7,8 @@ import { richText } from './rich-text';
 
 export interface Question {
   readonly question: string;
-  readonly answers: readonly string[];
-  /** Which of the answers is right. */
-  readonly right: number;
+  /** Each in its words; behind a wrong one, what speaks against it. */
+  readonly answers: readonly (readonly string[])[];
   readonly explanation: string;
 }
 
@@ -17,20 +17,23 @@ const answered = new Map<string, number>();
 
 /** @param name of the question, within its chapter. */
 export function prediction(chapter: ChapterState, asked: Question, name = ''): HTMLElement {
-  const texts = chapter.texts.figure;
+  const words = chapter.texts.figure;
   const key = `${chapter.id} ${name}`;
-  const verdict = h('p', { class: 'verdict', role: 'status' });
+  const verdict = h('div', { class: 'verdict', role: 'status' });
+  const right = asked.answers.findIndex(([, against]) => against === undefined);
   const answer = (i: number): void => {
     answered.set(key, i);
     for (const [j, other] of buttons.entries()) {
       other.setAttribute('aria-pressed', String(j === i));
-      other.classList.toggle('right', j === asked.right);
+      other.classList.toggle('right', j === right);
     }
-    const word = h('strong', {}, i === asked.right ? texts.right : texts.wrong);
-    verdict.replaceChildren(word, ...richText(asked.explanation));
+    const [, against] = asked.answers[i] ?? [];
+    const texts = [against, asked.explanation].filter((text) => text !== undefined).map(richText);
+    texts[0]?.unshift(h('strong', {}, i === right ? words.right : words.wrong));
+    verdict.replaceChildren(...texts.map((text) => h('p', {}, ...text)));
   };
   const buttons = asked.answers.map((_, i) => button('', () => answer(i), 'answer'));
-  for (const [i, words] of asked.answers.entries()) buttons[i]?.append(...richText(words));
+  for (const [i, [text = '']] of asked.answers.entries()) buttons[i]?.append(...richText(text));
   const before = answered.get(key);
   if (before !== undefined) answer(before);
   return h(
@@ -38,8 +41,8 @@ export function prediction(chapter: ChapterState, asked: Question, name = ''): H
     { class: 'prose' },
     h(
       'div',
-      { class: 'prediction', role: 'group', 'aria-label': texts.predict },
-      h('p', { class: 'kicker' }, texts.predict),
+      { class: 'prediction', role: 'group', 'aria-label': words.predict },
+      h('p', { class: 'kicker' }, words.predict),
       h('p', {}, ...richText(asked.question)),
       h('div', { class: 'answers' }, ...buttons),
       verdict,

@@ -28,8 +28,14 @@ export const algebra = {
   ask: {
     question:
       'A word seven places ahead and a word seven places behind: how do their dot products with the present position compare?',
-    answers: ['The one ahead has the larger one.', 'They have opposite signs.', 'They are equal.'],
-    right: 2,
+    answers: [
+      [
+        'The one ahead has the larger one.',
+        'A curve that leans to one side needs sines; in the dot product only cosines are left.',
+      ],
+      ['They have opposite signs.', 'A sine would do that; in the dot product only cosines are left.'],
+      ['They are equal.'],
+    ],
     explanation:
       'The cosine does not mind the sign of its angle. The dot product tells how far, and it cannot tell in which direction.',
   },

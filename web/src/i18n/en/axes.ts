@@ -7,8 +7,11 @@ export const axes = {
   ask: {
     question:
       'Eight patches make a row, and they are numbered in one line. Which scores higher with the patch in row 3, column 3 (counted from 0): its neighbour below, or the first patch of the next row?',
-    answers: ['The neighbour below', 'The first patch of the next row', 'Both alike'],
-    right: 1,
+    answers: [
+      ['The neighbour below', 'In the image it is near. In one line it is a whole row away.'],
+      ['The first patch of the next row'],
+      ['Both alike', 'For that, both would have to be equally far along the line.'],
+    ],
     explanation:
       'Only the count in the line matters. The neighbour below is eight steps away, the first patch of its row five, and so it scores a little higher. Choose a layout with two axes and look again.',
   },

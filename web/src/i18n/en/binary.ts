@@ -6,8 +6,11 @@ export const binary = {
   ],
   ask: {
     question: 'Most steps change a bit or two. How many of the four bits change from position 7 to position 8?',
-    answers: ['One', 'Two', 'All four'],
-    right: 2,
+    answers: [
+      ['One', 'One bit changes where a step leaves an even number, and 7 is odd.'],
+      ['Two', 'Two change where a 1 is carried once, as from 5 to 6: 0101, 0110. Here it is carried three times.'],
+      ['All four'],
+    ],
     explanation:
       '0111 becomes 1000. The two positions are neighbours in the sentence, and opposite corners in the code.',
   },

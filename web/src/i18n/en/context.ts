@@ -6,8 +6,14 @@ export const context = {
   ],
   ask: {
     question: 'Which pairs show angles in the longer text that never occurred in training?',
-    answers: ['The fast ones, with small index', 'The slow ones, with large index', 'All of them'],
-    right: 1,
+    answers: [
+      [
+        'The fast ones, with small index',
+        'They turn the most, and for that very reason have been everywhere on the circle.',
+      ],
+      ['The slow ones, with large index'],
+      ['All of them', 'Each turns further than before; but cosine and sine forget whole turns.'],
+    ],
     explanation:
       'A pair that makes a whole turn within the training length has shown all of its angles. Only pairs with wavelengths longer than the training length can meet new ones.',
   },

@@ -42,8 +42,11 @@ export const decay = {
   ],
   ask: {
     question: 'For random queries and keys: how does the average score change with distance?',
-    answers: ['It falls towards zero.', 'It is about zero at every distance.', 'It grows.'],
-    right: 1,
+    answers: [
+      ['It falls towards zero.', 'That is the first curve of this chapter, where the key equals the query.'],
+      ['It is about zero at every distance.'],
+      ['It grows.', 'A turn makes no vector longer, so no score can grow beyond the product of the lengths.'],
+    ],
     explanation:
       'Turning a random key gives just another random key. The mean is zero from the start, and the spread is the same everywhere: rotation keeps lengths. There is nothing that could fade.',
   },

@@ -9,8 +9,14 @@ export const linear = {
   ask: {
     question:
       'Queries, keys and values are $T × D$ each. With 4,096 tokens and heads of size 64: how much less work is it to multiply the keys with the values first?',
-    answers: ['About 2 times less', 'About 64 times less', 'About 4,000 times less'],
-    right: 1,
+    answers: [
+      ['About 2 times less', 'Both orders are two products, so the 2 cancels.'],
+      ['About 64 times less'],
+      [
+        'About 4,000 times less',
+        'That is $T$. In place of $T$ keys a query now meets the $D$ columns of the state, not a single one.',
+      ],
+    ],
     explanation:
       'One order takes $2 · T² · D$ multiplications, the other $2 · T · D²$. The ratio is $T / D$, here 64. With fewer tokens than $D$ the other order wins.',
   },
@@ -74,8 +80,11 @@ export const linear = {
   askAim: {
     question:
       'Features of elu + 1 are positive. The query is built to match the key eight positions back. Where will the largest weight be?',
-    answers: ['Eight back', 'At the query’s own place', 'At the far end'],
-    right: 1,
+    answers: [
+      ['Eight back', 'With softmax it is there: compare its curve.'],
+      ['At the query’s own place'],
+      ['At the far end', 'Nothing here grows with distance; what turns comes and goes.'],
+    ],
     explanation:
       'Positive features all lie in one quarter of the plane, so a query and a key can differ by at most a right angle in any pair. The direction that was to carry “eight back” is gone before the rotation comes. At the query’s own place nothing is turned, so the weight there is exactly an equal share, and here all others are less. At some other distances the largest one strays elsewhere, but not to where it was aimed.',
   },

@@ -11,11 +11,13 @@ export const order = {
   ask: {
     question: 'The encoding is set to None. You drag the first word to the end: what becomes of the columns?',
     answers: [
-      'Only the column of the word that moved changes.',
-      'Each column goes along with its word; none of them changes.',
-      'All of them change.',
+      [
+        'Only the column of the word that moved changes.',
+        'A word is not told where it stands, so its column has no reason to change.',
+      ],
+      ['Each column goes along with its word; none of them changes.'],
+      ['All of them change.', 'What is summed here comes in no order; only an encoding would bring one in.'],
     ],
-    right: 1,
     explanation:
       'The set of columns stays as it was. Now choose RoPE or Sinusoidal and drag again: every word that has other neighbours at other distances gets other numbers.',
   },

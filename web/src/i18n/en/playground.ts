@@ -6,8 +6,14 @@ export const playground = {
   ],
   ask: {
     question: 'The encoding is ALiBi, and the map is of its position part. What changes when you exchange two words?',
-    answers: ['Two rows and two columns are exchanged.', 'Nothing.', 'Only the columns near the diagonal change.'],
-    right: 1,
+    answers: [
+      ['Two rows and two columns are exchanged.', 'The content part does that: it goes along with the words.'],
+      ['Nothing.'],
+      [
+        'Only the columns near the diagonal change.',
+        'The diagonal is where the distance is 0, whichever word stands there.',
+      ],
+    ],
     explanation:
       'ALiBi subtracts a slope times the distance, whatever the words are. With RoPE the position part does change: it is what turning did to this query and this key.',
   },
@@ -142,11 +148,16 @@ export const playground = {
   askLook: {
     question: 'You set the rotary encoding of a model to none. What is left of its maps?',
     answers: [
-      'Nothing changes: the weights are the same.',
-      'All maps become flat.',
-      'The content part of the first layer stays; what the rotation told of near and far is gone.',
+      [
+        'Nothing changes: the weights are the same.',
+        'The first layer’s queries and keys are the same, but nothing turns them before they meet.',
+      ],
+      [
+        'All maps become flat.',
+        'A map is flat where all scores are equal. Without the turn they still tell words apart.',
+      ],
+      ['The content part of the first layer stays; what the rotation told of near and far is gone.'],
     ],
-    right: 2,
     explanation:
       'Content is what the scores are without rotation, and in the first layer it depends on the words alone. From the second layer on it changes too, since what comes in was mixed with other weights. A causal mask still lets some order through.',
   },

@@ -28,8 +28,11 @@ export const relative = {
   shawFormula: '$a_d$ is the learned vector of distance $d$; clip keeps $d$ between $−k$ and $k$.',
   ask: {
     question: 'With $k = 2$, which of these distances takes the same row as distance 3?',
-    answers: ['Distance 2, and also 5', 'Distance −3', 'None'],
-    right: 0,
+    answers: [
+      ['Distance 2, and also 5'],
+      ['Distance −3', 'Clipping keeps the sign: before and behind stay apart.'],
+      ['None', 'Only distances shorter than $k$ have a row to themselves.'],
+    ],
     explanation: 'Distances 2, 3, 4, 5 and all beyond share the last row, number 4. Distance −3 takes row 0.',
   },
   rows: {

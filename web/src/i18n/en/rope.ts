@@ -20,8 +20,14 @@ export const rope = {
   ask: {
     question:
       'Tick *Lock the distance* and move a slider: both words walk along the sentence together. What does the score do?',
-    answers: ['It grows as they walk on.', 'It swings up and down.', 'It stays as it is.'],
-    right: 2,
+    answers: [
+      [
+        'It grows as they walk on.',
+        'A turn keeps the length, and the angle between the two stays: there is nothing to grow.',
+      ],
+      ['It swings up and down.', 'So it does while one of them walks alone, since the angle between them changes.'],
+      ['It stays as it is.'],
+    ],
     explanation:
       'Both arrows turn by the same angle, as if glued together, and the dot product does not notice. What you may see in the far digits is the rounding of 32-bit numbers.',
   },
@@ -98,8 +104,14 @@ export const rope = {
   ],
   askLayout: {
     question: 'You test your code at position 0, with both pairings. How do the results differ?',
-    answers: ['In half of the coordinates', 'In all of them', 'Not at all'],
-    right: 2,
+    answers: [
+      [
+        'In half of the coordinates',
+        'The two pairings give every coordinate another partner. Away from 0 it is more than half.',
+      ],
+      ['In all of them', 'At nearly every other position, yes.'],
+      ['Not at all'],
+    ],
     explanation:
       'At position 0 nothing is turned, so any pairing passes. That is why this mistake survives so many tests. Move the slider: a test needs a position well away from 0.',
   },

@@ -29,11 +29,16 @@ export const sinusoid = {
     question:
       'The columns on the left belong to small $i$, those on the right to large $i$. Where do the numbers change fastest?',
     answers: [
-      'On the left: small $i$ is fast.',
-      'On the right: large $i$ is fast.',
-      'All columns change at the same speed.',
+      ['On the left: small $i$ is fast.'],
+      [
+        'On the right: large $i$ is fast.',
+        'In numbers as we write them, the fast digit stands on the right; here it is the other way round.',
+      ],
+      [
+        'All columns change at the same speed.',
+        'Then all would repeat after one wave, and positions a wave apart would have the same row.',
+      ],
     ],
-    right: 0,
     explanation:
       'Pair 0 has frequency 1: one radian per position, a wave in 6.28 positions. Each further pair is slower. The last hardly moves within the picture: its wave takes tens of thousands of positions.',
   },

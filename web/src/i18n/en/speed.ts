@@ -5,8 +5,11 @@ export const speed = {
   ],
   ask: {
     question: 'Many queries and keys are turned, with cosines and sines at hand. What takes most of the time?',
-    answers: ['The multiplications', 'The cosines and sines', 'Reading and writing the numbers'],
-    right: 2,
+    answers: [
+      ['The multiplications', 'There are two for each number, and with SIMD four numbers go through them at once.'],
+      ['The cosines and sines', 'They would, if each call computed them anew. Here they are at hand.'],
+      ['Reading and writing the numbers'],
+    ],
     explanation:
       'Each number is read once with the cosine and the sine of its pair, meets two multiplications and one addition, and is written once. With SIMD the arithmetic is done before the memory is. Measure below how much longer than a mere copy it takes.',
   },

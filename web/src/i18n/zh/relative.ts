@@ -29,8 +29,11 @@ export const relative: Dictionary['relative'] = {
   shawFormula: '$a_d$ 是距离 $d$ 的向量，由训练得来；clip 把 $d$ 限制在 $−k$ 与 $k$ 之间。',
   ask: {
     question: '$k = 2$ 时，哪个距离与距离 3 用同一行？',
-    answers: ['距离 2，还有 5', '距离 −3', '没有'],
-    right: 0,
+    answers: [
+      ['距离 2，还有 5'],
+      ['距离 −3', '截断保留正负号，前和后仍然分得开。'],
+      ['没有', '只有比 $k$ 短的距离才独占一行。'],
+    ],
     explanation: '距离 2、3、4、5 以及更远的，都用最后一行，也就是第 4 行。距离 −3 用的是第 0 行。',
   },
   rows: {
