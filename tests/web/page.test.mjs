@@ -28,7 +28,12 @@ for (const name of browsers) {
     const { page, complaints, close } = await both.open(name, site.address);
     const seen = await page.evaluate(() => ({
       chapters: Array.from(document.querySelectorAll('.chapter'), ({ id }) => id),
-      formulas: document.querySelectorAll('math').length,
+      bare: Array.from(document.querySelectorAll('.chapter'), (chapter) => [
+        chapter.id,
+        ...['.prose > p', '.formula math', 'figure', '.prediction', 'details.code .copy'].filter(
+          (part) => !chapter.querySelector(part),
+        ),
+      ]).filter(([, ...missing]) => missing.length > 0),
       footer: document.querySelector('footer').textContent,
       simd: globalThis.rw.info().simd,
     }));
@@ -36,7 +41,7 @@ for (const name of browsers) {
       seen.chapters,
       chapters.map((id) => `chapter-${id}`),
     );
-    assert.ok(seen.formulas > 10);
+    assert.deepEqual(seen.bare, [], 'prose, a formula, a figure, a question and its call in every chapter');
     assert.match(seen.footer, /simd128/);
     assert.equal(seen.simd, 'simd128');
     assert.deepEqual(complaints, []);

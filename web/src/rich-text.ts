@@ -58,22 +58,25 @@ export function list(items: readonly string[]): HTMLElement {
   return h('div', { class: 'prose' }, h('ul', {}, ...items.map((item) => h('li', {}, ...richText(item)))));
 }
 
-/** A formula that the build made from a .tex file, with a note on its letters. */
-export function formula(mathml: string, note = ''): HTMLElement {
-  const box = h('div', { class: 'formula', tabindex: 0, role: 'math' }, ...parsed(mathml));
+function noted(look: string, parts: readonly Node[], note: string): HTMLElement {
   return h(
     'div',
     { class: 'prose' },
-    box,
+    h('div', { class: look, tabindex: 0, role: 'math' }, ...parts),
     ...(note === '' ? [] : [h('p', { class: 'formula-note' }, ...richText(note))]),
   );
 }
 
+/** A formula that the build made from a .tex file, with a note on its letters. */
+export function formula(mathml: string, note = ''): HTMLElement {
+  return noted('formula', parsed(mathml), note);
+}
+
 /** Several formulas to be compared, each in a line with its name. */
-export function formulas(mathml: string, names: readonly string[]): HTMLElement {
+export function formulas(mathml: string, names: readonly string[], note = ''): HTMLElement {
   const all = parsed(mathml).filter((part) => part instanceof Element);
   const lines = all.flatMap((each, i) => [h('span', { class: 'formula-name' }, names[i] ?? ''), each]);
-  return h('div', { class: 'prose' }, h('div', { class: 'formula named', tabindex: 0, role: 'math' }, ...lines));
+  return noted('formula named', lines, note);
 }
 
 /** A part of a chapter, with a heading of its own. */

@@ -2,8 +2,9 @@
 import { compose } from '../figure';
 import { axesGrid } from '../figures/axes-grid';
 import { axesIds } from '../figures/axes-ids';
+import { mathml } from '../formulas/axes.tex';
 import { prediction } from '../prediction';
-import { pitfalls, prose } from '../rich-text';
+import { formula, pitfalls, prose } from '../rich-text';
 import type { Chapter } from './chapter';
 
 export const axesChapter: Chapter<'axes'> = {
@@ -12,6 +13,7 @@ export const axesChapter: Chapter<'axes'> = {
     return compose(
       root,
       prose(...texts.opening),
+      formula(mathml, texts.formula),
       prediction(state, texts.ask),
       axesGrid(state, core),
       prose(...texts.layoutsProse),

@@ -2,8 +2,9 @@
 import { compose } from '../figure';
 import { contextError } from '../figures/context-error';
 import { contextWaves } from '../figures/context-waves';
+import { mathml } from '../formulas/scaling.tex';
 import { prediction } from '../prediction';
-import { pitfalls, prose, subheading } from '../rich-text';
+import { formulas, pitfalls, prose, subheading } from '../rich-text';
 import type { Chapter } from './chapter';
 
 export const contextChapter: Chapter<'context'> = {
@@ -15,6 +16,7 @@ export const contextChapter: Chapter<'context'> = {
       prediction(state, texts.ask),
       contextWaves(state, core),
       prose(...texts.methodsProse),
+      formulas(mathml, texts.methodsFormula, texts.methodsNote),
       subheading(texts.errorTitle),
       prose(...texts.errorProse),
       contextError(state, core),

@@ -4,6 +4,8 @@ export const axes = {
     'A picture is cut into patches, and the patches are handed to the model one after the other, row by row. Number them 0, 1, 2, …, and RoPE sees a long line. The patch below is then a whole row away, and the end of one row touches the beginning of the next.',
     'The cure is simple: give the patch two positions, a row and a column, and let some pairs follow the one and some the other.',
   ],
+  formula:
+    'The score of chapter 6, summed over all pairs. $m$ and $n$ have a number for each axis now, and pair $i$ follows axis $a(i)$.',
   ask: {
     question:
       'Eight patches make a row, and they are numbered in one line. Which scores higher with the patch in row 3, column 3 (counted from 0): its neighbour below, or the first patch of the next row?',

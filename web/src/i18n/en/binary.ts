@@ -4,6 +4,7 @@ export const binary = {
     'A position is a number. The plainest way to hand a number to a network is to write it down, and the plainest digits are 0 and 1. With four bits there is a code for each of sixteen positions, and no two positions share one.',
     'Read the picture row by row and something else appears. The lowest bit changes at every step, the next at every second step, the next at every fourth. Each row is a wave, twice as slow as the one below it. Keep that in mind: it comes back in the next chapter.',
   ],
+  bitFormula: 'The bit of position $p$ that is worth $2^k$: 0 for $2^k$ positions, then 1 for as many.',
   ask: {
     question: 'Most steps change a bit or two. How many of the four bits change from position 7 to position 8?',
     answers: [
@@ -31,10 +32,10 @@ export const binary = {
       `${from} → ${to}: ${before} becomes ${after}, ${n} ${n === 1 ? 'bit changes' : 'bits change'}.`,
     overflow: (bits: string, last: string) => `${bits} bits end at position ${last}. What comes after has no code.`,
   },
-  cliff: [
+  cliff:
     'The jump at 7 → 8 is called a *Hamming cliff*: the number of bits in which two codes differ is their Hamming distance, and here it leaps. A network works with smooth functions of its inputs. Positions that are near each other should look alike to it, and these do not.',
+  compared:
     'Below, every two positions are compared: once by the number of bits that differ, once by the distance between rows of the sinusoidal table of the next chapter. In a useful map the numbers are small near the diagonal and depend on nothing but the distance from it. Only one of the two keeps to that.',
-  ],
   neighbours: {
     bits: 'Bits',
     position: 'position',

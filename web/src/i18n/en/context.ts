@@ -63,6 +63,9 @@ export const context = {
     'Every method answers the same question: how far is each pair slowed down? Switch through them and watch the dots. Position interpolation ([Chen et al., 2023](https://arxiv.org/abs/2306.15595)) moves all of them by the same step. The others leave the fastest pairs alone, or nearly, because those tell neighbouring words apart, and slow the rest as needed.',
     'NTK-aware scaling slows only the very last pair by the whole factor; the other slow pairs still show some new angles, though far fewer. That is often good enough without any more training, the more so with a factor above the one that is needed. YaRN ([Peng et al., 2023](https://arxiv.org/abs/2309.00071)), LongRoPE ([Ding et al., 2024](https://arxiv.org/abs/2402.13753)) and [Llama 3](https://arxiv.org/abs/2407.21783) avoid them altogether, since they look at turns or at the model itself, not at indices. None of these comes for free; all work best after a little more training.',
   ],
+  methodsFormula: ['PI', 'NTK', 'YaRN, Llama 3', 'LongRoPE'],
+  methodsNote:
+    '$s$ is the factor. $γ_i$ is 1 for pairs with many turns in training and 0 for those with few; $λ_i$ is the divisor that the search found.',
   errorTitle: 'Angles that round',
   errorProse: [
     'There is a second limit, of another kind. The angle is position times frequency. Most programs form that product in 32-bit numbers, which have about seven digits. At position 1,000,000 most of them go into counting whole turns, and what is left for the angle itself is coarse.',

@@ -4,6 +4,8 @@ export const playground = {
     'Everything from the chapters before, in one place. Type a sentence, choose how positions enter, and look into the scores before softmax makes weights of them: each is the sum of a part that comes from *content* and a part that comes from *position*. Content is what the score would be without the encoding, position is what the encoding changes; waves that are added to the words count as content.',
     'The weights are random, from a seed, and nobody has trained them. So there is no grammar in these maps, only what the encoding makes of random queries and keys. Each word’s vector is made from its letters, so that equal words are equal.',
   ],
+  formula:
+    'The score of key $j$ for query $i$ is content $c$ plus position $p$. The last sum is over all keys $l$ that the query may see.',
   ask: {
     question: 'The encoding is ALiBi, and the map is of its position part. What changes when you exchange two words?',
     answers: [

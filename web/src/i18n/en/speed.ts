@@ -1,8 +1,10 @@
 // Chapter: speed on this device.
 export const speed = {
   opening: [
-    'Turning queries and keys is little arithmetic on much memory. The package does it with SIMD instructions, four numbers at a time, in WebAssembly. Below, your device does the same work twice: with the package, and with plain JavaScript, written with care. And it copies the same numbers, which nothing that touches them all can beat.',
+    'Turning queries and keys is little arithmetic on much memory. The package does it with SIMD instructions, four numbers at a time, in WebAssembly. Below, your device does the same work twice: with the package, and with plain JavaScript, written with care. And it copies the same numbers: as many bytes, and no arithmetic.',
   ],
+  formula:
+    'To turn $N$ numbers is to move $8N$ bytes, 4 in and 4 out for each. At $B$ bytes per second that takes $t$ seconds at least.',
   ask: {
     question: 'Many queries and keys are turned, with cosines and sines at hand. What takes most of the time?',
     answers: [

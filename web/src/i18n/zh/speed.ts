@@ -3,8 +3,9 @@ import type { Dictionary } from '../dictionary';
 
 export const speed: Dictionary['speed'] = {
   opening: [
-    '旋转查询和键，算得少，搬得多。这个包用 WebAssembly 的 SIMD 指令，一次处理四个数。下面让你的设备把同样的活干两遍：一遍用这个包，一遍用认真写的普通 JavaScript。再把这些数复制一遍：只要每个数都得碰一下，就不可能比复制更快。',
+    '旋转查询和键，算得少，搬得多。这个包用 WebAssembly 的 SIMD 指令，一次处理四个数。下面让你的设备把同样的活干两遍：一遍用这个包，一遍用认真写的普通 JavaScript。再把这些数复制一遍：搬的字节一样多，什么也不算。',
   ],
+  formula: '旋转 $N$ 个数要搬 $8N$ 字节：每个数读 4 字节，写 4 字节。内存每秒搬 $B$ 字节，所以至少要 $t$ 秒。',
   ask: {
     question: '要旋转许多查询和键，余弦和正弦已经备好。时间主要花在哪里？',
     answers: [
