@@ -144,8 +144,12 @@ test('with the window or the text of another size, every picture is drawn for it
 test('measured times are bars as long as the times', async () => {
   const { page, close } = await fresh();
   const figure = figureOf(page, 'speed', 'run');
+  const tableButton = page.locator('#figure-speed-run .table-button');
+  assert.equal(await tableButton.isVisible(), false, 'there is nothing to see as a table');
+  assert.ok(await isVisible(page, '#figure-speed-run details.code'), 'the program is there before');
   await figure.choose('Run');
   await until(async () => /times as fast/.test(await figure.summary()), 'the measurement', 60000);
+  assert.ok(await tableButton.isVisible());
   const widths = await page.evaluate(() =>
     Array.from(document.querySelectorAll('#figure-speed-run .bar-fill'), (bar) => bar.getBoundingClientRect().width),
   );

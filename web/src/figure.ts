@@ -20,11 +20,11 @@ type WithTable<F extends Fields> = F & { readonly table: Field<boolean> };
 export interface Report {
   /** What the picture shows, in a sentence or two; told to screen readers when it changes. */
   readonly summary: string;
-  /** A program that computes the numbers of the table, in the table's order, as `result`. */
+  /** A program that computes the numbers of the table, in the table's order, as `result`. Empty: there is none yet. */
   readonly code: string;
   /** The numbers of the picture. Asked for only where the reader wants them as a table. */
   readonly table: () => readonly NumberTableData[];
-  /** There is no picture yet, so neither its table nor its program. */
+  /** There is no picture yet, and so no table. */
   readonly isEmpty?: boolean;
   /** What is shown, and all of this report, is of earlier values: another thread is at work on these. */
   readonly isBehind?: boolean;
@@ -120,7 +120,8 @@ export function figure<F extends Fields>(
     code.show(report.code);
     if (report.isBehind) element.setAttribute('aria-busy', 'true');
     else element.removeAttribute('aria-busy');
-    tableButton.hidden = code.element.hidden = report.isEmpty === true;
+    code.element.hidden = report.code === '';
+    tableButton.hidden = report.isEmpty === true;
     const wanted = (section.values.table as boolean) && !report.isEmpty;
     if (wanted) tabulate(report.table());
     pictureBox.hidden = wanted;

@@ -55,6 +55,7 @@ export function speedRun(chapter: ChapterState<'speed'>): Figure {
           summary: first
             ? texts.summary(significant(first.script / first.core, 2), significant(first.core / first.copy, 2))
             : texts.notYet,
+          isEmpty: measured.length === 0,
           code: speedCode(),
           table: () => [data()],
         };

@@ -189,7 +189,7 @@ export function playgroundModel(chapter: ChapterState<'playground'>): Figure {
                   fixed(ready.facts.bytes / mebibyte, 2),
                 ),
           isEmpty: all.length === 0,
-          code: modelCode(ready?.source ?? { kind: 'files' }, undefined, factsCode),
+          code: all.length === 0 ? '' : modelCode(ready?.source ?? { kind: 'files' }, undefined, factsCode),
           table: data,
         };
       },

@@ -212,16 +212,19 @@ export function playgroundWrite(chapter: ChapterState<'playground'>): Figure {
         const ids = sheet.given ?? itemsOf(prompt.values.ids).map(Number).filter(Number.isInteger).slice(0, maxTokens);
         return {
           summary: sheet.isStopped ? `${soFar} ${texts.stopped}` : soFar,
-          isEmpty: missing !== '',
-          code: modelCode(
-            ready?.source ?? { kind: 'files' },
-            ready && wishOf(prompt.values, ready.facts),
-            `const options = ${literal({ ...options, logprobs: true })};
+          isEmpty: missing !== '' || written.length === 0,
+          code:
+            missing !== ''
+              ? ''
+              : modelCode(
+                  ready?.source ?? { kind: 'files' },
+                  ready && wishOf(prompt.values, ready.facts),
+                  `const options = ${literal({ ...options, logprobs: true })};
 const result = [];
 for await (const { token, logprob } of model.generate([${ids.join(', ')}], options)) {
   result.push([token, logprob]);
 }`,
-          ),
+                ),
           table: () => [
             {
               caption: texts.table,
