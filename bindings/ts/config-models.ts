@@ -6,7 +6,7 @@ const paired: Readonly<Record<Pairing, readonly string[]>> = {
   interleaved: [
     ...['roformer', 'gptj', 'codegen', 'cohere', 'cohere2', 'glm', 'glm4', 'glm4v', 'glm_ocr', 'helium', 'moonshine'],
     ...['ernie4_5', 'ernie4_5_moe', 'llama4', 'longcat_flash'],
-    ...['deepseek', 'deepseek_v2', 'deepseek_v3', 'deepseek_v32', 'kimi_k2'],
+    ...['deepseek_v2', 'deepseek_v3', 'deepseek_v32', 'kimi_k2'],
   ],
   half: [
     ...['llama', 'mistral', 'mistral3', 'ministral', 'mixtral', 'arcee', 'apertus', 'bitnet', 'smollm3', 'seed_oss'],
@@ -14,7 +14,19 @@ const paired: Readonly<Record<Pairing, readonly string[]>> = {
     ...['qwen3_vl', 'qwen3_vl_moe', 'qwen3_omni_moe', 'qwen3_5', 'qwen3_5_moe'],
     ...['gemma', 'gemma2', 'gemma3', 'gemma3n', 'gemma4', 'recurrent_gemma', 'modernbert', 'nomic_bert', 'esm'],
     ...['phi', 'phi3', 'phimoe', 'gpt_neox', 'gpt_neox_japanese', 'gpt_oss', 'falcon', 'stablelm', 'persimmon'],
-    ...['olmo', 'olmo2', 'olmo3', 'olmoe', 'starcoder2', 'nemotron', 'granite', 'granitemoe', 'exaone4', 'dbrx'],
+    ...[
+      'olmo',
+      'olmo2',
+      'olmo3',
+      'olmoe',
+      'starcoder2',
+      'nemotron',
+      'granite',
+      'granitemoe',
+      'exaone4',
+      'dbrx',
+      'deepseek',
+    ],
     ...['glm4_moe', 'glm4v_moe', 'hunyuan_v1_dense', 'hunyuan_v1_moe', 'internlm2', 'baichuan', 'lfm2', 'minimax'],
   ],
 };
@@ -148,6 +160,11 @@ const layersWithoutRope: Readonly<Record<string, string>> = {
 /** The type of layer that has no RoPE in a model with a sliding window, if there is one. */
 export function layerWithoutRope(model: string): string | undefined {
   return own(layersWithoutRope, model);
+}
+
+/** The hidden size from which on models of one name have ALiBi, if there is one: Baichuan has RoPE with 7B, not with 13B. */
+export function alibiFrom(model: string): number {
+  return model === 'baichuan' ? 5120 : Number.POSITIVE_INFINITY;
 }
 
 /** Models that interleave the axes of their M-RoPE whether or not the file says so. */

@@ -13,6 +13,7 @@ import {
   kinds,
 } from './config-kinds.js';
 import {
+  alibiFrom,
   type ClassDefaults,
   defaultsOf,
   interleavedSections,
@@ -175,7 +176,7 @@ function hasNoRope(
   { positionType }: ClassDefaults,
 ): boolean {
   if (layerType !== undefined && layerWithoutRope(model) === layerType && config.has('sliding_window')) return true;
-  if (config.peek('alibi') === true) return true;
+  if (config.peek('alibi') === true || Number(config.peek('hidden_size')) >= alibiFrom(model)) return true;
   const type = config.peek('position_embedding_type') ?? positionType;
   if (type === 'nope' || type === 'alibi') return true;
   return (

@@ -318,6 +318,9 @@ test('layers and models without RoPE give null', () => {
   assert.equal(of('full_attention'), null);
   assert.equal(of('sliding_attention').pairing, 'interleaved');
   assert.equal(ropeFromConfig({ model_type: 'falcon', hidden_size: 64, num_attention_heads: 4, alibi: true }), null);
+  const baichuan = (hidden_size, num_attention_heads) => ({ model_type: 'baichuan', hidden_size, num_attention_heads });
+  assert.equal(ropeFromConfig(baichuan(5120, 40)), null);
+  assert.deepEqual(ropeFromConfig(baichuan(4096, 32)), { headDim: 128, base: 10000, pairing: 'half' });
   const bert = { model_type: 'bert', hidden_size: 64, num_attention_heads: 4 };
   assert.equal(ropeFromConfig({ ...bert, position_embedding_type: 'absolute' }), null);
 });
@@ -326,7 +329,7 @@ test('the pairing comes from an option, then a field, then the model', () => {
   const of = (config, options) => ropeFromConfig({ head_dim: 64, rope_theta: 1e4, ...config }, options).pairing;
   const interleaved = ['gptj', 'codegen', 'cohere', 'cohere2', 'glm', 'glm4', 'ernie4_5', 'deepseek_v2', 'llama4_text'];
   for (const model_type of interleaved) assert.equal(of({ model_type, rotary_dim: 64 }), 'interleaved', model_type);
-  for (const model_type of ['llama', 'glm4_moe', 'gpt_neox']) assert.equal(of({ model_type }), 'half');
+  for (const model_type of ['llama', 'glm4_moe', 'gpt_neox', 'deepseek']) assert.equal(of({ model_type }), 'half');
   assert.equal(of({ model_type: 'deepseek_v3', rope_interleave: false }), 'half');
   assert.equal(of({ model_type: 'llama', rope_interleave: true }), 'interleaved');
   assert.equal(of({ model_type: 'gptj', rotary_dim: 64 }, { pairing: 'half' }), 'half');
