@@ -87,6 +87,14 @@ function agree(where: string, queries: Heads, keys: Heads, k: unknown): void {
   }
 }
 
+// Turning multiplies by the factor, turning back by its inverse.
+function checkAttentionFactor(where: string, { scaling }: RopeOptions, factor: number): void {
+  const isHeld = (number: number): boolean => Math.fround(number) > 0 && Number.isFinite(Math.fround(number));
+  if (isHeld(factor) && isHeld(1 / factor)) return;
+  const problem = `makes cos and sin ${factor} times what they are, and float32 cannot hold that or its inverse`;
+  throw new ArgumentRangeError(where, 'scaling', scaling, problem);
+}
+
 /**
  * Rotary position embedding (Su et al., arXiv:2104.09864): turns pairs of a head's coordinates by angles that grow
  * with the position, so that the score of a query and a key depends on their distance only. Made by `rw.rope()`.
@@ -133,6 +141,7 @@ export class RopePlan extends Handle {
           where,
         );
       });
+      checkAttentionFactor(where, options, plan.attentionFactor);
     } catch (error) {
       heap.destroy(plan);
       throw error;

@@ -222,4 +222,19 @@ testMisfits(rw, 'rope', {
     ['scaling.longFactors', '1'],
     scaled({ type: 'longrope', shortFactors: [1, 1], longFactors: [1], originalLength: 9 }),
   ],
+  'cos and sin larger than float32 can hold': [
+    RangeError,
+    ['scaling', '1e+300'],
+    scaled({ type: 'custom', inverseFrequencies: [1, 1], attentionFactor: 1e300 }),
+  ],
+  'cos and sin so small that turning back is not held': [
+    RangeError,
+    ['scaling', '1e-44'],
+    scaled({ type: 'custom', inverseFrequencies: [1, 1], attentionFactor: 1e-44 }),
+  ],
+  'an mscale that makes them so': [
+    RangeError,
+    ['scaling', '1.386'],
+    scaled({ type: 'yarn', factor: 4, originalLength: 9, mscale: 1e40, mscaleAllDim: 1e-40 }),
+  ],
 });
