@@ -327,3 +327,23 @@ test('the list of chapters opens below the bar within the window, as wide as its
     await close();
   }
 });
+
+// In Firefox, which gives a page another density as a screen would; Chromium's protocol tells the page nothing of it.
+test('on a screen of another density what is painted is painted again, as large as it was', async () => {
+  const { page, close } = await both.open('Firefox', site.address);
+  const painted = () =>
+    page.evaluate(() =>
+      ['#figure-order-map .heat-plot canvas', '#figure-binary-code .field-plot canvas'].map((name) => {
+        const canvas = document.querySelector(name);
+        return [canvas.clientWidth, canvas.width];
+      }),
+    );
+  await until(async () => (await painted()).every(([width, pixels]) => width > 0 && width === pixels), 'the pictures');
+  const before = await painted();
+  for (const deviceScaleFactor of [2, 3, 1]) {
+    await page.setViewport({ width: 1280, height: 900, deviceScaleFactor });
+    const expected = JSON.stringify(before.map(([width, pixels]) => [width, pixels * deviceScaleFactor]));
+    await until(async () => JSON.stringify(await painted()) === expected, `${deviceScaleFactor} pixels for each`);
+  }
+  await close();
+});

@@ -47,7 +47,7 @@ interface Watched {
 
 // Milliseconds that answers to one change may take within its frame; the pictures after them come later.
 const answersFor = 8;
-const watched = new WeakMap<Element, Watched>();
+const watched = new Map<Element, Watched>();
 
 function answer(element: Element): void {
   const about = watched.get(element);
@@ -70,7 +70,26 @@ const observer = new ResizeObserver((entries) => {
   }
 });
 
-/** Calls back with the width of an element that is shown, in CSS pixels, now and at each change. Gives what ends it. */
+// On a screen of another density all pictures are drawn again, as wide as they are.
+function followDensity(): void {
+  matchMedia(`(resolution: ${devicePixelRatio}dppx)`).addEventListener(
+    'change',
+    () => {
+      for (const [element, about] of watched) {
+        if (about.answered !== 0) about.answered = Number.NaN;
+        soon(() => answer(element));
+      }
+      followDensity();
+    },
+    { once: true },
+  );
+}
+followDensity();
+
+/**
+ * Calls back with the width of an element that is shown, in CSS pixels: now, at each change, and when its pixels
+ * become finer or coarser. Gives what ends it.
+ */
 export function observeWidth(element: Element, changed: (width: number) => void): () => void {
   watched.set(element, { width: 0, answered: 0, changed });
   observer.observe(element);

@@ -273,7 +273,7 @@ export function field(events: FieldEvents): FieldView {
     mark.style.setProperty('width', `${all.width / data.columns}px`);
     mark.style.setProperty('height', `${all.height / data.rows}px`);
     const frames = [data.framed, data.framedColumn, data.framedColumns?.join()];
-    const inputs = [data.values, ...frames, data.onDark, data.limit, all.width, all.height];
+    const inputs = [data.values, ...frames, data.onDark, data.limit, all.width, all.height, devicePixelRatio];
     if (inputs.some((input, i) => input !== drawn[i])) draw(canvas, data, all);
     drawn = inputs;
   }

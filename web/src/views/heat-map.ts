@@ -110,6 +110,7 @@ export function heatMap(pointed: (cell: Cell | undefined) => void): HeatMap {
   const element = h('div', { class: 'heat' }, title, columns, rows, plot);
   let data: HeatMapData | undefined;
   let labelled = '';
+  let drawn: unknown[] = [];
 
   const cellAt = (event: PointerEvent): Cell | undefined => {
     if (data === undefined) return undefined;
@@ -137,8 +138,6 @@ export function heatMap(pointed: (cell: Cell | undefined) => void): HeatMap {
   return {
     element,
     update(next) {
-      const repaint =
-        data?.values !== next.values || data.cell !== next.cell || data.onDark !== next.onDark || data.max !== next.max;
       data = next;
       title.textContent = next.title;
       plot.setAttribute('aria-label', next.label);
@@ -161,7 +160,9 @@ export function heatMap(pointed: (cell: Cell | undefined) => void): HeatMap {
       mark.hidden = next.current === undefined;
       mark.style.setProperty('--row', String(next.current?.row ?? 0));
       mark.style.setProperty('--column', String(next.current?.column ?? 0));
-      if (repaint) draw(canvas, next);
+      const inputs = [next.values, next.cell, next.onDark, next.max, devicePixelRatio];
+      if (inputs.some((input, i) => input !== drawn[i])) draw(canvas, next);
+      drawn = inputs;
     },
   };
 }
