@@ -115,8 +115,7 @@ function byDistance(
   if (distances === undefined || shapes.q.heads === 0) return { part: () => nothing };
   const { first, last } = distances;
   checkLast(where, shapes.sight.queryOffset, shapes.q.tokens);
-  const distanceCount = last - first + 1;
-  if (![first, last, distanceCount].every(Number.isSafeInteger)) {
+  if (![first, last].every(Number.isSafeInteger)) {
     const problem = 'and keyPositions are more than 2^53 - 1 apart; the bias of such distances is not known';
     throw new ArgumentRangeError(where, 'queryOffset', shapes.sight.queryOffset, problem);
   }
@@ -133,7 +132,9 @@ function byDistance(
         const out = distanceBias + (starts[i] ?? 0) * 4;
         write({ queries: 1, keys: last - first + 1, queryOffset: -first }, out, take);
       }
-      if (ranges.length === 1) return { ...nothing, distanceBias, distanceFirst: first, distanceCount };
+      if (ranges.length === 1) {
+        return { ...nothing, distanceBias, distanceFirst: first, distanceCount: last - first + 1 };
+      }
       const distanceRanges = placeRanges(heap, ranges, starts, take);
       return { ...nothing, distanceBias, distanceRanges, distanceRangeCount: ranges.length };
     },

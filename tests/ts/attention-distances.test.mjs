@@ -67,6 +67,19 @@ await onEachBuild((rw) => {
       }
     }
 
+    test(`${encoding} sees keys on both sides that together are farther apart than one distance may be`, () => {
+      const runs = [
+        [-(2 ** 52), 1],
+        [2 ** 52, 1],
+      ];
+      const q = randomArray([heads, 1, 8], 1);
+      const [k, v] = [2, 3].map((seed) => randomArray([heads, 2, 8], seed));
+      const where = { keyPositions: positionsOf(runs), queryOffset: 0, returnScores: 'biased' };
+      const got = rw.attention(q, k, v, { ...where, position: { encoding, ...options } });
+      const want = rw.attention(q, k, v, { ...where, bias: biasOf(rw, make, runs, 1, 0) });
+      assertSameBits(got.scores.data, want.scores.data);
+    });
+
     test(`${encoding} of a batch whose queries stand far apart is that of each alone`, () => {
       const q = randomArray([2, heads, 3, 8], 1);
       const [k, v] = [2, 3].map((seed) => randomArray([2, heads, 16, 8], seed));
