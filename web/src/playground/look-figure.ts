@@ -123,12 +123,19 @@ export function playgroundLook(chapter: ChapterState<'playground'>): Figure {
     const look = async (signal: AbortSignal, isWanted: () => boolean): Promise<void> => {
       const { ready } = session;
       const { values } = section;
-      const begun = performance.now();
+      let done = 0;
+      let isNoticed = false;
       const told = (share: number): void => {
-        if (performance.now() - begun > unnoticed) bar.show(share);
+        done = share;
+        if (isNoticed) bar.show(done);
       };
+      const timer = setTimeout(() => {
+        isNoticed = true;
+        bar.show(done);
+      }, unnoticed);
       const isNothing = ready === undefined || itemsOf(values.ids).length === 0;
       const next = isNothing ? undefined : await see(ready, values, signal, told);
+      clearTimeout(timer);
       bar.show(undefined);
       // What became of a wish that has passed is shown where it is a picture; a slider is moving.
       if (isWanted() || (next !== undefined && 'seen' in next)) outcome = next;
