@@ -3,18 +3,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import axe from 'axe-core';
-import { browsers, figureOf, isWhole, serve, until, withBoth } from './site.mjs';
+import { browsers, figureOf, frames, isWhole, serve, until, withBoth } from './site.mjs';
 
 const { site, both } = await withBoth();
 
 const looks = ['en', 'zh'].flatMap((lang) => ['light', 'dark'].map((theme) => ({ lang, theme })));
-
-// So many frames of the browser, whatever the page was made to think of them.
-const frames = (page, count) =>
-  page.evaluate(async (count) => {
-    const ask = globalThis.originalFrame ?? requestAnimationFrame;
-    for (let i = 0; i < count; ++i) await new Promise((resolve) => ask(resolve));
-  }, count);
 
 for (const name of browsers) {
   for (const { lang, theme } of looks) {
@@ -159,7 +152,7 @@ for (const name of browsers) {
     const clocks = figureOf(page, 'rope', 'clocks');
     const before = await clocks.summary();
     await clocks.press('Position n', 'ArrowRight', 'ArrowRight');
-    await until(async () => (await clocks.summary()) !== before, 'the clocks', 10000);
+    await until(async () => (await clocks.summary()) !== before, 'the clocks');
     await frames(page, 20);
     assert.deepEqual(await page.evaluate(() => globalThis.moves), []);
     assert.equal(await page.evaluate(() => document.getAnimations().length), 0);
@@ -169,7 +162,7 @@ for (const name of browsers) {
   test(`words slide to their places where motion is welcome, and time runs only when asked (${name})`, async () => {
     const { page, close } = await both.open(name, site.address, { reducedMotion: 'no-preference' });
     const moves = () => page.evaluate(() => document.getAnimations().length);
-    await until(async () => (await moves()) === 0, 'the needles under the title come to rest', 10000);
+    await until(async () => (await moves()) === 0, 'the needles under the title come to rest');
     const moving = await page.evaluate(() => {
       document.querySelector('#figure-order-words .chip').focus();
       const key = new KeyboardEvent('keydown', { key: 'ArrowRight', bubbles: true, cancelable: true });
@@ -181,7 +174,7 @@ for (const name of browsers) {
     const at = async () => Number(/position (\d+)/.exec(await clocks.summary())[1]);
     const start = await at();
     await clocks.choose('Let time run');
-    await until(async () => (await at()) > start + 2, 'time runs', 10000);
+    await until(async () => (await at()) > start + 2, 'time runs');
     await clocks.choose('Stop');
     const stopped = await at();
     await frames(page, 20);
@@ -195,7 +188,6 @@ for (const name of browsers) {
     await until(
       () => page.evaluate(async () => (await navigator.serviceWorker.getRegistration())?.active?.state === 'activated'),
       'the service worker',
-      20000,
     );
     await own.close();
     await goOffline();
@@ -208,7 +200,7 @@ for (const name of browsers) {
     const random = figureOf(page, 'decay', 'random');
     await random.press('Queries', 'ArrowLeft');
     await random.choose('Run');
-    await until(async () => /^300 queries/.test(await random.summary()), 'the worker', 30000);
+    await until(async () => /^300 queries/.test(await random.summary()), 'the worker');
     // For a newer service worker and for the icon the browser asks by itself, past the service worker.
     assert.deepEqual(
       complaints.filter((complaint) => !/\/(service-worker\.js|favicon\.svg)$/.test(complaint)),

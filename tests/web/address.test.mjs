@@ -19,7 +19,7 @@ const figures = (page) => ({
 
 // What all figures say and what their controls are at, for comparing two pages.
 async function said(page) {
-  await until(() => page.evaluate(() => document.querySelector('figure[aria-busy]') === null), 'all figures', 20000);
+  await until(() => page.evaluate(() => document.querySelector('figure[aria-busy]') === null), 'all figures');
   return page.evaluate(() =>
     Array.from(document.querySelectorAll('figure'), (figure) => ({
       id: figure.id,
@@ -52,11 +52,7 @@ for (const name of browsers) {
     await stack.type('Sentence', 'one & two');
     await stack.choose('ALiBi');
     await stack.press('Seed', ...times(2, 'ArrowRight'));
-    await until(
-      async () => /rope\.pair\.k=75%2C0\.75.*stack\.seed=3/.test(await hash(page)),
-      'all in the address',
-      10000,
-    );
+    await until(async () => /rope\.pair\.k=75%2C0\.75.*stack\.seed=3/.test(await hash(page)), 'all in the address');
     const sent = await said(page);
     const address = await page.evaluate(() => location.href);
 
@@ -105,11 +101,7 @@ for (const name of browsers) {
     await map.choose('RoPE');
     await pair.press('Position m', ...times(5, 'ArrowRight'));
     await stack.choose('ALiBi');
-    await until(
-      async () => /rope\.pair\.m=17.*stack\.encoding=alibi/.test(await hash(page)),
-      'all in the address',
-      10000,
-    );
+    await until(async () => /rope\.pair\.m=17.*stack\.encoding=alibi/.test(await hash(page)), 'all in the address');
 
     await go(page, -1);
     await until(() => stack.valueOf('RoPE, halves'), "the playground's encoding back");

@@ -253,7 +253,7 @@ const chapters = {
     await random.press('Queries', 'ArrowLeft');
     assert.match(await random.summary(), /^30 queries/);
     await random.choose('Run');
-    await until(async () => /^300 queries/.test(await random.summary()), 'the worker', 30000);
+    await until(async () => /^300 queries/.test(await random.summary()), 'the worker');
     const [means] = await random.tables();
     for (const [mean, spread] of means) {
       // The mean of 300 scores: five of its own standard deviations.
@@ -261,8 +261,7 @@ const chapters = {
       near(spread, 1 / 8, 0.03);
     }
     await random.press('Queries', 'End');
-    await random.choose('Run');
-    await random.choose('Cancel');
+    await random.choose('Run', 'Cancel');
     await until(
       () => page.evaluate(() => document.querySelector('#figure-decay-random .work').textContent === 'RunCancelled.'),
       'the end',
@@ -446,7 +445,7 @@ const chapters = {
   async 'speed: measures in the background and says how fast'(page) {
     const figure = figureOf(page, 'speed', 'run');
     await figure.choose('Run');
-    await until(async () => /times as fast/.test(await figure.summary()), 'the measurement', 60000);
+    await until(async () => /times as fast/.test(await figure.summary()), 'the measurement');
     const [table] = await figure.tables();
     for (const [byCore, byScript, byCopy, ratio] of table) {
       near(ratio, byScript / byCore, 1e-9);

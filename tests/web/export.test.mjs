@@ -39,7 +39,7 @@ async function save(page, chapter, name, label) {
   await page.evaluate(() => globalThis.saved.splice(0));
   await page.evaluate((id) => document.querySelector(`#${id} .save summary`).click(), `figure-${chapter}-${name}`);
   await figureOf(page, chapter, name).choose(label);
-  await until(() => page.evaluate(() => globalThis.saved.length === 1), `${chapter}-${name} as ${label}`, 10000);
+  await until(() => page.evaluate(() => globalThis.saved.length === 1), `${chapter}-${name} as ${label}`);
 }
 
 const savedText = (page) =>
@@ -123,7 +123,7 @@ for (const browser of ['Chromium', 'Firefox']) {
   test(`every picture is saved as it is seen, to its last row (${browser})`, async () => {
     const { page, complaints } = pages[browser];
     await figureOf(page, 'playground', 'model').choose('Make a small decoder for me');
-    await until(async () => /^Layer/.test(await figureOf(page, 'playground', 'look').summary()), 'the maps', 20000);
+    await until(async () => /^Layer/.test(await figureOf(page, 'playground', 'look').summary()), 'the maps');
     const ids = await page.evaluate(() => Array.from(document.querySelectorAll('figure'), ({ id }) => id.slice(7)));
     // What has measured or written nothing yet shows nothing.
     for (const id of ids.filter((each) => each !== 'speed-run' && each !== 'playground-write')) {

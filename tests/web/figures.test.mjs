@@ -53,12 +53,12 @@ const isMeasured = (name, i) => name === 'playground-model' && i > 8;
 // The model is there and looked at, and tokens are written.
 async function prepareModel(page) {
   const says = (name, expected) =>
-    until(async () => expected.test(await figureOf(page, 'playground', name).summary()), name, 20000);
+    until(async () => expected.test(await figureOf(page, 'playground', name).summary()), name);
   await says('look', /^Layer/);
   await figureOf(page, 'playground', 'write').choose('Generate');
   const progress = () => page.evaluate(() => document.querySelector('#figure-playground-write progress').hidden);
   await says('write', /^\d+ tokens/);
-  await until(progress, 'all tokens', 20000);
+  await until(progress, 'all tokens');
 }
 
 const hashOf = (change) =>

@@ -20,10 +20,10 @@ async function works(page) {
   await random.press('Queries', 'Home');
   await random.choose('Run');
   const isRun = () => page.evaluate(() => document.querySelector('#figure-decay-random progress').hidden);
-  await until(isRun, 'the worker', 30000);
+  await until(isRun, 'the worker');
   assert.match(await random.summary(), /queries/);
   await figureOf(page, 'playground', 'model').choose('Make a small decoder for me');
-  await until(async () => /^Layer/.test(await figureOf(page, 'playground', 'look').summary()), 'the maps', 20000);
+  await until(async () => /^Layer/.test(await figureOf(page, 'playground', 'look').summary()), 'the maps');
 }
 
 const plainHost = () => serve({ under: '/a/b/', isPlain: true });
@@ -57,7 +57,6 @@ for (const name of browsers) {
           return registration?.active?.state === 'activated' && registration.scope;
         }),
       'the service worker',
-      20000,
     );
     assert.equal(scope, site.address);
     await site.close();

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { load } from 'ropewalk';
 import { wordVector } from '../../web/src/pictures/word-vector.js';
-import { figureOf, open, runProgram, until, withChromium } from './site.mjs';
+import { figureOf, hears, open, runProgram, until, withChromium } from './site.mjs';
 
 const { site, browser } = await withChromium();
 const core = await load({ simd: 'deterministic' });
@@ -157,8 +157,8 @@ test('the program beside the picture runs in Node and gives the numbers of the p
 
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
   await figure(page).locator('details.code summary').click();
-  await figure(page).getByRole('button', { name: 'Copy code' }).click();
-  await figure(page).getByText('Copied').waitFor();
+  const copyCode = figure(page).getByRole('button', { name: 'Copy code' });
+  await hears(page, '#figure-order-map', 'Copied', () => copyCode.click());
   assert.equal(await page.evaluate(() => navigator.clipboard.readText()), code);
   await close();
 });

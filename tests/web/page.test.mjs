@@ -1,7 +1,7 @@
 // The page as a whole: policy, language, theme, the way to a chapter.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { browsers, figureOf, isWhole, open, until, withBoth } from './site.mjs';
+import { browsers, figureOf, hears, isWhole, open, until, withBoth } from './site.mjs';
 
 const { site, both, browser } = await withBoth();
 
@@ -70,7 +70,7 @@ for (const name of browsers) {
       /an exception/,
       /a rejection/,
     ]) {
-      await until(() => complaints.some((complaint) => expected.test(complaint)), String(expected), 10000);
+      await until(() => complaints.some((complaint) => expected.test(complaint)), String(expected));
     }
     await close();
   });
@@ -125,7 +125,7 @@ test('an answer, and what the worker has done, stay when the language changes', 
   const { page, complaints, close } = await open(browser, site.address, { hash: '#lang=en&decay.random.pairs=300' });
   const random = figureOf(page, 'decay', 'random');
   await random.choose('Run');
-  await until(async () => /^300 queries/.test(await random.summary()), 'the worker', 30000);
+  await until(async () => /^300 queries/.test(await random.summary()), 'the worker');
   const questions = () =>
     page.evaluate(() =>
       Array.from(document.querySelectorAll('.prediction'), (question) => [
@@ -226,8 +226,8 @@ test('a link to a chapter opens there, and the contents lead there', async () =>
   assert.match(hash(page), /at=order/);
 
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
-  await pair(page).getByRole('button', { name: 'Copy link' }).click();
-  await pair(page).getByText('Copied').waitFor();
+  const copyLink = pair(page).getByRole('button', { name: 'Copy link' });
+  await hears(page, '#figure-rope-pair', 'Copied', () => copyLink.click());
   assert.match(await page.evaluate(() => navigator.clipboard.readText()), /at=rope/);
   await close();
 });
@@ -264,7 +264,7 @@ test('a chapter that does not arrive says so, keeps the others, and comes when t
   assert.equal(await page.locator('#chapter-speed figure').count(), 1);
   await page.unroute('**/assets/linear-*.js', isBroken);
   await lost.getByRole('button', { name: 'Load the page again' }).click();
-  await until(async () => (await page.locator('#chapter-linear figure').count()) === 4, 'the chapter', 20000);
+  await until(async () => (await page.locator('#chapter-linear figure').count()) === 4, 'the chapter');
   assert.match(hash(page), /speed\.run\.table=1/);
   await context.close();
 });
@@ -382,7 +382,7 @@ test('without WebAssembly the page says so in the reader’s language', async ()
       delete globalThis.WebAssembly;
     });
     await page.goto(`${site.address}#lang=${lang}`);
-    await until(async () => (await page.locator('main h1').count()) === 1, 'the message', 10000);
+    await until(async () => (await page.locator('main h1').count()) === 1, 'the message');
     assert.match(await page.locator('main').textContent(), words);
     assert.equal(await page.evaluate(() => document.documentElement.lang), tag);
     assert.equal(await page.title(), await page.locator('h1').textContent());
@@ -393,6 +393,9 @@ test('without WebAssembly the page says so in the reader’s language', async ()
 
 test('a picture that changes is told once, where it comes to rest', async () => {
   const { page, complaints, close } = await open(browser, site.address, { hash: '#lang=en' });
+  // Time stands still, and goes on as far as it is told to.
+  await page.clock.install();
+  await page.clock.pauseAt(Date.now() + 1000);
   await page.evaluate(() => {
     globalThis.told = [];
     new MutationObserver((changes) => {
@@ -409,9 +412,13 @@ test('a picture that changes is told once, where it comes to rest', async () => 
     }
   });
   const summary = await figureOf(page, 'rope', 'pair').summary();
-  await until(() => page.evaluate(() => globalThis.told.length > 0), 'something told');
-  await page.waitForTimeout(700);
-  assert.deepEqual(await page.evaluate(() => globalThis.told), [summary]);
+  const toldAfter = async (ms) => {
+    await page.clock.runFor(ms);
+    return page.evaluate(() => globalThis.told);
+  };
+  assert.deepEqual(await toldAfter(499), []);
+  assert.deepEqual(await toldAfter(1), [summary]);
+  assert.deepEqual(await toldAfter(5000), [summary]);
   assert.deepEqual(complaints, []);
   await close();
 });

@@ -19,6 +19,11 @@ const policy = [
   "img-src 'self' data:",
 ].join('; ');
 
+/**
+ * Milliseconds that a test waits for anything, ten times what a slow machine takes: only what never comes fails by it.
+ */
+const limit = 120_000;
+
 const types = {
   '.html': 'text/html',
   '.js': 'text/javascript',
@@ -27,23 +32,59 @@ const types = {
   '.wasm': 'application/wasm',
 };
 
+// A worker that works longer than this many milliseconds in one piece lets messages in (bindings/ts, EventLoop).
+const slice = 12;
+
+// In the playground's worker, before anything of its own: it stands still at each step that it tells the page, until
+// the server answers.
+function askAtEachStep() {
+  const post = globalThis.postMessage.bind(globalThis);
+  let items = 0;
+  globalThis.postMessage = (message, moved) => {
+    post(message, moved);
+    if (message.ropewalk === 'iterator') items = 0;
+    if (message.ropewalk === 'item') items += 1;
+    else if (message.ropewalk !== 'callback') return;
+    const [done] = message.args ?? [];
+    const progress = typeof done === 'number' ? `pass=${done}` : `load=${done?.loaded / done?.total}`;
+    const request = new XMLHttpRequest();
+    request.open('GET', `/step?${message.ropewalk === 'item' ? `item=${items}` : progress}`, false);
+    try {
+      request.send();
+    } catch {
+      // Without a network nobody holds it.
+    }
+  };
+}
+
 /**
- * Serves build/web (made by `vite build web`) on a free port. `asked` holds the paths that were asked for.
+ * Serves build/web (made by `vite build web`) on a free port. `asked` holds the paths that were asked for, and `hold`
+ * keeps answers back.
  *
  * @param under the folder of the host that the page lies in.
  * @param isPlain a host that knows no more than the types of HTML, scripts and style sheets, and sends no header.
+ * @param inSteps the playground's worker asks for `/step?load=…` and `/step?pass=…` where it tells which share of a load
+ * or a pass is done, and for `/step?item=…` with each token that it gives, and goes on when that is answered.
  */
-export async function serve({ under = '/', isPlain = false } = {}) {
+export async function serve({ under = '/', isPlain = false, inSteps = false } = {}) {
   if (!existsSync(join(folder, 'index.html'))) throw new Error('build/web is missing; run: npx vite build web');
   const asked = new Set();
+  const holds = new Set();
   const server = createServer(async (request, response) => {
-    const path = normalize(decodeURIComponent(new URL(request.url, 'http://localhost').pathname));
+    const url = new URL(request.url, 'http://localhost');
+    const path = normalize(decodeURIComponent(url.pathname));
     asked.add(path);
     const file = path.endsWith('/') ? `${path}index.html` : path;
     const headers = isPlain ? {} : { 'content-security-policy': policy };
+    for (const { isHere, stop } of holds) if (isHere(url)) await stop();
+    if (path === '/step') {
+      response.writeHead(204).end();
+      return;
+    }
     try {
       if (!file.startsWith(under)) throw new Error('not of the page');
-      const body = await readFile(join(folder, file.slice(under.length)));
+      const own = await readFile(join(folder, file.slice(under.length)));
+      const body = inSteps && /playground-worker/.test(file) ? `(${askAtEachStep})();\n${own}` : own;
       const known = isPlain && extname(file) === '.wasm' ? undefined : types[extname(file)];
       const type = known === undefined ? 'application/octet-stream' : `${known}; charset=utf-8`;
       response.writeHead(200, { 'content-type': type, ...headers });
@@ -58,7 +99,32 @@ export async function serve({ under = '/', isPlain = false } = {}) {
       server.close(resolve);
       server.closeAllConnections();
     });
-  return { address: `http://127.0.0.1:${server.address().port}${under}`, asked, close };
+  /**
+   * Holds every answer for which `isHere` is true of its URL: `reached` resolves at the first of them, `release` lets
+   * all go, not before a worker that stood still is due to let messages in.
+   */
+  function hold(isHere) {
+    const held = { isHere };
+    const reached = new Promise((resolve) => {
+      const released = new Promise((end) => {
+        held.end = end;
+      });
+      held.stop = () => {
+        resolve();
+        return released;
+      };
+    });
+    holds.add(held);
+    return {
+      reached,
+      async release() {
+        await new Promise((resolve) => setTimeout(resolve, 4 * slice));
+        holds.delete(held);
+        held.end();
+      },
+    };
+  }
+  return { address: `http://127.0.0.1:${server.address().port}${under}`, asked, hold, close };
 }
 
 function program(name) {
@@ -68,6 +134,7 @@ function program(name) {
 
 export function launch() {
   return chromium.launch({
+    timeout: limit,
     executablePath: program('chromium'),
     args: [
       '--no-sandbox',
@@ -119,7 +186,7 @@ function tellViolations() {
 export async function open(browser, address, { hash = '', ...context } = {}) {
   const made = await browser.newContext({ locale: 'en-US', viewport, ...context });
   const page = await made.newPage();
-  page.setDefaultTimeout(5000);
+  page.setDefaultTimeout(limit);
   const complaints = complaintsOf(page, address);
   await page.addInitScript(tellViolations);
   await page.goto(address + hash);
@@ -138,6 +205,8 @@ export async function launchFirefox() {
   const start = (locale, reducedMotion) =>
     puppeteer.launch({
       browser: 'firefox',
+      timeout: limit,
+      protocolTimeout: 2 * limit,
       executablePath: program('firefox-esr'),
       headless: true,
       extraPrefsFirefox: {
@@ -159,6 +228,7 @@ export async function launchFirefox() {
     async open(address, { hash = '', viewport: size = viewport, locale = usual[0], reducedMotion = usual[1] } = {}) {
       const made = await (await browserFor(locale, reducedMotion)).createBrowserContext();
       const page = await made.newPage();
+      page.setDefaultTimeout(limit);
       await page.setViewport(size);
       const complaints = complaintsOf(page, address);
       await page.evaluateOnNewDocument(tellViolations);
@@ -215,7 +285,6 @@ export const isWhole = (page, lang = '') =>
         lang,
       ),
     `the whole page ${lang}`,
-    20000,
   );
 
 /** A figure of the page, by chapter and name, in either browser. */
@@ -229,7 +298,7 @@ export function figureOf(page, chapter, name) {
         const toggle = document.querySelector(`#${id} .table-button`);
         if (document.querySelector(`#${id} .tables`).hidden) toggle.click();
       }, id);
-      await until(isUpToDate, `the numbers of ${id}`, 20000);
+      await until(isUpToDate, `the numbers of ${id}`);
       await until(
         () => page.evaluate((id) => document.querySelector(`#${id} .tables [aria-busy]`) === null, id),
         'the whole table',
@@ -275,16 +344,21 @@ export function figureOf(page, chapter, name) {
       await page.evaluate(() => document.activeElement.select());
       await page.keyboard.type(text);
     },
-    /** Presses the button, radio button or check box with exactly this name. */
-    choose: (label) =>
+    /**
+     * Presses the button, radio button or check box with exactly this name; of several names one after the other, in
+     * one task of the page, in which no worker can answer.
+     */
+    choose: (...labels) =>
       page.evaluate(
-        ([id, label]) => {
-          const all = Array.from(document.querySelectorAll(`#${id} label, #${id} button`));
-          const found = all.find((element) => element.textContent === label);
-          if (found === undefined) throw new Error(`no button ${label} in ${id}: ${all.map((e) => e.textContent)}`);
-          found.click();
+        ([id, labels]) => {
+          for (const label of labels) {
+            const all = Array.from(document.querySelectorAll(`#${id} label, #${id} button`));
+            const found = all.find((element) => element.textContent === label);
+            if (found === undefined) throw new Error(`no button ${label} in ${id}: ${all.map((e) => e.textContent)}`);
+            found.click();
+          }
         },
-        [id, label],
+        [id, labels],
       ),
   };
 }
@@ -301,7 +375,7 @@ export async function runProgram(code, names) {
  * Waits until `ask` gives something true, and gives that. Not page.waitForFunction: it evaluates strings, which the
  * policy refuses.
  */
-export async function until(ask, what, limit = 5000) {
+export async function until(ask, what) {
   const end = Date.now() + limit;
   for (;;) {
     const answer = await ask();
@@ -309,4 +383,30 @@ export async function until(ask, what, limit = 5000) {
     if (Date.now() > end) throw new Error(`waited ${limit} ms in vain: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
+}
+
+/** So many frames of the browser, whatever the page was made to think of them: time as the machine has it. */
+export const frames = (page, count) =>
+  page.evaluate(async (count) => {
+    const ask = globalThis.originalFrame ?? requestAnimationFrame;
+    for (let i = 0; i < count; ++i) await new Promise((resolve) => ask(resolve));
+  }, count);
+
+/** Waits until an element has said something, which it may take back at once, while `act` is done. */
+export async function hears(page, selector, words, act) {
+  await page.evaluate(
+    ([selector, words]) => {
+      const element = document.querySelector(selector);
+      globalThis.hasSaid = false;
+      const observer = new MutationObserver(() => {
+        if (!element.textContent.includes(words)) return;
+        globalThis.hasSaid = true;
+        observer.disconnect();
+      });
+      observer.observe(element, { childList: true, characterData: true, subtree: true });
+    },
+    [selector, words],
+  );
+  await act();
+  await until(() => page.evaluate(() => globalThis.hasSaid), `${selector} says ${words}`);
 }

@@ -26,13 +26,13 @@ test('the page, its worker and the playground’s work from their sources', asyn
   const figure = (chapter, name) => figureOf(page, chapter, name);
   assert.match(await figure('playground', 'stack').summary(), /^Over all heads/);
   await figure('playground', 'model').choose('Make a small decoder for me');
-  await until(async () => /^Layer/.test(await figure('playground', 'look').summary()), 'the maps', 20000);
+  await until(async () => /^Layer/.test(await figure('playground', 'look').summary()), 'the maps');
   await figure('playground', 'write').choose('Generate');
-  await until(async () => /^32 tokens/.test(await figure('playground', 'write').summary()), 'tokens', 20000);
+  await until(async () => /^32 tokens/.test(await figure('playground', 'write').summary()), 'tokens');
   const random = figure('decay', 'random');
   await random.press('Queries', 'ArrowLeft');
   await random.choose('Run');
-  await until(async () => /^300 queries/.test(await random.summary()), 'the worker', 30000);
+  await until(async () => /^300 queries/.test(await random.summary()), 'the worker');
   // What Vite's own client says is not of the page.
   assert.deepEqual(
     complaints.filter((complaint) => !/\[vite\]/.test(complaint)),
