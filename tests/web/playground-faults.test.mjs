@@ -4,6 +4,9 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { tinyLlama } from '../ts/support/tiny-models.mjs';
 import {
+  atItem,
+  atLoad,
+  barOf,
   browsers,
   file,
   filesOf,
@@ -38,7 +41,6 @@ const speaks = (page, lang) =>
         lang,
       ),
     lang,
-    20000,
   );
 const other = (page) => page.evaluate(() => document.getElementById('language').click());
 
@@ -112,7 +114,7 @@ for (const browser of browsers) {
     const { page, complaints, close } = await all.fresh(browser);
     const part = { ...weights, name: 'model-00001-of-00002.safetensors' };
     const model = of(page, 'model');
-    const isForgotten = () => until(async () => (await noticesOf(page, 'model')) === '', 'nothing given', 5000);
+    const isForgotten = () => until(async () => (await noticesOf(page, 'model')) === '', 'nothing given');
     await give(page, [part]);
     await says(page, 'model', /^So far: model-00001-of-00002\.safetensors/);
     await give(page, [config, weights]);
@@ -167,7 +169,7 @@ for (const browser of browsers) {
       press('Make a small decoder for me');
       press('Cancel');
     }, path('model'));
-    await until(async () => (await model.summary()) === 'Cancelled. There is no model yet.', 'it was cancelled', 10000);
+    await until(async () => (await model.summary()) === 'Cancelled. There is no model yet.', 'it was cancelled');
     await model.choose('Make a small decoder for me');
     await isLoaded(page);
     assert.deepEqual(complaints, []);
@@ -198,25 +200,27 @@ for (const browser of browsers) {
 
   test(`another model in the middle of a load takes its place; back and Cancel then are harmless (${browser})`, async () => {
     const { page, complaints, close } = await all.fresh(browser);
-    const isHalfway = () =>
-      until(
-        () => page.evaluate((s) => document.querySelector(`${s} progress`).value > 0.05, path('model')),
-        'some',
-        20000,
-      );
+    const loadsHalf = async () => {
+      const middle = all.site.hold(atLoad(0.3));
+      await give(page, wideFiles(4, 4));
+      await middle.reached;
+      await until(async () => (await barOf(page, 'model')) >= 0.3, 'the bar');
+      return middle;
+    };
     await of(page, 'model').choose('Make a small encoder for me');
     await isLoaded(page);
-    await give(page, wideFiles(32, 16));
-    await isHalfway();
+    const other = await loadsHalf();
     await give(page, [config, weights], 'drop');
-    await until(async () => /^llama with [\d,]{5,6} /.test(await of(page, 'model').summary()), 'the later one', 20000);
+    await other.release();
+    await until(async () => /^llama with [\d,]{5,6} /.test(await of(page, 'model').summary()), 'the later one');
     await isSeen(page);
 
-    await give(page, wideFiles(32, 16));
-    await isHalfway();
+    const last = await loadsHalf();
     // To the state with the small encoder.
     await page.evaluate(() => history.back());
-    await until(async () => /^roformer/.test(await of(page, 'model').summary()), 'the encoder', 20000);
+    await until(async () => (await barOf(page, 'model')) === 0, 'another load');
+    await last.release();
+    await until(async () => /^roformer/.test(await of(page, 'model').summary()), 'the encoder');
     await page.evaluate(() => history.back());
     await until(async () => /no model/.test(await of(page, 'model').summary()), 'none');
     await page.evaluate((s) => document.querySelector(`${s} .work button`).click(), path('model'));
@@ -243,14 +247,18 @@ for (const browser of browsers) {
         return true;
       }, path('write'));
     const generate = () => until(press, 'a button to press');
+    const ninth = all.site.hold(atItem(9));
     await generate();
-    await until(tokens, 'tokens');
+    await ninth.reached;
     await other(page);
+    await until(
+      () => page.evaluate(() => document.querySelector('#chapter-playground').lang === 'zh-Hans'),
+      'the chapter in Chinese',
+    );
+    await ninth.release();
     await speaks(page, 'zh');
-    const count = await tokens();
-    assert.ok(count > 0, 'what is written stays');
-    const stopped = /已停止。$/.test(await of(page, 'write').summary());
-    assert.equal(stopped, count < 256, 'and that it is not all of it is said');
+    assert.ok((await tokens()) >= 8, 'what is written stays');
+    assert.match(await of(page, 'write').summary(), /已停止。$/, 'and that it is not all of it is said');
     await isSeen(page);
     await generate();
     await until(tokens, 'tokens in Chinese');
@@ -309,29 +317,25 @@ for (const browser of browsers) {
 
 test('a worker that does not answer any more is ended by Cancel and by Stop, and the next one works', async () => {
   const { page, close } = await all.fresh('Chromium', 'playground.write.length=256');
-  const end = async () => {
-    const [worker] = page.workers().filter((each) => /playground/.test(each.url()));
-    // It cannot answer this either.
-    void worker.evaluate(() => globalThis.close()).catch(() => undefined);
-    await until(() => !page.workers().includes(worker), 'no worker');
-  };
   const model = of(page, 'model');
-  await model.choose('Make a small decoder for me');
-  await isLoaded(page);
-  await end();
-  await give(page, wideFiles(8, 2));
-  await until(async () => /Loading/.test(await model.summary()), 'the load');
+  // Never let go, the worker is deaf.
+  const load = all.site.hold(atLoad(0));
+  await give(page, wideFiles(4, 2));
+  await load.reached;
   await page.locator(`${path('model')} .work button`).press('Enter');
-  await says(page, 'model', /did not answer/, 20000);
+  await says(page, 'model', /did not answer/);
   assert.match(await page.evaluate(() => document.activeElement.textContent), /files/, 'the keyboard is at the picker');
+  await load.release();
   await model.choose('Make a small decoder for me');
   await isLoaded(page);
   await isSeen(page);
   assert.equal(await noticesOf(page, 'model'), '');
+  const token = all.site.hold(atItem(1));
   await of(page, 'write').choose('Generate');
-  await end();
+  await token.reached;
   await of(page, 'write').choose('Stop');
-  await says(page, 'model', /did not answer/, 20000);
+  await says(page, 'model', /did not answer/);
+  await token.release();
   await model.choose('Make a small decoder for me');
   await isLoaded(page);
   await isSeen(page);
@@ -341,7 +345,7 @@ test('a worker that does not answer any more is ended by Cancel and by Stop, and
 test('a part of the page that does not come is told by its name, and is asked for again', async () => {
   const { page, close } = await all.fresh('Chromium', '', { serviceWorkers: 'block' });
   const model = of(page, 'model');
-  await until(async () => (await of(page, 'stack').summary()) !== '', 'the worker', 20000);
+  await until(async () => (await of(page, 'stack').summary()) !== '', 'the worker');
   await page.context().setOffline(true);
   await model.choose('Make a small decoder for me');
   await says(page, 'model', /The package says: .*models/);

@@ -4,6 +4,9 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import axe from 'axe-core';
 import {
+  atItem,
+  atPass,
+  barOf,
   browsers,
   give,
   isLoaded,
@@ -53,7 +56,7 @@ for (const browser of browsers) {
     assert.equal(await shown(), extras.length - 1, 'all but the table of what is not written yet');
     same((await of(page, 'look').tables()).flat(2), await run(await of(page, 'look').code()), 1e-12);
     await of(page, 'write').choose('Generate');
-    await until(async () => (await tokensWritten(page)) === 32, 'tokens', 20000);
+    await until(async () => (await tokensWritten(page)) === 32, 'tokens');
     assert.equal(await shown(), extras.length);
     const [tokens] = await of(page, 'write').tables();
     same(tokens.flat(), await run(await of(page, 'write').code()), 1e-12);
@@ -72,7 +75,7 @@ for (const browser of browsers) {
     same((await of(page, 'look').tables()).flat(2), await run(await of(page, 'look').code()), 1e-12);
     assert.match(await of(page, 'write').summary(), /^Nothing is generated/, 'what was written is of another encoding');
     await of(page, 'write').choose('Generate');
-    await until(async () => (await tokensWritten(page)) === 32, 'tokens', 20000);
+    await until(async () => (await tokensWritten(page)) === 32, 'tokens');
     const [others] = await of(page, 'write').tables();
     same(others.flat(), await run(await of(page, 'write').code()), 1e-12);
     assert.notDeepEqual(others, tokens);
@@ -114,50 +117,43 @@ for (const browser of browsers) {
       'playground.model.tiny=decoder&playground.write.length=256',
     );
     await isLoaded(page);
-    // Stopped at the first sight of tokens: the small model is fast.
-    await page.evaluate(
-      (selector) =>
-        new Promise((resolve) => {
-          document.querySelector(`${selector} .work .button`).click();
-          const observer = new MutationObserver(() => {
-            if (document.querySelector(`${selector} .tokens`).children.length === 0) return;
-            observer.disconnect();
-            document.querySelector(`${selector} .work .button`).click();
-            resolve();
-          });
-          observer.observe(document.querySelector(selector), { childList: true, subtree: true });
-        }),
-      path('write'),
-    );
+    const first = all.site.hold(atItem(1));
+    const third = all.site.hold(atItem(3));
+    await of(page, 'write').choose('Generate');
+    await first.reached;
+    // The page shows what there is ten times a second. The second token comes later than that, and the third never.
+    await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 200)));
+    await first.release();
+    await third.reached;
+    const shown = () => page.evaluate((s) => document.querySelector(`${s} .tokens`).children.length, path('write'));
+    await until(async () => (await shown()) > 0, 'tokens while more are written');
+    await of(page, 'write').choose('Stop');
+    await third.release();
     await until(async () => /Stopped\.$/.test(await of(page, 'write').summary()), 'the end');
     const [written] = await of(page, 'write').tables();
-    assert.ok(written.length > 0 && written.length < 256, `${written.length} tokens`);
+    assert.ok(written.length === 2 || written.length === 3, `${written.length} tokens`);
     assert.deepEqual(complaints, []);
     await close();
   });
 
-  test(`a pass through many layers tells how far it is, ends halfway, and the next wish is fulfilled (${browser})`, async () => {
+  test(`a pass that takes long tells how far it is, ends halfway, and the next wish is fulfilled (${browser})`, async () => {
     const { page, complaints, close } = await all.fresh(browser, 'playground.look.ids=1&playground.look.wish=none');
-    await give(page, wideFiles(32, 16));
+    await give(page, wideFiles(2, 4));
     await isLoaded(page);
     await isSeen(page);
     const used = async () => (await of(page, 'model').tables()).at(-1)[1][0];
     const before = await used();
-    // Two passes, for the comparison. Cancelled as soon as the bar shows, which is after a third of a second.
-    await page.evaluate((selector) => {
-      const bar = document.querySelector(`${selector} progress`);
-      const observer = new MutationObserver(() => {
-        if (bar.parentElement.hidden) return;
-        observer.disconnect();
-        globalThis.cancelledAt = bar.value;
-        bar.parentElement.querySelector('button').click();
-      });
-      observer.observe(bar.parentElement, { attributes: true });
-    }, path('look'));
-    const ids = Array.from({ length: 48 }, (_, i) => i % 41).join(' ');
-    await write(page, 'look', ids);
-    const share = await until(() => page.evaluate(() => globalThis.cancelledAt), 'the bar', 20000);
-    assert.ok(share > 0 && share < 1, `${share}`);
+    assert.equal(await barOf(page, 'look'), undefined, 'no bar where nothing is under way');
+    // Two passes of four layers, for the comparison; they stand still after the third layer, and after the fifth.
+    const [third, fifth] = [3 / 8, 5 / 8].map((share) => all.site.hold(atPass(share)));
+    await write(page, 'look', Array.from({ length: 48 }, (_, i) => i % 41).join(' '));
+    await third.reached;
+    await until(async () => (await barOf(page, 'look')) === 3 / 8, 'the bar');
+    await third.release();
+    await fifth.reached;
+    await until(async () => (await barOf(page, 'look')) === 5 / 8, 'the bar further on');
+    await of(page, 'look').choose('Cancel');
+    await fifth.release();
     await until(async () => /Cancelled/.test(await noticesOf(page, 'look')), 'the end');
     assert.equal(await of(page, 'look').summary(), '');
     assert.equal(await used(), before, 'nothing is left of it');
@@ -179,7 +175,6 @@ for (const browser of browsers) {
         await until(
           () => page.evaluate((s) => document.querySelectorAll(`${s} .tokens li`).length, path('write')),
           'tokens',
-          10000,
         );
         await page.evaluate(axe.source);
         const found = await page.evaluate(async () => {
@@ -226,10 +221,10 @@ test('the code of models comes with the first model, and not before', async () =
 test('a model is made and looked at without a network, too', async () => {
   const { page, close } = await all.fresh('Chromium');
   const active = async () => (await navigator.serviceWorker.getRegistration())?.active?.state === 'activated';
-  await until(() => page.evaluate(active), 'the service worker', 20000);
+  await until(() => page.evaluate(active), 'the service worker');
   await page.context().setOffline(true);
   await page.reload();
-  await until(() => page.evaluate(() => document.querySelector('main:not([aria-busy])') !== null), 'the page', 20000);
+  await until(() => page.evaluate(() => document.querySelector('main:not([aria-busy])') !== null), 'the page');
   await of(page, 'model').choose('Make a small decoder for me');
   await isLoaded(page);
   await isSeen(page);

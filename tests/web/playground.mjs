@@ -7,7 +7,7 @@ export { browsers } from './site.mjs';
 
 /** A site, both browsers, and what opens the page in one of them at some state; `end` closes all. */
 export async function start() {
-  const [site, both] = await Promise.all([serve(), launchBoth()]);
+  const [site, both] = await Promise.all([serve({ inSteps: true }), launchBoth()]);
   return {
     site,
     chromium: both.chromium,
@@ -19,6 +19,12 @@ export async function start() {
     },
   };
 }
+
+// Where the worker is to stand still: at a share of a load or a pass, or at a token that it gives, counted from 1.
+const at = (what, isThere) => (url) => url.searchParams.has(what) && isThere(Number(url.searchParams.get(what)));
+export const atLoad = (least) => at('load', (share) => share >= least);
+export const atPass = (least) => at('pass', (share) => share >= least);
+export const atItem = (number) => at('item', (item) => item === number);
 
 export const path = (name) => `#figure-playground-${name}`;
 export const of = (page, name) => figureOf(page, 'playground', name);
@@ -32,12 +38,17 @@ export const noticesOf = (page, name) =>
         .join(' '),
     path(name),
   );
-export const says = (page, name, expected, limit = 10000) =>
-  until(async () => expected.test(await noticesOf(page, name)), `${name} says ${expected}`, limit);
+export const says = (page, name, expected) =>
+  until(async () => expected.test(await noticesOf(page, name)), `${name} says ${expected}`);
 export const isLoaded = (page) =>
-  until(async () => /parameters in|个参数/.test(await of(page, 'model').summary()), 'the model', 20000);
-export const isSeen = (page) =>
-  until(async () => /^(Layer|第)/.test(await of(page, 'look').summary()), 'the maps', 10000);
+  until(async () => /parameters in|个参数/.test(await of(page, 'model').summary()), 'the model');
+export const isSeen = (page) => until(async () => /^(Layer|第)/.test(await of(page, 'look').summary()), 'the maps');
+/** The share that the bar of a figure shows; undefined: it shows none. */
+export const barOf = (page, name) =>
+  page.evaluate((selector) => {
+    const bar = document.querySelector(`${selector} progress`);
+    return bar.checkVisibility() ? bar.value : undefined;
+  }, path(name));
 
 /** Types into the one line of text that a figure has. */
 export const write = (page, name, text) =>
@@ -57,7 +68,7 @@ export const filesOf = ({ config, ...model }) => [
   file('model.safetensors', fileOfModel({ config, ...model })),
 ];
 
-/** A LLaMA `times` as wide as the small one of the tests, in float16, all zeros: large enough to take its time. */
+/** A LLaMA `times` as wide as the small one of the tests, in float16, all zeros. */
 export function wideFiles(times, layers) {
   const { config, tensors } = tinyLlama({ num_hidden_layers: layers });
   const { vocab_size: vocabulary } = config;
