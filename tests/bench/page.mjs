@@ -1,0 +1,44 @@
+// How the page behaves for a reader, in milliseconds: when its first figure is there, and the longest task of its thread
+// in whatever a reader does, by the processor's time. Needs build/web: npm run bench:page [visits]
+
+import { launch, serve } from '../web/site.mjs';
+import { controlsOf, firstFigure, longestTask, referenceTask, visit } from '../web/tasks.mjs';
+import { machine, machineLine } from './machine.mjs';
+import { columns } from './report.mjs';
+
+// What the page promises.
+const promised = { figure: 1000, task: 50 };
+const visits = Number(process.argv[2] ?? 5);
+
+const [site, browser] = await Promise.all([serve(), launch()]);
+
+const rows = new Map();
+const note = (name, limit, ms) => {
+  if (!rows.has(name)) rows.set(name, { limit, times: [] });
+  rows.get(name).times.push(ms);
+};
+
+note('reference task', undefined, await referenceTask(browser));
+for (let i = 0; i < visits; ++i) {
+  note('first figure', promised.figure, (await firstFigure(browser, site.address)).at);
+  const { page, steps, close } = await visit(browser, site);
+  for (const [name, work] of steps) note(name, promised.task, (await longestTask(page, work)).took);
+  await close();
+}
+const { page, works, close } = await controlsOf(browser, site);
+let longest = 0;
+for (const [, work] of works) longest = Math.max(longest, (await longestTask(page, work)).took);
+note('controls of all figures', promised.task, longest);
+await close();
+const version = browser.version();
+await browser.close();
+await site.close();
+
+const table = [['ms', 'least', 'median', 'most', 'promised']];
+for (const [name, { limit, times }] of rows) {
+  times.sort((a, b) => a - b);
+  const numbers = [times[0], times[times.length >> 1], times.at(-1), limit];
+  table.push([name, ...numbers.map((ms) => ms?.toFixed(1) ?? '')]);
+}
+console.log(machineLine({ ...machine(), runtime: `Chromium ${version}` }));
+console.log(columns(table));

@@ -1,0 +1,216 @@
+// When the page shows its first figure, and how long it keeps its thread: the longest task of whatever a reader does, in
+// milliseconds of the processor, and beside it a reference task of the same browser on the same machine. Tests compare
+// the two; `npm run bench:page` prints them.
+import assert from 'node:assert/strict';
+import { frames, isWhole, open, until } from './site.mjs';
+
+// In the page.
+function watchFirstFigure() {
+  const observer = new MutationObserver(() => {
+    if (!document.querySelector('figure .summary')?.textContent) return;
+    observer.disconnect();
+    const paths = performance.getEntriesByType('resource').map(({ name }) => new URL(name).pathname.slice(1));
+    globalThis.firstFigure = { at: performance.now(), paths };
+  });
+  observer.observe(document, { childList: true, subtree: true });
+}
+
+/** When the first figure of a page at this address shows its first sentence, and which files had come by then. */
+export async function firstFigure(browser, address) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
+  const page = await context.newPage();
+  await page.addInitScript(watchFirstFigure);
+  // What it loads besides is not waited for.
+  await page.goto(address, { waitUntil: 'commit' });
+  const seen = await until(() => page.evaluate(() => globalThis.firstFigure), 'the first figure');
+  await context.close();
+  return seen;
+}
+
+// In the page: collects tasks and frames that took over 50 ms by the clock, with the scripts that ran in them.
+export function watchTasks() {
+  globalThis.longTasks = [];
+  globalThis.longFrames = [];
+  const watch = (type, to, tell) =>
+    new PerformanceObserver((list) => to.push(...list.getEntries().map(tell))).observe({ type, buffered: true });
+  watch('longtask', globalThis.longTasks, ({ duration }) => Math.round(duration));
+  watch('long-animation-frame', globalThis.longFrames, ({ duration, scripts }) => {
+    const told = scripts.map(
+      ({ invoker, sourceURL, sourceFunctionName, duration: took }) =>
+        `${invoker} ${sourceURL.split('/').at(-1)} ${sourceFunctionName}: ${Math.round(took)} ms`,
+    );
+    return `${Math.round(duration)} ms (${told.join('; ') || 'no script'})`;
+  });
+}
+
+/**
+ * The longest task of the page's main thread while something is done, in ms of the processor's time. The browser's own
+ * observer of long tasks goes by the clock, which also counts what others do on this machine: what it tells is kept for
+ * the message.
+ */
+export async function longestTask(page, work) {
+  const browser = page.context().browser();
+  await browser.startTracing(page, { categories: ['toplevel', 'blink.user_timing'] });
+  await work();
+  // The browser has pages of its own; the mark is on the thread of this one.
+  await page.evaluate(() => performance.mark('this page'));
+  const { traceEvents } = JSON.parse(await browser.stopTracing());
+  const mark = traceEvents.find(({ name }) => name === 'this page');
+  // What promises do after a task is an event of its own.
+  const isTask = (name) => name.endsWith('RunTask') || name.endsWith('PerformMicrotaskCheckpoint');
+  const isOurs = ({ name, pid, tid }) => isTask(name) && pid === mark.pid && tid === mark.tid;
+  const times = traceEvents.filter(isOurs).map(({ tdur }) => tdur ?? 0);
+  assert.ok(times.length > 0, 'tasks in the trace');
+  const [byClock, frames] = await page.evaluate(() => [
+    globalThis.longTasks?.splice(0).length ?? 0,
+    globalThis.longFrames?.splice(0) ?? [],
+  ]);
+  return { took: Math.max(...times) / 1000, byClock, frames };
+}
+
+export const told = (what, { took, frames }) =>
+  `${what}: ${took} ms of the processor; by the clock ${frames.join(', ')}`;
+
+/**
+ * The reference: 12000 boxes with a word each are made, given their styles and laid out in one task of an empty page.
+ * Milliseconds of the processor, the least of some tries.
+ */
+export async function referenceTask(browser) {
+  const page = await browser.newPage();
+  let least = Number.POSITIVE_INFINITY;
+  for (let i = 0; i < 5; ++i) {
+    const build = () =>
+      page.evaluate(() => {
+        const boxes = Array.from({ length: 12000 }, (_, i) => {
+          const box = document.createElement('div');
+          box.append(`word${i}`);
+          return box;
+        });
+        document.body.replaceChildren(...boxes);
+        return document.body.offsetHeight;
+      });
+    least = Math.min(least, (await longestTask(page, build)).took);
+  }
+  await page.close();
+  return least;
+}
+
+// In the page: works every control of a figure, its table and its menu.
+async function workControls(id) {
+  const figure = document.getElementById(id);
+  const act = async (action) => {
+    setTimeout(action);
+    await new Promise((resolve) => setTimeout(resolve, 30));
+  };
+  const slide = (input, value) => () => {
+    input.value = value;
+    input.dispatchEvent(new Event('input', { bubbles: true }));
+  };
+  const table = figure.querySelector('.table-button');
+  for (const input of figure.querySelectorAll('.controls input')) {
+    if (input.type === 'range') {
+      const middle = (Number(input.min) + Number(input.max)) >> 1;
+      for (const value of [input.min, middle, input.max, middle + 1]) await act(slide(input, value));
+    } else if (input.type === 'text') {
+      await act(slide(input, Array.from({ length: 20 }, (_, i) => `word${i}`).join(' ')));
+    } else {
+      await act(() => input.click());
+    }
+  }
+  for (const button of figure.querySelectorAll('.controls .button')) {
+    await act(() => button.click());
+    await act(() => button.click());
+  }
+  await act(() => table.click());
+  await act(() => table.click());
+  await act(() => figure.querySelector('.save-items .button').click());
+  await act(() => undefined);
+}
+
+/** A page all of whose controls can be worked, one figure after the other: [id, work] for each. */
+export async function controlsOf(browser, site) {
+  const { page, complaints, close } = await open(browser, site.address);
+  await page.evaluate(watchTasks);
+  await page.evaluate(() => {
+    HTMLAnchorElement.prototype.click = () => undefined;
+    // Only a hand may open the browser's own dialog for files.
+    HTMLInputElement.prototype.click = function () {
+      if (this.type !== 'file') HTMLElement.prototype.click.call(this);
+    };
+  });
+  const ids = await page.evaluate(() => Array.from(document.querySelectorAll('figure'), ({ id }) => id));
+  assert.ok(ids.length > 0, 'figures');
+  return { page, complaints, close, works: ids.map((id) => [id, () => page.evaluate(workControls, id)]) };
+}
+
+const isAwake = (page) =>
+  until(() => page.evaluate(() => document.querySelector('.resting') === null), 'all of it awake');
+
+// As long as parts rest, and then as long as pictures are drawn anew.
+async function calm(page) {
+  await isAwake(page);
+  await frames(page, 60);
+}
+
+/** A visit, step by step: [name, work], to be done in this order. */
+export async function visit(browser, site) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
+  const page = await context.newPage();
+  await page.addInitScript(watchTasks);
+  const press = (id) => page.evaluate((id) => document.getElementById(id).click(), id);
+  const steps = {
+    async coming() {
+      await page.goto(`${site.address}#lang=en`);
+      await isWhole(page, 'en');
+    },
+    reading: () =>
+      page.evaluate(async () => {
+        for (let y = 0; y < document.documentElement.scrollHeight; y += innerHeight / 2) {
+          scrollTo({ top: y, behavior: 'instant' });
+          await new Promise((resolve) => setTimeout(resolve, 30));
+        }
+      }),
+    async 'another language'() {
+      await press('language');
+      await isWhole(page, 'zh');
+    },
+    async darkening() {
+      await press('theme');
+      await press('theme');
+      await calm(page);
+    },
+    async 'following the system'() {
+      await press('theme');
+      await page.emulateMedia({ colorScheme: 'dark' });
+      await calm(page);
+      assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), 'dark');
+    },
+    async 'larger letters'() {
+      const sizeOf = () => page.evaluate(() => getComputedStyle(document.documentElement).fontSize);
+      const before = await sizeOf();
+      const browserSide = await context.newCDPSession(page);
+      await browserSide.send('Page.setFontSizes', { fontSizes: { standard: 20 } });
+      await until(async () => (await sizeOf()) !== before, 'larger letters');
+      await calm(page);
+      await browserSide.send('Page.setFontSizes', { fontSizes: { standard: 16 } });
+      await until(async () => (await sizeOf()) === before, 'letters as before');
+      await calm(page);
+    },
+    async 'dragging the window'() {
+      const widths = () =>
+        page.evaluate(() =>
+          Array.from(document.querySelectorAll('figure svg, figure canvas'), ({ clientWidth }) => clientWidth).join(),
+        );
+      const dragTo = async (width) => {
+        await page.setViewportSize({ width, height: 900 });
+        await frames(page, 3);
+      };
+      const before = await widths();
+      for (let width = 1200; width >= 400; width -= 80) await dragTo(width);
+      for (let width = 480; width <= 1280; width += 80) await dragTo(width);
+      await isAwake(page);
+      await until(async () => (await widths()) === before, 'pictures as wide as they were');
+    },
+  };
+  return { page, steps: Object.entries(steps), close: () => context.close() };
+}
