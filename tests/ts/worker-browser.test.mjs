@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { test } from 'node:test';
 import { build } from 'vite';
-import { launch } from '../web/site.mjs';
+import { contextOf, launch } from '../web/site.mjs';
 import { folderWith } from './support/folder.mjs';
 import { root } from './support/node.mjs';
 import { serve } from './support/server.mjs';
@@ -79,7 +79,7 @@ test('a worker of a built page answers, streams, stops and ends', async (t) => {
   });
   const browser = await launch();
   t.after(() => browser.close());
-  const page = await browser.newPage();
+  const page = await (await contextOf(browser)).newPage();
   await page.goto(url);
   assert.deepEqual(await page.evaluate(() => globalThis.done), {
     left: 0,

@@ -1,7 +1,7 @@
 // The page as a whole: policy, language, theme, the way to a chapter.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { browsers, figureOf, hears, isWhole, open, until, withBoth } from './site.mjs';
+import { browsers, contextOf, figureOf, hears, isWhole, open, until, withBoth } from './site.mjs';
 
 const { site, both, browser } = await withBoth();
 
@@ -252,7 +252,7 @@ test('another language comes to the place where one reads', async () => {
 });
 
 test('a chapter that does not arrive says so, keeps the others, and comes when the page is loaded again', async () => {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, serviceWorkers: 'block' });
+  const context = await contextOf(browser, { serviceWorkers: 'block' });
   const page = await context.newPage();
   const isBroken = (route) => route.abort();
   await page.route('**/assets/linear-*.js', isBroken);
@@ -270,7 +270,7 @@ test('a chapter that does not arrive says so, keeps the others, and comes when t
 });
 
 test('texts of another language that do not arrive are told, and asked for again', async () => {
-  const context = await browser.newContext({ serviceWorkers: 'block' });
+  const context = await contextOf(browser, { serviceWorkers: 'block' });
   const page = await context.newPage();
   const errors = [];
   page.on('pageerror', (error) => errors.push(String(error)));
@@ -295,10 +295,12 @@ test('the address follows the reader, and a page that is loaded again opens wher
   const { page, complaints, close } = await open(browser, site.address, { hash: '#lang=en&at=rope' });
   const figure = page.locator('#figure-linear-state');
   await figure.scrollIntoViewIfNeeded();
+  const top = () => figure.evaluate((element) => element.getBoundingClientRect().top);
+  const begun = await top();
   await page.mouse.wheel(0, 40);
+  await until(async () => (await top()) === begun - 40, 'the wheel');
   await until(() => /at=linear/.test(hash(page)), 'the chapter in the address');
   const steps = await page.evaluate(() => history.length);
-  const top = () => figure.evaluate((element) => element.getBoundingClientRect().top);
   const before = await top();
   assert.equal(await page.evaluate(() => history.length), steps, 'reading is no step of "back"');
   await page.reload();
@@ -376,7 +378,7 @@ test('without WebAssembly the page says so in the reader’s language', async ()
     ['en', 'en', /need WebAssembly/],
     ['zh', 'zh-Hans', /WebAssembly/],
   ]) {
-    const context = await browser.newContext({ serviceWorkers: 'block' });
+    const context = await contextOf(browser, { serviceWorkers: 'block' });
     const page = await context.newPage();
     await page.addInitScript(() => {
       delete globalThis.WebAssembly;
@@ -395,7 +397,7 @@ test('a picture that changes is told once, where it comes to rest', async () => 
   const { page, complaints, close } = await open(browser, site.address, { hash: '#lang=en' });
   // Time stands still, and goes on as far as it is told to.
   await page.clock.install();
-  await page.clock.pauseAt(Date.now() + 1000);
+  await page.clock.pauseAt(Date.now() + 3_600_000);
   await page.evaluate(() => {
     globalThis.told = [];
     new MutationObserver((changes) => {

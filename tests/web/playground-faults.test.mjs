@@ -1,7 +1,7 @@
 // What goes wrong in a playground: files that are none, changes of mind in the middle of work, links to what is not there.
 // Each has its message or is passed over, nothing reaches the console, and the next thing works; in Chromium and Firefox.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, afterEach, before, test } from 'node:test';
 import { tinyLlama } from '../ts/support/tiny-models.mjs';
 import {
   atItem,
@@ -30,6 +30,7 @@ before(async () => {
   all = await start();
 });
 after(() => all?.end());
+afterEach(() => all.site.releaseAll());
 
 const [config, weights] = filesOf(tinyLlama());
 const speaks = (page, lang) =>
@@ -316,7 +317,7 @@ for (const browser of browsers) {
 }
 
 test('a worker that does not answer any more is ended by Cancel and by Stop, and the next one works', async () => {
-  const { page, close } = await all.fresh('Chromium', 'playground.write.length=256');
+  const { page, close } = await all.fresh('Chromium', 'playground.write.length=256', { init: undefined });
   const model = of(page, 'model');
   // Never let go, the worker is deaf.
   const load = all.site.hold(atLoad(0));

@@ -1,7 +1,7 @@
 // Models from files: loaded, looked at and run as the package does it; in parts, with a tokenizer, cancelled; in Chromium
 // and Firefox.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, afterEach, before, test } from 'node:test';
 import { load } from 'ropewalk';
 import { loadModel } from 'ropewalk/models';
 import { writeSafetensors } from '../ts/support/safetensors.mjs';
@@ -31,6 +31,7 @@ before(async () => {
   [all, core] = await Promise.all([start(), load({ simd: 'deterministic' })]);
 });
 after(() => all?.end());
+afterEach(() => all.site.releaseAll());
 
 const capture = ['content', 'position', 'biased', 'probabilities'];
 

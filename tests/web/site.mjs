@@ -43,7 +43,7 @@ function askAtEachStep() {
   globalThis.postMessage = (message, moved) => {
     post(message, moved);
     if (message.ropewalk === 'iterator') items = 0;
-    if (message.ropewalk === 'item') items += 1;
+    if (message.ropewalk === 'item' && !message.done) items += 1;
     else if (message.ropewalk !== 'callback') return;
     const [done] = message.args ?? [];
     const progress = typeof done === 'number' ? `pass=${done}` : `load=${done?.loaded / done?.total}`;
@@ -124,7 +124,11 @@ export async function serve({ under = '/', isPlain = false, inSteps = false } = 
       },
     };
   }
-  return { address: `http://127.0.0.1:${server.address().port}${under}`, asked, hold, close };
+  const releaseAll = () => {
+    for (const { end } of holds) end();
+    holds.clear();
+  };
+  return { address: `http://127.0.0.1:${server.address().port}${under}`, asked, hold, releaseAll, close };
 }
 
 function program(name) {
@@ -182,11 +186,22 @@ function tellViolations() {
   });
 }
 
-/** A fresh page at some state, by itself in the browser, and everything it complained about. */
-export async function open(browser, address, { hash = '', ...context } = {}) {
-  const made = await browser.newContext({ locale: 'en-US', viewport, ...context });
+/** A context of Chromium, whose pages wait as long as everything else here. */
+export async function contextOf(browser, options = {}) {
+  const context = await browser.newContext({ viewport, ...options });
+  context.setDefaultTimeout(limit);
+  return context;
+}
+
+/**
+ * A fresh page at some state, by itself in the browser, and everything it complained about.
+ *
+ * @param init is called in the page before anything of its own.
+ */
+export async function open(browser, address, { hash = '', init, ...context } = {}) {
+  const made = await contextOf(browser, { locale: 'en-US', ...context });
   const page = await made.newPage();
-  page.setDefaultTimeout(limit);
+  if (init !== undefined) await page.addInitScript(init);
   const complaints = complaintsOf(page, address);
   await page.addInitScript(tellViolations);
   await page.goto(address + hash);
@@ -225,13 +240,17 @@ export async function launchFirefox() {
     async close() {
       for (const browser of started.values()) await (await browser).close();
     },
-    async open(address, { hash = '', viewport: size = viewport, locale = usual[0], reducedMotion = usual[1] } = {}) {
+    async open(
+      address,
+      { hash = '', init, viewport: size = viewport, locale = usual[0], reducedMotion = usual[1] } = {},
+    ) {
       const made = await (await browserFor(locale, reducedMotion)).createBrowserContext();
       const page = await made.newPage();
       page.setDefaultTimeout(limit);
       await page.setViewport(size);
       const complaints = complaintsOf(page, address);
       await page.evaluateOnNewDocument(tellViolations);
+      if (init !== undefined) await page.evaluateOnNewDocument(init);
       await page.goto(address + hash);
       await isWhole(page);
       return { page, complaints, goOffline: () => page.setOfflineMode(true), close: () => made.close() };
@@ -281,7 +300,10 @@ export const isWhole = (page, lang = '') =>
     () =>
       page.evaluate(
         (lang) =>
-          document.querySelector('main:not([aria-busy])') !== null && document.documentElement.lang.startsWith(lang),
+          document.querySelector('main:not([aria-busy])') !== null &&
+          // Of the worker's picture the page itself waits three seconds.
+          document.querySelector('#figure-playground-stack[aria-busy]') === null &&
+          document.documentElement.lang.startsWith(lang),
         lang,
       ),
     `the whole page ${lang}`,

@@ -2,7 +2,7 @@
 // milliseconds of the processor, and beside it a reference task of the same browser on the same machine. Tests compare
 // the two; `npm run bench:page` prints them.
 import assert from 'node:assert/strict';
-import { frames, isWhole, open, until } from './site.mjs';
+import { contextOf, frames, isWhole, open, until } from './site.mjs';
 
 // In the page.
 function watchFirstFigure() {
@@ -17,7 +17,7 @@ function watchFirstFigure() {
 
 /** When the first figure of a page at this address shows its first sentence, and which files had come by then. */
 export async function firstFigure(browser, address) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
+  const context = await contextOf(browser);
   const page = await context.newPage();
   await page.addInitScript(watchFirstFigure);
   // What it loads besides is not waited for.
@@ -154,7 +154,7 @@ async function calm(page) {
 
 /** A visit, step by step: [name, work], to be done in this order. */
 export async function visit(browser, site) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
+  const context = await contextOf(browser);
   const page = await context.newPage();
   await page.addInitScript(watchTasks);
   const press = (id) => page.evaluate((id) => document.getElementById(id).click(), id);
