@@ -4,10 +4,11 @@
  * import.meta.url)` (Vite, webpack 5, Rollup, Parcel, Rspack) brings the files along.
  * @packageDocumentation
  */
-import { UnsupportedError } from './errors.js';
+
 import { type BuildName, buildOf, compiledOnce, type LoadOptions, open } from './instance.js';
-import { readWhole } from './node-files.js';
 import type { Ropewalk } from './ropewalk.js';
+import { UnsupportedError } from './runtime/errors.js';
+import { readWhole } from './safetensors/node-files.js';
 
 export * from './api.js';
 

@@ -1,10 +1,11 @@
 // What every load() does: choose a build, instantiate it, and say what is wrong where that cannot be done. How the
 // compiled code of a build comes by is its caller's affair.
-import * as check from './check.js';
+
 import createCore from './core.mjs';
-import { ArgumentRangeError, ArgumentTypeError, UnsupportedError } from './errors.js';
-import { Heap } from './heap.js';
 import { Ropewalk } from './ropewalk.js';
+import * as check from './runtime/check.js';
+import { ArgumentRangeError, ArgumentTypeError, UnsupportedError } from './runtime/errors.js';
+import { Heap } from './runtime/heap.js';
 import { buildIds, version } from './version.js';
 
 /** Options of load(). */

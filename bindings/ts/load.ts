@@ -1,9 +1,10 @@
 // load() of the package: the wasm of both builds is inside, so nothing is fetched and no bundler or server has to know.
-import { UnsupportedError } from './errors.js';
+
 import { packedRelaxed, packedSteps, sizes, stepCount } from './inline.js';
 import { compiledOnce, type LoadOptions, open } from './instance.js';
-import { unpackAtOnce } from './node-files.js';
 import type { Ropewalk } from './ropewalk.js';
+import { UnsupportedError } from './runtime/errors.js';
+import { unpackAtOnce } from './safetensors/node-files.js';
 
 // Engines of before 2025 have no fromBase64; a loop takes a tenth of the time of Uint8Array.from with a callback.
 function decodeBase64(text: string): Uint8Array<ArrayBuffer> {

@@ -3,9 +3,7 @@
  * @packageDocumentation
  */
 
-export { SafetensorsError } from './errors.js';
-export type { Model, ModelInfo, RopeChange } from './model.js';
-export type { ModelCacheOptions, ModelKvCache } from './model-cache.js';
+export type { ModelCacheOptions, ModelKvCache } from './models/cache.js';
 export {
   type ComparedTensor,
   type CompareOptions,
@@ -13,7 +11,9 @@ export {
   compare,
   type Golden,
   type GoldenArray,
-} from './model-compare.js';
+} from './models/compare.js';
+export type { DecodeOptions, DecoderModel, Decoding, LogitsOf } from './models/decoder.js';
+export type { EncodeOptions, EncoderModel, Encoding } from './models/encoder.js';
 export {
   type ModelArchitecture,
   type ModelBiases,
@@ -21,13 +21,13 @@ export {
   type ModelConfigOptions,
   type ModelLayerConfig,
   readModelConfig,
-} from './model-config.js';
-export type { DecodeOptions, DecoderModel, Decoding, LogitsOf } from './model-decoder.js';
-export type { EncodeOptions, EncoderModel, Encoding } from './model-encoder.js';
-export type { GeneratedToken, GenerateOptions, GenerateProgress } from './model-generate.js';
-export type { IdsInput } from './model-ids.js';
-export { type LoadModelOptions, loadModel } from './model-load.js';
-export type { CapturedLayer, InspectOptions, PassOptions, PassProgress } from './model-run.js';
+} from './models/families/config.js';
+export type { GeneratedToken, GenerateOptions, GenerateProgress } from './models/generate.js';
+export type { IdsInput } from './models/ids.js';
+export { type LoadModelOptions, loadModel } from './models/load.js';
+export type { Model, ModelInfo, RopeChange } from './models/model.js';
+export type { CapturedLayer, InspectOptions, PassOptions, PassProgress } from './models/run.js';
+export { SafetensorsError } from './runtime/errors.js';
 export type {
   Safetensors,
   SafetensorsInfo,
@@ -36,9 +36,9 @@ export type {
   SafetensorsReadOptions,
   SafetensorsSliceOptions,
   SafetensorsTensorOptions,
-} from './safetensors.js';
-export type { SafetensorsArray } from './safetensors-arrays.js';
-export type { SafetensorsDtype } from './safetensors-header.js';
-export { type OpenSafetensorsOptions, openSafetensors } from './safetensors-open.js';
-export type { SafetensorsSource } from './safetensors-source.js';
-export { type SampleOptions, type SamplingOptions, sample } from './sampling.js';
+} from './safetensors/file.js';
+export type { SafetensorsDtype } from './safetensors/header.js';
+export { type OpenSafetensorsOptions, openSafetensors } from './safetensors/open.js';
+export type { SafetensorsSource } from './safetensors/source.js';
+export type { SafetensorsArray } from './safetensors/tensors.js';
+export { type SampleOptions, type SamplingOptions, sample } from './sampling/sampling.js';

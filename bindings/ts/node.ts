@@ -4,8 +4,8 @@
  * @packageDocumentation
  */
 import { type BuildName, buildOf, compiledOnce, type LoadOptions, open } from './instance.js';
-import { readWhole } from './node-files.js';
 import type { Ropewalk } from './ropewalk.js';
+import { readWhole } from './safetensors/node-files.js';
 
 export * from './api.js';
 

@@ -1,40 +1,44 @@
 // One instance of ropewalk: what load() gives.
 
-import { type GeluOptions, gelu, silu, softmax } from './activations.js';
-import { type AlibiOptions, alibiBias, alibiSlopes } from './alibi.js';
-import { Analysis } from './analysis.js';
-import { type AttentionOptions, type AttentionResult, attention, type ScoreRequest } from './attention.js';
-import { AttentionLayer, type AttentionLayerOptions } from './attention-layer.js';
-import { type BinaryOptions, binary } from './binary.js';
-import type { IntegersInput } from './check.js';
-import * as check from './check.js';
-import { type EmbedOptions, embed } from './embedding.js';
-import { type ExplainOptions, explainRope, type RopeExplanation } from './explain.js';
-import { type Heap, shareHeap } from './heap.js';
-import { type KerpleOptions, kerpleBias } from './kerple.js';
-import { createKvCache, type KvCache } from './kv-cache.js';
-import type { KvCacheOptions } from './kv-cache-options.js';
-import { type RestoreOptions, restoreKvCache } from './kv-cache-restore.js';
-import { type ExtendLearnedOptions, extendLearned, type LearnedOptions, learned } from './learned.js';
-import { Linear, type LinearOptions } from './linear.js';
-import { type LinearAttentionOptions, type LinearAttentionResult, linearAttention } from './linear-attention.js';
-import { LinearAttentionState, type LinearAttentionStateOptions } from './linear-attention-state.js';
-import { type LayerNormOptions, layerNorm, type RmsNormOptions, rmsNorm } from './norms.js';
-import type { Out, OutOption, ResultOf } from './outputs.js';
-import { type DetectPairingOptions, detectPairing, type PairingDetection } from './pairing.js';
+import { type AttentionOptions, type AttentionResult, attention, type ScoreRequest } from './attention/attention.js';
+import { type ExplainOptions, explainRope, type RopeExplanation } from './checkpoints/explain.js';
+import { type AlibiOptions, alibiBias, alibiSlopes } from './encodings/alibi.js';
+import { Analysis } from './encodings/analysis.js';
+import { type BinaryOptions, binary } from './encodings/binary.js';
+import { type KerpleOptions, kerpleBias } from './encodings/kerple.js';
+import { type ExtendLearnedOptions, extendLearned, type LearnedOptions, learned } from './encodings/learned.js';
+import { type RelativeRowsOptions, relativeRows } from './encodings/relative.js';
+import { type SinusoidalOptions, sinusoidal } from './encodings/sinusoidal.js';
+import { type T5BiasOptions, type T5Options, t5Bias, t5Buckets } from './encodings/t5.js';
+import { createKvCache, type KvCache } from './kv-cache/kv-cache.js';
+import type { KvCacheOptions } from './kv-cache/options.js';
+import { type RestoreOptions, restoreKvCache } from './kv-cache/restore.js';
+import { type GeluOptions, gelu, silu, softmax } from './layers/activations.js';
+import { AttentionLayer, type AttentionLayerOptions } from './layers/attention-layer.js';
+import { type EmbedOptions, embed } from './layers/embedding.js';
+import { Linear, type LinearOptions } from './layers/linear.js';
+import { type LayerNormOptions, layerNorm, type RmsNormOptions, rmsNorm } from './layers/norms.js';
+import { TransformerLayer, type TransformerLayerOptions } from './layers/transformer-layer.js';
+import {
+  type LinearAttentionOptions,
+  type LinearAttentionResult,
+  linearAttention,
+} from './linear-attention/linear-attention.js';
 import {
   type RecurrentAttentionOptions,
   type RecurrentAttentionResult,
   recurrentAttention,
-} from './recurrent-attention.js';
-import { type RelativeRowsOptions, relativeRows } from './relative.js';
-import { RopePlan } from './rope.js';
-import type { RopeOptions } from './rope-options.js';
-import { type RotaryEmbeddingOptions, rotaryEmbedding } from './rotary-embedding.js';
-import { type SinusoidalOptions, sinusoidal } from './sinusoidal.js';
-import { type T5BiasOptions, type T5Options, t5Bias, t5Buckets } from './t5.js';
-import { type ArrayLikeInput, type NdArray, Tensor, type TensorInput } from './tensor.js';
-import { TransformerLayer, type TransformerLayerOptions } from './transformer-layer.js';
+} from './linear-attention/recurrent-attention.js';
+import { LinearAttentionState, type LinearAttentionStateOptions } from './linear-attention/state.js';
+import type { RopeOptions } from './rope/options.js';
+import { type DetectPairingOptions, detectPairing, type PairingDetection } from './rope/pairing.js';
+import { RopePlan } from './rope/rope.js';
+import { type RotaryEmbeddingOptions, rotaryEmbedding } from './rope/rotary-embedding.js';
+import type { IntegersInput } from './runtime/check.js';
+import * as check from './runtime/check.js';
+import { type Heap, shareHeap } from './runtime/heap.js';
+import type { Out, OutOption, ResultOf } from './runtime/outputs.js';
+import { type ArrayLikeInput, type NdArray, Tensor, type TensorInput } from './runtime/tensor.js';
 
 /** The build in use, as `rw.info()` tells it. */
 export interface Info {

@@ -3,6 +3,6 @@
  * @packageDocumentation
  */
 
-export { expose } from './worker-expose.js';
-export { type MessageEndpoint, transfer } from './worker-messages.js';
-export { type Remote, type RemoteArgument, type RemoteResult, wrap } from './worker-wrap.js';
+export { expose } from './worker/expose.js';
+export { type MessageEndpoint, transfer } from './worker/messages.js';
+export { type Remote, type RemoteArgument, type RemoteResult, wrap } from './worker/wrap.js';

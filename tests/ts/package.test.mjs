@@ -1,12 +1,14 @@
 // The package as it is published: what is in it, and what is not.
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { test } from 'node:test';
 import { root, run } from './support/node.mjs';
 
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-const dist = readdirSync(join(root, 'dist'));
+const dist = readdirSync(join(root, 'dist'), { recursive: true, withFileTypes: true })
+  .filter((entry) => entry.isFile())
+  .map(({ parentPath, path, name }) => relative(join(root, 'dist'), join(parentPath ?? path, name)));
 const scripts = dist.filter((name) => /\.m?js$/.test(name));
 const sourceOf = (name) => readFileSync(join(root, 'dist', name), 'utf8');
 const codeOf = (name) => sourceOf(name).replace(/\/\*.*?\*\//gs, '');

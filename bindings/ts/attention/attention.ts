@@ -1,0 +1,318 @@
+// Scaled dot-product attention.
+
+import {
+  type AttentionCall,
+  attentionFields as callFields,
+  putFields,
+  type ScoresCall,
+} from '../runtime/call-fields.js';
+import * as check from '../runtime/check.js';
+import { ArgumentRangeError, checkStatus, describe } from '../runtime/errors.js';
+import type { Heap, Take } from '../runtime/heap.js';
+import { type HeadShape, headShape, type Layout } from '../runtime/layout.js';
+import { type Named, type Out, type OutOption, outputs } from '../runtime/outputs.js';
+import { forStages, type ScoreStage, scoreStages } from '../runtime/score-stages.js';
+import { type NdArray, type Operand, operand, type Tensor, type TensorInput } from '../runtime/tensor.js';
+import { biasMask, type KeepMaskInput, keepMask } from './mask.js';
+import { type AttentionPosition, type AttentionShapes, applyPosition, showsHidden } from './position.js';
+import { placeSight, type Sight, type SightOptions, sightFields, sightOf } from './sight.js';
+
+/** Options of `rw.attention`: the names and the order of steps of ONNX Attention (opset 25). */
+export interface AttentionOptions<S extends ScoreRequest = ScoreRequest, O extends Out = undefined>
+  extends SightOptions,
+    OutOption<O> {
+  /** Multiplies q . k. Default 1 / sqrt(D). */
+  scale?: number;
+  /** c tanh(score / c), before biases and masks; above 0. Default none. */
+  softcap?: number;
+  /** Which keys may be attended to. */
+  mask?: KeepMaskInput;
+  /** Added to the scaled scores; broadcasts to [B, H, Tq, Tk]. -Infinity hides a key. */
+  bias?: TensorInput;
+  /** [H]: a logit in every row beside those of the keys, which takes its share and gives no value (gpt-oss). */
+  sinks?: TensorInput;
+  /** Default `BHTD`, for all of q, k, v and the result. */
+  layout?: Layout;
+  /** H, where q is [B, Tq, H * D], k [B, Tk, G * D] and v [B, Tk, G * Dv], as projections leave them behind. */
+  heads?: number;
+  /** G, with `heads`. Default the same. */
+  kvHeads?: number;
+  /** The position encoding. Default none. */
+  position?: AttentionPosition;
+  /** Give scores back as well: those of one stage, or of a list of them. Default `none`. */
+  returnScores?: S;
+  /** Whose scores are given back, in this order. Default those of all heads. */
+  scoreHeads?: readonly number[];
+}
+
+/** Which scores to give back. */
+export type ScoreRequest = 'none' | ScoreStage | readonly ScoreStage[];
+
+/** What `rw.attention` gives: tensors for tensors, plain arrays for plain arrays; `out` as the caller wants it. */
+export type AttentionResult<
+  T extends Tensor | NdArray,
+  S extends ScoreRequest = 'none',
+  R extends Tensor | NdArray = T,
+> = {
+  /** The queries' shape with the values' head size. */
+  readonly out: R;
+} & ([S] extends ['none'] ? unknown : 'none' extends S ? Partial<Scored<T, S>> : Scored<T, S>);
+
+/** What is given beside `out` where scores were asked for. */
+interface Scored<T, S extends ScoreRequest> {
+  /**
+   * [B, H, Tq, Tk], or with `scoreHeads` as many heads; by name for a list of stages. A query that may attend to nothing
+   * has probabilities of 0.
+   */
+  readonly scores: S extends readonly ScoreStage[]
+    ? { readonly [N in S[number]]: T }
+    : S extends ScoreStage
+      ? T
+      : never;
+}
+
+const stages = forStages((stage) => scoreStages.indexOf(stage));
+
+/** @internal */
+export const attentionFields = [
+  ...['scale', 'softcap', 'mask', 'bias', 'sinks', 'layout', 'heads', 'kvHeads', 'position', 'returnScores'],
+  ...['scoreHeads', 'out', ...sightFields],
+];
+
+function requested(where: string, value: ScoreRequest | undefined): readonly ScoreStage[] {
+  if (value === undefined || value === 'none') return [];
+  if (typeof value === 'string' || !Array.isArray(value)) {
+    check.choice(where, 'returnScores', value, { none: 0, ...stages });
+    return [value as ScoreStage];
+  }
+  for (const [i, stage] of value.entries()) check.choice(where, `returnScores[${i}]`, stage, stages);
+  return [...new Set(value as readonly ScoreStage[])];
+}
+
+/**
+ * The place of each head's scores, as the core takes it; undefined: all heads in order.
+ * @internal
+ */
+export function scoreSlots(where: string, name: string, value: readonly number[] | undefined, heads: number) {
+  if (value === undefined) return undefined;
+  const chosen = check.positions(where, name, value);
+  const slots = new Int32Array(heads).fill(-1);
+  chosen.forEach((head, slot) => {
+    check.integer(where, `${name}[${slot}]`, head, 0, heads - 1);
+    if (slots[head] !== -1) throw new ArgumentRangeError(where, `${name}[${slot}]`, head, `is ${head} once more`);
+    slots[head] = slot;
+  });
+  return { slots: new Uint8Array(slots.buffer), count: chosen.length };
+}
+
+/** Checked queries, keys and values; no k and v: those of a cache. @internal */
+export interface AttentionInputs {
+  readonly q: Operand;
+  readonly k?: Operand;
+  readonly v?: Operand;
+  readonly qs: HeadShape;
+  readonly ks: HeadShape;
+  readonly vs: HeadShape;
+  readonly tokensFirst: boolean;
+  readonly outShape: readonly number[];
+}
+
+/**
+ * [B, T, heads * D] as [B, T, heads, D].
+ * @internal
+ */
+export function splitHeads(where: string, name: string, shape: readonly number[], heads: number): readonly number[] {
+  const width = shape.at(-1) ?? 0;
+  if (shape.length < 2 || shape.length > 3 || width % heads !== 0) {
+    const problem = `has shape [${shape.join(', ')}]; expected [B, T, heads * D] with ${heads} heads`;
+    throw new ArgumentRangeError(where, name, shape, problem);
+  }
+  return [...shape.slice(0, -1), heads, width / heads];
+}
+
+interface HeadCounts {
+  readonly layout?: Layout;
+  readonly heads?: number;
+  readonly kvHeads?: number;
+}
+
+// How to read the shapes of a call: heads of packed ones, or a layout.
+function shapesOf(where: string, options: HeadCounts) {
+  const { heads, kvHeads, layout } = options;
+  if (heads === undefined) {
+    if (kvHeads !== undefined) {
+      const problem = `is ${describe(kvHeads)} without heads; shapes tell how many there are`;
+      throw new ArgumentRangeError(where, 'kvHeads', kvHeads, problem);
+    }
+    const read = (name: string, shape: readonly number[]) => headShape(where, name, shape, layout ?? 'BHTD');
+    return { packed: false, read };
+  }
+  const count = check.integer(where, 'heads', heads, 1, 2 ** 16);
+  const kvCount = check.integer(where, 'kvHeads', kvHeads ?? count, 1, count);
+  if (layout !== undefined) {
+    const problem = `is ${describe(layout)} beside heads, which have an order of their own`;
+    throw new ArgumentRangeError(where, 'layout', layout, problem);
+  }
+  const read = (name: string, shape: readonly number[]) =>
+    headShape(where, name, splitHeads(where, name, shape, name === 'q' ? count : kvCount), 'BTHD');
+  return { packed: true, read };
+}
+
+// The queries' shape with the values' head size.
+function outShapeOf(q: Operand, qs: HeadShape, valueDim: number, packed: boolean): readonly number[] {
+  return [...q.shape.slice(0, -1), packed ? qs.heads * valueDim : valueDim];
+}
+
+function inputsOf(heap: Heap, where: string, given: readonly TensorInput[], options: HeadCounts): AttentionInputs {
+  const [qInput, kInput, vInput] = given;
+  const [q, k, v] = ['q', 'k', 'v'].map((name, i) => operand(heap, where, name, given[i])) as [
+    Operand,
+    Operand,
+    Operand,
+  ];
+  const mismatch = (name: string, value: unknown, what: string): never => {
+    throw new ArgumentRangeError(where, name, value, what);
+  };
+  const { packed, read } = shapesOf(where, options);
+  const qs = read('q', q.shape);
+  const ks = read('k', k.shape);
+  const vs = read('v', v.shape);
+  if (qs.dim === 0) mismatch('q', qInput, 'has heads of size 0; expected at least 1');
+  if (ks.dim !== qs.dim) mismatch('k', kInput, `has head size ${ks.dim}, q has ${qs.dim}`);
+  if (ks.batch !== qs.batch) mismatch('k', kInput, `has batch size ${ks.batch}, q has ${qs.batch}`);
+  if (vs.batch !== qs.batch) mismatch('v', vInput, `has batch size ${vs.batch}, q has ${qs.batch}`);
+  if (vs.tokens !== ks.tokens) mismatch('v', vInput, `has ${vs.tokens} tokens, k has ${ks.tokens}`);
+  if (vs.heads !== ks.heads) mismatch('v', vInput, `has ${vs.heads} heads, k has ${ks.heads}`);
+  if (ks.heads === 0 || qs.heads % ks.heads !== 0)
+    mismatch('k', kInput, `has ${ks.heads} heads, which do not divide q's ${qs.heads}`);
+  if (qs.tokensFirst !== ks.tokensFirst && ks.heads > 1) mismatch('k', kInput, 'has another number of axes than q');
+  const tokensFirst = qs.tokensFirst || ks.tokensFirst;
+  return { q, k, v, qs, ks, vs, tokensFirst, outShape: outShapeOf(q, qs, vs.dim, packed) };
+}
+
+/**
+ * Queries over keys and values of a cache, which have these shapes.
+ * @internal
+ */
+export function queriesOver(
+  heap: Heap,
+  where: string,
+  qInput: TensorInput,
+  ks: HeadShape,
+  vs: HeadShape,
+  options: { readonly layout?: Layout; readonly heads?: number },
+): AttentionInputs {
+  const q = operand(heap, where, 'q', qInput);
+  const { packed, read } = shapesOf(where, options);
+  const qs = read('q', q.shape);
+  const mismatch = (what: string): never => {
+    throw new ArgumentRangeError(where, 'q', qInput, what);
+  };
+  if (qs.dim !== ks.dim) mismatch(`has head size ${qs.dim}, the cache has ${ks.dim}`);
+  if (qs.batch !== ks.batch) mismatch(`has batch size ${qs.batch}, the cache has ${ks.batch}`);
+  if (qs.heads % ks.heads !== 0) mismatch(`has ${qs.heads} heads, no multiple of the cache's ${ks.heads}`);
+  return { q, qs, ks, vs, tokensFirst: qs.tokensFirst, outShape: outShapeOf(q, qs, vs.dim, packed) };
+}
+
+function sinksOf(heap: Heap, where: string, value: TensorInput | undefined, heads: number): Operand | undefined {
+  if (value === undefined) return undefined;
+  const sinks = operand(heap, where, 'sinks', value);
+  if (sinks.shape.length === 1 && sinks.size === heads) return sinks;
+  const problem = `has shape [${sinks.shape.join(', ')}]; expected one logit for each of ${heads} heads`;
+  throw new ArgumentRangeError(where, 'sinks', value, problem);
+}
+
+/** @internal */
+export function attention(
+  heap: Heap,
+  qInput: TensorInput,
+  kInput: TensorInput,
+  vInput: TensorInput,
+  options: AttentionOptions<ScoreRequest, Out>,
+): AttentionResult<Tensor | NdArray, ScoreRequest> {
+  const where = 'attention';
+  check.options(where, 'options', options, attentionFields);
+  const inputs = inputsOf(heap, where, [qInput, kInput, vInput], options);
+  const sight = sightOf(where, options, inputs.qs, inputs.ks);
+  return attend(heap, where, inputs, options, sight, (fields) => heap.call((core) => core.attention(fields)));
+}
+
+/**
+ * Checks the options that do not depend on where keys come from, and hands the whole call to `run`, which answers the
+ * core's status.
+ * @internal
+ */
+export function attend(
+  heap: Heap,
+  where: string,
+  inputs: AttentionInputs,
+  options: AttentionOptions<ScoreRequest, Out>,
+  sight: Sight,
+  run: (fields: number) => number,
+): AttentionResult<Tensor | NdArray, ScoreRequest> {
+  const { q, k, v, qs, ks, vs } = inputs;
+  const scoreShape = [qs.batch, qs.heads, qs.tokens, ks.tokens] as const;
+  const keep = keepMask(heap, where, options.mask, scoreShape);
+  const bias = biasMask(heap, where, options.bias, scoreShape);
+  const sinks = sinksOf(heap, where, options.sinks, qs.heads);
+  const scale = check.float32Number(where, 'scale', options.scale ?? 1 / Math.sqrt(qs.dim));
+  const softcap = options.softcap === undefined ? 0 : check.positiveFloat32(where, 'softcap', options.softcap);
+  const wanted = requested(where, options.returnScores);
+  const shapes: AttentionShapes = { q: qs, k: ks, valueDim: vs.dim, sight, showsHidden: showsHidden(wanted) };
+  const position = applyPosition(heap, where, options.position, shapes);
+
+  const slots = scoreSlots(where, 'scoreHeads', options.scoreHeads, qs.heads);
+  const givenShape = [qs.batch, slots?.count ?? qs.heads, qs.tokens, ks.tokens];
+  const parts = wanted.includes('content') || wanted.includes('position');
+
+  const work = (at: Named<ScoreStage, number>, take: Take): void => {
+    const addressOf = (x: Operand | undefined) => x?.place(take) ?? 0;
+    const qAt = position.rotate ? q.copy(take) : q.place(take);
+    const kAt = position.rotate ? (k?.copy(take) ?? 0) : addressOf(k);
+    position.rotate?.(qAt, kAt, take);
+    const plain = position.rotate && parts ? { plainQ: q.place(take), plainK: addressOf(k) } : noPlain;
+    const scores: ScoresCall = {
+      ...forStages((stage) => at[stage] ?? 0),
+      ...plain,
+      slots: slots ? heap.put(take, slots.slots) : 0,
+      slotCount: slots?.count ?? 0,
+    };
+    const call: AttentionCall = {
+      out: at.out,
+      q: qAt,
+      k: kAt,
+      v: addressOf(v),
+      batch: qs.batch,
+      heads: qs.heads,
+      kvHeads: ks.heads,
+      queries: qs.tokens,
+      keys: ks.tokens,
+      headDim: qs.dim,
+      valueDim: vs.dim,
+      tokensFirst: inputs.tokensFirst,
+      sight: placeSight(heap, sight, take),
+      options: {
+        scale,
+        softcap,
+        keep: keep(take),
+        bias: bias(take),
+        sinks: sinks?.place(take) ?? 0,
+        ...position.part(take),
+      },
+      scores,
+    };
+    checkStatus(run(putFields(heap, callFields, call, take)), where);
+  };
+  const asked: { readonly [S in ScoreStage]?: readonly number[] } = Object.fromEntries(
+    wanted.map((stage) => [stage, givenShape]),
+  );
+  const shapesOut = { out: inputs.outShape, ...asked };
+  const { out, ...scores } = outputs(heap, where, q.tensor !== undefined, shapesOut, options.out, work);
+  const [only] = wanted;
+  const isList = Array.isArray(options.returnScores);
+  if (only === undefined && !isList) return { out } as AttentionResult<Tensor | NdArray, ScoreRequest>;
+  const given = isList ? scores : scores[only as ScoreStage];
+  return { out, scores: given } as AttentionResult<Tensor | NdArray, ScoreRequest>;
+}
+
+const noPlain = { plainQ: 0, plainK: 0 };

@@ -1,0 +1,312 @@
+// The position encodings that attention takes: each checks its options, then says what it adds to the core's call.
+import { alibiVariants, writeAlibi } from '../encodings/alibi.js';
+import type { BiasShape } from '../encodings/bias-shape.js';
+import { checkKerple, type KerpleNumbers, kerpleFields, writeKerple } from '../encodings/kerple.js';
+import { checkSign, type RelativeSign } from '../encodings/relative.js';
+import { checkT5, type T5Options, t5Fields, t5Table, withBuckets } from '../encodings/t5.js';
+import { RopePlan } from '../rope/rope.js';
+import type { CoreOptions, RelativeTerms } from '../runtime/call-fields.js';
+import * as check from '../runtime/check.js';
+import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
+import type { Heap, Take } from '../runtime/heap.js';
+import type { HeadShape } from '../runtime/layout.js';
+import { type PositionsInput, placesOf } from '../runtime/positions.js';
+import { operand, type TensorInput } from '../runtime/tensor.js';
+import { checkLast, type Distances, type Sight } from './sight.js';
+
+/**
+ * The position encodings of `rw.attention`, which says where queries and keys stand. Tables are shared by all heads.
+ */
+export type AttentionPosition =
+  | { encoding: 'none' }
+  /** q and k are turned by the plan (copies; the arguments stay as they are), by default where the call says they
+   * stand. */
+  | { encoding: 'rope'; plan: RopePlan; queries?: number | PositionsInput; keys?: number | PositionsInput }
+  /** Adds -slope |i - j|. */
+  | { encoding: 'alibi' }
+  /** Adds table[bucket, head]; table [numBuckets, H]. T5 itself uses scale 1. Bidirectional unless causal, by default. */
+  | ({ encoding: 't5'; table: TensorInput } & T5Options)
+  /** KERPLE: subtracts a learned kernel of |i - j|; r1 and r2 [H]. */
+  | ({ encoding: 'kerple' } & KerpleNumbers)
+  /** Shaw: keys (and values) get the row of clip(j - i); tables [2 maxDistance + 1, D]. */
+  | { encoding: 'shaw'; keys: TensorInput; values?: TensorInput }
+  /**
+   * BERT: q . table[i - j] is added; table [2 maxPositions - 1, D]. Refused where a key stands farther away than the
+   * table reaches, unless causal order, a window or padding hides it and no scores are asked for that show it all the
+   * same (`position`, `raw`, `capped`). Some checkpoints' tables count j - i: `sign: 'key-minus-query'`.
+   */
+  | ({ encoding: 'relative_key' } & BertTable)
+  /** Huang's M4: (q + k) . table[i - j] is added. */
+  | ({ encoding: 'relative_key_query' } & BertTable)
+  /** Huang's M3: sum_d q_d k_d table[i - j]_d takes the place of q . k. */
+  | ({ encoding: 'm3' } & BertTable);
+
+/** A table with a row for each distance. */
+export interface BertTable {
+  table: TensorInput;
+  /** Which way its distances count. Default `query-minus-key`, as Hugging Face. */
+  sign?: RelativeSign;
+}
+
+/** Shapes of the call that an encoding may need. @internal */
+export interface AttentionShapes {
+  readonly q: HeadShape;
+  readonly k: HeadShape;
+  readonly valueDim: number;
+  readonly sight: Sight;
+  /** Whether scores are given back that show hidden keys as well. Default false. */
+  readonly showsHidden?: boolean;
+}
+
+/**
+ * Whether stages of the scores show keys that causal order or a window hides.
+ * @internal
+ */
+export function showsHidden(stages: readonly string[]): boolean {
+  return stages.some((stage) => stage === 'position' || stage === 'raw' || stage === 'capped');
+}
+
+/** @internal */
+export type PositionPart = Pick<
+  CoreOptions,
+  'distanceBias' | 'distanceFirst' | 'distanceCount' | 'distanceRanges' | 'distanceRangeCount' | 'relative'
+>;
+
+/**
+ * A checked position encoding.
+ * @internal
+ */
+export interface AppliedPosition {
+  /** Turns queries and keys where they lie in the heap; only rope does. Then they have to be copies. */
+  readonly rotate?: (q: number, k: number, take: Take) => void;
+  /** What is added to the options of the core. */
+  part(take: Take): PositionPart;
+}
+
+const noTerms: RelativeTerms = {
+  rows: { limit: 0, keyMinusQuery: true },
+  queryTable: 0,
+  keyTable: 0,
+  productTable: 0,
+  valueTable: 0,
+};
+const nothing: PositionPart = {
+  ...{ distanceBias: 0, distanceFirst: 0, distanceCount: 0, distanceRanges: 0, distanceRangeCount: 0 },
+  relative: noTerms,
+};
+
+type Make<P> = (heap: Heap, where: string, position: P, shapes: AttentionShapes) => AppliedPosition;
+
+// The ranges of distances as the core takes them, each with where its biases begin.
+function placeRanges(heap: Heap, ranges: readonly Distances[], starts: readonly number[], take: Take): number {
+  const numbers = ranges.flatMap(({ first, last }, i) => [first, last - first + 1, starts[i] ?? 0]);
+  return heap.put(take, new Uint8Array(BigInt64Array.from(numbers, BigInt).buffer));
+}
+
+// A bias for each head and distance of the call: that of one query among so many keys. `write` writes those of a range.
+function byDistance(
+  heap: Heap,
+  where: string,
+  shapes: AttentionShapes,
+  write: (shape: Required<BiasShape>, out: number, take: Take) => void,
+): AppliedPosition {
+  const { heads } = shapes.q;
+  const { distances } = shapes.sight;
+  if (distances === undefined || shapes.q.heads === 0) return { part: () => nothing };
+  const { first, last } = distances;
+  checkLast(where, shapes.sight.queryOffset, shapes.q.tokens);
+  if (![first, last].every(Number.isSafeInteger)) {
+    const problem = 'and keyPositions are more than 2^53 - 1 apart; the bias of such distances is not known';
+    throw new ArgumentRangeError(where, 'queryOffset', shapes.sight.queryOffset, problem);
+  }
+  return {
+    part(take) {
+      const ranges = shapes.sight.distanceRanges();
+      let size = 0;
+      const starts = ranges.map(({ first, last }) => {
+        size += heads * (last - first + 1);
+        return size - heads * (last - first + 1);
+      });
+      const distanceBias = take(size * 4);
+      for (const [i, { first, last }] of ranges.entries()) {
+        const out = distanceBias + (starts[i] ?? 0) * 4;
+        write({ queries: 1, keys: last - first + 1, queryOffset: -first }, out, take);
+      }
+      if (ranges.length === 1) {
+        return { ...nothing, distanceBias, distanceFirst: first, distanceCount: last - first + 1 };
+      }
+      const distanceRanges = placeRanges(heap, ranges, starts, take);
+      return { ...nothing, distanceBias, distanceRanges, distanceRangeCount: ranges.length };
+    },
+  };
+}
+
+// A table with an odd number of rows, one for each distance from -limit to limit.
+function distanceTable(heap: Heap, where: string, name: string, value: TensorInput, dim: number) {
+  const table = operand(heap, where, name, value);
+  const [rows = 0, width = 0] = table.shape;
+  if (table.shape.length !== 2 || rows % 2 === 0 || width !== dim) {
+    const problem = `has shape [${table.shape.join(', ')}]; expected [an odd number of distances, ${dim}]`;
+    throw new ArgumentRangeError(where, name, value, problem);
+  }
+  return { table, limit: (rows - 1) / 2 };
+}
+
+// BERT's tables have a row for every distance; one outside is an error, not clipped, unless nobody sees it.
+function bertRows(where: string, limit: number, sign: unknown, { q, sight, showsHidden }: AttentionShapes) {
+  checkLast(where, sight.queryOffset, q.tokens);
+  let farthest = sight.distances ? Math.max(-sight.distances.first, sight.distances.last) : 0;
+  if (farthest > limit && showsHidden !== true) farthest = sight.farthestSeen();
+  if (farthest > limit) {
+    const problem = `has rows for distances up to ${limit}; this call needs ${farthest}`;
+    throw new ArgumentRangeError(where, 'position.table', limit, problem);
+  }
+  return { limit, keyMinusQuery: checkSign(where, 'position.sign', sign ?? 'query-minus-key') === 1 };
+}
+
+type BertField = 'queryTable' | 'keyTable' | 'productTable';
+
+function bert(...fields: BertField[]): Make<BertTable> {
+  return (heap, where, position, shapes) => {
+    const { table, limit } = distanceTable(heap, where, 'position.table', position.table, shapes.k.dim);
+    const rows = bertRows(where, limit, position.sign, shapes);
+    return {
+      part(take) {
+        const pointer = table.place(take);
+        return {
+          ...nothing,
+          relative: { ...noTerms, rows, ...Object.fromEntries(fields.map((field) => [field, pointer])) },
+        };
+      },
+    };
+  };
+}
+
+// The same position along every axis.
+function onAxes(list: Float64Array, axes: number): PositionsInput {
+  return axes === 1 ? list : Array.from({ length: axes }, () => list);
+}
+
+function queryPositions({ queryOffset }: Sight, tokens: number, axes: number): number | PositionsInput {
+  if (typeof queryOffset === 'number') return queryOffset;
+  return onAxes(
+    Float64Array.from({ length: queryOffset.length * tokens }, (_, n) => {
+      return (queryOffset[Math.floor(n / tokens)] ?? 0) + (n % tokens);
+    }),
+    axes,
+  );
+}
+
+type ByName = { [P in AttentionPosition as P['encoding']]: Make<P> };
+
+// One entry makes an encoding known to attention.
+const encodings: { [E in keyof ByName]: { readonly make: ByName[E]; readonly fields: readonly string[] } } = {
+  none: { fields: [], make: () => ({ part: () => nothing }) },
+  rope: {
+    fields: ['plan', 'queries', 'keys'],
+    make(heap, where, { plan, queries, keys }, { q, k, sight }) {
+      if (!(plan instanceof RopePlan)) throw new ArgumentTypeError(where, 'position.plan', plan, 'a RopePlan');
+      plan.usableIn(heap, where, 'position.plan');
+      if (plan.headDim !== q.dim) {
+        const problem = `has headDim ${plan.headDim}, q has head size ${q.dim}`;
+        throw new ArgumentRangeError(where, 'position.plan', plan, problem);
+      }
+      const at = (
+        name: string,
+        value: number | PositionsInput | undefined,
+        shape: HeadShape,
+        preset: PositionsInput | number,
+      ) => placesOf(where, `position.${name}`, value ?? preset, shape.batch, shape.tokens, plan.axes);
+      const queryPlaces = at('queries', queries, q, queryPositions(sight, q.tokens, plan.axes));
+      const keyPlaces = at('keys', keys, k, sight.keyPositions ? onAxes(sight.keyPositions, plan.axes) : 0);
+      return {
+        part: () => nothing,
+        rotate(qAt, kAt, take) {
+          plan.turnAt(where, qAt, q, queryPlaces.place(heap, take), 'query');
+          plan.turnAt(where, kAt, k, keyPlaces.place(heap, take), 'key');
+        },
+      };
+    },
+  },
+  alibi: {
+    fields: [],
+    make(heap, where, _, shapes) {
+      const { heads } = shapes.q;
+      return byDistance(heap, where, shapes, (shape, out, take) =>
+        writeAlibi(heap, where, { heads, ...shape, variant: alibiVariants.symmetric }, out, take),
+      );
+    },
+  },
+  t5: {
+    fields: ['table', ...t5Fields],
+    make(heap, where, position, shapes) {
+      const given = { ...position, bidirectional: position.bidirectional ?? !shapes.sight.causal };
+      const options = checkT5(where, given, 'position.');
+      const { table, heads } = t5Table(heap, where, position.table, options.numBuckets, 'position.table');
+      if (heads !== shapes.q.heads) {
+        throw new ArgumentRangeError(
+          where,
+          'position.table',
+          position.table,
+          `has ${heads} heads, q has ${shapes.q.heads}`,
+        );
+      }
+      return byDistance(heap, where, shapes, ({ queries, keys, queryOffset }, out, take) =>
+        withBuckets(heap, where, options, (buckets) => {
+          const from = table.place(take);
+          heap.call(() => buckets.bias(from, heads, queries, keys, queryOffset, out));
+        }),
+      );
+    },
+  },
+  shaw: {
+    fields: ['keys', 'values'],
+    make(heap, where, position, shapes) {
+      const { table: keys, limit } = distanceTable(heap, where, 'position.keys', position.keys, shapes.k.dim);
+      const values =
+        position.values !== undefined
+          ? distanceTable(heap, where, 'position.values', position.values, shapes.valueDim)
+          : undefined;
+      if (values !== undefined && values.limit !== limit) {
+        const problem = `has ${2 * values.limit + 1} rows, position.keys has ${2 * limit + 1}`;
+        throw new ArgumentRangeError(where, 'position.values', position.values, problem);
+      }
+      const rows = { limit, keyMinusQuery: true };
+      return {
+        part: (take) => ({
+          ...nothing,
+          relative: { ...noTerms, rows, queryTable: keys.place(take), valueTable: values?.table.place(take) ?? 0 },
+        }),
+      };
+    },
+  },
+  kerple: {
+    fields: kerpleFields,
+    make(heap, where, position, shapes) {
+      const numbers = checkKerple(where, position);
+      const heads = numbers.r1.length;
+      if (heads !== shapes.q.heads) {
+        throw new ArgumentRangeError(where, 'position.r1', position.r1, `has ${heads} heads, q has ${shapes.q.heads}`);
+      }
+      return byDistance(heap, where, shapes, (shape, out, take) => {
+        writeKerple(heap, where, numbers, shape, out, take);
+      });
+    },
+  },
+  relative_key: { fields: ['table', 'sign'], make: bert('queryTable') },
+  relative_key_query: { fields: ['table', 'sign'], make: bert('queryTable', 'keyTable') },
+  m3: { fields: ['table', 'sign'], make: bert('productTable') },
+};
+
+/** @internal */
+export function applyPosition(heap: Heap, where: string, value: unknown, shapes: AttentionShapes): AppliedPosition {
+  if (value === undefined) return { part: () => nothing };
+  if (typeof value !== 'object' || value === null || !('encoding' in value)) {
+    throw new ArgumentTypeError(where, 'position', value, "an object such as { encoding: 'rope', plan }");
+  }
+  const names = Object.fromEntries(Object.keys(encodings).map((name, i) => [name, i]));
+  check.choice(where, 'position.encoding', value.encoding, names);
+  const { make, fields } = encodings[value.encoding as AttentionPosition['encoding']];
+  check.options(where, 'position', value, ['encoding', ...fields]);
+  return (make as Make<unknown>)(heap, where, value, shapes);
+}

@@ -1,0 +1,238 @@
+// What a query sees: where queries and keys stand, causal order, windows, padding.
+
+import type { SightCall } from '../runtime/call-fields.js';
+import * as check from '../runtime/check.js';
+import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
+import type { Heap, Take } from '../runtime/heap.js';
+import type { HeadShape } from '../runtime/layout.js';
+
+/** Where queries and keys stand, and how far a query sees. */
+export interface SightOptions {
+  /** A query sees no key that stands behind it. Default false. */
+  causal?: boolean;
+  /**
+   * Query i stands at position i + queryOffset; [B] for each batch entry. Serves causal order, windows and position
+   * encodings. Default: the last query stands at the last key, as when decoding with cached keys; 0 aligns the first
+   * ones, as PyTorch's is_causal does.
+   */
+  queryOffset?: number | check.IntegersInput;
+  /** [Tk], strictly ascending: where the keys stand. Default 0, 1, 2, ... */
+  keyPositions?: check.IntegersInput;
+  /** [B]: keys from there on are padding. Then the default of queryOffset is keyLengths - Tq. */
+  keyLengths?: check.IntegersInput;
+  /**
+   * No key more than `left` before the query, none more than `right` behind it. -1, the default: no bound. The query's own
+   * place does not count: `window.size` of a KV cache, which counts it, is left + 1.
+   */
+  window?: { left?: number; right?: number };
+  /** How many of the first keys stay in sight of every left window (StreamingLLM). Default 0. */
+  sinkTokens?: number;
+}
+
+/** @internal */
+export const sightFields = ['causal', 'queryOffset', 'keyPositions', 'keyLengths', 'window', 'sinkTokens'];
+
+/** Distances, key minus query, from first to last. @internal */
+export interface Distances {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** Checked options of sight. @internal */
+export interface Sight {
+  readonly causal: boolean;
+  readonly left: number;
+  readonly right: number;
+  readonly sinkTokens: number;
+  readonly keyLengths: Float64Array | undefined;
+  readonly keyPositions: Float64Array | undefined;
+  /** One for all, or one for each batch entry. */
+  readonly queryOffset: number | Float64Array;
+  /** The farthest distances, key minus query, of this call; undefined without any. */
+  readonly distances: Distances | undefined;
+  /**
+   * The distances that occur, in ascending ranges apart from one another; near ones are one range, with those between.
+   */
+  distanceRanges(): readonly Distances[];
+  /** How far from its query the farthest key stands that causal order, window and padding leave in sight. */
+  farthestSeen(): number;
+}
+
+function perBatch(where: string, name: string, value: unknown, batch: number): Float64Array {
+  const list = check.positions(where, name, value);
+  if (list.length === batch) return list;
+  throw new ArgumentRangeError(where, name, value, `has ${list.length} entries, the batch has ${batch}`);
+}
+
+function offsetsOf(where: string, value: unknown, batch: number): Float64Array {
+  if (typeof value === 'object' && value !== null) return perBatch(where, 'queryOffset', value, batch);
+  throw new ArgumentTypeError(where, 'queryOffset', value, 'an integer, or an array of them');
+}
+
+function ascending(where: string, value: unknown, keys: number): Float64Array {
+  const list = check.positions(where, 'keyPositions', value);
+  if (list.length !== keys) {
+    throw new ArgumentRangeError(where, 'keyPositions', value, `has ${list.length} entries, k has ${keys} tokens`);
+  }
+  const bad = list.findIndex((position, i) => i > 0 && position <= (list[i - 1] ?? 0));
+  if (bad >= 0) {
+    const problem = `is ${list[bad]}, after ${list[bad - 1]}; expected strictly ascending positions`;
+    throw new ArgumentRangeError(where, `keyPositions[${bad}]`, list[bad], problem);
+  }
+  return list;
+}
+
+/**
+ * Refuses queries at positions beyond ±(2^53 - 1), which doubles would round. The core itself counts in 64 bits.
+ * @internal
+ */
+export function checkLast(where: string, queryOffset: Sight['queryOffset'], queries: number): void {
+  const offsets = typeof queryOffset === 'number' ? [queryOffset] : queryOffset;
+  for (let b = 0; b < offsets.length; ++b) {
+    const offset = offsets[b] ?? 0;
+    if (Number.isSafeInteger(offset) && Number.isSafeInteger(offset + Math.max(queries - 1, 0))) continue;
+    const problem = `is ${offset}, which puts queries beyond +-(2^53 - 1)`;
+    throw new ArgumentRangeError(where, 'queryOffset', offset, problem);
+  }
+}
+
+function lengthsOf(where: string, value: unknown, batch: number, keys: number): Float64Array {
+  const list = perBatch(where, 'keyLengths', value, batch);
+  for (const [b, length] of list.entries()) check.integer(where, `keyLengths[${b}]`, length, 0, keys);
+  return list;
+}
+
+// The first key from `position` on, of keys that stand at ascending places.
+function firstFrom(at: (key: number) => number, keys: number, position: number): number {
+  let [low, high] = [0, keys];
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    if (at(middle) < position) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function farthestSeen(
+  { causal, left, right, sinkTokens, keyLengths }: Omit<Sight, 'farthestSeen' | 'distanceRanges'>,
+  at: (key: number) => number,
+  offsets: ArrayLike<number>,
+  queries: number,
+  keys: number,
+): number {
+  let farthest = 0;
+  const see = (distance: number) => {
+    farthest = Math.max(farthest, Math.abs(distance));
+  };
+  const ahead = causal ? 0 : right < 0 ? Number.POSITIVE_INFINITY : right;
+  const entries = Math.max(offsets.length, keyLengths?.length ?? 1);
+  for (let b = 0; b < entries; ++b) {
+    for (let i = 0; i < queries; ++i) {
+      const query = (offsets[offsets.length === 1 ? 0 : b] ?? 0) + i;
+      const end = Math.min(keyLengths?.[b] ?? keys, firstFrom(at, keys, query + ahead + 1));
+      const first = left < 0 ? 0 : Math.min(end, firstFrom(at, keys, query - left));
+      if (first < end) see(query - at(first));
+      if (first < end) see(at(end - 1) - query);
+      if (sinkTokens > 0 && end > 0) see(query - at(0));
+    }
+  }
+  return farthest;
+}
+
+// Gaps up to this are kept as distances that may not occur: they cost less than a range.
+const smallGap = 64;
+
+// Ascending ranges, those that meet or nearly do as one.
+function joined(ranges: readonly Distances[]): Distances[] {
+  const result: { first: number; last: number }[] = [];
+  for (const { first, last } of ranges) {
+    const before = result.at(-1);
+    if (before !== undefined && first <= before.last + smallGap) before.last = Math.max(before.last, last);
+    else result.push({ first, last });
+  }
+  return result;
+}
+
+function rangesOf(
+  distances: Distances | undefined,
+  at: (key: number) => number,
+  offsets: ArrayLike<number>,
+  queries: number,
+  keys: number,
+): readonly Distances[] {
+  if (distances === undefined) return [];
+  // Without far gaps nothing is won.
+  if (distances.last - distances.first < 4 * (queries + keys + smallGap)) return [distances];
+  const runs = joined(Array.from({ length: keys }, (_, key) => ({ first: at(key), last: at(key) })));
+  const all = [...new Set(Array.from(offsets))].flatMap((offset) =>
+    runs.map(({ first, last }) => ({ first: first - (offset + queries - 1), last: last - offset })),
+  );
+  return joined(all.sort((a, b) => a.first - b.first));
+}
+
+/**
+ * `placeOf` tells where each key stands, where no option does.
+ * @internal
+ */
+export function sightOf(
+  where: string,
+  options: SightOptions,
+  q: HeadShape,
+  k: HeadShape,
+  placeOf = (key: number) => key,
+): Sight {
+  const causal = check.boolean(where, 'causal', options.causal ?? false);
+  const window = check.options<{ left?: number; right?: number }>(where, 'window', options.window ?? {}, [
+    'left',
+    'right',
+  ]);
+  const left = check.integer(where, 'window.left', window.left ?? -1, -1);
+  const right = check.integer(where, 'window.right', window.right ?? -1, -1);
+  const sinkTokens = check.integer(where, 'sinkTokens', options.sinkTokens ?? 0, 0, 2 ** 30);
+  const keyPositions =
+    options.keyPositions === undefined ? undefined : ascending(where, options.keyPositions, k.tokens);
+  const keyLengths =
+    options.keyLengths === undefined ? undefined : lengthsOf(where, options.keyLengths, q.batch, k.tokens);
+
+  const at = (key: number) => (key < 0 ? -1 : (keyPositions?.[key] ?? placeOf(key)));
+  const lastOf = (length: number) => at(length - 1);
+  const queryOffset =
+    options.queryOffset === undefined
+      ? (keyLengths?.map((length) => lastOf(length) + 1 - q.tokens) ?? lastOf(k.tokens) + 1 - q.tokens)
+      : typeof options.queryOffset === 'number'
+        ? check.position(where, 'queryOffset', options.queryOffset)
+        : offsetsOf(where, options.queryOffset, q.batch);
+
+  const offsets = typeof queryOffset === 'number' ? Float64Array.of(queryOffset) : queryOffset;
+  checkLast(where, queryOffset, 1);
+  const nothing = q.batch === 0 || q.tokens === 0 || k.tokens === 0;
+  const distances = nothing
+    ? undefined
+    : {
+        first: at(0) - (offsets.reduce((a, b) => Math.max(a, b)) + q.tokens - 1),
+        last: lastOf(k.tokens) - offsets.reduce((a, b) => Math.min(a, b)),
+      };
+  const sight = { causal, left, right, sinkTokens, keyLengths, keyPositions, queryOffset, distances };
+  return {
+    ...sight,
+    distanceRanges: () => rangesOf(distances, at, offsets, q.tokens, k.tokens),
+    farthestSeen: () => (nothing ? 0 : farthestSeen(sight, at, offsets, q.tokens, k.tokens)),
+  };
+}
+
+/** @internal */
+export function placeSight(heap: Heap, sight: Sight, take: Take): SightCall {
+  const put = (list: Float64Array | undefined) => (list === undefined ? 0 : heap.put(take, list));
+  const { causal, left, right, sinkTokens, queryOffset } = sight;
+  const isList = typeof queryOffset !== 'number';
+  return {
+    causal,
+    left,
+    right,
+    sinkTokens,
+    queryOffset: isList ? 0 : queryOffset,
+    queryOffsets: isList ? put(queryOffset) : 0,
+    keyPositions: put(sight.keyPositions),
+    keyLengths: put(sight.keyLengths),
+  };
+}

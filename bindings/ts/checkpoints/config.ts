@@ -1,0 +1,291 @@
+// RoPE options from a Hugging Face config.json, in any of the spellings it has had: rope_scaling and
+// rope_parameters, type and rope_type, one object for all layers or one for each type of layer.
+
+import { checkRopeOptions, type Pairing, type RopeAxes, type RopeOptions } from '../rope/options.js';
+import * as check from '../runtime/check.js';
+import { ArgumentRangeError, ArgumentTypeError, describe } from '../runtime/errors.js';
+import { agreed, Fields, isRecord, sizes, text } from './fields.js';
+import { checkSame, fieldName, given, isPerLayer, type KindName, type KindReading, kindOf, kinds } from './kinds.js';
+import {
+  alibiFrom,
+  type ClassDefaults,
+  defaultsOf,
+  interleavedSections,
+  interleaveFields,
+  layerWithoutRope,
+  modelName,
+  pairingOf,
+  unlikeOurs,
+} from './models.js';
+import { headSize } from './sizes.js';
+
+/** What a config.json does not say. */
+export interface RopeConfigOptions {
+  /** Which layers, such as `full_attention`; needed where the model has a RoPE for each type of layer. */
+  layerType?: string;
+  /** The length in use; `dynamic` and `longrope` depend on it. */
+  sequenceLength?: number;
+  /** Default: what the model_type is known to use, `half` for a model that is not known. */
+  pairing?: Pairing;
+}
+
+/**
+ * What a configuration says, and what was found on the way.
+ * @internal
+ */
+export interface ConfigReading {
+  readonly options: RopeOptions;
+  /** The model_type, without `_text`; '' where there is none. */
+  readonly model: string;
+  /** Whether the pairing comes from an option, a field or a model_type that is known. */
+  readonly pairingKnown: boolean;
+  /** Set where neither a field nor the model's class gives the base. */
+  readonly baseAssumed: boolean;
+  readonly kindName: KindName;
+  readonly kind: KindReading;
+  readonly perLayer: boolean;
+  /** Fields that speak of RoPE and have no part in the options. */
+  readonly unused: readonly string[];
+}
+
+const pairings: Readonly<Record<Pairing, number>> = { interleaved: 0, half: 1 };
+const lengthFields = ['max_position_embeddings', 'n_positions'] as const;
+const baseFields = ['rope_theta', 'rotary_emb_base'] as const;
+
+// Bases of sliding and full attention layers, before there was a rope_parameters for each.
+const layerBases = [
+  { sliding_attention: 'rope_local_base_freq', full_attention: 'rope_theta' },
+  { sliding_attention: 'local_rope_theta', full_attention: 'global_rope_theta' },
+] as const;
+
+const speaksOfRope = /rope|rotary|yarn|^original_max_position/;
+
+/**
+ * Options of `rw.rope()` from a Hugging Face config.json (the parsed object; of a multimodal model, its text_config is
+ * read). Defaults and fallbacks are Hugging Face's. null stands for layers without RoPE.
+ *
+ * @throws ArgumentTypeError or ArgumentRangeError naming the field where one is missing, is of a kind that is not
+ *   known, or contradicts another.
+ *
+ * @example
+ * const config = { model_type: 'qwen2', hidden_size: 896, num_attention_heads: 14, rope_theta: 1000000 };
+ * const options = ropeFromConfig(config);   // { headDim: 64, base: 1000000, pairing: 'half' }
+ */
+export function ropeFromConfig(
+  config: Readonly<Record<string, unknown>>,
+  options: RopeConfigOptions = {},
+): RopeOptions | null {
+  return readRopeConfig('ropeFromConfig', config, options)?.options ?? null;
+}
+
+function askedOf(where: string, options: unknown): RopeConfigOptions {
+  const asked = check.options<RopeConfigOptions>(where, 'options', options, ['layerType', 'sequenceLength', 'pairing']);
+  if (asked.layerType !== undefined) text(where, 'layerType', asked.layerType);
+  if (asked.sequenceLength !== undefined) check.integer(where, 'sequenceLength', asked.sequenceLength, 0);
+  if (asked.pairing !== undefined) check.choice(where, 'pairing', asked.pairing, pairings);
+  return asked;
+}
+
+/**
+ * null stands for layers without RoPE.
+ * @internal
+ */
+export function readRopeConfig(where: string, value: unknown, options: unknown): ConfigReading | null {
+  if (!isRecord(value)) throw new ArgumentTypeError(where, 'config', value, 'an object, as a config.json holds it');
+  const asked = askedOf(where, options);
+  const outer = new Fields(where, '', value);
+  const config = isRecord(value.text_config) ? new Fields(where, 'text_config', value.text_config) : outer;
+  const modelType = config.optional('model_type', text) ?? outer.optional('model_type', text);
+  const model = modelName(modelType ?? '');
+  refuseUnlike(config, model);
+  const defaults = defaultsOf(model);
+  const layer = ropeOfLayer(config, asked.layerType, defaults);
+  if (layer === null || hasNoRope(config, model, asked.layerType, defaults)) return null;
+
+  const kindName = kindOf(layer.rope);
+  // The old spelling always names its kind; the new one may leave `default` out.
+  const oldSpelling = layer.rope.path.endsWith('rope_scaling') && Object.keys(layer.rope.values).length > 0;
+  if (oldSpelling && kindName.fields.length === 0) layer.rope.need('rope_type', text);
+  const stated = agreed(layer.base, check.base);
+  const base = stated?.value ?? layer.fallback;
+  const size = headSize(config, layer.rope, asked.layerType, kindName.kind, defaults);
+  const kind: KindReading = {
+    rope: layer.rope,
+    config,
+    pairs: size.rotaryDim / 2,
+    rotaryFraction: size.fraction,
+    sequenceLength: asked.sequenceLength,
+    maxLength: agreed(config.at(...lengthFields), check.positive)?.value,
+    classLength: defaults.originalLength,
+  };
+  const scaling = kinds[kindName.kind]?.(kind) ?? { type: 'default' };
+  if (kind.trainingLength === undefined && kind.maxLength !== undefined) kind.trainingLength = kind.maxLength;
+  const pairing = asked.pairing ?? pairingIn(config, model);
+  const ropeOptions = given<RopeOptions>({
+    headDim: size.headDim,
+    rotaryDim: size.rotaryDim === size.headDim ? undefined : size.rotaryDim,
+    base: base ?? 10000,
+    pairing: pairing ?? 'half',
+    scaling: scaling.type === 'default' ? undefined : scaling,
+    axes: mropeAxes(layer.rope, model, kindName, size.rotaryDim / 2),
+  });
+  checkRopeOptions(where, ropeOptions, (option) =>
+    option === 'base' ? (stated?.name ?? 'rope_theta') : fieldName(kind, option),
+  );
+  const tops = [...new Set([outer, config])];
+  const unusedTop = tops.flatMap((fields) => {
+    const unused = fields.unused().filter((field) => speaksOfRope.test(field));
+    return unused.map((field) => fields.name(field));
+  });
+  return {
+    options: ropeOptions,
+    model,
+    pairingKnown: pairing !== undefined,
+    baseAssumed: base === undefined,
+    kindName,
+    kind,
+    perLayer: layer.perLayer,
+    unused: [...layer.rope.unused().map((field) => layer.rope.name(field)), ...unusedTop],
+  };
+}
+
+function mentionsRope(config: Fields): boolean {
+  return Object.keys(config.values).some((field) => speaksOfRope.test(field) && config.has(field));
+}
+
+function refuseUnlike(config: Fields, model: string): void {
+  const why = unlikeOurs(model);
+  if (why !== undefined) throw config.misfit('model_type', `, ${why}; give rope() its options`);
+  if (model === '' || pairingOf(model) !== undefined) return;
+  if (mentionsRope(config) || config.has('position_embedding_type') || config.has('alibi')) return;
+  throw config.misfit('model_type', ', which is not known to use RoPE, and no field speaks of it; expected rope_theta');
+}
+
+function hasNoRope(
+  config: Fields,
+  model: string,
+  layerType: string | undefined,
+  { positionType }: ClassDefaults,
+): boolean {
+  if (layerType !== undefined && layerWithoutRope(model) === layerType && config.has('sliding_window')) return true;
+  if (config.peek('alibi') === true || Number(config.peek('hidden_size')) >= alibiFrom(model)) return true;
+  const type = config.peek('position_embedding_type') ?? positionType;
+  if (type === 'nope' || type === 'alibi') return true;
+  return (
+    typeof type === 'string' &&
+    /^(absolute|relative|learned)/.test(type) &&
+    !mentionsRope(config) &&
+    model !== 'roformer'
+  );
+}
+
+/** The RoPE parameters of one type of layer, and where its base may stand. */
+interface LayerRope {
+  readonly rope: Fields;
+  readonly perLayer: boolean;
+  readonly base: readonly (readonly [Fields, string])[];
+  /** The base where no field gives it. */
+  readonly fallback: number | undefined;
+}
+
+function known(where: string, layerType: string | undefined, types: readonly string[]): string {
+  const expected = `one of ${types.map(describe).join(', ')}`;
+  if (layerType === undefined) throw new ArgumentTypeError(where, 'layerType', layerType, expected);
+  if (types.includes(layerType)) return layerType;
+  throw new ArgumentRangeError(where, 'layerType', layerType, `is ${describe(layerType)}; expected ${expected}`);
+}
+
+function record(where: string, name: string, value: unknown): Readonly<Record<string, unknown>> {
+  if (!isRecord(value)) throw new ArgumentTypeError(where, name, value, 'an object');
+  return value;
+}
+
+// What the class fills in where the file has neither object; fields of the file win.
+function parametersOfClass(config: Fields, { parameters }: ClassDefaults): Fields | undefined {
+  if (parameters === undefined || config.has('rope_parameters') || config.has('rope_scaling')) return undefined;
+  const values = Object.fromEntries(Object.entries(parameters).filter(([field]) => !config.has(field)));
+  return new Fields(config.where, config.name('rope_parameters'), values);
+}
+
+function ropeOfLayer(config: Fields, layerType: string | undefined, defaults: ClassDefaults): LayerRope | null {
+  const { where } = config;
+  const objects = ['rope_parameters', 'rope_scaling']
+    .map((field) => new Fields(where, config.name(field), config.optional(field, record) ?? {}))
+    .filter((fields) => Object.keys(fields.values).length > 0);
+  const [now = parametersOfClass(config, defaults), old] = objects;
+  const nested = [now, old].find((fields) => fields !== undefined && isPerLayer(fields.values));
+  if (now !== undefined && old !== undefined) {
+    if (nested !== undefined) throw config.misfit('rope_scaling', ', beside a rope_parameters; expected one of them');
+    checkSame(old, now);
+  }
+  const attention = new Fields(where, config.name('attn_config'), config.optional('attn_config', record) ?? {});
+  const top = [...config.at(...baseFields), ...attention.at('rope_theta')];
+  if (nested !== undefined) {
+    const type = known(where, layerType, Object.keys(nested.values));
+    const entry = nested.values[type];
+    if (entry === null) return null;
+    const rope = new Fields(where, nested.name(type), record(where, nested.name(type), entry));
+    // The entry's own base, then the older spelling of this type's base, then the one of all layers.
+    const places = [...rope.at('rope_theta'), ...olderBases(config, type), ...top];
+    const base = places.filter(([fields, field]) => fields.has(field)).slice(0, 1);
+    return { rope, perLayer: true, base, fallback: baseOfClass(type, defaults) };
+  }
+  const rope = now ?? new Fields(where, config.name('rope_parameters'), {});
+  const names = namesOfBases(config, defaults);
+  if (names !== undefined) {
+    const type = known(where, layerType, ['full_attention', 'sliding_attention']) as keyof typeof names;
+    const field = names[type];
+    config.use(...Object.values(names));
+    const sliding = type === 'sliding_attention';
+    return {
+      // What rope_scaling says holds for the layers with full attention alone.
+      rope: sliding ? new Fields(where, rope.path, {}) : rope,
+      perLayer: true,
+      base: config.at(field),
+      fallback: baseOfClass(type, defaults),
+    };
+  }
+  const types = config.peek('layer_types');
+  if (layerType !== undefined && Array.isArray(types)) known(where, layerType, [...new Set(types)]);
+  const base = [...objects.flatMap((fields) => fields.at('rope_theta')), ...top];
+  const fallback = defaults.base;
+  if (!defaults.slidingUnscaled || kindOf(rope).kind === 'default') return { rope, perLayer: false, base, fallback };
+  const type = known(where, layerType, ['full_attention', 'sliding_attention']);
+  const ofLayer = type === 'sliding_attention' ? new Fields(where, rope.path, {}) : rope;
+  return { rope: ofLayer, perLayer: true, base, fallback };
+}
+
+function baseOfClass(type: string, { base, localBase }: ClassDefaults): number | undefined {
+  return type === 'sliding_attention' ? (localBase ?? base) : base;
+}
+
+// The names that the file has for the bases of two types of layer, if there are two.
+function namesOfBases(config: Fields, { localBase }: ClassDefaults): (typeof layerBases)[number] | undefined {
+  const spelled = (type: keyof (typeof layerBases)[number]) => layerBases.find((names) => config.has(names[type]));
+  return (
+    spelled('sliding_attention') ?? (localBase === undefined ? undefined : (spelled('full_attention') ?? layerBases[0]))
+  );
+}
+
+function olderBases(config: Fields, type: string): (readonly [Fields, string])[] {
+  return type === 'sliding_attention' ? layerBases.flatMap((names) => config.at(names.sliding_attention)) : [];
+}
+
+function pairingIn(config: Fields, model: string): Pairing | undefined {
+  const says = agreed(config.at(...interleaveFields), check.boolean);
+  if (says === undefined) return pairingOf(model);
+  return says.value ? 'interleaved' : 'half';
+}
+
+function mropeAxes(rope: Fields, model: string, kind: KindName, pairs: number): RopeAxes | undefined {
+  const flag = rope.optional('mrope_interleaved', check.boolean);
+  const field = 'mrope_section';
+  if (!rope.has(field) && !kind.mrope && !flag) return undefined;
+  const sections = rope.need(field, sizes);
+  const sum = sections.reduce((a, b) => a + b, 0);
+  if (sum !== pairs) throw rope.misfit(field, `, which adds up to ${sum}; ${2 * pairs} coordinates are ${pairs} pairs`);
+  const interleaved = flag ?? interleavedSections.includes(model);
+  if (sections.length !== 3)
+    throw rope.misfit(field, `, with ${sections.length} entries; expected 3: time, row, column`);
+  return { layout: interleaved ? 'interleaved' : 'sections', sections };
+}

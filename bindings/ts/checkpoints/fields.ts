@@ -1,0 +1,110 @@
+// Fields of somebody else's configuration, read one by one under the names they have there. What was read is
+// remembered, so that the fields nobody used can be told.
+import * as check from '../runtime/check.js';
+import { ArgumentRangeError, ArgumentTypeError, describe } from '../runtime/errors.js';
+
+/** Takes where it is, a field's name and its value; gives the value with its type or throws. */
+export type FieldCheck<T> = (where: string, name: string, value: unknown) => T;
+
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !ArrayBuffer.isView(value);
+}
+
+export function text(where: string, name: string, value: unknown): string {
+  if (typeof value !== 'string') throw new ArgumentTypeError(where, name, value, 'a string');
+  return value;
+}
+
+export function numbers(where: string, name: string, value: unknown): readonly number[] {
+  if (!Array.isArray(value)) throw new ArgumentTypeError(where, name, value, 'an array of numbers');
+  return value.map((entry, i) => check.positive(where, `${name}[${i}]`, entry));
+}
+
+export function sizes(where: string, name: string, value: unknown): readonly number[] {
+  if (!Array.isArray(value)) throw new ArgumentTypeError(where, name, value, 'an array of sizes');
+  return value.map((entry, i) => check.integer(where, `${name}[${i}]`, entry, 0, 2 ** 20));
+}
+
+/** One object of a configuration. A null counts as absent: Hugging Face writes null for "not given". */
+export class Fields {
+  readonly where: string;
+  readonly values: Readonly<Record<string, unknown>>;
+  /** How the object is called in messages; '' for the outermost. */
+  readonly path: string;
+  readonly #used = new Set<string>();
+
+  constructor(where: string, path: string, values: Readonly<Record<string, unknown>>) {
+    this.where = where;
+    this.path = path;
+    this.values = values;
+  }
+
+  /** How a field is called in messages. */
+  name(field: string): string {
+    return this.path === '' ? field : `${this.path}.${field}`;
+  }
+
+  /** Places of one setting, for agreed. */
+  at(...fields: readonly string[]): (readonly [Fields, string])[] {
+    return fields.map((field) => [this, field]);
+  }
+
+  has(field: string): boolean {
+    return Object.hasOwn(this.values, field) && this.values[field] !== null && this.values[field] !== undefined;
+  }
+
+  /** The value as it is, without counting as used. */
+  peek(field: string): unknown {
+    return this.has(field) ? this.values[field] : undefined;
+  }
+
+  use(...fields: readonly string[]): void {
+    for (const field of fields) this.#used.add(field);
+  }
+
+  need<T>(field: string, checkField: FieldCheck<T>): T {
+    this.use(field);
+    return checkField(this.where, this.name(field), this.peek(field));
+  }
+
+  optional<T>(field: string, checkField: FieldCheck<T>): T | undefined {
+    return this.has(field) ? this.need(field, checkField) : undefined;
+  }
+
+  /** The fields that hold something and that nobody used. */
+  unused(): string[] {
+    return Object.keys(this.values).filter((field) => this.has(field) && !this.#used.has(field));
+  }
+
+  /** For a field whose value does not fit; the message begins with its name. */
+  misfit(field: string, problem: string): ArgumentRangeError {
+    const value = this.peek(field);
+    return new ArgumentRangeError(this.where, this.name(field), value, `is ${describe(value)}${problem}`);
+  }
+}
+
+/** A value and the name of the field it stands in. */
+export interface Named<T> {
+  readonly name: string;
+  readonly value: T;
+}
+
+/**
+ * One setting that several places may hold: all that do must agree.
+ * @internal
+ */
+export function agreed<T>(
+  places: readonly (readonly [Fields, string])[],
+  checkField: FieldCheck<T>,
+): Named<T> | undefined {
+  let first: Named<T> | undefined;
+  for (const [fields, field] of places) {
+    const value = fields.optional(field, checkField);
+    if (value === undefined) continue;
+    if (first === undefined) first = { name: fields.name(field), value };
+    else if (first.value !== value) {
+      throw fields.misfit(field, `, but ${first.name} is ${describe(first.value)}; they must agree`);
+    }
+  }
+  return first;
+}

@@ -1,0 +1,239 @@
+// Hugging Face's kinds of RoPE (rope_type), each read from its fields. Names, fallbacks and what overrides what are
+// those of modeling_rope_utils.py.
+
+import type { RopeScaling } from '../rope/options.js';
+import * as check from '../runtime/check.js';
+import { ArgumentRangeError, describe } from '../runtime/errors.js';
+import { agreed, type Fields, isRecord, numbers, text } from './fields.js';
+
+/** What a kind reads, and what it learns besides the scaling. */
+export interface KindReading {
+  readonly rope: Fields;
+  readonly config: Fields;
+  readonly pairs: number;
+  /** partial_rotary_factor */
+  readonly rotaryFraction: number | undefined;
+  readonly sequenceLength: number | undefined;
+  /** max_position_embeddings */
+  readonly maxLength: number | undefined;
+  /** What the model's class has for the original length. */
+  readonly classLength: number | undefined;
+  /** Positions seen in training. */
+  trainingLength?: number;
+  /** The field that the scaling has them from. */
+  lengthName?: string;
+  /** Set where it is max_position_embeddings for want of anything better. */
+  lengthAssumed?: boolean;
+  /** A factor that was given. */
+  factor?: number;
+  /** Set where an explicit attention_factor stands beside an mscale, which then does nothing. */
+  mscaleOverridden?: boolean;
+}
+
+type Kind<T extends RopeScaling['type']> = Extract<RopeScaling, { type: T }>;
+
+/** An object without the fields that are undefined. */
+export function given<T extends object>(value: { [K in keyof T]: T[K] | undefined }): T {
+  return Object.fromEntries(Object.entries(value).filter(([, v]) => v !== undefined)) as T;
+}
+
+function nonNegative(where: string, name: string, value: unknown): number {
+  const number = check.finite(where, name, value);
+  if (number < 0) throw new ArgumentRangeError(where, name, value, `is ${number}; expected a number of at least 0`);
+  return number;
+}
+
+// Python's `x or default`: a zero counts as not given.
+function orDefault(rope: Fields, field: string): number | undefined {
+  return rope.optional(field, nonNegative) || undefined;
+}
+
+function originalLength(r: KindReading): number {
+  const field = 'original_max_position_embeddings';
+  const stated = agreed([...r.rope.at(field), ...r.config.at(field)], check.positive);
+  r.lengthAssumed = stated === undefined && r.classLength === undefined;
+  r.lengthName = stated?.name ?? r.config.name(r.lengthAssumed ? 'max_position_embeddings' : field);
+  r.trainingLength = stated?.value ?? r.classLength ?? r.maxLength ?? r.rope.need(field, check.positive);
+  return r.trainingLength;
+}
+
+function optionalFactor(r: KindReading): number | undefined {
+  const factor = r.rope.optional('factor', check.positive);
+  if (factor !== undefined) r.factor = factor;
+  return factor;
+}
+
+function neededFactor(r: KindReading): number {
+  r.factor = r.rope.need('factor', check.positive);
+  return r.factor;
+}
+
+function linear(r: KindReading): RopeScaling {
+  return { type: 'linear', factor: neededFactor(r) };
+}
+
+function dynamic(r: KindReading): RopeScaling {
+  // Hunyuan: one base for every length, which is what static NTK does.
+  const alpha = r.rope.optional('alpha', check.positive);
+  if (alpha !== undefined) return { type: 'ntk', factor: alpha };
+  const maxLength = r.maxLength ?? r.config.need('max_position_embeddings', check.positive);
+  return given<Kind<'dynamic'>>({
+    type: 'dynamic',
+    factor: neededFactor(r),
+    maxLength,
+    sequenceLength: r.sequenceLength,
+  });
+}
+
+function yarn(r: KindReading): RopeScaling {
+  const original = originalLength(r);
+  const ratio = r.maxLength === undefined || r.lengthAssumed ? undefined : r.maxLength / original;
+  const factor = optionalFactor(r) ?? ratio ?? neededFactor(r);
+  const attentionFactor = r.rope.optional('attention_factor', check.positive);
+  const both = r.rope.peek('mscale') && r.rope.peek('mscale_all_dim');
+  r.mscaleOverridden = attentionFactor !== undefined && r.rope.has('mscale');
+  const useMscale = both && attentionFactor === undefined;
+  return given<Kind<'yarn'>>({
+    type: 'yarn',
+    factor,
+    originalLength: original,
+    betaFast: orDefault(r.rope, 'beta_fast'),
+    betaSlow: orDefault(r.rope, 'beta_slow'),
+    truncate: r.rope.optional('truncate', check.boolean),
+    mscale: useMscale ? r.rope.need('mscale', nonNegative) : undefined,
+    mscaleAllDim: useMscale ? r.rope.need('mscale_all_dim', nonNegative) : undefined,
+    attentionFactor,
+  });
+}
+
+function factorList(r: KindReading, field: string): readonly number[] {
+  const list = r.rope.need(field, numbers);
+  if (list.length !== r.pairs) {
+    throw r.rope.misfit(field, `, with ${list.length} entries; ${2 * r.pairs} coordinates are ${r.pairs} pairs`);
+  }
+  return list;
+}
+
+function longrope(r: KindReading): RopeScaling {
+  const original = originalLength(r);
+  const factor = optionalFactor(r);
+  // Phi-3.5-MoE states the factor for each side of the switch.
+  const side = r.sequenceLength !== undefined && r.sequenceLength > original ? 'long_mscale' : 'short_mscale';
+  const other = side === 'long_mscale' ? 'short_mscale' : 'long_mscale';
+  const stated = r.rope.has('attention_factor') ? 'attention_factor' : r.rope.has(side) ? side : undefined;
+  const attentionFactor = stated && r.rope.need(stated, check.positive);
+  if (stated === side && r.rope.has(other)) r.rope.use(other);
+  if (factor === undefined && attentionFactor === undefined && r.maxLength === undefined) neededFactor(r);
+  return given<Kind<'longrope'>>({
+    type: 'longrope',
+    shortFactors: factorList(r, 'short_factor'),
+    longFactors: factorList(r, 'long_factor'),
+    originalLength: original,
+    maxLength: r.maxLength,
+    factor,
+    sequenceLength: r.sequenceLength,
+    attentionFactor,
+  });
+}
+
+function llama3(r: KindReading): RopeScaling {
+  return {
+    type: 'llama3',
+    factor: neededFactor(r),
+    originalLength: originalLength(r),
+    lowFreqFactor: r.rope.need('low_freq_factor', check.positive),
+    highFreqFactor: r.rope.need('high_freq_factor', check.positive),
+  };
+}
+
+function proportional(r: KindReading): RopeScaling {
+  return given<Kind<'proportional'>>({
+    type: 'proportional',
+    rotaryFraction: r.rotaryFraction ?? 1,
+    factor: optionalFactor(r),
+  });
+}
+
+/** One entry makes a kind known. */
+export const kinds: Readonly<Record<string, (r: KindReading) => RopeScaling>> = {
+  default: () => ({ type: 'default' }),
+  linear,
+  dynamic,
+  yarn,
+  longrope,
+  llama3,
+  proportional,
+};
+
+const scalingFields: Readonly<Record<string, string>> = {
+  'scaling.attentionFactor': 'attention_factor',
+  'scaling.lowFreqFactor': 'low_freq_factor',
+  'scaling.highFreqFactor': 'high_freq_factor',
+};
+
+/** The field of an option that checkRopeOptions names where several do not fit together. */
+export function fieldName(r: KindReading, option: string): string {
+  if (option === 'rotaryDim') return r.config.name('head_dim');
+  if (option === 'scaling.originalLength' && r.lengthName !== undefined) return r.lengthName;
+  return r.rope.name(scalingFields[option] ?? option);
+}
+
+// Older names. The type 'mrope' says only that there is an mrope_section.
+const aliases: Readonly<Record<string, string>> = { su: 'longrope', mrope: 'default' };
+
+/** The kind that an object of RoPE parameters names, and how it spells it. */
+export interface KindName {
+  readonly kind: string;
+  /** The fields that name it. */
+  readonly fields: readonly string[];
+  readonly mrope: boolean;
+}
+
+function kindIn(rope: Fields, field: string): string | undefined {
+  const name = rope.optional(field, text);
+  if (name === undefined) return undefined;
+  const kind = Object.hasOwn(aliases, name) ? aliases[name] : name;
+  if (kind === undefined || !Object.hasOwn(kinds, kind)) {
+    const known = [...Object.keys(kinds), ...Object.keys(aliases)].map(describe).join(', ');
+    throw rope.misfit(field, `; expected one of ${known}`);
+  }
+  return kind;
+}
+
+/** @internal */
+export function kindOf(rope: Fields): KindName {
+  const [now, old] = [kindIn(rope, 'rope_type'), kindIn(rope, 'type')];
+  const [nowMrope, oldMrope] = [rope.peek('rope_type') === 'mrope', rope.peek('type') === 'mrope'];
+  if (now !== undefined && old !== undefined && now !== old && !nowMrope && !oldMrope) {
+    throw rope.misfit('type', `, but ${rope.name('rope_type')} is ${describe(rope.peek('rope_type'))}`);
+  }
+  const kind = (nowMrope ? old : now) ?? (oldMrope ? now : old) ?? 'default';
+  const fields = [...(now === undefined ? [] : ['rope_type']), ...(old === undefined ? [] : ['type'])];
+  return { kind, fields, mrope: nowMrope || oldMrope };
+}
+
+// What one of two spellings may leave to other places.
+const elsewhere: readonly string[] = ['rope_theta', 'partial_rotary_factor'];
+
+/** Throws where two spellings of the same object differ. */
+export function checkSame(old: Fields, now: Fields): void {
+  const refuse = (oldField: string, nowField: string) => {
+    const other = `${now.name(nowField)} is ${describe(now.peek(nowField))}`;
+    throw old.misfit(oldField, `, but ${other}; they must agree`);
+  };
+  const [oldKind, nowKind] = [kindOf(old), kindOf(now)];
+  if (oldKind.kind !== nowKind.kind) refuse(oldKind.fields[0] ?? 'rope_type', nowKind.fields[0] ?? 'rope_type');
+  for (const field of [...Object.keys(old.values), ...Object.keys(now.values)]) {
+    const mayLack = elsewhere.includes(field) && !(old.has(field) && now.has(field));
+    if (field === 'type' || field === 'rope_type' || mayLack) continue;
+    if (JSON.stringify(old.peek(field)) !== JSON.stringify(now.peek(field))) refuse(field, field);
+  }
+}
+
+/** Whether an object of RoPE parameters holds one such object (or null) for each type of layer. */
+export function isPerLayer(values: Readonly<Record<string, unknown>>): boolean {
+  const entries = Object.entries(values);
+  const isLayer = ([name, entry]: [string, unknown]) =>
+    isRecord(entry) || (entry === null && name.endsWith('_attention'));
+  return entries.length > 0 && entries.every(isLayer);
+}

@@ -1,0 +1,91 @@
+// How many coordinates a head has and how many of them turn, from the fields that say so.
+import * as check from '../runtime/check.js';
+import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
+import { agreed, type Fields, isRecord } from './fields.js';
+import type { ClassDefaults } from './models.js';
+
+const fractionFields = ['partial_rotary_factor', 'rotary_pct', 'rope_pct', 'rotary_emb_fraction'] as const;
+
+const size = (where: string, name: string, value: unknown) => check.integer(where, name, value, 1, 2 ** 20);
+const evenSize = (where: string, name: string, value: unknown) => check.even(where, name, value, 2 ** 20);
+
+function fraction(where: string, name: string, value: unknown): number {
+  const number = check.positive(where, name, value);
+  if (number > 1) throw new ArgumentRangeError(where, name, value, `is ${number}; expected at most 1`);
+  return number;
+}
+
+export interface HeadSize {
+  readonly headDim: number;
+  readonly rotaryDim: number;
+  readonly fraction: number | undefined;
+}
+
+/** @internal */
+export function headSize(
+  config: Fields,
+  rope: Fields,
+  layerType: string | undefined,
+  kind: string,
+  defaults: ClassDefaults,
+): HeadSize {
+  const places = [...config.at(...fractionFields), ...rope.at(fractionFields[0])];
+  const stated = agreed(places, fraction);
+  const part = stated?.value ?? defaults.rotaryFraction;
+  // Multi-head latent attention: these coordinates lie apart from the rest of a head.
+  const apart = config.optional('qk_rope_head_dim', evenSize) ?? defaults.ropeHeadDim;
+  if (apart !== undefined) {
+    if (stated !== undefined && stated.value !== 1) {
+      const whole = config.optional('head_dim', evenSize) ?? 0;
+      if (Math.trunc(whole * stated.value) !== apart) {
+        throw config.misfit('qk_rope_head_dim', `, but ${stated.name} ${stated.value} of head_dim is not that`);
+      }
+    }
+    return { headDim: apart, rotaryDim: apart, fraction: undefined };
+  }
+  const full = headDim(config, layerType, defaults);
+  if (full === undefined) {
+    const heads = config.has('hidden_size') ? 'num_attention_heads' : 'head_dim';
+    throw new ArgumentTypeError(config.where, config.name(heads), undefined, 'an integer, to know the size of a head');
+  }
+  if (kind === 'proportional') return { headDim: full, rotaryDim: full, fraction: part };
+  const turned = stated === undefined ? undefined : Math.trunc(full * stated.value);
+  const explicit = config.optional('rotary_dim', evenSize);
+  if (explicit !== undefined && turned !== undefined && explicit !== turned) {
+    throw config.misfit('rotary_dim', `, but ${stated?.name} makes it ${turned}`);
+  }
+  const rotaryDim = explicit ?? turned ?? defaults.rotaryDim ?? Math.trunc(full * (part ?? 1));
+  if (rotaryDim < 2 || rotaryDim % 2 !== 0) {
+    const name = stated?.name ?? config.name('head_dim');
+    const problem = `makes ${rotaryDim} of ${full} coordinates turn; expected an even number`;
+    throw new ArgumentRangeError(config.where, name, stated?.value ?? full, problem);
+  }
+  if (rotaryDim > full) throw config.misfit('rotary_dim', `; a head has ${full} coordinates`);
+  return { headDim: full, rotaryDim, fraction: part };
+}
+
+function headDim(config: Fields, layerType: string | undefined, defaults: ClassDefaults): number | undefined {
+  const global = config.optional('global_head_dim', evenSize);
+  const own = config.optional('head_dim', evenSize);
+  if (global === undefined && sizesPerLayer(config)) {
+    throw config.misfit('per_layer_config', ' that sets head_dim; expected one size of head for these layers');
+  }
+  if (layerType === 'full_attention') {
+    const wide = global ?? defaults.globalHeadDim;
+    if (wide !== undefined) return wide;
+  }
+  if (own !== undefined || defaults.headDim !== undefined) return own ?? defaults.headDim;
+  const hidden = agreed(config.at('hidden_size', 'n_embd', 'd_model'), size);
+  const heads = agreed(config.at('num_attention_heads', 'n_head', 'n_heads', 'encoder_num_attention_heads'), size);
+  if (hidden === undefined || heads === undefined) return undefined;
+  if (hidden.value % heads.value !== 0) {
+    const problem = `is ${hidden.value}, no multiple of ${heads.name}, ${heads.value}; expected that, or head_dim`;
+    throw new ArgumentRangeError(config.where, hidden.name, hidden.value, problem);
+  }
+  return hidden.value / heads.value;
+}
+
+function sizesPerLayer(config: Fields): boolean {
+  const layers = config.peek('per_layer_config');
+  return isRecord(layers) && Object.values(layers).some((layer) => isRecord(layer) && 'head_dim' in layer);
+}

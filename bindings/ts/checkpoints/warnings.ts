@@ -1,0 +1,164 @@
+// The known traps of scaled RoPE, each told where a configuration or a plan's options run into it.
+
+import type { RopeOptions, RopeScaling } from '../rope/options.js';
+import type { ConfigReading } from './config.js';
+import { layerWithoutRope } from './models.js';
+
+/** A trap that a configuration runs into, or a fact that other programs often miss. */
+export interface RopeWarning {
+  /** What kind it is, for programs. */
+  readonly code: string;
+  /** What it is, for people. */
+  readonly message: string;
+}
+
+/**
+ * What a warning may look at.
+ * @internal
+ */
+export interface Explained {
+  readonly options: RopeOptions;
+  readonly scaling: RopeScaling;
+  /** Only where a configuration was explained. */
+  readonly reading: ConfigReading | undefined;
+  readonly attentionFactor: number;
+  readonly trainingLength: number | undefined;
+}
+
+type Message = (e: Explained) => string | false | undefined;
+
+/** YaRN's g(s, m): 0.1 m ln s + 1, and 1 where nothing is extended. */
+function magnitude(factor: number, mscale: number): number {
+  return factor <= 1 ? 1 : 0.1 * mscale * Math.log(factor) + 1;
+}
+
+/**
+ * The factor of the softmax scale that models with mscale_all_dim use besides the attention factor, if any.
+ * @internal
+ */
+export function softmaxScaleFactor({ scaling, reading }: Explained): number | undefined {
+  if (scaling.type !== 'yarn') return undefined;
+  const stated = reading?.kind.rope.peek('mscale_all_dim') ?? scaling.mscaleAllDim;
+  return typeof stated === 'number' && stated !== 0 ? magnitude(scaling.factor, stated) ** 2 : undefined;
+}
+
+/** A number for people: six digits at most. */
+export function short(value: number): string {
+  return String(Number(value.toPrecision(6)));
+}
+
+const isFactor = (field: string) => /(^|\.)factor$/.test(field);
+
+function factorNotUsed({ scaling, reading }: Explained): string | undefined {
+  const field = reading?.unused.find(isFactor);
+  if (field !== undefined) return `${field} is given, and RoPE of kind '${scaling.type}' does not use it`;
+  if (scaling.type !== 'longrope' || scaling.factor === undefined || scaling.attentionFactor === undefined) return;
+  return "factor is given, and 'longrope' uses it for the attention factor alone, which is given as well";
+}
+
+function factorAndRatio({ scaling, reading }: Explained): string | undefined {
+  const { factor, maxLength, trainingLength, lengthAssumed } = reading?.kind ?? {};
+  if (scaling.type !== 'yarn' && scaling.type !== 'longrope') return;
+  if (factor === undefined || maxLength === undefined || trainingLength === undefined || lengthAssumed) return;
+  const ratio = maxLength / trainingLength;
+  if (ratio === factor) return;
+  return `factor is ${factor}, max_position_embeddings / original length ${short(ratio)}; the factor wins here and in Hugging Face now, the ratio did in older versions`;
+}
+
+function softmaxScale(e: Explained): string | undefined {
+  const factor = softmaxScaleFactor(e);
+  if (factor === undefined) return;
+  return `models of the DeepSeek family also multiply the softmax scale by g(factor, mscale_all_dim)^2 = ${short(factor)}; no plan does that, give it to attention as part of scale`;
+}
+
+function equalMscales({ scaling, reading }: Explained): string | undefined {
+  if (scaling.type !== 'yarn' || reading?.kind.mscaleOverridden) return;
+  if (!scaling.mscale || scaling.mscale !== scaling.mscaleAllDim || scaling.attentionFactor !== undefined) return;
+  return `mscale and mscale_all_dim are both ${scaling.mscale}, so cos and sin are multiplied by 1; the magnitude is in the softmax scale alone`;
+}
+
+function attentionFactorWins({ scaling, reading }: Explained): string | undefined {
+  const both = scaling.type === 'yarn' && scaling.attentionFactor !== undefined && !!scaling.mscale;
+  if (!both && !reading?.kind.mscaleOverridden) return;
+  return 'an explicit attention_factor is given; it overrides what mscale and mscale_all_dim would make';
+}
+
+function typeField({ reading }: Explained): string | undefined {
+  if (reading === undefined || !reading.kindName.fields.includes('type')) return;
+  if (reading.kindName.mrope) return "type is 'mrope', an old name for the default kind with an mrope_section";
+  return reading.kindName.fields.length === 2
+    ? 'both type and rope_type are given; they agree, and rope_type is the one to keep'
+    : 'type is the old name of rope_type; a program that reads rope_type alone takes this for the default kind';
+}
+
+function proportional({ scaling, options }: Explained): string | undefined {
+  if (scaling.type === 'proportional') {
+    return 'exponents run over the whole head and the last pairs stand still; partial rotary takes them over the coordinates that turn: the two are not interchangeable';
+  }
+  const { headDim, rotaryDim = headDim } = options;
+  if (rotaryDim === headDim) return;
+  return `${rotaryDim} of ${headDim} coordinates turn, with exponents over ${rotaryDim}; the kind 'proportional' takes them over ${headDim}: the two are not interchangeable`;
+}
+
+function withoutRope({ reading }: Explained): string | undefined {
+  if (reading === undefined) return;
+  const type = layerWithoutRope(reading.model);
+  if (type !== undefined && reading.kind.config.has('sliding_window')) return `layers of ${type} have no RoPE`;
+  const field = reading.unused.find((name) => name.startsWith('no_rope_layer'));
+  return field && `${field} takes RoPE from some of the layers, by their number`;
+}
+
+function otherUnused({ reading }: Explained): string | undefined {
+  const fields = reading?.unused.filter((field) => !isFactor(field)) ?? [];
+  return fields.length === 0 ? undefined : `given and not used: ${fields.join(', ')}`;
+}
+
+function float32({ options, trainingLength }: Explained): string | undefined {
+  if (options.angles !== 'float32') return;
+  const at = trainingLength === undefined ? '' : `, ${short(6e-8 * trainingLength)} at ${trainingLength}`;
+  return `angles formed in float32 are wrong by about 6e-8 times the position${at}; that is what Hugging Face computes`;
+}
+
+// One entry for each trap; what it gives is the message, nothing where it does not apply.
+const traps: Readonly<Record<string, Message>> = {
+  'factor-not-used': factorNotUsed,
+  'unused-fields': otherUnused,
+  'factor-and-ratio': factorAndRatio,
+  'original-length-missing': ({ reading }) =>
+    reading?.kind.lengthAssumed &&
+    'original_max_position_embeddings is missing; max_position_embeddings stands in for it, as in Hugging Face, which is wrong if that is the extended length',
+  'dynamic-cache': ({ scaling }) =>
+    scaling.type === 'dynamic' &&
+    'the base grows with the length, and keys in a cache keep the one they were turned with: freeze the length, rerotate the cache, or keep keys unrotated',
+  'longrope-cache': ({ scaling }) =>
+    scaling.type === 'longrope' &&
+    'where the length passes the original one all frequencies change at once: keys in a cache must be rerotated, or the list chosen by the final length from the start',
+  'longrope-at-original-length': ({ scaling }) =>
+    scaling.type === 'longrope' &&
+    `at exactly the original length, ${scaling.originalLength}, the short list still holds; the long one begins one later`,
+  'softmax-scale': softmaxScale,
+  'mscale-pair-equal': equalMscales,
+  'attention-factor-overrides-mscale': attentionFactorWins,
+  'type-field': typeField,
+  'nested-truncate': ({ scaling, reading }) =>
+    scaling.type === 'yarn' &&
+    reading?.perLayer &&
+    reading.kind.rope.has('truncate') &&
+    'truncate stands in the parameters of one type of layer; Hugging Face reads it from the object around them and takes true',
+  'proportional-or-partial': proportional,
+  'pairing-unknown': ({ reading }) =>
+    reading !== undefined &&
+    !reading.pairingKnown &&
+    `no pairing is known for model_type ${JSON.stringify(reading.model)}; 'half' is assumed, and a wrong one shows only after the first tokens`,
+  'base-assumed': ({ reading }) => reading?.baseAssumed && 'no field gives the base; 10000 is assumed',
+  'layers-without-rope': withoutRope,
+  'float32-angles': float32,
+};
+
+/** @internal */
+export function warningsOf(explained: Explained): RopeWarning[] {
+  return Object.entries(traps).flatMap(([code, trap]) => {
+    const message = trap(explained);
+    return message ? [{ code, message }] : [];
+  });
+}

@@ -1,0 +1,69 @@
+// Attention with linear biases.
+
+import { type CallOf, putFields } from '../runtime/call-fields.js';
+import * as check from '../runtime/check.js';
+import { checkStatus } from '../runtime/errors.js';
+import type { Heap, Take } from '../runtime/heap.js';
+import { type Out, type OutOption, output } from '../runtime/outputs.js';
+import type { NdArray, Tensor } from '../runtime/tensor.js';
+import { type BiasShape, biasShape } from './bias-shape.js';
+
+/**
+ * The forms of ALiBi in use: `symmetric` -slope |i - j|; `bloom` slope * j; `mpt` slope * (j - (keys - 1)); `falcon` as
+ * bloom with the slope rounded to bfloat16. For the keys up to a query, the first three differ by a number per query,
+ * which the softmax does not see.
+ */
+export type AlibiVariant = 'symmetric' | 'bloom' | 'mpt' | 'falcon';
+
+/** @internal */
+export const alibiVariants: Readonly<Record<AlibiVariant, number>> = { symmetric: 0, bloom: 1, mpt: 2, falcon: 3 };
+
+// In the order of embind/encodings.cpp.
+const fields = { heads: 0, queries: 0, keys: 0, queryOffset: 0, variant: 0 } as const;
+
+/** Options of `rw.alibiBias`. */
+export interface AlibiOptions<O extends Out = undefined> extends BiasShape, OutOption<O> {
+  /** H, any number. */
+  heads: number;
+  /** Default `symmetric`. */
+  variant?: AlibiVariant;
+}
+
+/** @internal */
+export function alibiSlopes(heap: Heap, heads: number): Float64Array {
+  const where = 'alibiSlopes';
+  const count = check.integer(where, 'heads', heads, 1, 2 ** 16);
+  return heap.scope(where, (take) => {
+    const out = take(count * 8);
+    checkStatus(
+      heap.call((c) => c.alibiSlopes(count, out)),
+      where,
+    );
+    return heap.readDoubles(out, count);
+  });
+}
+
+/**
+ * Writes the bias to `out`.
+ * @internal
+ */
+export function writeAlibi(heap: Heap, where: string, bias: CallOf<typeof fields>, out: number, take: Take): void {
+  const options = putFields(heap, fields, bias, take);
+  checkStatus(
+    heap.call((c) => c.alibiBias(options, out)),
+    where,
+  );
+}
+
+/** @internal */
+export function alibiBias(heap: Heap, options: AlibiOptions<Out>): Tensor | NdArray {
+  const where = 'alibiBias';
+  const known = ['heads', 'queries', 'keys', 'queryOffset', 'variant', 'out'];
+  const given = check.options<AlibiOptions<Out>>(where, 'options', options, known);
+  const heads = check.integer(where, 'heads', given.heads, 1, 2 ** 16);
+  const shape = biasShape(where, given);
+  const variant = check.choice(where, 'variant', given.variant ?? 'symmetric', alibiVariants);
+  return output(heap, where, false, [heads, shape.queries, shape.keys], given.out, (to, take) =>
+    writeAlibi(heap, where, { heads, ...shape, variant }, to, take),
+  );
+}

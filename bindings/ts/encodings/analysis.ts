@@ -1,0 +1,192 @@
+// What position encodings do, in numbers: their algebra, their decay, how alike their rows are.
+import * as check from '../runtime/check.js';
+import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
+import type { Heap, Take } from '../runtime/heap.js';
+import { type NdArray, operand, type TensorInput } from '../runtime/tensor.js';
+
+/** Which encoding an analysis is of: the frequencies base^(-2i / dim). */
+export interface FrequencySet {
+  /** Even. */
+  dim: number;
+  /** Default 10000. */
+  base?: number;
+}
+
+/** How two rows are compared. */
+export type Measure = 'dot' | 'cosine' | 'euclidean' | 'hamming';
+
+const measures: Readonly<Record<Measure, number>> = { dot: 0, cosine: 1, euclidean: 2, hamming: 3 };
+const layouts = { interleaved: 0, concatenated: 1 } as const;
+
+/**
+ * Analysis of encodings; `rw.analysis`. The core computes it, but for the products q_i conj(k_i) that `decayBound` hands
+ * over.
+ */
+export class Analysis {
+  readonly #heap: Heap;
+
+  /** @internal */
+  constructor(heap: Heap) {
+    this.#heap = heap;
+  }
+
+  /**
+   * The matrix M_k with PE(p + k) = M_k PE(p) for every p: a shift of a sinusoidal encoding is a rotation.
+   *
+   * @returns [dim, dim]
+   *
+   * @example
+   * const m = rw.analysis.shiftMatrix({ dim: 4, k: 1 });   // blocks [[cos w, sin w], [-sin w, cos w]]
+   */
+  shiftMatrix(options: FrequencySet & { k: number; layout?: 'interleaved' | 'concatenated' }): NdArray {
+    const where = 'analysis.shiftMatrix';
+    const given = check.options<typeof options>(where, 'options', options, ['dim', 'base', 'k', 'layout']);
+    const { dim, base } = frequencySet(where, given);
+    const k = check.position(where, 'k', given.k);
+    const layout = check.choice(where, 'layout', given.layout ?? 'interleaved', layouts);
+    const data = this.#floats(where, dim * dim, (out) =>
+      this.#heap.call((c) => c.shiftMatrix(dim, base, layout, k, out)),
+    );
+    return { data, shape: [dim, dim] };
+  }
+
+  /**
+   * PE(p) . PE(p + k) of a sinusoidal encoding, which depends on k only: sum_i cos(k w_i). It is even in k: the dot
+   * product cannot see direction.
+   *
+   * @example
+   * const curve = rw.analysis.dotCurve({ dim: 128, distances: [0, 1, 2, 10] });   // Float64Array, 64 at distance 0
+   */
+  dotCurve(options: FrequencySet & { distances: check.IntegersInput }): Float64Array {
+    const where = 'analysis.dotCurve';
+    const given = check.options<typeof options>(where, 'options', options, ['dim', 'base', 'distances']);
+    const { dim, base } = frequencySet(where, given);
+    return this.#curve(where, given.distances, (at, n, out) =>
+      this.#heap.call((c) => c.dotCurve(dim, base, at, n, out)),
+    );
+  }
+
+  /**
+   * Su's decay curve of RoPE, (2 / dim) sum_j |S_j|, S_j = sum_{i<j} e^(I m w_i) (arXiv:2104.09864, 3.4.3). It is the
+   * shape of an upper bound: scores of given queries and keys oscillate below it and need not fall.
+   *
+   * @example
+   * const curve = rw.analysis.decayCurve({ dim: 128, distances: [0, 1, 256] });   // 32.5, 31.54, 6.54
+   */
+  decayCurve(options: FrequencySet & { distances: check.IntegersInput }): Float64Array {
+    const where = 'analysis.decayCurve';
+    const given = check.options<typeof options>(where, 'options', options, ['dim', 'base', 'distances']);
+    const { dim, base } = frequencySet(where, given);
+    return this.#curve(where, given.distances, (at, n, out) =>
+      this.#heap.call((c) => c.decayCurve(dim, base, at, n, out)),
+    );
+  }
+
+  /**
+   * Su's bound on the score of one query and key at each distance: max_i |h_(i+1) - h_i| sum_j |S_j|, with
+   * h_i = q_i conj(k_i) over interleaved pairs, 0 behind the last.
+   *
+   * @param options.q and options.k [dim], not rotated.
+   *
+   * @example
+   * const bound = rw.analysis.decayBound({ dim: 64, q, k, distances: [0, 10, 100] });
+   */
+  decayBound(
+    options: FrequencySet & { q: Float32Array; k: Float32Array; distances: check.IntegersInput },
+  ): Float64Array {
+    const where = 'analysis.decayBound';
+    const given = check.options<typeof options>(where, 'options', options, ['dim', 'base', 'q', 'k', 'distances']);
+    const { dim, base } = frequencySet(where, given);
+    // Copies: a getter of another option may detach the caller's.
+    const q = check.float32(where, 'q', given.q, dim).slice();
+    const k = check.float32(where, 'k', given.k, dim).slice();
+    const h = new Float64Array(dim);
+    for (let i = 0; i < dim; i += 2) {
+      const [a = 0, b = 0, c = 0, d = 0] = [q[i], q[i + 1], k[i], k[i + 1]];
+      h[i] = a * c + b * d;
+      h[i + 1] = b * c - a * d;
+    }
+    return this.#curve(where, given.distances, (at, n, out, take) => {
+      const pairs = this.#heap.put(take, h);
+      return this.#heap.call((c) => c.decayBound(dim, base, pairs, at, n, out));
+    });
+  }
+
+  /**
+   * Every pair of rows compared.
+   *
+   * @param x [rows, dim]
+   * @returns [rows, rows]
+   *
+   * @example
+   * const hamming = rw.analysis.pairwise({ data: codes, shape: [16, 4] }, 'hamming');   // 7 and 8 differ in 4 bits
+   */
+  pairwise(x: TensorInput, measure: Measure): NdArray {
+    const where = 'analysis.pairwise';
+    const kind = check.choice(where, 'measure', measure, measures);
+    const { input, count, dim } = this.#matrix(where, x);
+    const data = this.#floats(where, count * count, (out, take) => {
+      const from = input.place(take);
+      return this.#heap.call((c) => c.pairwise(kind, from, count, dim, out));
+    });
+    return { data, shape: [count, count] };
+  }
+
+  /**
+   * The first two rows that are the same, or undefined: whether an encoding tells all its positions apart.
+   *
+   * @param x [rows, dim]
+   *
+   * @example
+   * rw.analysis.firstDuplicate({ data: rw.sinusoidal({ dim: 8, positions: { length: 1000 } }), shape: [1000, 8] });
+   */
+  firstDuplicate(x: TensorInput): readonly [number, number] | undefined {
+    const where = 'analysis.firstDuplicate';
+    const { input, count, dim } = this.#matrix(where, x);
+    return this.#heap.scope(where, (take) => {
+      const out = take(16);
+      const from = input.place(take);
+      const found = this.#heap.call((c) => c.firstDuplicate(from, count, dim, out));
+      const [first = 0, second = 0] = this.#heap.readDoubles(out, 2);
+      return found ? ([first, second] as const) : undefined;
+    });
+  }
+
+  #matrix(where: string, x: TensorInput) {
+    const input = operand(this.#heap, where, 'x', x);
+    const [count = 0, dim = 0] = input.shape;
+    if (input.shape.length !== 2) {
+      throw new ArgumentRangeError(where, 'x', x, `has shape [${input.shape.join(', ')}]; expected [rows, dim]`);
+    }
+    return { input, count, dim };
+  }
+
+  #floats(where: string, size: number, run: (out: number, take: Take) => number): Float32Array {
+    return this.#heap.scope(where, (take) => {
+      const out = take(size * 4);
+      checkStatus(run(out, take), where);
+      return this.#heap.readFloats(out, size);
+    });
+  }
+
+  #curve(
+    where: string,
+    distances: unknown,
+    run: (at: number, n: number, out: number, take: Take) => number,
+  ): Float64Array {
+    const list = check.positions(where, 'distances', distances);
+    return this.#heap.scope(where, (take) => {
+      const at = this.#heap.put(take, list);
+      const out = take(list.byteLength);
+      checkStatus(run(at, list.length, out, take), where);
+      return this.#heap.readDoubles(out, list.length);
+    });
+  }
+}
+
+function frequencySet(where: string, given: FrequencySet): Required<FrequencySet> {
+  return {
+    dim: check.even(where, 'dim', given.dim, 2 ** 20),
+    base: check.positive(where, 'base', given.base ?? 10000),
+  };
+}

@@ -1,0 +1,19 @@
+// The sizes of a bias, and where its queries and keys stand.
+import * as check from '../runtime/check.js';
+
+/** The sizes of a bias [H, Tq, Tk]. */
+export interface BiasShape {
+  /** Tq, how many queries. */
+  queries: number;
+  /** Tk, how many keys. */
+  keys: number;
+  /** Query i stands at i + queryOffset, key j at j. Default keys - queries: the last of both together. */
+  queryOffset?: number;
+}
+
+/** @internal */
+export function biasShape(where: string, given: BiasShape): Required<BiasShape> {
+  const queries = check.integer(where, 'queries', given.queries, 0, 2 ** 24);
+  const keys = check.integer(where, 'keys', given.keys, 0, 2 ** 24);
+  return { queries, keys, queryOffset: check.position(where, 'queryOffset', given.queryOffset ?? keys - queries) };
+}

@@ -1,0 +1,47 @@
+// Binary position code.
+import { putFields } from '../runtime/call-fields.js';
+import * as check from '../runtime/check.js';
+import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
+import type { Heap } from '../runtime/heap.js';
+import { type RowsInput, rows } from '../runtime/positions.js';
+
+/** What a binary position code is made from. */
+export interface BinaryOptions {
+  /** Bits of a code word, 1 to 53; positions are from 0 to 2^bits - 1. */
+  bits: number;
+  /** A list of positions, or `{ length, offset }` for consecutive ones. */
+  positions: RowsInput;
+  /** The highest bit first. Default false: the lowest. */
+  msbFirst?: boolean;
+  /** `bits` (the default): 0 and 1; `signs`: -1 and 1. */
+  values?: 'bits' | 'signs';
+}
+
+// In the order of embind/encodings.cpp.
+const fields = { bits: 0, msbFirst: false, sign: false } as const;
+
+/** @internal */
+export function binary(heap: Heap, options: BinaryOptions): Float32Array {
+  const where = 'binary';
+  const given = check.options<BinaryOptions>(where, 'options', options, ['bits', 'positions', 'msbFirst', 'values']);
+  const core = {
+    bits: check.integer(where, 'bits', given.bits, 1, 53),
+    msbFirst: check.boolean(where, 'msbFirst', given.msbFirst ?? false),
+    sign: check.choice(where, 'values', given.values ?? 'bits', { bits: 0, signs: 1 }) === 1,
+  };
+  const at = rows(where, given.positions, core.bits);
+  const outside = at.findIndex((p) => p < 0 || p >= 2 ** core.bits);
+  if (outside >= 0) {
+    const problem = `is ${at[outside]}; ${core.bits} bits hold positions from 0 to ${2 ** core.bits - 1}`;
+    throw new ArgumentRangeError(where, `positions[${outside}]`, at[outside], problem);
+  }
+  return heap.scope(where, (take) => {
+    const [code, positions] = [putFields(heap, fields, core, take), heap.put(take, at)];
+    const out = take(at.length * core.bits * 4);
+    checkStatus(
+      heap.call((c) => c.binaryCode(code, positions, at.length, out)),
+      where,
+    );
+    return heap.readFloats(out, at.length * core.bits);
+  });
+}

@@ -1,0 +1,80 @@
+// KERPLE: learned kernels of the distance.
+
+import { putFields } from '../runtime/call-fields.js';
+import * as check from '../runtime/check.js';
+import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
+import type { Heap, Take } from '../runtime/heap.js';
+import { type Out, type OutOption, output } from '../runtime/outputs.js';
+import type { NdArray, Tensor } from '../runtime/tensor.js';
+import { type BiasShape, biasShape } from './bias-shape.js';
+
+/** `logarithmic`: -r1 ln(1 + r2 |i - j|); `power`: -r1 |i - j|^r2. */
+export type KerpleKind = 'logarithmic' | 'power';
+
+/** The numbers of KERPLE, learned for each head. */
+export interface KerpleNumbers {
+  /** [heads], above 0. */
+  r1: Float32Array;
+  /** [heads], above 0; at most 2 for `power`. */
+  r2: Float32Array;
+  /** Default `logarithmic`. */
+  kind?: KerpleKind;
+}
+
+/** Options of `rw.kerpleBias`. */
+export interface KerpleOptions<O extends Out = undefined> extends KerpleNumbers, BiasShape, OutOption<O> {}
+
+const kinds: Readonly<Record<KerpleKind, number>> = { logarithmic: 0, power: 1 };
+
+// In the order of embind/encodings.cpp.
+const fields = { kind: 0, heads: 0, queries: 0, keys: 0, queryOffset: 0 } as const;
+
+/** @internal */
+export const kerpleFields = ['r1', 'r2', 'kind'] as const;
+
+/** @internal */
+export function checkKerple(where: string, given: KerpleNumbers): { kind: number; r1: Float32Array; r2: Float32Array } {
+  const kind = check.choice(where, 'kind', given.kind ?? 'logarithmic', kinds);
+  const r1 = new Float32Array(check.float32(where, 'r1', given.r1)); // copies: the caller's may change before they are used
+  const r2 = new Float32Array(check.float32(where, 'r2', given.r2, r1.length));
+  for (const [name, numbers] of Object.entries({ r1, r2 })) {
+    const most = name === 'r2' && kind === kinds.power ? 2 : Number.MAX_VALUE;
+    const bad = numbers.findIndex((value) => !(value > 0 && value <= most));
+    if (bad >= 0) {
+      const range = most === 2 ? 'a number above 0 and at most 2' : 'a number above 0';
+      throw new ArgumentRangeError(where, `${name}[${bad}]`, numbers[bad], `is ${numbers[bad]}; expected ${range}`);
+    }
+  }
+  return { kind, r1, r2 };
+}
+
+/**
+ * Writes the bias to `out`.
+ * @internal
+ */
+export function writeKerple(
+  heap: Heap,
+  where: string,
+  numbers: { kind: number; r1: Float32Array; r2: Float32Array },
+  shape: Required<BiasShape>,
+  out: number,
+  take: Take,
+): void {
+  const options = putFields(heap, fields, { kind: numbers.kind, heads: numbers.r1.length, ...shape }, take);
+  const [r1, r2] = [heap.put(take, numbers.r1), heap.put(take, numbers.r2)];
+  checkStatus(
+    heap.call((core) => core.kerpleBias(options, r1, r2, out)),
+    where,
+  );
+}
+
+/** @internal */
+export function kerpleBias(heap: Heap, options: KerpleOptions<Out>): Tensor | NdArray {
+  const where = 'kerpleBias';
+  const known = [...kerpleFields, 'queries', 'keys', 'queryOffset', 'out'];
+  const given = check.options<KerpleOptions<Out>>(where, 'options', options, known);
+  const numbers = checkKerple(where, given);
+  const shape = biasShape(where, given);
+  const dims = [numbers.r1.length, shape.queries, shape.keys];
+  return output(heap, where, false, dims, given.out, (to, take) => writeKerple(heap, where, numbers, shape, to, take));
+}

@@ -1,0 +1,106 @@
+// Learned absolute positions.
+import * as check from '../runtime/check.js';
+import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
+import type { Heap } from '../runtime/heap.js';
+import { type PositionOptions, places } from '../runtime/positions.js';
+import { type NdArray, operand, type TensorInput } from '../runtime/tensor.js';
+
+/** Options of `rw.learned`. */
+export interface LearnedOptions extends PositionOptions {
+  /** [positions, dim]: one row for each position. */
+  table: TensorInput;
+  /** `add` (the default): x + row; `multiply`: x * row; `concatenate`: [x, row]. */
+  mode?: 'add' | 'multiply' | 'concatenate';
+}
+
+/** @internal */
+export const learnedModes = { add: 0, multiply: 1, concatenate: 2 } as const;
+
+/** @internal */
+export function learned(heap: Heap, x: TensorInput, options: LearnedOptions): NdArray {
+  const where = 'learned';
+  const given = check.options<LearnedOptions>(where, 'options', options, ['table', 'mode', 'offset', 'positions']);
+  const input = operand(heap, where, 'x', x);
+  const table = operand(heap, where, 'table', given.table);
+  const mode = check.choice(where, 'mode', given.mode ?? 'add', learnedModes);
+  const [tableRows = 0, dim = 0] = table.shape;
+  if (table.shape.length !== 2) {
+    throw new ArgumentRangeError(
+      where,
+      'table',
+      given.table,
+      `has shape [${table.shape.join(', ')}]; expected [positions, dim]`,
+    );
+  }
+  if (input.shape.length < 1 || input.shape.length > 3) {
+    throw new ArgumentRangeError(
+      where,
+      'x',
+      x,
+      `has shape [${input.shape.join(', ')}]; expected [T, dim] or [B, T, dim]`,
+    );
+  }
+  const xDim = input.shape.at(-1) ?? 0;
+  if (mode !== learnedModes.concatenate && xDim !== dim) {
+    throw new ArgumentRangeError(where, 'x', x, `has width ${xDim}, the table ${dim}`);
+  }
+  const tokens = input.shape.at(-2) ?? 1;
+  const batch = input.shape.at(-3) ?? 1;
+  const at = places(where, given, batch, tokens);
+  const rowAt = (row: number) => (at.values ? at.values[at.perBatch ? row : row % tokens] : at.offset + (row % tokens));
+  const positions = Float64Array.from({ length: batch * tokens }, (_, row) => rowAt(row) ?? 0);
+  const outside = positions.findIndex((p) => p < 0 || p >= tableRows);
+  if (outside >= 0) {
+    const problem = `is ${positions[outside]}; the table has positions from 0 to ${tableRows - 1}`;
+    throw new ArgumentRangeError(where, `positions[${outside}]`, positions[outside], problem);
+  }
+  const width = mode === learnedModes.concatenate ? xDim + dim : xDim;
+  const size = positions.length * width;
+  return heap.scope(where, (take) => {
+    const out = take(size * 4);
+    const [tableAt, xAt, placesAt] = [table.place(take), input.place(take), heap.put(take, positions)];
+    checkStatus(
+      heap.call((c) => c.learnedPositions(mode, tableAt, tableRows, dim, xAt, xDim, placesAt, positions.length, out)),
+      where,
+    );
+    return { data: heap.readFloats(out, size), shape: [...input.shape.slice(0, -1), width] };
+  });
+}
+
+/** Options of `rw.extendLearned`. */
+export interface ExtendLearnedOptions {
+  /** Rows of the extended table, at most the square of the old one's. */
+  length: number;
+  /** Weight of the coarse position, between 0 and 1 and not 1/2. Default 0.4. */
+  alpha?: number;
+}
+
+/** @internal */
+export function extendLearned(heap: Heap, tableInput: TensorInput, options: ExtendLearnedOptions): NdArray {
+  const where = 'extendLearned';
+  const given = check.options<ExtendLearnedOptions>(where, 'options', options, ['length', 'alpha']);
+  const table = operand(heap, where, 'table', tableInput);
+  const [rows = 0, dim = 0] = table.shape;
+  if (table.shape.length !== 2 || rows === 0) {
+    throw new ArgumentRangeError(
+      where,
+      'table',
+      tableInput,
+      `has shape [${table.shape.join(', ')}]; expected [positions, dim]`,
+    );
+  }
+  const length = check.integer(where, 'length', given.length, 0, rows * rows);
+  const alpha = check.finite(where, 'alpha', given.alpha ?? 0.4);
+  if (alpha <= 0 || alpha >= 1 || alpha === 0.5) {
+    throw new ArgumentRangeError(where, 'alpha', alpha, `is ${alpha}; expected a number between 0 and 1, not 1/2`);
+  }
+  return heap.scope(where, (take) => {
+    const out = take(length * dim * 4);
+    const from = table.place(take);
+    checkStatus(
+      heap.call((c) => c.extendLearned(from, rows, dim, alpha, length, out)),
+      where,
+    );
+    return { data: heap.readFloats(out, length * dim), shape: [length, dim] };
+  });
+}

@@ -1,0 +1,39 @@
+// Rows of relative position tables (Shaw et al., arXiv:1803.02155; BERT's relative_key).
+
+import { putFields, rowsFields } from '../runtime/call-fields.js';
+import * as check from '../runtime/check.js';
+import type { Heap } from '../runtime/heap.js';
+import { type BiasShape, biasShape } from './bias-shape.js';
+
+/** Which way distances count: j - i or i - j, for the query i and the key j. Tables of one do not fit the other. */
+export type RelativeSign = 'key-minus-query' | 'query-minus-key';
+
+/** 1 for `key-minus-query`. @internal */
+export function checkSign(where: string, name: string, sign: unknown): number {
+  return check.choice(where, name, sign, { 'query-minus-key': 0, 'key-minus-query': 1 });
+}
+
+/** Options of `rw.relativeRows`. */
+export interface RelativeRowsOptions extends BiasShape {
+  /** Distances beyond share the outermost rows; the table has 2 * maxDistance + 1 rows. */
+  maxDistance: number;
+  /** `key-minus-query` (the default; Shaw) or `query-minus-key` (BERT). */
+  sign?: RelativeSign;
+}
+
+/** @internal */
+export function relativeRows(heap: Heap, options: RelativeRowsOptions): Int32Array {
+  const where = 'relativeRows';
+  const known = ['queries', 'keys', 'queryOffset', 'maxDistance', 'sign'];
+  const given = check.options<RelativeRowsOptions>(where, 'options', options, known);
+  const { queries, keys, queryOffset } = biasShape(where, given);
+  const rows = {
+    limit: check.integer(where, 'maxDistance', given.maxDistance, 0, 2 ** 24),
+    keyMinusQuery: checkSign(where, 'sign', given.sign ?? 'key-minus-query') === 1,
+  };
+  return heap.scope(where, (take) => {
+    const [table, out] = [putFields(heap, rowsFields, rows, take), take(queries * keys * 8)];
+    heap.call((c) => c.relativeRows(table, queries, keys, queryOffset, out));
+    return Int32Array.from(heap.readDoubles(out, queries * keys));
+  });
+}

@@ -1,0 +1,95 @@
+// Sinusoidal position encoding.
+import { type CallOf, putFields } from '../runtime/call-fields.js';
+import * as check from '../runtime/check.js';
+import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
+import type { Heap, Take } from '../runtime/heap.js';
+import { type Out, type OutOption, output } from '../runtime/outputs.js';
+import { type RowsInput, rows } from '../runtime/positions.js';
+import { Tensor } from '../runtime/tensor.js';
+
+/**
+ * The three tables that the field calls sinusoidal. `interleaved`: sin, cos, sin, cos, ... (the paper);
+ * `concatenated`: all sines, then all cosines (Hugging Face RoFormer, Marian); `tensor2tensor`: as concatenated
+ * with frequencies base^(-i / (dim/2 - 1)) (M2M100, FSMT). Sums of one are no sums of another: check your model.
+ */
+export type SinusoidLayout = 'interleaved' | 'concatenated' | 'tensor2tensor';
+
+/** What a sinusoidal table is made from. */
+export interface SinusoidalOptions<O extends Out = undefined> extends OutOption<O> {
+  /** Width of a row. May be odd: then there is one more sine (tensor2tensor: a zero at the end). */
+  dim: number;
+  /** A list of integers in ±(2^53 - 1), or `{ length, offset }` for consecutive ones. */
+  positions: RowsInput;
+  /** Default 10000. */
+  base?: number;
+  /** Default `interleaved`. */
+  layout?: SinusoidLayout;
+  /** Multiplies every entry. Default 1. */
+  scale?: number;
+}
+
+const sinusoidLayouts: Readonly<Record<SinusoidLayout, number>> = { interleaved: 0, concatenated: 1, tensor2tensor: 2 };
+
+// In the order of embind/encodings.cpp.
+const fields = { dim: 0, base: 0, layout: 0, scale: 0 } as const;
+
+/** A checked table, but for its rows. @internal */
+export type CheckedTable = CallOf<typeof fields>;
+
+/** @internal */
+export const tableOptions = ['dim', 'base', 'layout', 'scale'] as const;
+
+/**
+ * Checks what a table is made from, but for its rows.
+ * @internal
+ */
+export function checkTable(where: string, given: Omit<SinusoidalOptions, 'positions' | 'out'>): CheckedTable {
+  const layout = check.choice(where, 'layout', given.layout ?? 'interleaved', sinusoidLayouts);
+  const dim = check.integer(where, 'dim', given.dim, 1, 2 ** 20);
+  if (given.layout === 'tensor2tensor' && dim < 4) {
+    throw new ArgumentRangeError(
+      where,
+      'dim',
+      dim,
+      `is ${dim}; layout 'tensor2tensor' divides by dim/2 - 1 and needs at least 4`,
+    );
+  }
+  return {
+    dim,
+    layout,
+    base: check.positive(where, 'base', given.base ?? 10000),
+    scale: check.float32Number(where, 'scale', given.scale ?? 1),
+  };
+}
+
+/**
+ * Writes a row for each position to `out`.
+ * @internal
+ */
+export function writeTable(
+  heap: Heap,
+  where: string,
+  table: CheckedTable,
+  positions: Float64Array,
+  out: number,
+  take: Take,
+): void {
+  const [options, at] = [putFields(heap, fields, table, take), heap.put(take, positions)];
+  checkStatus(
+    heap.call((c) => c.sinusoidal(options, at, positions.length, out)),
+    where,
+  );
+}
+
+/** @internal */
+export function sinusoidal(heap: Heap, options: SinusoidalOptions<Out>): Tensor | Float32Array {
+  const where = 'sinusoidal';
+  const known = [...tableOptions, 'positions', 'out'];
+  const { out, ...given } = check.options<SinusoidalOptions<Out>>(where, 'options', options, known);
+  const table = checkTable(where, given);
+  const at = rows(where, given.positions, table.dim);
+  const result = output(heap, where, false, [at.length, table.dim], out, (to, take) =>
+    writeTable(heap, where, table, at, to, take),
+  );
+  return result instanceof Tensor ? result : result.data;
+}

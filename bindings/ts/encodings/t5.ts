@@ -1,0 +1,125 @@
+// T5's relative position buckets and bias.
+
+import type { T5Buckets } from '../core.mjs';
+import { putFields } from '../runtime/call-fields.js';
+import * as check from '../runtime/check.js';
+import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
+import type { Heap } from '../runtime/heap.js';
+import { type Out, type OutOption, output } from '../runtime/outputs.js';
+import { type NdArray, type Operand, operand, type Tensor, type TensorInput } from '../runtime/tensor.js';
+import { type BiasShape, biasShape } from './bias-shape.js';
+
+/** How distances fall into buckets. */
+export interface T5Options {
+  /** True (the default) for encoders; false for decoders, where all keys after the query share bucket 0. */
+  bidirectional?: boolean;
+  /** Default 32; even if bidirectional. */
+  numBuckets?: number;
+  /** From here on all distances share the last bucket. Default 128. */
+  maxDistance?: number;
+}
+
+/** Options of `rw.t5Bias`. */
+export interface T5BiasOptions<O extends Out = undefined> extends T5Options, BiasShape, OutOption<O> {
+  /** [numBuckets, heads] */
+  table: TensorInput;
+}
+
+// In the order of embind/encodings.cpp.
+const fields = { bidirectional: false, numBuckets: 0, maxDistance: 0 } as const;
+
+/** @internal */
+export const t5Fields = ['bidirectional', 'numBuckets', 'maxDistance'] as const;
+
+/** @internal */
+export function checkT5(where: string, given: T5Options, prefix = ''): Required<T5Options> {
+  const bidirectional = check.boolean(where, `${prefix}bidirectional`, given.bidirectional ?? true);
+  const least = bidirectional ? 4 : 2;
+  const numBuckets = check.integer(where, `${prefix}numBuckets`, given.numBuckets ?? 32, least, 2 ** 16);
+  if (bidirectional && numBuckets % 2 !== 0) {
+    throw new ArgumentRangeError(
+      where,
+      `${prefix}numBuckets`,
+      numBuckets,
+      `is ${numBuckets}; two directions need an even number`,
+    );
+  }
+  const exact = Math.floor(numBuckets / (bidirectional ? 4 : 2));
+  const maxDistance = check.integer(where, `${prefix}maxDistance`, given.maxDistance ?? 128, exact + 1, 2 ** 31);
+  return { bidirectional, numBuckets, maxDistance };
+}
+
+/**
+ * Runs work with the core's buckets, which are gone when it ends.
+ * @internal
+ */
+export function withBuckets<T>(
+  heap: Heap,
+  where: string,
+  options: Required<T5Options>,
+  work: (buckets: T5Buckets) => T,
+): T {
+  const buckets = heap.construct(where, (core) => new core.T5Buckets());
+  try {
+    heap.scope(where, (take) => {
+      const at = putFields(heap, fields, options, take);
+      checkStatus(
+        heap.call(() => buckets.create(at)),
+        where,
+      );
+    });
+    return work(buckets);
+  } finally {
+    heap.destroy(buckets);
+  }
+}
+
+/**
+ * A bias table as an operand, with its number of heads.
+ * @internal
+ */
+export function t5Table(
+  heap: Heap,
+  where: string,
+  value: TensorInput,
+  numBuckets: number,
+  name = 'table',
+): { table: Operand; heads: number } {
+  const table = operand(heap, where, name, value);
+  if (table.shape.length !== 2 || table.shape[0] !== numBuckets) {
+    const problem = `has shape [${table.shape.join(', ')}]; expected [numBuckets, heads] with ${numBuckets} buckets`;
+    throw new ArgumentRangeError(where, name, value, problem);
+  }
+  return { table, heads: table.shape[1] ?? 0 };
+}
+
+/** @internal */
+export function t5Buckets(heap: Heap, relative: check.IntegersInput, options: T5Options): Int32Array {
+  const where = 't5Buckets';
+  const core = checkT5(where, check.options<T5Options>(where, 'options', options, t5Fields));
+  const distances = check.positions(where, 'relativePositions', relative);
+  return withBuckets(heap, where, core, (buckets) =>
+    heap.scope(where, (take) => {
+      const from = heap.put(take, distances);
+      const out = take(distances.byteLength);
+      heap.call(() => buckets.buckets(from, distances.length, out));
+      return Int32Array.from(heap.readDoubles(out, distances.length));
+    }),
+  );
+}
+
+/** @internal */
+export function t5Bias(heap: Heap, options: T5BiasOptions<Out>): Tensor | NdArray {
+  const where = 't5Bias';
+  const known = ['table', ...t5Fields, 'queries', 'keys', 'queryOffset', 'out'];
+  const given = check.options<T5BiasOptions<Out>>(where, 'options', options, known);
+  const core = checkT5(where, given);
+  const { queries, keys, queryOffset } = biasShape(where, given);
+  const { table, heads } = t5Table(heap, where, given.table, core.numBuckets);
+  return withBuckets(heap, where, core, (buckets) =>
+    output(heap, where, false, [heads, queries, keys], given.out, (to, take) => {
+      const from = table.place(take);
+      heap.call(() => buckets.bias(from, heads, queries, keys, queryOffset, to));
+    }),
+  );
+}

@@ -1,0 +1,107 @@
+// Attention of queries over the keys of a cache.
+import {
+  type AttentionOptions,
+  type AttentionResult,
+  attend,
+  attentionFields,
+  queriesOver,
+  type ScoreRequest,
+} from '../attention/attention.js';
+import type { AttentionPosition } from '../attention/position.js';
+import { sightOf } from '../attention/sight.js';
+import * as check from '../runtime/check.js';
+import { ArgumentRangeError } from '../runtime/errors.js';
+import type { Heap } from '../runtime/heap.js';
+import type { HeadShape } from '../runtime/layout.js';
+import type { Out } from '../runtime/outputs.js';
+import type { NdArray, Tensor, TensorInput } from '../runtime/tensor.js';
+import type { OpenCache } from './options.js';
+
+/**
+ * The position encodings that attention over a cache takes; a rotary one is the cache's own. Beside it, tables of
+ * distances (`shaw`, `relative_key`, ...) meet the queries and keys as they are turned.
+ */
+export type CachePosition = Exclude<AttentionPosition, { encoding: 'rope' }>;
+
+/**
+ * Options of `attend`: those of `rw.attention`, but causal unless told otherwise. Queries are the last tokens unless
+ * `queryOffset` tells where they stand. A window of the cache takes the place of `window` and `sinkTokens`: its `size`
+ * counts the query's own position, `window.left` does not.
+ */
+export interface CacheAttentionOptions<S extends ScoreRequest = ScoreRequest, O extends Out = undefined>
+  extends Omit<AttentionOptions<S, O>, 'keyPositions' | 'kvHeads' | 'position'> {
+  position?: CachePosition;
+}
+
+const attendFields = attentionFields.filter((field) => field !== 'keyPositions' && field !== 'kvHeads');
+
+// Queries without an offset are the last tokens, which have to stand one after the other.
+function checkEnd(where: string, { core, axes }: OpenCache, queries: number): void {
+  const rows = Math.min(queries, core.length);
+  if (rows > 0 && core.positionAt(core.length - 1) - core.positionAt(core.length - rows) !== rows - 1) {
+    const problem = `is missing; the last ${rows} tokens do not stand one after the other`;
+    throw new ArgumentRangeError(where, 'queryOffset', undefined, problem);
+  }
+  if (axes > 1 && queries > core.length) {
+    throw new ArgumentRangeError(where, 'q', queries, `has ${queries} tokens, the cache has ${core.length}`);
+  }
+}
+
+// Refuses what a cache has of its own.
+function refuseForeign(
+  where: string,
+  { form, axes }: OpenCache,
+  options: CacheAttentionOptions<ScoreRequest, Out>,
+): void {
+  const refuse = (name: string, value: unknown, problem: string): never => {
+    throw new ArgumentRangeError(where, name, value, problem);
+  };
+  const { position, window, sinkTokens, queryOffset, keyLengths } = options;
+  if ((position as AttentionPosition | undefined)?.encoding === 'rope') {
+    refuse('position.encoding', 'rope', "is 'rope', which a cache is made with: rw.kvCache({ rope })");
+  }
+  if (form.windowSize > 0) {
+    if (window !== undefined) refuse('window', window, 'is for a cache without a window of its own');
+    if (sinkTokens !== undefined) refuse('sinkTokens', sinkTokens, 'is for a cache without a window of its own');
+  }
+  if (axes > 1) {
+    if (queryOffset !== undefined) refuse('queryOffset', queryOffset, 'is for positions with one axis');
+    if (keyLengths !== undefined) refuse('keyLengths', keyLengths, 'is for positions with one axis');
+  }
+}
+
+/**
+ * Attention over what is in a cache; `unchanged` throws if that is no longer what it was when this was called.
+ * @internal
+ */
+export function attendOver(
+  heap: Heap,
+  where: string,
+  cache: OpenCache,
+  q: TensorInput,
+  options: CacheAttentionOptions<ScoreRequest, Out>,
+  unchanged: () => void,
+): AttentionResult<Tensor | NdArray, ScoreRequest> {
+  check.options(where, 'options', options, attendFields);
+  refuseForeign(where, cache, options);
+  const { form } = cache;
+  const { batch, kvHeads: heads, headDim, valueDim } = form;
+  const keys = (dim: number): HeadShape => ({ tokensFirst: false, batch, heads, tokens: cache.core.length, dim });
+  const [ks, vs] = [keys(headDim), keys(valueDim)];
+  const inputs = queriesOver(heap, where, q, ks, vs, options);
+  const given = { ...options, causal: options.causal === undefined ? true : options.causal };
+  const atEnd = options.queryOffset === undefined && options.keyLengths === undefined;
+  if (atEnd) checkEnd(where, cache, inputs.qs.tokens);
+  const sight = sightOf(where, given, inputs.qs, ks, (token) => cache.core.positionAt(token));
+  const offsets = typeof sight.queryOffset === 'number' ? [sight.queryOffset] : [...sight.queryOffset];
+  const { core } = cache;
+  const missing = inputs.qs.tokens > 0 ? offsets.find((offset) => core.misses(offset)) : undefined;
+  if (missing !== undefined) {
+    const problem = `is ${missing}, from where the window reaches keys that have left it`;
+    throw new ArgumentRangeError(where, 'queryOffset', missing, problem);
+  }
+  return attend(heap, where, inputs, given, sight, (fields) => {
+    unchanged();
+    return heap.call(() => core.attend(fields, atEnd));
+  });
+}

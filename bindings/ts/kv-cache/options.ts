@@ -1,0 +1,268 @@
+// What a KV cache is made from, checked: options and appended tokens.
+import { splitHeads } from '../attention/attention.js';
+import type { KvCache as CoreKvCache } from '../core.mjs';
+import { RopePlan } from '../rope/rope.js';
+import { type CallOf, putFields } from '../runtime/call-fields.js';
+import * as check from '../runtime/check.js';
+import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
+import type { Heap, Take } from '../runtime/heap.js';
+import { type HeadShape, headShape, type Layout } from '../runtime/layout.js';
+import { type PositionOptions, places } from '../runtime/positions.js';
+import { type Operand, operand, type TensorInput } from '../runtime/tensor.js';
+
+/** The rotary encoding of a cache. */
+export interface CacheRope {
+  /** Not owned: it has to live as long as the cache holds keys that it turned. */
+  plan: RopePlan;
+  /**
+   * `rotated`, the default: keys are turned once, as they come in. `unrotated`: they are kept as given, and turned into
+   * a second buffer for reading; for caches whose positions or plans change with every token.
+   */
+  keys?: 'rotated' | 'unrotated';
+}
+
+/**
+ * Which keys a query sees: a sliding window with attention sinks (StreamingLLM, arXiv:2309.17453). What `rw.attention`
+ * calls `window: { left: size - 1 }` and `sinkTokens: sinks`.
+ */
+export interface CacheWindow {
+  /** How many positions, the query's own included: one more than `left` of the `window` of `rw.attention`. */
+  size: number;
+  /** How many of the first keys stay besides; if one is dropped, the next takes its place. Default 0. */
+  sinks?: number;
+  /**
+   * `kept`, the default: tokens stay where they stood. `rebased`: those behind the sinks move up as others leave, so that
+   * positions never exceed the length.
+   */
+  positions?: 'kept' | 'rebased';
+}
+
+/** Options of `rw.kvCache`. */
+export interface KvCacheOptions {
+  /** B. Default 1. */
+  batch?: number;
+  /** G, heads of keys and values. */
+  kvHeads: number;
+  /** D, coordinates of a key. */
+  headDim: number;
+  /** Coordinates of a value. Default headDim. */
+  valueDim?: number;
+  /**
+   * Tokens that there is room for from the start. A cache with a window that does not grow drops what none of the appended
+   * tokens sees before it adds them: to take T at once when full it needs `window.size - 1 + T + window.sinks`.
+   */
+  capacity?: number;
+  /** Doubles the room where it is short; otherwise more tokens are refused. Default true without a capacity. */
+  growing?: boolean;
+  /** Default: no rotary encoding. */
+  rope?: CacheRope;
+  /** Default: every query sees all keys. */
+  window?: CacheWindow;
+}
+
+/** Options of `append`. */
+export interface AppendOptions extends PositionOptions {
+  /** Default `BHTD`. */
+  layout?: Layout;
+  /** G, where k is [B, T, G * D] and v [B, T, G * Dv], as projections leave them behind. */
+  kvHeads?: number;
+}
+
+/** @internal */
+export const storages = { rotated: 1, unrotated: 2 } as const;
+const windowPositions = { kept: 0, rebased: 1 } as const;
+const largest = 2 ** 30;
+
+/** In the order of embind/kv_cache.cpp. @internal */
+export const cacheFields = {
+  ...{ batch: 0, kvHeads: 0, headDim: 0, valueDim: 0, capacity: 0, growing: false, storage: 0 },
+  window: { size: 0, sinks: 0, rebased: false },
+} as const;
+const appendFields = { k: 0, v: 0, positions: 0, places: 0, tokens: 0, tokensFirst: false } as const;
+
+/** @internal */
+export interface CheckedCache {
+  readonly core: CallOf<typeof cacheFields>;
+  readonly plan: RopePlan | undefined;
+}
+
+function ropeOf(heap: Heap, where: string, value: CacheRope | undefined, headDim: number) {
+  if (value === undefined) return { plan: undefined, storage: 0 };
+  const { plan, keys = 'rotated' } = check.options<CacheRope>(where, 'rope', value, ['plan', 'keys']);
+  const storage = check.choice(where, 'rope.keys', keys, storages);
+  if (!(plan instanceof RopePlan)) throw new ArgumentTypeError(where, 'rope.plan', plan, 'a RopePlan');
+  plan.usableIn(heap, where, 'rope.plan');
+  if (plan.headDim !== headDim) {
+    throw new ArgumentRangeError(where, 'rope.plan', plan, `has headDim ${plan.headDim}, the cache has ${headDim}`);
+  }
+  return { plan, storage };
+}
+
+function windowOf(where: string, value: CacheWindow | undefined) {
+  if (value === undefined) return { size: 0, sinks: 0, rebased: false };
+  const {
+    sinks = 0,
+    positions = 'kept',
+    ...rest
+  } = check.options<CacheWindow>(where, 'window', value, ['size', 'sinks', 'positions']);
+  return {
+    size: check.integer(where, 'window.size', rest.size, 1, largest),
+    sinks: check.integer(where, 'window.sinks', sinks, 0, largest),
+    rebased: check.choice(where, 'window.positions', positions, windowPositions) === windowPositions.rebased,
+  };
+}
+
+/** @internal */
+export function checkCache(heap: Heap, where: string, options: KvCacheOptions): CheckedCache {
+  const known = ['batch', 'kvHeads', 'headDim', 'valueDim', 'capacity', 'growing', 'rope', 'window'];
+  const given = check.options<KvCacheOptions>(where, 'options', options, known);
+  const batch = check.integer(where, 'batch', given.batch ?? 1, 1, largest);
+  const kvHeads = check.integer(where, 'kvHeads', given.kvHeads, 1, largest);
+  const headDim = check.integer(where, 'headDim', given.headDim, 1, largest);
+  const valueDim = check.integer(where, 'valueDim', given.valueDim ?? headDim, 1, largest);
+  const capacity = check.integer(where, 'capacity', given.capacity ?? 0, 0, largest);
+  const growing = check.boolean(where, 'growing', given.growing ?? given.capacity === undefined);
+  const { plan, storage } = ropeOf(heap, where, given.rope, headDim);
+  const window = windowOf(where, given.window);
+  if (!growing && given.capacity === undefined) {
+    throw new ArgumentRangeError(where, 'capacity', undefined, 'is missing; a cache that does not grow needs one');
+  }
+  if (!growing && window.size + window.sinks > capacity) {
+    const problem = `is ${capacity}; the window and its sinks need ${window.size + window.sinks}`;
+    throw new ArgumentRangeError(where, 'capacity', capacity, problem);
+  }
+  if (window.size > 0 && plan !== undefined && plan.axes > 1) {
+    throw new ArgumentRangeError(where, 'window', given.window, `needs a plan with one axis; this has ${plan.axes}`);
+  }
+  return { core: { batch, kvHeads, headDim, valueDim, capacity, growing, storage, window }, plan };
+}
+
+/** What a cache of the core was made with, as far as calls have to know. @internal */
+export interface CacheForm {
+  readonly batch: number;
+  readonly kvHeads: number;
+  readonly headDim: number;
+  readonly valueDim: number;
+  readonly storage: number;
+  /** 0: none. */
+  readonly windowSize: number;
+  readonly rebased: boolean;
+}
+
+/** @internal */
+export function formOf(heap: Heap, where: string, core: CoreKvCache): CacheForm {
+  return heap.scope(where, (take) => {
+    const at = take(7 * 8);
+    heap.call(() => core.options(at));
+    const numbers = heap.readDoubles(at, 7);
+    const [batch = 0, kvHeads = 0, headDim = 0, valueDim = 0, storage = 0, windowSize = 0, rebased = 0] = numbers;
+    return { batch, kvHeads, headDim, valueDim, storage, windowSize, rebased: rebased === 1 };
+  });
+}
+
+/** A cache as calls look at it. @internal */
+export interface OpenCache {
+  /** Looks each time whether it may still be used: getters of arguments run in between. */
+  readonly core: CoreKvCache;
+  readonly form: CacheForm;
+  /** Of its plan; 1 where there is none. */
+  readonly axes: number;
+}
+
+/** Checked keys and values to append. @internal */
+export interface Appended {
+  readonly tokens: number;
+  /** The address of the call's fields. */
+  place(take: Take): number;
+}
+
+function headsOf(where: string, name: 'k' | 'v', x: Operand, options: AppendOptions, expected: CacheForm): HeadShape {
+  const { kvHeads, layout = 'BHTD' } = options;
+  const shape = kvHeads === undefined ? x.shape : splitHeads(where, name, x.shape, expected.kvHeads);
+  const got = headShape(where, name, shape, kvHeads === undefined ? layout : 'BTHD');
+  const dim = name === 'k' ? expected.headDim : expected.valueDim;
+  const wrong = (what: string, is: number, wanted: number) => {
+    if (is === wanted) return;
+    throw new ArgumentRangeError(where, name, x.shape, `has ${what} ${is}, the cache has ${wanted}`);
+  };
+  wrong('head size', got.dim, dim);
+  wrong('heads:', got.heads, expected.kvHeads);
+  wrong('batch size', got.batch, expected.batch);
+  return got;
+}
+
+/**
+ * Positions of the tokens; undefined: one by one.
+ * @internal
+ */
+export function positionsOf(where: string, cache: OpenCache, options: PositionOptions, tokens: number) {
+  const { form, axes } = cache;
+  if (options.offset === undefined && options.positions === undefined) return undefined;
+  const name = options.positions === undefined ? 'offset' : 'positions';
+  const { values, offset } = places(where, options, 1, tokens, axes);
+  if (form.rebased) {
+    throw new ArgumentRangeError(where, name, options[name], 'has no meaning where the window moves tokens up');
+  }
+  const list = values ?? Float64Array.from({ length: axes * tokens }, (_, i) => offset + (i % tokens));
+  if (axes > 1) return list;
+  const { core } = cache;
+  const least = core.length === 0 ? Number.NEGATIVE_INFINITY : core.nextPosition;
+  list.forEach((position, i) => {
+    const before = list[i - 1] ?? least - 1;
+    if (position > before) return;
+    const entry = name === 'offset' ? name : `${name}[${i}]`;
+    throw new ArgumentRangeError(where, entry, position, `is ${position}, behind a token at ${before}; expected more`);
+  });
+  return list;
+}
+
+/** @internal */
+export function checkAppended(
+  heap: Heap,
+  where: string,
+  cache: OpenCache,
+  kInput: TensorInput,
+  vInput: TensorInput,
+  options: AppendOptions,
+): Appended {
+  check.options(where, 'options', options, ['offset', 'positions', 'layout', 'kvHeads']);
+  const { form: expected, axes } = cache;
+  if (options.kvHeads !== undefined) {
+    const kvHeads = check.integer(where, 'kvHeads', options.kvHeads, 1, largest);
+    if (kvHeads !== expected.kvHeads) {
+      throw new ArgumentRangeError(where, 'kvHeads', kvHeads, `is ${kvHeads}, the cache has ${expected.kvHeads}`);
+    }
+    if (options.layout !== undefined) {
+      throw new ArgumentRangeError(where, 'layout', options.layout, 'and kvHeads exclude each other');
+    }
+  }
+  const k = operand(heap, where, 'k', kInput);
+  const v = operand(heap, where, 'v', vInput);
+  const ks = headsOf(where, 'k', k, options, expected);
+  const vs = headsOf(where, 'v', v, options, expected);
+  const { tokens } = ks;
+  if (vs.tokens !== tokens)
+    throw new ArgumentRangeError(where, 'v', vInput, `has ${vs.tokens} tokens, k has ${tokens}`);
+  const list = positionsOf(where, cache, options, tokens);
+  const { core } = cache;
+  const room = core.room((axes === 1 ? list?.[0] : undefined) ?? core.nextPosition);
+  if (tokens > room) {
+    const problem = `has ${tokens} tokens; the cache has room for ${room} more, its capacity is ${core.capacity}`;
+    throw new ArgumentRangeError(where, 'k', kInput, problem);
+  }
+  return {
+    tokens,
+    place(take) {
+      const at = list === undefined ? 0 : heap.put(take, list);
+      const call = {
+        k: k.place(take),
+        v: v.place(take),
+        positions: axes === 1 ? at : 0,
+        places: axes === 1 ? 0 : at,
+        tokens,
+        tokensFirst: ks.tokensFirst || vs.tokensFirst,
+      };
+      return putFields(heap, appendFields, call, take);
+    },
+  };
+}

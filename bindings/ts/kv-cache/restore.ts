@@ -1,0 +1,94 @@
+// A KV cache from the bytes that save() gave.
+
+import { RopePlan } from '../rope/rope.js';
+import * as check from '../runtime/check.js';
+import { ArgumentRangeError, ArgumentTypeError, checkStatus } from '../runtime/errors.js';
+import type { Heap } from '../runtime/heap.js';
+import { bytesOf, isArrayBuffer, isDetached } from '../runtime/typed-arrays.js';
+import { KvCache } from './kv-cache.js';
+import { formOf } from './options.js';
+
+/** Options of `rw.restoreKvCache`. */
+export interface RestoreOptions {
+  /** The plan of the cache, and any others that turned its keys; equal ones will do. */
+  plan?: RopePlan | readonly RopePlan[];
+}
+
+function checkPlans(heap: Heap, where: string, value: RestoreOptions['plan']): readonly RopePlan[] {
+  if (value === undefined) return [];
+  const named = Array.isArray(value)
+    ? value.map((plan, i) => [`plan[${i}]`, plan] as const)
+    : [['plan', value] as const];
+  return named.map(([name, plan]) => {
+    if (!(plan instanceof RopePlan)) throw new ArgumentTypeError(where, name, plan, 'a RopePlan');
+    plan.usableIn(heap, where, name);
+    return plan;
+  });
+}
+
+// Bytes that no cache has.
+const damaged = ['buffer', 'was cut or altered'] as const;
+
+// By number, as SavedProblem of the core.
+const savedProblems: readonly (readonly [argument: 'buffer' | 'plan', problem: string] | undefined)[] = [
+  undefined,
+  ['buffer', 'holds no saved KV cache'],
+  ['buffer', 'was saved by a version of ropewalk that this one does not know'],
+  damaged,
+  ['plan', 'is missing, or is not the one that turned the keys; every plan that did is needed'],
+];
+
+// Bytes of a saved cache, as a view of this realm's own class.
+function checkBuffer(heap: Heap, where: string, value: unknown): Uint8Array {
+  const isBuffer = isArrayBuffer(value);
+  if (!isBuffer && !check.isTypedArray(value, 'Uint8Array')) {
+    throw new ArgumentTypeError(where, 'buffer', value, 'an ArrayBuffer or a Uint8Array');
+  }
+  try {
+    const bytes = isBuffer ? new Uint8Array(value) : bytesOf(value);
+    // A view of this heap would die if the heap grows before it is copied.
+    if (!isDetached(bytes)) return heap.owns(bytes) ? bytes.slice() : bytes;
+  } catch {
+    // A detached buffer has no view.
+  }
+  throw new ArgumentTypeError(where, 'buffer', value, 'a buffer that is not detached');
+}
+
+// Throws what the number of a SavedProblem stands for.
+function checkSaved(where: string, problem: number, buffer: unknown, plan: unknown): void {
+  const known = savedProblems[problem];
+  if (known === undefined) return;
+  throw new ArgumentRangeError(where, known[0], known[0] === 'plan' ? plan : buffer, known[1]);
+}
+
+/** @internal */
+export function restoreKvCache(heap: Heap, buffer: ArrayBuffer | Uint8Array, options: RestoreOptions): KvCache {
+  const where = 'restoreKvCache';
+  const given = check.options<RestoreOptions>(where, 'options', options, ['plan']);
+  const bytes = checkBuffer(heap, where, buffer);
+  const plans = checkPlans(heap, where, given.plan);
+  return heap.scope(where, (take) => {
+    const at = heap.put(take, bytes);
+    const addresses = plans.map(({ plan }) => plan.address);
+    const list = heap.put(take, new Uint8Array(Uint32Array.from(addresses).buffer));
+    checkSaved(
+      where,
+      heap.call((core) => core.checkSavedKvCache(at, bytes.length, list, plans.length)),
+      buffer,
+      given.plan,
+    );
+    const core = heap.construct(where, (c) => new c.KvCache());
+    try {
+      checkStatus(
+        heap.call(() => core.restore(at, bytes.length, list, plans.length)),
+        where,
+        () => new ArgumentRangeError(where, damaged[0], buffer, damaged[1]),
+      );
+      const current = plans.find(({ plan }) => plan.address === core.planAddress);
+      return new KvCache(heap, core, formOf(heap, where, core), current, plans);
+    } catch (error) {
+      heap.destroy(core);
+      throw error;
+    }
+  });
+}

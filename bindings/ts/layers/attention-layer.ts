@@ -1,0 +1,239 @@
+// Multi-head self-attention with projections.
+import type { AttentionResult } from '../attention/attention.js';
+import type { SelfAttention } from '../core.mjs';
+import { learnedModes } from '../encodings/learned.js';
+import {
+  type CheckedTable,
+  checkTable,
+  type SinusoidalOptions,
+  tableOptions,
+  writeTable,
+} from '../encodings/sinusoidal.js';
+import { putFields } from '../runtime/call-fields.js';
+import * as check from '../runtime/check.js';
+import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
+import { destroyer } from '../runtime/handle.js';
+import type { Heap, Take } from '../runtime/heap.js';
+import type { Out, ResultOf } from '../runtime/outputs.js';
+import type { Places } from '../runtime/positions.js';
+import { type NdArray, type Operand, Tensor, type TensorInput } from '../runtime/tensor.js';
+import { type AttentionCaptureName, attentionCaptures, type LayerResult } from './capture.js';
+import { Layer } from './layer.js';
+import { checkWeights, type WeightPlan, withParts } from './layer-weights.js';
+import {
+  type AttentionLayerWeights,
+  checkDims,
+  checkScores,
+  dimsFields,
+  type LayerAttentionOptions,
+  type LayerDims,
+  type LayerScores,
+  type LayerSizeOptions,
+  scoreFields,
+  sizeFields,
+} from './options.js';
+import { type ForwardOptions, forwardFields } from './pass.js';
+import { type LayerPlace, layerPlace, positionObject, type TransformerPosition } from './position.js';
+import { checkStorage } from './weights.js';
+
+/** The position encodings of an attention layer: those of every layer, and sinusoids, which are added to x. */
+export type LayerPosition =
+  | TransformerPosition
+  | ({ encoding: 'sinusoidal' } & Omit<SinusoidalOptions, 'dim' | 'positions' | 'out'>);
+
+/** What an AttentionLayer is made from. */
+export interface AttentionLayerOptions extends LayerSizeOptions, LayerAttentionOptions {
+  /** Default `{ encoding: 'none' }`. */
+  position?: LayerPosition;
+  /** Trained weights. Without them, uniform ones from `seed`, with standard deviation 1 / sqrt(inputs). */
+  weights?: AttentionLayerWeights;
+  /** An integer from 0 to 2^53 - 1; the same seed gives the same weights everywhere. Default 0. */
+  seed?: number;
+}
+
+/** Options of one pass through an attention layer. */
+export interface AttentionForwardOptions<
+  S extends 'none' | 'probabilities' = 'none' | 'probabilities',
+  C extends readonly AttentionCaptureName[] = readonly AttentionCaptureName[],
+  O extends Out = undefined,
+> extends ForwardOptions<C, O> {
+  /** `probabilities`: give the attention weights of every head back as well, as `scores`. */
+  returnScores?: S;
+}
+
+const optionNames = [...sizeFields, ...scoreFields, 'position', 'weights', 'seed'];
+const noNorm = { kind: 0, eps: 0, unitOffset: false };
+
+// Shapes of the weights, in the order of their streams.
+function planOf({ modelDim, heads, kvHeads, headDim, valueDim }: LayerDims) {
+  const linears = {
+    query: [heads * headDim, modelDim],
+    key: [kvHeads * headDim, modelDim],
+    value: [kvHeads * valueDim, modelDim],
+    output: [modelDim, heads * valueDim],
+  } as const;
+  return { linears, norms: {}, optional: [] } satisfies WeightPlan;
+}
+
+// Seeded weights as tensors, which seeded() frees.
+function seeded(heap: Heap, where: string, plan: ReturnType<typeof planOf>, seed: number) {
+  const made: Record<string, Tensor> = {};
+  const free = () => {
+    for (const tensor of Object.values(made)) tensor.dispose();
+  };
+  try {
+    Object.entries(plan.linears).forEach(([name, [rows, inputs]], i) => {
+      const tensor = new Tensor(heap, [rows, inputs], where);
+      made[name] = tensor;
+      // Each weight has a stream of its own; sqrt(3 / n) is the bound of a uniform spread of 1 / sqrt(n).
+      heap.call((core) => core.fillUniform(seed, i, Math.sqrt(3 / inputs), tensor.pointer, tensor.size));
+    });
+  } catch (error) {
+    free();
+    throw error;
+  }
+  return { weights: made, free };
+}
+
+function create(heap: Heap, where: string, options: AttentionLayerOptions, dims: LayerDims): SelfAttention {
+  const plan = planOf(dims);
+  const storage = checkStorage(where, options.storage);
+  if (options.weights !== undefined && options.seed !== undefined) {
+    throw new ArgumentRangeError(where, 'seed', options.seed, 'and weights exclude each other; give one of them');
+  }
+  const seed = check.integer(where, 'seed', options.seed ?? 0, 0);
+  const own = options.weights === undefined ? seeded(heap, where, plan, seed) : undefined;
+  try {
+    const { checked } = checkWeights(heap, where, own?.weights ?? options.weights, plan, []);
+    const layer = heap.construct(where, (core) => new core.SelfAttention());
+    try {
+      withParts(heap, where, checked, storage, noNorm, (parts, take) => {
+        const fields = putFields(heap, dimsFields, dims, take);
+        checkStatus(
+          heap.call(() => layer.create(fields, parts)),
+          where,
+        );
+      });
+    } catch (error) {
+      heap.destroy(layer);
+      throw error;
+    }
+    return layer;
+  } finally {
+    own?.free();
+  }
+}
+
+// A table that is added to x, and nothing else.
+function sinusoids(
+  heap: Heap,
+  where: string,
+  own: object,
+  dims: LayerDims,
+  scores: LayerScores,
+): { table: CheckedTable; place: LayerPlace } {
+  if ('dim' in own)
+    throw new ArgumentRangeError(where, 'position.dim', own, 'is not an option; it follows from the layer');
+  const known = tableOptions.filter((name) => name !== 'dim');
+  const given = check.options<Omit<SinusoidalOptions, 'dim' | 'positions' | 'out'>>(where, 'position', own, known);
+  const table = checkTable(where, { ...given, dim: dims.modelDim });
+  return { table, place: { ...layerPlace(heap, where, undefined, dims, scores), encoding: 'sinusoidal' } };
+}
+
+/**
+ * Multi-head self-attention with its four projections, made by `rw.attentionLayer()`.
+ *
+ * @example
+ * using layer = rw.attentionLayer({ modelDim: 64, heads: 4, position: { encoding: 'rope' }, causal: true, seed: 7 });
+ * const { out, scores } = layer.forward({ data, shape: [1, 10, 64] }, { returnScores: 'probabilities' });
+ * // out.shape [1, 10, 64], scores.shape [1, 4, 10, 10]
+ * const { captured } = layer.forward(x, { capture: ['qRotated', 'content'], captureHeads: [2] });
+ * // captured.qRotated.shape [1, 10, 4, 16], captured.content.shape [1, 1, 10, 10]
+ */
+export class AttentionLayer extends Layer {
+  /** Which encoding the layer was made with. */
+  readonly encoding: LayerPosition['encoding'];
+
+  /** @internal */
+  constructor(heap: Heap, options: AttentionLayerOptions) {
+    const where = 'attentionLayer';
+    const given = check.options<AttentionLayerOptions>(where, 'options', options, optionNames);
+    const dims = checkDims(where, given);
+    const scores = checkScores(where, given, dims, false);
+    const { encoding, ...own } = positionObject(where, given.position);
+    const added = encoding === 'sinusoidal' ? sinusoids(heap, where, own, dims, scores) : undefined;
+    const place = added?.place ?? layerPlace(heap, where, given.position, dims, scores);
+    let layer: SelfAttention;
+    try {
+      layer = create(heap, where, given, dims);
+    } catch (error) {
+      for (const part of place.owned) part.dispose();
+      throw error;
+    }
+    super(heap, where, {
+      ...{ dims, scores, place, sinks: 0, captures: attentionCaptures, bytes: layer.bytes },
+      free: destroyer(heap, layer, ...place.owned),
+      ...(added && { enter: (x, shape, take) => addTable(heap, added.table, x, shape, take) }),
+      run: (fields, rope, cache) => layer.forward(fields, rope, cache),
+    });
+    this.encoding = place.encoding as LayerPosition['encoding'];
+  }
+
+  /**
+   * One pass. `out` has x's shape; `scores` [B, H, T, T] are the attention weights, if asked for.
+   *
+   * @param x [T, modelDim] or [B, T, modelDim]; it is not changed, unless as a tensor it is `out`.
+   * @throws ArgumentRangeError where sizes do not fit; StateError after dispose().
+   */
+  forward<
+    const S extends 'none' | 'probabilities' = 'none',
+    const C extends readonly AttentionCaptureName[] = [],
+    X extends TensorInput = TensorInput,
+    O extends Out = undefined,
+  >(
+    x: X,
+    options?: AttentionForwardOptions<S, C, O>,
+  ): AttentionResult<ResultOf<X>, S, ResultOf<X, O>> & LayerResult<ResultOf<X>, C, ResultOf<X, O>>;
+  forward(
+    x: TensorInput,
+    options: AttentionForwardOptions<'none' | 'probabilities', readonly AttentionCaptureName[], Out> = {},
+  ): LayerResult<Tensor | NdArray> {
+    const where = this.opened();
+    check.options(where, 'options', options, [...forwardFields, 'returnScores']);
+    const { returnScores = 'none', ...rest } = options;
+    const choices = { none: 0, probabilities: 1 };
+    if (check.choice(where, 'returnScores', returnScores, choices) === 0) return this.pass(x, rest);
+    if (rest.capture !== undefined || rest.captureHeads !== undefined) {
+      const problem = "is not for calls with capture, which gives 'probabilities' by that name";
+      throw new ArgumentRangeError(where, 'returnScores', returnScores, problem);
+    }
+    const { out, captured } = this.pass(x, { ...rest, capture: ['probabilities'] });
+    return { out, scores: captured?.probabilities } as AttentionResult<Tensor | NdArray, 'probabilities'>;
+  }
+}
+
+// x with the sinusoids of its tokens added, in memory that `take` gives.
+function addTable(
+  heap: Heap,
+  options: CheckedTable,
+  x: Operand,
+  { batch, tokens, at }: { batch: number; tokens: number; at: Places },
+  take: Take,
+): number {
+  const where = 'attentionLayer.forward';
+  const { dim } = options;
+  if (at.perBatch) {
+    const problem = `has ${batch * tokens} entries; a sinusoidal layer takes one position per token, ${tokens}`;
+    throw new ArgumentRangeError(where, 'positions', at.values, problem);
+  }
+  const positions = at.values ?? Float64Array.from({ length: tokens }, (_, token) => at.offset + token);
+  const tableAt = take(tokens * dim * 4);
+  writeTable(heap, where, options, positions, tableAt, take);
+  const rows = Float64Array.from({ length: batch * tokens }, (_, row) => row % tokens);
+  const [from, rowsAt, out] = [x.placeOver(take), heap.put(take, rows), take(x.size * 4)];
+  checkStatus(
+    heap.call((c) => c.learnedPositions(learnedModes.add, tableAt, tokens, dim, from, dim, rowsAt, rows.length, out)),
+    where,
+  );
+  return out;
+}

@@ -1,0 +1,50 @@
+// Embedding lookup: rows of a table by number.
+import * as check from '../runtime/check.js';
+import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
+import type { Heap } from '../runtime/heap.js';
+import { type Out, type OutOption, output } from '../runtime/outputs.js';
+import { type NdArray, operand, type Tensor, type TensorInput } from '../runtime/tensor.js';
+
+/** Options of `rw.embed`. */
+export interface EmbedOptions<O extends Out = undefined> extends OutOption<O> {
+  /** Shape of the ids, such as [B, T]. Default one axis. */
+  shape?: readonly number[];
+  /** Multiplies every number. Default 1; Gemma takes sqrt(M), rounded to bfloat16 where the checkpoint is. */
+  scale?: number;
+}
+
+/** @internal */
+export function embed(
+  heap: Heap,
+  tableInput: TensorInput,
+  idsInput: check.IntegersInput,
+  options: EmbedOptions<Out>,
+): Tensor | NdArray {
+  const where = 'embed';
+  const given = check.options<EmbedOptions<Out>>(where, 'options', options, ['shape', 'scale', 'out']);
+  const table = operand(heap, where, 'table', tableInput);
+  const [rows = 0, dim = 0] = table.shape;
+  if (table.shape.length !== 2) {
+    const problem = `has shape [${table.shape.join(', ')}]; expected [ids, dim]`;
+    throw new ArgumentRangeError(where, 'table', tableInput, problem);
+  }
+  const ids = check.positions(where, 'ids', idsInput);
+  const outside = ids.findIndex((id) => id < 0 || id >= rows);
+  if (outside >= 0) {
+    const problem = `is ${ids[outside]}; the table has ${rows} rows, counted from 0`;
+    throw new ArgumentRangeError(where, `ids[${outside}]`, ids[outside], problem);
+  }
+  const shape = given.shape === undefined ? [ids.length] : check.shape(where, 'shape', given.shape);
+  if (check.sizeOf(shape) !== ids.length) {
+    const problem = `[${shape.join(', ')}] holds ${check.sizeOf(shape)} ids; there are ${ids.length}`;
+    throw new ArgumentRangeError(where, 'shape', given.shape, problem);
+  }
+  const scale = check.float32Number(where, 'scale', given.scale ?? 1);
+  return output(heap, where, table.tensor !== undefined, [...shape, dim], given.out, (to, take) => {
+    const [tableAt, idsAt] = [table.place(take), heap.put(take, ids)];
+    checkStatus(
+      heap.call((c) => c.embed(to, tableAt, rows, dim, idsAt, ids.length, scale)),
+      where,
+    );
+  });
+}

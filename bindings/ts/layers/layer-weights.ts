@@ -1,0 +1,145 @@
+// The weights of a layer by name, and how they become its parts in the core: checked all together, then packed one by
+// one.
+
+import type { BlockParts } from '../core.mjs';
+import { putFields } from '../runtime/call-fields.js';
+import * as check from '../runtime/check.js';
+import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
+import type { Heap, Take } from '../runtime/heap.js';
+import { placeVector, type Weight, weight, withPacked } from './weights.js';
+
+// Numbers of BlockParts, and fields of a norm in their order, of embind/layers.cpp.
+const linears = { query: 0, key: 1, value: 2, output: 3, gate: 4, up: 5, down: 6 } as const;
+const norms = {
+  attentionNorm: 0,
+  feedForwardNorm: 1,
+  attentionAfterNorm: 2,
+  feedForwardAfterNorm: 3,
+  queryNorm: 4,
+  keyNorm: 5,
+} as const;
+const normFields = {
+  ...{ kind: 0, size: 0, eps: 0, unitOffset: false },
+  ...{ type: 0, weight: 0, biasType: 0, bias: 0 },
+} as const;
+
+/** @internal */
+export type LinearName = keyof typeof linears;
+/** @internal */
+export type NormName = keyof typeof norms;
+
+/** Which weights a layer has: matrices [rows, columns], and norms by how many numbers they may have. @internal */
+export interface WeightPlan {
+  readonly linears: { readonly [N in LinearName]?: readonly [rows: number, columns: number] };
+  readonly norms: { readonly [N in NormName]?: readonly number[] };
+  /** Those that may be left out. */
+  readonly optional: readonly (LinearName | NormName)[];
+}
+
+/** How norms are computed. @internal */
+export interface NormOptions {
+  readonly kind: number;
+  readonly eps: number;
+  readonly unitOffset: boolean;
+}
+
+interface CheckedLinear {
+  readonly which: number;
+  readonly matrix: Weight;
+  readonly bias: Weight | undefined;
+}
+
+interface CheckedNorm {
+  readonly which: number;
+  readonly factor: Weight;
+  readonly bias: Weight | undefined;
+}
+
+/** Checked weights. @internal */
+export interface LayerWeights {
+  readonly linears: readonly CheckedLinear[];
+  readonly norms: readonly CheckedNorm[];
+}
+
+// How many numbers a weight seems to have; what is wrong with it is told elsewhere.
+function lengthOf(value: unknown): number {
+  const given = value as { length?: unknown; size?: unknown; data?: { length?: unknown } } | null | undefined;
+  return Number(given?.length ?? given?.size ?? given?.data?.length);
+}
+
+/** @internal */
+export function checkWeights(heap: Heap, where: string, value: unknown, plan: WeightPlan, more: readonly string[]) {
+  const names = [...Object.keys(plan.linears), ...Object.keys(plan.norms)];
+  const known = [...names, ...names.map((name) => `${name}Bias`), ...more];
+  const given = check.options<Record<string, unknown>>(where, 'weights', value, known);
+  const biasOf = (name: string, length: number) => {
+    const bias = given[`${name}Bias`];
+    return bias === undefined ? undefined : weight(heap, where, `weights.${name}Bias`, bias, [1, length]);
+  };
+  const isAbsent = (name: string) => {
+    if (given[name] !== undefined || !(plan.optional as readonly string[]).includes(name)) return false;
+    if (given[`${name}Bias`] === undefined) return true;
+    throw new ArgumentRangeError(where, `weights.${name}Bias`, given[`${name}Bias`], `needs weights.${name}`);
+  };
+  const checked: { linears: CheckedLinear[]; norms: CheckedNorm[] } = { linears: [], norms: [] };
+  for (const [name, shape] of Object.entries(plan.linears)) {
+    if (isAbsent(name)) continue;
+    const matrix = weight(heap, where, `weights.${name}`, given[name], shape, shape);
+    checked.linears.push({ which: linears[name as LinearName], matrix, bias: biasOf(name, shape[0]) });
+  }
+  for (const [name, lengths] of Object.entries(plan.norms)) {
+    if (isAbsent(name)) continue;
+    const length = lengths.find((n) => n === lengthOf(given[name])) ?? lengths[0] ?? 0;
+    const factor = weight(heap, where, `weights.${name}`, given[name], [1, length]);
+    checked.norms.push({ which: norms[name as NormName], factor, bias: biasOf(name, length) });
+  }
+  return { checked, given };
+}
+
+/**
+ * Runs work with the parts of a layer, which are gone when it ends unless work moved them on, and memory for its time.
+ * @internal
+ */
+export function withParts(
+  heap: Heap,
+  where: string,
+  weights: LayerWeights,
+  storage: number,
+  norm: NormOptions,
+  work: (parts: BlockParts, take: Take) => void,
+): void {
+  const parts = heap.construct(where, (core) => new core.BlockParts());
+  try {
+    for (const { which, matrix, bias } of weights.linears) {
+      withPacked(heap, where, matrix, storage, (packed) =>
+        heap.scope(where, (take) => {
+          const biasAt = bias === undefined ? 0 : placeVector(bias, take);
+          checkStatus(
+            heap.call(() => parts.setLinear(which, packed, bias?.type ?? 0, biasAt)),
+            where,
+          );
+        }),
+      );
+    }
+    for (const { which, factor, bias } of weights.norms) {
+      heap.scope(where, (take) => {
+        const call = {
+          ...norm,
+          size: factor.columns,
+          type: factor.type,
+          weight: placeVector(factor, take),
+          biasType: bias?.type ?? 0,
+          bias: bias === undefined ? 0 : placeVector(bias, take),
+        };
+        const fields = putFields(heap, normFields, call, take);
+        checkStatus(
+          heap.call(() => parts.setNorm(which, fields)),
+          where,
+        );
+      });
+    }
+    heap.scope(where, (take) => work(parts, take));
+  } finally {
+    heap.destroy(parts);
+  }
+}

@@ -1,0 +1,86 @@
+// What every layer with attention is and has: its sizes, a cache that fits it, passes.
+
+import type { KvCache } from '../kv-cache/kv-cache.js';
+import { Handle } from '../runtime/handle.js';
+import type { Heap } from '../runtime/heap.js';
+import type { Out } from '../runtime/outputs.js';
+import type { TensorInput } from '../runtime/tensor.js';
+import { type LayerCacheOptions, layerCache } from './cache.js';
+import type { CaptureName } from './capture.js';
+import { type ForwardOptions, type PassLayer, pass } from './pass.js';
+
+/** A layer as its own class has made it. @internal */
+export interface MadeLayer extends Omit<PassLayer, 'heap' | 'where' | 'alive'> {
+  /** Bytes of the weights as they are kept. */
+  readonly bytes: number;
+  /** Frees all that it owns. */
+  free(): void;
+}
+
+/** A layer with attention: what AttentionLayer and TransformerLayer have in common. */
+export abstract class Layer extends Handle {
+  readonly modelDim: number;
+  readonly heads: number;
+  readonly kvHeads: number;
+  readonly headDim: number;
+  readonly valueDim: number;
+  readonly causal: boolean;
+  /** Bytes of the weights as they are kept. */
+  readonly bytes: number;
+  readonly #kind: string;
+  readonly #pass: PassLayer;
+
+  /** @internal */
+  protected constructor(heap: Heap, kind: string, { bytes, free, ...layer }: MadeLayer) {
+    super(heap, free);
+    const where = `${kind}.forward`;
+    this.#kind = kind;
+    this.#pass = { ...layer, heap, where, alive: () => this.alive(where) };
+    this.modelDim = layer.dims.modelDim;
+    this.heads = layer.dims.heads;
+    this.kvHeads = layer.dims.kvHeads;
+    this.headDim = layer.dims.headDim;
+    this.valueDim = layer.dims.valueDim;
+    this.causal = layer.scores.sight.causal ?? false;
+    this.bytes = bytes;
+  }
+
+  /**
+   * What a pass is made with: a model brings position encodings of its own to it.
+   * @internal
+   */
+  get passLayer(): PassLayer {
+    return this.#pass;
+  }
+
+  /**
+   * A KV cache of the layer's sizes, whose keys its plan turns; forward's `cache`. Caller's to dispose of.
+   *
+   * @example
+   * using cache = layer.kvCache({ batch: 1, capacity: 4096 });
+   * for (const chunk of chunks) layer.forward(chunk, { cache });
+   */
+  kvCache(options: LayerCacheOptions = {}): KvCache {
+    const { dims, place } = this.#pass;
+    const where = `${this.#kind}.kvCache`;
+    this.alive(where);
+    return layerCache(this.heap, where, dims, place, options);
+  }
+
+  /**
+   * What errors of a pass call it; refuses a layer that was disposed.
+   * @internal
+   */
+  protected opened(): string {
+    this.#pass.alive();
+    return this.#pass.where;
+  }
+
+  /**
+   * A pass with checked options.
+   * @internal
+   */
+  protected pass(x: TensorInput, options: ForwardOptions<readonly CaptureName[], Out>): ReturnType<typeof pass> {
+    return pass(this.#pass, x, options);
+  }
+}

@@ -1,0 +1,184 @@
+// One pass through a layer: checks what a caller hands over, and makes the core's call of it.
+
+import { type KeepMaskInput, keepMask, noMask } from '../attention/mask.js';
+import { showsHidden } from '../attention/position.js';
+import { placeSight, type Sight, sightOf } from '../attention/sight.js';
+import type { KvCache as CoreKvCache } from '../core.mjs';
+import { type EncodingInfo, type EncodingName, encodings } from '../encodings/encodings.js';
+import type { KvCache } from '../kv-cache/kv-cache.js';
+import type { RopePlan } from '../rope/rope.js';
+import { type LayerCall, layerFields, putFields } from '../runtime/call-fields.js';
+import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
+import type { Heap, Take } from '../runtime/heap.js';
+import { type Named, type Out, type OutOption, outputs } from '../runtime/outputs.js';
+import { type Places, type PositionOptions, places } from '../runtime/positions.js';
+import { scoreStages } from '../runtime/score-stages.js';
+import { type NdArray, type Operand, operand, type Tensor, type TensorInput } from '../runtime/tensor.js';
+import { cachePlaces, checkLayerCache, type PassCache } from './cache.js';
+import {
+  type Capture,
+  type CaptureName,
+  captureCall,
+  captureShapes,
+  checkCapture,
+  type LayerResult,
+} from './capture.js';
+import type { LayerDims, LayerScores } from './options.js';
+import { attentionShapes, type LayerPlace } from './position.js';
+
+/** Options of one pass through a layer. */
+export interface ForwardOptions<C extends readonly CaptureName[] = readonly CaptureName[], O extends Out = undefined>
+  extends PositionOptions,
+    OutOption<O> {
+  /**
+   * The tokens before these. These go into it, behind the last one unless `offset` says otherwise, and attend to all of
+   * them: Tk tokens. A call that throws leaves it as it was.
+   */
+  cache?: KvCache;
+  /** Which keys may be attended to; broadcasts to [B, H, T, Tk]. A padding mask of a batch is [B, 1, 1, Tk]. */
+  mask?: KeepMaskInput;
+  /** Intermediates to give back. Asking for them changes no bit of `out`. */
+  capture?: C;
+  /** Whose scores are captured, in this order. Default those of all heads. */
+  captureHeads?: readonly number[];
+}
+
+/** @internal */
+export const forwardFields = ['offset', 'positions', 'cache', 'mask', 'capture', 'captureHeads', 'out'] as const;
+
+/** What a pass has to know of its layer. @internal */
+export interface PassLayer {
+  readonly heap: Heap;
+  readonly where: string;
+  readonly dims: LayerDims;
+  readonly scores: LayerScores;
+  readonly place: LayerPlace;
+  /** The address of the sinks' logits, or 0. */
+  readonly sinks: number;
+  readonly captures: readonly CaptureName[];
+  /** Refuses a layer that was disposed. */
+  alive(): void;
+  /** Changes x on its way in, if need be: gives its address. */
+  enter?(x: Operand, shape: { batch: number; tokens: number; at: Places }, take: Take): number;
+  /** Runs a call whose fields lie there. */
+  run(fields: number, rope: RopePlan['plan'] | null, cache: CoreKvCache | null): number;
+}
+
+function tokensOf(where: string, x: TensorInput, input: Operand, modelDim: number) {
+  const rank = input.shape.length;
+  if ((rank !== 2 && rank !== 3) || input.shape.at(-1) !== modelDim) {
+    const problem = `has shape [${input.shape.join(', ')}]; expected [T, ${modelDim}] or [B, T, ${modelDim}]`;
+    throw new ArgumentRangeError(where, 'x', x, problem);
+  }
+  return { batch: input.shape.at(-3) ?? 1, tokens: input.shape.at(-2) ?? 1 };
+}
+
+function checkPlaces(
+  layer: PassLayer,
+  options: PositionOptions,
+  cache: PassCache | undefined,
+  batch: number,
+  tokens: number,
+): Places {
+  const { encoding, rope } = layer.place;
+  const known: EncodingInfo | undefined = encodings[encoding as EncodingName]; // there is none for `none`
+  if (options.positions !== undefined && (known?.family === 'bias' || known?.family === 'relative')) {
+    const problem = `are for rotary and absolute encodings; with ${encoding} tokens stand one after the other`;
+    throw new ArgumentRangeError(layer.where, 'positions', options.positions, problem);
+  }
+  rope?.usableIn(layer.heap, layer.where, "the layer's plan");
+  const axes = rope?.axes ?? 1;
+  if (cache !== undefined) return cachePlaces(layer.where, cache, options, batch, tokens);
+  return places(layer.where, options, batch, tokens, axes);
+}
+
+const scored: readonly CaptureName[] = scoreStages;
+
+// Keys that leave a window as tokens come in are not counted before.
+function checkWindowed(where: string, options: ForwardOptions<readonly CaptureName[], Out>, capture: Capture): void {
+  const scores = capture.names.find((name) => scored.includes(name));
+  if (scores !== undefined) {
+    const problem = `has ${scores}, which is not given with a cache that has a window`;
+    throw new ArgumentRangeError(where, 'capture', options.capture, problem);
+  }
+  if (options.mask === undefined) return;
+  throw new ArgumentRangeError(where, 'mask', options.mask, 'is not for a cache that has a window');
+}
+
+// What queries see, and how far keys may be from them.
+function sightOfPass(
+  { where, dims, scores }: PassLayer,
+  cache: PassCache | undefined,
+  batch: number,
+  tokens: number,
+  at: Places,
+): Sight {
+  const queries = { batch, heads: dims.heads, tokens, dim: dims.headDim, tokensFirst: true };
+  if (cache === undefined) return sightOf(where, { ...scores.sight, queryOffset: 0 }, queries, queries);
+  const { core, form } = cache;
+  const { length } = core;
+  const first = at.values?.[0] ?? at.offset;
+  const placeOf = (key: number) => (key < length ? core.positionAt(key) : first + key - length);
+  const keys = { ...queries, heads: dims.kvHeads, tokens: length + tokens };
+  const sight = sightOf(where, { ...scores.sight, queryOffset: first }, queries, keys, placeOf);
+  // Where the window moves keys up as others leave, they come nearer within the pass.
+  const { distances } = sight;
+  return form.rebased ? { ...sight, distanceRanges: () => (distances ? [distances] : []) } : sight;
+}
+
+/** @internal */
+export function pass(
+  layer: PassLayer,
+  x: TensorInput,
+  options: ForwardOptions<readonly CaptureName[], Out>,
+): LayerResult<Tensor | NdArray> & { readonly captured?: { readonly [N in CaptureName]?: Tensor | NdArray } } {
+  const { heap, where, dims, scores, place } = layer;
+  const input = operand(heap, where, 'x', x);
+  const { batch, tokens } = tokensOf(where, x, input, dims.modelDim);
+  const cache = checkLayerCache(heap, where, options.cache, layer, batch);
+  const before = cache?.core.length ?? 0;
+  const keys = before + tokens;
+  const at = checkPlaces(layer, options, cache, batch, tokens);
+  const keep = keepMask(heap, where, options.mask, [batch, dims.heads, tokens, keys]);
+  const capture: Capture = checkCapture(where, options.capture, options.captureHeads, layer.captures, dims.heads);
+  if (cache?.windowed) checkWindowed(where, options, capture);
+  const sight = sightOfPass(layer, cache, batch, tokens, at);
+  const asked: Named<CaptureName, readonly number[]> = {
+    out: input.shape,
+    ...captureShapes(capture, { x: input.shape, batch, tokens, keys, ...dims }),
+  };
+  const shapes = {
+    ...attentionShapes(dims, batch, tokens, keys, sight),
+    showsHidden: showsHidden(Object.keys(asked)),
+  };
+  const results = outputs<CaptureName>(heap, where, input.tensor !== undefined, asked, options.out, (to, take) => {
+    const call: LayerCall = {
+      out: to.out,
+      x: layer.enter?.(input, { batch, tokens, at }, take) ?? input.placeOver(take),
+      batch,
+      tokens,
+      positions: at.place(heap, take),
+      turnValues: scores.turnValues,
+      sight: placeSight(heap, sight, take),
+      options: {
+        scale: scores.scale,
+        softcap: scores.softcap,
+        keep: keep(take),
+        bias: noMask,
+        sinks: layer.sinks,
+        ...place.part(shapes, take),
+      },
+      capture: captureCall(capture, to, capture.slots === undefined ? 0 : heap.put(take, capture.slots)),
+    };
+    const fields = putFields(heap, layerFields, call, take);
+    layer.alive(); // a getter of an argument may have disposed of it
+    place.rope?.usableIn(heap, where, "the layer's plan");
+    cache?.change();
+    checkStatus(
+      heap.call(() => layer.run(fields, place.rope?.plan ?? null, cache?.core ?? null)),
+      where,
+    );
+  });
+  const { out, ...captured } = results;
+  return options.capture === undefined ? { out } : { out, captured };
+}

@@ -1,0 +1,147 @@
+// The position encoding of a layer: checked once, with copies of its tables, and applied in each pass.
+import {
+  type AttentionPosition,
+  type AttentionShapes,
+  applyPosition,
+  type PositionPart,
+} from '../attention/position.js';
+import { type Sight, sightOf } from '../attention/sight.js';
+import type { RopeOptions } from '../rope/options.js';
+import { RopePlan } from '../rope/rope.js';
+import * as check from '../runtime/check.js';
+import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
+import type { Handle } from '../runtime/handle.js';
+import type { Heap, Take } from '../runtime/heap.js';
+import { operand, Tensor } from '../runtime/tensor.js';
+
+/**
+ * The position encodings of a layer, each with its own options; sizes follow from the layer. `rope` takes the options of
+ * a plan, or a plan that other layers share, which is not the layer's to free. The others are those of `rw.attention`.
+ */
+export type TransformerPosition =
+  | { encoding: 'none' }
+  | ({ encoding: 'rope' } & Omit<RopeOptions, 'headDim'>)
+  | { encoding: 'rope'; plan: RopePlan }
+  | Exclude<AttentionPosition, { encoding: 'none' | 'rope' }>;
+
+/** A checked position encoding. @internal */
+export interface LayerPlace {
+  readonly encoding: string;
+  readonly rope: RopePlan | undefined;
+  /** What the layer frees. */
+  readonly owned: readonly Handle[];
+  /** What is added to the options of the core. */
+  part(shapes: AttentionShapes, take: Take): PositionPart;
+}
+
+/** Sizes that an encoding may need. @internal */
+export interface LayerHeads {
+  readonly heads: number;
+  readonly kvHeads: number;
+  readonly headDim: number;
+  readonly valueDim: number;
+}
+
+/** @internal */
+export function attentionShapes(dims: LayerHeads, batch: number, tokens: number, keys: number, sight: Sight) {
+  const heads = (count: number, length: number) => {
+    return { tokensFirst: true, batch, heads: count, tokens: length, dim: dims.headDim };
+  };
+  return { q: heads(dims.heads, tokens), k: heads(dims.kvHeads, keys), valueDim: dims.valueDim, sight };
+}
+
+/** @internal */
+export function positionObject(where: string, value: unknown): { encoding: unknown } {
+  const position = value === undefined ? { encoding: 'none' } : value;
+  return check.plainObject(where, 'position', position, "a plain object such as { encoding: 'rope' }") as {
+    encoding: unknown;
+  };
+}
+
+function ropeOf(heap: Heap, where: string, own: object, headDim: number): { rope: RopePlan; owned: Handle[] } {
+  if (!('plan' in own)) {
+    if ('headDim' in own) {
+      throw new ArgumentRangeError(where, 'position.headDim', own, 'is not an option; it follows from the layer');
+    }
+    const rope = new RopePlan(heap, { ...own, headDim } as RopeOptions).adopted();
+    return { rope, owned: [rope] };
+  }
+  const { plan } = check.options<{ plan: unknown }>(where, 'position', own, ['plan']);
+  if (!(plan instanceof RopePlan)) throw new ArgumentTypeError(where, 'position.plan', plan, 'a RopePlan');
+  plan.usableIn(heap, where, 'position.plan');
+  if (plan.headDim !== headDim) {
+    const problem = `has headDim ${plan.headDim}, the layer has heads of size ${headDim}`;
+    throw new ArgumentRangeError(where, 'position.plan', plan, problem);
+  }
+  return { rope: plan, owned: [] };
+}
+
+// Tables as tensors of the layer, lists as copies: the caller's may change.
+function copied(heap: Heap, where: string, own: object, owned: Handle[]): object {
+  return Object.fromEntries(
+    Object.entries(own).map(([name, value]) => {
+      if (check.isTypedArray(value, 'Float32Array')) return [name, new Float32Array(value)];
+      if (typeof value !== 'object' || value === null) return [name, value];
+      const table = operand(heap, where, `position.${name}`, value);
+      const tensor = new Tensor(heap, table.shape, where);
+      owned.push(tensor.adopted());
+      heap.scope(where, (take) => heap.move(table.place(take), tensor.pointer, table.size * 4));
+      return [name, tensor];
+    }),
+  );
+}
+
+// Refuses values that are to be turned where nothing turns them.
+function checkTurnedValues(where: string, { encoding, rope }: LayerPlace, dims: LayerHeads): void {
+  const problem =
+    rope === undefined
+      ? `encoding ${encoding} turns nothing`
+      : rope.xpos
+        ? 'xpos turns queries and keys in ways of their own'
+        : `valueDim is ${dims.valueDim} and the plan turns heads of size ${rope.headDim}`;
+  if (rope !== undefined && !rope.xpos && dims.valueDim === rope.headDim) return;
+  throw new ArgumentRangeError(where, 'turnValues', true, `is true, but ${problem}`);
+}
+
+/** @internal */
+export function layerPlace(
+  heap: Heap,
+  where: string,
+  value: unknown,
+  dims: LayerHeads,
+  scores: { readonly turnValues: boolean; readonly sight: { readonly causal?: boolean } },
+): LayerPlace {
+  const place = anyPlace(heap, where, value, dims, scores.sight.causal ?? false);
+  try {
+    if (scores.turnValues) checkTurnedValues(where, place, dims);
+  } catch (error) {
+    for (const part of place.owned) part.dispose();
+    throw error;
+  }
+  return place;
+}
+
+function anyPlace(heap: Heap, where: string, value: unknown, dims: LayerHeads, causal: boolean): LayerPlace {
+  const { encoding, ...own } = positionObject(where, value);
+  if (encoding === 'rope') {
+    const { rope, owned } = ropeOf(heap, where, own, dims.headDim);
+    const none = applyPosition(heap, where, undefined, attentionShapes(dims, 1, 1, 1, oneToken(where, dims, causal)));
+    return { encoding, rope, owned, part: (_, take) => none.part(take) };
+  }
+  const owned: Handle[] = [];
+  try {
+    // The options are checked now, not at the first pass.
+    applyPosition(heap, where, { encoding, ...own }, attentionShapes(dims, 1, 1, 1, oneToken(where, dims, causal)));
+    const position = { encoding, ...copied(heap, where, own, owned) };
+    const part: LayerPlace['part'] = (shapes, take) => applyPosition(heap, where, position, shapes).part(take);
+    return { encoding: encoding as string, rope: undefined, owned, part };
+  } catch (error) {
+    for (const table of owned) table.dispose();
+    throw error;
+  }
+}
+
+function oneToken(where: string, { heads, headDim }: LayerHeads, causal: boolean): Sight {
+  const one = { tokensFirst: true, batch: 1, heads, tokens: 1, dim: headDim };
+  return sightOf(where, { causal }, one, one);
+}

@@ -1,0 +1,266 @@
+// A layer of a transformer: attention and feed-forward part, norms and residual sums. Encoders and decoders are the same
+// layer with other defaults.
+
+import type { TransformerBlock } from '../core.mjs';
+import { putFields } from '../runtime/call-fields.js';
+import * as check from '../runtime/check.js';
+import { checkStatus } from '../runtime/errors.js';
+import { destroyer, type Handle } from '../runtime/handle.js';
+import type { Heap } from '../runtime/heap.js';
+import type { Out, ResultOf } from '../runtime/outputs.js';
+import { type NdArray, Tensor, type TensorInput } from '../runtime/tensor.js';
+import { activations, type LayerActivation } from './activations.js';
+import { allCaptures, type CaptureName, type LayerResult } from './capture.js';
+import { Layer } from './layer.js';
+import { checkWeights, type NormOptions, type WeightPlan, withParts } from './layer-weights.js';
+import {
+  type AttentionLayerWeights,
+  checkDims,
+  checkScores,
+  dimsFields,
+  type LayerAttentionOptions,
+  type LayerDims,
+  type LayerScores,
+  type LayerSizeOptions,
+  scoreFields,
+  sizeFields,
+} from './options.js';
+import { type ForwardOptions, forwardFields } from './pass.js';
+import { type LayerPlace, layerPlace, type TransformerPosition } from './position.js';
+import { checkStorage, placeVector, type Weight, type WeightInput, weight } from './weights.js';
+
+/**
+ * Where the norms stand; A is attention, F the feed-forward part.
+ * - `post`: h = n1(x + A(x)), y = n2(h + F(h)). BERT, RoFormer.
+ * - `pre`: h = x + A(n1(x)), y = h + F(n2(h)). LLaMA, Mistral, Qwen, Phi-3, Gemma.
+ * - `sandwich`: h = x + m1(A(n1(x))), y = h + m2(F(n2(h))). Gemma 2 and 3; OLMo 2 without n1 and n2.
+ * - `parallel`: y = x + A(n1(x)) + F(n2(x)), or F(n1(x)) without n2. GPT-NeoX; GPT-J.
+ */
+export type NormPlacement = 'post' | 'pre' | 'sandwich' | 'parallel';
+
+/** Weights of a transformer layer: matrices [out, in] and norms, each with a bias that may be left out. Copied. */
+export interface TransformerLayerWeights extends AttentionLayerWeights {
+  /** [hiddenDim, modelDim]; without it the feed-forward part is down(act(up x)), with it down(act(gate x) * up x). */
+  gate?: WeightInput;
+  /** [hiddenDim, modelDim] */
+  up: WeightInput;
+  /** [modelDim, hiddenDim] */
+  down: WeightInput;
+  gateBias?: WeightInput;
+  upBias?: WeightInput;
+  downBias?: WeightInput;
+  /** n1 [modelDim]; may be left out of `sandwich`. */
+  attentionNorm?: WeightInput;
+  /** n2 [modelDim]; may be left out of `sandwich` and `parallel`. */
+  feedForwardNorm?: WeightInput;
+  /** m1 [modelDim], of `sandwich` only. */
+  attentionAfterNorm?: WeightInput;
+  /** m2 [modelDim], of `sandwich` only. */
+  feedForwardAfterNorm?: WeightInput;
+  attentionNormBias?: WeightInput;
+  feedForwardNormBias?: WeightInput;
+  attentionAfterNormBias?: WeightInput;
+  feedForwardAfterNormBias?: WeightInput;
+  /** Norm of queries before rope: [headDim] for each head (Qwen3, Gemma 3), or [heads * headDim] over all (OLMo 2). */
+  queryNorm?: WeightInput;
+  /** Norm of keys before rope: [headDim], or [kvHeads * headDim]. */
+  keyNorm?: WeightInput;
+  queryNormBias?: WeightInput;
+  keyNormBias?: WeightInput;
+  /** [heads]: a logit in every row beside those of the keys, which gives no value (gpt-oss). */
+  sinks?: WeightInput;
+}
+
+/** What a transformer layer is made from. Defaults that differ are given for encoder / decoder. */
+export interface TransformerLayerOptions extends LayerSizeOptions, LayerAttentionOptions {
+  /** N, width within the feed-forward part. */
+  hiddenDim: number;
+  weights: TransformerLayerWeights;
+  /** Default `post` / `pre`. */
+  norms?: NormPlacement;
+  /** Layer norm or root mean square norm. Default `layer` / `rms`. */
+  norm?: 'layer' | 'rms';
+  /** Added to the variance or mean square. Default 1e-12 / 1e-6; see `layer_norm_eps`, `rms_norm_eps` of a config.json. */
+  eps?: number;
+  /** Factors of the norms are 1 + weight (Gemma). Default false. */
+  unitOffset?: boolean;
+  /** Default `gelu` / `silu`. */
+  activation?: LayerActivation;
+  /** Default `{ encoding: 'none' }`. `causal` is false / true by default. */
+  position?: TransformerPosition;
+}
+
+// Of src/layers/norm_layer.h and src/layers/transformer_block.h, by number.
+const normKinds = { layer: 1, rms: 2 } as const;
+const placements: Readonly<Record<NormPlacement, number>> = { post: 0, pre: 1, sandwich: 2, parallel: 3 };
+
+// In the order of embind/layers.cpp.
+const blockFields = { attention: dimsFields, place: 0, activation: 0 } as const;
+
+/** What encoders and decoders differ in. @internal */
+export interface LayerDefaults {
+  readonly norms: NormPlacement;
+  readonly norm: 'layer' | 'rms';
+  readonly eps: number;
+  readonly activation: LayerActivation;
+  readonly causal: boolean;
+}
+
+/** @internal */
+export const layerDefaults = {
+  encoderLayer: { norms: 'post', norm: 'layer', eps: 1e-12, activation: 'gelu', causal: false },
+  decoderLayer: { norms: 'pre', norm: 'rms', eps: 1e-6, activation: 'silu', causal: true },
+} as const satisfies Record<string, LayerDefaults>;
+
+const optionNames = [
+  ...[...sizeFields, ...scoreFields, 'hiddenDim', 'weights', 'norms', 'norm', 'eps', 'unitOffset', 'activation'],
+  'position',
+];
+
+function planOf(dims: LayerDims, hiddenDim: number, norms: NormPlacement): WeightPlan {
+  const { modelDim, heads, kvHeads, headDim, valueDim } = dims;
+  const model = [modelDim];
+  return {
+    linears: {
+      query: [heads * headDim, modelDim],
+      key: [kvHeads * headDim, modelDim],
+      value: [kvHeads * valueDim, modelDim],
+      output: [modelDim, heads * valueDim],
+      gate: [hiddenDim, modelDim],
+      up: [hiddenDim, modelDim],
+      down: [modelDim, hiddenDim],
+    },
+    norms: {
+      attentionNorm: model,
+      feedForwardNorm: model,
+      ...(norms === 'sandwich' && { attentionAfterNorm: model, feedForwardAfterNorm: model }),
+      queryNorm: [headDim, heads * headDim],
+      keyNorm: [headDim, kvHeads * headDim],
+    },
+    optional: [
+      ...(['gate', 'queryNorm', 'keyNorm'] as const),
+      ...(norms === 'sandwich' ? (['attentionNorm', 'feedForwardNorm'] as const) : []),
+      ...(norms === 'parallel' ? (['feedForwardNorm'] as const) : []),
+    ],
+  };
+}
+
+/** @internal */
+export function copyOf(heap: Heap, where: string, vector: Weight): Tensor {
+  const tensor = new Tensor(heap, [vector.columns], where);
+  try {
+    heap.scope(where, (take) => {
+      const from = placeVector(vector, take);
+      heap.call((core) => core.widen(vector.type, from, vector.columns, tensor.pointer));
+    });
+  } catch (error) {
+    tensor.dispose();
+    throw error;
+  }
+  return tensor.adopted();
+}
+
+// What a layer is made of once everything is checked; `owned` is the layer's to free.
+interface Made {
+  readonly block: TransformerBlock;
+  readonly owned: readonly Handle[];
+  readonly place: LayerPlace;
+  /** The address of the sinks' logits, or 0. */
+  readonly sinks: number;
+}
+
+function make(
+  heap: Heap,
+  where: string,
+  given: TransformerLayerOptions,
+  sizes: { dims: LayerDims; hiddenDim: number; norms: NormPlacement; scores: LayerScores },
+  defaults: LayerDefaults,
+): Made {
+  const { dims, hiddenDim, norms, scores } = sizes;
+  const norm: NormOptions = {
+    kind: check.choice(where, 'norm', given.norm ?? defaults.norm, normKinds),
+    eps: check.positive(where, 'eps', given.eps ?? defaults.eps),
+    unitOffset: check.boolean(where, 'unitOffset', given.unitOffset ?? false),
+  };
+  const activation = check.choice(where, 'activation', given.activation ?? defaults.activation, activations);
+  const storage = checkStorage(where, given.storage);
+  const weights = checkWeights(heap, where, given.weights, planOf(dims, hiddenDim, norms), ['sinks']);
+  const { sinks: logits } = weights.given;
+  const sinkWeights = logits === undefined ? undefined : weight(heap, where, 'weights.sinks', logits, [1, dims.heads]);
+  const place = layerPlace(heap, where, given.position, dims, scores);
+  const owned: Handle[] = [...place.owned];
+  try {
+    const sinks = sinkWeights && copyOf(heap, where, sinkWeights);
+    if (sinks !== undefined) owned.push(sinks);
+    const block = heap.construct(where, (core) => new core.TransformerBlock());
+    try {
+      const options = { attention: dims, place: placements[norms], activation };
+      withParts(heap, where, weights.checked, storage, norm, (parts, take) => {
+        const fields = putFields(heap, blockFields, options, take);
+        checkStatus(
+          heap.call(() => block.create(fields, parts)),
+          where,
+        );
+      });
+    } catch (error) {
+      heap.destroy(block);
+      throw error;
+    }
+    return { block, owned, place, sinks: sinks?.pointer ?? 0 };
+  } catch (error) {
+    for (const part of owned) part.dispose();
+    throw error;
+  }
+}
+
+/**
+ * A layer of a transformer, made by `rw.encoderLayer()` or `rw.decoderLayer()`.
+ *
+ * @example
+ * using layer = rw.decoderLayer({
+ *   modelDim: 576, heads: 9, kvHeads: 3, hiddenDim: 1536, eps: 1e-5, position: { encoding: 'rope', base: 1e5 }, weights,
+ * });
+ * const { out, captured } = layer.forward(x, { capture: ['probabilities', 'hidden'], captureHeads: [0, 3] });
+ * // x and out [T, 576]; captured.probabilities [1, 2, T, T], captured.hidden [T, 576]
+ */
+export class TransformerLayer extends Layer {
+  readonly hiddenDim: number;
+  readonly norms: NormPlacement;
+  /** Which encoding the layer was made with. */
+  readonly encoding: TransformerPosition['encoding'];
+
+  /** @internal */
+  constructor(heap: Heap, kind: keyof typeof layerDefaults, options: TransformerLayerOptions) {
+    const defaults: LayerDefaults = layerDefaults[kind];
+    const given = check.options<TransformerLayerOptions>(kind, 'options', options, optionNames);
+    const dims = checkDims(kind, given);
+    const hiddenDim = check.integer(kind, 'hiddenDim', given.hiddenDim, 1, 2 ** 20);
+    const scores = checkScores(kind, given, dims, defaults.causal);
+    const norms = given.norms ?? defaults.norms;
+    check.choice(kind, 'norms', norms, placements);
+    const { block, owned, place, sinks } = make(heap, kind, given, { dims, hiddenDim, norms, scores }, defaults);
+    super(heap, kind, {
+      ...{ dims, scores, place, sinks, bytes: block.bytes },
+      captures: norms === 'parallel' ? allCaptures.filter((name) => name !== 'hidden') : allCaptures,
+      free: destroyer(heap, block, ...owned),
+      run: (fields, rope, cache) => block.forward(fields, rope, cache),
+    });
+    this.hiddenDim = hiddenDim;
+    this.norms = norms;
+    this.encoding = place.encoding as TransformerPosition['encoding'];
+  }
+
+  /**
+   * One pass. `out` has x's shape; `captured` has what was asked for, by name.
+   *
+   * @param x [T, modelDim] or [B, T, modelDim]; it is not changed, unless as a tensor it is `out`.
+   * @throws ArgumentRangeError where sizes do not fit; StateError after dispose().
+   */
+  forward<const C extends readonly CaptureName[] = [], X extends TensorInput = TensorInput, O extends Out = undefined>(
+    x: X,
+    options?: ForwardOptions<C, O>,
+  ): LayerResult<ResultOf<X>, C, ResultOf<X, O>>;
+  forward(x: TensorInput, options: ForwardOptions<readonly CaptureName[], Out> = {}): LayerResult<Tensor | NdArray> {
+    return this.pass(x, check.options(this.opened(), 'options', options, forwardFields));
+  }
+}

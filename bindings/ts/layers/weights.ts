@@ -1,0 +1,211 @@
+// Weights as a caller hands them over, and the way of a matrix into the core: checked, then packed slice by slice, so
+// that no more than one matrix and one slice of it exist besides what is already there.
+
+import type { PackedMatrix } from '../core.mjs';
+import * as check from '../runtime/check.js';
+import { ArgumentRangeError, ArgumentTypeError, checkStatus } from '../runtime/errors.js';
+import type { Heap, Take } from '../runtime/heap.js';
+import { Tensor } from '../runtime/tensor.js';
+import { bytesOf, isDetached, lengthOf } from '../runtime/typed-arrays.js';
+
+/** How numbers of weights are stored. */
+export type WeightType = 'float32' | 'float16' | 'bfloat16';
+
+/**
+ * Weights, row major: float32 numbers, a tensor, or the numbers of a checkpoint as they come, the bits of float16 and
+ * bfloat16 in a Uint16Array. With a shape (or dims, as onnxruntime's tensors have) that is checked too.
+ */
+export type WeightInput =
+  | Float32Array
+  | Tensor
+  | ({ readonly type?: 'float32'; readonly data: Float32Array } & WeightShape)
+  | ({ readonly type: 'float16' | 'bfloat16'; readonly data: Uint16Array } & WeightShape);
+
+/** The shape that a weight may bring along. */
+export interface WeightShape {
+  readonly shape?: readonly number[];
+  readonly dims?: readonly number[];
+}
+
+/**
+ * How a layer keeps its matrices: `as given`, at the size they came in, or as one of these. float16 and bfloat16 round
+ * to nearest; results are those of a float32 layer with the rounded weights, bit for bit. `int8` keeps a byte per weight
+ * and a scale s = max |w| / 127 per output, at least 2^-126: each weight is then off by at most s / 2, and an output by at
+ * most s / 2 sum |x|, typically by s / sqrt(12) |x| (Euclidean). Biases and norms stay float32.
+ */
+export type WeightStorage = 'as given' | WeightType | 'int8';
+
+// WeightType of src/kernels/weight_type.h, by number.
+const types: Readonly<Record<WeightType, number>> = { float32: 0, float16: 1, bfloat16: 2 };
+const storages: Readonly<Record<WeightStorage, number>> = { 'as given': -1, ...types, int8: 3 };
+/** @internal */
+export const sliceBytes = 2 ** 20;
+
+/**
+ * A matrix that was packed before, slice by slice as a file of weights came in; a layer takes it over. In place of a
+ * WeightInput.
+ * @internal
+ */
+export class PackedWeight {
+  readonly matrix: PackedMatrix;
+  readonly shape: readonly [rows: number, columns: number];
+
+  constructor(matrix: PackedMatrix, shape: readonly [rows: number, columns: number]) {
+    this.matrix = matrix;
+    this.shape = shape;
+  }
+}
+
+/** Checked weights. @internal */
+export interface Weight {
+  readonly name: string;
+  /** [rows, columns]; a vector has one row. */
+  readonly rows: number;
+  readonly columns: number;
+  readonly type: number;
+  /** The address of `count` rows from `first` on; `slice` has room for them, if they are not in the heap already. */
+  at(slice: number, first: number, count: number): number;
+  /** Whether they lie in the heap already. */
+  readonly placed: boolean;
+  /** Set where they are packed, to be taken over; then there is no address. */
+  readonly packed?: PackedMatrix;
+}
+
+/** @internal */
+export function checkStorage(where: string, value: unknown): number {
+  return check.choice(where, 'storage', value ?? 'as given', storages);
+}
+
+function checkShape(where: string, name: string, value: unknown, given: unknown, wanted: readonly number[]): void {
+  const shape = check.shape(where, `${name}.shape`, given);
+  const size = check.sizeOf(wanted);
+  const flat = shape.length === 1 && shape[0] === size;
+  const fits = shape.length === wanted.length && shape.every((n, axis) => n === wanted[axis]);
+  if (flat || fits) return;
+  const problem = `has shape [${shape.join(', ')}]; expected [${wanted.join(', ')}]`;
+  throw new ArgumentRangeError(where, name, value, problem);
+}
+
+// What an object brings: its numbers as bytes, and their type.
+function arrayOf(where: string, name: string, value: unknown, wanted: readonly number[]) {
+  const expected = 'a Float32Array, a tensor, or an object with data and type';
+  if (check.isTypedArray(value, 'Float32Array'))
+    return { data: check.float32(where, name, value), type: types.float32 };
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value) && !ArrayBuffer.isView(value);
+  if (!isObject || !('data' in value)) throw new ArgumentTypeError(where, name, value, expected);
+  const given = value as { data: unknown; type?: unknown; shape?: unknown; dims?: unknown };
+  const type = check.choice(where, `${name}.type`, given.type === undefined ? 'float32' : given.type, types);
+  const dims = given.shape ?? given.dims;
+  if (dims !== undefined) checkShape(where, name, value, dims, wanted);
+  const { data } = given;
+  if (type === types.float32) return { data: check.float32(where, `${name}.data`, data), type };
+  if (!check.isTypedArray(data, 'Uint16Array') || isDetached(data)) {
+    throw new ArgumentTypeError(where, `${name}.data`, data, `a Uint16Array with the bits of ${String(given.type)}`);
+  }
+  return { data, type };
+}
+
+/**
+ * Checks weights [rows, columns], or a vector of as many numbers as `columns` where rows is 1. `wanted` is the shape that
+ * they must have if they bring one along.
+ * @internal
+ */
+export function weight(
+  heap: Heap,
+  where: string,
+  name: string,
+  value: unknown,
+  [rows, columns]: readonly [rows: number, columns: number],
+  wanted: readonly number[] = rows === 1 ? [columns] : [rows, columns],
+): Weight {
+  if (value instanceof Tensor) {
+    value.usableIn(heap, where, name);
+    checkShape(where, name, value, value.shape, wanted);
+    const at = (_: number, first: number) => {
+      value.usableIn(heap, where, name); // a getter of another argument may have disposed of it
+      return value.pointer + first * columns * 4;
+    };
+    return { name, rows, columns, type: types.float32, at, placed: true };
+  }
+  if (value instanceof PackedWeight) {
+    checkShape(where, name, value, value.shape, wanted);
+    return { name, rows, columns, type: types.float32, at: () => 0, placed: true, packed: value.matrix };
+  }
+  const { data, type } = arrayOf(where, name, value, wanted);
+  const size = rows * columns;
+  const checkLength = () => {
+    if (lengthOf(data) === size && !isDetached(data)) return;
+    const shape = rows === 1 ? `${size}` : `${size}, [${rows}, ${columns}]`;
+    throw new ArgumentRangeError(where, name, value, `has ${lengthOf(data)} numbers; expected ${shape}`);
+  };
+  checkLength();
+  // A view of this heap would die if the heap grows before it is copied.
+  const own = heap.owns(data) ? bytesOf(data).slice() : data;
+  const bytes = type === types.float32 ? 4 : 2;
+  const at = (slice: number, first: number, count: number) => {
+    checkLength(); // a getter of another argument may have resized it
+    heap.write(slice, bytesOf(own, first * columns * bytes, count * columns * bytes));
+    return slice;
+  };
+  return { name, rows, columns, type, at, placed: false };
+}
+
+/**
+ * The address of a whole vector.
+ * @internal
+ */
+export function placeVector(vector: Weight, take: Take): number {
+  return vector.at(vector.placed ? 0 : take(vector.rows * vector.columns * 4), 0, vector.rows);
+}
+
+/**
+ * Runs work with the packed matrix, which is gone when it ends unless work moved it on.
+ * @internal
+ */
+export function withPacked(
+  heap: Heap,
+  where: string,
+  from: Weight,
+  storage: number,
+  work: (matrix: PackedMatrix) => void,
+): void {
+  if (from.packed !== undefined) {
+    work(from.packed);
+    return;
+  }
+  const stored = storage === storages['as given'] ? from.type : storage;
+  const rowBytes = Math.max(1, from.columns * 4);
+  const sliceRows = from.placed ? from.rows : Math.min(from.rows, Math.max(1, Math.floor(sliceBytes / rowBytes)));
+  const matrix = heap.construct(where, (core) => new core.PackedMatrix());
+  try {
+    checkStatus(
+      heap.call(() => matrix.allocate(from.rows, from.columns, stored)),
+      where,
+    );
+    heap.scope(where, (take) => {
+      const slice = from.placed ? 0 : take(sliceRows * rowBytes);
+      for (let first = 0; first < from.rows; first += sliceRows) {
+        const count = Math.min(sliceRows, from.rows - first);
+        const at = from.at(slice, first, count);
+        checkStatus(
+          heap.call(() => matrix.packRows(first, count, from.type, at)),
+          where,
+          () => new ArgumentRangeError(where, from.name, undefined, unfitProblem(stored)),
+        );
+      }
+    });
+    work(matrix);
+  } finally {
+    heap.destroy(matrix);
+  }
+}
+
+/**
+ * What is wrong where packRows finds its argument invalid: numbers that the storage cannot hold.
+ * @internal
+ */
+export function unfitProblem(stored: number): string {
+  const storage = Object.entries(storages).find(([, number]) => number === stored)?.[0];
+  const reason = stored === storages.int8 ? 'is not finite' : 'would become infinite';
+  return `has a number that ${reason} as ${storage}`;
+}

@@ -1,0 +1,148 @@
+// Which linear attention: by what queries and keys are compared, where RoPE goes, and what the sums are divided by.
+
+import { RopePlan } from '../rope/rope.js';
+import type { CallOf } from '../runtime/call-fields.js';
+import * as check from '../runtime/check.js';
+import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
+import type { Heap, Take } from '../runtime/heap.js';
+
+/**
+ * Takes the place of the exponential of softmax: `elu1` elu(x) + 1 (Katharopoulos et al., arXiv:2006.16236), `relu`
+ * max(x, 0), `exp` e^x, which is infinite above 88.7.
+ */
+export type FeatureMap = 'elu1' | 'relu' | 'exp';
+
+/**
+ * Which sums RoPE turns: `numerator` alone (Su et al., arXiv:2104.09864, equation 19), whose denominator stays positive
+ * while weights may be negative and need not sum to 1; or `both`, whose weights sum to 1 while the denominator may come
+ * near 0 or below it. An attention factor (YaRN, LongRoPE) multiplies queries and keys alike: it enters the numerator
+ * squared, and with it the result; `both` divides it out again, but for cosine similarity.
+ */
+export type RopeForm = 'numerator' | 'both';
+
+/** RMS norm of each head's result in the place of a denominator: o / sqrt(mean(o²) + eps) * weight. */
+export interface OutputNorm {
+  /** Above 0. Default 1e-6. */
+  eps?: number;
+  /** [Dv]; default ones. */
+  weight?: Float32Array;
+}
+
+/** What `rw.linearAttention` and `rw.linearAttentionState` have in common. */
+export interface LinearForm {
+  /** phi of the weights phi(q) . phi(k). Default `elu1`. */
+  featureMap?: FeatureMap;
+  /**
+   * `features` (the default), or `cosine`: weights 1 + q/|q| . k/|k|, which are never negative; RoPE turns the unit
+   * vectors, in both sums. A vector shorter than 1e-12 is divided by that.
+   */
+  similarity?: 'features' | 'cosine';
+  /** Divide by the sum of the weights. Default true. */
+  normalize?: boolean;
+  /**
+   * Without `normalize`: RMS norm of each head's result, as TransNormer (Qin et al., arXiv:2210.10340) has it and gated
+   * models after it (arXiv:2312.06635). Default none.
+   */
+  outputNorm?: OutputNorm;
+}
+
+/** @internal */
+export const formFields = ['featureMap', 'similarity', 'normalize', 'outputNorm'] as const;
+
+const featureMaps: Readonly<Record<FeatureMap, number>> = { elu1: 0, relu: 1, exp: 2 };
+const cosineKernel = 3;
+const ropeForms: Readonly<Record<RopeForm, number>> = { numerator: 0, both: 1 };
+
+/** A checked RMS norm, as the core's call has it. @internal */
+export interface PlacedNorm {
+  readonly rmsNorm: boolean;
+  readonly rmsEps: number;
+  readonly rmsWeight: number;
+}
+
+/** In the order of embind/linear_attention.cpp. @internal */
+export const coreFields = { kernel: 0, normalize: false, rotateNormalizer: false, scale: 0 } as const;
+
+/** A checked form. @internal */
+export interface CheckedForm {
+  readonly core: CallOf<typeof coreFields>;
+  readonly plan: RopePlan | undefined;
+  norm(take: Take): PlacedNorm;
+}
+
+function checkNorm(heap: Heap, where: string, form: LinearForm, normalize: boolean, valueDim: number) {
+  if (form.outputNorm === undefined) return () => ({ rmsNorm: false, rmsEps: 0, rmsWeight: 0 });
+  const given = check.options<OutputNorm>(where, 'outputNorm', form.outputNorm, ['eps', 'weight']);
+  if (normalize) {
+    const problem = 'takes the place of the denominator; it needs normalize: false';
+    throw new ArgumentRangeError(where, 'outputNorm', form.outputNorm, problem);
+  }
+  const rmsEps = check.positiveFloat32(where, 'outputNorm.eps', given.eps ?? 1e-6);
+  const weight =
+    given.weight === undefined
+      ? undefined
+      : new Float32Array(check.float32(where, 'outputNorm.weight', given.weight, valueDim));
+  return (take: Take) => ({
+    rmsNorm: true,
+    rmsEps,
+    rmsWeight: weight === undefined ? 0 : heap.put(take, weight),
+  });
+}
+
+/** A position encoding that linear attention takes, before it is checked. @internal */
+export type GivenPosition =
+  | { readonly encoding: 'none' }
+  | { readonly encoding: 'rope'; readonly plan: RopePlan; readonly form?: RopeForm };
+
+/** Encodings that linear attention takes. @internal */
+export const linearEncodings: Readonly<Record<GivenPosition['encoding'], number>> = { none: 0, rope: 1 };
+
+/**
+ * Checks the encoding's name and that it has no fields but its own.
+ * @internal
+ */
+export function checkPosition(where: string, given: unknown, ownFields: readonly string[]): void {
+  if (given === undefined) return;
+  if (typeof given !== 'object' || given === null || Array.isArray(given) || ArrayBuffer.isView(given)) {
+    throw new ArgumentTypeError(where, 'position', given, "an object such as { encoding: 'rope', plan }");
+  }
+  const encoding = (given as { encoding?: unknown }).encoding;
+  const hasRope = check.choice(where, 'position.encoding', encoding, linearEncodings) === linearEncodings.rope;
+  check.options(where, 'position', given, ['encoding', ...(hasRope ? ['plan', 'form', ...ownFields] : [])]);
+}
+
+/** @internal */
+export function checkForm(
+  heap: Heap,
+  where: string,
+  form: LinearForm,
+  position: GivenPosition | undefined,
+  sizes: { readonly headDim: number; readonly valueDim: number },
+): CheckedForm {
+  const similarity = check.choice(where, 'similarity', form.similarity ?? 'features', { features: 0, cosine: 1 });
+  const isCosine = similarity === 1;
+  if (isCosine && form.featureMap !== undefined) {
+    const problem = "has no place where similarity is 'cosine', which maps no features";
+    throw new ArgumentRangeError(where, 'featureMap', form.featureMap, problem);
+  }
+  const kernel = isCosine ? cosineKernel : check.choice(where, 'featureMap', form.featureMap ?? 'elu1', featureMaps);
+  const normalize = check.boolean(where, 'normalize', form.normalize ?? true);
+  const norm = checkNorm(heap, where, form, normalize, sizes.valueDim);
+  if (position?.encoding !== 'rope') {
+    return { core: { kernel, normalize, rotateNormalizer: true, scale: 1 }, plan: undefined, norm };
+  }
+  const { plan } = position;
+  if (!(plan instanceof RopePlan)) throw new ArgumentTypeError(where, 'position.plan', plan, 'a RopePlan');
+  plan.usableIn(heap, where, 'position.plan');
+  if (plan.headDim !== sizes.headDim) {
+    const problem = `has headDim ${plan.headDim}, q has head size ${sizes.headDim}`;
+    throw new ArgumentRangeError(where, 'position.plan', plan, problem);
+  }
+  const wanted = position.form ?? (isCosine ? 'both' : 'numerator');
+  const turnsBoth = check.choice(where, 'position.form', wanted, ropeForms) === ropeForms.both;
+  if (isCosine && !turnsBoth) {
+    const problem = "is 'numerator'; cosine similarity turns both sums, without which weights would not stay positive";
+    throw new ArgumentRangeError(where, 'position.form', wanted, problem);
+  }
+  return { core: { kernel, normalize, rotateNormalizer: turnsBoth, scale: 1 }, plan, norm };
+}

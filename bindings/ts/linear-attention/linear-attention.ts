@@ -1,0 +1,195 @@
+// Linear attention in one call.
+
+import type { KeepMaskInput } from '../attention/mask.js';
+import type { RopePlan as CoreRopePlan } from '../core.mjs';
+import type { RopePlan } from '../rope/rope.js';
+import { positionsFields, putFields } from '../runtime/call-fields.js';
+import * as check from '../runtime/check.js';
+import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
+import type { Heap, Take } from '../runtime/heap.js';
+import type { HeadShape, Layout } from '../runtime/layout.js';
+import { type Named, type Out, type OutOption, outputs } from '../runtime/outputs.js';
+import { type Places, type PositionsInput, placesOf } from '../runtime/positions.js';
+import type { NdArray, Tensor, TensorInput } from '../runtime/tensor.js';
+import {
+  type CheckedForm,
+  checkForm,
+  checkPosition,
+  coreFields,
+  formFields,
+  type LinearForm,
+  type RopeForm,
+} from './form.js';
+import { keyMask, type LinearOperands, linearOperands } from './shapes.js';
+
+/** The position encodings of `rw.linearAttention`. */
+export type LinearPosition =
+  | { encoding: 'none' }
+  /** Features are turned by the plan. Default: keys from 0, queries so that the last of both stand together. */
+  | {
+      encoding: 'rope';
+      plan: RopePlan;
+      /** Default `numerator`; for cosine similarity `both`, the only one. */
+      form?: RopeForm;
+      queries?: number | PositionsInput;
+      keys?: number | PositionsInput;
+    };
+
+/** Options of `rw.linearAttention`. */
+export interface LinearAttentionOptions<O extends Out = undefined> extends LinearForm, OutOption<O> {
+  /** The position encoding. Default none. */
+  position?: LinearPosition;
+  /** Query i sees the keys up to i + Tk - Tq, which takes at least as many keys as queries. Default false. */
+  causal?: boolean;
+  /** Keys to leave out of every sum: [Tk] or [B, Tk], 1 or true keeps. What a hidden key and its value hold is not read. */
+  mask?: KeepMaskInput;
+  /** Default `BHTD`, for all of q, k, v and the result. */
+  layout?: Layout;
+  /** Give the denominators back as well. Default false. */
+  returnDenominators?: boolean;
+}
+
+/** What the sums of weights came to, over all B H Tq rows. */
+export interface DenominatorReport {
+  /** The least |denominator|, 0 included; Infinity where there are no rows. Near 0 a row is mostly rounding error. */
+  readonly minimum: number;
+  /** Rows with a denominator below 0: it has changed its sign. */
+  readonly negative: number;
+  /** Rows with a denominator of exactly 0, which are given as zeros. */
+  readonly zero: number;
+  /** Rows with an infinite denominator (exp overflowed), which are given as zeros, or with NaN, which stay NaN. */
+  readonly nonFinite: number;
+}
+
+/** What linear attention gives: tensors for tensors, plain arrays for plain arrays; `out` as the caller wants it. */
+export interface LinearAttentionResult<T extends Tensor | NdArray, R extends Tensor | NdArray = T> {
+  /** The queries' shape with the values' head size. */
+  readonly out: R;
+  /** Unless `normalize` is false. */
+  readonly denominator?: DenominatorReport;
+  /** [B, H, Tq], if `returnDenominators` asked for them. With form `both` they hold the plan's attentionFactor, squared. */
+  readonly denominators?: T;
+}
+
+// In the order of embind/linear_attention.cpp.
+const callFields = {
+  ...{ out: 0, q: 0, k: 0, v: 0, keep: 0, rmsWeight: 0, denominators: 0, report: 0 },
+  ...{ keepBatchStride: 0, keepKeyStride: 0 },
+  ...{ batch: 0, heads: 0, kvHeads: 0, queries: 0, keys: 0, headDim: 0, valueDim: 0 },
+  ...{ tokensFirst: false, causal: false, rmsNorm: false, rmsEps: 0 },
+  ...{ queryPositions: positionsFields, keyPositions: positionsFields },
+} as const;
+
+/** A call with everything checked. @internal */
+export interface LinearCall {
+  readonly operands: LinearOperands;
+  readonly form: CheckedForm;
+  readonly causal: boolean;
+  readonly mask: KeepMaskInput | undefined;
+  readonly places: { readonly queries: Places; readonly keys: Places };
+  readonly returnDenominators: boolean;
+  readonly out: Out;
+}
+
+/** @internal */
+export function checkReturn(where: string, value: unknown, normalize: boolean): boolean {
+  const wanted = check.boolean(where, 'returnDenominators', value ?? false);
+  if (wanted && !normalize) {
+    const problem = 'is true; without normalize there are no denominators';
+    throw new ArgumentRangeError(where, 'returnDenominators', wanted, problem);
+  }
+  return wanted;
+}
+
+/**
+ * Runs a checked call; `run` hands its fields to the core.
+ * @internal
+ */
+export function runLinear(
+  heap: Heap,
+  where: string,
+  { operands, form, causal, mask, places, returnDenominators, out }: LinearCall,
+  run: (fields: number, plan: CoreRopePlan | null, take: Take) => number,
+): LinearAttentionResult<Tensor | NdArray> {
+  const { q, k, v, queries, keys, values, tokensFirst, outShape } = operands;
+  const keep = keyMask(heap, where, mask, keys);
+  const rows = returnDenominators && { denominators: [queries.batch, queries.heads, queries.tokens] };
+  let denominator: DenominatorReport | undefined;
+  const shapes: Named<'denominators', readonly number[]> = { out: outShape, ...rows };
+  const result = outputs(heap, where, q.tensor !== undefined, shapes, out, (at, take) => {
+    const report = take(32);
+    const call = {
+      out: at.out,
+      denominators: at.denominators ?? 0,
+      report,
+      q: q.place(take),
+      k: k.place(take),
+      v: v.place(take),
+      batch: queries.batch,
+      heads: queries.heads,
+      kvHeads: keys.heads,
+      queries: queries.tokens,
+      keys: keys.tokens,
+      headDim: queries.dim,
+      valueDim: values.dim,
+      tokensFirst,
+      causal,
+      queryPositions: places.queries.place(heap, take),
+      keyPositions: places.keys.place(heap, take),
+      ...keep(take),
+      ...form.norm(take),
+    };
+    const fields = putFields(heap, callFields, call, take);
+    form.plan?.usableIn(heap, where, 'position.plan'); // a getter of an option may have disposed of it
+    checkStatus(
+      heap.call(() => run(fields, form.plan?.plan ?? null, take)),
+      where,
+    );
+    const [minimum = 0, negative = 0, zero = 0, nonFinite = 0] = heap.readDoubles(report, 4);
+    if (form.core.normalize) denominator = { minimum, negative, zero, nonFinite };
+  });
+  return { ...result, ...(denominator && { denominator }) };
+}
+
+function placesFor(where: string, position: LinearPosition | undefined, q: HeadShape, k: HeadShape) {
+  const rope = position?.encoding === 'rope' ? position : undefined;
+  const axes = rope?.plan.axes ?? 1;
+  return {
+    queries: placesOf(where, 'position.queries', rope?.queries ?? k.tokens - q.tokens, q.batch, q.tokens, axes),
+    keys: placesOf(where, 'position.keys', rope?.keys ?? 0, k.batch, k.tokens, axes),
+  };
+}
+
+/** @internal */
+export function linearAttention(
+  heap: Heap,
+  qInput: TensorInput,
+  kInput: TensorInput,
+  vInput: TensorInput,
+  options: LinearAttentionOptions<Out>,
+): LinearAttentionResult<Tensor | NdArray> {
+  const where = 'linearAttention';
+  const known = [...formFields, 'position', 'causal', 'mask', 'layout', 'returnDenominators', 'out'];
+  const given = check.options<LinearAttentionOptions<Out>>(where, 'options', options, known);
+  const operands = linearOperands(heap, where, { q: qInput, k: kInput, v: vInput }, given.layout ?? 'BHTD');
+  const { queries, keys, values } = operands;
+  const causal = check.boolean(where, 'causal', given.causal ?? false);
+  if (causal && queries.tokens > keys.tokens) {
+    const problem = `has ${queries.tokens} tokens, k has ${keys.tokens}; causal attention takes a key for each query`;
+    throw new ArgumentRangeError(where, 'q', qInput, problem);
+  }
+  checkPosition(where, given.position, ['queries', 'keys']);
+  const form = checkForm(heap, where, given, given.position, { headDim: queries.dim, valueDim: values.dim });
+  const call = {
+    operands,
+    form,
+    causal,
+    mask: given.mask,
+    places: placesFor(where, given.position, queries, keys),
+    returnDenominators: checkReturn(where, given.returnDenominators, form.core.normalize),
+    out: given.out,
+  };
+  return runLinear(heap, where, call, (fields, plan, take) =>
+    heap.core.linearAttention(putFields(heap, coreFields, form.core, take), fields, plan),
+  );
+}

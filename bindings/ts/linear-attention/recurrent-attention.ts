@@ -1,0 +1,166 @@
+// Linear attention as a recurrence with gates and corrections: ONNX LinearAttention.
+import { putFields } from '../runtime/call-fields.js';
+import * as check from '../runtime/check.js';
+import { ArgumentRangeError, ArgumentTypeError, checkStatus } from '../runtime/errors.js';
+import type { Heap } from '../runtime/heap.js';
+import { type HeadShape, headShape, type Layout } from '../runtime/layout.js';
+import { type Out, type OutOption, outputs } from '../runtime/outputs.js';
+import { type NdArray, type Operand, operand, type Tensor, type TensorInput } from '../runtime/tensor.js';
+import { linearOperands } from './shapes.js';
+
+/**
+ * How a token changes the state S [D, Dv]. `linear` adds k vᵀ. `gated` first scales S by e^decay (Yang et al.,
+ * arXiv:2312.06635). `delta` writes beta (v - Sᵀ k) in the place of v, what S does not hold yet (arXiv:2406.06484).
+ * `gated_delta` does both (arXiv:2412.06464).
+ */
+export type UpdateRule = 'linear' | 'gated' | 'delta' | 'gated_delta';
+
+/** Options of `rw.recurrentAttention`: the names and the order of steps of ONNX LinearAttention (opset 27). */
+export interface RecurrentAttentionOptions<O extends Out = undefined> extends OutOption<O> {
+  /** Default `gated_delta`. */
+  updateRule?: UpdateRule;
+  /** Multiplies the result. Default 1 / sqrt(D), for which 0 stands as well. */
+  scale?: number;
+  /**
+   * For the gated rules: logarithms of what S is scaled by before each token, so 0 keeps everything and numbers above 0
+   * make it grow. Per head (k's shape without the last axis) or per key coordinate (k's shape).
+   */
+  decay?: TensorInput;
+  /** For the delta rules: how much is written. k's shape without the last axis; the axis of heads may be 1. */
+  beta?: TensorInput;
+  /** S before the first token, [B, G, D, Dv]; what an earlier call gave as `state`. Default zeros. */
+  state?: TensorInput;
+  /** Default `BHTD`, for all but the state. */
+  layout?: Layout;
+}
+
+/** What `rw.recurrentAttention` gives: tensors for tensors, plain arrays for plain arrays; `out` as the caller wants it. */
+export interface RecurrentAttentionResult<T extends Tensor | NdArray, R extends Tensor | NdArray = T> {
+  /** The queries' shape with the values' head size. */
+  readonly out: R;
+  /** S after the last token, [B, G, D, Dv]. */
+  readonly state: T;
+}
+
+const updateRules: Readonly<Record<UpdateRule, { number: number; gated: boolean; delta: boolean }>> = {
+  linear: { number: 0, gated: false, delta: false },
+  gated: { number: 1, gated: true, delta: false },
+  delta: { number: 2, gated: false, delta: true },
+  gated_delta: { number: 3, gated: true, delta: true },
+};
+const ruleNumbers: Readonly<Record<UpdateRule, number>> = { linear: 0, gated: 1, delta: 2, gated_delta: 3 };
+
+// In the order of embind/linear_attention.cpp.
+const callFields = {
+  ...{ out: 0, q: 0, k: 0, v: 0, decay: 0, beta: 0, past: 0, present: 0, rule: 0, scale: 0 },
+  ...{ batch: 0, heads: 0, kvHeads: 0, tokens: 0, headDim: 0, valueDim: 0, decayDim: 0, betaHeads: 0 },
+  ...{ tokensFirst: false },
+} as const;
+
+interface Gate {
+  readonly operand: Operand | undefined;
+  readonly shape: HeadShape | undefined;
+}
+
+// A gate that the rule takes is required, one that it does not take is refused.
+function gate(
+  heap: Heap,
+  where: string,
+  name: 'decay' | 'beta',
+  value: TensorInput | undefined,
+  rule: { readonly name: string; readonly takes: boolean },
+  accepts: readonly (readonly number[])[],
+  layout: Layout,
+): Gate {
+  if (!rule.takes) {
+    if (value === undefined) return { operand: undefined, shape: undefined };
+    throw new ArgumentRangeError(where, name, value, `is not taken by the update rule '${rule.name}'`);
+  }
+  if (value === undefined) {
+    throw new ArgumentTypeError(where, name, value, `a tensor or an array: the update rule '${rule.name}' takes it`);
+  }
+  const given = operand(heap, where, name, value);
+  const same = (shape: readonly number[]) => shape.join() === given.shape.join();
+  if (!accepts.some(same)) {
+    const lists = accepts.map((shape) => `[${shape.join(', ')}]`);
+    const problem = `has shape [${given.shape.join(', ')}]; expected ${[...new Set(lists)].join(' or ')}`;
+    throw new ArgumentRangeError(where, name, value, problem);
+  }
+  // Per head there is one number where the others have a head's coordinates.
+  const perKey = accepts.length > 1 && name === 'decay' && same(accepts[1] ?? []);
+  return { operand: given, shape: headShape(where, name, perKey ? given.shape : [...given.shape, 1], layout) };
+}
+
+// k's shape without the last axis, and the same with one head.
+function gateShapes(shape: readonly number[], layout: Layout) {
+  const perHead = shape.slice(0, -1);
+  const axis = layout === 'BTHD' && shape.length > 2 ? perHead.length - 1 : perHead.length - 2;
+  return { perHead, shared: perHead.map((size, i) => (i === axis ? 1 : size)) };
+}
+
+/** @internal */
+export function recurrentAttention(
+  heap: Heap,
+  qInput: TensorInput,
+  kInput: TensorInput,
+  vInput: TensorInput,
+  options: RecurrentAttentionOptions<Out>,
+): RecurrentAttentionResult<Tensor | NdArray> {
+  const where = 'recurrentAttention';
+  const known = ['updateRule', 'scale', 'decay', 'beta', 'state', 'layout', 'out'];
+  const given = check.options<RecurrentAttentionOptions<Out>>(where, 'options', options, known);
+  const layout = given.layout ?? 'BHTD';
+  const { q, k, v, queries, keys, values, tokensFirst, outShape } = linearOperands(
+    heap,
+    where,
+    { q: qInput, k: kInput, v: vInput },
+    layout,
+  );
+  if (queries.tokens !== keys.tokens) {
+    throw new ArgumentRangeError(where, 'q', qInput, `has ${queries.tokens} tokens, k has ${keys.tokens}`);
+  }
+  const name = given.updateRule ?? 'gated_delta';
+  check.choice(where, 'updateRule', name, ruleNumbers);
+  const rule = updateRules[name];
+  const scale = check.float32Number(where, 'scale', given.scale ?? 0) || 1 / Math.sqrt(queries.dim);
+  const { perHead, shared } = gateShapes(k.shape, layout);
+  const decay = gate(heap, where, 'decay', given.decay, { name, takes: rule.gated }, [perHead, k.shape], layout);
+  const beta = gate(heap, where, 'beta', given.beta, { name, takes: rule.delta }, [perHead, shared], layout);
+  const stateShape = [keys.batch, keys.heads, keys.dim, values.dim];
+  const past = given.state === undefined ? undefined : operand(heap, where, 'state', given.state);
+  if (past && past.shape.join() !== stateShape.join()) {
+    const problem = `has shape [${past.shape.join(', ')}]; expected [${stateShape.join(', ')}]`;
+    throw new ArgumentRangeError(where, 'state', given.state, problem);
+  }
+  const isTensor = q.tensor !== undefined;
+  const shapes = { out: outShape, state: stateShape };
+  const result = outputs<'state'>(heap, where, isTensor, shapes, given.out, (at, take) => {
+    const call = {
+      out: at.out,
+      present: at.state ?? 0,
+      q: q.place(take),
+      k: k.place(take),
+      v: v.place(take),
+      decay: decay.operand?.place(take) ?? 0,
+      beta: beta.operand?.place(take) ?? 0,
+      past: past?.place(take) ?? 0,
+      rule: rule.number,
+      scale,
+      batch: queries.batch,
+      heads: queries.heads,
+      kvHeads: keys.heads,
+      tokens: queries.tokens,
+      headDim: queries.dim,
+      valueDim: values.dim,
+      decayDim: decay.shape?.dim ?? 0,
+      betaHeads: beta.shape?.heads ?? 0,
+      tokensFirst,
+    };
+    const fields = putFields(heap, callFields, call, take);
+    checkStatus(
+      heap.call((core) => core.linearRecurrence(fields)),
+      where,
+    );
+  });
+  return { out: result.out, state: result.state as Tensor | NdArray };
+}

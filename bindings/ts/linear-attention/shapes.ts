@@ -1,0 +1,88 @@
+// Queries, keys and values of linear attention: how their shapes have to fit, and which keys are left out.
+
+import { type KeepMaskInput, keepMask } from '../attention/mask.js';
+import * as check from '../runtime/check.js';
+import { ArgumentRangeError } from '../runtime/errors.js';
+import type { Heap, Take } from '../runtime/heap.js';
+import { type HeadShape, headShape, type Layout } from '../runtime/layout.js';
+import { type Operand, operand } from '../runtime/tensor.js';
+
+/** Checked queries, keys and values. @internal */
+export interface LinearOperands {
+  readonly q: Operand;
+  readonly k: Operand;
+  readonly v: Operand;
+  readonly queries: HeadShape;
+  readonly keys: HeadShape;
+  readonly values: HeadShape;
+  readonly tokensFirst: boolean;
+  readonly outShape: readonly number[];
+}
+
+/** @internal */
+export function linearOperands(
+  heap: Heap,
+  where: string,
+  given: { readonly q: unknown; readonly k: unknown; readonly v: unknown },
+  layout: Layout,
+): LinearOperands {
+  const q = operand(heap, where, 'q', given.q);
+  const k = operand(heap, where, 'k', given.k);
+  const v = operand(heap, where, 'v', given.v);
+  const queries = headShape(where, 'q', q.shape, layout);
+  const keys = headShape(where, 'k', k.shape, layout);
+  const values = headShape(where, 'v', v.shape, layout);
+  const refuseIf = (wrong: boolean, name: 'q' | 'k' | 'v', problem: string) => {
+    if (wrong) throw new ArgumentRangeError(where, name, given[name], problem);
+  };
+  refuseIf(queries.dim === 0, 'q', 'has heads of size 0; expected at least 1');
+  refuseIf(keys.dim !== queries.dim, 'k', `has head size ${keys.dim}, q has ${queries.dim}`);
+  refuseIf(values.dim === 0, 'v', 'has heads of size 0; expected at least 1');
+  refuseIf(keys.batch !== queries.batch, 'k', `has batch size ${keys.batch}, q has ${queries.batch}`);
+  refuseIf(values.batch !== queries.batch, 'v', `has batch size ${values.batch}, q has ${queries.batch}`);
+  refuseIf(values.tokens !== keys.tokens, 'v', `has ${values.tokens} tokens, k has ${keys.tokens}`);
+  refuseIf(values.heads !== keys.heads, 'v', `has ${values.heads} heads, k has ${keys.heads}`);
+  const divides = keys.heads > 0 && queries.heads % keys.heads === 0;
+  refuseIf(!divides, 'k', `has ${keys.heads} heads, which do not divide q's ${queries.heads}`);
+  // One head reads the same in both orders; then a tensor may have an axis fewer than the others.
+  const order = [queries, keys, values].find(({ heads }) => heads > 1)?.tokensFirst ?? queries.tokensFirst;
+  for (const [name, shape] of Object.entries({ q: queries, k: keys, v: values }) as ['q' | 'k' | 'v', HeadShape][]) {
+    refuseIf(shape.heads > 1 && shape.tokensFirst !== order, name, 'has another number of axes than the others');
+  }
+  return { q, k, v, queries, keys, values, tokensFirst: order, outShape: [...q.shape.slice(0, -1), values.dim] };
+}
+
+/** Where the core finds a mask of keys. @internal */
+export interface KeyMask {
+  readonly keep: number;
+  readonly keepBatchStride: number;
+  readonly keepKeyStride: number;
+}
+
+/**
+ * Checks a mask of keys, [Tk], [B, Tk] or [B, 1, 1, Tk], now; the result copies it into memory that it takes.
+ * @internal
+ */
+export function keyMask(
+  heap: Heap,
+  where: string,
+  value: KeepMaskInput | undefined,
+  { batch, tokens }: HeadShape,
+): (take: Take) => KeyMask {
+  let mask: unknown = value;
+  if (typeof value === 'object' && value !== null && ('shape' in value || 'dims' in value)) {
+    const shape = check.shape(where, 'mask.shape', 'shape' in value ? value.shape : value.dims);
+    const [keys = 0, rows = 1] = [...shape].reverse();
+    const isFlat = shape.length === 1 || shape.length === 2;
+    if (isFlat && ((keys !== tokens && keys !== 1) || (rows !== batch && rows !== 1))) {
+      const problem = `has shape [${shape.join(', ')}]; expected [Tk] or [B, Tk], here [${batch}, ${tokens}]`;
+      throw new ArgumentRangeError(where, 'mask', value, problem);
+    }
+    if (isFlat) mask = { data: value.data, shape: [rows, 1, 1, keys] };
+  }
+  const place = keepMask(heap, where, mask, [batch, 1, 1, tokens]);
+  return (take) => {
+    const { data, batchStride, keyStride } = place(take);
+    return { keep: data, keepBatchStride: batchStride, keepKeyStride: keyStride };
+  };
+}

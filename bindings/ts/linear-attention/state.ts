@@ -1,0 +1,290 @@
+// Linear attention token by token: the sums over all keys so far, which do not grow with their number.
+
+import type { KeepMaskInput } from '../attention/mask.js';
+import type { LinearAttentionState as CoreState } from '../core.mjs';
+import type { RopePlan } from '../rope/rope.js';
+import { putFields } from '../runtime/call-fields.js';
+import * as check from '../runtime/check.js';
+import { ArgumentRangeError, ArgumentTypeError, checkStatus, StateError } from '../runtime/errors.js';
+import { destroyer, Handle } from '../runtime/handle.js';
+import type { Heap } from '../runtime/heap.js';
+import type { Layout } from '../runtime/layout.js';
+import type { Out, OutOption, ResultOf } from '../runtime/outputs.js';
+import { placesOf } from '../runtime/positions.js';
+import type { NdArray, Tensor, TensorInput } from '../runtime/tensor.js';
+import { isDetached, type OwnBytes } from '../runtime/typed-arrays.js';
+import {
+  type CheckedForm,
+  checkForm,
+  checkPosition,
+  coreFields,
+  formFields,
+  type LinearForm,
+  type RopeForm,
+} from './form.js';
+import { checkReturn, type LinearAttentionResult, runLinear } from './linear-attention.js';
+import { linearOperands } from './shapes.js';
+import { type LinearStateIdentity, packState, unpackState } from './state-bytes.js';
+
+/** The position encodings of `rw.linearAttentionState`. */
+export type LinearStatePosition =
+  | { encoding: 'none' }
+  /** Features are turned by the plan; the first token stands at `offset` (default 0), the others follow one by one. */
+  | { encoding: 'rope'; plan: RopePlan; form?: RopeForm; offset?: number };
+
+/** Options of `rw.linearAttentionState`. */
+export interface LinearAttentionStateOptions extends LinearForm {
+  /** D, size of a query's and a key's head. */
+  headDim: number;
+  /** Dv, size of a value's head. Default headDim. */
+  valueDim?: number;
+  /** G, heads of keys and values; queries may have any multiple of them. Default 1. */
+  kvHeads?: number;
+  /** B. Default 1. */
+  batch?: number;
+  /** The position encoding. Default none. */
+  position?: LinearStatePosition;
+}
+
+/** Options of `state.append`. */
+export interface LinearAppendOptions<O extends Out = undefined> extends OutOption<O> {
+  /** Keys to leave out of every sum: [T] or [B, T], 1 or true keeps. They take up their positions all the same. */
+  mask?: KeepMaskInput;
+  /** Default `BHTD`. */
+  layout?: Layout;
+  /** Give the denominators back as well. Default false. */
+  returnDenominators?: boolean;
+}
+
+// In the order of embind/linear_attention.cpp.
+const stateFields = { form: coreFields, batch: 0, kvHeads: 0, headDim: 0, valueDim: 0 } as const;
+
+// A copy that later changes of the caller's objects do not reach.
+function kept({ position, outputNorm, ...rest }: LinearAttentionStateOptions): LinearAttentionStateOptions {
+  const weight = outputNorm?.weight && { weight: new Float32Array(outputNorm.weight) };
+  return {
+    ...rest,
+    ...(position && { position: { ...position } }),
+    ...(outputNorm && { outputNorm: { ...outputNorm, ...weight } }),
+  };
+}
+
+/**
+ * The state of causal linear attention, made by `rw.linearAttentionState()`: B G F (Dv + 1) sums, however many tokens
+ * were appended. F is D, or D + 1 for cosine similarity. Sums are kept with what rounding took from them, so that a
+ * hundred thousand single tokens leave them as exact as one call.
+ *
+ * @example
+ * using state = rw.linearAttentionState({ headDim: 64, kvHeads: 8, position: { encoding: 'rope', plan } });
+ * const { out } = state.append(q, k, v);   // the prompt, [8, T, 64]
+ * state.append(q1, k1, v1);                // the next token, [8, 1, 64]
+ */
+export class LinearAttentionState extends Handle {
+  readonly batch: number;
+  readonly kvHeads: number;
+  readonly headDim: number;
+  readonly valueDim: number;
+  /** Bytes of the sums, which is what the state takes instead of a list of keys and values. */
+  readonly bytes: number;
+  readonly #state: CoreState;
+  readonly #options: LinearAttentionStateOptions;
+  readonly #form: CheckedForm;
+  readonly #identity: LinearStateIdentity;
+  readonly #start: number;
+  #tokens = 0;
+  #changes = 0;
+
+  /** @internal */
+  constructor(heap: Heap, options: LinearAttentionStateOptions) {
+    const where = 'linearAttentionState';
+    const known = ['headDim', 'valueDim', 'kvHeads', 'batch', 'position', ...formFields];
+    const given = { ...check.options<LinearAttentionStateOptions>(where, 'options', options, known) };
+    const headDim = check.integer(where, 'headDim', given.headDim, 1, 2 ** 16);
+    const shape = {
+      headDim,
+      valueDim: check.integer(where, 'valueDim', given.valueDim ?? headDim, 1, 2 ** 16),
+      kvHeads: check.integer(where, 'kvHeads', given.kvHeads ?? 1, 1, 2 ** 16),
+      batch: check.integer(where, 'batch', given.batch ?? 1, 1, 2 ** 16),
+    };
+    checkPosition(where, given.position, ['offset']);
+    const form = checkForm(heap, where, given, given.position, shape);
+    const offset = given.position?.encoding === 'rope' ? given.position.offset : undefined;
+    const start = check.position(where, 'position.offset', offset ?? 0);
+    const sums = shape.batch * shape.kvHeads * (headDim + 1) * shape.valueDim;
+    if (sums > 2 ** 28) {
+      const problem = `makes, with the other sizes, a state of ${sums} sums; at most 2^28 fit`;
+      throw new ArgumentRangeError(where, 'headDim', headDim, problem);
+    }
+    const state = heap.construct(where, (core) => new core.LinearAttentionState());
+    try {
+      heap.scope(where, (take) => {
+        const fields = putFields(heap, stateFields, { form: form.core, ...shape }, take);
+        checkStatus(
+          heap.call(() => state.create(fields)),
+          where,
+        );
+      });
+    } catch (error) {
+      heap.destroy(state);
+      throw error;
+    }
+    super(heap, destroyer(heap, state));
+    this.#state = state;
+    this.#options = kept(given);
+    this.#form = form;
+    this.#start = start;
+    this.bytes = state.bytes;
+    this.batch = shape.batch;
+    this.kvHeads = shape.kvHeads;
+    this.headDim = headDim;
+    this.valueDim = shape.valueDim;
+    const { kernel, normalize, rotateNormalizer } = form.core;
+    this.#identity = {
+      ...shape,
+      kind: kernel | (normalize ? 256 : 0) | (rotateNormalizer ? 512 : 0),
+      plan: form.plan?.plan.fingerprint ?? 0,
+      payload: state.bytes,
+    };
+  }
+
+  /** How many tokens were appended. */
+  get tokens(): number {
+    return this.#tokens;
+  }
+
+  /** Where the next token will stand. */
+  get position(): number {
+    return this.#start + this.#tokens;
+  }
+
+  /**
+   * Adds tokens and answers their queries, each of which sees the keys up to its own and all appended before. Any split
+   * of a sequence gives what one call gives, up to rounding. One token at a time is a decoding step.
+   *
+   * @param q [B, H, T, D]; kvHeads divides H, and consecutive query heads share a key head.
+   * @param k [B, kvHeads, T, D]
+   * @param v [B, kvHeads, T, Dv]
+   * @throws ArgumentRangeError where sizes do not fit; StateError after dispose() of this or of the plan. The state is
+   *   then as it was.
+   */
+  append<X extends TensorInput, O extends Out = undefined>(
+    q: X,
+    k: TensorInput,
+    v: TensorInput,
+    options?: LinearAppendOptions<O>,
+  ): LinearAttentionResult<ResultOf<X>, ResultOf<X, O>>;
+  append(
+    q: TensorInput,
+    k: TensorInput,
+    v: TensorInput,
+    options: LinearAppendOptions<Out> = {},
+  ): LinearAttentionResult<Tensor | NdArray> {
+    const where = 'linearAttentionState.append';
+    this.alive(where);
+    const changes = this.#changes;
+    const given = check.options<LinearAppendOptions<Out>>(where, 'options', options, [
+      'mask',
+      'layout',
+      'returnDenominators',
+      'out',
+    ]);
+    const operands = linearOperands(this.heap, where, { q, k, v }, given.layout ?? 'BHTD');
+    const { queries, keys, values } = operands;
+    const refuseIf = (wrong: boolean, name: string, value: unknown, problem: string) => {
+      if (wrong) throw new ArgumentRangeError(where, name, value, problem);
+    };
+    refuseIf(queries.batch !== this.batch, 'q', q, `has batch size ${queries.batch}, the state has ${this.batch}`);
+    refuseIf(queries.dim !== this.headDim, 'q', q, `has head size ${queries.dim}, the state has ${this.headDim}`);
+    refuseIf(queries.tokens !== keys.tokens, 'q', q, `has ${queries.tokens} tokens, k has ${keys.tokens}`);
+    refuseIf(keys.heads !== this.kvHeads, 'k', k, `has ${keys.heads} heads, the state has ${this.kvHeads}`);
+    refuseIf(values.dim !== this.valueDim, 'v', v, `has head size ${values.dim}, the state has ${this.valueDim}`);
+    this.#form.plan?.usableIn(this.heap, where, 'position.plan');
+    const at = placesOf(where, 'position', this.position, this.batch, keys.tokens, 1);
+    const call = {
+      operands,
+      form: this.#form,
+      causal: true,
+      mask: given.mask,
+      places: { queries: at, keys: at },
+      returnDenominators: checkReturn(where, given.returnDenominators, this.#form.core.normalize),
+      out: given.out,
+    };
+    const result = runLinear(this.heap, where, call, (fields, plan) => {
+      this.alive(where); // a getter of an option may have disposed of it
+      if (this.#changes !== changes) {
+        throw new StateError(`${where}: the state was changed while the arguments of the call were read`);
+      }
+      this.#changes += 1;
+      return this.#state.append(fields, plan);
+    });
+    this.#tokens += keys.tokens;
+    return result;
+  }
+
+  /** Forgets all tokens; the next one stands where the first one did. */
+  reset(): this {
+    const where = 'linearAttentionState.reset';
+    this.alive(where);
+    this.heap.call(() => this.#state.reset());
+    this.#tokens = 0;
+    this.#changes += 1;
+    return this;
+  }
+
+  /** A state of its own with the same options and sums, to go on from here in another way. */
+  clone(): LinearAttentionState {
+    const where = 'linearAttentionState.clone';
+    this.alive(where);
+    const copy = new LinearAttentionState(this.heap, this.#options);
+    try {
+      return copy.restore(this.save());
+    } catch (error) {
+      copy.dispose();
+      throw error;
+    }
+  }
+
+  /**
+   * The state as bytes: a header that says what it belongs to, and the sums.
+   *
+   * @example
+   * const bytes = state.save();             // Uint8Array(64 + state.bytes)
+   * rw.linearAttentionState(sameOptions).restore(bytes);
+   */
+  save(): OwnBytes {
+    const where = 'linearAttentionState.save';
+    this.alive(where);
+    const sums = this.heap.scope(where, (take) => {
+      const pointer = take(this.bytes);
+      this.heap.call(() => this.#state.save(pointer));
+      return this.heap.readFloats(pointer, this.bytes / 4);
+    });
+    return packState(this.#identity, this.#tokens, this.#start, new Uint8Array(sums.buffer));
+  }
+
+  /**
+   * Takes over what `save` gave: sums, number of tokens and position. The state goes on as the saved one would have.
+   *
+   * @throws ArgumentTypeError for anything but a Uint8Array; ArgumentRangeError for bytes that were cut or altered, that
+   *   are no saved state, or one of other sizes, another form or another plan. The state is then as it was.
+   */
+  restore(bytes: Uint8Array): this {
+    const where = 'linearAttentionState.restore';
+    this.alive(where);
+    if (!check.isTypedArray(bytes, 'Uint8Array') || isDetached(bytes)) {
+      throw new ArgumentTypeError(where, 'bytes', bytes, 'a Uint8Array');
+    }
+    const { tokens, start, payload } = unpackState(where, bytes, this.#identity);
+    if (start !== this.#start) {
+      const problem = `are of a state whose first token stood at ${start}; here it stands at ${this.#start}`;
+      throw new ArgumentRangeError(where, 'bytes', bytes, problem);
+    }
+    this.heap.scope(where, (take) => {
+      const pointer = this.heap.put(take, payload);
+      this.heap.call(() => this.#state.restore(pointer));
+    });
+    this.#tokens = tokens;
+    this.#changes += 1;
+    return this;
+  }
+}

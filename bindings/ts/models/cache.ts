@@ -1,0 +1,321 @@
+// The KV caches of all layers of a decoder as one: what it has read so far. Layers with a sliding window keep no more
+// than their window.
+
+import { createKvCache, type KvCache } from '../kv-cache/kv-cache.js';
+import type { CacheRope } from '../kv-cache/options.js';
+import { restoreKvCache } from '../kv-cache/restore.js';
+import type { PassLayer } from '../layers/pass.js';
+import * as check from '../runtime/check.js';
+import { ArgumentRangeError, ArgumentTypeError, StateError } from '../runtime/errors.js';
+import { Handle } from '../runtime/handle.js';
+import type { Heap } from '../runtime/heap.js';
+import { bytesOf, isDetached, type OwnBytes } from '../runtime/typed-arrays.js';
+
+/** Options of a model's `kvCache`. */
+export interface ModelCacheOptions {
+  /** B. Default 1. */
+  batch?: number;
+  /** Tokens that there is room for; more are refused. Without it the cache grows. */
+  capacity?: number;
+  /**
+   * The most tokens that a pass brings at once, at least 1. Layers with a sliding window keep this many beside their
+   * window. Default 512.
+   */
+  chunk?: number;
+  /** How keys of a rotary encoding are kept. Default `rotated`. */
+  keys?: NonNullable<CacheRope['keys']>;
+}
+
+const where = 'model.kvCache';
+/** @internal */
+export const defaultChunk = 512;
+const mostAtOnce = 2 ** 20;
+const mostTokens = 2 ** 30;
+
+/** @internal */
+export function createModelCache(heap: Heap, layers: readonly PassLayer[], options: ModelCacheOptions): ModelKvCache {
+  const given = check.options<ModelCacheOptions>(where, 'options', options, ['batch', 'capacity', 'chunk', 'keys']);
+  const batch = check.integer(where, 'batch', given.batch ?? 1, 1, 2 ** 20);
+  const chunk = check.integer(where, 'chunk', given.chunk ?? defaultChunk, 1, mostAtOnce);
+  const capacity =
+    given.capacity === undefined ? undefined : check.integer(where, 'capacity', given.capacity, 1, mostTokens);
+  const keys = given.keys ?? 'rotated';
+  check.choice(where, 'keys', keys, { rotated: 0, unrotated: 1 });
+  const caches: KvCache[] = [];
+  try {
+    for (const { dims, scores, place } of layers) {
+      const { kvHeads, headDim, valueDim } = dims;
+      const left = scores.sight.window?.left;
+      const room = left === undefined ? undefined : left + chunk;
+      // Where all tokens fit into a window, it is the layer's own that hides those beyond.
+      const slides = room !== undefined && (capacity === undefined || room < capacity);
+      const cache = createKvCache(heap, {
+        ...{ batch, kvHeads, headDim, valueDim },
+        ...(slides && { window: { size: (left as number) + 1 } }),
+        // Without a capacity a window may be as long as Phi-3's, 262144: it grows as well.
+        ...(capacity !== undefined && { capacity: slides ? room : capacity }),
+        ...(place.rope && { rope: { plan: place.rope, keys } }),
+      });
+      caches.push(cache.adopted());
+    }
+    return new ModelKvCache(heap, caches, { capacity, chunk });
+  } catch (error) {
+    for (const cache of caches) cache.dispose();
+    throw error;
+  }
+}
+
+function disposer(caches: readonly KvCache[]): () => void {
+  return () => {
+    for (const cache of caches) cache.dispose();
+  };
+}
+
+/**
+ * What a decoder has read so far, made by `model.kvCache()`: a KV cache for each layer, which change together.
+ *
+ * @example
+ * using cache = model.kvCache({ capacity: 2048 });
+ * model.forward(prompt, { cache, logits: 'none' });
+ * const { logits } = model.forward([next], { cache });
+ * cache.truncate(prompt.length);   // forget what came after the prompt
+ */
+export class ModelKvCache extends Handle {
+  /** The most tokens that a pass brings at once. */
+  readonly chunk: number;
+  /** Tokens that there is room for; undefined where it grows. */
+  readonly capacity: number | undefined;
+  readonly #layers: readonly KvCache[];
+  #broken = false;
+
+  /** @internal */
+  constructor(heap: Heap, layers: readonly KvCache[], made: { capacity: number | undefined; chunk: number }) {
+    super(heap, disposer(layers));
+    this.#layers = layers;
+    this.chunk = made.chunk;
+    this.capacity = made.capacity;
+  }
+
+  /** Tokens read so far, those that have left windows included. */
+  get length(): number {
+    this.alive('modelKvCache.length');
+    return this.#layers[0]?.nextPosition ?? 0;
+  }
+
+  /** B. */
+  get batch(): number {
+    return this.#layers[0]?.batch ?? 1;
+  }
+
+  /** Bytes of all that it holds. */
+  get bytes(): number {
+    this.alive('modelKvCache.bytes');
+    return this.#layers.reduce((sum, cache) => sum + cache.bytes, 0);
+  }
+
+  /** Each layer's own, to look at; changing one alone breaks the model's. */
+  get layers(): readonly KvCache[] {
+    this.alive('modelKvCache.layers');
+    return this.#layers;
+  }
+
+  /**
+   * Keeps the first `length` tokens; 0 is `reset()`.
+   *
+   * @throws ArgumentRangeError where keys that the next token would see have left a window; nothing is then changed.
+   */
+  truncate(length: number): this {
+    const at = 'modelKvCache.truncate';
+    this.#usable(at);
+    check.integer(at, 'length', length, 0, this.length);
+    const gone = this.length - length;
+    if (length === 0) this.reset();
+    else if (gone > 0) this.#cut(at, length, gone);
+    return this;
+  }
+
+  // Windows first: what one refuses all do, and the layers without never refuse.
+  #cut(at: string, length: number, gone: number): void {
+    const windowed = this.#layers.filter((cache) => cache.length < this.length);
+    const rest = this.#layers.filter((cache) => !windowed.includes(cache));
+    // A layer's own would take the loss of its last key for a fresh start.
+    if (windowed.some((cache) => cache.length <= gone || !cache.mayTruncate(cache.length - gone))) {
+      const problem = `is ${length}; keys that the next token would see have left a window`;
+      throw new ArgumentRangeError(at, 'length', length, problem);
+    }
+    for (const cache of windowed) cache.truncate(cache.length - gone);
+    for (const cache of rest) cache.truncate(length);
+  }
+
+  /** Forgets all tokens. The memory stays. */
+  reset(): this {
+    this.alive('modelKvCache.reset');
+    for (const cache of this.#layers) cache.reset();
+    this.#broken = false;
+    return this;
+  }
+
+  /** The whole cache as bytes, with a checksum for each layer; `model.restoreKvCache` takes them. */
+  save(): OwnBytes {
+    this.#usable('modelKvCache.save');
+    const saved = this.#layers.map((cache) => cache.save());
+    const bytes = new Uint8Array(saved.reduce((sum, each) => sum + 8 + each.byteLength, headBytes));
+    const view = new DataView(bytes.buffer);
+    [magic, version, saved.length, this.chunk].forEach((value, i) => {
+      view.setUint32(4 * i, value, true);
+    });
+    view.setFloat64(16, this.capacity ?? -1, true);
+    view.setUint32(checkedBytes, checksum(bytes.subarray(0, checkedBytes)), true);
+    let at = headBytes;
+    for (const each of saved) {
+      view.setFloat64(at, each.byteLength, true);
+      bytes.set(new Uint8Array(each), at + 8);
+      at += 8 + each.byteLength;
+    }
+    return bytes;
+  }
+
+  /**
+   * Runs a pass that brings tokens to every layer. Where it throws, layers that have them already lose them again.
+   * @internal
+   */
+  change<T>(work: (layers: readonly KvCache[]) => T): T {
+    this.#usable('model.forward');
+    const before = this.#layers.map((cache) => ({ length: cache.length, next: cache.nextPosition }));
+    try {
+      return work(this.#layers);
+    } catch (error) {
+      this.#layers.forEach((cache, i) => {
+        const { length, next } = before[i] as (typeof before)[0];
+        this.#undo(cache, length, next);
+      });
+      throw error;
+    }
+  }
+
+  /**
+   * Takes back what several passes brought. Where a window has moved on, the cache is refused until it is reset.
+   * @internal
+   */
+  retreat(length: number): void {
+    try {
+      this.truncate(length);
+    } catch {
+      this.#broken = true;
+    }
+  }
+
+  #undo(cache: KvCache, length: number, next: number): void {
+    if (cache.disposed || cache.nextPosition === next) return;
+    if (next === 0) {
+      cache.reset();
+      return;
+    }
+    try {
+      cache.truncate(cache.length - (cache.nextPosition - next));
+      if (cache.length !== length) this.#broken = true;
+    } catch {
+      this.#broken = true; // keys have left a window
+    }
+  }
+
+  #usable(at: string): void {
+    this.alive(at);
+    if (!this.#broken) return;
+    throw new StateError(
+      `${at}: a pass failed or was ended when keys had left a window of the cache; reset() makes it empty`,
+    );
+  }
+}
+
+const magic = 0x434d5752; // RWMC
+const version = 1;
+// magic, version, layers, chunk, each of 4 bytes; capacity, 8; the checksum of these, 4; and 4 to whole words.
+const checkedBytes = 24;
+const headBytes = 32;
+
+// FNV-1a of 32 bits (http://www.isthe.com/chongo/tech/comp/fnv/): finds any single byte that changed.
+function checksum(bytes: Uint8Array): number {
+  let sum = 0x811c9dc5;
+  for (const byte of bytes) sum = Math.imul(sum ^ byte, 0x01000193);
+  return sum >>> 0;
+}
+
+/** @internal */
+export function restoreModelCache(heap: Heap, layers: readonly PassLayer[], value: unknown): ModelKvCache {
+  const at = 'model.restoreKvCache';
+  if (!check.isTypedArray(value, 'Uint8Array') || isDetached(value)) {
+    throw new ArgumentTypeError(at, 'bytes', value, 'a Uint8Array that save() gave');
+  }
+  const refuse = (problem: string): never => {
+    throw new ArgumentRangeError(at, 'bytes', value, problem);
+  };
+  const bytes = bytesOf(value).slice(); // aligned, and nobody else's
+  const view = new DataView(bytes.buffer);
+  if (bytes.length < headBytes || view.getUint32(0, true) !== magic)
+    refuse('are not what save() of a model cache gave');
+  if (view.getUint32(4, true) !== version) refuse(`are of version ${view.getUint32(4, true)}; expected ${version}`);
+  if (view.getUint32(checkedBytes, true) !== checksum(bytes.subarray(0, checkedBytes))) refuse('are damaged');
+  if (view.getUint32(checkedBytes + 4, true) !== 0) refuse('are damaged');
+  const count = view.getUint32(8, true);
+  if (count !== layers.length) refuse(`are of ${count} layers; the model has ${layers.length}`);
+  const chunk = view.getUint32(12, true);
+  const capacity = view.getFloat64(16, true);
+  const bounded = capacity >= 1 && capacity <= mostTokens && Number.isInteger(capacity);
+  if (chunk < 1 || chunk > mostAtOnce || !(bounded || capacity === -1)) refuse('are damaged');
+  const caches: KvCache[] = [];
+  try {
+    let from = headBytes;
+    for (const { place } of layers) {
+      const size = from + 8 <= bytes.length ? view.getFloat64(from, true) : -1;
+      if (!Number.isInteger(size)) refuse('are damaged');
+      if (!(size >= 0 && from + 8 + size <= bytes.length)) refuse('end too early');
+      const saved = bytes.slice(from + 8, from + 8 + size);
+      caches.push(restoredLayer(heap, saved, place, refuse));
+      from += 8 + size;
+    }
+    if (from !== bytes.length) refuse('go on behind the last layer');
+    checkLayers(layers, caches, refuse);
+    if (bounded && caches.some((cache) => cache.nextPosition > capacity)) refuse('are damaged');
+    return new ModelKvCache(heap, caches, { capacity: capacity < 0 ? undefined : capacity, chunk });
+  } catch (error) {
+    for (const cache of caches) cache.dispose();
+    throw error;
+  }
+}
+
+function restoredLayer(
+  heap: Heap,
+  saved: Uint8Array,
+  { rope }: PassLayer['place'],
+  refuse: (problem: string) => never,
+): KvCache {
+  try {
+    return restoreKvCache(heap, saved, rope ? { plan: rope } : {}).adopted();
+  } catch (error) {
+    if (error instanceof ArgumentRangeError) refuse(`do not fit: ${error.message}`);
+    throw error;
+  }
+}
+
+function checkLayers(
+  layers: readonly PassLayer[],
+  caches: readonly KvCache[],
+  refuse: (problem: string) => never,
+): void {
+  const [first] = caches;
+  for (const [i, cache] of caches.entries()) {
+    const { dims, scores } = layers[i] as PassLayer;
+    for (const size of ['kvHeads', 'headDim', 'valueDim'] as const) {
+      if (cache[size] !== dims[size]) refuse(`have ${size} ${cache[size]} in layer ${i}; the model has ${dims[size]}`);
+    }
+    const size = cache.use('model.restoreKvCache').form.windowSize;
+    const { left = -1 } = scores.sight.window ?? {};
+    if (size > 0 && size !== left + 1) {
+      refuse(`have a window of ${size} in layer ${i}; the model has ${left < 0 ? 'none' : left + 1}`);
+    }
+    if (cache.batch !== first?.batch || cache.nextPosition !== first.nextPosition) {
+      refuse('are of layers that have read different tokens');
+    }
+  }
+}

@@ -1,0 +1,273 @@
+// A pass of a model beside values that another framework stored: how far each tensor is from its own, in the order in
+// which a pass computes them, so that the first that is off is where to look.
+import type { CaptureName } from '../layers/capture.js';
+import * as check from '../runtime/check.js';
+import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
+import { scoreStages } from '../runtime/score-stages.js';
+import type { NdArray } from '../runtime/tensor.js';
+import { kindOf } from '../runtime/typed-arrays.js';
+import { Safetensors } from '../safetensors/file.js';
+import { type DecodeOptions, DecoderModel, type Decoding } from './decoder.js';
+import { type EncodeOptions, EncoderModel, type Encoding } from './encoder.js';
+import type { IdsInput } from './ids.js';
+
+/** Numbers as other frameworks give them. */
+export type GoldenArray =
+  | { readonly data: ArrayLike<number>; readonly shape: readonly number[] }
+  | { readonly data: ArrayLike<number>; readonly dims: readonly number[] };
+
+/** Stored values by name: an open file, or arrays. */
+export type Golden = Safetensors | Readonly<Record<string, GoldenArray>>;
+
+/** Options of compare(). */
+export interface CompareOptions {
+  /** How far a tensor may be off, as a share of its largest golden value. Default 1e-4. */
+  tolerance?: number;
+  /** The same as a number, added to it. Default 0. */
+  absolute?: number;
+  /** Our name for a golden tensor; undefined leaves it out. Default: names are ours. */
+  names?: (name: string) => string | undefined;
+  /** Order of the axes of golden queries, keys, values and contexts; PyTorch's is mostly `BHTD`. Default `BTHD`, ours. */
+  layout?: 'BTHD' | 'BHTD';
+  /** Options of the pass that do not say what it gives back: `attentionMask`, `tokenTypes`, `positions`, `offset`. */
+  pass?: Pick<DecodeOptions, 'attentionMask' | 'positions' | 'offset'> & Pick<EncodeOptions, 'tokenTypes'>;
+}
+
+/** One tensor beside its golden values. */
+export interface ComparedTensor {
+  /** As golden has it. */
+  readonly name: string;
+  /** Which layer computes it, or is entered by it; undefined for `hidden`, `pooled`, `logits`. */
+  readonly layer: number | undefined;
+  readonly shape: readonly number[];
+  /** max |ours - golden| */
+  readonly maxAbsolute: number;
+  /** maxAbsolute / max |golden|: elements near zero do not make it large. */
+  readonly maxRelative: number;
+  /** Where the two are furthest apart, as a flat index, and what is there. */
+  readonly at: number;
+  readonly ours: number;
+  readonly golden: number;
+  /** Why there is nothing to compare: the model has no such tensor, or one of another shape. The numbers are then NaN. */
+  readonly problem: string | undefined;
+  readonly agrees: boolean;
+}
+
+/** What compare() gives. */
+export interface Comparison {
+  /** In the order in which a pass computes them. */
+  readonly tensors: readonly ComparedTensor[];
+  /** The first that does not agree. */
+  readonly first: ComparedTensor | undefined;
+  readonly agrees: boolean;
+}
+
+const where = 'compare';
+const fields = ['tolerance', 'absolute', 'names', 'layout', 'pass'];
+const passFields = ['attentionMask', 'tokenTypes', 'positions', 'offset'];
+// What a layer captures, in the order in which it computes them.
+const stages: readonly CaptureName[] = [
+  ...(['normed', 'q', 'k', 'v', 'qRotated', 'kRotated', 'vRotated'] as const),
+  ...scoreStages,
+  ...(['context', 'attentionOut', 'hidden', 'mlp'] as const),
+];
+const ends = ['hidden', 'pooled', 'logits'] as const;
+const headed: readonly string[] = ['q', 'k', 'v', 'qRotated', 'kRotated', 'vRotated', 'context'];
+
+/** What a name stands for among the results of a pass; `turn` sorts. */
+type Place = { readonly turn: readonly [number, number] } & (
+  | { readonly kind: 'capture'; readonly layer: number; readonly part: CaptureName }
+  | { readonly kind: 'state'; readonly layer: number }
+  | { readonly kind: 'end'; readonly part: (typeof ends)[number] }
+);
+
+interface Wanted {
+  /** As golden has it. */
+  readonly name: string;
+  /** Undefined where it is no name of ours. */
+  readonly place: Place | undefined;
+}
+
+function placeOf(name: string, layers: number): Place | undefined {
+  const end = ends.indexOf(name as (typeof ends)[number]);
+  if (end >= 0) return { kind: 'end', part: ends[end] as (typeof ends)[number], turn: [layers, 1 + end] };
+  const [, kind, number, part] = /^(hiddenStates|layers)\.(\d+)(?:\.(\w+))?$/.exec(name) ?? [];
+  const layer = Number(number);
+  if (kind === 'hiddenStates' && part === undefined && layer <= layers)
+    return { kind: 'state', layer, turn: [layer, 0] };
+  const stage = stages.indexOf(part as CaptureName);
+  if (kind !== 'layers' || stage < 0 || layer >= layers) return undefined;
+  return { kind: 'capture', layer, part: stages[stage] as CaptureName, turn: [layer, 1 + stage] };
+}
+
+type Passed = Decoding | Encoding;
+
+// One pass with all that is wanted of what the model has.
+function passOf(
+  model: EncoderModel | DecoderModel,
+  ids: IdsInput,
+  wanted: readonly Wanted[],
+  given: CompareOptions['pass'],
+): Passed {
+  const places = wanted.flatMap(({ place }) => place ?? []);
+  const captured = places.flatMap((place) => (place.kind === 'capture' ? place : []));
+  const capture = model.captureNames.filter((name) => captured.some(({ part }) => part === name));
+  const captureLayers = [...new Set(captured.map(({ layer }) => layer))];
+  const ending = (name: string) => places.some((place) => place.kind === 'end' && place.part === name);
+  const hiddenStates = places.some(({ kind }) => kind === 'state');
+  const asked = { ...given, hiddenStates, ...(capture.length > 0 && { capture, captureLayers }) };
+  const logits = ending('logits') && model.hasLogits;
+  if (model.kind === 'encoder')
+    return model.forward(ids, { ...asked, logits, pooled: ending('pooled') && model.hasPooler });
+  return model.forward(ids, { ...asked, logits: logits ? 'all' : 'none', hidden: ending('hidden') });
+}
+
+function oursOf(passed: Passed, place: Place): NdArray | undefined {
+  if (place.kind === 'state') return passed.hiddenStates?.[place.layer];
+  if (place.kind === 'end') return (passed as Encoding)[place.part];
+  return passed.captured?.find(({ layer }) => layer === place.layer)?.[place.part];
+}
+
+// float64 where it is, float32 from what that holds exactly.
+async function goldenOf(golden: Golden, name: string): Promise<{ data: ArrayLike<number>; shape: readonly number[] }> {
+  if (golden instanceof Safetensors) {
+    const { dtype, shape } = golden.info(name);
+    const data = await (dtype === 'F64' ? golden.tensor(name) : golden.tensor(name, { as: 'float32' }));
+    return { data: data as ArrayLike<number>, shape };
+  }
+  const given = golden[name] as { data?: unknown; shape?: unknown; dims?: unknown } | undefined;
+  const { data } = given ?? {};
+  if (!Array.isArray(data) && !['Float32Array', 'Float64Array'].includes(kindOf(data) ?? '')) {
+    throw new ArgumentTypeError(where, `golden[${JSON.stringify(name)}].data`, data, 'an array of numbers');
+  }
+  const shape = check.shape(where, `golden[${JSON.stringify(name)}].shape`, given?.shape ?? given?.dims);
+  return { data: data as ArrayLike<number>, shape };
+}
+
+// [.., H, T, D] to [.., T, H, D].
+function tokensFirst(data: ArrayLike<number>, shape: readonly number[]): { data: ArrayLike<number>; shape: number[] } {
+  const [dim = 1, tokens = 1, heads = 1] = [...shape].reverse();
+  const swapped = new Float64Array(data.length);
+  for (let i = 0; i < data.length; ++i) {
+    const [d, rest] = [i % dim, Math.floor(i / dim)];
+    const [t, h] = [rest % tokens, Math.floor(rest / tokens) % heads];
+    const outer = Math.floor(rest / (tokens * heads));
+    swapped[((outer * tokens + t) * heads + h) * dim + d] = data[i] as number;
+  }
+  return { data: swapped, shape: [...shape.slice(0, -3), tokens, heads, dim] };
+}
+
+// A batch of one may be told or not.
+const withoutOnes = (shape: readonly number[]) => shape.join(', ').replace(/^(1, )+/, '');
+
+// Others write the lowest float32 for a score that is masked.
+const masked = (ours: number, golden: number) => ours === Number.NEGATIVE_INFINITY && golden <= -1e30;
+
+function distance(ours: ArrayLike<number>, golden: ArrayLike<number>) {
+  let [maxAbsolute, largest, at] = [0, 0, 0];
+  for (let i = 0; i < golden.length; ++i) {
+    const [a, b] = [ours[i] as number, golden[i] as number];
+    if (masked(a, b)) continue;
+    if (Math.abs(b) > largest && Math.abs(b) < Number.POSITIVE_INFINITY) largest = Math.abs(b);
+    if (Object.is(a, b)) continue;
+    const error = Math.abs(a - b);
+    if (error <= maxAbsolute) continue;
+    maxAbsolute = Number.isNaN(error) ? Number.POSITIVE_INFINITY : error;
+    at = i;
+  }
+  return { maxAbsolute, largest, at };
+}
+
+function compared(
+  { name, place }: Wanted,
+  ours: NdArray | undefined,
+  golden: { data: ArrayLike<number>; shape: readonly number[] },
+  allowed: { readonly tolerance: number; readonly absolute: number },
+): ComparedTensor {
+  const layer = place === undefined || place.kind === 'end' ? undefined : place.layer;
+  const none = { maxAbsolute: Number.NaN, maxRelative: Number.NaN, at: 0, ours: Number.NaN, golden: Number.NaN };
+  const refused = (problem: string) => ({ name, layer, shape: golden.shape, ...none, problem, agrees: false });
+  if (ours === undefined) return refused('is nothing that this model computes');
+  if (withoutOnes(ours.shape) !== withoutOnes(golden.shape) || golden.data.length !== ours.data.length) {
+    return refused(`has shape [${golden.shape.join(', ')}]; the model's is [${ours.shape.join(', ')}]`);
+  }
+  const { maxAbsolute, largest, at } = distance(ours.data, golden.data);
+  return {
+    ...{ name, layer, shape: ours.shape, maxAbsolute, at, problem: undefined },
+    maxRelative: maxAbsolute === 0 ? 0 : maxAbsolute / largest,
+    ours: ours.data[at] ?? Number.NaN,
+    golden: golden.data[at] ?? Number.NaN,
+    agrees: maxAbsolute <= allowed.absolute + allowed.tolerance * largest,
+  };
+}
+
+function checkOptions(options: CompareOptions) {
+  const given = check.options<CompareOptions>(where, 'options', options, fields);
+  const { tolerance = 1e-4, absolute = 0, names = (name: string) => name, layout = 'BTHD', pass = {} } = given;
+  for (const [name, value] of Object.entries({ tolerance, absolute })) {
+    if (check.finite(where, name, value) < 0) {
+      throw new ArgumentRangeError(where, name, value, `is ${value}; expected 0 or more`);
+    }
+  }
+  if (typeof names !== 'function') throw new ArgumentTypeError(where, 'names', names, 'a function');
+  check.choice(where, 'layout', layout, { BTHD: 0, BHTD: 1 });
+  return { tolerance, absolute, names, layout, pass: check.options<object>(where, 'pass', pass, passFields) };
+}
+
+/**
+ * Runs a model once and tells how far everything is from values that another framework stored for the same ids. What the
+ * stored values are called:
+ * - `hiddenStates.0` ... `hiddenStates.N`: what enters layer i, and last what the last norm gives;
+ * - `layers.i.NAME`: what layer i computes, NAME one of `CaptureName` (`q`, `qRotated`, `raw`, `probabilities`, `context`, ...);
+ * - `hidden`, `pooled`, `logits`: what the model gives.
+ *
+ * Shapes are those of `forward`; a batch of one may be left out. A score that is masked is -Infinity here, and agrees with
+ * anything at most -1e30. What has another name or shape is reported, not thrown.
+ *
+ * @param golden F32, F16, BF16 or F64 tensors of a safetensors file, or arrays by name.
+ * @throws what `forward` throws, and SafetensorsError where the file cannot be read.
+ *
+ * @example
+ * const golden = await openSafetensors(rw, 'golden.safetensors');
+ * const { first, tensors } = await compare(model, [1, 2, 3], golden, { tolerance: 1e-5, layout: 'BHTD' });
+ * for (const { name, maxAbsolute, maxRelative } of tensors) console.log(name, maxAbsolute, maxRelative);
+ * if (first) console.log(`${first.name} is off first: ${first.problem ?? first.maxRelative}`);
+ */
+export async function compare(
+  model: EncoderModel | DecoderModel,
+  ids: IdsInput,
+  golden: Golden,
+  options: CompareOptions = {},
+): Promise<Comparison> {
+  if (!(model instanceof EncoderModel) && !(model instanceof DecoderModel)) {
+    throw new ArgumentTypeError(where, 'model', model, 'what loadModel() gives');
+  }
+  if (typeof golden !== 'object' || golden === null || Array.isArray(golden)) {
+    throw new ArgumentTypeError(where, 'golden', golden, 'an open safetensors file, or an object of arrays by name');
+  }
+  const { names, layout, pass, ...allowed } = checkOptions(options);
+  const wanted = (golden instanceof Safetensors ? golden.names : Object.keys(golden)).flatMap((name): Wanted[] => {
+    const ours = names(name);
+    return ours === undefined ? [] : [{ name, place: placeOf(ours, model.config.layers.length) }];
+  });
+  if (wanted.length === 0) {
+    throw new ArgumentRangeError(where, 'golden', golden, 'has no tensor to compare with, or names leaves out all');
+  }
+  const turnOf = ({ place }: Wanted) => place?.turn ?? [Number.POSITIVE_INFINITY, 0];
+  wanted.sort((a, b) => {
+    const [[layerA, stageA], [layerB, stageB]] = [turnOf(a), turnOf(b)] as [[number, number], [number, number]];
+    return layerA === layerB ? stageA - stageB : layerA - layerB;
+  });
+  const passed = passOf(model, ids, wanted, pass);
+  const tensors: ComparedTensor[] = [];
+  for (const each of wanted) {
+    const { place } = each;
+    const stored = await goldenOf(golden, each.name);
+    const swap =
+      layout === 'BHTD' && place?.kind === 'capture' && headed.includes(place.part) && stored.shape.length > 2;
+    const ours = place === undefined ? undefined : oursOf(passed, place);
+    tensors.push(compared(each, ours, swap ? tokensFirst(stored.data, stored.shape) : stored, allowed));
+  }
+  const first = tensors.find(({ agrees }) => !agrees);
+  return { tensors, first, agrees: first === undefined };
+}

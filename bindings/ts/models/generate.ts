@@ -1,0 +1,239 @@
+// Tokens one after the other: a prompt read in chunks, then a choice, a pass, a choice.
+import * as check from '../runtime/check.js';
+import { ArgumentRangeError, ArgumentTypeError, StateError } from '../runtime/errors.js';
+import { EventLoop } from '../runtime/event-loop.js';
+import { readOptions } from '../safetensors/file.js';
+import { randomAt } from '../sampling/random.js';
+import {
+  checkSampling,
+  checkSeed,
+  chooseToken,
+  logProbability,
+  type Sampling,
+  type SamplingOptions,
+  samplingFields,
+} from '../sampling/sampling.js';
+import { ModelKvCache } from './cache.js';
+import type { DecoderModel } from './decoder.js';
+import { checkWithin, type Ids, type IdsInput, readIds } from './ids.js';
+import { checkLength, longer } from './places.js';
+
+/** How far the reading of a prompt has come, in tokens. */
+export interface GenerateProgress {
+  readonly loaded: number;
+  readonly total: number;
+}
+
+/** Options of `model.generate`. */
+export interface GenerateOptions extends SamplingOptions {
+  /** The most tokens to give. Default 256, or what the cache still has room for and the frequencies are made for. */
+  maxTokens?: number;
+  /** Ends before one of these tokens, which is not given: `eos_token_id` of a config.json. */
+  stop?: number | readonly number[];
+  /**
+   * An integer from 0 to 2^53 - 1. The token at position p is chosen by number p of its sequence, so that a text that is
+   * interrupted goes on as it would have. Default: another one each time.
+   */
+  seed?: number;
+  /** Gives each token's `logprob`. Default false. */
+  logprobs?: boolean;
+  /** For repetitionPenalty: ids that occurred earlier, besides those of this call. */
+  previous?: check.IntegersInput;
+  /** What was read before: ids are then only what is new, and behind it all stands in the cache. */
+  cache?: ModelKvCache;
+  /** The prompt is read in pieces of this many tokens, between which others run. Changes no token. Default 64. */
+  chunk?: number;
+  /** Ends the work with the signal's reason. */
+  signal?: AbortSignal;
+  /** Called after every piece of the prompt. What it throws ends the work. */
+  onProgress?: (progress: GenerateProgress) => void;
+}
+
+/** A token that was chosen. */
+export interface GeneratedToken {
+  readonly token: number;
+  /** Where it stands: how many tokens are before it. */
+  readonly position: number;
+  /** With `logprobs`: the natural logarithm of its probability before any filter, at temperature 1. */
+  readonly logprob?: number;
+}
+
+const where = 'model.generate';
+const fields = [
+  ...[...samplingFields, 'maxTokens', 'stop', 'seed', 'logprobs', 'previous', 'cache', 'chunk', 'signal', 'onProgress'],
+];
+const defaultTokens = 256;
+const defaultPiece = 64;
+
+/** Checked. */
+interface Work {
+  readonly model: DecoderModel;
+  readonly ids: Float64Array;
+  readonly sampling: Sampling;
+  readonly maxTokens: number;
+  readonly stop: ReadonlySet<number>;
+  readonly seed: number;
+  readonly logprobs: boolean;
+  /** Ids for the penalty. */
+  readonly seen: number[];
+  readonly cache: ModelKvCache | undefined;
+  readonly chunk: number;
+  readonly signal: AbortSignal | undefined;
+  readonly onProgress: ((progress: GenerateProgress) => void) | undefined;
+}
+
+function idList(name: string, value: unknown, vocabSize: number): Float64Array {
+  const ids = check.positions(where, name, value);
+  checkWithin(where, name, ids, vocabSize, 'the vocabulary');
+  return ids;
+}
+
+function checkTokens(value: unknown, model: DecoderModel, cache: ModelKvCache | undefined, ids: Ids): number {
+  const end = (cache?.length ?? 0) + ids.tokens;
+  const room = (cache?.capacity ?? 2 ** 30) - end;
+  if (room < 0) {
+    const problem = `has ${ids.tokens} tokens; the cache has room for ${room + ids.tokens} more`;
+    throw new ArgumentRangeError(where, 'ids', ids.tokens, problem);
+  }
+  checkLength(where, model, 'ids', ids.values, end);
+  // Only a caller's cache reads the last token too.
+  const most = model.maxLength - end + (cache === undefined ? 1 : 0);
+  if (value === undefined) return Math.min(defaultTokens, room, most);
+  const tokens = check.integer(where, 'maxTokens', value, 0);
+  if (tokens > room) {
+    const problem = `is ${tokens}; behind ids the cache has room for ${room} tokens`;
+    throw new ArgumentRangeError(where, 'maxTokens', value, problem);
+  }
+  if (tokens > most) {
+    const problem = `is ${tokens}; behind ids the frequencies are for ${most} tokens, ${longer}`;
+    throw new ArgumentRangeError(where, 'maxTokens', value, problem);
+  }
+  return tokens;
+}
+
+function checkCache(model: DecoderModel, cache: unknown): ModelKvCache | undefined {
+  if (cache === undefined) return undefined;
+  if (!(cache instanceof ModelKvCache)) {
+    throw new ArgumentTypeError(where, 'cache', cache, "what this model's kvCache() gave");
+  }
+  cache.usableIn(model.heap, where, 'cache');
+  if (cache.batch === 1) return cache;
+  throw new ArgumentRangeError(where, 'cache', cache, `has batch ${cache.batch}; tokens are generated for one text`);
+}
+
+function checkWork(model: DecoderModel, input: unknown, options: GenerateOptions): Work {
+  const given = check.options<GenerateOptions>(where, 'options', options, fields);
+  const { vocabSize } = model.config;
+  const ids = readIds(where, input, vocabSize);
+  if (ids.batch !== 1) {
+    throw new ArgumentRangeError(where, 'ids', input, `have ${ids.batch} rows; tokens are generated for one text`);
+  }
+  if (!model.hasLogits) {
+    throw new ArgumentRangeError(where, 'ids', input, 'lead to no token: the checkpoint has no head that gives logits');
+  }
+  const { signal, onProgress } = readOptions(where, given as object);
+  const cache = checkCache(model, given.cache);
+  const stops = typeof given.stop === 'number' ? [given.stop] : (given.stop ?? []);
+  const seed = given.seed === undefined ? Math.floor(Math.random() * 2 ** 53) : checkSeed(where, given.seed);
+  const largest = cache?.chunk ?? 2 ** 20;
+  return {
+    model,
+    ids: ids.values,
+    sampling: checkSampling(where, given),
+    maxTokens: checkTokens(given.maxTokens, model, cache, ids),
+    stop: new Set(idList('stop', stops, vocabSize)),
+    seed,
+    logprobs: check.boolean(where, 'logprobs', given.logprobs ?? false),
+    seen: [...idList('previous', given.previous ?? [], vocabSize), ...ids.values],
+    cache,
+    chunk: check.integer(where, 'chunk', given.chunk ?? Math.min(defaultPiece, largest), 1, largest),
+    signal,
+    onProgress: onProgress as Work['onProgress'],
+  };
+}
+
+// Caches that a prompt is being read into, which takes many turns of the event loop: two would mix their tokens.
+const reading = new WeakSet<ModelKvCache>();
+
+// Reads the prompt; gives the logits behind it, none where no token is wanted.
+async function readPrompt(work: Work, cache: ModelKvCache, loop: EventLoop): Promise<Float32Array | undefined> {
+  const { model, ids, chunk, maxTokens, signal, onProgress } = work;
+  if (reading.has(cache)) throw new StateError(`${where}: another generate is reading its ids into this cache`);
+  const before = cache.length;
+  reading.add(cache);
+  try {
+    for (let first = 0; ; first += chunk) {
+      signal?.throwIfAborted();
+      unchanged(cache, before + first);
+      const end = Math.min(ids.length, first + chunk);
+      const last = end === ids.length;
+      const wanted = last && maxTokens > 0 ? 'last' : 'none';
+      const { logits } = model.forward(ids.subarray(first, end), { cache, chunk, logits: wanted });
+      onProgress?.({ loaded: end, total: ids.length });
+      await loop.pause();
+      if (last) return logits?.data;
+    }
+  } catch (error) {
+    if (!cache.disposed && cache.length > before) cache.retreat(before);
+    throw error;
+  } finally {
+    reading.delete(cache);
+  }
+}
+
+function unchanged(cache: ModelKvCache, length: number): void {
+  if (cache.length === length) return;
+  throw new StateError(`${where}: the cache has ${cache.length} tokens; ${length} were read, so others changed it`);
+}
+
+async function* tokensOf(
+  work: Work,
+  cache: ModelKvCache,
+  loop: EventLoop,
+): AsyncGenerator<GeneratedToken, void, undefined> {
+  const { model, sampling, seed, stop, seen, signal } = work;
+  let logits = await readPrompt(work, cache, loop);
+  let position = cache.length;
+  let given: number | undefined; // and not in the cache yet
+  try {
+    for (let count = 0; count < work.maxTokens; ++count) {
+      signal?.throwIfAborted();
+      if (given !== undefined) {
+        unchanged(cache, position);
+        logits = model.forward([given], { cache }).logits?.data;
+        given = undefined;
+        position += 1;
+      }
+      await loop.pause();
+      signal?.throwIfAborted();
+      const from = logits as Float32Array;
+      const place = position;
+      const token = chooseToken(where, from, sampling, seen, () => randomAt(seed, place));
+      if (stop.has(token)) return;
+      seen.push(token);
+      given = token;
+      yield { token, position, ...(work.logprobs && { logprob: logProbability(from, token) }) };
+    }
+  } finally {
+    // A caller's cache gets the last one too, so that the text goes on with what is new.
+    const kept = cache === work.cache && !cache.disposed && !model.disposed && cache.length === position;
+    if (given !== undefined && kept) model.forward([given], { cache, logits: 'none' });
+  }
+}
+
+/** @internal */
+export function generate(
+  model: DecoderModel,
+  ids: IdsInput,
+  options: GenerateOptions,
+): AsyncGenerator<GeneratedToken, void, undefined> {
+  const work = checkWork(model, ids, options);
+  return (async function* () {
+    const cache = work.cache ?? model.kvCache({ chunk: work.chunk });
+    try {
+      yield* tokensOf(work, cache, new EventLoop());
+    } finally {
+      if (cache !== work.cache) cache.dispose();
+    }
+  })();
+}

@@ -1,0 +1,96 @@
+// Token ids and what goes with them, in the forms that tokenizers give: arrays, arrays of arrays, typed arrays, and
+// objects with data and dims.
+import * as check from '../runtime/check.js';
+import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
+import { lengthOf } from '../runtime/typed-arrays.js';
+
+/** Token ids: [T], or [B, T] as rows or as an object with data and shape (or dims). */
+export type IdsInput =
+  | check.IntegersInput
+  | readonly check.IntegersInput[]
+  | { readonly data: check.IntegersInput; readonly shape: readonly number[] }
+  | { readonly data: check.IntegersInput; readonly dims: readonly number[] };
+
+/** Checked ids. @internal */
+export interface Ids {
+  readonly values: Float64Array;
+  readonly batch: number;
+  readonly tokens: number;
+  /** [T] or [B, T], as they were given. */
+  readonly shape: readonly number[];
+}
+
+function isList(value: unknown): value is check.IntegersInput {
+  return Array.isArray(value) || ArrayBuffer.isView(value);
+}
+
+function lists(where: string, name: string, value: unknown): { values: Float64Array; shape: readonly number[] } {
+  if (Array.isArray(value) && value.some(isList)) {
+    const rows = value.map((row, b) => check.positions(where, `${name}[${b}]`, row));
+    const tokens = rows[0]?.length ?? 0;
+    const values = new Float64Array(rows.length * tokens);
+    rows.forEach((row, b) => {
+      if (row.length !== tokens) {
+        const problem = `has ${row.length} entries, the first row ${tokens}; pad them and give an attentionMask`;
+        throw new ArgumentRangeError(where, `${name}[${b}]`, value[b], problem);
+      }
+      values.set(row, b * tokens);
+    });
+    return { values, shape: [rows.length, tokens] };
+  }
+  if (isList(value)) {
+    const values = check.positions(where, name, value);
+    return { values, shape: [values.length] };
+  }
+  if (typeof value !== 'object' || value === null || !('data' in value)) {
+    throw new ArgumentTypeError(
+      where,
+      name,
+      value,
+      'an array of integers, rows of them, or an object with data and shape',
+    );
+  }
+  const given = value as { data: unknown; shape?: unknown; dims?: unknown };
+  const shape = check.shape(where, `${name}.shape`, given.shape ?? given.dims);
+  const values = check.positions(where, `${name}.data`, given.data);
+  if ((shape.length !== 1 && shape.length !== 2) || check.sizeOf(shape) !== lengthOf(values)) {
+    const problem = `has ${values.length} entries and shape [${shape.join(', ')}]; expected [T] or [B, T]`;
+    throw new ArgumentRangeError(where, name, value, problem);
+  }
+  return { values, shape };
+}
+
+/** Ids below `vocabSize`, at least one. @internal */
+export function readIds(where: string, value: unknown, vocabSize: number): Ids {
+  const { values, shape } = lists(where, 'ids', value);
+  if (values.length === 0) throw new ArgumentRangeError(where, 'ids', value, 'is empty; expected at least one token');
+  checkWithin(where, 'ids', values, vocabSize, 'the vocabulary');
+  return { values, shape, batch: shape.length === 2 ? (shape[0] as number) : 1, tokens: shape.at(-1) as number };
+}
+
+/** @internal */
+export function checkWithin(where: string, name: string, values: Float64Array, rows: number, table: string): void {
+  const outside = values.findIndex((id) => id < 0 || id >= rows);
+  if (outside < 0) return;
+  const problem = `is ${values[outside]}; ${table} has ${rows} entries, counted from 0`;
+  throw new ArgumentRangeError(where, `${name}[${outside}]`, values[outside], problem);
+}
+
+/** Integers of the shape of the ids: token types, or a mask. @internal */
+export function likeIds(where: string, name: string, value: unknown, ids: Ids): Float64Array {
+  const { values, shape } = lists(where, name, value);
+  if (check.sizeOf(shape) === ids.values.length && shape.at(-1) === ids.tokens) return values;
+  const problem = `has shape [${shape.join(', ')}]; expected that of ids, [${ids.shape.join(', ')}]`;
+  throw new ArgumentRangeError(where, name, value, problem);
+}
+
+/** A mask of 1 for tokens and 0 for padding, as layers take it. @internal */
+export function paddingMask(where: string, value: unknown, ids: Ids) {
+  const values = likeIds(where, 'attentionMask', value, ids);
+  const odd = values.findIndex((each) => each !== 0 && each !== 1);
+  if (odd >= 0) {
+    const problem = `is ${values[odd]}; expected 1 for a token and 0 for padding`;
+    throw new ArgumentRangeError(where, `attentionMask[${odd}]`, values[odd], problem);
+  }
+  return { data: Uint8Array.from(values), shape: [ids.batch, 1, 1, ids.tokens] };
+}

@@ -1,0 +1,143 @@
+// From a config.json and a file of weights to a model in wasm memory.
+
+import { checkSign, type RelativeSign } from '../encodings/relative.js';
+import { checkStorage, type WeightStorage } from '../layers/weights.js';
+import type { Angles } from '../rope/options.js';
+import type { Ropewalk } from '../ropewalk.js';
+import * as check from '../runtime/check.js';
+import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
+import { type Heap, heapOf } from '../runtime/heap.js';
+import { readOptions, Safetensors, type SafetensorsReadOptions } from '../safetensors/file.js';
+import { openSafetensors } from '../safetensors/open.js';
+import type { SafetensorsSource } from '../safetensors/source.js';
+import { DecoderModel } from './decoder.js';
+import { EncoderModel } from './encoder.js';
+import { type ModelConfig, type ModelConfigOptions, modelConfig } from './families/config.js';
+import { checkpointOf } from './names.js';
+import { modelPlaces } from './places.js';
+import { fillSlots } from './stream.js';
+import { freeSlots, modelWeights } from './weights.js';
+
+/** What a model is loaded from, and how. `signal` ends the loading and frees everything; `onProgress` counts bytes. */
+export interface LoadModelOptions extends SafetensorsReadOptions, ModelConfigOptions {
+  /** The parsed config.json. */
+  config: Readonly<Record<string, unknown>>;
+  /**
+   * What `openSafetensors` gave, which stays the caller's to dispose of, or a source of its own: the address, path or
+   * bytes of a safetensors file, or of the index of several.
+   */
+  weights: Safetensors | SafetensorsSource;
+  /**
+   * How matrices are kept: `as given`, the default, at the size they come in, tables of token vectors included. `int8`
+   * makes each weight a byte, within s / 2 where s = max |w| / 127 of its row.
+   */
+  storage?: WeightStorage;
+  /**
+   * How angles are formed. `exact`, the default: they are what the formula says, at every position. `float32`: as
+   * Hugging Face's code rounds them (inverse frequencies and products in float32), to match its numbers at large
+   * positions digit for digit; the two are apart by about 6e-8 times the position, in radians.
+   */
+  angles?: Angles;
+  /**
+   * Which way the distances of BERT's relative_key and relative_key_query count. Default `query-minus-key`, as Hugging
+   * Face; tables of other programs may be the other way, and no config says so.
+   */
+  relativeSign?: RelativeSign;
+}
+
+const where = 'loadModel';
+const fields = ['config', 'weights', 'storage', 'angles', 'relativeSign', 'sequenceLength', 'signal', 'onProgress'];
+
+/**
+ * Loads a model from a checkpoint of Hugging Face as it is: config.json and safetensors. BERT (absolute positions,
+ * relative_key, relative_key_query), RoFormer, GPT-NeoX, LLaMA 2 and 3, Mistral, Qwen 2 and 3, Gemma 1 to 3, Phi-3 and
+ * SmolLM3. Weights go slice by slice from the file to their place in wasm memory, at the size they have in the file,
+ * and are at no time there twice; a head that is tied to the token vectors shares their memory.
+ *
+ * Token vectors of Gemma are multiplied by sqrt(M) rounded to the type that the file has them in, as Hugging Face does;
+ * everything is then computed in float32.
+ *
+ * @throws ArgumentTypeError or ArgumentRangeError naming a field of the config that is unknown or does not fit;
+ *   SafetensorsError naming a tensor that is missing, of another shape or dtype, cut off, or not part of the model.
+ *   What was loaded until then is freed.
+ *
+ * @example
+ * import { load } from 'ropewalk';
+ * import { loadModel } from 'ropewalk/models';
+ * const rw = await load();
+ * const base = 'https://example.org/SmolLM2-135M/';
+ * const config = await (await fetch(`${base}config.json`)).json();
+ * using model = await loadModel(rw, { config, weights: `${base}model.safetensors`, signal });
+ * if (model.kind === 'decoder') console.log(model.forward([1, 2, 3]).logits);
+ */
+export async function loadModel(rw: Ropewalk, options: LoadModelOptions): Promise<EncoderModel | DecoderModel> {
+  const heap = heapOf(where, rw);
+  const given = check.options<LoadModelOptions>(where, 'options', options, fields);
+  const { sequenceLength, weights } = given;
+  const storage = checkStorage(where, given.storage);
+  check.choice(where, 'angles', given.angles ?? 'exact', { exact: 0, float32: 1 });
+  const read = readOptions(where, given);
+  const config = withSign(
+    withAngles(
+      modelConfig(where, given.config, sequenceLength === undefined ? {} : { sequenceLength }),
+      given.angles ?? 'exact',
+    ),
+    given.relativeSign,
+  );
+  if (weights === undefined)
+    throw new ArgumentTypeError(where, 'weights', weights, 'an open file, or the source of one');
+  if (weights instanceof Safetensors) return fromFile(heap, config, weights, storage, read);
+  const file = await openSafetensors(rw, weights, read.signal === undefined ? {} : { signal: read.signal });
+  try {
+    return await fromFile(heap, config, file, storage, read);
+  } finally {
+    file.dispose();
+  }
+}
+
+function withAngles(config: ModelConfig, angles: Angles): ModelConfig {
+  if (angles === 'exact') return config;
+  return {
+    ...config,
+    layers: config.layers.map((layer) => ({ ...layer, rope: layer.rope && { ...layer.rope, angles } })),
+  };
+}
+
+function withSign(config: ModelConfig, relativeSign: RelativeSign | undefined): ModelConfig {
+  if (relativeSign === undefined) return config;
+  checkSign(where, 'relativeSign', relativeSign);
+  if (config.position.startsWith('relative')) return { ...config, relativeSign };
+  const problem = `is for relative_key and relative_key_query; this model has ${config.position} positions`;
+  throw new ArgumentRangeError(where, 'relativeSign', relativeSign, problem);
+}
+
+async function fromFile(
+  heap: Heap,
+  config: ModelConfig,
+  file: Safetensors,
+  storage: number,
+  read: SafetensorsReadOptions,
+): Promise<EncoderModel | DecoderModel> {
+  const { names, slots } = checkpointOf(config, file);
+  const { destinations } = names;
+  const all = [...destinations.values()].flatMap(({ runs }) => runs.map(({ slot }) => slot));
+  try {
+    await fillSlots({ heap, where, storage }, file, destinations, read);
+    read.signal?.throwIfAborted();
+    const tokens = [...destinations].find(([, { runs }]) => runs[0]?.slot === slots.tokens)?.[0] ?? '';
+    const weights = modelWeights(heap, where, config, slots, file.info(tokens).dtype);
+    const parameters = [...destinations.values()].reduce((sum, { shape }) => sum + check.sizeOf(shape), 0);
+    weights.take(); // so that they are freed if anything below throws
+    try {
+      const ropes = config.layers.map(({ rope }) => rope);
+      const places = modelPlaces(heap, where, config, weights.parts, ropes);
+      const making = { heap, config, weights, places, parameters };
+      return config.kind === 'encoder' ? new EncoderModel(making) : new DecoderModel(making);
+    } finally {
+      weights.release();
+    }
+  } catch (error) {
+    freeSlots(heap, all);
+    throw error;
+  }
+}

@@ -1,0 +1,123 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+// What encoders and decoders have in common: shared weights, a position encoding of its own, and what they are.
+import type { CaptureName } from '../layers/capture.js';
+import type { PassLayer } from '../layers/pass.js';
+import type { RopeOptions } from '../rope/options.js';
+import * as check from '../runtime/check.js';
+import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
+import { Handle } from '../runtime/handle.js';
+import type { Heap } from '../runtime/heap.js';
+import type { ModelArchitecture, ModelConfig } from './families/config.js';
+import { ModelMath } from './pass.js';
+import { type ModelPlaces, modelPlaces, passLayerOf } from './places.js';
+import type { ModelWeights } from './weights.js';
+
+/** What a model is. */
+export interface ModelInfo {
+  readonly architecture: ModelArchitecture;
+  /** How many numbers the weights are; tied ones count once. */
+  readonly parameters: number;
+  /** Bytes of the weights as they are kept, which models made by `withRope` share. */
+  readonly bytes: number;
+}
+
+/**
+ * Another position encoding: options in place of those that the model has, for every layer with a rotary encoding, or
+ * what to make of each layer's own; null is none.
+ */
+export type RopeChange = Partial<RopeOptions> | ((rope: RopeOptions | null, layer: number) => RopeOptions | null);
+
+/** What a model is made from. @internal */
+export interface ModelMaking {
+  readonly heap: Heap;
+  readonly config: ModelConfig;
+  readonly weights: ModelWeights;
+  readonly places: ModelPlaces;
+  readonly parameters: number;
+}
+
+function freer({ weights, places }: ModelMaking): () => void {
+  return () => {
+    for (const each of places.owned) each.dispose();
+    weights.release();
+  };
+}
+
+/** A loaded model, an `EncoderModel` or a `DecoderModel`. */
+export abstract class Model extends Handle {
+  /** What its config.json says. */
+  readonly config: ModelConfig;
+  readonly info: ModelInfo;
+  /** @internal */
+  protected readonly making: ModelMaking;
+  /** @internal */
+  protected readonly passLayers: readonly PassLayer[];
+  /** @internal */
+  protected readonly math: ModelMath;
+
+  /** @internal */
+  protected constructor(making: ModelMaking) {
+    super(making.heap, freer(making));
+    const { heap, config, weights, places, parameters } = making;
+    weights.take();
+    this.making = making;
+    this.config = config;
+    this.info = Object.freeze({ architecture: config.architecture, parameters, bytes: weights.bytes });
+    const where = 'model.forward';
+    const alive = () => this.alive(where);
+    this.passLayers = config.layers.map((_, i) => passLayerOf(config, weights.parts, places, i, where, alive));
+    this.math = new ModelMath(heap, where, config, weights.parts);
+  }
+
+  /** What its layers capture. @internal */
+  get captureNames(): readonly CaptureName[] {
+    return this.passLayers[0]?.captures ?? [];
+  }
+
+  /** The rotary encoding of each layer as it is in force; null where a layer has none. */
+  get ropes(): readonly (RopeOptions | null)[] {
+    return this.making.places.ropes;
+  }
+
+  /** @internal */
+  protected changed(change: RopeChange): ModelMaking {
+    const where = 'model.withRope';
+    this.alive(where);
+    const { heap, config, weights, parameters } = this.making;
+    if (config.position !== 'rope') {
+      const problem = `is for models with a rotary encoding; this one has ${config.position}`;
+      throw new ArgumentRangeError(where, 'change', change, problem);
+    }
+    const ropes = changedRopes(where, config, this.ropes, change);
+    this.alive(where); // the caller's function may have disposed of it
+    const places = modelPlaces(heap, where, config, weights.parts, ropes);
+    return { heap, config, weights, places, parameters };
+  }
+}
+
+function changedRopes(
+  where: string,
+  { headDim }: ModelConfig,
+  ropes: readonly (RopeOptions | null)[],
+  change: RopeChange,
+): (RopeOptions | null)[] {
+  if (typeof change === 'function') {
+    return ropes.map((rope, i) => {
+      const next: unknown = change(rope, i);
+      if (next === null) return null;
+      if (typeof next !== 'object') throw new ArgumentTypeError(where, `change(rope, ${i})`, next, 'options, or null');
+      return { ...(next as RopeOptions), headDim };
+    });
+  }
+  const fields = ['headDim', 'rotaryDim', 'base', 'pairing', 'scaling', 'angles', 'axes', 'xpos'];
+  const given = check.options<Partial<RopeOptions>>(where, 'change', change, fields);
+  if (given.headDim !== undefined && given.headDim !== headDim) {
+    throw new ArgumentRangeError(
+      where,
+      'change.headDim',
+      given.headDim,
+      `is ${given.headDim}; the model has ${headDim}`,
+    );
+  }
+  return ropes.map((rope) => rope && { ...rope, ...given });
+}

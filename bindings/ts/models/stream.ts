@@ -1,0 +1,150 @@
+// Brings the tensors of a file into their slots, in the order of the file's bytes: matrices are packed slice by slice
+// as they come, so that besides the packed weights there is at no time more than one slice.
+
+import { sliceBytes, unfitProblem, type WeightType } from '../layers/weights.js';
+import { checkStatus, SafetensorsError } from '../runtime/errors.js';
+import type { Heap } from '../runtime/heap.js';
+import type { Safetensors, SafetensorsReadOptions } from '../safetensors/file.js';
+import { type Destination, isMatrix, type MatrixSlot, type Run } from './slots.js';
+
+// WeightType of src/kernels/weight_type.h, by number, and its bytes.
+const types: Readonly<Record<string, { readonly type: number; readonly name: WeightType; readonly bytes: number }>> = {
+  F32: { type: 0, name: 'float32', bytes: 4 },
+  F16: { type: 1, name: 'float16', bytes: 2 },
+  BF16: { type: 2, name: 'bfloat16', bytes: 2 },
+};
+
+/** The type of a tensor's numbers, as weights of this package are. @internal */
+export function typeOf(dtype: string): { readonly type: number; readonly name: WeightType; readonly bytes: number } {
+  const found = types[dtype];
+  if (found === undefined) throw new Error(`${dtype} was not checked`);
+  return found;
+}
+
+interface Filling {
+  readonly heap: Heap;
+  readonly where: string;
+  /** Of src/kernels/weight_type.h; -1 is as given. */
+  readonly storage: number;
+}
+
+/** Reads every tensor of `destinations`. What it has filled when it throws is the caller's to free. @internal */
+export async function fillSlots(
+  filling: Filling,
+  file: Safetensors,
+  destinations: ReadonlyMap<string, Destination>,
+  { signal, onProgress }: SafetensorsReadOptions,
+): Promise<void> {
+  const total = [...destinations.keys()].reduce((sum, name) => sum + file.info(name).byteLength, 0);
+  let before = 0;
+  for (const name of file.names) {
+    const destination = destinations.get(name);
+    if (destination === undefined) continue;
+    const read = {
+      ...(signal !== undefined && { signal }),
+      ...(onProgress !== undefined && {
+        onProgress: ({ loaded }: { loaded: number }) => onProgress({ loaded: before + loaded, total, name }),
+      }),
+    };
+    if (destination.runs.every(({ slot }) => isMatrix(slot))) {
+      await fillMatrices(filling, file, name, destination, read);
+    } else {
+      await fillVectors(file, name, destination, read);
+    }
+    before += file.info(name).byteLength;
+  }
+}
+
+async function fillVectors(
+  file: Safetensors,
+  name: string,
+  { shape, runs }: Destination,
+  read: SafetensorsReadOptions,
+): Promise<void> {
+  const [, columns = 1] = shape;
+  const data = (await file.tensor(name, read)) as Float32Array | Uint16Array;
+  const Kind = data.constructor as { new (length: number): Float32Array | Uint16Array };
+  let row = 0;
+  for (const { slot, first, count } of runs) {
+    if (isMatrix(slot)) continue;
+    slot.data ??= new Kind(slot.rows * columns);
+    slot.type = typeOf(file.info(name).dtype).name;
+    slot.data.set(data.subarray(row * columns, (row + count) * columns), first * columns);
+    row += count;
+  }
+}
+
+function allocated({ heap, where, storage }: Filling, slot: MatrixSlot, type: number): MatrixSlot['packed'] {
+  if (slot.packed !== undefined) return slot.packed;
+  const matrix = heap.construct(where, (core) => new core.PackedMatrix());
+  slot.packed = matrix;
+  checkStatus(
+    heap.call(() => matrix.allocate(slot.rows, slot.columns, storage < 0 ? type : storage)),
+    where,
+  );
+  return matrix;
+}
+
+async function fillMatrices(
+  filling: Filling,
+  file: Safetensors,
+  name: string,
+  { shape, runs }: Destination,
+  read: SafetensorsReadOptions,
+): Promise<void> {
+  const { heap, where } = filling;
+  const [rows = 0, columns = 0] = shape;
+  const { type, bytes } = typeOf(file.info(name).dtype);
+  for (const { slot } of runs) if (isMatrix(slot)) allocated(filling, slot, type);
+  const rowBytes = columns * bytes;
+  const size = rowBytes * Math.min(rows, Math.max(1, Math.floor(sliceBytes / rowBytes)));
+  const slice = heap.allocate(size, where);
+  const flush = packer(filling, file, name, { runs, type, rowBytes, slice });
+  let filled = 0;
+  try {
+    const take = (piece: Uint8Array) => {
+      for (let at = 0; at < piece.length; ) {
+        const part = piece.subarray(at, at + size - filled);
+        heap.write(slice + filled, part);
+        at += part.length;
+        filled += part.length;
+        if (filled < size) continue;
+        flush(filled);
+        filled = 0;
+      }
+    };
+    await file.stream(name, take, read);
+    flush(filled);
+  } finally {
+    heap.release(slice);
+  }
+}
+
+interface Packing {
+  readonly runs: readonly Run[];
+  readonly type: number;
+  readonly rowBytes: number;
+  readonly slice: number;
+}
+
+// Packs the rows at the beginning of the slice to where the runs say that they go.
+function packer({ heap, where, storage }: Filling, file: Safetensors, name: string, packing: Packing) {
+  const { runs, type, rowBytes, slice } = packing;
+  let [run, done] = [0, 0]; // which run is being filled, and how many of its rows are
+  return (bytes: number) => {
+    for (let row = 0, rows = bytes / rowBytes; row < rows; ) {
+      const { slot, first, count } = runs[run] as Run;
+      const matrix = (slot as MatrixSlot).packed as NonNullable<MatrixSlot['packed']>;
+      const now = Math.min(rows - row, count - done);
+      const at = slice + row * rowBytes;
+      checkStatus(
+        heap.call(() => matrix.packRows(first + done, now, type, at)),
+        where,
+        () => new SafetensorsError(file.info(name).file, name, unfitProblem(storage)),
+      );
+      row += now;
+      done += now;
+      if (done === count) [run, done] = [run + 1, 0];
+    }
+  };
+}

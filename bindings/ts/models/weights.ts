@@ -1,0 +1,211 @@
+// The weights of a loaded model in wasm memory: layers, tables and heads. Models that differ in their position encoding
+// share one of these; it is freed with the last of them.
+import type { PackedMatrix } from '../core.mjs';
+import { copyOf, TransformerLayer, type TransformerLayerWeights } from '../layers/transformer-layer.js';
+import { PackedWeight, weight } from '../layers/weights.js';
+import type { Handle } from '../runtime/handle.js';
+import type { Heap } from '../runtime/heap.js';
+import { Tensor } from '../runtime/tensor.js';
+import type { ModelConfig } from './families/config.js';
+import { isMatrix, type LayerSlots, type MatrixSlot, type ModelSlots, type VectorSlot } from './slots.js';
+
+/** A matrix that is multiplied with, or whose rows are looked up. @internal */
+export interface Matrix {
+  readonly packed: PackedMatrix;
+  readonly rows: number;
+  readonly columns: number;
+}
+
+/** An affine map. @internal */
+export interface LinearMap {
+  readonly matrix: Matrix;
+  readonly bias: Tensor | undefined;
+}
+
+/** Numbers of a norm. @internal */
+export interface NormNumbers {
+  readonly weight: Tensor;
+  readonly bias: Tensor | undefined;
+}
+
+/** BERT's vectors of distances of one layer. @internal */
+export interface DistanceTable {
+  readonly data: Float32Array;
+  readonly shape: readonly [rows: number, columns: number];
+}
+
+/** What a model computes with, but for its position encoding. @internal */
+export interface ModelParts {
+  readonly tokens: Matrix;
+  /** What token vectors are multiplied by. */
+  readonly tokenScale: number;
+  readonly positions: Matrix | undefined;
+  readonly tokenTypes: Matrix | undefined;
+  readonly embeddingNorm: NormNumbers | undefined;
+  readonly projection: LinearMap | undefined;
+  readonly layers: readonly TransformerLayer[];
+  readonly distances: readonly (DistanceTable | undefined)[];
+  readonly finalNorm: NormNumbers | undefined;
+  readonly pooler: LinearMap | undefined;
+  readonly head: ModelHead | undefined;
+}
+
+/** What gives logits. @internal */
+export interface ModelHead {
+  readonly transform: LinearMap | undefined;
+  readonly norm: NormNumbers | undefined;
+  readonly matrix: Matrix;
+  readonly bias: Tensor | undefined;
+}
+
+/** Parts, and what is to be freed with the last model that uses them. @internal */
+export class ModelWeights {
+  readonly parts: ModelParts;
+  readonly bytes: number;
+  readonly #heap: Heap;
+  readonly #owned: Owned;
+  #users = 0;
+
+  constructor(heap: Heap, parts: ModelParts, owned: Owned) {
+    this.#heap = heap;
+    this.parts = parts;
+    this.#owned = owned;
+    const tensors = owned.handles.map((each) =>
+      each instanceof Tensor ? each.size * 4 : (each as TransformerLayer).bytes,
+    );
+    this.bytes = [...tensors, ...owned.matrices.map((each) => each.bytes)].reduce((sum, n) => sum + n, 0);
+  }
+
+  /** One more model uses them. */
+  take(): this {
+    this.#users += 1;
+    return this;
+  }
+
+  /** One less does. */
+  release(): void {
+    this.#users -= 1;
+    if (this.#users === 0) freeOwned(this.#heap, this.#owned);
+  }
+}
+
+/** Handles and matrices that are freed together. */
+interface Owned {
+  readonly handles: Handle[];
+  readonly matrices: PackedMatrix[];
+}
+
+function freeOwned(heap: Heap, { handles, matrices }: Owned): void {
+  for (const each of handles) each.dispose();
+  for (const each of matrices) heap.destroy(each);
+}
+
+/** Frees what slots hold, of a model that was not made after all. @internal */
+export function freeSlots(heap: Heap, slots: Iterable<MatrixSlot | VectorSlot>): void {
+  for (const slot of slots) {
+    if (!isMatrix(slot) || slot.packed === undefined) continue;
+    heap.destroy(slot.packed);
+    slot.packed = undefined;
+  }
+}
+
+// Rounded as the type that the file has token vectors in rounds it: Hugging Face multiplies in that type.
+function tokenScale({ scaledEmbeddings, modelDim }: ModelConfig, dtype: string): number {
+  if (!scaledEmbeddings) return 1;
+  const root = Math.fround(Math.sqrt(modelDim));
+  if (dtype === 'F32') return root;
+  const steps = dtype === 'BF16' ? 2 ** 7 : 2 ** 10; // of a number from 1 to 2
+  const unit = 2 ** Math.floor(Math.log2(root)) / steps;
+  const [below, rest] = [Math.floor(root / unit), (root / unit) % 1];
+  const up = rest > 0.5 || (rest === 0.5 && below % 2 === 1);
+  return (below + (up ? 1 : 0)) * unit;
+}
+
+/** Makes the parts of filled slots. Slots give up what they hold. @internal */
+export function modelWeights(
+  heap: Heap,
+  where: string,
+  config: ModelConfig,
+  slots: ModelSlots,
+  tokenDtype: string,
+): ModelWeights {
+  const owned: Owned = { handles: [], matrices: [] };
+  const matrix = (slot: MatrixSlot): Matrix => {
+    const packed = slot.packed as PackedMatrix;
+    slot.packed = undefined;
+    owned.matrices.push(packed);
+    return { packed, rows: slot.rows, columns: slot.columns };
+  };
+  const vector = (slot: VectorSlot): Tensor => {
+    const { data, type, rows, columns } = slot;
+    const tensor = copyOf(heap, where, weight(heap, where, 'vector', { data, type }, [1, rows * columns]));
+    owned.handles.push(tensor);
+    return tensor;
+  };
+  const maybe = <S, T>(slot: S | undefined, make: (slot: S) => T) => (slot === undefined ? undefined : make(slot));
+  const map = (slot: { weight: MatrixSlot; bias?: VectorSlot }): LinearMap => ({
+    matrix: matrix(slot.weight),
+    bias: maybe(slot.bias, vector),
+  });
+  const norm = (slot: { weight: VectorSlot; bias?: VectorSlot }): NormNumbers => ({
+    weight: vector(slot.weight),
+    bias: maybe(slot.bias, vector),
+  });
+  try {
+    const tokens = matrix(slots.tokens);
+    const parts: ModelParts = {
+      tokens,
+      tokenScale: tokenScale(config, tokenDtype),
+      positions: maybe(slots.positions, matrix),
+      tokenTypes: maybe(slots.tokenTypes, matrix),
+      embeddingNorm: maybe(slots.embeddingNorm, norm),
+      projection: maybe(slots.projection, map),
+      layers: slots.layers.map((layer, i) => {
+        const made = layerOf(heap, config, layer, i);
+        owned.handles.push(made);
+        return made;
+      }),
+      distances: slots.layers.map(({ distances }) => maybe(distances, (slot) => distancesOf(heap, where, slot))),
+      finalNorm: maybe(slots.finalNorm, norm),
+      pooler: maybe(slots.pooler, map),
+      head: maybe(slots.head, (head) => ({
+        transform: maybe(head.transform, map),
+        norm: maybe(head.norm, norm),
+        matrix: maybe(head.weight, matrix) ?? tokens,
+        bias: maybe(head.bias, vector),
+      })),
+    };
+    return new ModelWeights(heap, parts, owned);
+  } catch (error) {
+    freeOwned(heap, owned);
+    throw error;
+  }
+}
+
+function distancesOf(heap: Heap, where: string, slot: VectorSlot): DistanceTable {
+  const { data, type, rows, columns } = slot;
+  const tensor = copyOf(heap, where, weight(heap, where, 'table', { data, type }, [1, rows * columns]));
+  const table = { data: tensor.data(), shape: [rows, columns] as const };
+  tensor.dispose();
+  return table;
+}
+
+function layerOf(heap: Heap, config: ModelConfig, { weights }: LayerSlots, i: number): TransformerLayer {
+  const window = config.layers[i]?.window;
+  const given = Object.entries(weights).map(([name, slot]) => [
+    name,
+    isMatrix(slot)
+      ? new PackedWeight(slot.packed as PackedMatrix, [slot.rows, slot.columns])
+      : { data: slot.data, type: slot.type },
+  ]);
+  const { modelDim, hiddenDim, heads, kvHeads, headDim, scale, softcap, norms, norm, eps, unitOffset, activation } =
+    config;
+  const layer = new TransformerLayer(heap, config.kind === 'encoder' ? 'encoderLayer' : 'decoderLayer', {
+    ...{ modelDim, hiddenDim, heads, kvHeads, headDim, scale, norms, norm, eps, unitOffset, activation },
+    ...(softcap !== undefined && { softcap }),
+    ...(window !== undefined && { window: { left: window - 1 } }),
+    weights: Object.fromEntries(given) as unknown as TransformerLayerWeights,
+  });
+  freeSlots(heap, Object.values(weights)); // the layer has taken the matrices over; these are empty
+  return layer.adopted();
+}

@@ -1,0 +1,443 @@
+// What a rotary plan is made from, and how options become what the core takes.
+import type { CallOf } from '../runtime/call-fields.js';
+import * as check from '../runtime/check.js';
+import { boolean as flag, positive } from '../runtime/check.js';
+import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
+
+/**
+ * Which coordinates form a pair. `half`: (j, j + rotaryDim / 2), as Hugging Face LLaMA and GPT-NeoX have it;
+ * `interleaved`: (2j, 2j + 1), as RoFormer, GPT-J and Meta's LLaMA. Weights trained for one give wrong results
+ * with the other, and at position 0 nobody sees it.
+ */
+export type Pairing = 'half' | 'interleaved';
+
+/** How angles are formed; see RopeOptions.angles. */
+export type Angles = 'exact' | 'float32';
+
+/**
+ * How frequencies are scaled for contexts longer than those trained on. Names and formulas are Hugging Face's
+ * (modeling_rope_utils.py), but `ntk` and `custom`, which are ours: `originalLength` is
+ * original_max_position_embeddings, `maxLength` max_position_embeddings, `sequenceLength` the length in use.
+ */
+export type RopeScaling =
+  | { type: 'default' }
+  | { type: 'linear'; factor: number }
+  | { type: 'ntk'; factor: number }
+  | { type: 'dynamic'; factor: number; maxLength: number; sequenceLength?: number }
+  | {
+      type: 'yarn';
+      factor: number;
+      originalLength: number;
+      betaFast?: number;
+      betaSlow?: number;
+      truncate?: boolean;
+      mscale?: number;
+      mscaleAllDim?: number;
+      attentionFactor?: number;
+    }
+  | {
+      type: 'longrope';
+      shortFactors: readonly number[];
+      longFactors: readonly number[];
+      originalLength: number;
+      maxLength?: number;
+      factor?: number;
+      sequenceLength?: number;
+      attentionFactor?: number;
+    }
+  | { type: 'llama3'; factor: number; originalLength: number; lowFreqFactor?: number; highFreqFactor?: number }
+  | { type: 'proportional'; rotaryFraction: number; factor?: number }
+  | { type: 'custom'; inverseFrequencies: readonly number[]; attentionFactor?: number };
+
+/**
+ * Positions with several axes: rows and columns of an image; time, row and column of a video.
+ * - `axial`: consecutive blocks of `dims[a]` coordinates, each a RoPE of its own for axis a (Gemma's vision tower:
+ *   equal blocks).
+ * - `sections`: M-RoPE of Qwen2-VL: the first `sections[0]` pairs follow axis 0, the next `sections[1]` axis 1, ...
+ * - `interleaved`: M-RoPE of Qwen3-VL: pairs 1, 4, 7, ... follow axis 1, pairs 2, 5, 8, ... axis 2, up to
+ *   3 * sections[axis]; all others axis 0.
+ * - `vision`: Qwen2-VL's vision tower: the first half of the pairs follows the row, the other the column.
+ * - `pixtral`: rows take the even frequencies, columns the odd ones.
+ */
+export type RopeAxes =
+  | { layout: 'axial'; dims: readonly number[] }
+  | { layout: 'sections'; sections: readonly number[] }
+  | { layout: 'interleaved'; sections: readonly number[] }
+  | { layout: 'vision' }
+  | { layout: 'pixtral' };
+
+/**
+ * xPos (Sun et al., arXiv:2212.10554): queries grow and keys shrink with their distance from a fixed centre, so that
+ * scores fall with distance. For causal models only. rotate then has to be told the role of what it turns.
+ */
+export interface XPos {
+  /**
+   * Positions over which a pair's factor applies once. Default 512. Positions may be about 66 times as far from the
+   * centre; beyond that the factors leave float32, and the call is refused.
+   */
+  scaleBase?: number;
+  /** The position where the factor is 1; the same for all calls, or cached keys will not fit. Default 0. */
+  center?: number;
+}
+
+/** What a RopePlan is made from. */
+export interface RopeOptions {
+  /** D, coordinates of one head; even unless rotaryDim is given. */
+  headDim: number;
+  /** How many of them, the first ones, are turned; even, at most headDim. Default headDim. */
+  rotaryDim?: number;
+  /** Base of the geometric sequence of frequencies, base^(-2i / rotaryDim); also called theta. Default 10000. */
+  base?: number;
+  /** Default `half`. */
+  pairing?: Pairing;
+  /** Default: frequencies as they are. */
+  scaling?: RopeScaling;
+  /**
+   * `exact` (the default): angles are exact at every position and cos/sin are within 0.501 ulp. `float32`: angles
+   * are formed in float32 as Hugging Face does, with an error of about 6e-8 times the position, for those who must
+   * match a checkpoint's own numbers digit for digit.
+   */
+  angles?: Angles;
+  /** Several axes of position. Default one. */
+  axes?: RopeAxes;
+  /** Default none. */
+  xpos?: XPos;
+}
+
+/** @internal */
+export const pairings: Readonly<Record<Pairing, number>> = { interleaved: 0, half: 1 };
+const angleKinds: Readonly<Record<'exact' | 'float32', number>> = { exact: 0, float32: 1 };
+
+type Check = (where: string, name: string, value: unknown) => number | boolean | readonly number[];
+
+interface ScalingKind {
+  readonly kind: number;
+  readonly required: Readonly<Record<string, Check>>;
+  readonly optional: Readonly<Record<string, Check>>;
+}
+
+const nonNegative: Check = (where, name, value) => {
+  const number = check.finite(where, name, value);
+  if (number < 0) throw new ArgumentRangeError(where, name, value, `is ${number}; expected a number of at least 0`);
+  return number;
+};
+
+const fraction: Check = (where, name, value) => {
+  const number = check.finite(where, name, value);
+  if (number < 0 || number > 1)
+    throw new ArgumentRangeError(where, name, value, `is ${number}; expected a number from 0 to 1`);
+  return number;
+};
+
+const frequency = (where: string, name: string, value: unknown): number => {
+  const number = check.finite(where, name, value);
+  if (Math.abs(number) >= 2 ** 60) {
+    throw new ArgumentRangeError(where, name, value, `is ${number}; expected less than 2^60 radians per position`);
+  }
+  return number;
+};
+
+function list(entry: (where: string, name: string, value: unknown) => number): Check {
+  return (where, name, value) => {
+    if (!Array.isArray(value) && !ArrayBuffer.isView(value))
+      throw new ArgumentTypeError(where, name, value, 'an array of numbers');
+    return Array.from(value as unknown as ArrayLike<unknown>, (v, i) => entry(where, `${name}[${i}]`, v));
+  };
+}
+
+const factors = list(positive);
+
+// One entry makes a kind of scaling known: its number in the core (inverse_frequencies.h) and its fields.
+const scalings: Readonly<Record<RopeScaling['type'], ScalingKind>> = {
+  default: { kind: 0, required: {}, optional: {} },
+  linear: { kind: 1, required: { factor: positive }, optional: {} },
+  ntk: { kind: 2, required: { factor: positive }, optional: {} },
+  dynamic: { kind: 3, required: { factor: positive, maxLength: positive }, optional: { sequenceLength: nonNegative } },
+  yarn: {
+    kind: 4,
+    required: { factor: positive, originalLength: positive },
+    optional: {
+      betaFast: positive,
+      betaSlow: positive,
+      truncate: flag,
+      mscale: nonNegative,
+      mscaleAllDim: nonNegative,
+      attentionFactor: positive,
+    },
+  },
+  longrope: {
+    kind: 5,
+    required: { shortFactors: factors, longFactors: factors, originalLength: positive },
+    optional: { maxLength: positive, factor: positive, sequenceLength: nonNegative, attentionFactor: positive },
+  },
+  llama3: {
+    kind: 6,
+    required: { factor: positive, originalLength: positive },
+    optional: { lowFreqFactor: positive, highFreqFactor: positive },
+  },
+  proportional: { kind: 7, required: { rotaryFraction: fraction }, optional: { factor: positive } },
+  custom: { kind: 8, required: { inverseFrequencies: list(frequency) }, optional: { attentionFactor: positive } },
+};
+
+const unscaled = {
+  ...{ factor: 1, originalLength: 0, maxLength: 0, sequenceLength: 0, attentionFactor: 0 },
+  ...{ betaFast: 32, betaSlow: 1, mscale: 0, mscaleAllDim: 0, truncate: true },
+  ...{ lowFreqFactor: 1, highFreqFactor: 4, rotaryFraction: 1 },
+  ...{ shortFactors: 0, longFactors: 0, custom: 0 },
+};
+
+// Fields are in the order of embind/rope.cpp, those of `unscaled`, `oneAxis` and `noXpos` too.
+const frequencyFields = { dim: 0, base: 0, scaling: 0, ...unscaled };
+type CoreFrequencies = CallOf<typeof frequencyFields>;
+
+// The lists of a scaling, by their name here and in the core.
+const lists: Readonly<Record<string, 'shortFactors' | 'longFactors' | 'custom'>> = {
+  shortFactors: 'shortFactors',
+  longFactors: 'longFactors',
+  inverseFrequencies: 'custom',
+};
+
+interface Frequencies {
+  readonly values: CoreFrequencies;
+  readonly lists: readonly {
+    readonly field: 'shortFactors' | 'longFactors' | 'custom';
+    readonly numbers: readonly number[];
+  }[];
+}
+
+function frequencies(where: string, dim: number, base: number, scaling: RopeScaling, nameOf: NameOf): Frequencies {
+  const type = check.options<{ type: string }>(where, 'scaling', scaling, Object.keys(scaling ?? {})).type;
+  check.choice(where, 'scaling.type', type, Object.fromEntries(Object.keys(scalings).map((name, i) => [name, i])));
+  const { kind, required, optional } = scalings[type as RopeScaling['type']];
+  const given = check.options<Record<string, unknown>>(where, 'scaling', scaling, [
+    'type',
+    ...Object.keys(required),
+    ...Object.keys(optional),
+  ]);
+  const values: Record<string, number | boolean> = { ...unscaled, dim, base, scaling: kind };
+  const numbers: { field: 'shortFactors' | 'longFactors' | 'custom'; numbers: readonly number[] }[] = [];
+  for (const [name, checkField] of Object.entries({ ...required, ...optional })) {
+    if (given[name] === undefined && !(name in required)) continue;
+    const value = checkField(where, `scaling.${name}`, given[name]);
+    if (typeof value !== 'object') {
+      values[name] = value;
+      continue;
+    }
+    if (value.length !== dim / 2) {
+      throw new ArgumentRangeError(
+        where,
+        `scaling.${name}`,
+        given[name],
+        `has ${value.length} entries; ${dim} coordinates are ${dim / 2} pairs`,
+      );
+    }
+    numbers.push({ field: lists[name] ?? 'custom', numbers: value });
+  }
+  if (
+    type === 'longrope' &&
+    given.factor === undefined &&
+    given.maxLength === undefined &&
+    given.attentionFactor === undefined
+  ) {
+    const problem = 'is missing; without factor, maxLength or attentionFactor the attention factor is unknown';
+    throw new ArgumentRangeError(where, 'scaling.factor', undefined, problem);
+  }
+  // Hugging Face: a LongRoPE factor that is not given is the ratio of the two lengths.
+  if (type === 'longrope' && given.factor === undefined && values.maxLength !== 0) {
+    values.factor = Number(values.maxLength) / Number(values.originalLength);
+  }
+  checkTogether(where, dim, base, type, values as CoreFrequencies, nameOf);
+  return { values: values as CoreFrequencies, lists: numbers };
+}
+
+// What no option shows on its own.
+function checkTogether(
+  where: string,
+  dim: number,
+  base: number,
+  type: string,
+  v: CoreFrequencies,
+  nameOf: NameOf,
+): void {
+  const refuse = (option: string, value: number, problem: string) => {
+    throw new ArgumentRangeError(where, nameOf(option), value, `is ${value}; ${problem}`);
+  };
+  if ((type === 'ntk' || type === 'dynamic') && dim === 2) {
+    refuse('rotaryDim', dim, `scaling '${type}' raises to dim / (dim - 2) and needs at least 4`);
+  }
+  if (type === 'yarn' && base <= 1) refuse('base', base, "scaling 'yarn' needs a base above 1");
+  // Its attention factor is sqrt(1 + ln factor / ln originalLength).
+  if (type === 'longrope' && v.attentionFactor === 0 && v.factor > 1 && v.originalLength <= 1) {
+    const other = nameOf('scaling.attentionFactor');
+    refuse('scaling.originalLength', v.originalLength, `scaling 'longrope' needs more than 1, or ${other}`);
+  }
+  if (type === 'llama3' && v.highFreqFactor <= v.lowFreqFactor) {
+    const other = nameOf('scaling.lowFreqFactor');
+    refuse('scaling.highFreqFactor', v.highFreqFactor, `expected more than ${other}, ${v.lowFreqFactor}`);
+  }
+}
+
+interface AxisKind {
+  readonly kind: number;
+  /** The option that holds the sizes, if there is one. */
+  readonly sizes?: 'dims' | 'sections';
+  readonly axes?: number;
+}
+
+// One entry makes a layout of axes known: its number in the core (rope_layout.h) and its option.
+const axisLayouts: Readonly<Record<RopeAxes['layout'], AxisKind>> = {
+  axial: { kind: 1, sizes: 'dims' },
+  sections: { kind: 2, sizes: 'sections' },
+  interleaved: { kind: 3, sizes: 'sections', axes: 3 },
+  vision: { kind: 4, axes: 2 },
+  pixtral: { kind: 5, axes: 2 },
+};
+
+const maxAxes = 4;
+const oneAxis = { layout: 0, axes: 1, sizes: { a: 0, b: 0, c: 0, d: 0 } };
+const noXpos = { scaleBase: 0, center: 0 };
+
+/** @internal */
+export const planFields = {
+  ...{ headDim: 0, frequencies: frequencyFields, pairing: 0, angles: 0, axes: oneAxis, xpos: noXpos },
+};
+type CorePlan = CallOf<typeof planFields>;
+
+const partScalings: readonly string[] = ['default', 'linear', 'ntk'];
+
+function axisSizes(where: string, name: string, value: unknown, want: number | undefined): number[] {
+  const sizes = check.shape(where, name, value);
+  if (sizes.length < 1 || sizes.length > maxAxes || (want !== undefined && sizes.length !== want)) {
+    const expected = want ?? `1 to ${maxAxes}`;
+    throw new ArgumentRangeError(
+      where,
+      name,
+      value,
+      `has ${sizes.length} entries; expected ${expected}, one for each axis`,
+    );
+  }
+  return [...sizes];
+}
+
+function axes(where: string, value: unknown, rotaryDim: number, scaling: string): CorePlan['axes'] {
+  if (value === undefined) return oneAxis;
+  const layout = check.options<{ layout: string }>(where, 'axes', value, ['layout', 'dims', 'sections']).layout;
+  check.choice(where, 'axes.layout', layout, Object.fromEntries(Object.keys(axisLayouts).map((name, i) => [name, i])));
+  const kind = axisLayouts[layout as RopeAxes['layout']];
+  const given = check.options<Record<string, unknown>>(where, 'axes', value, [
+    'layout',
+    ...(kind.sizes ? [kind.sizes] : []),
+  ]);
+  if (layout !== 'sections' && layout !== 'interleaved' && !partScalings.includes(scaling)) {
+    const problem = `is ${JSON.stringify(scaling)}, which axes of layout '${layout}' cannot have; expected one of ${partScalings.join(', ')}`;
+    throw new ArgumentRangeError(where, 'scaling.type', scaling, problem);
+  }
+  if (kind.sizes === undefined) {
+    if (rotaryDim % 4 !== 0) {
+      throw new ArgumentRangeError(
+        where,
+        'rotaryDim',
+        rotaryDim,
+        `is ${rotaryDim}; axes of layout '${layout}' need a multiple of 4`,
+      );
+    }
+    return { ...oneAxis, layout: kind.kind, axes: 2 };
+  }
+  const name = `axes.${kind.sizes}`;
+  const sizes = axisSizes(where, name, given[kind.sizes], kind.axes);
+  const want = kind.sizes === 'dims' ? rotaryDim : rotaryDim / 2;
+  const sum = sizes.reduce((a, b) => a + b, 0);
+  if (sum !== want) {
+    const unit = kind.sizes === 'dims' ? `rotaryDim, ${want}` : `the number of pairs, ${want}`;
+    throw new ArgumentRangeError(
+      where,
+      name,
+      given[kind.sizes],
+      `is [${sizes.join(', ')}], which adds up to ${sum}; expected ${unit}`,
+    );
+  }
+  for (const [axis, size] of sizes.entries()) if (kind.sizes === 'dims') check.even(where, `${name}[${axis}]`, size);
+  const [a = 0, b = 0, c = 0, d = 0] = sizes;
+  return { layout: kind.kind, axes: sizes.length, sizes: { a, b, c, d } };
+}
+
+function xpos(where: string, value: unknown): CorePlan['xpos'] {
+  if (value === undefined) return noXpos;
+  const given = check.options<XPos>(where, 'xpos', value, ['scaleBase', 'center']);
+  return {
+    scaleBase: positive(where, 'xpos.scaleBase', given.scaleBase ?? 512) as number,
+    center: check.finite(where, 'xpos.center', given.center ?? 0),
+  };
+}
+
+/**
+ * Checked options: every default filled in, and what the core takes once the lists have addresses.
+ * @internal
+ */
+export interface CheckedRopeOptions {
+  readonly headDim: number;
+  readonly rotaryDim: number;
+  readonly base: number;
+  readonly pairing: Pairing;
+  readonly angles: Angles;
+  readonly axes: number;
+  readonly xpos: boolean;
+  readonly blocks: boolean;
+  readonly core: CorePlan;
+  readonly lists: Frequencies['lists'];
+}
+
+/** How the caller knows an option, such as `scaling.factor`. @internal */
+export type NameOf = (option: string) => string;
+
+/**
+ * How many coordinates a head has, and how many of them are turned. An odd head has coordinates left over, which is fine
+ * only if the caller says which are turned.
+ * @internal
+ */
+export function rotarySizes(where: string, given: Pick<RopeOptions, 'headDim' | 'rotaryDim'>) {
+  const headDim =
+    given.rotaryDim === undefined
+      ? check.even(where, 'headDim', given.headDim, 2 ** 20)
+      : check.integer(where, 'headDim', given.headDim, 2, 2 ** 20);
+  const rotaryDim = check.even(where, 'rotaryDim', given.rotaryDim ?? headDim);
+  if (rotaryDim <= headDim) return { headDim, rotaryDim };
+  const problem = `is ${rotaryDim}; expected at most headDim, ${headDim}`;
+  throw new ArgumentRangeError(where, 'rotaryDim', rotaryDim, problem);
+}
+
+/** @internal */
+export function checkRopeOptions(
+  where: string,
+  options: unknown,
+  nameOf: NameOf = (option) => option,
+): CheckedRopeOptions {
+  const known = ['headDim', 'rotaryDim', 'base', 'pairing', 'scaling', 'angles', 'axes', 'xpos'];
+  const given = check.options<RopeOptions>(where, 'options', options, known);
+  const { headDim, rotaryDim } = rotarySizes(where, given);
+  const base = check.base(where, 'base', given.base ?? 10000);
+  const pairing = given.pairing ?? 'half';
+  const angles = given.angles ?? 'exact';
+  const scaling = given.scaling ?? { type: 'default' };
+  const wanted = frequencies(where, rotaryDim, base, scaling, nameOf);
+  const core: CorePlan = {
+    headDim,
+    frequencies: wanted.values,
+    pairing: check.choice(where, 'pairing', pairing, pairings),
+    angles: check.choice(where, 'angles', angles, angleKinds),
+    axes: axes(where, given.axes, rotaryDim, scaling.type),
+    xpos: xpos(where, given.xpos),
+  };
+  return {
+    headDim,
+    rotaryDim,
+    base,
+    pairing,
+    angles,
+    axes: core.axes.axes,
+    xpos: core.xpos.scaleBase !== 0,
+    blocks: core.axes.layout === axisLayouts.axial.kind,
+    core,
+    lists: wanted.lists,
+  };
+}

@@ -1,0 +1,399 @@
+// Rotary position embedding: RopePlan, the heart of the package.
+
+import type { RopePlan as CoreRopePlan } from '../core.mjs';
+import { headsFields, type PositionsCall, positionsFields, putFields } from '../runtime/call-fields.js';
+import * as check from '../runtime/check.js';
+import { ArgumentRangeError, ArgumentTypeError, checkStatus } from '../runtime/errors.js';
+import { destroyer, Handle } from '../runtime/handle.js';
+import type { Heap } from '../runtime/heap.js';
+import { checkHeads, checkHeadsOut, type HeadOptions, type Heads, inPlace, turned } from '../runtime/in-place.js';
+import type { HeadShape, Layout } from '../runtime/layout.js';
+import {
+  type PositionOptions,
+  type PositionsInput,
+  places,
+  placesOf,
+  type RowsInput,
+  rows,
+} from '../runtime/positions.js';
+import type { ArrayLikeInput, NdArray, Tensor } from '../runtime/tensor.js';
+import { overlap } from '../runtime/typed-arrays.js';
+import { type Angles, checkRopeOptions, type Pairing, planFields, type RopeOptions } from './options.js';
+
+/** Options of rotate and unrotate. */
+export interface RotateOptions extends PositionOptions, HeadOptions {
+  /** Whether x holds queries or keys; only an xPos plan asks. */
+  role?: 'query' | 'key';
+}
+
+/** Options of rotateBoth. */
+export interface RotateBothOptions extends PositionOptions {
+  /** Of both. Default `BHTD`. */
+  layout?: Layout;
+  /** Plain arrays only: where to write the queries and the keys, q and k themselves included. Default new arrays. */
+  out?: readonly [q: Float32Array, k: Float32Array];
+}
+
+/** The form in which something is given back: a tensor itself, a Float32Array or NdArray where plain arrays came. */
+export type Rotated<X> = X extends Tensor ? Tensor : X extends Float32Array ? Float32Array : NdArray;
+
+/** Options of rerotate. */
+export interface RerotateOptions extends HeadOptions {
+  /** Where the keys stood when this plan turned them: an offset, or positions as in rotate. */
+  from: number | PositionsInput;
+  /** Where they shall stand: an offset, or positions. */
+  to: number | PositionsInput;
+  /** The plan that would have turned them there. Default this one. */
+  plan?: RopePlan;
+}
+
+/** What a row of a table has a number for. */
+export type TableWidth = 'pairs' | 'coordinates';
+
+const tableWidths: Readonly<Record<TableWidth, number>> = { pairs: 0, coordinates: 1 };
+
+/** cos and sin at some positions, row major. */
+export interface RopeTables {
+  readonly cos: Float32Array;
+  readonly sin: Float32Array;
+}
+
+// In the order of embind/rope.cpp.
+const rerotateFields = { keys: headsFields, from: positionsFields, to: positionsFields } as const;
+
+const rotateOptions = ['offset', 'positions', 'role', 'shape', 'layout', 'out'] as const;
+const bothOptions = ['offset', 'positions', 'layout', 'out'] as const;
+const names = { q: { x: 'q', out: 'out[0]' }, k: { x: 'k', out: 'out[1]' } } as const;
+const turns = { forward: 0, back: 1 } as const;
+const roles: Readonly<Record<'any' | 'query' | 'key', number>> = { any: 0, query: 1, key: 2 };
+
+// Where the results of two inputs go.
+function pairOf(where: string, out: unknown): readonly [Float32Array | undefined, Float32Array | undefined] {
+  if (out === undefined) return [undefined, undefined];
+  if (!Array.isArray(out) || out.length !== 2) {
+    throw new ArgumentTypeError(where, 'out', out, 'two Float32Arrays, for q and for k');
+  }
+  const pair = [check.float32(where, names.q.out, out[0]), check.float32(where, names.k.out, out[1])] as const;
+  if (overlap(...pair)) {
+    throw new ArgumentRangeError(
+      where,
+      names.k.out,
+      pair[1],
+      'shares memory with out[0]; the keys would hide the queries',
+    );
+  }
+  return pair;
+}
+
+function agree(where: string, queries: Heads, keys: Heads, k: unknown): void {
+  if (keys.batch !== queries.batch || keys.tokens !== queries.tokens) {
+    const problem = `has ${keys.batch} x ${keys.tokens} tokens (batch x T), q has ${queries.batch} x ${queries.tokens}`;
+    throw new ArgumentRangeError(where, 'k', k, problem);
+  }
+  if (keys.input.tensor !== undefined && keys.input.tensor === queries.input.tensor) {
+    throw new ArgumentRangeError(where, 'k', k, 'is q itself, which would be turned twice');
+  }
+}
+
+// Turning multiplies by the factor, turning back by its inverse.
+function checkAttentionFactor(where: string, { scaling }: RopeOptions, factor: number): void {
+  const isHeld = (number: number): boolean => Math.fround(number) > 0 && Number.isFinite(Math.fround(number));
+  if (isHeld(factor) && isHeld(1 / factor)) return;
+  const problem = `makes cos and sin ${factor} times what they are, and float32 cannot hold that or its inverse`;
+  throw new ArgumentRangeError(where, 'scaling', scaling, problem);
+}
+
+/**
+ * Rotary position embedding (Su et al., arXiv:2104.09864): turns pairs of a head's coordinates by angles that grow
+ * with the position, so that the score of a query and a key depends on their distance only. Made by `rw.rope()`.
+ *
+ * @example
+ * using plan = rw.rope({ headDim: 64, base: 500000 });
+ * plan.rotate(q, { offset: 1024 });   // q: tensor [heads, tokens, 64], turned in place
+ */
+export class RopePlan extends Handle {
+  /** D, coordinates of one head. */
+  readonly headDim: number;
+  /** How many of them are turned. */
+  readonly rotaryDim: number;
+  readonly base: number;
+  readonly pairing: Pairing;
+  readonly angles: Angles;
+  /** How many axes a position has; 1 for text. */
+  readonly axes: number;
+  /** What cos and sin are multiplied by (YaRN, LongRoPE); scores get its square. 1 otherwise. */
+  readonly attentionFactor: number;
+  /** Frequency of each pair in radians per position, [rotaryDim / 2], the exact value rounded to double. */
+  readonly inverseFrequencies: Float64Array;
+  /** Positions in which each pair makes a full turn, 2 pi / frequency; Infinity for a pair that never turns. */
+  readonly wavelengths: Float64Array;
+  /** @internal */
+  readonly plan: CoreRopePlan;
+  /** @internal */
+  readonly xpos: boolean;
+  /** Whether the pairs lie in several blocks (axial axes). */
+  readonly #blocks: boolean;
+
+  /** @internal */
+  constructor(heap: Heap, options: RopeOptions) {
+    const where = 'rope';
+    const checked = checkRopeOptions(where, options);
+    const plan = heap.construct(where, (core) => new core.RopePlan());
+    try {
+      heap.scope(where, (take) => {
+        const lists = checked.lists.map(({ field, numbers }) => [field, heap.put(take, Float64Array.from(numbers))]);
+        const frequencies = { ...checked.core.frequencies, ...Object.fromEntries(lists) };
+        const fields = putFields(heap, planFields, { ...checked.core, frequencies }, take);
+        checkStatus(
+          heap.call(() => plan.create(fields)),
+          where,
+        );
+      });
+      checkAttentionFactor(where, options, plan.attentionFactor);
+    } catch (error) {
+      heap.destroy(plan);
+      throw error;
+    }
+    super(heap, destroyer(heap, plan));
+    this.plan = plan;
+    this.headDim = checked.headDim;
+    this.rotaryDim = checked.rotaryDim;
+    this.base = checked.base;
+    this.pairing = checked.pairing;
+    this.angles = checked.angles;
+    this.axes = checked.axes;
+    this.xpos = checked.xpos;
+    this.#blocks = checked.blocks;
+    this.attentionFactor = plan.attentionFactor;
+    this.inverseFrequencies = heap.scope(where, (take) => {
+      const pointer = take(this.rotaryDim * 4);
+      heap.call(() => plan.frequencies(pointer));
+      return heap.readDoubles(pointer, this.rotaryDim / 2);
+    });
+    this.wavelengths = this.inverseFrequencies.map((w) => (2 * Math.PI) / Math.abs(w));
+  }
+
+  /**
+   * Turns x by its positions. A tensor is turned in place and given back; a plain array is left alone and the
+   * result is a new one of the same form (or `out`). Coordinates from rotaryDim on are kept as they are.
+   *
+   * @param x [.., T, headDim] in the order that `layout` names.
+   * @throws ArgumentRangeError where sizes do not fit each other or a position is no integer in ±(2^53 - 1); x is
+   *   then as it was.
+   *
+   * @example
+   * plan.rotate(q, { offset: 17 });                                  // decoding: the next token stands at 17
+   * plan.rotate({ data, shape: [2, 8, 3, 64] }, { positions: [0, 5, 9, 2, 3, 4] });   // positions per batch entry
+   */
+  rotate(x: Tensor, options?: RotateOptions): Tensor;
+  rotate(x: Float32Array, options?: RotateOptions): Float32Array;
+  rotate(x: ArrayLikeInput, options?: RotateOptions): NdArray;
+  rotate(x: Tensor | Float32Array | ArrayLikeInput, options: RotateOptions = {}): Tensor | Float32Array | NdArray {
+    return this.#turn('rope.rotate', x, options, turns.forward);
+  }
+
+  /** Undoes rotate at the same positions: the opposite turn, divided by the attention factor. */
+  unrotate(x: Tensor, options?: RotateOptions): Tensor;
+  unrotate(x: Float32Array, options?: RotateOptions): Float32Array;
+  unrotate(x: ArrayLikeInput, options?: RotateOptions): NdArray;
+  unrotate(x: Tensor | Float32Array | ArrayLikeInput, options: RotateOptions = {}): Tensor | Float32Array | NdArray {
+    return this.#turn('rope.unrotate', x, options, turns.back);
+  }
+
+  /**
+   * rotate of queries and keys of the same tokens in one call, with the same bits: what a layer does at every step of
+   * decoding, where the call itself is a good part of the time. Each may have its own number of heads and its own form;
+   * both have the same batch and tokens. An xPos plan turns each by its role. Either both are turned or none.
+   *
+   * @param q [.., T, headDim] in the order that `layout` names; a Float32Array is [T, headDim].
+   * @param k as q.
+   * @returns queries and keys, as rotate gives them.
+   * @throws ArgumentRangeError where sizes do not fit each other, a position is no integer in ±(2^53 - 1), q and k are one
+   *   tensor, or both of `out` share memory.
+   *
+   * @example
+   * plan.rotateBoth(q, k, { offset: 17 });   // tensors [32, 1, 128] and [8, 1, 128], turned in place
+   * const [turnedQ, turnedK] = plan.rotateBoth({ data, shape: [2, 8, 3, 128] }, { data: keys, shape: [2, 2, 3, 128] });
+   */
+  rotateBoth<Q extends Tensor | Float32Array | ArrayLikeInput, K extends Tensor | Float32Array | ArrayLikeInput>(
+    q: Q,
+    k: K,
+    options: RotateBothOptions = {},
+  ): [q: Rotated<Q>, k: Rotated<K>] {
+    const where = 'rope.rotateBoth';
+    this.alive(where);
+    check.options(where, 'options', options, bothOptions);
+    const { layout } = options;
+    const [outQ, outK] = pairOf(where, options.out);
+    const queries = checkHeads(this.heap, where, names.q, q, { layout, out: outQ }, this.headDim);
+    const keys = checkHeads(this.heap, where, names.k, k, { layout, out: outK }, this.headDim);
+    agree(where, queries, keys, k);
+    const { batch, tokens } = queries;
+    const at = places(where, options, batch, tokens, this.axes);
+    return this.heap.scope(where, (take) => {
+      const { values, count, perBatch, offset } = at.place(this.heap, take);
+      const [qAt, kAt] = [queries.input.place(take), keys.input.place(take)];
+      this.alive(where); // a getter of an option may have disposed of it
+      for (const each of [queries, keys]) checkHeadsOut(this.heap, where, each);
+      const tokensFirst = queries.tokensFirst || keys.tokensFirst; // one head is the same in both orders
+      const status = this.heap.call(() =>
+        this.plan.rotateBoth(
+          qAt,
+          kAt,
+          tokensFirst,
+          batch,
+          queries.heads,
+          keys.heads,
+          tokens,
+          values,
+          count,
+          perBatch,
+          offset,
+        ),
+      );
+      checkStatus(status, where);
+      return [turned(this.heap, queries, qAt) as Rotated<Q>, turned(this.heap, keys, kAt) as Rotated<K>];
+    });
+  }
+
+  /**
+   * Moves keys that this plan has turned already to other positions, another scaling or another pairing, in one
+   * step: the two phases are subtracted exactly and the attention factor is exchanged once. Covers cache shifts,
+   * merged caches, and the switches of dynamic NTK and LongRoPE, without computing the keys again.
+   *
+   * Under another pairing a pair's two numbers change places as well, as permuted weights would have made them.
+   *
+   * Every step rounds to float32; keys that will move often are better kept in a cache, `rw.kvCache()`, where positions
+   * accumulate and not roundings.
+   *
+   * @throws ArgumentRangeError where the plans do not turn the same coordinates; x is then as it was.
+   *
+   * @example
+   * plan.rerotate(keys, { from: 100, to: 36 });                    // the first 64 tokens were dropped
+   * plan.rerotate(keys, { from: 0, to: 0, plan: longPlan });       // the same places under another scaling
+   */
+  rerotate(x: Tensor, options: RerotateOptions): Tensor;
+  rerotate(x: Float32Array, options: RerotateOptions): Float32Array;
+  rerotate(x: ArrayLikeInput, options: RerotateOptions): NdArray;
+  rerotate(x: Tensor | Float32Array | ArrayLikeInput, options: RerotateOptions): Tensor | Float32Array | NdArray {
+    const where = 'rope.rerotate';
+    this.alive(where);
+    check.options(where, 'options', options, ['from', 'to', 'plan', 'shape', 'layout', 'out']);
+    const target = options.plan ?? this;
+    this.matches(where, target);
+    return inPlace(this.heap, where, x, options, this.headDim, ({ tokensFirst, batch, heads, tokens }, take) => {
+      const from = placesOf(where, 'from', options.from, batch, tokens, this.axes);
+      const to = placesOf(where, 'to', options.to, batch, tokens, target.axes);
+      const [old, fresh] = [from.place(this.heap, take), to.place(this.heap, take)];
+      return (pointer) => {
+        const call = { keys: { x: pointer, tokensFirst, batch, heads, tokens }, from: old, to: fresh };
+        const fields = putFields(this.heap, rerotateFields, call, take);
+        this.alive(where);
+        target.usableIn(this.heap, where, 'plan');
+        return this.heap.call(() => this.plan.rerotate(fields, target.plan));
+      };
+    });
+  }
+
+  /**
+   * Refuses a plan that cannot take over keys of this one.
+   * @internal
+   */
+  matches(where: string, plan: unknown): asserts plan is RopePlan {
+    if (!(plan instanceof RopePlan)) throw new ArgumentTypeError(where, 'plan', plan, 'a RopePlan');
+    plan.usableIn(this.heap, where, 'plan');
+    const sizes = (p: RopePlan) => `headDim ${p.headDim} and rotaryDim ${p.rotaryDim}`;
+    if (plan.headDim !== this.headDim || plan.rotaryDim !== this.rotaryDim) {
+      throw new ArgumentRangeError(where, 'plan', plan, `has ${sizes(plan)}; expected ${sizes(this)}`);
+    }
+    if (plan.xpos !== this.xpos || plan.#blocks !== this.#blocks) {
+      throw new ArgumentRangeError(where, 'plan', plan, 'must use xPos and axial blocks exactly if this plan does');
+    }
+  }
+
+  /**
+   * cos and sin of all pairs at some positions, times the attention factor.
+   *
+   * @param positions a list (a plan with several axes: one list for each), or `{ length, offset }` for consecutive
+   *   ones.
+   * @param width `pairs` (the default): [rows, rotaryDim / 2], as the caches of ONNX RotaryEmbedding and onnxruntime
+   *   have it; `coordinates`: [rows, rotaryDim], each pair's number at both of its coordinates, as Hugging Face has it.
+   *
+   * @example
+   * const { cos, sin } = plan.tables({ length: 4096 });   // each Float32Array(4096 * rotaryDim / 2)
+   */
+  tables(positions: RowsInput, width: TableWidth = 'pairs'): RopeTables {
+    const where = 'rope.tables';
+    this.alive(where);
+    if (this.xpos) {
+      throw new ArgumentRangeError(where, 'plan', this, 'uses xPos, which turns queries and keys by different tables');
+    }
+    const wide = check.choice(where, 'width', width, tableWidths) === tableWidths.coordinates;
+    if (wide && this.#blocks) {
+      throw new ArgumentRangeError(where, 'width', width, "is 'coordinates', a layout that axial blocks do not have");
+    }
+    const at = rows(where, positions, this.rotaryDim, this.axes);
+    this.alive(where); // a getter of the positions may have disposed of it
+    const count = at.length / this.axes;
+    const size = (count * this.rotaryDim) / 2;
+    return this.heap.scope(where, (take) => {
+      const pointer = take(at.byteLength);
+      const cos = take(size * 4);
+      const sin = take(size * 4);
+      this.heap.write(pointer, at);
+      checkStatus(
+        this.heap.call(() => this.plan.tables(pointer, count, cos, sin)),
+        where,
+      );
+      const read = (from: number) => {
+        const table = this.heap.readFloats(from, size);
+        return wide ? this.#atBothCoordinates(table) : table;
+      };
+      return { cos: read(cos), sin: read(sin) };
+    });
+  }
+
+  #atBothCoordinates(table: Float32Array): Float32Array {
+    const pairs = this.rotaryDim / 2;
+    const interleaved = this.pairing === 'interleaved';
+    return Float32Array.from({ length: 2 * table.length }, (_, i) => {
+      const row = Math.floor(i / this.rotaryDim);
+      const coordinate = i % this.rotaryDim;
+      return table[row * pairs + (interleaved ? coordinate >> 1 : coordinate % pairs)] ?? 0;
+    });
+  }
+
+  /**
+   * Turns what lies in the heap at x.
+   * @internal
+   */
+  turnAt(where: string, x: number, shape: HeadShape, at: PositionsCall, role: 'query' | 'key'): void {
+    checkStatus(this.#rotate(x, shape, at, turns.forward, roles[role]), where);
+  }
+
+  #rotate(x: number, { tokensFirst, batch, heads, tokens }: HeadShape, at: PositionsCall, turn: number, role: number) {
+    this.alive('rope'); // a getter of an option may have disposed of it
+    const { values, count, perBatch, offset } = at;
+    return this.heap.call(() =>
+      this.plan.rotate(x, tokensFirst, batch, heads, tokens, values, count, perBatch, offset, turn, role),
+    );
+  }
+
+  #turn(where: string, x: unknown, options: RotateOptions, turn: number): Tensor | Float32Array | NdArray {
+    this.alive(where);
+    check.options(where, 'options', options, rotateOptions);
+    if (this.xpos && options.role === undefined) {
+      throw new ArgumentTypeError(
+        where,
+        'role',
+        options.role,
+        "'query' or 'key', which an xPos plan turns differently",
+      );
+    }
+    const role = check.choice(where, 'role', options.role ?? 'any', roles);
+    return inPlace(this.heap, where, x, options, this.headDim, (shape, take) => {
+      const at = places(where, options, shape.batch, shape.tokens, this.axes).place(this.heap, take);
+      return (pointer) => this.#rotate(pointer, shape, at, turn, role);
+    });
+  }
+}

@@ -1,0 +1,89 @@
+// Rotation by tables that someone else made.
+import { headsFields, putFields } from '../runtime/call-fields.js';
+import * as check from '../runtime/check.js';
+import { ArgumentRangeError } from '../runtime/errors.js';
+import type { Heap } from '../runtime/heap.js';
+import { type HeadOptions, inPlace } from '../runtime/in-place.js';
+import { places } from '../runtime/positions.js';
+import { type NdArray, operand, type Tensor, type TensorInput } from '../runtime/tensor.js';
+import { type Pairing, pairings } from './options.js';
+
+/** Options of `rw.rotaryEmbedding`. Semantics are those of ONNX RotaryEmbedding (opset 23). */
+export interface RotaryEmbeddingOptions extends HeadOptions {
+  /** [positions, pairs], or, without `positions`, a row for every token: [B, T, pairs]. */
+  cos: TensorInput;
+  /** As cos. */
+  sin: TensorInput;
+  /** Which row of the tables each token takes: [T], or [B, T] flat. A row that they do not have is refused. */
+  positions?: check.IntegersInput;
+  /** Default `half`. */
+  pairing?: Pairing;
+}
+
+// In the order of embind/rope.cpp.
+const callFields = {
+  ...{ heads: headsFields, headDim: 0, cos: 0, sin: 0, rows: 0, pairs: 0, places: 0, pairing: 0 },
+} as const;
+
+/** @internal */
+export function rotaryEmbedding(
+  heap: Heap,
+  x: unknown,
+  options: RotaryEmbeddingOptions,
+): Tensor | Float32Array | NdArray {
+  const where = 'rotaryEmbedding';
+  const known = ['cos', 'sin', 'positions', 'pairing', 'shape', 'layout', 'out'];
+  const given = check.options<RotaryEmbeddingOptions>(where, 'options', options, known);
+  const pairing = check.choice(where, 'pairing', given.pairing ?? 'half', pairings);
+  const cos = operand(heap, where, 'cos', given.cos);
+  const sin = operand(heap, where, 'sin', given.sin);
+  if (cos.shape.join() !== sin.shape.join()) {
+    throw new ArgumentRangeError(
+      where,
+      'sin',
+      given.sin,
+      `has shape [${sin.shape.join(', ')}], cos [${cos.shape.join(', ')}]`,
+    );
+  }
+  const axes = given.positions === undefined ? 3 : 2;
+  if (cos.shape.length !== axes) {
+    const expected = axes === 2 ? '[positions, pairs]' : '[B, T, pairs] where there are no positions';
+    throw new ArgumentRangeError(where, 'cos', given.cos, `has shape [${cos.shape.join(', ')}]; expected ${expected}`);
+  }
+  const pairs = cos.shape.at(-1) ?? 0;
+  const rows = pairs === 0 ? 0 : cos.size / pairs;
+  return inPlace(heap, where, x, given, undefined, ({ tokensFirst, batch, heads, tokens, dim }, take) => {
+    if (2 * pairs > dim) {
+      throw new ArgumentRangeError(
+        where,
+        'cos',
+        given.cos,
+        `has ${pairs} pairs; heads of size ${dim} have at most ${Math.floor(dim / 2)}`,
+      );
+    }
+    if (axes === 3 && (cos.shape[0] !== batch || cos.shape[1] !== tokens)) {
+      const problem = `has shape [${cos.shape.join(', ')}]; expected [${batch}, ${tokens}, pairs], as x has it`;
+      throw new ArgumentRangeError(where, 'cos', given.cos, problem);
+    }
+    const values = tableRows(where, given.positions, batch, tokens, rows);
+    const tables = { cos: cos.place(take), sin: sin.place(take), rows, pairs, places: heap.put(take, values), pairing };
+    return (pointer) => {
+      const call = { heads: { x: pointer, tokensFirst, batch, heads, tokens }, headDim: dim, ...tables };
+      const fields = putFields(heap, callFields, call, take);
+      return heap.call((core) => core.rotateByTables(fields));
+    };
+  });
+}
+
+// The table row of each token, [batch, tokens].
+function tableRows(where: string, positions: unknown, batch: number, tokens: number, rows: number): Float64Array {
+  if (positions === undefined) return Float64Array.from({ length: rows }, (_, i) => i);
+  const at = places(where, { positions: positions as check.IntegersInput }, batch, tokens);
+  const values = at.values ?? new Float64Array();
+  const outside = values.findIndex((p) => p < 0 || p >= rows);
+  if (outside >= 0) {
+    const problem = `is ${values[outside]}; the tables have rows from 0 to ${rows - 1}`;
+    throw new ArgumentRangeError(where, `positions[${outside}]`, values[outside], problem);
+  }
+  return at.perBatch ? values : Float64Array.from({ length: batch * tokens }, (_, i) => values[i % tokens] ?? 0);
+}

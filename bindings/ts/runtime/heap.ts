@@ -1,0 +1,198 @@
+// The WebAssembly heap of one instance: allocation, copies in and out, and the watch over traps. No view of the
+// heap leaves this file except where a caller asked for one, because growth detaches every view without a word.
+import type { MainModule } from '../core.mjs';
+import { ArgumentTypeError, InstanceLostError, OutOfMemoryError } from './errors.js';
+import { bufferOf, byteLengthOf, bytesOf, fill, kindOf, offsetOf } from './typed-arrays.js';
+
+// More than any object of the core takes.
+const roomOfAnObject = 4096;
+
+// Kept for the pieces of small calls, so that they need not be allocated and freed: two heads of a decoding step fit.
+const stagingBytes = 65536;
+const alignment = 64;
+
+const heaps = new WeakMap<object, Heap>();
+
+/**
+ * Lets `heapOf` find the heap of an instance.
+ * @internal
+ */
+export function shareHeap(instance: object, heap: Heap): void {
+  heaps.set(instance, heap);
+}
+
+/**
+ * The heap of the instance that a function outside of it was given.
+ * @internal
+ */
+export function heapOf(where: string, value: unknown): Heap {
+  const heap = typeof value === 'object' && value !== null ? heaps.get(value) : undefined;
+  if (heap === undefined) throw new ArgumentTypeError(where, 'rw', value, 'what load() gives');
+  return heap;
+}
+
+/**
+ * Gives memory of so many bytes for the time of a call, and tells which of the caller's tensors the call writes.
+ * @internal
+ */
+export interface Take {
+  (bytes: number): number;
+  readonly writes?: object;
+}
+
+/** @internal */
+export class Heap {
+  readonly core: MainModule;
+  readonly #memory: WebAssembly.Memory;
+  #bytes = new Uint8Array();
+  #floats = new Float32Array();
+  #doubles = new Float64Array();
+  #lost: unknown;
+  readonly #staging: number;
+  #staged = 0; // bytes of it that scopes have taken
+  #scopes = 0; // that are open
+  /** Objects that JavaScript holds in this heap: tensors, plans, layers, models, caches, states. */
+  liveObjects = 0;
+
+  constructor(core: MainModule, memory: WebAssembly.Memory) {
+    this.core = core;
+    this.#memory = memory;
+    this.#staging = this.allocate(stagingBytes, 'load');
+  }
+
+  /** Runs a call into the core. After a trap the state of the heap is unknown, so every later call is refused. */
+  call<T>(run: (core: MainModule) => T): T {
+    if (this.#lost !== undefined) {
+      throw new InstanceLostError('this instance trapped in an earlier call; load() gives a new one', {
+        cause: this.#lost,
+      });
+    }
+    try {
+      return run(this.core);
+    } catch (error) {
+      if (!(error instanceof WebAssembly.RuntimeError)) throw error;
+      this.#lost = error;
+      throw new InstanceLostError('the WebAssembly instance trapped; load() gives a new one', { cause: error });
+    }
+  }
+
+  /** Reserves bytes, 64-byte aligned, or throws OutOfMemoryError. */
+  allocate(bytes: number, where: string): number {
+    // Beyond 2^32 the number would wrap on its way to a 32-bit core.
+    const pointer = bytes < 2 ** 32 ? this.call((core) => core.allocate(bytes)) : 0;
+    if (pointer === 0) throw new OutOfMemoryError(`${where}: no room for ${bytes} bytes in the WebAssembly heap`);
+    return pointer;
+  }
+
+  /** Frees what allocate gave. Never throws: it runs in finally blocks and finalizers. */
+  release(pointer: number): void {
+    if (this.#lost === undefined) this.core.release(pointer);
+  }
+
+  /** Makes an object of the core. Its own `new` would abort where memory is short, so room for it is asked for first. */
+  construct<T>(where: string, make: (core: MainModule) => T): T {
+    this.release(this.allocate(roomOfAnObject, where));
+    return this.call(make);
+  }
+
+  /** Deletes an object of the core. Never throws either. */
+  destroy(object: { delete(): void }): void {
+    if (this.#lost === undefined) object.delete();
+  }
+
+  /**
+   * Runs work that needs memory for its own time: every pointer that `take` gives is freed when it ends.
+   */
+  scope<T>(where: string, work: (take: Take) => T): T {
+    let allocated: number[] | undefined;
+    this.#scopes += 1;
+    try {
+      return work((bytes) => {
+        const start = this.#staged;
+        if (bytes <= stagingBytes - start) {
+          this.#staged = start + Math.ceil(bytes / alignment) * alignment;
+          return this.#staging + start;
+        }
+        const pointer = this.allocate(bytes, where);
+        allocated ??= [];
+        allocated.push(pointer);
+        return pointer;
+      });
+    } finally {
+      this.#scopes -= 1;
+      // Not before the outermost ends: an outer one may have taken more within an inner one.
+      if (this.#scopes === 0) this.#staged = 0;
+      if (allocated !== undefined) for (const pointer of allocated) this.release(pointer);
+    }
+  }
+
+  /** Copies a typed array into the heap. */
+  write(pointer: number, data: Float32Array | Float64Array | Uint8Array): void {
+    const view = this.#view(); // makes both anew
+    // By its own kind, not by class: an array of another realm is of another class.
+    if (kindOf(data) === 'Float32Array') this.#floats.set(data, pointer / 4);
+    else view.set(bytesOf(data), pointer);
+  }
+
+  /** The address of a copy of data, in memory that `take` gives. */
+  put(take: Take, data: Float32Array | Float64Array | Uint8Array): number {
+    const pointer = take(byteLengthOf(data));
+    this.write(pointer, data);
+    return pointer;
+  }
+
+  /** The same for numbers, as doubles. */
+  putDoubles(take: Take, numbers: readonly number[]): number {
+    const pointer = take(numbers.length * 8);
+    this.#view(); // makes it anew
+    this.#doubles.set(numbers, pointer / 8);
+    return pointer;
+  }
+
+  /** Whether the data is a view of something in this heap, where nothing lies at 0. */
+  owns(data: ArrayBufferView): boolean {
+    return offsetOf(data) !== 0 && bufferOf(data) === this.#view().buffer;
+  }
+
+  /** Copies bytes within the heap. */
+  move(from: number, to: number, bytes: number): void {
+    this.#view().copyWithin(to, from, from + bytes);
+  }
+
+  /** A live view: dead after the next call that may grow the heap. */
+  floats(pointer: number, length: number): Float32Array<ArrayBuffer> {
+    return new Float32Array(this.#view().buffer, pointer, length);
+  }
+
+  /** The same for bytes. */
+  bytes(pointer: number, length: number): Uint8Array<ArrayBuffer> {
+    return this.#view().subarray(pointer, pointer + length);
+  }
+
+  /** A copy of n floats, or the caller's array filled with them. */
+  readFloats(pointer: number, length: number, out?: Float32Array): Float32Array {
+    const view = this.floats(pointer, length);
+    if (out === undefined) return new Float32Array(view); // sooner than slice(), which clears what it fills
+    fill(out, view);
+    return out;
+  }
+
+  readDoubles(pointer: number, length: number): Float64Array {
+    return new Float64Array(new Float64Array(this.#view().buffer, pointer, length));
+  }
+
+  get byteLength(): number {
+    return this.#memory.buffer.byteLength;
+  }
+
+  // Growth takes the memory from its views, which tells sooner than asking for the buffer, a call out of JavaScript.
+  #view(): Uint8Array<ArrayBuffer> {
+    if (this.#bytes.length === 0) {
+      const { buffer } = this.#memory;
+      this.#bytes = new Uint8Array(buffer);
+      this.#floats = new Float32Array(buffer);
+      this.#doubles = new Float64Array(buffer);
+    }
+    return this.#bytes as Uint8Array<ArrayBuffer>;
+  }
+}

@@ -1,0 +1,370 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+// An open safetensors file, or several that are one model: what is in it, and its numbers, which are fetched when asked
+// for and kept nowhere on their way.
+import * as check from '../runtime/check.js';
+import {
+  ArgumentRangeError,
+  ArgumentTypeError,
+  describe,
+  OutOfMemoryError,
+  SafetensorsError,
+  StateError,
+} from '../runtime/errors.js';
+import type { Heap } from '../runtime/heap.js';
+import { Tensor } from '../runtime/tensor.js';
+import type { SafetensorsDtype } from './header.js';
+import { type ByteSource, SourceFailure } from './source.js';
+import { arrayOf, type SafetensorsArray, Widener } from './tensors.js';
+
+/** How far a read has come, in bytes. */
+export interface SafetensorsProgress {
+  readonly loaded: number;
+  readonly total: number;
+  /** Of the tensor; while a file is opened, of the file. */
+  readonly name: string;
+}
+
+/** What every read takes. */
+export interface SafetensorsReadOptions {
+  /** Ends the read: it is then rejected with the signal's reason, and nothing of it is left. */
+  signal?: AbortSignal;
+  /** Called after every piece. What it throws ends the read. */
+  onProgress?: (progress: SafetensorsProgress) => void;
+}
+
+/** Options of `tensor()`. */
+export interface SafetensorsTensorOptions extends SafetensorsReadOptions {
+  /** `float32` widens F16 and BF16, exactly, and takes F32 as it is; other dtypes are refused. Default: no change. */
+  as?: 'float32';
+}
+
+/** Options of `readInto()` and `stream()`: a part of the tensor, in bytes. */
+export interface SafetensorsSliceOptions extends SafetensorsReadOptions {
+  /** First byte of the tensor that is read. Default 0. */
+  start?: number;
+  /** The byte after the last. Default the tensor's byteLength. */
+  end?: number;
+}
+
+/** Options of `readInto()`. */
+export interface SafetensorsIntoOptions extends SafetensorsSliceOptions {
+  /** Number of the target at which writing begins. Default 0. */
+  offset?: number;
+}
+
+/** What a file says of a tensor. */
+export interface SafetensorsInfo {
+  readonly dtype: SafetensorsDtype;
+  /** Outermost first; [] is a scalar. */
+  readonly shape: readonly number[];
+  readonly byteLength: number;
+  /** The file that it is in. */
+  readonly file: string;
+}
+
+/** @internal */
+export interface Entry {
+  readonly info: SafetensorsInfo;
+  readonly source: ByteSource;
+  /** In the file. */
+  readonly begin: number;
+}
+
+const readKeys = ['signal', 'onProgress'];
+const sliceKeys = ['start', 'end', ...readKeys];
+
+/** @internal */
+export function readOptions(where: string, options: SafetensorsReadOptions): SafetensorsReadOptions {
+  const { signal, onProgress } = options;
+  if (signal !== undefined && Object.prototype.toString.call(signal) !== '[object AbortSignal]') {
+    throw new ArgumentTypeError(where, 'signal', signal, 'an AbortSignal');
+  }
+  if (onProgress !== undefined && typeof onProgress !== 'function') {
+    throw new ArgumentTypeError(where, 'onProgress', onProgress, 'a function');
+  }
+  return { ...(signal !== undefined && { signal }), ...(onProgress !== undefined && { onProgress }) };
+}
+
+/**
+ * The bytes of a source, exactly those asked for (with `to` Infinity: all), or an error that names file and tensor.
+ * @internal
+ */
+export async function* bytesOf(
+  source: ByteSource,
+  tensor: string | undefined,
+  from: number,
+  to: number,
+  signal: AbortSignal | undefined,
+): AsyncIterable<Uint8Array> {
+  let at = from;
+  try {
+    signal?.throwIfAborted();
+    for await (const piece of source.read(from, to, signal)) {
+      signal?.throwIfAborted();
+      if (piece.length > to - at) throw new SourceFailure('gave more bytes than it was asked for');
+      at += piece.length;
+      yield piece;
+    }
+    if (at < to && to !== Number.POSITIVE_INFINITY) throw new SourceFailure('ended');
+  } catch (error) {
+    signal?.throwIfAborted();
+    if (!(error instanceof SourceFailure)) throw error;
+    const place = to === Number.POSITIVE_INFINITY ? '' : ` (after ${at - from} of ${to - from} bytes)`;
+    throw new SafetensorsError(source.name, tensor, error.message + place, { cause: error.cause ?? error });
+  }
+}
+
+/**
+ * An open file of weights. It holds the header and no numbers; the bytes of a tensor are fetched by the read that asks.
+ *
+ * @example
+ * const rw = await load();
+ * const file = await openSafetensors(rw, 'https://example.org/model.safetensors');
+ * for (const name of file.names) console.log(name, file.info(name).dtype, file.info(name).shape);
+ * using weight = rw.tensor(file.info('lm_head.weight').shape);
+ * await file.readInto('lm_head.weight', weight);
+ */
+export class Safetensors implements Disposable {
+  /**
+   * Names of the tensors, in the order of their bytes. Reading in this order is the fastest where a server sends files
+   * only whole: it then sends them once.
+   */
+  readonly names: readonly string[];
+  /** The free text of the header; of several files, what they agree on. */
+  readonly metadata: ReadonlyMap<string, string>;
+  /** Bytes of all tensors. */
+  readonly byteLength: number;
+  readonly #heap: Heap;
+  readonly #entries: ReadonlyMap<string, Entry>;
+  #disposed = false;
+  #last: ByteSource | undefined; // the one that was read last, whose stream is worth keeping
+
+  /** @internal */
+  constructor(heap: Heap, entries: ReadonlyMap<string, Entry>, metadata: ReadonlyMap<string, string>) {
+    this.#heap = heap;
+    this.#entries = entries;
+    this.names = Object.freeze([...entries.keys()]);
+    this.metadata = metadata;
+    this.byteLength = [...entries.values()].reduce((sum, { info }) => sum + info.byteLength, 0);
+  }
+
+  /** Whether there is a tensor of this name. */
+  has(name: string): boolean {
+    return this.#entries.has(name);
+  }
+
+  /** What the file says of a tensor. */
+  info(name: string): SafetensorsInfo {
+    return this.#entry('safetensors.info', name).info;
+  }
+
+  /**
+   * The numbers of a tensor in an array of their kind: F32 a Float32Array, I64 a BigInt64Array, F16 and BF16 a Uint16Array
+   * of their bits or, with `as: 'float32'`, a Float32Array. F8, F6, F4 and C64 have no such array; `stream()` gives their
+   * bytes.
+   *
+   * @throws SafetensorsError where the bytes cannot be had, or the dtype has no array.
+   *
+   * @example
+   * const weights = await file.tensor('model.norm.weight', { as: 'float32' });
+   */
+  tensor(name: string, options: SafetensorsTensorOptions & { as: 'float32' }): Promise<Float32Array>;
+  tensor(name: string, options?: SafetensorsTensorOptions): Promise<SafetensorsArray>;
+  async tensor(name: string, options: SafetensorsTensorOptions = {}): Promise<SafetensorsArray> {
+    const where = 'safetensors.tensor';
+    const entry = this.#entry(where, name);
+    check.options(where, 'options', options, ['as', ...readKeys]);
+    const { as } = options;
+    if (as !== undefined) check.choice(where, 'as', as, { float32: 0 });
+    const read = readOptions(where, options);
+    const { dtype, byteLength } = entry.info;
+    const Kind = arrayOf[dtype];
+    if (Kind === undefined || (as !== undefined && !isFloat32(dtype))) {
+      const what = as === undefined ? 'as an array; stream() gives its bytes' : 'as float32';
+      throw new SafetensorsError(entry.source.name, name, `is ${dtype}, which is not given ${what}`);
+    }
+    if (as === undefined || dtype === 'F32') {
+      const array = new Kind(room(where, byteLength));
+      const bytes = new Uint8Array(array.buffer);
+      await this.#read(where, entry, name, 0, byteLength, read, (piece, at) => bytes.set(piece, at));
+      return array;
+    }
+    const floats = new Float32Array(room(where, byteLength * 2));
+    await this.#widen(where, entry, name, 0, byteLength, read, () => floats);
+    return floats;
+  }
+
+  /**
+   * Brings the numbers of a tensor, or of a part of it, straight into a tensor in wasm memory, in pieces: they are at no
+   * time in memory twice. F32 is copied, F16 and BF16 are widened. With neither `start`, `end` nor `offset` both have to
+   * be of the same size; the shapes need not agree. A read that fails leaves what it has written so far.
+   *
+   * @throws SafetensorsError where the bytes cannot be had, or the dtype is another.
+   *
+   * @example
+   * using rows = rw.tensor([16, 768]);   // the first 16 rows of a float32 table
+   * await file.readInto('embeddings.weight', rows, { end: 16 * 768 * 4 });
+   */
+  async readInto(name: string, target: Tensor, options: SafetensorsIntoOptions = {}): Promise<void> {
+    const where = 'safetensors.readInto';
+    const entry = this.#entry(where, name);
+    if (!(target instanceof Tensor)) throw new ArgumentTypeError(where, 'target', target, 'a tensor of rw.tensor()');
+    target.usableIn(this.#heap, where, 'target');
+    check.options(where, 'options', options, ['offset', ...sliceKeys]);
+    const { offset = 0 } = options;
+    check.integer(where, 'offset', offset, 0, target.size);
+    const read = readOptions(where, options);
+    const { dtype } = entry.info;
+    if (!isFloat32(dtype)) {
+      throw new SafetensorsError(entry.source.name, name, `is ${dtype}; a tensor holds float32, F16 or BF16 widened`);
+    }
+    const size = dtype === 'F32' ? 4 : 2;
+    const [start, end] = slice(where, entry.info, options, size);
+    const count = (end - start) / size;
+    const part = options.start !== undefined || options.end !== undefined || options.offset !== undefined;
+    if (part ? count > target.size - offset : count !== target.size) {
+      const rest = part ? `${target.size - offset} numbers from offset ${offset} on` : `${target.size} numbers`;
+      throw new ArgumentRangeError(where, 'target', target, `has ${rest}; ${count} are read`);
+    }
+
+    const first = target.pointer + 4 * offset;
+    // Asked before every piece: the target may have been disposed of between two.
+    const address = () => {
+      target.usableIn(this.#heap, where, 'target');
+      return first;
+    };
+    if (dtype !== 'F32') return this.#widen(where, entry, name, start, end, read, address);
+    await this.#read(where, entry, name, start, end, read, (piece, at) => this.#heap.write(address() + at, piece));
+  }
+
+  /**
+   * The bytes of a tensor, or of a part of it, piece by piece, of any dtype.
+   *
+   * @param take gets each piece, which is good only until it returns, and the place of its first byte in what is read.
+   *
+   * @example
+   * const digest = crypto.createHash('sha256');
+   * await file.stream('lm_head.weight', (bytes) => digest.update(bytes));
+   */
+  async stream(
+    name: string,
+    take: (bytes: Uint8Array, at: number) => void,
+    options: SafetensorsSliceOptions = {},
+  ): Promise<void> {
+    const where = 'safetensors.stream';
+    const entry = this.#entry(where, name);
+    if (typeof take !== 'function') throw new ArgumentTypeError(where, 'take', take, 'a function');
+    check.options(where, 'options', options, sliceKeys);
+    const read = readOptions(where, options);
+    const [start, end] = slice(where, entry.info, options, 1);
+    await this.#read(where, entry, name, start, end, read, take);
+  }
+
+  /** True once dispose() ran. */
+  get disposed(): boolean {
+    return this.#disposed;
+  }
+
+  /** Ends connections, and any read that is under way. A second call does nothing; later reads throw StateError. */
+  dispose(): void {
+    this.#disposed = true;
+    for (const source of new Set([...this.#entries.values()].map((entry) => entry.source))) source.close();
+  }
+
+  /** The same for `using`, on engines that have Symbol.dispose. */
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
+
+  #entry(where: string, name: unknown): Entry {
+    if (typeof name !== 'string') throw new ArgumentTypeError(where, 'name', name, 'the name of a tensor');
+    this.#alive(where);
+    const entry = this.#entries.get(name);
+    if (entry === undefined) {
+      const problem = `is ${describe(name)}; none of the ${this.names.length} tensors is called that`;
+      throw new ArgumentRangeError(where, 'name', name, problem);
+    }
+    return entry;
+  }
+
+  #alive(where: string): void {
+    if (this.#disposed) throw new StateError(`${where}: this Safetensors was disposed`);
+  }
+
+  async #widen(
+    where: string,
+    entry: Entry,
+    name: string,
+    start: number,
+    end: number,
+    read: SafetensorsReadOptions,
+    out: () => number | Float32Array,
+  ): Promise<void> {
+    const widener = new Widener(this.#heap, where, entry.info.dtype as 'F16' | 'BF16');
+    try {
+      await this.#read(where, entry, name, start, end, read, (piece) => widener.take(piece, out()));
+    } finally {
+      widener.release();
+    }
+  }
+
+  async #read(
+    where: string,
+    { source, begin }: Entry,
+    name: string,
+    start: number,
+    end: number,
+    { signal, onProgress }: SafetensorsReadOptions,
+    take: (piece: Uint8Array, at: number) => void,
+  ): Promise<void> {
+    const total = end - start;
+    let loaded = 0;
+    if (this.#last !== source) this.#last?.pause();
+    this.#last = source;
+    try {
+      for await (const piece of bytesOf(source, name, begin + start, begin + end, signal)) {
+        this.#alive(where);
+        take(piece, loaded);
+        loaded += piece.length;
+        onProgress?.({ loaded, total, name });
+      }
+    } catch (error) {
+      if (error instanceof SafetensorsError) this.#alive(where); // a connection that dispose() cut
+      throw error;
+    } finally {
+      if (this.#last !== source) source.pause();
+    }
+  }
+}
+
+function isFloat32(dtype: SafetensorsDtype): boolean {
+  return dtype === 'F32' || dtype === 'F16' || dtype === 'BF16';
+}
+
+function slice(where: string, info: SafetensorsInfo, options: SafetensorsSliceOptions, size: number): [number, number] {
+  const { start = 0, end = info.byteLength } = options;
+  check.integer(where, 'start', start, 0, info.byteLength);
+  check.integer(where, 'end', end, start, info.byteLength);
+  for (const [name, value] of [
+    ['start', start],
+    ['end', end],
+  ] as const) {
+    if (value % size !== 0) {
+      throw new ArgumentRangeError(
+        where,
+        name,
+        value,
+        `is ${value}, within a number; ${info.dtype} takes ${size} bytes`,
+      );
+    }
+  }
+  return [start, end];
+}
+
+function room(where: string, bytes: number): ArrayBuffer {
+  try {
+    return new ArrayBuffer(bytes);
+  } catch (cause) {
+    throw Object.assign(new OutOfMemoryError(`${where}: no room for an array of ${bytes} bytes`), { cause });
+  }
+}

@@ -1,0 +1,196 @@
+// The header of a file, and the weight_map of an index: read by the core, which alone decides. Here bytes are brought to
+// it, and its verdict is put into words.
+import type { SafetensorsHeader, TextMap } from '../core.mjs';
+import { checkStatus, SafetensorsError } from '../runtime/errors.js';
+import type { Heap } from '../runtime/heap.js';
+
+/** How numbers lie in a file. F8, F6, F4 and C64 are listed, and given as bytes only. */
+export type SafetensorsDtype = (typeof dtypes)[number];
+
+// SafetensorsDtype of src/models/safetensors.h, by number.
+const dtypes = [
+  ...(['BOOL', 'U8', 'I8', 'I16', 'U16', 'F16', 'BF16', 'I32', 'U32', 'F32', 'F64', 'I64', 'U64', 'C64'] as const),
+  ...(['F8_E5M2', 'F8_E4M3', 'F8_E8M0', 'F8_E4M3FNUZ', 'F8_E5M2FNUZ', 'F6_E2M3', 'F6_E3M2', 'F4'] as const),
+];
+
+/** @internal */
+export interface HeaderTensor {
+  readonly name: string;
+  readonly dtype: SafetensorsDtype;
+  readonly shape: readonly number[];
+  /** In the file. */
+  readonly begin: number;
+  readonly end: number;
+}
+
+/** @internal */
+export interface Header {
+  /** In the order of their bytes. */
+  readonly tensors: readonly HeaderTensor[];
+  readonly metadata: readonly (readonly [string, string])[];
+  /** Where the file ends. */
+  readonly end: number;
+}
+
+/** @internal */
+export const lengthBytes = 8;
+const faultDoubles = 6;
+const where = 'openSafetensors';
+
+// A name may begin with what TextDecoder would take for a byte order mark.
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+// SafetensorsReason of src/models/safetensors.h, by number.
+type Words = (wanted: number, found: number) => string;
+const notJson = 'is not JSON as the format wants it';
+const reasons: readonly Words[] = [
+  () => 'is refused',
+  (_, found) => `has ${found} bytes, and not even the 8 of a length: not a safetensors file`,
+  (wanted, found) => `would have a header of ${found} bytes, more than ${wanted}: damaged, or not a safetensors file`,
+  (wanted, found) => `is cut: of the ${wanted} bytes of its header there are ${found}`,
+  () => 'is not UTF-8',
+  () => 'does not begin with "{": not a safetensors file',
+  () => notJson,
+  () => 'is the second of its name, and which of the two is meant nobody can say',
+  () => 'is no object of strings',
+  () => 'is not described by an object',
+  () => 'is not described in full: a tensor needs dtype, shape and data_offsets',
+  () => 'has a dtype that the format does not know',
+  () => 'has a shape that is no list of whole numbers',
+  () => 'has data_offsets that are no two whole numbers in order',
+  (wanted, found) =>
+    wanted < 2 ** 62 ? `has ${found} bytes where its dtype and shape need ${wanted}` : 'has more numbers than any file',
+  (wanted, found) => `begins at byte ${found}, within another tensor, which ends at ${wanted}`,
+  (wanted, found) => `begins at byte ${found} and leaves a hole after ${wanted}`,
+  (wanted, found) => `is cut: the file has ${found} of the ${wanted} bytes up to its end`,
+  (wanted, found) => `has ${found} bytes of data, ${found - wanted} of which no tensor covers`,
+  (wanted) => `has a dtype and shape of ${wanted} bits, which are no whole number of bytes`,
+];
+
+const missing = 10;
+
+function textAt(heap: Heap, pointer: number, bytes: number): string {
+  return utf8.decode(heap.bytes(pointer, bytes));
+}
+
+interface Place {
+  readonly heap: Heap;
+  readonly file: string;
+  /** What the text is called in an error. */
+  readonly text: string;
+  /** Of the text in the heap, and 0 for none. */
+  readonly pointer: number;
+}
+
+// Throws unless the status is 0; the fault lies at `out`.
+function checkFault({ heap, file, text, pointer }: Place, status: number, out: number): void {
+  if (status === 0) return;
+  const [reason = 0, at = 0, keyAt = 0, keyBytes = 0, wanted = 0, found = 0] = heap.readDoubles(out, faultDoubles);
+  if (reason === 0) checkStatus(status, where);
+  const noMap = text === 'index' && reason === missing;
+  const problem = noMap
+    ? 'has no weight_map: not the index of a model'
+    : (reasons[reason]?.(wanted, found) ?? 'is refused');
+  const key = keyBytes === 0 ? undefined : String(JSON.parse(textAt(heap, pointer + keyAt, keyBytes)));
+  throw new SafetensorsError(file, key, pointer === 0 ? problem : `${problem} (byte ${at} of the ${text})`);
+}
+
+/**
+ * The length of the header, from the first 8 bytes of a file; fewer, if it has fewer.
+ * @internal
+ */
+export function headerBytes(heap: Heap, file: string, first: Uint8Array, fileBytes: number | undefined): number {
+  return heap.scope(where, (take) => {
+    const pointer = heap.put(take, first);
+    const out = take(8 * (faultDoubles + 1));
+    const status = heap.call((core) => core.safetensorsHeaderBytes(pointer, fileBytes ?? -1, out));
+    checkFault({ heap, file, text: 'file', pointer: 0 }, status, out);
+    return heap.readDoubles(out, faultDoubles + 1)[faultDoubles] ?? 0;
+  });
+}
+
+/**
+ * Parses the header that lies at `pointer`; `dataBytes` is undefined where the size of the file is not known.
+ * @internal
+ */
+export function parseHeader(
+  heap: Heap,
+  file: string,
+  pointer: number,
+  bytes: number,
+  dataBytes: number | undefined,
+): Header {
+  const header = heap.construct(where, (core) => new core.SafetensorsHeader());
+  try {
+    return heap.scope(where, (take) => {
+      const out = take(8 * faultDoubles);
+      const status = heap.call(() => header.parse(pointer, bytes, dataBytes ?? -1, out));
+      checkFault({ heap, file, text: 'file', pointer }, status, out);
+      return contents(heap, header, lengthBytes + bytes);
+    });
+  } finally {
+    heap.destroy(header);
+  }
+}
+
+function contents(heap: Heap, header: SafetensorsHeader, dataBegin: number): Header {
+  return heap.scope(where, (take) => {
+    const out = take(8 * faultDoubles);
+    const count = heap.call(() => header.size);
+    const tensors = Array.from({ length: count }, (_, i): HeaderTensor => {
+      heap.call(() => header.tensor(i, out));
+      const [name = 0, nameBytes = 0, dtype = 0, rank = 0, begin = 0, end = 0] = heap.readDoubles(out, faultDoubles);
+      const shape = heap.scope(where, (takeShape) => {
+        const sizes = takeShape(8 * rank);
+        heap.call(() => header.shape(i, sizes));
+        return Object.freeze([...heap.readDoubles(sizes, rank)]);
+      });
+      return {
+        name: textAt(heap, name, nameBytes),
+        dtype: dtypes[dtype] ?? 'U8',
+        shape,
+        begin: dataBegin + begin,
+        end: dataBegin + end,
+      };
+    });
+    const pairs = heap.call(() => header.metadataSize);
+    const metadata = pairsOf(heap, pairs, out, (i) => header.metadata(i, out));
+    return { tensors, metadata, end: tensors.at(-1)?.end ?? dataBegin };
+  });
+}
+
+function pairsOf(heap: Heap, count: number, out: number, write: (i: number) => void): (readonly [string, string])[] {
+  return Array.from({ length: count }, (_, i) => {
+    heap.call(() => write(i));
+    const [key = 0, keyBytes = 0, value = 0, valueBytes = 0] = heap.readDoubles(out, 4);
+    return [textAt(heap, key, keyBytes), textAt(heap, value, valueBytes)] as const;
+  });
+}
+
+/**
+ * Tensor -> file, of the index that lies at `pointer`.
+ * @internal
+ */
+export function parseWeightMap(
+  heap: Heap,
+  file: string,
+  pointer: number,
+  bytes: number,
+): (readonly [string, string])[] {
+  const map: TextMap = heap.construct(where, (core) => new core.TextMap());
+  try {
+    return heap.scope(where, (take) => {
+      const out = take(8 * faultDoubles);
+      const status = heap.call(() => map.readWeightMap(pointer, bytes, out));
+      checkFault({ heap, file, text: 'index', pointer }, status, out);
+      return pairsOf(
+        heap,
+        heap.call(() => map.size),
+        out,
+        (i) => map.pair(i, out),
+      );
+    });
+  } finally {
+    heap.destroy(map);
+  }
+}

@@ -1,0 +1,320 @@
+// Files at an address: by ranges where the server answers them, else as one stream that is read from front to back and,
+// for what lies behind, begun anew. Nothing is kept but the first bytes, which hold the header of most files.
+import { type ByteSource, messageOf, SourceFailure } from './source.js';
+
+/** The part of fetch() that is used. */
+export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+
+const probeBytes = 2 ** 16;
+
+/** Fetches the first bytes, which shows what the server is able to do. */
+export async function openHttp(url: URL, fetch: Fetch, signal: AbortSignal | undefined): Promise<ByteSource> {
+  const place = new Place(url, fetch);
+  // A stream outlives the opening, and so it must not end with the caller's signal.
+  const connection = new AbortController();
+  const unlink = link(signal, connection);
+  try {
+    const response = await place.fetch(connection.signal, `bytes=0-${probeBytes - 1}`);
+    if (response.status === 200) return new StreamSource(place, response, connection);
+    return await openRanges(place, response);
+  } finally {
+    unlink();
+  }
+}
+
+async function openRanges(place: Place, response: Response): Promise<ByteSource> {
+  if (response.status === 416 && response.headers.get('content-range') === 'bytes */0') {
+    discard(response);
+    return new RangeSource(place, new Uint8Array(0), 0, response);
+  }
+  if (response.status !== 206) throw refused(response);
+  const range = rangeOf(response);
+  if (range !== undefined && (range.first !== 0 || range.last >= probeBytes)) {
+    throw misfit(response, `0 to ${probeBytes - 1}`);
+  }
+  const first = await collect(response, probeBytes);
+  if (range !== undefined && first.length !== range.last + 1) {
+    throw new SourceFailure(`ended after ${first.length} of ${range.last + 1} bytes`);
+  }
+  // Another origin may hide Content-Range. Less than was asked for is then all that there is.
+  const size = range?.total ?? (first.length < probeBytes ? first.length : undefined);
+  return new RangeSource(place, first, size, response);
+}
+
+/** Aborts the controller when the signal does, until the function that it gives is called. */
+function link(signal: AbortSignal | undefined, controller: AbortController): () => void {
+  const stop = () => controller.abort(signal?.reason);
+  if (signal?.aborted) stop();
+  signal?.addEventListener('abort', stop);
+  return () => signal?.removeEventListener('abort', stop);
+}
+
+class Place {
+  readonly url: URL;
+  /** Without what may be a secret. */
+  readonly name: string;
+  readonly #fetch: Fetch;
+
+  constructor(url: URL, fetch: Fetch) {
+    this.url = url;
+    this.name = `${url.protocol}//${url.host}${url.pathname}`;
+    this.#fetch = fetch;
+  }
+
+  async fetch(signal: AbortSignal | undefined, range: string | undefined): Promise<Response> {
+    try {
+      return await this.#fetch(this.url.href, {
+        ...(range !== undefined && { headers: { Range: range } }),
+        ...(signal !== undefined && { signal }),
+      });
+    } catch (error) {
+      throw new SourceFailure(`cannot be fetched: ${messageOf(error)}`, { cause: error });
+    }
+  }
+
+  sibling(file: string): URL | undefined {
+    if (!/^https?:$/.test(this.url.protocol)) return undefined;
+    const beside = new URL(encodeURIComponent(file), this.url);
+    beside.search = this.url.search;
+    return beside;
+  }
+}
+
+// Of a server that answers ranges.
+class RangeSource implements ByteSource {
+  readonly name: string;
+  readonly size: number | undefined;
+  readonly #place: Place;
+  readonly #first: Uint8Array;
+  readonly #version: string | null;
+  readonly #closed = new AbortController();
+
+  constructor(place: Place, first: Uint8Array, size: number | undefined, response: Response) {
+    this.#place = place;
+    this.name = place.name;
+    this.#first = first;
+    this.size = size;
+    this.#version = response.headers.get('etag');
+  }
+
+  async *read(from: number, to: number, signal: AbortSignal | undefined): AsyncIterable<Uint8Array> {
+    const known = Math.min(to, this.#first.length);
+    if (from < known) yield this.#first.subarray(from, known);
+    const begin = Math.max(from, this.#first.length);
+    const end = Math.min(to, this.size ?? to);
+    if (begin < end) yield* this.#fetchRange(begin, end, signal);
+  }
+
+  async *#fetchRange(from: number, to: number, signal: AbortSignal | undefined): AsyncIterable<Uint8Array> {
+    const connection = new AbortController();
+    const unlinks = [signal, this.#closed.signal].map((each) => link(each, connection));
+    try {
+      yield* bodyOf(await this.#answer(from, to, connection.signal));
+    } finally {
+      for (const unlink of unlinks) unlink();
+    }
+  }
+
+  async #answer(from: number, to: number, signal: AbortSignal): Promise<Response> {
+    const last = Number.isFinite(to) ? String(to - 1) : '';
+    const response = await this.#place.fetch(signal, `bytes=${from}-${last}`);
+    if (response.status !== 206) throw refused(response);
+    const range = rangeOf(response);
+    const fits =
+      range === undefined ||
+      (range.first === from &&
+        (last === '' || range.last === to - 1) &&
+        (this.size === undefined || range.total === undefined || range.total === this.size));
+    if (!fits) throw misfit(response, `${from} to ${last}`);
+    const version = response.headers.get('etag');
+    if (version !== null && this.#version !== null && version !== this.#version) {
+      discard(response);
+      throw new SourceFailure('has changed since it was opened: its ETag is another');
+    }
+    return response;
+  }
+
+  expectEnd(): void {}
+  sibling(file: string): URL | undefined {
+    return this.#place.sibling(file);
+  }
+  pause(): void {}
+  close(): void {
+    this.#closed.abort();
+  }
+}
+
+// Of a server that sends the whole file whatever one asks for.
+class StreamSource implements ByteSource {
+  readonly name: string;
+  readonly size: number | undefined;
+  readonly #place: Place;
+  #connection: AbortController;
+  #pieces: AsyncIterator<Uint8Array> | undefined;
+  #rest: Uint8Array = new Uint8Array(0);
+  #at = 0; // where in the file #rest begins
+  #end: number | undefined;
+  #turn: Promise<void> = Promise.resolve();
+  #reads = 0; // under way, or waiting for their turn
+
+  constructor(place: Place, response: Response, connection: AbortController) {
+    this.#place = place;
+    this.name = place.name;
+    this.size = sizeOf(response);
+    this.#connection = connection;
+    this.#pieces = bodyOf(response)[Symbol.asyncIterator]();
+  }
+
+  // One stream, one reader at a time.
+  async *read(from: number, to: number, signal: AbortSignal | undefined): AsyncIterable<Uint8Array> {
+    const before = this.#turn;
+    let done = () => {};
+    this.#turn = new Promise((resolve) => {
+      done = resolve;
+    });
+    this.#reads += 1;
+    await before;
+    let whole = false;
+    let unlink = () => {};
+    try {
+      if (this.#at > from) this.close();
+      const isClosed = this.#pieces === undefined;
+      if (isClosed) this.#connection = new AbortController();
+      unlink = link(signal, this.#connection);
+      if (isClosed) await this.#begin();
+      yield* this.#pass(from, to);
+      whole = true;
+    } finally {
+      unlink();
+      if (!whole) this.close();
+      this.#reads -= 1;
+      done();
+    }
+  }
+
+  async #begin(): Promise<void> {
+    const response = await this.#place.fetch(this.#connection.signal, undefined);
+    if (response.status !== 200) throw refused(response);
+    if (sizeOf(response) !== this.size) {
+      discard(response);
+      throw new SourceFailure('has changed since it was opened: its size is another');
+    }
+    this.#pieces = bodyOf(response)[Symbol.asyncIterator]();
+    this.#rest = new Uint8Array(0);
+    this.#at = 0;
+  }
+
+  async *#pass(from: number, to: number): AsyncIterable<Uint8Array> {
+    while (this.#at < to && (await this.#fill())) {
+      const begin = Math.min(this.#rest.length, Math.max(0, from - this.#at));
+      const end = Math.min(this.#rest.length, to - this.#at);
+      const piece = this.#rest.subarray(begin, end);
+      this.#at += end;
+      this.#rest = this.#rest.subarray(end);
+      if (piece.length > 0) yield piece;
+    }
+    if (this.#at === this.#end && (await this.#fill())) {
+      throw new SourceFailure(`has more than the ${this.#end} bytes that its header tells of`);
+    }
+  }
+
+  // Whether there are more bytes; they are then in #rest.
+  async #fill(): Promise<boolean> {
+    while (this.#rest.length === 0) {
+      const next = await this.#pieces?.next();
+      if (next === undefined || next.done === true) return false;
+      this.#rest = next.value;
+    }
+    return true;
+  }
+
+  expectEnd(at: number): void {
+    if (this.size === undefined) this.#end = at;
+  }
+  sibling(file: string): URL | undefined {
+    return this.#place.sibling(file);
+  }
+
+  pause(): void {
+    if (this.#reads === 0) this.close();
+  }
+
+  close(): void {
+    this.#connection.abort();
+    this.#pieces = undefined;
+    this.#rest = new Uint8Array(0);
+  }
+}
+
+// The pieces of an answer, which is cancelled when no more are asked for.
+async function* bodyOf(response: Response): AsyncIterable<Uint8Array> {
+  const reader = response.body?.getReader();
+  try {
+    for (;;) {
+      const next = await reader?.read().catch((error: unknown) => {
+        throw new SourceFailure(`the connection was cut: ${messageOf(error)}`, { cause: error });
+      });
+      if (next === undefined || next.done) return;
+      yield next.value;
+    }
+  } finally {
+    reader?.cancel().catch(() => {}); // not waited for: what was sent and not read is nobody's any more
+  }
+}
+
+async function collect(response: Response, limit: number): Promise<Uint8Array> {
+  const bytes = new Uint8Array(limit);
+  let length = 0;
+  for await (const piece of bodyOf(response)) {
+    if (piece.length > limit - length)
+      throw new SourceFailure(`the server sent more than the ${limit} bytes asked for`);
+    bytes.set(piece, length);
+    length += piece.length;
+  }
+  return bytes.slice(0, length);
+}
+
+// Not waited for, and nobody's business if it fails.
+function discard(response: Response): void {
+  response.body?.cancel().catch(() => {});
+}
+
+// Of a compressed answer the length is another thing.
+function sizeOf(response: Response): number | undefined {
+  const length = response.headers.get('content-length');
+  if (length === null || response.headers.has('content-encoding') || !/^\d{1,15}$/.test(length)) return undefined;
+  return Number(length);
+}
+
+interface ContentRange {
+  readonly first: number;
+  readonly last: number;
+  readonly total: number | undefined;
+}
+
+function rangeOf(response: Response): ContentRange | undefined {
+  const text = response.headers.get('content-range');
+  if (text === null) return undefined;
+  const match = /^bytes (\d{1,15})-(\d{1,15})\/(\d{1,15}|\*)$/.exec(text);
+  const [first, last, total] = [Number(match?.[1]), Number(match?.[2]), match?.[3]];
+  const size = total === '*' ? undefined : Number(total);
+  if (match === null || last < first || (size !== undefined && last >= size)) {
+    discard(response);
+    throw new SourceFailure(`the server sent Content-Range ${JSON.stringify(text)}, which is none`);
+  }
+  return { first, last, total: size };
+}
+
+function misfit(response: Response, asked: string): SourceFailure {
+  discard(response);
+  const sent = response.headers.get('content-range');
+  return new SourceFailure(`the server sent Content-Range ${JSON.stringify(sent)} when asked for bytes ${asked}`);
+}
+
+function refused(response: Response): SourceFailure {
+  discard(response);
+  const { status, statusText } = response;
+  if (status === 200)
+    return new SourceFailure('the server ignored the range that it was asked for, though not at first');
+  return new SourceFailure(`cannot be fetched: HTTP ${status}${statusText && ` ${statusText}`}`);
+}

@@ -1,0 +1,239 @@
+// From a source to an open file: its header, or the index of several files and the header of each.
+
+import type { Ropewalk } from '../ropewalk.js';
+import * as check from '../runtime/check.js';
+import { ArgumentRangeError, ArgumentTypeError, SafetensorsError } from '../runtime/errors.js';
+import { type Heap, heapOf } from '../runtime/heap.js';
+import { bytesOf, type Entry, readOptions, Safetensors, type SafetensorsReadOptions } from './file.js';
+import { type Header, headerBytes, lengthBytes, parseHeader, parseWeightMap } from './header.js';
+import type { Fetch } from './http.js';
+import { type ByteSource, openSource, type SafetensorsSource, SourceFailure } from './source.js';
+
+/** Options of openSafetensors(). */
+export interface OpenSafetensorsOptions extends SafetensorsReadOptions {
+  /** In place of the global fetch(), for addresses that need headers of their own. */
+  fetch?: (url: string, init: RequestInit) => Promise<Response>;
+  /**
+   * Gives the source of a file that an index names. Default the file beside the index; an index that comes as a Blob or
+   * as bytes is beside nothing.
+   */
+  shard?: (file: string) => SafetensorsSource | Promise<SafetensorsSource>;
+}
+
+const where = 'openSafetensors';
+const maxIndexBytes = 100_000_000;
+const filesAtOnce = 6;
+
+interface Opening {
+  readonly heap: Heap;
+  readonly fetch: Fetch;
+  readonly read: SafetensorsReadOptions;
+  /** Everything that was opened, to be closed if something fails. */
+  readonly sources: ByteSource[];
+}
+
+interface OpenFile {
+  readonly source: ByteSource;
+  readonly header: Header;
+}
+
+/**
+ * Opens a safetensors file, or a model of several by its `model.safetensors.index.json`. Only headers are read. The core
+ * checks everything that they say; a file with a name twice, a hole, an overlap or a byte too few or too many is refused.
+ * Servers that answer ranges are asked for the bytes that are needed; others send the whole file, which is read as it
+ * comes and not kept.
+ *
+ * @param source of bytes given as an array no copy is made: they must stay as they are until the file is closed.
+ * @param rw the instance whose tensors `readInto` fills.
+ * @throws SafetensorsError where a file cannot be had or is damaged.
+ *
+ * @example
+ * import { load } from 'ropewalk';
+ * import { openSafetensors } from 'ropewalk/models';
+ * const rw = await load();
+ * using file = await openSafetensors(rw, 'https://example.org/model.safetensors', { signal });
+ * const weights = await file.tensor(file.names[0], { as: 'float32' });
+ */
+export async function openSafetensors(
+  rw: Ropewalk,
+  source: SafetensorsSource,
+  options: OpenSafetensorsOptions = {},
+): Promise<Safetensors> {
+  const heap = heapOf(where, rw);
+  check.options(where, 'options', options, ['signal', 'onProgress', 'fetch', 'shard']);
+  const { fetch = (url, init) => globalThis.fetch(url, init), shard } = options;
+  for (const [name, value] of [
+    ['fetch', fetch],
+    ['shard', shard],
+  ] as const) {
+    if (value !== undefined && typeof value !== 'function') {
+      throw new ArgumentTypeError(where, name, value, 'a function');
+    }
+  }
+  const opening: Opening = { heap, fetch, read: readOptions(where, options), sources: [] };
+  try {
+    const first = await open(opening, 'source', source);
+    const start = await firstBytes(first, opening.read.signal);
+    if (!isIndex(start)) return joined(heap, [await readHeader(opening, first, start)]);
+    return await openShards(opening, first, start, shard);
+  } catch (error) {
+    for (const opened of opening.sources) opened.close();
+    throw error;
+  }
+}
+
+async function open({ fetch, read, sources }: Opening, name: string, value: unknown): Promise<ByteSource> {
+  const { signal } = read;
+  signal?.throwIfAborted();
+  try {
+    const source = await openSource(where, name, value, fetch, signal);
+    sources.push(source);
+    signal?.throwIfAborted();
+    return source;
+  } catch (error) {
+    signal?.throwIfAborted();
+    if (!(error instanceof SourceFailure)) throw error;
+    throw new SafetensorsError(nameOf(value), undefined, error.message, { cause: error.cause ?? error });
+  }
+}
+
+// Of an address or path that could not be opened. The query may be a secret.
+function nameOf(value: unknown): string {
+  const text = String(value);
+  return text.startsWith('data:') ? 'data:' : text.replace(/[?#].*$/, '');
+}
+
+async function firstBytes(source: ByteSource, signal: AbortSignal | undefined): Promise<Uint8Array> {
+  return collect(source, 0, Math.min(lengthBytes, source.size ?? lengthBytes), signal);
+}
+
+async function collect(
+  source: ByteSource,
+  from: number,
+  to: number,
+  signal: AbortSignal | undefined,
+): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  for await (const piece of bytesOf(source, undefined, from, to, signal)) {
+    pieces.push(piece.slice());
+    length += piece.length;
+    if (length > maxIndexBytes)
+      throw new SafetensorsError(source.name, undefined, 'is no index: it is too long for one');
+  }
+  const whole = new Uint8Array(length);
+  let at = 0;
+  for (const piece of pieces) {
+    whole.set(piece, at);
+    at += piece.length;
+  }
+  return whole;
+}
+
+// JSON, where a file would have the length of its header: text as a number is far above any length that is allowed.
+function isIndex(start: Uint8Array): boolean {
+  const text = String.fromCharCode(...start);
+  return start.length === lengthBytes && /^\s*\{/.test(text) && !text.includes('\0');
+}
+
+async function readHeader({ heap, read }: Opening, source: ByteSource, start: Uint8Array): Promise<OpenFile> {
+  const { signal, onProgress } = read;
+  const bytes = headerBytes(heap, source.name, start, source.size);
+  const total = lengthBytes + bytes;
+  const pointer = heap.allocate(bytes, where);
+  try {
+    let at = 0;
+    for await (const piece of bytesOf(source, undefined, lengthBytes, total, signal)) {
+      heap.write(pointer + at, piece);
+      at += piece.length;
+      onProgress?.({ loaded: lengthBytes + at, total, name: source.name });
+    }
+    const header = parseHeader(
+      heap,
+      source.name,
+      pointer,
+      bytes,
+      source.size === undefined ? undefined : source.size - total,
+    );
+    source.expectEnd(header.end);
+    return { source, header };
+  } finally {
+    heap.release(pointer);
+  }
+}
+
+async function openShards(
+  opening: Opening,
+  index: ByteSource,
+  start: Uint8Array,
+  shard: OpenSafetensorsOptions['shard'],
+): Promise<Safetensors> {
+  const { heap, read } = opening;
+  const rest = await collect(index, start.length, index.size ?? Number.POSITIVE_INFINITY, read.signal);
+  const text = new Uint8Array(start.length + rest.length);
+  text.set(start);
+  text.set(rest, start.length);
+  const map = heap.scope(where, (take) => parseWeightMap(heap, index.name, heap.put(take, text), text.length));
+  index.close();
+  const names = [...new Set(map.map(([, file]) => file))];
+  const files: OpenFile[] = [];
+  for (let i = 0; i < names.length; i += filesAtOnce) {
+    const some = names.slice(i, i + filesAtOnce).map((file) => openShard(opening, index, file, shard));
+    files.push(...(await allOf(some)));
+  }
+  const model = joined(heap, files);
+  const sourceOf = new Map(files.map(({ source }, i) => [names[i], source.name]));
+  for (const [tensor, file] of map) {
+    if (!model.has(tensor) || model.info(tensor).file !== sourceOf.get(file)) {
+      throw new SafetensorsError(index.name, tensor, `is not in ${file}, where this index says it is`);
+    }
+  }
+  return model;
+}
+
+// Like Promise.all, but no work goes on after it has failed.
+async function allOf<T>(work: readonly Promise<T>[]): Promise<T[]> {
+  const results = await Promise.allSettled(work);
+  return results.map((result) => {
+    if (result.status === 'rejected') throw result.reason;
+    return result.value;
+  });
+}
+
+async function openShard(
+  opening: Opening,
+  index: ByteSource,
+  file: string,
+  shard: OpenSafetensorsOptions['shard'],
+): Promise<OpenFile> {
+  if (/[/\\\0]/.test(file) || ['', '.', '..'].includes(file)) {
+    const problem = `names a file ${JSON.stringify(file)}; only plain names of files beside it are followed`;
+    throw new SafetensorsError(index.name, undefined, problem);
+  }
+  const place = shard === undefined ? index.sibling(file) : await shard(file);
+  if (place === undefined) {
+    const problem = `is missing; ${index.name} is an index, and where its ${file} is nobody can tell`;
+    throw new ArgumentRangeError(where, 'shard', undefined, problem);
+  }
+  const source = await open(opening, `shard(${JSON.stringify(file)})`, place);
+  const opened = await readHeader(opening, source, await firstBytes(source, opening.read.signal));
+  source.pause();
+  return opened;
+}
+
+function joined(heap: Heap, files: readonly OpenFile[]): Safetensors {
+  const entries = new Map<string, Entry>();
+  for (const { source, header } of files) {
+    for (const { name, dtype, shape, begin, end } of header.tensors) {
+      const before = entries.get(name);
+      if (before !== undefined) {
+        throw new SafetensorsError(source.name, name, `is in ${before.source.name} as well`);
+      }
+      const info = Object.freeze({ dtype, shape, byteLength: end - begin, file: source.name });
+      entries.set(name, { info, source, begin });
+    }
+  }
+  const [first, ...others] = files.map(({ header }) => new Map(header.metadata));
+  const agreed = [...(first ?? [])].filter(([key, value]) => others.every((other) => other.get(key) === value));
+  return new Safetensors(heap, entries, new Map(agreed));
+}

@@ -1,0 +1,59 @@
+// Errors between threads: they arrive as the classes that they were thrown as, with what they tell.
+import * as errors from '../runtime/errors.js';
+
+/** An error as it travels; `thrown` is what was thrown and is no error. @internal */
+export type SentError =
+  | { readonly thrown: unknown }
+  | {
+      /** Whether it is a DOMException, such as an AbortError. */
+      readonly dom: boolean;
+      readonly name: string;
+      readonly message: string;
+      readonly stack: string | undefined;
+      readonly fields: Readonly<Record<string, unknown>>;
+      readonly cause: SentError | undefined;
+    };
+
+const fieldNames = ['argument', 'value', 'file', 'tensor', 'code'];
+// By the names of the exports: those of the classes do not survive a minifier.
+const builtIn = { Error, EvalError, RangeError, ReferenceError, SyntaxError, TypeError };
+const classes: ReadonlyMap<string, Error> = new Map(
+  Object.entries({ ...errors, ...builtIn }).flatMap(([name, each]) => {
+    const prototype: unknown = each.prototype;
+    return prototype instanceof Error || each === Error ? [[name, prototype as Error] as const] : [];
+  }),
+);
+const deepest = 8; // of a chain of causes
+
+/** @internal */
+export function packError(error: unknown, depth = 0): SentError {
+  if (!(error instanceof Error) && !(error instanceof DOMException)) {
+    const plain = error === null || (typeof error !== 'object' && typeof error !== 'function');
+    return { thrown: plain && typeof error !== 'symbol' ? error : errors.describe(error) };
+  }
+  const fields: Record<string, unknown> = {};
+  for (const name of fieldNames) {
+    if (!Object.hasOwn(error, name)) continue;
+    const field = (error as unknown as Record<string, unknown>)[name];
+    // Whatever it was, its description can travel.
+    fields[name] = Object(field) === field || typeof field === 'symbol' ? errors.describe(field) : field;
+  }
+  const cause = error.cause === undefined || depth === deepest ? undefined : packError(error.cause, depth + 1);
+  const dom = error instanceof DOMException;
+  return { dom, name: error.name, message: error.message, stack: error.stack, fields, cause };
+}
+
+/** @internal */
+export function unpackError(sent: SentError): unknown {
+  if ('thrown' in sent) return sent.thrown;
+  const { dom, name, message, stack, fields, cause } = sent;
+  if (dom) return new DOMException(message, name);
+  const known = classes.get(name);
+  const error = new Error(message, cause && { cause: unpackError(cause) });
+  if (known !== undefined) Object.setPrototypeOf(error, known);
+  const own = { ...fields, name, stack };
+  for (const [key, value] of Object.entries(own)) {
+    Object.defineProperty(error, key, { value, configurable: true, writable: true, enumerable: key in fields });
+  }
+  return error;
+}

@@ -1,0 +1,212 @@
+// The worker's side: calls of the other side's, one object for each thing that had to stay here.
+import { ArgumentRangeError, ArgumentTypeError, StateError } from '../runtime/errors.js';
+import { packError } from './errors.js';
+import { listen, type MessageEndpoint, pack, post, type Reply, type Request, type Stand, unpack } from './messages.js';
+
+interface Call {
+  readonly controller: AbortController;
+  iterator?: AsyncIterator<unknown>;
+}
+
+type Method = (...args: unknown[]) => unknown;
+
+function methodOf(object: object, name: string): Method {
+  const method: unknown = name in Object.prototype ? undefined : (object as Record<string, unknown>)[name];
+  if (typeof method === 'function') return method as Method;
+  throw new ArgumentRangeError('remote', name, method, 'is not a function of what the worker exposes');
+}
+
+function hasMethod(value: unknown, name: PropertyKey): boolean {
+  return (
+    typeof value === 'object' && value !== null && typeof (value as Record<PropertyKey, unknown>)[name] === 'function'
+  );
+}
+
+/** One exposed object on one port. */
+class Exposure {
+  readonly #port: MessageEndpoint;
+  readonly #root: Promise<object>;
+  // What stayed here, by number. 0 is what was exposed.
+  readonly #objects = new Map<number, object>();
+  #made = 0;
+  readonly #calls = new Map<number, Call>();
+
+  constructor(port: MessageEndpoint, root: Promise<object>) {
+    this.#port = port;
+    this.#root = root;
+    root.catch(() => {}); // every call tells it
+    const unread = () => this.#send({ ropewalk: 'unread' });
+    listen(port, (request: Request) => this.#hear(request), unread);
+    port.on?.('close', () => this.#end());
+    this.#send({ ropewalk: 'ready' });
+  }
+
+  #hear(request: Request): void {
+    switch (request.ropewalk) {
+      case 'hello':
+        this.#send({ ropewalk: 'ready' });
+        break;
+      case 'call':
+        void this.#answer(request.id, request.id, () => this.#call(request));
+        break;
+      case 'next':
+      case 'return':
+        void this.#answer(request.id, request.call, () => this.#step(request.id, request.call, request.ropewalk));
+        break;
+      case 'abort':
+        this.#calls.get(request.call)?.controller.abort(new DOMException('The call was aborted', 'AbortError'));
+        break;
+      case 'free':
+        this.#objects.delete(request.target);
+        break;
+    }
+  }
+
+  // Nobody hears the answers any more.
+  #end(): void {
+    for (const { controller, iterator } of this.#calls.values()) {
+      controller.abort(new DOMException('The other side has gone', 'AbortError'));
+      this.#leave(iterator);
+    }
+    this.#calls.clear();
+    this.#objects.clear();
+  }
+
+  async #answer(id: number, call: number, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      const { controller, iterator } = this.#calls.get(call) ?? {};
+      this.#calls.delete(call);
+      const aborted = controller?.signal.aborted === true && error === controller.signal.reason;
+      this.#sendError(id, aborted, error);
+      this.#leave(iterator); // goes on where an item could not be sent
+    }
+  }
+
+  // Whoever waits gets an answer, whatever was thrown: parts of errors may throw themselves, or not travel.
+  #sendError(id: number, aborted: boolean, error: unknown): void {
+    try {
+      this.#send({ ropewalk: 'error', id, aborted, error: packError(error) });
+    } catch {
+      const unsent = new StateError('remote: the worker threw something that cannot go to another thread');
+      this.#send({ ropewalk: 'error', id, aborted, error: packError(unsent) });
+    }
+  }
+
+  #leave(iterator: AsyncIterator<unknown> | undefined): void {
+    void Promise.resolve()
+      .then(() => iterator?.return?.())
+      .catch(() => {});
+  }
+
+  async #call({ id, target, method, args }: Request & { ropewalk: 'call' }): Promise<void> {
+    const call: Call = { controller: new AbortController() };
+    this.#calls.set(id, call);
+    const object = target === 0 ? await this.#root : this.#objects.get(target);
+    if (object === undefined) {
+      if (method !== 'dispose') throw new StateError(`remote.${method}: this object was disposed`);
+      this.#calls.delete(id);
+      return this.#send({ ropewalk: 'value', id, value: undefined });
+    }
+    const revived = args.map((arg) => unpack(arg, (stand) => this.#revive(id, call, stand)));
+    const result = await Reflect.apply(methodOf(object, method), object, revived);
+    if (method === 'dispose') this.#objects.delete(target);
+    if (hasMethod(result, Symbol.asyncIterator)) {
+      call.iterator = (result as AsyncIterable<unknown>)[Symbol.asyncIterator]();
+      return this.#send({ ropewalk: 'iterator', id });
+    }
+    this.#calls.delete(id);
+    this.#sendPacked(result, (value) => ({ ropewalk: 'value', id, value }));
+  }
+
+  async #step(id: number, call: number, method: 'next' | 'return'): Promise<void> {
+    const iterator = this.#calls.get(call)?.iterator;
+    const over = { done: true, value: undefined };
+    const { done = false, value } = (await iterator?.[method]?.()) ?? over;
+    if (done) this.#calls.delete(call);
+    this.#sendPacked(value, (packed) => ({ ropewalk: 'item', id, done, value: packed }));
+  }
+
+  #revive(id: number, { controller }: Call, stand: Stand): unknown {
+    if ('ropewalk:signal' in stand) return controller.signal;
+    if ('ropewalk:object' in stand) {
+      const object = this.#objects.get(stand['ropewalk:object']);
+      if (object === undefined) throw new StateError('remote: an argument was disposed');
+      return object;
+    }
+    const callback = stand['ropewalk:function'];
+    return (...args: unknown[]) => {
+      controller.signal.throwIfAborted(); // also what the function on the other side has thrown
+      this.#sendPacked(args, (packed) => ({ ropewalk: 'callback', call: id, callback, args: packed }));
+    };
+  }
+
+  // Arrays are moved; what has memory of its own stays, under a number.
+  #sendPacked(value: unknown, reply: (packed: unknown) => Reply): void {
+    const moved = new Set<Transferable>();
+    const kept: number[] = [];
+    const keep = (each: object) => {
+      if (!hasMethod(each, 'dispose')) return undefined;
+      kept.push(++this.#made);
+      this.#objects.set(this.#made, each);
+      return { 'ropewalk:object': this.#made };
+    };
+    try {
+      post(this.#port, reply(pack(value, keep, moved, true)), [...moved]);
+    } catch (cause) {
+      for (const number of kept) this.#objects.delete(number);
+      const problem = 'a value that can go to another thread';
+      throw Object.assign(new ArgumentTypeError('expose', 'result', value, problem), { cause });
+    }
+  }
+
+  #send(reply: Reply): void {
+    post(this.#port, reply);
+  }
+}
+
+/**
+ * Lets the other side of a worker call functions of an object; `wrap()` there gives the object's double. To be called in
+ * the file that your bundler makes a worker of. Values are cloned and arrays in results moved: give copies of what you keep. Results
+ * with a `dispose()` (tensors, layers, models, caches) stay in the worker, and their doubles are called in the same way. An
+ * async iterable is iterated from the other side. Functions and signals among arguments work across threads; a function
+ * gives nothing back.
+ *
+ * @param target the object, or a function that makes it, once; calls wait for it.
+ * @param port where the calls come from. Default the worker's own scope; in Node pass `parentPort`.
+ *
+ * @example
+ * import { load } from 'ropewalk';
+ * import { loadModel } from 'ropewalk/models';
+ * import { expose } from 'ropewalk/worker';
+ * expose(async () => {
+ *   const rw = await load();
+ *   return { open: (options) => loadModel(rw, options) };
+ * });
+ */
+export function expose(target: object | (() => object | Promise<object>), port?: MessageEndpoint): void {
+  const where = 'expose';
+  if ((typeof target !== 'object' && typeof target !== 'function') || target === null) {
+    throw new ArgumentTypeError(where, 'target', target, 'an object, or a function that makes one');
+  }
+  const made = async (): Promise<object> => {
+    const object = typeof target === 'function' ? await (target as () => object | Promise<object>)() : target;
+    if (typeof object === 'object' && object !== null) return object;
+    throw new ArgumentTypeError(where, 'target', object, 'a function that makes an object');
+  };
+  const from = port ?? globalThis;
+  if (from === globalThis && 'document' in from) {
+    throw new ArgumentTypeError(where, 'port', port, 'a port: this is a page, and only workers call their scope one');
+  }
+  new Exposure(checkPort(where, 'port', from), made());
+}
+
+/** @internal */
+export function checkPort(where: string, name: string, value: unknown): MessageEndpoint {
+  const speaks = hasMethod(value, 'postMessage') || (typeof value === 'function' && 'postMessage' in value);
+  if (speaks && (hasMethod(value, 'addEventListener') || hasMethod(value, 'on'))) return value as MessageEndpoint;
+  const expected =
+    name === 'port' ? "a worker's scope or a MessagePort; in Node, parentPort" : 'a Worker or a MessagePort';
+  throw new ArgumentTypeError(where, name, value, expected);
+}

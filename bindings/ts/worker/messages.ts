@@ -1,0 +1,194 @@
+// What the two sides of a worker say to each other, and how values travel. Plain data is cloned; arrays that a side gives
+// away are moved; objects with memory of their own stay where they are and travel as a number.
+import { ArgumentTypeError } from '../runtime/errors.js';
+import { copyOf, isDetached, kindOf } from '../runtime/typed-arrays.js';
+import type { SentError } from './errors.js';
+
+/** One end of a channel: a Worker, a MessagePort, the global scope of a worker, or Node's parentPort. */
+export interface MessageEndpoint {
+  postMessage(message: unknown, transfer: object[]): void;
+  addEventListener?(type: string, listener: (event: Event) => void): void;
+  /** Node's way. */
+  on?(type: string, listener: (value: never) => void): unknown;
+  start?(): void;
+  close?(): void;
+  terminate?(): unknown;
+}
+
+/** From wrap() to expose(). `id` is a number that the answer carries; `call` the id of an earlier call. @internal */
+export type Request =
+  | { readonly ropewalk: 'hello' }
+  | {
+      readonly ropewalk: 'call';
+      readonly id: number;
+      readonly target: number;
+      readonly method: string;
+      readonly args: readonly unknown[];
+    }
+  | { readonly ropewalk: 'next' | 'return'; readonly id: number; readonly call: number }
+  | { readonly ropewalk: 'abort'; readonly call: number }
+  | { readonly ropewalk: 'free'; readonly target: number };
+
+/** The other way. @internal */
+export type Reply =
+  | { readonly ropewalk: 'ready' }
+  | { readonly ropewalk: 'unread' }
+  | { readonly ropewalk: 'value'; readonly id: number; readonly value: unknown }
+  | { readonly ropewalk: 'iterator'; readonly id: number }
+  | { readonly ropewalk: 'item'; readonly id: number; readonly done: boolean; readonly value: unknown }
+  | { readonly ropewalk: 'error'; readonly id: number; readonly aborted: boolean; readonly error: SentError }
+  | { readonly ropewalk: 'callback'; readonly call: number; readonly callback: number; readonly args: unknown };
+
+/** What stands for something that does not travel. @internal */
+export type Stand =
+  | { readonly 'ropewalk:object': number }
+  | { readonly 'ropewalk:function': number }
+  | { readonly 'ropewalk:signal': true };
+
+const given = new WeakSet<object>();
+
+/**
+ * Marks an array, or its buffer, as given away: the call that it is an argument of moves it to the worker instead of
+ * copying it, and leaves it here without numbers. Of a part of a buffer a copy is moved, unless the buffer itself is given
+ * away. Results of a worker are moved without being asked for.
+ *
+ * @example
+ * await remote.openModel(transfer(bytes)); // bytes.length is 0 from here on
+ */
+export function transfer<T extends ArrayBufferView | ArrayBuffer>(array: T): T {
+  given.add(array);
+  return array;
+}
+
+/**
+ * Hears messages of our own, among others that the port may carry; `unread` where one could not be read, for want of
+ * memory say.
+ * @internal
+ */
+export function listen(port: MessageEndpoint, hear: (message: never) => void, unread: () => void): void {
+  const take = (data: unknown) => {
+    if (typeof data === 'object' && data !== null && 'ropewalk' in data) hear(data as never);
+  };
+  if (port.on !== undefined) {
+    port.on('message', take);
+    port.on('messageerror', unread);
+  } else {
+    port.addEventListener?.('message', (event) => take((event as MessageEvent).data));
+    port.addEventListener?.('messageerror', unread);
+  }
+  port.start?.(); // a MessagePort of a browser waits for it
+}
+
+/** Posts and moves what can be moved; what refuses to be (memory of WebAssembly) is copied. @internal */
+export function post(port: MessageEndpoint, message: Request | Reply, moved: Transferable[] = []): void {
+  try {
+    port.postMessage(message, moved);
+  } catch (error) {
+    if (moved.length === 0) throw error;
+    port.postMessage(message, []);
+  }
+}
+
+function isPlain(value: object): boolean {
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === null || prototype === Object.prototype || Object.getPrototypeOf(prototype) === null;
+}
+
+/**
+ * A value as it travels: `stand` puts something in the place of what does not, `moved` gathers what is moved. With
+ * `all` every whole array is moved, otherwise those that transfer() marked. Of a part of a buffer only the part goes.
+ * @internal
+ */
+export function pack(
+  value: unknown,
+  stand: (value: object) => Stand | undefined,
+  moved: Set<Transferable>,
+  all: boolean,
+): unknown {
+  const seen = new Map<object, unknown>();
+  const visit = (each: unknown): unknown => {
+    if ((typeof each !== 'object' && typeof each !== 'function') || each === null) return each;
+    const known = seen.get(each);
+    if (known !== undefined) return known;
+    const other = stand(each);
+    if (other !== undefined) return other;
+    if (kindOf(each) !== undefined) return packArray(each as Uint8Array, moved, all);
+    if (each instanceof ArrayBuffer) {
+      refuseDetached(each, each);
+      if (all || given.has(each)) moved.add(each);
+    }
+    if (each instanceof Map) {
+      const map = new Map<unknown, unknown>();
+      seen.set(each, map);
+      for (const [key, entry] of each) map.set(visit(key), visit(entry));
+      return map;
+    }
+    if (each instanceof Set) {
+      const set = new Set<unknown>();
+      seen.set(each, set);
+      for (const entry of each) set.add(visit(entry));
+      return set;
+    }
+    if (Array.isArray(each)) {
+      const list: unknown[] = [];
+      seen.set(each, list);
+      for (const entry of each) list.push(visit(entry));
+      return list;
+    }
+    if (!isPlain(each)) return each;
+    const object: Record<string, unknown> = Object.create(null); // where __proto__ is a name as any other
+    seen.set(each, object);
+    for (const [key, entry] of Object.entries(each)) object[key] = visit(entry);
+    return object;
+  };
+  return visit(value);
+}
+
+// Posted all the same, it would arrive as nothing.
+function refuseDetached(value: object, buffer: ArrayBufferLike): void {
+  if (!isDetached(buffer)) return;
+  throw new ArgumentTypeError('remote', 'array', value, 'one that still has its memory: it was given away before');
+}
+
+function packArray(array: Uint8Array, moved: Set<Transferable>, all: boolean): ArrayBufferView {
+  const { buffer } = array;
+  refuseDetached(array, buffer);
+  if (array.byteLength < buffer.byteLength) {
+    const part = copyOf(array);
+    moved.add(part.buffer as ArrayBuffer);
+    return part;
+  }
+  if (buffer instanceof ArrayBuffer && (all || given.has(array) || given.has(buffer))) moved.add(buffer);
+  return array;
+}
+
+/** The other end of pack: puts what each Stand stands for in its place. @internal */
+export function unpack(value: unknown, revive: (stand: Stand) => unknown): unknown {
+  const seen = new Set<object>();
+  const visit = (each: unknown): unknown => {
+    if (typeof each !== 'object' || each === null || seen.has(each)) return each;
+    seen.add(each);
+    if (Array.isArray(each)) {
+      for (const [i, entry] of each.entries()) each[i] = visit(entry);
+      return each;
+    }
+    if (each instanceof Map) {
+      const entries = [...each];
+      each.clear();
+      for (const [key, entry] of entries) each.set(visit(key), visit(entry));
+      return each;
+    }
+    if (each instanceof Set) {
+      const entries = [...each];
+      each.clear();
+      for (const entry of entries) each.add(visit(entry));
+      return each;
+    }
+    if (!isPlain(each)) return each;
+    const entries = Object.entries(each);
+    if (entries[0]?.[0].startsWith('ropewalk:')) return revive(each as Stand);
+    for (const [name, entry] of entries) (each as Record<string, unknown>)[name] = visit(entry);
+    return each;
+  };
+  return visit(value);
+}

@@ -1,0 +1,387 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+// The side that calls: doubles of objects that live in a worker.
+import { ArgumentRangeError, ArgumentTypeError, StateError } from '../runtime/errors.js';
+import { unpackError } from './errors.js';
+import { checkPort } from './expose.js';
+import { listen, type MessageEndpoint, pack, post, type Reply, type Request, type Stand, unpack } from './messages.js';
+
+type Cloned =
+  | string
+  | number
+  | bigint
+  | boolean
+  | null
+  | undefined
+  | ArrayBufferView
+  | ArrayBuffer
+  | AbortSignal
+  | Blob
+  | URL
+  | Date
+  | RegExp
+  | Error
+  | ReadonlyMap<unknown, unknown>
+  | ReadonlySet<unknown>
+  | ((...args: never[]) => unknown);
+
+/** What goes to a worker or comes from one: a double for each object of the worker, wherever it is. */
+export type RemoteArgument<A> = A extends Cloned
+  ? A
+  : A extends { dispose(): void }
+    ? Remote<A>
+    : A extends object
+      ? { [K in keyof A]: RemoteArgument<A[K]> }
+      : A;
+
+type RemoteArguments<A extends readonly unknown[]> = { [I in keyof A]: RemoteArgument<A[I]> };
+
+/** A result as it arrives: what has a `dispose()` as a double, everything else as a copy. */
+export type RemoteResult<R> = R extends AsyncIterable<infer T> ? AsyncIterableIterator<T> : RemoteArgument<R>;
+
+type RemoteCall<A extends readonly unknown[], R> = (
+  ...args: RemoteArguments<A>
+) => Promise<RemoteResult<Awaited<R>>> & (R extends AsyncIterable<infer I> ? AsyncIterable<I> : unknown);
+
+// Each of up to three overloads; of fewer, the first is given as all that are left.
+type RemoteMethod<F> = F extends {
+  (...args: infer A): infer P;
+  (...args: infer B): infer Q;
+  (...args: infer C): infer R;
+}
+  ? [(...args: A) => P, (...args: C) => R] extends [(...args: C) => R, (...args: A) => P]
+    ? RemoteCall<C, R>
+    : RemoteCall<A, P> & RemoteCall<B, Q> & RemoteCall<C, R>
+  : never;
+
+/**
+ * The double of an object in a worker: its functions, each giving a promise. A function that gives an async iterable can be
+ * iterated without awaiting it first. `dispose()` disposes of the object; of what wrap() gave, it ends the worker. Overloads
+ * are kept, up to three; of a function with type parameters the widest form is.
+ */
+export type Remote<T> = {
+  readonly [K in Exclude<keyof T, 'dispose' | symbol> as T[K] extends (...args: never[]) => unknown
+    ? K
+    : never]: RemoteMethod<T[K]>;
+} & { dispose(): Promise<void> } & AsyncDisposable;
+
+interface Waiting {
+  resolve(reply: Reply & { readonly id: number }): void;
+  reject(error: unknown): void;
+}
+
+/** What a call has here until it is over. */
+interface Call {
+  readonly id: number;
+  readonly callbacks: ((...args: unknown[]) => void)[];
+  readonly signals: AbortSignal[];
+  readonly abort: () => void;
+  /** What a callback threw. */
+  failure?: { readonly error: unknown };
+}
+
+const doubles = new WeakMap<object, { readonly link: Link; readonly target: number }>();
+const forgotten = new FinalizationRegistry<() => void>((free) => free());
+
+function freer(link: Link, target: number): () => void {
+  return () => link.free(target);
+}
+
+/** One worker. */
+class Link {
+  readonly #port: MessageEndpoint;
+  #ready = false;
+  #queue: (() => void)[] = [];
+  #lost: StateError | undefined;
+  #ids = 0;
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #calls = new Map<number, Call>();
+
+  constructor(port: MessageEndpoint) {
+    this.#port = port;
+    const unread = () => this.#rejectAll(new StateError('remote: a message could not be read in the other thread'));
+    listen(port, (reply: Reply) => (reply.ropewalk === 'unread' ? unread() : this.#hear(reply)), unread);
+    this.#watch();
+    post(port, { ropewalk: 'hello' });
+  }
+
+  call(target: number, method: string, args: readonly unknown[]): Promise<unknown> {
+    const call = this.#begin();
+    const result = this.#start(call, target, method, args);
+    // Iterated without being awaited, the promise is handled by the iterator.
+    return Object.assign(result, { [Symbol.asyncIterator]: () => iterate(result, method) });
+  }
+
+  free(target: number): void {
+    if (this.#lost === undefined) post(this.#port, { ropewalk: 'free', target });
+  }
+
+  /** Ends the worker. */
+  async end(): Promise<void> {
+    this.#lose(new StateError('remote: the worker was disposed'));
+    await (this.#port.terminate ?? this.#port.close)?.call(this.#port);
+  }
+
+  async #start(call: Call, target: number, method: string, args: readonly unknown[]): Promise<unknown> {
+    const reply = await this.#during(call, () => {
+      const moved = new Set<Transferable>();
+      const packed = args.map((arg) => pack(arg, (each) => this.#stand(call, each), moved, false));
+      for (const signal of call.signals) {
+        signal.throwIfAborted();
+        signal.addEventListener('abort', call.abort);
+      }
+      return this.#ask(call.id, { ropewalk: 'call', id: call.id, target, method, args: packed }, [...moved]);
+    });
+    if (reply.ropewalk === 'iterator') return this.#iterator(call);
+    const value = 'value' in reply ? reply.value : undefined;
+    this.#finish(call, value);
+    return this.#unpack(value);
+  }
+
+  #iterator(call: Call): AsyncIterableIterator<unknown> {
+    let over = false;
+    const step = async (kind: 'next' | 'return'): Promise<IteratorResult<unknown>> => {
+      if (over) return { done: true, value: undefined };
+      if (kind === 'return') over = true;
+      const id = ++this.#ids;
+      const ask = () => this.#ask(id, { ropewalk: kind, id, call: call.id }, []);
+      const reply = await this.#during(call, ask).catch((error) => {
+        over = true;
+        throw error;
+      });
+      const { done, value } = reply as Reply & { ropewalk: 'item' };
+      if (done) {
+        over = true;
+        this.#finish(call, value);
+      }
+      return { done, value: this.#unpack(value) };
+    };
+    return {
+      next: () => step('next'),
+      return: () => step('return'),
+      [Symbol.asyncIterator]() {
+        return this;
+      },
+    };
+  }
+
+  #begin(): Call {
+    const id = ++this.#ids;
+    const abort = () => {
+      if (this.#lost === undefined) this.#send(() => post(this.#port, { ropewalk: 'abort', call: id }));
+    };
+    const call: Call = { id, callbacks: [], signals: [], abort };
+    this.#calls.set(id, call);
+    return call;
+  }
+
+  #finish(call: Call, given?: unknown): void {
+    this.#calls.delete(call.id);
+    for (const signal of call.signals) signal.removeEventListener('abort', call.abort);
+    if (call.failure === undefined) return;
+    this.#disposeOf(given);
+    throw call.failure.error;
+  }
+
+  // What a call gave nevertheless, and nobody gets.
+  #disposeOf(value: unknown): void {
+    unpack(value, (stand) => {
+      if ('ropewalk:object' in stand) this.call(stand['ropewalk:object'], 'dispose', []).catch(() => {});
+      return undefined;
+    });
+  }
+
+  // The reply to a question that is a part of the call; an error ends the call.
+  async #during(call: Call, ask: () => Promise<Reply>): Promise<Reply> {
+    try {
+      return await ask();
+    } catch (error) {
+      this.#finish(call);
+      if (!(error instanceof Aborted)) throw error;
+      const signal = call.signals.find(({ aborted }) => aborted);
+      throw signal === undefined ? error.error : signal.reason;
+    }
+  }
+
+  #ask(id: number, request: Request, moved: Transferable[]): Promise<Reply> {
+    return new Promise((resolve, reject) => {
+      if (this.#lost !== undefined) return reject(this.#lost);
+      this.#waiting.set(id, { resolve, reject });
+      try {
+        // What is called before the worker listens waits for it, with arguments as they are now.
+        const sent = this.#ready ? request : structuredClone(request, { transfer: moved });
+        const arrays = this.#ready ? moved : buffersOf(sent);
+        this.#send(() => post(this.#port, sent, arrays));
+      } catch (cause) {
+        const [method, args] = 'method' in request ? [request.method, request.args] : [request.ropewalk, []];
+        const at = args.findIndex((arg) => !travels(arg));
+        const problem = 'a value that can go to another thread';
+        const error = new ArgumentTypeError(`remote.${method}`, `argument ${at + 1}`, args[at], problem);
+        this.#settle(id)?.reject(Object.assign(error, { cause }));
+      }
+    });
+  }
+
+  // Messages to a worker that does not listen yet may be lost.
+  #send(message: () => void): void {
+    if (this.#ready) message();
+    else this.#queue.push(message);
+  }
+
+  #hear(reply: Exclude<Reply, { ropewalk: 'unread' }>): void {
+    switch (reply.ropewalk) {
+      case 'ready': {
+        this.#ready = true;
+        const queue = this.#queue;
+        this.#queue = [];
+        for (const send of queue) send();
+        break;
+      }
+      case 'callback':
+        this.#callBack(reply);
+        break;
+      case 'error': {
+        const error = unpackError(reply.error);
+        this.#settle(reply.id)?.reject(reply.aborted ? new Aborted(error) : error);
+        break;
+      }
+      default:
+        this.#settle(reply.id)?.resolve(reply);
+    }
+  }
+
+  #callBack({ call: id, callback, args }: Reply & { ropewalk: 'callback' }): void {
+    const call = this.#calls.get(id);
+    if (call === undefined || call.failure !== undefined) return;
+    try {
+      call.callbacks[callback]?.(...(this.#unpack(args) as unknown[]));
+    } catch (error) {
+      call.failure = { error };
+      call.abort();
+    }
+  }
+
+  #settle(id: number): Waiting | undefined {
+    const waiting = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    return waiting;
+  }
+
+  #stand(call: Call, value: object): Stand | undefined {
+    if (typeof value === 'function') {
+      const number = call.callbacks.push(value as () => void) - 1;
+      return { 'ropewalk:function': number };
+    }
+    if (Object.prototype.toString.call(value) === '[object AbortSignal]') {
+      call.signals.push(value as AbortSignal);
+      return { 'ropewalk:signal': true };
+    }
+    const double = doubles.get(value);
+    if (double === undefined) return undefined;
+    if (double.link === this) return { 'ropewalk:object': double.target };
+    throw new ArgumentRangeError('remote', 'argument', value, 'is an object of another worker');
+  }
+
+  #unpack(value: unknown): unknown {
+    return unpack(value, (stand) => ('ropewalk:object' in stand ? double(this, stand['ropewalk:object']) : undefined));
+  }
+
+  // A worker that could not start, or that is no more, answers nothing.
+  #watch(): void {
+    const { on, addEventListener } = this.#port;
+    const fail = (cause: unknown) => this.#lose(new StateError('remote: the worker failed', { cause }));
+    if (on !== undefined) {
+      on.call(this.#port, 'error', fail);
+      on.call(this.#port, 'exit', () => this.#lose(new StateError('remote: the worker has ended')));
+      on.call(this.#port, 'close', () => this.#lose(new StateError('remote: the port was closed')));
+    } else {
+      addEventListener?.call(this.#port, 'error', (event) => {
+        if (!this.#ready) fail((event as ErrorEvent).error ?? (event as ErrorEvent).message ?? event);
+      });
+    }
+  }
+
+  #lose(error: StateError): void {
+    this.#lost ??= error;
+    this.#queue = [];
+    this.#rejectAll(this.#lost);
+  }
+
+  #rejectAll(error: StateError): void {
+    const waiting = [...this.#waiting.values()];
+    this.#waiting.clear();
+    for (const { reject } of waiting) reject(error);
+  }
+}
+
+function travels(value: unknown): boolean {
+  try {
+    structuredClone(value);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function buffersOf(value: unknown): Transferable[] {
+  const buffers = new Set<Transferable>();
+  pack(value, () => undefined, buffers, true);
+  return [...buffers];
+}
+
+/** The worker's answer to an abort. */
+class Aborted {
+  readonly error: unknown;
+
+  constructor(error: unknown) {
+    this.error = error;
+  }
+}
+
+async function* iterate(result: Promise<unknown>, method: string): AsyncGenerator<unknown, void, undefined> {
+  const iterable = (await result) as Partial<AsyncIterable<unknown>> | undefined;
+  if (iterable?.[Symbol.asyncIterator] === undefined) {
+    throw new ArgumentRangeError('remote', method, iterable, 'gave nothing that can be iterated');
+  }
+  yield* iterable as AsyncIterable<unknown>;
+}
+
+// What stands under a number in the worker; 0 is what it exposes.
+function double(link: Link, target: number): object {
+  const dispose = () => (target === 0 ? link.end() : link.call(target, 'dispose', []));
+  const methods = new Map<PropertyKey, (...args: unknown[]) => unknown>([
+    ['dispose', dispose],
+    [Symbol.asyncDispose ?? 'dispose', dispose],
+  ]);
+  const get = (_: object, name: PropertyKey) => {
+    const known = methods.get(name);
+    // A promise that gives a double would take a function `then` for that of another promise.
+    if (known !== undefined || typeof name !== 'string' || name === 'then') return known;
+    const method = (...args: unknown[]) => link.call(target, name, args);
+    methods.set(name, method);
+    return method;
+  };
+  const proxy = new Proxy(Object.freeze({}), { get });
+  doubles.set(proxy, { link, target });
+  if (target !== 0) forgotten.register(proxy, freer(link, target));
+  return proxy;
+}
+
+/**
+ * The double of what a worker exposes. Errors arrive as the classes that they were thrown as; one call's error leaves the
+ * others alone. A signal among the arguments, alone or in an object of options, ends the call with the signal's own reason;
+ * functions there (`onProgress`) are called here, and what they throw ends the call. Arguments are copied unless
+ * `transfer()` gives them away.
+ *
+ * @param worker a Worker of the browser or of Node, or a MessagePort.
+ * @throws StateError from every call once the worker has ended.
+ *
+ * @example
+ * import { wrap } from 'ropewalk/worker';
+ * const remote = wrap<WorkerApi>(new Worker(new URL('./model-worker.js', import.meta.url), { type: 'module' }));
+ * const model = await remote.open({ config, weights: url, signal, onProgress });
+ * for await (const { token } of model.generate(ids, { maxTokens: 64, seed: 1, signal })) show(token);
+ * await remote.dispose(); // ends the worker
+ */
+export function wrap<T extends object>(worker: MessageEndpoint): Remote<T> {
+  return double(new Link(checkPort('wrap', 'worker', worker)), 0) as Remote<T>;
+}

@@ -1,0 +1,406 @@
+// Generated tokens against a loop that reads the whole text anew for each of them: in chunks, over caches, in a worker.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Worker } from 'node:worker_threads';
+import { StateError, UnsupportedError } from 'ropewalk';
+import { loadModel, sample } from 'ropewalk/models';
+import { transfer, wrap } from 'ropewalk/worker';
+import { safetensorsOf } from '../../models/tiny/files.mjs';
+import { tinyModel } from '../../models/tiny/models.mjs';
+import {
+  notABoolean,
+  notAnInteger,
+  notNonNegative,
+  notOptions,
+  outOfRange,
+  required,
+  wrongType,
+} from '../support/bad-values.mjs';
+import { onEachBuild } from '../support/builds.mjs';
+import { testAllRefusals, testMisfits, testUnknownOptions } from '../support/refusals.mjs';
+
+const files = new Map();
+function checkpoint(name) {
+  if (!files.has(name)) {
+    const made = tinyModel(name);
+    files.set(name, { config: made.config, weights: new Uint8Array(safetensorsOf(made)) });
+  }
+  return files.get(name);
+}
+
+async function tokensOf(generated) {
+  const tokens = [];
+  for await (const { token } of generated) tokens.push(token);
+  return tokens;
+}
+
+// The text that a loop without caches and iterators gives.
+function slowly(model, ids, count, options) {
+  const text = [...ids];
+  for (let i = 0; i < count; ++i) {
+    const { logits } = model.forward(text);
+    text.push(sample(logits.data, { ...options, index: text.length, previous: text }));
+  }
+  return text.slice(ids.length);
+}
+
+const prompt = [5, 1, 44, 12, 90, 3, 3, 71, 8, 60, 2, 33, 17];
+const lively = { seed: 42, temperature: 1.5, topK: 60, topP: 0.97, repetitionPenalty: 1.2 };
+// Windows of 5 and 6 tokens, which the prompt outgrows; no window; rotation of a part; layers without any.
+const names = ['llama3', 'mistral', 'gemma3', 'gpt-neox', 'smollm3'];
+
+await onEachBuild(async (rw) => {
+  const models = {};
+  for (const name of names) models[name] = await loadModel(rw, checkpoint(name));
+  const { llama3, mistral } = models;
+  const encoder = await loadModel(rw, checkpoint('bert'));
+
+  for (const [name, model] of Object.entries(models)) {
+    test(`${name} gives the tokens of a loop without a cache, in chunks of any size`, async () => {
+      for (const options of [lively, { temperature: 0 }]) {
+        const want = slowly(model, prompt, 20, { seed: 0, ...options });
+        const before = rw.memory();
+        for (const chunk of [1, 3, 5, prompt.length, 32, undefined]) {
+          const given = { ...options, maxTokens: 20, ...(chunk && { chunk }) };
+          assert.deepEqual(await tokensOf(model.generate(prompt, given)), want, `chunk ${chunk}`);
+        }
+        assert.deepEqual([rw.memory().liveObjects, rw.memory().usedBytes], [before.liveObjects, before.usedBytes]);
+      }
+    });
+
+    test(`${name} goes on over a cache, saved and restored in the middle`, async () => {
+      const want = slowly(model, prompt, 20, lively);
+      const cache = model.kvCache({ capacity: 40, chunk: 4 });
+      const first = await tokensOf(model.generate(prompt, { ...lively, cache, maxTokens: 7 }));
+      assert.deepEqual(first, want.slice(0, 7));
+      assert.equal(cache.length, prompt.length + 7);
+      // What follows needs one more token than the cache has: take the last one back.
+      const other = model.restoreKvCache(cache.save());
+      cache.dispose();
+      other.truncate(prompt.length + 6);
+      const { logits } = model.forward([first[6]], { cache: other });
+      const previous = [...prompt, ...first];
+      const next = sample(logits.data, { ...lively, index: other.length, previous });
+      assert.equal(next, want[7]);
+      const rest = await tokensOf(model.generate([next], { ...lively, cache: other, maxTokens: 12, previous }));
+      assert.deepEqual(rest, want.slice(8));
+      assert.equal(other.length, prompt.length + 20);
+      other.dispose();
+    });
+  }
+
+  test('a cache of the caller holds ids and tokens, also where the loop is left', async () => {
+    const cache = llama3.kvCache({ capacity: 64 });
+    const seen = [];
+    for await (const { token, position } of llama3.generate(prompt, { cache, seed: 3 })) {
+      assert.equal(position, prompt.length + seen.length);
+      assert.equal(cache.length, position);
+      seen.push(token);
+      if (seen.length === 5) break;
+    }
+    assert.equal(cache.length, prompt.length + 5);
+    const { logits } = llama3.forward([9], { cache });
+    assert.deepEqual(logits, llama3.forward([...prompt, ...seen, 9]).logits);
+    cache.dispose();
+  });
+
+  test('a text ends where frequencies made for a length end, and more is refused at once', async () => {
+    const { config, weights } = checkpoint('llama3');
+    const scaled = { ...config, max_position_embeddings: 16, rope_scaling: { rope_type: 'dynamic', factor: 2 } };
+    const model = await loadModel(rw, { config: scaled, weights });
+    const ids = prompt.slice(0, 10);
+    const cache = model.kvCache();
+    // Without a cache of the caller's the last token is not read.
+    const want = await tokensOf(model.generate(ids, { seed: 5 }));
+    assert.equal(want.length, 7);
+    assert.deepEqual(await tokensOf(model.generate(ids, { seed: 5, maxTokens: 7 })), want);
+    assert.throws(() => model.generate(ids, { maxTokens: 8 }), { argument: 'maxTokens', value: 8 });
+    assert.throws(() => model.generate(ids, { cache, maxTokens: 7 }), {
+      argument: 'maxTokens',
+      message: /for 6 tokens/,
+    });
+    assert.deepEqual(await tokensOf(model.generate(ids, { seed: 5, cache })), want.slice(0, 6));
+    assert.equal(cache.length, 16);
+    assert.throws(() => model.generate([1], { cache }), { argument: 'ids' });
+    assert.throws(() => model.generate(Array(17).fill(1)), { argument: 'ids' });
+    cache.dispose();
+    model.dispose();
+  });
+
+  test('no tokens wanted is a prompt read', async () => {
+    const cache = llama3.kvCache();
+    assert.deepEqual(await tokensOf(llama3.generate(prompt, { cache, maxTokens: 0 })), []);
+    assert.equal(cache.length, prompt.length);
+    cache.dispose();
+  });
+
+  test('a cache gives as many tokens as it has room for', async () => {
+    const cache = llama3.kvCache({ capacity: prompt.length + 3 });
+    assert.equal((await tokensOf(llama3.generate(prompt, { cache, seed: 1 }))).length, 3);
+    assert.equal(cache.length, cache.capacity);
+    cache.dispose();
+  });
+
+  test('a stop token ends the text and is not given', async () => {
+    const greedy = { temperature: 0, maxTokens: 20 };
+    const all = slowly(llama3, prompt, 20, { temperature: 0, seed: 0 });
+    const stop = all.find((token, i) => i > 2 && all.indexOf(token) === i) ?? all[0];
+    const cache = llama3.kvCache();
+    for (const form of [stop, [96, stop]]) {
+      cache.reset();
+      const tokens = await tokensOf(llama3.generate(prompt, { ...greedy, stop: form, cache }));
+      assert.deepEqual(tokens, all.slice(0, all.indexOf(stop)));
+      assert.equal(cache.length, prompt.length + tokens.length);
+    }
+    cache.dispose();
+  });
+
+  test('logprobs are log softmax of the logits, whatever the filters', async () => {
+    const text = [...prompt];
+    for await (const { token, logprob } of llama3.generate(prompt, { ...lively, maxTokens: 6, logprobs: true })) {
+      const logits = [...llama3.forward(text).logits.data];
+      const max = Math.max(...logits);
+      const total = logits.reduce((sum, x) => sum + Math.exp(x - max), 0);
+      assert.ok(Math.abs(logprob - (logits[token] - max - Math.log(total))) < 1e-12);
+      text.push(token);
+    }
+    const [plain] = [await llama3.generate(prompt, { seed: 1 }).next()];
+    assert.deepEqual(Object.keys(plain.value), ['token', 'position']);
+  });
+
+  test('progress counts the tokens of the prompt, and others run in between', async (t) => {
+    const loaded = [];
+    const onProgress = (progress) => loaded.push([progress.loaded, progress.total]);
+    await tokensOf(llama3.generate(prompt, { chunk: 5, maxTokens: 1, onProgress }));
+    assert.deepEqual(loaded, [
+      [5, 13],
+      [10, 13],
+      [13, 13],
+    ]);
+    // Each look at the clock finds a second gone: every chunk is work that took long.
+    let now = 0;
+    t.mock.method(performance, 'now', () => {
+      now += 1000;
+      return now;
+    });
+    let turns = 0;
+    let next = setImmediate(function turn() {
+      turns += 1;
+      next = setImmediate(turn);
+    });
+    const long = Array.from({ length: 160 }, (_, i) => i % 97);
+    await tokensOf(llama3.generate(long, { chunk: 16, maxTokens: 1 }));
+    clearImmediate(next);
+    assert.ok(turns >= 10, `${turns} turns for 10 chunks`);
+  });
+
+  test('an abort while the prompt is read leaves the cache as it was', async () => {
+    const cache = llama3.kvCache({ chunk: 4 });
+    llama3.forward([1, 2, 3], { cache });
+    const saved = cache.save();
+    const reason = new Error('enough');
+    for (const stopAt of [2, 4, 13]) {
+      const controller = new AbortController();
+      const onProgress = ({ loaded }) => loaded >= stopAt && controller.abort(reason);
+      const { signal } = controller;
+      const generated = llama3.generate(prompt, { cache, chunk: 2, signal, onProgress });
+      await assert.rejects(tokensOf(generated), (error) => error === reason);
+      if (stopAt < 13) assert.deepEqual(cache.save(), saved);
+      else cache.truncate(3);
+    }
+    const thrower = () => {
+      throw reason;
+    };
+    const generated = llama3.generate(prompt, { cache, onProgress: thrower });
+    await assert.rejects(tokensOf(generated), (error) => error === reason);
+    assert.deepEqual(cache.save(), saved);
+    await assert.rejects(tokensOf(llama3.generate(prompt, { cache, signal: AbortSignal.abort(reason) })), reason);
+    assert.deepEqual(cache.save(), saved);
+    cache.dispose();
+  });
+
+  test('where a window has moved on, an abort leaves a cache that says so', async () => {
+    const cache = mistral.kvCache({ chunk: 4 });
+    mistral.forward([1, 2, 3, 4], { cache });
+    const controller = new AbortController();
+    const onProgress = ({ loaded }) => loaded >= 12 && controller.abort();
+    const options = { cache, chunk: 4, signal: controller.signal, onProgress };
+    await assert.rejects(tokensOf(mistral.generate(prompt, options)), { name: 'AbortError' });
+    assert.throws(() => mistral.forward([1], { cache }), StateError);
+    assert.equal(cache.reset().length, 0);
+    const want = slowly(mistral, prompt, 4, { seed: 8 });
+    assert.deepEqual(await tokensOf(mistral.generate(prompt, { cache, seed: 8, maxTokens: 4 })), want);
+    cache.dispose();
+  });
+
+  test('an abort between tokens keeps those that were given', async () => {
+    const before = rw.memory();
+    const cache = llama3.kvCache();
+    const reason = new Error('enough');
+    const controller = new AbortController();
+    const { signal } = controller;
+    const seen = [];
+    const generated = llama3.generate(prompt, { cache, seed: 4, signal });
+    await assert.rejects(
+      async () => {
+        for await (const { token } of generated) {
+          seen.push(token);
+          if (seen.length === 3) controller.abort(reason);
+        }
+      },
+      (error) => error === reason,
+    );
+    assert.equal(cache.length, prompt.length + 3);
+    assert.deepEqual(await generated.next(), { done: true, value: undefined });
+    assert.deepEqual(seen, slowly(llama3, prompt, 3, { seed: 4 }));
+    cache.dispose();
+    const own = new AbortController();
+    const alone = llama3.generate(prompt, { signal: own.signal });
+    await alone.next();
+    assert.ok(rw.memory().liveObjects > before.liveObjects);
+    own.abort();
+    await assert.rejects(alone.next(), { name: 'AbortError' });
+    assert.deepEqual([rw.memory().liveObjects, rw.memory().usedBytes], [before.liveObjects, before.usedBytes]);
+  });
+
+  test('a loop that is left frees its own cache, one that never began has none', async () => {
+    const before = rw.memory();
+    for await (const { position } of llama3.generate(prompt, { seed: 1 })) if (position > 15) break;
+    const generated = llama3.generate(prompt);
+    assert.equal(rw.memory().liveObjects, before.liveObjects);
+    await generated.return();
+    assert.deepEqual(await generated.next(), { done: true, value: undefined });
+    assert.deepEqual([rw.memory().liveObjects, rw.memory().usedBytes], [before.liveObjects, before.usedBytes]);
+  });
+
+  test('what happens to model and cache between two tokens is told', async () => {
+    const cache = llama3.kvCache();
+    const changed = llama3.generate(prompt, { cache, seed: 1 });
+    await changed.next();
+    llama3.forward([1], { cache });
+    await assert.rejects(changed.next(), StateError);
+    assert.equal(cache.length, prompt.length + 1);
+    cache.reset();
+    const gone = llama3.generate(prompt, { cache, seed: 1 });
+    await gone.next();
+    cache.dispose();
+    await assert.rejects(gone.next(), StateError);
+    const before = rw.memory();
+    const model = await loadModel(rw, checkpoint('llama3'));
+    const orphan = model.generate(prompt, { seed: 1 });
+    await orphan.next();
+    model.dispose();
+    await assert.rejects(orphan.next(), StateError);
+    assert.throws(() => model.generate(prompt), StateError);
+    assert.equal(rw.memory().liveObjects, before.liveObjects);
+  });
+
+  test('a prompt is read into a cache by one at a time', async () => {
+    const cache = llama3.kvCache();
+    const alone = await tokensOf(llama3.generate(prompt, { seed: 5, maxTokens: 4 }));
+    const first = tokensOf(llama3.generate(prompt, { cache, chunk: 2, seed: 5, maxTokens: 4 }));
+    await assert.rejects(llama3.generate(prompt, { cache, seed: 5 }).next(), StateError);
+    assert.deepEqual(await first, alone);
+    assert.equal(cache.length, prompt.length + 4);
+    const { done } = await llama3.generate([1], { cache, seed: 5 }).next();
+    assert.equal(done, false);
+  });
+
+  test('two texts are generated in turns', async () => {
+    const other = prompt.toReversed();
+    const [one, two] = [prompt, other].map((ids) => llama3.generate(ids, { seed: 5, maxTokens: 6 }));
+    const texts = [[], []];
+    for (let i = 0; i < 6; ++i) {
+      texts[0].push((await one.next()).value.token);
+      texts[1].push((await two.next()).value.token);
+    }
+    assert.deepEqual(texts, [slowly(llama3, prompt, 6, { seed: 5 }), slowly(llama3, other, 6, { seed: 5 })]);
+    await Promise.all([one.return(), two.return()]);
+  });
+
+  test('an encoder refuses by its name', () => {
+    assert.throws(
+      () => encoder.generate([1, 2]),
+      (error) => error instanceof UnsupportedError && /bert/.test(error.message),
+    );
+  });
+
+  const generate = (ids, options) => llama3.generate(ids, options).return();
+  const [batched, foreign] = [llama3.kvCache({ batch: 2 }), models['gpt-neox'].kvCache()];
+  const small = llama3.kvCache({ capacity: 16, chunk: 8 });
+  const ended = llama3.kvCache();
+  ended.dispose();
+  const ids = [wrongType('1', '"1"'), wrongType(null, 'null'), wrongType(5, '5'), outOfRange([1.5], '1.5')];
+  const notIds = [outOfRange([97], '97'), outOfRange([-1], '-1'), wrongType({}, 'an object')];
+  testAllRefusals(rw, 'model.generate', {
+    ids: [required([...ids, outOfRange([], 'empty'), outOfRange([[1], [2]], '2 rows')]), (value) => generate(value)],
+    options: [notOptions, (value) => generate(prompt, value)],
+    maxTokens: [notAnInteger({ min: 0, max: 2 ** 53 - 1 }), (value) => generate(prompt, { maxTokens: value })],
+    stop: [notIds, (value) => generate(prompt, { stop: value })],
+    previous: [notIds, (value) => generate(prompt, { previous: value })],
+    seed: [notAnInteger({ min: 0, max: 2 ** 53 - 1 }), (value) => generate(prompt, { seed: value })],
+    temperature: [notNonNegative, (value) => generate(prompt, { temperature: value })],
+    logprobs: [notABoolean, (value) => generate(prompt, { logprobs: value })],
+    chunk: [notAnInteger({ min: 1, max: 2 ** 20 }), (value) => generate(prompt, { chunk: value })],
+    cache: [[wrongType({}, 'an object'), wrongType(1, '1')], (value) => generate(prompt, { cache: value })],
+    signal: [[wrongType({}, 'an object'), wrongType(1, '1')], (value) => generate(prompt, { signal: value })],
+    onProgress: [[wrongType({}, 'an object'), wrongType(1, '1')], (value) => generate(prompt, { onProgress: value })],
+  });
+  testUnknownOptions(rw, 'model.generate', ['max_new_tokens', 'topk', 'logits'], (given) => generate(prompt, given));
+  testMisfits(rw, 'model.generate', {
+    'more ids than the cache has room for': [
+      RangeError,
+      ['ids', '20'],
+      () => generate(Array(20).fill(1), { cache: small }),
+    ],
+    'more tokens than the cache has room for': [
+      RangeError,
+      ['maxTokens', '4', '3'],
+      () => generate(prompt, { cache: small, maxTokens: 4 }),
+    ],
+    'pieces larger than those of the cache': [RangeError, 'chunk', () => generate(prompt, { cache: small, chunk: 9 })],
+    'a cache of two texts': [RangeError, ['cache', 'batch 2'], () => generate(prompt, { cache: batched })],
+    'a cache that is gone': [StateError, 'cache', () => generate(prompt, { cache: ended })],
+  });
+  test('a cache of another model is refused when it is used', async () => {
+    await assert.rejects(tokensOf(mistral.generate(prompt, { cache: foreign })), /cache/);
+  });
+});
+
+test('a worker gives the same tokens, stops at once and frees what it had', async (t) => {
+  const remote = wrap(new Worker(new URL('../support/model-worker.mjs', import.meta.url)));
+  t.after(() => remote.dispose());
+  const { load } = await import('ropewalk');
+  const rw = await load({ simd: 'deterministic' });
+  const here = await loadModel(rw, checkpoint('llama3'));
+  const { config, weights } = checkpoint('llama3');
+  const progress = [];
+  const model = await remote.open({
+    config,
+    weights: transfer(weights.slice()),
+    onProgress: ({ loaded, total }) => progress.push(loaded / total),
+  });
+  assert.equal(progress.at(-1), 1);
+  const want = slowly(here, prompt, 20, lively);
+  assert.deepEqual(await tokensOf(model.generate(prompt, { ...lively, maxTokens: 20 })), want);
+
+  const cache = await model.kvCache({ capacity: 64 });
+  assert.deepEqual(await tokensOf(model.generate(prompt, { ...lively, maxTokens: 7, cache })), want.slice(0, 7));
+  const controller = new AbortController();
+  const seen = [];
+  const { liveObjects } = await remote.memory();
+  await assert.rejects(
+    async () => {
+      for await (const { token } of model.generate(prompt, { seed: 1, maxTokens: 1e6, signal: controller.signal })) {
+        if (seen.push(token) === 3) controller.abort('enough');
+      }
+    },
+    (error) => error === 'enough',
+  );
+  assert.equal((await remote.memory()).liveObjects, liveObjects);
+  await assert.rejects(model.generate([97]), (error) => error instanceof RangeError && error.argument === 'ids[0]');
+  await assert.rejects(remote.open({ config, weights: new Uint8Array(30) }), { name: 'SafetensorsError' });
+  await cache.dispose();
+  await model.dispose();
+  assert.equal((await remote.memory()).liveObjects, 0);
+});
