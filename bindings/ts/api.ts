@@ -91,7 +91,7 @@ export type {
   TableWidth,
 } from './rope/rope.js';
 export type { RotaryEmbeddingOptions } from './rope/rotary-embedding.js';
-export type { Info, Memory, Ropewalk } from './ropewalk.js';
+export type { Ropewalk } from './ropewalk.js';
 export type { IntegersInput } from './runtime/check.js';
 export {
   ArgumentRangeError,
@@ -103,6 +103,7 @@ export {
 } from './runtime/errors.js';
 export type { Handle } from './runtime/handle.js';
 export type { HeadOptions } from './runtime/in-place.js';
+export type { Info, Instance, Memory } from './runtime/instance.js';
 export type { Layout } from './runtime/layout.js';
 export type { Out, OutOption, ResultOf } from './runtime/outputs.js';
 export type { PositionOptions, PositionsInput, RowsInput } from './runtime/positions.js';

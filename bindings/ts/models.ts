@@ -14,14 +14,8 @@ export {
 } from './models/compare.js';
 export type { DecodeOptions, DecoderModel, Decoding, LogitsOf } from './models/decoder.js';
 export type { EncodeOptions, EncoderModel, Encoding } from './models/encoder.js';
-export {
-  type ModelArchitecture,
-  type ModelBiases,
-  type ModelConfig,
-  type ModelConfigOptions,
-  type ModelLayerConfig,
-  readModelConfig,
-} from './models/families/config.js';
+export { type ModelConfigOptions, readModelConfig } from './models/families/config.js';
+export type { ModelArchitecture, ModelBiases, ModelConfig, ModelLayerConfig } from './models/families/description.js';
 export type { GeneratedToken, GenerateOptions, GenerateProgress } from './models/generate.js';
 export type { IdsInput } from './models/ids.js';
 export { type LoadModelOptions, loadModel } from './models/load.js';
@@ -39,6 +33,6 @@ export type {
 } from './safetensors/file.js';
 export type { SafetensorsDtype } from './safetensors/header.js';
 export { type OpenSafetensorsOptions, openSafetensors } from './safetensors/open.js';
-export type { SafetensorsSource } from './safetensors/source.js';
+export type { SafetensorsSource } from './safetensors/open-source.js';
 export type { SafetensorsArray } from './safetensors/tensors.js';
 export { type SampleOptions, type SamplingOptions, sample } from './sampling/sampling.js';

@@ -36,32 +36,13 @@ import { RopePlan } from './rope/rope.js';
 import { type RotaryEmbeddingOptions, rotaryEmbedding } from './rope/rotary-embedding.js';
 import type { IntegersInput } from './runtime/check.js';
 import * as check from './runtime/check.js';
-import { type Heap, shareHeap } from './runtime/heap.js';
+import type { Heap } from './runtime/heap.js';
+import { type Info, type Instance, type Memory, shareHeap } from './runtime/instance.js';
 import type { Out, OutOption, ResultOf } from './runtime/outputs.js';
 import { type ArrayLikeInput, type NdArray, Tensor, type TensorInput } from './runtime/tensor.js';
 
-/** The build in use, as `rw.info()` tells it. */
-export interface Info {
-  /** Version of the package. */
-  readonly version: string;
-  /** `relaxed` builds may differ in the last bit between machines; `simd128` gives the same bits everywhere. */
-  readonly simd: 'relaxed' | 'simd128';
-}
-
-/** Memory of the instance, as `rw.memory()` tells it. */
-export interface Memory {
-  /** Size of the WebAssembly heap. It grows on demand and never shrinks. */
-  readonly heapBytes: number;
-  /** Bytes of it that are in use now. */
-  readonly usedBytes: number;
-  /** The most bytes that were in use at once since `load()` or the last `resetPeak()`. */
-  readonly peak: number;
-  /** Tensors, plans, layers, models, caches and states that were made and not yet freed; open files are not counted. */
-  readonly liveObjects: number;
-}
-
 /** An instance with a heap of its own. Tensors, plans and layers work only with the instance that made them. */
-export class Ropewalk {
+export class Ropewalk implements Instance {
   readonly #heap: Heap;
   readonly #info: Info;
   /** What encodings do, in numbers. */

@@ -2,6 +2,8 @@
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError, StateError } from '../runtime/errors.js';
 import { EventLoop } from '../runtime/event-loop.js';
+import type { Heap } from '../runtime/heap.js';
+import type { NdArray } from '../runtime/tensor.js';
 import { readOptions } from '../safetensors/file.js';
 import { randomAt } from '../sampling/random.js';
 import {
@@ -13,8 +15,7 @@ import {
   type SamplingOptions,
   samplingFields,
 } from '../sampling/sampling.js';
-import { ModelKvCache } from './cache.js';
-import type { DecoderModel } from './decoder.js';
+import { type ModelCacheOptions, ModelKvCache } from './cache.js';
 import { checkWithin, type Ids, type IdsInput, readIds } from './ids.js';
 import { checkLength, longer } from './places.js';
 
@@ -65,9 +66,23 @@ const fields = [
 const defaultTokens = 256;
 const defaultPiece = 64;
 
+/** What can go on from token to token: a decoder. @internal */
+export interface Stepper {
+  readonly heap: Heap;
+  readonly config: { readonly vocabSize: number };
+  readonly hasLogits: boolean;
+  readonly maxLength: number;
+  readonly disposed: boolean;
+  kvCache(options: ModelCacheOptions): ModelKvCache;
+  forward(
+    ids: IdsInput,
+    options: { cache: ModelKvCache; chunk?: number; logits?: 'last' | 'none' },
+  ): { readonly logits?: NdArray };
+}
+
 /** Checked. */
 interface Work {
-  readonly model: DecoderModel;
+  readonly model: Stepper;
   readonly ids: Float64Array;
   readonly sampling: Sampling;
   readonly maxTokens: number;
@@ -88,7 +103,7 @@ function idList(name: string, value: unknown, vocabSize: number): Float64Array {
   return ids;
 }
 
-function checkTokens(value: unknown, model: DecoderModel, cache: ModelKvCache | undefined, ids: Ids): number {
+function checkTokens(value: unknown, model: Stepper, cache: ModelKvCache | undefined, ids: Ids): number {
   const end = (cache?.length ?? 0) + ids.tokens;
   const room = (cache?.capacity ?? 2 ** 30) - end;
   if (room < 0) {
@@ -111,7 +126,7 @@ function checkTokens(value: unknown, model: DecoderModel, cache: ModelKvCache | 
   return tokens;
 }
 
-function checkCache(model: DecoderModel, cache: unknown): ModelKvCache | undefined {
+function checkCache(model: Stepper, cache: unknown): ModelKvCache | undefined {
   if (cache === undefined) return undefined;
   if (!(cache instanceof ModelKvCache)) {
     throw new ArgumentTypeError(where, 'cache', cache, "what this model's kvCache() gave");
@@ -121,7 +136,7 @@ function checkCache(model: DecoderModel, cache: unknown): ModelKvCache | undefin
   throw new ArgumentRangeError(where, 'cache', cache, `has batch ${cache.batch}; tokens are generated for one text`);
 }
 
-function checkWork(model: DecoderModel, input: unknown, options: GenerateOptions): Work {
+function checkWork(model: Stepper, input: unknown, options: GenerateOptions): Work {
   const given = check.options<GenerateOptions>(where, 'options', options, fields);
   const { vocabSize } = model.config;
   const ids = readIds(where, input, vocabSize);
@@ -223,7 +238,7 @@ async function* tokensOf(
 
 /** @internal */
 export function generate(
-  model: DecoderModel,
+  model: Stepper,
   ids: IdsInput,
   options: GenerateOptions,
 ): AsyncGenerator<GeneratedToken, void, undefined> {

@@ -3,16 +3,17 @@
 import { checkSign, type RelativeSign } from '../encodings/relative.js';
 import { checkStorage, type WeightStorage } from '../layers/weights.js';
 import type { Angles } from '../rope/options.js';
-import type { Ropewalk } from '../ropewalk.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
-import { type Heap, heapOf } from '../runtime/heap.js';
+import type { Heap } from '../runtime/heap.js';
+import { heapOf, type Instance } from '../runtime/instance.js';
 import { readOptions, Safetensors, type SafetensorsReadOptions } from '../safetensors/file.js';
 import { openSafetensors } from '../safetensors/open.js';
-import type { SafetensorsSource } from '../safetensors/source.js';
+import type { SafetensorsSource } from '../safetensors/open-source.js';
 import { DecoderModel } from './decoder.js';
 import { EncoderModel } from './encoder.js';
-import { type ModelConfig, type ModelConfigOptions, modelConfig } from './families/config.js';
+import { type ModelConfigOptions, modelConfig } from './families/config.js';
+import type { ModelConfig } from './families/description.js';
 import { checkpointOf } from './names.js';
 import { modelPlaces } from './places.js';
 import { fillSlots } from './stream.js';
@@ -70,7 +71,7 @@ const fields = ['config', 'weights', 'storage', 'angles', 'relativeSign', 'seque
  * using model = await loadModel(rw, { config, weights: `${base}model.safetensors`, signal });
  * if (model.kind === 'decoder') console.log(model.forward([1, 2, 3]).logits);
  */
-export async function loadModel(rw: Ropewalk, options: LoadModelOptions): Promise<EncoderModel | DecoderModel> {
+export async function loadModel(rw: Instance, options: LoadModelOptions): Promise<EncoderModel | DecoderModel> {
   const heap = heapOf(where, rw);
   const given = check.options<LoadModelOptions>(where, 'options', options, fields);
   const { sequenceLength, weights } = given;

@@ -1,7 +1,7 @@
 // The tensors of each architecture under the names that Hugging Face's classes give them.
 
 import type { Safetensors } from '../safetensors/file.js';
-import type { ModelArchitecture, ModelConfig } from './families/config.js';
+import type { ModelArchitecture, ModelConfig } from './families/description.js';
 import {
   inTurn,
   type LayerSlots,

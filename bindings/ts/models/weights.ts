@@ -6,7 +6,7 @@ import { PackedWeight, weight } from '../layers/weights.js';
 import type { Handle } from '../runtime/handle.js';
 import type { Heap } from '../runtime/heap.js';
 import { Tensor } from '../runtime/tensor.js';
-import type { ModelConfig } from './families/config.js';
+import type { ModelConfig } from './families/description.js';
 import { isMatrix, type LayerSlots, type MatrixSlot, type ModelSlots, type VectorSlot } from './slots.js';
 
 /** A matrix that is multiplied with, or whose rows are looked up. @internal */

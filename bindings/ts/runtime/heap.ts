@@ -1,7 +1,7 @@
 // The WebAssembly heap of one instance: allocation, copies in and out, and the watch over traps. No view of the
 // heap leaves this file except where a caller asked for one, because growth detaches every view without a word.
 import type { MainModule } from '../core.mjs';
-import { ArgumentTypeError, InstanceLostError, OutOfMemoryError } from './errors.js';
+import { InstanceLostError, OutOfMemoryError } from './errors.js';
 import { bufferOf, byteLengthOf, bytesOf, fill, kindOf, offsetOf } from './typed-arrays.js';
 
 // More than any object of the core takes.
@@ -10,26 +10,6 @@ const roomOfAnObject = 4096;
 // Kept for the pieces of small calls, so that they need not be allocated and freed: two heads of a decoding step fit.
 const stagingBytes = 65536;
 const alignment = 64;
-
-const heaps = new WeakMap<object, Heap>();
-
-/**
- * Lets `heapOf` find the heap of an instance.
- * @internal
- */
-export function shareHeap(instance: object, heap: Heap): void {
-  heaps.set(instance, heap);
-}
-
-/**
- * The heap of the instance that a function outside of it was given.
- * @internal
- */
-export function heapOf(where: string, value: unknown): Heap {
-  const heap = typeof value === 'object' && value !== null ? heaps.get(value) : undefined;
-  if (heap === undefined) throw new ArgumentTypeError(where, 'rw', value, 'what load() gives');
-  return heap;
-}
 
 /**
  * Gives memory of so many bytes for the time of a call, and tells which of the caller's tensors the call writes.

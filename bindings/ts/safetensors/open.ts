@@ -1,13 +1,14 @@
 // From a source to an open file: its header, or the index of several files and the header of each.
 
-import type { Ropewalk } from '../ropewalk.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError, SafetensorsError } from '../runtime/errors.js';
-import { type Heap, heapOf } from '../runtime/heap.js';
+import type { Heap } from '../runtime/heap.js';
+import { heapOf, type Instance } from '../runtime/instance.js';
 import { bytesOf, type Entry, readOptions, Safetensors, type SafetensorsReadOptions } from './file.js';
 import { type Header, headerBytes, lengthBytes, parseHeader, parseWeightMap } from './header.js';
 import type { Fetch } from './http.js';
-import { type ByteSource, openSource, type SafetensorsSource, SourceFailure } from './source.js';
+import { openSource, type SafetensorsSource } from './open-source.js';
+import { type ByteSource, SourceFailure } from './source.js';
 
 /** Options of openSafetensors(). */
 export interface OpenSafetensorsOptions extends SafetensorsReadOptions {
@@ -55,7 +56,7 @@ interface OpenFile {
  * const weights = await file.tensor(file.names[0], { as: 'float32' });
  */
 export async function openSafetensors(
-  rw: Ropewalk,
+  rw: Instance,
   source: SafetensorsSource,
   options: OpenSafetensorsOptions = {},
 ): Promise<Safetensors> {

@@ -3,10 +3,6 @@
 
 import { Fields, isRecord, text } from '../../checkpoints/fields.js';
 import { modelName } from '../../checkpoints/models.js';
-import type { RelativeSign } from '../../encodings/relative.js';
-import type { LayerActivation } from '../../layers/activations.js';
-import type { NormPlacement } from '../../layers/transformer-layer.js';
-import type { RopeOptions } from '../../rope/options.js';
 import * as check from '../../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError, describe } from '../../runtime/errors.js';
 import {
@@ -21,81 +17,8 @@ import {
   readQwen3,
   readSmollm3,
 } from './decoders.js';
+import type { ModelArchitecture, ModelConfig, ModelDescription, Reading } from './description.js';
 import { readBert, readRoformer } from './encoders.js';
-
-/** A model whose checkpoints are understood, by its `model_type`. */
-export type ModelArchitecture =
-  | ('bert' | 'roformer' | 'gpt_neox' | 'llama' | 'mistral' | 'qwen2' | 'qwen3')
-  | ('gemma' | 'gemma2' | 'gemma3' | 'phi3' | 'smollm3');
-
-/** What one layer has of its own. */
-export interface ModelLayerConfig {
-  /** How many positions a query sees, its own included; absent where it sees all. */
-  readonly window?: number;
-  /** Its rotary encoding; null where it has none. */
-  readonly rope: RopeOptions | null;
-}
-
-/** Which maps have biases. */
-export interface ModelBiases {
-  /** Of queries, keys and values. */
-  readonly attention: boolean;
-  readonly attentionOutput: boolean;
-  readonly feedForward: boolean;
-}
-
-/** A model as its config.json describes it. */
-export interface ModelConfig {
-  readonly architecture: ModelArchitecture;
-  /** An encoder sees the tokens on both sides, a decoder those before. */
-  readonly kind: 'encoder' | 'decoder';
-  /** M, `hidden_size`. */
-  readonly modelDim: number;
-  /** Width of the token vectors; M but for RoFormer's `embedding_size`. */
-  readonly embeddingDim: number;
-  /** N, `intermediate_size`. */
-  readonly hiddenDim: number;
-  readonly heads: number;
-  readonly kvHeads: number;
-  readonly headDim: number;
-  readonly vocabSize: number;
-  readonly layers: readonly ModelLayerConfig[];
-  /** How positions enter: a rotary encoding in the layers that have one, or one of BERT's. */
-  readonly position: 'rope' | 'absolute' | 'relative_key' | 'relative_key_query';
-  /** Which way the distances of relative positions count; absent: `query-minus-key`, as Hugging Face. */
-  readonly relativeSign?: RelativeSign;
-  /** Positions that the tables of BERT reach; absent where no table limits them. */
-  readonly maxPositions?: number;
-  /** Rows of the table of token types; 0 where there is none. */
-  readonly tokenTypes: number;
-  readonly norms: NormPlacement;
-  readonly norm: 'layer' | 'rms';
-  readonly eps: number;
-  /** Factors of the norms are 1 + weight. */
-  readonly unitOffset: boolean;
-  /** Norms of queries and keys, one for each head's coordinates. */
-  readonly queryKeyNorm: boolean;
-  readonly activation: LayerActivation;
-  /** The feed-forward part is down(act(gate x) * up x). */
-  readonly gated: boolean;
-  readonly biases: ModelBiases;
-  /** Multiplies q . k. */
-  readonly scale: number;
-  /** c of c tanh(score / c); absent: none. */
-  readonly softcap?: number;
-  /** The same of the logits. */
-  readonly logitSoftcap?: number;
-  /** Token vectors are multiplied by sqrt(M), rounded to the type that the file has them in (Gemma). */
-  readonly scaledEmbeddings: boolean;
-  /** The rotary encoding turns values as well (`rotary_value`). */
-  readonly turnValues: boolean;
-  /** The logits' matrix is the table of token vectors. */
-  readonly tiedEmbeddings: boolean;
-  /** Whether the checkpoint is of a model that gives logits, as `architectures` says; undefined where it does not. */
-  readonly givesLogits: boolean | undefined;
-  /** Fields that have no part in what is computed. */
-  readonly ignored: readonly string[];
-}
 
 /** Options of `readModelConfig`. */
 export interface ModelConfigOptions {
@@ -105,16 +28,6 @@ export interface ModelConfigOptions {
    */
   sequenceLength?: number;
 }
-
-/** A reader's fields, and what it was asked. @internal */
-export interface Reading {
-  readonly fields: Fields;
-  readonly architecture: ModelArchitecture;
-  readonly sequenceLength: number | undefined;
-}
-
-/** What a reader finds; the rest is common to all. @internal */
-export type ModelDescription = Omit<ModelConfig, 'architecture' | 'givesLogits' | 'ignored'>;
 
 interface Architecture {
   /** What names in `architectures` begin with. */

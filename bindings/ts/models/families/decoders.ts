@@ -5,7 +5,7 @@ import { agreed, type Fields, isRecord, text } from '../../checkpoints/fields.js
 import type { LayerActivation } from '../../layers/activations.js';
 import * as check from '../../runtime/check.js';
 import { ArgumentTypeError } from '../../runtime/errors.js';
-import type { ModelDescription, Reading } from './config.js';
+import type { ModelDescription, Reading } from './description.js';
 import {
   flag,
   readActivation,

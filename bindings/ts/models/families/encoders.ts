@@ -3,7 +3,7 @@
 import { type Fields, text } from '../../checkpoints/fields.js';
 import * as check from '../../runtime/check.js';
 import { ArgumentRangeError, describe } from '../../runtime/errors.js';
-import type { ModelDescription, Reading } from './config.js';
+import type { ModelDescription, Reading } from './description.js';
 import { flag, readActivation, readEps, readRope, readSizes, size, sizeOf } from './fields.js';
 
 const biases = { attention: true, attentionOutput: true, feedForward: true };

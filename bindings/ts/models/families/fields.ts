@@ -8,7 +8,7 @@ import type { LayerActivation } from '../../layers/activations.js';
 import type { RopeOptions } from '../../rope/options.js';
 import * as check from '../../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError, describe } from '../../runtime/errors.js';
-import type { ModelLayerConfig, Reading } from './config.js';
+import type { ModelLayerConfig, Reading } from './description.js';
 
 /** A count of at least 1. @internal */
 export function size(where: string, name: string, value: unknown): number {
