@@ -25,9 +25,9 @@ inline int number(Status s) {
   return static_cast<int>(s);
 }
 
-// --- options and calls: their fields as doubles one after the other, as ts/call-fields.ts puts them, in the
-// order of a list in ts/. For objects Embind would register two functions for each field, and call one of
-// them for each field of every call.
+// --- options and calls: their fields as doubles one after the other, as ts/runtime/call-fields.ts puts them,
+// in the order of a list in ts/. For objects Embind would register two functions for each field, and call one
+// of them for each field of every call.
 
 class Fields {
  public:

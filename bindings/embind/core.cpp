@@ -26,7 +26,7 @@ bool isRelaxed() {
 }
 
 // Writes "name:family " of every encoding, for which there is room, and says how many characters that is: a
-// test compares it with the list of ts/encodings.ts.
+// test compares it with the list of ts/encodings/encodings.ts.
 size_t encodingList(Pointer out) {
   char* end = at<char>(out);
   for (const Encoding& e : kEncodings) {

@@ -66,7 +66,7 @@ void applyLinear(const Linear& linear, Pointer out, Pointer x, size_t rows, int 
   linear.apply(at<float>(out), at<float>(x), rows, options);
 }
 
-// The numbers of a layer's maps and norms in ts/layer-weights.ts.
+// The numbers of a layer's maps and norms in ts/layers/layer-weights.ts.
 int setLinear(BlockParts& parts, int which, PackedMatrix& matrix, int bias_type, Pointer bias) {
   Linear* const all[] = {&parts.attention.query,  &parts.attention.key,     &parts.attention.value,
                          &parts.attention.output, &parts.feed_forward.gate, &parts.feed_forward.up,

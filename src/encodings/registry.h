@@ -1,5 +1,5 @@
 // Every position encoding there is, by the name that all layers use: options, menus, links and tests loop
-// over this list. A new encoding adds its line here and in bindings/ts/encodings.ts.
+// over this list. A new encoding adds its line here and in bindings/ts/encodings/encodings.ts.
 #pragma once
 
 namespace ropewalk {
