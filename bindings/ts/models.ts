@@ -12,10 +12,15 @@ export {
   type Golden,
   type GoldenArray,
 } from './models/compare.js';
+export { type ModelConfigOptions, readModelConfig } from './models/config.js';
 export type { DecodeOptions, DecoderModel, Decoding, LogitsOf } from './models/decoder.js';
+export type {
+  ModelArchitecture,
+  ModelBiases,
+  ModelConfig,
+  ModelLayerConfig,
+} from './models/description/description.js';
 export type { EncodeOptions, EncoderModel, Encoding } from './models/encoder.js';
-export { type ModelConfigOptions, readModelConfig } from './models/families/config.js';
-export type { ModelArchitecture, ModelBiases, ModelConfig, ModelLayerConfig } from './models/families/description.js';
 export type { GeneratedToken, GenerateOptions, GenerateProgress } from './models/generate.js';
 export type { IdsInput } from './models/ids.js';
 export { type LoadModelOptions, loadModel } from './models/load.js';

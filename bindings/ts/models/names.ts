@@ -1,7 +1,7 @@
 // The tensors of each architecture under the names that Hugging Face's classes give them.
 
 import type { Safetensors } from '../safetensors/file.js';
-import type { ModelArchitecture, ModelConfig } from './families/description.js';
+import type { ModelArchitecture, ModelConfig } from './description/description.js';
 import {
   inTurn,
   type LayerSlots,
@@ -12,7 +12,7 @@ import {
   type Run,
   type VectorSlot,
   vectorSlot,
-} from './slots.js';
+} from './description/slots.js';
 
 /** A checkpoint's tensors, where they go, and what may be left aside. @internal */
 export interface Checkpoint {

@@ -5,7 +5,7 @@ import { sliceBytes, unfitProblem, type WeightType } from '../layers/weights.js'
 import { checkStatus, SafetensorsError } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
 import type { Safetensors, SafetensorsReadOptions } from '../safetensors/file.js';
-import { type Destination, isMatrix, type MatrixSlot, type Run } from './slots.js';
+import { type Destination, isMatrix, type MatrixSlot, type Run } from './description/slots.js';
 
 // WeightType of src/kernels/weight_type.h, by number, and its bytes.
 const types: Readonly<Record<string, { readonly type: number; readonly name: WeightType; readonly bytes: number }>> = {

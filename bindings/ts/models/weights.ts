@@ -6,8 +6,8 @@ import { PackedWeight, weight } from '../layers/weights.js';
 import type { Handle } from '../runtime/handle.js';
 import type { Heap } from '../runtime/heap.js';
 import { Tensor } from '../runtime/tensor.js';
-import type { ModelConfig } from './families/description.js';
-import { isMatrix, type LayerSlots, type MatrixSlot, type ModelSlots, type VectorSlot } from './slots.js';
+import type { ModelConfig } from './description/description.js';
+import { isMatrix, type LayerSlots, type MatrixSlot, type ModelSlots, type VectorSlot } from './description/slots.js';
 
 /** A matrix that is multiplied with, or whose rows are looked up. @internal */
 export interface Matrix {

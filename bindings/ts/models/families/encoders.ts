@@ -3,8 +3,8 @@
 import { type Fields, text } from '../../checkpoints/fields.js';
 import * as check from '../../runtime/check.js';
 import { ArgumentRangeError, describe } from '../../runtime/errors.js';
-import type { ModelDescription, Reading } from './description.js';
-import { flag, readActivation, readEps, readRope, readSizes, size, sizeOf } from './fields.js';
+import type { ModelDescription, Reading } from '../description/description.js';
+import { flag, readActivation, readEps, readRope, readSizes, size, sizeOf } from '../description/fields.js';
 
 const biases = { attention: true, attentionOutput: true, feedForward: true };
 

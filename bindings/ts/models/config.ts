@@ -1,10 +1,10 @@
 // What a Hugging Face config.json says of a whole model: one plain description that the rest of loading goes by.
 // Architectures and options that are not known here are refused by name; nothing is guessed at.
 
-import { Fields, isRecord, text } from '../../checkpoints/fields.js';
-import { modelName } from '../../checkpoints/models.js';
-import * as check from '../../runtime/check.js';
-import { ArgumentRangeError, ArgumentTypeError, describe } from '../../runtime/errors.js';
+import { Fields, isRecord, text } from '../checkpoints/fields.js';
+import { modelName } from '../checkpoints/models.js';
+import * as check from '../runtime/check.js';
+import { ArgumentRangeError, ArgumentTypeError, describe } from '../runtime/errors.js';
 import {
   readGemma,
   readGemma2,
@@ -16,9 +16,9 @@ import {
   readQwen2,
   readQwen3,
   readSmollm3,
-} from './decoders.js';
-import type { ModelArchitecture, ModelConfig, ModelDescription, Reading } from './description.js';
-import { readBert, readRoformer } from './encoders.js';
+} from './description/decoders.js';
+import type { ModelArchitecture, ModelConfig, ModelDescription, Reading } from './description/description.js';
+import { readBert, readRoformer } from './families/encoders.js';
 
 /** Options of `readModelConfig`. */
 export interface ModelConfigOptions {

@@ -1,9 +1,9 @@
 // Where the tensors of a checkpoint go: slots that are filled as the file is read, and which rows of which tensor fill
 // them. A fused tensor, such as queries, keys and values in one, fills several.
-import type { PackedMatrix } from '../core.mjs';
-import type { WeightType } from '../layers/weights.js';
-import { SafetensorsError } from '../runtime/errors.js';
-import type { Safetensors } from '../safetensors/file.js';
+import type { PackedMatrix } from '../../core.mjs';
+import type { WeightType } from '../../layers/weights.js';
+import { SafetensorsError } from '../../runtime/errors.js';
+import type { Safetensors } from '../../safetensors/file.js';
 
 /** A matrix [rows, columns]; packed slice by slice as its rows come. @internal */
 export interface MatrixSlot {
