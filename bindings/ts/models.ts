@@ -18,6 +18,7 @@ export type {
   ModelArchitecture,
   ModelBiases,
   ModelConfig,
+  ModelFeedForward,
   ModelLayerConfig,
 } from './models/description/description.js';
 export type { EncodeOptions, EncoderModel, Encoding } from './models/encoder.js';

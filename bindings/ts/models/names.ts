@@ -1,15 +1,20 @@
 // The tensors of each architecture under the names that Hugging Face's classes give them.
 
 import type { Safetensors } from '../safetensors/file.js';
-import type { ModelArchitecture, ModelConfig } from './description/description.js';
+import type {
+  DenseFeedForward,
+  GatedFeedForward,
+  ModelArchitecture,
+  ModelConfig,
+  ModelFeedForward,
+} from './description/description.js';
 import {
-  inTurn,
+  type LayerMaps,
   type LayerSlots,
   type MatrixSlot,
   type ModelSlots,
   matrixSlot,
   Names,
-  type Run,
   type VectorSlot,
   vectorSlot,
 } from './description/slots.js';
@@ -43,54 +48,24 @@ interface Spelling {
   readonly tokens: string;
   readonly finalNorm: string;
   readonly head: readonly string[];
-  readonly layer: (names: Names, config: ModelConfig, at: string) => LayerSlots['weights'];
+  /** A layer whose feed-forward part is of the kind that the family's reader gives. */
+  layer(names: Names, config: ModelConfig, feedForward: ModelFeedForward): LayerSlots;
 }
 
-function withBias(
-  weights: Record<string, MatrixSlot | VectorSlot>,
-  name: string,
-  map: { weight: MatrixSlot | VectorSlot; bias?: VectorSlot },
-): void {
-  weights[name] = map.weight;
-  if (map.bias !== undefined) weights[`${name}Bias`] = map.bias;
-}
-
-type Parts = Record<string, MatrixSlot | VectorSlot>;
-
-function separateAttention(names: Names, config: ModelConfig, at: string, weights: Parts): void {
-  const { modelDim, heads, kvHeads, headDim, biases } = config;
-  const maps = { query: ['q_proj', heads], key: ['k_proj', kvHeads], value: ['v_proj', kvHeads] } as const;
-  for (const [name, [spelling, count]] of Object.entries(maps)) {
-    withBias(weights, name, names.linear(`${at}self_attn.${spelling}`, count * headDim, modelDim, biases.attention));
-  }
-}
-
-function gatedFeedForward(names: Names, config: ModelConfig, at: string, weights: Parts): void {
-  const { modelDim, hiddenDim, biases } = config;
-  const maps = { gate: 'gate_proj', up: 'up_proj' } as const;
-  for (const [name, spelling] of Object.entries(maps)) {
-    withBias(weights, name, names.linear(`${at}mlp.${spelling}`, hiddenDim, modelDim, biases.feedForward));
-  }
-}
-
-function llamaRest(names: Names, config: ModelConfig, at: string, weights: Parts): void {
-  const { modelDim, hiddenDim, heads, headDim, biases } = config;
-  withBias(weights, 'output', names.linear(`${at}self_attn.o_proj`, modelDim, heads * headDim, biases.attentionOutput));
-  withBias(weights, 'down', names.linear(`${at}mlp.down_proj`, modelDim, hiddenDim, biases.feedForward));
-  const sandwich = config.norms === 'sandwich';
-  weights.attentionNorm = names.vector(`${at}input_layernorm.weight`, modelDim);
-  weights.feedForwardNorm = names.vector(
-    `${at}${sandwich ? 'pre_feedforward_layernorm' : 'post_attention_layernorm'}.weight`,
-    modelDim,
-  );
-  if (sandwich) {
-    weights.attentionAfterNorm = names.vector(`${at}post_attention_layernorm.weight`, modelDim);
-    weights.feedForwardAfterNorm = names.vector(`${at}post_feedforward_layernorm.weight`, modelDim);
-  }
-  if (config.queryKeyNorm) {
-    weights.queryNorm = names.vector(`${at}self_attn.q_norm.weight`, headDim);
-    weights.keyNorm = names.vector(`${at}self_attn.k_norm.weight`, headDim);
-  }
+function llamaRest(names: Names, { modelDim, heads, headDim, biases, norms, queryKeyNorm }: ModelConfig): LayerMaps {
+  const norm = (name: string, length = modelDim) => names.norm(name, length, false);
+  return {
+    output: names.linear('self_attn.o_proj', modelDim, heads * headDim, biases.attentionOutput),
+    attentionNorm: norm('input_layernorm'),
+    ...(norms === 'sandwich'
+      ? {
+          attentionAfterNorm: norm('post_attention_layernorm'),
+          feedForwardNorm: norm('pre_feedforward_layernorm'),
+          feedForwardAfterNorm: norm('post_feedforward_layernorm'),
+        }
+      : { feedForwardNorm: norm('post_attention_layernorm') }),
+    ...(queryKeyNorm && { queryNorm: norm('self_attn.q_norm', headDim), keyNorm: norm('self_attn.k_norm', headDim) }),
+  };
 }
 
 const llama: Spelling = {
@@ -98,37 +73,60 @@ const llama: Spelling = {
   tokens: 'embed_tokens.weight',
   finalNorm: 'norm',
   head: ['lm_head.weight', 'language_model.lm_head.weight'],
-  layer(names, config, at) {
-    const weights: Parts = {};
-    separateAttention(names, config, at, weights);
-    gatedFeedForward(names, config, at, weights);
-    llamaRest(names, config, at, weights);
-    return weights;
+  layer(names, config, { hiddenDim }: GatedFeedForward) {
+    const { modelDim, heads, kvHeads, headDim, biases } = config;
+    const attention = (name: string, count: number) =>
+      names.linear(`self_attn.${name}`, count * headDim, modelDim, biases.attention);
+    const part = (name: string, outputs: number, inputs: number) =>
+      names.linear(`mlp.${name}`, outputs, inputs, biases.feedForward);
+    return {
+      maps: {
+        query: attention('q_proj', heads),
+        key: attention('k_proj', kvHeads),
+        value: attention('v_proj', kvHeads),
+        ...llamaRest(names, config),
+      },
+      feedForward: {
+        kind: 'gated',
+        gate: part('gate_proj', hiddenDim, modelDim),
+        up: part('up_proj', hiddenDim, modelDim),
+        down: part('down_proj', modelDim, hiddenDim),
+      },
+    };
   },
 };
 
 // Queries, keys and values one after the other in qkv_proj; gate and up in gate_up_proj.
 const phi3: Spelling = {
   ...llama,
-  layer(names, config, at) {
-    const { modelDim, hiddenDim, heads, kvHeads, headDim } = config;
-    const maps = [heads, kvHeads, kvHeads].map((count) => matrixSlot(count * headDim, modelDim));
-    names.fused(`${at}self_attn.qkv_proj.weight`, [(heads + 2 * kvHeads) * headDim, modelDim], inTurn(maps));
-    const halves = [matrixSlot(hiddenDim, modelDim), matrixSlot(hiddenDim, modelDim)];
-    names.fused(`${at}mlp.gate_up_proj.weight`, [2 * hiddenDim, modelDim], inTurn(halves));
-    const [query, key, value] = maps as [MatrixSlot, MatrixSlot, MatrixSlot];
-    const [gate, up] = halves as [MatrixSlot, MatrixSlot];
-    const weights: Parts = { query, key, value, gate, up };
-    llamaRest(names, config, at, weights);
-    return weights;
+  layer(names, config, { hiddenDim }: GatedFeedForward) {
+    const { modelDim, heads, kvHeads, headDim } = config;
+    const [query, key, value] = names.joined(
+      'self_attn.qkv_proj',
+      [heads * headDim, kvHeads * headDim, kvHeads * headDim],
+      modelDim,
+    );
+    const [gate, up] = names.joined('mlp.gate_up_proj', [hiddenDim, hiddenDim], modelDim);
+    return {
+      maps: { query, key, value, ...llamaRest(names, config) },
+      feedForward: { kind: 'gated', gate, up, down: names.linear('mlp.down_proj', modelDim, hiddenDim, false) },
+    };
   },
 };
 
 // Rows of query_key_value go by head: the head's query, its key, its value.
-function byHead(slots: readonly (MatrixSlot | VectorSlot)[], heads: number, headDim: number): Run[] {
-  return Array.from({ length: heads }, (_, head) =>
-    slots.map((slot) => ({ slot, first: head * headDim, count: headDim })),
-  ).flat();
+function byHead(names: Names, { modelDim, heads, headDim, biases }: ModelConfig): LayerMaps {
+  const rows = heads * headDim;
+  const join = <S extends MatrixSlot | VectorSlot>(part: string, shape: readonly number[], make: () => S) => {
+    const slots = [make(), make(), make()] as const;
+    const ofHead = (_: unknown, head: number) => slots.map((slot) => ({ slot, first: head * headDim, count: headDim }));
+    names.fused(`attention.query_key_value.${part}`, shape, Array.from({ length: heads }, ofHead).flat());
+    return slots;
+  };
+  const weights = join('weight', [3 * rows, modelDim], () => matrixSlot(rows, modelDim));
+  const vectors = biases.attention ? join('bias', [3 * rows], () => vectorSlot(rows)) : undefined;
+  const map = (i: 0 | 1 | 2) => ({ weight: weights[i], ...(vectors && { bias: vectors[i] }) });
+  return { query: map(0), key: map(1), value: map(2) };
 }
 
 const gptNeox: Spelling = {
@@ -136,25 +134,21 @@ const gptNeox: Spelling = {
   tokens: 'embed_in.weight',
   finalNorm: 'final_layer_norm',
   head: ['embed_out.weight'],
-  layer(names, config, at) {
-    const { modelDim, hiddenDim, heads, headDim, biases } = config;
-    const rows = heads * headDim;
-    const maps = [0, 1, 2].map(() => matrixSlot(rows, modelDim));
-    names.fused(`${at}attention.query_key_value.weight`, [3 * rows, modelDim], byHead(maps, heads, headDim));
-    const [query, key, value] = maps as [MatrixSlot, MatrixSlot, MatrixSlot];
-    const weights: Parts = { query, key, value };
-    if (biases.attention) {
-      const vectors = [0, 1, 2].map(() => vectorSlot(rows));
-      names.fused(`${at}attention.query_key_value.bias`, [3 * rows], byHead(vectors, heads, headDim));
-      const [queryBias, keyBias, valueBias] = vectors as [VectorSlot, VectorSlot, VectorSlot];
-      Object.assign(weights, { queryBias, keyBias, valueBias });
-    }
-    withBias(weights, 'output', names.linear(`${at}attention.dense`, modelDim, rows, biases.attentionOutput));
-    withBias(weights, 'up', names.linear(`${at}mlp.dense_h_to_4h`, hiddenDim, modelDim));
-    withBias(weights, 'down', names.linear(`${at}mlp.dense_4h_to_h`, modelDim, hiddenDim));
-    withBias(weights, 'attentionNorm', names.norm(`${at}input_layernorm`, modelDim, true));
-    withBias(weights, 'feedForwardNorm', names.norm(`${at}post_attention_layernorm`, modelDim, true));
-    return weights;
+  layer(names, config, { hiddenDim }: DenseFeedForward) {
+    const { modelDim, heads, headDim, biases } = config;
+    return {
+      maps: {
+        ...byHead(names, config),
+        output: names.linear('attention.dense', modelDim, heads * headDim, biases.attentionOutput),
+        attentionNorm: names.norm('input_layernorm', modelDim, true),
+        feedForwardNorm: names.norm('post_attention_layernorm', modelDim, true),
+      },
+      feedForward: {
+        kind: 'dense',
+        up: names.linear('mlp.dense_h_to_4h', hiddenDim, modelDim),
+        down: names.linear('mlp.dense_4h_to_h', modelDim, hiddenDim),
+      },
+    };
   },
 };
 
@@ -163,7 +157,9 @@ function decoder(spelling: Spelling) {
     const { modelDim, vocabSize } = config;
     const names = new Names(file, spelling.prefixes, spelling.tokens);
     const tokens = names.matrix(spelling.tokens, vocabSize, modelDim);
-    const layers = config.layers.map((_, i) => ({ weights: spelling.layer(names, config, `layers.${i}.`) }));
+    const layers = config.layers.map(({ feedForward }, i) =>
+      spelling.layer(names.within(`layers.${i}.`), config, feedForward),
+    );
     const finalNorm = names.norm(spelling.finalNorm, modelDim, config.norm === 'layer');
     const hasHead =
       config.tiedEmbeddings || config.givesLogits === true || spelling.head.some((name) => file.has(name));
@@ -176,21 +172,27 @@ function decoder(spelling: Spelling) {
   };
 }
 
-function encoderLayer(names: Names, config: ModelConfig, at: string): LayerSlots {
-  const { modelDim, hiddenDim, heads, headDim } = config;
+function encoderLayer(names: Names, config: ModelConfig, { hiddenDim }: ModelFeedForward): LayerSlots {
+  const { modelDim, heads, headDim, position, maxPositions = 1 } = config;
   const rows = heads * headDim;
-  const weights: Parts = {};
-  for (const name of ['query', 'key', 'value']) {
-    withBias(weights, name, names.linear(`${at}attention.self.${name}`, rows, modelDim));
-  }
-  withBias(weights, 'output', names.linear(`${at}attention.output.dense`, modelDim, rows));
-  withBias(weights, 'up', names.linear(`${at}intermediate.dense`, hiddenDim, modelDim));
-  withBias(weights, 'down', names.linear(`${at}output.dense`, modelDim, hiddenDim));
-  withBias(weights, 'attentionNorm', names.norm(`${at}attention.output.LayerNorm`, modelDim, true));
-  withBias(weights, 'feedForwardNorm', names.norm(`${at}output.LayerNorm`, modelDim, true));
-  if (config.position === 'rope' || config.position === 'absolute') return { weights };
-  const distances = 2 * (config.maxPositions ?? 1) - 1;
-  return { weights, distances: names.table(`${at}attention.self.distance_embedding.weight`, distances, headDim) };
+  return {
+    maps: {
+      query: names.linear('attention.self.query', rows, modelDim),
+      key: names.linear('attention.self.key', rows, modelDim),
+      value: names.linear('attention.self.value', rows, modelDim),
+      output: names.linear('attention.output.dense', modelDim, rows),
+      attentionNorm: names.norm('attention.output.LayerNorm', modelDim, true),
+      feedForwardNorm: names.norm('output.LayerNorm', modelDim, true),
+    },
+    feedForward: {
+      kind: 'dense',
+      up: names.linear('intermediate.dense', hiddenDim, modelDim),
+      down: names.linear('output.dense', modelDim, hiddenDim),
+    },
+    ...(position.startsWith('relative') && {
+      distances: names.table('attention.self.distance_embedding.weight', 2 * maxPositions - 1, headDim),
+    }),
+  };
 }
 
 // The head of a masked language model: dense, activation, norm, and the token vectors with a bias.
@@ -222,7 +224,9 @@ function encoder(prefix: string) {
       ...(embeddingDim !== modelDim && {
         projection: names.linear('embeddings_project', modelDim, embeddingDim),
       }),
-      layers: config.layers.map((_, i) => encoderLayer(names, config, `encoder.layer.${i}.`)),
+      layers: config.layers.map(({ feedForward }, i) =>
+        encoderLayer(names.within(`encoder.layer.${i}.`), config, feedForward),
+      ),
       ...((names.has('pooler.dense.weight') || names.has('pooler.dense.bias')) && {
         pooler: names.linear('pooler.dense', modelDim, modelDim),
       }),

@@ -7,7 +7,15 @@ import type { Handle } from '../runtime/handle.js';
 import type { Heap } from '../runtime/heap.js';
 import { Tensor } from '../runtime/tensor.js';
 import type { ModelConfig } from './description/description.js';
-import { isMatrix, type LayerSlots, type MatrixSlot, type ModelSlots, type VectorSlot } from './description/slots.js';
+import {
+  type FeedForwardSlots,
+  isMatrix,
+  type LayerMaps,
+  type LayerSlots,
+  type MatrixSlot,
+  type ModelSlots,
+  type VectorSlot,
+} from './description/slots.js';
 
 /** A matrix that is multiplied with, or whose rows are looked up. @internal */
 export interface Matrix {
@@ -190,22 +198,37 @@ function distancesOf(heap: Heap, where: string, slot: VectorSlot): DistanceTable
   return table;
 }
 
-function layerOf(heap: Heap, config: ModelConfig, { weights }: LayerSlots, i: number): TransformerLayer {
+// The feed-forward part as a layer of this package takes it.
+function feedForwardOf(part: FeedForwardSlots): { hiddenDim: number; maps: LayerMaps } {
+  switch (part.kind) {
+    case 'dense':
+      return { hiddenDim: part.up.weight.rows, maps: { up: part.up, down: part.down } };
+    case 'gated':
+      return { hiddenDim: part.up.weight.rows, maps: { gate: part.gate, up: part.up, down: part.down } };
+  }
+}
+
+function layerOf(heap: Heap, config: ModelConfig, slots: LayerSlots, i: number): TransformerLayer {
   const window = config.layers[i]?.window;
-  const given = Object.entries(weights).map(([name, slot]) => [
+  const { hiddenDim, maps } = feedForwardOf(slots.feedForward);
+  const named = new Map<string, MatrixSlot | VectorSlot>();
+  for (const [name, { weight, bias }] of Object.entries({ ...slots.maps, ...maps })) {
+    named.set(name, weight);
+    if (bias !== undefined) named.set(`${name}Bias`, bias);
+  }
+  const given = [...named].map(([name, slot]) => [
     name,
     isMatrix(slot)
       ? new PackedWeight(slot.packed as PackedMatrix, [slot.rows, slot.columns])
       : { data: slot.data, type: slot.type },
   ]);
-  const { modelDim, hiddenDim, heads, kvHeads, headDim, scale, softcap, norms, norm, eps, unitOffset, activation } =
-    config;
+  const { modelDim, heads, kvHeads, headDim, scale, softcap, norms, norm, eps, unitOffset, activation } = config;
   const layer = new TransformerLayer(heap, config.kind === 'encoder' ? 'encoderLayer' : 'decoderLayer', {
     ...{ modelDim, hiddenDim, heads, kvHeads, headDim, scale, norms, norm, eps, unitOffset, activation },
     ...(softcap !== undefined && { softcap }),
     ...(window !== undefined && { window: { left: window - 1 } }),
     weights: Object.fromEntries(given) as unknown as TransformerLayerWeights,
   });
-  freeSlots(heap, Object.values(weights)); // the layer has taken the matrices over; these are empty
+  freeSlots(heap, named.values()); // the layer has taken the matrices over; these are empty
   return layer.adopted();
 }

@@ -14,14 +14,14 @@ const bases = (config) => readModelConfig(config).layers.map(({ rope }) => rope?
 
 // What every field of a description is for a config with nothing but sizes: the classes' own defaults.
 const body = {
-  ...{ kind: 'decoder', modelDim: 24, embeddingDim: 24, hiddenDim: 36, heads: 4, kvHeads: 4, headDim: 6 },
+  ...{ kind: 'decoder', modelDim: 24, embeddingDim: 24, heads: 4, kvHeads: 4, headDim: 6 },
   ...{ vocabSize: 41, position: 'rope', tokenTypes: 0, norms: 'pre', norm: 'rms', eps: 1e-6, unitOffset: false },
-  ...{ queryKeyNorm: false, activation: 'silu', gated: true, scale: 1 / Math.sqrt(6), scaledEmbeddings: false },
+  ...{ queryKeyNorm: false, activation: 'silu', scale: 1 / Math.sqrt(6), scaledEmbeddings: false },
   biases: { attention: false, attentionOutput: false, feedForward: false },
   ...{ turnValues: false, tiedEmbeddings: false, givesLogits: undefined, ignored: [] },
 };
 const encoderBody = {
-  ...{ ...body, kind: 'encoder', norms: 'post', norm: 'layer', eps: 1e-12, activation: 'gelu', gated: false },
+  ...{ ...body, kind: 'encoder', norms: 'post', norm: 'layer', eps: 1e-12, activation: 'gelu' },
   biases: { attention: true, attentionOutput: true, feedForward: true },
   ...{ tokenTypes: 2, tiedEmbeddings: true },
 };
@@ -30,7 +30,9 @@ const gemmaBody = {
   scale: 1 / 16,
 };
 const every = (layer) => [layer, layer, layer, layer];
-const half = (base, headDim = 6, more = {}) => ({ rope: { headDim, base, pairing: 'half', ...more } });
+const gated = { feedForward: { kind: 'gated', hiddenDim: 36 } };
+const dense = { feedForward: { kind: 'dense', hiddenDim: 36 } };
+const half = (base, headDim = 6, more = {}) => ({ rope: { headDim, base, pairing: 'half', ...more }, ...gated });
 const slid = (layer, window) => ({ window, ...layer });
 
 const defaults = {
@@ -44,7 +46,7 @@ const defaults = {
   phi3: { ...body, eps: 1e-5, layers: every(half(10000)) },
   smollm3: {
     ...{ ...body, kvHeads: 4, tiedEmbeddings: true },
-    layers: [half(2e6), half(2e6), half(2e6), { rope: null }],
+    layers: [half(2e6), half(2e6), half(2e6), { rope: null, ...gated }],
   },
   gemma: { ...gemmaBody, layers: every(half(10000, 256)) },
   gemma2: {
@@ -56,15 +58,15 @@ const defaults = {
     layers: every(slid(half(10000, 256), 4096)),
   },
   gpt_neox: {
-    ...{ ...body, norms: 'parallel', norm: 'layer', eps: 1e-5, activation: 'gelu', gated: false },
+    ...{ ...body, norms: 'parallel', norm: 'layer', eps: 1e-5, activation: 'gelu' },
     ...{ headDim: 16, modelDim: 64, embeddingDim: 64, scale: 1 / 4 },
     biases: { attention: true, attentionOutput: true, feedForward: true },
-    layers: every(half(10000, 16, { rotaryDim: 4 })),
+    layers: every({ ...half(10000, 16, { rotaryDim: 4 }), ...dense }),
   },
-  bert: { ...encoderBody, position: 'absolute', maxPositions: 512, layers: every({ rope: null }) },
+  bert: { ...encoderBody, position: 'absolute', maxPositions: 512, layers: every({ rope: null, ...dense }) },
   roformer: {
     ...encoderBody,
-    layers: every({ rope: { headDim: 6, base: 10000, pairing: 'interleaved' } }),
+    layers: every({ rope: { headDim: 6, base: 10000, pairing: 'interleaved' }, ...dense }),
   },
 };
 

@@ -5,7 +5,7 @@ import { agreed, type Fields, isRecord, text } from '../../checkpoints/fields.js
 import type { LayerActivation } from '../../layers/activations.js';
 import * as check from '../../runtime/check.js';
 import { ArgumentTypeError } from '../../runtime/errors.js';
-import type { ModelDescription, Reading } from './description.js';
+import type { ModelDescription, ModelFeedForward, Reading } from './description.js';
 import {
   flag,
   readActivation,
@@ -29,6 +29,8 @@ interface Family {
   /** Whether layer i slides where there are no layer_types, and the window. */
   readonly sliding?: (sizes: Sizes) => { window: number | undefined; slides: (layer: number) => boolean };
   readonly hasRope?: (sizes: Sizes) => (layer: number) => boolean;
+  /** Of layer i. */
+  readonly feedForward?: (sizes: Sizes, layer: number) => ModelFeedForward;
   /** Where the file does not say it. */
   readonly tied?: boolean;
   readonly eps?: number;
@@ -40,12 +42,16 @@ function decoder(reading: Reading, family: Family): ModelDescription {
   const sizes = readSizes(fields, family.sizes);
   const { window, slides } = family.sliding?.(sizes) ?? { window: undefined, slides: never };
   const types = readLayerTypes(fields, sizes.count, slides);
-  const { count: _, ...dims } = sizes;
+  const layers = readLayers(reading, types, window, sizes.headDim, family.hasRope?.(sizes));
+  const { count: _, hiddenDim, ...dims } = sizes;
   return {
     ...dims,
     kind: 'decoder',
     embeddingDim: sizes.modelDim,
-    layers: readLayers(reading, types, window, sizes.headDim, family.hasRope?.(sizes)),
+    layers: layers.map((layer, i) => ({
+      ...layer,
+      feedForward: family.feedForward?.(sizes, i) ?? { kind: 'gated', hiddenDim },
+    })),
     position: 'rope',
     tokenTypes: 0,
     norms: 'pre',
@@ -54,7 +60,6 @@ function decoder(reading: Reading, family: Family): ModelDescription {
     unitOffset: false,
     queryKeyNorm: false,
     activation: 'silu',
-    gated: true,
     biases: noBiases,
     scale: 1 / Math.sqrt(sizes.headDim),
     scaledEmbeddings: false,
@@ -267,13 +272,13 @@ export function readGptNeox(reading: Reading): ModelDescription {
   const attention = flag(fields, 'attention_bias', true);
   return decoder(reading, {
     eps: readEps(fields, 'layer_norm_eps', 1e-5),
+    feedForward: ({ hiddenDim }) => ({ kind: 'dense', hiddenDim }),
     part: ({ heads, kvHeads }) => {
       if (kvHeads !== heads) throw fields.misfit('num_key_value_heads', `; expected num_attention_heads, ${heads}`);
       return {
         norms: parallel ? 'parallel' : 'pre',
         norm: 'layer',
         activation: readActivation(fields, 'gelu'),
-        gated: false,
         biases: { attention, attentionOutput: attention, feedForward: true },
       };
     },

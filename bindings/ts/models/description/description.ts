@@ -10,12 +10,30 @@ export type ModelArchitecture =
   | ('bert' | 'roformer' | 'gpt_neox' | 'llama' | 'mistral' | 'qwen2' | 'qwen3')
   | ('gemma' | 'gemma2' | 'gemma3' | 'phi3' | 'smollm3');
 
+/** down(act(up x)) */
+export interface DenseFeedForward {
+  readonly kind: 'dense';
+  /** N, `intermediate_size`. */
+  readonly hiddenDim: number;
+}
+
+/** down(act(gate x) * up x) */
+export interface GatedFeedForward {
+  readonly kind: 'gated';
+  /** N, `intermediate_size`. */
+  readonly hiddenDim: number;
+}
+
+/** The feed-forward part of a layer. The compiler names each place that has to know of a new member. */
+export type ModelFeedForward = DenseFeedForward | GatedFeedForward;
+
 /** What one layer has of its own. */
 export interface ModelLayerConfig {
   /** How many positions a query sees, its own included; absent where it sees all. */
   readonly window?: number;
   /** Its rotary encoding; null where it has none. */
   readonly rope: RopeOptions | null;
+  readonly feedForward: ModelFeedForward;
 }
 
 /** Which maps have biases. */
@@ -35,8 +53,6 @@ export interface ModelConfig {
   readonly modelDim: number;
   /** Width of the token vectors; M but for RoFormer's `embedding_size`. */
   readonly embeddingDim: number;
-  /** N, `intermediate_size`. */
-  readonly hiddenDim: number;
   readonly heads: number;
   readonly kvHeads: number;
   readonly headDim: number;
@@ -58,8 +74,6 @@ export interface ModelConfig {
   /** Norms of queries and keys, one for each head's coordinates. */
   readonly queryKeyNorm: boolean;
   readonly activation: LayerActivation;
-  /** The feed-forward part is down(act(gate x) * up x). */
-  readonly gated: boolean;
   readonly biases: ModelBiases;
   /** Multiplies q . k. */
   readonly scale: number;

@@ -128,7 +128,7 @@ export function readLayers(
   window: number | undefined,
   headDim: number,
   hasRope: (layer: number) => boolean = () => true,
-): readonly ModelLayerConfig[] {
+): readonly Omit<ModelLayerConfig, 'feedForward'>[] {
   const { fields } = reading;
   if (window === undefined && types.includes('sliding_attention')) {
     throw new ArgumentTypeError(
@@ -185,6 +185,6 @@ export function readRope(
 }
 
 /** @internal */
-export function readEps(fields: Fields, field: 'rms_norm_eps' | 'layer_norm_eps', fallback: number): number {
+export function readEps(fields: Fields, field: string, fallback: number): number {
   return fields.optional(field, check.positive) ?? fallback;
 }

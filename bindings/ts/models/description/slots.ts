@@ -4,6 +4,7 @@ import type { PackedMatrix } from '../../core.mjs';
 import type { WeightType } from '../../layers/weights.js';
 import { SafetensorsError } from '../../runtime/errors.js';
 import type { Safetensors } from '../../safetensors/file.js';
+import type { ModelFeedForward } from './description.js';
 
 /** A matrix [rows, columns]; packed slice by slice as its rows come. @internal */
 export interface MatrixSlot {
@@ -46,9 +47,24 @@ export interface NormSlots {
   readonly bias?: VectorSlot;
 }
 
-/** A layer: its weights under the names that a layer of this package has for them. @internal */
+interface FeedForwardMaps {
+  readonly dense: { readonly up: LinearSlots; readonly down: LinearSlots };
+  readonly gated: { readonly gate: LinearSlots; readonly up: LinearSlots; readonly down: LinearSlots };
+}
+
+/** The feed-forward part of a layer, by its kind. @internal */
+export type FeedForwardSlots = {
+  [K in ModelFeedForward['kind']]: { readonly kind: K } & FeedForwardMaps[K];
+}[ModelFeedForward['kind']];
+
+/** Maps and norms under the names that a layer of this package has for them. @internal */
+export type LayerMaps = Readonly<Record<string, LinearSlots | NormSlots>>;
+
+/** A layer. @internal */
 export interface LayerSlots {
-  readonly weights: Record<string, MatrixSlot | VectorSlot>;
+  /** All but the feed-forward part. */
+  readonly maps: LayerMaps;
+  readonly feedForward: FeedForwardSlots;
   /** BERT's vectors of distances. */
   readonly distances?: VectorSlot;
 }
@@ -86,14 +102,20 @@ function shapeText(shape: readonly number[]): string {
 
 /** The tensors of one checkpoint by name, as an architecture asks for them. @internal */
 export class Names {
-  readonly destinations = new Map<string, Destination>();
+  readonly destinations: Map<string, Destination>;
   readonly #file: Safetensors;
   readonly #prefix: string;
 
   /** The prefix is the first one with which the file has the tensor `anchor`; where none fits, the first of all. */
-  constructor(file: Safetensors, prefixes: readonly string[], anchor: string) {
+  constructor(file: Safetensors, prefixes: readonly string[], anchor: string, destinations = new Map()) {
     this.#file = file;
+    this.destinations = destinations;
     this.#prefix = prefixes.find((prefix) => file.has(prefix + anchor)) ?? prefixes[0] ?? '';
+  }
+
+  /** Those whose names begin so. */
+  within(prefix: string): Names {
+    return new Names(this.#file, [this.#prefix + prefix], '', this.destinations);
   }
 
   has(name: string): boolean {
@@ -131,6 +153,14 @@ export class Names {
     return hasBias ? { weight, bias: this.vector(beta ? `${name}.beta` : `${name}.bias`, length) } : { weight };
   }
 
+  /** `name.weight` of several maps without biases, one after the other. */
+  joined<const R extends readonly number[]>(name: string, rows: R, columns: number): { [I in keyof R]: LinearSlots } {
+    const slots = rows.map((count) => matrixSlot(count, columns));
+    const runs = slots.map((slot) => ({ slot, first: 0, count: slot.rows }));
+    this.fused(`${name}.weight`, [rows.reduce((sum, count) => sum + count, 0), columns], runs);
+    return slots.map((weight) => ({ weight })) as { [I in keyof R]: LinearSlots };
+  }
+
   /** A tensor whose rows go to several slots. */
   fused(name: string, shape: readonly number[], runs: readonly Run[]): void {
     this.destinations.set(this.#prefix + name, { shape, runs });
@@ -139,10 +169,7 @@ export class Names {
   /** The same for a name that takes no prefix; of several spellings the one that the file has. */
   outside<T>(spellings: readonly string[], add: (name: string, names: Names) => T): T {
     const name = spellings.find((each) => this.#file.has(each)) ?? spellings[0] ?? '';
-    const plain = new Names(this.#file, [''], '');
-    const slot = add(name, plain);
-    for (const [each, destination] of plain.destinations) this.destinations.set(each, destination);
-    return slot;
+    return add(name, new Names(this.#file, [''], '', this.destinations));
   }
 
   /** Refuses a file that lacks a tensor, has one of another shape or dtype, or one that nobody knows. */
@@ -178,9 +205,4 @@ export function vectorSlot(length: number): VectorSlot {
 /** @internal */
 export function matrixSlot(rows: number, columns: number): MatrixSlot {
   return { rows, columns, packed: undefined };
-}
-
-/** Runs of fused parts, one after the other. @internal */
-export function inTurn(slots: readonly (MatrixSlot | VectorSlot)[]): Run[] {
-  return slots.map((slot) => ({ slot, first: 0, count: slot.rows }));
 }

@@ -8,16 +8,20 @@ import { flag, readActivation, readEps, readRope, readSizes, size, sizeOf } from
 
 const biases = { attention: true, attentionOutput: true, feedForward: true };
 
-function encoder({ fields }: Reading): Omit<ModelDescription, 'layers' | 'position'> & { readonly count: number } {
+// A BERT with learned positions.
+function encoder({ fields }: Reading): ModelDescription {
   if (flag(fields, 'is_decoder', false)) throw fields.misfit('is_decoder', '; expected an encoder');
   const sizes = readSizes(fields);
   if (sizes.kvHeads !== sizes.heads) {
     throw fields.misfit('num_key_value_heads', `; expected num_attention_heads, ${sizes.heads}`);
   }
+  const { count, hiddenDim, ...dims } = sizes;
   return {
-    ...sizes,
+    ...dims,
     kind: 'encoder',
     embeddingDim: sizes.modelDim,
+    layers: Array.from({ length: count }, () => ({ rope: null, feedForward: { kind: 'dense', hiddenDim } })),
+    position: 'absolute',
     tokenTypes: fields.optional('type_vocab_size', (where, name, value) => check.integer(where, name, value, 1)) ?? 2,
     norms: 'post',
     norm: 'layer',
@@ -25,7 +29,6 @@ function encoder({ fields }: Reading): Omit<ModelDescription, 'layers' | 'positi
     unitOffset: false,
     queryKeyNorm: false,
     activation: readActivation(fields, 'gelu'),
-    gated: false,
     biases,
     scale: 1 / Math.sqrt(sizes.headDim),
     scaledEmbeddings: false,
@@ -45,10 +48,8 @@ function positionOf(fields: Fields): keyof typeof positions {
 
 /** @internal */
 export function readBert(reading: Reading): ModelDescription {
-  const { count, ...body } = encoder(reading);
   return {
-    ...body,
-    layers: Array.from({ length: count }, () => ({ rope: null })),
+    ...encoder(reading),
     position: positionOf(reading.fields),
     maxPositions: sizeOf(reading.fields, 'max_position_embeddings', 512),
   };
@@ -57,7 +58,7 @@ export function readBert(reading: Reading): ModelDescription {
 /** @internal */
 export function readRoformer(reading: Reading): ModelDescription {
   const { fields } = reading;
-  const { count, ...body } = encoder(reading);
+  const body = encoder(reading);
   const type = fields.optional('position_embedding_type', text);
   if (type !== undefined && type !== 'absolute' && type !== 'rotary') {
     throw fields.misfit('position_embedding_type', '; expected a rotary encoding, which RoFormer has always');
@@ -66,7 +67,7 @@ export function readRoformer(reading: Reading): ModelDescription {
   return {
     ...body,
     embeddingDim: fields.optional('embedding_size', size) ?? body.modelDim,
-    layers: Array.from({ length: count }, () => ({ rope })),
+    layers: body.layers.map((layer) => ({ ...layer, rope })),
     position: 'rope',
     turnValues: flag(fields, 'rotary_value', false),
   };
