@@ -66,29 +66,45 @@ export const buildIds: { readonly simd128: string; readonly relaxed: string };
 writeFileSync(join(staging, 'version.js'), versions);
 writeFileSync(join(staging, 'version.d.ts'), versionTypes);
 
+// What TypeScript calls rootDirs: the files made here lie beside those of ts/.
+const project = join(root, 'bindings', 'ts');
+const besides = {
+  name: 'besides',
+  resolveId: (source) => {
+    const made = /^\.{1,2}\/(core\.mjs|inline\.js|version\.js|family-ropes\.js)$/.exec(source);
+    return made && join(staging, made[1]);
+  },
+};
+const bundleOf = (input) =>
+  rolldown({
+    input,
+    platform: 'neutral',
+    plugins: [besides],
+    resolve: { extensionAlias: { '.js': ['.ts'] } },
+    tsconfig: join(project, 'tsconfig.json'),
+  });
+
+// What each family of models says of RoPE, as data: the main entry reads it too, and has no models.
+const all = await bundleOf(join(project, 'models', 'families', 'families.ts'));
+const [{ code }] = (await all.generate()).output;
+const { families } = await import(`data:text/javascript,${encodeURIComponent(code)}`);
+const ropes = JSON.stringify(Object.fromEntries(Object.entries(families).map(([name, { rope }]) => [name, rope])));
+writeFileSync(join(staging, 'family-ropes.js'), `export const familyRopes = ${ropes};\n`);
+writeFileSync(join(staging, 'family-ropes.d.ts'), `export const familyRopes: ${ropes};\n`);
+
 // Made beside dist/ and put in its place at the end, so that a failure leaves the last good one.
 const next = join(staging, 'dist');
 rmSync(next, { recursive: true, force: true });
 const tsc = createRequire(import.meta.url).resolve('typescript/package.json');
-const project = join(root, 'bindings', 'ts');
 execFileSync(process.execPath, [join(dirname(tsc), 'bin', 'tsc'), '-p', project, '--outDir', next], {
   stdio: 'inherit',
 });
 
-// What TypeScript calls rootDirs: the files made above lie beside those of ts/.
-const besides = {
-  name: 'besides',
-  resolveId: (source) => (/^\.\/(core\.mjs|inline\.js|version\.js)$/.test(source) ? join(staging, source) : null),
-};
-const bundle = await rolldown({
-  input: Object.fromEntries(
+const bundle = await bundleOf(
+  Object.fromEntries(
     ['index', 'node', 'external', 'models', 'worker'].map((name) => [name, join(project, `${name}.ts`)]),
   ),
-  platform: 'neutral',
-  plugins: [besides],
-  resolve: { extensionAlias: { '.js': ['.ts'] } },
-  tsconfig: join(project, 'tsconfig.json'),
-});
+);
 await bundle.write({
   dir: next,
   codeSplitting: {

@@ -12,12 +12,10 @@ export {
   type Golden,
   type GoldenArray,
 } from './models/compare.js';
-export { type ModelConfigOptions, readModelConfig } from './models/config.js';
+export { type ModelArchitecture, type ModelConfig, type ModelConfigOptions, readModelConfig } from './models/config.js';
 export type { DecodeOptions, DecoderModel, Decoding, LogitsOf } from './models/decoder.js';
 export type {
-  ModelArchitecture,
   ModelBiases,
-  ModelConfig,
   ModelFeedForward,
   ModelLayerConfig,
 } from './models/description/description.js';

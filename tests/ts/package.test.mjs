@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { test } from 'node:test';
+import { ropeFromConfig } from 'ropewalk';
 import { root, run } from './support/node.mjs';
 
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
@@ -124,6 +125,13 @@ test('the main entry does without the files of weights', () => {
   const readsWeights = (name) => /function openSafetensors\b/.test(codeOf(name));
   assert.deepEqual(reachedFrom('index.js').filter(readsWeights), []);
   assert.ok(reachedFrom('models.js').some(readsWeights));
+});
+
+test('the main entry knows the rotary encodings of the families, and has none of their code', () => {
+  const readsFamilies = (name) => /function readDecoder\b/.test(codeOf(name));
+  assert.deepEqual(reachedFrom('index.js').filter(readsFamilies), []);
+  assert.ok(reachedFrom('models.js').some(readsFamilies));
+  assert.equal(ropeFromConfig({ model_type: 'smollm3', head_dim: 64 }).base, 2e6);
 });
 
 test('an entry is a few files', () => {

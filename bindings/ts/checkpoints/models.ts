@@ -1,33 +1,23 @@
 // What Hugging Face's model classes know that a config.json need not say: how a model pairs coordinates, what its
-// class fills in, which of its layers have no RoPE. Keys are values of model_type, without `_text`.
+// class fills in, which of its layers have no RoPE. Keys are values of model_type, without `_text`. Of models that are
+// loaded, their families say it, in models/families/; bindings/package.mjs takes it from there.
+import { familyRopes } from '../family-ropes.js';
 import type { Pairing } from '../rope/options.js';
 
+// Of models that are not loaded.
 const paired: Readonly<Record<Pairing, readonly string[]>> = {
   interleaved: [
-    ...['roformer', 'gptj', 'codegen', 'cohere', 'cohere2', 'glm', 'glm4', 'glm4v', 'glm_ocr', 'helium', 'moonshine'],
+    ...['gptj', 'codegen', 'cohere', 'cohere2', 'glm', 'glm4', 'glm4v', 'glm_ocr', 'helium', 'moonshine'],
     ...['ernie4_5', 'ernie4_5_moe', 'llama4', 'longcat_flash'],
     ...['deepseek_v2', 'deepseek_v3', 'deepseek_v32', 'kimi_k2'],
   ],
   half: [
-    ...['llama', 'mistral', 'mistral3', 'ministral', 'mixtral', 'arcee', 'apertus', 'bitnet', 'smollm3', 'seed_oss'],
-    ...['qwen2', 'qwen2_moe', 'qwen2_vl', 'qwen2_5_vl', 'qwen2_5_omni', 'qwen3', 'qwen3_moe', 'qwen3_next'],
-    ...['qwen3_vl', 'qwen3_vl_moe', 'qwen3_omni_moe', 'qwen3_5', 'qwen3_5_moe'],
-    ...['gemma', 'gemma2', 'gemma3', 'gemma3n', 'gemma4', 'recurrent_gemma', 'modernbert', 'nomic_bert', 'esm'],
-    ...['phi', 'phi3', 'phimoe', 'gpt_neox', 'gpt_neox_japanese', 'gpt_oss', 'falcon', 'stablelm', 'persimmon'],
-    ...[
-      'olmo',
-      'olmo2',
-      'olmo3',
-      'olmoe',
-      'starcoder2',
-      'nemotron',
-      'granite',
-      'granitemoe',
-      'exaone4',
-      'dbrx',
-      'deepseek',
-    ],
-    ...['glm4_moe', 'glm4v_moe', 'hunyuan_v1_dense', 'hunyuan_v1_moe', 'internlm2', 'baichuan', 'lfm2', 'minimax'],
+    ...['mistral3', 'ministral', 'mixtral', 'arcee', 'apertus', 'bitnet', 'seed_oss', 'internlm2', 'baichuan', 'lfm2'],
+    ...['qwen2_moe', 'qwen2_vl', 'qwen2_5_vl', 'qwen2_5_omni', 'qwen3_moe', 'qwen3_next', 'minimax', 'deepseek'],
+    ...['qwen3_vl', 'qwen3_vl_moe', 'qwen3_omni_moe', 'qwen3_5', 'qwen3_5_moe', 'hunyuan_v1_dense', 'hunyuan_v1_moe'],
+    ...['gemma3n', 'gemma4', 'recurrent_gemma', 'modernbert', 'nomic_bert', 'esm', 'starcoder2', 'nemotron', 'dbrx'],
+    ...['phi', 'phimoe', 'gpt_neox_japanese', 'gpt_oss', 'falcon', 'stablelm', 'persimmon', 'glm4_moe', 'glm4v_moe'],
+    ...['olmo', 'olmo2', 'olmo3', 'olmoe', 'granite', 'granitemoe', 'exaone4'],
   ],
 };
 
@@ -43,6 +33,8 @@ export function modelName(modelType: string): string {
 
 /** How a model pairs, or undefined where this package does not know it. */
 export function pairingOf(modelType: string): Pairing | undefined {
+  const family = own<FamilyRope>(familyRopes, modelType);
+  if (family !== undefined) return family.pairing;
   const known = (pairing: Pairing) => paired[pairing].includes(modelType);
   if (known('interleaved')) return 'interleaved';
   return known('half') ? 'half' : undefined;
@@ -73,14 +65,17 @@ export interface ClassDefaults {
   readonly positionType?: string;
 }
 
-// From configuration_*.py of Transformers, the newest where versions differ. What no entry says is base 10000 and
-// heads of hidden_size / num_attention_heads that turn whole.
+/** What the family of a loaded model says. */
+export interface FamilyRope extends ClassDefaults {
+  readonly pairing: Pairing;
+}
+
+// Of models that are not loaded, from configuration_*.py of Transformers, the newest where versions differ. What no entry
+// says is base 10000 and heads of hidden_size / num_attention_heads that turn whole.
 const classDefaults: Readonly<Record<string, ClassDefaults>> = {
-  gpt_neox: { rotaryFraction: 0.25 },
   gptj: { rotaryDim: 64 },
   codegen: { rotaryDim: 64 },
   phi: { rotaryFraction: 0.5 },
-  phi3: { originalLength: 4096 },
   phimoe: { base: 1e6 },
   persimmon: { rotaryFraction: 0.5, base: 25000 },
   nemotron: { rotaryFraction: 0.5 },
@@ -106,7 +101,6 @@ const classDefaults: Readonly<Record<string, ClassDefaults>> = {
   bitnet: { base: 5e5 },
   olmo3: { base: 5e5, slidingUnscaled: true },
   seed_oss: { headDim: 128 },
-  smollm3: { base: 2e6 },
   apertus: {
     base: 1.2e7,
     parameters: {
@@ -125,16 +119,12 @@ const classDefaults: Readonly<Record<string, ClassDefaults>> = {
   qwen2_vl: { base: 1e6 },
   qwen2_5_vl: { base: 1e6 },
   qwen2_5_omni: { base: 1e6 },
-  qwen3: { headDim: 128 },
   qwen3_next: { headDim: 256, rotaryFraction: 0.25 },
   qwen3_vl: { headDim: 128, base: 5e5 },
   qwen3_vl_moe: { base: 5e5 },
   qwen3_omni_moe: { base: 1e6 },
   qwen3_5: { headDim: 256, rotaryFraction: 0.25 },
   qwen3_5_moe: { headDim: 256, rotaryFraction: 0.25 },
-  gemma: { headDim: 256 },
-  gemma2: { headDim: 256 },
-  gemma3: { headDim: 256, base: 1e6, localBase: 1e4 },
   gemma3n: { headDim: 256, base: 1e6, localBase: 1e4 },
   gemma4: {
     ...{ headDim: 256, globalHeadDim: 512 },
@@ -148,7 +138,7 @@ const classDefaults: Readonly<Record<string, ClassDefaults>> = {
 };
 
 export function defaultsOf(model: string): ClassDefaults {
-  return own(classDefaults, model) ?? {};
+  return own<FamilyRope>(familyRopes, model) ?? own(classDefaults, model) ?? {};
 }
 
 // Models whose layers of one type have no RoPE, as long as they have a sliding window at all.

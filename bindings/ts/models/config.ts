@@ -1,24 +1,26 @@
 // What a Hugging Face config.json says of a whole model: one plain description that the rest of loading goes by.
 // Architectures and options that are not known here are refused by name; nothing is guessed at.
 
+import { readRopeConfig } from '../checkpoints/config.js';
 import { Fields, isRecord, text } from '../checkpoints/fields.js';
+import { isPerLayer } from '../checkpoints/kinds.js';
 import { modelName } from '../checkpoints/models.js';
+import type { RopeOptions } from '../rope/options.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError, describe } from '../runtime/errors.js';
-import {
-  readGemma,
-  readGemma2,
-  readGemma3,
-  readGptNeox,
-  readLlama,
-  readMistral,
-  readPhi3,
-  readQwen2,
-  readQwen3,
-  readSmollm3,
-} from './description/decoders.js';
-import type { ModelArchitecture, ModelConfig, ModelDescription, Reading } from './description/description.js';
-import { readBert, readRoformer } from './families/encoders.js';
+import type { ModelDescription } from './description/description.js';
+import type { Family, LayerType } from './description/family.js';
+import { families } from './families/families.js';
+
+/** A model whose checkpoints are understood, by its `model_type`. */
+export type ModelArchitecture = keyof typeof families;
+
+/** A model as its config.json describes it. */
+export interface ModelConfig extends ModelDescription {
+  readonly architecture: ModelArchitecture;
+  /** Fields that have no part in what is computed. */
+  readonly ignored: readonly string[];
+}
 
 /** Options of `readModelConfig`. */
 export interface ModelConfigOptions {
@@ -28,28 +30,6 @@ export interface ModelConfigOptions {
    */
   sequenceLength?: number;
 }
-
-interface Architecture {
-  /** What names in `architectures` begin with. */
-  readonly stem: string;
-  readonly read: (reading: Reading) => ModelDescription;
-}
-
-// One entry makes an architecture known.
-const architectures: Readonly<Record<ModelArchitecture, Architecture>> = {
-  bert: { stem: 'Bert', read: readBert },
-  roformer: { stem: 'RoFormer', read: readRoformer },
-  gpt_neox: { stem: 'GPTNeoX', read: readGptNeox },
-  llama: { stem: 'Llama', read: readLlama },
-  mistral: { stem: 'Mistral', read: readMistral },
-  qwen2: { stem: 'Qwen2', read: readQwen2 },
-  qwen3: { stem: 'Qwen3', read: readQwen3 },
-  gemma: { stem: 'Gemma', read: readGemma },
-  gemma2: { stem: 'Gemma2', read: readGemma2 },
-  gemma3: { stem: 'Gemma3', read: readGemma3 },
-  phi3: { stem: 'Phi3', read: readPhi3 },
-  smollm3: { stem: 'SmolLM3', read: readSmollm3 },
-};
 
 // Classes of Hugging Face that wrap the same body, and whether they give logits over the vocabulary. Those of other
 // tasks have heads that are not read.
@@ -110,10 +90,10 @@ function refuseForeign(fields: Fields): void {
 }
 
 function architectureOf(where: string, outer: Fields, inner: Fields): ModelArchitecture {
-  const expected = `one of ${Object.keys(architectures).map(describe).join(', ')}`;
+  const expected = `one of ${Object.keys(families).map(describe).join(', ')}`;
   const modelType = inner.optional('model_type', text) ?? outer.need('model_type', text);
   const name = modelName(modelType);
-  if (Object.hasOwn(architectures, name)) return name as ModelArchitecture;
+  if (Object.hasOwn(families, name)) return name as ModelArchitecture;
   throw new ArgumentRangeError(
     where,
     outer.name('model_type'),
@@ -122,7 +102,7 @@ function architectureOf(where: string, outer: Fields, inner: Fields): ModelArchi
   );
 }
 
-function givesLogits(fields: Fields, { stem }: Architecture): boolean | undefined {
+function logitsGiven(fields: Fields, { stem }: Family): boolean | undefined {
   const names = fields.optional('architectures', (where, name, value) => {
     if (Array.isArray(value) && value.every((entry) => typeof entry === 'string')) return value as readonly string[];
     throw new ArgumentTypeError(where, name, value, 'an array of names');
@@ -135,6 +115,35 @@ function givesLogits(fields: Fields, { stem }: Architecture): boolean | undefine
     const problem = `holds ${describe(name)}; expected of this model_type ${expected.join(', ')}`;
     throw new ArgumentRangeError(fields.where, fields.name('architectures'), names, problem);
   });
+}
+
+// The other reader of RoPE knows every spelling there has been.
+function ropeReader(fields: Fields, architecture: ModelArchitecture, sequenceLength: number | undefined) {
+  const { where } = fields;
+  const { rope }: Family = families[architecture];
+  const values = { ...fields.values, model_type: architecture };
+  return (layerType: LayerType, headDim: number): RopeOptions | null => {
+    const nested = ['rope_parameters', 'rope_scaling'].some((field) => {
+      const object = fields.peek(field);
+      return isRecord(object) && isPerLayer(object);
+    });
+    const perType = nested || rope?.localBase !== undefined;
+    const asked = { ...(perType && { layerType }), ...(sequenceLength !== undefined && { sequenceLength }) };
+    const reading = readRopeConfig(where, values, asked);
+    if (reading === null) return null;
+    const ropeFields = Object.keys(values).filter((field) =>
+      /rope|rotary|partial_rotary|^original_max_pos/.test(field),
+    );
+    const unread = reading.unused.find((field) => ropeFields.includes(field) && fields.peek(field) !== false);
+    fields.use(...ropeFields.filter((field) => field !== unread));
+    if (reading.options.headDim !== headDim) {
+      const problem = `is ${headDim}, but its rotary encoding is for heads of ${reading.options.headDim}`;
+      throw new ArgumentRangeError(where, fields.name('head_dim'), headDim, problem);
+    }
+    if (reading.options.axes === undefined) return reading.options;
+    const problem = 'is for positions with several axes; expected text';
+    throw new ArgumentRangeError(where, fields.name('mrope_section'), values, problem);
+  };
 }
 
 /**
@@ -163,17 +172,17 @@ export function modelConfig(where: string, value: unknown, options: ModelConfigO
   const outer = new Fields(where, '', value);
   const inner = isRecord(value.text_config) ? new Fields(where, 'text_config', value.text_config) : outer;
   const name = architectureOf(where, outer, inner);
-  if (inner !== outer && name !== 'gemma3') throw outer.misfit('text_config', '; expected a model of text alone');
-  const architecture = architectures[name];
+  const family: Family = families[name];
+  if (inner !== outer && !family.images) throw outer.misfit('text_config', '; expected a model of text alone');
   for (const fields of new Set([outer, inner])) refuseForeign(fields);
-  const logits = givesLogits(inner.has('architectures') ? inner : outer, architecture);
+  const givesLogits = logitsGiven(inner.has('architectures') ? inner : outer, family);
   const tied = inner === outer ? undefined : outer.optional('tie_word_embeddings', check.boolean);
-  const found = architecture.read({ fields: inner, architecture: name, sequenceLength });
+  const rope = ropeReader(inner, name, sequenceLength);
+  const found = family.read({ fields: inner, givesLogits, headDim: family.rope?.headDim, rope });
   return {
     architecture: name,
     ...found,
     tiedEmbeddings: inner.has('tie_word_embeddings') ? found.tiedEmbeddings : (tied ?? found.tiedEmbeddings),
-    givesLogits: logits,
     ignored: refuseUnread(inner),
   };
 }

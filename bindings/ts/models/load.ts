@@ -10,13 +10,12 @@ import { heapOf, type Instance } from '../runtime/instance.js';
 import { readOptions, Safetensors, type SafetensorsReadOptions } from '../safetensors/file.js';
 import { openSafetensors } from '../safetensors/open.js';
 import type { SafetensorsSource } from '../safetensors/open-source.js';
-import { type ModelConfigOptions, modelConfig } from './config.js';
+import { type ModelConfig, type ModelConfigOptions, modelConfig } from './config.js';
 import { DecoderModel } from './decoder.js';
-import type { ModelConfig } from './description/description.js';
 import { EncoderModel } from './encoder.js';
-import { checkpointOf } from './names.js';
 import { modelPlaces } from './places.js';
 import { fillSlots } from './stream.js';
+import { checkpointOf } from './tensors.js';
 import { freeSlots, modelWeights } from './weights.js';
 
 /** What a model is loaded from, and how. `signal` ends the loading and frees everything; `onProgress` counts bytes. */

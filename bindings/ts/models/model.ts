@@ -7,7 +7,7 @@ import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
 import { Handle } from '../runtime/handle.js';
 import type { Heap } from '../runtime/heap.js';
-import type { ModelArchitecture, ModelConfig } from './description/description.js';
+import type { ModelArchitecture, ModelConfig } from './config.js';
 import { ModelMath } from './pass.js';
 import { type ModelPlaces, modelPlaces, passLayerOf } from './places.js';
 import type { ModelWeights } from './weights.js';

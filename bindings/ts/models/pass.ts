@@ -5,7 +5,7 @@ import * as check from '../runtime/check.js';
 import { checkStatus, OutOfMemoryError } from '../runtime/errors.js';
 import type { Heap, Take } from '../runtime/heap.js';
 import { type NdArray, Tensor } from '../runtime/tensor.js';
-import type { ModelConfig } from './description/description.js';
+import type { ModelConfig } from './config.js';
 import type { Ids } from './ids.js';
 import type { LinearMap, Matrix, ModelHead, ModelParts, NormNumbers } from './weights.js';
 

@@ -7,7 +7,7 @@ import { RopePlan } from '../rope/rope.js';
 import { ArgumentRangeError, describe } from '../runtime/errors.js';
 import type { Handle } from '../runtime/handle.js';
 import type { Heap } from '../runtime/heap.js';
-import type { ModelConfig } from './description/description.js';
+import type { ModelConfig } from './config.js';
 import type { ModelParts } from './weights.js';
 
 /** What a model adds to the weights it shares. @internal */

@@ -6,7 +6,7 @@ import { PackedWeight, weight } from '../layers/weights.js';
 import type { Handle } from '../runtime/handle.js';
 import type { Heap } from '../runtime/heap.js';
 import { Tensor } from '../runtime/tensor.js';
-import type { ModelConfig } from './description/description.js';
+import type { ModelConfig } from './config.js';
 import {
   type FeedForwardSlots,
   isMatrix,

@@ -1,14 +1,8 @@
-// A model as its config.json describes it, in the terms of this package, and what the reader of a family gets and gives.
-import type { Fields } from '../../checkpoints/fields.js';
+// A model as its config.json describes it, in the terms of this package.
 import type { RelativeSign } from '../../encodings/relative.js';
 import type { LayerActivation } from '../../layers/activations.js';
 import type { NormPlacement } from '../../layers/transformer-layer.js';
 import type { RopeOptions } from '../../rope/options.js';
-
-/** A model whose checkpoints are understood, by its `model_type`. */
-export type ModelArchitecture =
-  | ('bert' | 'roformer' | 'gpt_neox' | 'llama' | 'mistral' | 'qwen2' | 'qwen3')
-  | ('gemma' | 'gemma2' | 'gemma3' | 'phi3' | 'smollm3');
 
 /** down(act(up x)) */
 export interface DenseFeedForward {
@@ -44,9 +38,8 @@ export interface ModelBiases {
   readonly feedForward: boolean;
 }
 
-/** A model as its config.json describes it. */
-export interface ModelConfig {
-  readonly architecture: ModelArchitecture;
+/** What a family finds in a config.json. */
+export interface ModelDescription {
   /** An encoder sees the tokens on both sides, a decoder those before. */
   readonly kind: 'encoder' | 'decoder';
   /** M, `hidden_size`. */
@@ -89,16 +82,4 @@ export interface ModelConfig {
   readonly tiedEmbeddings: boolean;
   /** Whether the checkpoint is of a model that gives logits, as `architectures` says; undefined where it does not. */
   readonly givesLogits: boolean | undefined;
-  /** Fields that have no part in what is computed. */
-  readonly ignored: readonly string[];
 }
-
-/** A reader's fields, and what it was asked. @internal */
-export interface Reading {
-  readonly fields: Fields;
-  readonly architecture: ModelArchitecture;
-  readonly sequenceLength: number | undefined;
-}
-
-/** What a reader finds; the rest is common to all. @internal */
-export type ModelDescription = Omit<ModelConfig, 'architecture' | 'givesLogits' | 'ignored'>;

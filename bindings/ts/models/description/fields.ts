@@ -1,14 +1,12 @@
-// Fields of a config.json that several architectures have: sizes, activations, kinds of layers, rotary encodings.
+// Fields of a config.json that several families have: sizes, activations, kinds of layers.
 
-import { readRopeConfig } from '../../checkpoints/config.js';
-import { type Fields, isRecord, text } from '../../checkpoints/fields.js';
-import { isPerLayer } from '../../checkpoints/kinds.js';
-import { defaultsOf } from '../../checkpoints/models.js';
+import { type Fields, text } from '../../checkpoints/fields.js';
 import type { LayerActivation } from '../../layers/activations.js';
 import type { RopeOptions } from '../../rope/options.js';
 import * as check from '../../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError, describe } from '../../runtime/errors.js';
-import type { ModelLayerConfig, Reading } from './description.js';
+import type { ModelBiases, ModelLayerConfig } from './description.js';
+import type { LayerType, Reading } from './family.js';
 
 /** A count of at least 1. @internal */
 export function size(where: string, name: string, value: unknown): number {
@@ -40,19 +38,18 @@ export interface Sizes {
 export interface SizeDefaults {
   readonly heads?: number;
   readonly kvHeads?: number;
-  readonly headDim?: number;
   readonly vocabSize?: number;
 }
 
 /** @internal */
-export function readSizes(fields: Fields, defaults: SizeDefaults = {}): Sizes {
+export function readSizes({ fields, headDim }: Reading, defaults: SizeDefaults = {}): Sizes {
   const modelDim = sizeOf(fields, 'hidden_size');
   const heads = sizeOf(fields, 'num_attention_heads', defaults.heads);
   const kvHeads = fields.optional('num_key_value_heads', size) ?? defaults.kvHeads ?? heads;
   if (heads % kvHeads !== 0) {
     throw fields.misfit('num_key_value_heads', `, which does not divide num_attention_heads, ${heads}`);
   }
-  const stated = fields.optional('head_dim', size) ?? defaults.headDim;
+  const stated = fields.optional('head_dim', size) ?? headDim;
   if (stated === undefined && modelDim % heads !== 0) {
     throw fields.misfit('hidden_size', `, no multiple of num_attention_heads, ${heads}; expected that, or head_dim`);
   }
@@ -95,9 +92,6 @@ export function readActivation(fields: Fields, fallback: LayerActivation, field 
   return fields.optional(field, activation) ?? fallback;
 }
 
-/** The type of a layer in `layer_types`. @internal */
-export type LayerType = 'full_attention' | 'sliding_attention';
-
 function layerTypes(where: string, name: string, value: unknown): readonly LayerType[] {
   if (!Array.isArray(value)) throw new ArgumentTypeError(where, name, value, 'an array of names');
   return value.map((entry: unknown, i) => {
@@ -139,49 +133,23 @@ export function readLayers(
     );
   }
   const ropes = new Map<string, RopeOptions | null>();
-  for (const type of new Set(types)) ropes.set(type, readRope(reading, type, headDim));
+  for (const type of new Set(types)) ropes.set(type, reading.rope(type, headDim));
   return types.map((type, i) => ({
     ...(type === 'sliding_attention' && window !== undefined && { window }),
     rope: hasRope(i) ? (ropes.get(type) ?? null) : null,
   }));
 }
 
-// Options of the rope of a type of layer. The other reader knows every spelling there has been.
-/** @internal */
-export function readRope(
-  { fields, architecture, sequenceLength }: Reading,
-  type: LayerType,
-  headDim: number,
-): RopeOptions | null {
-  const { where } = fields;
-  const values = { ...fields.values, model_type: architecture };
-  const nested = ['rope_parameters', 'rope_scaling'].some((field) => {
-    const object = fields.peek(field);
-    return isRecord(object) && isPerLayer(object);
-  });
-  const perType = nested || defaultsOf(architecture).localBase !== undefined;
-  const asked = {
-    ...(perType && { layerType: type }),
-    ...(sequenceLength !== undefined && { sequenceLength }),
-  };
-  const reading = readRopeConfig(where, values, asked);
-  if (reading === null) return null;
-  const ropeFields = Object.keys(values).filter((field) => /rope|rotary|partial_rotary|^original_max_pos/.test(field));
-  const unread = reading.unused.find((field) => ropeFields.includes(field) && fields.peek(field) !== false);
-  fields.use(...ropeFields.filter((field) => field !== unread));
-  if (reading.options.headDim !== headDim) {
-    const problem = `is ${headDim}, but its rotary encoding is for heads of ${reading.options.headDim}`;
-    throw new ArgumentRangeError(where, fields.name('head_dim'), headDim, problem);
-  }
-  if (reading.options.axes !== undefined) {
-    throw new ArgumentRangeError(
-      where,
-      fields.name('mrope_section'),
-      values,
-      'is for positions with several axes; expected text',
-    );
-  }
-  return reading.options;
+/** The biases that `attention_bias` and `mlp_bias` switch on together. @internal */
+export function readBiases(fields: Fields): ModelBiases {
+  const attention = flag(fields, 'attention_bias', false);
+  return { attention, attentionOutput: attention, feedForward: flag(fields, 'mlp_bias', false) };
+}
+
+/** A window of all layers; null switches it off, and where the field is missing the class has its own. @internal */
+export function readWindow(fields: Fields, fallback: number | undefined): number | undefined {
+  if (!Object.hasOwn(fields.values, 'sliding_window')) return fallback;
+  return fields.optional('sliding_window', size);
 }
 
 /** @internal */

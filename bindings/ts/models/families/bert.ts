@@ -1,0 +1,131 @@
+// BERT with its three ways to tell positions, and what RoFormer has of it.
+
+import { type Fields, text } from '../../checkpoints/fields.js';
+import * as check from '../../runtime/check.js';
+import { ArgumentRangeError, describe } from '../../runtime/errors.js';
+import type { Safetensors } from '../../safetensors/file.js';
+import type { DenseFeedForward, ModelDescription } from '../description/description.js';
+import type { Checkpoint, Family, LayerSpelling, Reading } from '../description/family.js';
+import { flag, readActivation, readEps, readSizes, sizeOf } from '../description/fields.js';
+import { type ModelSlots, Names } from '../description/slots.js';
+
+const biases = { attention: true, attentionOutput: true, feedForward: true };
+
+/** A BERT with learned positions. @internal */
+export function readEncoder(reading: Reading): ModelDescription {
+  const { fields, givesLogits } = reading;
+  if (flag(fields, 'is_decoder', false)) throw fields.misfit('is_decoder', '; expected an encoder');
+  const sizes = readSizes(reading);
+  if (sizes.kvHeads !== sizes.heads) {
+    throw fields.misfit('num_key_value_heads', `; expected num_attention_heads, ${sizes.heads}`);
+  }
+  const { count, hiddenDim, ...dims } = sizes;
+  return {
+    ...dims,
+    kind: 'encoder',
+    embeddingDim: sizes.modelDim,
+    layers: Array.from({ length: count }, () => ({ rope: null, feedForward: { kind: 'dense', hiddenDim } })),
+    position: 'absolute',
+    tokenTypes: fields.optional('type_vocab_size', (where, name, value) => check.integer(where, name, value, 1)) ?? 2,
+    norms: 'post',
+    norm: 'layer',
+    eps: readEps(fields, 'layer_norm_eps', 1e-12),
+    unitOffset: false,
+    queryKeyNorm: false,
+    activation: readActivation(fields, 'gelu'),
+    biases,
+    scale: 1 / Math.sqrt(sizes.headDim),
+    scaledEmbeddings: false,
+    turnValues: false,
+    tiedEmbeddings: flag(fields, 'tie_word_embeddings', true),
+    givesLogits,
+  };
+}
+
+const positions = { absolute: 0, relative_key: 1, relative_key_query: 2 } as const;
+
+function positionOf(fields: Fields): keyof typeof positions {
+  const value = fields.optional('position_embedding_type', text) ?? 'absolute';
+  if (Object.hasOwn(positions, value)) return value as keyof typeof positions;
+  const problem = `is ${describe(value)}; expected one of ${Object.keys(positions).map(describe).join(', ')}`;
+  throw new ArgumentRangeError(fields.where, fields.name('position_embedding_type'), value, problem);
+}
+
+const spelling: LayerSpelling = {
+  layer(names, model, { hiddenDim }: DenseFeedForward) {
+    const { modelDim, heads, headDim, position, maxPositions = 1 } = model;
+    const rows = heads * headDim;
+    return {
+      maps: {
+        query: names.linear('attention.self.query', rows, modelDim),
+        key: names.linear('attention.self.key', rows, modelDim),
+        value: names.linear('attention.self.value', rows, modelDim),
+        output: names.linear('attention.output.dense', modelDim, rows),
+        attentionNorm: names.norm('attention.output.LayerNorm', modelDim, true),
+        feedForwardNorm: names.norm('output.LayerNorm', modelDim, true),
+      },
+      feedForward: {
+        kind: 'dense',
+        up: names.linear('intermediate.dense', hiddenDim, modelDim),
+        down: names.linear('output.dense', modelDim, hiddenDim),
+      },
+      ...(position.startsWith('relative') && {
+        distances: names.table('attention.self.distance_embedding.weight', 2 * maxPositions - 1, headDim),
+      }),
+    };
+  },
+};
+
+// The head of a masked language model: dense, activation, norm, and the token vectors with a bias.
+function maskedHead(names: Names, model: ModelDescription, file: Safetensors): ModelSlots['head'] {
+  const { modelDim, embeddingDim, vocabSize } = model;
+  const at = 'cls.predictions.';
+  if (model.givesLogits !== true && !file.has(`${at}transform.dense.weight`)) return undefined;
+  return names.outside([at], (_, plain) => {
+    const transform = plain.linear(`${at}transform.dense`, embeddingDim, modelDim);
+    const norm = plain.norm(`${at}transform.LayerNorm`, embeddingDim, true);
+    const biasNames = [`${at}bias`, `${at}decoder.bias`];
+    const bias = plain.vector(biasNames.find((name) => file.has(name)) ?? `${at}bias`, vocabSize);
+    if (model.tiedEmbeddings) return { transform, norm, bias };
+    return { transform, norm, bias, weight: plain.matrix(`${at}decoder.weight`, vocabSize, embeddingDim) };
+  });
+}
+
+/** @internal */
+export function encoderTensors(prefix: string) {
+  return (model: ModelDescription, file: Safetensors): Checkpoint => {
+    const { modelDim, embeddingDim, vocabSize, tokenTypes, maxPositions = 0 } = model;
+    const names = new Names(file, [prefix, ''], 'embeddings.word_embeddings.weight');
+    const table = (name: string, rows: number) => names.matrix(`embeddings.${name}.weight`, rows, embeddingDim);
+    const head = maskedHead(names, model, file);
+    const slots: ModelSlots = {
+      tokens: table('word_embeddings', vocabSize),
+      ...(model.position === 'absolute' && { positions: table('position_embeddings', maxPositions) }),
+      tokenTypes: table('token_type_embeddings', tokenTypes),
+      embeddingNorm: names.norm('embeddings.LayerNorm', embeddingDim, true),
+      ...(embeddingDim !== modelDim && {
+        projection: names.linear('embeddings_project', modelDim, embeddingDim),
+      }),
+      layers: model.layers.map(({ feedForward }, i) =>
+        spelling.layer(names.within(`encoder.layer.${i}.`), model, feedForward),
+      ),
+      ...((names.has('pooler.dense.weight') || names.has('pooler.dense.bias')) && {
+        pooler: names.linear('pooler.dense', modelDim, modelDim),
+      }),
+      ...(head && { head }),
+    };
+    // Models with relative positions have the table of absolute ones too, and do not add it.
+    const hasSpare = model.position.startsWith('relative');
+    return { names, slots, ...(hasSpare && { spare: ['embeddings.position_embeddings.weight'] }) };
+  };
+}
+
+export const bert: Family = {
+  stem: 'Bert',
+  read: (reading) => ({
+    ...readEncoder(reading),
+    position: positionOf(reading.fields),
+    maxPositions: sizeOf(reading.fields, 'max_position_embeddings', 512),
+  }),
+  tensors: encoderTensors('bert.'),
+};

@@ -1,0 +1,28 @@
+// Qwen 2 and 2.5: LLaMA with biases of queries, keys and values, and a window of later layers.
+
+import type { Fields } from '../../checkpoints/fields.js';
+import * as check from '../../runtime/check.js';
+import { readDecoder, type Sliding } from '../description/decoders.js';
+import type { Family } from '../description/family.js';
+import { flag, readWindow } from '../description/fields.js';
+import { llama } from './llama.js';
+
+/** The first max_window_layers see everything, the others slide, where use_sliding_window is set. @internal */
+export function qwenWindow(fields: Fields): Sliding {
+  const uses = flag(fields, 'use_sliding_window', false);
+  const stated = readWindow(fields, 4096);
+  const first =
+    fields.optional('max_window_layers', (where, name, value) => check.integer(where, name, value, 0)) ?? 28;
+  const window = uses ? stated : undefined;
+  return { window, slides: (layer) => window !== undefined && layer >= first };
+}
+
+export const qwen2: Family = {
+  ...llama,
+  stem: 'Qwen2',
+  read: (reading) =>
+    readDecoder(reading, {
+      sliding: () => qwenWindow(reading.fields),
+      biases: { attention: true, attentionOutput: false, feedForward: false },
+    }),
+};

@@ -1,0 +1,42 @@
+// SmolLM3: LLaMA with layers that have no rotary encoding.
+
+import type { Fields } from '../../checkpoints/fields.js';
+import * as check from '../../runtime/check.js';
+import { ArgumentTypeError } from '../../runtime/errors.js';
+import { readDecoder } from '../description/decoders.js';
+import type { Family } from '../description/family.js';
+import { flag, readBiases, readWindow, type Sizes, sizeOf } from '../description/fields.js';
+import { llama } from './llama.js';
+
+// A list of 1 for each layer with a rotary encoding and 0 for one without; or every nth layer is without.
+function ropeLayers(fields: Fields, { count }: Sizes): (layer: number) => boolean {
+  const interval = sizeOf(fields, 'no_rope_layer_interval', 4);
+  const list = fields.optional('no_rope_layers', (where, name, value) => {
+    if (!Array.isArray(value)) throw new ArgumentTypeError(where, name, value, 'an array of 0 and 1');
+    return value.map((entry: unknown, i) => check.integer(where, `${name}[${i}]`, entry, 0, 1));
+  });
+  if (list === undefined) return (layer) => (layer + 1) % interval !== 0;
+  if (list.length >= count) return (layer) => list[layer] === 1;
+  throw fields.misfit('no_rope_layers', `, with ${list.length} entries; num_hidden_layers is ${count}`);
+}
+
+export const smollm3: Family = {
+  ...llama,
+  stem: 'SmolLM3',
+  rope: { pairing: 'half', base: 2e6 },
+  read(reading) {
+    const { fields } = reading;
+    return readDecoder(reading, {
+      sizes: { heads: 16, kvHeads: 4 },
+      tied: true,
+      hasRope: (sizes) => ropeLayers(fields, sizes),
+      sliding(sizes) {
+        const hasRope = ropeLayers(fields, sizes);
+        const stated = readWindow(fields, undefined);
+        const window = flag(fields, 'use_sliding_window', false) ? stated : undefined;
+        return { window, slides: (layer) => window !== undefined && !hasRope(layer) };
+      },
+      biases: readBiases(fields),
+    });
+  },
+};

@@ -1,0 +1,21 @@
+// The tensors of a checkpoint, as its family names them: all of them, and none besides.
+
+import type { Safetensors } from '../safetensors/file.js';
+import type { ModelConfig } from './config.js';
+import type { Checkpoint } from './description/family.js';
+import { families } from './families/families.js';
+
+// Tensors that nothing here needs: tables that are recomputed, masks that are options, heads of other tasks.
+const buffers =
+  '(rotary_emb\\.inv_freq|attention\\.(bias|masked_bias)|embeddings\\.position_ids|embed_positions\\.weight)$';
+const otherHeads = '^(classifier|score|qa_outputs|cls\\.seq_relationship|cls)\\.';
+const poolers = '(^|\\.)pooler\\.';
+const images = '(^|\\.)(vision_tower|multi_modal_projector|vision_model)\\.';
+
+/** @internal */
+export function checkpointOf(config: ModelConfig, file: Safetensors): Checkpoint {
+  const checkpoint = families[config.architecture].tensors(config, file);
+  const spare = (checkpoint.spare ?? []).map((name) => `|(^|\\.)${name.replaceAll('.', '\\.')}$`).join('');
+  checkpoint.names.check(new RegExp(`${buffers}|${otherHeads}|${poolers}|${images}${spare}`));
+  return checkpoint;
+}
