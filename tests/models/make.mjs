@@ -1,5 +1,5 @@
 // Writes a random model as Hugging Face would save it: node tests/models/make.mjs NAME DIR [SHARDS]
-// NAME is one of the tiny models (see tiny/configs.mjs), or smollm2-135m for 270 MB of that model's shape.
+// NAME is one of the tiny models (see families/), or smollm2-135m for 270 MB of that model's shape.
 import { closeSync, mkdirSync, openSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { safetensorsOf, shardsOf } from './tiny/files.mjs';

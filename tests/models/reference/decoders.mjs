@@ -1,6 +1,8 @@
 // GPT-NeoX and the LLaMA family: one sequence, all of it at once, which is what a run with a cache must give too.
+
+import { families } from '../families.mjs';
 import { attend } from './attention.mjs';
-import { families, headDimOf, kvHeadsOf } from './families.mjs';
+import { headDimOf, kvHeadsOf } from './config.mjs';
 import { activate, add, layerNorm, linear, rmsNorm, times } from './parts.mjs';
 import { rotate } from './rope.mjs';
 import { Weights } from './weights.mjs';
@@ -70,7 +72,7 @@ export function decoder(f, model, { ids, keep, positions }) {
   // Of a model that sees images too, the part that reads text.
   const text = model.config.text_config;
   const all = new Weights(model.tensors, text === undefined ? '' : 'language_model.');
-  const family = families[(text ?? model.config).model_type];
+  const { reference: family } = families[(text ?? model.config).model_type];
   const config = { ...family.defaults, ...(text ?? model.config) };
   const { names } = family;
   const words = all.matrix(names.embed);

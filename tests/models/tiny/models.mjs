@@ -1,9 +1,37 @@
 // Random tiny models of every architecture, the same for the same seed, made in milliseconds.
-import { variantOf } from './configs.mjs';
+import { families } from '../families.mjs';
 import { encode, normals, seedOf } from './numbers.mjs';
-import { tensorShapes } from './shapes.mjs';
 
-export { variants } from './configs.mjs';
+const torch = { F32: 'float32', F16: 'float16', BF16: 'bfloat16' };
+
+const table = Object.assign({}, ...Object.values(families).map((family) => family.variants));
+
+/** The variants, by name. */
+export const variants = Object.keys(table);
+
+/** { dtype, config, file } of a variant: the type of its weights, its config.json, and what its file has beside. */
+function variantOf(name, dtypeAsked) {
+  const entry = table[name];
+  if (entry === undefined) throw new RangeError(`no model named ${name}; expected one of ${variants.join(', ')}`);
+  const [usual, fields, file = {}] = entry;
+  const dtype = dtypeAsked ?? usual;
+  // As JSON holds it: no field without a value.
+  const config = JSON.parse(JSON.stringify({ ...fields, torch_dtype: torch[dtype] }));
+  return { dtype, config, file };
+}
+
+// [name, shape, deviation, mean] of every tensor of a model.
+function tensorShapes(config, file = {}) {
+  if (config.text_config !== undefined) {
+    const text = tensorShapes(config.text_config).map(([name, ...rest]) => [`language_model.${name}`, ...rest]);
+    return [
+      ['multi_modal_projector.mm_soft_emb_norm.weight', [8], 0.3],
+      ...text,
+      ['vision_tower.vision_model.post_layernorm.weight', [8], 0.3],
+    ];
+  }
+  return families[config.model_type].tensors(config, file);
+}
 
 // What old checkpoints hold beside their weights, and every reader ignores.
 function buffersOf(config) {

@@ -1,7 +1,7 @@
 // A model of the exact shape of SmolLM2-135M with random weights: 135 million of them in bfloat16, 270 MB.
+import { tensors } from '../families/llama.mjs';
 import { piecesOf } from './files.mjs';
 import { bits, encode, normals, seedOf } from './numbers.mjs';
-import { tensorShapes } from './shapes.mjs';
 
 /** Its config.json. */
 export const smollm2Config = {
@@ -37,7 +37,7 @@ export function smollm2Pieces(seed = 1) {
   const base = normals(1 << 16, seed);
   let next;
   let table;
-  return piecesOf(tensorShapes(smollm2Config), (piece, { name, deviation, mean, at }) => {
+  return piecesOf(tensors(smollm2Config), (piece, { name, deviation, mean, at }) => {
     if (at === 0) {
       // Drawn from 65536 normal numbers, two for each random word: fast, and of the same shape.
       next = bits(seedOf(name, seed));

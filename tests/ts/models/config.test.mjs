@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ropeFromConfig } from 'ropewalk';
 import { readModelConfig } from 'ropewalk/models';
+import { tinyModel, variants } from '../../models/tiny/models.mjs';
 
 const sizes = {
   ...{ hidden_size: 24, intermediate_size: 36, num_hidden_layers: 4, num_attention_heads: 4, vocab_size: 41 },
@@ -126,6 +127,16 @@ test('readModelConfig reads the rotary encoding of each layer', () => {
     },
   });
   assert.deepEqual(readModelConfig(llama3).layers[3].rope, ropeFromConfig(llama3));
+});
+
+test('ropeFromConfig, which has no models, gives the rotary encoding of every model', () => {
+  for (const name of variants) {
+    const { config } = tinyModel(name);
+    for (const { rope, window } of readModelConfig(config).layers.filter((layer) => layer.rope !== null)) {
+      const layerType = window === undefined ? 'full_attention' : 'sliding_attention';
+      assert.deepEqual(ropeFromConfig(config, { layerType }), rope, name);
+    }
+  }
 });
 
 test('readModelConfig tells LongRoPE which length is in use', () => {
