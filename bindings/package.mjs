@@ -71,7 +71,7 @@ const project = join(root, 'bindings', 'ts');
 const besides = {
   name: 'besides',
   resolveId: (source) => {
-    const made = /^\.{1,2}\/(core\.mjs|inline\.js|version\.js|family-ropes\.js)$/.exec(source);
+    const made = /^\.{1,2}\/(core\.mjs|inline\.js|version\.js|model-ropes\.js)$/.exec(source);
     return made && join(staging, made[1]);
   },
 };
@@ -84,13 +84,14 @@ const bundleOf = (input) =>
     tsconfig: join(project, 'tsconfig.json'),
   });
 
-// What each family of models says of RoPE, as data: the main entry reads it too, and has no models.
-const all = await bundleOf(join(project, 'models', 'families', 'families.ts'));
-const [{ code }] = (await all.generate()).output;
-const { families } = await import(`data:text/javascript,${encodeURIComponent(code)}`);
-const ropes = JSON.stringify(Object.fromEntries(Object.entries(families).map(([name, { rope }]) => [name, rope])));
-writeFileSync(join(staging, 'family-ropes.js'), `export const familyRopes = ${ropes};\n`);
-writeFileSync(join(staging, 'family-ropes.d.ts'), `export const familyRopes: ${ropes};\n`);
+// What is known of the rotary encoding of each model type, as data: the main entry reads it too, and has no models.
+const known = await bundleOf(join(project, 'models', 'families', 'families.ts'));
+const [{ code }] = (await known.generate()).output;
+const { families, others } = await import(`data:text/javascript,${encodeURIComponent(code)}`);
+const ofFamilies = Object.fromEntries(Object.entries(families).map(([name, { rope }]) => [name, rope]));
+const ropes = JSON.stringify({ ...others, ...ofFamilies });
+writeFileSync(join(staging, 'model-ropes.js'), `export const modelRopes = ${ropes};\n`);
+writeFileSync(join(staging, 'model-ropes.d.ts'), `export const modelRopes: ${ropes};\n`);
 
 // Made beside dist/ and put in its place at the end, so that a failure leaves the last good one.
 const next = join(staging, 'dist');

@@ -1,7 +1,7 @@
 // A family of models: one file of families/, with all that is known of it and of no other.
 
 import type { Fields } from '../../checkpoints/fields.js';
-import type { FamilyRope } from '../../checkpoints/models.js';
+import type { ModelRope } from '../../checkpoints/models.js';
 import type { RopeOptions } from '../../rope/options.js';
 import type { Safetensors } from '../../safetensors/file.js';
 import type { ModelDescription, ModelFeedForward } from './description.js';
@@ -41,7 +41,7 @@ export interface Family {
   /** A model_type that sees images too; its text_config is read. @internal */
   readonly images?: true;
   /** What its class knows of RoPE; absent where it has none. Plain data, which `ropeFromConfig` goes by too. @internal */
-  readonly rope?: FamilyRope;
+  readonly rope?: ModelRope;
   /** What its fields mean. @internal */
   readonly read: (reading: Reading) => ModelDescription;
   /** Its tensors, under the names that its class of Hugging Face gives them. @internal */
