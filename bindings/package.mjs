@@ -18,11 +18,13 @@ const built = (build, file) => join(root, 'build', build, 'bindings', file);
 const staging = join(root, 'build', 'package');
 const dist = join(root, 'dist');
 
-// Both builds have the same interface, so one glue serves both.
-const glue = readFileSync(built('wasm-simd', 'core.mjs'), 'utf8');
-if (glue !== readFileSync(built('wasm-relaxed', 'core.mjs'), 'utf8')) {
-  throw new Error('the glue of the simd and the relaxed build differ; rebuild both');
-}
+// Both builds have the same interface, so one glue serves both, and one contract.
+const ofBoth = (file) => {
+  const text = readFileSync(built('wasm-simd', file), 'utf8');
+  if (text === readFileSync(built('wasm-relaxed', file), 'utf8')) return text;
+  throw new Error(`${file} of the simd and of the relaxed build differ; rebuild both`);
+};
+const glue = ofBoth('core.mjs');
 
 // Each build says at its end which it is, in a section of its own (0, its length, its name, a hash of what is before),
 // so that a file of another version is found out.
@@ -54,6 +56,7 @@ export const stepCount: number;
 mkdirSync(staging, { recursive: true });
 writeFileSync(join(staging, 'core.mjs'), glue);
 cpSync(built('wasm-simd', 'core.d.mts'), join(staging, 'core.d.mts'));
+for (const file of ['enums.js', 'enums.d.ts']) writeFileSync(join(staging, file), ofBoth(file));
 writeFileSync(join(staging, 'inline.js'), inline);
 writeFileSync(join(staging, 'inline.d.ts'), inlineTypes);
 const versions = `// Made by bindings/package.mjs.
@@ -71,7 +74,7 @@ const project = join(root, 'bindings', 'ts');
 const besides = {
   name: 'besides',
   resolveId: (source) => {
-    const made = /^\.{1,2}\/(core\.mjs|inline\.js|version\.js|model-ropes\.js)$/.exec(source);
+    const made = /^(?:\.\.?\/)+(core\.mjs|(?:enums|inline|model-ropes|version)\.js)$/.exec(source);
     return made && join(staging, made[1]);
   },
 };

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "calls/table.h"
 #include "encodings/rope.h"
 #include "status.h"
 #include "tensor_view.h"

@@ -56,32 +56,70 @@ template <Activation f>
 void activateRow(float* row, size_t n) {
   activate(f, row, row, n);
 }
-// activation: by number; below 0: none.
+auto rowsOf(Activation activation) -> void (*)(float*, size_t) {
+  switch (activation) {
+    case Activation::kGelu:
+      return activateRow<Activation::kGelu>;
+    case Activation::kGeluTanh:
+      return activateRow<Activation::kGeluTanh>;
+    case Activation::kSilu:
+      return activateRow<Activation::kSilu>;
+    case Activation::kRelu:
+      return activateRow<Activation::kRelu>;
+    case Activation::kTanh:
+      return activateRow<Activation::kTanh>;
+  }
+}
+// activation: below 0: none.
 void applyLinear(const Linear& linear, Pointer out, Pointer x, size_t rows, int activation) {
-  constexpr void (*kRows[])(float*, size_t) = {
-      activateRow<Activation::kGelu>, activateRow<Activation::kGeluTanh>, activateRow<Activation::kSilu>,
-      activateRow<Activation::kRelu>, activateRow<Activation::kTanh>};
   LinearOptions options;
-  if (activation >= 0) options.activation = kRows[activation];
+  if (activation >= 0) options.activation = rowsOf(static_cast<Activation>(activation));
   linear.apply(at<float>(out), at<float>(x), rows, options);
 }
 
-// The numbers of a layer's maps and norms in ts/layers/layer-weights.ts.
+Linear& linearOf(BlockParts& parts, BlockLinear which) {
+  switch (which) {
+    case BlockLinear::kQuery:
+      return parts.attention.query;
+    case BlockLinear::kKey:
+      return parts.attention.key;
+    case BlockLinear::kValue:
+      return parts.attention.value;
+    case BlockLinear::kOutput:
+      return parts.attention.output;
+    case BlockLinear::kGate:
+      return parts.feed_forward.gate;
+    case BlockLinear::kUp:
+      return parts.feed_forward.up;
+    case BlockLinear::kDown:
+      return parts.feed_forward.down;
+  }
+}
 int setLinear(BlockParts& parts, int which, PackedMatrix& matrix, int bias_type, Pointer bias) {
-  Linear* const all[] = {&parts.attention.query,  &parts.attention.key,     &parts.attention.value,
-                         &parts.attention.output, &parts.feed_forward.gate, &parts.feed_forward.up,
-                         &parts.feed_forward.down};
-  return number(
-      all[which]->create(std::move(matrix), static_cast<WeightType>(bias_type), at<const void>(bias)));
+  return number(linearOf(parts, static_cast<BlockLinear>(which))
+                    .create(std::move(matrix), static_cast<WeightType>(bias_type), at<const void>(bias)));
+}
+NormLayer& normOf(BlockParts& parts, BlockNorm which) {
+  switch (which) {
+    case BlockNorm::kAttentionNorm:
+      return parts.attention_norm;
+    case BlockNorm::kFeedForwardNorm:
+      return parts.feed_forward_norm;
+    case BlockNorm::kAttentionAfterNorm:
+      return parts.attention_after_norm;
+    case BlockNorm::kFeedForwardAfterNorm:
+      return parts.feed_forward_after_norm;
+    case BlockNorm::kQueryNorm:
+      return parts.attention.query_norm;
+    case BlockNorm::kKeyNorm:
+      return parts.attention.key_norm;
+  }
 }
 int setNorm(BlockParts& parts, int which, Pointer fields) {
   Fields f(fields);
   const NormLayerOptions options = {.kind = f, .size = f, .eps = f, .unit_offset = f};
   const NormWeights weights = {.type = f, .weight = f, .bias_type = f, .bias = f};
-  NormLayer* const all[] = {&parts.attention_norm,       &parts.feed_forward_norm,
-                            &parts.attention_after_norm, &parts.feed_forward_after_norm,
-                            &parts.attention.query_norm, &parts.attention.key_norm};
-  return number(all[which]->create(options, weights));
+  return number(normOf(parts, static_cast<BlockNorm>(which)).create(options, weights));
 }
 
 SelfAttentionOptions selfAttentionOptions(Fields& f) {

@@ -1,5 +1,6 @@
 // Attention with linear biases.
 
+import * as enums from '../enums.js';
 import { type CallOf, putFields } from '../runtime/call-fields.js';
 import * as check from '../runtime/check.js';
 import { checkStatus } from '../runtime/errors.js';
@@ -16,7 +17,7 @@ import { type BiasShape, biasShape } from './bias-shape.js';
 export type AlibiVariant = 'symmetric' | 'bloom' | 'mpt' | 'falcon';
 
 /** @internal */
-export const alibiVariants: Readonly<Record<AlibiVariant, number>> = { symmetric: 0, bloom: 1, mpt: 2, falcon: 3 };
+export const alibiVariants: check.Choices<AlibiVariant, typeof enums.AlibiVariant> = enums.AlibiVariant;
 
 // In the order of embind/encodings.cpp.
 const fields = { heads: 0, queries: 0, keys: 0, queryOffset: 0, variant: 0 } as const;

@@ -1,4 +1,5 @@
 // What position encodings do, in numbers: their algebra, their decay, how alike their rows are.
+import * as enums from '../enums.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
 import type { Heap, Take } from '../runtime/heap.js';
@@ -15,8 +16,8 @@ export interface FrequencySet {
 /** How two rows are compared. */
 export type Measure = 'dot' | 'cosine' | 'euclidean' | 'hamming';
 
-const measures: Readonly<Record<Measure, number>> = { dot: 0, cosine: 1, euclidean: 2, hamming: 3 };
-const layouts = { interleaved: 0, concatenated: 1 } as const;
+const measures: check.Choices<Measure, typeof enums.Measure> = enums.Measure;
+const { interleaved, concatenated } = enums.SinusoidLayout;
 
 /**
  * Analysis of encodings; `rw.analysis`. The core computes it, but for the products q_i conj(k_i) that `decayBound` hands
@@ -43,7 +44,7 @@ export class Analysis {
     const given = check.options<typeof options>(where, 'options', options, ['dim', 'base', 'k', 'layout']);
     const { dim, base } = frequencySet(where, given);
     const k = check.position(where, 'k', given.k);
-    const layout = check.choice(where, 'layout', given.layout ?? 'interleaved', layouts);
+    const layout = check.choice(where, 'layout', given.layout ?? 'interleaved', { interleaved, concatenated });
     const data = this.#floats(where, dim * dim, (out) =>
       this.#heap.call((c) => c.shiftMatrix(dim, base, layout, k, out)),
     );

@@ -1,5 +1,6 @@
 // KERPLE: learned kernels of the distance.
 
+import * as enums from '../enums.js';
 import { putFields } from '../runtime/call-fields.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
@@ -24,7 +25,7 @@ export interface KerpleNumbers {
 /** Options of `rw.kerpleBias`. */
 export interface KerpleOptions<O extends Out = undefined> extends KerpleNumbers, BiasShape, OutOption<O> {}
 
-const kinds: Readonly<Record<KerpleKind, number>> = { logarithmic: 0, power: 1 };
+const kinds: check.Choices<KerpleKind, typeof enums.KerpleKind> = enums.KerpleKind;
 
 // In the order of embind/encodings.cpp.
 const fields = { kind: 0, heads: 0, queries: 0, keys: 0, queryOffset: 0 } as const;

@@ -1,4 +1,5 @@
 // Learned absolute positions.
+import * as enums from '../enums.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
@@ -14,7 +15,10 @@ export interface LearnedOptions extends PositionOptions {
 }
 
 /** @internal */
-export const learnedModes = { add: 0, multiply: 1, concatenate: 2 } as const;
+export const learnedModes: check.Choices<
+  NonNullable<LearnedOptions['mode']>,
+  typeof enums.LearnedMode
+> = enums.LearnedMode;
 
 /** @internal */
 export function learned(heap: Heap, x: TensorInput, options: LearnedOptions): NdArray {

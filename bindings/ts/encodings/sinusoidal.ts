@@ -1,4 +1,5 @@
 // Sinusoidal position encoding.
+import * as enums from '../enums.js';
 import { type CallOf, putFields } from '../runtime/call-fields.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
@@ -28,7 +29,7 @@ export interface SinusoidalOptions<O extends Out = undefined> extends OutOption<
   scale?: number;
 }
 
-const sinusoidLayouts: Readonly<Record<SinusoidLayout, number>> = { interleaved: 0, concatenated: 1, tensor2tensor: 2 };
+const sinusoidLayouts: check.Choices<SinusoidLayout, typeof enums.SinusoidLayout> = enums.SinusoidLayout;
 
 // In the order of embind/encodings.cpp.
 const fields = { dim: 0, base: 0, layout: 0, scale: 0 } as const;

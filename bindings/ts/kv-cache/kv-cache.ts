@@ -2,6 +2,7 @@
 // key is turned by the whole difference at once.
 import type { AttentionResult, ScoreRequest } from '../attention/attention.js';
 import type { KvCache as CoreKvCache } from '../core.mjs';
+import { KeyStorage } from '../enums.js';
 import type { RopePlan } from '../rope/rope.js';
 import { putFields } from '../runtime/call-fields.js';
 import * as check from '../runtime/check.js';
@@ -20,7 +21,6 @@ import {
   formOf,
   type KvCacheOptions,
   type OpenCache,
-  storages,
 } from './options.js';
 
 /** Some tokens of a cache. */
@@ -431,7 +431,7 @@ export class KvCache extends Handle {
   // Keys that are kept unturned stay in the order of one pairing.
   #checkPairing(where: string, name: string, value: unknown, { pairing }: RopePlan): void {
     const own = this.#plan?.pairing;
-    if (this.#form.storage !== storages.unrotated || pairing === own) return;
+    if (this.#form.storage !== KeyStorage.unrotated || pairing === own) return;
     const problem = `pairs coordinates as '${pairing}'; the keys, kept unrotated, are in the order of '${own}'`;
     throw new ArgumentRangeError(where, name, value, problem);
   }

@@ -1,6 +1,7 @@
 // What a KV cache is made from, checked: options and appended tokens.
 import { splitHeads } from '../attention/attention.js';
 import type { KvCache as CoreKvCache } from '../core.mjs';
+import { KeyStorage } from '../enums.js';
 import { RopePlan } from '../rope/rope.js';
 import { type CallOf, putFields } from '../runtime/call-fields.js';
 import * as check from '../runtime/check.js';
@@ -68,8 +69,8 @@ export interface AppendOptions extends PositionOptions {
   kvHeads?: number;
 }
 
-/** @internal */
-export const storages = { rotated: 1, unrotated: 2 } as const;
+const { rotated, unrotated } = KeyStorage;
+const storages = { rotated, unrotated } as const;
 const windowPositions = { kept: 0, rebased: 1 } as const;
 const largest = 2 ** 30;
 
@@ -87,7 +88,7 @@ export interface CheckedCache {
 }
 
 function ropeOf(heap: Heap, where: string, value: CacheRope | undefined, headDim: number) {
-  if (value === undefined) return { plan: undefined, storage: 0 };
+  if (value === undefined) return { plan: undefined, storage: KeyStorage.plain };
   const { plan, keys = 'rotated' } = check.options<CacheRope>(where, 'rope', value, ['plan', 'keys']);
   const storage = check.choice(where, 'rope.keys', keys, storages);
   if (!(plan instanceof RopePlan)) throw new ArgumentTypeError(where, 'rope.plan', plan, 'a RopePlan');

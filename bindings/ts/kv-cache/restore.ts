@@ -1,5 +1,6 @@
 // A KV cache from the bytes that save() gave.
 
+import { nameOf, SavedProblem } from '../enums.js';
 import { RopePlan } from '../rope/rope.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError, checkStatus } from '../runtime/errors.js';
@@ -29,14 +30,15 @@ function checkPlans(heap: Heap, where: string, value: RestoreOptions['plan']): r
 // Bytes that no cache has.
 const damaged = ['buffer', 'was cut or altered'] as const;
 
-// By number, as SavedProblem of the core.
-const savedProblems: readonly (readonly [argument: 'buffer' | 'plan', problem: string] | undefined)[] = [
-  undefined,
-  ['buffer', 'holds no saved KV cache'],
-  ['buffer', 'was saved by a version of ropewalk that this one does not know'],
+const savedProblems: Readonly<
+  Record<keyof typeof SavedProblem, readonly [argument: 'buffer' | 'plan', problem: string] | undefined>
+> = {
+  none: undefined,
+  noCache: ['buffer', 'holds no saved KV cache'],
+  version: ['buffer', 'was saved by a version of ropewalk that this one does not know'],
   damaged,
-  ['plan', 'is missing, or is not the one that turned the keys; every plan that did is needed'],
-];
+  plans: ['plan', 'is missing, or is not the one that turned the keys; every plan that did is needed'],
+};
 
 // Bytes of a saved cache, as a view of this realm's own class.
 function checkBuffer(heap: Heap, where: string, value: unknown): Uint8Array {
@@ -56,7 +58,7 @@ function checkBuffer(heap: Heap, where: string, value: unknown): Uint8Array {
 
 // Throws what the number of a SavedProblem stands for.
 function checkSaved(where: string, problem: number, buffer: unknown, plan: unknown): void {
-  const known = savedProblems[problem];
+  const known = savedProblems[nameOf(SavedProblem, problem) ?? 'none'];
   if (known === undefined) return;
   throw new ArgumentRangeError(where, known[0], known[0] === 'plan' ? plan : buffer, known[1]);
 }

@@ -1,4 +1,5 @@
 // GELU, SiLU, and softmax over the last axis.
+import * as enums from '../enums.js';
 import * as check from '../runtime/check.js';
 import type { Heap } from '../runtime/heap.js';
 import { type Out, type OutOption, output } from '../runtime/outputs.js';
@@ -17,17 +18,8 @@ export interface GeluOptions<O extends Out = undefined> extends OutOption<O> {
 /** The function between the matrices of a feed-forward part: `gelu` is x Φ(x), `geluTanh` its approximation. */
 export type LayerActivation = 'gelu' | 'geluTanh' | 'silu' | 'relu' | 'tanh';
 
-/**
- * Activation of src/kernels/activation.h, by number.
- * @internal
- */
-export const activations: Readonly<Record<LayerActivation, number>> = {
-  gelu: 0,
-  geluTanh: 1,
-  silu: 2,
-  relu: 3,
-  tanh: 4,
-};
+/** @internal */
+export const activations: check.Choices<LayerActivation, typeof enums.Activation> = enums.Activation;
 const gelus = { none: activations.gelu, tanh: activations.geluTanh };
 
 function activate(heap: Heap, where: string, x: TensorInput, activation: number, out: Out): Tensor | NdArray {

@@ -9,6 +9,7 @@ import {
   tableOptions,
   writeTable,
 } from '../encodings/sinusoidal.js';
+import { NormKind } from '../enums.js';
 import { putFields } from '../runtime/call-fields.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
@@ -62,7 +63,7 @@ export interface AttentionForwardOptions<
 }
 
 const optionNames = [...sizeFields, ...scoreFields, 'position', 'weights', 'seed'];
-const noNorm = { kind: 0, eps: 0, unitOffset: false };
+const noNorm = { kind: NormKind.none, eps: 0, unitOffset: false };
 
 // Shapes of the weights, in the order of their streams.
 function planOf({ modelDim, heads, kvHeads, headDim, valueDim }: LayerDims) {

@@ -2,31 +2,23 @@
 // one.
 
 import type { BlockParts } from '../core.mjs';
+import { BlockLinear, BlockNorm } from '../enums.js';
 import { putFields } from '../runtime/call-fields.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
 import type { Heap, Take } from '../runtime/heap.js';
 import { placeVector, type Weight, weight, withPacked } from './weights.js';
 
-// Numbers of BlockParts, and fields of a norm in their order, of embind/layers.cpp.
-const linears = { query: 0, key: 1, value: 2, output: 3, gate: 4, up: 5, down: 6 } as const;
-const norms = {
-  attentionNorm: 0,
-  feedForwardNorm: 1,
-  attentionAfterNorm: 2,
-  feedForwardAfterNorm: 3,
-  queryNorm: 4,
-  keyNorm: 5,
-} as const;
+// In the order of embind/layers.cpp.
 const normFields = {
   ...{ kind: 0, size: 0, eps: 0, unitOffset: false },
   ...{ type: 0, weight: 0, biasType: 0, bias: 0 },
 } as const;
 
 /** @internal */
-export type LinearName = keyof typeof linears;
+export type LinearName = keyof typeof BlockLinear;
 /** @internal */
-export type NormName = keyof typeof norms;
+export type NormName = keyof typeof BlockNorm;
 
 /** Which weights a layer has: matrices [rows, columns], and norms by how many numbers they may have. @internal */
 export interface WeightPlan {
@@ -85,13 +77,13 @@ export function checkWeights(heap: Heap, where: string, value: unknown, plan: We
   for (const [name, shape] of Object.entries(plan.linears)) {
     if (isAbsent(name)) continue;
     const matrix = weight(heap, where, `weights.${name}`, given[name], shape, shape);
-    checked.linears.push({ which: linears[name as LinearName], matrix, bias: biasOf(name, shape[0]) });
+    checked.linears.push({ which: BlockLinear[name as LinearName], matrix, bias: biasOf(name, shape[0]) });
   }
   for (const [name, lengths] of Object.entries(plan.norms)) {
     if (isAbsent(name)) continue;
     const length = lengths.find((n) => n === lengthOf(given[name])) ?? lengths[0] ?? 0;
     const factor = weight(heap, where, `weights.${name}`, given[name], [1, length]);
-    checked.norms.push({ which: norms[name as NormName], factor, bias: biasOf(name, length) });
+    checked.norms.push({ which: BlockNorm[name as NormName], factor, bias: biasOf(name, length) });
   }
   return { checked, given };
 }

@@ -2,6 +2,7 @@
 // layer with other defaults.
 
 import type { TransformerBlock } from '../core.mjs';
+import * as enums from '../enums.js';
 import { putFields } from '../runtime/call-fields.js';
 import * as check from '../runtime/check.js';
 import { checkStatus } from '../runtime/errors.js';
@@ -90,9 +91,8 @@ export interface TransformerLayerOptions extends LayerSizeOptions, LayerAttentio
   position?: TransformerPosition;
 }
 
-// Of src/layers/norm_layer.h and src/layers/transformer_block.h, by number.
-const normKinds = { layer: 1, rms: 2 } as const;
-const placements: Readonly<Record<NormPlacement, number>> = { post: 0, pre: 1, sandwich: 2, parallel: 3 };
+const normKinds = { layer: enums.NormKind.layer, rms: enums.NormKind.rms } as const;
+const placements: check.Choices<NormPlacement, typeof enums.NormPlace> = enums.NormPlace;
 
 // In the order of embind/layers.cpp.
 const blockFields = { attention: dimsFields, place: 0, activation: 0 } as const;

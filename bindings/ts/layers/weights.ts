@@ -2,6 +2,7 @@
 // that no more than one matrix and one slice of it exist besides what is already there.
 
 import type { PackedMatrix } from '../core.mjs';
+import * as enums from '../enums.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError, checkStatus } from '../runtime/errors.js';
 import type { Heap, Take } from '../runtime/heap.js';
@@ -35,9 +36,9 @@ export interface WeightShape {
  */
 export type WeightStorage = 'as given' | WeightType | 'int8';
 
-// WeightType of src/kernels/weight_type.h, by number.
-const types: Readonly<Record<WeightType, number>> = { float32: 0, float16: 1, bfloat16: 2 };
-const storages: Readonly<Record<WeightStorage, number>> = { 'as given': -1, ...types, int8: 3 };
+const { float32, float16, bfloat16, int8 } = enums.WeightType;
+const types: Readonly<Record<WeightType, number>> = { float32, float16, bfloat16 };
+const storages: Readonly<Record<WeightStorage, number>> = { 'as given': -1, ...types, int8 };
 /** @internal */
 export const sliceBytes = 2 ** 20;
 

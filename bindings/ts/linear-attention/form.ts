@@ -1,5 +1,6 @@
 // Which linear attention: by what queries and keys are compared, where RoPE goes, and what the sums are divided by.
 
+import { LinearKernel } from '../enums.js';
 import { RopePlan } from '../rope/rope.js';
 import type { CallOf } from '../runtime/call-fields.js';
 import * as check from '../runtime/check.js';
@@ -49,8 +50,8 @@ export interface LinearForm {
 /** @internal */
 export const formFields = ['featureMap', 'similarity', 'normalize', 'outputNorm'] as const;
 
-const featureMaps: Readonly<Record<FeatureMap, number>> = { elu1: 0, relu: 1, exp: 2 };
-const cosineKernel = 3;
+const { elu1, relu, exp } = LinearKernel;
+const featureMaps: Readonly<Record<FeatureMap, number>> = { elu1, relu, exp };
 const ropeForms: Readonly<Record<RopeForm, number>> = { numerator: 0, both: 1 };
 
 /** A checked RMS norm, as the core's call has it. @internal */
@@ -125,7 +126,9 @@ export function checkForm(
     const problem = "has no place where similarity is 'cosine', which maps no features";
     throw new ArgumentRangeError(where, 'featureMap', form.featureMap, problem);
   }
-  const kernel = isCosine ? cosineKernel : check.choice(where, 'featureMap', form.featureMap ?? 'elu1', featureMaps);
+  const kernel = isCosine
+    ? LinearKernel.cosine
+    : check.choice(where, 'featureMap', form.featureMap ?? 'elu1', featureMaps);
   const normalize = check.boolean(where, 'normalize', form.normalize ?? true);
   const norm = checkNorm(heap, where, form, normalize, sizes.valueDim);
   if (position?.encoding !== 'rope') {

@@ -1,4 +1,5 @@
 // Linear attention as a recurrence with gates and corrections: ONNX LinearAttention.
+import * as enums from '../enums.js';
 import { putFields } from '../runtime/call-fields.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError, checkStatus } from '../runtime/errors.js';
@@ -42,13 +43,13 @@ export interface RecurrentAttentionResult<T extends Tensor | NdArray, R extends 
   readonly state: T;
 }
 
-const updateRules: Readonly<Record<UpdateRule, { number: number; gated: boolean; delta: boolean }>> = {
-  linear: { number: 0, gated: false, delta: false },
-  gated: { number: 1, gated: true, delta: false },
-  delta: { number: 2, gated: false, delta: true },
-  gated_delta: { number: 3, gated: true, delta: true },
+const updateRules: Readonly<Record<UpdateRule, { gated: boolean; delta: boolean }>> = {
+  linear: { gated: false, delta: false },
+  gated: { gated: true, delta: false },
+  delta: { gated: false, delta: true },
+  gated_delta: { gated: true, delta: true },
 };
-const ruleNumbers: Readonly<Record<UpdateRule, number>> = { linear: 0, gated: 1, delta: 2, gated_delta: 3 };
+const ruleNumbers: check.Choices<UpdateRule, typeof enums.UpdateRule> = enums.UpdateRule;
 
 // In the order of embind/linear_attention.cpp.
 const callFields = {
@@ -144,7 +145,7 @@ export function recurrentAttention(
       decay: decay.operand?.place(take) ?? 0,
       beta: beta.operand?.place(take) ?? 0,
       past: past?.place(take) ?? 0,
-      rule: rule.number,
+      rule: ruleNumbers[name],
       scale,
       batch: queries.batch,
       heads: queries.heads,

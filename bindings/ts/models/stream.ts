@@ -1,17 +1,18 @@
 // Brings the tensors of a file into their slots, in the order of the file's bytes: matrices are packed slice by slice
 // as they come, so that besides the packed weights there is at no time more than one slice.
 
+import * as enums from '../enums.js';
 import { sliceBytes, unfitProblem, type WeightType } from '../layers/weights.js';
 import { checkStatus, SafetensorsError } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
 import type { Safetensors, SafetensorsReadOptions } from '../safetensors/file.js';
 import { type Destination, isMatrix, type MatrixSlot, type Run } from './description/slots.js';
 
-// WeightType of src/kernels/weight_type.h, by number, and its bytes.
+// With the bytes of a number.
 const types: Readonly<Record<string, { readonly type: number; readonly name: WeightType; readonly bytes: number }>> = {
-  F32: { type: 0, name: 'float32', bytes: 4 },
-  F16: { type: 1, name: 'float16', bytes: 2 },
-  BF16: { type: 2, name: 'bfloat16', bytes: 2 },
+  F32: { type: enums.WeightType.float32, name: 'float32', bytes: 4 },
+  F16: { type: enums.WeightType.float16, name: 'float16', bytes: 2 },
+  BF16: { type: enums.WeightType.bfloat16, name: 'bfloat16', bytes: 2 },
 };
 
 /** The type of a tensor's numbers, as weights of this package are. @internal */

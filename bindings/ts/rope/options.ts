@@ -1,4 +1,5 @@
 // What a rotary plan is made from, and how options become what the core takes.
+import * as enums from '../enums.js';
 import type { CallOf } from '../runtime/call-fields.js';
 import * as check from '../runtime/check.js';
 import { boolean as flag, positive } from '../runtime/check.js';
@@ -105,8 +106,8 @@ export interface RopeOptions {
 }
 
 /** @internal */
-export const pairings: Readonly<Record<Pairing, number>> = { interleaved: 0, half: 1 };
-const angleKinds: Readonly<Record<'exact' | 'float32', number>> = { exact: 0, float32: 1 };
+export const pairings: check.Choices<Pairing, typeof enums.Pairing> = enums.Pairing;
+const angleKinds: check.Choices<Angles, typeof enums.Angles> = enums.Angles;
 
 type Check = (where: string, name: string, value: unknown) => number | boolean | readonly number[];
 
@@ -147,14 +148,18 @@ function list(entry: (where: string, name: string, value: unknown) => number): C
 
 const factors = list(positive);
 
-// One entry makes a kind of scaling known: its number in the core (inverse_frequencies.h) and its fields.
+// One entry makes a kind of scaling known: its number in the core and its fields.
 const scalings: Readonly<Record<RopeScaling['type'], ScalingKind>> = {
-  default: { kind: 0, required: {}, optional: {} },
-  linear: { kind: 1, required: { factor: positive }, optional: {} },
-  ntk: { kind: 2, required: { factor: positive }, optional: {} },
-  dynamic: { kind: 3, required: { factor: positive, maxLength: positive }, optional: { sequenceLength: nonNegative } },
+  default: { kind: enums.Scaling.default, required: {}, optional: {} },
+  linear: { kind: enums.Scaling.linear, required: { factor: positive }, optional: {} },
+  ntk: { kind: enums.Scaling.ntk, required: { factor: positive }, optional: {} },
+  dynamic: {
+    kind: enums.Scaling.dynamic,
+    required: { factor: positive, maxLength: positive },
+    optional: { sequenceLength: nonNegative },
+  },
   yarn: {
-    kind: 4,
+    kind: enums.Scaling.yarn,
     required: { factor: positive, originalLength: positive },
     optional: {
       betaFast: positive,
@@ -166,17 +171,25 @@ const scalings: Readonly<Record<RopeScaling['type'], ScalingKind>> = {
     },
   },
   longrope: {
-    kind: 5,
+    kind: enums.Scaling.longrope,
     required: { shortFactors: factors, longFactors: factors, originalLength: positive },
     optional: { maxLength: positive, factor: positive, sequenceLength: nonNegative, attentionFactor: positive },
   },
   llama3: {
-    kind: 6,
+    kind: enums.Scaling.llama3,
     required: { factor: positive, originalLength: positive },
     optional: { lowFreqFactor: positive, highFreqFactor: positive },
   },
-  proportional: { kind: 7, required: { rotaryFraction: fraction }, optional: { factor: positive } },
-  custom: { kind: 8, required: { inverseFrequencies: list(frequency) }, optional: { attentionFactor: positive } },
+  proportional: {
+    kind: enums.Scaling.proportional,
+    required: { rotaryFraction: fraction },
+    optional: { factor: positive },
+  },
+  custom: {
+    kind: enums.Scaling.custom,
+    required: { inverseFrequencies: list(frequency) },
+    optional: { attentionFactor: positive },
+  },
 };
 
 const unscaled = {
@@ -284,17 +297,17 @@ interface AxisKind {
   readonly axes?: number;
 }
 
-// One entry makes a layout of axes known: its number in the core (rope_layout.h) and its option.
+// One entry makes a layout of axes known: its number in the core and its option.
 const axisLayouts: Readonly<Record<RopeAxes['layout'], AxisKind>> = {
-  axial: { kind: 1, sizes: 'dims' },
-  sections: { kind: 2, sizes: 'sections' },
-  interleaved: { kind: 3, sizes: 'sections', axes: 3 },
-  vision: { kind: 4, axes: 2 },
-  pixtral: { kind: 5, axes: 2 },
+  axial: { kind: enums.AxisLayout.axial, sizes: 'dims' },
+  sections: { kind: enums.AxisLayout.sections, sizes: 'sections' },
+  interleaved: { kind: enums.AxisLayout.interleaved, sizes: 'sections', axes: 3 },
+  vision: { kind: enums.AxisLayout.vision, axes: 2 },
+  pixtral: { kind: enums.AxisLayout.pixtral, axes: 2 },
 };
 
 const maxAxes = 4;
-const oneAxis = { layout: 0, axes: 1, sizes: { a: 0, b: 0, c: 0, d: 0 } };
+const oneAxis = { layout: enums.AxisLayout.single, axes: 1, sizes: { a: 0, b: 0, c: 0, d: 0 } };
 const noXpos = { scaleBase: 0, center: 0 };
 
 /** @internal */

@@ -1,6 +1,7 @@
 // Rotary position embedding: RopePlan, the heart of the package.
 
 import type { RopePlan as CoreRopePlan } from '../core.mjs';
+import { Role, Turn } from '../enums.js';
 import { headsFields, type PositionsCall, positionsFields, putFields } from '../runtime/call-fields.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError, checkStatus } from '../runtime/errors.js';
@@ -64,8 +65,6 @@ const rerotateFields = { keys: headsFields, from: positionsFields, to: positions
 const rotateOptions = ['offset', 'positions', 'role', 'shape', 'layout', 'out'] as const;
 const bothOptions = ['offset', 'positions', 'layout', 'out'] as const;
 const names = { q: { x: 'q', out: 'out[0]' }, k: { x: 'k', out: 'out[1]' } } as const;
-const turns = { forward: 0, back: 1 } as const;
-const roles: Readonly<Record<'any' | 'query' | 'key', number>> = { any: 0, query: 1, key: 2 };
 
 // Where the results of two inputs go.
 function pairOf(where: string, out: unknown): readonly [Float32Array | undefined, Float32Array | undefined] {
@@ -189,7 +188,7 @@ export class RopePlan extends Handle {
   rotate(x: Float32Array, options?: RotateOptions): Float32Array;
   rotate(x: ArrayLikeInput, options?: RotateOptions): NdArray;
   rotate(x: Tensor | Float32Array | ArrayLikeInput, options: RotateOptions = {}): Tensor | Float32Array | NdArray {
-    return this.#turn('rope.rotate', x, options, turns.forward);
+    return this.#turn('rope.rotate', x, options, Turn.forward);
   }
 
   /** Undoes rotate at the same positions: the opposite turn, divided by the attention factor. */
@@ -197,7 +196,7 @@ export class RopePlan extends Handle {
   unrotate(x: Float32Array, options?: RotateOptions): Float32Array;
   unrotate(x: ArrayLikeInput, options?: RotateOptions): NdArray;
   unrotate(x: Tensor | Float32Array | ArrayLikeInput, options: RotateOptions = {}): Tensor | Float32Array | NdArray {
-    return this.#turn('rope.unrotate', x, options, turns.back);
+    return this.#turn('rope.unrotate', x, options, Turn.back);
   }
 
   /**
@@ -368,7 +367,7 @@ export class RopePlan extends Handle {
    * @internal
    */
   turnAt(where: string, x: number, shape: HeadShape, at: PositionsCall, role: 'query' | 'key'): void {
-    checkStatus(this.#rotate(x, shape, at, turns.forward, roles[role]), where);
+    checkStatus(this.#rotate(x, shape, at, Turn.forward, Role[role]), where);
   }
 
   #rotate(x: number, { tokensFirst, batch, heads, tokens }: HeadShape, at: PositionsCall, turn: number, role: number) {
@@ -390,7 +389,7 @@ export class RopePlan extends Handle {
         "'query' or 'key', which an xPos plan turns differently",
       );
     }
-    const role = check.choice(where, 'role', options.role ?? 'any', roles);
+    const role = check.choice(where, 'role', options.role ?? 'any', Role);
     return inPlace(this.heap, where, x, options, this.headDim, (shape, take) => {
       const at = places(where, options, shape.batch, shape.tokens, this.axes).place(this.heap, take);
       return (pointer) => this.#rotate(pointer, shape, at, turn, role);

@@ -57,6 +57,11 @@ export function boolean(where: string, name: string, value: unknown): boolean {
   return value;
 }
 
+/** The numbers of an enum E of the core that has the names N, not one more or less. */
+export type Choices<N extends string, E extends Readonly<Record<N, number>>> = [keyof E] extends [N]
+  ? Readonly<Record<N, number>>
+  : never;
+
 /** A key of `choices`; gives the number that the core knows it by. */
 export function choice<T extends string>(
   where: string,

@@ -1,4 +1,5 @@
-// Every error that ropewalk throws, and the only place that knows the core's Status numbers.
+// Every error that ropewalk throws, and the only place that knows the core's Status.
+import { nameOf, Status } from '../enums.js';
 
 /** A wrong type of argument: names the argument, says what came and what would be right. */
 export class ArgumentTypeError extends TypeError {
@@ -101,28 +102,20 @@ function described(value: unknown): string {
   return Object.is(value, -0) ? '-0' : String(value);
 }
 
-// Status of src/status.h, by number.
-const invalidArgument = 3;
-const statusErrors: ReadonlyMap<number, (where: string) => Error> = new Map<number, (where: string) => Error>([
-  [1, (where) => new OutOfMemoryError(`${where}: the WebAssembly heap could not grow`)],
-  [2, (where) => new ArgumentRangeError(where, 'shape', undefined, 'does not fit')],
-  [
-    invalidArgument,
-    (where) =>
-      new ArgumentRangeError(
-        where,
-        'options',
-        undefined,
-        'are out of range, or give a frequency of 2^60 or more radians per position',
-      ),
-  ],
-  [
-    4,
-    (where) =>
-      new ArgumentRangeError(where, 'positions', undefined, 'are beyond +-(2^53 - 1), or beyond the reach of xPos'),
-  ],
-  [5, (where) => new ArgumentRangeError(where, 'tokens', undefined, 'are more than a fixed capacity has room for')],
-]);
+const statusErrors: Readonly<Record<Exclude<keyof typeof Status, 'ok'>, (where: string) => Error>> = {
+  outOfMemory: (where) => new OutOfMemoryError(`${where}: the WebAssembly heap could not grow`),
+  invalidShape: (where) => new ArgumentRangeError(where, 'shape', undefined, 'does not fit'),
+  invalidArgument: (where) =>
+    new ArgumentRangeError(
+      where,
+      'options',
+      undefined,
+      'are out of range, or give a frequency of 2^60 or more radians per position',
+    ),
+  positionOutOfRange: (where) =>
+    new ArgumentRangeError(where, 'positions', undefined, 'are beyond +-(2^53 - 1), or beyond the reach of xPos'),
+  full: (where) => new ArgumentRangeError(where, 'tokens', undefined, 'are more than a fixed capacity has room for'),
+};
 
 /**
  * Throws the error that a Status number stands for; 0 passes. `invalid` makes the one for kInvalidArgument where that
@@ -130,8 +123,9 @@ const statusErrors: ReadonlyMap<number, (where: string) => Error> = new Map<numb
  * @internal
  */
 export function checkStatus(status: number, where: string, invalid?: () => Error): void {
-  if (status === 0) return;
-  if (status === invalidArgument && invalid !== undefined) throw invalid();
-  const error = statusErrors.get(status);
-  throw error ? error(where) : new Error(`${where}: unknown status of the core`);
+  if (status === Status.ok) return;
+  if (status === Status.invalidArgument && invalid !== undefined) throw invalid();
+  const name = nameOf(Status, status);
+  if (name === undefined || name === 'ok') throw new Error(`${where}: unknown status of the core`);
+  throw statusErrors[name](where);
 }

@@ -1,17 +1,17 @@
 // The header of a file, and the weight_map of an index: read by the core, which alone decides. Here bytes are brought to
 // it, and its verdict is put into words.
 import type { SafetensorsHeader, TextMap } from '../core.mjs';
+import * as enums from '../enums.js';
+import type * as check from '../runtime/check.js';
 import { checkStatus, SafetensorsError } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
 
 /** How numbers lie in a file. F8, F6, F4 and C64 are listed, and given as bytes only. */
-export type SafetensorsDtype = (typeof dtypes)[number];
+export type SafetensorsDtype =
+  | ('BOOL' | 'U8' | 'I8' | 'I16' | 'U16' | 'F16' | 'BF16' | 'I32' | 'U32' | 'F32' | 'F64' | 'I64' | 'U64' | 'C64')
+  | ('F8_E5M2' | 'F8_E4M3' | 'F8_E8M0' | 'F8_E4M3FNUZ' | 'F8_E5M2FNUZ' | 'F6_E2M3' | 'F6_E3M2' | 'F4');
 
-// SafetensorsDtype of src/models/safetensors.h, by number.
-const dtypes = [
-  ...(['BOOL', 'U8', 'I8', 'I16', 'U16', 'F16', 'BF16', 'I32', 'U32', 'F32', 'F64', 'I64', 'U64', 'C64'] as const),
-  ...(['F8_E5M2', 'F8_E4M3', 'F8_E8M0', 'F8_E4M3FNUZ', 'F8_E5M2FNUZ', 'F6_E2M3', 'F6_E3M2', 'F4'] as const),
-];
+const dtypes: check.Choices<SafetensorsDtype, typeof enums.SafetensorsDtype> = enums.SafetensorsDtype;
 
 /** @internal */
 export interface HeaderTensor {
@@ -40,34 +40,32 @@ const where = 'openSafetensors';
 // A name may begin with what TextDecoder would take for a byte order mark.
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-// SafetensorsReason of src/models/safetensors.h, by number.
 type Words = (wanted: number, found: number) => string;
 const notJson = 'is not JSON as the format wants it';
-const reasons: readonly Words[] = [
-  () => 'is refused',
-  (_, found) => `has ${found} bytes, and not even the 8 of a length: not a safetensors file`,
-  (wanted, found) => `would have a header of ${found} bytes, more than ${wanted}: damaged, or not a safetensors file`,
-  (wanted, found) => `is cut: of the ${wanted} bytes of its header there are ${found}`,
-  () => 'is not UTF-8',
-  () => 'does not begin with "{": not a safetensors file',
-  () => notJson,
-  () => 'is the second of its name, and which of the two is meant nobody can say',
-  () => 'is no object of strings',
-  () => 'is not described by an object',
-  () => 'is not described in full: a tensor needs dtype, shape and data_offsets',
-  () => 'has a dtype that the format does not know',
-  () => 'has a shape that is no list of whole numbers',
-  () => 'has data_offsets that are no two whole numbers in order',
-  (wanted, found) =>
+const reasons: Readonly<Record<keyof typeof enums.SafetensorsReason, Words>> = {
+  none: () => 'is refused',
+  tooShort: (_, found) => `has ${found} bytes, and not even the 8 of a length: not a safetensors file`,
+  headerTooLong: (wanted, found) =>
+    `would have a header of ${found} bytes, more than ${wanted}: damaged, or not a safetensors file`,
+  headerPastEnd: (wanted, found) => `is cut: of the ${wanted} bytes of its header there are ${found}`,
+  notUtf8: () => 'is not UTF-8',
+  notAnObject: () => 'does not begin with "{": not a safetensors file',
+  syntax: () => notJson,
+  duplicate: () => 'is the second of its name, and which of the two is meant nobody can say',
+  notText: () => 'is no object of strings',
+  notATensor: () => 'is not described by an object',
+  missing: () => 'is not described in full: a tensor needs dtype, shape and data_offsets',
+  dtype: () => 'has a dtype that the format does not know',
+  shape: () => 'has a shape that is no list of whole numbers',
+  offsets: () => 'has data_offsets that are no two whole numbers in order',
+  size: (wanted, found) =>
     wanted < 2 ** 62 ? `has ${found} bytes where its dtype and shape need ${wanted}` : 'has more numbers than any file',
-  (wanted, found) => `begins at byte ${found}, within another tensor, which ends at ${wanted}`,
-  (wanted, found) => `begins at byte ${found} and leaves a hole after ${wanted}`,
-  (wanted, found) => `is cut: the file has ${found} of the ${wanted} bytes up to its end`,
-  (wanted, found) => `has ${found} bytes of data, ${found - wanted} of which no tensor covers`,
-  (wanted) => `has a dtype and shape of ${wanted} bits, which are no whole number of bytes`,
-];
-
-const missing = 10;
+  overlap: (wanted, found) => `begins at byte ${found}, within another tensor, which ends at ${wanted}`,
+  hole: (wanted, found) => `begins at byte ${found} and leaves a hole after ${wanted}`,
+  dataPastEnd: (wanted, found) => `is cut: the file has ${found} of the ${wanted} bytes up to its end`,
+  dataLeft: (wanted, found) => `has ${found} bytes of data, ${found - wanted} of which no tensor covers`,
+  partOfByte: (wanted) => `has a dtype and shape of ${wanted} bits, which are no whole number of bytes`,
+};
 
 function textAt(heap: Heap, pointer: number, bytes: number): string {
   return utf8.decode(heap.bytes(pointer, bytes));
@@ -86,11 +84,10 @@ interface Place {
 function checkFault({ heap, file, text, pointer }: Place, status: number, out: number): void {
   if (status === 0) return;
   const [reason = 0, at = 0, keyAt = 0, keyBytes = 0, wanted = 0, found = 0] = heap.readDoubles(out, faultDoubles);
-  if (reason === 0) checkStatus(status, where);
-  const noMap = text === 'index' && reason === missing;
-  const problem = noMap
-    ? 'has no weight_map: not the index of a model'
-    : (reasons[reason]?.(wanted, found) ?? 'is refused');
+  if (reason === enums.SafetensorsReason.none) checkStatus(status, where);
+  const noMap = text === 'index' && reason === enums.SafetensorsReason.missing;
+  const words = reasons[enums.nameOf(enums.SafetensorsReason, reason) ?? 'none'];
+  const problem = noMap ? 'has no weight_map: not the index of a model' : words(wanted, found);
   const key = keyBytes === 0 ? undefined : String(JSON.parse(textAt(heap, pointer + keyAt, keyBytes)));
   throw new SafetensorsError(file, key, pointer === 0 ? problem : `${problem} (byte ${at} of the ${text})`);
 }
@@ -147,7 +144,7 @@ function contents(heap: Heap, header: SafetensorsHeader, dataBegin: number): Hea
       });
       return {
         name: textAt(heap, name, nameBytes),
-        dtype: dtypes[dtype] ?? 'U8',
+        dtype: enums.nameOf(dtypes, dtype) ?? 'U8',
         shape,
         begin: dataBegin + begin,
         end: dataBegin + end,

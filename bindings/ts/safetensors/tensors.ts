@@ -1,4 +1,5 @@
 // What the numbers of a file are in JavaScript, and float16 and bfloat16 widened: every one of their values is a float32.
+import { WeightType } from '../enums.js';
 import type { Heap } from '../runtime/heap.js';
 import type { SafetensorsDtype } from './header.js';
 
@@ -34,8 +35,7 @@ export const arrayOf: Partial<
   U64: BigUint64Array,
 };
 
-// WeightType of src/kernels/weight_type.h
-const weightTypes = { F16: 1, BF16: 2 };
+const weightTypes = { F16: WeightType.float16, BF16: WeightType.bfloat16 } as const;
 
 const atOnce = 2 ** 16;
 
