@@ -56,7 +56,8 @@ export const stepCount: number;
 mkdirSync(staging, { recursive: true });
 writeFileSync(join(staging, 'core.mjs'), glue);
 cpSync(built('wasm-simd', 'core.d.mts'), join(staging, 'core.d.mts'));
-for (const file of ['enums.js', 'enums.d.ts']) writeFileSync(join(staging, file), ofBoth(file));
+for (const file of ['calls.d.ts', 'calls.js', 'enums.d.ts', 'enums.js'])
+  writeFileSync(join(staging, file), ofBoth(file));
 writeFileSync(join(staging, 'inline.js'), inline);
 writeFileSync(join(staging, 'inline.d.ts'), inlineTypes);
 const versions = `// Made by bindings/package.mjs.
@@ -74,7 +75,7 @@ const project = join(root, 'bindings', 'ts');
 const besides = {
   name: 'besides',
   resolveId: (source) => {
-    const made = /^(?:\.\.?\/)+(core\.mjs|(?:enums|inline|model-ropes|version)\.js)$/.exec(source);
+    const made = /^(?:\.\.?\/)+(core\.mjs|(?:calls|enums|inline|model-ropes|version)\.js)$/.exec(source);
     return made && join(staging, made[1]);
   },
 };

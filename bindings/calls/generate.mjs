@@ -1,12 +1,45 @@
 // Makes both sides of the contract from table.mjs: `node generate.mjs <folder>` writes calls/table.h for C++, and for
-// TypeScript enums.js with its types. The build of the core runs it, so that a core and the TypeScript that calls it
-// come from the same table.
+// TypeScript enums.js and calls.js with their types. The build of the core runs it, so that a core and the TypeScript
+// that calls it come from the same table.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+const plainTypes = ['pointer', 'bool', 'size_t', 'int64_t', 'uint64_t', 'double', 'float'];
 const made = '// Made by bindings/calls/generate.mjs from table.mjs.';
 
+const snakeCase = (name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 const byLine = (list, line) => list.map((each) => `${line(each)}\n`).join('');
+
+// Each field with its place among the doubles, for structs in the order in which they need each other.
+function laidOut(structs, enums) {
+  const known = new Map();
+  const fieldOf = (where, [name, type], at) => {
+    const [, element, count] = /^(\w+?)(?:\[(\d+)\])?$/.exec(type) ?? [];
+    const struct = known.get(element);
+    if (struct === undefined && !plainTypes.includes(element) && !Object.hasOwn(enums, element)) {
+      throw new Error(`${where}.${name} is of type ${type}, which stands nowhere before it`);
+    }
+    const doubles = struct?.doubles ?? 1;
+    return { name, member: snakeCase(name), element, isStruct: struct !== undefined, count, at, doubles };
+  };
+  for (const [name, { header, struct = name, fields }] of Object.entries(structs)) {
+    let doubles = 0;
+    const list = Object.entries(fields).map((entry) => {
+      const field = fieldOf(name, entry, doubles);
+      doubles += field.doubles * Number(field.count ?? 1);
+      return field;
+    });
+    known.set(name, { name, header, struct, fields: list, doubles });
+  }
+  return [...known.values()];
+}
+
+// Single values: an array is as many of them.
+const parts = ({ count, at, doubles, ...field }) =>
+  Array.from({ length: Number(count ?? 1) }, (_, i) => {
+    const index = count === undefined ? '' : `[${i}]`;
+    return { ...field, name: field.name + index, member: field.member + index, at: at + i * doubles };
+  });
 
 // --- C++
 
@@ -24,16 +57,51 @@ ${byLine([...enumerators.entries()], ([i, each]) => `static_assert(static_cast<i
 `;
 }
 
+function memberInCpp({ element, member, count }) {
+  return `  ${element === 'pointer' ? 'Pointer' : element} ${member}${count === undefined ? '' : `[${count}]`};`;
+}
+
+// A pointer becomes the member's; any other type has to be the member's own, or -Wconversion tells.
+function readInCpp({ element, isStruct, member, at }) {
+  if (isStruct) return `    Fields<${element}>::read(from + ${at}, call.${member});`;
+  const type = element === 'pointer' ? `decltype(call.${member})` : element;
+  return `    call.${member} = fromDouble<${type}>(from[${at}]);`;
+}
+
+function writeInCpp({ element, isStruct, member, at }) {
+  if (isStruct) return `    Fields<${element}>::write(result.${member}, to + ${at});`;
+  return `    to[${at}] = toDouble${element === 'pointer' ? '' : `<${element}>`}(result.${member});`;
+}
+
+// A struct of its own; or, for an instance of a template, the name that it has here.
+function typeInCpp({ name, header, struct, fields }) {
+  if (header === undefined) return `struct ${name} {\n${byLine(fields, memberInCpp)}};\n`;
+  return struct === name ? '' : `using ${name} = ${struct};\n`;
+}
+
+const structInCpp = (signature, lineOf) => (struct) =>
+  `${typeInCpp(struct)}template <>
+struct Fields<${struct.name}> {
+  static constexpr size_t kDoubles = ${struct.doubles};
+  static void ${signature(struct.name)} {
+${byLine(struct.fields.flatMap(parts), lineOf)}  }
+};
+
+`;
+const callInCpp = structInCpp((name) => `read(const double* from, ${name}& call)`, readInCpp);
+const resultInCpp = structInCpp((name) => `write(const ${name}& result, double* to)`, writeInCpp);
+
 /** The header for C++. */
-export function cpp({ enums }) {
-  const headers = Object.values(enums).map(({ header }) => header);
+export function cpp({ enums, calls, results }) {
+  const headers = [enums, calls, results].flatMap((each) => Object.values(each).map(({ header }) => header));
   return `${made}
 #pragma once
 
+#include "embind/fields.h"
 ${byLine([...new Set(headers)].filter(Boolean).sort(), (header) => `#include "${header}"`)}
 namespace ropewalk::binding {
 
-${Object.entries(enums).map(enumInCpp).join('')}}  // namespace ropewalk::binding
+${Object.entries(enums).map(enumInCpp).join('')}${laidOut(calls, enums).map(callInCpp).join('')}${laidOut(results, enums).map(resultInCpp).join('')}}  // namespace ropewalk::binding
 `;
 }
 
@@ -60,6 +128,66 @@ export declare function nameOf<N extends string>(numbers: Readonly<Record<N, num
 `;
 }
 
+function writeInJs({ name, element, isStruct, at }) {
+  if (isStruct) return `    ${element}.write(to, at + ${at}, call.${name});`;
+  return `    to[at + ${at}] = ${element === 'bool' ? `call.${name} ? 1 : 0` : `call.${name}`};`;
+}
+
+function readInJs({ name, element, isStruct, count, at }) {
+  if (count !== undefined) throw new Error(`${name} is an array, which results have none of`);
+  if (isStruct) return `      ${name}: ${element}.read(from, at + ${at}),`;
+  return `      ${name}: from[at + ${at}]${element === 'bool' ? ' !== 0' : ''},`;
+}
+
+/** The calls and results as a module of JavaScript. */
+export function callsJs({ enums, calls, results }) {
+  const call = ({ name, fields, doubles }) => `export const ${name} = {
+  doubles: ${doubles},
+  write(to, at, call) {
+${byLine(fields.flatMap(parts), writeInJs)}  },
+};
+`;
+  const result = ({ name, fields, doubles }) => `export const ${name} = {
+  doubles: ${doubles},
+  read(from, at) {
+    return {
+${byLine(fields, readInJs)}    };
+  },
+};
+`;
+  return `${made}
+${laidOut(calls, enums).map(call).join('')}${laidOut(results, enums).map(result).join('')}`;
+}
+
+function typeInTs({ element, isStruct, count }) {
+  const type = isStruct ? element : element === 'bool' ? 'boolean' : 'number';
+  return count === undefined ? type : `readonly [${Array(Number(count)).fill(type).join(', ')}]`;
+}
+
+/** Their types: an interface for what crosses, and how it does. */
+export function callsTypes({ enums, calls, results }) {
+  const text = (kind) => (struct) =>
+    `export interface ${struct.name} {
+${byLine(struct.fields, (field) => `  readonly ${field.name}: ${typeInTs(field)};`)}}
+export declare const ${struct.name}: ${kind}<${struct.name}>;
+`;
+  return `${made}
+
+/** How a call lies in the heap: writes its fields to the doubles from \`at\` on. */
+export interface CallFields<C> {
+  readonly doubles: number;
+  readonly write: (to: Float64Array, at: number, call: C) => void;
+}
+
+/** How a result lies in the heap. */
+export interface ResultFields<R> {
+  readonly doubles: number;
+  readonly read: (from: Float64Array, at: number) => R;
+}
+
+${laidOut(calls, enums).map(text('CallFields')).join('')}${laidOut(results, enums).map(text('ResultFields')).join('')}`;
+}
+
 if (process.argv[1] === import.meta.filename) {
   const table = await import('./table.mjs');
   const [folder] = process.argv.slice(2);
@@ -68,4 +196,6 @@ if (process.argv[1] === import.meta.filename) {
   write('calls/table.h', cpp(table));
   write('enums.js', enumsJs(table));
   write('enums.d.ts', enumsTypes(table));
+  write('calls.js', callsJs(table));
+  write('calls.d.ts', callsTypes(table));
 }

@@ -1,7 +1,9 @@
-// The contract between C++ and TypeScript: every enum whose numbers cross between them. generate.mjs makes both sides
-// from it.
+// The contract between C++ and TypeScript: every enum whose numbers cross between them, and every call and result that
+// crosses as a row of doubles. generate.mjs makes both sides from it, so that the order of fields stands here and
+// nowhere else. A field is called the same on both sides, `headDim` in TypeScript and head_dim in C++.
 //
-// `header` says that src/ has the enum already, which must then have these numbers. Without it, C++ gets it from here.
+// `header` says that src/ has the type already: a struct is then filled, or read, by the names of its members, and an
+// enum must have these numbers. Without it, C++ gets the type from here.
 
 // By name in TypeScript, and in C++. The number is the place in the list. Names are those of the options where these are
 // the same.
@@ -174,5 +176,365 @@ export const enums = {
       dataLeft: 'kDataLeft',
       partOfByte: 'kPartOfByte',
     },
+  },
+};
+
+const mask = {
+  data: 'pointer',
+  batchStride: 'size_t',
+  headStride: 'size_t',
+  queryStride: 'size_t',
+  keyStride: 'size_t',
+};
+
+// What TypeScript writes and C++ reads. A pointer is an address in the heap, 0 for none; bool and the numbers are C++'s;
+// any other type is an enum or a call of this table, and `T[4]` four of them.
+export const calls = {
+  PositionsCall: {
+    fields: {
+      values: 'pointer', // of doubles; none: offset, offset + 1, ...
+      count: 'size_t', // entries at values
+      perBatch: 'bool',
+      offset: 'int64_t',
+    },
+  },
+  HeadsCall: { fields: { x: 'pointer', tokensFirst: 'bool', batch: 'size_t', heads: 'size_t', tokens: 'size_t' } },
+
+  FrequencyOptions: {
+    header: 'angles/inverse_frequencies.h',
+    fields: {
+      dim: 'size_t',
+      base: 'double',
+      scaling: 'Scaling',
+      factor: 'double',
+      originalLength: 'double',
+      maxLength: 'double',
+      sequenceLength: 'double',
+      attentionFactor: 'double',
+      betaFast: 'double',
+      betaSlow: 'double',
+      mscale: 'double',
+      mscaleAllDim: 'double',
+      truncate: 'bool',
+      lowFreqFactor: 'double',
+      highFreqFactor: 'double',
+      rotaryFraction: 'double',
+      shortFactors: 'pointer',
+      longFactors: 'pointer',
+      custom: 'pointer',
+    },
+  },
+  AxisOptions: {
+    header: 'encodings/rope_layout.h',
+    fields: { layout: 'AxisLayout', axes: 'size_t', sizes: 'size_t[4]' },
+  },
+  XPosOptions: { header: 'encodings/rope.h', fields: { scaleBase: 'double', center: 'double' } },
+  RopeOptions: {
+    header: 'encodings/rope.h',
+    fields: {
+      headDim: 'size_t',
+      frequencies: 'FrequencyOptions',
+      pairing: 'Pairing',
+      angles: 'Angles',
+      axes: 'AxisOptions',
+      xpos: 'XPosOptions',
+    },
+  },
+  RerotateCall: { fields: { keys: 'HeadsCall', from: 'PositionsCall', to: 'PositionsCall' } },
+  RotaryTables: {
+    header: 'encodings/rope_tables.h',
+    fields: { cos: 'pointer', sin: 'pointer', rows: 'size_t', pairs: 'size_t' },
+  },
+  RotateByTablesCall: {
+    fields: {
+      heads: 'HeadsCall',
+      headDim: 'size_t',
+      tables: 'RotaryTables',
+      places: 'pointer', // [batch, tokens] doubles: which row of the tables
+      pairing: 'Pairing',
+    },
+  },
+
+  SinusoidalOptions: {
+    header: 'encodings/sinusoidal.h',
+    fields: { dim: 'size_t', base: 'double', layout: 'SinusoidLayout', scale: 'double' },
+  },
+  BinaryOptions: { header: 'encodings/binary.h', fields: { bits: 'size_t', msbFirst: 'bool', sign: 'bool' } },
+  AlibiOptions: {
+    header: 'encodings/alibi.h',
+    fields: { heads: 'size_t', queries: 'size_t', keys: 'size_t', queryOffset: 'int64_t', variant: 'AlibiVariant' },
+  },
+  T5Options: {
+    header: 'encodings/t5.h',
+    fields: { bidirectional: 'bool', numBuckets: 'size_t', maxDistance: 'int64_t' },
+  },
+  KerpleOptions: {
+    header: 'encodings/kerple.h',
+    fields: { kind: 'KerpleKind', heads: 'size_t', queries: 'size_t', keys: 'size_t', queryOffset: 'int64_t' },
+  },
+  RelativeRows: { header: 'encodings/relative.h', fields: { limit: 'int64_t', keyMinusQuery: 'bool' } },
+  RelativeTerms: {
+    header: 'encodings/relative.h',
+    fields: {
+      rows: 'RelativeRows',
+      queryTable: 'pointer',
+      keyTable: 'pointer',
+      productTable: 'pointer',
+      valueTable: 'pointer',
+    },
+  },
+
+  KeepMask: { header: 'attention/attention.h', struct: 'MaskView<uint8_t>', fields: mask },
+  BiasMask: { header: 'attention/attention.h', struct: 'MaskView<float>', fields: mask },
+  DistanceRange: {
+    header: 'attention/attention.h',
+    fields: { first: 'int64_t', count: 'int64_t', start: 'int64_t' },
+  },
+  // What a query sees. Lists lie in the heap as doubles.
+  SightCall: {
+    fields: {
+      causal: 'bool',
+      left: 'int64_t',
+      right: 'int64_t',
+      sinkTokens: 'size_t',
+      queryOffset: 'int64_t',
+      queryOffsets: 'pointer',
+      keyPositions: 'pointer',
+      keyLengths: 'pointer',
+    },
+  },
+  // All but what a SightCall tells.
+  AttentionOptions: {
+    header: 'attention/attention.h',
+    fields: {
+      scale: 'float',
+      softcap: 'float',
+      keep: 'KeepMask',
+      bias: 'BiasMask',
+      sinks: 'pointer',
+      distanceBias: 'pointer',
+      distanceFirst: 'int64_t',
+      distanceCount: 'size_t',
+      distanceRanges: 'pointer', // of calls, to be read as such
+      distanceRangeCount: 'size_t',
+      relative: 'RelativeTerms',
+    },
+  },
+  // Results [B, heads asked for, Tq, Tk], and queries and keys before a rotary encoding.
+  ScoresCall: {
+    fields: {
+      content: 'pointer',
+      position: 'pointer',
+      raw: 'pointer',
+      capped: 'pointer',
+      biased: 'pointer',
+      probabilities: 'pointer',
+      plainQ: 'pointer',
+      plainK: 'pointer',
+      slots: 'pointer', // [heads] int32
+      slotCount: 'size_t',
+    },
+  },
+  AttentionCall: {
+    fields: {
+      out: 'pointer',
+      q: 'pointer',
+      k: 'pointer', // none, and no v: those of a cache
+      v: 'pointer',
+      batch: 'size_t',
+      heads: 'size_t',
+      kvHeads: 'size_t',
+      queries: 'size_t',
+      keys: 'size_t',
+      headDim: 'size_t',
+      valueDim: 'size_t',
+      tokensFirst: 'bool',
+      sight: 'SightCall',
+      options: 'AttentionOptions',
+      scores: 'ScoresCall',
+    },
+  },
+
+  CacheWindow: { header: 'attention/kv_cache.h', fields: { size: 'size_t', sinks: 'size_t', rebased: 'bool' } },
+  KvCacheOptions: {
+    header: 'attention/kv_cache.h',
+    fields: {
+      batch: 'size_t',
+      kvHeads: 'size_t',
+      headDim: 'size_t',
+      valueDim: 'size_t',
+      capacity: 'size_t',
+      growing: 'bool',
+      storage: 'KeyStorage',
+      window: 'CacheWindow',
+    },
+  },
+  // k [B, G, T, D] and v [B, G, T, Dv]; positions [T] and places [axes, T] as doubles.
+  AppendCall: {
+    fields: {
+      k: 'pointer',
+      v: 'pointer',
+      positions: 'pointer',
+      places: 'pointer',
+      tokens: 'size_t',
+      tokensFirst: 'bool',
+    },
+  },
+
+  LinearAttentionOptions: {
+    header: 'attention/linear_attention.h',
+    fields: { kernel: 'LinearKernel', normalize: 'bool', rotateNormalizer: 'bool', scale: 'float' },
+  },
+  LinearStateShape: {
+    header: 'attention/linear_attention.h',
+    fields: { batch: 'size_t', kvHeads: 'size_t', headDim: 'size_t', valueDim: 'size_t' },
+  },
+  LinearStateCall: { fields: { form: 'LinearAttentionOptions', shape: 'LinearStateShape' } },
+  LinearAttentionCall: {
+    fields: {
+      out: 'pointer',
+      q: 'pointer',
+      k: 'pointer',
+      v: 'pointer',
+      keep: 'pointer',
+      keepBatchStride: 'size_t',
+      keepKeyStride: 'size_t',
+      rmsNorm: 'bool',
+      rmsEps: 'float',
+      rmsWeight: 'pointer',
+      denominators: 'pointer',
+      report: 'pointer', // where the DenominatorReport goes
+      batch: 'size_t',
+      heads: 'size_t',
+      kvHeads: 'size_t',
+      queries: 'size_t',
+      keys: 'size_t',
+      headDim: 'size_t',
+      valueDim: 'size_t',
+      tokensFirst: 'bool',
+      causal: 'bool',
+      queryPositions: 'PositionsCall',
+      keyPositions: 'PositionsCall',
+    },
+  },
+  LinearRecurrenceCall: {
+    fields: {
+      out: 'pointer',
+      q: 'pointer',
+      k: 'pointer',
+      v: 'pointer',
+      decay: 'pointer',
+      beta: 'pointer',
+      past: 'pointer',
+      present: 'pointer',
+      rule: 'UpdateRule',
+      scale: 'float',
+      batch: 'size_t',
+      heads: 'size_t',
+      kvHeads: 'size_t',
+      tokens: 'size_t',
+      headDim: 'size_t',
+      valueDim: 'size_t',
+      decayDim: 'size_t',
+      betaHeads: 'size_t',
+      tokensFirst: 'bool',
+    },
+  },
+
+  NormLayerOptions: {
+    header: 'layers/norm_layer.h',
+    fields: { kind: 'NormKind', size: 'size_t', eps: 'double', unitOffset: 'bool' },
+  },
+  NormWeights: {
+    header: 'layers/norm_layer.h',
+    fields: { type: 'WeightType', weight: 'pointer', biasType: 'WeightType', bias: 'pointer' },
+  },
+  NormCall: { fields: { options: 'NormLayerOptions', weights: 'NormWeights' } },
+  SelfAttentionOptions: {
+    header: 'layers/self_attention.h',
+    fields: { modelDim: 'size_t', heads: 'size_t', kvHeads: 'size_t', headDim: 'size_t', valueDim: 'size_t' },
+  },
+  BlockOptions: {
+    header: 'layers/transformer_block.h',
+    fields: { attention: 'SelfAttentionOptions', place: 'NormPlace', activation: 'Activation' },
+  },
+  // Where to write what a layer computes on its way; none: not wanted.
+  CaptureCall: {
+    fields: {
+      q: 'pointer',
+      k: 'pointer',
+      v: 'pointer',
+      qRotated: 'pointer',
+      kRotated: 'pointer',
+      vRotated: 'pointer',
+      context: 'pointer',
+      normed: 'pointer',
+      attentionOut: 'pointer',
+      hidden: 'pointer',
+      mlp: 'pointer',
+      scores: 'ScoresCall',
+    },
+  },
+  LayerCall: {
+    fields: {
+      out: 'pointer',
+      x: 'pointer',
+      batch: 'size_t',
+      tokens: 'size_t',
+      positions: 'PositionsCall',
+      turnValues: 'bool',
+      sight: 'SightCall',
+      options: 'AttentionOptions',
+      capture: 'CaptureCall',
+    },
+  },
+};
+
+// What C++ writes and TypeScript reads, of the same types.
+export const results = {
+  DenominatorReport: {
+    header: 'attention/linear_attention.h',
+    fields: { minimum: 'double', negative: 'size_t', zero: 'size_t', nonFinite: 'size_t' },
+  },
+  // What a cache was made with, as far as calls have to know.
+  CacheForm: {
+    fields: {
+      batch: 'size_t',
+      kvHeads: 'size_t',
+      headDim: 'size_t',
+      valueDim: 'size_t',
+      storage: 'KeyStorage',
+      windowSize: 'size_t', // 0: none
+      rebased: 'bool',
+    },
+  },
+  // Two rows of a matrix.
+  RowPair: { fields: { first: 'size_t', second: 'size_t' } },
+  SafetensorsFault: {
+    header: 'models/safetensors.h',
+    fields: {
+      reason: 'SafetensorsReason',
+      at: 'uint64_t',
+      keyAt: 'size_t',
+      keyBytes: 'size_t',
+      wanted: 'uint64_t',
+      found: 'uint64_t',
+    },
+  },
+  HeaderLength: { fields: { bytes: 'size_t', fault: 'SafetensorsFault' } },
+  SafetensorsTensor: {
+    header: 'models/safetensors.h',
+    fields: {
+      name: 'pointer',
+      nameBytes: 'size_t',
+      dtype: 'SafetensorsDtype',
+      rank: 'size_t',
+      begin: 'uint64_t',
+      end: 'uint64_t',
+    },
+  },
+  TextPair: {
+    header: 'models/text_map.h',
+    fields: { key: 'pointer', keyBytes: 'size_t', value: 'pointer', valueBytes: 'size_t' },
   },
 };

@@ -24,13 +24,11 @@ int decayBoundAt(size_t dim, double base, Pointer h, Pointer distances, size_t n
 int pairwiseAt(int measure, Pointer x, size_t rows, size_t dim, Pointer out) {
   return number(pairwise(static_cast<Measure>(measure), at<float>(x), rows, dim, at<float>(out)));
 }
-// The pair is written to out as two doubles; false: all rows differ.
+// False: all rows differ.
 bool firstDuplicateAt(Pointer x, size_t rows, size_t dim, Pointer out) {
-  size_t first = 0;
-  size_t second = 0;
-  const bool found = firstDuplicate(at<float>(x), rows, dim, &first, &second);
-  at<double>(out)[0] = static_cast<double>(first);
-  at<double>(out)[1] = static_cast<double>(second);
+  RowPair rows_alike{};
+  const bool found = firstDuplicate(at<float>(x), rows, dim, &rows_alike.first, &rows_alike.second);
+  writeResult(out, rows_alike);
   return found;
 }
 

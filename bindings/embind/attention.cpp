@@ -7,12 +7,12 @@ namespace ropewalk::binding {
 namespace {
 
 void rowsOfRelative(Pointer fields, size_t queries, size_t keys, double query_offset, Pointer out) {
-  Fields f(fields);
-  ropewalk::relativeRows(relativeRows(f), queries, keys, static_cast<int64_t>(query_offset), at<double>(out));
+  relativeRows(readCall<RelativeRows>(fields), queries, keys, static_cast<int64_t>(query_offset),
+               at<double>(out));
 }
 
 int runAttention(Pointer fields) {
-  const AttentionCall c = attentionCall(Fields(fields));
+  const auto c = readCall<AttentionCall>(fields);
   return number(attention(outOf(c), queriesOf(c, c.q), keysOf(c, c.k, c.head_dim),
                           keysOf(c, c.v, c.value_dim), withSight(c.options, c.sight, c.batch, c.keys),
                           scoresOf(c)));

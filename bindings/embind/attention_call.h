@@ -1,5 +1,4 @@
-// How attention is called, by itself, over a cache and within a layer: what a query sees, which scores are
-// kept, and where everything lies.
+// How attention is called, by itself, over a cache and within a layer.
 #pragma once
 
 #include "attention/attention.h"
@@ -7,73 +6,16 @@
 
 namespace ropewalk::binding {
 
-// Lists lie in the heap as doubles; null: none.
-struct SightCall {
-  bool causal;
-  double left, right;
-  size_t sink_tokens;
-  double query_offset;
-  Pointer query_offsets, key_positions, key_lengths;
-};
-
-// Results [B, heads asked for, Tq, Tk], and queries and keys before a rotary encoding; null: none.
-struct ScoresCall {
-  Pointer content, position, raw, capped, biased, probabilities, plain_q, plain_k, slots;
-  size_t slot_count;
-};
-
-struct AttentionCall {
-  Pointer out, q, k, v;
-  size_t batch, heads, kv_heads, queries, keys, head_dim, value_dim;
-  bool tokens_first;
-  SightCall sight;
-  AttentionOptions options;
-  ScoresCall scores;
-};
-
-inline SightCall sightCall(Fields& f) {
-  return {f, f, f, f, f, f, f, f};
-}
-inline ScoresCall scoresCall(Fields& f) {
-  return {f, f, f, f, f, f, f, f, f, f};
-}
-template <class T>
-MaskView<T> maskView(Fields& f) {
-  return {f, f, f, f, f};
-}
-inline RelativeRows relativeRows(Fields& f) {
-  return {.limit = f, .key_minus_query = f};
-}
-inline RelativeTerms relativeTerms(Fields& f) {
-  return {relativeRows(f), f, f, f, f};
-}
-// All but what a SightCall tells.
-inline AttentionOptions attentionOptions(Fields& f) {
-  AttentionOptions options;
-  options.scale = f;
-  options.softcap = f;
-  options.keep = maskView<uint8_t>(f);
-  options.bias = maskView<float>(f);
-  options.sinks = f;
-  options.distance_bias = f;
-  options.distance_first = f;
-  options.distance_count = f;
-  options.distance_ranges = f;
-  options.distance_range_count = f;
-  options.relative = relativeTerms(f);
-  return options;
-}
-inline AttentionCall attentionCall(Fields f) {
-  return {f, f, f, f, f, f, f, f, f, f, f, f, sightCall(f), attentionOptions(f), scoresCall(f)};
-}
-
+// The options of a call, whose lists become the core's in place.
 inline AttentionOptions withSight(AttentionOptions options, const SightCall& s, size_t batch, size_t keys) {
   const auto list = [](Pointer p, size_t n) { return p == 0 ? nullptr : integers(p, n); };
+  const auto ranges = reinterpret_cast<Pointer>(options.distance_ranges);
+  if (ranges != 0) options.distance_ranges = readCalls<DistanceRange>(ranges, options.distance_range_count);
   options.causal = s.causal;
-  options.window_left = static_cast<int64_t>(s.left);
-  options.window_right = static_cast<int64_t>(s.right);
+  options.window_left = s.left;
+  options.window_right = s.right;
   options.sink_tokens = s.sink_tokens;
-  options.query_offset = static_cast<int64_t>(s.query_offset);
+  options.query_offset = s.query_offset;
   options.query_offsets = list(s.query_offsets, batch);
   options.key_positions = list(s.key_positions, keys);
   options.key_lengths = list(s.key_lengths, batch);

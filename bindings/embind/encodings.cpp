@@ -14,18 +14,13 @@
 namespace ropewalk::binding {
 namespace {
 
-SinusoidalOptions sinusoidalOptions(Fields f) {
-  return {.dim = f, .base = f, .layout = f, .scale = f};
-}
 int encodeSinusoidal(Pointer fields, Pointer places, size_t rows, Pointer out) {
-  return number(sinusoidal(sinusoidalOptions(Fields(fields)), integers(places, rows), rows, at<float>(out)));
+  return number(
+      sinusoidal(readCall<SinusoidalOptions>(fields), integers(places, rows), rows, at<float>(out)));
 }
 
-BinaryOptions binaryOptions(Fields f) {
-  return {.bits = f, .msb_first = f, .sign = f};
-}
 int encodeBinary(Pointer fields, Pointer places, size_t rows, Pointer out) {
-  return number(binaryCode(binaryOptions(Fields(fields)), integers(places, rows), rows, at<float>(out)));
+  return number(binaryCode(readCall<BinaryOptions>(fields), integers(places, rows), rows, at<float>(out)));
 }
 
 int mergeLearned(int mode, Pointer table, size_t table_rows, size_t dim, Pointer x, size_t x_dim,
@@ -41,18 +36,12 @@ int extendLearnedTable(Pointer table, size_t table_rows, size_t dim, double alph
 int slopesOfAlibi(size_t head_count, Pointer out) {
   return number(alibiSlopes(head_count, at<double>(out)));
 }
-AlibiOptions alibiOptions(Fields f) {
-  return {.heads = f, .queries = f, .keys = f, .query_offset = f, .variant = f};
-}
 int biasOfAlibi(Pointer fields, Pointer out) {
-  return number(alibiBias(alibiOptions(Fields(fields)), at<float>(out)));
+  return number(alibiBias(readCall<AlibiOptions>(fields), at<float>(out)));
 }
 
-T5Options t5Options(Fields f) {
-  return {.bidirectional = f, .num_buckets = f, .max_distance = f};
-}
 int createT5(T5Buckets& buckets, Pointer fields) {
-  return number(buckets.create(t5Options(Fields(fields))));
+  return number(buckets.create(readCall<T5Options>(fields)));
 }
 void bucketsOfT5(const T5Buckets& buckets, Pointer relative, size_t n, Pointer out) {
   const int64_t* distances = integers(relative, n);
@@ -65,11 +54,8 @@ void biasOfT5(const T5Buckets& buckets, Pointer table, size_t head_count, size_t
                at<float>(out));
 }
 
-KerpleOptions kerpleOptions(Fields f) {
-  return {.kind = f, .heads = f, .queries = f, .keys = f, .query_offset = f};
-}
 int biasOfKerple(Pointer fields, Pointer r1, Pointer r2, Pointer out) {
-  return number(kerpleBias(kerpleOptions(Fields(fields)), at<float>(r1), at<float>(r2), at<float>(out)));
+  return number(kerpleBias(readCall<KerpleOptions>(fields), at<float>(r1), at<float>(r2), at<float>(out)));
 }
 
 }  // namespace

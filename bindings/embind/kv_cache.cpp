@@ -9,31 +9,20 @@
 namespace ropewalk::binding {
 namespace {
 
-KvCacheOptions cacheOptions(Fields f, RopePlan* plan) {
-  return {.batch = f,
-          .kv_heads = f,
-          .head_dim = f,
-          .value_dim = f,
-          .capacity = f,
-          .growing = f,
-          .storage = f,
-          .plan = plan,
-          .window = {.size = f, .sinks = f, .rebased = f}};
-}
 int createKvCache(KvCache& cache, Pointer fields, RopePlan* plan) {
-  return number(cache.create(cacheOptions(Fields(fields), plan)));
+  auto options = readCall<KvCacheOptions>(fields);
+  options.plan = plan;
+  return number(cache.create(options));
 }
-// Seven doubles: batch, heads, sizes of a key and a value, storage, the window's size, whether it is rebased.
-void optionsOfKvCache(const KvCache& cache, Pointer out) {
+void formOfKvCache(const KvCache& cache, Pointer out) {
   const KvCacheOptions& o = cache.options();
-  const double fields[] = {static_cast<double>(o.batch),
-                           static_cast<double>(o.kv_heads),
-                           static_cast<double>(o.head_dim),
-                           static_cast<double>(o.value_dim),
-                           static_cast<double>(static_cast<int>(o.storage)),
-                           static_cast<double>(o.window.size),
-                           static_cast<double>(o.window.rebased)};
-  std::copy(std::begin(fields), std::end(fields), at<double>(out));
+  writeResult<CacheForm>(out, {.batch = o.batch,
+                               .kv_heads = o.kv_heads,
+                               .head_dim = o.head_dim,
+                               .value_dim = o.value_dim,
+                               .storage = o.storage,
+                               .window_size = o.window.size,
+                               .rebased = o.window.rebased});
 }
 
 Pointer planAddress(const KvCache& cache) {
@@ -59,18 +48,8 @@ double room(const KvCache& cache, double first_position) {
   return static_cast<double>(cache.room(static_cast<int64_t>(first_position)));
 }
 
-// k [B, G, T, D] and v [B, G, T, Dv]; positions [T] and places [axes, T] as doubles, or null.
-struct AppendCall {
-  Pointer k, v, positions, places;
-  size_t tokens;
-  bool tokens_first;
-};
-AppendCall appendCall(Fields f) {
-  return {f, f, f, f, f, f};
-}
-
 int appendToKvCache(KvCache& cache, Pointer fields) {
-  const AppendCall c = appendCall(Fields(fields));
+  const auto c = readCall<AppendCall>(fields);
   const KvCacheOptions& o = cache.options();
   const size_t axes = o.plan == nullptr ? 1 : o.plan->axes();
   const AppendPositions positions = {c.positions == 0 ? nullptr : integers(c.positions, c.tokens),
@@ -114,7 +93,7 @@ void valuesOfKvCache(const KvCache& cache, Pointer out) {
 
 // c.k and c.v are the cache's.
 int attendOverKvCache(KvCache& cache, Pointer fields, bool at_end) {
-  const AttentionCall c = attentionCall(Fields(fields));
+  const auto c = readCall<AttentionCall>(fields);
   return number(cache.attend(outOf(c), {queriesOf(c, c.q), at_end, false},
                              withSight(c.options, c.sight, c.batch, c.keys), scoresOf(c)));
 }
@@ -146,7 +125,7 @@ EMSCRIPTEN_BINDINGS(kv_cache) {
       .property("nextPosition", &nextPosition)
       .property("planAddress", &planAddress)
       .function("create", &createKvCache, allow_raw_pointers())
-      .function("options", &optionsOfKvCache)
+      .function("form", &formOfKvCache)
       .function("holdsKeysOf", &holdsKeysOf)
       .function("positionAt", &positionAt)
       .function("positions", &positionsOf)

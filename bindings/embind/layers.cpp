@@ -116,47 +116,15 @@ NormLayer& normOf(BlockParts& parts, BlockNorm which) {
   }
 }
 int setNorm(BlockParts& parts, int which, Pointer fields) {
-  Fields f(fields);
-  const NormLayerOptions options = {.kind = f, .size = f, .eps = f, .unit_offset = f};
-  const NormWeights weights = {.type = f, .weight = f, .bias_type = f, .bias = f};
-  return number(normOf(parts, static_cast<BlockNorm>(which)).create(options, weights));
+  const auto c = readCall<NormCall>(fields);
+  return number(normOf(parts, static_cast<BlockNorm>(which)).create(c.options, c.weights));
 }
 
-SelfAttentionOptions selfAttentionOptions(Fields& f) {
-  return {.model_dim = f, .heads = f, .kv_heads = f, .head_dim = f, .value_dim = f};
-}
-BlockOptions blockOptions(Fields f) {
-  return {.attention = selfAttentionOptions(f), .place = f, .activation = f};
-}
 int createSelfAttention(SelfAttention& layer, Pointer fields, BlockParts& parts) {
-  Fields f(fields);
-  return number(layer.create(selfAttentionOptions(f), std::move(parts.attention)));
+  return number(layer.create(readCall<SelfAttentionOptions>(fields), std::move(parts.attention)));
 }
 int createBlock(TransformerBlock& block, Pointer fields, BlockParts& parts) {
-  return number(block.create(blockOptions(Fields(fields)), std::move(parts)));
-}
-
-// Where to write what a layer computes on its way; null: not wanted.
-struct CaptureCall {
-  Pointer q, k, v, q_rotated, k_rotated, v_rotated, context, normed, attention_out, hidden, mlp;
-  ScoresCall scores;
-};
-
-struct LayerCall {
-  Pointer out, x;
-  size_t batch, tokens;
-  PositionsCall positions;
-  bool turn_values;
-  SightCall sight;
-  AttentionOptions options;
-  CaptureCall capture;
-};
-
-CaptureCall captureCall(Fields& f) {
-  return {f, f, f, f, f, f, f, f, f, f, f, scoresCall(f)};
-}
-LayerCall layerCall(Fields f) {
-  return {f, f, f, f, positionsCall(f), f, sightCall(f), attentionOptions(f), captureCall(f)};
+  return number(block.create(readCall<BlockOptions>(fields), std::move(parts)));
 }
 
 SelfAttentionInput inputOf(const LayerCall& c, RopePlan* rope, KvCache* cache) {
@@ -190,12 +158,12 @@ BlockCapture captureOf(const CaptureCall& c) {
 }
 
 int forwardSelfAttention(const SelfAttention& layer, Pointer fields, RopePlan* rope, KvCache* cache) {
-  const LayerCall c = layerCall(Fields(fields));
+  const auto c = readCall<LayerCall>(fields);
   return number(layer.forward(at<float>(c.out), at<float>(c.x), inputOf(c, rope, cache),
                               captureOf(c.capture).attention));
 }
 int forwardBlock(const TransformerBlock& block, Pointer fields, RopePlan* rope, KvCache* cache) {
-  const LayerCall c = layerCall(Fields(fields));
+  const auto c = readCall<LayerCall>(fields);
   return number(
       block.forward(at<float>(c.out), at<float>(c.x), inputOf(c, rope, cache), captureOf(c.capture)));
 }

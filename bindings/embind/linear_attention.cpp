@@ -1,27 +1,12 @@
 // Attention without softmax: whole sequences, states and recurrences.
 #include <emscripten/bind.h>
 
-#include <algorithm>
-
 #include "attention/linear_attention.h"
 #include "attention/linear_recurrence.h"
 #include "calls.h"
 
 namespace ropewalk::binding {
 namespace {
-
-struct LinearAttentionCall {
-  Pointer out, q, k, v, keep, rms_weight, denominators;
-  Pointer report;  // four doubles: minimum, negative, zero, not finite
-  size_t keep_batch_stride, keep_key_stride;
-  size_t batch, heads, kv_heads, queries, keys, head_dim, value_dim;
-  bool tokens_first, causal, rms_norm;
-  float rms_eps;
-  PositionsCall query_positions, key_positions;
-};
-LinearAttentionCall linearAttentionCall(Fields f) {
-  return {f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, positionsCall(f), positionsCall(f)};
-}
 
 template <class Run>
 int withLinearCall(const LinearAttentionCall& c, RopePlan* rope, Run run) {
@@ -44,31 +29,24 @@ int withLinearCall(const LinearAttentionCall& c, RopePlan* rope, Run run) {
   output.rms_eps = c.rms_eps;
   output.rms_weight = at<float>(c.rms_weight);
   const Status status = run(input, output);
-  const double numbers[] = {report.minimum, static_cast<double>(report.negative),
-                            static_cast<double>(report.zero), static_cast<double>(report.non_finite)};
-  std::copy_n(numbers, 4, at<double>(c.report));
+  writeResult(c.report, report);
   return number(status);
 }
 
-LinearAttentionOptions linearOptions(Fields& f) {
-  return {.kernel = f, .normalize = f, .rotate_normalizer = f, .scale = f};
-}
 int runLinearAttention(Pointer option_fields, Pointer fields, RopePlan* rope) {
-  Fields f(option_fields);
-  const LinearAttentionOptions options = linearOptions(f);
-  const LinearAttentionCall c = linearAttentionCall(Fields(fields));
+  const auto options = readCall<LinearAttentionOptions>(option_fields);
+  const auto c = readCall<LinearAttentionCall>(fields);
   return withLinearCall(c, rope, [&](const LinearAttentionInput& in, const LinearAttentionOutput& out) {
     return linearAttention(options, c.causal, in, out);
   });
 }
 
 int createLinearState(LinearAttentionState& state, Pointer fields) {
-  Fields f(fields);
-  const LinearAttentionOptions options = linearOptions(f);
-  return number(state.create(options, {.batch = f, .kv_heads = f, .head_dim = f, .value_dim = f}));
+  const auto c = readCall<LinearStateCall>(fields);
+  return number(state.create(c.form, c.shape));
 }
 int appendToLinearState(LinearAttentionState& state, Pointer fields, RopePlan* rope) {
-  const LinearAttentionCall c = linearAttentionCall(Fields(fields));
+  const auto c = readCall<LinearAttentionCall>(fields);
   return withLinearCall(c, rope, [&](const LinearAttentionInput& in, const LinearAttentionOutput& out) {
     return state.append(in, out);
   });
@@ -80,19 +58,8 @@ void restoreLinearState(LinearAttentionState& state, Pointer bytes) {
   state.restore(at<void>(bytes));
 }
 
-struct LinearRecurrenceCall {
-  Pointer out, q, k, v, decay, beta, past, present;
-  UpdateRule rule;
-  float scale;
-  size_t batch, heads, kv_heads, tokens, head_dim, value_dim, decay_dim, beta_heads;
-  bool tokens_first;
-};
-LinearRecurrenceCall linearRecurrenceCall(Fields f) {
-  return {f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f};
-}
-
 int runLinearRecurrence(Pointer fields) {
-  const LinearRecurrenceCall c = linearRecurrenceCall(Fields(fields));
+  const auto c = readCall<LinearRecurrenceCall>(fields);
   const auto view = [&](Pointer p, size_t head_count, size_t dim) {
     return heads<const float>(p, c.tokens_first, c.batch, head_count, c.tokens, dim);
   };

@@ -15,25 +15,18 @@ uint64_t fileSize(double bytes) {
   return bytes < 0 ? kUnknownBytes : static_cast<uint64_t>(bytes);
 }
 
-// Six doubles: reason, at, key_at, key_bytes, wanted, found.
+// The fault is written for any status.
 int writeFault(Status status, const SafetensorsFault& fault, Pointer out) {
-  const double fields[] = {static_cast<double>(static_cast<int>(fault.reason)),
-                           static_cast<double>(fault.at),
-                           static_cast<double>(fault.key_at),
-                           static_cast<double>(fault.key_bytes),
-                           static_cast<double>(fault.wanted),
-                           static_cast<double>(fault.found)};
-  std::copy(std::begin(fields), std::end(fields), at<double>(out));
+  writeResult(out, fault);
   return number(status);
 }
 
-// The length goes to the place after the fault.
 int headerBytesOfSafetensors(Pointer first, double file_bytes, Pointer out) {
-  SafetensorsFault fault;
-  size_t bytes = 0;
-  const Status status = safetensorsHeaderBytes(at<uint8_t>(first), fileSize(file_bytes), &bytes, &fault);
-  at<double>(out)[6] = static_cast<double>(bytes);
-  return writeFault(status, fault, out);
+  HeaderLength length{};
+  const Status status =
+      safetensorsHeaderBytes(at<uint8_t>(first), fileSize(file_bytes), &length.bytes, &length.fault);
+  writeResult(out, length);
+  return number(status);
 }
 
 int parseSafetensors(SafetensorsHeader& header, Pointer text, size_t bytes, double data_bytes, Pointer out) {
@@ -42,16 +35,8 @@ int parseSafetensors(SafetensorsHeader& header, Pointer text, size_t bytes, doub
   return writeFault(status, fault, out);
 }
 
-// Six doubles: address and bytes of the name, dtype, rank, begin, end.
 void tensorOfSafetensors(const SafetensorsHeader& header, size_t i, Pointer out) {
-  const SafetensorsTensor& t = header[i];
-  const double fields[] = {static_cast<double>(reinterpret_cast<Pointer>(t.name)),
-                           static_cast<double>(t.name_bytes),
-                           static_cast<double>(static_cast<int>(t.dtype)),
-                           static_cast<double>(t.rank),
-                           static_cast<double>(t.begin),
-                           static_cast<double>(t.end)};
-  std::copy(std::begin(fields), std::end(fields), at<double>(out));
+  writeResult(out, header[i]);
 }
 
 void shapeOfSafetensors(const SafetensorsHeader& header, size_t i, Pointer out) {
@@ -60,13 +45,8 @@ void shapeOfSafetensors(const SafetensorsHeader& header, size_t i, Pointer out) 
                  [](uint64_t n) { return static_cast<double>(n); });
 }
 
-// Four doubles: address and bytes of the key, then of the value.
 void pairOfMap(const TextMap& map, size_t i, Pointer out) {
-  const TextPair& pair = map[i];
-  const double fields[] = {
-      static_cast<double>(reinterpret_cast<Pointer>(pair.key)), static_cast<double>(pair.key_bytes),
-      static_cast<double>(reinterpret_cast<Pointer>(pair.value)), static_cast<double>(pair.value_bytes)};
-  std::copy(std::begin(fields), std::end(fields), at<double>(out));
+  writeResult(out, map[i]);
 }
 
 size_t metadataSizeOfSafetensors(const SafetensorsHeader& header) {

@@ -20,50 +20,10 @@ Pointer addressOf(const RopePlan& plan) {
   return reinterpret_cast<Pointer>(&plan);
 }
 
-FrequencyOptions frequencyOptions(Fields& f) {
-  return {.dim = f,
-          .base = f,
-          .scaling = f,
-          .factor = f,
-          .original_length = f,
-          .max_length = f,
-          .sequence_length = f,
-          .attention_factor = f,
-          .beta_fast = f,
-          .beta_slow = f,
-          .mscale = f,
-          .mscale_all_dim = f,
-          .truncate = f,
-          .low_freq_factor = f,
-          .high_freq_factor = f,
-          .rotary_fraction = f,
-          .short_factors = f,
-          .long_factors = f,
-          .custom = f};
-}
-AxisOptions axisOptions(Fields& f) {
-  return {.layout = f, .axes = f, .sizes = {{f, f, f, f}}};
-}
-RopeOptions ropeOptions(Fields f) {
-  return {.head_dim = f,
-          .frequencies = frequencyOptions(f),
-          .pairing = f,
-          .angles = f,
-          .axes = axisOptions(f),
-          .xpos = {.scale_base = f, .center = f}};
-}
 int createRope(RopePlan& plan, Pointer fields) {
-  return number(plan.create(ropeOptions(Fields(fields))));
+  return number(plan.create(readCall<RopeOptions>(fields)));
 }
 
-struct HeadsCall {
-  Pointer x;
-  bool tokens_first;
-  size_t batch, heads, tokens;
-};
-HeadsCall headsCall(Fields& f) {
-  return {f, f, f, f, f};
-}
 HeadView<float> viewOf(const HeadsCall& c, size_t head_dim) {
   return heads<float>(c.x, c.tokens_first, c.batch, c.heads, c.tokens, head_dim);
 }
@@ -72,8 +32,8 @@ HeadView<float> viewOf(const HeadsCall& c, size_t head_dim) {
 int rotateRope(RopePlan& plan, Pointer x, bool tokens_first, size_t batch, size_t head_count, size_t tokens,
                Pointer values, size_t count, bool per_batch, double offset, int turn, int role) {
   return number(plan.rotate(heads<float>(x, tokens_first, batch, head_count, tokens, plan.headDim()),
-                            positions({values, count, per_batch, offset}), static_cast<Turn>(turn),
-                            static_cast<Role>(role)));
+                            positions({values, count, per_batch, static_cast<int64_t>(offset)}),
+                            static_cast<Turn>(turn), static_cast<Role>(role)));
 }
 
 // Queries and keys of the same tokens, in one order: [T, H, D] of one head is [H, T, D] as well.
@@ -82,35 +42,18 @@ int rotateBothRope(RopePlan& plan, Pointer q, Pointer k, bool tokens_first, size
                    double offset) {
   return number(plan.rotateBoth(heads<float>(q, tokens_first, batch, q_heads, tokens, plan.headDim()),
                                 heads<float>(k, tokens_first, batch, k_heads, tokens, plan.headDim()),
-                                positions({values, count, per_batch, offset})));
+                                positions({values, count, per_batch, static_cast<int64_t>(offset)})));
 }
 
-struct RerotateCall {
-  HeadsCall x;
-  PositionsCall from, to;
-};
-RerotateCall rerotateCall(Fields f) {
-  return {headsCall(f), positionsCall(f), positionsCall(f)};
-}
 int rerotateRope(const RopePlan& plan, Pointer fields, const RopePlan& target) {
-  const RerotateCall c = rerotateCall(Fields(fields));
-  return number(plan.rerotate(viewOf(c.x, plan.headDim()), positions(c.from), target, positions(c.to)));
+  const auto c = readCall<RerotateCall>(fields);
+  return number(plan.rerotate(viewOf(c.keys, plan.headDim()), positions(c.from), target, positions(c.to)));
 }
 
-struct TablesCall {
-  HeadsCall x;
-  size_t head_dim;
-  RotaryTables tables;
-  Pointer places;  // [batch, tokens]
-  Pairing pairing;
-};
-TablesCall tablesCall(Fields f) {
-  return {headsCall(f), f, {f, f, f, f}, f, f};
-}
 int rotateByGivenTables(Pointer fields) {
-  const TablesCall c = tablesCall(Fields(fields));
-  return number(rotateByTables(viewOf(c.x, c.head_dim), c.tables, integers(c.places, c.x.batch * c.x.tokens),
-                               c.pairing));
+  const auto c = readCall<RotateByTablesCall>(fields);
+  return number(rotateByTables(viewOf(c.heads, c.head_dim), c.tables,
+                               integers(c.places, c.heads.batch * c.heads.tokens), c.pairing));
 }
 
 // places: [axes][rows]

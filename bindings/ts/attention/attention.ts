@@ -1,11 +1,6 @@
 // Scaled dot-product attention.
 
-import {
-  type AttentionCall,
-  attentionFields as callFields,
-  putFields,
-  type ScoresCall,
-} from '../runtime/call-fields.js';
+import { AttentionCall, type ScoresCall } from '../calls.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, checkStatus, describe } from '../runtime/errors.js';
 import type { Heap, Take } from '../runtime/heap.js';
@@ -301,7 +296,7 @@ export function attend(
       },
       scores,
     };
-    checkStatus(run(putFields(heap, callFields, call, take)), where);
+    checkStatus(run(heap.putCall(take, AttentionCall, call)), where);
   };
   const asked: { readonly [S in ScoreStage]?: readonly number[] } = Object.fromEntries(
     wanted.map((stage) => [stage, givenShape]),

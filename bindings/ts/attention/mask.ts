@@ -1,7 +1,7 @@
 // Masks of attention: what may be attended to (keep), and what is added to the scores (bias). Both broadcast to
 // [B, H, Tq, Tk] as NumPy does: axes are aligned at the last one, absent axes and those of size 1 repeat.
 
-import type { CoreMask } from '../runtime/call-fields.js';
+import type { BiasMask, KeepMask } from '../calls.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
 import type { Heap, Take } from '../runtime/heap.js';
@@ -23,9 +23,14 @@ type Scores = readonly [batch: number, heads: number, queries: number, keys: num
  * Hides nothing, adds nothing.
  * @internal
  */
-export const noMask: CoreMask = { data: 0, batchStride: 0, headStride: 0, queryStride: 0, keyStride: 0 };
+export const noMask: KeepMask & BiasMask = { data: 0, batchStride: 0, headStride: 0, queryStride: 0, keyStride: 0 };
 
-function strides(where: string, name: string, shape: readonly number[], scores: Scores): Omit<CoreMask, 'data'> {
+function strides(
+  where: string,
+  name: string,
+  shape: readonly number[],
+  scores: Scores,
+): Omit<KeepMask & BiasMask, 'data'> {
   const problem = `has shape [${shape.join(', ')}], which does not broadcast to [B, H, Tq, Tk] = [${scores.join(', ')}]`;
   if (shape.length > 4) throw new ArgumentRangeError(where, name, shape, problem);
   const result = [0, 0, 0, 0];
@@ -44,7 +49,7 @@ function strides(where: string, name: string, shape: readonly number[], scores: 
  * Checks a keep mask now; the result copies it into memory that it takes.
  * @internal
  */
-export function keepMask(heap: Heap, where: string, value: unknown, scores: Scores): (take: Take) => CoreMask {
+export function keepMask(heap: Heap, where: string, value: unknown, scores: Scores): (take: Take) => KeepMask {
   if (value === undefined) return () => noMask;
   if (typeof value !== 'object' || value === null || Array.isArray(value) || ArrayBuffer.isView(value)) {
     throw new ArgumentTypeError(where, 'mask', value, 'an object with data and shape (or dims)');
@@ -83,7 +88,7 @@ export function biasMask(
   where: string,
   value: TensorInput | undefined,
   scores: Scores,
-): (take: Take) => CoreMask {
+): (take: Take) => BiasMask {
   if (value === undefined) return () => noMask;
   const bias = operand(heap, where, 'bias', value);
   const steps = strides(where, 'bias', bias.shape, scores);

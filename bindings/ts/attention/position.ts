@@ -1,11 +1,11 @@
 // The position encodings that attention takes: each checks its options, then says what it adds to the core's call.
+import * as calls from '../calls.js';
 import { alibiVariants, writeAlibi } from '../encodings/alibi.js';
 import type { BiasShape } from '../encodings/bias-shape.js';
 import { checkKerple, type KerpleNumbers, kerpleFields, writeKerple } from '../encodings/kerple.js';
 import { checkSign, type RelativeSign } from '../encodings/relative.js';
 import { checkT5, type T5Options, t5Fields, t5Table, withBuckets } from '../encodings/t5.js';
 import { RopePlan } from '../rope/rope.js';
-import type { CoreOptions, RelativeTerms } from '../runtime/call-fields.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
 import type { Heap, Take } from '../runtime/heap.js';
@@ -68,7 +68,7 @@ export function showsHidden(stages: readonly string[]): boolean {
 
 /** @internal */
 export type PositionPart = Pick<
-  CoreOptions,
+  calls.AttentionOptions,
   'distanceBias' | 'distanceFirst' | 'distanceCount' | 'distanceRanges' | 'distanceRangeCount' | 'relative'
 >;
 
@@ -83,7 +83,7 @@ export interface AppliedPosition {
   part(take: Take): PositionPart;
 }
 
-const noTerms: RelativeTerms = {
+const noTerms: calls.RelativeTerms = {
   rows: { limit: 0, keyMinusQuery: true },
   queryTable: 0,
   keyTable: 0,
@@ -99,8 +99,8 @@ type Make<P> = (heap: Heap, where: string, position: P, shapes: AttentionShapes)
 
 // The ranges of distances as the core takes them, each with where its biases begin.
 function placeRanges(heap: Heap, ranges: readonly Distances[], starts: readonly number[], take: Take): number {
-  const numbers = ranges.flatMap(({ first, last }, i) => [first, last - first + 1, starts[i] ?? 0]);
-  return heap.put(take, new Uint8Array(BigInt64Array.from(numbers, BigInt).buffer));
+  const list = ranges.map(({ first, last }, i) => ({ first, count: last - first + 1, start: starts[i] ?? 0 }));
+  return heap.putCalls(take, calls.DistanceRange, list);
 }
 
 // A bias for each head and distance of the call: that of one query among so many keys. `write` writes those of a range.

@@ -1,6 +1,6 @@
 // What a query sees: where queries and keys stand, causal order, windows, padding.
 
-import type { SightCall } from '../runtime/call-fields.js';
+import type { SightCall } from '../calls.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
 import type { Heap, Take } from '../runtime/heap.js';

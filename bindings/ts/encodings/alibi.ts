@@ -1,7 +1,7 @@
 // Attention with linear biases.
 
+import * as calls from '../calls.js';
 import * as enums from '../enums.js';
-import { type CallOf, putFields } from '../runtime/call-fields.js';
 import * as check from '../runtime/check.js';
 import { checkStatus } from '../runtime/errors.js';
 import type { Heap, Take } from '../runtime/heap.js';
@@ -18,9 +18,6 @@ export type AlibiVariant = 'symmetric' | 'bloom' | 'mpt' | 'falcon';
 
 /** @internal */
 export const alibiVariants: check.Choices<AlibiVariant, typeof enums.AlibiVariant> = enums.AlibiVariant;
-
-// In the order of embind/encodings.cpp.
-const fields = { heads: 0, queries: 0, keys: 0, queryOffset: 0, variant: 0 } as const;
 
 /** Options of `rw.alibiBias`. */
 export interface AlibiOptions<O extends Out = undefined> extends BiasShape, OutOption<O> {
@@ -48,8 +45,8 @@ export function alibiSlopes(heap: Heap, heads: number): Float64Array {
  * Writes the bias to `out`.
  * @internal
  */
-export function writeAlibi(heap: Heap, where: string, bias: CallOf<typeof fields>, out: number, take: Take): void {
-  const options = putFields(heap, fields, bias, take);
+export function writeAlibi(heap: Heap, where: string, bias: calls.AlibiOptions, out: number, take: Take): void {
+  const options = heap.putCall(take, calls.AlibiOptions, bias);
   checkStatus(
     heap.call((c) => c.alibiBias(options, out)),
     where,

@@ -1,4 +1,5 @@
 // What position encodings do, in numbers: their algebra, their decay, how alike their rows are.
+import { RowPair } from '../calls.js';
 import * as enums from '../enums.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
@@ -145,10 +146,10 @@ export class Analysis {
     const where = 'analysis.firstDuplicate';
     const { input, count, dim } = this.#matrix(where, x);
     return this.#heap.scope(where, (take) => {
-      const out = take(16);
+      const out = take(RowPair.doubles * 8);
       const from = input.place(take);
       const found = this.#heap.call((c) => c.firstDuplicate(from, count, dim, out));
-      const [first = 0, second = 0] = this.#heap.readDoubles(out, 2);
+      const { first, second } = this.#heap.readResult(RowPair, out);
       return found ? ([first, second] as const) : undefined;
     });
   }

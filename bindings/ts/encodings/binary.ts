@@ -1,5 +1,5 @@
 // Binary position code.
-import { putFields } from '../runtime/call-fields.js';
+import * as calls from '../calls.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
@@ -17,9 +17,6 @@ export interface BinaryOptions {
   values?: 'bits' | 'signs';
 }
 
-// In the order of embind/encodings.cpp.
-const fields = { bits: 0, msbFirst: false, sign: false } as const;
-
 /** @internal */
 export function binary(heap: Heap, options: BinaryOptions): Float32Array {
   const where = 'binary';
@@ -36,7 +33,7 @@ export function binary(heap: Heap, options: BinaryOptions): Float32Array {
     throw new ArgumentRangeError(where, `positions[${outside}]`, at[outside], problem);
   }
   return heap.scope(where, (take) => {
-    const [code, positions] = [putFields(heap, fields, core, take), heap.put(take, at)];
+    const [code, positions] = [heap.putCall(take, calls.BinaryOptions, core), heap.put(take, at)];
     const out = take(at.length * core.bits * 4);
     checkStatus(
       heap.call((c) => c.binaryCode(code, positions, at.length, out)),

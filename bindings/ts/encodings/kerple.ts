@@ -1,7 +1,7 @@
 // KERPLE: learned kernels of the distance.
 
+import * as calls from '../calls.js';
 import * as enums from '../enums.js';
-import { putFields } from '../runtime/call-fields.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
 import type { Heap, Take } from '../runtime/heap.js';
@@ -26,9 +26,6 @@ export interface KerpleNumbers {
 export interface KerpleOptions<O extends Out = undefined> extends KerpleNumbers, BiasShape, OutOption<O> {}
 
 const kinds: check.Choices<KerpleKind, typeof enums.KerpleKind> = enums.KerpleKind;
-
-// In the order of embind/encodings.cpp.
-const fields = { kind: 0, heads: 0, queries: 0, keys: 0, queryOffset: 0 } as const;
 
 /** @internal */
 export const kerpleFields = ['r1', 'r2', 'kind'] as const;
@@ -61,7 +58,8 @@ export function writeKerple(
   out: number,
   take: Take,
 ): void {
-  const options = putFields(heap, fields, { kind: numbers.kind, heads: numbers.r1.length, ...shape }, take);
+  const call = { kind: numbers.kind, heads: numbers.r1.length, ...shape };
+  const options = heap.putCall(take, calls.KerpleOptions, call);
   const [r1, r2] = [heap.put(take, numbers.r1), heap.put(take, numbers.r2)];
   checkStatus(
     heap.call((core) => core.kerpleBias(options, r1, r2, out)),

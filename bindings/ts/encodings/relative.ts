@@ -1,6 +1,6 @@
 // Rows of relative position tables (Shaw et al., arXiv:1803.02155; BERT's relative_key).
 
-import { putFields, rowsFields } from '../runtime/call-fields.js';
+import { RelativeRows } from '../calls.js';
 import * as check from '../runtime/check.js';
 import type { Heap } from '../runtime/heap.js';
 import { type BiasShape, biasShape } from './bias-shape.js';
@@ -32,7 +32,7 @@ export function relativeRows(heap: Heap, options: RelativeRowsOptions): Int32Arr
     keyMinusQuery: checkSign(where, 'sign', given.sign ?? 'key-minus-query') === 1,
   };
   return heap.scope(where, (take) => {
-    const [table, out] = [putFields(heap, rowsFields, rows, take), take(queries * keys * 8)];
+    const [table, out] = [heap.putCall(take, RelativeRows, rows), take(queries * keys * 8)];
     heap.call((c) => c.relativeRows(table, queries, keys, queryOffset, out));
     return Int32Array.from(heap.readDoubles(out, queries * keys));
   });

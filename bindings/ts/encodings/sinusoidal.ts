@@ -1,6 +1,6 @@
 // Sinusoidal position encoding.
+import * as calls from '../calls.js';
 import * as enums from '../enums.js';
-import { type CallOf, putFields } from '../runtime/call-fields.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
 import type { Heap, Take } from '../runtime/heap.js';
@@ -31,11 +31,8 @@ export interface SinusoidalOptions<O extends Out = undefined> extends OutOption<
 
 const sinusoidLayouts: check.Choices<SinusoidLayout, typeof enums.SinusoidLayout> = enums.SinusoidLayout;
 
-// In the order of embind/encodings.cpp.
-const fields = { dim: 0, base: 0, layout: 0, scale: 0 } as const;
-
 /** A checked table, but for its rows. @internal */
-export type CheckedTable = CallOf<typeof fields>;
+export type CheckedTable = calls.SinusoidalOptions;
 
 /** @internal */
 export const tableOptions = ['dim', 'base', 'layout', 'scale'] as const;
@@ -75,7 +72,7 @@ export function writeTable(
   out: number,
   take: Take,
 ): void {
-  const [options, at] = [putFields(heap, fields, table, take), heap.put(take, positions)];
+  const [options, at] = [heap.putCall(take, calls.SinusoidalOptions, table), heap.put(take, positions)];
   checkStatus(
     heap.call((c) => c.sinusoidal(options, at, positions.length, out)),
     where,

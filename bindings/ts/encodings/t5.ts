@@ -1,7 +1,7 @@
 // T5's relative position buckets and bias.
 
+import * as calls from '../calls.js';
 import type { T5Buckets } from '../core.mjs';
-import { putFields } from '../runtime/call-fields.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
@@ -24,9 +24,6 @@ export interface T5BiasOptions<O extends Out = undefined> extends T5Options, Bia
   /** [numBuckets, heads] */
   table: TensorInput;
 }
-
-// In the order of embind/encodings.cpp.
-const fields = { bidirectional: false, numBuckets: 0, maxDistance: 0 } as const;
 
 /** @internal */
 export const t5Fields = ['bidirectional', 'numBuckets', 'maxDistance'] as const;
@@ -62,7 +59,7 @@ export function withBuckets<T>(
   const buckets = heap.construct(where, (core) => new core.T5Buckets());
   try {
     heap.scope(where, (take) => {
-      const at = putFields(heap, fields, options, take);
+      const at = heap.putCall(take, calls.T5Options, options);
       checkStatus(
         heap.call(() => buckets.create(at)),
         where,

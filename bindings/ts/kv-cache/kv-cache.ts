@@ -1,10 +1,10 @@
 // The KV cache: keys and values of the tokens so far. Positions are integers and stay exact however often keys move; a
 // key is turned by the whole difference at once.
 import type { AttentionResult, ScoreRequest } from '../attention/attention.js';
+import { KvCacheOptions as CacheFields, type CacheForm } from '../calls.js';
 import type { KvCache as CoreKvCache } from '../core.mjs';
 import { KeyStorage } from '../enums.js';
 import type { RopePlan } from '../rope/rope.js';
-import { putFields } from '../runtime/call-fields.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError, checkStatus, StateError } from '../runtime/errors.js';
 import { destroyer, Handle } from '../runtime/handle.js';
@@ -14,8 +14,6 @@ import type { NdArray, Tensor, TensorInput } from '../runtime/tensor.js';
 import { attendOver, type CacheAttentionOptions } from './attend.js';
 import {
   type AppendOptions,
-  type CacheForm,
-  cacheFields,
   checkAppended,
   checkCache,
   formOf,
@@ -463,6 +461,6 @@ export function createKvCache(heap: Heap, options: KvCacheOptions): KvCache {
   const where = 'kvCache';
   const { core, plan } = checkCache(heap, where, options);
   return made(heap, where, plan, plan ? [plan] : [], (cache) =>
-    heap.scope(where, (take) => cache.create(putFields(heap, cacheFields, core, take), plan?.plan ?? null)),
+    heap.scope(where, (take) => cache.create(heap.putCall(take, CacheFields, core), plan?.plan ?? null)),
   );
 }

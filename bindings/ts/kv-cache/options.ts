@@ -1,9 +1,9 @@
 // What a KV cache is made from, checked: options and appended tokens.
 import { splitHeads } from '../attention/attention.js';
+import * as calls from '../calls.js';
 import type { KvCache as CoreKvCache } from '../core.mjs';
 import { KeyStorage } from '../enums.js';
 import { RopePlan } from '../rope/rope.js';
-import { type CallOf, putFields } from '../runtime/call-fields.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
 import type { Heap, Take } from '../runtime/heap.js';
@@ -74,16 +74,9 @@ const storages = { rotated, unrotated } as const;
 const windowPositions = { kept: 0, rebased: 1 } as const;
 const largest = 2 ** 30;
 
-/** In the order of embind/kv_cache.cpp. @internal */
-export const cacheFields = {
-  ...{ batch: 0, kvHeads: 0, headDim: 0, valueDim: 0, capacity: 0, growing: false, storage: 0 },
-  window: { size: 0, sinks: 0, rebased: false },
-} as const;
-const appendFields = { k: 0, v: 0, positions: 0, places: 0, tokens: 0, tokensFirst: false } as const;
-
 /** @internal */
 export interface CheckedCache {
-  readonly core: CallOf<typeof cacheFields>;
+  readonly core: calls.KvCacheOptions;
   readonly plan: RopePlan | undefined;
 }
 
@@ -138,26 +131,15 @@ export function checkCache(heap: Heap, where: string, options: KvCacheOptions): 
   return { core: { batch, kvHeads, headDim, valueDim, capacity, growing, storage, window }, plan };
 }
 
-/** What a cache of the core was made with, as far as calls have to know. @internal */
-export interface CacheForm {
-  readonly batch: number;
-  readonly kvHeads: number;
-  readonly headDim: number;
-  readonly valueDim: number;
-  readonly storage: number;
-  /** 0: none. */
-  readonly windowSize: number;
-  readonly rebased: boolean;
-}
-
-/** @internal */
-export function formOf(heap: Heap, where: string, core: CoreKvCache): CacheForm {
+/**
+ * What a cache of the core was made with, as far as calls have to know.
+ * @internal
+ */
+export function formOf(heap: Heap, where: string, core: CoreKvCache): calls.CacheForm {
   return heap.scope(where, (take) => {
-    const at = take(7 * 8);
-    heap.call(() => core.options(at));
-    const numbers = heap.readDoubles(at, 7);
-    const [batch = 0, kvHeads = 0, headDim = 0, valueDim = 0, storage = 0, windowSize = 0, rebased = 0] = numbers;
-    return { batch, kvHeads, headDim, valueDim, storage, windowSize, rebased: rebased === 1 };
+    const at = take(calls.CacheForm.doubles * 8);
+    heap.call(() => core.form(at));
+    return heap.readResult(calls.CacheForm, at);
   });
 }
 
@@ -165,7 +147,7 @@ export function formOf(heap: Heap, where: string, core: CoreKvCache): CacheForm 
 export interface OpenCache {
   /** Looks each time whether it may still be used: getters of arguments run in between. */
   readonly core: CoreKvCache;
-  readonly form: CacheForm;
+  readonly form: calls.CacheForm;
   /** Of its plan; 1 where there is none. */
   readonly axes: number;
 }
@@ -177,7 +159,13 @@ export interface Appended {
   place(take: Take): number;
 }
 
-function headsOf(where: string, name: 'k' | 'v', x: Operand, options: AppendOptions, expected: CacheForm): HeadShape {
+function headsOf(
+  where: string,
+  name: 'k' | 'v',
+  x: Operand,
+  options: AppendOptions,
+  expected: calls.CacheForm,
+): HeadShape {
   const { kvHeads, layout = 'BHTD' } = options;
   const shape = kvHeads === undefined ? x.shape : splitHeads(where, name, x.shape, expected.kvHeads);
   const got = headShape(where, name, shape, kvHeads === undefined ? layout : 'BTHD');
@@ -263,7 +251,7 @@ export function checkAppended(
         tokens,
         tokensFirst: ks.tokensFirst || vs.tokensFirst,
       };
-      return putFields(heap, appendFields, call, take);
+      return heap.putCall(take, calls.AppendCall, call);
     },
   };
 }

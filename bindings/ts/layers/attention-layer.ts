@@ -1,5 +1,6 @@
 // Multi-head self-attention with projections.
 import type { AttentionResult } from '../attention/attention.js';
+import { SelfAttentionOptions } from '../calls.js';
 import type { SelfAttention } from '../core.mjs';
 import { learnedModes } from '../encodings/learned.js';
 import {
@@ -10,7 +11,6 @@ import {
   writeTable,
 } from '../encodings/sinusoidal.js';
 import { NormKind } from '../enums.js';
-import { putFields } from '../runtime/call-fields.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
 import { destroyer } from '../runtime/handle.js';
@@ -25,7 +25,6 @@ import {
   type AttentionLayerWeights,
   checkDims,
   checkScores,
-  dimsFields,
   type LayerAttentionOptions,
   type LayerDims,
   type LayerScores,
@@ -109,7 +108,7 @@ function create(heap: Heap, where: string, options: AttentionLayerOptions, dims:
     const layer = heap.construct(where, (core) => new core.SelfAttention());
     try {
       withParts(heap, where, checked, storage, noNorm, (parts, take) => {
-        const fields = putFields(heap, dimsFields, dims, take);
+        const fields = heap.putCall(take, SelfAttentionOptions, dims);
         checkStatus(
           heap.call(() => layer.create(fields, parts)),
           where,

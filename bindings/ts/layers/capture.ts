@@ -1,6 +1,6 @@
 // Intermediates that a layer gives back by name.
 import { scoreSlots } from '../attention/attention.js';
-import type { CaptureCall } from '../runtime/call-fields.js';
+import type { CaptureCall } from '../calls.js';
 import * as check from '../runtime/check.js';
 import { ArgumentTypeError } from '../runtime/errors.js';
 import { forStages, type ScoreStage } from '../runtime/score-stages.js';

@@ -1,19 +1,13 @@
 // The weights of a layer by name, and how they become its parts in the core: checked all together, then packed one by
 // one.
 
+import { NormCall } from '../calls.js';
 import type { BlockParts } from '../core.mjs';
-import { BlockLinear, BlockNorm } from '../enums.js';
-import { putFields } from '../runtime/call-fields.js';
+import { BlockLinear, BlockNorm, WeightType } from '../enums.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
 import type { Heap, Take } from '../runtime/heap.js';
 import { placeVector, type Weight, weight, withPacked } from './weights.js';
-
-// In the order of embind/layers.cpp.
-const normFields = {
-  ...{ kind: 0, size: 0, eps: 0, unitOffset: false },
-  ...{ type: 0, weight: 0, biasType: 0, bias: 0 },
-} as const;
 
 /** @internal */
 export type LinearName = keyof typeof BlockLinear;
@@ -107,7 +101,7 @@ export function withParts(
         heap.scope(where, (take) => {
           const biasAt = bias === undefined ? 0 : placeVector(bias, take);
           checkStatus(
-            heap.call(() => parts.setLinear(which, packed, bias?.type ?? 0, biasAt)),
+            heap.call(() => parts.setLinear(which, packed, bias?.type ?? WeightType.float32, biasAt)),
             where,
           );
         }),
@@ -115,15 +109,13 @@ export function withParts(
     }
     for (const { which, factor, bias } of weights.norms) {
       heap.scope(where, (take) => {
-        const call = {
-          ...norm,
-          size: factor.columns,
+        const weights = {
           type: factor.type,
           weight: placeVector(factor, take),
-          biasType: bias?.type ?? 0,
+          biasType: bias?.type ?? WeightType.float32,
           bias: bias === undefined ? 0 : placeVector(bias, take),
         };
-        const fields = putFields(heap, normFields, call, take);
+        const fields = heap.putCall(take, NormCall, { options: { ...norm, size: factor.columns }, weights });
         checkStatus(
           heap.call(() => parts.setNorm(which, fields)),
           where,

@@ -1,6 +1,7 @@
 // An affine map with weights of its own, packed once: projections, a b^T with a constant b, and a matrix times a vector.
 
 import type { Linear as CoreLinear } from '../core.mjs';
+import { WeightType } from '../enums.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError, checkStatus } from '../runtime/errors.js';
 import { destroyer, Handle } from '../runtime/handle.js';
@@ -127,7 +128,7 @@ function create(heap: Heap, where: string, matrix: Weight, bias: Weight | undefi
       heap.scope(where, (take) => {
         const biasAt = bias === undefined ? 0 : placeVector(bias, take);
         checkStatus(
-          heap.call(() => linear.create(packed, bias?.type ?? 0, biasAt)),
+          heap.call(() => linear.create(packed, bias?.type ?? WeightType.float32, biasAt)),
           where,
         );
       }),

@@ -53,9 +53,6 @@ export const sizeFields = ['modelDim', 'heads', 'kvHeads', 'headDim', 'valueDim'
 /** @internal */
 export const scoreFields = ['causal', 'window', 'sinkTokens', 'scale', 'softcap', 'turnValues', 'storage'] as const;
 
-/** In the order of embind/layers.cpp. @internal */
-export const dimsFields = { modelDim: 0, heads: 0, kvHeads: 0, headDim: 0, valueDim: 0 } as const;
-
 /** Checked sizes. @internal */
 export interface LayerDims extends LayerHeads {
   readonly modelDim: number;

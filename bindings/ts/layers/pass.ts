@@ -3,11 +3,11 @@
 import { type KeepMaskInput, keepMask, noMask } from '../attention/mask.js';
 import { showsHidden } from '../attention/position.js';
 import { placeSight, type Sight, sightOf } from '../attention/sight.js';
+import { LayerCall } from '../calls.js';
 import type { KvCache as CoreKvCache } from '../core.mjs';
 import { type EncodingInfo, type EncodingName, encodings } from '../encodings/encodings.js';
 import type { KvCache } from '../kv-cache/kv-cache.js';
 import type { RopePlan } from '../rope/rope.js';
-import { type LayerCall, layerFields, putFields } from '../runtime/call-fields.js';
 import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
 import type { Heap, Take } from '../runtime/heap.js';
 import { type Named, type Out, type OutOption, outputs } from '../runtime/outputs.js';
@@ -170,7 +170,7 @@ export function pass(
       },
       capture: captureCall(capture, to, capture.slots === undefined ? 0 : heap.put(take, capture.slots)),
     };
-    const fields = putFields(heap, layerFields, call, take);
+    const fields = heap.putCall(take, LayerCall, call);
     layer.alive(); // a getter of an argument may have disposed of it
     place.rope?.usableIn(heap, where, "the layer's plan");
     cache?.change();

@@ -1,9 +1,9 @@
 // A layer of a transformer: attention and feed-forward part, norms and residual sums. Encoders and decoders are the same
 // layer with other defaults.
 
+import { BlockOptions } from '../calls.js';
 import type { TransformerBlock } from '../core.mjs';
 import * as enums from '../enums.js';
-import { putFields } from '../runtime/call-fields.js';
 import * as check from '../runtime/check.js';
 import { checkStatus } from '../runtime/errors.js';
 import { destroyer, type Handle } from '../runtime/handle.js';
@@ -18,7 +18,6 @@ import {
   type AttentionLayerWeights,
   checkDims,
   checkScores,
-  dimsFields,
   type LayerAttentionOptions,
   type LayerDims,
   type LayerScores,
@@ -93,9 +92,6 @@ export interface TransformerLayerOptions extends LayerSizeOptions, LayerAttentio
 
 const normKinds = { layer: enums.NormKind.layer, rms: enums.NormKind.rms } as const;
 const placements: check.Choices<NormPlacement, typeof enums.NormPlace> = enums.NormPlace;
-
-// In the order of embind/layers.cpp.
-const blockFields = { attention: dimsFields, place: 0, activation: 0 } as const;
 
 /** What encoders and decoders differ in. @internal */
 export interface LayerDefaults {
@@ -196,7 +192,7 @@ function make(
     try {
       const options = { attention: dims, place: placements[norms], activation };
       withParts(heap, where, weights.checked, storage, norm, (parts, take) => {
-        const fields = putFields(heap, blockFields, options, take);
+        const fields = heap.putCall(take, BlockOptions, options);
         checkStatus(
           heap.call(() => block.create(fields, parts)),
           where,

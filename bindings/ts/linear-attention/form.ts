@@ -1,8 +1,8 @@
 // Which linear attention: by what queries and keys are compared, where RoPE goes, and what the sums are divided by.
 
+import type { LinearAttentionOptions } from '../calls.js';
 import { LinearKernel } from '../enums.js';
 import { RopePlan } from '../rope/rope.js';
-import type { CallOf } from '../runtime/call-fields.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
 import type { Heap, Take } from '../runtime/heap.js';
@@ -61,12 +61,9 @@ export interface PlacedNorm {
   readonly rmsWeight: number;
 }
 
-/** In the order of embind/linear_attention.cpp. @internal */
-export const coreFields = { kernel: 0, normalize: false, rotateNormalizer: false, scale: 0 } as const;
-
 /** A checked form. @internal */
 export interface CheckedForm {
-  readonly core: CallOf<typeof coreFields>;
+  readonly core: LinearAttentionOptions;
   readonly plan: RopePlan | undefined;
   norm(take: Take): PlacedNorm;
 }

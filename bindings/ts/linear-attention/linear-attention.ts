@@ -1,9 +1,9 @@
 // Linear attention in one call.
 
 import type { KeepMaskInput } from '../attention/mask.js';
+import * as calls from '../calls.js';
 import type { RopePlan as CoreRopePlan } from '../core.mjs';
 import type { RopePlan } from '../rope/rope.js';
-import { positionsFields, putFields } from '../runtime/call-fields.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
 import type { Heap, Take } from '../runtime/heap.js';
@@ -11,15 +11,7 @@ import type { HeadShape, Layout } from '../runtime/layout.js';
 import { type Named, type Out, type OutOption, outputs } from '../runtime/outputs.js';
 import { type Places, type PositionsInput, placesOf } from '../runtime/positions.js';
 import type { NdArray, Tensor, TensorInput } from '../runtime/tensor.js';
-import {
-  type CheckedForm,
-  checkForm,
-  checkPosition,
-  coreFields,
-  formFields,
-  type LinearForm,
-  type RopeForm,
-} from './form.js';
+import { type CheckedForm, checkForm, checkPosition, formFields, type LinearForm, type RopeForm } from './form.js';
 import { keyMask, type LinearOperands, linearOperands } from './shapes.js';
 
 /** The position encodings of `rw.linearAttention`. */
@@ -71,15 +63,6 @@ export interface LinearAttentionResult<T extends Tensor | NdArray, R extends Ten
   readonly denominators?: T;
 }
 
-// In the order of embind/linear_attention.cpp.
-const callFields = {
-  ...{ out: 0, q: 0, k: 0, v: 0, keep: 0, rmsWeight: 0, denominators: 0, report: 0 },
-  ...{ keepBatchStride: 0, keepKeyStride: 0 },
-  ...{ batch: 0, heads: 0, kvHeads: 0, queries: 0, keys: 0, headDim: 0, valueDim: 0 },
-  ...{ tokensFirst: false, causal: false, rmsNorm: false, rmsEps: 0 },
-  ...{ queryPositions: positionsFields, keyPositions: positionsFields },
-} as const;
-
 /** A call with everything checked. @internal */
 export interface LinearCall {
   readonly operands: LinearOperands;
@@ -117,7 +100,7 @@ export function runLinear(
   let denominator: DenominatorReport | undefined;
   const shapes: Named<'denominators', readonly number[]> = { out: outShape, ...rows };
   const result = outputs(heap, where, q.tensor !== undefined, shapes, out, (at, take) => {
-    const report = take(32);
+    const report = take(calls.DenominatorReport.doubles * 8);
     const call = {
       out: at.out,
       denominators: at.denominators ?? 0,
@@ -139,14 +122,13 @@ export function runLinear(
       ...keep(take),
       ...form.norm(take),
     };
-    const fields = putFields(heap, callFields, call, take);
+    const fields = heap.putCall(take, calls.LinearAttentionCall, call);
     form.plan?.usableIn(heap, where, 'position.plan'); // a getter of an option may have disposed of it
     checkStatus(
       heap.call(() => run(fields, form.plan?.plan ?? null, take)),
       where,
     );
-    const [minimum = 0, negative = 0, zero = 0, nonFinite = 0] = heap.readDoubles(report, 4);
-    if (form.core.normalize) denominator = { minimum, negative, zero, nonFinite };
+    if (form.core.normalize) denominator = heap.readResult(calls.DenominatorReport, report);
   });
   return { ...result, ...(denominator && { denominator }) };
 }
@@ -190,6 +172,6 @@ export function linearAttention(
     out: given.out,
   };
   return runLinear(heap, where, call, (fields, plan, take) =>
-    heap.core.linearAttention(putFields(heap, coreFields, form.core, take), fields, plan),
+    heap.core.linearAttention(heap.putCall(take, calls.LinearAttentionOptions, form.core), fields, plan),
   );
 }

@@ -1,6 +1,6 @@
 // Linear attention as a recurrence with gates and corrections: ONNX LinearAttention.
+import { LinearRecurrenceCall } from '../calls.js';
 import * as enums from '../enums.js';
-import { putFields } from '../runtime/call-fields.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError, checkStatus } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
@@ -50,13 +50,6 @@ const updateRules: Readonly<Record<UpdateRule, { gated: boolean; delta: boolean 
   gated_delta: { gated: true, delta: true },
 };
 const ruleNumbers: check.Choices<UpdateRule, typeof enums.UpdateRule> = enums.UpdateRule;
-
-// In the order of embind/linear_attention.cpp.
-const callFields = {
-  ...{ out: 0, q: 0, k: 0, v: 0, decay: 0, beta: 0, past: 0, present: 0, rule: 0, scale: 0 },
-  ...{ batch: 0, heads: 0, kvHeads: 0, tokens: 0, headDim: 0, valueDim: 0, decayDim: 0, betaHeads: 0 },
-  ...{ tokensFirst: false },
-} as const;
 
 interface Gate {
   readonly operand: Operand | undefined;
@@ -157,7 +150,7 @@ export function recurrentAttention(
       betaHeads: beta.shape?.heads ?? 0,
       tokensFirst,
     };
-    const fields = putFields(heap, callFields, call, take);
+    const fields = heap.putCall(take, LinearRecurrenceCall, call);
     checkStatus(
       heap.call((core) => core.linearRecurrence(fields)),
       where,

@@ -1,9 +1,9 @@
 // Linear attention token by token: the sums over all keys so far, which do not grow with their number.
 
 import type { KeepMaskInput } from '../attention/mask.js';
+import { LinearStateCall } from '../calls.js';
 import type { LinearAttentionState as CoreState } from '../core.mjs';
 import type { RopePlan } from '../rope/rope.js';
-import { putFields } from '../runtime/call-fields.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError, checkStatus, StateError } from '../runtime/errors.js';
 import { destroyer, Handle } from '../runtime/handle.js';
@@ -13,15 +13,7 @@ import type { Out, OutOption, ResultOf } from '../runtime/outputs.js';
 import { placesOf } from '../runtime/positions.js';
 import type { NdArray, Tensor, TensorInput } from '../runtime/tensor.js';
 import { isDetached, type OwnBytes } from '../runtime/typed-arrays.js';
-import {
-  type CheckedForm,
-  checkForm,
-  checkPosition,
-  coreFields,
-  formFields,
-  type LinearForm,
-  type RopeForm,
-} from './form.js';
+import { type CheckedForm, checkForm, checkPosition, formFields, type LinearForm, type RopeForm } from './form.js';
 import { checkReturn, type LinearAttentionResult, runLinear } from './linear-attention.js';
 import { linearOperands } from './shapes.js';
 import { type LinearStateIdentity, packState, unpackState } from './state-bytes.js';
@@ -55,9 +47,6 @@ export interface LinearAppendOptions<O extends Out = undefined> extends OutOptio
   /** Give the denominators back as well. Default false. */
   returnDenominators?: boolean;
 }
-
-// In the order of embind/linear_attention.cpp.
-const stateFields = { form: coreFields, batch: 0, kvHeads: 0, headDim: 0, valueDim: 0 } as const;
 
 // A copy that later changes of the caller's objects do not reach.
 function kept({ position, outputNorm, ...rest }: LinearAttentionStateOptions): LinearAttentionStateOptions {
@@ -118,7 +107,7 @@ export class LinearAttentionState extends Handle {
     const state = heap.construct(where, (core) => new core.LinearAttentionState());
     try {
       heap.scope(where, (take) => {
-        const fields = putFields(heap, stateFields, { form: form.core, ...shape }, take);
+        const fields = heap.putCall(take, LinearStateCall, { form: form.core, shape });
         checkStatus(
           heap.call(() => state.create(fields)),
           where,

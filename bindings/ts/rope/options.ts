@@ -1,6 +1,6 @@
 // What a rotary plan is made from, and how options become what the core takes.
+import type * as calls from '../calls.js';
 import * as enums from '../enums.js';
-import type { CallOf } from '../runtime/call-fields.js';
 import * as check from '../runtime/check.js';
 import { boolean as flag, positive } from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
@@ -192,16 +192,12 @@ const scalings: Readonly<Record<RopeScaling['type'], ScalingKind>> = {
   },
 };
 
-const unscaled = {
+const unscaled: Omit<calls.FrequencyOptions, 'dim' | 'base' | 'scaling'> = {
   ...{ factor: 1, originalLength: 0, maxLength: 0, sequenceLength: 0, attentionFactor: 0 },
   ...{ betaFast: 32, betaSlow: 1, mscale: 0, mscaleAllDim: 0, truncate: true },
   ...{ lowFreqFactor: 1, highFreqFactor: 4, rotaryFraction: 1 },
   ...{ shortFactors: 0, longFactors: 0, custom: 0 },
 };
-
-// Fields are in the order of embind/rope.cpp, those of `unscaled`, `oneAxis` and `noXpos` too.
-const frequencyFields = { dim: 0, base: 0, scaling: 0, ...unscaled };
-type CoreFrequencies = CallOf<typeof frequencyFields>;
 
 // The lists of a scaling, by their name here and in the core.
 const lists: Readonly<Record<string, 'shortFactors' | 'longFactors' | 'custom'>> = {
@@ -210,8 +206,10 @@ const lists: Readonly<Record<string, 'shortFactors' | 'longFactors' | 'custom'>>
   inverseFrequencies: 'custom',
 };
 
+type Writable<T> = { -readonly [N in keyof T]: T[N] };
+
 interface Frequencies {
-  readonly values: CoreFrequencies;
+  readonly values: calls.FrequencyOptions;
   readonly lists: readonly {
     readonly field: 'shortFactors' | 'longFactors' | 'custom';
     readonly numbers: readonly number[];
@@ -227,7 +225,10 @@ function frequencies(where: string, dim: number, base: number, scaling: RopeScal
     ...Object.keys(required),
     ...Object.keys(optional),
   ]);
-  const values: Record<string, number | boolean> = { ...unscaled, dim, base, scaling: kind };
+  const values: Writable<calls.FrequencyOptions> & Record<string, number | boolean> = {
+    ...unscaled,
+    ...{ dim, base, scaling: kind },
+  };
   const numbers: { field: 'shortFactors' | 'longFactors' | 'custom'; numbers: readonly number[] }[] = [];
   for (const [name, checkField] of Object.entries({ ...required, ...optional })) {
     if (given[name] === undefined && !(name in required)) continue;
@@ -257,10 +258,10 @@ function frequencies(where: string, dim: number, base: number, scaling: RopeScal
   }
   // Hugging Face: a LongRoPE factor that is not given is the ratio of the two lengths.
   if (type === 'longrope' && given.factor === undefined && values.maxLength !== 0) {
-    values.factor = Number(values.maxLength) / Number(values.originalLength);
+    values.factor = values.maxLength / values.originalLength;
   }
-  checkTogether(where, dim, base, type, values as CoreFrequencies, nameOf);
-  return { values: values as CoreFrequencies, lists: numbers };
+  checkTogether(where, dim, base, type, values, nameOf);
+  return { values, lists: numbers };
 }
 
 // What no option shows on its own.
@@ -269,7 +270,7 @@ function checkTogether(
   dim: number,
   base: number,
   type: string,
-  v: CoreFrequencies,
+  v: calls.FrequencyOptions,
   nameOf: NameOf,
 ): void {
   const refuse = (option: string, value: number, problem: string) => {
@@ -307,14 +308,8 @@ const axisLayouts: Readonly<Record<RopeAxes['layout'], AxisKind>> = {
 };
 
 const maxAxes = 4;
-const oneAxis = { layout: enums.AxisLayout.single, axes: 1, sizes: { a: 0, b: 0, c: 0, d: 0 } };
-const noXpos = { scaleBase: 0, center: 0 };
-
-/** @internal */
-export const planFields = {
-  ...{ headDim: 0, frequencies: frequencyFields, pairing: 0, angles: 0, axes: oneAxis, xpos: noXpos },
-};
-type CorePlan = CallOf<typeof planFields>;
+const oneAxis: calls.AxisOptions = { layout: enums.AxisLayout.single, axes: 1, sizes: [0, 0, 0, 0] };
+const noXpos: calls.XPosOptions = { scaleBase: 0, center: 0 };
 
 const partScalings: readonly string[] = ['default', 'linear', 'ntk'];
 
@@ -332,7 +327,7 @@ function axisSizes(where: string, name: string, value: unknown, want: number | u
   return [...sizes];
 }
 
-function axes(where: string, value: unknown, rotaryDim: number, scaling: string): CorePlan['axes'] {
+function axes(where: string, value: unknown, rotaryDim: number, scaling: string): calls.AxisOptions {
   if (value === undefined) return oneAxis;
   const layout = check.options<{ layout: string }>(where, 'axes', value, ['layout', 'dims', 'sections']).layout;
   check.choice(where, 'axes.layout', layout, Object.fromEntries(Object.keys(axisLayouts).map((name, i) => [name, i])));
@@ -371,10 +366,10 @@ function axes(where: string, value: unknown, rotaryDim: number, scaling: string)
   }
   for (const [axis, size] of sizes.entries()) if (kind.sizes === 'dims') check.even(where, `${name}[${axis}]`, size);
   const [a = 0, b = 0, c = 0, d = 0] = sizes;
-  return { layout: kind.kind, axes: sizes.length, sizes: { a, b, c, d } };
+  return { layout: kind.kind, axes: sizes.length, sizes: [a, b, c, d] };
 }
 
-function xpos(where: string, value: unknown): CorePlan['xpos'] {
+function xpos(where: string, value: unknown): calls.XPosOptions {
   if (value === undefined) return noXpos;
   const given = check.options<XPos>(where, 'xpos', value, ['scaleBase', 'center']);
   return {
@@ -396,7 +391,7 @@ export interface CheckedRopeOptions {
   readonly axes: number;
   readonly xpos: boolean;
   readonly blocks: boolean;
-  readonly core: CorePlan;
+  readonly core: calls.RopeOptions;
   readonly lists: Frequencies['lists'];
 }
 
@@ -433,7 +428,7 @@ export function checkRopeOptions(
   const angles = given.angles ?? 'exact';
   const scaling = given.scaling ?? { type: 'default' };
   const wanted = frequencies(where, rotaryDim, base, scaling, nameOf);
-  const core: CorePlan = {
+  const core: calls.RopeOptions = {
     headDim,
     frequencies: wanted.values,
     pairing: check.choice(where, 'pairing', pairing, pairings),

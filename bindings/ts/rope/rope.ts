@@ -1,8 +1,8 @@
 // Rotary position embedding: RopePlan, the heart of the package.
 
+import * as calls from '../calls.js';
 import type { RopePlan as CoreRopePlan } from '../core.mjs';
 import { Role, Turn } from '../enums.js';
-import { headsFields, type PositionsCall, positionsFields, putFields } from '../runtime/call-fields.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError, checkStatus } from '../runtime/errors.js';
 import { destroyer, Handle } from '../runtime/handle.js';
@@ -19,7 +19,7 @@ import {
 } from '../runtime/positions.js';
 import type { ArrayLikeInput, NdArray, Tensor } from '../runtime/tensor.js';
 import { overlap } from '../runtime/typed-arrays.js';
-import { type Angles, checkRopeOptions, type Pairing, planFields, type RopeOptions } from './options.js';
+import { type Angles, checkRopeOptions, type Pairing, type RopeOptions } from './options.js';
 
 /** Options of rotate and unrotate. */
 export interface RotateOptions extends PositionOptions, HeadOptions {
@@ -58,9 +58,6 @@ export interface RopeTables {
   readonly cos: Float32Array;
   readonly sin: Float32Array;
 }
-
-// In the order of embind/rope.cpp.
-const rerotateFields = { keys: headsFields, from: positionsFields, to: positionsFields } as const;
 
 const rotateOptions = ['offset', 'positions', 'role', 'shape', 'layout', 'out'] as const;
 const bothOptions = ['offset', 'positions', 'layout', 'out'] as const;
@@ -142,7 +139,7 @@ export class RopePlan extends Handle {
       heap.scope(where, (take) => {
         const lists = checked.lists.map(({ field, numbers }) => [field, heap.put(take, Float64Array.from(numbers))]);
         const frequencies = { ...checked.core.frequencies, ...Object.fromEntries(lists) };
-        const fields = putFields(heap, planFields, { ...checked.core, frequencies }, take);
+        const fields = heap.putCall(take, calls.RopeOptions, { ...checked.core, frequencies });
         checkStatus(
           heap.call(() => plan.create(fields)),
           where,
@@ -286,7 +283,7 @@ export class RopePlan extends Handle {
       const [old, fresh] = [from.place(this.heap, take), to.place(this.heap, take)];
       return (pointer) => {
         const call = { keys: { x: pointer, tokensFirst, batch, heads, tokens }, from: old, to: fresh };
-        const fields = putFields(this.heap, rerotateFields, call, take);
+        const fields = this.heap.putCall(take, calls.RerotateCall, call);
         this.alive(where);
         target.usableIn(this.heap, where, 'plan');
         return this.heap.call(() => this.plan.rerotate(fields, target.plan));
@@ -366,11 +363,17 @@ export class RopePlan extends Handle {
    * Turns what lies in the heap at x.
    * @internal
    */
-  turnAt(where: string, x: number, shape: HeadShape, at: PositionsCall, role: 'query' | 'key'): void {
+  turnAt(where: string, x: number, shape: HeadShape, at: calls.PositionsCall, role: 'query' | 'key'): void {
     checkStatus(this.#rotate(x, shape, at, Turn.forward, Role[role]), where);
   }
 
-  #rotate(x: number, { tokensFirst, batch, heads, tokens }: HeadShape, at: PositionsCall, turn: number, role: number) {
+  #rotate(
+    x: number,
+    { tokensFirst, batch, heads, tokens }: HeadShape,
+    at: calls.PositionsCall,
+    turn: number,
+    role: number,
+  ) {
     this.alive('rope'); // a getter of an option may have disposed of it
     const { values, count, perBatch, offset } = at;
     return this.heap.call(() =>

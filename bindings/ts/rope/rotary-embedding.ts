@@ -1,5 +1,5 @@
 // Rotation by tables that someone else made.
-import { headsFields, putFields } from '../runtime/call-fields.js';
+import { RotateByTablesCall } from '../calls.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
@@ -19,11 +19,6 @@ export interface RotaryEmbeddingOptions extends HeadOptions {
   /** Default `half`. */
   pairing?: Pairing;
 }
-
-// In the order of embind/rope.cpp.
-const callFields = {
-  ...{ heads: headsFields, headDim: 0, cos: 0, sin: 0, rows: 0, pairs: 0, places: 0, pairing: 0 },
-} as const;
 
 /** @internal */
 export function rotaryEmbedding(
@@ -66,10 +61,12 @@ export function rotaryEmbedding(
       throw new ArgumentRangeError(where, 'cos', given.cos, problem);
     }
     const values = tableRows(where, given.positions, batch, tokens, rows);
-    const tables = { cos: cos.place(take), sin: sin.place(take), rows, pairs, places: heap.put(take, values), pairing };
+    const tables = { cos: cos.place(take), sin: sin.place(take), rows, pairs };
+    const placesAt = heap.put(take, values);
     return (pointer) => {
-      const call = { heads: { x: pointer, tokensFirst, batch, heads, tokens }, headDim: dim, ...tables };
-      const fields = putFields(heap, callFields, call, take);
+      const shape = { x: pointer, tokensFirst, batch, heads, tokens };
+      const call = { heads: shape, headDim: dim, tables, places: placesAt, pairing };
+      const fields = heap.putCall(take, RotateByTablesCall, call);
       return heap.call((core) => core.rotateByTables(fields));
     };
   });

@@ -1,5 +1,6 @@
 // The WebAssembly heap of one instance: allocation, copies in and out, and the watch over traps. No view of the
 // heap leaves this file except where a caller asked for one, because growth detaches every view without a word.
+import type { CallFields, ResultFields } from '../calls.js';
 import type { MainModule } from '../core.mjs';
 import { InstanceLostError, OutOfMemoryError } from './errors.js';
 import { bufferOf, byteLengthOf, bytesOf, fill, kindOf, offsetOf } from './typed-arrays.js';
@@ -121,12 +122,26 @@ export class Heap {
     return pointer;
   }
 
-  /** The same for numbers, as doubles. */
-  putDoubles(take: Take, numbers: readonly number[]): number {
-    const pointer = take(numbers.length * 8);
+  /** The address of a call's fields. Objects would cost a call into the core for each field. */
+  putCall<C>(take: Take, fields: CallFields<C>, call: NoInfer<C>): number {
+    const pointer = take(fields.doubles * 8);
     this.#view(); // makes it anew
-    this.#doubles.set(numbers, pointer / 8);
+    fields.write(this.#doubles, pointer / 8, call);
     return pointer;
+  }
+
+  /** The same for several, one after the other. */
+  putCalls<C>(take: Take, fields: CallFields<C>, list: readonly NoInfer<C>[]): number {
+    const pointer = take(list.length * fields.doubles * 8);
+    this.#view();
+    for (const [i, call] of list.entries()) fields.write(this.#doubles, pointer / 8 + i * fields.doubles, call);
+    return pointer;
+  }
+
+  /** What the core wrote at an address. */
+  readResult<R>(fields: ResultFields<R>, pointer: number): R {
+    this.#view(); // makes it anew
+    return fields.read(this.#doubles, pointer / 8);
   }
 
   /** Whether the data is a view of something in this heap, where nothing lies at 0. */

@@ -1,5 +1,5 @@
 // Where tokens stand: given by an offset (0, 1, 2, ... from there), or one by one.
-import type { PositionsCall } from './call-fields.js';
+import type { PositionsCall } from '../calls.js';
 import * as check from './check.js';
 import { ArgumentRangeError, ArgumentTypeError } from './errors.js';
 import type { Heap, Take } from './heap.js';

@@ -1,4 +1,4 @@
-// The stages of attention's scores, by name, in the order of embind/attention_call.h.
+// The stages of attention's scores, by name.
 
 /** In the order in which attention computes them. */
 export const scoreStages = ['content', 'position', 'raw', 'capped', 'biased', 'probabilities'] as const;

@@ -1,5 +1,6 @@
 // The header of a file, and the weight_map of an index: read by the core, which alone decides. Here bytes are brought to
 // it, and its verdict is put into words.
+import * as calls from '../calls.js';
 import type { SafetensorsHeader, TextMap } from '../core.mjs';
 import * as enums from '../enums.js';
 import type * as check from '../runtime/check.js';
@@ -34,7 +35,6 @@ export interface Header {
 
 /** @internal */
 export const lengthBytes = 8;
-const faultDoubles = 6;
 const where = 'openSafetensors';
 
 // A name may begin with what TextDecoder would take for a byte order mark.
@@ -80,10 +80,10 @@ interface Place {
   readonly pointer: number;
 }
 
-// Throws unless the status is 0; the fault lies at `out`.
-function checkFault({ heap, file, text, pointer }: Place, status: number, out: number): void {
+// Throws unless the status is 0.
+function checkFault({ heap, file, text, pointer }: Place, status: number, fault: calls.SafetensorsFault): void {
   if (status === 0) return;
-  const [reason = 0, at = 0, keyAt = 0, keyBytes = 0, wanted = 0, found = 0] = heap.readDoubles(out, faultDoubles);
+  const { reason, at, keyAt, keyBytes, wanted, found } = fault;
   if (reason === enums.SafetensorsReason.none) checkStatus(status, where);
   const noMap = text === 'index' && reason === enums.SafetensorsReason.missing;
   const words = reasons[enums.nameOf(enums.SafetensorsReason, reason) ?? 'none'];
@@ -99,10 +99,11 @@ function checkFault({ heap, file, text, pointer }: Place, status: number, out: n
 export function headerBytes(heap: Heap, file: string, first: Uint8Array, fileBytes: number | undefined): number {
   return heap.scope(where, (take) => {
     const pointer = heap.put(take, first);
-    const out = take(8 * (faultDoubles + 1));
+    const out = take(calls.HeaderLength.doubles * 8);
     const status = heap.call((core) => core.safetensorsHeaderBytes(pointer, fileBytes ?? -1, out));
-    checkFault({ heap, file, text: 'file', pointer: 0 }, status, out);
-    return heap.readDoubles(out, faultDoubles + 1)[faultDoubles] ?? 0;
+    const { bytes, fault } = heap.readResult(calls.HeaderLength, out);
+    checkFault({ heap, file, text: 'file', pointer: 0 }, status, fault);
+    return bytes;
   });
 }
 
@@ -120,9 +121,9 @@ export function parseHeader(
   const header = heap.construct(where, (core) => new core.SafetensorsHeader());
   try {
     return heap.scope(where, (take) => {
-      const out = take(8 * faultDoubles);
+      const out = take(calls.SafetensorsFault.doubles * 8);
       const status = heap.call(() => header.parse(pointer, bytes, dataBytes ?? -1, out));
-      checkFault({ heap, file, text: 'file', pointer }, status, out);
+      checkFault({ heap, file, text: 'file', pointer }, status, heap.readResult(calls.SafetensorsFault, out));
       return contents(heap, header, lengthBytes + bytes);
     });
   } finally {
@@ -132,11 +133,11 @@ export function parseHeader(
 
 function contents(heap: Heap, header: SafetensorsHeader, dataBegin: number): Header {
   return heap.scope(where, (take) => {
-    const out = take(8 * faultDoubles);
+    const out = take(calls.SafetensorsTensor.doubles * 8);
     const count = heap.call(() => header.size);
     const tensors = Array.from({ length: count }, (_, i): HeaderTensor => {
       heap.call(() => header.tensor(i, out));
-      const [name = 0, nameBytes = 0, dtype = 0, rank = 0, begin = 0, end = 0] = heap.readDoubles(out, faultDoubles);
+      const { name, nameBytes, dtype, rank, begin, end } = heap.readResult(calls.SafetensorsTensor, out);
       const shape = heap.scope(where, (takeShape) => {
         const sizes = takeShape(8 * rank);
         heap.call(() => header.shape(i, sizes));
@@ -151,16 +152,19 @@ function contents(heap: Heap, header: SafetensorsHeader, dataBegin: number): Hea
       };
     });
     const pairs = heap.call(() => header.metadataSize);
-    const metadata = pairsOf(heap, pairs, out, (i) => header.metadata(i, out));
+    const metadata = pairsOf(heap, pairs, (i, pair) => header.metadata(i, pair));
     return { tensors, metadata, end: tensors.at(-1)?.end ?? dataBegin };
   });
 }
 
-function pairsOf(heap: Heap, count: number, out: number, write: (i: number) => void): (readonly [string, string])[] {
-  return Array.from({ length: count }, (_, i) => {
-    heap.call(() => write(i));
-    const [key = 0, keyBytes = 0, value = 0, valueBytes = 0] = heap.readDoubles(out, 4);
-    return [textAt(heap, key, keyBytes), textAt(heap, value, valueBytes)] as const;
+function pairsOf(heap: Heap, count: number, write: (i: number, out: number) => void): (readonly [string, string])[] {
+  return heap.scope(where, (take) => {
+    const out = take(calls.TextPair.doubles * 8);
+    return Array.from({ length: count }, (_, i) => {
+      heap.call(() => write(i, out));
+      const { key, keyBytes, value, valueBytes } = heap.readResult(calls.TextPair, out);
+      return [textAt(heap, key, keyBytes), textAt(heap, value, valueBytes)] as const;
+    });
   });
 }
 
@@ -177,15 +181,11 @@ export function parseWeightMap(
   const map: TextMap = heap.construct(where, (core) => new core.TextMap());
   try {
     return heap.scope(where, (take) => {
-      const out = take(8 * faultDoubles);
+      const out = take(calls.SafetensorsFault.doubles * 8);
       const status = heap.call(() => map.readWeightMap(pointer, bytes, out));
-      checkFault({ heap, file, text: 'index', pointer }, status, out);
-      return pairsOf(
-        heap,
-        heap.call(() => map.size),
-        out,
-        (i) => map.pair(i, out),
-      );
+      checkFault({ heap, file, text: 'index', pointer }, status, heap.readResult(calls.SafetensorsFault, out));
+      const count = heap.call(() => map.size);
+      return pairsOf(heap, count, (i, pair) => map.pair(i, pair));
     });
   } finally {
     heap.destroy(map);
