@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "kernels/exp.h"
-#include "kernels/tanh.h"
+#include "kernels/softcap.h"
 #include "simd.h"
 
 namespace ropewalk {
@@ -18,12 +18,6 @@ constexpr float kHidden = -std::numeric_limits<float>::infinity();
 void scaleScores(float* x, size_t n, float scale) {
   const f32x4 scales = simd::splat(scale);
   for (size_t i = 0; i < n; i += kLanes) simd::store(x + i, simd::mul(simd::load(x + i), scales));
-}
-
-void capScores(float* x, size_t n, float softcap) {
-  const f32x4 cap = simd::splat(softcap);
-  for (size_t i = 0; i < n; i += kLanes)
-    simd::store(x + i, simd::mul(cap, tanh(simd::div(simd::load(x + i), cap))));
 }
 
 // Index of the bias of key j in distance_bias. Every distance of a call lies in one of its ranges.
@@ -82,7 +76,7 @@ void ScoreStages::apply(const QueryRow& row, const ScorePart& part, float* conte
     if (wantsParts()) giveParts(row, part, content);
     give(outputs_.raw, row, part);
   }
-  if (options_.softcap > 0) capScores(part.x, whole, options_.softcap);
+  if (options_.softcap > 0) softcapRow(part.x, whole, options_.softcap);
   if (row.given) give(outputs_.capped, row, part);
   if (options_.distance_bias != nullptr || options_.bias.data != nullptr || options_.keep.data != nullptr)
     addBiases(row, part);

@@ -16,7 +16,10 @@
 #include "layers/embedding.h"
 #include "layers/linear.h"
 #include "layers/norm_layer.h"
+#include "models/layer_stack.h"
+#include "models/logits_head.h"
 #include "models/safetensors_file.h"
+#include "models/token_vectors.h"
 #include "reference.h"
 
 namespace ropewalk::test {
@@ -513,6 +516,54 @@ TEST_CASE("A layer whose plan cannot cache gives the same bits") {
     survived += failed;
   }
   CHECK(survived > 0);
+}
+
+TEST_CASE(
+    "A model's token vectors, layers and logits without memory lose nothing, and the next try gives them") {
+  Random random(12);
+  {
+    const MatrixData map(random, 8, 8, true);
+    PackedMatrix table;
+    REQUIRE(table.pack(WeightType::kFloat32, map.weight.data(), 8, 8, WeightType::kFloat32) == Status::kOk);
+    const auto nothing = [] { return true; };
+
+    TokenTables tables;
+    REQUIRE(tables.types.pack(WeightType::kFloat32, map.weight.data(), 8, 8, WeightType::kFloat16) ==
+            Status::kOk);
+    tables.tokens = std::move(table);
+    tables.projection = map.linear(WeightType::kFloat32);
+    TokenVectors vectors;
+    REQUIRE(vectors.create(1, std::move(tables)) == Status::kOk);
+    const std::vector<int64_t> ids = {3, 0, 7};
+    std::vector<float> x(24);
+    CHECK(failEachAllocation([&] { return vectors.embed(x.data(), {1, 3, ids.data()}); }, nothing) == 3);
+
+    HeadParts parts;
+    parts.transform = map.linear(WeightType::kFloat32);
+    LogitsHead head;
+    REQUIRE(head.create({}, std::move(parts), &vectors.tokens()) == Status::kOk);
+    std::vector<float> logits(24);
+    CHECK(failEachAllocation([&] { return head.apply(logits.data(), x.data(), 3); }, nothing) == 1);
+
+    const BlockData data(random, {}, 1, 3);
+    const TransformerBlock block = data.block();
+    LayerStack stack;
+    CHECK(failEachAllocation([&] { return stack.create(2); }, [&] { return stack.size() == 0; }) == 1);
+    for (size_t i = 0; i < 2; ++i) stack.set(i, {&block, nullptr, false, data.input().attention});
+    StackInput input;
+    input.batch = 1;
+    input.tokens = 3;
+    std::vector<float> expected = x;
+    REQUIRE(stack.forward(expected.data(), 0, 2, input) == Status::kOk);
+    std::vector<float> row = x;
+    const auto again = [&] {
+      row = x;
+      return stack.forward(row.data(), 0, 2, input);
+    };
+    CHECK(failEachAllocation(again, nothing) >= 6);
+    CHECK(sameBits(row, expected));
+  }
+  CHECK(liveAllocations() == 0);
 }
 
 TEST_CASE("A header that cannot be held for want of memory leaves the one before") {
