@@ -475,6 +475,21 @@ export const calls = {
       scores: 'ScoresCall',
     },
   },
+  // A layer of a model: what does not change from pass to pass.
+  StackLayerCall: { fields: { turnValues: 'bool', sight: 'SightCall', options: 'AttentionOptions' } },
+  // Layers first ... end - 1 over x [B, T, M].
+  StackCall: {
+    fields: {
+      x: 'pointer',
+      batch: 'size_t',
+      tokens: 'size_t',
+      first: 'size_t',
+      end: 'size_t',
+      positions: 'PositionsCall',
+      keep: 'KeepMask',
+      capture: 'pointer', // a CaptureCall, of the last layer
+    },
+  },
   LayerCall: {
     fields: {
       out: 'pointer',

@@ -9,6 +9,7 @@
 #include "kernels/norm.h"
 #include "kernels/softmax.h"
 #include "kernels/weight_type.h"
+#include "layer_call.h"
 #include "layers/embedding.h"
 #include "layers/init.h"
 #include "layers/linear.h"
@@ -137,24 +138,6 @@ SelfAttentionInput inputOf(const LayerCall& c, RopePlan* rope, KvCache* cache) {
   input.attention = withSight(c.options, c.sight, c.batch, c.tokens);
   input.cache = cache;
   return input;
-}
-
-BlockCapture captureOf(const CaptureCall& c) {
-  BlockCapture capture;
-  AttentionCapture& a = capture.attention;
-  a.q = at<float>(c.q);
-  a.k = at<float>(c.k);
-  a.v = at<float>(c.v);
-  a.q_rotated = at<float>(c.q_rotated);
-  a.k_rotated = at<float>(c.k_rotated);
-  a.v_rotated = at<float>(c.v_rotated);
-  a.context = at<float>(c.context);
-  a.scores = scoreOutputs(c.scores, {}, {});
-  capture.normed = at<float>(c.normed);
-  capture.attention_out = at<float>(c.attention_out);
-  capture.hidden = at<float>(c.hidden);
-  capture.mlp = at<float>(c.mlp);
-  return capture;
 }
 
 int forwardSelfAttention(const SelfAttention& layer, Pointer fields, RopePlan* rope, KvCache* cache) {

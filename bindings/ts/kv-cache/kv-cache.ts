@@ -35,6 +35,9 @@ export interface MergeOptions extends TokenRange {
   at?: number;
 }
 
+/** @internal */
+export const anotherPlan = 'turns keys by another plan than the layer; its kvCache() makes one that fits';
+
 const rangeFields = ['first', 'count'];
 
 /**
@@ -324,6 +327,22 @@ export class KvCache extends Handle {
       this.#changes += 1;
     };
     return Object.assign(cache, { plan: this.#plan, change });
+  }
+
+  /**
+   * For a pass of a model, which brings tokens to the caches of all layers at once: refuses a cache that cannot take them,
+   * and counts the change.
+   * @internal
+   */
+  enter(where: string, plan: RopePlan | undefined): void {
+    this.#usable(where);
+    if (this.#plan !== plan) throw new ArgumentRangeError(where, 'cache', this, anotherPlan);
+    this.#changes += 1;
+  }
+
+  /** Whether keys leave it. @internal */
+  get windowed(): boolean {
+    return this.#form.windowSize > 0;
   }
 
   #change(where: string, call: () => number): this {

@@ -1,6 +1,6 @@
 // A layer that goes on from a KV cache: which caches fit it, and where the tokens of a pass stand in one.
 
-import { createKvCache, KvCache } from '../kv-cache/kv-cache.js';
+import { anotherPlan, createKvCache, KvCache } from '../kv-cache/kv-cache.js';
 import { type CacheRope, type KvCacheOptions, type OpenCache, positionsOf } from '../kv-cache/options.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
@@ -59,8 +59,7 @@ export function checkLayerCache(
   for (const size of ['batch', 'kvHeads', 'headDim', 'valueDim'] as const) {
     if (value[size] !== expected[size]) refuse(`has ${size} ${value[size]}; expected ${expected[size]}`);
   }
-  if (open.plan !== layer.place.rope)
-    refuse('turns keys by another plan than the layer; its kvCache() makes one that fits');
+  if (open.plan !== layer.place.rope) refuse(anotherPlan);
   if (layer.scores.turnValues) refuse('is not for layers with turnValues');
   const size = open.form.windowSize;
   const { left = -1 } = layer.scores.sight.window ?? {};

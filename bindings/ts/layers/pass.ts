@@ -94,13 +94,19 @@ function checkPlaces(
 
 const scored: readonly CaptureName[] = scoreStages;
 
-// Keys that leave a window as tokens come in are not counted before.
+/**
+ * Refuses scores over a cache that has a window: keys that leave it as tokens come in are not counted before.
+ * @internal
+ */
+export function checkWindowedCapture(where: string, capture: readonly CaptureName[]): void {
+  const scores = capture.find((name) => scored.includes(name));
+  if (scores === undefined) return;
+  const problem = `has ${scores}, which is not given with a cache that has a window`;
+  throw new ArgumentRangeError(where, 'capture', capture, problem);
+}
+
 function checkWindowed(where: string, options: ForwardOptions<readonly CaptureName[], Out>, capture: Capture): void {
-  const scores = capture.names.find((name) => scored.includes(name));
-  if (scores !== undefined) {
-    const problem = `has ${scores}, which is not given with a cache that has a window`;
-    throw new ArgumentRangeError(where, 'capture', options.capture, problem);
-  }
+  checkWindowedCapture(where, capture.names);
   if (options.mask === undefined) return;
   throw new ArgumentRangeError(where, 'mask', options.mask, 'is not for a cache that has a window');
 }

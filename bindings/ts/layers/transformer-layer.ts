@@ -224,6 +224,7 @@ export class TransformerLayer extends Layer {
   readonly norms: NormPlacement;
   /** Which encoding the layer was made with. */
   readonly encoding: TransformerPosition['encoding'];
+  readonly #block: TransformerBlock;
 
   /** @internal */
   constructor(heap: Heap, kind: keyof typeof layerDefaults, options: TransformerLayerOptions) {
@@ -241,9 +242,15 @@ export class TransformerLayer extends Layer {
       free: destroyer(heap, block, ...owned),
       run: (fields, rope, cache) => block.forward(fields, rope, cache),
     });
+    this.#block = block;
     this.hiddenDim = hiddenDim;
     this.norms = norms;
     this.encoding = place.encoding as TransformerPosition['encoding'];
+  }
+
+  /** For a model, which runs the block itself. @internal */
+  get block(): TransformerBlock {
+    return this.#block;
   }
 
   /**

@@ -1,15 +1,17 @@
 // The KV caches of all layers of a decoder as one: what it has read so far. Layers with a sliding window keep no more
 // than their window.
 
+import type { LayerCaches } from '../core.mjs';
 import { createKvCache, type KvCache } from '../kv-cache/kv-cache.js';
 import type { CacheRope } from '../kv-cache/options.js';
 import { restoreKvCache } from '../kv-cache/restore.js';
-import type { PassLayer } from '../layers/pass.js';
+import { checkLayerCache } from '../layers/cache.js';
 import * as check from '../runtime/check.js';
-import { ArgumentRangeError, ArgumentTypeError, StateError } from '../runtime/errors.js';
-import { Handle } from '../runtime/handle.js';
+import { ArgumentRangeError, ArgumentTypeError, checkStatus, StateError } from '../runtime/errors.js';
+import { destroyer, Handle } from '../runtime/handle.js';
 import type { Heap } from '../runtime/heap.js';
 import { bytesOf, isDetached, type OwnBytes } from '../runtime/typed-arrays.js';
+import type { ModelLayer } from './stack.js';
 
 /** Options of a model's `kvCache`. */
 export interface ModelCacheOptions {
@@ -33,7 +35,7 @@ const mostAtOnce = 2 ** 20;
 const mostTokens = 2 ** 30;
 
 /** @internal */
-export function createModelCache(heap: Heap, layers: readonly PassLayer[], options: ModelCacheOptions): ModelKvCache {
+export function createModelCache(heap: Heap, layers: readonly ModelLayer[], options: ModelCacheOptions): ModelKvCache {
   const given = check.options<ModelCacheOptions>(where, 'options', options, ['batch', 'capacity', 'chunk', 'keys']);
   const batch = check.integer(where, 'batch', given.batch ?? 1, 1, 2 ** 20);
   const chunk = check.integer(where, 'chunk', given.chunk ?? defaultChunk, 1, mostAtOnce);
@@ -65,10 +67,20 @@ export function createModelCache(heap: Heap, layers: readonly PassLayer[], optio
   }
 }
 
-function disposer(caches: readonly KvCache[]): () => void {
-  return () => {
-    for (const cache of caches) cache.dispose();
-  };
+// The caches as a pass of the core takes them.
+function listOf(heap: Heap, caches: readonly KvCache[]): LayerCaches {
+  const list = heap.construct(where, (core) => new core.LayerCaches());
+  try {
+    checkStatus(
+      heap.call(() => list.create(caches.length)),
+      where,
+    );
+    for (const [i, cache] of caches.entries()) list.set(i, cache.use(where).core);
+    return list;
+  } catch (error) {
+    heap.destroy(list);
+    throw error;
+  }
 }
 
 /**
@@ -86,12 +98,17 @@ export class ModelKvCache extends Handle {
   /** Tokens that there is room for; undefined where it grows. */
   readonly capacity: number | undefined;
   readonly #layers: readonly KvCache[];
+  readonly #list: LayerCaches;
+  // The model's layers that the caches are known to fit.
+  #fitting: readonly ModelLayer[] | undefined;
   #broken = false;
 
   /** @internal */
   constructor(heap: Heap, layers: readonly KvCache[], made: { capacity: number | undefined; chunk: number }) {
-    super(heap, disposer(layers));
+    const list = listOf(heap, layers);
+    super(heap, destroyer(heap, list, ...layers));
     this.#layers = layers;
+    this.#list = list;
     this.chunk = made.chunk;
     this.capacity = made.capacity;
   }
@@ -134,17 +151,12 @@ export class ModelKvCache extends Handle {
     return this;
   }
 
-  // Windows first: what one refuses all do, and the layers without never refuse.
   #cut(at: string, length: number, gone: number): void {
-    const windowed = this.#layers.filter((cache) => cache.length < this.length);
-    const rest = this.#layers.filter((cache) => !windowed.includes(cache));
-    // A layer's own would take the loss of its last key for a fresh start.
-    if (windowed.some((cache) => cache.length <= gone || !cache.mayTruncate(cache.length - gone))) {
+    if (!this.#layers.every((cache) => mayLose(cache, gone))) {
       const problem = `is ${length}; keys that the next token would see have left a window`;
       throw new ArgumentRangeError(at, 'length', length, problem);
     }
-    for (const cache of windowed) cache.truncate(cache.length - gone);
-    for (const cache of rest) cache.truncate(length);
+    for (const cache of this.#layers) cache.truncate(cache.length - gone);
   }
 
   /** Forgets all tokens. The memory stays. */
@@ -179,43 +191,46 @@ export class ModelKvCache extends Handle {
    * Runs a pass that brings tokens to every layer. Where it throws, layers that have them already lose them again.
    * @internal
    */
-  change<T>(work: (layers: readonly KvCache[]) => T): T {
-    this.#usable('model.forward');
-    const before = this.#layers.map((cache) => ({ length: cache.length, next: cache.nextPosition }));
+  change<T>(at: string, layers: readonly ModelLayer[], work: (caches: LayerCaches) => T): T {
+    this.#enter(at, layers);
+    const before = this.length;
     try {
-      return work(this.#layers);
+      return work(this.#list);
     } catch (error) {
-      this.#layers.forEach((cache, i) => {
-        const { length, next } = before[i] as (typeof before)[0];
-        this.#undo(cache, length, next);
-      });
+      if (!this.disposed) this.retreat(before);
       throw error;
     }
   }
 
+  #enter(at: string, layers: readonly ModelLayer[]): void {
+    this.#usable(at);
+    if (this.#fitting !== layers) {
+      for (const [i, layer] of layers.entries()) checkLayerCache(this.heap, at, this.#layers[i], layer, this.batch);
+      this.#fitting = layers;
+    }
+    for (let i = 0; i < layers.length; ++i) this.#layers[i]?.enter(at, layers[i]?.place.rope);
+    if (this.#list.agree) return;
+    throw new StateError(`${at}: a layer of the cache was changed alone; reset() makes it usable again`);
+  }
+
   /**
-   * Takes back what several passes brought. Where a window has moved on, the cache is refused until it is reset.
+   * Takes back what passes brought to some layers or to all. Where a window has moved on, the cache is refused until it is
+   * reset.
    * @internal
    */
   retreat(length: number): void {
-    try {
-      this.truncate(length);
-    } catch {
-      this.#broken = true;
-    }
-  }
-
-  #undo(cache: KvCache, length: number, next: number): void {
-    if (cache.disposed || cache.nextPosition === next) return;
-    if (next === 0) {
-      cache.reset();
+    if (length === 0) {
+      this.reset();
       return;
     }
     try {
-      cache.truncate(cache.length - (cache.nextPosition - next));
-      if (cache.length !== length) this.#broken = true;
+      for (const cache of this.#layers) {
+        const gone = cache.nextPosition - length;
+        if (gone > 0 && !mayLose(cache, gone)) this.#broken = true;
+        else if (gone > 0) cache.truncate(cache.length - gone);
+      }
     } catch {
-      this.#broken = true; // keys have left a window
+      this.#broken = true; // a layer's own was disposed of, or the instance is lost
     }
   }
 
@@ -226,6 +241,12 @@ export class ModelKvCache extends Handle {
       `${at}: a pass failed or was ended when keys had left a window of the cache; reset() makes it empty`,
     );
   }
+}
+
+// Whether a cache can go on without its last tokens: no key that the next one would see has left its window. Without its
+// last key it would take the next token for the first.
+function mayLose(cache: KvCache, tokens: number): boolean {
+  return cache.length > tokens && cache.mayTruncate(cache.length - tokens);
 }
 
 const magic = 0x434d5752; // RWMC
@@ -242,7 +263,7 @@ function checksum(bytes: Uint8Array): number {
 }
 
 /** @internal */
-export function restoreModelCache(heap: Heap, layers: readonly PassLayer[], value: unknown): ModelKvCache {
+export function restoreModelCache(heap: Heap, layers: readonly ModelLayer[], value: unknown): ModelKvCache {
   const at = 'model.restoreKvCache';
   if (!check.isTypedArray(value, 'Uint8Array') || isDetached(value)) {
     throw new ArgumentTypeError(at, 'bytes', value, 'a Uint8Array that save() gave');
@@ -287,7 +308,7 @@ export function restoreModelCache(heap: Heap, layers: readonly PassLayer[], valu
 function restoredLayer(
   heap: Heap,
   saved: Uint8Array,
-  { rope }: PassLayer['place'],
+  { rope }: ModelLayer['place'],
   refuse: (problem: string) => never,
 ): KvCache {
   try {
@@ -299,13 +320,13 @@ function restoredLayer(
 }
 
 function checkLayers(
-  layers: readonly PassLayer[],
+  layers: readonly ModelLayer[],
   caches: readonly KvCache[],
   refuse: (problem: string) => never,
 ): void {
   const [first] = caches;
   for (const [i, cache] of caches.entries()) {
-    const { dims, scores } = layers[i] as PassLayer;
+    const { dims, scores } = layers[i] as ModelLayer;
     for (const size of ['kvHeads', 'headDim', 'valueDim'] as const) {
       if (cache[size] !== dims[size]) refuse(`have ${size} ${cache[size]} in layer ${i}; the model has ${dims[size]}`);
     }

@@ -1,14 +1,17 @@
 // A decoder: ids in, logits of what comes next out; with a KV cache, in chunks of bounded size.
+import { keepMask } from '../attention/mask.js';
+import type { LayerCaches } from '../core.mjs';
 import type { CaptureName } from '../layers/capture.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
-import type { NdArray, Tensor } from '../runtime/tensor.js';
+import { places } from '../runtime/positions.js';
+import type { NdArray } from '../runtime/tensor.js';
 import { readOptions } from '../safetensors/file.js';
 import { createModelCache, defaultChunk, type ModelCacheOptions, ModelKvCache, restoreModelCache } from './cache.js';
 import { type GeneratedToken, type GenerateOptions, generate } from './generate.js';
 import { type Ids, type IdsInput, paddingMask, readIds } from './ids.js';
 import { Model, type ModelMaking, type RopeChange } from './model.js';
-import { room } from './pass.js';
+import { type Rows, room } from './pass.js';
 import { checkLength } from './places.js';
 import {
   atOnce,
@@ -23,6 +26,7 @@ import {
   run,
   type Steps,
 } from './run.js';
+import { behindCache, type StackPass } from './stack.js';
 
 /** Of which tokens a decoder gives logits. */
 export type LogitsOf = 'last' | 'all' | 'none';
@@ -62,21 +66,18 @@ export interface Decoding<C extends readonly CaptureName[] = readonly CaptureNam
 
 const logitsOf = { last: 0, all: 1, none: 2 } as const;
 const fields = [...['cache', 'logits', 'hidden', 'chunk', 'attentionMask', 'offset', 'positions'], ...inspectFields];
-const where = 'model.forward';
 
-/** Checked options of a pass. */
+/** Checked options of a pass, and the room for what it gives. */
 interface Pass {
+  readonly where: string;
   readonly ids: Ids;
-  readonly logits: LogitsOf;
-  readonly hidden: boolean;
+  readonly which: LogitsOf;
+  readonly logits: NdArray | undefined;
+  readonly hidden: NdArray | undefined;
   readonly chunk: number;
   readonly inspection: Inspection;
   readonly cache: ModelKvCache | undefined;
-  readonly options: {
-    readonly mask?: ReturnType<typeof paddingMask>;
-    readonly offset?: number;
-    readonly positions?: Float64Array;
-  };
+  readonly stand: Pick<StackPass, 'at' | 'keep'>;
 }
 
 /**
@@ -126,7 +127,7 @@ export class DecoderModel extends Model {
    */
   kvCache(options: ModelCacheOptions = {}): ModelKvCache {
     this.alive('model.kvCache');
-    return createModelCache(this.heap, this.passLayers, options);
+    return createModelCache(this.heap, this.making.places.layers, options);
   }
 
   /**
@@ -139,7 +140,7 @@ export class DecoderModel extends Model {
    */
   restoreKvCache(bytes: Uint8Array): ModelKvCache {
     this.alive('model.restoreKvCache');
-    return restoreModelCache(this.heap, this.passLayers, bytes);
+    return restoreModelCache(this.heap, this.making.places.layers, bytes);
   }
 
   /**
@@ -150,20 +151,16 @@ export class DecoderModel extends Model {
    *   StateError after dispose().
    */
   forward<const C extends readonly CaptureName[] = []>(ids: IdsInput, options: DecodeOptions<C> = {}): Decoding<C> {
+    const where = 'model.forward';
     this.alive(where);
-    const { asked, logits, hidden } = this.#begin(
-      ids,
-      check.options<DecodeOptions<C>>(where, 'options', options, fields),
-    );
-    const { tokens } = asked.ids;
-    if (asked.cache === undefined) {
-      return atOnce(this.#part(asked, 0, tokens, undefined, logits, hidden)) as Decoding<C>;
-    }
-    const { cache } = asked;
-    return cache.change((caches) => {
+    const pass = this.#begin(where, ids, check.options<DecodeOptions<C>>(where, 'options', options, fields));
+    const { cache, chunk } = pass;
+    const { tokens } = pass.ids;
+    if (cache === undefined) return this.#atOnce(pass, 0, tokens, null) as Decoding<C>;
+    return cache.change(where, this.making.places.layers, (caches) => {
       let result: Decoding = {};
-      for (let first = 0; first < tokens; first += asked.chunk) {
-        result = atOnce(this.#part(asked, first, Math.min(tokens, first + asked.chunk), caches, logits, hidden));
+      for (let first = 0; first < tokens; first += chunk) {
+        result = this.#atOnce(pass, first, Math.min(tokens, first + chunk), caches);
       }
       return result as Decoding<C>;
     });
@@ -191,23 +188,29 @@ export class DecoderModel extends Model {
       throw new ArgumentRangeError(where, 'cache', cache, 'is for forward() and generate(): others could change it');
     }
     const read = readOptions(where, given) as PassOptions;
-    const { asked, logits, hidden } = this.#begin(ids, given);
-    const steps = this.#part(asked, 0, asked.ids.tokens, undefined, logits, hidden);
-    return inTurns(steps as Steps<Decoding<C>>, read, () => this.alive(where));
+    const pass = this.#begin(where, ids, given);
+    const { shape, tokens } = pass.ids;
+    const x = this.heap.allocate(check.sizeOf([...shape, this.config.modelDim]) * 4, where);
+    try {
+      const steps = this.#part(pass, 0, tokens, null, x, true) as Steps<Decoding<C>>;
+      return await inTurns(steps, read, () => this.alive(where));
+    } finally {
+      this.heap.release(x);
+    }
   }
 
   // What was asked for, and the room for it.
-  #begin(ids: IdsInput, given: DecodeOptions) {
-    const asked = this.#check(ids, given);
+  #begin(where: string, ids: IdsInput, given: DecodeOptions): Pass {
+    const asked = this.#check(where, ids, given);
     const { shape } = asked.ids;
     const { modelDim, vocabSize } = this.config;
     const logits =
-      asked.logits === 'none'
+      asked.which === 'none'
         ? undefined
-        : room(where, [...(asked.logits === 'all' ? shape : shape.slice(0, -1)), vocabSize]);
+        : room(where, [...(asked.which === 'all' ? shape : shape.slice(0, -1)), vocabSize]);
     const hidden = asked.hidden ? room(where, [...shape, modelDim]) : undefined;
     this.alive(where); // a getter of an argument may have disposed of it
-    return { asked, logits, hidden };
+    return { ...asked, where, logits, hidden };
   }
 
   /**
@@ -235,87 +238,102 @@ export class DecoderModel extends Model {
     return generate(this, ids, options);
   }
 
-  // Tokens first ... end - 1 of every batch entry.
-  *#part(
-    { ids, logits: which, inspection, options }: Pass,
-    first: number,
-    end: number,
-    caches: ModelKvCache['layers'] | undefined,
-    logits: NdArray | undefined,
-    hidden: NdArray | undefined,
-  ): Steps<Decoding> {
-    const part = slice(ids, first, end);
-    const batched = ids.shape.length === 2;
-    const { x, captured, hiddenStates } = yield* run(
-      this.passLayers,
-      this.math.embed(part),
-      inspection,
-      batched,
-      options,
-      caches,
-    );
-    try {
-      this.math.finish(x);
-      if (inspection.hiddenStates) hiddenStates.push({ data: x.data(), shape: [...ids.shape, this.config.modelDim] });
-      if (hidden !== undefined) this.#copyRows(x, ids, first, hidden);
-      if (logits !== undefined && which === 'all') yield* this.#allLogits(x, ids, first, logits);
-      if (logits !== undefined && which === 'last' && end === ids.tokens) yield* this.#lastLogits(x, logits);
-      return {
-        ...(logits && { logits }),
-        ...(hidden && { hidden }),
-        ...(inspection.hiddenStates && { hiddenStates }),
-        ...(inspection.capture && { captured }),
-      };
-    } finally {
-      x.dispose();
-    }
+  #atOnce(pass: Pass, first: number, end: number, caches: LayerCaches | null): Decoding {
+    const bytes = pass.ids.batch * (end - first) * this.config.modelDim * 4;
+    return this.heap.scope(pass.where, (take) => atOnce(this.#part(pass, first, end, caches, take(bytes), false)));
   }
 
-  #copyRows(x: Tensor, ids: Ids, first: number, hidden: NdArray): void {
+  // Tokens first ... end - 1 of every batch entry, whose rows lie at x.
+  *#part(
+    given: Pass,
+    first: number,
+    end: number,
+    caches: LayerCaches | null,
+    x: number,
+    inTurns: boolean,
+  ): Steps<Decoding> {
+    const { where, ids, which, logits, hidden, inspection, cache, stand } = given;
+    const { layers, stack } = this.making.places;
+    const part = slice(ids, first, end);
+    const { batch, tokens } = part;
+    const pass = { x, batch, tokens, ...stand, caches };
+    const batched = ids.shape.length === 2;
+    this.math.embed(where, x, part);
+    const seen = yield* run({
+      heap: this.heap,
+      where,
+      layers,
+      stack,
+      pass,
+      caches: cache?.layers,
+      inspection,
+      batched,
+      inTurns,
+    });
+    const rows = { at: x, count: batch * tokens };
+    this.math.finish(rows);
+    if (inspection.hiddenStates) seen.hiddenStates.push(this.#rowsOf(rows, ids));
+    if (hidden !== undefined) this.#copyRows(x, part, ids, first, hidden);
+    if (logits !== undefined && which === 'all') yield* this.#allLogits(given, x, part, first, logits);
+    if (logits !== undefined && which === 'last' && end === ids.tokens) yield* this.#lastLogits(given, x, part, logits);
+    return {
+      ...(logits && { logits }),
+      ...(hidden && { hidden }),
+      ...(inspection.hiddenStates && { hiddenStates: seen.hiddenStates }),
+      ...(inspection.capture && { captured: seen.captured }),
+    };
+  }
+
+  #rowsOf({ at, count }: Rows, { shape }: Ids): NdArray {
     const { modelDim } = this.config;
-    const size = (x.shape[1] as number) * modelDim;
-    for (let b = 0; b < ids.batch; ++b) {
-      const rows = this.heap.floats(x.pointer + b * size * 4, size);
+    return { data: this.heap.readFloats(at, count * modelDim), shape: [...shape, modelDim] };
+  }
+
+  #copyRows(x: number, { batch, tokens }: Ids, ids: Ids, first: number, hidden: NdArray): void {
+    const { modelDim } = this.config;
+    const size = tokens * modelDim;
+    for (let b = 0; b < batch; ++b) {
+      const rows = this.heap.floats(x + b * size * 4, size);
       hidden.data.set(rows, (b * ids.tokens + first) * modelDim);
     }
   }
 
-  *#allLogits(x: Tensor, ids: Ids, first: number, logits: NdArray): Steps<void> {
-    const { head } = this.making.weights.parts;
+  *#allLogits({ where, ids }: Pass, x: number, { batch, tokens }: Ids, first: number, logits: NdArray): Steps<void> {
     const { modelDim, vocabSize } = this.config;
-    const count = x.shape[1] as number;
-    for (let b = 0; b < ids.batch && head; ++b) {
-      const at = x.pointer + b * count * modelDim * 4;
-      yield* this.math.logits(head, { at, count }, logits.data, (b * ids.tokens + first) * vocabSize);
+    for (let b = 0; b < batch; ++b) {
+      const rows = { at: x + b * tokens * modelDim * 4, count: tokens };
+      yield* this.math.logits(where, rows, logits.data, (b * ids.tokens + first) * vocabSize);
     }
   }
 
-  *#lastLogits(x: Tensor, logits: NdArray): Steps<void> {
-    const { head } = this.making.weights.parts;
+  *#lastLogits({ where }: Pass, x: number, { batch, tokens }: Ids, logits: NdArray): Steps<void> {
     const { modelDim, vocabSize } = this.config;
-    const [batch = 1, count = 1] = x.shape;
-    for (let b = 0; b < batch && head; ++b) {
-      const at = x.pointer + (b * count + count - 1) * modelDim * 4;
-      yield* this.math.logits(head, { at, count: 1 }, logits.data, b * vocabSize);
+    for (let b = 0; b < batch; ++b) {
+      const rows = { at: x + (b * tokens + tokens - 1) * modelDim * 4, count: 1 };
+      yield* this.math.logits(where, rows, logits.data, b * vocabSize);
     }
   }
 
-  #check(idsInput: unknown, given: DecodeOptions): Pass {
+  #check(
+    where: string,
+    idsInput: unknown,
+    given: DecodeOptions,
+  ): Omit<Pass, 'where' | 'logits' | 'hidden'> & { hidden: boolean } {
     const ids = readIds(where, idsInput, this.config.vocabSize);
-    const logits = given.logits ?? (this.hasLogits ? 'last' : 'none');
-    check.choice(where, 'logits', logits, logitsOf);
-    if (logits !== 'none' && !this.hasLogits) {
-      throw new ArgumentRangeError(where, 'logits', logits, `is "${logits}"; the checkpoint has no head for it`);
+    const which = given.logits ?? (this.hasLogits ? 'last' : 'none');
+    check.choice(where, 'logits', which, logitsOf);
+    if (which !== 'none' && !this.hasLogits) {
+      throw new ArgumentRangeError(where, 'logits', which, `is "${which}"; the checkpoint has no head for it`);
     }
     const hidden = check.boolean(where, 'hidden', given.hidden ?? false);
-    const inspection = checkInspect(where, given, this.passLayers);
-    const cache = this.#cache(given, ids);
-    const options = cache === undefined ? this.#places(given, ids) : {};
-    const chunk = this.#chunk(given.chunk, cache, ids, inspection);
-    return { ids, logits, hidden, chunk, inspection, cache, options };
+    const inspection = checkInspect(where, given, this.making.places.layers);
+    const cache = this.#cache(where, given, ids);
+    const stand = cache === undefined ? this.#stand(where, given, ids) : behindCache;
+    const chunk = this.#chunk(where, given.chunk, cache, ids, inspection);
+    return { ids, which, hidden, chunk, inspection, cache, stand };
   }
 
-  #cache(given: DecodeOptions, ids: Ids): ModelKvCache | undefined {
+  #cache(where: string, given: DecodeOptions, ids: Ids): ModelKvCache | undefined {
     const { cache } = given;
     if (cache === undefined) return undefined;
     if (!(cache instanceof ModelKvCache))
@@ -324,8 +342,9 @@ export class DecoderModel extends Model {
     const refuse = (problem: string): never => {
       throw new ArgumentRangeError(where, 'cache', cache, problem);
     };
-    if (cache.layers.length !== this.passLayers.length) {
-      refuse(`has ${cache.layers.length} layers; the model has ${this.passLayers.length}`);
+    const { layers } = this.making.places;
+    if (cache.layers.length !== layers.length) {
+      refuse(`has ${cache.layers.length} layers; the model has ${layers.length}`);
     }
     if (cache.batch !== ids.batch) refuse(`has batch ${cache.batch}; ids have ${ids.batch} rows`);
     const end = cache.length + ids.tokens;
@@ -342,21 +361,19 @@ export class DecoderModel extends Model {
     return cache;
   }
 
-  #places(given: DecodeOptions, ids: Ids): Pass['options'] {
-    const { offset, positions } = given;
-    if (offset !== undefined) check.position(where, 'offset', offset);
-    const list = positions === undefined ? undefined : check.positions(where, 'positions', positions);
-    const end = list === undefined ? (offset ?? 0) + ids.tokens : list.reduce((a, b) => Math.max(a, b), 0) + 1;
-    const name = list === undefined ? (offset === undefined ? 'ids' : 'offset') : 'positions';
+  // Where the tokens of a pass without a cache stand, and which of them are seen.
+  #stand(where: string, given: DecodeOptions, ids: Ids): Pass['stand'] {
+    const { offset, positions, attentionMask } = given;
+    const { batch, tokens } = ids;
+    const at = places(where, given, batch, tokens);
+    const end = at.values === undefined ? at.offset + tokens : at.values.reduce((a, b) => Math.max(a, b), 0) + 1;
+    const name = at.values === undefined ? (offset === undefined ? 'ids' : 'offset') : 'positions';
     checkLength(where, this.making.places, name, positions ?? offset, end);
-    return {
-      ...(given.attentionMask !== undefined && { mask: paddingMask(where, given.attentionMask, ids) }),
-      ...(offset !== undefined && { offset }),
-      ...(list !== undefined && { positions: list }),
-    };
+    const mask = attentionMask === undefined ? undefined : paddingMask(where, attentionMask, ids);
+    return { at, keep: keepMask(this.heap, where, mask, [batch, this.config.heads, tokens, tokens]) };
   }
 
-  #chunk(value: unknown, cache: ModelKvCache | undefined, ids: Ids, inspection: Inspection): number {
+  #chunk(where: string, value: unknown, cache: ModelKvCache | undefined, ids: Ids, inspection: Inspection): number {
     const largest = cache?.chunk ?? 2 ** 20;
     const chunk = check.integer(where, 'chunk', value ?? cache?.chunk ?? defaultChunk, 1, largest);
     if (cache === undefined) return ids.tokens;

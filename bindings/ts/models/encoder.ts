@@ -1,8 +1,10 @@
 // An encoder: ids in, a vector for each token out; with the heads that the checkpoint has.
+import { keepMask } from '../attention/mask.js';
 import type { CaptureName } from '../layers/capture.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, UnsupportedError } from '../runtime/errors.js';
-import type { NdArray, Tensor } from '../runtime/tensor.js';
+import { places } from '../runtime/positions.js';
+import type { NdArray } from '../runtime/tensor.js';
 import { readOptions } from '../safetensors/file.js';
 import { checkWithin, type Ids, type IdsInput, likeIds, paddingMask, readIds } from './ids.js';
 import { Model, type ModelMaking, type RopeChange } from './model.js';
@@ -12,6 +14,7 @@ import {
   atOnce,
   type CapturedLayer,
   checkInspect,
+  type Inspection,
   type InspectOptions,
   inspectFields,
   inTurns,
@@ -20,6 +23,7 @@ import {
   run,
   type Steps,
 } from './run.js';
+import type { StackPass } from './stack.js';
 
 /** Options of an encoder's pass. */
 export interface EncodeOptions<C extends readonly CaptureName[] = readonly CaptureName[]> extends InspectOptions<C> {
@@ -53,7 +57,17 @@ export interface Encoding<C extends readonly CaptureName[] = readonly CaptureNam
 }
 
 const fields = ['attentionMask', 'tokenTypes', 'positions', 'pooled', 'logits', ...inspectFields];
-const where = 'model.forward';
+
+/** Checked options of a pass. */
+interface Pass extends Pick<StackPass, 'at' | 'keep'> {
+  readonly where: string;
+  readonly ids: Ids;
+  readonly pooled: boolean;
+  readonly logits: boolean;
+  readonly inspection: Inspection;
+  readonly types: Float64Array | undefined;
+  readonly positions: Float64Array | undefined;
+}
 
 /**
  * A BERT or RoFormer, made by `loadModel()`.
@@ -106,8 +120,12 @@ export class EncoderModel extends Model {
    *   head that the checkpoint does not have; StateError after dispose().
    */
   forward<const C extends readonly CaptureName[] = []>(ids: IdsInput, options: EncodeOptions<C> = {}): Encoding<C> {
+    const where = 'model.forward';
     this.alive(where);
-    return atOnce(this.#steps(ids, check.options<EncodeOptions<C>>(where, 'options', options, fields)));
+    const given = check.options<EncodeOptions<C>>(where, 'options', options, fields);
+    const pass = this.#begin(where, ids, given);
+    const bytes = check.sizeOf([...pass.ids.shape, this.config.modelDim]) * 4;
+    return this.heap.scope(where, (take) => atOnce(this.#steps<C>(pass, take(bytes), false)));
   }
 
   /**
@@ -126,45 +144,61 @@ export class EncoderModel extends Model {
     const where = 'model.forwardAsync';
     this.alive(where);
     const given = check.options<EncodeOptions<C> & PassOptions>(where, 'options', options, [...fields, ...passFields]);
-    return inTurns(this.#steps(ids, given), readOptions(where, given) as PassOptions, () => this.alive(where));
-  }
-
-  *#steps<const C extends readonly CaptureName[]>(ids: IdsInput, given: EncodeOptions<C>): Steps<Encoding<C>> {
-    const tokens = readIds(where, ids, this.config.vocabSize);
-    const pooler = this.#asked('pooled', given.pooled, this.making.weights.parts.pooler);
-    const head = this.#asked('logits', given.logits, this.making.weights.parts.head);
-    const inspection = checkInspect(where, given, this.passLayers);
-    const positions = this.#positions(given.positions, tokens);
-    const types = this.#tokenTypes(given.tokenTypes, tokens);
-    const mask = given.attentionMask === undefined ? undefined : paddingMask(where, given.attentionMask, tokens);
-    this.alive(where);
-    const batched = tokens.shape.length === 2;
-    const first = this.math.embed(tokens, types, positions && perToken(positions, tokens));
-    // Distances of BERT's tables are between places in the sequence, whatever the positions.
-    const turned = this.config.position === 'rope' && positions !== undefined;
-    const passed = { ...(mask && { mask }), ...(turned && { positions }) };
-    const { x, captured, hiddenStates } = yield* run(this.passLayers, first, inspection, batched, passed, undefined);
+    const read = readOptions(where, given) as PassOptions;
+    const pass = this.#begin(where, ids, given);
+    const x = this.heap.allocate(check.sizeOf([...pass.ids.shape, this.config.modelDim]) * 4, where);
     try {
-      const hidden = { data: x.data(), shape: [...tokens.shape, this.config.modelDim] };
-      return {
-        hidden,
-        ...(pooler && { pooled: this.math.pooled(x, pooler, [...tokens.shape.slice(0, -1), this.config.modelDim]) }),
-        ...(head && { logits: yield* this.#logits(x, tokens) }),
-        ...(inspection.hiddenStates && { hiddenStates: [...hiddenStates, hidden] }),
-        ...(inspection.capture && { captured: captured as CapturedLayer<C>[] }),
-      };
+      return await inTurns(this.#steps<C>(pass, x, true), read, () => this.alive(where));
     } finally {
-      x.dispose();
+      this.heap.release(x);
     }
   }
 
-  #asked<T>(name: string, value: unknown, part: T | undefined): T | undefined {
-    if (!check.boolean(where, name, value ?? false)) return undefined;
-    if (part !== undefined) return part;
+  #begin(where: string, idsInput: IdsInput, given: EncodeOptions): Pass {
+    const ids = readIds(where, idsInput, this.config.vocabSize);
+    const { parts } = this.making.weights;
+    const pooled = this.#asked(where, 'pooled', given.pooled, parts.pooler !== undefined);
+    const logits = this.#asked(where, 'logits', given.logits, parts.head !== undefined);
+    const inspection = checkInspect(where, given, this.making.places.layers);
+    const positions = this.#positions(where, given.positions, ids);
+    const types = this.#tokenTypes(where, given.tokenTypes, ids);
+    const { batch, tokens } = ids;
+    const mask = given.attentionMask === undefined ? undefined : paddingMask(where, given.attentionMask, ids);
+    // Distances of BERT's tables are between places in the sequence, whatever the positions.
+    const turned = this.config.position === 'rope' && positions !== undefined;
+    const at = places(where, turned ? { positions } : {}, batch, tokens);
+    const keep = keepMask(this.heap, where, mask, [batch, this.config.heads, tokens, tokens]);
+    this.alive(where);
+    return { where, ids, pooled, logits, inspection, types, positions, at, keep };
+  }
+
+  *#steps<const C extends readonly CaptureName[]>(given: Pass, x: number, inTurns: boolean): Steps<Encoding<C>> {
+    const { where, ids, inspection, positions, at, keep } = given;
+    const { heap, math } = this;
+    const { layers, stack } = this.making.places;
+    const { batch, tokens, shape } = ids;
+    const { modelDim } = this.config;
+    math.embed(where, x, ids, given.types, positions && perToken(positions, ids));
+    const pass = { x, batch, tokens, at, keep, caches: null };
+    const batched = shape.length === 2;
+    const seen = yield* run({ heap, where, layers, stack, pass, caches: undefined, inspection, batched, inTurns });
+    const hidden = { data: heap.readFloats(x, batch * tokens * modelDim), shape: [...shape, modelDim] };
+    return {
+      hidden,
+      ...(given.pooled && { pooled: math.pooled(where, x, ids, [...shape.slice(0, -1), modelDim]) }),
+      ...(given.logits && { logits: yield* this.#logits(where, x, ids) }),
+      ...(inspection.hiddenStates && { hiddenStates: [...seen.hiddenStates, hidden] }),
+      ...(inspection.capture && { captured: seen.captured as CapturedLayer<C>[] }),
+    };
+  }
+
+  #asked(where: string, name: string, value: unknown, has: boolean): boolean {
+    if (!check.boolean(where, name, value ?? false)) return false;
+    if (has) return true;
     throw new ArgumentRangeError(where, name, value, 'is true; the checkpoint has no head for it');
   }
 
-  #positions(value: unknown, ids: Ids): Float64Array | undefined {
+  #positions(where: string, value: unknown, ids: Ids): Float64Array | undefined {
     const { maxPositions = Number.POSITIVE_INFINITY } = this.config;
     if (value === undefined) {
       if (ids.tokens > maxPositions) {
@@ -188,17 +222,16 @@ export class EncoderModel extends Model {
     return list;
   }
 
-  #tokenTypes(value: unknown, ids: Ids): Float64Array | undefined {
+  #tokenTypes(where: string, value: unknown, ids: Ids): Float64Array | undefined {
     if (value === undefined) return undefined;
     const types = likeIds(where, 'tokenTypes', value, ids);
     checkWithin(where, 'tokenTypes', types, this.config.tokenTypes, 'the table of token types');
     return types;
   }
 
-  *#logits(x: Tensor, ids: Ids): Steps<NdArray> {
-    const { head } = this.making.weights.parts;
-    const result = room(where, [...ids.shape, this.config.vocabSize]);
-    if (head) yield* this.math.logits(head, { at: x.pointer, count: ids.values.length }, result.data, 0);
+  *#logits(where: string, x: number, { shape, values }: Ids): Steps<NdArray> {
+    const result = room(where, [...shape, this.config.vocabSize]);
+    yield* this.math.logits(where, { at: x, count: values.length }, result.data, 0);
     return result;
   }
 }

@@ -1,7 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 // What encoders and decoders have in common: shared weights, a position encoding of its own, and what they are.
 import type { CaptureName } from '../layers/capture.js';
-import type { PassLayer } from '../layers/pass.js';
 import type { RopeOptions } from '../rope/options.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
@@ -9,7 +8,7 @@ import { Handle } from '../runtime/handle.js';
 import type { Heap } from '../runtime/heap.js';
 import type { ModelArchitecture, ModelConfig } from './config.js';
 import { ModelMath } from './pass.js';
-import { type ModelPlaces, modelPlaces, passLayerOf } from './places.js';
+import { type ModelPlaces, modelPlaces } from './places.js';
 import type { ModelWeights } from './weights.js';
 
 /** What a model is. */
@@ -36,8 +35,9 @@ export interface ModelMaking {
   readonly parameters: number;
 }
 
-function freer({ weights, places }: ModelMaking): () => void {
+function freer({ heap, weights, places }: ModelMaking): () => void {
   return () => {
+    heap.destroy(places.stack);
     for (const each of places.owned) each.dispose();
     weights.release();
   };
@@ -51,27 +51,22 @@ export abstract class Model extends Handle {
   /** @internal */
   protected readonly making: ModelMaking;
   /** @internal */
-  protected readonly passLayers: readonly PassLayer[];
-  /** @internal */
   protected readonly math: ModelMath;
 
   /** @internal */
   protected constructor(making: ModelMaking) {
     super(making.heap, freer(making));
-    const { heap, config, weights, places, parameters } = making;
+    const { heap, config, weights, parameters } = making;
     weights.take();
     this.making = making;
     this.config = config;
     this.info = Object.freeze({ architecture: config.architecture, parameters, bytes: weights.bytes });
-    const where = 'model.forward';
-    const alive = () => this.alive(where);
-    this.passLayers = config.layers.map((_, i) => passLayerOf(config, weights.parts, places, i, where, alive));
-    this.math = new ModelMath(heap, where, config, weights.parts);
+    this.math = new ModelMath(heap, config, weights.parts);
   }
 
   /** What its layers capture. @internal */
   get captureNames(): readonly CaptureName[] {
-    return this.passLayers[0]?.captures ?? [];
+    return this.making.places.layers[0]?.captures ?? [];
   }
 
   /** The rotary encoding of each layer as it is in force; null where a layer has none. */

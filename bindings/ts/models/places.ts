@@ -1,18 +1,21 @@
 // The position encoding of each layer of a model: plans that layers share, or BERT's tables of distances.
 
-import type { PassLayer } from '../layers/pass.js';
-import { type LayerPlace, layerPlace } from '../layers/position.js';
+import type { LayerStack } from '../core.mjs';
+import { layerPlace } from '../layers/position.js';
 import { checkRopeOptions, type RopeOptions } from '../rope/options.js';
 import { RopePlan } from '../rope/rope.js';
 import { ArgumentRangeError, describe } from '../runtime/errors.js';
 import type { Handle } from '../runtime/handle.js';
 import type { Heap } from '../runtime/heap.js';
 import type { ModelConfig } from './config.js';
+import { type ModelLayer, makeStack } from './stack.js';
 import type { ModelParts } from './weights.js';
 
 /** What a model adds to the weights it shares. @internal */
 export interface ModelPlaces {
-  readonly places: readonly LayerPlace[];
+  readonly layers: readonly ModelLayer[];
+  /** What runs them. */
+  readonly stack: LayerStack;
   /** By layer; null where it has no rotary encoding. */
   readonly ropes: readonly (RopeOptions | null)[];
   /** To be freed with the model. */
@@ -61,33 +64,19 @@ export function modelPlaces(
       : { encoding: config.position, table, sign: config.relativeSign ?? 'query-minus-key' };
   };
   try {
-    const places = layers.map((layer, i) => {
-      const { dims, scores } = layer.passLayer;
-      const turnValues = config.turnValues && ropes[i] !== null;
-      const place = layerPlace(heap, where, positionOf(i), dims, { ...scores, turnValues });
+    const placed = layers.map((layer, i): ModelLayer => {
+      const { dims, sinks, captures, ...own } = layer.passLayer;
+      const scores = { ...own.scores, turnValues: config.turnValues && ropes[i] !== null };
+      const place = layerPlace(heap, where, positionOf(i), dims, scores);
       owned.push(...place.owned);
-      return place;
+      return { block: layer.block, dims, scores, place, sinks, captures };
     });
-    return { places, ropes, owned, maxLength: Math.min(...ropes.map(longest)) };
+    const stack = makeStack(heap, where, placed);
+    return { layers: placed, stack, ropes, owned, maxLength: Math.min(...ropes.map(longest)) };
   } catch (error) {
     for (const each of owned) each.dispose();
     throw error;
   }
-}
-
-/** How the model's own layer is run. @internal */
-export function passLayerOf(
-  config: ModelConfig,
-  { layers }: ModelParts,
-  { places }: ModelPlaces,
-  i: number,
-  where: string,
-  alive: () => void,
-): PassLayer {
-  const layer = (layers[i] as (typeof layers)[0]).passLayer;
-  const place = places[i] as LayerPlace;
-  const turnValues = config.turnValues && place.rope !== undefined;
-  return { ...layer, where, place, scores: { ...layer.scores, turnValues }, alive };
 }
 
 /** What to do where frequencies are for fewer tokens than are wanted. @internal */

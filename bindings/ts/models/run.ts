@@ -1,13 +1,16 @@
 // A run through all layers of a model, which keeps what lies between them in wasm memory and gives back what was asked
 // for by layer. It can be interrupted between two layers; what is in one piece takes all steps at once.
 
+import type { LayerStack } from '../core.mjs';
 import type { KvCache } from '../kv-cache/kv-cache.js';
-import { type Capture, type CaptureName, checkCapture } from '../layers/capture.js';
-import { type ForwardOptions, type PassLayer, pass } from '../layers/pass.js';
+import { type CaptureName, captureCall, captureShapes, checkCapture } from '../layers/capture.js';
+import { checkWindowedCapture } from '../layers/pass.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
 import { EventLoop } from '../runtime/event-loop.js';
-import type { NdArray, Tensor } from '../runtime/tensor.js';
+import type { Heap } from '../runtime/heap.js';
+import type { NdArray } from '../runtime/tensor.js';
+import { type ModelLayer, runLayers, type StackPass } from './stack.js';
 
 /** What can be seen of a pass. */
 export interface InspectOptions<C extends readonly CaptureName[] = readonly CaptureName[]> {
@@ -39,49 +42,40 @@ export interface Inspection {
   readonly whole: boolean;
 }
 
+// Nothing is to be seen.
+const nothing: Inspection = {
+  capture: undefined,
+  heads: undefined,
+  layers: new Set(),
+  hiddenStates: false,
+  whole: false,
+};
+
 /** @internal */
-export function checkInspect(where: string, options: InspectOptions, layers: readonly PassLayer[]): Inspection {
+export function checkInspect(where: string, options: InspectOptions, layers: readonly ModelLayer[]): Inspection {
   const { capture, captureLayers, captureHeads, hiddenStates = false } = options;
   check.boolean(where, 'hiddenStates', hiddenStates);
   if (captureLayers !== undefined && !Array.isArray(captureLayers)) {
     throw new ArgumentTypeError(where, 'captureLayers', captureLayers, 'an array of layers');
   }
-  const chosen = (captureLayers ?? layers.map((_, i) => i)).map((layer, i) =>
-    check.integer(where, `captureLayers[${i}]`, layer, 0, layers.length - 1),
-  );
-  let checked: Capture | undefined;
-  for (const layer of layers.slice(0, 1)) {
-    checked = checkCapture(where, capture, captureHeads, layer.captures, layer.dims.heads);
-  }
-  for (const [name, value] of [
-    ['captureLayers', captureLayers],
-    ['captureHeads', captureHeads],
-  ] as const) {
+  for (const [name, value] of Object.entries({ captureLayers, captureHeads })) {
     if (value !== undefined && capture === undefined) {
       throw new ArgumentRangeError(where, name, value, 'is for capture, which is not given');
     }
   }
-  const names = capture === undefined ? undefined : (checked?.names ?? []);
+  if (capture === undefined) return hiddenStates ? { ...nothing, hiddenStates, whole: true } : nothing;
+  const chosen = (captureLayers ?? layers.map((_, i) => i)).map((layer, i) =>
+    check.integer(where, `captureLayers[${i}]`, layer, 0, layers.length - 1),
+  );
+  const [first] = layers;
+  const names = first && checkCapture(where, capture, captureHeads, first.captures, first.dims.heads).names;
   return {
-    capture: names,
-    heads: captureHeads === undefined ? undefined : [...captureHeads],
+    capture: names ?? [],
+    heads: captureHeads && [...captureHeads],
     layers: new Set(chosen),
     hiddenStates,
-    whole: hiddenStates || names !== undefined,
+    whole: true,
   };
-}
-
-/** What a run leaves. @internal */
-export interface Run {
-  /** Of the last layer; the caller's to dispose of. */
-  readonly x: Tensor;
-  readonly captured: CapturedLayer[];
-  readonly hiddenStates: NdArray[];
-}
-
-function taken(tensor: Tensor, batched: boolean): NdArray {
-  const shape = batched ? [...tensor.shape] : tensor.shape.slice(1);
-  return { data: tensor.data(), shape };
 }
 
 /** How far a pass has come, in layers. */
@@ -129,50 +123,79 @@ export async function inTurns<T>(steps: Steps<T>, { signal, onProgress }: PassOp
   }
 }
 
-/** Takes x, which it disposes of. @internal */
-export function* run(
-  layers: readonly PassLayer[],
-  first: Tensor,
-  inspection: Inspection,
-  batched: boolean,
-  options: ForwardOptions,
-  caches: readonly KvCache[] | undefined,
-): Steps<Run> {
-  const captured: CapturedLayer[] = [];
-  const hiddenStates: NdArray[] = [];
-  let x = first;
-  let complete = false;
-  try {
-    for (const [i, layer] of layers.entries()) {
-      if (inspection.hiddenStates) hiddenStates.push(taken(x, batched));
-      const wanted = inspection.capture !== undefined && inspection.layers.has(i);
-      const result = pass(layer, x, {
-        ...options,
-        ...(wanted && { capture: inspection.capture as readonly CaptureName[] }),
-        ...(wanted && inspection.heads !== undefined && { captureHeads: inspection.heads }),
-        ...(caches !== undefined && { cache: caches[i] as KvCache }),
-      });
-      x.dispose();
-      x = result.out as Tensor;
-      if (result.captured !== undefined) captured.push(capturedOf(i, result.captured, batched));
-      yield { loaded: i + 1, total: layers.length };
-    }
-    complete = true;
-    return { x, captured, hiddenStates };
-  } finally {
-    if (!complete) x.dispose();
-  }
+/** What was to be seen of a run, by layer. @internal */
+export interface Seen {
+  readonly captured: CapturedLayer[];
+  readonly hiddenStates: NdArray[];
 }
 
-// Results of a [B, T, ...] pass; where ids had no batch axis, neither have these: scores [H, T, Tk], q [T, H, D].
-function capturedOf(layer: number, tensors: Readonly<Record<string, unknown>>, batched: boolean): CapturedLayer {
-  const entries = Object.entries(tensors) as [string, Tensor][];
-  try {
-    return {
-      layer,
-      ...Object.fromEntries(entries.map(([name, each]) => [name, taken(each, batched)])),
-    } as CapturedLayer;
-  } finally {
-    for (const [, each] of entries) each.dispose();
+/** A run through all layers. @internal */
+export interface Run {
+  readonly heap: Heap;
+  readonly where: string;
+  readonly layers: readonly ModelLayer[];
+  readonly stack: LayerStack;
+  readonly pass: StackPass;
+  /** Those of the pass. */
+  readonly caches: readonly KvCache[] | undefined;
+  readonly inspection: Inspection;
+  /** Whether ids had a batch axis: where they had none, neither have results, scores [H, T, Tk], q [T, H, D]. */
+  readonly batched: boolean;
+  /** Whether others run between two layers. */
+  readonly inTurns: boolean;
+}
+
+/** Runs the layers over x: all at once, or one by one where someone looks or runs in between. @internal */
+export function* run(given: Run): Steps<Seen> {
+  const { heap, where, layers, stack, pass, inspection } = given;
+  const seen: Seen = { captured: [], hiddenStates: [] };
+  const total = layers.length;
+  const atOnce = inspection.whole || given.inTurns ? 1 : total;
+  if (given.caches !== undefined && inspection.capture !== undefined) {
+    for (const i of inspection.layers) {
+      if (given.caches[i]?.windowed) checkWindowedCapture(where, inspection.capture);
+    }
   }
+  for (let i = 0; i < total; i += atOnce) {
+    if (inspection.hiddenStates) seen.hiddenStates.push(entering(given));
+    if (inspection.capture !== undefined && inspection.layers.has(i)) seen.captured.push(capturing(given, i));
+    else runLayers(heap, where, stack, pass, i, i + atOnce);
+    yield { loaded: i + atOnce, total };
+  }
+  return seen;
+}
+
+const without = (axes: readonly number[], batched: boolean) => (batched ? [...axes] : axes.slice(1));
+
+// x as it is.
+function entering({ heap, layers, pass, batched }: Run): NdArray {
+  const shape = [pass.batch, pass.tokens, layers[0]?.dims.modelDim ?? 0];
+  return { data: heap.readFloats(pass.x, check.sizeOf(shape)), shape: without(shape, batched) };
+}
+
+// Runs a layer, and gives what was asked for of it.
+function capturing({ heap, where, layers, stack, pass, caches, inspection, batched }: Run, i: number): CapturedLayer {
+  const { dims, captures } = layers[i] as ModelLayer;
+  const { batch, tokens } = pass;
+  const capture = checkCapture(where, inspection.capture, inspection.heads, captures, dims.heads);
+  const x = [batch, tokens, dims.modelDim];
+  const shapes = captureShapes(capture, { x, batch, tokens, keys: tokens + (caches?.[i]?.length ?? 0), ...dims });
+  return heap.scope(where, (take) => {
+    const slots = capture.slots === undefined ? 0 : heap.put(take, capture.slots);
+    const results = Object.entries(shapes).map(([name, shape]) => {
+      const size = check.sizeOf(shape);
+      return { name, shape, size, at: take(size * 4) };
+    });
+    const at = Object.fromEntries(results.map((each) => [each.name, each.at]));
+    runLayers(heap, where, stack, pass, i, i + 1, captureCall(capture, at, slots));
+    return {
+      layer: i,
+      ...Object.fromEntries(
+        results.map((each) => [
+          each.name,
+          { data: heap.readFloats(each.at, each.size), shape: without(each.shape, batched) },
+        ]),
+      ),
+    } as CapturedLayer;
+  });
 }

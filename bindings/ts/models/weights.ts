@@ -1,11 +1,9 @@
 // The weights of a loaded model in wasm memory: layers, tables and heads. Models that differ in their position encoding
 // share one of these; it is freed with the last of them.
-import type { PackedMatrix } from '../core.mjs';
+import type { Linear, LogitsHead, NormLayer, PackedMatrix, TokenVectors } from '../core.mjs';
 import { copyOf, TransformerLayer, type TransformerLayerWeights } from '../layers/transformer-layer.js';
 import { PackedWeight, weight } from '../layers/weights.js';
-import type { Handle } from '../runtime/handle.js';
 import type { Heap } from '../runtime/heap.js';
-import { Tensor } from '../runtime/tensor.js';
 import type { ModelConfig } from './config.js';
 import {
   type FeedForwardSlots,
@@ -16,25 +14,7 @@ import {
   type ModelSlots,
   type VectorSlot,
 } from './description/slots.js';
-
-/** A matrix that is multiplied with, or whose rows are looked up. @internal */
-export interface Matrix {
-  readonly packed: PackedMatrix;
-  readonly rows: number;
-  readonly columns: number;
-}
-
-/** An affine map. @internal */
-export interface LinearMap {
-  readonly matrix: Matrix;
-  readonly bias: Tensor | undefined;
-}
-
-/** Numbers of a norm. @internal */
-export interface NormNumbers {
-  readonly weight: Tensor;
-  readonly bias: Tensor | undefined;
-}
+import { PartMaker } from './parts.js';
 
 /** BERT's vectors of distances of one layer. @internal */
 export interface DistanceTable {
@@ -44,26 +24,14 @@ export interface DistanceTable {
 
 /** What a model computes with, but for its position encoding. @internal */
 export interface ModelParts {
-  readonly tokens: Matrix;
-  /** What token vectors are multiplied by. */
-  readonly tokenScale: number;
-  readonly positions: Matrix | undefined;
-  readonly tokenTypes: Matrix | undefined;
-  readonly embeddingNorm: NormNumbers | undefined;
-  readonly projection: LinearMap | undefined;
+  readonly vectors: TokenVectors;
   readonly layers: readonly TransformerLayer[];
   readonly distances: readonly (DistanceTable | undefined)[];
-  readonly finalNorm: NormNumbers | undefined;
-  readonly pooler: LinearMap | undefined;
-  readonly head: ModelHead | undefined;
-}
-
-/** What gives logits. @internal */
-export interface ModelHead {
-  readonly transform: LinearMap | undefined;
-  readonly norm: NormNumbers | undefined;
-  readonly matrix: Matrix;
-  readonly bias: Tensor | undefined;
+  readonly finalNorm: NormLayer | undefined;
+  /** The map of BERT's pooler. */
+  readonly pooler: Linear | undefined;
+  /** What gives logits. */
+  readonly head: LogitsHead | undefined;
 }
 
 /** Parts, and what is to be freed with the last model that uses them. @internal */
@@ -78,10 +46,7 @@ export class ModelWeights {
     this.#heap = heap;
     this.parts = parts;
     this.#owned = owned;
-    const tensors = owned.handles.map((each) =>
-      each instanceof Tensor ? each.size * 4 : (each as TransformerLayer).bytes,
-    );
-    this.bytes = [...tensors, ...owned.matrices.map((each) => each.bytes)].reduce((sum, n) => sum + n, 0);
+    this.bytes = [...owned.layers, ...owned.objects].reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
   /** One more model uses them. */
@@ -97,15 +62,21 @@ export class ModelWeights {
   }
 }
 
-/** Handles and matrices that are freed together. */
-interface Owned {
-  readonly handles: Handle[];
-  readonly matrices: PackedMatrix[];
+/** An object of the core that holds weights. */
+interface CoreWeights {
+  readonly bytes: number;
+  delete(): void;
 }
 
-function freeOwned(heap: Heap, { handles, matrices }: Owned): void {
-  for (const each of handles) each.dispose();
-  for (const each of matrices) heap.destroy(each);
+/** What is freed together. */
+interface Owned {
+  readonly layers: TransformerLayer[];
+  readonly objects: CoreWeights[];
+}
+
+function freeOwned(heap: Heap, { layers, objects }: Owned): void {
+  for (const each of layers) each.dispose();
+  for (const each of objects) heap.destroy(each);
 }
 
 /** Frees what slots hold, of a model that was not made after all. @internal */
@@ -137,51 +108,25 @@ export function modelWeights(
   slots: ModelSlots,
   tokenDtype: string,
 ): ModelWeights {
-  const owned: Owned = { handles: [], matrices: [] };
-  const matrix = (slot: MatrixSlot): Matrix => {
-    const packed = slot.packed as PackedMatrix;
-    slot.packed = undefined;
-    owned.matrices.push(packed);
-    return { packed, rows: slot.rows, columns: slot.columns };
+  const owned: Owned = { layers: [], objects: [] };
+  const kept = <T extends CoreWeights>(made: T): T => {
+    owned.objects.push(made);
+    return made;
   };
-  const vector = (slot: VectorSlot): Tensor => {
-    const { data, type, rows, columns } = slot;
-    const tensor = copyOf(heap, where, weight(heap, where, 'vector', { data, type }, [1, rows * columns]));
-    owned.handles.push(tensor);
-    return tensor;
-  };
-  const maybe = <S, T>(slot: S | undefined, make: (slot: S) => T) => (slot === undefined ? undefined : make(slot));
-  const map = (slot: { weight: MatrixSlot; bias?: VectorSlot }): LinearMap => ({
-    matrix: matrix(slot.weight),
-    bias: maybe(slot.bias, vector),
-  });
-  const norm = (slot: { weight: VectorSlot; bias?: VectorSlot }): NormNumbers => ({
-    weight: vector(slot.weight),
-    bias: maybe(slot.bias, vector),
-  });
+  const make = new PartMaker(heap, where, config);
   try {
-    const tokens = matrix(slots.tokens);
+    const vectors = kept(make.vectors(slots, tokenScale(config, tokenDtype)));
     const parts: ModelParts = {
-      tokens,
-      tokenScale: tokenScale(config, tokenDtype),
-      positions: maybe(slots.positions, matrix),
-      tokenTypes: maybe(slots.tokenTypes, matrix),
-      embeddingNorm: maybe(slots.embeddingNorm, norm),
-      projection: maybe(slots.projection, map),
+      vectors,
       layers: slots.layers.map((layer, i) => {
         const made = layerOf(heap, config, layer, i);
-        owned.handles.push(made);
+        owned.layers.push(made);
         return made;
       }),
-      distances: slots.layers.map(({ distances }) => maybe(distances, (slot) => distancesOf(heap, where, slot))),
-      finalNorm: maybe(slots.finalNorm, norm),
-      pooler: maybe(slots.pooler, map),
-      head: maybe(slots.head, (head) => ({
-        transform: maybe(head.transform, map),
-        norm: maybe(head.norm, norm),
-        matrix: maybe(head.weight, matrix) ?? tokens,
-        bias: maybe(head.bias, vector),
-      })),
+      distances: slots.layers.map(({ distances }) => distances && distancesOf(heap, where, distances)),
+      finalNorm: slots.finalNorm && kept(make.norm(slots.finalNorm)),
+      pooler: slots.pooler && kept(make.linear(slots.pooler)),
+      head: slots.head && kept(make.head(slots.head, vectors)),
     };
     return new ModelWeights(heap, parts, owned);
   } catch (error) {

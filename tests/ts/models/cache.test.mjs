@@ -174,18 +174,27 @@ test('what fails before the first token is read leaves an empty cache, a window 
   plan.dispose();
 });
 
-test('where keys have left a window by then, the cache says so until it is reset', () => {
+test('a cache that one layer does not fit is refused before any layer has changed, and says so until it is reset', () => {
   const cache = gemma.kvCache({ capacity: 400, chunk: 2 });
   model(gemma, ids, cache);
+  const kept = cache.layers.map((layer) => layer.keys().data);
   const plan = rw.rope({ headDim: 6, base: 7 });
   cache.layers[1].switchTo(plan);
-  for (let i = 0; i < 8; ++i) assert.throws(() => model(gemma, [1, 2], cache), /another plan|reset\(\)/);
-  assert.throws(() => model(gemma, [1], cache), { name: 'StateError', message: /reset\(\)/ });
-  assert.throws(() => cache.save(), StateError);
-  assert.throws(() => cache.truncate(3), StateError);
-  assert.equal(cache.reset().length, 0);
+  for (let i = 0; i < 8; ++i) assert.throws(() => model(gemma, [1, 2], cache), /another plan/);
+  assert.equal(cache.length, ids.length);
+  for (const i of [0, 2]) assertSameBits(cache.layers[i].keys().data, kept[i]);
   cache.dispose();
   plan.dispose();
+
+  const apart = gemma.kvCache({ capacity: 400, chunk: 2 });
+  model(gemma, ids, apart);
+  apart.layers[0].truncate(apart.layers[0].length - 1);
+  assert.throws(() => model(gemma, [1], apart), { name: 'StateError', message: /changed alone.*reset\(\)/ });
+  assert.equal(apart.reset().length, 0);
+  const fresh = gemma.kvCache({ capacity: 400, chunk: 2 });
+  assertSameBits(logitsOf(gemma, ids, apart), logitsOf(gemma, ids, fresh));
+  apart.dispose();
+  fresh.dispose();
   assert.deepEqual(inUse(rw), before);
 });
 

@@ -1,0 +1,150 @@
+// The parts of a model around its layers, made in the core from filled slots: token vectors, norms, maps, and the head.
+import { NormCall } from '../calls.js';
+import type { HeadParts, Linear, LogitsHead, MainModule, NormLayer, PackedMatrix, TokenVectors } from '../core.mjs';
+import { NormKind, WeightType } from '../enums.js';
+import { activations } from '../layers/activations.js';
+import { placeVector, weight } from '../layers/weights.js';
+import { checkStatus } from '../runtime/errors.js';
+import type { Heap, Take } from '../runtime/heap.js';
+import type { ModelConfig } from './config.js';
+import type { LinearSlots, MatrixSlot, ModelSlots, NormSlots, VectorSlot } from './description/slots.js';
+
+// Its type where there is none: nobody reads it.
+const noBias = WeightType.float32;
+
+/** An object of the core. */
+interface CoreObject {
+  delete(): void;
+}
+
+/** Makes parts of one model. What a call makes is the caller's to destroy; slots give up what they hold. @internal */
+export class PartMaker {
+  readonly #heap: Heap;
+  readonly #where: string;
+  readonly #config: ModelConfig;
+
+  constructor(heap: Heap, where: string, config: ModelConfig) {
+    this.#heap = heap;
+    this.#where = where;
+    this.#config = config;
+  }
+
+  /** Token vectors, scaled by `scale`. */
+  vectors(slots: ModelSlots, scale: number): TokenVectors {
+    return this.#gathered(
+      (core) => new core.TokenTables(),
+      (tables) => {
+        this.#moved(slots.tokens, (table) => tables.setTokens(table));
+        if (slots.tokenTypes) this.#moved(slots.tokenTypes, (table) => tables.setTypes(table));
+        if (slots.positions) this.#moved(slots.positions, (table) => tables.setPositions(table));
+        if (slots.embeddingNorm) this.#used(this.norm(slots.embeddingNorm), (norm) => tables.setNorm(norm));
+        if (slots.projection) this.#used(this.linear(slots.projection), (map) => tables.setProjection(map));
+        return this.#made(
+          (core) => new core.TokenVectors(),
+          (vectors) => vectors.create(scale, tables),
+        );
+      },
+    );
+  }
+
+  /** What gives logits; without a weight of its own it shares the table of the token vectors, which must outlive it. */
+  head(slots: NonNullable<ModelSlots['head']>, vectors: TokenVectors): LogitsHead {
+    const { activation, logitSoftcap } = this.#config;
+    return this.#gathered(
+      (core) => new core.HeadParts(),
+      (parts) => {
+        if (slots.transform) this.#used(this.linear(slots.transform), (map) => parts.setTransform(map));
+        if (slots.norm) this.#used(this.norm(slots.norm), (norm) => parts.setNorm(norm));
+        if (slots.weight) this.#moved(slots.weight, (matrix) => parts.setWeight(matrix));
+        if (slots.bias) this.#headBias(slots.bias, parts);
+        return this.#made(
+          (core) => new core.LogitsHead(),
+          (head) => head.create(activations[activation], logitSoftcap ?? 0, parts, vectors),
+        );
+      },
+    );
+  }
+
+  /** A norm of the model's kind. */
+  norm(slots: NormSlots): NormLayer {
+    const { norm, eps, unitOffset } = this.#config;
+    return this.#heap.scope(this.#where, (take) => {
+      const [factor, bias] = [this.#placed(slots.weight, take), slots.bias && this.#placed(slots.bias, take)];
+      const fields = this.#heap.putCall(take, NormCall, {
+        options: { kind: NormKind[norm], size: slots.weight.rows, eps, unitOffset },
+        weights: { type: factor.type, weight: factor.at, biasType: bias?.type ?? noBias, bias: bias?.at ?? 0 },
+      });
+      return this.#made(
+        (core) => new core.NormLayer(),
+        (made) => made.create(fields),
+      );
+    });
+  }
+
+  /** An affine map. */
+  linear(slots: LinearSlots): Linear {
+    return this.#heap.scope(this.#where, (take) => {
+      const bias = slots.bias && this.#placed(slots.bias, take);
+      return this.#made(
+        (core) => new core.Linear(),
+        (made) => this.#moved(slots.weight, (matrix) => made.create(matrix, bias?.type ?? noBias, bias?.at ?? 0)),
+      );
+    });
+  }
+
+  #headBias(slot: VectorSlot, parts: HeadParts): void {
+    this.#heap.scope(this.#where, (take) => {
+      const { type, at } = this.#placed(slot, take);
+      checkStatus(
+        this.#heap.call(() => parts.setBias(type, at, slot.rows)),
+        this.#where,
+      );
+    });
+  }
+
+  // The numbers of a slot in memory for the time of a call.
+  #placed({ data, type, rows, columns }: VectorSlot, take: Take): { readonly type: number; readonly at: number } {
+    const vector = weight(this.#heap, this.#where, 'vector', { data, type }, [1, rows * columns]);
+    return { type: vector.type, at: placeVector(vector, take) };
+  }
+
+  // Runs work that moves the matrix of a slot into another object.
+  #moved<T>(slot: MatrixSlot, work: (matrix: PackedMatrix) => T): T {
+    const matrix = slot.packed as PackedMatrix;
+    slot.packed = undefined;
+    return this.#used(matrix, work);
+  }
+
+  // Runs work with an object that is gone when it ends.
+  #used<O extends CoreObject, T>(object: O, work: (object: O) => T): T {
+    try {
+      return this.#heap.call(() => work(object));
+    } finally {
+      this.#heap.destroy(object);
+    }
+  }
+
+  #gathered<P extends CoreObject, T>(make: (core: MainModule) => P, work: (parts: P) => T): T {
+    const parts = this.#heap.construct(this.#where, make);
+    try {
+      return work(parts);
+    } finally {
+      this.#heap.destroy(parts);
+    }
+  }
+
+  // An object of the core, once `create` has answered that it is whole.
+  #made<O extends CoreObject>(make: (core: MainModule) => O, create: (object: O) => number): O {
+    const object = this.#heap.construct(this.#where, make);
+    try {
+      checkStatus(
+        this.#heap.call(() => create(object)),
+        this.#where,
+      );
+      return object;
+    } catch (error) {
+      this.#heap.destroy(object);
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,114 @@
+// The layers of a model as the core runs them: each is registered once, and a pass then brings its tokens.
+import { noMask } from '../attention/mask.js';
+import { placeSight, sightOf } from '../attention/sight.js';
+import { CaptureCall, type KeepMask, StackCall, StackLayerCall } from '../calls.js';
+import type { LayerCaches, LayerStack, TransformerBlock } from '../core.mjs';
+import type { CaptureName } from '../layers/capture.js';
+import type { LayerDims, LayerScores } from '../layers/options.js';
+import { attentionShapes, type LayerPlace } from '../layers/position.js';
+import { checkStatus } from '../runtime/errors.js';
+import type { Heap, Take } from '../runtime/heap.js';
+import type { Places } from '../runtime/positions.js';
+
+/** A layer as a model runs it. @internal */
+export interface ModelLayer {
+  readonly block: TransformerBlock;
+  readonly dims: LayerDims;
+  readonly scores: LayerScores;
+  readonly place: LayerPlace;
+  /** The address of the sinks' logits, or 0. */
+  readonly sinks: number;
+  readonly captures: readonly CaptureName[];
+}
+
+/** The tokens of a pass. @internal */
+export interface StackPass {
+  /** The address of x [B, T, M], which every layer changes in place. */
+  readonly x: number;
+  readonly batch: number;
+  readonly tokens: number;
+  /** Where they stand, without caches; with caches they follow those of the caches. */
+  readonly at: Places;
+  keep(take: Take): KeepMask;
+  readonly caches: LayerCaches | null;
+}
+
+/** Tokens of a pass without a mask whose positions are those of a cache. @internal */
+export const behindCache: Pick<StackPass, 'at' | 'keep'> = {
+  at: {
+    values: undefined,
+    offset: 0,
+    perBatch: false,
+    place: () => ({ values: 0, count: 0, perBatch: false, offset: 0 }),
+  },
+  keep: () => noMask,
+};
+
+/** Registers the layers, whose blocks and plans have to outlive what this gives; the caller's to destroy. @internal */
+export function makeStack(heap: Heap, where: string, layers: readonly ModelLayer[]): LayerStack {
+  const stack = heap.construct(where, (core) => new core.LayerStack());
+  try {
+    checkStatus(
+      heap.call(() => stack.create(layers.length)),
+      where,
+    );
+    for (const [i, layer] of layers.entries()) setLayer(heap, where, stack, i, layer);
+    return stack;
+  } catch (error) {
+    heap.destroy(stack);
+    throw error;
+  }
+}
+
+// The encodings of models have tables that lie in the heap already, so that nothing of this is memory for a call.
+function setLayer(heap: Heap, where: string, stack: LayerStack, i: number, layer: ModelLayer): void {
+  const { block, dims, scores, place, sinks } = layer;
+  heap.scope(where, (take) => {
+    const one = { tokensFirst: true, batch: 1, heads: dims.heads, tokens: 1, dim: dims.headDim };
+    const sight = sightOf(where, { ...scores.sight, queryOffset: 0 }, one, one);
+    const call = {
+      turnValues: scores.turnValues,
+      sight: placeSight(heap, sight, take),
+      options: {
+        scale: scores.scale,
+        softcap: scores.softcap,
+        keep: noMask,
+        bias: noMask,
+        sinks,
+        ...place.part(attentionShapes(dims, 1, 1, 1, sight), take),
+      },
+    };
+    const fields = heap.putCall(take, StackLayerCall, call);
+    heap.call(() => stack.setLayer(i, block, place.rope?.plan ?? null, fields));
+  });
+}
+
+/** Runs layers first ... end - 1; `capture` is of the last. @internal */
+export function runLayers(
+  heap: Heap,
+  where: string,
+  stack: LayerStack,
+  pass: StackPass,
+  first: number,
+  end: number,
+  capture?: CaptureCall,
+): void {
+  const { x, batch, tokens, at, keep, caches } = pass;
+  heap.scope(where, (take) => {
+    const call = {
+      x,
+      batch,
+      tokens,
+      first,
+      end,
+      positions: at.place(heap, take),
+      keep: keep(take),
+      capture: capture === undefined ? 0 : heap.putCall(take, CaptureCall, capture),
+    };
+    const fields = heap.putCall(take, StackCall, call);
+    checkStatus(
+      heap.call(() => stack.forward(fields, caches)),
+      where,
+    );
+  });
+}
