@@ -1,7 +1,7 @@
 // node tests/bench/decoder.mjs [--folder DIR] [--rounds N] [--browser] [--peer]
 // A model of SmolLM2-135M's shape (made in DIR by tests/models/make.mjs where it is missing): time and memory of loading,
 // tokens per second of a prompt of 512 and behind it, beside what multiply-adds in registers and reading the weights
-// from memory would allow here, and beside onnxruntime-web. Seconds are of the processor in Node, of the clock in a page.
+// from memory would allow here, and beside onnxruntime-web; and what a token costs around the products. Seconds are of the processor in Node, of the clock in a page.
 // Nothing is asserted.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { wasmBytes } from './contenders/kernels.mjs';
 import { rowsOf, runRounds } from './decoder/rounds.mjs';
+import { tinyMicroseconds } from './decoder/tiny.mjs';
 import { machine, machineLine } from './machine.mjs';
 import { columns } from './report.mjs';
 
@@ -37,6 +38,10 @@ const { loadModel, openSafetensors } = await import('ropewalk/models');
 const results = await runRounds({ load, loadModel, openSafetensors, config, weights, kernels, rounds, peer });
 console.log(`\n${machineLine({ ...machine(), runtime: `Node ${process.version}` })}`);
 console.log(columns(rowsOf(config, results)));
+const { median, low, high } = await tinyMicroseconds({ load, loadModel, rounds });
+console.log(
+  `A LLaMA of two layers and 36 numbers a token: ${median.toFixed(1)} us a token (${low.toFixed(1)} to ${high.toFixed(1)})`,
+);
 if (options.browser) {
   const { runInBrowser } = await import('./decoder/browser.mjs');
   const made = await runInBrowser({ folder, kernels, rounds, peer });
