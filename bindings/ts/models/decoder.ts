@@ -151,18 +151,22 @@ export class DecoderModel extends Model {
    *   StateError after dispose().
    */
   forward<const C extends readonly CaptureName[] = []>(ids: IdsInput, options: DecodeOptions<C> = {}): Decoding<C> {
-    const where = 'model.forward';
+    return this.pass('model.forward', ids, options) as Decoding<C>;
+  }
+
+  /** A pass whose errors name `where`. @internal */
+  pass(where: string, ids: IdsInput, options: DecodeOptions): Decoding {
     this.alive(where);
-    const pass = this.#begin(where, ids, check.options<DecodeOptions<C>>(where, 'options', options, fields));
+    const pass = this.#begin(where, ids, check.options<DecodeOptions>(where, 'options', options, fields));
     const { cache, chunk } = pass;
     const { tokens } = pass.ids;
-    if (cache === undefined) return this.#atOnce(pass, 0, tokens, null) as Decoding<C>;
+    if (cache === undefined) return this.#atOnce(pass, 0, tokens, null);
     return cache.change(where, this.making.places.layers, (caches) => {
       let result: Decoding = {};
       for (let first = 0; first < tokens; first += chunk) {
         result = this.#atOnce(pass, first, Math.min(tokens, first + chunk), caches);
       }
-      return result as Decoding<C>;
+      return result;
     });
   }
 

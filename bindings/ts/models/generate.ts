@@ -74,7 +74,8 @@ export interface Stepper {
   readonly maxLength: number;
   readonly disposed: boolean;
   kvCache(options: ModelCacheOptions): ModelKvCache;
-  forward(
+  pass(
+    where: string,
     ids: IdsInput,
     options: { cache: ModelKvCache; chunk?: number; logits?: 'last' | 'none' },
   ): { readonly logits?: NdArray };
@@ -183,7 +184,7 @@ async function readPrompt(work: Work, cache: ModelKvCache, loop: EventLoop): Pro
       const end = Math.min(ids.length, first + chunk);
       const last = end === ids.length;
       const wanted = last && maxTokens > 0 ? 'last' : 'none';
-      const { logits } = model.forward(ids.subarray(first, end), { cache, chunk, logits: wanted });
+      const { logits } = model.pass(where, ids.subarray(first, end), { cache, chunk, logits: wanted });
       onProgress?.({ loaded: end, total: ids.length });
       await loop.pause();
       if (last) return logits?.data;
@@ -215,7 +216,7 @@ async function* tokensOf(
       signal?.throwIfAborted();
       if (given !== undefined) {
         unchanged(cache, position);
-        logits = model.forward([given], { cache }).logits?.data;
+        logits = model.pass(where, [given], { cache }).logits?.data;
         given = undefined;
         position += 1;
       }
@@ -232,7 +233,7 @@ async function* tokensOf(
   } finally {
     // A caller's cache gets the last one too, so that the text goes on with what is new.
     const kept = cache === work.cache && !cache.disposed && !model.disposed && cache.length === position;
-    if (given !== undefined && kept) model.forward([given], { cache, logits: 'none' });
+    if (given !== undefined && kept) model.pass(where, [given], { cache, logits: 'none' });
   }
 }
 

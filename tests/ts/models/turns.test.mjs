@@ -1,7 +1,7 @@
 // Passes in turns: the bits of forward(), told layer by layer, aborted between two, and nothing left behind.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ArgumentRangeError, ArgumentTypeError, load, StateError } from 'ropewalk';
+import { ArgumentRangeError, ArgumentTypeError, load } from 'ropewalk';
 import { loadModel } from 'ropewalk/models';
 import { inUse } from '../support/peak.mjs';
 import { fileOfModel, tinyBert, tinyLlama, tinyRoformer } from '../support/tiny-models.mjs';
@@ -73,6 +73,27 @@ for (const [name, [model, asked]] of Object.entries(models)) {
       assert.deepEqual(inUse(rw), before);
     });
 
+    test('names itself, and not forward(), in what it refuses', async () => {
+      const bad = {
+        ids: [[99]],
+        tokenTypes: [ids, { tokenTypes: [99] }],
+        attentionMask: [ids, { attentionMask: [2] }],
+        positions: [ids, { positions: [0.5] }],
+        capture: [ids, { capture: ['nothing'] }],
+        captureLayers: [ids, { capture: ['q'], captureLayers: [total] }],
+        captureHeads: [ids, { capture: ['q'], captureHeads: [99] }],
+        hiddenStates: [ids, { hiddenStates: 1 }],
+        logits: [ids, { logits: 1 }],
+      };
+      for (const [argument, given] of Object.entries(bad)) {
+        const refused = { message: new RegExp(`^model\\.forwardAsync: ${argument}\\b`) };
+        await assert.rejects(model.forwardAsync(...given), refused);
+        refused.message = new RegExp(`^model\\.forward: ${argument}\\b`);
+        assert.throws(() => model.forward(...given), refused);
+      }
+      assert.deepEqual(inUse(rw), before);
+    });
+
     test('refuses what forward() refuses, and what is none of its options', async () => {
       await assert.rejects(model.forwardAsync([99]), ArgumentRangeError);
       await assert.rejects(model.forwardAsync(ids, { capture: ['nothing'] }), /capture/);
@@ -87,9 +108,10 @@ for (const [name, [model, asked]] of Object.entries(models)) {
 test('a model that is disposed of between two layers ends the pass', async () => {
   for (const made of [tinyBert(), tinyLlama()]) {
     const model = await loaded(made);
-    await assert.rejects(model.forwardAsync(ids, { onProgress: () => model.dispose() }), StateError);
+    const refused = { name: 'StateError', message: /^model\.forwardAsync: / };
+    await assert.rejects(model.forwardAsync(ids, { onProgress: () => model.dispose() }), refused);
     assert.deepEqual(inUse(rw), before);
-    await assert.rejects(model.forwardAsync(ids), StateError);
+    await assert.rejects(model.forwardAsync(ids), refused);
   }
 });
 
