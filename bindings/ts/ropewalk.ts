@@ -175,7 +175,7 @@ export class Ropewalk implements Instance {
    * const table = rw.sinusoidal({ dim: 512, positions: { length: 8192 } });   // Float32Array(8192 * 512)
    */
   sinusoidal<O extends Out = undefined>(options: SinusoidalOptions<O>): O extends Tensor ? Tensor : Float32Array {
-    return sinusoidal(this.#heap, options) as O extends Tensor ? Tensor : Float32Array;
+    return sinusoidal(this.#heap, options);
   }
 
   /**
@@ -230,7 +230,7 @@ export class Ropewalk implements Instance {
    * const bias = rw.alibiBias({ heads: 8, queries: 1, keys: 100 });   // one new token after 99
    */
   alibiBias<O extends Out = undefined>(options: AlibiOptions<O>): ResultOf<NdArray, O> {
-    return alibiBias(this.#heap, options) as ResultOf<NdArray, O>;
+    return alibiBias(this.#heap, options);
   }
 
   /**
@@ -250,7 +250,7 @@ export class Ropewalk implements Instance {
    * const bias = rw.t5Bias({ table: { data: weights, shape: [32, 8] }, queries: 10, keys: 10 });
    */
   t5Bias<O extends Out = undefined>(options: T5BiasOptions<O>): ResultOf<NdArray, O> {
-    return t5Bias(this.#heap, options) as ResultOf<NdArray, O>;
+    return t5Bias(this.#heap, options);
   }
 
   /**
@@ -260,7 +260,7 @@ export class Ropewalk implements Instance {
    * const bias = rw.kerpleBias({ r1: Float32Array.of(1, 1), r2: Float32Array.of(0.5, 2), queries: 1, keys: 100 });
    */
   kerpleBias<O extends Out = undefined>(options: KerpleOptions<O>): ResultOf<NdArray, O> {
-    return kerpleBias(this.#heap, options) as ResultOf<NdArray, O>;
+    return kerpleBias(this.#heap, options);
   }
 
   /**
@@ -290,7 +290,7 @@ export class Ropewalk implements Instance {
     v: TensorInput,
     options: AttentionOptions<S, O> = {},
   ): AttentionResult<ResultOf<X>, S, ResultOf<X, O>> {
-    return attention(this.#heap, q, k, v, options) as AttentionResult<ResultOf<X>, S, ResultOf<X, O>>;
+    return attention(this.#heap, q, k, v, options);
   }
 
   /**
@@ -327,7 +327,7 @@ export class Ropewalk implements Instance {
    * const { data } = rw.layerNorm({ data: hidden, shape: [10, 768] }, { weight, bias, eps: 1e-12 });
    */
   layerNorm<X extends TensorInput, O extends Out = undefined>(x: X, options: LayerNormOptions<O> = {}): ResultOf<X, O> {
-    return layerNorm(this.#heap, x, options) as ResultOf<X, O>;
+    return layerNorm(this.#heap, x, options);
   }
 
   /**
@@ -341,7 +341,7 @@ export class Ropewalk implements Instance {
    * const { data } = rw.rmsNorm({ data: hidden, shape: [10, 2048] }, { weight, eps: 1e-5 });
    */
   rmsNorm<X extends TensorInput, O extends Out = undefined>(x: X, options: RmsNormOptions<O> = {}): ResultOf<X, O> {
-    return rmsNorm(this.#heap, x, options) as ResultOf<X, O>;
+    return rmsNorm(this.#heap, x, options);
   }
 
   /**
@@ -354,7 +354,7 @@ export class Ropewalk implements Instance {
    * const { data } = rw.gelu({ data: Float32Array.of(-1, 0, 1), shape: [3] });   // -0.15865525, 0, 0.8413447
    */
   gelu<X extends TensorInput, O extends Out = undefined>(x: X, options: GeluOptions<O> = {}): ResultOf<X, O> {
-    return gelu(this.#heap, x, options) as ResultOf<X, O>;
+    return gelu(this.#heap, x, options);
   }
 
   /**
@@ -367,7 +367,7 @@ export class Ropewalk implements Instance {
    * const { data } = rw.silu({ data: Float32Array.of(-1, 0, 1), shape: [3] });   // -0.26894143, 0, 0.7310586
    */
   silu<X extends TensorInput, O extends Out = undefined>(x: X, options: OutOption<O> = {}): ResultOf<X, O> {
-    return silu(this.#heap, x, options) as ResultOf<X, O>;
+    return silu(this.#heap, x, options);
   }
 
   /**
@@ -381,7 +381,7 @@ export class Ropewalk implements Instance {
    * rw.softmax(scores, { out: scores });   // a tensor, in place
    */
   softmax<X extends TensorInput, O extends Out = undefined>(x: X, options: OutOption<O> = {}): ResultOf<X, O> {
-    return softmax(this.#heap, x, options) as ResultOf<X, O>;
+    return softmax(this.#heap, x, options);
   }
 
   /**
@@ -400,7 +400,7 @@ export class Ropewalk implements Instance {
     ids: IntegersInput,
     options: EmbedOptions<O> = {},
   ): ResultOf<X, O> {
-    return embed(this.#heap, table, ids, options) as ResultOf<X, O>;
+    return embed(this.#heap, table, ids, options);
   }
 
   /**
@@ -427,7 +427,7 @@ export class Ropewalk implements Instance {
     v: TensorInput,
     options: LinearAttentionOptions<O> = {},
   ): LinearAttentionResult<ResultOf<X>, ResultOf<X, O>> {
-    return linearAttention(this.#heap, q, k, v, options) as LinearAttentionResult<ResultOf<X>, ResultOf<X, O>>;
+    return linearAttention(this.#heap, q, k, v, options);
   }
 
   /**
@@ -461,7 +461,7 @@ export class Ropewalk implements Instance {
     v: TensorInput,
     options: RecurrentAttentionOptions<O> = {},
   ): RecurrentAttentionResult<ResultOf<X>, ResultOf<X, O>> {
-    return recurrentAttention(this.#heap, q, k, v, options) as RecurrentAttentionResult<ResultOf<X>, ResultOf<X, O>>;
+    return recurrentAttention(this.#heap, q, k, v, options);
   }
 
   /**

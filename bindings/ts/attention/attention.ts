@@ -5,7 +5,7 @@ import * as check from '../runtime/check.js';
 import { ArgumentRangeError, checkStatus, describe } from '../runtime/errors.js';
 import type { Heap, Take } from '../runtime/heap.js';
 import { type HeadShape, headShape, type Layout } from '../runtime/layout.js';
-import { type Named, type Out, type OutOption, outputs } from '../runtime/outputs.js';
+import { type Named, type Out, type OutOption, outputs, type ResultOf } from '../runtime/outputs.js';
 import { forStages, type ScoreStage, scoreStages } from '../runtime/score-stages.js';
 import { type NdArray, type Operand, operand, type Tensor, type TensorInput } from '../runtime/tensor.js';
 import { biasMask, type KeepMaskInput, keepMask } from './mask.js';
@@ -218,18 +218,18 @@ function sinksOf(heap: Heap, where: string, value: TensorInput | undefined, head
 }
 
 /** @internal */
-export function attention(
+export function attention<X extends TensorInput, S extends ScoreRequest, O extends Out>(
   heap: Heap,
-  qInput: TensorInput,
+  qInput: X,
   kInput: TensorInput,
   vInput: TensorInput,
-  options: AttentionOptions<ScoreRequest, Out>,
-): AttentionResult<Tensor | NdArray, ScoreRequest> {
+  options: AttentionOptions<S, O>,
+): AttentionResult<ResultOf<X>, S, ResultOf<X, O>> {
   const where = 'attention';
   check.options(where, 'options', options, attentionFields);
   const inputs = inputsOf(heap, where, [qInput, kInput, vInput], options);
   const sight = sightOf(where, options, inputs.qs, inputs.ks);
-  return attend(heap, where, inputs, options, sight, (fields) => heap.call((core) => core.attention(fields)));
+  return attend<X, S, O>(heap, where, inputs, options, sight, (fields) => heap.call((core) => core.attention(fields)));
 }
 
 /**
@@ -237,14 +237,14 @@ export function attention(
  * core's status.
  * @internal
  */
-export function attend(
+export function attend<X extends TensorInput, S extends ScoreRequest, O extends Out>(
   heap: Heap,
   where: string,
   inputs: AttentionInputs,
-  options: AttentionOptions<ScoreRequest, Out>,
+  options: AttentionOptions<S, O>,
   sight: Sight,
   run: (fields: number) => number,
-): AttentionResult<Tensor | NdArray, ScoreRequest> {
+): AttentionResult<ResultOf<X>, S, ResultOf<X, O>> {
   const { q, k, v, qs, ks, vs } = inputs;
   const scoreShape = [qs.batch, qs.heads, qs.tokens, ks.tokens] as const;
   const keep = keepMask(heap, where, options.mask, scoreShape);
@@ -305,9 +305,8 @@ export function attend(
   const { out, ...scores } = outputs(heap, where, q.tensor !== undefined, shapesOut, options.out, work);
   const [only] = wanted;
   const isList = Array.isArray(options.returnScores);
-  if (only === undefined && !isList) return { out } as AttentionResult<Tensor | NdArray, ScoreRequest>;
-  const given = isList ? scores : scores[only as ScoreStage];
-  return { out, scores: given } as AttentionResult<Tensor | NdArray, ScoreRequest>;
+  const given = only === undefined && !isList ? {} : { scores: isList ? scores : scores[only as ScoreStage] };
+  return { out, ...given } as AttentionResult<ResultOf<X>, S, ResultOf<X, O>>;
 }
 
 const noPlain = { plainQ: 0, plainK: 0 };

@@ -5,8 +5,8 @@ import * as enums from '../enums.js';
 import * as check from '../runtime/check.js';
 import { checkStatus } from '../runtime/errors.js';
 import type { Heap, Take } from '../runtime/heap.js';
-import { type Out, type OutOption, output } from '../runtime/outputs.js';
-import type { NdArray, Tensor } from '../runtime/tensor.js';
+import { type Out, type OutOption, output, type ResultOf } from '../runtime/outputs.js';
+import type { NdArray } from '../runtime/tensor.js';
 import { type BiasShape, biasShape } from './bias-shape.js';
 
 /**
@@ -54,14 +54,14 @@ export function writeAlibi(heap: Heap, where: string, bias: calls.AlibiOptions, 
 }
 
 /** @internal */
-export function alibiBias(heap: Heap, options: AlibiOptions<Out>): Tensor | NdArray {
+export function alibiBias<O extends Out>(heap: Heap, options: AlibiOptions<O>): ResultOf<NdArray, O> {
   const where = 'alibiBias';
   const known = ['heads', 'queries', 'keys', 'queryOffset', 'variant', 'out'];
-  const given = check.options<AlibiOptions<Out>>(where, 'options', options, known);
+  const given = check.options<AlibiOptions<O>>(where, 'options', options, known);
   const heads = check.integer(where, 'heads', given.heads, 1, 2 ** 16);
   const shape = biasShape(where, given);
   const variant = check.choice(where, 'variant', given.variant ?? 'symmetric', alibiVariants);
-  return output(heap, where, false, [heads, shape.queries, shape.keys], given.out, (to, take) =>
+  return output<NdArray, O>(heap, where, false, [heads, shape.queries, shape.keys], given.out, (to, take) =>
     writeAlibi(heap, where, { heads, ...shape, variant }, to, take),
   );
 }

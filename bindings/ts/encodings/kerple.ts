@@ -5,8 +5,8 @@ import * as enums from '../enums.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
 import type { Heap, Take } from '../runtime/heap.js';
-import { type Out, type OutOption, output } from '../runtime/outputs.js';
-import type { NdArray, Tensor } from '../runtime/tensor.js';
+import { type Out, type OutOption, output, type ResultOf } from '../runtime/outputs.js';
+import type { NdArray } from '../runtime/tensor.js';
 import { type BiasShape, biasShape } from './bias-shape.js';
 
 /** `logarithmic`: -r1 ln(1 + r2 |i - j|); `power`: -r1 |i - j|^r2. */
@@ -68,12 +68,14 @@ export function writeKerple(
 }
 
 /** @internal */
-export function kerpleBias(heap: Heap, options: KerpleOptions<Out>): Tensor | NdArray {
+export function kerpleBias<O extends Out>(heap: Heap, options: KerpleOptions<O>): ResultOf<NdArray, O> {
   const where = 'kerpleBias';
   const known = [...kerpleFields, 'queries', 'keys', 'queryOffset', 'out'];
-  const given = check.options<KerpleOptions<Out>>(where, 'options', options, known);
+  const given = check.options<KerpleOptions<O>>(where, 'options', options, known);
   const numbers = checkKerple(where, given);
   const shape = biasShape(where, given);
   const dims = [numbers.r1.length, shape.queries, shape.keys];
-  return output(heap, where, false, dims, given.out, (to, take) => writeKerple(heap, where, numbers, shape, to, take));
+  return output<NdArray, O>(heap, where, false, dims, given.out, (to, take) =>
+    writeKerple(heap, where, numbers, shape, to, take),
+  );
 }

@@ -6,7 +6,7 @@ import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
 import type { Heap, Take } from '../runtime/heap.js';
 import { type Out, type OutOption, output } from '../runtime/outputs.js';
 import { type RowsInput, rows } from '../runtime/positions.js';
-import { Tensor } from '../runtime/tensor.js';
+import { type NdArray, Tensor } from '../runtime/tensor.js';
 
 /**
  * The three tables that the field calls sinusoidal. `interleaved`: sin, cos, sin, cos, ... (the paper);
@@ -80,14 +80,17 @@ export function writeTable(
 }
 
 /** @internal */
-export function sinusoidal(heap: Heap, options: SinusoidalOptions<Out>): Tensor | Float32Array {
+export function sinusoidal<O extends Out>(
+  heap: Heap,
+  options: SinusoidalOptions<O>,
+): O extends Tensor ? Tensor : Float32Array {
   const where = 'sinusoidal';
   const known = [...tableOptions, 'positions', 'out'];
   const { out, ...given } = check.options<SinusoidalOptions<Out>>(where, 'options', options, known);
   const table = checkTable(where, given);
   const at = rows(where, given.positions, table.dim);
-  const result = output(heap, where, false, [at.length, table.dim], out, (to, take) =>
+  const result: Tensor | NdArray = output(heap, where, false, [at.length, table.dim], out, (to, take) =>
     writeTable(heap, where, table, at, to, take),
   );
-  return result instanceof Tensor ? result : result.data;
+  return (result instanceof Tensor ? result : result.data) as O extends Tensor ? Tensor : Float32Array;
 }

@@ -5,8 +5,8 @@ import type { T5Buckets } from '../core.mjs';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
-import { type Out, type OutOption, output } from '../runtime/outputs.js';
-import { type NdArray, type Operand, operand, type Tensor, type TensorInput } from '../runtime/tensor.js';
+import { type Out, type OutOption, output, type ResultOf } from '../runtime/outputs.js';
+import { type NdArray, type Operand, operand, type TensorInput } from '../runtime/tensor.js';
 import { type BiasShape, biasShape } from './bias-shape.js';
 
 /** How distances fall into buckets. */
@@ -106,15 +106,15 @@ export function t5Buckets(heap: Heap, relative: check.IntegersInput, options: T5
 }
 
 /** @internal */
-export function t5Bias(heap: Heap, options: T5BiasOptions<Out>): Tensor | NdArray {
+export function t5Bias<O extends Out>(heap: Heap, options: T5BiasOptions<O>): ResultOf<NdArray, O> {
   const where = 't5Bias';
   const known = ['table', ...t5Fields, 'queries', 'keys', 'queryOffset', 'out'];
-  const given = check.options<T5BiasOptions<Out>>(where, 'options', options, known);
+  const given = check.options<T5BiasOptions<O>>(where, 'options', options, known);
   const core = checkT5(where, given);
   const { queries, keys, queryOffset } = biasShape(where, given);
   const { table, heads } = t5Table(heap, where, given.table, core.numBuckets);
   return withBuckets(heap, where, core, (buckets) =>
-    output(heap, where, false, [heads, queries, keys], given.out, (to, take) => {
+    output<NdArray, O>(heap, where, false, [heads, queries, keys], given.out, (to, take) => {
       const from = table.place(take);
       heap.call(() => buckets.bias(from, heads, queries, keys, queryOffset, to));
     }),

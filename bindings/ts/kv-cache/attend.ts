@@ -13,8 +13,8 @@ import * as check from '../runtime/check.js';
 import { ArgumentRangeError } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
 import type { HeadShape } from '../runtime/layout.js';
-import type { Out } from '../runtime/outputs.js';
-import type { NdArray, Tensor, TensorInput } from '../runtime/tensor.js';
+import type { Out, ResultOf } from '../runtime/outputs.js';
+import type { TensorInput } from '../runtime/tensor.js';
 import type { OpenCache } from './options.js';
 
 /**
@@ -74,14 +74,14 @@ function refuseForeign(
  * Attention over what is in a cache; `unchanged` throws if that is no longer what it was when this was called.
  * @internal
  */
-export function attendOver(
+export function attendOver<X extends TensorInput, S extends ScoreRequest, O extends Out>(
   heap: Heap,
   where: string,
   cache: OpenCache,
-  q: TensorInput,
-  options: CacheAttentionOptions<ScoreRequest, Out>,
+  q: X,
+  options: CacheAttentionOptions<S, O>,
   unchanged: () => void,
-): AttentionResult<Tensor | NdArray, ScoreRequest> {
+): AttentionResult<ResultOf<X>, S, ResultOf<X, O>> {
   check.options(where, 'options', options, attendFields);
   refuseForeign(where, cache, options);
   const { form } = cache;
@@ -100,7 +100,7 @@ export function attendOver(
     const problem = `is ${missing}, from where the window reaches keys that have left it`;
     throw new ArgumentRangeError(where, 'queryOffset', missing, problem);
   }
-  return attend(heap, where, inputs, given, sight, (fields) => {
+  return attend<X, S, O>(heap, where, inputs, given, sight, (fields) => {
     unchanged();
     return heap.call(() => core.attend(fields, atEnd));
   });

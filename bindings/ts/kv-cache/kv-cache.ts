@@ -10,7 +10,7 @@ import { ArgumentRangeError, ArgumentTypeError, checkStatus, StateError } from '
 import { destroyer, Handle } from '../runtime/handle.js';
 import type { Heap } from '../runtime/heap.js';
 import type { Out, ResultOf } from '../runtime/outputs.js';
-import type { NdArray, Tensor, TensorInput } from '../runtime/tensor.js';
+import type { NdArray, TensorInput } from '../runtime/tensor.js';
 import { attendOver, type CacheAttentionOptions } from './attend.js';
 import {
   type AppendOptions,
@@ -163,12 +163,8 @@ export class KvCache extends Handle {
    */
   attend<const S extends ScoreRequest = 'none', X extends TensorInput = TensorInput, O extends Out = undefined>(
     q: X,
-    options?: CacheAttentionOptions<S, O>,
-  ): AttentionResult<ResultOf<X>, S, ResultOf<X, O>>;
-  attend(
-    q: TensorInput,
-    options: CacheAttentionOptions<ScoreRequest, Out> = {},
-  ): AttentionResult<Tensor | NdArray, ScoreRequest> {
+    options: CacheAttentionOptions<S, O> = {},
+  ): AttentionResult<ResultOf<X>, S, ResultOf<X, O>> {
     const where = 'kvCache.attend';
     const cache = this.#open(where);
     const changes = this.#changes;

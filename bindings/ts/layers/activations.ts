@@ -2,8 +2,8 @@
 import * as enums from '../enums.js';
 import * as check from '../runtime/check.js';
 import type { Heap } from '../runtime/heap.js';
-import { type Out, type OutOption, output } from '../runtime/outputs.js';
-import { type NdArray, operand, type Tensor, type TensorInput } from '../runtime/tensor.js';
+import { type Out, type OutOption, output, type ResultOf } from '../runtime/outputs.js';
+import { operand, type TensorInput } from '../runtime/tensor.js';
 import { rowsOf } from './norms.js';
 
 /** Options of `rw.gelu`. */
@@ -22,17 +22,23 @@ export type LayerActivation = 'gelu' | 'geluTanh' | 'silu' | 'relu' | 'tanh';
 export const activations: check.Choices<LayerActivation, typeof enums.Activation> = enums.Activation;
 const gelus = { none: activations.gelu, tanh: activations.geluTanh };
 
-function activate(heap: Heap, where: string, x: TensorInput, activation: number, out: Out): Tensor | NdArray {
+function activate<X extends TensorInput, O extends Out>(
+  heap: Heap,
+  where: string,
+  x: X,
+  activation: number,
+  out: O | undefined,
+): ResultOf<X, O> {
   const input = operand(heap, where, 'x', x);
-  return output(heap, where, input.tensor !== undefined, input.shape, out, (to, take) => {
+  return output<X, O>(heap, where, input.tensor !== undefined, input.shape, out, (to, take) => {
     const xAt = input.placeOver(take);
     heap.call((c) => c.activate(activation, to, xAt, input.size));
   });
 }
 
 /** @internal */
-export function gelu(heap: Heap, x: TensorInput, options: GeluOptions<Out>): Tensor | NdArray {
-  const { approximate = 'none', out } = check.options<GeluOptions<Out>>('gelu', 'options', options, [
+export function gelu<X extends TensorInput, O extends Out>(heap: Heap, x: X, options: GeluOptions<O>): ResultOf<X, O> {
+  const { approximate = 'none', out } = check.options<GeluOptions<O>>('gelu', 'options', options, [
     'approximate',
     'out',
   ]);
@@ -40,17 +46,17 @@ export function gelu(heap: Heap, x: TensorInput, options: GeluOptions<Out>): Ten
 }
 
 /** @internal */
-export function silu(heap: Heap, x: TensorInput, options: OutOption<Out>): Tensor | NdArray {
-  const { out } = check.options<OutOption<Out>>('silu', 'options', options, ['out']);
+export function silu<X extends TensorInput, O extends Out>(heap: Heap, x: X, options: OutOption<O>): ResultOf<X, O> {
+  const { out } = check.options<OutOption<O>>('silu', 'options', options, ['out']);
   return activate(heap, 'silu', x, activations.silu, out);
 }
 
 /** @internal */
-export function softmax(heap: Heap, x: TensorInput, options: OutOption<Out>): Tensor | NdArray {
+export function softmax<X extends TensorInput, O extends Out>(heap: Heap, x: X, options: OutOption<O>): ResultOf<X, O> {
   const where = 'softmax';
-  const { out } = check.options<OutOption<Out>>(where, 'options', options, ['out']);
+  const { out } = check.options<OutOption<O>>(where, 'options', options, ['out']);
   const { input, rows, width } = rowsOf(heap, where, x);
-  return output(heap, where, input.tensor !== undefined, input.shape, out, (to, take) => {
+  return output<X, O>(heap, where, input.tensor !== undefined, input.shape, out, (to, take) => {
     const xAt = input.placeOver(take);
     heap.call((c) => c.softmaxRows(to, xAt, rows, width));
   });

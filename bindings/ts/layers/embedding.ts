@@ -2,8 +2,8 @@
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
-import { type Out, type OutOption, output } from '../runtime/outputs.js';
-import { type NdArray, operand, type Tensor, type TensorInput } from '../runtime/tensor.js';
+import { type Out, type OutOption, output, type ResultOf } from '../runtime/outputs.js';
+import { operand, type TensorInput } from '../runtime/tensor.js';
 
 /** Options of `rw.embed`. */
 export interface EmbedOptions<O extends Out = undefined> extends OutOption<O> {
@@ -14,14 +14,14 @@ export interface EmbedOptions<O extends Out = undefined> extends OutOption<O> {
 }
 
 /** @internal */
-export function embed(
+export function embed<X extends TensorInput, O extends Out>(
   heap: Heap,
-  tableInput: TensorInput,
+  tableInput: X,
   idsInput: check.IntegersInput,
-  options: EmbedOptions<Out>,
-): Tensor | NdArray {
+  options: EmbedOptions<O>,
+): ResultOf<X, O> {
   const where = 'embed';
-  const given = check.options<EmbedOptions<Out>>(where, 'options', options, ['shape', 'scale', 'out']);
+  const given = check.options<EmbedOptions<O>>(where, 'options', options, ['shape', 'scale', 'out']);
   const table = operand(heap, where, 'table', tableInput);
   const [rows = 0, dim = 0] = table.shape;
   if (table.shape.length !== 2) {
@@ -40,7 +40,7 @@ export function embed(
     throw new ArgumentRangeError(where, 'shape', given.shape, problem);
   }
   const scale = check.float32Number(where, 'scale', given.scale ?? 1);
-  return output(heap, where, table.tensor !== undefined, [...shape, dim], given.out, (to, take) => {
+  return output<X, O>(heap, where, table.tensor !== undefined, [...shape, dim], given.out, (to, take) => {
     const [tableAt, idsAt] = [table.place(take), heap.put(take, ids)];
     checkStatus(
       heap.call((c) => c.embed(to, tableAt, rows, dim, idsAt, ids.length, scale)),

@@ -7,7 +7,7 @@ import { ArgumentRangeError, ArgumentTypeError, checkStatus } from '../runtime/e
 import { destroyer, Handle } from '../runtime/handle.js';
 import type { Heap } from '../runtime/heap.js';
 import { type Out, type OutOption, output, type ResultOf } from '../runtime/outputs.js';
-import { type NdArray, operand, type Tensor, type TensorInput } from '../runtime/tensor.js';
+import { operand, type TensorInput } from '../runtime/tensor.js';
 import { activations, type LayerActivation } from './activations.js';
 import {
   checkStorage,
@@ -84,13 +84,9 @@ export class Linear extends Handle {
    * up.apply(x, { out: hidden });   // decoding: nothing is allocated
    */
   apply<X extends TensorInput, O extends Out = undefined>(x: X, options: OutOption<O> = {}): ResultOf<X, O> {
-    return this.#apply(x, options) as ResultOf<X, O>;
-  }
-
-  #apply(x: TensorInput, options: OutOption<Out>): Tensor | NdArray {
     const where = 'linear.apply';
     this.alive(where);
-    const { out } = check.options<OutOption<Out>>(where, 'options', options, ['out']);
+    const { out } = check.options<OutOption<O>>(where, 'options', options, ['out']);
     const input = operand(this.heap, where, 'x', x);
     const { shape } = input;
     if (shape.length === 0 || shape[shape.length - 1] !== this.inputs) {
@@ -99,7 +95,7 @@ export class Linear extends Handle {
     }
     const rows = check.sizeOf(shape.slice(0, -1));
     const result = check.shape(where, 'the shape of the result', [...shape.slice(0, -1), this.outputs]);
-    return output(this.heap, where, input.tensor !== undefined, result, out, (to, take) => {
+    return output<X, O>(this.heap, where, input.tensor !== undefined, result, out, (to, take) => {
       const from = input.place(take);
       this.alive(where); // a getter of an argument may have disposed of it
       this.heap.call(() => this.#linear.apply(to, from, rows, this.#activation));

@@ -2,8 +2,8 @@
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
-import { type Out, type OutOption, output } from '../runtime/outputs.js';
-import { type NdArray, type Operand, operand, plain, type Tensor, type TensorInput } from '../runtime/tensor.js';
+import { type Out, type OutOption, output, type ResultOf } from '../runtime/outputs.js';
+import { type Operand, operand, plain, type TensorInput } from '../runtime/tensor.js';
 
 /** Options of `rw.layerNorm`. */
 export interface LayerNormOptions<O extends Out = undefined> extends OutOption<O> {
@@ -58,28 +58,36 @@ function vector(
 }
 
 /** @internal */
-export function layerNorm(heap: Heap, x: TensorInput, options: LayerNormOptions<Out>): Tensor | NdArray {
+export function layerNorm<X extends TensorInput, O extends Out>(
+  heap: Heap,
+  x: X,
+  options: LayerNormOptions<O>,
+): ResultOf<X, O> {
   const where = 'layerNorm';
-  const given = check.options<LayerNormOptions<Out>>(where, 'options', options, ['weight', 'bias', 'eps', 'out']);
+  const given = check.options<LayerNormOptions<O>>(where, 'options', options, ['weight', 'bias', 'eps', 'out']);
   const { input, rows, width } = rowsOf(heap, where, x);
   const weight = vector(heap, where, 'weight', given.weight, width);
   const bias = vector(heap, where, 'bias', given.bias, width);
   const eps = check.positive(where, 'eps', given.eps ?? 1e-5);
-  return output(heap, where, input.tensor !== undefined, input.shape, given.out, (to, take) => {
+  return output<X, O>(heap, where, input.tensor !== undefined, input.shape, given.out, (to, take) => {
     const [xAt, weightAt, biasAt] = [input.placeOver(take), weight?.place(take) ?? 0, bias?.place(take) ?? 0];
     heap.call((c) => c.layerNorm(to, xAt, rows, width, weightAt, biasAt, eps));
   });
 }
 
 /** @internal */
-export function rmsNorm(heap: Heap, x: TensorInput, options: RmsNormOptions<Out>): Tensor | NdArray {
+export function rmsNorm<X extends TensorInput, O extends Out>(
+  heap: Heap,
+  x: X,
+  options: RmsNormOptions<O>,
+): ResultOf<X, O> {
   const where = 'rmsNorm';
-  const given = check.options<RmsNormOptions<Out>>(where, 'options', options, ['weight', 'eps', 'unitOffset', 'out']);
+  const given = check.options<RmsNormOptions<O>>(where, 'options', options, ['weight', 'eps', 'unitOffset', 'out']);
   const { input, rows, width } = rowsOf(heap, where, x);
   const weight = vector(heap, where, 'weight', given.weight, width);
   const eps = check.positive(where, 'eps', given.eps ?? 1e-6);
   const unitOffset = check.boolean(where, 'unitOffset', given.unitOffset ?? false);
-  return output(heap, where, input.tensor !== undefined, input.shape, given.out, (to, take) => {
+  return output<X, O>(heap, where, input.tensor !== undefined, input.shape, given.out, (to, take) => {
     const [xAt, weightAt] = [input.placeOver(take), weight?.place(take) ?? 0];
     heap.call((c) => c.rmsNorm(to, xAt, rows, width, weightAt, eps, unitOffset));
   });

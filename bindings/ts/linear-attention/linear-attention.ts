@@ -8,7 +8,7 @@ import * as check from '../runtime/check.js';
 import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
 import type { Heap, Take } from '../runtime/heap.js';
 import type { HeadShape, Layout } from '../runtime/layout.js';
-import { type Named, type Out, type OutOption, outputs } from '../runtime/outputs.js';
+import { type Named, type Out, type OutOption, outputs, type ResultOf } from '../runtime/outputs.js';
 import { type Places, type PositionsInput, placesOf } from '../runtime/positions.js';
 import type { NdArray, Tensor, TensorInput } from '../runtime/tensor.js';
 import { type CheckedForm, checkForm, checkPosition, formFields, type LinearForm, type RopeForm } from './form.js';
@@ -88,12 +88,12 @@ export function checkReturn(where: string, value: unknown, normalize: boolean): 
  * Runs a checked call; `run` hands its fields to the core.
  * @internal
  */
-export function runLinear(
+export function runLinear<X extends TensorInput, O extends Out>(
   heap: Heap,
   where: string,
   { operands, form, causal, mask, places, returnDenominators, out }: LinearCall,
   run: (fields: number, plan: CoreRopePlan | null, take: Take) => number,
-): LinearAttentionResult<Tensor | NdArray> {
+): LinearAttentionResult<ResultOf<X>, ResultOf<X, O>> {
   const { q, k, v, queries, keys, values, tokensFirst, outShape } = operands;
   const keep = keyMask(heap, where, mask, keys);
   const rows = returnDenominators && { denominators: [queries.batch, queries.heads, queries.tokens] };
@@ -130,7 +130,7 @@ export function runLinear(
     );
     if (form.core.normalize) denominator = heap.readResult(calls.DenominatorReport, report);
   });
-  return { ...result, ...(denominator && { denominator }) };
+  return { ...result, ...(denominator && { denominator }) } as LinearAttentionResult<ResultOf<X>, ResultOf<X, O>>;
 }
 
 function placesFor(where: string, position: LinearPosition | undefined, q: HeadShape, k: HeadShape) {
@@ -143,16 +143,16 @@ function placesFor(where: string, position: LinearPosition | undefined, q: HeadS
 }
 
 /** @internal */
-export function linearAttention(
+export function linearAttention<X extends TensorInput, O extends Out>(
   heap: Heap,
-  qInput: TensorInput,
+  qInput: X,
   kInput: TensorInput,
   vInput: TensorInput,
-  options: LinearAttentionOptions<Out>,
-): LinearAttentionResult<Tensor | NdArray> {
+  options: LinearAttentionOptions<O>,
+): LinearAttentionResult<ResultOf<X>, ResultOf<X, O>> {
   const where = 'linearAttention';
   const known = [...formFields, 'position', 'causal', 'mask', 'layout', 'returnDenominators', 'out'];
-  const given = check.options<LinearAttentionOptions<Out>>(where, 'options', options, known);
+  const given = check.options<LinearAttentionOptions<O>>(where, 'options', options, known);
   const operands = linearOperands(heap, where, { q: qInput, k: kInput, v: vInput }, given.layout ?? 'BHTD');
   const { queries, keys, values } = operands;
   const causal = check.boolean(where, 'causal', given.causal ?? false);
@@ -171,7 +171,7 @@ export function linearAttention(
     returnDenominators: checkReturn(where, given.returnDenominators, form.core.normalize),
     out: given.out,
   };
-  return runLinear(heap, where, call, (fields, plan, take) =>
+  return runLinear<X, O>(heap, where, call, (fields, plan, take) =>
     heap.core.linearAttention(heap.putCall(take, calls.LinearAttentionOptions, form.core), fields, plan),
   );
 }

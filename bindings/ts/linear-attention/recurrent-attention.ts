@@ -5,7 +5,7 @@ import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError, checkStatus } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
 import { type HeadShape, headShape, type Layout } from '../runtime/layout.js';
-import { type Out, type OutOption, outputs } from '../runtime/outputs.js';
+import { type Out, type OutOption, outputs, type ResultOf } from '../runtime/outputs.js';
 import { type NdArray, type Operand, operand, type Tensor, type TensorInput } from '../runtime/tensor.js';
 import { linearOperands } from './shapes.js';
 
@@ -93,16 +93,16 @@ function gateShapes(shape: readonly number[], layout: Layout) {
 }
 
 /** @internal */
-export function recurrentAttention(
+export function recurrentAttention<X extends TensorInput, O extends Out>(
   heap: Heap,
-  qInput: TensorInput,
+  qInput: X,
   kInput: TensorInput,
   vInput: TensorInput,
-  options: RecurrentAttentionOptions<Out>,
-): RecurrentAttentionResult<Tensor | NdArray> {
+  options: RecurrentAttentionOptions<O>,
+): RecurrentAttentionResult<ResultOf<X>, ResultOf<X, O>> {
   const where = 'recurrentAttention';
   const known = ['updateRule', 'scale', 'decay', 'beta', 'state', 'layout', 'out'];
-  const given = check.options<RecurrentAttentionOptions<Out>>(where, 'options', options, known);
+  const given = check.options<RecurrentAttentionOptions<O>>(where, 'options', options, known);
   const layout = given.layout ?? 'BHTD';
   const { q, k, v, queries, keys, values, tokensFirst, outShape } = linearOperands(
     heap,
@@ -156,5 +156,5 @@ export function recurrentAttention(
       where,
     );
   });
-  return { out: result.out, state: result.state as Tensor | NdArray };
+  return { out: result.out, state: result.state } as RecurrentAttentionResult<ResultOf<X>, ResultOf<X, O>>;
 }

@@ -11,7 +11,7 @@ import type { Heap } from '../runtime/heap.js';
 import type { Layout } from '../runtime/layout.js';
 import type { Out, OutOption, ResultOf } from '../runtime/outputs.js';
 import { placesOf } from '../runtime/positions.js';
-import type { NdArray, Tensor, TensorInput } from '../runtime/tensor.js';
+import type { TensorInput } from '../runtime/tensor.js';
 import { isDetached, type OwnBytes } from '../runtime/typed-arrays.js';
 import { type CheckedForm, checkForm, checkPosition, formFields, type LinearForm, type RopeForm } from './form.js';
 import { checkReturn, type LinearAttentionResult, runLinear } from './linear-attention.js';
@@ -160,18 +160,12 @@ export class LinearAttentionState extends Handle {
     q: X,
     k: TensorInput,
     v: TensorInput,
-    options?: LinearAppendOptions<O>,
-  ): LinearAttentionResult<ResultOf<X>, ResultOf<X, O>>;
-  append(
-    q: TensorInput,
-    k: TensorInput,
-    v: TensorInput,
-    options: LinearAppendOptions<Out> = {},
-  ): LinearAttentionResult<Tensor | NdArray> {
+    options: LinearAppendOptions<O> = {},
+  ): LinearAttentionResult<ResultOf<X>, ResultOf<X, O>> {
     const where = 'linearAttentionState.append';
     this.alive(where);
     const changes = this.#changes;
-    const given = check.options<LinearAppendOptions<Out>>(where, 'options', options, [
+    const given = check.options<LinearAppendOptions<O>>(where, 'options', options, [
       'mask',
       'layout',
       'returnDenominators',
@@ -198,7 +192,7 @@ export class LinearAttentionState extends Handle {
       returnDenominators: checkReturn(where, given.returnDenominators, this.#form.core.normalize),
       out: given.out,
     };
-    const result = runLinear(this.heap, where, call, (fields, plan) => {
+    const result = runLinear<X, O>(this.heap, where, call, (fields, plan) => {
       this.alive(where); // a getter of an option may have disposed of it
       if (this.#changes !== changes) {
         throw new StateError(`${where}: the state was changed while the arguments of the call were read`);

@@ -117,18 +117,18 @@ function withPlaces<R>(
  * throws, and an array of the caller's is then as it was.
  * @internal
  */
-export function output(
+export function output<X extends TensorInput, O extends Out>(
   heap: Heap,
   where: string,
   asTensor: boolean,
   shape: readonly number[],
-  out: unknown,
+  out: O | undefined,
   run: (at: number, take: Take) => void,
-): Tensor | NdArray {
+): ResultOf<X, O> {
   return withPlaces(heap, where, asTensor, checkOut(heap, where, out, shape), (place, take) => {
     const result = place(shape, true);
     run(result.at, take);
-    return result.finish();
+    return result.finish() as ResultOf<X, O>;
   });
 }
 
