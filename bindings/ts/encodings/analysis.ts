@@ -1,6 +1,7 @@
 // What position encodings do, in numbers: their algebra, their decay, how alike their rows are.
 import { RowPair } from '../calls.js';
 import * as enums from '../enums.js';
+import { tooFast } from '../rope/options.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
 import type { Heap, Take } from '../runtime/heap.js';
@@ -166,7 +167,7 @@ export class Analysis {
   #floats(where: string, size: number, run: (out: number, take: Take) => number): Float32Array {
     return this.#heap.scope(where, (take) => {
       const out = take(size * 4);
-      checkStatus(run(out, take), where);
+      checkStatus(run(out, take), where, tooFast(where));
       return this.#heap.readFloats(out, size);
     });
   }
@@ -180,7 +181,7 @@ export class Analysis {
     return this.#heap.scope(where, (take) => {
       const at = this.#heap.put(take, list);
       const out = take(list.byteLength);
-      checkStatus(run(at, list.length, out, take), where);
+      checkStatus(run(at, list.length, out, take), where, tooFast(where));
       return this.#heap.readDoubles(out, list.length);
     });
   }

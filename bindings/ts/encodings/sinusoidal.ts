@@ -1,6 +1,7 @@
 // Sinusoidal position encoding.
 import * as calls from '../calls.js';
 import * as enums from '../enums.js';
+import { tooFast } from '../rope/options.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
 import type { Heap, Take } from '../runtime/heap.js';
@@ -76,6 +77,7 @@ export function writeTable(
   checkStatus(
     heap.call((c) => c.sinusoidal(options, at, positions.length, out)),
     where,
+    tooFast(where),
   );
 }
 

@@ -414,6 +414,12 @@ export function rotarySizes(where: string, given: Pick<RopeOptions, 'headDim' | 
   throw new ArgumentRangeError(where, 'rotaryDim', rotaryDim, problem);
 }
 
+/** What the core tells of frequencies, which no option shows on its own. @internal */
+export function tooFast(where: string): () => Error {
+  const problem = 'are out of range, or give a frequency of 2^60 or more radians per position';
+  return () => new ArgumentRangeError(where, 'options', undefined, problem);
+}
+
 /** @internal */
 export function checkRopeOptions(
   where: string,

@@ -19,7 +19,7 @@ import {
 } from '../runtime/positions.js';
 import type { ArrayLikeInput, NdArray, Tensor } from '../runtime/tensor.js';
 import { overlap } from '../runtime/typed-arrays.js';
-import { type Angles, checkRopeOptions, type Pairing, type RopeOptions } from './options.js';
+import { type Angles, checkRopeOptions, type Pairing, type RopeOptions, tooFast } from './options.js';
 
 /** Options of rotate and unrotate. */
 export interface RotateOptions extends PositionOptions, HeadOptions {
@@ -143,6 +143,7 @@ export class RopePlan extends Handle {
         checkStatus(
           heap.call(() => plan.create(fields)),
           where,
+          tooFast(where),
         );
       });
       checkAttentionFactor(where, options, plan.attentionFactor);

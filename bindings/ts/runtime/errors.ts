@@ -105,13 +105,7 @@ function described(value: unknown): string {
 const statusErrors: Readonly<Record<Exclude<keyof typeof Status, 'ok'>, (where: string) => Error>> = {
   outOfMemory: (where) => new OutOfMemoryError(`${where}: the WebAssembly heap could not grow`),
   invalidShape: (where) => new ArgumentRangeError(where, 'shape', undefined, 'does not fit'),
-  invalidArgument: (where) =>
-    new ArgumentRangeError(
-      where,
-      'options',
-      undefined,
-      'are out of range, or give a frequency of 2^60 or more radians per position',
-    ),
+  invalidArgument: (where) => new ArgumentRangeError(where, 'options', undefined, 'are out of range'),
   positionOutOfRange: (where) =>
     new ArgumentRangeError(where, 'positions', undefined, 'are beyond +-(2^53 - 1), or beyond the reach of xPos'),
   full: (where) => new ArgumentRangeError(where, 'tokens', undefined, 'are more than a fixed capacity has room for'),

@@ -41,6 +41,20 @@ test('a value that cannot be read is told as one, and a long one shortened', () 
   }
 });
 
+test('frequencies that the core refuses are told as such, by every function that makes some', () => {
+  const calls = {
+    rope: () => rw.rope({ headDim: 8, base: 1e-300 }),
+    sinusoidal: () => rw.sinusoidal({ dim: 8, base: 1e-300, positions: [1] }),
+    'analysis.shiftMatrix': () => rw.analysis.shiftMatrix({ dim: 8, base: 1e-300, k: 1 }),
+    'analysis.dotCurve': () => rw.analysis.dotCurve({ dim: 8, base: 1e-300, distances: [1] }),
+  };
+  for (const [where, call] of Object.entries(calls)) {
+    const error = errorOf(call);
+    assert.ok(error instanceof ArgumentRangeError);
+    assert.ok(error.message.startsWith(`${where}: options `) && error.message.includes('2^60'), error.message);
+  }
+});
+
 test('every class has its own name, on the instance too', () => {
   const classes = {
     ArgumentRangeError,
