@@ -7,7 +7,7 @@ import { BlockLinear, BlockNorm, WeightType } from '../enums.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
 import type { Heap, Take } from '../runtime/heap.js';
-import { placeVector, type Weight, weight, withPacked } from './weights.js';
+import { placeVector, type StoredType, type Weight, weight, withPacked } from './weights.js';
 
 /** @internal */
 export type LinearName = keyof typeof BlockLinear;
@@ -90,7 +90,7 @@ export function withParts(
   heap: Heap,
   where: string,
   weights: LayerWeights,
-  storage: number,
+  storage: StoredType,
   norm: NormOptions,
   work: (parts: BlockParts, take: Take) => void,
 ): void {

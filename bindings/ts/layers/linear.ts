@@ -12,6 +12,7 @@ import { activations, type LayerActivation } from './activations.js';
 import {
   checkStorage,
   placeVector,
+  type StoredType,
   type Weight,
   type WeightInput,
   type WeightStorage,
@@ -117,7 +118,7 @@ function matrixShape(where: string, w: unknown): readonly [number, number] {
   throw new ArgumentRangeError(where, 'weight', w, `has shape [${shape.join(', ')}]; expected [outputs, inputs]`);
 }
 
-function create(heap: Heap, where: string, matrix: Weight, bias: Weight | undefined, storage: number): CoreLinear {
+function create(heap: Heap, where: string, matrix: Weight, bias: Weight | undefined, storage: StoredType): CoreLinear {
   const linear = heap.construct(where, (core) => new core.Linear());
   try {
     withPacked(heap, where, matrix, storage, (packed) =>

@@ -38,7 +38,7 @@ export type WeightStorage = 'as given' | WeightType | 'int8';
 
 const { float32, float16, bfloat16, int8 } = enums.WeightType;
 const types: Readonly<Record<WeightType, number>> = { float32, float16, bfloat16 };
-const storages: Readonly<Record<WeightStorage, number>> = { 'as given': -1, ...types, int8 };
+const storages: Readonly<Record<Exclude<WeightStorage, 'as given'>, number>> = { ...types, int8 };
 /** @internal */
 export const sliceBytes = 2 ** 20;
 
@@ -72,9 +72,14 @@ export interface Weight {
   readonly packed?: PackedMatrix;
 }
 
+/** Of src/kernels/weight_type.h; undefined is as given. @internal */
+export type StoredType = number | undefined;
+
 /** @internal */
-export function checkStorage(where: string, value: unknown): number {
-  return check.choice(where, 'storage', value ?? 'as given', storages);
+export function checkStorage(where: string, value: unknown = 'as given'): StoredType {
+  const asGiven = -1;
+  const type = check.choice(where, 'storage', value, { 'as given': asGiven, ...storages });
+  return type === asGiven ? undefined : type;
 }
 
 function checkShape(where: string, name: string, value: unknown, given: unknown, wanted: readonly number[]): void {
@@ -167,14 +172,14 @@ export function withPacked(
   heap: Heap,
   where: string,
   from: Weight,
-  storage: number,
+  storage: StoredType,
   work: (matrix: PackedMatrix) => void,
 ): void {
   if (from.packed !== undefined) {
     work(from.packed);
     return;
   }
-  const stored = storage === storages['as given'] ? from.type : storage;
+  const stored = storage ?? from.type;
   const rowBytes = Math.max(1, from.columns * 4);
   const sliceRows = from.placed ? from.rows : Math.min(from.rows, Math.max(1, Math.floor(sliceBytes / rowBytes)));
   const matrix = heap.construct(where, (core) => new core.PackedMatrix());

@@ -1,7 +1,7 @@
 // From a config.json and a file of weights to a model in wasm memory.
 
 import { checkSign, type RelativeSign } from '../encodings/relative.js';
-import { checkStorage, type WeightStorage } from '../layers/weights.js';
+import { checkStorage, type StoredType, type WeightStorage } from '../layers/weights.js';
 import type { Angles } from '../rope/options.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
@@ -115,7 +115,7 @@ async function fromFile(
   heap: Heap,
   config: ModelConfig,
   file: Safetensors,
-  storage: number,
+  storage: StoredType,
   read: SafetensorsReadOptions,
 ): Promise<EncoderModel | DecoderModel> {
   const { names, slots } = checkpointOf(config, file);

@@ -2,7 +2,7 @@
 // as they come, so that besides the packed weights there is at no time more than one slice.
 
 import * as enums from '../enums.js';
-import { sliceBytes, unfitProblem, type WeightType } from '../layers/weights.js';
+import { type StoredType, sliceBytes, unfitProblem, type WeightType } from '../layers/weights.js';
 import { checkStatus, SafetensorsError } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
 import type { Safetensors, SafetensorsReadOptions } from '../safetensors/file.js';
@@ -25,8 +25,7 @@ export function typeOf(dtype: string): { readonly type: number; readonly name: W
 interface Filling {
   readonly heap: Heap;
   readonly where: string;
-  /** Of src/kernels/weight_type.h; -1 is as given. */
-  readonly storage: number;
+  readonly storage: StoredType;
 }
 
 /** Reads every tensor of `destinations`. What it has filled when it throws is the caller's to free. @internal */
@@ -80,7 +79,7 @@ function allocated({ heap, where, storage }: Filling, slot: MatrixSlot, type: nu
   const matrix = heap.construct(where, (core) => new core.PackedMatrix());
   slot.packed = matrix;
   checkStatus(
-    heap.call(() => matrix.allocate(slot.rows, slot.columns, storage < 0 ? type : storage)),
+    heap.call(() => matrix.allocate(slot.rows, slot.columns, storage ?? type)),
     where,
   );
   return matrix;
@@ -141,7 +140,7 @@ function packer({ heap, where, storage }: Filling, file: Safetensors, name: stri
       checkStatus(
         heap.call(() => matrix.packRows(first + done, now, type, at)),
         where,
-        () => new SafetensorsError(file.info(name).file, name, unfitProblem(storage)),
+        () => new SafetensorsError(file.info(name).file, name, unfitProblem(storage ?? type)),
       );
       row += now;
       done += now;
