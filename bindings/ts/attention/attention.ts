@@ -10,7 +10,7 @@ import { forStages, type ScoreStage, scoreStages } from '../runtime/score-stages
 import { type NdArray, type Operand, operand, type Tensor, type TensorInput } from '../runtime/tensor.js';
 import { biasMask, type KeepMaskInput, keepMask } from './mask.js';
 import { type AttentionPosition, type AttentionShapes, applyPosition, showsHidden } from './position.js';
-import { placeSight, type Sight, type SightOptions, sightFields, sightOf } from './sight.js';
+import { boundsOf, placeSight, type Sight, type SightOptions, sightFields, sightOf } from './sight.js';
 
 /** Options of `rw.attention`: the names and the order of steps of ONNX Attention (opset 25). */
 export interface AttentionOptions<S extends ScoreRequest = ScoreRequest, O extends Out = undefined>
@@ -228,7 +228,7 @@ export function attention<X extends TensorInput, S extends ScoreRequest, O exten
   const where = 'attention';
   check.options(where, 'options', options, attentionFields);
   const inputs = inputsOf(heap, where, [qInput, kInput, vInput], options);
-  const sight = sightOf(where, options, inputs.qs, inputs.ks);
+  const sight = sightOf(where, boundsOf(where, options), options, inputs.qs, inputs.ks);
   return attend<X, S, O>(heap, where, inputs, options, sight, (fields) => heap.call((core) => core.attention(fields)));
 }
 

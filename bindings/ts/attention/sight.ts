@@ -32,6 +32,14 @@ export interface SightOptions {
 /** @internal */
 export const sightFields = ['causal', 'queryOffset', 'keyPositions', 'keyLengths', 'window', 'sinkTokens'];
 
+/** How far a query sees, checked. @internal */
+export interface Bounds {
+  readonly causal: boolean;
+  readonly left: number;
+  readonly right: number;
+  readonly sinkTokens: number;
+}
+
 /** Distances, key minus query, from first to last. @internal */
 export interface Distances {
   readonly first: number;
@@ -39,11 +47,7 @@ export interface Distances {
 }
 
 /** Checked options of sight. @internal */
-export interface Sight {
-  readonly causal: boolean;
-  readonly left: number;
-  readonly right: number;
-  readonly sinkTokens: number;
+export interface Sight extends Bounds {
   readonly keyLengths: Float64Array | undefined;
   readonly keyPositions: Float64Array | undefined;
   /** One for all, or one for each batch entry. */
@@ -170,25 +174,33 @@ function rangesOf(
   return joined(all.sort((a, b) => a.first - b.first));
 }
 
+/** @internal */
+export function boundsOf(
+  where: string,
+  { causal, window = {}, sinkTokens }: Pick<SightOptions, 'causal' | 'window' | 'sinkTokens'>,
+  preset = false,
+): Bounds {
+  const { left, right } = check.options<NonNullable<typeof window>>(where, 'window', window, ['left', 'right']);
+  return {
+    causal: check.boolean(where, 'causal', causal ?? preset),
+    left: check.integer(where, 'window.left', left ?? -1, -1),
+    right: check.integer(where, 'window.right', right ?? -1, -1),
+    sinkTokens: check.integer(where, 'sinkTokens', sinkTokens ?? 0, 0, 2 ** 30),
+  };
+}
+
 /**
  * `placeOf` tells where each key stands, where no option does.
  * @internal
  */
 export function sightOf(
   where: string,
-  options: SightOptions,
+  bounds: Bounds,
+  options: Pick<SightOptions, 'queryOffset' | 'keyPositions' | 'keyLengths'>,
   q: HeadShape,
   k: HeadShape,
   placeOf = (key: number) => key,
 ): Sight {
-  const causal = check.boolean(where, 'causal', options.causal ?? false);
-  const window = check.options<{ left?: number; right?: number }>(where, 'window', options.window ?? {}, [
-    'left',
-    'right',
-  ]);
-  const left = check.integer(where, 'window.left', window.left ?? -1, -1);
-  const right = check.integer(where, 'window.right', window.right ?? -1, -1);
-  const sinkTokens = check.integer(where, 'sinkTokens', options.sinkTokens ?? 0, 0, 2 ** 30);
   const keyPositions =
     options.keyPositions === undefined ? undefined : ascending(where, options.keyPositions, k.tokens);
   const keyLengths =
@@ -212,7 +224,7 @@ export function sightOf(
         first: at(0) - (offsets.reduce((a, b) => Math.max(a, b)) + q.tokens - 1),
         last: lastOf(k.tokens) - offsets.reduce((a, b) => Math.min(a, b)),
       };
-  const sight = { causal, left, right, sinkTokens, keyLengths, keyPositions, queryOffset, distances };
+  const sight = { ...bounds, keyLengths, keyPositions, queryOffset, distances };
   return {
     ...sight,
     distanceRanges: () => rangesOf(distances, at, offsets, q.tokens, k.tokens),

@@ -8,7 +8,7 @@ import {
   type ScoreRequest,
 } from '../attention/attention.js';
 import type { AttentionPosition } from '../attention/position.js';
-import { sightOf } from '../attention/sight.js';
+import { boundsOf, sightOf } from '../attention/sight.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
@@ -89,10 +89,11 @@ export function attendOver<X extends TensorInput, S extends ScoreRequest, O exte
   const keys = (dim: number): HeadShape => ({ tokensFirst: false, batch, heads, tokens: cache.core.length, dim });
   const [ks, vs] = [keys(headDim), keys(valueDim)];
   const inputs = queriesOver(heap, where, q, ks, vs, options);
-  const given = { ...options, causal: options.causal === undefined ? true : options.causal };
   const atEnd = options.queryOffset === undefined && options.keyLengths === undefined;
   if (atEnd) checkEnd(where, cache, inputs.qs.tokens);
-  const sight = sightOf(where, given, inputs.qs, ks, (token) => cache.core.positionAt(token));
+  const sight = sightOf(where, boundsOf(where, options, true), options, inputs.qs, ks, (token) =>
+    cache.core.positionAt(token),
+  );
   const offsets = typeof sight.queryOffset === 'number' ? [sight.queryOffset] : [...sight.queryOffset];
   const { core } = cache;
   const missing = inputs.qs.tokens > 0 ? offsets.find((offset) => core.misses(offset)) : undefined;
@@ -100,7 +101,7 @@ export function attendOver<X extends TensorInput, S extends ScoreRequest, O exte
     const problem = `is ${missing}, from where the window reaches keys that have left it`;
     throw new ArgumentRangeError(where, 'queryOffset', missing, problem);
   }
-  return attend<X, S, O>(heap, where, inputs, given, sight, (fields) => {
+  return attend<X, S, O>(heap, where, inputs, options, sight, (fields) => {
     unchanged();
     return heap.call(() => core.attend(fields, atEnd));
   });

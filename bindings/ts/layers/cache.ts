@@ -62,7 +62,7 @@ export function checkLayerCache(
   if (open.plan !== layer.place.rope) refuse(anotherPlan);
   if (layer.scores.turnValues) refuse('is not for layers with turnValues');
   const size = open.form.windowSize;
-  const { left = -1 } = layer.scores.sight.window ?? {};
+  const { left } = layer.scores.sight;
   if (size > 0 && left >= 0 && size !== left + 1) {
     refuse(`has a window of ${size} positions, the layer one of ${left + 1}`);
   }

@@ -1,6 +1,6 @@
 // What every layer with attention is made from: sizes, the position encoding, and how scores are formed.
 
-import type { SightOptions } from '../attention/sight.js';
+import { type Bounds, boundsOf, type SightOptions } from '../attention/sight.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError } from '../runtime/errors.js';
 import type { LayerHeads } from './position.js';
@@ -77,7 +77,7 @@ export function checkDims(where: string, options: LayerSizeOptions): LayerDims {
 
 /** Checked options of a layer's scores. @internal */
 export interface LayerScores {
-  readonly sight: Pick<SightOptions, 'causal' | 'window' | 'sinkTokens'>;
+  readonly sight: Bounds;
   readonly scale: number;
   readonly softcap: number;
   readonly turnValues: boolean;
@@ -90,14 +90,9 @@ export function checkScores(
   dims: LayerDims,
   causal: boolean,
 ): LayerScores {
-  const { window, sinkTokens } = options;
   const softcap = options.softcap === undefined ? 0 : check.positiveFloat32(where, 'softcap', options.softcap);
   return {
-    sight: {
-      causal: check.boolean(where, 'causal', options.causal ?? causal),
-      ...(window === undefined ? {} : { window: { ...check.options(where, 'window', window, ['left', 'right']) } }),
-      ...(sinkTokens === undefined ? {} : { sinkTokens }),
-    },
+    sight: boundsOf(where, options, causal),
     scale: check.float32Number(where, 'scale', options.scale ?? 1 / Math.sqrt(dims.headDim)),
     softcap,
     turnValues: check.boolean(where, 'turnValues', options.turnValues ?? false),

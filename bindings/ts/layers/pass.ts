@@ -120,13 +120,13 @@ function sightOfPass(
   at: Places,
 ): Sight {
   const queries = { batch, heads: dims.heads, tokens, dim: dims.headDim, tokensFirst: true };
-  if (cache === undefined) return sightOf(where, { ...scores.sight, queryOffset: 0 }, queries, queries);
+  if (cache === undefined) return sightOf(where, scores.sight, { queryOffset: 0 }, queries, queries);
   const { core, form } = cache;
   const { length } = core;
   const first = at.values?.[0] ?? at.offset;
   const placeOf = (key: number) => (key < length ? core.positionAt(key) : first + key - length);
   const keys = { ...queries, heads: dims.kvHeads, tokens: length + tokens };
-  const sight = sightOf(where, { ...scores.sight, queryOffset: first }, queries, keys, placeOf);
+  const sight = sightOf(where, scores.sight, { queryOffset: first }, queries, keys, placeOf);
   // Where the window moves keys up as others leave, they come nearer within the pass.
   const { distances } = sight;
   return form.rebased ? { ...sight, distanceRanges: () => (distances ? [distances] : []) } : sight;

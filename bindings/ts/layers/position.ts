@@ -5,7 +5,7 @@ import {
   applyPosition,
   type PositionPart,
 } from '../attention/position.js';
-import { type Sight, sightOf } from '../attention/sight.js';
+import { type Bounds, type Sight, sightOf } from '../attention/sight.js';
 import type { RopeOptions } from '../rope/options.js';
 import { RopePlan } from '../rope/rope.js';
 import * as check from '../runtime/check.js';
@@ -109,9 +109,9 @@ export function layerPlace(
   where: string,
   value: unknown,
   dims: LayerHeads,
-  scores: { readonly turnValues: boolean; readonly sight: { readonly causal?: boolean } },
+  scores: { readonly turnValues: boolean; readonly sight: Bounds },
 ): LayerPlace {
-  const place = anyPlace(heap, where, value, dims, scores.sight.causal ?? false);
+  const place = anyPlace(heap, where, value, dims, scores.sight);
   try {
     if (scores.turnValues) checkTurnedValues(where, place, dims);
   } catch (error) {
@@ -121,17 +121,17 @@ export function layerPlace(
   return place;
 }
 
-function anyPlace(heap: Heap, where: string, value: unknown, dims: LayerHeads, causal: boolean): LayerPlace {
+function anyPlace(heap: Heap, where: string, value: unknown, dims: LayerHeads, bounds: Bounds): LayerPlace {
   const { encoding, ...own } = positionObject(where, value);
   if (encoding === 'rope') {
     const { rope, owned } = ropeOf(heap, where, own, dims.headDim);
-    const none = applyPosition(heap, where, undefined, attentionShapes(dims, 1, 1, 1, oneToken(where, dims, causal)));
+    const none = applyPosition(heap, where, undefined, attentionShapes(dims, 1, 1, 1, oneToken(where, dims, bounds)));
     return { encoding, rope, owned, part: (_, take) => none.part(take) };
   }
   const owned: Handle[] = [];
   try {
     // The options are checked now, not at the first pass.
-    applyPosition(heap, where, { encoding, ...own }, attentionShapes(dims, 1, 1, 1, oneToken(where, dims, causal)));
+    applyPosition(heap, where, { encoding, ...own }, attentionShapes(dims, 1, 1, 1, oneToken(where, dims, bounds)));
     const position = { encoding, ...copied(heap, where, own, owned) };
     const part: LayerPlace['part'] = (shapes, take) => applyPosition(heap, where, position, shapes).part(take);
     return { encoding: encoding as string, rope: undefined, owned, part };
@@ -141,7 +141,7 @@ function anyPlace(heap: Heap, where: string, value: unknown, dims: LayerHeads, c
   }
 }
 
-function oneToken(where: string, { heads, headDim }: LayerHeads, causal: boolean): Sight {
+function oneToken(where: string, { heads, headDim }: LayerHeads, bounds: Bounds): Sight {
   const one = { tokensFirst: true, batch: 1, heads, tokens: 1, dim: headDim };
-  return sightOf(where, { causal }, one, one);
+  return sightOf(where, bounds, {}, one, one);
 }

@@ -47,13 +47,13 @@ export function createModelCache(heap: Heap, layers: readonly ModelLayer[], opti
   try {
     for (const { dims, scores, place } of layers) {
       const { kvHeads, headDim, valueDim } = dims;
-      const left = scores.sight.window?.left;
-      const room = left === undefined ? undefined : left + chunk;
+      const { left } = scores.sight;
+      const room = left < 0 ? undefined : left + chunk;
       // Where all tokens fit into a window, it is the layer's own that hides those beyond.
       const slides = room !== undefined && (capacity === undefined || room < capacity);
       const cache = createKvCache(heap, {
         ...{ batch, kvHeads, headDim, valueDim },
-        ...(slides && { window: { size: (left as number) + 1 } }),
+        ...(slides && { window: { size: left + 1 } }),
         // Without a capacity a window may be as long as Phi-3's, 262144: it grows as well.
         ...(capacity !== undefined && { capacity: slides ? room : capacity }),
         ...(place.rope && { rope: { plan: place.rope, keys } }),
@@ -331,7 +331,7 @@ function checkLayers(
       if (cache[size] !== dims[size]) refuse(`have ${size} ${cache[size]} in layer ${i}; the model has ${dims[size]}`);
     }
     const size = cache.use('model.restoreKvCache').form.windowSize;
-    const { left = -1 } = scores.sight.window ?? {};
+    const { left } = scores.sight;
     if (size > 0 && size !== left + 1) {
       refuse(`have a window of ${size} in layer ${i}; the model has ${left < 0 ? 'none' : left + 1}`);
     }
