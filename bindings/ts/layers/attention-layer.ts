@@ -171,7 +171,12 @@ export class AttentionLayer extends Layer {
       throw error;
     }
     super(heap, where, {
-      ...{ dims, scores, place, sinks: 0, captures: attentionCaptures, bytes: layer.bytes },
+      dims,
+      scores,
+      place,
+      sinks: 0,
+      captures: attentionCaptures,
+      bytes: layer.bytes,
       free: destroyer(heap, layer, ...place.owned),
       ...(added && { enter: (x, shape, take) => addTable(heap, added.table, x, shape, take) }),
       run: (fields, rope, cache) => layer.forward(fields, rope, cache),

@@ -52,12 +52,21 @@ const scores: ShapeOf = (s, scoreHeads) => [s.batch, scoreHeads, s.tokens, s.key
 const rows: ShapeOf = (s) => s.x;
 
 const ofAttention: Readonly<Record<AttentionCaptureName, ShapeOf>> = {
-  ...{ q: queries, k: keys, v: values, qRotated: queries, kRotated: keys, vRotated: values, context },
+  q: queries,
+  k: keys,
+  v: values,
+  qRotated: queries,
+  kRotated: keys,
+  vRotated: values,
+  context,
   ...forStages(() => scores),
 };
 const shapes: Readonly<Record<CaptureName, ShapeOf>> = {
   ...ofAttention,
-  ...{ normed: rows, attentionOut: rows, hidden: rows, mlp: rows },
+  normed: rows,
+  attentionOut: rows,
+  hidden: rows,
+  mlp: rows,
 };
 
 /** @internal */

@@ -134,7 +134,9 @@ function planOf(dims: LayerDims, hiddenDim: number, norms: NormPlacement): Weigh
       keyNorm: [headDim, kvHeads * headDim],
     },
     optional: [
-      ...(['gate', 'queryNorm', 'keyNorm'] as const),
+      'gate',
+      'queryNorm',
+      'keyNorm',
       ...(norms === 'sandwich' ? (['attentionNorm', 'feedForwardNorm'] as const) : []),
       ...(norms === 'parallel' ? (['feedForwardNorm'] as const) : []),
     ],
@@ -237,7 +239,11 @@ export class TransformerLayer extends Layer {
     check.choice(kind, 'norms', norms, placements);
     const { block, owned, place, sinks } = make(heap, kind, given, { dims, hiddenDim, norms, scores }, defaults);
     super(heap, kind, {
-      ...{ dims, scores, place, sinks, bytes: block.bytes },
+      dims,
+      scores,
+      place,
+      sinks,
+      bytes: block.bytes,
       captures: norms === 'parallel' ? allCaptures.filter((name) => name !== 'hidden') : allCaptures,
       free: destroyer(heap, block, ...owned),
       run: (fields, rope, cache) => block.forward(fields, rope, cache),

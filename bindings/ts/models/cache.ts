@@ -52,7 +52,10 @@ export function createModelCache(heap: Heap, layers: readonly ModelLayer[], opti
       // Where all tokens fit into a window, it is the layer's own that hides those beyond.
       const slides = room !== undefined && (capacity === undefined || room < capacity);
       const cache = createKvCache(heap, {
-        ...{ batch, kvHeads, headDim, valueDim },
+        batch,
+        kvHeads,
+        headDim,
+        valueDim,
         ...(slides && { window: { size: left + 1 } }),
         // Without a capacity a window may be as long as Phi-3's, 262144: it grows as well.
         ...(capacity !== undefined && { capacity: slides ? room : capacity }),

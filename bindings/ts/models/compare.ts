@@ -65,14 +65,19 @@ export interface Comparison {
 const where = 'compare';
 const fields = ['tolerance', 'absolute', 'names', 'layout', 'pass'];
 const passFields = ['attentionMask', 'tokenTypes', 'positions', 'offset'];
+const projected = ['q', 'k', 'v', 'qRotated', 'kRotated', 'vRotated'] as const;
 // What a layer captures, in the order in which it computes them.
 const stages: readonly CaptureName[] = [
-  ...(['normed', 'q', 'k', 'v', 'qRotated', 'kRotated', 'vRotated'] as const),
+  'normed',
+  ...projected,
   ...scoreStages,
-  ...(['context', 'attentionOut', 'hidden', 'mlp'] as const),
+  'context',
+  'attentionOut',
+  'hidden',
+  'mlp',
 ];
 const ends = ['hidden', 'pooled', 'logits'] as const;
-const headed: readonly string[] = ['q', 'k', 'v', 'qRotated', 'kRotated', 'vRotated', 'context'];
+const headed: readonly string[] = [...projected, 'context'];
 
 /** What a name stands for among the results of a pass; `turn` sorts. */
 type Place = { readonly turn: readonly [number, number] } & (
@@ -193,7 +198,12 @@ function compared(
   }
   const { maxAbsolute, largest, at } = distance(ours.data, golden.data);
   return {
-    ...{ name, layer, shape: ours.shape, maxAbsolute, at, problem: undefined },
+    name,
+    layer,
+    shape: ours.shape,
+    maxAbsolute,
+    at,
+    problem: undefined,
     maxRelative: maxAbsolute === 0 ? 0 : maxAbsolute / largest,
     ours: ours.data[at] ?? Number.NaN,
     golden: golden.data[at] ?? Number.NaN,
