@@ -122,10 +122,8 @@ export async function open(
   options: LoadOptions,
   compiled: (name: BuildName) => Promise<WebAssembly.Module>,
 ): Promise<Ropewalk> {
-  check.options('load', 'options', options, ['simd', 'module']);
-  const { simd = 'auto' } = options;
+  const { simd = 'auto', module: given } = check.options('load', 'options', options, ['simd', 'module']);
   check.choice('load', 'simd', simd, { auto: 0, deterministic: 1 });
-  const given = options.module;
   if (given !== undefined && Object.prototype.toString.call(given) !== '[object WebAssembly.Module]') {
     throw new ArgumentTypeError('load', 'module', given, 'a WebAssembly.Module');
   }

@@ -10,7 +10,7 @@ import { forStages, type ScoreStage, scoreStages } from '../runtime/score-stages
 import { type NdArray, type Operand, operand, type Tensor, type TensorInput } from '../runtime/tensor.js';
 import { biasMask, type KeepMaskInput, keepMask } from './mask.js';
 import { type AttentionPosition, type AttentionShapes, applyPosition, showsHidden } from './position.js';
-import { boundsOf, placeSight, type Sight, type SightOptions, sightFields, sightOf } from './sight.js';
+import { boundsOf, placeSight, type Sight, type SightOptions, sightOf } from './sight.js';
 
 /** Options of `rw.attention`: the names and the order of steps of ONNX Attention (opset 25). */
 export interface AttentionOptions<S extends ScoreRequest = ScoreRequest, O extends Out = undefined>
@@ -68,11 +68,11 @@ interface Scored<T, S extends ScoreRequest> {
 
 const stages = forStages((stage) => scoreStages.indexOf(stage));
 
+const scoreFields = ['scale', 'softcap', 'mask', 'bias', 'sinks', 'position', 'returnScores', 'scoreHeads'] as const;
+const sightFields = ['causal', 'queryOffset', 'keyLengths', 'window', 'sinkTokens'] as const;
+
 /** @internal */
-export const attentionFields = [
-  ...['scale', 'softcap', 'mask', 'bias', 'sinks', 'layout', 'heads', 'kvHeads', 'position', 'returnScores'],
-  ...['scoreHeads', 'out', ...sightFields],
-];
+export const attendFields = [...scoreFields, ...sightFields, 'layout', 'heads', 'out'] as const;
 
 function requested(where: string, value: ScoreRequest | undefined): readonly ScoreStage[] {
   if (value === undefined || value === 'none') return [];
@@ -158,13 +158,15 @@ function outShapeOf(q: Operand, qs: HeadShape, valueDim: number, packed: boolean
   return [...q.shape.slice(0, -1), packed ? qs.heads * valueDim : valueDim];
 }
 
-function inputsOf(heap: Heap, where: string, given: readonly TensorInput[], options: HeadCounts): AttentionInputs {
-  const [qInput, kInput, vInput] = given;
-  const [q, k, v] = ['q', 'k', 'v'].map((name, i) => operand(heap, where, name, given[i])) as [
-    Operand,
-    Operand,
-    Operand,
-  ];
+function inputsOf(
+  heap: Heap,
+  where: string,
+  [qInput, kInput, vInput]: readonly TensorInput[],
+  options: HeadCounts,
+): AttentionInputs {
+  const q = operand(heap, where, 'q', qInput);
+  const k = operand(heap, where, 'k', kInput);
+  const v = operand(heap, where, 'v', vInput);
   const mismatch = (name: string, value: unknown, what: string): never => {
     throw new ArgumentRangeError(where, name, value, what);
   };
@@ -226,10 +228,10 @@ export function attention<X extends TensorInput, S extends ScoreRequest, O exten
   options: AttentionOptions<S, O>,
 ): AttentionResult<ResultOf<X>, S, ResultOf<X, O>> {
   const where = 'attention';
-  check.options(where, 'options', options, attentionFields);
-  const inputs = inputsOf(heap, where, [qInput, kInput, vInput], options);
-  const sight = sightOf(where, boundsOf(where, options), options, inputs.qs, inputs.ks);
-  return attend<X, S, O>(heap, where, inputs, options, sight, (fields) => heap.call((core) => core.attention(fields)));
+  const given = check.options(where, 'options', options, [...attendFields, 'keyPositions', 'kvHeads']);
+  const inputs = inputsOf(heap, where, check.read([qInput, kInput, vInput]), given);
+  const sight = sightOf(where, boundsOf(where, given), given, inputs.qs, inputs.ks);
+  return attend<X, S, O>(heap, where, inputs, given, sight, (fields) => heap.call((core) => core.attention(fields)));
 }
 
 /**

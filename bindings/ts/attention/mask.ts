@@ -59,13 +59,11 @@ export function keepMask(heap: Heap, where: string, value: unknown, scores: Scor
   const dims = check.shape(where, 'mask.shape', given.shape === undefined ? given.dims : given.shape);
   const isBytes = check.isTypedArray(data, 'Uint8Array');
   const isTaken = isBytes && isDetached(data);
-  // Spread, because `every` would step over the holes of a sparse array.
-  const isList = Array.isArray(data) && [...data].every((entry) => typeof entry === 'boolean');
+  const isList = Array.isArray(data) && data.every((entry) => typeof entry === 'boolean');
   if (isTaken || (!isBytes && !isList)) {
     throw new ArgumentTypeError(where, 'mask.data', data, 'a Uint8Array or an array of booleans');
   }
-  // A copy: the data may change before it is used.
-  const bytes = isBytes ? bytesOf(data).slice() : Uint8Array.from(data as readonly boolean[], Number);
+  const bytes = isBytes ? bytesOf(data) : Uint8Array.from(data as readonly boolean[], Number);
   if (bytes.length !== check.sizeOf(dims)) {
     throw new ArgumentRangeError(
       where,

@@ -2,9 +2,9 @@
 import * as calls from '../calls.js';
 import { alibiVariants, writeAlibi } from '../encodings/alibi.js';
 import type { BiasShape } from '../encodings/bias-shape.js';
-import { checkKerple, type KerpleNumbers, kerpleFields, writeKerple } from '../encodings/kerple.js';
+import { checkKerple, type KerpleNumbers, writeKerple } from '../encodings/kerple.js';
 import { checkSign, type RelativeSign } from '../encodings/relative.js';
-import { checkT5, type T5Options, t5Fields, t5Table, withBuckets } from '../encodings/t5.js';
+import { checkT5, type T5Options, t5Table, withBuckets } from '../encodings/t5.js';
 import { RopePlan } from '../rope/rope.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
@@ -197,13 +197,16 @@ function queryPositions({ queryOffset }: Sight, tokens: number, axes: number): n
   );
 }
 
-type ByName = { [P in AttentionPosition as P['encoding']]: Make<P> };
-
 // One entry makes an encoding known to attention.
-const encodings: { [E in keyof ByName]: { readonly make: ByName[E]; readonly fields: readonly string[] } } = {
-  none: { fields: [], make: () => ({ part: () => nothing }) },
+const encodings: {
+  readonly [P in AttentionPosition as P['encoding']]: {
+    readonly make: Make<P>;
+    readonly fields: { readonly [N in Exclude<keyof P, 'encoding'>]-?: true };
+  };
+} = {
+  none: { fields: {}, make: () => ({ part: () => nothing }) },
   rope: {
-    fields: ['plan', 'queries', 'keys'],
+    fields: { plan: true, queries: true, keys: true },
     make(heap, where, { plan, queries, keys }, { q, k, sight }) {
       if (!(plan instanceof RopePlan)) throw new ArgumentTypeError(where, 'position.plan', plan, 'a RopePlan');
       plan.usableIn(heap, where, 'position.plan');
@@ -229,7 +232,7 @@ const encodings: { [E in keyof ByName]: { readonly make: ByName[E]; readonly fie
     },
   },
   alibi: {
-    fields: [],
+    fields: {},
     make(heap, where, _, shapes) {
       const { heads } = shapes.q;
       return byDistance(heap, where, shapes, (shape, out, take) =>
@@ -238,7 +241,7 @@ const encodings: { [E in keyof ByName]: { readonly make: ByName[E]; readonly fie
     },
   },
   t5: {
-    fields: ['table', ...t5Fields],
+    fields: { table: true, bidirectional: true, numBuckets: true, maxDistance: true },
     make(heap, where, position, shapes) {
       const given = { ...position, bidirectional: position.bidirectional ?? !shapes.sight.causal };
       const options = checkT5(where, given, 'position.');
@@ -260,7 +263,7 @@ const encodings: { [E in keyof ByName]: { readonly make: ByName[E]; readonly fie
     },
   },
   shaw: {
-    fields: ['keys', 'values'],
+    fields: { keys: true, values: true },
     make(heap, where, position, shapes) {
       const { table: keys, limit } = distanceTable(heap, where, 'position.keys', position.keys, shapes.k.dim);
       const values =
@@ -281,7 +284,7 @@ const encodings: { [E in keyof ByName]: { readonly make: ByName[E]; readonly fie
     },
   },
   kerple: {
-    fields: kerpleFields,
+    fields: { r1: true, r2: true, kind: true },
     make(heap, where, position, shapes) {
       const numbers = checkKerple(where, position);
       const heads = numbers.r1.length;
@@ -293,9 +296,9 @@ const encodings: { [E in keyof ByName]: { readonly make: ByName[E]; readonly fie
       });
     },
   },
-  relative_key: { fields: ['table', 'sign'], make: bert('queryTable') },
-  relative_key_query: { fields: ['table', 'sign'], make: bert('queryTable', 'keyTable') },
-  m3: { fields: ['table', 'sign'], make: bert('productTable') },
+  relative_key: { fields: { table: true, sign: true }, make: bert('queryTable') },
+  relative_key_query: { fields: { table: true, sign: true }, make: bert('queryTable', 'keyTable') },
+  m3: { fields: { table: true, sign: true }, make: bert('productTable') },
 };
 
 /** @internal */
@@ -304,9 +307,7 @@ export function applyPosition(heap: Heap, where: string, value: unknown, shapes:
   if (typeof value !== 'object' || value === null || !('encoding' in value)) {
     throw new ArgumentTypeError(where, 'position', value, "an object such as { encoding: 'rope', plan }");
   }
-  const names = Object.fromEntries(Object.keys(encodings).map((name, i) => [name, i]));
-  check.choice(where, 'position.encoding', value.encoding, names);
-  const { make, fields } = encodings[value.encoding as AttentionPosition['encoding']];
-  check.options(where, 'position', value, ['encoding', ...fields]);
+  const { make, fields } = check.choice(where, 'position.encoding', value.encoding, encodings);
+  check.keys(where, 'position', value, ['encoding', ...Object.keys(fields)]);
   return (make as Make<unknown>)(heap, where, value, shapes);
 }

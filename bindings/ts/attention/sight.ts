@@ -29,9 +29,6 @@ export interface SightOptions {
   sinkTokens?: number;
 }
 
-/** @internal */
-export const sightFields = ['causal', 'queryOffset', 'keyPositions', 'keyLengths', 'window', 'sinkTokens'];
-
 /** How far a query sees, checked. @internal */
 export interface Bounds {
   readonly causal: boolean;
@@ -180,7 +177,7 @@ export function boundsOf(
   { causal, window = {}, sinkTokens }: Pick<SightOptions, 'causal' | 'window' | 'sinkTokens'>,
   preset = false,
 ): Bounds {
-  const { left, right } = check.options<NonNullable<typeof window>>(where, 'window', window, ['left', 'right']);
+  const { left, right } = check.options(where, 'window', window, ['left', 'right']);
   return {
     causal: check.boolean(where, 'causal', causal ?? preset),
     left: check.integer(where, 'window.left', left ?? -1, -1),

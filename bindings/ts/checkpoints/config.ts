@@ -78,8 +78,11 @@ export function ropeFromConfig(
   return readRopeConfig('ropeFromConfig', config, options)?.options ?? null;
 }
 
-function askedOf(where: string, options: unknown): RopeConfigOptions {
-  const asked = check.options<RopeConfigOptions>(where, 'options', options, ['layerType', 'sequenceLength', 'pairing']);
+/** @internal */
+export const configFields = ['layerType', 'sequenceLength', 'pairing'] as const;
+
+function askedOf(where: string, options: RopeConfigOptions): RopeConfigOptions {
+  const asked = check.options(where, 'options', options, configFields);
   if (asked.layerType !== undefined) text(where, 'layerType', asked.layerType);
   if (asked.sequenceLength !== undefined) check.integer(where, 'sequenceLength', asked.sequenceLength, 0);
   if (asked.pairing !== undefined) check.choice(where, 'pairing', asked.pairing, pairings);
@@ -90,7 +93,8 @@ function askedOf(where: string, options: unknown): RopeConfigOptions {
  * null stands for layers without RoPE.
  * @internal
  */
-export function readRopeConfig(where: string, value: unknown, options: unknown): ConfigReading | null {
+export function readRopeConfig(where: string, source: unknown, options: RopeConfigOptions): ConfigReading | null {
+  const value = check.read(source);
   if (!isRecord(value)) throw new ArgumentTypeError(where, 'config', value, 'an object, as a config.json holds it');
   const asked = askedOf(where, options);
   const outer = new Fields(where, '', value);

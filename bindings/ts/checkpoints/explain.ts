@@ -8,7 +8,7 @@ import { RopePlan } from '../rope/rope.js';
 import * as check from '../runtime/check.js';
 import { ArgumentTypeError } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
-import { type RopeConfigOptions, readRopeConfig } from './config.js';
+import { configFields, type RopeConfigOptions, readRopeConfig } from './config.js';
 import { isRecord } from './fields.js';
 import { type Explained, type RopeWarning, short, softmaxScaleFactor, warningsOf } from './warnings.js';
 
@@ -71,18 +71,22 @@ export interface RopeExplanation {
 }
 
 const where = 'explainRope';
-const configOptions = ['layerType', 'sequenceLength', 'pairing', 'trainingLength', 'angles'];
 
 // A configuration becomes options; options stay what they are.
-function read(value: unknown, options: unknown): Pick<Explained, 'options' | 'reading' | 'trainingLength'> | null {
+function read(
+  config: unknown,
+  options: ExplainOptions,
+): Pick<Explained, 'options' | 'reading' | 'trainingLength'> | null {
+  const value = check.read(config);
   if (!isRecord(value)) throw new ArgumentTypeError(where, 'config', value, 'a config.json or the options of rope()');
   const isOptions = 'headDim' in value;
-  const known = isOptions ? ['trainingLength'] : configOptions;
-  const { trainingLength, angles, ...asked } = check.options<ExplainOptions>(where, 'options', options, known);
+  const given = check.options(where, 'options', options, [...configFields, 'trainingLength', 'angles']);
+  if (isOptions) check.keys(where, 'options', given, ['trainingLength']);
+  const { trainingLength, angles, ...asked } = given;
   if (trainingLength !== undefined) check.positive(where, 'trainingLength', trainingLength);
   if (isOptions) {
-    checkRopeOptions(where, value);
-    return { options: value as unknown as RopeOptions, reading: undefined, trainingLength };
+    const { given: rope } = checkRopeOptions(where, value as unknown as RopeOptions);
+    return { options: rope, reading: undefined, trainingLength };
   }
   const reading = readRopeConfig(where, value, asked);
   if (reading === null) return null;

@@ -86,10 +86,10 @@ function band(dims: number, base: number, context: number, betaFast: number, bet
  */
 export function ropeFromGgml(parameters: GgmlRope): RopeOptions {
   const where = 'ropeFromGgml';
-  const p = check.options<GgmlRope>(where, 'parameters', parameters, [
-    ...['n_rot', 'head_dim', 'mode', 'freq_base', 'freq_scale', 'ext_factor', 'attn_factor', 'beta_fast', 'beta_slow'],
-    ...['n_ctx_orig', 'freq_factors'],
-  ]);
+  const sizes = ['n_rot', 'head_dim', 'n_ctx_orig'] as const;
+  const frequencies = ['freq_base', 'freq_scale', 'freq_factors'] as const;
+  const yarn = ['ext_factor', 'attn_factor', 'beta_fast', 'beta_slow'] as const;
+  const p = check.options(where, 'parameters', parameters, [...sizes, 'mode', ...frequencies, ...yarn]);
   const dims = check.even(where, 'n_rot', p.n_rot, 2 ** 20);
   const headDim = check.even(where, 'head_dim', p.head_dim ?? dims, 2 ** 20);
   if (headDim < dims) throw new ArgumentRangeError(where, 'n_rot', dims, `is ${dims}; head_dim is ${headDim}`);
@@ -163,8 +163,8 @@ function mixed(where: string, p: GgmlRope, s: Sequence, mix: number): RopeScalin
  */
 export function ropeFromMlx(parameters: MlxRope): RopeOptions {
   const where = 'ropeFromMlx';
-  const names = ['dims', 'headDim', 'traditional', 'base', 'scale', 'freqs'];
-  const p = check.options<MlxRope>(where, 'parameters', parameters, names);
+  const names = ['dims', 'headDim', 'traditional', 'base', 'scale', 'freqs'] as const;
+  const p = check.options(where, 'parameters', parameters, names);
   const dims = check.even(where, 'dims', p.dims, 2 ** 20);
   const headDim = check.even(where, 'headDim', p.headDim ?? dims, 2 ** 20);
   if (headDim < dims) throw new ArgumentRangeError(where, 'dims', dims, `is ${dims}; headDim is ${headDim}`);

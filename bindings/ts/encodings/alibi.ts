@@ -7,7 +7,7 @@ import { checkStatus } from '../runtime/errors.js';
 import type { Heap, Take } from '../runtime/heap.js';
 import { type Out, type OutOption, output, type ResultOf } from '../runtime/outputs.js';
 import type { NdArray } from '../runtime/tensor.js';
-import { type BiasShape, biasShape } from './bias-shape.js';
+import { type BiasShape, biasShape, shapeFields } from './bias-shape.js';
 
 /**
  * The forms of ALiBi in use: `symmetric` -slope |i - j|; `bloom` slope * j; `mpt` slope * (j - (keys - 1)); `falcon` as
@@ -56,8 +56,7 @@ export function writeAlibi(heap: Heap, where: string, bias: calls.AlibiOptions, 
 /** @internal */
 export function alibiBias<O extends Out>(heap: Heap, options: AlibiOptions<O>): ResultOf<NdArray, O> {
   const where = 'alibiBias';
-  const known = ['heads', 'queries', 'keys', 'queryOffset', 'variant', 'out'];
-  const given = check.options<AlibiOptions<O>>(where, 'options', options, known);
+  const given = check.options(where, 'options', options, ['heads', ...shapeFields, 'variant', 'out']);
   const heads = check.integer(where, 'heads', given.heads, 1, 2 ** 16);
   const shape = biasShape(where, given);
   const variant = check.choice(where, 'variant', given.variant ?? 'symmetric', alibiVariants);

@@ -43,7 +43,7 @@ export class Analysis {
    */
   shiftMatrix(options: FrequencySet & { k: number; layout?: 'interleaved' | 'concatenated' }): NdArray {
     const where = 'analysis.shiftMatrix';
-    const given = check.options<typeof options>(where, 'options', options, ['dim', 'base', 'k', 'layout']);
+    const given = check.options(where, 'options', options, ['dim', 'base', 'k', 'layout']);
     const { dim, base } = frequencySet(where, given);
     const k = check.position(where, 'k', given.k);
     const layout = check.choice(where, 'layout', given.layout ?? 'interleaved', { interleaved, concatenated });
@@ -61,12 +61,7 @@ export class Analysis {
    * const curve = rw.analysis.dotCurve({ dim: 128, distances: [0, 1, 2, 10] });   // Float64Array, 64 at distance 0
    */
   dotCurve(options: FrequencySet & { distances: check.IntegersInput }): Float64Array {
-    const where = 'analysis.dotCurve';
-    const given = check.options<typeof options>(where, 'options', options, ['dim', 'base', 'distances']);
-    const { dim, base } = frequencySet(where, given);
-    return this.#curve(where, given.distances, (at, n, out) =>
-      this.#heap.call((c) => c.dotCurve(dim, base, at, n, out)),
-    );
+    return this.#ofDistances('dotCurve', options);
   }
 
   /**
@@ -77,12 +72,14 @@ export class Analysis {
    * const curve = rw.analysis.decayCurve({ dim: 128, distances: [0, 1, 256] });   // 32.5, 31.54, 6.54
    */
   decayCurve(options: FrequencySet & { distances: check.IntegersInput }): Float64Array {
-    const where = 'analysis.decayCurve';
-    const given = check.options<typeof options>(where, 'options', options, ['dim', 'base', 'distances']);
+    return this.#ofDistances('decayCurve', options);
+  }
+
+  #ofDistances(name: 'dotCurve' | 'decayCurve', options: FrequencySet & { distances: check.IntegersInput }) {
+    const where = `analysis.${name}`;
+    const given = check.options(where, 'options', options, ['dim', 'base', 'distances']);
     const { dim, base } = frequencySet(where, given);
-    return this.#curve(where, given.distances, (at, n, out) =>
-      this.#heap.call((c) => c.decayCurve(dim, base, at, n, out)),
-    );
+    return this.#curve(where, given.distances, (at, n, out) => this.#heap.call((c) => c[name](dim, base, at, n, out)));
   }
 
   /**
@@ -98,11 +95,10 @@ export class Analysis {
     options: FrequencySet & { q: Float32Array; k: Float32Array; distances: check.IntegersInput },
   ): Float64Array {
     const where = 'analysis.decayBound';
-    const given = check.options<typeof options>(where, 'options', options, ['dim', 'base', 'q', 'k', 'distances']);
+    const given = check.options(where, 'options', options, ['dim', 'base', 'q', 'k', 'distances']);
     const { dim, base } = frequencySet(where, given);
-    // Copies: a getter of another option may detach the caller's.
-    const q = check.float32(where, 'q', given.q, dim).slice();
-    const k = check.float32(where, 'k', given.k, dim).slice();
+    const q = check.float32(where, 'q', given.q, dim);
+    const k = check.float32(where, 'k', given.k, dim);
     const h = new Float64Array(dim);
     for (let i = 0; i < dim; i += 2) {
       const [a = 0, b = 0, c = 0, d = 0] = [q[i], q[i + 1], k[i], k[i + 1]];

@@ -12,6 +12,9 @@ export interface BiasShape {
 }
 
 /** @internal */
+export const shapeFields = ['queries', 'keys', 'queryOffset'] as const;
+
+/** @internal */
 export function biasShape(where: string, given: BiasShape): Required<BiasShape> {
   const queries = check.integer(where, 'queries', given.queries, 0, 2 ** 24);
   const keys = check.integer(where, 'keys', given.keys, 0, 2 ** 24);

@@ -20,7 +20,7 @@ export interface BinaryOptions {
 /** @internal */
 export function binary(heap: Heap, options: BinaryOptions): Float32Array {
   const where = 'binary';
-  const given = check.options<BinaryOptions>(where, 'options', options, ['bits', 'positions', 'msbFirst', 'values']);
+  const given = check.options(where, 'options', options, ['bits', 'positions', 'msbFirst', 'values']);
   const core = {
     bits: check.integer(where, 'bits', given.bits, 1, 53),
     msbFirst: check.boolean(where, 'msbFirst', given.msbFirst ?? false),

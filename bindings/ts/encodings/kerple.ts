@@ -7,7 +7,7 @@ import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
 import type { Heap, Take } from '../runtime/heap.js';
 import { type Out, type OutOption, output, type ResultOf } from '../runtime/outputs.js';
 import type { NdArray } from '../runtime/tensor.js';
-import { type BiasShape, biasShape } from './bias-shape.js';
+import { type BiasShape, biasShape, shapeFields } from './bias-shape.js';
 
 /** `logarithmic`: -r1 ln(1 + r2 |i - j|); `power`: -r1 |i - j|^r2. */
 export type KerpleKind = 'logarithmic' | 'power';
@@ -70,8 +70,7 @@ export function writeKerple(
 /** @internal */
 export function kerpleBias<O extends Out>(heap: Heap, options: KerpleOptions<O>): ResultOf<NdArray, O> {
   const where = 'kerpleBias';
-  const known = [...kerpleFields, 'queries', 'keys', 'queryOffset', 'out'];
-  const given = check.options<KerpleOptions<O>>(where, 'options', options, known);
+  const given = check.options(where, 'options', options, [...kerpleFields, ...shapeFields, 'out']);
   const numbers = checkKerple(where, given);
   const shape = biasShape(where, given);
   const dims = [numbers.r1.length, shape.queries, shape.keys];

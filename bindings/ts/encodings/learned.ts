@@ -23,7 +23,7 @@ export const learnedModes: check.Choices<
 /** @internal */
 export function learned(heap: Heap, x: TensorInput, options: LearnedOptions): NdArray {
   const where = 'learned';
-  const given = check.options<LearnedOptions>(where, 'options', options, ['table', 'mode', 'offset', 'positions']);
+  const given = check.options(where, 'options', options, ['table', 'mode', 'offset', 'positions']);
   const input = operand(heap, where, 'x', x);
   const table = operand(heap, where, 'table', given.table);
   const mode = check.choice(where, 'mode', given.mode ?? 'add', learnedModes);
@@ -82,7 +82,7 @@ export interface ExtendLearnedOptions {
 /** @internal */
 export function extendLearned(heap: Heap, tableInput: TensorInput, options: ExtendLearnedOptions): NdArray {
   const where = 'extendLearned';
-  const given = check.options<ExtendLearnedOptions>(where, 'options', options, ['length', 'alpha']);
+  const given = check.options(where, 'options', options, ['length', 'alpha']);
   const table = operand(heap, where, 'table', tableInput);
   const [rows = 0, dim = 0] = table.shape;
   if (table.shape.length !== 2 || rows === 0) {

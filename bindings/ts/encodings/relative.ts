@@ -3,7 +3,7 @@
 import { RelativeRows } from '../calls.js';
 import * as check from '../runtime/check.js';
 import type { Heap } from '../runtime/heap.js';
-import { type BiasShape, biasShape } from './bias-shape.js';
+import { type BiasShape, biasShape, shapeFields } from './bias-shape.js';
 
 /** Which way distances count: j - i or i - j, for the query i and the key j. Tables of one do not fit the other. */
 export type RelativeSign = 'key-minus-query' | 'query-minus-key';
@@ -24,8 +24,7 @@ export interface RelativeRowsOptions extends BiasShape {
 /** @internal */
 export function relativeRows(heap: Heap, options: RelativeRowsOptions): Int32Array {
   const where = 'relativeRows';
-  const known = ['queries', 'keys', 'queryOffset', 'maxDistance', 'sign'];
-  const given = check.options<RelativeRowsOptions>(where, 'options', options, known);
+  const given = check.options(where, 'options', options, [...shapeFields, 'maxDistance', 'sign']);
   const { queries, keys, queryOffset } = biasShape(where, given);
   const rows = {
     limit: check.integer(where, 'maxDistance', given.maxDistance, 0, 2 ** 24),

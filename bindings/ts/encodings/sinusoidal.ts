@@ -87,8 +87,7 @@ export function sinusoidal<O extends Out>(
   options: SinusoidalOptions<O>,
 ): O extends Tensor ? Tensor : Float32Array {
   const where = 'sinusoidal';
-  const known = [...tableOptions, 'positions', 'out'];
-  const { out, ...given } = check.options<SinusoidalOptions<Out>>(where, 'options', options, known);
+  const { out, ...given } = check.options(where, 'options', options, [...tableOptions, 'positions', 'out']);
   const table = checkTable(where, given);
   const at = rows(where, given.positions, table.dim);
   const result: Tensor | NdArray = output(heap, where, false, [at.length, table.dim], out, (to, take) =>

@@ -7,7 +7,7 @@ import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
 import { type Out, type OutOption, output, type ResultOf } from '../runtime/outputs.js';
 import { type NdArray, type Operand, operand, type TensorInput } from '../runtime/tensor.js';
-import { type BiasShape, biasShape } from './bias-shape.js';
+import { type BiasShape, biasShape, shapeFields } from './bias-shape.js';
 
 /** How distances fall into buckets. */
 export interface T5Options {
@@ -93,7 +93,7 @@ export function t5Table(
 /** @internal */
 export function t5Buckets(heap: Heap, relative: check.IntegersInput, options: T5Options): Int32Array {
   const where = 't5Buckets';
-  const core = checkT5(where, check.options<T5Options>(where, 'options', options, t5Fields));
+  const core = checkT5(where, check.options(where, 'options', options, t5Fields));
   const distances = check.positions(where, 'relativePositions', relative);
   return withBuckets(heap, where, core, (buckets) =>
     heap.scope(where, (take) => {
@@ -108,8 +108,7 @@ export function t5Buckets(heap: Heap, relative: check.IntegersInput, options: T5
 /** @internal */
 export function t5Bias<O extends Out>(heap: Heap, options: T5BiasOptions<O>): ResultOf<NdArray, O> {
   const where = 't5Bias';
-  const known = ['table', ...t5Fields, 'queries', 'keys', 'queryOffset', 'out'];
-  const given = check.options<T5BiasOptions<O>>(where, 'options', options, known);
+  const given = check.options(where, 'options', options, ['table', ...t5Fields, ...shapeFields, 'out']);
   const core = checkT5(where, given);
   const { queries, keys, queryOffset } = biasShape(where, given);
   const { table, heads } = t5Table(heap, where, given.table, core.numBuckets);

@@ -3,13 +3,11 @@ import {
   type AttentionOptions,
   type AttentionResult,
   attend,
-  attentionFields,
   queriesOver,
   type ScoreRequest,
 } from '../attention/attention.js';
 import type { AttentionPosition } from '../attention/position.js';
 import { boundsOf, sightOf } from '../attention/sight.js';
-import * as check from '../runtime/check.js';
 import { ArgumentRangeError } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
 import type { HeadShape } from '../runtime/layout.js';
@@ -32,8 +30,6 @@ export interface CacheAttentionOptions<S extends ScoreRequest = ScoreRequest, O 
   extends Omit<AttentionOptions<S, O>, 'keyPositions' | 'kvHeads' | 'position'> {
   position?: CachePosition;
 }
-
-const attendFields = attentionFields.filter((field) => field !== 'keyPositions' && field !== 'kvHeads');
 
 // Queries without an offset are the last tokens, which have to stand one after the other.
 function checkEnd(where: string, { core, axes }: OpenCache, queries: number): void {
@@ -70,19 +66,14 @@ function refuseForeign(
   }
 }
 
-/**
- * Attention over what is in a cache; `unchanged` throws if that is no longer what it was when this was called.
- * @internal
- */
+/** Attention over what is in a cache; q and options were read. @internal */
 export function attendOver<X extends TensorInput, S extends ScoreRequest, O extends Out>(
   heap: Heap,
   where: string,
   cache: OpenCache,
   q: X,
   options: CacheAttentionOptions<S, O>,
-  unchanged: () => void,
 ): AttentionResult<ResultOf<X>, S, ResultOf<X, O>> {
-  check.options(where, 'options', options, attendFields);
   refuseForeign(where, cache, options);
   const { form } = cache;
   const { batch, kvHeads: heads, headDim, valueDim } = form;
@@ -91,18 +82,15 @@ export function attendOver<X extends TensorInput, S extends ScoreRequest, O exte
   const inputs = queriesOver(heap, where, q, ks, vs, options);
   const atEnd = options.queryOffset === undefined && options.keyLengths === undefined;
   if (atEnd) checkEnd(where, cache, inputs.qs.tokens);
+  const { core } = cache;
   const sight = sightOf(where, boundsOf(where, options, true), options, inputs.qs, ks, (token) =>
-    cache.core.positionAt(token),
+    core.positionAt(token),
   );
   const offsets = typeof sight.queryOffset === 'number' ? [sight.queryOffset] : [...sight.queryOffset];
-  const { core } = cache;
   const missing = inputs.qs.tokens > 0 ? offsets.find((offset) => core.misses(offset)) : undefined;
   if (missing !== undefined) {
     const problem = `is ${missing}, from where the window reaches keys that have left it`;
     throw new ArgumentRangeError(where, 'queryOffset', missing, problem);
   }
-  return attend<X, S, O>(heap, where, inputs, options, sight, (fields) => {
-    unchanged();
-    return heap.call(() => core.attend(fields, atEnd));
-  });
+  return attend<X, S, O>(heap, where, inputs, options, sight, (fields) => heap.call(() => core.attend(fields, atEnd)));
 }

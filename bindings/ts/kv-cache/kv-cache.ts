@@ -1,6 +1,6 @@
 // The KV cache: keys and values of the tokens so far. Positions are integers and stay exact however often keys move; a
 // key is turned by the whole difference at once.
-import type { AttentionResult, ScoreRequest } from '../attention/attention.js';
+import { type AttentionResult, attendFields, type ScoreRequest } from '../attention/attention.js';
 import { KvCacheOptions as CacheFields, type CacheForm } from '../calls.js';
 import type { KvCache as CoreKvCache } from '../core.mjs';
 import { KeyStorage } from '../enums.js';
@@ -38,8 +38,6 @@ export interface MergeOptions extends TokenRange {
 /** @internal */
 export const anotherPlan = 'turns keys by another plan than the layer; its kvCache() makes one that fits';
 
-const rangeFields = ['first', 'count'];
-
 /**
  * Keys and values of one layer's tokens so far, made by `rw.kvCache()`. Every token has a position; it keeps it when
  * others leave, so that later tokens stand where they should. A call that throws leaves the cache as it was.
@@ -64,8 +62,6 @@ export class KvCache extends Handle {
   #plan: RopePlan | undefined;
   // Plans that turned keys, with their addresses, by which the core knows them even when they are gone.
   readonly #plans = new Map<RopePlan, number>();
-  // Of tokens or plan, counted: what a call has checked holds as long as there are no more.
-  #changes = 0;
 
   /** @internal */
   constructor(heap: Heap, core: CoreKvCache, form: CacheForm, plan: RopePlan | undefined, plans: Iterable<RopePlan>) {
@@ -143,11 +139,12 @@ export class KvCache extends Handle {
    */
   append(k: TensorInput, v: TensorInput, options: AppendOptions = {}): this {
     const where = 'kvCache.append';
+    const given = check.options(where, 'options', options, ['offset', 'positions', 'layout', 'kvHeads']);
+    const inputs = { k: check.read(k), v: check.read(v) };
     const cache = this.#open(where);
-    const tokens = checkAppended(this.heap, where, cache, k, v, options);
+    const tokens = checkAppended(this.heap, where, cache, inputs.k, inputs.v, given);
     return this.heap.scope(where, (take) => {
       const fields = tokens.place(take);
-      this.#usable(where); // a getter of an argument may have disposed of it
       return this.#change(where, () => cache.core.append(fields));
     });
   }
@@ -166,10 +163,12 @@ export class KvCache extends Handle {
     options: CacheAttentionOptions<S, O> = {},
   ): AttentionResult<ResultOf<X>, S, ResultOf<X, O>> {
     const where = 'kvCache.attend';
+    const { changes } = this.heap;
+    const given = check.options(where, 'options', options, attendFields);
+    const input = check.read(q);
     const cache = this.#open(where);
-    const changes = this.#changes;
-    // Sizes are taken before getters of the arguments run.
-    return attendOver(this.heap, where, cache, q, options, () => this.#unchanged(where, changes));
+    this.heap.unchanged(where, 'cache', changes);
+    return attendOver(this.heap, where, cache, input, given);
   }
 
   /** Keeps the first `length` tokens. Where their window has left the cache already, that is refused. */
@@ -200,10 +199,9 @@ export class KvCache extends Handle {
    */
   shift(by: number, range: TokenRange = {}): this {
     const where = 'kvCache.shift';
-    this.alive(where);
     check.position(where, 'by', by);
-    const given = { ...check.options<TokenRange>(where, 'range', range, rangeFields) };
-    const core = this.#usable(where); // a getter of the range may have disposed of it
+    const given = check.options(where, 'range', range, ['first', 'count']);
+    const core = this.#usable(where);
     const { first, count } = this.#range(where, given);
     if (count === 0) return this;
     const refuse = (what: string): never => {
@@ -245,7 +243,7 @@ export class KvCache extends Handle {
   /** Forgets all tokens. The plan, the window and the memory stay. */
   reset(): this {
     this.#living('kvCache.reset').reset();
-    this.#changes += 1;
+    this.heap.changes += 1;
     return this;
   }
 
@@ -267,10 +265,9 @@ export class KvCache extends Handle {
    */
   merge(other: KvCache, options: MergeOptions = {}): this {
     const where = 'kvCache.merge';
-    this.alive(where);
     if (!(other instanceof KvCache)) throw new ArgumentTypeError(where, 'other', other, 'a KvCache');
-    const given = { ...check.options<MergeOptions>(where, 'options', options, [...rangeFields, 'at']) };
-    const core = this.#usable(where); // a getter of the options may have disposed of it
+    const given = check.options(where, 'options', options, ['first', 'count', 'at']);
+    const core = this.#usable(where);
     other.usableIn(this.heap, where, 'other');
     const from = other.#usable(where);
     const { first, count } = other.#range(where, given);
@@ -311,18 +308,11 @@ export class KvCache extends Handle {
   }
 
   /**
-   * For a pass of a layer: the cache, the plan in force, and what to call before the pass changes the cache, which throws
-   * if something else has.
+   * For a pass of a layer: the cache, and the plan in force.
    * @internal
    */
-  use(where: string): OpenCache & { readonly plan: RopePlan | undefined; change(): void } {
-    const cache = this.#open(where);
-    const changes = this.#changes;
-    const change = () => {
-      this.#unchanged(where, changes);
-      this.#changes += 1;
-    };
-    return Object.assign(cache, { plan: this.#plan, change });
+  use(where: string): OpenCache & { readonly plan: RopePlan | undefined } {
+    return { ...this.#open(where), plan: this.#plan };
   }
 
   /**
@@ -333,7 +323,7 @@ export class KvCache extends Handle {
   enter(where: string, plan: RopePlan | undefined): void {
     this.#usable(where);
     if (this.#plan !== plan) throw new ArgumentRangeError(where, 'cache', this, anotherPlan);
-    this.#changes += 1;
+    this.heap.changes += 1;
   }
 
   /** Whether keys leave it. @internal */
@@ -343,15 +333,8 @@ export class KvCache extends Handle {
 
   #change(where: string, call: () => number): this {
     checkStatus(this.heap.call(call), where);
-    this.#changes += 1;
+    this.heap.changes += 1;
     return this;
-  }
-
-  #unchanged(where: string, changes: number): void {
-    this.#usable(where);
-    if (this.#changes !== changes) {
-      throw new StateError(`${where}: the cache was changed while the arguments of the call were read`);
-    }
   }
 
   #living(where: string): CoreKvCache {
@@ -369,15 +352,7 @@ export class KvCache extends Handle {
   }
 
   #open(where: string): OpenCache {
-    this.#usable(where);
-    const core = () => this.#usable(where);
-    return {
-      get core() {
-        return core();
-      },
-      form: this.#form,
-      axes: this.#plan?.axes ?? 1,
-    };
+    return { core: this.#usable(where), form: this.#form, axes: this.#plan?.axes ?? 1 };
   }
 
   // For calls that need only the plans that turned keys.

@@ -82,7 +82,7 @@ export interface CheckedCache {
 
 function ropeOf(heap: Heap, where: string, value: CacheRope | undefined, headDim: number) {
   if (value === undefined) return { plan: undefined, storage: KeyStorage.plain };
-  const { plan, keys = 'rotated' } = check.options<CacheRope>(where, 'rope', value, ['plan', 'keys']);
+  const { plan, keys = 'rotated' } = check.options(where, 'rope', value, ['plan', 'keys']);
   const storage = check.choice(where, 'rope.keys', keys, storages);
   if (!(plan instanceof RopePlan)) throw new ArgumentTypeError(where, 'rope.plan', plan, 'a RopePlan');
   plan.usableIn(heap, where, 'rope.plan');
@@ -94,13 +94,9 @@ function ropeOf(heap: Heap, where: string, value: CacheRope | undefined, headDim
 
 function windowOf(where: string, value: CacheWindow | undefined) {
   if (value === undefined) return { size: 0, sinks: 0, rebased: false };
-  const {
-    sinks = 0,
-    positions = 'kept',
-    ...rest
-  } = check.options<CacheWindow>(where, 'window', value, ['size', 'sinks', 'positions']);
+  const { size, sinks = 0, positions = 'kept' } = check.options(where, 'window', value, ['size', 'sinks', 'positions']);
   return {
-    size: check.integer(where, 'window.size', rest.size, 1, largest),
+    size: check.integer(where, 'window.size', size, 1, largest),
     sinks: check.integer(where, 'window.sinks', sinks, 0, largest),
     rebased: check.choice(where, 'window.positions', positions, windowPositions) === windowPositions.rebased,
   };
@@ -108,8 +104,8 @@ function windowOf(where: string, value: CacheWindow | undefined) {
 
 /** @internal */
 export function checkCache(heap: Heap, where: string, options: KvCacheOptions): CheckedCache {
-  const known = ['batch', 'kvHeads', 'headDim', 'valueDim', 'capacity', 'growing', 'rope', 'window'];
-  const given = check.options<KvCacheOptions>(where, 'options', options, known);
+  const sizes = ['batch', 'kvHeads', 'headDim', 'valueDim'] as const;
+  const given = check.options(where, 'options', options, [...sizes, 'capacity', 'growing', 'rope', 'window']);
   const batch = check.integer(where, 'batch', given.batch ?? 1, 1, largest);
   const kvHeads = check.integer(where, 'kvHeads', given.kvHeads, 1, largest);
   const headDim = check.integer(where, 'headDim', given.headDim, 1, largest);
@@ -145,7 +141,6 @@ export function formOf(heap: Heap, where: string, core: CoreKvCache): calls.Cach
 
 /** A cache as calls look at it. @internal */
 export interface OpenCache {
-  /** Looks each time whether it may still be used: getters of arguments run in between. */
   readonly core: CoreKvCache;
   readonly form: calls.CacheForm;
   /** Of its plan; 1 where there is none. */
@@ -214,7 +209,6 @@ export function checkAppended(
   vInput: TensorInput,
   options: AppendOptions,
 ): Appended {
-  check.options(where, 'options', options, ['offset', 'positions', 'layout', 'kvHeads']);
   const { form: expected, axes } = cache;
   if (options.kvHeads !== undefined) {
     const kvHeads = check.integer(where, 'kvHeads', options.kvHeads, 1, largest);

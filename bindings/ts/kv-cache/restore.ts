@@ -66,7 +66,7 @@ function checkSaved(where: string, problem: number, buffer: unknown, plan: unkno
 /** @internal */
 export function restoreKvCache(heap: Heap, buffer: ArrayBuffer | Uint8Array, options: RestoreOptions): KvCache {
   const where = 'restoreKvCache';
-  const given = check.options<RestoreOptions>(where, 'options', options, ['plan']);
+  const given = check.options(where, 'options', options, ['plan']);
   const bytes = checkBuffer(heap, where, buffer);
   const plans = checkPlans(heap, where, given.plan);
   return heap.scope(where, (take) => {

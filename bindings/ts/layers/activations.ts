@@ -38,23 +38,20 @@ function activate<X extends TensorInput, O extends Out>(
 
 /** @internal */
 export function gelu<X extends TensorInput, O extends Out>(heap: Heap, x: X, options: GeluOptions<O>): ResultOf<X, O> {
-  const { approximate = 'none', out } = check.options<GeluOptions<O>>('gelu', 'options', options, [
-    'approximate',
-    'out',
-  ]);
+  const { approximate = 'none', out } = check.options('gelu', 'options', options, ['approximate', 'out']);
   return activate(heap, 'gelu', x, check.choice('gelu', 'approximate', approximate, gelus), out);
 }
 
 /** @internal */
 export function silu<X extends TensorInput, O extends Out>(heap: Heap, x: X, options: OutOption<O>): ResultOf<X, O> {
-  const { out } = check.options<OutOption<O>>('silu', 'options', options, ['out']);
+  const { out } = check.options('silu', 'options', options, ['out']);
   return activate(heap, 'silu', x, activations.silu, out);
 }
 
 /** @internal */
 export function softmax<X extends TensorInput, O extends Out>(heap: Heap, x: X, options: OutOption<O>): ResultOf<X, O> {
   const where = 'softmax';
-  const { out } = check.options<OutOption<O>>(where, 'options', options, ['out']);
+  const { out } = check.options(where, 'options', options, ['out']);
   const { input, rows, width } = rowsOf(heap, where, x);
   return output<X, O>(heap, where, input.tensor !== undefined, input.shape, out, (to, take) => {
     const xAt = input.placeOver(take);

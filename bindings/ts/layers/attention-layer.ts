@@ -3,13 +3,7 @@ import type { AttentionResult } from '../attention/attention.js';
 import { SelfAttentionOptions } from '../calls.js';
 import type { SelfAttention } from '../core.mjs';
 import { learnedModes } from '../encodings/learned.js';
-import {
-  type CheckedTable,
-  checkTable,
-  type SinusoidalOptions,
-  tableOptions,
-  writeTable,
-} from '../encodings/sinusoidal.js';
+import { type CheckedTable, checkTable, type SinusoidalOptions, writeTable } from '../encodings/sinusoidal.js';
 import { NormKind } from '../enums.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
@@ -37,9 +31,9 @@ import { type LayerPlace, layerPlace, positionObject, type TransformerPosition }
 import { checkStorage } from './weights.js';
 
 /** The position encodings of an attention layer: those of every layer, and sinusoids, which are added to x. */
-export type LayerPosition =
-  | TransformerPosition
-  | ({ encoding: 'sinusoidal' } & Omit<SinusoidalOptions, 'dim' | 'positions' | 'out'>);
+export type LayerPosition = TransformerPosition | ({ encoding: 'sinusoidal' } & Sinusoids);
+
+type Sinusoids = Omit<SinusoidalOptions, 'dim' | 'positions' | 'out'>;
 
 /** What an AttentionLayer is made from. */
 export interface AttentionLayerOptions extends LayerSizeOptions, LayerAttentionOptions {
@@ -61,7 +55,6 @@ export interface AttentionForwardOptions<
   returnScores?: S;
 }
 
-const optionNames = [...sizeFields, ...scoreFields, 'position', 'weights', 'seed'];
 const noNorm = { kind: NormKind.none, eps: 0, unitOffset: false };
 
 // Shapes of the weights, in the order of their streams.
@@ -72,7 +65,7 @@ function planOf({ modelDim, heads, kvHeads, headDim, valueDim }: LayerDims) {
     value: [kvHeads * valueDim, modelDim],
     output: [modelDim, heads * valueDim],
   } as const;
-  return { linears, norms: {}, optional: [] } satisfies WeightPlan;
+  return { linears, norms: {}, optional: [] } satisfies WeightPlan<AttentionLayerWeights>;
 }
 
 // Seeded weights as tensors, which seeded() frees.
@@ -92,7 +85,7 @@ function seeded(heap: Heap, where: string, plan: ReturnType<typeof planOf>, seed
     free();
     throw error;
   }
-  return { weights: made, free };
+  return { weights: made as Record<keyof typeof plan.linears, Tensor>, free };
 }
 
 function create(heap: Heap, where: string, options: AttentionLayerOptions, dims: LayerDims): SelfAttention {
@@ -103,8 +96,9 @@ function create(heap: Heap, where: string, options: AttentionLayerOptions, dims:
   }
   const seed = check.integer(where, 'seed', options.seed ?? 0, 0);
   const own = options.weights === undefined ? seeded(heap, where, plan, seed) : undefined;
+  const weights = options.weights ?? (own?.weights as AttentionLayerWeights);
   try {
-    const { checked } = checkWeights(heap, where, own?.weights ?? options.weights, plan, []);
+    const checked = checkWeights<AttentionLayerWeights, []>(heap, where, weights, plan, []);
     const layer = heap.construct(where, (core) => new core.SelfAttention());
     try {
       withParts(heap, where, checked, storage, noNorm, (parts, take) => {
@@ -134,8 +128,7 @@ function sinusoids(
 ): { table: CheckedTable; place: LayerPlace } {
   if ('dim' in own)
     throw new ArgumentRangeError(where, 'position.dim', own, 'is not an option; it follows from the layer');
-  const known = tableOptions.filter((name) => name !== 'dim');
-  const given = check.options<Omit<SinusoidalOptions, 'dim' | 'positions' | 'out'>>(where, 'position', own, known);
+  const given = check.options(where, 'position', own as Sinusoids, ['base', 'layout', 'scale']);
   const table = checkTable(where, { ...given, dim: dims.modelDim });
   return { table, place: { ...layerPlace(heap, where, undefined, dims, scores), encoding: 'sinusoidal' } };
 }
@@ -157,7 +150,8 @@ export class AttentionLayer extends Layer {
   /** @internal */
   constructor(heap: Heap, options: AttentionLayerOptions) {
     const where = 'attentionLayer';
-    const given = check.options<AttentionLayerOptions>(where, 'options', options, optionNames);
+    const known = [...sizeFields, ...scoreFields, 'position', 'weights', 'seed'] as const;
+    const given = check.options(where, 'options', options, known);
     const dims = checkDims(where, given);
     const scores = checkScores(where, given, dims, false);
     const { encoding, ...own } = positionObject(where, given.position);
@@ -203,16 +197,17 @@ export class AttentionLayer extends Layer {
     x: TensorInput,
     options: AttentionForwardOptions<'none' | 'probabilities', readonly AttentionCaptureName[], Out> = {},
   ): LayerResult<Tensor | NdArray> {
-    const where = this.opened();
-    check.options(where, 'options', options, [...forwardFields, 'returnScores']);
-    const { returnScores = 'none', ...rest } = options;
+    const { where, heap } = this;
+    const { changes } = heap;
+    const given = check.options(where, 'options', options, [...forwardFields, 'returnScores']);
+    const { returnScores = 'none', ...rest } = given;
     const choices = { none: 0, probabilities: 1 };
-    if (check.choice(where, 'returnScores', returnScores, choices) === 0) return this.pass(x, rest);
+    if (check.choice(where, 'returnScores', returnScores, choices) === 0) return this.pass(x, rest, changes);
     if (rest.capture !== undefined || rest.captureHeads !== undefined) {
       const problem = "is not for calls with capture, which gives 'probabilities' by that name";
       throw new ArgumentRangeError(where, 'returnScores', returnScores, problem);
     }
-    const { out, captured } = this.pass(x, { ...rest, capture: ['probabilities'] });
+    const { out, captured } = this.pass(x, { ...rest, capture: ['probabilities'] }, changes);
     return { out, scores: captured?.probabilities } as AttentionResult<Tensor | NdArray, 'probabilities'>;
   }
 }

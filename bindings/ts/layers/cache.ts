@@ -23,8 +23,8 @@ export function layerCache(
   { rope: plan }: LayerPlace,
   options: LayerCacheOptions,
 ): KvCache {
-  const known = ['batch', 'capacity', 'growing', 'window', 'keys'];
-  const { keys, ...rest } = check.options<LayerCacheOptions>(where, 'options', options, known);
+  const known = ['batch', 'capacity', 'growing', 'window', 'keys'] as const;
+  const { keys, ...rest } = check.options(where, 'options', options, known);
   if (plan === undefined && keys !== undefined) {
     throw new ArgumentRangeError(where, 'keys', keys, 'is for layers with a rotary encoding');
   }
@@ -36,8 +36,6 @@ export function layerCache(
 export interface PassCache extends OpenCache {
   /** Whether keys leave it, so that nobody knows how many there will be. */
   readonly windowed: boolean;
-  /** Called before the pass changes it; throws if something else has. */
-  change(): void;
 }
 
 /** @internal */
@@ -66,7 +64,7 @@ export function checkLayerCache(
   if (size > 0 && left >= 0 && size !== left + 1) {
     refuse(`has a window of ${size} positions, the layer one of ${left + 1}`);
   }
-  return Object.assign(open, { windowed: size > 0 });
+  return { ...open, windowed: size > 0 };
 }
 
 /**

@@ -21,14 +21,15 @@ export function embed<X extends TensorInput, O extends Out>(
   options: EmbedOptions<O>,
 ): ResultOf<X, O> {
   const where = 'embed';
-  const given = check.options<EmbedOptions<O>>(where, 'options', options, ['shape', 'scale', 'out']);
-  const table = operand(heap, where, 'table', tableInput);
+  const given = check.options(where, 'options', options, ['shape', 'scale', 'out']);
+  const [tableRead, idsRead] = [check.read(tableInput), check.read(idsInput)];
+  const table = operand(heap, where, 'table', tableRead);
   const [rows = 0, dim = 0] = table.shape;
   if (table.shape.length !== 2) {
     const problem = `has shape [${table.shape.join(', ')}]; expected [ids, dim]`;
     throw new ArgumentRangeError(where, 'table', tableInput, problem);
   }
-  const ids = check.positions(where, 'ids', idsInput);
+  const ids = check.positions(where, 'ids', idsRead);
   const outside = ids.findIndex((id) => id < 0 || id >= rows);
   if (outside >= 0) {
     const problem = `is ${ids[outside]}; the table has ${rows} rows, counted from 0`;

@@ -14,10 +14,15 @@ export type LinearName = keyof typeof BlockLinear;
 /** @internal */
 export type NormName = keyof typeof BlockNorm;
 
-/** Which weights a layer has: matrices [rows, columns], and norms by how many numbers they may have. @internal */
-export interface WeightPlan {
-  readonly linears: { readonly [N in LinearName]?: readonly [rows: number, columns: number] };
-  readonly norms: { readonly [N in NormName]?: readonly number[] };
+type WeightName = LinearName | NormName | `${LinearName | NormName}Bias`;
+
+/**
+ * Which of the weights W a layer has: matrices [rows, columns], and norms by how many numbers they may have.
+ * @internal
+ */
+export interface WeightPlan<W> {
+  readonly linears: { readonly [N in LinearName & keyof W]?: readonly [rows: number, columns: number] };
+  readonly norms: { readonly [N in NormName & keyof W]?: readonly number[] };
   /** Those that may be left out. */
   readonly optional: readonly (LinearName | NormName)[];
 }
@@ -53,11 +58,17 @@ function lengthOf(value: unknown): number {
   return Number(given?.length ?? given?.size ?? given?.data?.length);
 }
 
-/** @internal */
-export function checkWeights(heap: Heap, where: string, value: unknown, plan: WeightPlan, more: readonly string[]) {
+/** `more` are the names of W that stand for neither a matrix nor a norm. @internal */
+export function checkWeights<W extends object, const M extends readonly Exclude<keyof W, WeightName>[]>(
+  heap: Heap,
+  where: string,
+  value: W,
+  plan: WeightPlan<W>,
+  more: M & check.AllOf<Omit<W, WeightName>, M>,
+) {
   const names = [...Object.keys(plan.linears), ...Object.keys(plan.norms)];
-  const known = [...names, ...names.map((name) => `${name}Bias`), ...more];
-  const given = check.options<Record<string, unknown>>(where, 'weights', value, known);
+  check.keys(where, 'weights', value, [...names, ...names.map((name) => `${name}Bias`), ...more]);
+  const given = value as Readonly<Record<string, unknown>>;
   const biasOf = (name: string, length: number) => {
     const bias = given[`${name}Bias`];
     return bias === undefined ? undefined : weight(heap, where, `weights.${name}Bias`, bias, [1, length]);
@@ -68,18 +79,18 @@ export function checkWeights(heap: Heap, where: string, value: unknown, plan: We
     throw new ArgumentRangeError(where, `weights.${name}Bias`, given[`${name}Bias`], `needs weights.${name}`);
   };
   const checked: { linears: CheckedLinear[]; norms: CheckedNorm[] } = { linears: [], norms: [] };
-  for (const [name, shape] of Object.entries(plan.linears)) {
-    if (isAbsent(name)) continue;
+  for (const [name, shape] of Object.entries<readonly [number, number] | undefined>(plan.linears)) {
+    if (shape === undefined || isAbsent(name)) continue;
     const matrix = weight(heap, where, `weights.${name}`, given[name], shape, shape);
     checked.linears.push({ which: BlockLinear[name as LinearName], matrix, bias: biasOf(name, shape[0]) });
   }
-  for (const [name, lengths] of Object.entries(plan.norms)) {
-    if (isAbsent(name)) continue;
+  for (const [name, lengths] of Object.entries<readonly number[] | undefined>(plan.norms)) {
+    if (lengths === undefined || isAbsent(name)) continue;
     const length = lengths.find((n) => n === lengthOf(given[name])) ?? lengths[0] ?? 0;
     const factor = weight(heap, where, `weights.${name}`, given[name], [1, length]);
     checked.norms.push({ which: BlockNorm[name as NormName], factor, bias: biasOf(name, length) });
   }
-  return { checked, given };
+  return checked;
 }
 
 /**

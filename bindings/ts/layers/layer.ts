@@ -67,20 +67,16 @@ export abstract class Layer extends Handle {
     return layerCache(this.heap, where, dims, place, options);
   }
 
-  /**
-   * What errors of a pass call it; refuses a layer that was disposed.
-   * @internal
-   */
-  protected opened(): string {
-    this.#pass.alive();
+  /** What errors of a pass call it. @internal */
+  protected get where(): string {
     return this.#pass.where;
   }
 
   /**
-   * A pass with checked options.
+   * A pass with options that were read; there were so many changes of caches before.
    * @internal
    */
-  protected pass(x: TensorInput, options: ForwardOptions<readonly CaptureName[], Out>): ReturnType<typeof pass> {
-    return pass(this.#pass, x, options);
+  protected pass(x: TensorInput, options: ForwardOptions<readonly CaptureName[], Out>, changes: number) {
+    return pass(this.#pass, x, options, changes);
   }
 }

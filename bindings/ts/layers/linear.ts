@@ -57,7 +57,7 @@ export class Linear extends Handle {
   /** @internal */
   constructor(heap: Heap, options: LinearOptions) {
     const where = 'linear';
-    const given = check.options<LinearOptions>(where, 'options', options, ['weight', 'bias', 'storage', 'activation']);
+    const given = check.options(where, 'options', options, ['weight', 'bias', 'storage', 'activation']);
     const { weight: w, bias: b, activation } = given;
     const storage = checkStorage(where, given.storage);
     const activated = activation === undefined ? -1 : check.choice(where, 'activation', activation, activations);
@@ -86,9 +86,9 @@ export class Linear extends Handle {
    */
   apply<X extends TensorInput, O extends Out = undefined>(x: X, options: OutOption<O> = {}): ResultOf<X, O> {
     const where = 'linear.apply';
-    this.alive(where);
-    const { out } = check.options<OutOption<O>>(where, 'options', options, ['out']);
+    const { out } = check.options(where, 'options', options, ['out']);
     const input = operand(this.heap, where, 'x', x);
+    this.alive(where);
     const { shape } = input;
     if (shape.length === 0 || shape[shape.length - 1] !== this.inputs) {
       const problem = `has shape [${shape.join(', ')}]; its last axis must be the inputs, ${this.inputs}`;
@@ -98,7 +98,6 @@ export class Linear extends Handle {
     const result = check.shape(where, 'the shape of the result', [...shape.slice(0, -1), this.outputs]);
     return output<X, O>(this.heap, where, input.tensor !== undefined, result, out, (to, take) => {
       const from = input.place(take);
-      this.alive(where); // a getter of an argument may have disposed of it
       this.heap.call(() => this.#linear.apply(to, from, rows, this.#activation));
     });
   }

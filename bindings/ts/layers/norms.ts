@@ -64,7 +64,7 @@ export function layerNorm<X extends TensorInput, O extends Out>(
   options: LayerNormOptions<O>,
 ): ResultOf<X, O> {
   const where = 'layerNorm';
-  const given = check.options<LayerNormOptions<O>>(where, 'options', options, ['weight', 'bias', 'eps', 'out']);
+  const given = check.options(where, 'options', options, ['weight', 'bias', 'eps', 'out']);
   const { input, rows, width } = rowsOf(heap, where, x);
   const weight = vector(heap, where, 'weight', given.weight, width);
   const bias = vector(heap, where, 'bias', given.bias, width);
@@ -82,7 +82,7 @@ export function rmsNorm<X extends TensorInput, O extends Out>(
   options: RmsNormOptions<O>,
 ): ResultOf<X, O> {
   const where = 'rmsNorm';
-  const given = check.options<RmsNormOptions<O>>(where, 'options', options, ['weight', 'eps', 'unitOffset', 'out']);
+  const given = check.options(where, 'options', options, ['weight', 'eps', 'unitOffset', 'out']);
   const { input, rows, width } = rowsOf(heap, where, x);
   const weight = vector(heap, where, 'weight', given.weight, width);
   const eps = check.positive(where, 'eps', given.eps ?? 1e-6);

@@ -137,9 +137,12 @@ export function pass(
   layer: PassLayer,
   x: TensorInput,
   options: ForwardOptions<readonly CaptureName[], Out>,
+  changes = layer.heap.changes,
 ): LayerResult<Tensor | NdArray> & { readonly captured?: { readonly [N in CaptureName]?: Tensor | NdArray } } {
   const { heap, where, dims, scores, place } = layer;
   const input = operand(heap, where, 'x', x);
+  layer.alive();
+  if (options.cache !== undefined) heap.unchanged(where, 'cache', changes);
   const { batch, tokens } = tokensOf(where, x, input, dims.modelDim);
   const cache = checkLayerCache(heap, where, options.cache, layer, batch);
   const before = cache?.core.length ?? 0;
@@ -177,9 +180,7 @@ export function pass(
       capture: captureCall(capture, to, capture.slots === undefined ? 0 : heap.put(take, capture.slots)),
     };
     const fields = heap.putCall(take, LayerCall, call);
-    layer.alive(); // a getter of an argument may have disposed of it
-    place.rope?.usableIn(heap, where, "the layer's plan");
-    cache?.change();
+    if (cache !== undefined) heap.changes += 1;
     checkStatus(
       heap.call(() => layer.run(fields, place.rope?.plan ?? null, cache?.core ?? null)),
       where,

@@ -66,7 +66,7 @@ function ropeOf(heap: Heap, where: string, own: object, headDim: number): { rope
     const rope = new RopePlan(heap, { ...own, headDim } as RopeOptions).adopted();
     return { rope, owned: [rope] };
   }
-  const { plan } = check.options<{ plan: unknown }>(where, 'position', own, ['plan']);
+  const { plan } = check.options(where, 'position', own as { plan: RopePlan }, ['plan']);
   if (!(plan instanceof RopePlan)) throw new ArgumentTypeError(where, 'position.plan', plan, 'a RopePlan');
   plan.usableIn(heap, where, 'position.plan');
   if (plan.headDim !== headDim) {

@@ -9,7 +9,7 @@ import { checkStatus } from '../runtime/errors.js';
 import { destroyer, type Handle } from '../runtime/handle.js';
 import type { Heap } from '../runtime/heap.js';
 import type { Out, ResultOf } from '../runtime/outputs.js';
-import { type NdArray, Tensor, type TensorInput } from '../runtime/tensor.js';
+import { Tensor, type TensorInput } from '../runtime/tensor.js';
 import { activations, type LayerActivation } from './activations.js';
 import { allCaptures, type CaptureName, type LayerResult } from './capture.js';
 import { Layer } from './layer.js';
@@ -108,12 +108,7 @@ export const layerDefaults = {
   decoderLayer: { norms: 'pre', norm: 'rms', eps: 1e-6, activation: 'silu', causal: true },
 } as const satisfies Record<string, LayerDefaults>;
 
-const optionNames = [
-  ...[...sizeFields, ...scoreFields, 'hiddenDim', 'weights', 'norms', 'norm', 'eps', 'unitOffset', 'activation'],
-  'position',
-];
-
-function planOf(dims: LayerDims, hiddenDim: number, norms: NormPlacement): WeightPlan {
+function planOf(dims: LayerDims, hiddenDim: number, norms: NormPlacement): WeightPlan<TransformerLayerWeights> {
   const { modelDim, heads, kvHeads, headDim, valueDim } = dims;
   const model = [modelDim];
   return {
@@ -183,7 +178,7 @@ function make(
   const activation = check.choice(where, 'activation', given.activation ?? defaults.activation, activations);
   const storage = checkStorage(where, given.storage);
   const weights = checkWeights(heap, where, given.weights, planOf(dims, hiddenDim, norms), ['sinks']);
-  const { sinks: logits } = weights.given;
+  const { sinks: logits } = given.weights;
   const sinkWeights = logits === undefined ? undefined : weight(heap, where, 'weights.sinks', logits, [1, dims.heads]);
   const place = layerPlace(heap, where, given.position, dims, scores);
   const owned: Handle[] = [...place.owned];
@@ -193,7 +188,7 @@ function make(
     const block = heap.construct(where, (core) => new core.TransformerBlock());
     try {
       const options = { attention: dims, place: placements[norms], activation };
-      withParts(heap, where, weights.checked, storage, norm, (parts, take) => {
+      withParts(heap, where, weights, storage, norm, (parts, take) => {
         const fields = heap.putCall(take, BlockOptions, options);
         checkStatus(
           heap.call(() => block.create(fields, parts)),
@@ -231,7 +226,8 @@ export class TransformerLayer extends Layer {
   /** @internal */
   constructor(heap: Heap, kind: keyof typeof layerDefaults, options: TransformerLayerOptions) {
     const defaults: LayerDefaults = layerDefaults[kind];
-    const given = check.options<TransformerLayerOptions>(kind, 'options', options, optionNames);
+    const own = ['hiddenDim', 'weights', 'norms', 'norm', 'eps', 'unitOffset', 'activation', 'position'] as const;
+    const given = check.options(kind, 'options', options, [...sizeFields, ...scoreFields, ...own]);
     const dims = checkDims(kind, given);
     const hiddenDim = check.integer(kind, 'hiddenDim', given.hiddenDim, 1, 2 ** 20);
     const scores = checkScores(kind, given, dims, defaults.causal);
@@ -267,9 +263,10 @@ export class TransformerLayer extends Layer {
    */
   forward<const C extends readonly CaptureName[] = [], X extends TensorInput = TensorInput, O extends Out = undefined>(
     x: X,
-    options?: ForwardOptions<C, O>,
-  ): LayerResult<ResultOf<X>, C, ResultOf<X, O>>;
-  forward(x: TensorInput, options: ForwardOptions<readonly CaptureName[], Out> = {}): LayerResult<Tensor | NdArray> {
-    return this.pass(x, check.options(this.opened(), 'options', options, forwardFields));
+    options: ForwardOptions<C, O> = {},
+  ): LayerResult<ResultOf<X>, C, ResultOf<X, O>> {
+    const { changes } = this.heap;
+    const result = this.pass(x, check.options(this.where, 'options', options, forwardFields), changes);
+    return result as LayerResult<ResultOf<X>, C, ResultOf<X, O>>;
   }
 }

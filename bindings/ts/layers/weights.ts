@@ -100,13 +100,12 @@ function arrayOf(where: string, name: string, value: unknown, wanted: readonly n
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value) && !ArrayBuffer.isView(value);
   if (!isObject || !('data' in value)) throw new ArgumentTypeError(where, name, value, expected);
   const given = value as { data: unknown; type?: unknown; shape?: unknown; dims?: unknown };
-  const type = check.choice(where, `${name}.type`, given.type === undefined ? 'float32' : given.type, types);
-  const dims = given.shape ?? given.dims;
-  if (dims !== undefined) checkShape(where, name, value, dims, wanted);
-  const { data } = given;
+  const { data, type: named = 'float32', dims, shape = dims } = given;
+  const type = check.choice(where, `${name}.type`, named, types);
+  if (shape !== undefined) checkShape(where, name, value, shape, wanted);
   if (type === types.float32) return { data: check.float32(where, `${name}.data`, data), type };
   if (!check.isTypedArray(data, 'Uint16Array') || isDetached(data)) {
-    throw new ArgumentTypeError(where, `${name}.data`, data, `a Uint16Array with the bits of ${String(given.type)}`);
+    throw new ArgumentTypeError(where, `${name}.data`, data, `a Uint16Array with the bits of ${String(named)}`);
   }
   return { data, type };
 }
@@ -127,10 +126,7 @@ export function weight(
   if (value instanceof Tensor) {
     value.usableIn(heap, where, name);
     checkShape(where, name, value, value.shape, wanted);
-    const at = (_: number, first: number) => {
-      value.usableIn(heap, where, name); // a getter of another argument may have disposed of it
-      return value.pointer + first * columns * 4;
-    };
+    const at = (_: number, first: number) => value.pointer + first * columns * 4;
     return { name, rows, columns, type: types.float32, at, placed: true };
   }
   if (value instanceof PackedWeight) {
@@ -139,17 +135,14 @@ export function weight(
   }
   const { data, type } = arrayOf(where, name, value, wanted);
   const size = rows * columns;
-  const checkLength = () => {
-    if (lengthOf(data) === size && !isDetached(data)) return;
+  if (lengthOf(data) !== size) {
     const shape = rows === 1 ? `${size}` : `${size}, [${rows}, ${columns}]`;
     throw new ArgumentRangeError(where, name, value, `has ${lengthOf(data)} numbers; expected ${shape}`);
-  };
-  checkLength();
+  }
   // A view of this heap would die if the heap grows before it is copied.
   const own = heap.owns(data) ? bytesOf(data).slice() : data;
   const bytes = type === types.float32 ? 4 : 2;
   const at = (slice: number, first: number, count: number) => {
-    checkLength(); // a getter of another argument may have resized it
     heap.write(slice, bytesOf(own, first * columns * bytes, count * columns * bytes));
     return slice;
   };

@@ -70,7 +70,7 @@ export interface CheckedForm {
 
 function checkNorm(heap: Heap, where: string, form: LinearForm, normalize: boolean, valueDim: number) {
   if (form.outputNorm === undefined) return () => ({ rmsNorm: false, rmsEps: 0, rmsWeight: 0 });
-  const given = check.options<OutputNorm>(where, 'outputNorm', form.outputNorm, ['eps', 'weight']);
+  const given = check.options(where, 'outputNorm', form.outputNorm, ['eps', 'weight']);
   if (normalize) {
     const problem = 'takes the place of the denominator; it needs normalize: false';
     throw new ArgumentRangeError(where, 'outputNorm', form.outputNorm, problem);
@@ -95,18 +95,21 @@ export type GivenPosition =
 /** Encodings that linear attention takes. @internal */
 export const linearEncodings: Readonly<Record<GivenPosition['encoding'], number>> = { none: 0, rope: 1 };
 
+type Rope<P> = Extract<P, { readonly encoding: 'rope' }>;
+
 /**
- * Checks the encoding's name and that it has no fields but its own.
+ * Checks the encoding's name and that it has no fields but its own: `known`, if it is rope.
  * @internal
  */
-export function checkPosition(where: string, given: unknown, ownFields: readonly string[]): void {
+export function checkPosition<P extends GivenPosition, const N extends readonly (keyof Rope<P>)[]>(
+  where: string,
+  given: P | undefined,
+  known: N & check.AllOf<Rope<P>, N>,
+): void {
   if (given === undefined) return;
-  if (typeof given !== 'object' || given === null || Array.isArray(given) || ArrayBuffer.isView(given)) {
-    throw new ArgumentTypeError(where, 'position', given, "an object such as { encoding: 'rope', plan }");
-  }
-  const encoding = (given as { encoding?: unknown }).encoding;
-  const hasRope = check.choice(where, 'position.encoding', encoding, linearEncodings) === linearEncodings.rope;
-  check.options(where, 'position', given, ['encoding', ...(hasRope ? ['plan', 'form', ...ownFields] : [])]);
+  check.plainObject(where, 'position', given, "an object such as { encoding: 'rope', plan }");
+  const hasRope = check.choice(where, 'position.encoding', given.encoding, linearEncodings) === linearEncodings.rope;
+  check.keys(where, 'position', given, hasRope ? known : ['encoding']);
 }
 
 /** @internal */

@@ -123,7 +123,6 @@ export function runLinear<X extends TensorInput, O extends Out>(
       ...form.norm(take),
     };
     const fields = heap.putCall(take, calls.LinearAttentionCall, call);
-    form.plan?.usableIn(heap, where, 'position.plan'); // a getter of an option may have disposed of it
     checkStatus(
       heap.call(() => run(fields, form.plan?.plan ?? null, take)),
       where,
@@ -151,8 +150,8 @@ export function linearAttention<X extends TensorInput, O extends Out>(
   options: LinearAttentionOptions<O>,
 ): LinearAttentionResult<ResultOf<X>, ResultOf<X, O>> {
   const where = 'linearAttention';
-  const known = [...formFields, 'position', 'causal', 'mask', 'layout', 'returnDenominators', 'out'];
-  const given = check.options<LinearAttentionOptions<O>>(where, 'options', options, known);
+  const known = [...formFields, 'position', 'causal', 'mask', 'layout', 'returnDenominators', 'out'] as const;
+  const given = check.options(where, 'options', options, known);
   const operands = linearOperands(heap, where, { q: qInput, k: kInput, v: vInput }, given.layout ?? 'BHTD');
   const { queries, keys, values } = operands;
   const causal = check.boolean(where, 'causal', given.causal ?? false);
@@ -160,7 +159,7 @@ export function linearAttention<X extends TensorInput, O extends Out>(
     const problem = `has ${queries.tokens} tokens, k has ${keys.tokens}; causal attention takes a key for each query`;
     throw new ArgumentRangeError(where, 'q', qInput, problem);
   }
-  checkPosition(where, given.position, ['queries', 'keys']);
+  checkPosition(where, given.position, ['encoding', 'plan', 'form', 'queries', 'keys']);
   const form = checkForm(heap, where, given, given.position, { headDim: queries.dim, valueDim: values.dim });
   const call = {
     operands,

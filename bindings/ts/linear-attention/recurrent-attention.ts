@@ -101,8 +101,8 @@ export function recurrentAttention<X extends TensorInput, O extends Out>(
   options: RecurrentAttentionOptions<O>,
 ): RecurrentAttentionResult<ResultOf<X>, ResultOf<X, O>> {
   const where = 'recurrentAttention';
-  const known = ['updateRule', 'scale', 'decay', 'beta', 'state', 'layout', 'out'];
-  const given = check.options<RecurrentAttentionOptions<O>>(where, 'options', options, known);
+  const known = ['updateRule', 'scale', 'decay', 'beta', 'state', 'layout', 'out'] as const;
+  const given = check.options(where, 'options', options, known);
   const layout = given.layout ?? 'BHTD';
   const { q, k, v, queries, keys, values, tokensFirst, outShape } = linearOperands(
     heap,
@@ -114,8 +114,7 @@ export function recurrentAttention<X extends TensorInput, O extends Out>(
     throw new ArgumentRangeError(where, 'q', qInput, `has ${queries.tokens} tokens, k has ${keys.tokens}`);
   }
   const name = given.updateRule ?? 'gated_delta';
-  check.choice(where, 'updateRule', name, ruleNumbers);
-  const rule = updateRules[name];
+  const rule = check.choice(where, 'updateRule', name, updateRules);
   const scale = check.float32Number(where, 'scale', given.scale ?? 0) || 1 / Math.sqrt(queries.dim);
   const { perHead, shared } = gateShapes(k.shape, layout);
   const decay = gate(heap, where, 'decay', given.decay, { name, takes: rule.gated }, [perHead, k.shape], layout);

@@ -23,9 +23,10 @@ export interface LinearOperands {
 export function linearOperands(
   heap: Heap,
   where: string,
-  given: { readonly q: unknown; readonly k: unknown; readonly v: unknown },
+  inputs: { readonly q: unknown; readonly k: unknown; readonly v: unknown },
   layout: Layout,
 ): LinearOperands {
+  const given = check.read(inputs);
   const q = operand(heap, where, 'q', given.q);
   const k = operand(heap, where, 'k', given.k);
   const v = operand(heap, where, 'v', given.v);

@@ -5,7 +5,7 @@ import { LinearStateCall } from '../calls.js';
 import type { LinearAttentionState as CoreState } from '../core.mjs';
 import type { RopePlan } from '../rope/rope.js';
 import * as check from '../runtime/check.js';
-import { ArgumentRangeError, ArgumentTypeError, checkStatus, StateError } from '../runtime/errors.js';
+import { ArgumentRangeError, ArgumentTypeError, checkStatus } from '../runtime/errors.js';
 import { destroyer, Handle } from '../runtime/handle.js';
 import type { Heap } from '../runtime/heap.js';
 import type { Layout } from '../runtime/layout.js';
@@ -48,16 +48,6 @@ export interface LinearAppendOptions<O extends Out = undefined> extends OutOptio
   returnDenominators?: boolean;
 }
 
-// A copy that later changes of the caller's objects do not reach.
-function kept({ position, outputNorm, ...rest }: LinearAttentionStateOptions): LinearAttentionStateOptions {
-  const weight = outputNorm?.weight && { weight: new Float32Array(outputNorm.weight) };
-  return {
-    ...rest,
-    ...(position && { position: { ...position } }),
-    ...(outputNorm && { outputNorm: { ...outputNorm, ...weight } }),
-  };
-}
-
 /**
  * The state of causal linear attention, made by `rw.linearAttentionState()`: B G F (Dv + 1) sums, however many tokens
  * were appended. F is D, or D + 1 for cosine similarity. Sums are kept with what rounding took from them, so that a
@@ -81,13 +71,12 @@ export class LinearAttentionState extends Handle {
   readonly #identity: LinearStateIdentity;
   readonly #start: number;
   #tokens = 0;
-  #changes = 0;
 
   /** @internal */
   constructor(heap: Heap, options: LinearAttentionStateOptions) {
     const where = 'linearAttentionState';
-    const known = ['headDim', 'valueDim', 'kvHeads', 'batch', 'position', ...formFields];
-    const given = { ...check.options<LinearAttentionStateOptions>(where, 'options', options, known) };
+    const known = ['headDim', 'valueDim', 'kvHeads', 'batch', 'position', ...formFields] as const;
+    const given = check.options(where, 'options', options, known);
     const headDim = check.integer(where, 'headDim', given.headDim, 1, 2 ** 16);
     const shape = {
       headDim,
@@ -95,7 +84,7 @@ export class LinearAttentionState extends Handle {
       kvHeads: check.integer(where, 'kvHeads', given.kvHeads ?? 1, 1, 2 ** 16),
       batch: check.integer(where, 'batch', given.batch ?? 1, 1, 2 ** 16),
     };
-    checkPosition(where, given.position, ['offset']);
+    checkPosition(where, given.position, ['encoding', 'plan', 'form', 'offset']);
     const form = checkForm(heap, where, given, given.position, shape);
     const offset = given.position?.encoding === 'rope' ? given.position.offset : undefined;
     const start = check.position(where, 'position.offset', offset ?? 0);
@@ -119,7 +108,9 @@ export class LinearAttentionState extends Handle {
     }
     super(heap, destroyer(heap, state));
     this.#state = state;
-    this.#options = kept(given);
+    const { outputNorm } = given;
+    const weight = outputNorm?.weight && { weight: outputNorm.weight.slice() };
+    this.#options = outputNorm ? { ...given, outputNorm: { ...outputNorm, ...weight } } : given;
     this.#form = form;
     this.#start = start;
     this.bytes = state.bytes;
@@ -163,15 +154,11 @@ export class LinearAttentionState extends Handle {
     options: LinearAppendOptions<O> = {},
   ): LinearAttentionResult<ResultOf<X>, ResultOf<X, O>> {
     const where = 'linearAttentionState.append';
-    this.alive(where);
-    const changes = this.#changes;
-    const given = check.options<LinearAppendOptions<O>>(where, 'options', options, [
-      'mask',
-      'layout',
-      'returnDenominators',
-      'out',
-    ]);
+    const { changes } = this.heap;
+    const given = check.options(where, 'options', options, ['mask', 'layout', 'returnDenominators', 'out']);
     const operands = linearOperands(this.heap, where, { q, k, v }, given.layout ?? 'BHTD');
+    this.alive(where);
+    this.heap.unchanged(where, 'state', changes);
     const { queries, keys, values } = operands;
     const refuseIf = (wrong: boolean, name: string, value: unknown, problem: string) => {
       if (wrong) throw new ArgumentRangeError(where, name, value, problem);
@@ -193,11 +180,7 @@ export class LinearAttentionState extends Handle {
       out: given.out,
     };
     const result = runLinear<X, O>(this.heap, where, call, (fields, plan) => {
-      this.alive(where); // a getter of an option may have disposed of it
-      if (this.#changes !== changes) {
-        throw new StateError(`${where}: the state was changed while the arguments of the call were read`);
-      }
-      this.#changes += 1;
+      this.heap.changes += 1;
       return this.#state.append(fields, plan);
     });
     this.#tokens += keys.tokens;
@@ -210,7 +193,7 @@ export class LinearAttentionState extends Handle {
     this.alive(where);
     this.heap.call(() => this.#state.reset());
     this.#tokens = 0;
-    this.#changes += 1;
+    this.heap.changes += 1;
     return this;
   }
 
@@ -267,7 +250,7 @@ export class LinearAttentionState extends Handle {
       this.heap.call(() => this.#state.restore(pointer));
     });
     this.#tokens = tokens;
-    this.#changes += 1;
+    this.heap.changes += 1;
     return this;
   }
 }

@@ -36,7 +36,7 @@ const mostTokens = 2 ** 30;
 
 /** @internal */
 export function createModelCache(heap: Heap, layers: readonly ModelLayer[], options: ModelCacheOptions): ModelKvCache {
-  const given = check.options<ModelCacheOptions>(where, 'options', options, ['batch', 'capacity', 'chunk', 'keys']);
+  const given = check.options(where, 'options', options, ['batch', 'capacity', 'chunk', 'keys']);
   const batch = check.integer(where, 'batch', given.batch ?? 1, 1, 2 ** 20);
   const chunk = check.integer(where, 'chunk', given.chunk ?? defaultChunk, 1, mostAtOnce);
   const capacity =

@@ -63,8 +63,6 @@ export interface Comparison {
 }
 
 const where = 'compare';
-const fields = ['tolerance', 'absolute', 'names', 'layout', 'pass'];
-const passFields = ['attentionMask', 'tokenTypes', 'positions', 'offset'];
 const projected = ['q', 'k', 'v', 'qRotated', 'kRotated', 'vRotated'] as const;
 // What a layer captures, in the order in which it computes them.
 const stages: readonly CaptureName[] = [
@@ -212,7 +210,7 @@ function compared(
 }
 
 function checkOptions(options: CompareOptions) {
-  const given = check.options<CompareOptions>(where, 'options', options, fields);
+  const given = check.options(where, 'options', options, ['tolerance', 'absolute', 'names', 'layout', 'pass']);
   const { tolerance = 1e-4, absolute = 0, names = (name: string) => name, layout = 'BTHD', pass = {} } = given;
   for (const [name, value] of Object.entries({ tolerance, absolute })) {
     if (check.finite(where, name, value) < 0) {
@@ -221,7 +219,8 @@ function checkOptions(options: CompareOptions) {
   }
   if (typeof names !== 'function') throw new ArgumentTypeError(where, 'names', names, 'a function');
   check.choice(where, 'layout', layout, { BTHD: 0, BHTD: 1 });
-  return { tolerance, absolute, names, layout, pass: check.options<object>(where, 'pass', pass, passFields) };
+  check.options(where, 'pass', pass, ['attentionMask', 'tokenTypes', 'positions', 'offset']);
+  return { tolerance, absolute, names, layout, pass };
 }
 
 /**

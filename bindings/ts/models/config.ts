@@ -165,9 +165,10 @@ export function readModelConfig(
 }
 
 /** @internal */
-export function modelConfig(where: string, value: unknown, options: ModelConfigOptions): ModelConfig {
+export function modelConfig(where: string, source: unknown, options: ModelConfigOptions): ModelConfig {
+  const value = check.read(source);
   if (!isRecord(value)) throw new ArgumentTypeError(where, 'config', value, 'an object, as a config.json holds it');
-  const { sequenceLength } = check.options<ModelConfigOptions>(where, 'options', options, ['sequenceLength']);
+  const { sequenceLength } = check.options(where, 'options', options, ['sequenceLength']);
   if (sequenceLength !== undefined) check.integer(where, 'sequenceLength', sequenceLength, 1);
   const outer = new Fields(where, '', value);
   const inner = isRecord(value.text_config) ? new Fields(where, 'text_config', value.text_config) : outer;

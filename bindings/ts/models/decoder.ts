@@ -6,7 +6,7 @@ import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
 import { places } from '../runtime/positions.js';
 import type { NdArray } from '../runtime/tensor.js';
-import { readOptions } from '../safetensors/file.js';
+import { readKeys, readOptions } from '../safetensors/file.js';
 import { createModelCache, defaultChunk, type ModelCacheOptions, ModelKvCache, restoreModelCache } from './cache.js';
 import { type GeneratedToken, type GenerateOptions, generate } from './generate.js';
 import { type Ids, type IdsInput, paddingMask, readIds } from './ids.js';
@@ -22,7 +22,6 @@ import {
   inspectFields,
   inTurns,
   type PassOptions,
-  passFields,
   run,
   type Steps,
 } from './run.js';
@@ -65,7 +64,8 @@ export interface Decoding<C extends readonly CaptureName[] = readonly CaptureNam
 }
 
 const logitsOf = { last: 0, all: 1, none: 2 } as const;
-const fields = [...['cache', 'logits', 'hidden', 'chunk', 'attentionMask', 'offset', 'positions'], ...inspectFields];
+const own = ['cache', 'logits', 'hidden', 'chunk', 'attentionMask', 'offset', 'positions'] as const;
+const fields = [...own, ...inspectFields] as const;
 
 /** Checked options of a pass, and the room for what it gives. */
 interface Pass {
@@ -151,13 +151,13 @@ export class DecoderModel extends Model {
    *   StateError after dispose().
    */
   forward<const C extends readonly CaptureName[] = []>(ids: IdsInput, options: DecodeOptions<C> = {}): Decoding<C> {
-    return this.pass('model.forward', ids, options) as Decoding<C>;
+    const where = 'model.forward';
+    return this.pass(where, ids, check.options(where, 'options', options, fields)) as Decoding<C>;
   }
 
-  /** A pass whose errors name `where`. @internal */
-  pass(where: string, ids: IdsInput, options: DecodeOptions): Decoding {
-    this.alive(where);
-    const pass = this.#begin(where, ids, check.options<DecodeOptions>(where, 'options', options, fields));
+  /** forward() with options that were read, for errors that name `where`. @internal */
+  pass(where: string, ids: IdsInput, given: DecodeOptions): Decoding {
+    const pass = this.#begin(where, ids, given);
     const { cache, chunk } = pass;
     const { tokens } = pass.ids;
     if (cache === undefined) return this.#atOnce(pass, 0, tokens, null);
@@ -185,8 +185,8 @@ export class DecoderModel extends Model {
     options: Omit<DecodeOptions<C>, 'cache' | 'chunk'> & PassOptions = {},
   ): Promise<Decoding<C>> {
     const where = 'model.forwardAsync';
-    this.alive(where);
-    const given = check.options<DecodeOptions<C> & PassOptions>(where, 'options', options, [...fields, ...passFields]);
+    const asked: DecodeOptions<C> & PassOptions = options;
+    const given = check.options(where, 'options', asked, [...fields, ...readKeys]);
     const { cache } = given;
     if (cache !== undefined) {
       throw new ArgumentRangeError(where, 'cache', cache, 'is for forward() and generate(): others could change it');
@@ -213,7 +213,6 @@ export class DecoderModel extends Model {
         ? undefined
         : room(where, [...(asked.which === 'all' ? shape : shape.slice(0, -1)), vocabSize]);
     const hidden = asked.hidden ? room(where, [...shape, modelDim]) : undefined;
-    this.alive(where); // a getter of an argument may have disposed of it
     return { ...asked, where, logits, hidden };
   }
 
@@ -324,6 +323,7 @@ export class DecoderModel extends Model {
     given: DecodeOptions,
   ): Omit<Pass, 'where' | 'logits' | 'hidden'> & { hidden: boolean } {
     const ids = readIds(where, idsInput, this.config.vocabSize);
+    this.alive(where);
     const which = given.logits ?? (this.hasLogits ? 'last' : 'none');
     check.choice(where, 'logits', which, logitsOf);
     if (which !== 'none' && !this.hasLogits) {

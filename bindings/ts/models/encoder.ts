@@ -5,7 +5,7 @@ import * as check from '../runtime/check.js';
 import { ArgumentRangeError, UnsupportedError } from '../runtime/errors.js';
 import { places } from '../runtime/positions.js';
 import type { NdArray } from '../runtime/tensor.js';
-import { readOptions } from '../safetensors/file.js';
+import { readKeys, readOptions } from '../safetensors/file.js';
 import { checkWithin, type Ids, type IdsInput, likeIds, paddingMask, readIds } from './ids.js';
 import { Model, type ModelMaking, type RopeChange } from './model.js';
 import { room } from './pass.js';
@@ -19,7 +19,6 @@ import {
   inspectFields,
   inTurns,
   type PassOptions,
-  passFields,
   run,
   type Steps,
 } from './run.js';
@@ -56,7 +55,7 @@ export interface Encoding<C extends readonly CaptureName[] = readonly CaptureNam
   readonly captured?: readonly CapturedLayer<C>[];
 }
 
-const fields = ['attentionMask', 'tokenTypes', 'positions', 'pooled', 'logits', ...inspectFields];
+const fields = ['attentionMask', 'tokenTypes', 'positions', 'pooled', 'logits', ...inspectFields] as const;
 
 /** Checked options of a pass. */
 interface Pass extends Pick<StackPass, 'at' | 'keep'> {
@@ -121,9 +120,7 @@ export class EncoderModel extends Model {
    */
   forward<const C extends readonly CaptureName[] = []>(ids: IdsInput, options: EncodeOptions<C> = {}): Encoding<C> {
     const where = 'model.forward';
-    this.alive(where);
-    const given = check.options<EncodeOptions<C>>(where, 'options', options, fields);
-    const pass = this.#begin(where, ids, given);
+    const pass = this.#begin(where, ids, check.options(where, 'options', options, fields));
     const bytes = check.sizeOf([...pass.ids.shape, this.config.modelDim]) * 4;
     return this.heap.scope(where, (take) => atOnce(this.#steps<C>(pass, take(bytes), false)));
   }
@@ -142,8 +139,7 @@ export class EncoderModel extends Model {
     options: EncodeOptions<C> & PassOptions = {},
   ): Promise<Encoding<C>> {
     const where = 'model.forwardAsync';
-    this.alive(where);
-    const given = check.options<EncodeOptions<C> & PassOptions>(where, 'options', options, [...fields, ...passFields]);
+    const given = check.options(where, 'options', options, [...fields, ...readKeys]);
     const read = readOptions(where, given) as PassOptions;
     const pass = this.#begin(where, ids, given);
     const x = this.heap.allocate(check.sizeOf([...pass.ids.shape, this.config.modelDim]) * 4, where);
@@ -156,6 +152,7 @@ export class EncoderModel extends Model {
 
   #begin(where: string, idsInput: IdsInput, given: EncodeOptions): Pass {
     const ids = readIds(where, idsInput, this.config.vocabSize);
+    this.alive(where);
     const { parts } = this.making.weights;
     const pooled = this.#asked(where, 'pooled', given.pooled, parts.pooler !== undefined);
     const logits = this.#asked(where, 'logits', given.logits, parts.head !== undefined);
@@ -168,7 +165,6 @@ export class EncoderModel extends Model {
     const turned = this.config.position === 'rope' && positions !== undefined;
     const at = places(where, turned ? { positions } : {}, batch, tokens);
     const keep = keepMask(this.heap, where, mask, [batch, this.config.heads, tokens, tokens]);
-    this.alive(where);
     return { where, ids, pooled, logits, inspection, types, positions, at, keep };
   }
 

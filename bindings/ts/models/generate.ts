@@ -4,7 +4,7 @@ import { ArgumentRangeError, ArgumentTypeError, StateError } from '../runtime/er
 import { EventLoop } from '../runtime/event-loop.js';
 import type { Heap } from '../runtime/heap.js';
 import type { NdArray } from '../runtime/tensor.js';
-import { readOptions } from '../safetensors/file.js';
+import { readKeys, readOptions } from '../safetensors/file.js';
 import { randomAt } from '../sampling/random.js';
 import {
   checkSampling,
@@ -60,9 +60,7 @@ export interface GeneratedToken {
 }
 
 const where = 'model.generate';
-const fields = [
-  ...[...samplingFields, 'maxTokens', 'stop', 'seed', 'logprobs', 'previous', 'cache', 'chunk', 'signal', 'onProgress'],
-];
+const own = ['maxTokens', 'stop', 'seed', 'logprobs', 'previous', 'cache', 'chunk'] as const;
 const defaultTokens = 256;
 const defaultPiece = 64;
 
@@ -138,7 +136,7 @@ function checkCache(model: Stepper, cache: unknown): ModelKvCache | undefined {
 }
 
 function checkWork(model: Stepper, input: unknown, options: GenerateOptions): Work {
-  const given = check.options<GenerateOptions>(where, 'options', options, fields);
+  const given = check.options(where, 'options', options, [...samplingFields, ...own, ...readKeys]);
   const { vocabSize } = model.config;
   const ids = readIds(where, input, vocabSize);
   if (ids.batch !== 1) {

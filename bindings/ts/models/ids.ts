@@ -24,7 +24,8 @@ function isList(value: unknown): value is check.IntegersInput {
   return Array.isArray(value) || ArrayBuffer.isView(value);
 }
 
-function lists(where: string, name: string, value: unknown): { values: Float64Array; shape: readonly number[] } {
+function lists(where: string, name: string, source: unknown): { values: Float64Array; shape: readonly number[] } {
+  const value = check.read(source);
   if (Array.isArray(value) && value.some(isList)) {
     const rows = value.map((row, b) => check.positions(where, `${name}[${b}]`, row));
     const tokens = rows[0]?.length ?? 0;

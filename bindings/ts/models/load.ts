@@ -7,7 +7,7 @@ import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
 import { heapOf, type Instance } from '../runtime/instance.js';
-import { readOptions, Safetensors, type SafetensorsReadOptions } from '../safetensors/file.js';
+import { readKeys, readOptions, Safetensors, type SafetensorsReadOptions } from '../safetensors/file.js';
 import { openSafetensors } from '../safetensors/open.js';
 import type { SafetensorsSource } from '../safetensors/open-source.js';
 import { type ModelConfig, type ModelConfigOptions, modelConfig } from './config.js';
@@ -46,7 +46,7 @@ export interface LoadModelOptions extends SafetensorsReadOptions, ModelConfigOpt
 }
 
 const where = 'loadModel';
-const fields = ['config', 'weights', 'storage', 'angles', 'relativeSign', 'sequenceLength', 'signal', 'onProgress'];
+const own = ['config', 'weights', 'storage', 'angles', 'relativeSign', 'sequenceLength'] as const;
 
 /**
  * Loads a model from a checkpoint of Hugging Face as it is: config.json and safetensors. BERT (absolute positions,
@@ -72,7 +72,7 @@ const fields = ['config', 'weights', 'storage', 'angles', 'relativeSign', 'seque
  */
 export async function loadModel(rw: Instance, options: LoadModelOptions): Promise<EncoderModel | DecoderModel> {
   const heap = heapOf(where, rw);
-  const given = check.options<LoadModelOptions>(where, 'options', options, fields);
+  const given = check.options(where, 'options', options, [...own, ...readKeys]);
   const { sequenceLength, weights } = given;
   const storage = checkStorage(where, given.storage);
   check.choice(where, 'angles', given.angles ?? 'exact', { exact: 0, float32: 1 });

@@ -1,7 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 // What encoders and decoders have in common: shared weights, a position encoding of its own, and what they are.
 import type { CaptureName } from '../layers/capture.js';
-import type { RopeOptions } from '../rope/options.js';
+import { type RopeOptions, ropeFields } from '../rope/options.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
 import { Handle } from '../runtime/handle.js';
@@ -98,14 +98,13 @@ function changedRopes(
 ): (RopeOptions | null)[] {
   if (typeof change === 'function') {
     return ropes.map((rope, i) => {
-      const next: unknown = change(rope, i);
+      const next: unknown = check.read(change(rope, i));
       if (next === null) return null;
       if (typeof next !== 'object') throw new ArgumentTypeError(where, `change(rope, ${i})`, next, 'options, or null');
       return { ...(next as RopeOptions), headDim };
     });
   }
-  const fields = ['headDim', 'rotaryDim', 'base', 'pairing', 'scaling', 'angles', 'axes', 'xpos'];
-  const given = check.options<Partial<RopeOptions>>(where, 'change', change, fields);
+  const given = check.options(where, 'change', change, ropeFields);
   if (given.headDim !== undefined && given.headDim !== headDim) {
     throw new ArgumentRangeError(
       where,

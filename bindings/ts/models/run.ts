@@ -92,9 +92,6 @@ export interface PassOptions {
   onProgress?: (progress: PassProgress) => void;
 }
 
-/** @internal */
-export const passFields = ['signal', 'onProgress'] as const;
-
 /** A pass that can be interrupted, with what is to be told of it. @internal */
 export type Steps<T> = Generator<PassProgress | undefined, T, undefined>;
 

@@ -65,7 +65,7 @@ function setLayer(heap: Heap, where: string, stack: LayerStack, i: number, layer
   const { block, dims, scores, place, sinks } = layer;
   heap.scope(where, (take) => {
     const one = { tokensFirst: true, batch: 1, heads: dims.heads, tokens: 1, dim: dims.headDim };
-    const sight = sightOf(where, { ...scores.sight, queryOffset: 0 }, one, one);
+    const sight = sightOf(where, scores.sight, { queryOffset: 0 }, one, one);
     const call = {
       turnValues: scores.turnValues,
       sight: placeSight(heap, sight, take),

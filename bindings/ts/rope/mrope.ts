@@ -113,15 +113,16 @@ function partsOf(segments: unknown, merge: number): readonly Part[] {
   if (!Array.isArray(segments)) throw new ArgumentTypeError(where, 'segments', segments, 'an array of segments');
   return segments.flatMap((segment: unknown, i) => {
     const name = `segments[${i}]`;
-    const own = Object.keys(check.options(where, name, segment, [...Object.keys(segmentKinds), ...videoFields]));
-    const kinds = own.filter((key) => Object.hasOwn(segmentKinds, key));
+    check.keys(where, name, segment, [...Object.keys(segmentKinds), ...videoFields]);
+    const given = segment as Record<string, unknown>;
+    const kinds = Object.keys(given).filter((key) => Object.hasOwn(segmentKinds, key));
     const [kind = ''] = kinds;
     const read = segmentKinds[kind];
     if (read === undefined || kinds.length > 1) {
       throw new ArgumentTypeError(where, name, segment, 'an object with one of text, image, video');
     }
-    check.options(where, name, segment, kind === 'video' ? [kind, ...videoFields] : [kind]);
-    return read(name, segment as Record<string, unknown>, merge);
+    check.keys(where, name, given, kind === 'video' ? [kind, ...videoFields] : [kind]);
+    return read(name, given, merge);
   });
 }
 
@@ -139,10 +140,10 @@ const lastFrame = ({ frames, step }: Block) => Math.floor((frames - 1) * step);
  * plan.rotate(q, { positions });   // t 0 1 1 .. 1 5, h 0 1 1 1 2 .. 4 5, w 0 1 2 3 1 .. 3 5
  */
 export function mropePositions(segments: readonly MropeSegment[], options: MropeOptions = {}): MropePositions {
-  const given = check.options<MropeOptions>(where, 'options', options, ['advance', 'spatialMerge']);
+  const given = check.options(where, 'options', options, ['advance', 'spatialMerge']);
   const merge = check.integer(where, 'spatialMerge', given.spatialMerge ?? 1, 1, 2 ** 15);
   const byGrid = check.choice(where, 'advance', given.advance ?? 'max', advances) === advances.grid;
-  const parts = partsOf(segments, merge);
+  const parts = partsOf(check.read(segments), merge);
   const length = parts.reduce<number>((sum, part) => sum + tokensOf(part), 0);
   if (length > 2 ** 30) {
     throw new ArgumentRangeError(where, 'segments', segments, `hold ${length} tokens; at most 2^30 fit`);

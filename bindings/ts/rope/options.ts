@@ -111,10 +111,13 @@ const angleKinds: check.Choices<Angles, typeof enums.Angles> = enums.Angles;
 
 type Check = (where: string, name: string, value: unknown) => number | boolean | readonly number[];
 
-interface ScalingKind {
+// The names of S that may be left out.
+type Optional<S> = { [N in keyof S]-?: Partial<Pick<S, N>> extends Pick<S, N> ? N : never }[keyof S];
+
+interface ScalingKind<S> {
   readonly kind: number;
-  readonly required: Readonly<Record<string, Check>>;
-  readonly optional: Readonly<Record<string, Check>>;
+  readonly required: Readonly<Record<Exclude<keyof S, Optional<S> | 'type'>, Check>>;
+  readonly optional: Readonly<Record<Optional<S>, Check>>;
 }
 
 const nonNegative: Check = (where, name, value) => {
@@ -149,7 +152,7 @@ function list(entry: (where: string, name: string, value: unknown) => number): C
 const factors = list(positive);
 
 // One entry makes a kind of scaling known: its number in the core and its fields.
-const scalings: Readonly<Record<RopeScaling['type'], ScalingKind>> = {
+const scalings: { readonly [S in RopeScaling as S['type']]: ScalingKind<S> } = {
   default: { kind: enums.Scaling.default, required: {}, optional: {} },
   linear: { kind: enums.Scaling.linear, required: { factor: positive }, optional: {} },
   ntk: { kind: enums.Scaling.ntk, required: { factor: positive }, optional: {} },
@@ -217,20 +220,20 @@ interface Frequencies {
 }
 
 function frequencies(where: string, dim: number, base: number, scaling: RopeScaling, nameOf: NameOf): Frequencies {
-  const type = check.options<{ type: string }>(where, 'scaling', scaling, Object.keys(scaling ?? {})).type;
-  check.choice(where, 'scaling.type', type, Object.fromEntries(Object.keys(scalings).map((name, i) => [name, i])));
-  const { kind, required, optional } = scalings[type as RopeScaling['type']];
-  const given = check.options<Record<string, unknown>>(where, 'scaling', scaling, [
-    'type',
-    ...Object.keys(required),
-    ...Object.keys(optional),
-  ]);
+  check.plainObject(where, 'scaling', scaling, 'a plain object of options');
+  const { type } = scaling;
+  const { kind, required, optional } = check.choice(where, 'scaling.type', type, scalings);
+  const checks: Readonly<Record<string, Check>> = { ...required, ...optional };
+  check.keys(where, 'scaling', scaling, ['type', ...Object.keys(checks)]);
+  const given: Readonly<Record<string, unknown>> = { ...scaling };
   const values: Writable<calls.FrequencyOptions> & Record<string, number | boolean> = {
     ...unscaled,
-    ...{ dim, base, scaling: kind },
+    dim,
+    base,
+    scaling: kind,
   };
   const numbers: { field: 'shortFactors' | 'longFactors' | 'custom'; numbers: readonly number[] }[] = [];
-  for (const [name, checkField] of Object.entries({ ...required, ...optional })) {
+  for (const [name, checkField] of Object.entries(checks)) {
     if (given[name] === undefined && !(name in required)) continue;
     const value = checkField(where, `scaling.${name}`, given[name]);
     if (typeof value !== 'object') {
@@ -291,20 +294,20 @@ function checkTogether(
   }
 }
 
-interface AxisKind {
+interface AxisKind<Sizes> {
   readonly kind: number;
   /** The option that holds the sizes, if there is one. */
-  readonly sizes?: 'dims' | 'sections';
+  readonly sizes: [Sizes] extends [never] ? undefined : Sizes;
   readonly axes?: number;
 }
 
 // One entry makes a layout of axes known: its number in the core and its option.
-const axisLayouts: Readonly<Record<RopeAxes['layout'], AxisKind>> = {
+const axisLayouts: { readonly [A in RopeAxes as A['layout']]: AxisKind<Exclude<keyof A, 'layout'>> } = {
   axial: { kind: enums.AxisLayout.axial, sizes: 'dims' },
   sections: { kind: enums.AxisLayout.sections, sizes: 'sections' },
   interleaved: { kind: enums.AxisLayout.interleaved, sizes: 'sections', axes: 3 },
-  vision: { kind: enums.AxisLayout.vision, axes: 2 },
-  pixtral: { kind: enums.AxisLayout.pixtral, axes: 2 },
+  vision: { kind: enums.AxisLayout.vision, sizes: undefined, axes: 2 },
+  pixtral: { kind: enums.AxisLayout.pixtral, sizes: undefined, axes: 2 },
 };
 
 const maxAxes = 4;
@@ -327,15 +330,13 @@ function axisSizes(where: string, name: string, value: unknown, want: number | u
   return [...sizes];
 }
 
-function axes(where: string, value: unknown, rotaryDim: number, scaling: string): calls.AxisOptions {
+function axes(where: string, value: RopeAxes | undefined, rotaryDim: number, scaling: string): calls.AxisOptions {
   if (value === undefined) return oneAxis;
-  const layout = check.options<{ layout: string }>(where, 'axes', value, ['layout', 'dims', 'sections']).layout;
-  check.choice(where, 'axes.layout', layout, Object.fromEntries(Object.keys(axisLayouts).map((name, i) => [name, i])));
-  const kind = axisLayouts[layout as RopeAxes['layout']];
-  const given = check.options<Record<string, unknown>>(where, 'axes', value, [
-    'layout',
-    ...(kind.sizes ? [kind.sizes] : []),
-  ]);
+  check.plainObject(where, 'axes', value, 'a plain object of options');
+  const { layout } = value;
+  const kind = check.choice(where, 'axes.layout', layout, axisLayouts);
+  check.keys(where, 'axes', value, ['layout', ...(kind.sizes ? [kind.sizes] : [])]);
+  const given: Readonly<Record<string, unknown>> = { ...value };
   if (layout !== 'sections' && layout !== 'interleaved' && !partScalings.includes(scaling)) {
     const problem = `is ${JSON.stringify(scaling)}, which axes of layout '${layout}' cannot have; expected one of ${partScalings.join(', ')}`;
     throw new ArgumentRangeError(where, 'scaling.type', scaling, problem);
@@ -369,9 +370,9 @@ function axes(where: string, value: unknown, rotaryDim: number, scaling: string)
   return { layout: kind.kind, axes: sizes.length, sizes: [a, b, c, d] };
 }
 
-function xpos(where: string, value: unknown): calls.XPosOptions {
+function xpos(where: string, value: XPos | undefined): calls.XPosOptions {
   if (value === undefined) return noXpos;
-  const given = check.options<XPos>(where, 'xpos', value, ['scaleBase', 'center']);
+  const given = check.options(where, 'xpos', value, ['scaleBase', 'center']);
   return {
     scaleBase: positive(where, 'xpos.scaleBase', given.scaleBase ?? 512) as number,
     center: check.finite(where, 'xpos.center', given.center ?? 0),
@@ -383,6 +384,8 @@ function xpos(where: string, value: unknown): calls.XPosOptions {
  * @internal
  */
 export interface CheckedRopeOptions {
+  /** As they were given. */
+  readonly given: RopeOptions;
   readonly headDim: number;
   readonly rotaryDim: number;
   readonly base: number;
@@ -421,13 +424,15 @@ export function tooFast(where: string): () => Error {
 }
 
 /** @internal */
+export const ropeFields = ['headDim', 'rotaryDim', 'base', 'pairing', 'scaling', 'angles', 'axes', 'xpos'] as const;
+
+/** @internal */
 export function checkRopeOptions(
   where: string,
-  options: unknown,
+  options: RopeOptions,
   nameOf: NameOf = (option) => option,
 ): CheckedRopeOptions {
-  const known = ['headDim', 'rotaryDim', 'base', 'pairing', 'scaling', 'angles', 'axes', 'xpos'];
-  const given = check.options<RopeOptions>(where, 'options', options, known);
+  const given = check.options(where, 'options', options, ropeFields);
   const { headDim, rotaryDim } = rotarySizes(where, given);
   const base = check.base(where, 'base', given.base ?? 10000);
   const pairing = given.pairing ?? 'half';
@@ -443,6 +448,7 @@ export function checkRopeOptions(
     xpos: xpos(where, given.xpos),
   };
   return {
+    given,
     headDim,
     rotaryDim,
     base,

@@ -41,6 +41,8 @@ export interface PermutePairingOptions extends ConvertPairingOptions {
 const pairings: Readonly<Record<Pairing, number>> = { interleaved: 0, half: 1 };
 const headAxes: Readonly<Record<'rows' | 'columns', number>> = { rows: 0, columns: 1 };
 
+const convertFields = ['from', 'to', 'headDim', 'rotaryDim'] as const;
+
 const kinds = { Float32Array, Float64Array, Uint16Array, Int16Array, Uint8Array, Int8Array, Uint32Array, Int32Array };
 
 // A new array of the same kind, from this realm; Buffer becomes a Uint8Array.
@@ -92,8 +94,7 @@ function permute<T extends PairingArray>(x: T, out: T, source: Int32Array, inner
  */
 export function permutePairing<T extends PairingArray>(weights: T, options: PermutePairingOptions): T {
   const where = 'permutePairing';
-  const known = ['from', 'to', 'headDim', 'rotaryDim', 'heads', 'headsOn'];
-  const given = check.options<PermutePairingOptions>(where, 'options', options, known);
+  const given = check.options(where, 'options', options, [...convertFields, 'heads', 'headsOn']);
   const out = emptyLike(where, 'weights', weights);
   const source = sources(where, given);
   const heads = check.integer(where, 'heads', given.heads, 1, 2 ** 20);
@@ -118,8 +119,7 @@ export function permutePairing<T extends PairingArray>(weights: T, options: Perm
  */
 export function convertPairing<T extends PairingArray>(x: T, options: ConvertPairingOptions): T {
   const where = 'convertPairing';
-  const known = ['from', 'to', 'headDim', 'rotaryDim'];
-  const given = check.options<ConvertPairingOptions>(where, 'options', options, known);
+  const given = check.options(where, 'options', options, convertFields);
   const out = emptyLike(where, 'x', x);
   const source = sources(where, given);
   if (out.length % source.length !== 0) {
@@ -144,6 +144,8 @@ export interface DetectPairingOptions extends Omit<RopeOptions, 'headDim' | 'pai
   tolerance?: number;
 }
 
+const planFields = ['rotaryDim', 'base', 'scaling', 'angles', 'axes', 'xpos'] as const;
+
 /** What detectPairing found. */
 export interface PairingDetection {
   /** The one pairing that explains the scores; undefined where neither does, or both do and more must be known. */
@@ -162,12 +164,12 @@ interface Heads {
 }
 
 function headsOf(heap: Heap, where: string, name: string, value: TensorInput): Heads {
-  const { shape, size, tensor } = operand(heap, where, name, value);
+  const input = check.read(value);
+  const { shape, size, tensor } = operand(heap, where, name, input);
   if (shape.length !== 2 && shape.length !== 3) {
     throw new ArgumentRangeError(where, name, value, `has shape [${shape.join(', ')}]; expected [T, D] or [H, T, D]`);
   }
-  // A copy: a getter of another argument may detach the caller's.
-  const data = tensor?.data() ?? check.float32(where, `${name}.data`, (value as { data: unknown }).data, size).slice();
+  const data = tensor?.data() ?? check.float32(where, `${name}.data`, (input as { data: unknown }).data, size).slice();
   return { data, shape, heads: shape.at(-3) ?? 1, tokens: shape.at(-2) ?? 1, dim: shape.at(-1) ?? 1 };
 }
 
@@ -209,10 +211,6 @@ export function detectPairing(
   options: DetectPairingOptions,
 ): PairingDetection {
   const where = 'detectPairing';
-  const known = ['rotaryDim', 'base', 'scaling', 'angles', 'axes', 'xpos'];
-  const own = ['positions', 'keyPositions', 'scale', 'tolerance'];
-  const given = check.options<DetectPairingOptions>(where, 'options', options, [...known, ...own]);
-  const { positions, keyPositions = positions, scale: givenScale, tolerance: givenTolerance, ...rope } = given;
   const q = headsOf(heap, where, 'q', queries);
   const k = headsOf(heap, where, 'k', keys);
   if (k.dim !== q.dim || q.heads % k.heads !== 0) {
@@ -220,6 +218,9 @@ export function detectPairing(
     throw new ArgumentRangeError(where, 'k', keys, problem);
   }
   const wanted = headsOf(heap, where, 'scores', scores);
+  const own = ['positions', 'keyPositions', 'scale', 'tolerance'] as const;
+  const given = check.options(where, 'options', options, [...planFields, ...own]);
+  const { positions, keyPositions = positions, scale: givenScale, tolerance: givenTolerance, ...rope } = given;
   if (wanted.heads !== q.heads || wanted.tokens !== q.tokens || wanted.dim !== k.tokens) {
     const problem = `have shape [${wanted.shape.join(', ')}]; expected [${q.heads}, ${q.tokens}, ${k.tokens}]`;
     throw new ArgumentRangeError(where, 'scores', scores, problem);

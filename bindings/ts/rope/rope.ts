@@ -7,7 +7,7 @@ import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError, checkStatus } from '../runtime/errors.js';
 import { destroyer, Handle } from '../runtime/handle.js';
 import type { Heap } from '../runtime/heap.js';
-import { checkHeads, checkHeadsOut, type HeadOptions, type Heads, inPlace, turned } from '../runtime/in-place.js';
+import { checkHeads, type HeadOptions, type Heads, inPlace, turned } from '../runtime/in-place.js';
 import type { HeadShape, Layout } from '../runtime/layout.js';
 import {
   type PositionOptions,
@@ -59,8 +59,6 @@ export interface RopeTables {
   readonly sin: Float32Array;
 }
 
-const rotateOptions = ['offset', 'positions', 'role', 'shape', 'layout', 'out'] as const;
-const bothOptions = ['offset', 'positions', 'layout', 'out'] as const;
 const names = { q: { x: 'q', out: 'out[0]' }, k: { x: 'k', out: 'out[1]' } } as const;
 
 // Where the results of two inputs go.
@@ -146,7 +144,7 @@ export class RopePlan extends Handle {
           tooFast(where),
         );
       });
-      checkAttentionFactor(where, options, plan.attentionFactor);
+      checkAttentionFactor(where, checked.given, plan.attentionFactor);
     } catch (error) {
       heap.destroy(plan);
       throw error;
@@ -218,20 +216,19 @@ export class RopePlan extends Handle {
     options: RotateBothOptions = {},
   ): [q: Rotated<Q>, k: Rotated<K>] {
     const where = 'rope.rotateBoth';
+    const given = check.options(where, 'options', options, ['offset', 'positions', 'layout', 'out']);
+    const { layout } = given;
+    const [qInput, kInput] = [check.read(q), check.read(k)];
     this.alive(where);
-    check.options(where, 'options', options, bothOptions);
-    const { layout } = options;
-    const [outQ, outK] = pairOf(where, options.out);
-    const queries = checkHeads(this.heap, where, names.q, q, { layout, out: outQ }, this.headDim);
-    const keys = checkHeads(this.heap, where, names.k, k, { layout, out: outK }, this.headDim);
+    const [outQ, outK] = pairOf(where, given.out);
+    const queries = checkHeads(this.heap, where, names.q, qInput, { layout, out: outQ }, this.headDim);
+    const keys = checkHeads(this.heap, where, names.k, kInput, { layout, out: outK }, this.headDim);
     agree(where, queries, keys, k);
     const { batch, tokens } = queries;
-    const at = places(where, options, batch, tokens, this.axes);
+    const at = places(where, given, batch, tokens, this.axes);
     return this.heap.scope(where, (take) => {
       const { values, count, perBatch, offset } = at.place(this.heap, take);
       const [qAt, kAt] = [queries.input.place(take), keys.input.place(take)];
-      this.alive(where); // a getter of an option may have disposed of it
-      for (const each of [queries, keys]) checkHeadsOut(this.heap, where, each);
       const tokensFirst = queries.tokensFirst || keys.tokensFirst; // one head is the same in both orders
       const status = this.heap.call(() =>
         this.plan.rotateBoth(
@@ -274,19 +271,18 @@ export class RopePlan extends Handle {
   rerotate(x: ArrayLikeInput, options: RerotateOptions): NdArray;
   rerotate(x: Tensor | Float32Array | ArrayLikeInput, options: RerotateOptions): Tensor | Float32Array | NdArray {
     const where = 'rope.rerotate';
+    const given = check.options(where, 'options', options, ['from', 'to', 'plan', 'shape', 'layout', 'out']);
+    const input = check.read(x);
     this.alive(where);
-    check.options(where, 'options', options, ['from', 'to', 'plan', 'shape', 'layout', 'out']);
-    const target = options.plan ?? this;
+    const target = given.plan ?? this;
     this.matches(where, target);
-    return inPlace(this.heap, where, x, options, this.headDim, ({ tokensFirst, batch, heads, tokens }, take) => {
-      const from = placesOf(where, 'from', options.from, batch, tokens, this.axes);
-      const to = placesOf(where, 'to', options.to, batch, tokens, target.axes);
+    return inPlace(this.heap, where, input, given, this.headDim, ({ tokensFirst, batch, heads, tokens }, take) => {
+      const from = placesOf(where, 'from', given.from, batch, tokens, this.axes);
+      const to = placesOf(where, 'to', given.to, batch, tokens, target.axes);
       const [old, fresh] = [from.place(this.heap, take), to.place(this.heap, take)];
       return (pointer) => {
         const call = { keys: { x: pointer, tokensFirst, batch, heads, tokens }, from: old, to: fresh };
         const fields = this.heap.putCall(take, calls.RerotateCall, call);
-        this.alive(where);
-        target.usableIn(this.heap, where, 'plan');
         return this.heap.call(() => this.plan.rerotate(fields, target.plan));
       };
     });
@@ -321,6 +317,7 @@ export class RopePlan extends Handle {
    */
   tables(positions: RowsInput, width: TableWidth = 'pairs'): RopeTables {
     const where = 'rope.tables';
+    const given = check.read(positions);
     this.alive(where);
     if (this.xpos) {
       throw new ArgumentRangeError(where, 'plan', this, 'uses xPos, which turns queries and keys by different tables');
@@ -329,8 +326,7 @@ export class RopePlan extends Handle {
     if (wide && this.#blocks) {
       throw new ArgumentRangeError(where, 'width', width, "is 'coordinates', a layout that axial blocks do not have");
     }
-    const at = rows(where, positions, this.rotaryDim, this.axes);
-    this.alive(where); // a getter of the positions may have disposed of it
+    const at = rows(where, given, this.rotaryDim, this.axes);
     const count = at.length / this.axes;
     const size = (count * this.rotaryDim) / 2;
     return this.heap.scope(where, (take) => {
@@ -375,7 +371,6 @@ export class RopePlan extends Handle {
     turn: number,
     role: number,
   ) {
-    this.alive('rope'); // a getter of an option may have disposed of it
     const { values, count, perBatch, offset } = at;
     return this.heap.call(() =>
       this.plan.rotate(x, tokensFirst, batch, heads, tokens, values, count, perBatch, offset, turn, role),
@@ -383,19 +378,16 @@ export class RopePlan extends Handle {
   }
 
   #turn(where: string, x: unknown, options: RotateOptions, turn: number): Tensor | Float32Array | NdArray {
+    const known = ['offset', 'positions', 'role', 'shape', 'layout', 'out'] as const;
+    const given = check.options(where, 'options', options, known);
+    const input = check.read(x);
     this.alive(where);
-    check.options(where, 'options', options, rotateOptions);
-    if (this.xpos && options.role === undefined) {
-      throw new ArgumentTypeError(
-        where,
-        'role',
-        options.role,
-        "'query' or 'key', which an xPos plan turns differently",
-      );
+    if (this.xpos && given.role === undefined) {
+      throw new ArgumentTypeError(where, 'role', given.role, "'query' or 'key', which an xPos plan turns differently");
     }
-    const role = check.choice(where, 'role', options.role ?? 'any', Role);
-    return inPlace(this.heap, where, x, options, this.headDim, (shape, take) => {
-      const at = places(where, options, shape.batch, shape.tokens, this.axes).place(this.heap, take);
+    const role = check.choice(where, 'role', given.role ?? 'any', Role);
+    return inPlace(this.heap, where, input, given, this.headDim, (shape, take) => {
+      const at = places(where, given, shape.batch, shape.tokens, this.axes).place(this.heap, take);
       return (pointer) => this.#rotate(pointer, shape, at, turn, role);
     });
   }

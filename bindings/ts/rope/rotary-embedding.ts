@@ -27,8 +27,9 @@ export function rotaryEmbedding(
   options: RotaryEmbeddingOptions,
 ): Tensor | Float32Array | NdArray {
   const where = 'rotaryEmbedding';
-  const known = ['cos', 'sin', 'positions', 'pairing', 'shape', 'layout', 'out'];
-  const given = check.options<RotaryEmbeddingOptions>(where, 'options', options, known);
+  const known = ['cos', 'sin', 'positions', 'pairing', 'shape', 'layout', 'out'] as const;
+  const given = check.options(where, 'options', options, known);
+  const input = check.read(x);
   const pairing = check.choice(where, 'pairing', given.pairing ?? 'half', pairings);
   const cos = operand(heap, where, 'cos', given.cos);
   const sin = operand(heap, where, 'sin', given.sin);
@@ -47,7 +48,7 @@ export function rotaryEmbedding(
   }
   const pairs = cos.shape.at(-1) ?? 0;
   const rows = pairs === 0 ? 0 : cos.size / pairs;
-  return inPlace(heap, where, x, given, undefined, ({ tokensFirst, batch, heads, tokens, dim }, take) => {
+  return inPlace(heap, where, input, given, undefined, ({ tokensFirst, batch, heads, tokens, dim }, take) => {
     if (2 * pairs > dim) {
       throw new ArgumentRangeError(
         where,

@@ -1,7 +1,8 @@
 // Checks of arguments. Each takes where it is (`rope.rotate`), the argument's name and the value, and gives the
 // value back with its type, or throws an error that names all three.
-import { ArgumentRangeError, ArgumentTypeError, describe } from './errors.js';
-import { isDetached, kindOf, lengthOf } from './typed-arrays.js';
+import { ArgumentRangeError, ArgumentTypeError, describe, Unreadable } from './errors.js';
+import { Handle } from './handle.js';
+import { bytesOf, isDetached, kindOf, lengthOf } from './typed-arrays.js';
 
 /** The largest position, 2^53 - 1: positions beyond are not all distinct numbers in JavaScript. */
 const maxPosition = Number.MAX_SAFE_INTEGER;
@@ -62,44 +63,114 @@ export type Choices<N extends string, E extends Readonly<Record<N, number>>> = [
   ? Readonly<Record<N, number>>
   : never;
 
-/** A key of `choices`; gives the number that the core knows it by. */
-export function choice<T extends string>(
+/** A key of `choices`; gives what stands there, such as the number that the core knows it by. */
+export function choice<T extends string, V>(
   where: string,
   name: string,
   value: unknown,
-  choices: Readonly<Record<T, number>>,
-): number {
+  choices: Readonly<Record<T, V>>,
+): V {
   if (typeof value === 'string' && Object.hasOwn(choices, value)) return choices[value as T];
   const expected = Object.keys(choices).map(describe).join(', ');
   if (typeof value !== 'string') throw new ArgumentTypeError(where, name, value, `one of ${expected}`);
   throw new ArgumentRangeError(where, name, value, `is ${describe(value)}; expected one of ${expected}`);
 }
 
-/**
- * An object whose own properties are all that it has, of this realm or another: no Map, no instance of a class, nothing
- * with options on a prototype, which a look at its keys would miss.
- */
-export function plainObject(where: string, name: string, value: unknown, expected: string): object {
-  if (typeof value !== 'object' || value === null) throw new ArgumentTypeError(where, name, value, expected);
+// Whether its own properties are all that it has, in this realm or another: no Map, no instance of a class, nothing with
+// options on a prototype, which a look at its keys would miss.
+function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
-  const isRoot = prototype === null || Object.hasOwn(prototype as object, 'isPrototypeOf');
-  if (!isRoot) throw new ArgumentTypeError(where, name, value, expected);
-  return value;
+  return prototype === null || Object.hasOwn(prototype as object, 'isPrototypeOf');
 }
 
-/** An options object with no keys but the known ones: a misspelt option is an error, not a silent default. */
-export function options<T extends object>(where: string, name: string, value: unknown, known: readonly string[]): T {
-  const given = plainObject(where, name, value, 'a plain object of options');
-  for (const key of Object.getOwnPropertyNames(given)) {
-    const entry = (given as Record<string, unknown>)[key];
+export function plainObject(where: string, name: string, value: unknown, expected: string): object {
+  if (typeof value === 'object' && value !== null && isPlain(value)) return value;
+  throw new ArgumentTypeError(where, name, value, expected);
+}
+
+// What is read of an array of another library.
+const arrayNames = ['type', 'data', 'shape', 'dims'];
+
+// What stays as it is.
+function isKept(value: unknown): boolean {
+  return typeof value !== 'object' || value === null || ArrayBuffer.isView(value) || value instanceof Handle;
+}
+
+// An array of another library tells by its own error why its numbers cannot be had.
+function entryOf(value: object, copies: Map<object, unknown>): unknown {
+  try {
+    return copied(value, copies);
+  } catch (error) {
+    if ('data' in value) throw error;
+    return new Unreadable(value, error);
+  }
+}
+
+// `copies` has what was read already: objects may hold one another. Most hold none, and need no such map.
+function copied(value: object, copies?: Map<object, unknown>): unknown {
+  if (copies?.has(value)) return copies.get(value);
+  const copy: unknown[] | Record<string, unknown> = Array.isArray(value) ? [] : {};
+  const read = (entry: unknown) => {
+    if (isKept(entry)) return entry;
+    copies ??= new Map();
+    return entryOf(entry as object, copies.set(value, copy));
+  };
+  if (Array.isArray(value) && Array.isArray(copy)) {
+    for (let i = 0, { length } = value; i < length; ++i) copy.push(read(value[i]));
+    return copy;
+  }
+  const plain = isPlain(value);
+  if (!plain && !('data' in value)) return value;
+  for (const name of plain ? Object.getOwnPropertyNames(value) : arrayNames.filter((each) => each in value)) {
+    const entry = read((value as Record<string, unknown>)[name]);
+    // Bytes are those of a mask, which a later property may take away.
+    const isMask = name === 'data' && isTypedArray(entry, 'Uint8Array') && !isDetached(entry);
+    if (name === '__proto__') Object.defineProperty(copy, name, { value: entry, enumerable: true });
+    else (copy as Record<string, unknown>)[name] = isMask ? bytesOf(entry).slice() : entry;
+  }
+  return Object.freeze(copy);
+}
+
+/**
+ * A copy of what a caller hands over, every property of it read once: of lists, of plain objects, of arrays of other
+ * libraries. Handles, typed arrays, functions and other objects stay as they are. Getters and proxies run here and never
+ * again, so that whatever is checked afterwards stays as it was checked.
+ */
+export function read<T>(value: T): T {
+  return isKept(value) ? value : (entryOf(value as object, new Map()) as T);
+}
+
+/** Holds where the names N are all that T has. */
+export type AllOf<T, N extends readonly unknown[]> = [Exclude<keyof T, N[number]>] extends [never]
+  ? unknown
+  : { readonly missing: Exclude<keyof T, N[number]> };
+
+/** Refuses what is no plain object, and keys that are not known: a misspelt option is an error, not a silent default. */
+export function keys(where: string, name: string, value: unknown, known: readonly PropertyKey[]): void {
+  const given = plainObject(where, name, value, 'a plain object of options') as Record<string, unknown>;
+  for (const key of Object.keys(given)) {
+    const entry = given[key];
+    if (entry !== null && known.includes(key)) continue;
     const path = name === 'options' ? key : `${name}.${key}`;
     if (entry === null) throw new ArgumentTypeError(where, path, null, 'a value, or nothing for the default');
-    if (!known.includes(key)) {
-      const among = known.length === 0 ? 'there are none here' : `known are ${known.join(', ')}`;
-      throw new ArgumentRangeError(where, path, entry, `is not an option; ${among}`);
-    }
+    const among = known.length === 0 ? 'there are none here' : `known are ${known.join(', ')}`;
+    throw new ArgumentRangeError(where, path, entry, `is not an option; ${among}`);
   }
-  return given as T;
+}
+
+/**
+ * Reads an object of options, and refuses keys that are not known. Known are those of the interface T: with one missing, or
+ * one that T does not have, the call does not compile.
+ */
+export function options<T extends object, const N extends readonly (keyof T)[]>(
+  where: string,
+  name: string,
+  value: T,
+  known: N & AllOf<T, N>,
+): Readonly<T> {
+  const given = isKept(value) ? value : (copied(value) as T);
+  keys(where, name, given, known);
+  return given;
 }
 
 // The test of every call; the name of an axis is put together only for an error.
@@ -109,7 +180,7 @@ function isSize(value: unknown): value is number {
 
 export function shape(where: string, name: string, value: unknown): readonly number[] {
   if (!Array.isArray(value)) throw new ArgumentTypeError(where, name, value, 'an array of sizes');
-  const sizes = [...value]; // read once: a getter could answer otherwise the next time
+  const sizes = [...value];
   let product = 1;
   for (let axis = 0; axis < sizes.length; ++axis) {
     const size: unknown = sizes[axis]; // a hole of a sparse array is undefined, and refused

@@ -1,6 +1,17 @@
 // Every error that ropewalk throws, and the only place that knows the core's Status.
 import { nameOf, Status } from '../enums.js';
 
+/** Stands for an object whose getters threw when it was read, and so is of no type that an argument has. @internal */
+export class Unreadable {
+  readonly value: unknown;
+  readonly cause: unknown;
+
+  constructor(value: unknown, cause: unknown) {
+    this.value = value;
+    this.cause = cause;
+  }
+}
+
 /** A wrong type of argument: names the argument, says what came and what would be right. */
 export class ArgumentTypeError extends TypeError {
   override readonly name: string = 'ArgumentTypeError';
@@ -10,9 +21,13 @@ export class ArgumentTypeError extends TypeError {
   readonly value: unknown;
 
   constructor(where: string, argument: string, value: unknown, expected: string) {
-    super(`${where}: ${argument} is ${describe(value)}; expected ${expected}`);
+    const unreadable = value instanceof Unreadable ? value : undefined;
+    super(
+      `${where}: ${argument} is ${describe(value)}; expected ${expected}`,
+      unreadable && { cause: unreadable.cause },
+    );
     this.argument = argument;
-    this.value = value;
+    this.value = unreadable ? unreadable.value : value;
   }
 }
 
@@ -83,6 +98,7 @@ export function describe(value: unknown): string {
 }
 
 function described(value: unknown): string {
+  if (value instanceof Unreadable) return `an ${typeof value.value} that cannot be read`;
   const short = (text: string) => (text.length > longest ? `${text.slice(0, longest)}...` : text);
   if (typeof value === 'string') return JSON.stringify(short(value));
   if (typeof value === 'bigint') return `${short(String(value))}n`;

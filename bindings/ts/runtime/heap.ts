@@ -2,7 +2,7 @@
 // heap leaves this file except where a caller asked for one, because growth detaches every view without a word.
 import type { CallFields, ResultFields } from '../calls.js';
 import type { MainModule } from '../core.mjs';
-import { InstanceLostError, OutOfMemoryError } from './errors.js';
+import { InstanceLostError, OutOfMemoryError, StateError } from './errors.js';
 import { bufferOf, byteLengthOf, bytesOf, fill, kindOf, offsetOf } from './typed-arrays.js';
 
 // More than any object of the core takes.
@@ -34,6 +34,8 @@ export class Heap {
   #scopes = 0; // that are open
   /** Objects that JavaScript holds in this heap: tensors, plans, layers, models, caches, states. */
   liveObjects = 0;
+  /** How often caches and states were changed. */
+  changes = 0;
 
   constructor(core: MainModule, memory: WebAssembly.Memory) {
     this.core = core;
@@ -55,6 +57,12 @@ export class Heap {
       this.#lost = error;
       throw new InstanceLostError('the WebAssembly instance trapped; load() gives a new one', { cause: error });
     }
+  }
+
+  /** Refuses a call whose arguments changed a cache or a state while they were read; there were `before` changes then. */
+  unchanged(where: string, what: string, before: number): void {
+    if (this.changes === before) return;
+    throw new StateError(`${where}: a ${what} was changed while the arguments of the call were read`);
   }
 
   /** Reserves bytes, 64-byte aligned, or throws OutOfMemoryError. */

@@ -23,7 +23,6 @@ export interface Heads extends HeadShape {
   /** Whether a Float32Array was given, and is given back. */
   readonly flat: boolean;
   readonly out: Float32Array | undefined;
-  readonly outName: string;
 }
 
 /**
@@ -50,18 +49,9 @@ export function checkHeads(
     if (input.tensor !== undefined) {
       throw new ArgumentRangeError(where, names.out, out, 'is for plain arrays; a tensor is turned in place');
     }
+    checkPlainOut(heap, where, names.out, out, input.size);
   }
-  const checked = { input, flat, out, outName: names.out, tokensFirst, batch, heads, tokens, dim };
-  checkHeadsOut(heap, where, checked);
-  return checked;
-}
-
-/**
- * Checks `out` again: a getter of an argument may have detached or resized it.
- * @internal
- */
-export function checkHeadsOut(heap: Heap, where: string, { input, out, outName }: Heads): void {
-  if (out !== undefined) checkPlainOut(heap, where, outName, out, input.size);
+  return { input, flat, out, tokensFirst, batch, heads, tokens, dim };
 }
 
 /**
@@ -90,7 +80,6 @@ export function inPlace(
   return heap.scope(where, (take) => {
     const run = prepare(heads, take);
     const pointer = heads.input.place(take);
-    checkHeadsOut(heap, where, heads);
     checkStatus(run(pointer), where);
     return turned(heap, heads, pointer);
   });

@@ -112,8 +112,13 @@ export function placesOf(
   return listed(where, name, value, batch, tokens, axes);
 }
 
+interface RowsRange {
+  readonly length: number;
+  readonly offset?: number;
+}
+
 /** Positions of a table's rows: a list (or one for each axis), or `length` positions from `offset` (default 0) on. */
-export type RowsInput = PositionsInput | { readonly length: number; readonly offset?: number };
+export type RowsInput = PositionsInput | RowsRange;
 
 /**
  * [axes, rows], for a table with `width` numbers in a row.
@@ -121,7 +126,7 @@ export type RowsInput = PositionsInput | { readonly length: number; readonly off
  */
 export function rows(where: string, value: unknown, width: number, axes = 1): Float64Array {
   if (typeof value !== 'object' || value === null || isList(value)) return perAxis(where, 'positions', value, axes);
-  const range = check.options<{ length: number; offset?: number }>(where, 'positions', value, ['length', 'offset']);
+  const range = check.options(where, 'positions', value as RowsRange, ['length', 'offset']);
   // Before a list is made that the table has no room for.
   const length = check.integer(where, 'length', range.length, 0, Math.floor(2 ** 30 / Math.max(width, axes)));
   const { offset } = consecutive(where, 'offset', range.offset ?? 0, length);

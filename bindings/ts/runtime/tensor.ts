@@ -77,87 +77,43 @@ export class Tensor extends Handle {
  * A checked argument: its shape, and its address once `place` has copied it in (a tensor has its address already).
  * @internal
  */
-export interface Operand {
+export class Operand {
   readonly shape: readonly number[];
   readonly size: number;
   readonly tensor: Tensor | undefined;
-  /** The address in the heap; a plain array is copied to memory that `take` gives. Not for what the call writes. */
-  place(take: Take): number;
-  /** The same for a call that may write its result over it. */
-  placeOver(take: Take): number;
-  /** The address of a copy that may be changed. */
-  copy(take: Take): number;
-}
-
-class TensorOperand implements Operand {
   readonly #heap: Heap;
   readonly #where: string;
   readonly #name: string;
-  readonly tensor: Tensor;
+  readonly #from: Tensor | Float32Array;
 
-  constructor(heap: Heap, where: string, name: string, tensor: Tensor) {
+  constructor(heap: Heap, where: string, name: string, from: Tensor | Float32Array, shape: readonly number[]) {
+    this.shape = shape;
+    this.size = check.sizeOf(shape);
+    this.tensor = from instanceof Tensor ? from : undefined;
     this.#heap = heap;
     this.#where = where;
     this.#name = name;
-    this.tensor = tensor;
+    this.#from = from;
   }
 
-  get shape(): readonly number[] {
-    return this.tensor.shape;
-  }
-
-  get size(): number {
-    return this.tensor.size;
-  }
-
+  /** The address in the heap; a plain array is copied to memory that `take` gives. Not for what the call writes. */
   place(take: Take): number {
-    if (take.writes !== this.tensor) return this.placeOver();
+    if (this.tensor === undefined || take.writes !== this.tensor) return this.placeOver(take);
     const problem = `is ${this.#name}, which is read while the result is written; give another tensor`;
     throw new ArgumentRangeError(this.#where, 'out', this.tensor, problem);
   }
 
-  placeOver(): number {
-    this.tensor.usableIn(this.#heap, this.#where, this.#name); // a getter of another argument may have disposed of it
-    return this.tensor.pointer;
+  /** The same for a call that may write its result over it. */
+  placeOver(take: Take): number {
+    return this.#from instanceof Tensor ? this.#from.pointer : this.#heap.put(take, this.#from);
   }
 
+  /** The address of a copy that may be changed. */
   copy(take: Take): number {
+    if (this.tensor === undefined) return this.place(take);
     const pointer = take(this.size * 4);
     this.#heap.move(this.place(take), pointer, this.size * 4);
     return pointer;
-  }
-}
-
-class PlainOperand implements Operand {
-  readonly #heap: Heap;
-  readonly #where: string;
-  readonly #name: string;
-  readonly #data: Float32Array;
-  readonly shape: readonly number[];
-  readonly size: number;
-  readonly tensor = undefined;
-
-  constructor(heap: Heap, where: string, name: string, data: Float32Array, shape: readonly number[], size: number) {
-    this.#heap = heap;
-    this.#where = where;
-    this.#name = name;
-    this.#data = data;
-    this.shape = shape;
-    this.size = size;
-  }
-
-  place(take: Take): number {
-    // A getter of another argument may have resized it.
-    check.float32(this.#where, `${this.#name}.data`, this.#data, this.size);
-    return this.#heap.put(take, this.#data);
-  }
-
-  placeOver(take: Take): number {
-    return this.place(take);
-  }
-
-  copy(take: Take): number {
-    return this.place(take);
   }
 }
 
@@ -165,7 +121,7 @@ class PlainOperand implements Operand {
 export function operand(heap: Heap, where: string, name: string, value: unknown): Operand {
   if (value instanceof Tensor) {
     value.usableIn(heap, where, name);
-    return new TensorOperand(heap, where, name, value);
+    return new Operand(heap, where, name, value, value.shape);
   }
   const expected = 'a tensor, or an object with a Float32Array as data and its shape (or dims)';
   if (typeof value !== 'object' || value === null || !('data' in value)) {
@@ -182,14 +138,10 @@ export function plain(heap: Heap, where: string, name: string, data: unknown, sh
   const size = check.sizeOf(shape);
   const floats = check.float32(where, `${name}.data`, data);
   if (lengthOf(floats) !== size) {
-    throw new ArgumentRangeError(
-      where,
-      name,
-      data,
-      `has ${lengthOf(floats)} numbers; its shape [${shape.join(', ')}] needs ${size}`,
-    );
+    const problem = `has ${lengthOf(floats)} numbers; its shape [${shape.join(', ')}] needs ${size}`;
+    throw new ArgumentRangeError(where, name, data, problem);
   }
   // A view of this heap would die if the heap grows before it is copied.
   const own = heap.owns(floats) ? new Float32Array(floats) : floats;
-  return new PlainOperand(heap, where, name, own, shape, size);
+  return new Operand(heap, where, name, own, shape);
 }

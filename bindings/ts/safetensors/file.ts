@@ -70,8 +70,9 @@ export interface Entry {
   readonly begin: number;
 }
 
-const readKeys = ['signal', 'onProgress'];
-const sliceKeys = ['start', 'end', ...readKeys];
+/** @internal */
+export const readKeys = ['signal', 'onProgress'] as const;
+const sliceKeys = ['start', 'end', ...readKeys] as const;
 
 /** @internal */
 export function readOptions(where: string, options: SafetensorsReadOptions): SafetensorsReadOptions {
@@ -173,10 +174,10 @@ export class Safetensors implements Disposable {
   async tensor(name: string, options: SafetensorsTensorOptions = {}): Promise<SafetensorsArray> {
     const where = 'safetensors.tensor';
     const entry = this.#entry(where, name);
-    check.options(where, 'options', options, ['as', ...readKeys]);
-    const { as } = options;
+    const given = check.options(where, 'options', options, ['as', ...readKeys]);
+    const { as } = given;
     if (as !== undefined) check.choice(where, 'as', as, { float32: 0 });
-    const read = readOptions(where, options);
+    const read = readOptions(where, given);
     const { dtype, byteLength } = entry.info;
     const Kind = arrayOf[dtype];
     if (Kind === undefined || (as !== undefined && !isFloat32(dtype))) {
@@ -209,19 +210,19 @@ export class Safetensors implements Disposable {
     const where = 'safetensors.readInto';
     const entry = this.#entry(where, name);
     if (!(target instanceof Tensor)) throw new ArgumentTypeError(where, 'target', target, 'a tensor of rw.tensor()');
+    const given = check.options(where, 'options', options, ['offset', ...sliceKeys]);
     target.usableIn(this.#heap, where, 'target');
-    check.options(where, 'options', options, ['offset', ...sliceKeys]);
-    const { offset = 0 } = options;
+    const { offset = 0 } = given;
     check.integer(where, 'offset', offset, 0, target.size);
-    const read = readOptions(where, options);
+    const read = readOptions(where, given);
     const { dtype } = entry.info;
     if (!isFloat32(dtype)) {
       throw new SafetensorsError(entry.source.name, name, `is ${dtype}; a tensor holds float32, F16 or BF16 widened`);
     }
     const size = dtype === 'F32' ? 4 : 2;
-    const [start, end] = slice(where, entry.info, options, size);
+    const [start, end] = slice(where, entry.info, given, size);
     const count = (end - start) / size;
-    const part = options.start !== undefined || options.end !== undefined || options.offset !== undefined;
+    const part = given.start !== undefined || given.end !== undefined || given.offset !== undefined;
     if (part ? count > target.size - offset : count !== target.size) {
       const rest = part ? `${target.size - offset} numbers from offset ${offset} on` : `${target.size} numbers`;
       throw new ArgumentRangeError(where, 'target', target, `has ${rest}; ${count} are read`);
@@ -254,9 +255,9 @@ export class Safetensors implements Disposable {
     const where = 'safetensors.stream';
     const entry = this.#entry(where, name);
     if (typeof take !== 'function') throw new ArgumentTypeError(where, 'take', take, 'a function');
-    check.options(where, 'options', options, sliceKeys);
-    const read = readOptions(where, options);
-    const [start, end] = slice(where, entry.info, options, 1);
+    const given = check.options(where, 'options', options, sliceKeys);
+    const read = readOptions(where, given);
+    const [start, end] = slice(where, entry.info, given, 1);
     await this.#read(where, entry, name, start, end, read, take);
   }
 

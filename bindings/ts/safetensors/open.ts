@@ -4,7 +4,7 @@ import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError, SafetensorsError } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
 import { heapOf, type Instance } from '../runtime/instance.js';
-import { bytesOf, type Entry, readOptions, Safetensors, type SafetensorsReadOptions } from './file.js';
+import { bytesOf, type Entry, readKeys, readOptions, Safetensors, type SafetensorsReadOptions } from './file.js';
 import { type Header, headerBytes, lengthBytes, parseHeader, parseWeightMap } from './header.js';
 import type { Fetch } from './http.js';
 import { openSource, type SafetensorsSource } from './open-source.js';
@@ -61,8 +61,8 @@ export async function openSafetensors(
   options: OpenSafetensorsOptions = {},
 ): Promise<Safetensors> {
   const heap = heapOf(where, rw);
-  check.options(where, 'options', options, ['signal', 'onProgress', 'fetch', 'shard']);
-  const { fetch = (url, init) => globalThis.fetch(url, init), shard } = options;
+  const given = check.options(where, 'options', options, [...readKeys, 'fetch', 'shard']);
+  const { fetch = (url, init) => globalThis.fetch(url, init), shard } = given;
   for (const [name, value] of [
     ['fetch', fetch],
     ['shard', shard],
@@ -71,7 +71,7 @@ export async function openSafetensors(
       throw new ArgumentTypeError(where, name, value, 'a function');
     }
   }
-  const opening: Opening = { heap, fetch, read: readOptions(where, options), sources: [] };
+  const opening: Opening = { heap, fetch, read: readOptions(where, given), sources: [] };
   try {
     const first = await open(opening, 'source', source);
     const start = await firstBytes(first, opening.read.signal);

@@ -48,7 +48,7 @@ export interface Sampling {
 }
 
 /** @internal */
-export const samplingFields = ['temperature', 'topK', 'topP', 'minP', 'repetitionPenalty'];
+export const samplingFields = ['temperature', 'topK', 'topP', 'minP', 'repetitionPenalty'] as const;
 
 function fraction(where: string, name: string, value: unknown): number {
   const number = check.finite(where, name, value);
@@ -259,11 +259,12 @@ export function logProbability(logits: Float32Array, token: number): number {
  */
 export function sample(logits: Float32Array, options: SampleOptions = {}): number {
   const where = 'sample';
-  check.options(where, 'options', options, [...samplingFields, 'previous', 'seed', 'index', 'random']);
-  const sampling = checkSampling(where, options);
-  const random = source(where, options);
-  const previous = check.positions(where, 'previous', options.previous ?? []);
-  const floats = check.float32(where, 'logits', logits); // last: getters of options may have changed it
+  const known = [...samplingFields, 'previous', 'seed', 'index', 'random'] as const;
+  const given = check.options(where, 'options', options, known);
+  const sampling = checkSampling(where, given);
+  const random = source(where, given);
+  const previous = check.positions(where, 'previous', given.previous ?? []);
+  const floats = check.float32(where, 'logits', logits);
   if (lengthOf(floats) === 0) throw new ArgumentRangeError(where, 'logits', logits, 'has 0 numbers; expected some');
   previous.forEach((id, i) => {
     check.integer(where, `previous[${i}]`, id, 0, lengthOf(floats) - 1);
