@@ -240,6 +240,20 @@ export const calls = {
       xpos: 'XPosOptions',
     },
   },
+  RotateCall: { fields: { heads: 'HeadsCall', positions: 'PositionsCall', turn: 'Turn', role: 'Role' } },
+  // Queries and keys of the same tokens, in one order: [T, H, D] of one head is [H, T, D] as well.
+  RotateBothCall: {
+    fields: {
+      q: 'pointer',
+      k: 'pointer',
+      tokensFirst: 'bool',
+      batch: 'size_t',
+      qHeads: 'size_t',
+      kHeads: 'size_t',
+      tokens: 'size_t',
+      positions: 'PositionsCall',
+    },
+  },
   RerotateCall: { fields: { keys: 'HeadsCall', from: 'PositionsCall', to: 'PositionsCall' } },
   RotaryTables: {
     header: 'encodings/rope_tables.h',
@@ -258,6 +272,18 @@ export const calls = {
   SinusoidalOptions: {
     header: 'encodings/sinusoidal.h',
     fields: { dim: 'size_t', base: 'double', layout: 'SinusoidLayout', scale: 'double' },
+  },
+  LearnedTable: { header: 'encodings/learned.h', fields: { data: 'pointer', positions: 'size_t', dim: 'size_t' } },
+  LearnedCall: {
+    fields: {
+      out: 'pointer',
+      x: 'pointer',
+      xDim: 'size_t',
+      table: 'LearnedTable',
+      mode: 'LearnedMode',
+      places: 'pointer', // [rows] doubles: the position of each
+      rows: 'size_t',
+    },
   },
   BinaryOptions: { header: 'encodings/binary.h', fields: { bits: 'size_t', msbFirst: 'bool', sign: 'bool' } },
   AlibiOptions: {

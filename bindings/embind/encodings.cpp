@@ -23,10 +23,10 @@ int encodeBinary(Pointer fields, Pointer places, size_t rows, Pointer out) {
   return number(binaryCode(readCall<BinaryOptions>(fields), integers(places, rows), rows, at<float>(out)));
 }
 
-int mergeLearned(int mode, Pointer table, size_t table_rows, size_t dim, Pointer x, size_t x_dim,
-                 Pointer places, size_t rows, Pointer out) {
-  return number(learnedPositions(static_cast<LearnedMode>(mode), {at<float>(table), table_rows, dim},
-                                 at<float>(x), x_dim, integers(places, rows), rows, at<float>(out)));
+int mergeLearned(Pointer fields) {
+  const auto c = readCall<LearnedCall>(fields);
+  return number(learnedPositions(c.mode, c.table, at<float>(c.x), c.x_dim, integers(c.places, c.rows), c.rows,
+                                 at<float>(c.out)));
 }
 
 int extendLearnedTable(Pointer table, size_t table_rows, size_t dim, double alpha, size_t rows, Pointer out) {

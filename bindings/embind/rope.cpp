@@ -28,21 +28,17 @@ HeadView<float> viewOf(const HeadsCall& c, size_t head_dim) {
   return heads<float>(c.x, c.tokens_first, c.batch, c.heads, c.tokens, head_dim);
 }
 
-// The call of every decoding step: plain numbers need no block.
-int rotateRope(RopePlan& plan, Pointer x, bool tokens_first, size_t batch, size_t head_count, size_t tokens,
-               Pointer values, size_t count, bool per_batch, double offset, int turn, int role) {
-  return number(plan.rotate(heads<float>(x, tokens_first, batch, head_count, tokens, plan.headDim()),
-                            positions({values, count, per_batch, static_cast<int64_t>(offset)}),
-                            static_cast<Turn>(turn), static_cast<Role>(role)));
+int rotateRope(RopePlan& plan, Pointer fields) {
+  const auto c = readCall<RotateCall>(fields);
+  return number(plan.rotate(viewOf(c.heads, plan.headDim()), positions(c.positions), c.turn, c.role));
 }
 
-// Queries and keys of the same tokens, in one order: [T, H, D] of one head is [H, T, D] as well.
-int rotateBothRope(RopePlan& plan, Pointer q, Pointer k, bool tokens_first, size_t batch, size_t q_heads,
-                   size_t k_heads, size_t tokens, Pointer values, size_t count, bool per_batch,
-                   double offset) {
-  return number(plan.rotateBoth(heads<float>(q, tokens_first, batch, q_heads, tokens, plan.headDim()),
-                                heads<float>(k, tokens_first, batch, k_heads, tokens, plan.headDim()),
-                                positions({values, count, per_batch, static_cast<int64_t>(offset)})));
+int rotateBothRope(RopePlan& plan, Pointer fields) {
+  const auto c = readCall<RotateBothCall>(fields);
+  return number(
+      plan.rotateBoth(heads<float>(c.q, c.tokens_first, c.batch, c.q_heads, c.tokens, plan.headDim()),
+                      heads<float>(c.k, c.tokens_first, c.batch, c.k_heads, c.tokens, plan.headDim()),
+                      positions(c.positions)));
 }
 
 int rerotateRope(const RopePlan& plan, Pointer fields, const RopePlan& target) {

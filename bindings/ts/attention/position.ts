@@ -225,8 +225,8 @@ const encodings: {
       return {
         part: () => nothing,
         rotate(qAt, kAt, take) {
-          plan.turnAt(where, qAt, q, queryPlaces.place(heap, take), 'query');
-          plan.turnAt(where, kAt, k, keyPlaces.place(heap, take), 'key');
+          plan.turnAt(where, qAt, q, queryPlaces.place(heap, take), 'query', take);
+          plan.turnAt(where, kAt, k, keyPlaces.place(heap, take), 'key', take);
         },
       };
     },

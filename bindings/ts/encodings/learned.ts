@@ -1,4 +1,5 @@
 // Learned absolute positions.
+import { LearnedCall } from '../calls.js';
 import * as enums from '../enums.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
@@ -14,11 +15,7 @@ export interface LearnedOptions extends PositionOptions {
   mode?: 'add' | 'multiply' | 'concatenate';
 }
 
-/** @internal */
-export const learnedModes: check.Choices<
-  NonNullable<LearnedOptions['mode']>,
-  typeof enums.LearnedMode
-> = enums.LearnedMode;
+const learnedModes: check.Choices<NonNullable<LearnedOptions['mode']>, typeof enums.LearnedMode> = enums.LearnedMode;
 
 /** @internal */
 export function learned(heap: Heap, x: TensorInput, options: LearnedOptions): NdArray {
@@ -62,9 +59,18 @@ export function learned(heap: Heap, x: TensorInput, options: LearnedOptions): Nd
   const size = positions.length * width;
   return heap.scope(where, (take) => {
     const out = take(size * 4);
-    const [tableAt, xAt, placesAt] = [table.place(take), input.place(take), heap.put(take, positions)];
+    const call = {
+      out,
+      x: input.place(take),
+      xDim,
+      table: { data: table.place(take), positions: tableRows, dim },
+      mode,
+      places: heap.put(take, positions),
+      rows: positions.length,
+    };
+    const fields = heap.putCall(take, LearnedCall, call);
     checkStatus(
-      heap.call((c) => c.learnedPositions(mode, tableAt, tableRows, dim, xAt, xDim, placesAt, positions.length, out)),
+      heap.call((c) => c.learnedPositions(fields)),
       where,
     );
     return { data: heap.readFloats(out, size), shape: [...input.shape.slice(0, -1), width] };

@@ -1,10 +1,9 @@
 // Multi-head self-attention with projections.
 import type { AttentionResult } from '../attention/attention.js';
-import { SelfAttentionOptions } from '../calls.js';
+import { LearnedCall, SelfAttentionOptions } from '../calls.js';
 import type { SelfAttention } from '../core.mjs';
-import { learnedModes } from '../encodings/learned.js';
 import { type CheckedTable, checkTable, type SinusoidalOptions, writeTable } from '../encodings/sinusoidal.js';
-import { NormKind } from '../enums.js';
+import { LearnedMode, NormKind } from '../enums.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
 import { destroyer } from '../runtime/handle.js';
@@ -230,9 +229,19 @@ function addTable(
   const tableAt = take(tokens * dim * 4);
   writeTable(heap, where, options, positions, tableAt, take);
   const rows = Float64Array.from({ length: batch * tokens }, (_, row) => row % tokens);
-  const [from, rowsAt, out] = [x.placeOver(take), heap.put(take, rows), take(x.size * 4)];
+  const out = take(x.size * 4);
+  const call = {
+    out,
+    x: x.placeOver(take),
+    xDim: dim,
+    table: { data: tableAt, positions: tokens, dim },
+    mode: LearnedMode.add,
+    places: heap.put(take, rows),
+    rows: rows.length,
+  };
+  const fields = heap.putCall(take, LearnedCall, call);
   checkStatus(
-    heap.call((c) => c.learnedPositions(learnedModes.add, tableAt, tokens, dim, from, dim, rowsAt, rows.length, out)),
+    heap.call((c) => c.learnedPositions(fields)),
     where,
   );
   return out;

@@ -6,7 +6,7 @@ import { Role, Turn } from '../enums.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError, checkStatus } from '../runtime/errors.js';
 import { destroyer, Handle } from '../runtime/handle.js';
-import type { Heap } from '../runtime/heap.js';
+import type { Heap, Take } from '../runtime/heap.js';
 import { checkHeads, type HeadOptions, type Heads, inPlace, turned } from '../runtime/in-place.js';
 import type { HeadShape, Layout } from '../runtime/layout.js';
 import {
@@ -227,25 +227,15 @@ export class RopePlan extends Handle {
     const { batch, tokens } = queries;
     const at = places(where, given, batch, tokens, this.axes);
     return this.heap.scope(where, (take) => {
-      const { values, count, perBatch, offset } = at.place(this.heap, take);
+      const positions = at.place(this.heap, take);
       const [qAt, kAt] = [queries.input.place(take), keys.input.place(take)];
       const tokensFirst = queries.tokensFirst || keys.tokensFirst; // one head is the same in both orders
-      const status = this.heap.call(() =>
-        this.plan.rotateBoth(
-          qAt,
-          kAt,
-          tokensFirst,
-          batch,
-          queries.heads,
-          keys.heads,
-          tokens,
-          values,
-          count,
-          perBatch,
-          offset,
-        ),
+      const call = { q: qAt, k: kAt, tokensFirst, batch, qHeads: queries.heads, kHeads: keys.heads, tokens, positions };
+      const fields = this.heap.putCall(take, calls.RotateBothCall, call);
+      checkStatus(
+        this.heap.call(() => this.plan.rotateBoth(fields)),
+        where,
       );
-      checkStatus(status, where);
       return [turned(this.heap, queries, qAt) as Rotated<Q>, turned(this.heap, keys, kAt) as Rotated<K>];
     });
   }
@@ -360,21 +350,15 @@ export class RopePlan extends Handle {
    * Turns what lies in the heap at x.
    * @internal
    */
-  turnAt(where: string, x: number, shape: HeadShape, at: calls.PositionsCall, role: 'query' | 'key'): void {
-    checkStatus(this.#rotate(x, shape, at, Turn.forward, Role[role]), where);
+  turnAt(where: string, x: number, shape: HeadShape, at: calls.PositionsCall, role: 'query' | 'key', take: Take): void {
+    checkStatus(this.#rotate(x, shape, at, Turn.forward, Role[role], take), where);
   }
 
-  #rotate(
-    x: number,
-    { tokensFirst, batch, heads, tokens }: HeadShape,
-    at: calls.PositionsCall,
-    turn: number,
-    role: number,
-  ) {
-    const { values, count, perBatch, offset } = at;
-    return this.heap.call(() =>
-      this.plan.rotate(x, tokensFirst, batch, heads, tokens, values, count, perBatch, offset, turn, role),
-    );
+  #rotate(x: number, shape: HeadShape, positions: calls.PositionsCall, turn: number, role: number, take: Take): number {
+    const { tokensFirst, batch, heads, tokens } = shape;
+    const call = { heads: { x, tokensFirst, batch, heads, tokens }, positions, turn, role };
+    const fields = this.heap.putCall(take, calls.RotateCall, call);
+    return this.heap.call(() => this.plan.rotate(fields));
   }
 
   #turn(where: string, x: unknown, options: RotateOptions, turn: number): Tensor | Float32Array | NdArray {
@@ -388,7 +372,7 @@ export class RopePlan extends Handle {
     const role = check.choice(where, 'role', given.role ?? 'any', Role);
     return inPlace(this.heap, where, input, given, this.headDim, (shape, take) => {
       const at = places(where, given, shape.batch, shape.tokens, this.axes).place(this.heap, take);
-      return (pointer) => this.#rotate(pointer, shape, at, turn, role);
+      return (pointer) => this.#rotate(pointer, shape, at, turn, role, take);
     });
   }
 }
