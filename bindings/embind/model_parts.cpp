@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "kernels/weight_format.h"
 #include "layer_call.h"
 #include "layers/norm_layer.h"
 #include "models/layer_stack.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "calls.h"
-#include "kernels/weight_type.h"
+#include "kernels/weight_format.h"
 #include "models/safetensors.h"
 
 namespace ropewalk::binding {

@@ -1,7 +1,6 @@
 #include "kernels/gemm.h"
 
 #include <algorithm>
-#include <type_traits>
 
 #include "kernels/gemv.h"
 #include "kernels/panel.h"
@@ -13,7 +12,6 @@ namespace {
 
 using simd::kLanes;
 
-constexpr size_t kPanel = PackedMatrix::kPanel;
 constexpr size_t kRowBlock = 10 * kTileRows;  // rows of a that are packed at a time, 60 KiB at most
 
 // The rows of a block in tiles of nearly the same height: 5 and 4, not 6 and 3.
@@ -92,23 +90,6 @@ void multiplyRows(float* out, size_t out_stride, const float* a, size_t a_stride
   }
 }
 
-// Panel p of w from l on, widened: [depth][kPanel].
-template <class Weights>
-void widenPanel(float* out, const PackedMatrix& w, size_t p, size_t l, size_t depth) {
-  const typename Weights::Stored* from = w.panel<typename Weights::Stored>(p, l);
-  const Weights weights;
-  for (size_t i = 0; i < depth; ++i) {
-    PanelRow row;
-    weights.read(from + i * kPanel, row);
-    for (size_t v = 0; v < kPanelVectors; ++v) {
-      if constexpr (std::is_same_v<Weights, Int8Weights>) {
-        row[v] = simd::mul(row[v], simd::load(w.scales(p) + v * kLanes));
-      }
-      simd::store(out + i * kPanel + v * kLanes, row[v]);
-    }
-  }
-}
-
 }  // namespace
 
 void gemm(float* out, size_t out_stride, const float* a, size_t a_stride, const PackedMatrix& w, size_t m,
@@ -116,9 +97,7 @@ void gemm(float* out, size_t out_stride, const float* a, size_t a_stride, const 
   const size_t n = w.rows();
   const size_t k = w.columns();
   const auto panels = [&](size_t p, size_t l, size_t depth, float* scratch) {
-    if (w.type() == WeightType::kFloat32) return w.panel<float>(p, l);
-    withWeightsOf(w, true, [&](auto weights) { widenPanel<decltype(weights)>(scratch, w, p, l, depth); });
-    return static_cast<const float*>(scratch);
+    return w.floats(p, l, depth, scratch);
   };
   for (size_t i = 0; i < m; i += kRowBlock) {
     const size_t rows = std::min(kRowBlock, m - i);

@@ -23,13 +23,9 @@ struct MatrixView {
   size_t stride = 0;
 };
 
-// Sums run over the inputs in order in blocks of this many, and the blocks add up in order: long sums lose
-// less, and a row's bits do not depend on the other rows, on m, on strides, or on which product is called.
-inline constexpr size_t kGemmDepth = 256;
-
-// out[i, j] = sum_l a[i, l] w[j, l]. Rows of out [m, n] and a [m, k] are their strides apart; out does not
-// overlap a or the bias. Weights are read at the size they are stored and widened on the way. Any size,
-// including 0.
+// out[i, j] = sum_l a[i, l] w[j, l], in blocks of kGemmDepth. Rows of out [m, n] and a [m, k] are their
+// strides apart; out does not overlap a or the bias. Weights are read at the size they are stored and widened
+// on the way. Any size, including 0.
 void gemm(float* out, size_t out_stride, const float* a, size_t a_stride, const PackedMatrix& w, size_t m,
           const GemmOptions& options = {});
 

@@ -3,88 +3,80 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <limits>
+#include <type_traits>
 #include <utility>
+
+#include "kernels/weight_format.h"
 
 namespace ropewalk {
 namespace {
 
-constexpr size_t kChunk = 256;  // weights of a row that are converted at a time
-constexpr float kSmallestScale = std::numeric_limits<float>::min();
+constexpr size_t kChunk = kGemmDepth;  // weights of a row that are converted at a time, whole blocks
 
-// Whether a stored type can make infinity of a finite number of type `from`, or cannot hold infinity.
-bool mayNotFit(WeightType from, WeightType stored) {
-  switch (stored) {
-    case WeightType::kFloat32:
-      return false;
-    case WeightType::kFloat16:
-      return from != WeightType::kFloat16;
-    case WeightType::kBfloat16:
-      return from == WeightType::kFloat32;
-    case WeightType::kInt8:
-      return true;
+template <class Format>
+constexpr bool kIsFloat = std::is_same_v<typename Format::Stored, float>;
+
+// The bytes of a panel of k inputs, or false where they do not fit.
+bool panelBytes(const WeightFormat& format, size_t k, size_t* bytes) {
+  if (!multiply(format.blocks(k), format.panel_bytes, bytes) || *bytes > SIZE_MAX - format.head_bytes) {
+    return false;
   }
+  *bytes += format.head_bytes;
   return true;
 }
 
-bool fitsIn(WeightType stored, float x) {
-  if (stored == WeightType::kInt8) return std::isfinite(x);
-  if (!std::isfinite(x)) return true;
-  if (stored == WeightType::kFloat16) return (narrowToFloat16(x) & 0x7fff) != 0x7c00;
-  return (narrowToBfloat16(x) & 0x7fff) != 0x7f80;
-}
-
-// out = count <= kChunk numbers that stand `stride` apart, widened.
-void gather(WeightType type, const unsigned char* from, size_t stride, size_t count, float* out) {
-  if (stride == 1) return widen(type, from, count, out);
-  unsigned char chunk[kChunk * sizeof(float)];
-  const size_t bytes = bytesOf(type);
-  for (size_t i = 0; i < count; ++i) std::memcpy(chunk + i * bytes, from + i * stride * bytes, bytes);
-  widen(type, chunk, count, out);
-}
-
-// The int8 scale of a row whose largest magnitude this is. The quotient may be rounded up, and 127 times it
-// must not become infinite.
-float scaleFor(float largest) {
-  if (largest == 0) return 0;
-  const float scale = std::max(largest / 127, kSmallestScale);
-  return std::isfinite(scale * 127) ? scale : std::nextafter(scale, 0.0f);
+// The largest magnitude of a row, by calls of read(l, size, values).
+template <class Read>
+float largestOf(size_t k, Read read) {
+  float values[kChunk];
+  float largest = 0;
+  for (size_t l = 0; l < k; l += kChunk) {
+    const size_t size = std::min(kChunk, k - l);
+    read(l, size, values);
+    for (size_t i = 0; i < size; ++i) largest = std::max(largest, std::fabs(values[i]));
+  }
+  return largest;
 }
 
 }  // namespace
 
-// Weights as the caller holds them. Strides in numbers.
+// Weights as the caller holds them.
 struct PackedMatrix::Source {
   WeightType type;
   const unsigned char* data;
-  size_t row_stride;
-  size_t stride;
+  size_t row_stride;  // bytes
+  size_t stride;      // from block to block of a row, in blocks
 
-  // out = count <= kChunk weights of a row, from input l on.
+  const unsigned char* at(size_t row, size_t l) const {
+    const WeightFormat& format = formatOf(type);
+    return data + row * row_stride + l / format.block * stride * format.block_bytes;
+  }
+
+  // out = count <= kChunk weights of a row, from input l on, widened.
   void read(size_t row, size_t l, size_t count, float* out) const {
-    const size_t bytes = bytesOf(type);
-    gather(type, data + (row * row_stride + l * stride) * bytes, stride, count, out);
+    const unsigned char* from = at(row, l);
+    if (stride == 1) return widen(type, from, count, out);
+    const size_t bytes = formatOf(type).block_bytes;
+    unsigned char chunk[kChunk * sizeof(float)];
+    for (size_t i = 0; i < count; ++i) std::memcpy(chunk + i * bytes, from + i * stride * bytes, bytes);
+    widen(type, chunk, count, out);
   }
 };
 
 Status PackedMatrix::allocate(size_t n, size_t k, WeightType stored) {
   const size_t panels = n / kPanel + (n % kPanel != 0 ? 1 : 0);
   size_t rows = 0;
+  size_t panel_bytes = 0;
   size_t size = 0;
-  if (!multiply(panels, kPanel, &rows) || !multiply(rows, k, &size) ||
-      !multiply(size, bytesOf(stored), &size)) {
+  if (!multiply(panels, kPanel, &rows) || !panelBytes(formatOf(stored), k, &panel_bytes) ||
+      !multiply(panels, panel_bytes, &size)) {
     return Status::kOutOfMemory;
   }
   Buffer<unsigned char> data;
-  Buffer<float> scales;
-  if (data.allocate(size) != Status::kOk ||
-      (stored == WeightType::kInt8 && scales.allocate(rows) != Status::kOk)) {
-    return Status::kOutOfMemory;
-  }
+  if (data.allocate(size) != Status::kOk) return Status::kOutOfMemory;
   std::fill_n(data.data(), size, static_cast<unsigned char>(0));
-  std::fill_n(scales.data(), scales.size(), 0.0f);
   data_ = std::move(data);
-  scales_ = std::move(scales);
+  panel_bytes_ = panel_bytes;
   n_ = n;
   k_ = k;
   type_ = stored;
@@ -94,8 +86,8 @@ Status PackedMatrix::allocate(size_t n, size_t k, WeightType stored) {
 
 Status PackedMatrix::packRows(size_t first, size_t count, WeightType from, const void* w) {
   if (first > n_ || count > n_ - first) return Status::kInvalidShape;
-  if (from == WeightType::kInt8) return Status::kInvalidArgument;
-  const Source source = {from, static_cast<const unsigned char*>(w), k_, 1};
+  if (formatOf(from).row_scales) return Status::kInvalidArgument;
+  const Source source = {from, static_cast<const unsigned char*>(w), formatOf(from).rowBytes(k_), 1};
   if (!fits(source, count)) return Status::kInvalidArgument;
   fill(first, count, source);
   return Status::kOk;
@@ -103,12 +95,14 @@ Status PackedMatrix::packRows(size_t first, size_t count, WeightType from, const
 
 Status PackedMatrix::pack(WeightType from, const void* w, size_t n, size_t k, WeightType stored,
                           WeightLayout layout) {
-  if (from == WeightType::kInt8) return Status::kInvalidArgument;
+  const WeightFormat& format = formatOf(from);
+  const bool transposed = layout == WeightLayout::kInOut;
+  if (format.row_scales || (transposed && format.block > 1)) return Status::kInvalidArgument;
   PackedMatrix packed;
   const Status status = packed.allocate(n, k, stored);
   if (status != Status::kOk) return status;
-  const bool transposed = layout == WeightLayout::kInOut;
-  const Source source = {from, static_cast<const unsigned char*>(w), transposed ? 1 : k, transposed ? n : 1};
+  const Source source = {from, static_cast<const unsigned char*>(w),
+                         transposed ? format.block_bytes : format.rowBytes(k), transposed ? n : 1};
   if (!packed.fits(source, n)) return Status::kInvalidArgument;
   packed.fill(0, n, source);
   *this = std::move(packed);
@@ -116,79 +110,105 @@ Status PackedMatrix::pack(WeightType from, const void* w, size_t n, size_t k, We
 }
 
 bool PackedMatrix::fits(const Source& source, size_t count) const {
-  if (!mayNotFit(source.type, type_)) return true;
+  const WeightFormat& format = formatOf(type_);
+  if (source.type == type_ || (format.holds_infinity && formatOf(source.type).end <= format.end)) return true;
   float values[kChunk];
   for (size_t r = 0; r < count; ++r) {
     for (size_t l = 0; l < k_; l += kChunk) {
       const size_t size = std::min(kChunk, k_ - l);
       source.read(r, l, size, values);
       for (size_t i = 0; i < size; ++i) {
-        if (!fitsIn(type_, values[i])) return false;
+        if (!format.holds(values[i])) return false;
       }
     }
   }
   return true;
 }
 
-// Writes the rows panel by panel, a chunk of inputs at a time, so that what is written stays in the cache.
 void PackedMatrix::fill(size_t first, size_t count, const Source& source) {
-  float values[kChunk];
-  if (type_ == WeightType::kInt8) {
+  withFormat(type_, [&](auto format) {
+    for (size_t r = 0; r < count;) {
+      const size_t rows = std::min(count - r, kPanel - (first + r) % kPanel);
+      fillPanel<decltype(format)>(first + r, rows, source, r);
+      r += rows;
+    }
+  });
+}
+
+// Writes rows of one panel, a chunk of inputs at a time, so that what is written stays in the cache.
+template <class Format>
+void PackedMatrix::fillPanel(size_t first, size_t count, const Source& source, size_t source_row) {
+  unsigned char* panel = data_.data() + first / kPanel * panel_bytes_;
+  float* scales = reinterpret_cast<float*>(panel) + first % kPanel;  // where there are some
+  if constexpr (Format::kRowScales) {
     for (size_t r = 0; r < count; ++r) {
-      float largest = 0;
-      for (size_t l = 0; l < k_; l += kChunk) {
-        const size_t size = std::min(kChunk, k_ - l);
-        source.read(r, l, size, values);
-        for (size_t i = 0; i < size; ++i) largest = std::max(largest, std::fabs(values[i]));
-      }
-      scales_[first + r] = scaleFor(largest);
+      scales[r] = Format::scaleFor(largestOf(
+          k_, [&](size_t l, size_t size, float* values) { source.read(source_row + r, l, size, values); }));
     }
   }
-  for (size_t r0 = 0; r0 < count;) {
-    const size_t end = std::min(count, r0 + kPanel - (first + r0) % kPanel);
-    for (size_t l = 0; l < k_; l += kChunk) {
-      const size_t size = std::min(kChunk, k_ - l);
-      for (size_t r = r0; r < end; ++r) {
-        source.read(r, l, size, values);
-        if (type_ == WeightType::kFloat32) {
-          scatter<float>(first + r, l, size, values);
-        } else if (type_ == WeightType::kInt8) {
-          scatter<int8_t>(first + r, l, size, values);
+  static_assert(kChunk % Format::kBlock == 0);
+  float values[kChunk];
+  unsigned char narrowed[kChunk / Format::kBlock * Format::kBlockBytes];
+  for (size_t l = 0; l < k_; l += kChunk) {
+    const size_t size = std::min(kChunk, k_ - l);
+    const size_t whole = (size + Format::kBlock - 1) / Format::kBlock * Format::kBlock;
+    for (size_t r = 0; r < count; ++r) {
+      const unsigned char* from = source.at(source_row + r, l);
+      if (source.type != Format::kType || source.stride != 1) {
+        source.read(source_row + r, l, size, values);
+        std::fill(values + size, values + whole, 0.0f);
+        if constexpr (Format::kRowScales) {
+          for (size_t i = 0; i < size; ++i) values[i] = scales[r] == 0 ? 0 : values[i] / scales[r];
+        }
+        if constexpr (kIsFloat<Format>) {
+          from = reinterpret_cast<const unsigned char*>(values);
         } else {
-          scatter<uint16_t>(first + r, l, size, values);
+          Format::narrow(values, whole, narrowed);
+          from = narrowed;
         }
       }
+      finite_ = finite_ && Format::finite(from, whole);
+      Format::pack(panel, first % kPanel + r, l, whole, from);
     }
-    r0 = end;
   }
 }
 
-template <class T>
-void PackedMatrix::scatter(size_t row, size_t l, size_t count, const float* values) {
-  T* out = reinterpret_cast<T*>(data_.data()) + (row / kPanel * k_ + l) * kPanel + row % kPanel;
-  for (size_t i = 0; i < count; ++i) {
-    if constexpr (sizeof(T) == 4) {
-      out[i * kPanel] = values[i];
-    } else if constexpr (sizeof(T) == 2) {
-      const bool is_bfloat16 = type_ == WeightType::kBfloat16;
-      out[i * kPanel] = is_bfloat16 ? narrowToBfloat16(values[i]) : narrowToFloat16(values[i]);
-      finite_ = finite_ && std::isfinite(values[i]);
+const float* PackedMatrix::floats(size_t p, size_t l, size_t depth, float* scratch) const {
+  const float* out = scratch;
+  withFormat(type_, [&](auto format) {
+    using Format = decltype(format);
+    if constexpr (kIsFloat<Format>) {
+      out = Format::at(panel(p), l);
     } else {
-      const float scale = scales_[row];
-      out[i * kPanel] = scale == 0 ? T{0} : static_cast<T>(std::nearbyint(values[i] / scale));
+      Format::withReader(finite_, [&](auto reader) {
+        using Reader = decltype(reader);
+        static_assert(kGemmDepth % Reader::kRun == 0 && Reader::kRun % Reader::kStep == 0);
+        for (size_t run = 0; run < depth; run += Reader::kRun) {
+          const auto* from = Format::at(panel(p), l + run);
+          const auto scales = reader.scales(panel(p), l + run);
+          const size_t end = std::min(Reader::kRun, depth - run);
+          for (size_t i = 0; i < end; i += Reader::kStep) {
+            PanelRow rows[Reader::kStep];
+            reader.read(from, i, scales, rows);
+            for (size_t s = 0; s < Reader::kStep; ++s) {
+              for (size_t v = 0; v < kPanelVectors; ++v)
+                simd::store(scratch + (run + i + s) * kPanel + v * simd::kLanes, rows[s][v]);
+            }
+          }
+        }
+      });
     }
-  }
+  });
+  return out;
 }
 
 void PackedMatrix::row(size_t r, float* out) const {
-  const size_t bytes = bytesOf(type_);
-  for (size_t l = 0; l < k_; l += kChunk) {
-    const size_t size = std::min(kChunk, k_ - l);
-    const unsigned char* from = data_.data() + (((r / kPanel) * k_ + l) * kPanel + r % kPanel) * bytes;
-    gather(type_, from, kPanel, size, out + l);
+  alignas(kAlignment) float scratch[kPanel * kGemmDepth];
+  for (size_t l = 0; l < k_; l += kGemmDepth) {
+    const size_t depth = std::min(kGemmDepth, k_ - l);
+    const float* panel = floats(r / kPanel, l, depth, scratch);
+    for (size_t i = 0; i < depth; ++i) out[l + i] = panel[i * kPanel + r % kPanel];
   }
-  if (type_ != WeightType::kInt8) return;
-  for (size_t l = 0; l < k_; ++l) out[l] *= scales_[r];
 }
 
 }  // namespace ropewalk

@@ -1,13 +1,10 @@
-// A weight matrix w [n, k] (outputs, inputs) in the order in which a product reads it, at the size per weight
-// that the caller chooses.
-//   int8: a row has the scale s = max |w| / 127 (2^-126 at least) and keeps round(w / s); what a product and
-//   row() see is the float32 number q s, within s / 2 of w. The error of an output is then at most
-//   s / 2 sum |a|, and about s / sqrt(12) |a| (Euclidean) for weights that have nothing to do with a.
+// A weight matrix w [n, k] (outputs, inputs) in the order in which a product reads it, in the format that the
+// caller chooses.
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 
+#include "kernels/panel.h"
 #include "kernels/weight_type.h"
 #include "memory.h"
 #include "status.h"
@@ -21,20 +18,18 @@ enum class WeightLayout : int {
 
 class PackedMatrix {
  public:
-  // Rows of w that lie together: [ceil(n / kPanel)][k][kPanel], the last panel filled up with zeros.
-  static constexpr size_t kPanel = 16;
-
   // Room for w, all zeros. Leaves the matrix as it was unless it answers kOk.
   Status allocate(size_t n, size_t k, WeightType stored);
 
-  // Rows first ... first + count - 1 from w [count, k], numbers of type `from` at any address. A type is kept
-  // exactly in itself and in a wider one, and rounded to nearest, ties to even, in a narrower one.
-  // kInvalidShape: rows that the matrix does not have. kInvalidArgument: `from` is kInt8, whose scales have
-  // no place here; or a finite weight would become infinite, or one that is not finite an int8. The matrix is
-  // then as it was.
+  // Rows first ... first + count - 1 from w [count, k], rows of format `from` at any address. A format is
+  // kept exactly in itself and in a wider one, and rounded to nearest, ties to even, in a narrower one.
+  // kInvalidShape: rows that the matrix does not have. kInvalidArgument: `from` has scales of rows, which
+  // have no place here; or a weight that the stored format cannot hold: a finite one that would become
+  // infinite, or one that is not finite where none can be. The matrix is then as it was.
   Status packRows(size_t first, size_t count, WeightType from, const void* w);
 
-  // allocate and packRows in one, for w in either layout.
+  // allocate and packRows in one, for w in either layout. kInvalidArgument also where `from` has blocks of
+  // several inputs and w is kInOut.
   Status pack(WeightType from, const void* w, size_t n, size_t k, WeightType stored,
               WeightLayout layout = WeightLayout::kOutIn);
 
@@ -45,28 +40,27 @@ class PackedMatrix {
   size_t columns() const { return k_; }  // k, inputs
   size_t panels() const { return (n_ + kPanel - 1) / kPanel; }
   WeightType type() const { return type_; }
-  // kFloat16: whether no weight is, or has been, infinite or NaN, which makes the others quicker to read.
+  // Whether no weight is, or has been, infinite or NaN, for formats that are quicker to read then.
   bool finite() const { return finite_; }
-  size_t bytes() const { return data_.size() + scales_.size() * sizeof(float); }
+  size_t bytes() const { return data_.size(); }
 
-  // Panel p from input l on, as stored: [k - l][kPanel] float, uint16_t or int8_t.
-  template <class T>
-  const T* panel(size_t p, size_t l) const {
-    return reinterpret_cast<const T*>(data_.data()) + (p * k_ + l) * kPanel;
-  }
-  // kInt8 only: the scales of panel p's rows.
-  const float* scales(size_t p) const { return scales_.data() + p * kPanel; }
+  // Panel p, as its format has it; the last one is filled up with rows of zeros.
+  const unsigned char* panel(size_t p) const { return data_.data() + p * panel_bytes_; }
+
+  // Panel p from input l on, a multiple of kGemmDepth, as floats [depth][kPanel]: in scratch, which has room
+  // for kGemmDepth inputs, or where they are.
+  const float* floats(size_t p, size_t l, size_t depth, float* scratch) const;
 
  private:
   struct Source;
 
   bool fits(const Source& source, size_t count) const;
   void fill(size_t first, size_t count, const Source& source);
-  template <class T>
-  void scatter(size_t row, size_t l, size_t count, const float* values);
+  template <class Format>
+  void fillPanel(size_t first, size_t count, const Source& source, size_t source_row);
 
   Buffer<unsigned char> data_;
-  Buffer<float> scales_;
+  size_t panel_bytes_ = 0;
   size_t n_ = 0;
   size_t k_ = 0;
   WeightType type_ = WeightType::kFloat32;

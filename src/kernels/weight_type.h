@@ -1,9 +1,7 @@
-// The ways to store a weight, and what leads from one to another: widening is exact, narrowing rounds to
-// nearest, ties to even.
+// The numbers of the formats of weights, and how a float is narrowed to 16 bits: to nearest, ties to even.
 #pragma once
 
 #include <bit>
-#include <cstddef>
 #include <cstdint>
 
 namespace ropewalk {
@@ -15,13 +13,6 @@ enum class WeightType : int {
   kBfloat16 = 2,
   kInt8 = 3  // a signed byte times a float32 scale of its row
 };
-
-inline size_t bytesOf(WeightType type) {
-  return type == WeightType::kFloat32 ? 4 : type == WeightType::kInt8 ? 1 : 2;
-}
-
-// out = n numbers of a type at any address, widened; bytes without their scale. Apart. Any n, including 0.
-void widen(WeightType type, const void* values, size_t n, float* out);
 
 // The bits of the nearest float16. From 65520 on that is infinity; NaN stays NaN.
 inline uint16_t narrowToFloat16(float x) {

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "kernels/weight_format.h"
+
 namespace ropewalk {
 Status Linear::create(const LinearWeights& weights, size_t n, size_t k, WeightType stored) {
   PackedMatrix packed;
@@ -13,7 +15,7 @@ Status Linear::create(const LinearWeights& weights, size_t n, size_t k, WeightTy
 Status Linear::create(PackedMatrix&& weight, WeightType bias_type, const void* bias) {
   Buffer<float> values;
   if (bias != nullptr) {
-    if (bias_type == WeightType::kInt8) return Status::kInvalidArgument;
+    if (formatOf(bias_type).row_scales) return Status::kInvalidArgument;
     if (values.allocate(weight.rows()) != Status::kOk) return Status::kOutOfMemory;
     widen(bias_type, bias, weight.rows(), values.data());
   }

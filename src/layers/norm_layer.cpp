@@ -4,13 +4,14 @@
 #include <utility>
 
 #include "kernels/add_scaled.h"
+#include "kernels/weight_format.h"
 
 namespace ropewalk {
 namespace {
 
 Status widened(WeightType type, const void* values, size_t n, Buffer<float>* out) {
   if (values == nullptr) return Status::kOk;
-  if (type == WeightType::kInt8) return Status::kInvalidArgument;
+  if (formatOf(type).row_scales) return Status::kInvalidArgument;
   if (out->allocate(n) != Status::kOk) return Status::kOutOfMemory;
   widen(type, values, n, out->data());
   return Status::kOk;

@@ -35,7 +35,7 @@ struct NormWeights {
 class NormLayer {
  public:
   // The weights are widened and not kept. Leaves the norm as it was unless it answers kOk. kInvalidArgument:
-  // eps not above 0, or weights of kInt8.
+  // eps not above 0, or weights in a format with scales of rows.
   Status create(const NormLayerOptions& options, const NormWeights& weights = {});
 
   // x [rows, size] -> out; as layerNorm and rmsNorm, the residual included.

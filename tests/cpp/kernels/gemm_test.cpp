@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "catch.h"
+#include "kernels/weight_format.h"
 #include "reference.h"
 
 namespace ropewalk::test {
@@ -65,9 +66,6 @@ std::vector<float> transposed(const std::vector<float>& w, size_t n, size_t k) {
 void square(float* row, size_t n) {
   for (size_t j = 0; j < n; ++j) row[j] *= row[j];
 }
-
-constexpr WeightType kTypes[] = {WeightType::kFloat32, WeightType::kFloat16, WeightType::kBfloat16,
-                                 WeightType::kInt8};
 
 }  // namespace
 
@@ -169,8 +167,8 @@ TEST_CASE("A row of a product does not depend on the other rows", "[kernels]") {
   const std::vector<float> w = random.floats(kN * kK);
   const std::vector<float> bias = random.floats(kN);
   const GemmOptions options = {false, bias.data(), square};
-  for (const WeightType type : kTypes) {
-    const PackedMatrix packed = packedFrom(w, kN, kK, type);
+  for (const WeightFormat& format : kWeightFormats) {
+    const PackedMatrix packed = packedFrom(w, kN, kK, format.type);
     const std::vector<float> whole = product(a, packed, kM, options);
     int misses = 0;
     for (size_t first = 0; first < kM; first += 7) {
@@ -181,23 +179,23 @@ TEST_CASE("A row of a product does not depend on the other rows", "[kernels]") {
         misses += !sameBits(out.data(), whole.data() + first * kN, out.size());
       }
     }
-    INFO("type " << static_cast<int>(type));
+    INFO("type " << static_cast<int>(format.type));
     CHECK(misses == 0);
   }
 }
 
 TEST_CASE("A product with weights of any type is that with the numbers they stand for", "[kernels]") {
   Random random(9);
-  for (const WeightType type : kTypes) {
+  for (const WeightFormat& format : kWeightFormats) {
     for (const size_t n : std::initializer_list<size_t>{1, 8, 15, 16, 33, 67}) {
       for (const size_t k : std::initializer_list<size_t>{1, 5, 255, 256, 257, 600}) {
-        const PackedMatrix packed = packedFrom(random.floats(n * k), n, k, type);
+        const PackedMatrix packed = packedFrom(random.floats(n * k), n, k, format.type);
         std::vector<float> seen(n * k);
         for (size_t j = 0; j < n; ++j) packed.row(j, seen.data() + j * k);
         const PackedMatrix wide = packedFrom(seen, n, k);
         for (const size_t m : std::initializer_list<size_t>{1, 2, 3, 13}) {
           const std::vector<float> a = random.floats(m * k);
-          INFO("type " << static_cast<int>(type) << ", n = " << n << ", k = " << k << ", m = " << m);
+          INFO("type " << static_cast<int>(format.type) << ", n = " << n << ", k = " << k << ", m = " << m);
           CHECK(sameBits(product(a, packed, m), product(a, wide, m)));
         }
       }
@@ -211,8 +209,8 @@ TEST_CASE("One row's product has those bits for inputs of any size", "[kernels]"
   Random random(11);
   std::vector<float> w = random.floats(kN * kK);
   for (size_t i = 0; i < w.size(); i += 3) w[i] *= 0x1p-18f;  // subnormal numbers of float16
-  for (const WeightType type : kTypes) {
-    const PackedMatrix packed = packedFrom(w, kN, kK, type);
+  for (const WeightFormat& format : kWeightFormats) {
+    const PackedMatrix packed = packedFrom(w, kN, kK, format.type);
     for (const float size :
          {0x1p-148f, 0x1p-130f, 1.0f, 32767.9f, 32768.0f, 65536.0f, 0x1p100f, kInfinity, kNaN}) {
       for (const size_t rows : std::initializer_list<size_t>{1, 2}) {
@@ -224,7 +222,7 @@ TEST_CASE("One row's product has those bits for inputs of any size", "[kernels]"
         int misses = 0;
         for (size_t i = 0; i < out.size(); ++i)
           misses += !(out[i] == whole[i] || (std::isnan(out[i]) && std::isnan(whole[i])));
-        INFO("type " << static_cast<int>(type) << ", input " << size << ", rows " << rows);
+        INFO("type " << static_cast<int>(format.type) << ", input " << size << ", rows " << rows);
         CHECK(misses == 0);
       }
     }

@@ -6,19 +6,21 @@
 #include <vector>
 
 #include "catch.h"
+#include "kernels/weight_format.h"
 #include "reference.h"
 
 namespace ropewalk::test {
 namespace {
 
-// Numbers of a type as a file holds them: bytes at an odd address.
-std::vector<unsigned char> unaligned(WeightType type, const std::vector<float>& x) {
-  std::vector<unsigned char> bytes(1);
-  for (const float v : x) {
-    const uint16_t half = type == WeightType::kFloat16 ? narrowToFloat16(v) : narrowToBfloat16(v);
-    const auto* from = type == WeightType::kFloat32 ? reinterpret_cast<const unsigned char*>(&v)
-                                                    : reinterpret_cast<const unsigned char*>(&half);
-    bytes.insert(bytes.end(), from, from + bytesOf(type));
+// Rows of k weights as a file holds them: blocks at an odd address.
+std::vector<unsigned char> fileOf(WeightType type, const std::vector<float>& w, size_t k) {
+  const WeightFormat& format = formatOf(type);
+  std::vector<unsigned char> bytes(1 + (k == 0 ? 0 : w.size() / k * format.rowBytes(k)));
+  std::vector<float> row(format.blocks(k) * format.block);
+  unsigned char* to = bytes.data() + 1;
+  for (size_t first = 0; first < w.size(); first += k, to += format.rowBytes(k)) {
+    std::copy_n(w.data() + first, k, row.data());
+    withFormat(type, [&](auto f) { f.narrow(row.data(), row.size(), to); });
   }
   return bytes;
 }
@@ -45,22 +47,22 @@ Status packInto(PackedMatrix& packed, const std::vector<float>& w, size_t n, siz
 
 }  // namespace
 
-TEST_CASE("Weights of two bytes stay what they are, at any address and in any shape", "[kernels]") {
+TEST_CASE("Weights of a file stay what they are, at any address and in any shape", "[kernels]") {
   Random random(1);
-  for (const WeightType type : {WeightType::kFloat16, WeightType::kBfloat16, WeightType::kFloat32}) {
+  for (const WeightFormat& format : kWeightFormats) {
+    if (format.row_scales) continue;  // no format of files
     for (const size_t n : std::initializer_list<size_t>{0, 1, 15, 16, 17, 50}) {
       for (const size_t k : std::initializer_list<size_t>{0, 1, 3, 4, 67, 257, 600}) {
-        std::vector<float> w = random.floats(n * k, 3);
-        if (type != WeightType::kFloat32) {
-          for (float& v : w) v = rounded(type, v);
-        }
-        const std::vector<unsigned char> bytes = unaligned(type, w);
-        for (const WeightType stored : {type, WeightType::kFloat32}) {
+        const std::vector<unsigned char> bytes = fileOf(format.type, random.floats(n * k, 3), k);
+        std::vector<float> w(n * k);
+        for (size_t r = 0; r < n; ++r)
+          widen(format.type, bytes.data() + 1 + r * format.rowBytes(k), k, w.data() + r * k);
+        for (const WeightType stored : {format.type, WeightType::kFloat32}) {
           PackedMatrix packed;
-          REQUIRE(packed.pack(type, bytes.data() + 1, n, k, stored) == Status::kOk);
-          INFO("type " << static_cast<int>(type) << ", n = " << n << ", k = " << k);
+          REQUIRE(packed.pack(format.type, bytes.data() + 1, n, k, stored) == Status::kOk);
+          INFO("type " << static_cast<int>(format.type) << ", n = " << n << ", k = " << k);
           CHECK(sameBits(rowsOf(packed), w));
-          CHECK(packed.bytes() == (n + 15) / 16 * 16 * k * bytesOf(stored));
+          CHECK(packed.bytes() == (n + 15) / 16 * 16 * formatOf(stored).rowBytes(k));
         }
       }
     }
@@ -170,19 +172,18 @@ TEST_CASE("A matrix that arrives in slices is that which arrives whole", "[kerne
   constexpr size_t kK = 270;
   Random random(4);
   const std::vector<float> w = random.floats(kN * kK);
-  for (const WeightType type :
-       {WeightType::kFloat32, WeightType::kFloat16, WeightType::kBfloat16, WeightType::kInt8}) {
+  for (const WeightFormat& format : kWeightFormats) {
     PackedMatrix whole;
-    REQUIRE(packInto(whole, w, kN, kK, type) == Status::kOk);
+    REQUIRE(packInto(whole, w, kN, kK, format.type) == Status::kOk);
     for (const size_t slice : std::initializer_list<size_t>{1, 7, 16, 44, 45}) {
       PackedMatrix packed;
-      REQUIRE(packed.allocate(kN, kK, type) == Status::kOk);
+      REQUIRE(packed.allocate(kN, kK, format.type) == Status::kOk);
       CHECK(rowsOf(packed) == std::vector<float>(kN * kK, 0.0f));
       for (size_t first = 0; first < kN; first += slice) {
         const size_t count = std::min(slice, kN - first);
         REQUIRE(packed.packRows(first, count, WeightType::kFloat32, w.data() + first * kK) == Status::kOk);
       }
-      INFO("type " << static_cast<int>(type) << ", slice = " << slice);
+      INFO("type " << static_cast<int>(format.type) << ", slice = " << slice);
       CHECK(sameBits(rowsOf(packed), rowsOf(whole)));
     }
   }
@@ -196,8 +197,8 @@ TEST_CASE("A matrix stored inputs first is packed as its transpose", "[kernels]"
   std::vector<float> b(w.size());
   for (size_t i = 0; i < w.size(); ++i) b[i % kK * kN + i / kK] = w[i] = rounded(WeightType::kFloat16, w[i]);
   for (const WeightType from : {WeightType::kFloat32, WeightType::kFloat16}) {
-    const std::vector<unsigned char> straight = unaligned(from, w);
-    const std::vector<unsigned char> bytes = unaligned(from, b);
+    const std::vector<unsigned char> straight = fileOf(from, w, kK);
+    const std::vector<unsigned char> bytes = fileOf(from, b, kN);
     for (const WeightType stored : {WeightType::kFloat16, WeightType::kInt8}) {
       PackedMatrix expected;
       REQUIRE(expected.pack(from, straight.data() + 1, kN, kK, stored) == Status::kOk);
@@ -252,26 +253,6 @@ TEST_CASE("A matrix can be packed again with another shape and type", "[kernels]
   CHECK(packed.type() == WeightType::kBfloat16);
   CHECK(packed.bytes() == 16 * 6 * 2);
   CHECK(rowsOf(packed) == w);
-}
-
-TEST_CASE("widen reads any number of numbers and no more", "[kernels]") {
-  Random random(6);
-  for (const size_t n : kernelSizes()) {
-    for (const WeightType type : {WeightType::kFloat16, WeightType::kBfloat16, WeightType::kFloat32}) {
-      std::vector<float> x = random.floats(n);
-      if (type != WeightType::kFloat32) {
-        for (float& v : x) v = rounded(type, v);
-      }
-      std::vector<float> out(n, kNaN);
-      const std::vector<unsigned char> bytes = unaligned(type, x);
-      widen(type, bytes.data() + 1, n, out.data());
-      CHECK(sameBits(out, x));
-    }
-    const std::vector<int8_t> bytes(n, -128);
-    std::vector<float> out(n);
-    widen(WeightType::kInt8, bytes.data(), n, out.data());
-    CHECK(out == std::vector<float>(n, -128.0f));
-  }
 }
 
 }  // namespace ropewalk::test

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "catch.h"
+#include "kernels/weight_format.h"
 #include "reference.h"
 
 namespace ropewalk::test {
@@ -45,10 +46,9 @@ TEST_CASE("embed reads the rows of a packed table as the product sees them", "[l
   const std::vector<int64_t> ids = {34, 0, 16, 15, 16};
   for (const size_t dim : kernelSizes()) {
     const std::vector<float> weights = random.floats(kRows * dim);
-    for (const WeightType type :
-         {WeightType::kFloat32, WeightType::kFloat16, WeightType::kBfloat16, WeightType::kInt8}) {
+    for (const WeightFormat& format : kWeightFormats) {
       PackedMatrix table;
-      REQUIRE(table.pack(WeightType::kFloat32, weights.data(), kRows, dim, type) == Status::kOk);
+      REQUIRE(table.pack(WeightType::kFloat32, weights.data(), kRows, dim, format.type) == Status::kOk);
       for (const bool accumulate : {false, true}) {
         std::vector<float> out = random.floats(ids.size() * dim);
         std::vector<float> expected = out;
@@ -62,7 +62,7 @@ TEST_CASE("embed reads the rows of a packed table as the product sees them", "[l
           }
         }
         REQUIRE(embed(out.data(), table, ids.data(), ids.size(), 1.5f, accumulate) == Status::kOk);
-        INFO("dim = " << dim << ", type " << static_cast<int>(type) << ", accumulate " << accumulate);
+        INFO("dim = " << dim << ", type " << static_cast<int>(format.type) << ", accumulate " << accumulate);
         CHECK(sameBits(out, expected));
       }
     }

@@ -1,0 +1,91 @@
+// Formats of weights. Each is a struct of static members in kernels/formats/, and the list below names them:
+// nothing else knows which there are.
+//
+// In a file, a row of weights is a row of blocks, the last one filled up with zeros.
+//   kType                    its number
+//   kBlock, kBlockBytes      weights of a block (a divisor of kGemmDepth), and its bytes, at any address
+//   widen(from, n, out)      out = the first n weights of the blocks at `from`
+//   narrow(x, n, out)        blocks of n floats, whole blocks; each weight is the nearest that there is
+//   kEnd, kHoldsInfinity     narrow keeps |x| < kEnd finite; whether it keeps infinity and NaN
+//   finite(from, n)          whether withReader may count on n weights to be finite
+//   kRowScales, scaleFor(x)  whether weights are multiples of a scale of their row, and that scale where x is
+//                            the largest magnitude. widen and narrow then deal with the multiples, and there
+//                            are no such files
+//
+// In memory, a panel of kPanel rows is a head, with those scales as float32, and blocks of all its rows.
+//   kHeadBytes, kPanelBytes  bytes of the head, and of one block of all rows. Zeros are weights of 0
+//   pack(panel, r, l, n, from)  row r from input l on = the n weights of the blocks at `from`
+//   at(panel, l)             what a reader reads from input l on, a multiple of its kRun: const Stored*
+//   withReader(finite, f)    f(Reader()), where input(x) is x and columns are in order
+//   withQuickReader(finite, below, f)  the same for few rows, where they need not be; below(x): whether all
+//                            inputs are smaller than x
+//
+// A reader turns a panel into floats. It holds the constants that a loop needs.
+//   kRun                     scales(panel, l) are those of this many inputs, a divisor of kGemmDepth
+//   kStep                    inputs that are read at once, a divisor of kRun
+//   read(at, i, scales, rows)  rows [kStep] = the weights of inputs i, i + 1, ... of the run, by columns
+//   input(x)                 what they are to be multiplied by for an input of x
+//   inOrder(sums)            puts the sums of a panel's columns in order
+//   kPanels                  panels that a product of one row reads side by side
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+
+#include "kernels/formats/bfloat16.h"
+#include "kernels/formats/float16.h"
+#include "kernels/formats/float32.h"
+#include "kernels/formats/int8.h"
+#include "kernels/weight_type.h"
+
+namespace ropewalk {
+
+template <class... Formats>
+struct FormatList {};
+
+// By their numbers.
+using WeightFormats = FormatList<Float32Format, Float16Format, Bfloat16Format, Int8Format>;
+
+// f(Format()) with the format of that number.
+template <class F>
+void withFormat(WeightType type, F f) {
+  [&]<class... Formats>(FormatList<Formats...>) {
+    (void)((type == Formats::kType && (f(Formats()), true)) || ...);
+  }(WeightFormats());
+}
+
+// What the format of a number says of itself.
+struct WeightFormat {
+  WeightType type;
+  size_t block;
+  size_t block_bytes;
+  size_t head_bytes;
+  size_t panel_bytes;
+  bool row_scales;
+  float end;
+  bool holds_infinity;
+
+  // Whether x, narrowed, is finite where x is, and still what it was where x is not.
+  bool holds(float x) const { return std::fabs(x) < end || (holds_infinity && !std::isfinite(x)); }
+  // Bytes of a row of k weights in a file.
+  size_t rowBytes(size_t k) const { return blocks(k) * block_bytes; }
+  size_t blocks(size_t k) const { return k / block + (k % block != 0 ? 1 : 0); }
+};
+
+template <class... Formats>
+constexpr std::array<WeightFormat, sizeof...(Formats)> tableOf(FormatList<Formats...>) {
+  return {{{Formats::kType, Formats::kBlock, Formats::kBlockBytes, Formats::kHeadBytes, Formats::kPanelBytes,
+            Formats::kRowScales, Formats::kEnd, Formats::kHoldsInfinity}...}};
+}
+
+inline constexpr auto kWeightFormats = tableOf(WeightFormats());
+
+inline const WeightFormat& formatOf(WeightType type) {
+  return kWeightFormats[static_cast<size_t>(type)];
+}
+
+// out = n weights of blocks at any address; without scales of rows. Apart. Any n, including 0.
+void widen(WeightType type, const void* values, size_t n, float* out);
+
+}  // namespace ropewalk
