@@ -44,7 +44,7 @@ const programs: Plugin = {
 // The workers as more entries of the same build, so that they share the package with the page instead of bringing
 // second copies, as `new Worker(new URL(..))` would have it.
 function workers(): Plugin {
-  const scripts = { address: '/src/work/worker.ts', playground: '/src/playground/worker.ts' };
+  const scripts = { address: '/src/work/worker.ts', playground: '/src/chapters/playground/worker.ts' };
   let building = false;
   const references = new Map<string, string>();
   return {
@@ -135,6 +135,11 @@ export default defineConfig({
     assetsInlineLimit: 0,
     rolldownOptions: {
       output: {
+        // A chapter's code is named for its folder.
+        chunkFileNames: ({ name, facadeModuleId }) => {
+          const [, chapter = name] = /[\\/]chapters[\\/](\w+)[\\/]chapter\.ts$/.exec(facadeModuleId ?? '') ?? [];
+          return `assets/${chapter}-[hash].js`;
+        },
         codeSplitting: {
           groups: [
             // The package in a file of its own: it changes less often than the page, and its size can be told from the page's.
@@ -150,13 +155,13 @@ export default defineConfig({
               (names) =>
                 ['en', 'zh'].map((language) => ({
                   name: `${language}-${names.split('|')[0]}`,
-                  test: new RegExp(`[\\\\/]i18n[\\\\/]${language}[\\\\/](${names})\\.ts$`),
+                  test: new RegExp(`[\\\\/](${names})[\\\\/]i18n[\\\\/]${language}\\.ts$`),
                 })),
             ),
             // What a worker runs as well, and so must not bring what needs a document.
             { name: 'everywhere', test: /[\\/](word-vector\.js|items\.ts)|preload-helper/, priority: 1 },
             // What several parts of the page use comes with the first of them, not in a dozen files.
-            { name: 'common', test: /[\\/]src[\\/](?!pictures[\\/](decay|speed)\.)/, minShareCount: 2 },
+            { name: 'common', test: /[\\/]src[\\/](?!chapters[\\/](decay|speed)[\\/]numbers\.)/, minShareCount: 2 },
           ],
         },
       },

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { load, mropePositions } from 'ropewalk';
-import { wordVector } from '../../web/src/pictures/word-vector.js';
+import { wordVector } from '../../web/src/programs/word-vector.js';
 import { figureOf, launch, launchFirefox, open, serve, until } from './site.mjs';
 
 let site;

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { load } from 'ropewalk';
-import { wordVector } from '../../web/src/pictures/word-vector.js';
+import { wordVector } from '../../web/src/programs/word-vector.js';
 import { figureOf, hears, open, runProgram, until, withChromium } from './site.mjs';
 
 const { site, browser } = await withChromium();

@@ -14,13 +14,13 @@ import './styles/heat-maps.css';
 import './styles/tables.css';
 import { chapterIds } from './chapters';
 import { fetchChapter } from './chapters/fetch';
-import { h } from './dom';
 import { frameTexts, languageTags, preferredLanguage } from './i18n/language';
 import { keepForOffline } from './offline/register';
-import { createPage, follow, goTo, type PageSection, pageFields, showTheme, tellLost } from './page';
-import { State } from './state';
-import { followTextSize } from './text-size';
-import { setTheme } from './theme';
+import { createPage, follow, goTo, type PageSection, pageFields, showTheme, tellLost } from './page/page';
+import { followTextSize } from './page/text-size';
+import { h } from './ui/dom';
+import { State } from './ui/state';
+import { setTheme } from './ui/theme';
 
 const state = new State(() => [['lang', page.values.lang]]);
 const page: PageSection = state.section('', pageFields(preferredLanguage()));

@@ -2,7 +2,7 @@
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterId } from '../i18n/dictionary';
 import { chapterTexts, type Language, numbersOf } from '../i18n/language';
-import type { State } from '../state';
+import type { State } from '../ui/state';
 import { longWork } from '../work/long-work';
 import { chapterOf } from '.';
 

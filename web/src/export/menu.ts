@@ -1,8 +1,9 @@
 // A small menu that saves what a figure shows: its picture, or its numbers. What makes the files is fetched when it
 // is asked for the first time.
-import { button } from '../controls';
-import { h } from '../dom';
+
 import type { FrameTexts } from '../i18n/dictionary';
+import { button } from '../ui/controls';
+import { h } from '../ui/dom';
 import type { NumberTableData } from '../views/number-table';
 import type { About } from './numbers';
 

@@ -1,5 +1,5 @@
 // Amounts as bars from a common line, in groups with a scale of their own each; every bar with its name and its number.
-import { h } from '../dom';
+import { h } from '../ui/dom';
 
 export interface BarGroup {
   readonly title: string;

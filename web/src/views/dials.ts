@@ -1,5 +1,5 @@
 // A row of dials: hands that point somewhere, and parts of the rim that stand out.
-import { h, svg } from '../dom';
+import { h, svg } from '../ui/dom';
 
 export interface Hand {
   /** Where it points, right and up. */

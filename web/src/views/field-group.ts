@@ -1,7 +1,7 @@
 // One field or several, with one line that reads out the current cell and the colour scale of each. Fields of the same
 // size have the current cell together.
-import { h } from '../dom';
-import { isDark } from '../theme';
+import { h } from '../ui/dom';
+import { isDark } from '../ui/theme';
 import { colorOf, paintScale } from './color-scale';
 import { type FieldData, type FieldView, field, shareOf } from './field';
 import type { Cell } from './heat-map';

@@ -1,6 +1,6 @@
 // A matrix of numbers as coloured cells with numbered rows and columns. The cells can be walked with the arrow keys and
 // one of them picked; what the current one says is told by whoever made the field.
-import { h, observeWidth } from '../dom';
+import { h, observeWidth } from '../ui/dom';
 import { inkOn, pixelOf, type Scale } from './color-scale';
 import { type Cell, moved } from './heat-map';
 import { lettersFor, paintCells, styleOf } from './paint';

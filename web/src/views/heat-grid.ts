@@ -1,6 +1,6 @@
 // Heat maps of the same words side by side, one for each head: one colour scale, one current cell in all of them, one
 // line that reads it out, and the same numbers as tables.
-import { h, observeWidth } from '../dom';
+import { h, observeWidth } from '../ui/dom';
 import { paintScale } from './color-scale';
 import { type Cell, type HeatMap, heatMap } from './heat-map';
 

@@ -1,6 +1,6 @@
 // One square matrix with a word at every row and column: a canvas for the cells, text for the words. The cells can be
 // walked with the arrow keys; what the current one says is told by whoever made the map.
-import { h } from '../dom';
+import { h } from '../ui/dom';
 import { inkOn, pixelOf } from './color-scale';
 import { lettersFor, paintCells, styleOf } from './paint';
 

@@ -1,6 +1,6 @@
 // Curves, dots and bands over one x axis, with their names above and the present place marked. Axes are linear or
 // logarithmic; a linear y axis through zero shows where zero is.
-import { h, observeWidth, svg } from '../dom';
+import { h, observeWidth, svg } from '../ui/dom';
 
 /** How a series looks: a colour and a dash of its own, so that neither alone has to be told apart. */
 export type Look = 'query' | 'key' | 'third' | 'quiet';

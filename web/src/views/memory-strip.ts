@@ -1,5 +1,5 @@
 // Numbers as they lie in memory, one box each, with an arc between the two of each pair.
-import { h, svg } from '../dom';
+import { h, svg } from '../ui/dom';
 
 export interface Strip {
   readonly title: string;

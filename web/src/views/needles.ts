@@ -1,5 +1,5 @@
 // Rows of needles, one row for each word: how far every pair of coordinates is turned at the word's place.
-import { h, svg } from '../dom';
+import { h, svg } from '../ui/dom';
 
 export interface NeedlesData {
   readonly words: readonly string[];

@@ -1,6 +1,6 @@
 // Numbers as a table that scrolls when it has no room: what a picture shows, for those who would rather read it.
 // Each cell carries its whole number beside the rounded one that it shows.
-import { h } from '../dom';
+import { h } from '../ui/dom';
 import { soon } from '../work/soon';
 
 export interface NumberTableData {

@@ -1,6 +1,6 @@
 // Two arrows in the plane, each as set and as turned. The set ones can be dragged by a ring at the tip, or turned and
 // stretched with the arrow keys.
-import { svg } from '../dom';
+import { svg } from '../ui/dom';
 
 type Vector = readonly [x: number, y: number];
 

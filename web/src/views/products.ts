@@ -1,6 +1,6 @@
 // Products of matrices, one below the other, as boxes drawn to one scale with their sizes below them.
-import { h } from '../dom';
-import { richText } from '../rich-text';
+import { h } from '../ui/dom';
+import { richText } from '../ui/rich-text';
 
 export interface Factor {
   readonly name: string;

@@ -1,6 +1,6 @@
 // The score of two arrows in large digits, and the arrows' coordinates before and after turning.
-import { h } from '../dom';
-import { math } from '../rich-text';
+import { h } from '../ui/dom';
+import { math } from '../ui/rich-text';
 import type { ArrowName } from './plane';
 
 export interface ScorePanelTexts {

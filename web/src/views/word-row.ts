@@ -1,6 +1,6 @@
 // Words in a row that can be put in another order, each above a column of its numbers. A word is dragged, or moved with
 // the arrow keys while it has the focus; it takes its column along.
-import { h } from '../dom';
+import { h } from '../ui/dom';
 import { colorOf } from './color-scale';
 
 export interface WordColumn {

@@ -1,6 +1,6 @@
 // How far some work is that began by itself, and a way to end it.
-import { button } from '../controls';
-import { h } from '../dom';
+import { button } from '../ui/controls';
+import { h } from '../ui/dom';
 
 export interface WorkBar {
   readonly element: HTMLElement;

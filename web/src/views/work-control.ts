@@ -1,6 +1,6 @@
 // Starts work that takes a while, shows how far it is, and cancels it.
-import { button } from '../controls';
-import { h } from '../dom';
+import { button } from '../ui/controls';
+import { h } from '../ui/dom';
 
 export interface WorkControl {
   readonly element: HTMLElement;

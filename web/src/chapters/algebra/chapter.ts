@@ -1,0 +1,30 @@
+// The algebra of the sinusoidal encoding: a shift is a rotation, and the dot product cannot see direction.
+
+import type { Chapter } from '../../figure/chapter';
+import { compose } from '../../figure/figure';
+import { prediction } from '../../figure/prediction';
+import { formula, pitfalls, prose } from '../../ui/rich-text';
+import { mathml as dot } from './dot.tex';
+import { algebraDot } from './dot-figure';
+import { mathml as shift } from './shift.tex';
+import { algebraShift } from './shift-figure';
+import { mathml as matrix } from './shift-matrix.tex';
+
+export const algebraChapter: Chapter<'algebra'> = {
+  mount(root, state, core) {
+    const texts = state.texts.algebra;
+    return compose(
+      root,
+      prose(...texts.opening),
+      formula(shift),
+      formula(matrix, texts.shiftFormula),
+      algebraShift(state, core),
+      prose(...texts.product),
+      formula(dot, texts.dotFormula),
+      prediction(state, texts.ask),
+      algebraDot(state, core),
+      prose(...texts.after),
+      pitfalls(state.texts.figure.pitfalls, texts.pitfalls),
+    );
+  },
+};

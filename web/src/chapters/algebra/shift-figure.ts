@@ -1,0 +1,102 @@
+// M_k: the same matrix moves any position by k.
+import type { Ropewalk } from 'ropewalk';
+import type { ChapterState } from '../../figure/chapter';
+import { type Figure, figure } from '../../figure/figure';
+import { stepControl, whole } from '../../ui/controls';
+import { h } from '../../ui/dom';
+import { oneOf } from '../../ui/state';
+import { fieldGroup } from '../../views/field-group';
+import { shift, shiftCode, shiftDim } from './numbers';
+
+const positions = whole(0, 60);
+const steps = whole(-12, 12);
+
+export function algebraShift(chapter: ChapterState<'algebra'>, core: Ropewalk): Figure {
+  const texts = chapter.texts.algebra.shift;
+  const { plain, fixed, bound } = chapter.numbers;
+  const fields = { p: oneOf(positions, 10), k: oneOf(steps, 3) };
+  return figure(chapter, { name: 'shift', caption: texts.caption, wide: true }, fields, (section) => {
+    const p = stepControl(texts.p, positions, plain, (value) => section.set({ p: value }, 'p'));
+    const k = stepControl(texts.k, steps, plain, (value) => section.set({ k: value }, 'k'));
+    const view = fieldGroup(chapter.texts.figure.cells);
+    return {
+      controls: [h('div', { class: 'pair-of-controls' }, p.element, k.element)],
+      picture: [view.element],
+      show(values) {
+        p.show(values.p);
+        k.show(values.k);
+        const { matrix, before, moved, after } = shift(core, values.p, values.k);
+        const rows = [before, moved, after];
+        const far = values.p + values.k;
+        const names = [`PE(${plain(values.p)})`, `M PE(${plain(values.p)})`, `PE(${plain(far)})`];
+        const common = {
+          scale: 'diverging',
+          limit: 1,
+          columns: shiftDim,
+          columnName: plain,
+          columnTitle: texts.column,
+          largestCell: 56,
+        } as const;
+        const two = (value: number): string => fixed(value, 2);
+        view.update({
+          fields: [
+            {
+              ...common,
+              title: texts.matrix(plain(values.k)),
+              label: texts.matrix(plain(values.k)),
+              legend: texts.entry,
+              rows: shiftDim,
+              values: matrix,
+              rowTitle: texts.row,
+              rowName: plain,
+              // Beside the blocks nothing is written, as in the formula.
+              print: (value) => (value === 0 ? '' : two(value)),
+            },
+            {
+              ...common,
+              title: texts.rows,
+              label: texts.rows,
+              legend: '',
+              rows: 3,
+              values: rows.flatMap((row) => Array.from(row)),
+              rowTitle: texts.position,
+              rowName: (row) => names[row] ?? '',
+              print: two,
+            },
+          ],
+          tell: ({ row, column }, field) =>
+            field === 0
+              ? texts.cell(plain(row), plain(column), fixed(matrix[row * shiftDim + column] ?? 0, 4))
+              : `${names[row]}, ${texts.column} ${plain(column)}: ${fixed(rows[row]?.[column] ?? 0, 4)}`,
+          print: plain,
+        });
+        const off = moved.reduce((most, value, i) => Math.max(most, Math.abs(value - (after[i] ?? 0))), 0);
+        const numbered = whole(0, shiftDim - 1).map(plain);
+        return {
+          summary: texts.summary(plain(values.k), plain(values.p), plain(far), off === 0 ? '' : bound(off, 1)),
+          code: shiftCode(values.p, values.k),
+          table: () => [
+            {
+              caption: texts.matrix(plain(values.k)),
+              corner: '',
+              columns: numbered,
+              rows: numbered.map((name, i) => ({
+                name,
+                values: Array.from(matrix.subarray(i * shiftDim, (i + 1) * shiftDim)),
+              })),
+              print: (value) => fixed(value, 4),
+            },
+            {
+              caption: texts.rows,
+              corner: '',
+              columns: numbered,
+              rows: rows.map((row, i) => ({ name: names[i] ?? '', values: Array.from(row) })),
+              print: (value) => fixed(value, 4),
+            },
+          ],
+        };
+      },
+      end: view.destroy,
+    };
+  });
+}

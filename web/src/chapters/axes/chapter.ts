@@ -1,0 +1,26 @@
+// Positions with several axes: pictures and videos.
+
+import type { Chapter } from '../../figure/chapter';
+import { compose } from '../../figure/figure';
+import { prediction } from '../../figure/prediction';
+import { formula, pitfalls, prose } from '../../ui/rich-text';
+import { mathml } from './axes.tex';
+import { axesGrid } from './grid-figure';
+import { axesIds } from './ids-figure';
+
+export const axesChapter: Chapter<'axes'> = {
+  mount(root, state, core) {
+    const texts = state.texts.axes;
+    return compose(
+      root,
+      prose(...texts.opening),
+      formula(mathml, texts.formula),
+      prediction(state, texts.ask),
+      axesGrid(state, core),
+      prose(...texts.layoutsProse),
+      axesIds(state, core),
+      prose(...texts.after),
+      pitfalls(state.texts.figure.pitfalls, texts.pitfalls),
+    );
+  },
+};

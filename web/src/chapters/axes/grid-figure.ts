@@ -1,0 +1,84 @@
+// Patches of a picture: how one patch's query meets all others, with one axis of position and with two.
+import type { Ropewalk } from 'ropewalk';
+import type { ChapterState } from '../../figure/chapter';
+import { type Figure, figure } from '../../figure/figure';
+import { choiceControl, stepControl, whole } from '../../ui/controls';
+import { h } from '../../ui/dom';
+import { choice, oneOf } from '../../ui/state';
+import { fieldGroup } from '../../views/field-group';
+import { type GridLayout, gridCode, gridLayoutNames, gridScores, side } from './numbers';
+
+const patches = whole(0, side * side - 1);
+const bases = [10, 100, 1000, 10000];
+
+export function axesGrid(chapter: ChapterState<'axes'>, core: Ropewalk): Figure {
+  const texts = chapter.texts.axes.grid;
+  const { plain, fixed } = chapter.numbers;
+  const fields = { layout: choice(gridLayoutNames, 'flat'), patch: oneOf(patches, 27), base: oneOf(bases, 100) };
+  return figure(chapter, { name: 'grid', caption: texts.caption }, fields, (section) => {
+    const layout = choiceControl<GridLayout>(
+      texts.layout,
+      gridLayoutNames.map((value) => ({ value, label: texts.layouts[value] })),
+      (value) => section.set({ layout: value }),
+    );
+    const place = (patch: number): string => texts.place(plain(Math.floor(patch / side)), plain(patch % side));
+    const patch = stepControl(texts.patch, patches, place, (value) => section.set({ patch: value }, 'patch'));
+    const base = stepControl(texts.base, bases, plain, (value) => section.set({ base: value }, 'base'));
+    const map = fieldGroup(texts.hint, ({ row, column }) => section.set({ patch: row * side + column }));
+    return {
+      controls: [layout.element, h('div', { class: 'pair-of-controls' }, patch.element, base.element)],
+      picture: [map.element],
+      show(values) {
+        layout.show(values.layout);
+        patch.show(values.patch);
+        base.show(values.base);
+        const scores = gridScores(core, values.layout, values.base, values.patch);
+        const at = (row: number, column: number): number => scores[row * side + column] ?? 0;
+        const [row, column] = [Math.floor(values.patch / side), values.patch % side];
+        map.update({
+          fields: [
+            {
+              label: texts.label,
+              legend: texts.score,
+              rows: side,
+              columns: side,
+              values: scores,
+              scale: 'diverging',
+              limit: 1,
+              rowTitle: texts.row,
+              columnTitle: texts.column,
+              rowName: plain,
+              columnName: plain,
+              print: (value) => fixed(value, 2),
+              largestCell: 80,
+              tallest: 480,
+              framed: (cell) => cell.row === row && cell.column === column,
+            },
+          ],
+          tell: (cell) => texts.cell(plain(cell.row), plain(cell.column), fixed(at(cell.row, cell.column), 3)),
+          print: plain,
+        });
+        // A neighbour to the side and one above or below, whichever there is.
+        const beside = at(row, column + (column + 1 < side ? 1 : -1));
+        const below = at(row + (row + 1 < side ? 1 : -1), column);
+        return {
+          summary: texts.summary(place(values.patch), fixed(beside, 3), fixed(below, 3)),
+          code: gridCode(values.layout, values.base, values.patch),
+          table: () => [
+            {
+              caption: texts.label,
+              corner: `${texts.row} \\ ${texts.column}`,
+              columns: whole(0, side - 1).map(plain),
+              rows: whole(0, side - 1).map((r) => ({
+                name: plain(r),
+                values: Array.from(scores.subarray(r * side, (r + 1) * side)),
+              })),
+              print: (value) => fixed(value, 4),
+            },
+          ],
+        };
+      },
+      end: map.destroy,
+    };
+  });
+}

@@ -1,0 +1,130 @@
+// M-RoPE: three numbers for each token, and which pairs follow which of them.
+import type { Ropewalk } from 'ropewalk';
+import type { ChapterState } from '../../figure/chapter';
+import { type Figure, figure } from '../../figure/figure';
+import { stepControl, whole } from '../../ui/controls';
+import { h } from '../../ui/dom';
+import { oneOf } from '../../ui/state';
+import { fieldGroup } from '../../views/field-group';
+import { axisOfPairs, ids, idsCode } from './numbers';
+
+// An axis as a share of the colours; the first of them is nearly that of the paper, and no kind's.
+const kindOf = (axis: number): number => axis + 1;
+const axisOf = (kind: number): number => kind - 1;
+
+const [textCounts, sizes, frameCounts] = [whole(0, 4), whole(1, 4), whole(1, 3)];
+
+export function axesIds(chapter: ChapterState<'axes'>, core: Ropewalk): Figure {
+  const texts = chapter.texts.axes.ids;
+  const { plain } = chapter.numbers;
+  const fields = {
+    before: oneOf(textCounts, 2),
+    rows: oneOf(sizes, 2),
+    columns: oneOf(sizes, 3),
+    frames: oneOf(frameCounts, 1),
+  };
+  return figure(chapter, { name: 'ids', caption: texts.caption, wide: true }, fields, (section) => {
+    const before = stepControl(texts.before, textCounts, plain, (value) => section.set({ before: value }, 'before'));
+    const rows = stepControl(texts.rows, sizes, plain, (value) => section.set({ rows: value }, 'rows'));
+    const columns = stepControl(texts.columns, sizes, plain, (value) => section.set({ columns: value }, 'columns'));
+    const frames = stepControl(texts.frames, frameCounts, plain, (value) => section.set({ frames: value }, 'frames'));
+    const idMap = fieldGroup(chapter.texts.figure.cells);
+    const pairMap = fieldGroup(texts.speeds);
+    const pairs = axisOfPairs(core);
+    const axisName = (axis: number): string => texts.axes[axis] ?? '';
+    return {
+      controls: [
+        h('div', { class: 'pair-of-controls short' }, before.element, frames.element, rows.element, columns.element),
+      ],
+      picture: [idMap.element, pairMap.element],
+      show(values) {
+        before.show(values.before);
+        rows.show(values.rows);
+        columns.show(values.columns);
+        frames.show(values.frames);
+        const sequence = { ...values, after: 3 };
+        const { positions, length, next } = ids(sequence);
+        const image = values.rows * values.columns * values.frames;
+        const isImage = (token: number): boolean => token >= values.before && token < values.before + image;
+        idMap.update({
+          fields: [
+            {
+              title: texts.idsTitle,
+              label: texts.idsTitle,
+              legend: texts.position,
+              rows: 3,
+              columns: length,
+              values: positions.flatMap((axis) => Array.from(axis)),
+              scale: 'sequential',
+              limit: Math.max(1, next - 1),
+              rowTitle: '',
+              columnTitle: texts.token,
+              rowName: axisName,
+              columnName: plain,
+              print: plain,
+              largestCell: 200,
+              tallest: 120,
+              framedColumns: [values.before, values.before + image - 1],
+            },
+          ],
+          tell: ({ row, column }) =>
+            texts.cell(plain(column), isImage(column), axisName(row), plain(positions[row]?.[column] ?? 0)),
+          print: plain,
+        });
+        pairMap.update({
+          fields: [
+            {
+              title: texts.pairsTitle,
+              label: texts.pairsTitle,
+              legend: texts.axis,
+              rows: pairs.length,
+              columns: pairs[0]?.length ?? 0,
+              values: pairs.flatMap((each) => Array.from(each, kindOf)),
+              scale: 'sequential',
+              limit: kindOf(2),
+              kinds: texts.axes.map((name, axis) => ({
+                value: kindOf(axis),
+                name: texts.lettered(texts.letters[axis] ?? '', name),
+              })),
+              largestCell: 200,
+              tallest: 60,
+              rowTitle: '',
+              columnTitle: texts.pair,
+              rowName: (row) => texts.layouts[row] ?? '',
+              columnName: plain,
+              print: (kind) => texts.letters[axisOf(kind)] ?? '',
+            },
+          ],
+          tell: ({ row, column }) =>
+            texts.pairCell(texts.layouts[row] ?? '', plain(column), axisName(pairs[row]?.[column] ?? 0)),
+          print: plain,
+        });
+        return {
+          summary: texts.summary(plain(length), plain(image), plain(next)),
+          code: idsCode(sequence),
+          table: () => [
+            {
+              caption: texts.idsTitle,
+              corner: texts.token,
+              columns: whole(0, length - 1).map(plain),
+              rows: positions.map((axis, i) => ({ name: axisName(i), values: Array.from(axis) })),
+              print: plain,
+            },
+            {
+              caption: texts.pairsTitle,
+              corner: texts.pair,
+              columns: whole(0, (pairs[0]?.length ?? 0) - 1).map(plain),
+              rows: pairs.map((each, i) => ({ name: texts.layouts[i] ?? '', values: Array.from(each) })),
+              print: axisName,
+              isNamed: true,
+            },
+          ],
+        };
+      },
+      end() {
+        idMap.destroy();
+        pairMap.destroy();
+      },
+    };
+  });
+}

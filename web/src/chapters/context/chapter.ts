@@ -1,0 +1,28 @@
+// Longer contexts than those trained on: which angles are new, what each method changes, and angles that round.
+
+import type { Chapter } from '../../figure/chapter';
+import { compose } from '../../figure/figure';
+import { prediction } from '../../figure/prediction';
+import { formulas, pitfalls, prose, subheading } from '../../ui/rich-text';
+import { contextError } from './error-figure';
+import { mathml } from './scaling.tex';
+import { contextWaves } from './waves-figure';
+
+export const contextChapter: Chapter<'context'> = {
+  mount(root, state, core) {
+    const texts = state.texts.context;
+    return compose(
+      root,
+      prose(...texts.opening),
+      prediction(state, texts.ask),
+      contextWaves(state, core),
+      prose(...texts.methodsProse),
+      formulas(mathml, texts.methodsFormula, texts.methodsNote),
+      subheading(texts.errorTitle),
+      prose(...texts.errorProse),
+      contextError(state, core),
+      prose(...texts.after),
+      pitfalls(state.texts.figure.pitfalls, texts.pitfalls),
+    );
+  },
+};

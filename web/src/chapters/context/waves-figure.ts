@@ -1,0 +1,136 @@
+// What each method of context extension does to every wavelength, and which angles are new to the model.
+import type { Ropewalk } from 'ropewalk';
+import type { ChapterState } from '../../figure/chapter';
+import { type Figure, figure } from '../../figure/figure';
+import { choiceControl, stepControl, whole } from '../../ui/controls';
+import { h } from '../../ui/dom';
+import { richText } from '../../ui/rich-text';
+import { choice, oneOf } from '../../ui/state';
+import { type Dial, dials } from '../../views/dials';
+import { lineChart, nameOf } from '../../views/line-chart';
+import { contextHead, type Method, methodNames, reachOf, waves, wavesCode } from './numbers';
+
+const bases = [10000, 100000, 500000];
+const lengths = [256, 512, 1024, 2048, 4096, 8192, 32768];
+const factors = [1, 2, 4, 8, 16, 32];
+const pairs = contextHead / 2;
+// Half a degree: an angle that much beyond is not yet a new one.
+const hardly = Math.PI / 360;
+const turn = 2 * Math.PI;
+
+export function contextWaves(chapter: ChapterState<'context'>, core: Ropewalk): Figure {
+  const texts = chapter.texts.context.waves;
+  const { plain, significant, power } = chapter.numbers;
+  const fields = {
+    method: choice(methodNames, 'none'),
+    length: oneOf(lengths, 2048),
+    factor: oneOf(factors, 8),
+    base: oneOf(bases, 10000),
+  };
+  return figure(chapter, { name: 'waves', caption: texts.caption }, fields, (section) => {
+    const method = choiceControl<Method>(
+      texts.method,
+      methodNames.map((value) => ({ value, label: texts.methods[value] })),
+      (value) => section.set({ method: value }),
+    );
+    const length = stepControl(texts.length, lengths, plain, (value) => section.set({ length: value }, 'length'));
+    const factor = stepControl(texts.factor, factors, plain, (value) => section.set({ factor: value }, 'factor'));
+    const base = stepControl(texts.base, bases, plain, (value) => section.set({ base: value }, 'base'));
+    const chart = lineChart(270);
+    const view = dials();
+    // All of them in one place, so that the picture stays where it is while methods are compared.
+    const abouts = methodNames.map((value) => h('p', { class: 'strip-note' }, ...richText(texts.about[value])));
+    return {
+      controls: [
+        method.element,
+        h('div', { class: 'one-of' }, ...abouts),
+        h('div', { class: 'pair-of-controls' }, length.element, factor.element, base.element),
+      ],
+      picture: [
+        chart.element,
+        h(
+          'div',
+          {},
+          h('p', { class: 'strip-title' }, texts.dials),
+          h(
+            'ul',
+            { class: 'series-names' },
+            nameOf({ name: texts.seen, look: 'query', kind: 'line' }),
+            nameOf({ name: texts.unseen, look: 'key', kind: 'line' }),
+          ),
+          view.element,
+        ),
+      ],
+      show(values) {
+        method.show(values.method);
+        length.show(values.length);
+        factor.show(values.factor);
+        base.show(values.base);
+        for (const [i, about] of abouts.entries()) about.classList.toggle('off', methodNames[i] !== values.method);
+        const { trained, scaled, attentionFactor, complete } = waves(core, values.method, values);
+        const target = values.length * values.factor;
+        // No method stretches further; so the axis is the same for all of them.
+        const top = 10 ** Math.ceil(Math.log10(Math.max((trained.at(-1) ?? 1) * values.factor, target)));
+        const ticks = [1, 10, 100, 1000, 1e4, 1e5, 1e6, 1e7, 1e8].filter((value) => value <= top);
+        const points = (all: Float64Array) => Array.from(all, (wave, i) => [i, wave] as const);
+        chart.update({
+          label: texts.label,
+          x: { title: texts.pairIndex, min: -0.5, max: pairs - 0.5, ticks: [0, 8, 16, 24, 31], print: plain },
+          y: { title: texts.wavelength, min: 1, max: top, log: true, ticks, print: power },
+          series: [
+            { name: texts.trained, look: 'query', kind: 'rings', points: points(trained) },
+            { name: texts.now, look: 'third', kind: 'dots', points: points(scaled), moves: true },
+          ],
+          levels: [
+            { y: values.length, name: texts.trainedLength },
+            ...(values.factor > 1 ? [{ y: target, name: texts.target }] : []),
+          ],
+        });
+        const reaches = whole(0, pairs - 1).map((i) => reachOf(trained[i] ?? 1, scaled[i] ?? 1, values));
+        const isNew = (i: number): boolean => {
+          const { seen = 0, used = 0 } = reaches[i] ?? {};
+          return seen < turn && used > seen + hardly;
+        };
+        const fresh = reaches.filter((_, i) => isNew(i));
+        const most = Math.max(0, ...fresh.map(({ seen, used }) => Math.min(used, turn) - seen));
+        const dial = (i: number): Dial => {
+          const { seen = 0, used = 0 } = reaches[i] ?? {};
+          const turns = significant(used / turn, 2);
+          return {
+            name: texts.pair(plain(i)),
+            note: turns,
+            hands: [],
+            arcs: [
+              { from: 0, to: Math.min(seen, turn), look: 'seen' },
+              ...(isNew(i) ? [{ from: seen, to: Math.min(used, turn), look: 'unseen' } as const] : []),
+            ],
+            look: isNew(i) ? 'warn' : undefined,
+            spoken: texts.spoken(plain(i), significant(seen / turn, 2), turns, isNew(i)),
+          };
+        };
+        view.update(texts.dials, whole(1, pairs - 1, 2).map(dial));
+        return {
+          summary: texts.summary(
+            plain(complete),
+            plain(pairs),
+            plain(fresh.length),
+            plain(Math.round((360 * most) / turn)),
+            plain(target),
+            attentionFactor === 1 ? '' : significant(attentionFactor, 4),
+          ),
+          code: wavesCode(values.method, values),
+          table: () => [
+            {
+              caption: texts.label,
+              corner: texts.pairIndex,
+              columns: [texts.trained, texts.methods[values.method]],
+              rows: Array.from(trained, (wave, i) => ({ name: plain(i), values: [wave, scaled[i]] })),
+              print: (value) => significant(value, 5),
+            },
+          ],
+        };
+      },
+      end: chart.destroy,
+    };
+  });
+}

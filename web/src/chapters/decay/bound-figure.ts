@@ -1,0 +1,71 @@
+// One query and one key: how large their score is at each distance, and Su's bound on it.
+import type { Ropewalk } from 'ropewalk';
+import type { ChapterState } from '../../figure/chapter';
+import { type Figure, figure } from '../../figure/figure';
+import { stepControl, whole } from '../../ui/controls';
+import { h } from '../../ui/dom';
+import { oneOf } from '../../ui/state';
+import { lineChart } from '../../views/line-chart';
+import { dims, distanceTicks } from './curves-figure';
+import { boundedScores, boundedScoresCode, distancesTo } from './numbers';
+
+const seeds = whole(1, 30);
+const reach = 256;
+const head = { base: 10000 };
+
+export function decayBound(chapter: ChapterState<'decay'>, core: Ropewalk): Figure {
+  const texts = chapter.texts.decay.bound;
+  const common = chapter.texts.decay;
+  const { plain, significant } = chapter.numbers;
+  const fields = { seed: oneOf(seeds, 1), dim: oneOf(dims, 64) };
+  return figure(chapter, { name: 'bound', caption: texts.caption }, fields, (section) => {
+    const seed = stepControl(texts.seed, seeds, plain, (value) => section.set({ seed: value }, 'seed'));
+    const dim = stepControl(common.dim, dims, plain, (value) => section.set({ dim: value }, 'dim'));
+    const chart = lineChart(260);
+    return {
+      controls: [h('div', { class: 'pair-of-controls' }, seed.element, dim.element)],
+      picture: [chart.element],
+      show(values) {
+        seed.show(values.seed);
+        dim.show(values.dim);
+        const distances = distancesTo(reach);
+        const { scores, bound } = boundedScores(core, { ...head, dim: values.dim }, values.seed, distances);
+        const sizes = scores.map(Math.abs);
+        const top = 10 ** Math.ceil(Math.log10(bound.reduce((a, b) => Math.max(a, b), 1)));
+        const ticks = [0.1, 1, 10, 100, 1000, 10000, 100000].filter((value) => value <= top);
+        chart.update({
+          label: texts.label,
+          x: { title: common.distance, min: 0, max: reach, ticks: distanceTicks(reach), print: plain },
+          y: { title: texts.y, min: 0.1, max: top, log: true, ticks, print: plain },
+          series: [
+            { name: texts.score, look: 'query', kind: 'line', points: distances.map((d, i) => [d, sizes[i] ?? 0]) },
+            { name: texts.bound, look: 'key', kind: 'line', points: distances.map((d, i) => [d, bound[i] ?? 0]) },
+          ],
+        });
+        const nearest = bound.reduce(
+          (least, value, i) => Math.min(least, value / (sizes[i] || 1e-9)),
+          Number.POSITIVE_INFINITY,
+        );
+        return {
+          summary: texts.summary(
+            significant(sizes[0] ?? 0, 3),
+            significant(sizes.at(-1) ?? 0, 3),
+            // Rounded down: what it says of all distances has to be true of the nearest.
+            plain(nearest < 10 ? Math.floor(10 * nearest) / 10 : Math.floor(nearest)),
+          ),
+          code: boundedScoresCode({ ...head, dim: values.dim }, values.seed, reach),
+          table: () => [
+            {
+              caption: texts.label,
+              corner: common.distance,
+              columns: [texts.score, texts.bound],
+              rows: distances.map((d, i) => ({ name: plain(d), values: [sizes[i], bound[i]] })),
+              print: (value) => significant(value, 5),
+            },
+          ],
+        };
+      },
+      end: chart.destroy,
+    };
+  });
+}

@@ -1,0 +1,79 @@
+// Queries that are built to look some positions back, and where each form of attention really looks.
+import type { Ropewalk } from 'ropewalk';
+import type { ChapterState } from '../../figure/chapter';
+import { type Figure, figure } from '../../figure/figure';
+import { stepControl, whole } from '../../ui/controls';
+import { h } from '../../ui/dom';
+import { oneOf } from '../../ui/state';
+import { lineChart } from '../../views/line-chart';
+import { aim, aimCode, aimKeys } from './aim-numbers';
+
+const dims = [16, 32, 64, 128];
+const backs = whole(0, 40);
+const distances = whole(0, aimKeys - 1);
+
+export function linearAim(chapter: ChapterState<'linear'>, core: Ropewalk): Figure {
+  const texts = chapter.texts.linear.aim;
+  const { plain, fixed } = chapter.numbers;
+  const fields = { back: oneOf(backs, 8), dim: oneOf(dims, 64) };
+  return figure(chapter, { name: 'aim', caption: texts.caption }, fields, (section) => {
+    const back = stepControl(texts.back, backs, plain, (value) => section.set({ back: value }, 'back'));
+    const dim = stepControl(chapter.texts.linear.dim, dims, plain, (value) => section.set({ dim: value }, 'dim'));
+    const chart = lineChart(240);
+    return {
+      controls: [h('div', { class: 'pair-of-controls' }, back.element, dim.element)],
+      picture: [chart.element],
+      show(values) {
+        back.show(values.back);
+        dim.show(values.dim);
+        const curves = aim(core, values.dim, values.back);
+        const most = (curve: Float32Array): number => curve.reduce((a, b) => Math.max(a, b), 0);
+        const points = (curve: Float32Array) => {
+          const largest = most(curve);
+          return Array.from(curve, (weight, d) => [d, weight / largest] as const);
+        };
+        chart.update({
+          label: texts.label,
+          x: {
+            title: texts.distance,
+            min: 0,
+            max: aimKeys - 1,
+            ticks: [...whole(0, aimKeys - 8, 8), aimKeys - 1],
+            print: plain,
+          },
+          y: { title: texts.y, min: 0, max: 1.15, ticks: [0, 0.5, 1], print: plain },
+          series: [
+            { name: texts.softmax, look: 'query', kind: 'line', points: points(curves.softmax) },
+            { name: texts.cosine, look: 'key', kind: 'line', points: points(curves.cosine) },
+            { name: texts.features, look: 'third', kind: 'line', points: points(curves.features) },
+          ],
+          marks: [{ x: values.back, name: texts.aimed, look: 'limit' }],
+        });
+        const largest = (curve: Float32Array): string => fixed(most(curve), 4);
+        return {
+          summary: texts.summary(
+            plain(values.back),
+            largest(curves.softmax),
+            largest(curves.cosine),
+            largest(curves.features),
+            plain(curves.features.indexOf(most(curves.features))),
+          ),
+          code: aimCode(values.dim, values.back),
+          table: () => [
+            {
+              caption: texts.label,
+              corner: texts.distance,
+              columns: [texts.softmax, texts.cosine, texts.features],
+              rows: distances.map((d) => ({
+                name: plain(d),
+                values: [curves.softmax[d], curves.cosine[d], curves.features[d]],
+              })),
+              print: (value) => fixed(value, 5),
+            },
+          ],
+        };
+      },
+      end: chart.destroy,
+    };
+  });
+}

@@ -1,0 +1,135 @@
+// Two orders of the same product: their shapes to scale, their work, and that they give the same.
+import type { Ropewalk } from 'ropewalk';
+import type { ChapterState } from '../../figure/chapter';
+import { type Figure, figure } from '../../figure/figure';
+import { stepControl } from '../../ui/controls';
+import { h } from '../../ui/dom';
+import { oneOf } from '../../ui/state';
+import { lineChart } from '../../views/line-chart';
+import { type Factor, products } from '../../views/products';
+import { checkedOf, cost, costCode, costLengths, orderDifference } from './cost-numbers';
+
+const dims = [16, 32, 64, 128];
+const powers = [1e3, 1e6, 1e9, 1e12];
+
+export function linearCost(chapter: ChapterState<'linear'>, core: Ropewalk): Figure {
+  const texts = chapter.texts.linear.cost;
+  const common = chapter.texts.linear;
+  const { plain, significant, bound, power } = chapter.numbers;
+  const fields = { tokens: oneOf(costLengths, 1024), dim: oneOf(dims, 64) };
+  return figure(chapter, { name: 'cost', caption: texts.caption }, fields, (section) => {
+    const tokens = stepControl(common.tokens, costLengths, plain, (value) => section.set({ tokens: value }, 'tokens'));
+    const dim = stepControl(common.dim, dims, plain, (value) => section.set({ dim: value }, 'dim'));
+    const shapes = products();
+    const chart = lineChart(220);
+    // Dragging along the tokens need not multiply matrices again.
+    let known = { checked: 0, dim: 0, difference: 0 };
+    return {
+      controls: [h('div', { class: 'pair-of-controls' }, tokens.element, dim.element)],
+      picture: [shapes.element, chart.element],
+      show(values) {
+        const { tokens: T, dim: D } = values;
+        tokens.show(T);
+        dim.show(D);
+        const checked = checkedOf(T);
+        if (known.dim !== D || known.checked !== checked) {
+          known = { checked, dim: D, difference: orderDifference(core, checked, D) };
+        }
+        const now = cost(T, D);
+        type Side = readonly [letter: 'T' | 'D', length: number];
+        const [byT, byD]: readonly [Side, Side] = [
+          ['T', T],
+          ['D', D],
+        ];
+        const matrix = (name: string, rows: Side, columns: Side, look: Factor['look'] = 'operand'): Factor => ({
+          name,
+          size: `${rows[0]} × ${columns[0]}`,
+          rows: rows[1],
+          columns: columns[1],
+          look,
+        });
+        const [Q, K, V] = [matrix('Q', byT, byD), matrix('Kᵀ', byD, byT), matrix('V', byT, byD)];
+        const out = matrix(texts.out, byT, byD);
+        const [weights, state] = [matrix(texts.weights, byT, byT, 'key'), matrix(texts.state, byD, byD, 'query')];
+        shapes.update({
+          longest: Math.max(T, D),
+          orders: [
+            {
+              title: texts.squareFirst,
+              note: texts.each('$T^2D$'),
+              steps: [
+                [Q, '·', K, '=', weights],
+                [weights, '·', V, '=', out],
+              ],
+            },
+            {
+              title: texts.stateFirst,
+              note: texts.each('$TD^2$'),
+              steps: [
+                [K, '·', V, '=', state],
+                [Q, '·', state, '=', out],
+              ],
+            },
+          ],
+        });
+        const costs = costLengths.map((length) => ({ length, ...cost(length, D) }));
+        chart.update({
+          label: texts.label,
+          x: {
+            title: common.tokens,
+            min: 16,
+            max: 16384,
+            log: true,
+            ticks: costLengths.filter((_, i) => i % 5 === 0),
+            print: plain,
+          },
+          y: { title: texts.y, min: 1e3, max: 1e12, log: true, ticks: powers, print: power },
+          series: [
+            {
+              name: texts.squareFirst,
+              look: 'key',
+              kind: 'line',
+              points: costs.map(({ length, square }) => [length, square]),
+            },
+            {
+              name: texts.stateFirst,
+              look: 'query',
+              kind: 'line',
+              points: costs.map(({ length, state }) => [length, state]),
+            },
+          ],
+          marks: [{ x: T, name: `T = ${plain(T)}` }],
+        });
+        return {
+          summary: texts.summary(
+            plain(now.square),
+            plain(now.state),
+            now.square === now.state
+              ? texts.sameWork
+              : texts.moreWork(now.square > now.state, plain(Math.max(now.square / now.state, now.state / now.square))),
+            plain(checked),
+            bound(known.difference, 2),
+          ),
+          code: costCode(checked, D),
+          table: () => [
+            {
+              caption: texts.label,
+              corner: common.tokens,
+              columns: [texts.squareFirst, texts.stateFirst],
+              rows: costs.map(({ length, square, state }) => ({ name: plain(length), values: [square, state] })),
+              print: plain,
+            },
+            {
+              caption: texts.check,
+              corner: '',
+              columns: [texts.difference],
+              rows: [{ name: texts.first(plain(checked)), values: [known.difference] }],
+              print: (value) => significant(value, 3),
+            },
+          ],
+        };
+      },
+      end: chart.destroy,
+    };
+  });
+}

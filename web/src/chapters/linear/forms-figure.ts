@@ -1,0 +1,143 @@
+// The three places of RoPE in linear attention: the weights that come out, and what they were divided by.
+import type { Ropewalk } from 'ropewalk';
+import type { ChapterState } from '../../figure/chapter';
+import { type Figure, figure } from '../../figure/figure';
+import { choiceControl, stepControl, whole } from '../../ui/controls';
+import { h } from '../../ui/dom';
+import { choice, oneOf } from '../../ui/state';
+import { fieldGroup } from '../../views/field-group';
+import { lineChart } from '../../views/line-chart';
+import { evenTicks } from '../../views/ticks';
+import { formNames, formNumbers, formsCode, formTokens, mapNames } from './forms-numbers';
+
+const dims = [2, 4, 8, 16, 32, 64];
+const seeds = whole(1, 30);
+const places = whole(0, formTokens - 1);
+
+export function linearForms(chapter: ChapterState<'linear'>, core: Ropewalk): Figure {
+  const texts = chapter.texts.linear.forms;
+  const { plain, significant } = chapter.numbers;
+  const fields = {
+    form: choice(formNames, 'both'),
+    map: choice(mapNames, 'elu1'),
+    dim: oneOf(dims, 2),
+    seed: oneOf(seeds, 3),
+  };
+  return figure(chapter, { name: 'forms', caption: texts.caption }, fields, (section) => {
+    const form = choiceControl(
+      texts.form,
+      formNames.map((value) => ({ value, label: texts.kinds[value] })),
+      (value) => section.set({ form: value }),
+    );
+    const map = choiceControl(
+      texts.map,
+      mapNames.map((value) => ({ value, label: texts.maps[value] })),
+      (value) => section.set({ map: value }),
+    );
+    const dim = stepControl(chapter.texts.linear.dim, dims, plain, (value) => section.set({ dim: value }, 'dim'));
+    const seed = stepControl(texts.seed, seeds, plain, (value) => section.set({ seed: value }, 'seed'));
+    const cells = fieldGroup(chapter.texts.figure.cells);
+    const chart = lineChart(200);
+    return {
+      controls: [form.element, map.element, h('div', { class: 'pair-of-controls' }, dim.element, seed.element)],
+      picture: [cells.element, chart.element],
+      show(values) {
+        form.show(values.form);
+        map.show(values.map);
+        dim.show(values.dim);
+        seed.show(values.seed);
+        // The cosine form has no features.
+        map.element.hidden = values.form === 'cosine';
+        const { weights, denominators, report } = formNumbers(core, values);
+        const seen = weights.map((weight, at) => (at % formTokens > Math.floor(at / formTokens) ? Number.NaN : weight));
+        const row = (i: number): Float32Array => weights.subarray(i * formTokens, (i + 1) * formTokens);
+        const largest = weights.reduce((most, weight) => Math.max(most, Math.abs(weight)), 0);
+        cells.update({
+          fields: [
+            {
+              label: texts.label,
+              legend: texts.legend,
+              rows: formTokens,
+              columns: formTokens,
+              values: seen,
+              scale: 'diverging',
+              limit: 1,
+              rowTitle: texts.query,
+              columnTitle: texts.key,
+              rowName: plain,
+              columnName: plain,
+              print: (value) => significant(value, 2),
+              largestCell: 27,
+              tallest: 480,
+            },
+          ],
+          tell({ row: query, column: key }) {
+            if (key > query) return texts.later(plain(query), plain(key));
+            const sum = row(query).reduce((a, b) => a + b, 0);
+            return texts.cell(
+              plain(query),
+              plain(key),
+              significant(weights[query * formTokens + key] ?? 0, 3),
+              significant(sum, 4),
+              significant(denominators[query] ?? 0, 3),
+            );
+          },
+          print: plain,
+        });
+        const ticks = evenTicks(Math.min(0, ...denominators), Math.max(0, ...denominators));
+        chart.update({
+          label: texts.denominators,
+          x: {
+            title: texts.position,
+            min: -0.5,
+            max: formTokens - 0.5,
+            ticks: whole(0, formTokens - 1, 4),
+            print: plain,
+          },
+          y: { title: texts.denominators, min: ticks[0] ?? 0, max: ticks.at(-1) ?? 1, ticks, print: plain },
+          series: [
+            {
+              name: texts.denominator,
+              look: 'query',
+              kind: 'stems',
+              points: Array.from(denominators, (value, i) => [i, value]),
+            },
+          ],
+        });
+        return {
+          summary: texts.summary(
+            texts.kinds[values.form],
+            plain(report.negative),
+            plain(report.zero),
+            significant(Math.min(...denominators.map(Math.abs).filter((value) => value > 0)), 3),
+            significant(largest, 3),
+          ),
+          code: formsCode(values),
+          table: () => [
+            {
+              caption: texts.label,
+              corner: `${texts.query} \\ ${texts.key}`,
+              columns: places.map(plain),
+              rows: places.map((i) => ({
+                name: plain(i),
+                values: Array.from(row(i), (weight, j) => (j > i ? undefined : weight)),
+              })),
+              print: (value) => significant(value, 3),
+            },
+            {
+              caption: texts.denominators,
+              corner: texts.query,
+              columns: [texts.denominator],
+              rows: places.map((i) => ({ name: plain(i), values: [denominators[i]] })),
+              print: (value) => significant(value, 5),
+            },
+          ],
+        };
+      },
+      end() {
+        cells.destroy();
+        chart.destroy();
+      },
+    };
+  });
+}

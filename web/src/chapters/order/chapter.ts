@@ -1,0 +1,26 @@
+// Why a position is needed: attention alone sees a bag of words.
+
+import type { Chapter } from '../../figure/chapter';
+import { compose } from '../../figure/figure';
+import { prediction } from '../../figure/prediction';
+import { formula, pitfalls, prose } from '../../ui/rich-text';
+import { orderMap } from './map-figure';
+import { mathml } from './order.tex';
+import { orderWords } from './words-figure';
+
+export const orderChapter: Chapter<'order'> = {
+  mount(root, state, core) {
+    const texts = state.texts.order;
+    return compose(
+      root,
+      prose(...texts.opening),
+      prediction(state, texts.ask),
+      orderWords(state, core),
+      prose(...texts.inside),
+      formula(mathml, texts.formula),
+      orderMap(state, core),
+      prose(...texts.after),
+      pitfalls(state.texts.figure.pitfalls, texts.pitfalls),
+    );
+  },
+};

@@ -1,0 +1,132 @@
+// Words through a small attention layer, every head drawn.
+import type { Ropewalk } from 'ropewalk';
+import type { ChapterState } from '../../figure/chapter';
+import { type Figure, figure } from '../../figure/figure';
+import { joinWords, maxWords, shuffledOrder, splitWords } from '../../figure/words';
+import { button, choiceControl, flagControl, textControl } from '../../ui/controls';
+import { h } from '../../ui/dom';
+import { choice, flag, text } from '../../ui/state';
+import { isDark } from '../../ui/theme';
+import { heatGrid } from '../../views/heat-grid';
+import type { Cell } from '../../views/heat-map';
+import { encodingNames } from './encodings';
+import { attentionCode, attentionWeights, repeatedWord, rowSpread } from './map-numbers';
+
+const headCounts = ['1', '2', '4', '8'] as const;
+const maxSentence = 300;
+// Rows of equal words come out of the same arithmetic; a difference this small would be rounding.
+const rounding = 1e-6;
+
+export function orderMap(chapter: ChapterState<'order'>, core: Ropewalk): Figure {
+  const texts = chapter.texts.order.map;
+  const { plain, fixed } = chapter.numbers;
+  const fields = {
+    words: text(maxSentence, texts.sentence),
+    encoding: choice(encodingNames, 'none'),
+    heads: choice(headCounts, '2'),
+    causal: flag(false),
+  };
+  return figure(chapter, { name: 'map', caption: texts.caption, wide: true }, fields, (section) => {
+    let words: string[] = [];
+    const name = (i: number): string => {
+      const word = words[i] ?? '';
+      return words.indexOf(word) === words.lastIndexOf(word) ? texts.word(word) : texts.wordAt(word, plain(i));
+    };
+    let isCausal = false;
+    const isHidden = ({ row, column }: Cell): boolean => isCausal && column > row;
+    const grid = heatGrid({
+      hint: texts.hint,
+      legend: texts.legend,
+      hiddenLegend: texts.masked,
+      title: (head) => texts.head(plain(head + 1)),
+      label: (head) => texts.plot(plain(head + 1)),
+      tell(head, cell, value) {
+        const [number, from, to] = [plain(head + 1), name(cell.row), name(cell.column)];
+        return isHidden(cell) ? texts.hidden(number, from, to) : texts.looks(number, from, to, fixed(value, 2));
+      },
+      print: (value) => fixed(value, 2),
+    });
+    const sentence = textControl(texts.label, maxSentence, (value) => section.set({ words: value }, 'words'));
+    const encoding = choiceControl(
+      chapter.texts.order.encoding,
+      encodingNames.map((value) => ({ value, label: chapter.texts.order.encodings[value] })),
+      (value) => section.set({ encoding: value }),
+    );
+    const heads = choiceControl(
+      texts.heads,
+      headCounts.map((value) => ({ value, label: plain(Number(value)) })),
+      (value) => section.set({ heads: value }),
+    );
+    const causal = flagControl(texts.causal, (value) => section.set({ causal: value }));
+    const shuffle = button(texts.shuffle, () => {
+      const order = shuffledOrder(words);
+      grid.follow(order);
+      const left = splitWords(section.values.words).slice(maxWords);
+      section.set({ words: joinWords([...order.map((from) => words[from] ?? ''), ...left]) });
+    });
+    const notice = h('p', { class: 'notice' });
+
+    function summaryOf(weights: readonly Float32Array[]): string {
+      if (words.length === 0) return '';
+      if (words.length === 1) return texts.single;
+      const rows = repeatedWord(words);
+      const word = words[rows[0] ?? 0] ?? '';
+      const spread = rowSpread(weights, words.length, rows);
+      const compared =
+        rows.length === 0
+          ? texts.noRepeat
+          : spread < rounding
+            ? texts.rowsEqual(word, rows.length)
+            : texts.rowsDiffer(word, rows.length, fixed(spread, 2));
+      return isCausal ? texts.causalLeaks(compared) : compared;
+    }
+
+    return {
+      controls: [
+        h('div', { class: 'row grow' }, sentence.element, shuffle),
+        h('div', { class: 'row' }, encoding.element, heads.element, causal.element),
+      ],
+      picture: [notice, grid.picture],
+      show(values) {
+        const all = splitWords(values.words);
+        words = all.slice(0, maxWords);
+        isCausal = values.causal;
+        const options = { encoding: values.encoding, heads: Number(values.heads), causal: values.causal };
+        const weights = attentionWeights(core, words, options);
+        sentence.show(values.words);
+        encoding.show(values.encoding);
+        heads.show(values.heads);
+        causal.show(values.causal);
+        shuffle.disabled = new Set(words).size < 2;
+        const cut = texts.tooMany(plain(maxWords), plain(all.length));
+        notice.textContent = words.length === 0 ? texts.empty : all.length > maxWords ? cut : '';
+        grid.picture.hidden = words.length === 0;
+        grid.update({
+          words,
+          maps: weights,
+          hidden: isHidden,
+          hasHidden: values.causal && words.length > 1,
+          onDark: isDark(),
+        });
+        return {
+          summary: summaryOf(weights),
+          code: attentionCode(words, options),
+          table: () =>
+            weights.map((map, head) => ({
+              caption: texts.table(plain(head + 1)),
+              corner: texts.corner,
+              columns: words,
+              rows: words.map((name, row) => ({
+                name,
+                values: words.map((_, column) =>
+                  isHidden({ row, column }) ? undefined : map[row * words.length + column],
+                ),
+              })),
+              print: (value: number) => fixed(value, 4),
+            })),
+        };
+      },
+      end: grid.destroy,
+    };
+  });
+}

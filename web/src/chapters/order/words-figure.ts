@@ -1,0 +1,103 @@
+// Words that can be dragged to other places, above what an attention layer makes of each.
+import type { Ropewalk } from 'ropewalk';
+import type { ChapterState } from '../../figure/chapter';
+import { type Figure, figure } from '../../figure/figure';
+import { maxWords, shuffledOrder, splitWords } from '../../figure/words';
+import { button, choiceControl, textControl } from '../../ui/controls';
+import { h } from '../../ui/dom';
+import { choice, order, text } from '../../ui/state';
+import { isDark } from '../../ui/theme';
+import { wordRow } from '../../views/word-row';
+import { encodingNames } from './encodings';
+import { changes, outputDim, outputs, outputsCode } from './words-numbers';
+
+const maxSentence = 120;
+// The same sums in another order: what is smaller than this is rounding.
+const rounding = 1e-5;
+
+export function orderWords(chapter: ChapterState<'order'>, core: Ropewalk): Figure {
+  const texts = chapter.texts.order.words;
+  const { plain, fixed } = chapter.numbers;
+  const fields = { words: text(maxSentence, texts.sentence), order: order(), encoding: choice(encodingNames, 'none') };
+  return figure(chapter, { name: 'words', caption: texts.caption }, fields, (section) => {
+    let places: readonly number[] = [];
+    const move = (from: number, to: number): void => {
+      const next = [...places];
+      next.splice(to, 0, ...next.splice(from, 1));
+      section.set({ order: next }, 'move');
+    };
+    const notice = h('p', { class: 'notice' });
+    const row = wordRow(texts.row, texts.help, move);
+    const sentence = textControl(texts.label, maxSentence, (words) =>
+      section.set({ words, order: undefined }, 'words'),
+    );
+    const shuffle = button(texts.shuffle, () => {
+      const { words } = section.values;
+      section.set({ order: shuffledOrder(splitWords(words).slice(0, maxWords)) });
+    });
+    const encoding = choiceControl(
+      chapter.texts.order.encoding,
+      encodingNames.map((value) => ({ value, label: chapter.texts.order.encodings[value] })),
+      (value) => section.set({ encoding: value }),
+    );
+    return {
+      controls: [h('div', { class: 'row grow' }, sentence.element, shuffle), encoding.element],
+      picture: [notice, row.element],
+      show(values) {
+        const all = splitWords(values.words);
+        const words = all.slice(0, maxWords);
+        const known = values.order;
+        places = known?.length === words.length ? known : words.map((_, i) => i);
+        const standing = places.map((i) => words[i] ?? '');
+        const before = outputs(core, words, values.encoding);
+        const now = outputs(core, standing, values.encoding);
+        const moved = changes(now, before, places);
+        const limit = before.reduce((most, value) => Math.max(most, Math.abs(value)), 1e-9);
+        sentence.show(values.words);
+        encoding.show(values.encoding);
+        shuffle.disabled = new Set(words).size < 2;
+        row.update(
+          standing.map((word, at) => ({
+            key: places[at] ?? at,
+            word,
+            values: Array.from(now.subarray(at * outputDim, (at + 1) * outputDim)),
+            note: (moved[at] ?? 0) < rounding ? texts.same : texts.changed(fixed(moved[at] ?? 0, 2)),
+            changed: (moved[at] ?? 0) >= rounding,
+          })),
+          limit,
+          isDark(),
+        );
+        const told = chapter.texts.order.map;
+        const cut = all.length > maxWords ? told.tooMany(plain(maxWords), plain(all.length)) : '';
+        notice.textContent = words.length === 0 ? told.empty : cut;
+        const inOrder = places.every((place, i) => place === i);
+        const most = Math.max(0, ...moved);
+        return {
+          summary:
+            words.length < 2
+              ? words.length === 0
+                ? ''
+                : told.single
+              : inOrder
+                ? texts.asWritten
+                : most < rounding
+                  ? texts.equal
+                  : texts.different(fixed(most, 2)),
+          code: outputsCode(standing, values.encoding),
+          table: () => [
+            {
+              caption: texts.table,
+              corner: texts.corner,
+              columns: Array.from({ length: outputDim }, (_, i) => plain(i)),
+              rows: standing.map((word, at) => ({
+                name: word,
+                values: Array.from(now.subarray(at * outputDim, (at + 1) * outputDim)),
+              })),
+              print: (value) => fixed(value, 4),
+            },
+          ],
+        };
+      },
+    };
+  });
+}

@@ -1,0 +1,238 @@
+// Attention of the reader's model: maps of any layer and head for some tokens, with its own encoding or another one, and
+// the tokens that it holds likeliest.
+import type { ChapterState } from '../../figure/chapter';
+import { type Figure, figure } from '../../figure/figure';
+import { textControl } from '../../ui/controls';
+import { h } from '../../ui/dom';
+import { refusal } from '../../ui/refusal';
+import { type NumberTableData, numberTable } from '../../views/number-table';
+import { workBar } from '../../views/work-bar';
+import { latest } from '../../work/latest';
+import type { Look, RopeWish } from './bench';
+import { itemsOf, noId } from './items';
+import { modelCode } from './model-code';
+import { type LookValues, lookFields, maxIdsText, maxTokens, wishControls, wishOf } from './rope-wish';
+import { countControl, resultCode, scoreMaps, viewControls } from './score-maps';
+import { hides, rootMeanSquare } from './score-parts';
+import { type Ready, remoteBench, session } from './session';
+import { program as topSource } from './top-tokens.js?shown';
+
+/** What came of one wish. */
+interface Seen {
+  readonly ready: Ready;
+  readonly ids: readonly number[];
+  readonly words: readonly string[];
+  /** How many tokens there were before the rest was cut off. */
+  readonly given: number;
+  readonly layer: number;
+  readonly at: number;
+  readonly wish: RopeWish;
+  readonly look: Look;
+  readonly topNames: readonly string[];
+}
+
+type Outcome =
+  | { readonly seen: Seen }
+  | { readonly unknown: string }
+  | { readonly refused: string }
+  | { readonly cancelled: true };
+
+// Milliseconds; what is faster needs no bar.
+const unnoticed = 300;
+
+const said = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+async function see(
+  ready: Ready,
+  values: LookValues,
+  signal: AbortSignal,
+  told: (share: number) => void,
+): Promise<Outcome> {
+  try {
+    const remote = await remoteBench();
+    const all = await remote.read(values.ids);
+    if (all === undefined) return { unknown: noId(values.ids) };
+    const ids = all.slice(0, maxTokens);
+    const layer = Math.min(values.layer, ready.facts.layers) - 1;
+    const at = Math.min(values.at, ids.length) - 1;
+    const wish = wishOf(values, ready.facts);
+    const look = await remote.look({ ids, layer, at, wish }, signal, told);
+    const names = await remote.names([...ids, ...look.top.map(({ id }) => id)]);
+    const [words, topNames] = [names.slice(0, ids.length), names.slice(ids.length)];
+    session.remember(look.memory);
+    return { seen: { ready, ids, words, given: all.length, layer, at, wish, look, topNames } };
+  } catch (error) {
+    return signal.aborted ? { cancelled: true } : { refused: said(error) };
+  }
+}
+
+export function lookCode({ ready, ids, layer, at, wish }: Seen, result: string): string {
+  const asked =
+    ready.facts.kind === 'encoder'
+      ? `logits: ${ready.facts.hasLogits}`
+      : `logits: '${ready.facts.hasLogits ? 'all' : 'none'}'`;
+  const top = `const V = model.config.vocabSize;
+const row = (each) => each.forward(ids, { ${asked} }).logits.data.subarray(${at} * V, ${at + 1} * V);
+for (const { probability, own: before } of topTokens(row(model), row(own), 5)) result.push([probability, before]);`;
+  return modelCode(
+    ready.source,
+    wish,
+    `${ready.facts.hasLogits ? `${topSource}\n\n` : ''}const ids = [${ids.join(', ')}];
+const T = ids.length;
+const { captured } = model.forward(ids, {
+  capture: ['content', 'position', 'biased', 'probabilities'],
+  captureLayers: [${layer}],
+});
+const [scores] = captured;
+${result}${ready.facts.hasLogits ? `\n${top}` : ''}`,
+  );
+}
+
+export function playgroundLook(chapter: ChapterState<'playground'>): Figure {
+  const texts = chapter.texts.playground.look;
+  const common = chapter.texts.playground;
+  const { plain, fixed, significant } = chapter.numbers;
+  return figure(chapter, { name: 'look', caption: texts.caption, wide: true }, lookFields, (section) => {
+    const ids = textControl(texts.ids, maxIdsText, (value) => section.set({ ids: value }, 'ids'));
+    const layer = countControl(common.scores.layer, plain, (value) => section.set({ layer: value }, 'layer'));
+    const at = countControl(
+      texts.at,
+      (place) => plain(place - 1),
+      (value) => section.set({ at: value }, 'at'),
+    );
+    const wish = wishControls(common, plain, section as never);
+    const view = viewControls(common.scores, plain, (patch, gesture) => section.set(patch, gesture));
+    const maps = scoreMaps(common.scores, chapter.texts.figure, chapter.numbers);
+    const top = numberTable();
+    const likely = h('div', { class: 'likely' }, top.element);
+    const notice = h('p', { class: 'notice', role: 'status' });
+    const refused = refusal(chapter.texts.figure);
+    const input = h('div', { class: 'settings' }, ids.element, at.element);
+    const settings = h(
+      'div',
+      { class: 'controls' },
+      wish.element,
+      h('div', { class: 'settings' }, view.view, view.head, layer.element),
+    );
+    let showAgain: () => void = () => undefined;
+    let outcome: Outcome | undefined;
+    const wishNow = (): string => {
+      const { view: _, head: __, table: ___, ...values } = section.values;
+      return session.ready === undefined ? '' : JSON.stringify([session.ready.number, values]);
+    };
+    const look = async (signal: AbortSignal, isWanted: () => boolean): Promise<void> => {
+      const { ready } = session;
+      const { values } = section;
+      let done = 0;
+      let isNoticed = false;
+      const told = (share: number): void => {
+        done = share;
+        if (isNoticed) bar.show(done);
+      };
+      const timer = setTimeout(() => {
+        isNoticed = true;
+        bar.show(done);
+      }, unnoticed);
+      const isNothing = ready === undefined || itemsOf(values.ids).length === 0;
+      const next = isNothing ? undefined : await see(ready, values, signal, told);
+      clearTimeout(timer);
+      bar.show(undefined);
+      // What became of a wish that has passed is shown where it is a picture; a slider is moving.
+      if (isWanted() || (next !== undefined && 'seen' in next)) outcome = next;
+    };
+    const work = latest(wishNow, look, () => showAgain());
+    const bar = workBar(chapter.texts.figure, texts.caption, plain, () => work.cancel());
+
+    function topTable({ look, topNames, at: place, ready }: Seen): NumberTableData {
+      const isEncoder = ready.facts.kind === 'encoder';
+      return {
+        caption: (isEncoder ? texts.topIn : texts.topAfter)(plain(place)),
+        corner: texts.token,
+        columns: [texts.probability, texts.ownProbability],
+        rows: look.top.map(({ probability, own }, i) => ({ name: topNames[i] ?? '', values: [probability, own] })),
+        print: (value) => fixed(value, 4),
+      };
+    }
+
+    function summaryOf({ look, layer: shownLayer, ready, wish: changed }: Seen): string {
+      const T = Math.sqrt(look.scores.biased.length / ready.facts.heads);
+      const isHidden = hides({ causal: look.causal, window: look.window, sinkTokens: 0 });
+      const spread = (part: Float32Array): string =>
+        fixed(
+          rootMeanSquare([part.map((value, i) => (isHidden(Math.floor(i / T) % T, i % T) ? Number.NaN : value))]),
+          2,
+        );
+      const [name, content] = [plain(shownLayer + 1), spread(look.scores.content)];
+      const isStill = look.scores.position.every((value) => !(Math.abs(value) > 0));
+      const parts = isStill
+        ? texts.summaryNone(name, content)
+        : texts.summary(name, content, spread(look.scores.position));
+      if (changed === undefined) return parts;
+      return look.difference === 0 ? texts.unchanged(parts) : texts.changed(parts, significant(look.difference, 2));
+    }
+
+    const stop = session.subscribe(() => showAgain());
+    return {
+      controls: [input, notice, refused.element, settings, bar.element],
+      picture: [maps.element, likely],
+      again(show) {
+        showAgain = show;
+      },
+      show(values) {
+        void work.follow();
+        const { ready } = session;
+        const items = itemsOf(values.ids);
+        const seen = ready !== undefined && outcome !== undefined && 'seen' in outcome ? outcome.seen : undefined;
+        ids.show(values.ids);
+        layer.show(values.layer, ready?.facts.layers ?? 1);
+        at.show(values.at, seen?.ids.length ?? Math.min(items.length, maxTokens));
+        view.show(values, ready?.facts.heads ?? 1);
+        wish.show(values, ready === undefined || ready.facts.position === 'rope');
+        const isNow = seen?.ready.number === ready?.number;
+        const told =
+          ready === undefined
+            ? texts.noModel
+            : outcome !== undefined && 'cancelled' in outcome
+              ? chapter.texts.figure.cancelled
+              : outcome !== undefined && 'unknown' in outcome
+                ? texts.noTokenizer(outcome.unknown)
+                : items.length === 0
+                  ? texts.empty
+                  : seen !== undefined && seen.given > maxTokens
+                    ? texts.tooMany(plain(maxTokens), plain(seen.given))
+                    : ready.facts.position === 'rope'
+                      ? ''
+                      : texts.notRotary(ready.facts.position);
+        if (notice.textContent !== told) notice.textContent = told;
+        // Without a model there is nothing to set.
+        input.hidden = settings.hidden = ready === undefined;
+        refused.show(outcome !== undefined && 'refused' in outcome ? outcome.refused : undefined);
+        const current = isNow ? seen : undefined;
+        maps.element.hidden = current === undefined;
+        likely.hidden = current === undefined || !current.ready.facts.hasLogits;
+        if (current === undefined) {
+          return { summary: '', code: '', table: () => [], isEmpty: true, isBehind: work.isBehind };
+        }
+        const heads = current.ready.facts.heads;
+        const head = Math.min(values.head, heads) - 1;
+        const { causal, window, scores } = current.look;
+        const isHidden = hides({ causal, window, sinkTokens: 0 });
+        maps.update({ scores, view: values.view, head, heads, words: current.words, isHidden });
+        const tables = current.ready.facts.hasLogits ? [topTable(current)] : [];
+        for (const table of tables) top.update(table);
+        const result = resultCode(values.view, head, heads, (name) => `scores.${name}.data`);
+        return {
+          summary: summaryOf(current),
+          code: lookCode(current, result),
+          table: () => [...maps.tables(), ...tables],
+          isBehind: work.isBehind,
+        };
+      },
+      end() {
+        stop();
+        work.end();
+        maps.destroy();
+      },
+    };
+  });
+}

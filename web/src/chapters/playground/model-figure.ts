@@ -1,0 +1,206 @@
+// The reader's model: files by picker or drop, or a small one that is made here; what it is and the memory it takes.
+import type { ChapterState } from '../../figure/chapter';
+import { type Figure, figure } from '../../figure/figure';
+import { button, stepControl, whole } from '../../ui/controls';
+import { h } from '../../ui/dom';
+import { refusal } from '../../ui/refusal';
+import { choice, oneOf } from '../../ui/state';
+import { type NumberTableData, numberTable } from '../../views/number-table';
+import { workBar } from '../../views/work-bar';
+import { absentParts, isOfUse, latestOf, sortFiles } from './files';
+import { modelCode } from './model-code';
+import { isSame, session } from './session';
+
+const tinyKinds = ['none', 'decoder', 'encoder'] as const;
+const seeds = whole(1, 20);
+const mebibyte = 2 ** 20;
+
+// What was given so far, a config.json that came before its weights; also in the figure of another language.
+let given: readonly File[] = [];
+// Files of the last lot that no model has; parts of the model that an index names and that did not come.
+let useless: readonly File[] = [];
+let absent: readonly string[] = [];
+// Files of weights of which one is to be given.
+let rivals: readonly File[] = [];
+
+// The numbers of both tables; what is in use is that of the program.
+const factsCode = `const { layers, heads, kvHeads, headDim, vocabSize } = model.config;
+const [rope] = model.ropes;
+const { usedBytes, peak, heapBytes } = rw.memory();
+const result = [
+  ...[model.info.parameters, layers.length, heads, kvHeads, headDim, vocabSize],
+  ...[rope ? (rope.base ?? 10000) : undefined, config.max_position_embeddings],
+  ...[model.info.bytes, usedBytes, peak, heapBytes].map((bytes) => bytes / 2 ** 20),
+];`;
+
+const fewNames = 5;
+const listOf = (names: readonly string[]): string =>
+  [...names.slice(0, fewNames), ...(names.length > fewNames ? ['…'] : [])].join(', ');
+const namesOf = (files: readonly File[]): string => listOf(files.map(({ name }) => name));
+
+// A file that misses its zone is not for the browser to open in place of the page.
+function catchFiles(event: DragEvent): void {
+  if (!event.dataTransfer?.types.includes('Files')) return;
+  event.preventDefault();
+  event.dataTransfer.dropEffect = 'none';
+}
+
+export function playgroundModel(chapter: ChapterState<'playground'>): Figure {
+  const texts = chapter.texts.playground.model;
+  const { plain, fixed } = chapter.numbers;
+  const fields = { tiny: choice(tinyKinds, 'none'), seed: oneOf(seeds, 1) };
+  return figure(chapter, { name: 'model', caption: texts.caption }, fields, (section) => {
+    let showAgain: () => void = () => undefined;
+    const forget = (): void => {
+      [given, useless, absent, rivals] = [[], [], [], []];
+    };
+    const take = async (files: readonly File[]): Promise<void> => {
+      if (files.length === 0) return;
+      useless = files.filter((file) => !isOfUse(file));
+      const lot = latestOf(files.filter(isOfUse));
+      // What is a model by itself is not to be mixed with what came before.
+      const all = sortFiles(lot).files ? lot : latestOf([...given, ...lot]);
+      const { files: complete, rivals: several } = sortFiles(all);
+      rivals = several;
+      given = all.filter((file) => !several.includes(file));
+      const own = given;
+      const missed = complete ? await absentParts(complete) : [];
+      if (given !== own) return;
+      absent = missed;
+      if (complete !== undefined && absent.length === 0) {
+        section.set({ tiny: 'none' });
+        void session.open(complete);
+        forget();
+      }
+      showAgain();
+    };
+    const input = h('input', { type: 'file', multiple: true, hidden: true, 'aria-label': texts.choose });
+    input.addEventListener('change', () => {
+      void take([...(input.files ?? [])]);
+      // The same file again is a change, too.
+      input.value = '';
+    });
+    const picker = button(texts.choose, () => input.click());
+    const zone = h('div', { class: 'drop-zone' }, picker, h('span', {}, texts.drop), input);
+    zone.addEventListener('dragover', (event) => {
+      event.preventDefault();
+      event.stopPropagation();
+      zone.classList.add('over');
+    });
+    zone.addEventListener('dragleave', () => zone.classList.remove('over'));
+    zone.addEventListener('drop', (event) => {
+      event.preventDefault();
+      event.stopPropagation();
+      zone.classList.remove('over');
+      void take([...(event.dataTransfer?.files ?? [])]);
+    });
+    const make = (kind: 'decoder' | 'encoder') =>
+      button(texts.make[kind], () => {
+        forget();
+        // Also after one that failed or was cancelled.
+        wanted = '';
+        section.set({ tiny: kind });
+        showAgain();
+      });
+    const seed = stepControl(chapter.texts.playground.seed, seeds, plain, (value) =>
+      section.set({ seed: value }, 'seed'),
+    );
+    const work = workBar(chapter.texts.figure, texts.loading, plain, () => session.cancel());
+    const notice = h('p', { class: 'notice', role: 'status' });
+    const refused = refusal(chapter.texts.figure);
+    const tables = [numberTable(), numberTable()];
+    let wanted = '';
+
+    // A link may ask for a small model; a state without one, that was reached by "back", for none.
+    function follow({ tiny, seed }: { tiny: (typeof tinyKinds)[number]; seed: number }): void {
+      const key = `${tiny} ${seed}`;
+      if (key === wanted) return;
+      wanted = key;
+      const source = session.loading?.source ?? session.ready?.source;
+      if (tiny !== 'none') {
+        if (!isSame(source, { kind: tiny, seed })) void session.tiny(tiny, seed);
+      } else if (source !== undefined && source.kind !== 'files') session.close();
+    }
+
+    function data(): NumberTableData[] {
+      const { ready, memory } = session;
+      const row = (name: string, value: number | undefined) => ({ name, values: [value] });
+      const { names } = texts;
+      const facts = ready && {
+        caption: texts.about(ready.facts.architecture, texts.kinds[ready.facts.kind]),
+        corner: '',
+        columns: [texts.number],
+        rows: (['parameters', 'layers', 'heads', 'kvHeads', 'headDim', 'vocabSize', 'base', 'maxLength'] as const).map(
+          (name) => row(names[name], ready.facts[name]),
+        ),
+        print: plain,
+      };
+      const bytes = memory && {
+        caption: texts.memory,
+        corner: '',
+        columns: ['MiB'],
+        rows: [
+          ...(ready ? [row(names.weights, ready.facts.bytes / mebibyte)] : []),
+          ...(['usedBytes', 'peak', 'heapBytes'] as const).map((name) => row(names[name], memory[name] / mebibyte)),
+        ],
+        print: (value: number) => fixed(value, 2),
+      };
+      return [...(facts ? [facts] : []), ...(bytes ? [bytes] : [])];
+    }
+
+    const stop = session.subscribe(() => showAgain());
+    for (const type of ['dragover', 'drop'] as const) addEventListener(type, catchFiles);
+    return {
+      controls: [zone, h('div', { class: 'settings' }, make('decoder'), make('encoder'), seed.element), work.element],
+      picture: [notice, refused.element, h('div', { class: 'model-tables' }, ...tables.map(({ element }) => element))],
+      again(show) {
+        showAgain = show;
+      },
+      show(values) {
+        follow(values);
+        seed.show(values.seed);
+        seed.element.hidden = values.tiny === 'none';
+        work.show(session.loading?.share);
+        const wants = sortFiles(given).missing.map((each) => texts.missing[each]);
+        if (absent.length > 0) wants.push(texts.absent(listOf(absent)));
+        const waiting = [
+          ...(useless.length > 0 ? [texts.useless(namesOf(useless))] : []),
+          ...(rivals.length > 0 ? [texts.rivals(namesOf(rivals))] : []),
+          ...(given.length > 0 ? [texts.given(namesOf(given)), ...wants] : []),
+        ].join(' ');
+        if (notice.textContent !== waiting) notice.textContent = waiting;
+        refused.show(session.failure?.message);
+        const all = data();
+        for (const [i, table] of tables.entries()) {
+          const one = all[i];
+          table.element.hidden = one === undefined;
+          if (one !== undefined) table.update(one);
+        }
+        const { ready } = session;
+        return {
+          summary:
+            ready === undefined
+              ? session.loading
+                ? texts.loading
+                : `${session.isCancelled ? `${chapter.texts.figure.cancelled} ` : ''}${texts.none}`
+              : texts.summary(
+                  ready.facts.architecture,
+                  plain(ready.facts.parameters),
+                  fixed(ready.facts.bytes / mebibyte, 2),
+                ),
+          isEmpty: all.length === 0,
+          code: all.length === 0 ? '' : modelCode(ready?.source ?? { kind: 'files' }, undefined, factsCode),
+          table: data,
+        };
+      },
+      reset() {
+        forget();
+        session.close();
+      },
+      end() {
+        stop();
+        for (const type of ['dragover', 'drop'] as const) removeEventListener(type, catchFiles);
+      },
+    };
+  });
+}

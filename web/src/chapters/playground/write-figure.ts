@@ -1,0 +1,253 @@
+// Tokens from the reader's decoder, one after the other, with the encoding that is chosen above.
+import type { ChapterState } from '../../figure/chapter';
+import { type Figure, figure } from '../../figure/figure';
+import { literal } from '../../programs/literal';
+import { stepControl, whole } from '../../ui/controls';
+import { h } from '../../ui/dom';
+import { refusal } from '../../ui/refusal';
+import { oneOf } from '../../ui/state';
+import { workControl } from '../../views/work-control';
+import { itemsOf, noId } from './items';
+import { modelCode } from './model-code';
+import { lookFields, maxTokens, wishOf } from './rope-wish';
+import { endsInTime, remoteBench, session } from './session';
+
+const temperatures = whole(0, 20).map((tenths) => tenths / 10);
+const topKs = [0, 1, 2, 5, 10, 20, 50, 100];
+const topPs = whole(1, 20).map((twentieths) => twentieths / 20);
+const seeds = whole(0, 50);
+const lengths = [8, 16, 32, 64, 128, 256];
+// The page follows at this pace, in milliseconds.
+const showEvery = 100;
+
+interface Written {
+  readonly id: number;
+  readonly name: string;
+  readonly logprob: number;
+}
+
+/** What was written, of what. */
+interface Sheet {
+  /** What it is true of; '' for nothing. */
+  readonly key: string;
+  readonly written: Written[];
+  /** The prompt as it was used. */
+  given?: readonly number[];
+  /** How many ids the prompt had before the rest was cut off. */
+  all?: number;
+  text: string;
+  rate?: number;
+  /** Ended before all of it was written. */
+  isStopped?: boolean;
+  /** What is no id. */
+  unknown?: string;
+  failure?: string;
+}
+
+const blank = (key = ''): Sheet => ({ key, written: [], text: '' });
+// Also for the figure of another language.
+let sheet = blank();
+
+export function playgroundWrite(chapter: ChapterState<'playground'>): Figure {
+  const texts = chapter.texts.playground.write;
+  const { plain, fixed, significant } = chapter.numbers;
+  // The ids and the encoding are those of the figure above.
+  const prompt = chapter.section('look', lookFields);
+  const fields = {
+    temperature: oneOf(temperatures, 0.8),
+    topK: oneOf(topKs, 0),
+    topP: oneOf(topPs, 1),
+    seed: oneOf(seeds, 1),
+    length: oneOf(lengths, 32),
+  };
+  return figure(chapter, { name: 'write', caption: texts.caption }, fields, (section) => {
+    const off = (value: number): string => (value === 0 ? texts.off : plain(value));
+    const temperature = stepControl(
+      texts.temperature,
+      temperatures,
+      (value) => (value === 0 ? texts.greedy : fixed(value, 1)),
+      (value) => section.set({ temperature: value }, 'temperature'),
+    );
+    const topK = stepControl('Top-k', topKs, off, (value) => section.set({ topK: value }, 'topK'));
+    const topP = stepControl(
+      'Top-p',
+      topPs,
+      (value) => (value === 1 ? texts.off : fixed(value, 2)),
+      (value) => section.set({ topP: value }, 'topP'),
+    );
+    const seed = stepControl(chapter.texts.playground.seed, seeds, plain, (value) =>
+      section.set({ seed: value }, 'seed'),
+    );
+    const length = stepControl(texts.length, lengths, plain, (value) => section.set({ length: value }, 'length'));
+    const list = h('ol', { class: 'tokens', 'aria-label': texts.tokens });
+    const whole = h('p', { class: 'written' });
+    const notice = h('p', { class: 'notice' });
+    const refused = refusal(chapter.texts.figure);
+    const controls = [temperature, topK, topP, seed, length].map(({ element }) => element);
+    const settings = h('div', { class: 'pair-of-controls' }, ...controls);
+    let showAgain: () => void = () => undefined;
+
+    const optionsOf = () => {
+      const { temperature: heat, topK: k, topP: p, seed: number, length: count } = section.values;
+      return {
+        maxTokens: count,
+        temperature: heat,
+        ...(k > 0 && { topK: k }),
+        ...(p < 1 && { topP: p }),
+        seed: number,
+        logprobs: true,
+      };
+    };
+    const keyNow = (): string => {
+      const { ids, wish, base, factor } = prompt.values;
+      return JSON.stringify([session.ready?.number, ids, wish, base, factor, optionsOf()]);
+    };
+
+    const work = workControl(
+      { ...chapter.texts.figure, run: texts.run, cancel: texts.stop, cancelled: '' },
+      plain,
+      (signal, progress) => {
+        const written = write(signal, progress);
+        signal.addEventListener('abort', () => void endsInTime(written));
+        return written;
+      },
+    );
+
+    async function write(signal: AbortSignal, progress: (share: number) => void): Promise<void> {
+      const { ready } = session;
+      if (ready === undefined) return;
+      const started = keyNow();
+      const own = blank(started);
+      sheet = own;
+      signal.addEventListener('abort', () => {
+        own.isStopped = true;
+      });
+      showAgain();
+      // Another model, another prompt: what is written would not be true of it.
+      const isOver = (): boolean => sheet !== own || keyNow() !== started;
+      try {
+        const remote = await remoteBench();
+        const all = await remote.read(prompt.values.ids);
+        if (isOver()) return;
+        if (all === undefined) {
+          own.unknown = noId(prompt.values.ids);
+          return;
+        }
+        const ids = all.slice(0, maxTokens);
+        [own.given, own.all] = [ids, all.length];
+        const options = optionsOf();
+        const wish = wishOf(prompt.values, ready.facts);
+        const begin = performance.now();
+        let shownAt = begin;
+        for await (const { token, logprob } of remote.generate(ids, wish, { ...options, signal })) {
+          const [name] = await remote.names([token]);
+          if (isOver()) break;
+          own.written.push({ id: token, name: name ?? '', logprob: logprob ?? 0 });
+          const now = performance.now();
+          own.rate = (1000 * own.written.length) / (now - begin);
+          progress(own.written.length / options.maxTokens);
+          if (now - shownAt < showEvery) continue;
+          shownAt = now;
+          own.text = await remote.text([...ids, ...own.written.map(({ id }) => id)]);
+          if (isOver()) break;
+          showAgain();
+        }
+        own.text = await remote.text([...ids, ...own.written.map(({ id }) => id)]);
+      } catch (error) {
+        if (!signal.aborted) own.failure = error instanceof Error ? error.message : String(error);
+      } finally {
+        showAgain();
+      }
+    }
+
+    // Only what is new is added: readers may have selected some of it.
+    function showTokens({ written }: Sheet): void {
+      if (list.children.length > written.length) list.replaceChildren();
+      for (const { name } of written.slice(list.children.length)) {
+        list.append(h('li', {}, h('bdi', {}, name)));
+      }
+    }
+
+    const stops = [session.subscribe(() => showAgain()), prompt.subscribe(() => showAgain())];
+    return {
+      controls: [notice, refused.element, settings, work.element],
+      picture: [whole, list],
+      again(show) {
+        showAgain = show;
+      },
+      show(values) {
+        temperature.show(values.temperature);
+        topK.show(values.topK);
+        topP.show(values.topP);
+        seed.show(values.seed);
+        length.show(values.length);
+        if (sheet.key !== '' && keyNow() !== sheet.key) {
+          work.cancel();
+          sheet = blank();
+        }
+        const { written, text, rate, all = 0, unknown } = sheet;
+        const { ready } = session;
+        const missing =
+          ready === undefined
+            ? texts.noModel
+            : ready.facts.kind === 'encoder'
+              ? texts.encoder
+              : ready.facts.hasLogits
+                ? ''
+                : texts.noHead;
+        const cut = all > maxTokens ? texts.tooMany(plain(maxTokens), plain(all)) : '';
+        const told = unknown === undefined ? missing || cut : chapter.texts.playground.look.noTokenizer(unknown);
+        if (notice.textContent !== told) notice.textContent = told;
+        // Where nothing can be written, there is nothing to set.
+        settings.hidden = work.element.hidden = missing !== '';
+        refused.show(sheet.failure);
+        showTokens(sheet);
+        whole.textContent = text;
+        whole.hidden = text === '';
+        list.hidden = written.length === 0;
+        const isEmpty = rate === undefined || written.length === 0;
+        const soFar =
+          missing !== '' ? '' : isEmpty ? texts.notYet : texts.summary(plain(written.length), significant(rate, 2));
+        const { logprobs: _, ...options } = optionsOf();
+        const ids = sheet.given ?? itemsOf(prompt.values.ids).map(Number).filter(Number.isInteger).slice(0, maxTokens);
+        return {
+          summary: sheet.isStopped ? `${soFar} ${texts.stopped}` : soFar,
+          isEmpty: missing !== '' || written.length === 0,
+          code:
+            missing !== ''
+              ? ''
+              : modelCode(
+                  ready?.source ?? { kind: 'files' },
+                  ready && wishOf(prompt.values, ready.facts),
+                  `const options = ${literal({ ...options, logprobs: true })};
+const result = [];
+for await (const { token, logprob } of model.generate([${ids.join(', ')}], options)) {
+  result.push([token, logprob]);
+}`,
+                ),
+          table: () => [
+            {
+              caption: texts.table,
+              corner: texts.place,
+              columns: [texts.id, texts.logprob],
+              rows: written.map(({ id, logprob }, i) => ({
+                name: plain(ids.length + i),
+                values: [id, logprob],
+              })),
+              print: (value) => significant(value, 4),
+            },
+          ],
+        };
+      },
+      reset() {
+        work.cancel();
+        sheet = blank();
+        showAgain();
+      },
+      end() {
+        work.cancel();
+        for (const stop of stops) stop();
+      },
+    };
+  });
+}

@@ -1,0 +1,33 @@
+// Learned positions, and encodings that speak of distance: Shaw, T5, ALiBi.
+
+import type { Chapter } from '../../figure/chapter';
+import { compose } from '../../figure/figure';
+import { prediction } from '../../figure/prediction';
+import { formula, pitfalls, prose, subheading } from '../../ui/rich-text';
+import { mathml as bias } from './bias.tex';
+import { relativeLearned } from './learned-figure';
+import { relativeMaps } from './maps-figure';
+import { relativeRowsFigure } from './rows-figure';
+import { mathml as shaw } from './shaw.tex';
+
+export const relativeChapter: Chapter<'relative'> = {
+  mount(root, state, core) {
+    const texts = state.texts.relative;
+    return compose(
+      root,
+      prose(...texts.opening),
+      relativeLearned(state, core),
+      subheading(texts.shawTitle),
+      prose(...texts.shaw),
+      formula(shaw, texts.shawFormula),
+      prediction(state, texts.ask),
+      relativeRowsFigure(state, core),
+      subheading(texts.biasTitle),
+      prose(...texts.bias),
+      formula(bias, texts.biasFormula),
+      relativeMaps(state, core),
+      prose(...texts.after),
+      pitfalls(state.texts.figure.pitfalls, texts.pitfalls),
+    );
+  },
+};

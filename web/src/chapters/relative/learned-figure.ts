@@ -1,0 +1,86 @@
+// A learned table of positions: it ends, and how it can be made longer.
+import type { Ropewalk } from 'ropewalk';
+import type { ChapterState } from '../../figure/chapter';
+import { type Figure, figure } from '../../figure/figure';
+import { flagControl, stepControl, whole } from '../../ui/controls';
+import { refusal } from '../../ui/refusal';
+import { flag, oneOf } from '../../ui/state';
+import { fieldGroup } from '../../views/field-group';
+import { learnedCode, learnedLength, learnedRow, learnedRows, tableDim } from './numbers';
+
+const positions = whole(0, 39);
+const longer = 40;
+
+export function relativeLearned(chapter: ChapterState<'relative'>, core: Ropewalk): Figure {
+  const texts = chapter.texts.relative.learned;
+  const { plain, fixed } = chapter.numbers;
+  const fields = { at: oneOf(positions, 12), longer: flag(false) };
+  return figure(chapter, { name: 'learned', caption: texts.caption }, fields, (section) => {
+    const at = stepControl(texts.at, positions, plain, (value) => section.set({ at: value }, 'at'));
+    const extend = flagControl(texts.extend, (value) => section.set({ longer: value }));
+    const notice = refusal(chapter.texts.figure);
+    const map = fieldGroup(chapter.texts.figure.cells, ({ column }) => section.set({ at: column }));
+    return {
+      controls: [at.element, extend.element],
+      picture: [notice.element, map.element],
+      show(values) {
+        at.show(values.at);
+        extend.show(values.longer);
+        const rows = values.longer ? longer : learnedLength;
+        const data = learnedRows(core, rows);
+        const refused = learnedRow(core, values.at, values.longer ? data : undefined);
+        notice.show(refused);
+        // One scale for both: what stays as it was has to look so.
+        const limit = Math.ceil(learnedRows(core, longer).reduce((most, v) => Math.max(most, Math.abs(v)), 0));
+        const value = (p: number, d: number): number => data[p * tableDim + d] ?? 0;
+        map.update({
+          fields: [
+            {
+              label: texts.label,
+              legend: texts.value,
+              // A column for each position, so that a longer table grows to the right.
+              rows: tableDim,
+              columns: rows,
+              values: Array.from({ length: rows * tableDim }, (_, i) => value(i % rows, Math.floor(i / rows))),
+              scale: 'diverging',
+              limit,
+              rowTitle: texts.number,
+              columnTitle: texts.position,
+              rowName: plain,
+              columnName: plain,
+              print: (v) => fixed(v, 1),
+              ...(values.at < rows && { framedColumn: values.at }),
+            },
+          ],
+          tell: ({ row, column }) => texts.cell(plain(column), plain(row), fixed(value(column, row), 3)),
+          print: plain,
+        });
+        return {
+          summary: refused
+            ? texts.ends(plain(learnedLength), plain(values.at))
+            : values.longer
+              ? texts.mixed(
+                  plain(values.at),
+                  plain(Math.floor(values.at / learnedLength)),
+                  plain(values.at % learnedLength),
+                )
+              : texts.has(plain(values.at)),
+          code: learnedCode(rows),
+          table: () => [
+            {
+              caption: texts.label,
+              corner: texts.position,
+              columns: whole(0, tableDim - 1).map(plain),
+              rows: whole(0, rows - 1).map((p) => ({
+                name: plain(p),
+                values: Array.from(data.subarray(p * tableDim, (p + 1) * tableDim)),
+              })),
+              print: (v) => fixed(v, 3),
+            },
+          ],
+        };
+      },
+      end: map.destroy,
+    };
+  });
+}

@@ -1,0 +1,131 @@
+// Three ways to see a distance, side by side: Shaw's rows, T5's buckets, ALiBi's bias.
+import type { Ropewalk } from 'ropewalk';
+import type { ChapterState } from '../../figure/chapter';
+import { type Figure, figure } from '../../figure/figure';
+import { flagControl, stepControl, whole } from '../../ui/controls';
+import { h } from '../../ui/dom';
+import { flag, oneOf } from '../../ui/state';
+import { fieldGroup } from '../../views/field-group';
+import { biases, biasesCode, heads, shawDistance } from './numbers';
+
+const lengths = [8, 12, 16, 24, 32, 48];
+const headNumbers = whole(1, heads);
+const distances = whole(0, 47);
+
+export function relativeMaps(chapter: ChapterState<'relative'>, core: Ropewalk): Figure {
+  const texts = chapter.texts.relative.maps;
+  const { plain, significant } = chapter.numbers;
+  const fields = {
+    length: oneOf(lengths, 24),
+    head: oneOf(headNumbers, 2),
+    d: oneOf(distances, 9),
+    decoder: flag(false),
+  };
+  return figure(chapter, { name: 'maps', caption: texts.caption, wide: true }, fields, (section) => {
+    const length = stepControl(texts.length, lengths, plain, (value) => section.set({ length: value }, 'length'));
+    const head = stepControl(texts.head, headNumbers, plain, (value) => section.set({ head: value }, 'head'));
+    const d = stepControl(texts.d, distances, plain, (value) => section.set({ d: value }, 'd'));
+    const decoder = flagControl(texts.decoder, (value) => section.set({ decoder: value }));
+    const maps = fieldGroup(chapter.texts.figure.cells, ({ row, column }) =>
+      section.set({ d: Math.max(0, row - column) }),
+    );
+    return {
+      controls: [h('div', { class: 'pair-of-controls' }, length.element, head.element, d.element, decoder.element)],
+      picture: [maps.element],
+      show(values) {
+        const T = values.length;
+        const far = Math.min(values.d, T - 1);
+        length.show(T);
+        head.show(values.head);
+        d.show(far, T - 1);
+        decoder.show(values.decoder);
+        const { shaw, t5, alibi } = biases(core, T, values.head - 1, values.decoder);
+        const isHidden = (i: number): boolean => values.decoder && i % T > Math.floor(i / T);
+        const visible = (numbers: ArrayLike<number>): number[] =>
+          Array.from(numbers, (v, i) => (isHidden(i) ? Number.NaN : v));
+        const common = {
+          rows: T,
+          columns: T,
+          rowTitle: texts.query,
+          columnTitle: texts.key,
+          rowName: plain,
+          columnName: plain,
+          framed: ({ row, column }: { row: number; column: number }) => row - column === far,
+        };
+        const most = alibi.reduce((a, b) => Math.max(a, -b), 0) || 1;
+        const short = (value: number): string => significant(value, 3);
+        maps.update({
+          fields: [
+            {
+              ...common,
+              title: texts.shaw,
+              label: texts.shaw,
+              legend: texts.row,
+              values: visible(shaw),
+              scale: 'sequential',
+              limit: 2 * shawDistance,
+              whole: true,
+              print: plain,
+            },
+            {
+              ...common,
+              title: texts.t5,
+              label: texts.t5,
+              legend: texts.bucket,
+              values: visible(t5),
+              scale: 'sequential',
+              limit: 31,
+              whole: true,
+              print: plain,
+            },
+            {
+              ...common,
+              title: texts.alibi(plain(values.head)),
+              label: texts.alibi(plain(values.head)),
+              legend: texts.bias,
+              values: visible(alibi),
+              // From 0 down.
+              scale: 'sequential',
+              limit: -most,
+              print: short,
+            },
+          ],
+          tell({ row, column }) {
+            const i = row * T + column;
+            return isHidden(i)
+              ? texts.hidden(plain(row), plain(column))
+              : texts.cell(
+                  plain(row),
+                  plain(column),
+                  plain(column - row),
+                  plain(shaw[i] ?? 0),
+                  plain(t5[i] ?? 0),
+                  short(alibi[i] ?? 0),
+                );
+          },
+          print: short,
+        });
+        const at = far * T;
+        const table = (caption: string, numbers: ArrayLike<number>) => ({
+          caption,
+          corner: `${texts.query} \\ ${texts.key}`,
+          columns: whole(0, T - 1).map(plain),
+          rows: whole(0, T - 1).map((i) => ({ name: plain(i), values: Array.from(numbers).slice(i * T, (i + 1) * T) })),
+          print: short,
+        });
+        return {
+          summary: texts.summary(
+            plain(far),
+            plain(shaw[at] ?? 0),
+            plain(t5[at] ?? 0),
+            plain(values.head),
+            short(alibi[at] ?? 0),
+          ),
+          code: biasesCode(T, values.head - 1, values.decoder),
+          table: () => [table(texts.shaw, shaw), table(texts.t5, t5), table(texts.alibi(plain(values.head)), alibi)],
+        };
+      },
+      end: maps.destroy,
+    };
+  });
+}

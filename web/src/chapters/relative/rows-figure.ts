@@ -1,0 +1,89 @@
+// Which row of a relative table each query and key take: the distance, clipped.
+import type { Ropewalk } from 'ropewalk';
+import type { ChapterState } from '../../figure/chapter';
+import { type Figure, figure } from '../../figure/figure';
+import { choiceControl, stepControl, whole } from '../../ui/controls';
+import { h } from '../../ui/dom';
+import { choice, oneOf } from '../../ui/state';
+import { fieldGroup } from '../../views/field-group';
+import { clippedCode, clippedRows } from './numbers';
+
+const lengths = whole(2, 12);
+const distances = whole(0, 12);
+const signs = ['key-minus-query', 'query-minus-key'] as const;
+
+export function relativeRowsFigure(chapter: ChapterState<'relative'>, core: Ropewalk): Figure {
+  const texts = chapter.texts.relative.rows;
+  const { plain } = chapter.numbers;
+  const fields = { length: oneOf(lengths, 8), k: oneOf(distances, 2), sign: choice(signs, 'key-minus-query') };
+  return figure(chapter, { name: 'rows', caption: texts.caption }, fields, (section) => {
+    const length = stepControl(texts.length, lengths, plain, (value) => section.set({ length: value }, 'length'));
+    const k = stepControl(texts.k, distances, plain, (value) => section.set({ k: value }, 'k'));
+    const sign = choiceControl(
+      texts.sign,
+      signs.map((value) => ({ value, label: texts.signs[value === 'key-minus-query' ? 0 : 1] ?? '' })),
+      (value) => section.set({ sign: value }),
+    );
+    const map = fieldGroup(chapter.texts.figure.cells);
+    return {
+      controls: [h('div', { class: 'pair-of-controls' }, length.element, k.element), sign.element],
+      picture: [map.element],
+      show(values) {
+        length.show(values.length);
+        k.show(values.k);
+        sign.show(values.sign);
+        const rows = clippedRows(core, { length: values.length, maxDistance: values.k, sign: values.sign });
+        const distance = (row: number, column: number): number =>
+          values.sign === 'key-minus-query' ? column - row : row - column;
+        const isClipped = (row: number, column: number): boolean => Math.abs(distance(row, column)) > values.k;
+        const used = new Set(rows).size;
+        map.update({
+          fields: [
+            {
+              label: texts.label,
+              legend: texts.row,
+              rows: values.length,
+              columns: values.length,
+              values: rows,
+              scale: 'sequential',
+              limit: 2 * values.k,
+              whole: true,
+              largestCell: 48,
+              rowTitle: texts.query,
+              columnTitle: texts.key,
+              rowName: plain,
+              columnName: plain,
+              print: plain,
+              framed: ({ row, column }) => isClipped(row, column),
+            },
+          ],
+          tell({ row, column }) {
+            const taken = plain(rows[row * values.length + column] ?? 0);
+            const far = plain(distance(row, column));
+            return isClipped(row, column)
+              ? texts.clipped(plain(row), plain(column), far, taken)
+              : texts.cell(plain(row), plain(column), far, taken);
+          },
+          print: plain,
+        });
+        return {
+          summary: texts.summary(plain(2 * values.k + 1), plain(used), 2 * values.k + 1 - used),
+          code: clippedCode({ length: values.length, maxDistance: values.k, sign: values.sign }),
+          table: () => [
+            {
+              caption: texts.label,
+              corner: `${texts.query} \\ ${texts.key}`,
+              columns: whole(0, values.length - 1).map(plain),
+              rows: whole(0, values.length - 1).map((i) => ({
+                name: plain(i),
+                values: Array.from(rows.subarray(i * values.length, (i + 1) * values.length)),
+              })),
+              print: plain,
+            },
+          ],
+        };
+      },
+      end: map.destroy,
+    };
+  });
+}

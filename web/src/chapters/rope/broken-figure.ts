@@ -1,0 +1,99 @@
+// A widespread mistake and what it does: tables made for one pairing, read as if for the other.
+import type { Ropewalk } from 'ropewalk';
+import type { ChapterState } from '../../figure/chapter';
+import { type Figure, figure } from '../../figure/figure';
+import { stepControl, whole } from '../../ui/controls';
+import { h } from '../../ui/dom';
+import { oneOf } from '../../ui/state';
+import { lineChart } from '../../views/line-chart';
+import { brokenCode, brokenScores, longestWalk } from './head-numbers';
+
+const distances = whole(0, 20);
+const walks = whole(0, longestWalk);
+
+// Written here once more in PyTorch's terms; neither is anyone's file.
+// Lines short enough for a small screen.
+const wrong = `emb = torch.cat(
+    (freqs, freqs), dim=-1)
+cos = emb.cos()
+sin = emb.sin()
+x1 = x[..., 0::2]
+x2 = x[..., 1::2]
+y1 = (x1 * cos[..., 0::2]
+    - x2 * sin[..., 0::2])
+y2 = (x1 * sin[..., 1::2]
+    + x2 * cos[..., 1::2])`;
+const right = `cos = freqs.cos()
+sin = freqs.sin()
+x1 = x[..., 0::2]
+x2 = x[..., 1::2]
+y1 = (x1 * cos
+    - x2 * sin)
+y2 = (x1 * sin
+    + x2 * cos)`;
+
+export function ropeBroken(chapter: ChapterState<'rope'>, core: Ropewalk): Figure {
+  const texts = chapter.texts.rope.broken;
+  const { plain, fixed } = chapter.numbers;
+  const fields = { d: oneOf(distances, 3), walk: oneOf(walks, 100) };
+  return figure(chapter, { name: 'broken', caption: texts.caption, wide: true }, fields, (section) => {
+    const d = stepControl(texts.d, distances, plain, (value) => section.set({ d: value }, 'd'));
+    const walk = stepControl(texts.walk, walks, plain, (value) => section.set({ walk: value }, 'walk'));
+    const chart = lineChart();
+    const listing = (title: string, code: string, look: string): HTMLElement =>
+      h(
+        'div',
+        { class: `listing ${look}` },
+        h('p', { class: 'strip-title' }, title),
+        h('pre', { tabindex: 0, role: 'region', 'aria-label': title }, h('code', {}, code)),
+      );
+    return {
+      controls: [
+        h('div', { class: 'side-by-side' }, listing(texts.wrong, wrong, 'wrong'), listing(texts.right, right, 'right')),
+        h('div', { class: 'pair-of-controls' }, d.element, walk.element),
+      ],
+      picture: [chart.element],
+      show(values) {
+        d.show(values.d);
+        walk.show(values.walk);
+        const scores = brokenScores(core, values.d);
+        const all = [...scores.right, ...scores.broken];
+        const [least, most] = [Math.min(0, ...all), Math.max(...all)];
+        const step = 50;
+        const [bottom, top] = [Math.floor(least / step) * step, Math.ceil(most / step) * step];
+        const points = (numbers: Float32Array) => Array.from(numbers, (value, i) => [i, value] as const);
+        chart.update({
+          label: texts.label,
+          x: { title: texts.places, min: 0, max: longestWalk, ticks: whole(0, longestWalk, 50), print: plain },
+          y: { title: texts.score, min: bottom, max: top, ticks: whole(bottom, top, step), print: plain },
+          series: [
+            { name: texts.right, look: 'query', kind: 'line', points: points(scores.right) },
+            { name: texts.wrong, look: 'key', kind: 'line', points: points(scores.broken) },
+          ],
+          marks: [{ x: values.walk }],
+        });
+        const at = (numbers: Float32Array, i: number): string => fixed(numbers[i] ?? 0, 3);
+        return {
+          summary: texts.summary(
+            plain(values.walk),
+            at(scores.right, 0),
+            at(scores.right, values.walk),
+            at(scores.broken, 0),
+            at(scores.broken, values.walk),
+          ),
+          code: brokenCode(values.d),
+          table: () => [
+            {
+              caption: texts.label,
+              corner: texts.walk,
+              columns: [texts.right, texts.wrong],
+              rows: Array.from(scores.right, (value, i) => ({ name: plain(i), values: [value, scores.broken[i]] })),
+              print: (value) => fixed(value, 4),
+            },
+          ],
+        };
+      },
+      end: chart.destroy,
+    };
+  });
+}

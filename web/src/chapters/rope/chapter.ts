@@ -1,0 +1,50 @@
+// RoPE: from a wish to a rotation, one pair, all pairs, two layouts, by hand, and broken.
+
+import type { Chapter } from '../../figure/chapter';
+import { compose } from '../../figure/figure';
+import { prediction } from '../../figure/prediction';
+import { formula, pitfalls, prose, subheading } from '../../ui/rich-text';
+import { mathml as angle } from './angle.tex';
+import { ropeBroken } from './broken-figure';
+import { ropeClocks } from './clocks-figure';
+import { mathml as complex } from './complex.tex';
+import { mathml as efficient } from './efficient.tex';
+import { ropeLayout } from './layout-figure';
+import { ropePair } from './pair-figure';
+import { mathml as score } from './score.tex';
+import { mathml as turn } from './turn.tex';
+import { mathml as wish } from './wish.tex';
+import { ropeWorked } from './worked-figure';
+
+export const ropeChapter: Chapter<'rope'> = {
+  mount(root, state, core) {
+    const texts = state.texts.rope;
+    const steps = [wish, complex, angle, turn].flatMap((mathml, i) => [prose(texts.steps[i] ?? ''), formula(mathml)]);
+    return compose(
+      root,
+      prose(...texts.opening),
+      subheading(texts.stepsTitle),
+      ...steps,
+      subheading(texts.pairTitle),
+      prose(...texts.pairProse),
+      formula(score, texts.scoreFormula),
+      prediction(state, texts.ask),
+      ropePair(state, core),
+      subheading(texts.clocksTitle),
+      prose(...texts.clocksProse),
+      ropeClocks(state, core),
+      subheading(texts.workedTitle),
+      prose(...texts.workedProse),
+      formula(efficient, texts.efficientFormula),
+      ropeWorked(state, core),
+      subheading(texts.layoutTitle),
+      prose(...texts.layoutProse),
+      prediction(state, texts.askLayout, 'layout'),
+      ropeLayout(state, core),
+      subheading(texts.brokenTitle),
+      prose(...texts.brokenProse),
+      ropeBroken(state, core),
+      pitfalls(state.texts.figure.pitfalls, texts.pitfalls),
+    );
+  },
+};

@@ -1,0 +1,53 @@
+// RoPE by hand: four numbers, two pairs, every intermediate number.
+import type { Ropewalk } from 'ropewalk';
+import type { ChapterState } from '../../figure/chapter';
+import { type Figure, figure } from '../../figure/figure';
+import { stepControl, whole } from '../../ui/controls';
+import { oneOf } from '../../ui/state';
+import { type NumberTableData, numberTable } from '../../views/number-table';
+import { worked, workedCode, workedVector } from './head-numbers';
+
+const positions = whole(0, 12);
+
+export function ropeWorked(chapter: ChapterState<'rope'>, core: Ropewalk): Figure {
+  const texts = chapter.texts.rope.worked;
+  const { plain, fixed, significant } = chapter.numbers;
+  return figure(chapter, { name: 'worked', caption: texts.caption }, { m: oneOf(positions, 2) }, (section) => {
+    const m = stepControl(texts.m, positions, plain, (value) => section.set({ m: value }, 'm'));
+    const steps = numberTable('steps');
+    return {
+      controls: [m.element],
+      picture: [steps.element],
+      show(values) {
+        m.show(values.m);
+        const { frequencies, cos, sin, turned } = worked(core, values.m);
+        const [a, b, c, d] = workedVector;
+        const data: NumberTableData = {
+          caption: texts.table(plain(values.m)),
+          corner: texts.coordinate,
+          columns: whole(0, 3).map(plain),
+          rows: [
+            { name: texts.q, values: [a, b, c, d] },
+            { name: texts.angle, values: whole(0, 3).map((i) => values.m * (frequencies[i >> 1] ?? 0)) },
+            { name: 'cos', values: Array.from(cos) },
+            { name: texts.partner, values: [-b, a, -d, c] },
+            { name: 'sin', values: Array.from(sin) },
+            { name: texts.turned, values: Array.from(turned) },
+          ],
+          print: (value) => (Number.isInteger(value) ? plain(value) : fixed(value, 4)),
+        };
+        steps.update(data);
+        const part = (value: number | undefined): string => fixed(value ?? 0, 4);
+        const factor = (value: number | undefined): string => ((value ?? 0) < 0 ? `(${part(value)})` : part(value));
+        return {
+          summary: texts.summary(
+            significant(frequencies[1] ?? 0, 2),
+            `${plain(a)} × ${factor(cos[0])} − ${plain(b)} × ${factor(sin[0])} ≈ ${part(turned[0])}`,
+          ),
+          code: workedCode(values.m),
+          table: () => [data],
+        };
+      },
+    };
+  });
+}

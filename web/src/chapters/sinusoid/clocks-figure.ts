@@ -1,0 +1,74 @@
+// The pairs of a sinusoidal encoding as the hands of clocks.
+import type { Ropewalk } from 'ropewalk';
+import type { ChapterState } from '../../figure/chapter';
+import { type Figure, figure } from '../../figure/figure';
+import { button, stepControl, whole } from '../../ui/controls';
+import { h } from '../../ui/dom';
+import { oneOf } from '../../ui/state';
+import { dials } from '../../views/dials';
+import { clocks, clocksCode } from './numbers';
+
+const positions = whole(0, 400);
+const stepsPerSecond = 8;
+const calm = matchMedia('(prefers-reduced-motion: reduce)');
+
+export function sinusoidClocks(chapter: ChapterState<'sinusoid'>, core: Ropewalk): Figure {
+  const texts = chapter.texts.sinusoid.clocks;
+  const { plain, fixed, significant, measure } = chapter.numbers;
+  return figure(chapter, { name: 'clocks', caption: texts.caption }, { at: oneOf(positions, 20) }, (section) => {
+    const at = stepControl(texts.at, positions, plain, (value) => section.set({ at: value }, 'at'));
+    const view = dials();
+    let timer: ReturnType<typeof setInterval> | undefined;
+    const stop = (): void => {
+      clearInterval(timer);
+      timer = undefined;
+      play.textContent = texts.play;
+    };
+    const play = button(texts.play, () => {
+      if (timer !== undefined) {
+        stop();
+        return;
+      }
+      play.textContent = texts.pause;
+      timer = setInterval(() => {
+        const next = section.values.at + 1;
+        if (next >= positions.length) stop();
+        else section.set({ at: next }, 'at');
+      }, 1000 / stepsPerSecond);
+    });
+    // Who asked for less motion has the slider.
+    play.hidden = calm.matches;
+    return {
+      controls: [h('div', { class: 'row grow' }, at.element, play)],
+      picture: [view.element],
+      show(values) {
+        at.show(values.at);
+        const all = clocks(core, values.at);
+        view.update(
+          texts.label,
+          all.map(({ sin, cos, period }, i) => ({
+            name: texts.pair(plain(i)),
+            note: measure(period),
+            hands: [{ x: sin, y: cos, look: 'query' }],
+            spoken: texts.spoken(plain(i), measure(period), fixed(sin, 2), fixed(cos, 2)),
+          })),
+        );
+        const [fast, slow] = [all[0]?.period ?? 0, all.at(-1)?.period ?? 0];
+        return {
+          summary: texts.summary(plain(values.at), measure(values.at / fast), significant(values.at / slow, 2)),
+          code: clocksCode(values.at),
+          table: () => [
+            {
+              caption: texts.table(plain(values.at)),
+              corner: texts.corner,
+              columns: ['sin', 'cos'],
+              rows: all.map(({ sin, cos }, i) => ({ name: plain(i), values: [sin, cos] })),
+              print: (value) => fixed(value, 4),
+            },
+          ],
+        };
+      },
+      end: stop,
+    };
+  });
+}

@@ -1,0 +1,201 @@
+// The frame that every figure has: controls, the picture or its table, what it shows in words, the program behind it.
+// A figure is a part of the state and a function that shows it; the frame calls that whenever the state says so.
+
+import { saveMenu } from '../export/menu';
+import { announce } from '../ui/announce';
+import { button } from '../ui/controls';
+import { copyButton } from '../ui/copy-button';
+import { freshId, h } from '../ui/dom';
+import { type Field, flag, type Section, type Values } from '../ui/state';
+import { onThemeChange } from '../ui/theme';
+import { type NumberTable, type NumberTableData, numberTable } from '../views/number-table';
+import { rest } from '../work/rest';
+import { soon } from '../work/soon';
+import type { ChapterState } from './chapter';
+import { codeBlock } from './code-block';
+
+type Fields = Readonly<Record<string, Field<unknown>>>;
+type WithTable<F extends Fields> = F & { readonly table: Field<boolean> };
+
+/** What a figure says of the values that it has just shown. */
+export interface Report {
+  /** What the picture shows, in a sentence or two; told to screen readers when it changes. */
+  readonly summary: string;
+  /** A program that computes the numbers of the table, in the table's order, as `result`. Empty: there is none yet. */
+  readonly code: string;
+  /** The numbers of the picture. Asked for only where the reader wants them as a table. */
+  readonly table: () => readonly NumberTableData[];
+  /** There is no picture yet, and so no table. */
+  readonly isEmpty?: boolean;
+  /** What is shown, and all of this report, is of earlier values: another thread is at work on these. */
+  readonly isBehind?: boolean;
+}
+
+export interface FigureParts<F extends Fields> {
+  readonly controls?: readonly Node[];
+  readonly picture: readonly Node[];
+  /** What is drawn among the controls, because it is one of them; a saved picture has it as well. */
+  readonly drawn?: readonly Element[];
+  show(values: Values<WithTable<F>>): Report;
+  /** Is given what shows the figure again, for news that do not come from the state. */
+  again?(show: () => void): void;
+  /** Reset takes back what is no part of the state, too. */
+  reset?(): void;
+  end?(): void;
+}
+
+export interface Figure {
+  readonly element: HTMLElement;
+  readonly end: () => void;
+}
+
+export interface FigureOptions {
+  /** Its part of the chapter's state. */
+  readonly name: string;
+  readonly caption: string;
+  /** Wider than the text. Default false. */
+  readonly wide?: boolean;
+}
+
+export function figure<F extends Fields>(
+  chapter: ChapterState,
+  { name, caption, wide = false }: FigureOptions,
+  fields: F,
+  make: (section: Section<WithTable<F>>) => FigureParts<F>,
+): Figure {
+  const texts = chapter.texts.figure;
+  const section = chapter.section(name, { ...fields, table: flag(false) } as WithTable<F>);
+  const parts = make(section);
+  const summary = h('p', { class: 'summary' });
+  const code = codeBlock(texts, `${texts.code}: ${caption}`);
+  const pictureBox = h('div', { class: 'picture' }, ...parts.picture);
+  const tableBox = h('div', { class: 'tables' });
+  const tableButton = button(
+    texts.table,
+    () => section.set({ table: !section.values.table } as never),
+    'button quiet table-button',
+  );
+  const tables: NumberTable[] = [];
+  let report: Report | undefined;
+  const save = saveMenu(texts, {
+    picture: pictureBox,
+    drawn: parts.drawn ?? [],
+    about: () => ({
+      figure: `${chapter.id}-${name}`,
+      caption,
+      summary: report?.summary ?? '',
+      address: chapter.link(),
+      code: report?.code ?? '',
+    }),
+    tables: () => report?.table() ?? [],
+  });
+
+  function tabulate(data: readonly NumberTableData[]): void {
+    while (tables.length > data.length) tables.pop()?.element.remove();
+    for (const [i, each] of data.entries()) {
+      const made = tables[i] ?? numberTable('tall');
+      if (tables[i] === undefined) {
+        tables.push(made);
+        tableBox.append(made.element);
+      }
+      made.update(each);
+    }
+  }
+
+  // What the picture shows; the table is another view of the same.
+  let pictured = '';
+  const pictureOf = ({ table, ...values }: Values<WithTable<F>>): string => JSON.stringify(values);
+
+  function show(): void {
+    pictured = pictureOf(section.values);
+    report = parts.show(section.values);
+    view();
+  }
+
+  function view(): void {
+    if (report === undefined) return;
+    if (summary.textContent !== report.summary) {
+      summary.textContent = report.summary;
+      if (element.contains(document.activeElement)) announce(report.summary);
+    }
+    code.show(report.code);
+    if (report.isBehind) element.setAttribute('aria-busy', 'true');
+    else element.removeAttribute('aria-busy');
+    code.element.hidden = report.code === '';
+    tableButton.hidden = report.isEmpty === true;
+    const wanted = (section.values.table as boolean) && !report.isEmpty;
+    if (wanted) tabulate(report.table());
+    pictureBox.hidden = wanted;
+    tableBox.hidden = !wanted;
+    tableButton.textContent = wanted ? texts.picture : texts.table;
+  }
+
+  const controls = parts.controls ?? [];
+  // Its number is the name of the figure, and of its buttons together.
+  const id = freshId();
+  const named = { 'aria-labelledby': id };
+  const element = h(
+    'figure',
+    { class: wide ? 'wide resting' : 'resting', id: `figure-${chapter.id}-${name}`, ...named },
+    h(
+      'div',
+      { class: 'panel' },
+      ...(controls.length === 0 ? [] : [h('div', { class: 'controls' }, ...controls)]),
+      pictureBox,
+      tableBox,
+      summary,
+      h(
+        'div',
+        { class: 'tools', role: 'group', ...named },
+        tableButton,
+        copyButton(texts.copyLink, texts, () => chapter.link()),
+        save,
+        button(
+          texts.reset,
+          () => {
+            section.reset();
+            parts.reset?.();
+          },
+          'button quiet',
+        ),
+      ),
+    ),
+    h('figcaption', {}, h('span', { id }, texts.label), caption),
+    code.element,
+  );
+  let isOver = false;
+  const showUnlessOver = (): void => {
+    if (!isOver) show();
+  };
+  soon(() => {
+    showUnlessOver();
+    // For the first picture its width has to be known, wherever it is.
+    element.classList.remove('resting');
+  });
+  parts.again?.(show);
+  const change = (): void => {
+    rest();
+    if (pictureOf(section.values) === pictured) view();
+    else show();
+  };
+  const ends = [section.subscribe(change), onThemeChange(() => soon(showUnlessOver)), () => parts.end?.()];
+  return {
+    element,
+    end() {
+      isOver = true;
+      for (const end of ends) end();
+    },
+  };
+}
+
+/** Puts the parts of a chapter into its element, in reading order, and counts figures. Gives the chapter's unmount. */
+export function compose(root: HTMLElement, ...parts: readonly (Node | Figure)[]): () => void {
+  root.replaceChildren(...parts.map((part) => (part instanceof Node ? part : part.element)));
+  // Not by the style sheet: browsers leave its counters out of names.
+  const before = Array.from(document.querySelectorAll('.chapter')).findIndex((chapter) => chapter.contains(root));
+  for (const [i, label] of root.querySelectorAll('figcaption span').entries()) label.append(` ${before + 1}.${i + 1}`);
+  return () => {
+    for (const part of parts) if (!(part instanceof Node)) part.end();
+    root.replaceChildren();
+  };
+}

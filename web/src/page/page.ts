@@ -1,0 +1,398 @@
+// The article around the chapters: bar, title, contents, footer. Built anew for each language.
+import type { Ropewalk } from 'ropewalk';
+import { chapterIds } from '../chapters';
+import { fetchChapter } from '../chapters/fetch';
+import type { ChapterId, FrameTexts } from '../i18n/dictionary';
+import { type Language, languageNames, languages, languageTags } from '../i18n/language';
+import { button } from '../ui/controls';
+import { h, svg } from '../ui/dom';
+import { richText } from '../ui/rich-text';
+import { choice, type Field, type Section, type State } from '../ui/state';
+import { type Theme, themes } from '../ui/theme';
+import { needles } from '../views/needles';
+import { rest, wake } from '../work/rest';
+import { settled } from '../work/soon';
+import { turns } from './needles-picture';
+
+/** The part of the state that belongs to no chapter. Absent fields: the reader's language, the system's theme. */
+export const pageFields = (language: Language) => ({
+  lang: choice(languages, language),
+  theme: { ...choice(themes, 'auto'), print: (theme: Theme) => (theme === 'auto' ? undefined : theme) },
+  // The chapter that a link opens at.
+  at: {
+    initial: undefined,
+    parse: (id: string) => chapterIds.find((known) => known === id),
+    print: (id: ChapterId | undefined) => id,
+  } satisfies Field<ChapterId | undefined> as Field<ChapterId | undefined>,
+});
+
+export type PageSection = Section<ReturnType<typeof pageFields>>;
+
+// Half a disc, a sun, a moon.
+const themeIcons: Record<Theme, { readonly radius: number; readonly path: string }> = {
+  auto: { radius: 8, path: 'M12 4a8 8 0 0 0 0 16z' },
+  light: {
+    radius: 4.5,
+    path: 'M12 2v2.500M12 19.500V22M2 12h2.500M19.5 12H22M5 5l1.7 1.700M17.3 17.3 19 19M5 19l1.7-1.700M17.3 6.7 19 5',
+  },
+  dark: { radius: 0, path: 'M20 14.200A8.5 8.5 0 1 1 9.8 4a6.8 6.8 0 0 0 10.2 10.200z' },
+};
+
+function icon(look: string, radius: number, path: string): SVGElement {
+  return svg(
+    'svg',
+    { class: `icon ${look}`, viewBox: '0 0 24 24', 'aria-hidden': 'true' },
+    svg('circle', { cx: 12, cy: 12, r: radius }),
+    svg('path', { d: path }),
+  );
+}
+
+function showThemeOn(themeButton: HTMLElement, texts: FrameTexts, theme: Theme): void {
+  const { radius, path } = themeIcons[theme];
+  themeButton.replaceChildren(icon(theme, radius, path));
+  themeButton.setAttribute('aria-label', texts.page.themeIs(theme));
+  themeButton.title = texts.page.themeIs(theme);
+}
+
+const headingOf = (id: ChapterId | undefined) =>
+  document.querySelector<HTMLElement>(id === undefined ? 'main' : `#chapter-${id} h2`);
+
+/** Brings a chapter to the top of the window, and the keyboard with it. */
+export function goTo(id: ChapterId): void {
+  const heading = headingOf(id);
+  heading?.scrollIntoView();
+  heading?.focus({ preventScroll: true });
+}
+
+/** Tells that the texts of another language did not come, wherever one reads. */
+export function tellLost(texts: FrameTexts): void {
+  const notice = h('p', { class: 'notice prose', role: 'alert' }, texts.page.languageLost);
+  document.querySelector('header')?.append(notice);
+  setTimeout(() => notice.remove(), 10000);
+}
+
+/** With "back" the view goes by itself; the keyboard goes along, unless a control has it. A link leads to its chapter. */
+export function follow(id: ChapterId | undefined, isLink: boolean): void {
+  if (isLink && id !== undefined) goTo(id);
+  else if (document.activeElement?.matches('body, main, h2')) headingOf(id)?.focus({ preventScroll: true });
+}
+
+function chapterLinks(texts: FrameTexts, page: PageSection, state: State, followed: () => void): HTMLElement {
+  const items = chapterIds.map((id) => {
+    const link = h('a', { href: state.link({ at: id }), 'data-chapter': id }, texts.titles[id]);
+    link.addEventListener('click', (event) => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+      // The hash is the state, not the name of a place: the browser would look for the wrong thing.
+      event.preventDefault();
+      page.set({ at: id });
+      followed();
+      goTo(id);
+    });
+    return h('li', {}, link);
+  });
+  const list = h('ol', {}, ...items);
+  // Where there is room they stand in two columns.
+  list.style.setProperty('--half', String(Math.ceil(items.length / 2)));
+  return list;
+}
+
+// The bar stays in sight: where one is, the way to every chapter, language and theme.
+function bar(texts: FrameTexts, page: PageSection, state: State): HTMLElement {
+  const { lang, theme } = page.values;
+  const other = languages.find((language) => language !== lang) ?? lang;
+  const languageButton = button(languageNames[other], () => page.set({ lang: other }), 'button quiet');
+  languageButton.id = 'language';
+  languageButton.lang = languageTags[other];
+  const themeButton = button(
+    '',
+    () => {
+      const now = page.values.theme;
+      page.set({ theme: themes[(themes.indexOf(now) + 1) % themes.length] ?? 'auto' });
+    },
+    'button quiet icon-button',
+  );
+  themeButton.id = 'theme';
+  showThemeOn(themeButton, texts, theme);
+  const skip = button(texts.page.skip, () => document.querySelector<HTMLElement>('main')?.focus(), 'button skip');
+
+  const list = h('nav', { id: 'chapters', popover: 'auto', class: 'chapter-list', 'aria-label': texts.page.contents });
+  list.append(chapterLinks(texts, page, state, () => list.hidePopover()));
+  const opener = h('button', { type: 'button', class: 'button quiet opener', popovertarget: 'chapters' });
+  opener.id = 'opener';
+  opener.append(icon('list', 0, 'M4 7h16M4 12h16M4 17h16'), h('span', { class: 'here' }, texts.page.contents));
+  return h(
+    'header',
+    { class: 'site' },
+    skip,
+    h(
+      'div',
+      { class: 'bar' },
+      h('span', { class: 'mark', translate: 'no' }, 'Ropewalk'),
+      opener,
+      h('span', { class: 'tools' }, languageButton, themeButton),
+    ),
+    list,
+  );
+}
+
+// Names the chapter under the bar, in the bar and in the address.
+function followReading(
+  texts: FrameTexts,
+  page: PageSection,
+  sections: readonly HTMLElement[],
+  header: HTMLElement,
+): () => void {
+  const name = header.querySelector('.here');
+  const inSight = new Set<Element>();
+  let told = page.values.at;
+  const note = (entries: readonly IntersectionObserverEntry[]): void => {
+    for (const { target, isIntersecting } of entries) {
+      if (isIntersecting) inSight.add(target);
+      else inSight.delete(target);
+    }
+  };
+  const tell = (): void => {
+    const index = sections.findIndex((section) => inSight.has(section));
+    const chapter = chapterIds[index];
+    told = chapter;
+    page.amend({ at: chapter });
+    if (name !== null) name.textContent = chapter ? `${index + 1} · ${texts.titles[chapter]}` : texts.page.contents;
+    for (const link of header.querySelectorAll<HTMLElement>('[data-chapter]')) {
+      if (link.dataset.chapter === chapter) link.setAttribute('aria-current', 'true');
+      else link.removeAttribute('aria-current');
+    }
+  };
+  const observer = new IntersectionObserver(
+    (entries) => {
+      note(entries);
+      tell();
+    },
+    { rootMargin: '-20% 0px -79% 0px' },
+  );
+  for (const section of sections) observer.observe(section);
+  // A link or "back" leads elsewhere: what was seen before and is not told yet is not of that entry.
+  const unsubscribe = page.subscribe(() => {
+    const missed = observer.takeRecords();
+    note(missed);
+    if (missed.length > 0 && page.values.at === told) tell();
+    told = page.values.at;
+  });
+  return () => {
+    unsubscribe();
+    observer.disconnect();
+  };
+}
+
+function opening(texts: FrameTexts, page: PageSection, state: State, core: Ropewalk): HTMLElement {
+  const words = texts.page.title.map((word) => word.trim());
+  // Chinese breaks lines anywhere; a title should not break inside a word.
+  const title = texts.page.title.flatMap((word) => [word, h('wbr')]);
+  const picture = needles(texts.page.needles, { words, turns: turns(core, words.length) });
+  return h(
+    'div',
+    { class: 'opening prose' },
+    h('h1', {}, ...title),
+    h('p', { class: 'lede' }, texts.page.lede),
+    picture,
+    h('p', { class: 'needles-note' }, texts.page.needles),
+    h(
+      'nav',
+      { class: 'contents', 'aria-label': texts.page.contents },
+      chapterLinks(texts, page, state, () => undefined),
+    ),
+  );
+}
+
+/** The page in the document. */
+export interface Page {
+  /**
+   * Shows it in the language of the state, with its texts: the frame at once, chapters one by one, the one being read
+   * first. Resolves when all are there.
+   */
+  show(texts: FrameTexts, mounted?: (id: ChapterId | undefined) => void): Promise<void>;
+}
+
+interface ReadingPlace {
+  /** The chapter at the top of the window, and which share of it has passed. */
+  readonly index: number;
+  readonly into: number;
+  /** The figure of it that is nearest to where one reads, and where it is; every language has the same ones. */
+  readonly figure?: { readonly id: string; readonly top: number };
+  isLeft(): boolean;
+}
+
+const topOf = (element: Element | null | undefined): number | undefined => element?.getBoundingClientRect().top;
+
+function readingPlace(sections: readonly HTMLElement[]): ReadingPlace {
+  const boxes = sections.map((section) => section.getBoundingClientRect());
+  const index = Math.max(
+    0,
+    boxes.findLastIndex((box) => box.top < innerHeight / 4),
+  );
+  const box = boxes[index];
+  const into = box && box.height > 0 ? -box.top / box.height : 0;
+  const figures = [...(sections[index]?.querySelectorAll('figure[id]') ?? [])]
+    .map((figure) => ({ id: figure.id, top: figure.getBoundingClientRect().top }))
+    .filter(({ top }) => Math.abs(top) < 2 * innerHeight)
+    .sort((a, b) => Math.abs(a.top - innerHeight / 4) - Math.abs(b.top - innerHeight / 4));
+  return { index, into, ...(figures[0] && { figure: figures[0] }), isLeft: watchMoves() };
+}
+
+// Keeps the figure where it was until the reader moves the page; false where there is none to keep.
+function holds({ figure, isLeft }: ReadingPlace): boolean {
+  const top = figure && !isLeft() ? topOf(document.getElementById(figure.id)) : undefined;
+  if (figure === undefined || top === undefined) return false;
+  scrollBy({ top: top - figure.top, behavior: 'instant' });
+  return true;
+}
+
+// Where a visit ended, for the page that is loaded again.
+const placeKey = 'place';
+
+function keepPlace(place: ReadingPlace): void {
+  try {
+    sessionStorage.setItem(placeKey, JSON.stringify({ ...place, address: location.href }));
+  } catch {
+    // Without storage the page begins at its chapter.
+  }
+}
+
+// Goes to where the reader was when the page was left at this address. Whether it did.
+function comesBack(): boolean {
+  const [navigation] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[];
+  if (navigation?.type !== 'reload' && navigation?.type !== 'back_forward') return false;
+  try {
+    const place = JSON.parse(sessionStorage.getItem(placeKey) ?? '{}');
+    return place.address === location.href && holds({ ...place, isLeft: () => false });
+  } catch {
+    return false;
+  }
+}
+
+// Whether the reader has moved the page since.
+function watchMoves(): () => boolean {
+  const moves = new AbortController();
+  for (const kind of ['wheel', 'touchmove', 'keydown', 'pointerdown']) {
+    addEventListener(kind, () => moves.abort(), { signal: moves.signal, passive: true });
+  }
+  return () => moves.signal.aborted;
+}
+
+// A chapter that could not be fetched; what the reader has set is in the address and survives.
+function lost(texts: FrameTexts): HTMLElement {
+  const again = button(texts.page.again, () => location.reload());
+  return h('div', { class: 'prose' }, h('p', { class: 'notice', role: 'alert' }, texts.page.lost), again);
+}
+
+export function createPage(state: State, page: PageSection, core: Ropewalk): Page {
+  let sections: HTMLElement[] = [];
+  const unmounts: (() => void)[] = [];
+  let unfollow = (): void => undefined;
+  let latest = 0;
+  addEventListener('pagehide', () => keepPlace(readingPlace(sections)));
+
+  // Puts chapter i in its language into the place of what is there, without moving what the reader looks at. Gives
+  // up where `isLate` says that it is not wanted any more.
+  async function mountChapter(
+    i: number,
+    texts: FrameTexts,
+    lang: Language,
+    reading: ReadingPlace,
+    isLate: () => boolean,
+  ) {
+    const id = chapterIds[i];
+    if (id === undefined) return;
+    const root = h('div');
+    const heading = h('h2', { tabindex: -1 }, texts.titles[id]);
+    const section = h('section', { class: 'chapter', id: `chapter-${id}`, lang: languageTags[lang] }, heading, root);
+    const mount = await fetchChapter(id, lang).catch(() => undefined);
+    const old = sections[i];
+    if (old === undefined || isLate()) return;
+    const wasRead = old.childElementCount > 0;
+    const before = topOf(sections[reading.index]);
+    unmounts[i]?.();
+    old.replaceWith(section);
+    sections[i] = section;
+    if (mount === undefined) root.replaceChildren(lost(texts));
+    unmounts[i] = mount?.(root, state, core) ?? (() => undefined);
+    await settled();
+    if (!wasRead) return;
+    if (holds(reading)) return;
+    const target = i === reading.index ? -reading.into * section.offsetHeight : (before ?? 0);
+    scrollBy({ top: (topOf(sections[reading.index]) ?? 0) - target, behavior: 'instant' });
+  }
+
+  function frame(texts: FrameTexts, lang: Language): HTMLElement {
+    const { version, simd } = core.info();
+    const focused = document.activeElement?.id ?? '';
+    document.documentElement.lang = languageTags[lang];
+    document.title = `${texts.page.title.join('')} · Ropewalk`;
+    const header = bar(texts, page, state);
+    const footer = h(
+      'footer',
+      { class: 'site prose' },
+      h('p', {}, texts.page.build(version, simd)),
+      h('p', {}, ...richText(texts.page.console)),
+    );
+    const start = opening(texts, page, state, core);
+    const known = document.querySelector('main');
+    if (known?.firstElementChild) {
+      // The chapters stay where they are until their turn comes: moving them would lay out all of them again.
+      document.querySelector('header')?.replaceWith(header);
+      known.firstElementChild.replaceWith(start);
+      document.querySelector('footer')?.replaceWith(footer);
+    }
+    const main = known ?? h('main', { tabindex: -1 }, start, ...sections);
+    main.setAttribute('aria-busy', 'true');
+    if (known === null) document.body.replaceChildren(header, main, footer);
+    if (focused !== '') document.getElementById(focused)?.focus({ preventScroll: true });
+    return main;
+  }
+
+  return {
+    async show(texts, mounted = () => undefined) {
+      latest += 1;
+      const turn = latest;
+      const { lang } = page.values;
+      const isFirst = sections.length === 0;
+      if (isFirst) sections = chapterIds.map((id) => h('section', { class: 'chapter', id: `chapter-${id}` }));
+      const reading = readingPlace(sections);
+      // What the browser would do about a changing page above the window is done here, the same in every browser.
+      document.documentElement.classList.toggle('moving', !isFirst);
+      rest();
+      const main = frame(texts, lang);
+      const place = sections[reading.index];
+      if (!isFirst && place)
+        scrollTo({ top: place.offsetTop + reading.into * place.offsetHeight, behavior: 'instant' });
+      const order = chapterIds.map((_, i) => i);
+      if (!isFirst) order.unshift(...order.splice(reading.index, 1));
+      const isLate = (): boolean => turn !== latest;
+      for (const [nth, i] of order.entries()) {
+        rest();
+        await mountChapter(i, texts, lang, reading, isLate);
+        if (isLate()) return;
+        mounted(chapterIds[i]);
+        // The first one has been seen to; now the others may come, several at a time.
+        if (nth === 0) for (const id of chapterIds) fetchChapter(id, lang).catch(() => undefined);
+      }
+      await settled();
+      if (isLate()) return;
+      if (!isFirst) holds(reading);
+      document.documentElement.classList.remove('moving');
+      await wake();
+      if (isLate()) return;
+      // What woke above the chapter of a link may have another height than it had at rest.
+      const { at } = page.values;
+      if (isFirst && !reading.isLeft() && !comesBack() && at !== undefined) goTo(at);
+      unfollow();
+      unfollow = followReading(texts, page, sections, document.querySelector('header') ?? main);
+      main.removeAttribute('aria-busy');
+    },
+  };
+}
+
+/** Shows the theme of the state in the bar. */
+export function showTheme(texts: FrameTexts, theme: Theme): void {
+  const themeButton = document.getElementById('theme');
+  if (themeButton !== null) showThemeOn(themeButton, texts, theme);
+}
