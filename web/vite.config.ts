@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import temml from 'temml';
 import { defineConfig, type Plugin } from 'vite';
+import { chapterIds } from './src/chapters/ids.js';
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
@@ -119,6 +120,15 @@ const offline: Plugin = {
   },
 };
 
+// Texts of chapters that are read one after the other are smaller together; those of the first do not wait for others.
+const later = chapterIds.slice(1);
+const half = Math.floor(later.length / 2);
+const textsOf = (language: string) =>
+  [later.slice(0, half), later.slice(half)].map((ids) => ({
+    name: `${language}-${ids[0]}`,
+    test: new RegExp(`[\\\\/](${ids.join('|')})[\\\\/]i18n[\\\\/]${language}\\.ts$`),
+  }));
+
 export default defineConfig({
   // Relative, so that the page can live in any folder of any server.
   base: './',
@@ -150,18 +160,11 @@ export default defineConfig({
             // Calls across threads and whole models come with the playground.
             { name: 'ropewalk-worker', test: /[\\/]dist[\\/]worker\.js$/ },
             { name: 'models', test: /[\\/]dist[\\/]models\.js$/ },
-            // Texts of chapters that are read one after the other are smaller together.
-            ...['binary|sinusoid|algebra|relative|rope', 'decay|context|axes|linear|playground|speed'].flatMap(
-              (names) =>
-                ['en', 'zh'].map((language) => ({
-                  name: `${language}-${names.split('|')[0]}`,
-                  test: new RegExp(`[\\\\/](${names})[\\\\/]i18n[\\\\/]${language}\\.ts$`),
-                })),
-            ),
+            ...['en', 'zh'].flatMap(textsOf),
             // What a worker runs as well, and so must not bring what needs a document.
             { name: 'everywhere', test: /[\\/](word-vector\.js|items\.ts)|preload-helper/, priority: 1 },
             // What several parts of the page use comes with the first of them, not in a dozen files.
-            { name: 'common', test: /[\\/]src[\\/](?!chapters[\\/](decay|speed)[\\/]numbers\.)/, minShareCount: 2 },
+            { name: 'common', test: /[\\/]src[\\/](?!chapters[\\/]\w+[\\/]numbers\.)/, minShareCount: 2 },
           ],
         },
       },

@@ -1,27 +1,21 @@
 // The page as a whole: policy, language, theme, the way to a chapter.
 import assert from 'node:assert/strict';
+import { readdir } from 'node:fs/promises';
 import { test } from 'node:test';
+import { chapterIds } from '../../web/src/chapters/ids.js';
 import { browsers, contextOf, figureOf, hears, isWhole, open, until, withBoth } from './site.mjs';
 
 const { site, both, browser } = await withBoth();
 
-const chapters = [
-  'order',
-  'binary',
-  'sinusoid',
-  'algebra',
-  'relative',
-  'rope',
-  'decay',
-  'context',
-  'axes',
-  'linear',
-  'playground',
-  'speed',
-];
 const hash = (page) => new URL(page.url()).hash;
 const map = (page) => page.locator('#figure-order-map');
 const pair = (page) => page.locator('#figure-rope-pair');
+
+test('every folder of chapters is a chapter of the page', async () => {
+  const all = await readdir(new URL('../../web/src/chapters/', import.meta.url), { withFileTypes: true });
+  const folders = all.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  assert.deepEqual(folders.sort(), [...chapterIds].sort());
+});
 
 for (const name of browsers) {
   test(`loads under a strict policy without a complaint, from its own server alone (${name})`, async () => {
@@ -39,7 +33,7 @@ for (const name of browsers) {
     }));
     assert.deepEqual(
       seen.chapters,
-      chapters.map((id) => `chapter-${id}`),
+      chapterIds.map((id) => `chapter-${id}`),
     );
     assert.deepEqual(seen.bare, [], 'prose, a formula, a figure, a question and its call in every chapter');
     assert.match(seen.footer, /simd128/);
@@ -260,7 +254,7 @@ test('a chapter that does not arrive says so, keeps the others, and comes when t
   await isWhole(page, 'en');
   const lost = page.locator('#chapter-linear');
   assert.match(await lost.getByRole('alert').textContent(), /did not arrive/);
-  assert.equal(await page.locator('.chapter h2').count(), chapters.length);
+  assert.equal(await page.locator('.chapter h2').count(), chapterIds.length);
   assert.equal(await page.locator('#chapter-speed figure').count(), 1);
   await page.unroute('**/assets/linear-*.js', isBroken);
   await lost.getByRole('button', { name: 'Load the page again' }).click();

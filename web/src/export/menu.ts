@@ -1,7 +1,7 @@
 // A small menu that saves what a figure shows: its picture, or its numbers. What makes the files is fetched when it
 // is asked for the first time.
 
-import type { FrameTexts } from '../i18n/dictionary';
+import type { FrameTexts } from '../i18n/texts';
 import { button } from '../ui/controls';
 import { h } from '../ui/dom';
 import type { NumberTableData } from '../views/number-table';

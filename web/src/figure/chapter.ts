@@ -1,14 +1,16 @@
 // What a chapter of the article is.
 import type { Ropewalk } from 'ropewalk';
-import type { ChapterId, ChapterTexts } from '../i18n/dictionary';
-import type { Numbers } from '../i18n/language';
+import type { Language, Numbers } from '../i18n/language';
+import type { FrameTexts } from '../i18n/texts';
 import type { Field, Section } from '../ui/state';
 import type { LongWork } from '../work/long-work';
 
-/** What a chapter sees of the page; what all chapters have in common sees only the texts that all have. */
-export interface ChapterState<K extends ChapterId = never> {
+/** What a chapter sees of the page; what all chapters have in common sees no chapter's own texts. */
+export interface ChapterState<Texts = unknown> {
   readonly id: string;
-  readonly texts: ChapterTexts<K>;
+  readonly texts: Texts;
+  /** What all chapters say. */
+  readonly frame: FrameTexts;
   readonly numbers: Numbers;
   /** A part of the chapter's state: one figure's. */
   section<F extends Readonly<Record<string, Field<unknown>>>>(name: string, fields: F): Section<F>;
@@ -18,7 +20,14 @@ export interface ChapterState<K extends ChapterId = never> {
   readonly work: LongWork;
 }
 
-export interface Chapter<K extends ChapterId> {
+export interface Chapter<Texts> {
   /** Puts the chapter into its element. Gives a function that undoes it. */
-  mount(root: HTMLElement, state: ChapterState<K>, core: Ropewalk): () => void;
+  mount(root: HTMLElement, state: ChapterState<Texts>, core: Ropewalk): () => void;
+}
+
+/** A chapter's title, at once, and how the rest of it is fetched. */
+export interface ChapterSource<Texts> {
+  readonly title: Readonly<Record<Language, string>>;
+  readonly code: () => Promise<{ readonly chapter: Chapter<Texts> }>;
+  readonly texts: Readonly<Record<Language, () => Promise<{ readonly texts: Texts }>>>;
 }

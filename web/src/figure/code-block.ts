@@ -1,6 +1,6 @@
 // The program behind a picture, with colours for its words and a button that copies it.
 
-import type { FrameTexts } from '../i18n/dictionary';
+import type { FrameTexts } from '../i18n/texts';
 import { copyButton } from '../ui/copy-button';
 import { h } from '../ui/dom';
 

@@ -63,7 +63,7 @@ export function figure<F extends Fields>(
   fields: F,
   make: (section: Section<WithTable<F>>) => FigureParts<F>,
 ): Figure {
-  const texts = chapter.texts.figure;
+  const texts = chapter.frame.figure;
   const section = chapter.section(name, { ...fields, table: flag(false) } as WithTable<F>);
   const parts = make(section);
   const summary = h('p', { class: 'summary' });

@@ -18,7 +18,7 @@ const answered = new Map<string, number>();
 
 /** @param name of the question, within its chapter. */
 export function prediction(chapter: ChapterState, asked: Question, name = ''): HTMLElement {
-  const words = chapter.texts.figure;
+  const words = chapter.frame.figure;
   const key = `${chapter.id} ${name}`;
   const verdict = h('div', { class: 'verdict', role: 'status' });
   const right = asked.answers.findIndex(([, against]) => against === undefined);

@@ -1,18 +1,47 @@
-// The page in English, and by its type what every other language has to say. In prose *...* is emphasis, `...` code,
-// $...$ a variable, $x_i$ one with an index, and [text](address) a link. The frame's texts come with the page, those of
-// a chapter with the chapter.
-export const en = {
-  frame: () => import('./en/page'),
-  order: async () => (await import('../chapters/order/i18n/en')).order,
-  binary: async () => (await import('../chapters/binary/i18n/en')).binary,
-  sinusoid: async () => (await import('../chapters/sinusoid/i18n/en')).sinusoid,
-  algebra: async () => (await import('../chapters/algebra/i18n/en')).algebra,
-  relative: async () => (await import('../chapters/relative/i18n/en')).relative,
-  rope: async () => (await import('../chapters/rope/i18n/en')).rope,
-  decay: async () => (await import('../chapters/decay/i18n/en')).decay,
-  context: async () => (await import('../chapters/context/i18n/en')).context,
-  axes: async () => (await import('../chapters/axes/i18n/en')).axes,
-  linear: async () => (await import('../chapters/linear/i18n/en')).linear,
-  playground: async () => (await import('../chapters/playground/i18n/en')).playground,
-  speed: async () => (await import('../chapters/speed/i18n/en')).speed,
+// What stands around the chapters, and in every figure. In prose *...* is emphasis, `...` code, $...$ a variable, $x_i$ one
+// with an index, and [text](address) a link.
+export const page = {
+  // The title, word by word; joined they are all of it.
+  title: ['How ', 'attention ', 'knows ', 'where ', 'a ', 'word ', 'stands'],
+  needles:
+    'A row for each word of the title, a needle for each pair of coordinates: all start level at the first word and turn as the words go by, the leftmost fastest. Where the needles point tells the place.',
+  lede: 'Position encodings, explained with pictures that you can take hold of. Type, drag and turn: whatever you see is computed as you read, by the same code that the ropewalk package ships.',
+  contents: 'Chapters',
+  skip: 'Skip to the text',
+  themeIs: (theme: 'auto' | 'light' | 'dark') => `Theme: ${theme}`,
+  build: (version: string, simd: string) =>
+    `Computed on your device by ropewalk ${version} (WebAssembly, ${simd}). Nothing is sent anywhere, and the address of this page holds all that you set: copy it, and you have copied the picture. After the first visit the page also opens without a network.`,
+  console: 'In the developer console of this page the package is at hand as `rw`.',
+  lost: 'This chapter did not arrive. The connection may have been lost; what you have set is kept in the address.',
+  again: 'Load the page again',
+  languageLost: 'The texts in this language did not arrive. The connection may have been lost.',
+  failed: 'The pictures on this page need WebAssembly with SIMD, and this browser did not run it. It said:',
+};
+
+export const figure = {
+  label: 'Figure',
+  copyLink: 'Copy link',
+  save: 'Save',
+  saveAs: { png: 'Picture (PNG)', csv: 'Numbers (CSV)', json: 'Numbers (JSON)' },
+  saved: 'Saved',
+  saveFailed: 'Could not be saved',
+  nothingToSave: 'There is nothing to save yet',
+  reset: 'Reset',
+  table: 'View as table',
+  picture: 'View as picture',
+  code: 'The call that made this picture',
+  copyCode: 'Copy code',
+  copied: 'Copied',
+  copyFailed: 'Selected; press Ctrl+C',
+  copyHere: 'Not allowed to copy. This is the link.',
+  predict: 'Predict, then look',
+  right: 'Yes. ',
+  wrong: 'Not so. ',
+  pitfalls: 'What often goes wrong',
+  run: 'Run',
+  cancel: 'Cancel',
+  progress: (percent: string) => `${percent}% done`,
+  cancelled: 'Cancelled.',
+  refused: 'The package says: ',
+  cells: 'Point at a cell, touch it, or walk with Tab and the arrow keys.',
 };

@@ -1,9 +1,7 @@
 // The languages of the page, and numbers as they write them.
-import type { ChapterId, ChapterTexts, FrameTexts } from './dictionary';
-import { en } from './en';
-import { zh } from './zh';
+import type { FrameTexts } from './texts';
 
-const sources = { en, zh };
+const sources = { en: () => import('./en'), zh: () => import('./zh') };
 
 export type Language = keyof typeof sources;
 
@@ -17,13 +15,7 @@ export const languageTags: Readonly<Record<Language, string>> = { en: 'en', zh: 
 
 /** What stands around the chapters, in a language. */
 export function frameTexts(language: Language): Promise<FrameTexts> {
-  return sources[language].frame();
-}
-
-/** What a chapter says in a language. */
-export async function chapterTexts<K extends ChapterId>(language: Language, id: K): Promise<ChapterTexts<K>> {
-  const [frame, own] = await Promise.all([sources[language].frame(), sources[language][id]()]);
-  return { ...frame, [id]: own } as unknown as ChapterTexts<K>;
+  return sources[language]();
 }
 
 /** The reader's first language among ours, as the browser tells it; English if there is none. */

@@ -1,9 +1,10 @@
 // The article around the chapters: bar, title, contents, footer. Built anew for each language.
 import type { Ropewalk } from 'ropewalk';
-import { chapterIds } from '../chapters';
 import { fetchChapter } from '../chapters/fetch';
-import type { ChapterId, FrameTexts } from '../i18n/dictionary';
+import { chapterIds } from '../chapters/ids';
+import { type ChapterId, chapterOf } from '../chapters/registry';
 import { type Language, languageNames, languages, languageTags } from '../i18n/language';
+import type { FrameTexts } from '../i18n/texts';
 import { button } from '../ui/controls';
 import { h, svg } from '../ui/dom';
 import { richText } from '../ui/rich-text';
@@ -77,9 +78,10 @@ export function follow(id: ChapterId | undefined, isLink: boolean): void {
   else if (document.activeElement?.matches('body, main, h2')) headingOf(id)?.focus({ preventScroll: true });
 }
 
-function chapterLinks(texts: FrameTexts, page: PageSection, state: State, followed: () => void): HTMLElement {
+function chapterLinks(page: PageSection, state: State, followed: () => void): HTMLElement {
+  const { lang } = page.values;
   const items = chapterIds.map((id) => {
-    const link = h('a', { href: state.link({ at: id }), 'data-chapter': id }, texts.titles[id]);
+    const link = h('a', { href: state.link({ at: id }), 'data-chapter': id }, chapterOf(id).title[lang]);
     link.addEventListener('click', (event) => {
       if (event.ctrlKey || event.metaKey || event.shiftKey) return;
       // The hash is the state, not the name of a place: the browser would look for the wrong thing.
@@ -116,7 +118,7 @@ function bar(texts: FrameTexts, page: PageSection, state: State): HTMLElement {
   const skip = button(texts.page.skip, () => document.querySelector<HTMLElement>('main')?.focus(), 'button skip');
 
   const list = h('nav', { id: 'chapters', popover: 'auto', class: 'chapter-list', 'aria-label': texts.page.contents });
-  list.append(chapterLinks(texts, page, state, () => list.hidePopover()));
+  list.append(chapterLinks(page, state, () => list.hidePopover()));
   const opener = h('button', { type: 'button', class: 'button quiet opener', popovertarget: 'chapters' });
   opener.id = 'opener';
   opener.append(icon('list', 0, 'M4 7h16M4 12h16M4 17h16'), h('span', { class: 'here' }, texts.page.contents));
@@ -144,6 +146,7 @@ function followReading(
 ): () => void {
   const name = header.querySelector('.here');
   const inSight = new Set<Element>();
+  const { lang } = page.values;
   let told = page.values.at;
   const note = (entries: readonly IntersectionObserverEntry[]): void => {
     for (const { target, isIntersecting } of entries) {
@@ -156,7 +159,8 @@ function followReading(
     const chapter = chapterIds[index];
     told = chapter;
     page.amend({ at: chapter });
-    if (name !== null) name.textContent = chapter ? `${index + 1} · ${texts.titles[chapter]}` : texts.page.contents;
+    const title = chapter && `${index + 1} · ${chapterOf(chapter).title[lang]}`;
+    if (name !== null) name.textContent = title ?? texts.page.contents;
     for (const link of header.querySelectorAll<HTMLElement>('[data-chapter]')) {
       if (link.dataset.chapter === chapter) link.setAttribute('aria-current', 'true');
       else link.removeAttribute('aria-current');
@@ -198,7 +202,7 @@ function opening(texts: FrameTexts, page: PageSection, state: State, core: Ropew
     h(
       'nav',
       { class: 'contents', 'aria-label': texts.page.contents },
-      chapterLinks(texts, page, state, () => undefined),
+      chapterLinks(page, state, () => undefined),
     ),
   );
 }
@@ -303,7 +307,7 @@ export function createPage(state: State, page: PageSection, core: Ropewalk): Pag
     const id = chapterIds[i];
     if (id === undefined) return;
     const root = h('div');
-    const heading = h('h2', { tabindex: -1 }, texts.titles[id]);
+    const heading = h('h2', { tabindex: -1 }, chapterOf(id).title[lang]);
     const section = h('section', { class: 'chapter', id: `chapter-${id}`, lang: languageTags[lang] }, heading, root);
     const mount = await fetchChapter(id, lang).catch(() => undefined);
     const old = sections[i];

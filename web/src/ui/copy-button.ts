@@ -1,6 +1,6 @@
 // A button that copies a text, and says so.
 
-import type { FrameTexts } from '../i18n/dictionary';
+import type { FrameTexts } from '../i18n/texts';
 import { button } from './controls';
 import { h } from './dom';
 

@@ -1,6 +1,6 @@
 // What the package says when it refuses something, in its own words, which are English in every language of the page.
 
-import type { FrameTexts } from '../i18n/dictionary';
+import type { FrameTexts } from '../i18n/texts';
 import { h } from './dom';
 
 export interface Refusal {

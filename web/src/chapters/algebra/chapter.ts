@@ -6,13 +6,14 @@ import { prediction } from '../../figure/prediction';
 import { formula, pitfalls, prose } from '../../ui/rich-text';
 import { mathml as dot } from './dot.tex';
 import { algebraDot } from './dot-figure';
+import type { Texts } from './i18n/en';
 import { mathml as shift } from './shift.tex';
 import { algebraShift } from './shift-figure';
 import { mathml as matrix } from './shift-matrix.tex';
 
-export const algebraChapter: Chapter<'algebra'> = {
+export const chapter: Chapter<Texts> = {
   mount(root, state, core) {
-    const texts = state.texts.algebra;
+    const texts = state.texts;
     return compose(
       root,
       prose(...texts.opening),
@@ -24,7 +25,7 @@ export const algebraChapter: Chapter<'algebra'> = {
       prediction(state, texts.ask),
       algebraDot(state, core),
       prose(...texts.after),
-      pitfalls(state.texts.figure.pitfalls, texts.pitfalls),
+      pitfalls(state.frame.figure.pitfalls, texts.pitfalls),
     );
   },
 };

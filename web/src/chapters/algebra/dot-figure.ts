@@ -6,6 +6,7 @@ import { stepControl, whole } from '../../ui/controls';
 import { h } from '../../ui/dom';
 import { oneOf } from '../../ui/state';
 import { lineChart } from '../../views/line-chart';
+import type { Texts } from './i18n/en';
 import { dotCode, dotCurve, reach } from './numbers';
 
 const dims = [4, 8, 16, 32, 64, 128];
@@ -13,8 +14,8 @@ const dims = [4, 8, 16, 32, 64, 128];
 const distances = whole(1, reach);
 const shifts = whole(-20, 20);
 
-export function algebraDot(chapter: ChapterState<'algebra'>, core: Ropewalk): Figure {
-  const texts = chapter.texts.algebra.dot;
+export function algebraDot(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
+  const texts = chapter.texts.dot;
   const { plain, fixed } = chapter.numbers;
   const fields = { dim: oneOf(dims, 64), d: oneOf(distances, 7), s: oneOf(shifts, 0) };
   return figure(chapter, { name: 'dot', caption: texts.caption }, fields, (section) => {

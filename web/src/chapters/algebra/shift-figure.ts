@@ -6,19 +6,20 @@ import { stepControl, whole } from '../../ui/controls';
 import { h } from '../../ui/dom';
 import { oneOf } from '../../ui/state';
 import { fieldGroup } from '../../views/field-group';
+import type { Texts } from './i18n/en';
 import { shift, shiftCode, shiftDim } from './numbers';
 
 const positions = whole(0, 60);
 const steps = whole(-12, 12);
 
-export function algebraShift(chapter: ChapterState<'algebra'>, core: Ropewalk): Figure {
-  const texts = chapter.texts.algebra.shift;
+export function algebraShift(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
+  const texts = chapter.texts.shift;
   const { plain, fixed, bound } = chapter.numbers;
   const fields = { p: oneOf(positions, 10), k: oneOf(steps, 3) };
   return figure(chapter, { name: 'shift', caption: texts.caption, wide: true }, fields, (section) => {
     const p = stepControl(texts.p, positions, plain, (value) => section.set({ p: value }, 'p'));
     const k = stepControl(texts.k, steps, plain, (value) => section.set({ k: value }, 'k'));
-    const view = fieldGroup(chapter.texts.figure.cells);
+    const view = fieldGroup(chapter.frame.figure.cells);
     return {
       controls: [h('div', { class: 'pair-of-controls' }, p.element, k.element)],
       picture: [view.element],

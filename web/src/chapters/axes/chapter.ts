@@ -6,11 +6,12 @@ import { prediction } from '../../figure/prediction';
 import { formula, pitfalls, prose } from '../../ui/rich-text';
 import { mathml } from './axes.tex';
 import { axesGrid } from './grid-figure';
+import type { Texts } from './i18n/en';
 import { axesIds } from './ids-figure';
 
-export const axesChapter: Chapter<'axes'> = {
+export const chapter: Chapter<Texts> = {
   mount(root, state, core) {
-    const texts = state.texts.axes;
+    const texts = state.texts;
     return compose(
       root,
       prose(...texts.opening),
@@ -20,7 +21,7 @@ export const axesChapter: Chapter<'axes'> = {
       prose(...texts.layoutsProse),
       axesIds(state, core),
       prose(...texts.after),
-      pitfalls(state.texts.figure.pitfalls, texts.pitfalls),
+      pitfalls(state.frame.figure.pitfalls, texts.pitfalls),
     );
   },
 };

@@ -6,13 +6,14 @@ import { choiceControl, stepControl, whole } from '../../ui/controls';
 import { h } from '../../ui/dom';
 import { choice, oneOf } from '../../ui/state';
 import { fieldGroup } from '../../views/field-group';
+import type { Texts } from './i18n/en';
 import { type GridLayout, gridCode, gridLayoutNames, gridScores, side } from './numbers';
 
 const patches = whole(0, side * side - 1);
 const bases = [10, 100, 1000, 10000];
 
-export function axesGrid(chapter: ChapterState<'axes'>, core: Ropewalk): Figure {
-  const texts = chapter.texts.axes.grid;
+export function axesGrid(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
+  const texts = chapter.texts.grid;
   const { plain, fixed } = chapter.numbers;
   const fields = { layout: choice(gridLayoutNames, 'flat'), patch: oneOf(patches, 27), base: oneOf(bases, 100) };
   return figure(chapter, { name: 'grid', caption: texts.caption }, fields, (section) => {

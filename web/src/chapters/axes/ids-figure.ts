@@ -6,6 +6,7 @@ import { stepControl, whole } from '../../ui/controls';
 import { h } from '../../ui/dom';
 import { oneOf } from '../../ui/state';
 import { fieldGroup } from '../../views/field-group';
+import type { Texts } from './i18n/en';
 import { axisOfPairs, ids, idsCode } from './numbers';
 
 // An axis as a share of the colours; the first of them is nearly that of the paper, and no kind's.
@@ -14,8 +15,8 @@ const axisOf = (kind: number): number => kind - 1;
 
 const [textCounts, sizes, frameCounts] = [whole(0, 4), whole(1, 4), whole(1, 3)];
 
-export function axesIds(chapter: ChapterState<'axes'>, core: Ropewalk): Figure {
-  const texts = chapter.texts.axes.ids;
+export function axesIds(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
+  const texts = chapter.texts.ids;
   const { plain } = chapter.numbers;
   const fields = {
     before: oneOf(textCounts, 2),
@@ -28,7 +29,7 @@ export function axesIds(chapter: ChapterState<'axes'>, core: Ropewalk): Figure {
     const rows = stepControl(texts.rows, sizes, plain, (value) => section.set({ rows: value }, 'rows'));
     const columns = stepControl(texts.columns, sizes, plain, (value) => section.set({ columns: value }, 'columns'));
     const frames = stepControl(texts.frames, frameCounts, plain, (value) => section.set({ frames: value }, 'frames'));
-    const idMap = fieldGroup(chapter.texts.figure.cells);
+    const idMap = fieldGroup(chapter.frame.figure.cells);
     const pairMap = fieldGroup(texts.speeds);
     const pairs = axisOfPairs(core);
     const axisName = (axis: number): string => texts.axes[axis] ?? '';

@@ -7,11 +7,12 @@ import { formula, pitfalls, prose } from '../../ui/rich-text';
 import { mathml as bit } from './bit.tex';
 import { binaryCodeFigure } from './code-figure';
 import { mathml as hamming } from './hamming.tex';
+import type { Texts } from './i18n/en';
 import { binaryNeighbours } from './neighbours-figure';
 
-export const binaryChapter: Chapter<'binary'> = {
+export const chapter: Chapter<Texts> = {
   mount(root, state, core) {
-    const texts = state.texts.binary;
+    const texts = state.texts;
     return compose(
       root,
       prose(...texts.opening),
@@ -23,7 +24,7 @@ export const binaryChapter: Chapter<'binary'> = {
       prose(texts.compared),
       binaryNeighbours(state, core),
       prose(...texts.after),
-      pitfalls(state.texts.figure.pitfalls, texts.pitfalls),
+      pitfalls(state.frame.figure.pitfalls, texts.pitfalls),
     );
   },
 };

@@ -8,22 +8,23 @@ import { oneOf } from '../../ui/state';
 import { gutterFor } from '../../views/field';
 import { fieldGroup } from '../../views/field-group';
 import { lineChart } from '../../views/line-chart';
+import type { Texts } from './i18n/en';
 import { binaryCode, binaryCodes, encode } from './numbers';
 
 const bitCounts = whole(2, 5);
 const most = 2 ** Math.max(...bitCounts);
 
-export function binaryCodeFigure(chapter: ChapterState<'binary'>, core: Ropewalk): Figure {
-  const texts = chapter.texts.binary.code;
+export function binaryCodeFigure(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
+  const texts = chapter.texts.code;
   const { plain } = chapter.numbers;
   const fields = { bits: oneOf(bitCounts, 4), at: oneOf(whole(0, most), 7) };
   return figure(chapter, { name: 'code', caption: texts.caption }, fields, (section) => {
     const bits = stepControl(texts.bits, bitCounts, plain, (value) => section.set({ bits: value }, 'bits'));
     // One position more than there is room for, to see it refused.
     const at = stepControl(texts.at, whole(0, most), plain, (value) => section.set({ at: value }, 'at'));
-    const grid = fieldGroup(chapter.texts.figure.cells, ({ column }) => section.set({ at: column }));
+    const grid = fieldGroup(chapter.frame.figure.cells, ({ column }) => section.set({ at: column }));
     const chart = lineChart(150);
-    const notice = refusal(chapter.texts.figure);
+    const notice = refusal(chapter.frame.figure);
     return {
       controls: [bits.element, at.element],
       picture: [notice.element, grid.element, chart.element],

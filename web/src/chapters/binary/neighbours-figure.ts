@@ -5,17 +5,18 @@ import { type Figure, figure } from '../../figure/figure';
 import { stepControl, whole } from '../../ui/controls';
 import { oneOf } from '../../ui/state';
 import { fieldGroup } from '../../views/field-group';
+import type { Texts } from './i18n/en';
 import { neighbours, neighboursCode } from './numbers';
 
 const bitCounts = whole(3, 6);
 
-export function binaryNeighbours(chapter: ChapterState<'binary'>, core: Ropewalk): Figure {
-  const texts = chapter.texts.binary.neighbours;
+export function binaryNeighbours(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
+  const texts = chapter.texts.neighbours;
   const { plain, fixed } = chapter.numbers;
   const fields = { bits: oneOf(bitCounts, 4) };
   return figure(chapter, { name: 'neighbours', caption: texts.caption, wide: true }, fields, (section) => {
     const bits = stepControl(texts.bits, bitCounts, plain, (value) => section.set({ bits: value }, 'bits'));
-    const maps = fieldGroup(chapter.texts.figure.cells);
+    const maps = fieldGroup(chapter.frame.figure.cells);
     return {
       controls: [bits.element],
       picture: [maps.element],

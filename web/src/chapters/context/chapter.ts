@@ -5,12 +5,13 @@ import { compose } from '../../figure/figure';
 import { prediction } from '../../figure/prediction';
 import { formulas, pitfalls, prose, subheading } from '../../ui/rich-text';
 import { contextError } from './error-figure';
+import type { Texts } from './i18n/en';
 import { mathml } from './scaling.tex';
 import { contextWaves } from './waves-figure';
 
-export const contextChapter: Chapter<'context'> = {
+export const chapter: Chapter<Texts> = {
   mount(root, state, core) {
-    const texts = state.texts.context;
+    const texts = state.texts;
     return compose(
       root,
       prose(...texts.opening),
@@ -22,7 +23,7 @@ export const contextChapter: Chapter<'context'> = {
       prose(...texts.errorProse),
       contextError(state, core),
       prose(...texts.after),
-      pitfalls(state.texts.figure.pitfalls, texts.pitfalls),
+      pitfalls(state.frame.figure.pitfalls, texts.pitfalls),
     );
   },
 };

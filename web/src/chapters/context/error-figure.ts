@@ -7,13 +7,14 @@ import { h } from '../../ui/dom';
 import { oneOf } from '../../ui/state';
 import { dials } from '../../views/dials';
 import { lineChart, nameOf } from '../../views/line-chart';
+import type { Texts } from './i18n/en';
 import { angleErrors, angleErrorsCode, angleHands, exponents, shownPairs } from './numbers';
 
 const bases = [10000, 100000, 500000];
 const ruleOfThumb = 6e-8;
 
-export function contextError(chapter: ChapterState<'context'>, core: Ropewalk): Figure {
-  const texts = chapter.texts.context.error;
+export function contextError(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
+  const texts = chapter.texts.error;
   const { plain, significant, fixed, power } = chapter.numbers;
   const fields = { at: oneOf(exponents, 20), base: oneOf(bases, 10000) };
   return figure(chapter, { name: 'error', caption: texts.caption }, fields, (section) => {

@@ -8,6 +8,7 @@ import { richText } from '../../ui/rich-text';
 import { choice, oneOf } from '../../ui/state';
 import { type Dial, dials } from '../../views/dials';
 import { lineChart, nameOf } from '../../views/line-chart';
+import type { Texts } from './i18n/en';
 import { contextHead, type Method, methodNames, reachOf, waves, wavesCode } from './numbers';
 
 const bases = [10000, 100000, 500000];
@@ -18,8 +19,8 @@ const pairs = contextHead / 2;
 const hardly = Math.PI / 360;
 const turn = 2 * Math.PI;
 
-export function contextWaves(chapter: ChapterState<'context'>, core: Ropewalk): Figure {
-  const texts = chapter.texts.context.waves;
+export function contextWaves(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
+  const texts = chapter.texts.waves;
   const { plain, significant, power } = chapter.numbers;
   const fields = {
     method: choice(methodNames, 'none'),

@@ -7,15 +7,16 @@ import { h } from '../../ui/dom';
 import { oneOf } from '../../ui/state';
 import { lineChart } from '../../views/line-chart';
 import { dims, distanceTicks } from './curves-figure';
+import type { Texts } from './i18n/en';
 import { boundedScores, boundedScoresCode, distancesTo } from './numbers';
 
 const seeds = whole(1, 30);
 const reach = 256;
 const head = { base: 10000 };
 
-export function decayBound(chapter: ChapterState<'decay'>, core: Ropewalk): Figure {
-  const texts = chapter.texts.decay.bound;
-  const common = chapter.texts.decay;
+export function decayBound(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
+  const texts = chapter.texts.bound;
+  const common = chapter.texts;
   const { plain, significant } = chapter.numbers;
   const fields = { seed: oneOf(seeds, 1), dim: oneOf(dims, 64) };
   return figure(chapter, { name: 'bound', caption: texts.caption }, fields, (section) => {

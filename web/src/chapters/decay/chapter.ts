@@ -7,11 +7,12 @@ import { formula, pitfalls, prose } from '../../ui/rich-text';
 import { mathml } from './bound.tex';
 import { decayBound } from './bound-figure';
 import { decayCurvesFigure } from './curves-figure';
+import type { Texts } from './i18n/en';
 import { decayRandom } from './random-figure';
 
-export const decayChapter: Chapter<'decay'> = {
+export const chapter: Chapter<Texts> = {
   mount(root, state, core) {
-    const texts = state.texts.decay;
+    const texts = state.texts;
     return compose(
       root,
       prose(...texts.opening),
@@ -23,7 +24,7 @@ export const decayChapter: Chapter<'decay'> = {
       prediction(state, texts.ask),
       decayRandom(state, core),
       prose(...texts.after),
-      pitfalls(state.texts.figure.pitfalls, texts.pitfalls),
+      pitfalls(state.frame.figure.pitfalls, texts.pitfalls),
     );
   },
 };

@@ -7,6 +7,7 @@ import { h } from '../../ui/dom';
 import { oneOf } from '../../ui/state';
 import { lineChart } from '../../views/line-chart';
 import { evenTicks } from '../../views/ticks';
+import type { Texts } from './i18n/en';
 import { decayCurves, decayCurvesCode, distancesTo } from './numbers';
 
 export const dims = [16, 32, 64, 128, 256];
@@ -18,9 +19,9 @@ export function distanceTicks(reach: number): number[] {
   return whole(0, 4).map((i) => (i * reach) / 4);
 }
 
-export function decayCurvesFigure(chapter: ChapterState<'decay'>, core: Ropewalk): Figure {
-  const texts = chapter.texts.decay.curves;
-  const common = chapter.texts.decay;
+export function decayCurvesFigure(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
+  const texts = chapter.texts.curves;
+  const common = chapter.texts;
   const { plain, fixed } = chapter.numbers;
   const fields = { dim: oneOf(dims, 128), base: oneOf(bases, 10000), reach: oneOf(reaches, 256) };
   return figure(chapter, { name: 'curves', caption: texts.caption }, fields, (section) => {

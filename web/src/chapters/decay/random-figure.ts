@@ -8,6 +8,7 @@ import { oneOf } from '../../ui/state';
 import { lineChart } from '../../views/line-chart';
 import { workControl } from '../../views/work-control';
 import { dims, distanceTicks } from './curves-figure';
+import type { Texts } from './i18n/en';
 import { distancesTo, type RandomInput, type RandomScores, randomScores, randomScoresCode } from './numbers';
 
 const counts = [30, 300, 3000, 30000];
@@ -18,9 +19,9 @@ const reach = 256;
 // What the worker did last; also for the figure of another language.
 let known: { readonly input: RandomInput; readonly scores: RandomScores } | undefined;
 
-export function decayRandom(chapter: ChapterState<'decay'>, core: Ropewalk): Figure {
-  const texts = chapter.texts.decay.random;
-  const common = chapter.texts.decay;
+export function decayRandom(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
+  const texts = chapter.texts.random;
+  const common = chapter.texts;
   const { plain, fixed, bound } = chapter.numbers;
   const fields = { pairs: oneOf(counts, 3000), dim: oneOf(dims, 64) };
   return figure(chapter, { name: 'random', caption: texts.caption }, fields, (section) => {
@@ -31,7 +32,7 @@ export function decayRandom(chapter: ChapterState<'decay'>, core: Ropewalk): Fig
     const drawn = h('p', { class: 'strip-note' });
     let shownAgain: () => void = () => undefined;
     const inputOf = (count: number): RandomInput => ({ dim: section.values.dim, base: 10000, pairs: count, reach });
-    const work = workControl(chapter.texts.figure, plain, async (signal, progress) => {
+    const work = workControl(chapter.frame.figure, plain, async (signal, progress) => {
       const input = inputOf(section.values.pairs);
       known = { input, scores: await chapter.work.run('randomScores', input, { signal, progress }) };
       shownAgain();

@@ -7,18 +7,19 @@ import { h } from '../../ui/dom';
 import { oneOf } from '../../ui/state';
 import { lineChart } from '../../views/line-chart';
 import { aim, aimCode, aimKeys } from './aim-numbers';
+import type { Texts } from './i18n/en';
 
 const dims = [16, 32, 64, 128];
 const backs = whole(0, 40);
 const distances = whole(0, aimKeys - 1);
 
-export function linearAim(chapter: ChapterState<'linear'>, core: Ropewalk): Figure {
-  const texts = chapter.texts.linear.aim;
+export function linearAim(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
+  const texts = chapter.texts.aim;
   const { plain, fixed } = chapter.numbers;
   const fields = { back: oneOf(backs, 8), dim: oneOf(dims, 64) };
   return figure(chapter, { name: 'aim', caption: texts.caption }, fields, (section) => {
     const back = stepControl(texts.back, backs, plain, (value) => section.set({ back: value }, 'back'));
-    const dim = stepControl(chapter.texts.linear.dim, dims, plain, (value) => section.set({ dim: value }, 'dim'));
+    const dim = stepControl(chapter.texts.dim, dims, plain, (value) => section.set({ dim: value }, 'dim'));
     const chart = lineChart(240);
     return {
       controls: [h('div', { class: 'pair-of-controls' }, back.element, dim.element)],

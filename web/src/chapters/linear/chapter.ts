@@ -8,13 +8,14 @@ import { linearAim } from './aim-figure';
 import { linearCost } from './cost-figure';
 import { mathml as forms } from './forms.tex';
 import { linearForms } from './forms-figure';
+import type { Texts } from './i18n/en';
 import { mathml as kernel } from './linear.tex';
 import { mathml as recurrence } from './state.tex';
 import { linearState } from './state-figure';
 
-export const linearChapter: Chapter<'linear'> = {
+export const chapter: Chapter<Texts> = {
   mount(root, state, core) {
-    const texts = state.texts.linear;
+    const texts = state.texts;
     return compose(
       root,
       prose(...texts.opening),
@@ -36,7 +37,7 @@ export const linearChapter: Chapter<'linear'> = {
       formula(recurrence, texts.stateFormula),
       linearState(state, core),
       prose(...texts.after),
-      pitfalls(state.texts.figure.pitfalls, texts.pitfalls),
+      pitfalls(state.frame.figure.pitfalls, texts.pitfalls),
     );
   },
 };

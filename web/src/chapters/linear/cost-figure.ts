@@ -8,13 +8,14 @@ import { oneOf } from '../../ui/state';
 import { lineChart } from '../../views/line-chart';
 import { type Factor, products } from '../../views/products';
 import { checkedOf, cost, costCode, costLengths, orderDifference } from './cost-numbers';
+import type { Texts } from './i18n/en';
 
 const dims = [16, 32, 64, 128];
 const powers = [1e3, 1e6, 1e9, 1e12];
 
-export function linearCost(chapter: ChapterState<'linear'>, core: Ropewalk): Figure {
-  const texts = chapter.texts.linear.cost;
-  const common = chapter.texts.linear;
+export function linearCost(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
+  const texts = chapter.texts.cost;
+  const common = chapter.texts;
   const { plain, significant, bound, power } = chapter.numbers;
   const fields = { tokens: oneOf(costLengths, 1024), dim: oneOf(dims, 64) };
   return figure(chapter, { name: 'cost', caption: texts.caption }, fields, (section) => {

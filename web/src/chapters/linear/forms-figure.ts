@@ -9,13 +9,14 @@ import { fieldGroup } from '../../views/field-group';
 import { lineChart } from '../../views/line-chart';
 import { evenTicks } from '../../views/ticks';
 import { formNames, formNumbers, formsCode, formTokens, mapNames } from './forms-numbers';
+import type { Texts } from './i18n/en';
 
 const dims = [2, 4, 8, 16, 32, 64];
 const seeds = whole(1, 30);
 const places = whole(0, formTokens - 1);
 
-export function linearForms(chapter: ChapterState<'linear'>, core: Ropewalk): Figure {
-  const texts = chapter.texts.linear.forms;
+export function linearForms(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
+  const texts = chapter.texts.forms;
   const { plain, significant } = chapter.numbers;
   const fields = {
     form: choice(formNames, 'both'),
@@ -34,9 +35,9 @@ export function linearForms(chapter: ChapterState<'linear'>, core: Ropewalk): Fi
       mapNames.map((value) => ({ value, label: texts.maps[value] })),
       (value) => section.set({ map: value }),
     );
-    const dim = stepControl(chapter.texts.linear.dim, dims, plain, (value) => section.set({ dim: value }, 'dim'));
+    const dim = stepControl(chapter.texts.dim, dims, plain, (value) => section.set({ dim: value }, 'dim'));
     const seed = stepControl(texts.seed, seeds, plain, (value) => section.set({ seed: value }, 'seed'));
-    const cells = fieldGroup(chapter.texts.figure.cells);
+    const cells = fieldGroup(chapter.frame.figure.cells);
     const chart = lineChart(200);
     return {
       controls: [form.element, map.element, h('div', { class: 'pair-of-controls' }, dim.element, seed.element)],

@@ -7,6 +7,7 @@ import { h } from '../../ui/dom';
 import { oneOf } from '../../ui/state';
 import { lineChart } from '../../views/line-chart';
 import { evenTicks } from '../../views/ticks';
+import type { Texts } from './i18n/en';
 import { memory, memorySteps, pieceDifferences, piecedTokens, stateCode } from './state-numbers';
 
 const dims = [16, 32, 64, 128];
@@ -15,9 +16,9 @@ const pieces = [1, 2, 7, 16, 64, 100, 256];
 // Exact agreement has no logarithm: it stands on the axis.
 const least = 1e-9;
 
-export function linearState(chapter: ChapterState<'linear'>, core: Ropewalk): Figure {
-  const texts = chapter.texts.linear.state;
-  const common = chapter.texts.linear;
+export function linearState(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
+  const texts = chapter.texts.state;
+  const common = chapter.texts;
   const { plain, significant, measure, bound, power } = chapter.numbers;
   const fields = { tokens: oneOf(lengths, 512), dim: oneOf(dims, 64), chunk: oneOf(pieces, 7) };
   return figure(chapter, { name: 'state', caption: texts.caption }, fields, (section) => {

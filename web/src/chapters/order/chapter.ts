@@ -4,13 +4,14 @@ import type { Chapter } from '../../figure/chapter';
 import { compose } from '../../figure/figure';
 import { prediction } from '../../figure/prediction';
 import { formula, pitfalls, prose } from '../../ui/rich-text';
+import type { Texts } from './i18n/en';
 import { orderMap } from './map-figure';
 import { mathml } from './order.tex';
 import { orderWords } from './words-figure';
 
-export const orderChapter: Chapter<'order'> = {
+export const chapter: Chapter<Texts> = {
   mount(root, state, core) {
-    const texts = state.texts.order;
+    const texts = state.texts;
     return compose(
       root,
       prose(...texts.opening),
@@ -20,7 +21,7 @@ export const orderChapter: Chapter<'order'> = {
       formula(mathml, texts.formula),
       orderMap(state, core),
       prose(...texts.after),
-      pitfalls(state.texts.figure.pitfalls, texts.pitfalls),
+      pitfalls(state.frame.figure.pitfalls, texts.pitfalls),
     );
   },
 };

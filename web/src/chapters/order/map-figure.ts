@@ -10,6 +10,7 @@ import { isDark } from '../../ui/theme';
 import { heatGrid } from '../../views/heat-grid';
 import type { Cell } from '../../views/heat-map';
 import { encodingNames } from './encodings';
+import type { Texts } from './i18n/en';
 import { attentionCode, attentionWeights, repeatedWord, rowSpread } from './map-numbers';
 
 const headCounts = ['1', '2', '4', '8'] as const;
@@ -17,8 +18,8 @@ const maxSentence = 300;
 // Rows of equal words come out of the same arithmetic; a difference this small would be rounding.
 const rounding = 1e-6;
 
-export function orderMap(chapter: ChapterState<'order'>, core: Ropewalk): Figure {
-  const texts = chapter.texts.order.map;
+export function orderMap(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
+  const texts = chapter.texts.map;
   const { plain, fixed } = chapter.numbers;
   const fields = {
     words: text(maxSentence, texts.sentence),
@@ -48,8 +49,8 @@ export function orderMap(chapter: ChapterState<'order'>, core: Ropewalk): Figure
     });
     const sentence = textControl(texts.label, maxSentence, (value) => section.set({ words: value }, 'words'));
     const encoding = choiceControl(
-      chapter.texts.order.encoding,
-      encodingNames.map((value) => ({ value, label: chapter.texts.order.encodings[value] })),
+      chapter.texts.encoding,
+      encodingNames.map((value) => ({ value, label: chapter.texts.encodings[value] })),
       (value) => section.set({ encoding: value }),
     );
     const heads = choiceControl(

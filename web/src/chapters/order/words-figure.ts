@@ -9,14 +9,15 @@ import { choice, order, text } from '../../ui/state';
 import { isDark } from '../../ui/theme';
 import { wordRow } from '../../views/word-row';
 import { encodingNames } from './encodings';
+import type { Texts } from './i18n/en';
 import { changes, outputDim, outputs, outputsCode } from './words-numbers';
 
 const maxSentence = 120;
 // The same sums in another order: what is smaller than this is rounding.
 const rounding = 1e-5;
 
-export function orderWords(chapter: ChapterState<'order'>, core: Ropewalk): Figure {
-  const texts = chapter.texts.order.words;
+export function orderWords(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
+  const texts = chapter.texts.words;
   const { plain, fixed } = chapter.numbers;
   const fields = { words: text(maxSentence, texts.sentence), order: order(), encoding: choice(encodingNames, 'none') };
   return figure(chapter, { name: 'words', caption: texts.caption }, fields, (section) => {
@@ -36,8 +37,8 @@ export function orderWords(chapter: ChapterState<'order'>, core: Ropewalk): Figu
       section.set({ order: shuffledOrder(splitWords(words).slice(0, maxWords)) });
     });
     const encoding = choiceControl(
-      chapter.texts.order.encoding,
-      encodingNames.map((value) => ({ value, label: chapter.texts.order.encodings[value] })),
+      chapter.texts.encoding,
+      encodingNames.map((value) => ({ value, label: chapter.texts.encodings[value] })),
       (value) => section.set({ encoding: value }),
     );
     return {
@@ -67,7 +68,7 @@ export function orderWords(chapter: ChapterState<'order'>, core: Ropewalk): Figu
           limit,
           isDark(),
         );
-        const told = chapter.texts.order.map;
+        const told = chapter.texts.map;
         const cut = all.length > maxWords ? told.tooMany(plain(maxWords), plain(all.length)) : '';
         notice.textContent = words.length === 0 ? told.empty : cut;
         const inOrder = places.every((place, i) => place === i);

@@ -4,15 +4,16 @@ import type { Chapter } from '../../figure/chapter';
 import { compose } from '../../figure/figure';
 import { prediction } from '../../figure/prediction';
 import { formula, list, pitfalls, prose, subheading } from '../../ui/rich-text';
+import type { Texts } from './i18n/en';
 import { playgroundLook } from './look-figure';
 import { playgroundModel } from './model-figure';
 import { mathml } from './parts.tex';
 import { playgroundStack } from './stack-figure';
 import { playgroundWrite } from './write-figure';
 
-export const playgroundChapter: Chapter<'playground'> = {
+export const chapter: Chapter<Texts> = {
   mount(root, state) {
-    const texts = state.texts.playground;
+    const texts = state.texts;
     return compose(
       root,
       prose(...texts.opening),
@@ -29,7 +30,7 @@ export const playgroundChapter: Chapter<'playground'> = {
       playgroundLook(state),
       prose(...texts.writeProse),
       playgroundWrite(state),
-      pitfalls(state.texts.figure.pitfalls, texts.pitfalls),
+      pitfalls(state.frame.figure.pitfalls, texts.pitfalls),
     );
   },
 };

@@ -9,6 +9,7 @@ import { type NumberTableData, numberTable } from '../../views/number-table';
 import { workBar } from '../../views/work-bar';
 import { latest } from '../../work/latest';
 import type { Look, RopeWish } from './bench';
+import type { Texts } from './i18n/en';
 import { itemsOf, noId } from './items';
 import { modelCode } from './model-code';
 import { type LookValues, lookFields, maxIdsText, maxTokens, wishControls, wishOf } from './rope-wish';
@@ -88,9 +89,9 @@ ${result}${ready.facts.hasLogits ? `\n${top}` : ''}`,
   );
 }
 
-export function playgroundLook(chapter: ChapterState<'playground'>): Figure {
-  const texts = chapter.texts.playground.look;
-  const common = chapter.texts.playground;
+export function playgroundLook(chapter: ChapterState<Texts>): Figure {
+  const texts = chapter.texts.look;
+  const common = chapter.texts;
   const { plain, fixed, significant } = chapter.numbers;
   return figure(chapter, { name: 'look', caption: texts.caption, wide: true }, lookFields, (section) => {
     const ids = textControl(texts.ids, maxIdsText, (value) => section.set({ ids: value }, 'ids'));
@@ -102,11 +103,11 @@ export function playgroundLook(chapter: ChapterState<'playground'>): Figure {
     );
     const wish = wishControls(common, plain, section as never);
     const view = viewControls(common.scores, plain, (patch, gesture) => section.set(patch, gesture));
-    const maps = scoreMaps(common.scores, chapter.texts.figure, chapter.numbers);
+    const maps = scoreMaps(common.scores, chapter.frame.figure, chapter.numbers);
     const top = numberTable();
     const likely = h('div', { class: 'likely' }, top.element);
     const notice = h('p', { class: 'notice', role: 'status' });
-    const refused = refusal(chapter.texts.figure);
+    const refused = refusal(chapter.frame.figure);
     const input = h('div', { class: 'settings' }, ids.element, at.element);
     const settings = h(
       'div',
@@ -141,7 +142,7 @@ export function playgroundLook(chapter: ChapterState<'playground'>): Figure {
       if (isWanted() || (next !== undefined && 'seen' in next)) outcome = next;
     };
     const work = latest(wishNow, look, () => showAgain());
-    const bar = workBar(chapter.texts.figure, texts.caption, plain, () => work.cancel());
+    const bar = workBar(chapter.frame.figure, texts.caption, plain, () => work.cancel());
 
     function topTable({ look, topNames, at: place, ready }: Seen): NumberTableData {
       const isEncoder = ready.facts.kind === 'encoder';
@@ -193,7 +194,7 @@ export function playgroundLook(chapter: ChapterState<'playground'>): Figure {
           ready === undefined
             ? texts.noModel
             : outcome !== undefined && 'cancelled' in outcome
-              ? chapter.texts.figure.cancelled
+              ? chapter.frame.figure.cancelled
               : outcome !== undefined && 'unknown' in outcome
                 ? texts.noTokenizer(outcome.unknown)
                 : items.length === 0

@@ -8,6 +8,7 @@ import { choice, oneOf } from '../../ui/state';
 import { type NumberTableData, numberTable } from '../../views/number-table';
 import { workBar } from '../../views/work-bar';
 import { absentParts, isOfUse, latestOf, sortFiles } from './files';
+import type { Texts } from './i18n/en';
 import { modelCode } from './model-code';
 import { isSame, session } from './session';
 
@@ -45,8 +46,8 @@ function catchFiles(event: DragEvent): void {
   event.dataTransfer.dropEffect = 'none';
 }
 
-export function playgroundModel(chapter: ChapterState<'playground'>): Figure {
-  const texts = chapter.texts.playground.model;
+export function playgroundModel(chapter: ChapterState<Texts>): Figure {
+  const texts = chapter.texts.model;
   const { plain, fixed } = chapter.numbers;
   const fields = { tiny: choice(tinyKinds, 'none'), seed: oneOf(seeds, 1) };
   return figure(chapter, { name: 'model', caption: texts.caption }, fields, (section) => {
@@ -102,12 +103,10 @@ export function playgroundModel(chapter: ChapterState<'playground'>): Figure {
         section.set({ tiny: kind });
         showAgain();
       });
-    const seed = stepControl(chapter.texts.playground.seed, seeds, plain, (value) =>
-      section.set({ seed: value }, 'seed'),
-    );
-    const work = workBar(chapter.texts.figure, texts.loading, plain, () => session.cancel());
+    const seed = stepControl(chapter.texts.seed, seeds, plain, (value) => section.set({ seed: value }, 'seed'));
+    const work = workBar(chapter.frame.figure, texts.loading, plain, () => session.cancel());
     const notice = h('p', { class: 'notice', role: 'status' });
-    const refused = refusal(chapter.texts.figure);
+    const refused = refusal(chapter.frame.figure);
     const tables = [numberTable(), numberTable()];
     let wanted = '';
 
@@ -182,7 +181,7 @@ export function playgroundModel(chapter: ChapterState<'playground'>): Figure {
             ready === undefined
               ? session.loading
                 ? texts.loading
-                : `${session.isCancelled ? `${chapter.texts.figure.cancelled} ` : ''}${texts.none}`
+                : `${session.isCancelled ? `${chapter.frame.figure.cancelled} ` : ''}${texts.none}`
               : texts.summary(
                   ready.facts.architecture,
                   plain(ready.facts.parameters),

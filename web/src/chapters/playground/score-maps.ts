@@ -1,8 +1,8 @@
 // Scores of attention as maps: all parts of one head side by side, or one part of several heads; with their controls and
 // tables. What is added up (content, position and their sum) has one scale, on which zero has a colour of its own.
 import './playground.css';
-import type { FrameTexts } from '../../i18n/dictionary';
 import type { Numbers } from '../../i18n/language';
+import type { FrameTexts } from '../../i18n/texts';
 import { type Control, choiceControl, stepControl, whole } from '../../ui/controls';
 import { h } from '../../ui/dom';
 import { choice, integer } from '../../ui/state';

@@ -10,6 +10,7 @@ import { refusal } from '../../ui/refusal';
 import { choice, flag, oneOf, text } from '../../ui/state';
 import { latest } from '../../work/latest';
 import { alsoWait } from '../../work/soon';
+import type { Texts } from './i18n/en';
 import { resultCode, scoreMaps, viewControls, viewFields } from './score-maps';
 import { hides, rootMeanSquare, type ScoreParts } from './score-parts';
 import { remoteBench } from './session';
@@ -43,9 +44,9 @@ interface Stacked {
 // The latest of them, for the figure that comes after this one in another language.
 let known: Stacked | undefined;
 
-export function playgroundStack(chapter: ChapterState<'playground'>): Figure {
-  const texts = chapter.texts.playground.stack;
-  const common = chapter.texts.playground;
+export function playgroundStack(chapter: ChapterState<Texts>): Figure {
+  const texts = chapter.texts.stack;
+  const common = chapter.texts;
   const { plain, fixed } = chapter.numbers;
   const fields = {
     words: text(maxSentence, texts.sentence),
@@ -66,7 +67,7 @@ export function playgroundStack(chapter: ChapterState<'playground'>): Figure {
     const counts = headCounts.map((value) => ({ value, label: plain(Number(value)) }));
     const sentence = textControl(texts.label, maxSentence, (value) => section.set({ words: value }, 'words'));
     const encoding = choiceControl(
-      chapter.texts.playground.encoding,
+      chapter.texts.encoding,
       stackEncodings.map((value) => ({ value, label: texts.encodings[value] })),
       (value) => section.set({ encoding: value }),
     );
@@ -86,9 +87,9 @@ export function playgroundStack(chapter: ChapterState<'playground'>): Figure {
     const factor = stepControl(common.factor, factors, plain, (value) => section.set({ factor: value }, 'factor'));
     const seed = stepControl(common.seed, seeds, plain, (value) => section.set({ seed: value }, 'seed'));
     const view = viewControls(common.scores, plain, (patch, gesture) => section.set(patch, gesture));
-    const maps = scoreMaps(common.scores, chapter.texts.figure, chapter.numbers);
+    const maps = scoreMaps(common.scores, chapter.frame.figure, chapter.numbers);
     const notice = h('p', { class: 'notice' });
-    const refused = refusal(chapter.texts.figure);
+    const refused = refusal(chapter.frame.figure);
     const rope = h('div', { class: 'settings' }, scaling.element, base.element, factor.element);
     let showAgain: () => void = () => undefined;
 

@@ -7,6 +7,7 @@ import { h } from '../../ui/dom';
 import { refusal } from '../../ui/refusal';
 import { oneOf } from '../../ui/state';
 import { workControl } from '../../views/work-control';
+import type { Texts } from './i18n/en';
 import { itemsOf, noId } from './items';
 import { modelCode } from './model-code';
 import { lookFields, maxTokens, wishOf } from './rope-wish';
@@ -48,8 +49,8 @@ const blank = (key = ''): Sheet => ({ key, written: [], text: '' });
 // Also for the figure of another language.
 let sheet = blank();
 
-export function playgroundWrite(chapter: ChapterState<'playground'>): Figure {
-  const texts = chapter.texts.playground.write;
+export function playgroundWrite(chapter: ChapterState<Texts>): Figure {
+  const texts = chapter.texts.write;
   const { plain, fixed, significant } = chapter.numbers;
   // The ids and the encoding are those of the figure above.
   const prompt = chapter.section('look', lookFields);
@@ -75,14 +76,12 @@ export function playgroundWrite(chapter: ChapterState<'playground'>): Figure {
       (value) => (value === 1 ? texts.off : fixed(value, 2)),
       (value) => section.set({ topP: value }, 'topP'),
     );
-    const seed = stepControl(chapter.texts.playground.seed, seeds, plain, (value) =>
-      section.set({ seed: value }, 'seed'),
-    );
+    const seed = stepControl(chapter.texts.seed, seeds, plain, (value) => section.set({ seed: value }, 'seed'));
     const length = stepControl(texts.length, lengths, plain, (value) => section.set({ length: value }, 'length'));
     const list = h('ol', { class: 'tokens', 'aria-label': texts.tokens });
     const whole = h('p', { class: 'written' });
     const notice = h('p', { class: 'notice' });
-    const refused = refusal(chapter.texts.figure);
+    const refused = refusal(chapter.frame.figure);
     const controls = [temperature, topK, topP, seed, length].map(({ element }) => element);
     const settings = h('div', { class: 'pair-of-controls' }, ...controls);
     let showAgain: () => void = () => undefined;
@@ -104,7 +103,7 @@ export function playgroundWrite(chapter: ChapterState<'playground'>): Figure {
     };
 
     const work = workControl(
-      { ...chapter.texts.figure, run: texts.run, cancel: texts.stop, cancelled: '' },
+      { ...chapter.frame.figure, run: texts.run, cancel: texts.stop, cancelled: '' },
       plain,
       (signal, progress) => {
         const written = write(signal, progress);
@@ -196,7 +195,7 @@ export function playgroundWrite(chapter: ChapterState<'playground'>): Figure {
                 ? ''
                 : texts.noHead;
         const cut = all > maxTokens ? texts.tooMany(plain(maxTokens), plain(all)) : '';
-        const told = unknown === undefined ? missing || cut : chapter.texts.playground.look.noTokenizer(unknown);
+        const told = unknown === undefined ? missing || cut : chapter.texts.look.noTokenizer(unknown);
         if (notice.textContent !== told) notice.textContent = told;
         // Where nothing can be written, there is nothing to set.
         settings.hidden = work.element.hidden = missing !== '';

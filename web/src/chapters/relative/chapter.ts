@@ -5,14 +5,15 @@ import { compose } from '../../figure/figure';
 import { prediction } from '../../figure/prediction';
 import { formula, pitfalls, prose, subheading } from '../../ui/rich-text';
 import { mathml as bias } from './bias.tex';
+import type { Texts } from './i18n/en';
 import { relativeLearned } from './learned-figure';
 import { relativeMaps } from './maps-figure';
 import { relativeRowsFigure } from './rows-figure';
 import { mathml as shaw } from './shaw.tex';
 
-export const relativeChapter: Chapter<'relative'> = {
+export const chapter: Chapter<Texts> = {
   mount(root, state, core) {
-    const texts = state.texts.relative;
+    const texts = state.texts;
     return compose(
       root,
       prose(...texts.opening),
@@ -27,7 +28,7 @@ export const relativeChapter: Chapter<'relative'> = {
       formula(bias, texts.biasFormula),
       relativeMaps(state, core),
       prose(...texts.after),
-      pitfalls(state.texts.figure.pitfalls, texts.pitfalls),
+      pitfalls(state.frame.figure.pitfalls, texts.pitfalls),
     );
   },
 };

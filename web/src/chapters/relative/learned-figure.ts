@@ -6,20 +6,21 @@ import { flagControl, stepControl, whole } from '../../ui/controls';
 import { refusal } from '../../ui/refusal';
 import { flag, oneOf } from '../../ui/state';
 import { fieldGroup } from '../../views/field-group';
+import type { Texts } from './i18n/en';
 import { learnedCode, learnedLength, learnedRow, learnedRows, tableDim } from './numbers';
 
 const positions = whole(0, 39);
 const longer = 40;
 
-export function relativeLearned(chapter: ChapterState<'relative'>, core: Ropewalk): Figure {
-  const texts = chapter.texts.relative.learned;
+export function relativeLearned(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
+  const texts = chapter.texts.learned;
   const { plain, fixed } = chapter.numbers;
   const fields = { at: oneOf(positions, 12), longer: flag(false) };
   return figure(chapter, { name: 'learned', caption: texts.caption }, fields, (section) => {
     const at = stepControl(texts.at, positions, plain, (value) => section.set({ at: value }, 'at'));
     const extend = flagControl(texts.extend, (value) => section.set({ longer: value }));
-    const notice = refusal(chapter.texts.figure);
-    const map = fieldGroup(chapter.texts.figure.cells, ({ column }) => section.set({ at: column }));
+    const notice = refusal(chapter.frame.figure);
+    const map = fieldGroup(chapter.frame.figure.cells, ({ column }) => section.set({ at: column }));
     return {
       controls: [at.element, extend.element],
       picture: [notice.element, map.element],

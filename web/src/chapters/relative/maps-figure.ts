@@ -6,14 +6,15 @@ import { flagControl, stepControl, whole } from '../../ui/controls';
 import { h } from '../../ui/dom';
 import { flag, oneOf } from '../../ui/state';
 import { fieldGroup } from '../../views/field-group';
+import type { Texts } from './i18n/en';
 import { biases, biasesCode, heads, shawDistance } from './numbers';
 
 const lengths = [8, 12, 16, 24, 32, 48];
 const headNumbers = whole(1, heads);
 const distances = whole(0, 47);
 
-export function relativeMaps(chapter: ChapterState<'relative'>, core: Ropewalk): Figure {
-  const texts = chapter.texts.relative.maps;
+export function relativeMaps(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
+  const texts = chapter.texts.maps;
   const { plain, significant } = chapter.numbers;
   const fields = {
     length: oneOf(lengths, 24),
@@ -26,7 +27,7 @@ export function relativeMaps(chapter: ChapterState<'relative'>, core: Ropewalk):
     const head = stepControl(texts.head, headNumbers, plain, (value) => section.set({ head: value }, 'head'));
     const d = stepControl(texts.d, distances, plain, (value) => section.set({ d: value }, 'd'));
     const decoder = flagControl(texts.decoder, (value) => section.set({ decoder: value }));
-    const maps = fieldGroup(chapter.texts.figure.cells, ({ row, column }) =>
+    const maps = fieldGroup(chapter.frame.figure.cells, ({ row, column }) =>
       section.set({ d: Math.max(0, row - column) }),
     );
     return {

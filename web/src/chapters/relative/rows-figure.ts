@@ -6,14 +6,15 @@ import { choiceControl, stepControl, whole } from '../../ui/controls';
 import { h } from '../../ui/dom';
 import { choice, oneOf } from '../../ui/state';
 import { fieldGroup } from '../../views/field-group';
+import type { Texts } from './i18n/en';
 import { clippedCode, clippedRows } from './numbers';
 
 const lengths = whole(2, 12);
 const distances = whole(0, 12);
 const signs = ['key-minus-query', 'query-minus-key'] as const;
 
-export function relativeRowsFigure(chapter: ChapterState<'relative'>, core: Ropewalk): Figure {
-  const texts = chapter.texts.relative.rows;
+export function relativeRowsFigure(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
+  const texts = chapter.texts.rows;
   const { plain } = chapter.numbers;
   const fields = { length: oneOf(lengths, 8), k: oneOf(distances, 2), sign: choice(signs, 'key-minus-query') };
   return figure(chapter, { name: 'rows', caption: texts.caption }, fields, (section) => {
@@ -24,7 +25,7 @@ export function relativeRowsFigure(chapter: ChapterState<'relative'>, core: Rope
       signs.map((value) => ({ value, label: texts.signs[value === 'key-minus-query' ? 0 : 1] ?? '' })),
       (value) => section.set({ sign: value }),
     );
-    const map = fieldGroup(chapter.texts.figure.cells);
+    const map = fieldGroup(chapter.frame.figure.cells);
     return {
       controls: [h('div', { class: 'pair-of-controls' }, length.element, k.element), sign.element],
       picture: [map.element],

@@ -7,6 +7,7 @@ import { h } from '../../ui/dom';
 import { oneOf } from '../../ui/state';
 import { lineChart } from '../../views/line-chart';
 import { brokenCode, brokenScores, longestWalk } from './head-numbers';
+import type { Texts } from './i18n/en';
 
 const distances = whole(0, 20);
 const walks = whole(0, longestWalk);
@@ -32,8 +33,8 @@ y1 = (x1 * cos
 y2 = (x1 * sin
     + x2 * cos)`;
 
-export function ropeBroken(chapter: ChapterState<'rope'>, core: Ropewalk): Figure {
-  const texts = chapter.texts.rope.broken;
+export function ropeBroken(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
+  const texts = chapter.texts.broken;
   const { plain, fixed } = chapter.numbers;
   const fields = { d: oneOf(distances, 3), walk: oneOf(walks, 100) };
   return figure(chapter, { name: 'broken', caption: texts.caption, wide: true }, fields, (section) => {

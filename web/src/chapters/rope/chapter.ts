@@ -9,6 +9,7 @@ import { ropeBroken } from './broken-figure';
 import { ropeClocks } from './clocks-figure';
 import { mathml as complex } from './complex.tex';
 import { mathml as efficient } from './efficient.tex';
+import type { Texts } from './i18n/en';
 import { ropeLayout } from './layout-figure';
 import { ropePair } from './pair-figure';
 import { mathml as score } from './score.tex';
@@ -16,9 +17,9 @@ import { mathml as turn } from './turn.tex';
 import { mathml as wish } from './wish.tex';
 import { ropeWorked } from './worked-figure';
 
-export const ropeChapter: Chapter<'rope'> = {
+export const chapter: Chapter<Texts> = {
   mount(root, state, core) {
-    const texts = state.texts.rope;
+    const texts = state.texts;
     const steps = [wish, complex, angle, turn].flatMap((mathml, i) => [prose(texts.steps[i] ?? ''), formula(mathml)]);
     return compose(
       root,
@@ -44,7 +45,7 @@ export const ropeChapter: Chapter<'rope'> = {
       subheading(texts.brokenTitle),
       prose(...texts.brokenProse),
       ropeBroken(state, core),
-      pitfalls(state.texts.figure.pitfalls, texts.pitfalls),
+      pitfalls(state.frame.figure.pitfalls, texts.pitfalls),
     );
   },
 };

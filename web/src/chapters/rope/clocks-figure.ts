@@ -7,13 +7,14 @@ import { h } from '../../ui/dom';
 import { oneOf } from '../../ui/state';
 import { dials } from '../../views/dials';
 import { pairClocks, pairClocksCode } from './head-numbers';
+import type { Texts } from './i18n/en';
 
 // No query stands before the beginning.
 const keys = whole(30, 130);
 const distances = whole(-30, 30);
 
-export function ropeClocks(chapter: ChapterState<'rope'>, core: Ropewalk): Figure {
-  const texts = chapter.texts.rope.clocks;
+export function ropeClocks(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
+  const texts = chapter.texts.clocks;
   const { plain, fixed, measure } = chapter.numbers;
   const fields = { n: oneOf(keys, 30), d: oneOf(distances, 3) };
   return figure(chapter, { name: 'clocks', caption: texts.caption }, fields, (section) => {

@@ -6,13 +6,14 @@ import { stepControl, whole } from '../../ui/controls';
 import { oneOf } from '../../ui/state';
 import { memoryStrips } from '../../views/memory-strip';
 import { layoutHead, layouts, layoutsCode, toHalves } from './head-numbers';
+import type { Texts } from './i18n/en';
 
 const positions = whole(0, 20);
 // The two layouts do the same arithmetic, number for number.
 const rounding = 1e-5;
 
-export function ropeLayout(chapter: ChapterState<'rope'>, core: Ropewalk): Figure {
-  const texts = chapter.texts.rope.layout;
+export function ropeLayout(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
+  const texts = chapter.texts.layout;
   const { plain, fixed } = chapter.numbers;
   return figure(chapter, { name: 'layout', caption: texts.caption }, { at: oneOf(positions, 0) }, (section) => {
     const at = stepControl(texts.at, positions, plain, (value) => section.set({ at: value }, 'at'));

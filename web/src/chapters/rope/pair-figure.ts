@@ -8,6 +8,7 @@ import { type Field, flag, integer } from '../../ui/state';
 import { lineChart } from '../../views/line-chart';
 import { lengths, plane } from '../../views/plane';
 import { scorePanel } from '../../views/score-panel';
+import type { Texts } from './i18n/en';
 import {
   type Arrow,
   pairs,
@@ -54,8 +55,8 @@ const fields = {
   pair: integer(0, pairs - 1, 8),
 };
 
-export function ropePair(chapter: ChapterState<'rope'>, core: Ropewalk): Figure {
-  const texts = chapter.texts.rope.pair;
+export function ropePair(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
+  const texts = chapter.texts.pair;
   const { plain, fixed, significant, measure, bound } = chapter.numbers;
   return figure(chapter, { name: 'pair', caption: texts.caption, wide: true }, fields, (section) => {
     const plan = core.rope(planOptions);

@@ -6,11 +6,12 @@ import { stepControl, whole } from '../../ui/controls';
 import { oneOf } from '../../ui/state';
 import { type NumberTableData, numberTable } from '../../views/number-table';
 import { worked, workedCode, workedVector } from './head-numbers';
+import type { Texts } from './i18n/en';
 
 const positions = whole(0, 12);
 
-export function ropeWorked(chapter: ChapterState<'rope'>, core: Ropewalk): Figure {
-  const texts = chapter.texts.rope.worked;
+export function ropeWorked(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
+  const texts = chapter.texts.worked;
   const { plain, fixed, significant } = chapter.numbers;
   return figure(chapter, { name: 'worked', caption: texts.caption }, { m: oneOf(positions, 2) }, (section) => {
     const m = stepControl(texts.m, positions, plain, (value) => section.set({ m: value }, 'm'));

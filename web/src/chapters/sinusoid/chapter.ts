@@ -5,12 +5,13 @@ import { compose } from '../../figure/figure';
 import { prediction } from '../../figure/prediction';
 import { formula, pitfalls, prose } from '../../ui/rich-text';
 import { sinusoidClocks } from './clocks-figure';
+import type { Texts } from './i18n/en';
 import { sinusoidMap } from './map-figure';
 import { mathml } from './sinusoid.tex';
 
-export const sinusoidChapter: Chapter<'sinusoid'> = {
+export const chapter: Chapter<Texts> = {
   mount(root, state, core) {
-    const texts = state.texts.sinusoid;
+    const texts = state.texts;
     return compose(
       root,
       prose(...texts.opening),
@@ -20,7 +21,7 @@ export const sinusoidChapter: Chapter<'sinusoid'> = {
       prediction(state, texts.ask),
       sinusoidMap(state, core),
       prose(...texts.after),
-      pitfalls(state.texts.figure.pitfalls, texts.pitfalls),
+      pitfalls(state.frame.figure.pitfalls, texts.pitfalls),
     );
   },
 };

@@ -6,14 +6,15 @@ import { button, stepControl, whole } from '../../ui/controls';
 import { h } from '../../ui/dom';
 import { oneOf } from '../../ui/state';
 import { dials } from '../../views/dials';
+import type { Texts } from './i18n/en';
 import { clocks, clocksCode } from './numbers';
 
 const positions = whole(0, 400);
 const stepsPerSecond = 8;
 const calm = matchMedia('(prefers-reduced-motion: reduce)');
 
-export function sinusoidClocks(chapter: ChapterState<'sinusoid'>, core: Ropewalk): Figure {
-  const texts = chapter.texts.sinusoid.clocks;
+export function sinusoidClocks(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
+  const texts = chapter.texts.clocks;
   const { plain, fixed, significant, measure } = chapter.numbers;
   return figure(chapter, { name: 'clocks', caption: texts.caption }, { at: oneOf(positions, 20) }, (section) => {
     const at = stepControl(texts.at, positions, plain, (value) => section.set({ at: value }, 'at'));

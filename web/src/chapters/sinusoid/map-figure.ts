@@ -7,6 +7,7 @@ import { h } from '../../ui/dom';
 import { choice, oneOf } from '../../ui/state';
 import { fieldGroup } from '../../views/field-group';
 import { lineChart } from '../../views/line-chart';
+import type { Texts } from './i18n/en';
 import { columnOf, sinusoidCode, sinusoidTable, type Table, wavelengths } from './numbers';
 
 const dims = [2, 4, 8, 16, 32, 64];
@@ -15,8 +16,8 @@ const columns = whole(0, 63);
 const layouts = ['interleaved', 'concatenated'] as const;
 const length = 96;
 
-export function sinusoidMap(chapter: ChapterState<'sinusoid'>, core: Ropewalk): Figure {
-  const texts = chapter.texts.sinusoid.map;
+export function sinusoidMap(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
+  const texts = chapter.texts.map;
   const { plain, fixed, measure } = chapter.numbers;
   const fields = {
     dim: oneOf(dims, 32),

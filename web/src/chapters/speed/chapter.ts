@@ -4,12 +4,13 @@ import type { Chapter } from '../../figure/chapter';
 import { compose } from '../../figure/figure';
 import { prediction } from '../../figure/prediction';
 import { formula, prose } from '../../ui/rich-text';
+import type { Texts } from './i18n/en';
 import { speedRun } from './run-figure';
 import { mathml } from './traffic.tex';
 
-export const speedChapter: Chapter<'speed'> = {
+export const chapter: Chapter<Texts> = {
   mount(root, state) {
-    const texts = state.texts.speed;
+    const texts = state.texts;
     return compose(
       root,
       prose(...texts.opening),

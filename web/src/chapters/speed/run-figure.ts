@@ -3,6 +3,7 @@ import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
 import { bars } from '../../views/bars';
 import { workControl } from '../../views/work-control';
+import type { Texts } from './i18n/en';
 import { type Speed, speedCode, type Way, wayNames } from './numbers';
 
 const rounds = 15;
@@ -11,13 +12,13 @@ const looks: Record<Way, 'query' | 'key' | 'third'> = { core: 'query', script: '
 // Also for the figure of another language.
 let measured: readonly Speed[] = [];
 
-export function speedRun(chapter: ChapterState<'speed'>): Figure {
-  const texts = chapter.texts.speed.run;
+export function speedRun(chapter: ChapterState<Texts>): Figure {
+  const texts = chapter.texts.run;
   const { plain, significant } = chapter.numbers;
   return figure(chapter, { name: 'run', caption: texts.caption }, {}, () => {
     const shown = bars();
     let showAgain: () => void = () => undefined;
-    const work = workControl(chapter.texts.figure, plain, async (signal, progress) => {
+    const work = workControl(chapter.frame.figure, plain, async (signal, progress) => {
       measured = await chapter.work.run('measureSpeed', { rounds }, { signal, progress });
       showAgain();
     });

@@ -1,5 +1,7 @@
 // Chapter: the algebra of the sinusoidal encoding.
-export const algebra = {
+import type { Translated } from '../../../i18n/texts';
+
+export const texts = {
   opening: [
     'Let all clocks run for three more positions. Each hand turns by an angle of its own, which depends on its speed and on the three, and not on where the hands stood. So “three further” is one operation, the same at the beginning of a text and in its middle.',
     'In the language of matrices: for each step $k$ there is a matrix $M_k$ that turns the encoding of any position $p$ into that of $p + k$. It is made of small blocks along the diagonal, one for each pair, and each block turns its pair by $ω_ik$.',
@@ -73,3 +75,5 @@ export const algebra = {
     ],
   ] as [string, string][],
 };
+
+export type Texts = Translated<typeof texts>;

@@ -1,7 +1,7 @@
 // 章节：正弦编码的代数。
-import type { Dictionary } from '../../../i18n/dictionary';
+import type { Texts } from './en';
 
-export const algebra: Dictionary['algebra'] = {
+export const texts: Texts = {
   opening: [
     '让所有的钟再走三个位置。每根针都转过一个自己的角度，这个角度只取决于针的快慢和“三”，与针原来指着哪里无关。所以“往后三个位置”是同一个操作，在文章开头和中间都一样。',
     '用矩阵的话说：每个步长 $k$ 都有一个矩阵 $M_k$，把任意位置 $p$ 的编码变成 $p + k$ 的编码。它由对角线上的小块组成，一组一块，每块把自己那一组转过 $ω_ik$。',

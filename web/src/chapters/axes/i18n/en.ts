@@ -1,5 +1,7 @@
 // Chapter: positions with several axes.
-export const axes = {
+import type { Translated } from '../../../i18n/texts';
+
+export const texts = {
   opening: [
     'A picture is cut into patches, and the patches are handed to the model one after the other, row by row. Number them 0, 1, 2, …, and RoPE sees a long line. The patch below is then a whole row away, and the end of one row touches the beginning of the next.',
     'The cure is simple: give the patch two positions, a row and a column, and let some pairs follow the one and some the other.',
@@ -81,3 +83,5 @@ export const axes = {
     ],
   ] as [string, string][],
 };
+
+export type Texts = Translated<typeof texts>;

@@ -1,7 +1,7 @@
 // 章节：多个轴上的位置。
-import type { Dictionary } from '../../../i18n/dictionary';
+import type { Texts } from './en';
 
-export const axes: Dictionary['axes'] = {
+export const texts: Texts = {
   opening: [
     '图像被切成小块，一行接一行地交给模型。给它们编上 0、1、2……，RoPE 看到的就是一条长线。正下方的小块于是远在一整行之外，而一行的末尾又紧挨着下一行的开头。',
     '办法很简单：给小块两个位置，一个行号，一个列号，让一些组跟着行走，另一些组跟着列走。',

@@ -1,5 +1,7 @@
 // Chapter: binary counting and its flaws.
-export const binary = {
+import type { Translated } from '../../../i18n/texts';
+
+export const texts = {
   opening: [
     'A position is a number. The plainest way to hand a number to a network is to write it down, and the plainest digits are 0 and 1. With four bits there is a code for each of sixteen positions, and no two positions share one.',
     'Read the picture row by row and something else appears. The lowest bit changes at every step, the next at every second step, the next at every fourth. Each row is a wave, twice as slow as the one below it. Keep that in mind: it comes back in the next chapter.',
@@ -69,3 +71,5 @@ export const binary = {
     ],
   ] as [string, string][],
 };
+
+export type Texts = Translated<typeof texts>;

@@ -1,7 +1,7 @@
 // 章节：二进制编码和它的毛病。
-import type { Dictionary } from '../../../i18n/dictionary';
+import type { Texts } from './en';
 
-export const binary: Dictionary['binary'] = {
+export const texts: Texts = {
   opening: [
     '位置就是一个数。要把一个数交给网络，最直接的办法是把它写出来，而最简单的数字是 0 和 1。四个比特可以给十六个位置各写一个码，谁和谁都不相同。',
     '换个方向，一行一行地看这幅图。最低位每走一步变一次，高一位两步变一次，再高一位四步变一次。每一行都是一列波，比下面那行慢一倍。请记住这一点，下一章还要用到。',

@@ -1,5 +1,7 @@
 // Chapter: longer contexts.
-export const context = {
+import type { Translated } from '../../../i18n/texts';
+
+export const texts = {
   opening: [
     'A model is trained on texts of some length, say 2,048 tokens. Then someone hands it 16,384. RoPE has an angle for every position, so nothing breaks in the arithmetic. The model often breaks all the same. Why?',
     'Look at each pair as a hand of a clock. Fast hands made hundreds of turns in training; every angle they can show is familiar. Slow hands never came round. Over the longer text they enter a part of the dial where the model has never seen them.',
@@ -112,3 +114,5 @@ export const context = {
     ['Positions in bfloat16.', 'It has eight bits for the digits: 257 becomes 256. Whole words then share a position.'],
   ] as [string, string][],
 };
+
+export type Texts = Translated<typeof texts>;

@@ -1,7 +1,7 @@
 // 章节：更长的上下文。
-import type { Dictionary } from '../../../i18n/dictionary';
+import type { Texts } from './en';
 
-export const context: Dictionary['context'] = {
+export const texts: Texts = {
   opening: [
     '模型是用一定长度的文本训练的，比如 2,048 个词元。忽然有人给它 16,384 个。RoPE 对任何位置都算得出角度，所以运算不会出错，可模型常常就此失灵。为什么？',
     '把每一组看成钟的一根针。快针在训练中转了几百圈，能指到的角度全都见过。慢针连一圈也没转完；文本一长，它们就转进了表盘上模型从没见过的地方。',

@@ -1,5 +1,7 @@
 // Chapter: long-range decay.
-export const decay = {
+import type { Translated } from '../../../i18n/texts';
+
+export const texts = {
   opening: [
     'It is often said that RoPE makes the score fall with distance. That would suit language, where near words matter most. Let us see what is true of it. Three different curves go by the name of “decay”, and they do not say the same.',
     'The first is the mean of the cosines of all pairs. It is the score of a query with a key that equals it and has the same length in every pair. The second was drawn by Su in the RoPE paper. It is not a score; it is the shape of an upper bound on scores.',
@@ -81,3 +83,5 @@ export const decay = {
     ],
   ] as [string, string][],
 };
+
+export type Texts = Translated<typeof texts>;

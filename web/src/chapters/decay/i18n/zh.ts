@@ -1,7 +1,7 @@
 // 章节：远程衰减。
-import type { Dictionary } from '../../../i18n/dictionary';
+import type { Texts } from './en';
 
-export const decay: Dictionary['decay'] = {
+export const texts: Texts = {
   opening: [
     '常有人说，RoPE 会让得分随距离变小。这倒合乎语言的习惯，近处的词总是要紧些。这话有几分是真的？被叫做“衰减”的曲线有三条，说的并不是同一回事。',
     '第一条是所有组的余弦的平均值。它等于一种特殊情形下的得分：查询和键相同，并且每一组的长度都一样。第二条是苏剑林在 RoPE 论文里画的。它不是得分，而是得分的一个上界的形状。',

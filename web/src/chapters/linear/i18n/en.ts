@@ -1,5 +1,7 @@
 // Chapter: linear attention with RoPE.
-export const linear = {
+import type { Translated } from '../../../i18n/texts';
+
+export const texts = {
   opening: [
     'Attention compares every word with every word. Twice as many words are four times the work. Where does the square come from, and can it go away?',
     'The weight of a key is the exponential of a dot product. The exponential stands in the middle, so all $T × T$ products have to be written out before the values can be added up. Put something softer in its place ([Katharopoulos et al., 2020](https://arxiv.org/abs/2006.16236)): a function $φ$ of each query and of each key by itself, and the plain dot product of the two. Then nothing stands in the middle any more, and of the three matrices either the first two or the last two may be multiplied first.',
@@ -157,3 +159,5 @@ export const linear = {
     ],
   ] as [string, string][],
 };
+
+export type Texts = Translated<typeof texts>;

@@ -1,7 +1,7 @@
 // 章节：线性注意力与 RoPE。
-import type { Dictionary } from '../../../i18n/dictionary';
+import type { Texts } from './en';
 
-export const linear: Dictionary['linear'] = {
+export const texts: Texts = {
   opening: [
     '注意力要把每个词和每个词都比一遍，词数翻倍，计算量就变成四倍。这个平方从哪里来？能不能去掉？',
     '一个键的权重，是对点积取 exp 的结果。这个 exp 夹在中间，必须先把 $T × T$ 个乘积全写出来，才能对值加权求和。不如换成柔和一点的东西（[Katharopoulos 等，2020](https://arxiv.org/abs/2006.16236)）：对每个查询、每个键各自用一个函数 $φ$，再取普通的点积。这样中间就没有阻隔了：三个矩阵，先乘前两个还是先乘后两个，都可以。',

@@ -1,7 +1,9 @@
 // Chapter: why order is lost.
+import type { Translated } from '../../../i18n/texts';
+
 const times = (n: number): string => (n === 2 ? 'twice' : `${n} times`);
 
-export const order = {
+export const texts = {
   encodings: { none: 'None', sinusoidal: 'Sinusoidal', rope: 'RoPE' },
   opening: [
     '“The dog chased the cat” and “the cat chased the dog” are made of the same words. You hear the difference at once. An attention layer does not.',
@@ -89,3 +91,5 @@ export const order = {
     ],
   ] as [string, string][],
 };
+
+export type Texts = Translated<typeof texts>;

@@ -1,7 +1,7 @@
 // 章节：顺序是怎么丢的。
-import type { Dictionary } from '../../../i18n/dictionary';
+import type { Texts } from './en';
 
-export const order: Dictionary['order'] = {
+export const texts: Texts = {
   encodings: { none: '无', sinusoidal: '正弦', rope: '旋转 RoPE' },
   opening: [
     '“狗追猫”和“猫追狗”用的是同样三个字，意思却正好相反。人一听就懂，注意力层却分不出来。',

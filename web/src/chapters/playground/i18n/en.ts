@@ -1,5 +1,7 @@
 // Chapter: the playground.
-export const playground = {
+import type { Translated } from '../../../i18n/texts';
+
+export const texts = {
   opening: [
     'Everything from the chapters before, in one place. Type a sentence, choose how positions enter, and look into the scores before softmax makes weights of them: each is the sum of a part that comes from *content* and a part that comes from *position*. Content is what the score would be without the encoding, position is what the encoding changes; waves that are added to the words count as content.',
     'The weights are random, from a seed, and nobody has trained them. So there is no grammar in these maps, only what the encoding makes of random queries and keys. Each word’s vector is made from its letters, so that equal words are equal.',
@@ -221,3 +223,5 @@ export const playground = {
     ],
   ] as [string, string][],
 };
+
+export type Texts = Translated<typeof texts>;

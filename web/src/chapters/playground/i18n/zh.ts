@@ -1,7 +1,7 @@
 // 章节：游乐场。
-import type { Dictionary } from '../../../i18n/dictionary';
+import type { Texts } from './en';
 
-export const playground: Dictionary['playground'] = {
+export const texts: Texts = {
   opening: [
     '前面各章的内容，在这里都能亲手试。输入一句话，选定位置怎样进入模型，再看 softmax 把得分变成权重之前，得分里有些什么：每个得分都是两部分之和，一部分来自*内容*，一部分来自*位置*。内容是没有编码时的得分，位置是编码带来的改变；加在词上的正弦编码算在内容里。',
     '这里的权重是由种子生成的随机数，没有人训练过。所以图里没有语法，只有编码在随机的查询和键上起的作用。每个词的向量由它的字符算出，相同的词向量也相同。',

@@ -1,5 +1,7 @@
 // Chapter: learned, absolute and relative.
-export const relative = {
+import type { Translated } from '../../../i18n/texts';
+
+export const texts = {
   opening: [
     'Why design waves at all? Give each position a row of numbers of its own and let training find them. BERT and GPT-2 do just that. A *learned* table can hold whatever helps, and for positions that were seen often enough it works well.',
     'Its weakness is plain. A table with 512 rows has nothing for position 512, and the rows near its end were seen in few texts. One can stretch a table after the fact: Su Jianlin, of whom more is to come, makes new rows out of the old ones and mixes each position from two of the new, a coarse and a fine one, 0.4 to 0.6, such that the old positions stay as they were.',
@@ -111,3 +113,5 @@ export const relative = {
     ],
   ] as [string, string][],
 };
+
+export type Texts = Translated<typeof texts>;

@@ -1,7 +1,7 @@
 // 章节：可学习的、绝对的和相对的位置编码。
-import type { Dictionary } from '../../../i18n/dictionary';
+import type { Texts } from './en';
 
-export const relative: Dictionary['relative'] = {
+export const texts: Texts = {
   opening: [
     '何必费心设计波形？给每个位置一行自己的数，让训练去找就是了。BERT 和 GPT-2 就是这么做的。*可学习*的表里可以装下任何有用的东西，只要位置见得够多，效果就不错。',
     '它的弱点也明摆着。512 行的表对位置 512 无话可说，靠近末尾的行也只在少数文本里用到过。表可以事后拉长：苏剑林（后面还会多次提到他）的层次分解从原来的行推出一组新的行，每个位置都是其中一行粗的和一行细的按 0.4 和 0.6 混合而成，原来的那些位置保持不变。',

@@ -1,5 +1,7 @@
 // Chapter: RoPE.
-export const rope = {
+import type { Translated } from '../../../i18n/texts';
+
+export const texts = {
   opening: [
     'So far something was *added*: a position to the word, or a distance to the key or the score. Su Jianlin asked for something else ([RoFormer, 2021](https://arxiv.org/abs/2104.09864)): let each query and each key be changed once, by its own position, so that their product knows only how far apart they are. Absolute work, relative result.',
     'There is hardly any freedom in how to do that. Four small steps lead to the answer.',
@@ -171,3 +173,5 @@ export const rope = {
     ],
   ] as [string, string][],
 };
+
+export type Texts = Translated<typeof texts>;

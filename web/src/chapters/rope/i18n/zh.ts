@@ -1,7 +1,7 @@
 // 章节：旋转位置编码 RoPE。
-import type { Dictionary } from '../../../i18n/dictionary';
+import type { Texts } from './en';
 
-export const rope: Dictionary['rope'] = {
+export const texts: Texts = {
   opening: [
     '前面的办法都是*加*：把位置加到词上，或者把距离加到键和得分上。苏剑林想要的是另一种东西（[RoFormer，2021](https://arxiv.org/abs/2104.09864)）：每个查询、每个键只按自己的位置变一次，而两者的乘积只知道相隔多远。做的是绝对位置的事，得到相对位置的结果。',
     '要满足这个要求，几乎没有选择的余地。四小步就能走到答案。',

@@ -1,5 +1,7 @@
 // Chapter: the sinusoidal encoding.
-export const sinusoid = {
+import type { Translated } from '../../../i18n/texts';
+
+export const texts = {
   opening: [
     'A clock tells the time of day with three hands of different speed. The second hand tells near moments apart and is no help over hours; the hour hand is the other way round. Together they name every second of half a day, and one second later all of them stand almost where they stood.',
     'The encoding of the first Transformer is a clock with many hands ([Vaswani et al., 2017](https://arxiv.org/abs/1706.03762)). Each word’s position is the time. Every hand is slower than the one before it by the same factor, and since nothing jumps, neighbours always look alike.',
@@ -85,3 +87,5 @@ export const sinusoid = {
     ],
   ] as [string, string][],
 };
+
+export type Texts = Translated<typeof texts>;

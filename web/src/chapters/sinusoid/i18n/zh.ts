@@ -1,7 +1,7 @@
 // 章节：正弦编码。
-import type { Dictionary } from '../../../i18n/dictionary';
+import type { Texts } from './en';
 
-export const sinusoid: Dictionary['sinusoid'] = {
+export const texts: Texts = {
   opening: [
     '钟用快慢不同的三根针报时。秒针分得清前后脚的两个瞬间，却管不了几个小时；时针正好反过来。几根针合在一起，半天里的每一秒都有自己的样子，而过一秒钟，所有的针又几乎都在原处。',
     '第一个 Transformer 用的编码就是一只有许多针的钟（[Vaswani 等，2017](https://arxiv.org/abs/1706.03762)）。词的位置就是时刻。每根针都比前一根慢同样的倍数；没有哪一根会突然跳动，所以相邻的位置总是相像。',

@@ -1,5 +1,7 @@
 // Chapter: speed on this device.
-export const speed = {
+import type { Translated } from '../../../i18n/texts';
+
+export const texts = {
   opening: [
     'Turning queries and keys is little arithmetic on much memory. The package does it with SIMD instructions, four numbers at a time, in WebAssembly. Below, your device does the same work twice: with the package, and with plain JavaScript, written with care. And it copies the same numbers: as many bytes, and no arithmetic.',
   ],
@@ -35,3 +37,5 @@ export const speed = {
     'This page uses the build whose results are the same bits on every machine. Programs that do not need that get a faster one where the engine has relaxed SIMD.',
   ],
 };
+
+export type Texts = Translated<typeof texts>;

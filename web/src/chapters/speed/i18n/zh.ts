@@ -1,7 +1,7 @@
 // 章节：在你的设备上有多快。
-import type { Dictionary } from '../../../i18n/dictionary';
+import type { Texts } from './en';
 
-export const speed: Dictionary['speed'] = {
+export const texts: Texts = {
   opening: [
     '旋转查询和键，算得少，搬得多。这个包用 WebAssembly 的 SIMD 指令，一次处理四个数。下面让你的设备把同样的活干两遍：一遍用这个包，一遍用认真写的普通 JavaScript。再把这些数复制一遍：搬的字节一样多，什么也不算。',
   ],

@@ -1,0 +1,13 @@
+// What a language has to say: the shape of the English texts, with any text in place of each of them. A missing or a
+// surplus entry in another language does not compile.
+import type * as en from './en';
+
+/** Texts of another language in place of English ones. */
+export type Translated<T> = T extends string
+  ? string
+  : T extends (...values: infer A) => string
+    ? (...values: A) => string
+    : { readonly [K in keyof T]: Translated<T[K]> };
+
+/** What stands around the chapters, and in every figure. */
+export type FrameTexts = Translated<typeof en>;
