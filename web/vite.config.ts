@@ -45,7 +45,7 @@ const programs: Plugin = {
 // The workers as more entries of the same build, so that they share the package with the page instead of bringing
 // second copies, as `new Worker(new URL(..))` would have it.
 function workers(): Plugin {
-  const scripts = { address: '/src/work/worker.ts', playground: '/src/chapters/playground/worker.ts' };
+  const scripts = { address: '/src/chapters/worker.ts', playground: '/src/chapters/playground/worker.ts' };
   let building = false;
   const references = new Map<string, string>();
   return {

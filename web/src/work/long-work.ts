@@ -1,14 +1,17 @@
 // Work that takes longer than a frame: in a worker of its own, with progress, and cancelled by ending the worker.
 import { address } from 'virtual:worker';
-import type { Answer, JobInput, JobName, JobOutput } from './protocol';
+import type { Answer, Job, JobInput, JobOutput } from './protocol';
 
 export interface LongWork {
-  /** @throws the signal's reason once it is aborted; an Error with what the job said where that failed. */
-  run<N extends JobName>(
-    name: N,
-    input: JobInput<N>,
+  /**
+   * @param name of the job in chapters/jobs.ts.
+   * @throws the signal's reason once it is aborted; an Error with what the job said where that failed.
+   */
+  run<J extends Job>(
+    name: string,
+    input: JobInput<J>,
     options: { readonly signal: AbortSignal; readonly progress: (share: number) => void },
-  ): Promise<JobOutput<N>>;
+  ): Promise<JobOutput<J>>;
 }
 
 export const longWork: LongWork = {

@@ -1,14 +1,14 @@
 // What the page and its worker say to each other. Only types and no imports of the page, so that the worker loads fast.
-import type { jobs } from './jobs';
+import type { Ropewalk } from 'ropewalk';
 
-export type Jobs = typeof jobs;
-export type JobName = keyof Jobs;
-export type JobInput<N extends JobName> = Parameters<Jobs[N]>[1];
-export type JobOutput<N extends JobName> = Awaited<ReturnType<Jobs[N]>>;
+/** Work for the worker: it gets the core and its input, and says how far it is. */
+export type Job = (core: Ropewalk, input: never, tell: (share: number) => void) => unknown;
+export type JobInput<J extends Job> = Parameters<J>[1];
+export type JobOutput<J extends Job> = Awaited<ReturnType<J>>;
 
-export interface Request<N extends JobName = JobName> {
-  readonly name: N;
-  readonly input: JobInput<N>;
+export interface Request {
+  readonly name: string;
+  readonly input: unknown;
 }
 
 export type Answer =

@@ -34,7 +34,10 @@ export function decayRandom(chapter: ChapterState<Texts>, core: Ropewalk): Figur
     const inputOf = (count: number): RandomInput => ({ dim: section.values.dim, base: 10000, pairs: count, reach });
     const work = workControl(chapter.frame.figure, plain, async (signal, progress) => {
       const input = inputOf(section.values.pairs);
-      known = { input, scores: await chapter.work.run('randomScores', input, { signal, progress }) };
+      known = {
+        input,
+        scores: await chapter.work.run<typeof randomScores>('randomScores', input, { signal, progress }),
+      };
       shownAgain();
     });
     // What is shown is always true of what it says: the few pairs at once until the worker has done more.

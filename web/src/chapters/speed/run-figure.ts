@@ -4,7 +4,7 @@ import { type Figure, figure } from '../../figure/figure';
 import { bars } from '../../views/bars';
 import { workControl } from '../../views/work-control';
 import type { Texts } from './i18n/en';
-import { type Speed, speedCode, type Way, wayNames } from './numbers';
+import { type measureSpeed, type Speed, speedCode, type Way, wayNames } from './numbers';
 
 const rounds = 15;
 const looks: Record<Way, 'query' | 'key' | 'third'> = { core: 'query', script: 'key', copy: 'third' };
@@ -19,7 +19,7 @@ export function speedRun(chapter: ChapterState<Texts>): Figure {
     const shown = bars();
     let showAgain: () => void = () => undefined;
     const work = workControl(chapter.frame.figure, plain, async (signal, progress) => {
-      measured = await chapter.work.run('measureSpeed', { rounds }, { signal, progress });
+      measured = await chapter.work.run<typeof measureSpeed>('measureSpeed', { rounds }, { signal, progress });
       showAgain();
     });
     const data = () => ({
