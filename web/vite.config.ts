@@ -29,7 +29,8 @@ const formulas: Plugin = {
   },
 };
 
-// Makes `import { program } from './name.js?shown'` give the function of a file that has one, as it stands in a program.
+// Makes `import { shown } from './name.js?shown'` give the text of what a file exports, by its name, as it stands in a
+// program: what the page runs is what it shows. What the file imports from files of the same kind comes along.
 const programs: Plugin = {
   name: 'programs',
   load(id) {
@@ -37,8 +38,19 @@ const programs: Plugin = {
     if (query !== 'shown') return;
     this.addWatchFile(file);
     const text = readFileSync(file, 'utf8');
-    const shown = text.slice(text.indexOf('export const')).replace('export ', '').trim();
-    return { code: `export const program = ${JSON.stringify(shown)};`, map: null, moduleType: 'js' };
+    const [imports, entries]: [string[], string[]] = [[], []];
+    for (const node of this.parse(text).body) {
+      if (node.type === 'ImportDeclaration' && node.source.value.endsWith('.js')) {
+        imports.push(`import { shown as from${imports.length} } from ${JSON.stringify(`${node.source.value}?shown`)};`);
+      }
+      if (node.type !== 'ExportNamedDeclaration' || node.declaration?.type !== 'VariableDeclaration') continue;
+      const [{ id: name } = { id: undefined }] = node.declaration.declarations;
+      if (name?.type !== 'Identifier') continue;
+      entries.push(`${name.name}: ${JSON.stringify(text.slice(node.declaration.start, node.declaration.end))},`);
+    }
+    const others = imports.map((_, i) => `...from${i},`);
+    const shown = ['export const shown = {', ...others, ...entries, '};'];
+    return { code: [...imports, ...shown].join('\n'), map: null, moduleType: 'js' };
   },
 };
 
@@ -164,7 +176,7 @@ export default defineConfig({
             // What a worker runs as well, and so must not bring what needs a document.
             { name: 'everywhere', test: /[\\/](word-vector\.js|items\.ts)|preload-helper/, priority: 1 },
             // What several parts of the page use comes with the first of them, not in a dozen files.
-            { name: 'common', test: /[\\/]src[\\/](?!chapters[\\/]\w+[\\/]numbers\.)/, minShareCount: 2 },
+            { name: 'common', test: /[\\/]src[\\/](?!chapters[\\/]\w+[\\/](programs|numbers)\.)/, minShareCount: 2 },
           ],
         },
       },

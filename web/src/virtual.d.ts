@@ -3,7 +3,7 @@ declare module 'virtual:worker' {
   export const address: string;
   export const playground: string;
 }
-// The text of a file's function, as a program shows it; the plugin `programs` of vite.config.ts makes it.
+// The text of what a file exports, by its name; the plugin `programs` of vite.config.ts makes it.
 declare module '*.js?shown' {
-  export const program: string;
+  export const shown: Readonly<Record<string, string>>;
 }

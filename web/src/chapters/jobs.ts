@@ -1,6 +1,6 @@
 // Work of chapters for the worker, by name.
 import type { Job } from '../work/protocol';
-import { randomScores } from './decay/numbers';
+import { randomScores } from './decay/programs';
 import { measureSpeed } from './speed/numbers';
 
 export const jobs: Readonly<Record<string, Job>> = { randomScores, measureSpeed };

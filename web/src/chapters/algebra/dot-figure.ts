@@ -2,12 +2,14 @@
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { call, program } from '../../programs/program';
 import { stepControl, whole } from '../../ui/controls';
 import { h } from '../../ui/dom';
 import { oneOf } from '../../ui/state';
 import { lineChart } from '../../views/line-chart';
 import type { Texts } from './i18n/en';
-import { dotCode, dotCurve, reach } from './numbers';
+import { dotCurve, reach } from './programs';
+import { shown } from './programs.js?shown';
 
 const dims = [4, 8, 16, 32, 64, 128];
 // At distance 0 there are no two sides to compare.
@@ -55,7 +57,7 @@ export function algebraDot(chapter: ChapterState<Texts>, core: Ropewalk): Figure
             values.s === 0
               ? texts.even(plain(values.d), ahead, behind)
               : texts.moved(plain(values.d), ahead, behind, plain(values.s)),
-          code: dotCode(values.dim, values.s),
+          code: program(shown, `const result = ${call('dotCurve', values.dim, values.s)};`),
           table: () => [
             {
               caption: texts.label,

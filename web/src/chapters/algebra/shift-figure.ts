@@ -2,12 +2,14 @@
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { call, partsOf, program } from '../../programs/program';
 import { stepControl, whole } from '../../ui/controls';
 import { h } from '../../ui/dom';
 import { oneOf } from '../../ui/state';
 import { fieldGroup } from '../../views/field-group';
 import type { Texts } from './i18n/en';
-import { shift, shiftCode, shiftDim } from './numbers';
+import { shift, shiftDim } from './programs';
+import { shown } from './programs.js?shown';
 
 const positions = whole(0, 60);
 const steps = whole(-12, 12);
@@ -75,7 +77,7 @@ export function algebraShift(chapter: ChapterState<Texts>, core: Ropewalk): Figu
         const numbered = whole(0, shiftDim - 1).map(plain);
         return {
           summary: texts.summary(plain(values.k), plain(values.p), plain(far), off === 0 ? '' : bound(off, 1)),
-          code: shiftCode(values.p, values.k),
+          code: program(shown, partsOf(call('shift', values.p, values.k), 'matrix', 'before', 'moved', 'after')),
           table: () => [
             {
               caption: texts.matrix(plain(values.k)),

@@ -2,12 +2,15 @@
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { call, program } from '../../programs/program';
 import { choiceControl, stepControl, whole } from '../../ui/controls';
 import { h } from '../../ui/dom';
 import { choice, oneOf } from '../../ui/state';
 import { fieldGroup } from '../../views/field-group';
 import type { Texts } from './i18n/en';
-import { type GridLayout, gridCode, gridLayoutNames, gridScores, side } from './numbers';
+import { type GridLayout, gridLayoutNames, gridOptions } from './layouts';
+import { gridScores, side } from './programs';
+import { shown } from './programs.js?shown';
 
 const patches = whole(0, side * side - 1);
 const bases = [10, 100, 1000, 10000];
@@ -33,7 +36,8 @@ export function axesGrid(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
         layout.show(values.layout);
         patch.show(values.patch);
         base.show(values.base);
-        const scores = gridScores(core, values.layout, values.base, values.patch);
+        const options = gridOptions(values.layout, values.base);
+        const scores = gridScores(core, options, values.patch);
         const at = (row: number, column: number): number => scores[row * side + column] ?? 0;
         const [row, column] = [Math.floor(values.patch / side), values.patch % side];
         map.update({
@@ -64,7 +68,7 @@ export function axesGrid(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
         const below = at(row + (row + 1 < side ? 1 : -1), column);
         return {
           summary: texts.summary(place(values.patch), fixed(beside, 3), fixed(below, 3)),
-          code: gridCode(values.layout, values.base, values.patch),
+          code: program(shown, `const result = ${call('gridScores', options, values.patch)};`),
           table: () => [
             {
               caption: texts.label,

@@ -1,19 +1,33 @@
 // M-RoPE: three numbers for each token, and which pairs follow which of them.
-import type { Ropewalk } from 'ropewalk';
+import { type MropeSegment, mropePositions, type Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { literal } from '../../programs/literal';
+import { program } from '../../programs/program';
 import { stepControl, whole } from '../../ui/controls';
 import { h } from '../../ui/dom';
 import { oneOf } from '../../ui/state';
 import { fieldGroup } from '../../views/field-group';
 import type { Texts } from './i18n/en';
-import { axisOfPairs, ids, idsCode } from './numbers';
+import { sectionAxes, segmentsOf } from './layouts';
+import { axisOfPairs } from './programs';
+import { shown } from './programs.js?shown';
 
 // An axis as a share of the colours; the first of them is nearly that of the paper, and no kind's.
 const kindOf = (axis: number): number => axis + 1;
 const axisOf = (kind: number): number => kind - 1;
 
 const [textCounts, sizes, frameCounts] = [whole(0, 4), whole(1, 4), whole(1, 3)];
+
+const idsCode = (segments: readonly MropeSegment[]): string =>
+  program(
+    shown,
+    `const { positions } = mropePositions(${literal(segments)});
+const layouts = ${literal(sectionAxes)};
+const axes = layouts.map((layout) => axisOfPairs(rw, layout));
+const result = [...positions, ...axes].flatMap((numbers) => Array.from(numbers));`,
+    "import { load, mropePositions } from 'ropewalk';",
+  );
 
 export function axesIds(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
   const texts = chapter.texts.ids;
@@ -31,7 +45,7 @@ export function axesIds(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
     const frames = stepControl(texts.frames, frameCounts, plain, (value) => section.set({ frames: value }, 'frames'));
     const idMap = fieldGroup(chapter.frame.figure.cells);
     const pairMap = fieldGroup(texts.speeds);
-    const pairs = axisOfPairs(core);
+    const pairs = sectionAxes.map((axes) => axisOfPairs(core, axes));
     const axisName = (axis: number): string => texts.axes[axis] ?? '';
     return {
       controls: [
@@ -43,8 +57,8 @@ export function axesIds(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
         rows.show(values.rows);
         columns.show(values.columns);
         frames.show(values.frames);
-        const sequence = { ...values, after: 3 };
-        const { positions, length, next } = ids(sequence);
+        const segments = segmentsOf({ ...values, after: 3 });
+        const { positions, length, next } = mropePositions(segments);
         const image = values.rows * values.columns * values.frames;
         const isImage = (token: number): boolean => token >= values.before && token < values.before + image;
         idMap.update({
@@ -102,7 +116,7 @@ export function axesIds(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
         });
         return {
           summary: texts.summary(plain(length), plain(image), plain(next)),
-          code: idsCode(sequence),
+          code: idsCode(segments),
           table: () => [
             {
               caption: texts.idsTitle,

@@ -2,6 +2,7 @@
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { call, partsOf, program } from '../../programs/program';
 import { stepControl, whole } from '../../ui/controls';
 import { refusal } from '../../ui/refusal';
 import { oneOf } from '../../ui/state';
@@ -9,10 +10,20 @@ import { gutterFor } from '../../views/field';
 import { fieldGroup } from '../../views/field-group';
 import { lineChart } from '../../views/line-chart';
 import type { Texts } from './i18n/en';
-import { binaryCode, binaryCodes, encode } from './numbers';
+import { binaryCodes } from './programs';
+import { shown } from './programs.js?shown';
 
 const bitCounts = whole(2, 5);
 const most = 2 ** Math.max(...bitCounts);
+
+/** What the package says of a position, in bits or in words where it has no room for it. */
+function encode(core: Ropewalk, bits: number, position: number): string | Error {
+  try {
+    return core.binary({ bits, positions: [position], msbFirst: true }).join('');
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
+  }
+}
 
 export function binaryCodeFigure(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
   const texts = chapter.texts.code;
@@ -83,7 +94,7 @@ export function binaryCodeFigure(chapter: ChapterState<Texts>, core: Ropewalk): 
           summary: both
             ? texts.summary(plain(values.at), plain(values.at + 1), here, next, flips[values.at] ?? 0)
             : texts.overflow(plain(values.bits), plain(count - 1)),
-          code: binaryCode(values.bits),
+          code: program(shown, partsOf(call('binaryCodes', values.bits), 'codes', 'flips')),
           table: () => [
             {
               caption: texts.grid,

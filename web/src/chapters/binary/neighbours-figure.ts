@@ -2,11 +2,13 @@
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { call, partsOf, program } from '../../programs/program';
 import { stepControl, whole } from '../../ui/controls';
 import { oneOf } from '../../ui/state';
 import { fieldGroup } from '../../views/field-group';
 import type { Texts } from './i18n/en';
-import { neighbours, neighboursCode } from './numbers';
+import { neighbours } from './programs';
+import { shown } from './programs.js?shown';
 
 const bitCounts = whole(3, 6);
 
@@ -23,7 +25,7 @@ export function binaryNeighbours(chapter: ChapterState<Texts>, core: Ropewalk): 
       show(values) {
         bits.show(values.bits);
         const count = 2 ** values.bits;
-        const { binary, sinusoidal } = neighbours(core, values.bits);
+        const { inBits, inWaves } = neighbours(core, values.bits);
         const common = {
           rows: count,
           columns: count,
@@ -33,7 +35,7 @@ export function binaryNeighbours(chapter: ChapterState<Texts>, core: Ropewalk): 
           rowName: plain,
           columnName: plain,
         } as const;
-        const most = Math.ceil(sinusoidal.reduce((a, b) => Math.max(a, b), 0));
+        const most = Math.ceil(inWaves.reduce((a, b) => Math.max(a, b), 0));
         const at = (values: Float32Array, row: number, column: number): number => values[row * count + column] ?? 0;
         maps.update({
           fields: [
@@ -42,7 +44,7 @@ export function binaryNeighbours(chapter: ChapterState<Texts>, core: Ropewalk): 
               title: texts.binary,
               label: texts.binary,
               legend: texts.bitsApart,
-              values: binary,
+              values: inBits,
               limit: values.bits,
               whole: true,
               print: plain,
@@ -52,18 +54,13 @@ export function binaryNeighbours(chapter: ChapterState<Texts>, core: Ropewalk): 
               title: texts.sinusoidal,
               label: texts.sinusoidal,
               legend: texts.distance,
-              values: sinusoidal,
+              values: inWaves,
               limit: most,
               print: (v) => fixed(v, 1),
             },
           ],
           tell: ({ row, column }) =>
-            texts.cell(
-              plain(row),
-              plain(column),
-              plain(at(binary, row, column)),
-              fixed(at(sinusoidal, row, column), 2),
-            ),
+            texts.cell(plain(row), plain(column), plain(at(inBits, row, column)), fixed(at(inWaves, row, column), 2)),
           print: plain,
         });
         const middle = count / 2;
@@ -81,12 +78,12 @@ export function binaryNeighbours(chapter: ChapterState<Texts>, core: Ropewalk): 
           summary: texts.summary(
             plain(middle - 1),
             plain(middle),
-            plain(at(binary, middle - 1, middle)),
-            fixed(at(sinusoidal, middle - 1, middle), 2),
-            fixed(at(sinusoidal, 0, 1), 2),
+            plain(at(inBits, middle - 1, middle)),
+            fixed(at(inWaves, middle - 1, middle), 2),
+            fixed(at(inWaves, 0, 1), 2),
           ),
-          code: neighboursCode(values.bits),
-          table: () => [table(texts.binary, binary, 0), table(texts.sinusoidal, sinusoidal, 4)],
+          code: program(shown, partsOf(call('neighbours', values.bits), 'inBits', 'inWaves')),
+          table: () => [table(texts.binary, inBits, 0), table(texts.sinusoidal, inWaves, 4)],
         };
       },
       end: maps.destroy,

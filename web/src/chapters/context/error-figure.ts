@@ -2,13 +2,16 @@
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { call, program } from '../../programs/program';
 import { stepControl } from '../../ui/controls';
 import { h } from '../../ui/dom';
 import { oneOf } from '../../ui/state';
 import { dials } from '../../views/dials';
 import { lineChart, nameOf } from '../../views/line-chart';
 import type { Texts } from './i18n/en';
-import { angleErrors, angleErrorsCode, angleHands, exponents, shownPairs } from './numbers';
+import { angleHands, shownPairs } from './numbers';
+import { angleErrors, exponents } from './programs';
+import { shown } from './programs.js?shown';
 
 const bases = [10000, 100000, 500000];
 const ruleOfThumb = 6e-8;
@@ -87,7 +90,7 @@ export function contextError(chapter: ChapterState<Texts>, core: Ropewalk): Figu
         });
         return {
           summary: texts.summary(plain(position), significant(errors[exponents.indexOf(values.at)] ?? 0, 2)),
-          code: angleErrorsCode(values.base),
+          code: program(shown, `const result = ${call('angleErrors', values.base)};`),
           table: () => [
             {
               caption: texts.label,

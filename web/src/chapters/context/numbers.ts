@@ -1,8 +1,7 @@
 // The numbers of the figures on longer contexts. Know nothing of the DOM.
-import type { RopeOptions, RopeScaling, Ropewalk } from 'ropewalk';
-import { literal } from '../../programs/literal';
+import type { RopeScaling, Ropewalk } from 'ropewalk';
+import { contextHead, errorHead } from './programs';
 
-export const contextHead = 64;
 const pairs = contextHead / 2;
 
 /** A model that was trained on `length` tokens and shall read `factor` times as many. */
@@ -39,51 +38,10 @@ export const methods = {
 export type Method = keyof typeof methods;
 export const methodNames = Object.keys(methods) as Method[];
 
-const optionsOf = (method: Method, stretch: Stretch): RopeOptions => ({
-  headDim: contextHead,
-  base: stretch.base,
-  scaling: methods[method](stretch),
-});
-
-export interface Waves {
-  /** Positions of one turn, for each pair, as trained and with the method. */
-  readonly trained: Float64Array;
-  readonly scaled: Float64Array;
-  readonly attentionFactor: number;
-  /** How many pairs make a whole turn within the training length. */
-  readonly complete: number;
-}
-
-export function waves(core: Ropewalk, method: Method, stretch: Stretch): Waves {
-  const trained = core.rope(optionsOf('none', stretch));
-  const scaled = core.rope(optionsOf(method, stretch));
-  try {
-    const explained = core.explainRope(optionsOf('none', stretch), { trainingLength: stretch.length });
-    return {
-      trained: trained.wavelengths,
-      scaled: scaled.wavelengths,
-      attentionFactor: scaled.attentionFactor,
-      complete: explained?.completePairs ?? 0,
-    };
-  } finally {
-    trained.dispose();
-    scaled.dispose();
-  }
-}
-
-export function wavesCode(method: Method, stretch: Stretch): string {
-  const { scaling } = optionsOf(method, stretch);
-  return `import { load } from 'ropewalk';
-
-const rw = await load({ simd: 'deterministic' });
-const head = { headDim: ${contextHead}, base: ${stretch.base} };
-const trained = rw.rope(head);
-const scaled = rw.rope({
-  ...head,
-  scaling: ${literal(scaling)},
-});
-const result = Array.from(trained.wavelengths, (wave, i) => [wave, scaled.wavelengths[i]]).flat();
-`;
+/** How many pairs make a whole turn within the training length. */
+export function completePairs(core: Ropewalk, { base, length }: Stretch): number {
+  const explained = core.explainRope({ headDim: contextHead, base }, { trainingLength: length });
+  return explained?.completePairs ?? 0;
 }
 
 export interface Reach {
@@ -96,28 +54,6 @@ export interface Reach {
 /** How far a pair turned in training and how far it turns now. */
 export function reachOf(trained: number, scaled: number, { length, factor }: Stretch): Reach {
   return { seen: (2 * Math.PI * length) / trained, used: (2 * Math.PI * length * factor) / scaled };
-}
-
-export const errorHead = 128;
-const window = 16;
-export const exponents = Array.from({ length: 21 }, (_, i) => i + 4);
-
-/** The largest error of cos and sin over all pairs and the 16 positions that end at 2^exponent, angles in float32. */
-export function angleErrors(core: Ropewalk, base: number): number[] {
-  const exact = core.rope({ headDim: errorHead, base });
-  const rounded = core.rope({ headDim: errorHead, base, angles: 'float32' });
-  try {
-    return exponents.map((exponent) => {
-      const at = { length: window, offset: 2 ** exponent - window };
-      const [a, b] = [exact.tables(at), rounded.tables(at)];
-      const worst = (p: Float32Array, q: Float32Array): number =>
-        p.reduce((most, value, i) => Math.max(most, Math.abs(value - (q[i] ?? 0))), 0);
-      return Math.max(worst(a.cos, b.cos), worst(a.sin, b.sin));
-    });
-  } finally {
-    exact.dispose();
-    rounded.dispose();
-  }
 }
 
 export interface Hands {
@@ -139,21 +75,4 @@ export function angleHands(core: Ropewalk, base: number, position: number): Hand
     }
   };
   return { exact: hands('exact'), rounded: hands('float32') };
-}
-
-export function angleErrorsCode(base: number): string {
-  return `import { load } from 'ropewalk';
-
-const rw = await load({ simd: 'deterministic' });
-const exact = rw.rope({ headDim: ${errorHead}, base: ${base} });
-const rounded = rw.rope({ headDim: ${errorHead}, base: ${base}, angles: 'float32' });
-const worst = (p, q) => p.reduce((most, value, i) => Math.max(most, Math.abs(value - q[i])), 0);
-
-const result = [];   // around 2^${exponents[0]}, .. 2^${exponents.at(-1)}
-for (let exponent = ${exponents[0]}; exponent <= ${exponents.at(-1)}; ++exponent) {
-  const at = { length: ${window}, offset: 2 ** exponent - ${window} };
-  const [a, b] = [exact.tables(at), rounded.tables(at)];
-  result.push(Math.max(worst(a.cos, b.cos), worst(a.sin, b.sin)));
-}
-`;
 }

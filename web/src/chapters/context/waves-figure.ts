@@ -2,6 +2,7 @@
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { call, program, rowsOf } from '../../programs/program';
 import { choiceControl, stepControl, whole } from '../../ui/controls';
 import { h } from '../../ui/dom';
 import { richText } from '../../ui/rich-text';
@@ -9,7 +10,9 @@ import { choice, oneOf } from '../../ui/state';
 import { type Dial, dials } from '../../views/dials';
 import { lineChart, nameOf } from '../../views/line-chart';
 import type { Texts } from './i18n/en';
-import { contextHead, type Method, methodNames, reachOf, waves, wavesCode } from './numbers';
+import { completePairs, type Method, methodNames, methods, reachOf } from './numbers';
+import { contextHead, waves } from './programs';
+import { shown } from './programs.js?shown';
 
 const bases = [10000, 100000, 500000];
 const lengths = [256, 512, 1024, 2048, 4096, 8192, 32768];
@@ -68,7 +71,8 @@ export function contextWaves(chapter: ChapterState<Texts>, core: Ropewalk): Figu
         factor.show(values.factor);
         base.show(values.base);
         for (const [i, about] of abouts.entries()) about.classList.toggle('off', methodNames[i] !== values.method);
-        const { trained, scaled, attentionFactor, complete } = waves(core, values.method, values);
+        const scaling = methods[values.method](values);
+        const { trained, scaled, attentionFactor } = waves(core, values.base, scaling);
         const target = values.length * values.factor;
         // No method stretches further; so the axis is the same for all of them.
         const top = 10 ** Math.ceil(Math.log10(Math.max((trained.at(-1) ?? 1) * values.factor, target)));
@@ -112,14 +116,14 @@ export function contextWaves(chapter: ChapterState<Texts>, core: Ropewalk): Figu
         view.update(texts.dials, whole(1, pairs - 1, 2).map(dial));
         return {
           summary: texts.summary(
-            plain(complete),
+            plain(completePairs(core, values)),
             plain(pairs),
             plain(fresh.length),
             plain(Math.round((360 * most) / turn)),
             plain(target),
             attentionFactor === 1 ? '' : significant(attentionFactor, 4),
           ),
-          code: wavesCode(values.method, values),
+          code: program(shown, rowsOf(call('waves', values.base, scaling), 'trained', 'scaled')),
           table: () => [
             {
               caption: texts.label,

@@ -2,17 +2,19 @@
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { call, program, rowsOf } from '../../programs/program';
 import { stepControl, whole } from '../../ui/controls';
 import { h } from '../../ui/dom';
 import { oneOf } from '../../ui/state';
 import { lineChart } from '../../views/line-chart';
 import { dims, distanceTicks } from './curves-figure';
 import type { Texts } from './i18n/en';
-import { boundedScores, boundedScoresCode, distancesTo } from './numbers';
+import { boundedScores, distancesTo } from './programs';
+import { shown } from './programs.js?shown';
 
 const seeds = whole(1, 30);
 const reach = 256;
-const head = { base: 10000 };
+const base = 10000;
 
 export function decayBound(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
   const texts = chapter.texts.bound;
@@ -30,8 +32,7 @@ export function decayBound(chapter: ChapterState<Texts>, core: Ropewalk): Figure
         seed.show(values.seed);
         dim.show(values.dim);
         const distances = distancesTo(reach);
-        const { scores, bound } = boundedScores(core, { ...head, dim: values.dim }, values.seed, distances);
-        const sizes = scores.map(Math.abs);
+        const { sizes, bound } = boundedScores(core, values.dim, base, values.seed, reach);
         const top = 10 ** Math.ceil(Math.log10(bound.reduce((a, b) => Math.max(a, b), 1)));
         const ticks = [0.1, 1, 10, 100, 1000, 10000, 100000].filter((value) => value <= top);
         chart.update({
@@ -54,7 +55,7 @@ export function decayBound(chapter: ChapterState<Texts>, core: Ropewalk): Figure
             // Rounded down: what it says of all distances has to be true of the nearest.
             plain(nearest < 10 ? Math.floor(10 * nearest) / 10 : Math.floor(nearest)),
           ),
-          code: boundedScoresCode({ ...head, dim: values.dim }, values.seed, reach),
+          code: program(shown, rowsOf(call('boundedScores', values.dim, base, values.seed, reach), 'sizes', 'bound')),
           table: () => [
             {
               caption: texts.label,

@@ -2,13 +2,15 @@
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { call, program, rowsOf } from '../../programs/program';
 import { stepControl, whole } from '../../ui/controls';
 import { h } from '../../ui/dom';
 import { oneOf } from '../../ui/state';
 import { lineChart } from '../../views/line-chart';
 import { evenTicks } from '../../views/ticks';
 import type { Texts } from './i18n/en';
-import { decayCurves, decayCurvesCode, distancesTo } from './numbers';
+import { decayCurves, distancesTo } from './programs';
+import { shown } from './programs.js?shown';
 
 export const dims = [16, 32, 64, 128, 256];
 export const bases = [100, 1000, 10000, 100000, 500000, 1000000];
@@ -37,8 +39,7 @@ export function decayCurvesFigure(chapter: ChapterState<Texts>, core: Ropewalk):
         base.show(values.base);
         reach.show(values.reach);
         const distances = distancesTo(values.reach);
-        const head = { dim: values.dim, base: values.base };
-        const { cosines, shape } = decayCurves(core, head, distances);
+        const { cosines, shape } = decayCurves(core, values.dim, values.base, values.reach);
         const points = (curve: Float64Array) => distances.map((d, i) => [d, curve[i] ?? 0] as const);
         const step = distances[1] ?? 1;
         const title = step === 1 ? common.distance : common.everyNth(plain(step));
@@ -63,7 +64,7 @@ export function decayCurvesFigure(chapter: ChapterState<Texts>, core: Ropewalk):
             plain(distances.length - 1),
             plain(step),
           ),
-          code: decayCurvesCode(head, values.reach),
+          code: program(shown, rowsOf(call('decayCurves', values.dim, values.base, values.reach), 'cosines', 'shape')),
           table: () => [
             {
               caption: texts.label,

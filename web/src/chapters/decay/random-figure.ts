@@ -2,6 +2,7 @@
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { call, program, rowsOf } from '../../programs/program';
 import { stepControl } from '../../ui/controls';
 import { h } from '../../ui/dom';
 import { oneOf } from '../../ui/state';
@@ -9,12 +10,16 @@ import { lineChart } from '../../views/line-chart';
 import { workControl } from '../../views/work-control';
 import { dims, distanceTicks } from './curves-figure';
 import type { Texts } from './i18n/en';
-import { distancesTo, type RandomInput, type RandomScores, randomScores, randomScoresCode } from './numbers';
+import { distancesTo, randomScores } from './programs';
+import { shown } from './programs.js?shown';
 
 const counts = [30, 300, 3000, 30000];
 // So few are done at once; more are for the worker.
 const atOnce = 30;
 const reach = 256;
+
+type RandomInput = Parameters<typeof randomScores>[1];
+type RandomScores = ReturnType<typeof randomScores>;
 
 // What the worker did last; also for the figure of another language.
 let known: { readonly input: RandomInput; readonly scores: RandomScores } | undefined;
@@ -45,7 +50,7 @@ export function decayRandom(chapter: ChapterState<Texts>, core: Ropewalk): Figur
       const { dim, pairs } = section.values;
       if (known?.input.dim === dim && known.input.pairs === pairs) return known;
       const input = inputOf(atOnce);
-      return { input, scores: randomScores(core, input, () => undefined) };
+      return { input, scores: randomScores(core, input) };
     };
     return {
       controls: [
@@ -88,7 +93,7 @@ export function decayRandom(chapter: ChapterState<Texts>, core: Ropewalk): Figur
             fixed(at(scores.spread, 0), 3),
             fixed(at(scores.spread, reach), 3),
           ),
-          code: randomScoresCode(input),
+          code: program(shown, rowsOf(call('randomScores', input), 'mean', 'spread')),
           table: () => [
             {
               caption: texts.label,

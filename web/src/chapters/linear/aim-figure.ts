@@ -2,12 +2,14 @@
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { call, program, rowsOf } from '../../programs/program';
 import { stepControl, whole } from '../../ui/controls';
 import { h } from '../../ui/dom';
 import { oneOf } from '../../ui/state';
 import { lineChart } from '../../views/line-chart';
-import { aim, aimCode, aimKeys } from './aim-numbers';
 import type { Texts } from './i18n/en';
+import { aim, aimKeys } from './programs';
+import { shown } from './programs.js?shown';
 
 const dims = [16, 32, 64, 128];
 const backs = whole(0, 40);
@@ -59,7 +61,7 @@ export function linearAim(chapter: ChapterState<Texts>, core: Ropewalk): Figure 
             largest(curves.features),
             plain(curves.features.indexOf(most(curves.features))),
           ),
-          code: aimCode(values.dim, values.back),
+          code: program(shown, rowsOf(call('aim', values.dim, values.back), 'softmax', 'cosine', 'features')),
           table: () => [
             {
               caption: texts.label,

@@ -2,16 +2,28 @@
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { call, program } from '../../programs/program';
 import { stepControl } from '../../ui/controls';
 import { h } from '../../ui/dom';
 import { oneOf } from '../../ui/state';
 import { lineChart } from '../../views/line-chart';
 import { type Factor, products } from '../../views/products';
-import { checkedOf, cost, costCode, costLengths, orderDifference } from './cost-numbers';
 import type { Texts } from './i18n/en';
+import { cost, costLengths, orderDifference } from './programs';
+import { shown } from './programs.js?shown';
 
 const dims = [16, 32, 64, 128];
+// So many of the tokens, the first ones, are computed in both orders.
+const checkedOf = (tokens: number): number => Math.min(tokens, 64);
 const powers = [1e3, 1e6, 1e9, 1e12];
+
+const costCode = (checked: number, dim: number): string =>
+  program(
+    shown,
+    `const costs = costLengths.map((tokens) => cost(tokens, ${dim}));
+const difference = ${call('orderDifference', checked, dim)};
+const result = [...costs.flatMap(({ square, state }) => [square, state]), difference];`,
+  );
 
 export function linearCost(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
   const texts = chapter.texts.cost;

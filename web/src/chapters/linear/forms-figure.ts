@@ -2,16 +2,20 @@
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { call, partsOf, program } from '../../programs/program';
 import { choiceControl, stepControl, whole } from '../../ui/controls';
 import { h } from '../../ui/dom';
 import { choice, oneOf } from '../../ui/state';
 import { fieldGroup } from '../../views/field-group';
 import { lineChart } from '../../views/line-chart';
 import { evenTicks } from '../../views/ticks';
-import { formNames, formNumbers, formsCode, formTokens, mapNames } from './forms-numbers';
 import type { Texts } from './i18n/en';
+import { formNumbers, formTokens } from './programs';
+import { shown } from './programs.js?shown';
 
 const dims = [2, 4, 8, 16, 32, 64];
+const formNames = ['none', 'numerator', 'both', 'cosine'] as const;
+const mapNames = ['elu1', 'relu', 'exp'] as const;
 const seeds = whole(1, 30);
 const places = whole(0, formTokens - 1);
 
@@ -49,7 +53,9 @@ export function linearForms(chapter: ChapterState<Texts>, core: Ropewalk): Figur
         seed.show(values.seed);
         // The cosine form has no features.
         map.element.hidden = values.form === 'cosine';
-        const { weights, denominators, report } = formNumbers(core, values);
+        const { form: shownForm, map: shownMap, dim: D, seed: number } = values;
+        const input = { form: shownForm, map: shownMap, dim: D, seed: number };
+        const { weights, denominators, report } = formNumbers(core, input);
         const seen = weights.map((weight, at) => (at % formTokens > Math.floor(at / formTokens) ? Number.NaN : weight));
         const row = (i: number): Float32Array => weights.subarray(i * formTokens, (i + 1) * formTokens);
         const largest = weights.reduce((most, weight) => Math.max(most, Math.abs(weight)), 0);
@@ -113,7 +119,7 @@ export function linearForms(chapter: ChapterState<Texts>, core: Ropewalk): Figur
             significant(Math.min(...denominators.map(Math.abs).filter((value) => value > 0)), 3),
             significant(largest, 3),
           ),
-          code: formsCode(values),
+          code: program(shown, partsOf(call('formNumbers', input), 'weights', 'denominators')),
           table: () => [
             {
               caption: texts.label,

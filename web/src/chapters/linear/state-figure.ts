@@ -2,19 +2,28 @@
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { call, program } from '../../programs/program';
 import { stepControl } from '../../ui/controls';
 import { h } from '../../ui/dom';
 import { oneOf } from '../../ui/state';
 import { lineChart } from '../../views/line-chart';
 import { evenTicks } from '../../views/ticks';
 import type { Texts } from './i18n/en';
-import { memory, memorySteps, pieceDifferences, piecedTokens, stateCode } from './state-numbers';
+import { memory, memorySteps, pieceDifferences, piecedTokens } from './programs';
+import { shown } from './programs.js?shown';
 
 const dims = [16, 32, 64, 128];
 const lengths = [64, 128, 256, 512, 1024, 2048, 4096];
 const pieces = [1, 2, 7, 16, 64, 100, 256];
 // Exact agreement has no logarithm: it stands on the axis.
 const least = 1e-9;
+
+const stateCode = (dim: number, tokens: number, piece: number): string =>
+  program(
+    shown,
+    `const { cache, state } = ${call('memory', dim, tokens)};
+const result = [...cache.flatMap((bytes) => [bytes, state]), ...${call('pieceDifferences', dim, piece)}];`,
+  );
 
 export function linearState(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
   const texts = chapter.texts.state;

@@ -3,15 +3,19 @@ import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
 import { joinWords, maxWords, shuffledOrder, splitWords } from '../../figure/words';
+import { literal } from '../../programs/literal';
+import { program } from '../../programs/program';
 import { button, choiceControl, flagControl, textControl } from '../../ui/controls';
 import { h } from '../../ui/dom';
 import { choice, flag, text } from '../../ui/state';
 import { isDark } from '../../ui/theme';
 import { heatGrid } from '../../views/heat-grid';
 import type { Cell } from '../../views/heat-map';
-import { encodingNames } from './encodings';
+import { encodingNames, encodings } from './encodings';
 import type { Texts } from './i18n/en';
-import { attentionCode, attentionWeights, repeatedWord, rowSpread } from './map-numbers';
+import { mapsOf, repeatedWord, rowSpread } from './map-numbers';
+import { attentionWeights } from './programs';
+import { shown } from './programs.js?shown';
 
 const headCounts = ['1', '2', '4', '8'] as const;
 const maxSentence = 300;
@@ -92,8 +96,9 @@ export function orderMap(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
         const all = splitWords(values.words);
         words = all.slice(0, maxWords);
         isCausal = values.causal;
-        const options = { encoding: values.encoding, heads: Number(values.heads), causal: values.causal };
-        const weights = attentionWeights(core, words, options);
+        const H = Number(values.heads);
+        const options = { heads: H, causal: values.causal, position: encodings[values.encoding] };
+        const weights = words.length === 0 ? [] : mapsOf(attentionWeights(core, words, options).data, H);
         sentence.show(values.words);
         encoding.show(values.encoding);
         heads.show(values.heads);
@@ -111,7 +116,12 @@ export function orderMap(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
         });
         return {
           summary: summaryOf(weights),
-          code: attentionCode(words, options),
+          code: program(
+            shown,
+            `const words = ${literal(words)};
+const scores = attentionWeights(rw, words, ${literal(options)});
+const result = scores.data;`,
+          ),
           table: () =>
             weights.map((map, head) => ({
               caption: texts.table(plain(head + 1)),

@@ -3,14 +3,17 @@ import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
 import { maxWords, shuffledOrder, splitWords } from '../../figure/words';
+import { call, program } from '../../programs/program';
 import { button, choiceControl, textControl } from '../../ui/controls';
 import { h } from '../../ui/dom';
 import { choice, order, text } from '../../ui/state';
 import { isDark } from '../../ui/theme';
 import { wordRow } from '../../views/word-row';
-import { encodingNames } from './encodings';
+import { encodingNames, encodings } from './encodings';
 import type { Texts } from './i18n/en';
-import { changes, outputDim, outputs, outputsCode } from './words-numbers';
+import { outputDim, outputs } from './programs';
+import { shown } from './programs.js?shown';
+import { changes } from './words-numbers';
 
 const maxSentence = 120;
 // The same sums in another order: what is smaller than this is rounding.
@@ -50,8 +53,9 @@ export function orderWords(chapter: ChapterState<Texts>, core: Ropewalk): Figure
         const known = values.order;
         places = known?.length === words.length ? known : words.map((_, i) => i);
         const standing = places.map((i) => words[i] ?? '');
-        const before = outputs(core, words, values.encoding);
-        const now = outputs(core, standing, values.encoding);
+        const position = encodings[values.encoding];
+        const before = outputs(core, words, position);
+        const now = outputs(core, standing, position);
         const moved = changes(now, before, places);
         const limit = before.reduce((most, value) => Math.max(most, Math.abs(value)), 1e-9);
         sentence.show(values.words);
@@ -84,7 +88,7 @@ export function orderWords(chapter: ChapterState<Texts>, core: Ropewalk): Figure
                 : most < rounding
                   ? texts.equal
                   : texts.different(fixed(most, 2)),
-          code: outputsCode(standing, values.encoding),
+          code: program(shown, `const result = ${call('outputs', standing, position)};`),
           table: () => [
             {
               caption: texts.table,

@@ -11,11 +11,11 @@ import type {
   SafetensorsProgress,
 } from 'ropewalk/models';
 import { itemsOf } from './items';
+import { factsOf, lookAt } from './model-programs';
 import type { ScoreParts } from './score-parts';
 import type { StackOptions } from './stack';
 import { stackScores } from './stack-scores';
 import { tinyModel } from './tiny-model';
-import { topTokens } from './top-tokens';
 
 /** Files of a model as the reader gave them. */
 export interface ModelFiles {
@@ -76,13 +76,10 @@ export interface Look {
   readonly memory: Memory;
 }
 
-type AnyModel = EncoderModel | DecoderModel;
+export type AnyModel = EncoderModel | DecoderModel;
 
 // Fetched with the first model.
 const models = () => import('ropewalk/models');
-
-// So many likely tokens are shown.
-const topCount = 5;
 
 async function json(file: Blob, name: string): Promise<Record<string, unknown>> {
   try {
@@ -104,14 +101,6 @@ async function tokenizerOf({ tokenizer, tokenizerConfig }: ModelFiles): Promise<
     throw new SyntaxError(`tokenizer.json: ${error instanceof Error ? error.message : error}`);
   }
 }
-
-const pass = (model: AnyModel, ids: readonly number[], layer: number, options: PassOptions) => {
-  const capture = ['content', 'position', 'biased', 'probabilities'] as const;
-  const asked = { capture, captureLayers: [layer], ...options };
-  return model.kind === 'encoder'
-    ? model.forwardAsync(ids, { ...asked, logits: model.hasLogits })
-    : model.forwardAsync(ids, { ...asked, logits: model.hasLogits ? 'all' : 'none' });
-};
 
 export class Bench {
   readonly #core: Ropewalk;
@@ -164,12 +153,9 @@ export class Bench {
   #opened(config: Record<string, unknown>, tokenizer: Tokenizer | undefined): ModelFacts {
     const model = this.#here();
     this.#tokenizer = tokenizer;
-    const { max_position_embeddings: length } = config;
-    const { layers, heads, kvHeads, headDim, vocabSize, kind, position } = model.config;
+    const { kind, position } = model.config;
     return {
-      ...{ ...model.info, kind, position, heads, kvHeads, headDim, vocabSize, layers: layers.length },
-      base: model.ropes[0] ? (model.ropes[0].base ?? 10000) : undefined,
-      maxLength: typeof length === 'number' ? length : undefined,
+      ...{ ...factsOf(model, config), kind, position },
       hasLogits: model.hasLogits,
       readsText: tokenizer !== undefined,
     };
@@ -226,14 +212,9 @@ export class Bench {
       signal,
       onProgress: ({ loaded, total }) => told((before + loaded / total) / passes),
     });
-    const result = await pass(model, ids, layer, options(0));
-    const before = model === own ? result : await pass(own, ids, layer, options(1));
-    const [seen, first] = [result.captured?.[0], before.captured?.[0]];
-    if (seen === undefined || first === undefined) throw new RangeError(`there is no layer ${layer}`);
-    const { content, position, biased, probabilities } = seen;
-    const { vocabSize } = own.config;
-    const rowOf = ({ logits }: typeof result): Float32Array =>
-      logits?.data.subarray(at * vocabSize, (at + 1) * vocabSize) ?? new Float32Array(0);
+    const { scores, ownScores, top } = await lookAt(model, own, ids, layer, at, options);
+    if (scores === undefined || ownScores === undefined) throw new RangeError(`there is no layer ${layer}`);
+    const { content, position, biased, probabilities } = scores;
     return {
       scores: {
         content: content.data,
@@ -244,10 +225,10 @@ export class Bench {
       causal: own.kind === 'decoder',
       window: own.config.layers[layer]?.window ?? 0,
       difference: probabilities.data.reduce(
-        (most, value, i) => Math.max(most, Math.abs(value - (first.probabilities.data[i] ?? 0))),
+        (most, value, i) => Math.max(most, Math.abs(value - (ownScores.probabilities.data[i] ?? 0))),
         0,
       ),
-      top: topTokens(rowOf(result), rowOf(before), topCount),
+      top,
       memory: this.memory(),
     };
   }

@@ -16,7 +16,6 @@ import { type LookValues, lookFields, maxIdsText, maxTokens, wishControls, wishO
 import { countControl, resultCode, scoreMaps, viewControls } from './score-maps';
 import { hides, rootMeanSquare } from './score-parts';
 import { type Ready, remoteBench, session } from './session';
-import { program as topSource } from './top-tokens.js?shown';
 
 /** What came of one wish. */
 interface Seen {
@@ -68,24 +67,14 @@ async function see(
 }
 
 export function lookCode({ ready, ids, layer, at, wish }: Seen, result: string): string {
-  const asked =
-    ready.facts.kind === 'encoder'
-      ? `logits: ${ready.facts.hasLogits}`
-      : `logits: '${ready.facts.hasLogits ? 'all' : 'none'}'`;
-  const top = `const V = model.config.vocabSize;
-const row = (each) => each.forward(ids, { ${asked} }).logits.data.subarray(${at} * V, ${at + 1} * V);
-for (const { probability, own: before } of topTokens(row(model), row(own), 5)) result.push([probability, before]);`;
   return modelCode(
     ready.source,
     wish,
-    `${ready.facts.hasLogits ? `${topSource}\n\n` : ''}const ids = [${ids.join(', ')}];
+    `const ids = [${ids.join(', ')}];
 const T = ids.length;
-const { captured } = model.forward(ids, {
-  capture: ['content', 'position', 'biased', 'probabilities'],
-  captureLayers: [${layer}],
-});
-const [scores] = captured;
-${result}${ready.facts.hasLogits ? `\n${top}` : ''}`,
+const { scores, top } = await lookAt(model, own, ids, ${layer}, ${at});
+${result}
+for (const { probability, own: before } of top) result.push([probability, before]);`,
   );
 }
 

@@ -1,10 +1,11 @@
 // Programs that load the reader's model, or make the small one, and go on from there.
 
 import { literal } from '../../programs/literal';
-import { program as wordSource } from '../../programs/word-vector.js?shown';
+import { program } from '../../programs/program';
 import type { RopeWish } from './bench';
+import { shown as ofModel } from './model-programs.js?shown';
 import type { Source } from './session';
-import { program as tinySource } from './tiny-model.js?shown';
+import { shown as ofTiny } from './tiny-model.js?shown';
 
 const wishCode = (wish: Exclude<RopeWish, undefined>): string => (wish === 'none' ? '() => null' : literal(wish));
 
@@ -14,15 +15,14 @@ export function modelCode(source: Source, wish: RopeWish, rest: string): string 
     source.kind === 'files'
       ? `// Yours, from a file picker: config.json, and model.safetensors or the index of several.
 const config = JSON.parse(await files.config.text());
-const own = await loadModel(rw, { config, weights: files.weights });`
-      : `const { config, weights } = tinyModel(${literal(source.kind)}, ${source.seed});
-const own = await loadModel(rw, { config, weights });`;
-  const functions = source.kind === 'files' ? [] : [wordSource, tinySource];
-  return `${[
+const { weights } = files;`
+      : `const { config, weights } = tinyModel(${literal(source.kind)}, ${source.seed});`;
+  return program(
+    { ...ofTiny, ...ofModel },
+    `${made}
+const own = await loadModel(rw, { config, weights });
+const model = ${wish === undefined ? 'own' : `own.withRope(${wishCode(wish)})`};
+${rest}`,
     "import { load } from 'ropewalk';\nimport { loadModel } from 'ropewalk/models';",
-    ...functions,
-    `const rw = await load({ simd: 'deterministic' });\n${made}`,
-    `const model = ${wish === undefined ? 'own' : `own.withRope(${wishCode(wish)})`};`,
-    rest,
-  ].join('\n\n')}\n`;
+  );
 }

@@ -1,6 +1,7 @@
 // The reader's model: files by picker or drop, or a small one that is made here; what it is and the memory it takes.
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { literal } from '../../programs/literal';
 import { button, stepControl, whole } from '../../ui/controls';
 import { h } from '../../ui/dom';
 import { refusal } from '../../ui/refusal';
@@ -25,13 +26,14 @@ let absent: readonly string[] = [];
 let rivals: readonly File[] = [];
 
 // The numbers of both tables; what is in use is that of the program.
-const factsCode = `const { layers, heads, kvHeads, headDim, vocabSize } = model.config;
-const [rope] = model.ropes;
-const { usedBytes, peak, heapBytes } = rw.memory();
+const facts = ['parameters', 'layers', 'heads', 'kvHeads', 'headDim', 'vocabSize', 'base', 'maxLength'] as const;
+const memoryNames = ['usedBytes', 'peak', 'heapBytes'] as const;
+const factsCode = `const facts = factsOf(model, config);
+const { bytes } = facts;
+const { ${memoryNames.join(', ')} } = rw.memory();
 const result = [
-  ...[model.info.parameters, layers.length, heads, kvHeads, headDim, vocabSize],
-  ...[rope ? (rope.base ?? 10000) : undefined, config.max_position_embeddings],
-  ...[model.info.bytes, usedBytes, peak, heapBytes].map((bytes) => bytes / 2 ** 20),
+  ...${literal(facts)}.map((name) => facts[name]),
+  ...[bytes, ${memoryNames.join(', ')}].map((size) => size / 2 ** 20),
 ];`;
 
 const fewNames = 5;
@@ -125,13 +127,11 @@ export function playgroundModel(chapter: ChapterState<Texts>): Figure {
       const { ready, memory } = session;
       const row = (name: string, value: number | undefined) => ({ name, values: [value] });
       const { names } = texts;
-      const facts = ready && {
+      const about = ready && {
         caption: texts.about(ready.facts.architecture, texts.kinds[ready.facts.kind]),
         corner: '',
         columns: [texts.number],
-        rows: (['parameters', 'layers', 'heads', 'kvHeads', 'headDim', 'vocabSize', 'base', 'maxLength'] as const).map(
-          (name) => row(names[name], ready.facts[name]),
-        ),
+        rows: facts.map((name) => row(names[name], ready.facts[name])),
         print: plain,
       };
       const bytes = memory && {
@@ -140,11 +140,11 @@ export function playgroundModel(chapter: ChapterState<Texts>): Figure {
         columns: ['MiB'],
         rows: [
           ...(ready ? [row(names.weights, ready.facts.bytes / mebibyte)] : []),
-          ...(['usedBytes', 'peak', 'heapBytes'] as const).map((name) => row(names[name], memory[name] / mebibyte)),
+          ...memoryNames.map((name) => row(names[name], memory[name] / mebibyte)),
         ],
         print: (value: number) => fixed(value, 2),
       };
-      return [...(facts ? [facts] : []), ...(bytes ? [bytes] : [])];
+      return [...(about ? [about] : []), ...(bytes ? [bytes] : [])];
     }
 
     const stop = session.subscribe(() => showAgain());

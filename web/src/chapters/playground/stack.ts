@@ -2,9 +2,10 @@
 // DOM.
 import type { NdArray, RopeScaling, Ropewalk } from 'ropewalk';
 import { literal } from '../../programs/literal';
-import { program as wordSource } from '../../programs/word-vector.js?shown';
+import { program } from '../../programs/program';
+import { shown as ofWords } from '../../programs/word-vector.js?shown';
 import type { ScoreParts } from './score-parts';
-import { program as source } from './stack-scores.js?shown';
+import { shown as ofStack } from './stack-scores.js?shown';
 
 export const stackEncodings = [
   ...(['none', 'sinusoidal', 'half', 'interleaved', 'alibi', 't5', 'kerple', 'shaw'] as const),
@@ -40,17 +41,12 @@ export function stackCode(words: readonly string[], options: StackOptions, resul
   const { rope, ...rest } = options;
   const given = isRotary(options.encoding) ? options : rest;
   const lines = Object.entries(given).map(([name, value]) => `  ${name}: ${literal(value)},`);
-  return `import { load } from 'ropewalk';
-
-${wordSource}
-
-${source}
-
-const rw = await load({ simd: 'deterministic' });
-const words = ${literal(words)};
+  return program(
+    { ...ofWords, ...ofStack },
+    `const words = ${literal(words)};
 const scores = stackScores(rw, words, {
 ${lines.join('\n')}
 });
-${result}
-`;
+${result}`,
+  );
 }

@@ -2,15 +2,28 @@
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { call, program } from '../../programs/program';
 import { flagControl, stepControl, whole } from '../../ui/controls';
 import { refusal } from '../../ui/refusal';
 import { flag, oneOf } from '../../ui/state';
 import { fieldGroup } from '../../views/field-group';
 import type { Texts } from './i18n/en';
-import { learnedCode, learnedLength, learnedRow, learnedRows, tableDim } from './numbers';
+import { learnedLength, learnedRows, tableDim } from './programs';
+import { shown } from './programs.js?shown';
 
 const positions = whole(0, 39);
 const longer = 40;
+
+/** What the package says of a position of the learned table: a row, or why there is none. */
+function learnedRow(core: Ropewalk, position: number, data: Float32Array): string | undefined {
+  const zeros = { data: new Float32Array(tableDim), shape: [1, tableDim] };
+  try {
+    core.learned(zeros, { table: { data, shape: [data.length / tableDim, tableDim] }, positions: [position] });
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
 
 export function relativeLearned(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
   const texts = chapter.texts.learned;
@@ -29,7 +42,7 @@ export function relativeLearned(chapter: ChapterState<Texts>, core: Ropewalk): F
         extend.show(values.longer);
         const rows = values.longer ? longer : learnedLength;
         const data = learnedRows(core, rows);
-        const refused = learnedRow(core, values.at, values.longer ? data : undefined);
+        const refused = learnedRow(core, values.at, data);
         notice.show(refused);
         // One scale for both: what stays as it was has to look so.
         const limit = Math.ceil(learnedRows(core, longer).reduce((most, v) => Math.max(most, Math.abs(v)), 0));
@@ -66,7 +79,7 @@ export function relativeLearned(chapter: ChapterState<Texts>, core: Ropewalk): F
                   plain(values.at % learnedLength),
                 )
               : texts.has(plain(values.at)),
-          code: learnedCode(rows),
+          code: program(shown, `const result = ${call('learnedRows', rows)};   // [${rows}, ${tableDim}]`),
           table: () => [
             {
               caption: texts.label,

@@ -2,12 +2,14 @@
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { call, partsOf, program } from '../../programs/program';
 import { flagControl, stepControl, whole } from '../../ui/controls';
 import { h } from '../../ui/dom';
 import { flag, oneOf } from '../../ui/state';
 import { fieldGroup } from '../../views/field-group';
 import type { Texts } from './i18n/en';
-import { biases, biasesCode, heads, shawDistance } from './numbers';
+import { biases, heads, shawDistance } from './programs';
+import { shown } from './programs.js?shown';
 
 const lengths = [8, 12, 16, 24, 32, 48];
 const headNumbers = whole(1, heads);
@@ -122,7 +124,7 @@ export function relativeMaps(chapter: ChapterState<Texts>, core: Ropewalk): Figu
             plain(values.head),
             short(alibi[at] ?? 0),
           ),
-          code: biasesCode(T, values.head - 1, values.decoder),
+          code: program(shown, partsOf(call('biases', T, values.head - 1, values.decoder), 'shaw', 't5', 'alibi')),
           table: () => [table(texts.shaw, shaw), table(texts.t5, t5), table(texts.alibi(plain(values.head)), alibi)],
         };
       },

@@ -2,12 +2,13 @@
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { literal } from '../../programs/literal';
+import { program } from '../../programs/program';
 import { choiceControl, stepControl, whole } from '../../ui/controls';
 import { h } from '../../ui/dom';
 import { choice, oneOf } from '../../ui/state';
 import { fieldGroup } from '../../views/field-group';
 import type { Texts } from './i18n/en';
-import { clippedCode, clippedRows } from './numbers';
 
 const lengths = whole(2, 12);
 const distances = whole(0, 12);
@@ -33,7 +34,9 @@ export function relativeRowsFigure(chapter: ChapterState<Texts>, core: Ropewalk)
         length.show(values.length);
         k.show(values.k);
         sign.show(values.sign);
-        const rows = clippedRows(core, { length: values.length, maxDistance: values.k, sign: values.sign });
+        const { length: T, k: maxDistance, sign: kind } = values;
+        const options = { queries: T, keys: T, maxDistance, sign: kind };
+        const rows = core.relativeRows(options);
         const distance = (row: number, column: number): number =>
           values.sign === 'key-minus-query' ? column - row : row - column;
         const isClipped = (row: number, column: number): boolean => Math.abs(distance(row, column)) > values.k;
@@ -69,7 +72,7 @@ export function relativeRowsFigure(chapter: ChapterState<Texts>, core: Ropewalk)
         });
         return {
           summary: texts.summary(plain(2 * values.k + 1), plain(used), 2 * values.k + 1 - used),
-          code: clippedCode({ length: values.length, maxDistance: values.k, sign: values.sign }),
+          code: program({}, `const result = rw.relativeRows(${literal(options)});   // [${T}, ${T}]`),
           table: () => [
             {
               caption: texts.label,

@@ -2,12 +2,14 @@
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { call, program, rowsOf } from '../../programs/program';
 import { stepControl, whole } from '../../ui/controls';
 import { h } from '../../ui/dom';
 import { oneOf } from '../../ui/state';
 import { lineChart } from '../../views/line-chart';
-import { brokenCode, brokenScores, longestWalk } from './head-numbers';
 import type { Texts } from './i18n/en';
+import { brokenScores, longestWalk } from './programs';
+import { shown } from './programs.js?shown';
 
 const distances = whole(0, 20);
 const walks = whole(0, longestWalk);
@@ -58,7 +60,7 @@ export function ropeBroken(chapter: ChapterState<Texts>, core: Ropewalk): Figure
         d.show(values.d);
         walk.show(values.walk);
         const scores = brokenScores(core, values.d);
-        const all = [...scores.right, ...scores.broken];
+        const all = [...scores.right, ...scores.wrong];
         const [least, most] = [Math.min(0, ...all), Math.max(...all)];
         const step = 50;
         const [bottom, top] = [Math.floor(least / step) * step, Math.ceil(most / step) * step];
@@ -69,7 +71,7 @@ export function ropeBroken(chapter: ChapterState<Texts>, core: Ropewalk): Figure
           y: { title: texts.score, min: bottom, max: top, ticks: whole(bottom, top, step), print: plain },
           series: [
             { name: texts.right, look: 'query', kind: 'line', points: points(scores.right) },
-            { name: texts.wrong, look: 'key', kind: 'line', points: points(scores.broken) },
+            { name: texts.wrong, look: 'key', kind: 'line', points: points(scores.wrong) },
           ],
           marks: [{ x: values.walk }],
         });
@@ -79,16 +81,16 @@ export function ropeBroken(chapter: ChapterState<Texts>, core: Ropewalk): Figure
             plain(values.walk),
             at(scores.right, 0),
             at(scores.right, values.walk),
-            at(scores.broken, 0),
-            at(scores.broken, values.walk),
+            at(scores.wrong, 0),
+            at(scores.wrong, values.walk),
           ),
-          code: brokenCode(values.d),
+          code: program(shown, rowsOf(call('brokenScores', values.d), 'right', 'wrong')),
           table: () => [
             {
               caption: texts.label,
               corner: texts.walk,
               columns: [texts.right, texts.wrong],
-              rows: Array.from(scores.right, (value, i) => ({ name: plain(i), values: [value, scores.broken[i]] })),
+              rows: Array.from(scores.right, (value, i) => ({ name: plain(i), values: [value, scores.wrong[i]] })),
               print: (value) => fixed(value, 4),
             },
           ],

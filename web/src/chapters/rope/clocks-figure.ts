@@ -2,12 +2,16 @@
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { call, program } from '../../programs/program';
 import { stepControl, whole } from '../../ui/controls';
 import { h } from '../../ui/dom';
 import { oneOf } from '../../ui/state';
 import { dials } from '../../views/dials';
-import { pairClocks, pairClocksCode } from './head-numbers';
 import type { Texts } from './i18n/en';
+import { pairClocks } from './programs';
+import { shown } from './programs.js?shown';
+
+type Hand = readonly [x: number, y: number];
 
 // No query stands before the beginning.
 const keys = whole(30, 130);
@@ -28,31 +32,33 @@ export function ropeClocks(chapter: ChapterState<Texts>, core: Ropewalk): Figure
         const m = values.n + values.d;
         n.show(values.n);
         d.show(values.d);
-        const all = pairClocks(core, m, values.n);
-        const degrees = ([x, y]: readonly [number, number]): string => fixed((Math.atan2(y, x) * 180) / Math.PI, 1);
+        const { query, key, between, wavelengths } = pairClocks(core, m, values.n);
+        const degrees = ([x, y]: Hand): string => fixed((Math.atan2(y, x) * 180) / Math.PI, 1);
+        const hand = ([x, y]: Hand = [1, 0], look: 'key' | 'query') => ({ x, y, look });
         view.update(
           texts.label,
-          all.map(({ query, key, between, wavelength }, i) => ({
+          between.map((turn, i) => ({
             name: texts.pair(plain(i)),
-            note: `${degrees(between)}°`,
-            hands: [
-              { x: key[0], y: key[1], look: 'key' },
-              { x: query[0], y: query[1], look: 'query' },
-            ],
-            spoken: texts.spoken(plain(i), measure(wavelength), degrees(between)),
+            note: `${degrees(turn)}°`,
+            hands: [hand(key[i], 'key'), hand(query[i], 'query')],
+            spoken: texts.spoken(plain(i), measure(wavelengths[i] ?? 0), degrees(turn)),
           })),
         );
-        const table = (caption: string, hand: 'query' | 'key' | 'between') => ({
+        const table = (caption: string, hands: readonly Hand[]) => ({
           caption,
           corner: texts.corner,
           columns: ['cos', 'sin'],
-          rows: all.map((clock, i) => ({ name: plain(i), values: [...clock[hand]] })),
+          rows: hands.map((each, i) => ({ name: plain(i), values: [...each] })),
           print: (value: number) => fixed(value, 4),
         });
         return {
-          summary: texts.summary(plain(m), plain(values.n), plain(values.d), degrees(all[0]?.between ?? [1, 0])),
-          code: pairClocksCode(m, values.n),
-          table: () => [table(texts.queryHand, 'query'), table(texts.keyHand, 'key'), table(texts.between, 'between')],
+          summary: texts.summary(plain(m), plain(values.n), plain(values.d), degrees(between[0] ?? [1, 0])),
+          code: program(
+            shown,
+            `const { query, key, between } = ${call('pairClocks', m, values.n)};
+const result = [...query, ...key, ...between].flat();`,
+          ),
+          table: () => [table(texts.queryHand, query), table(texts.keyHand, key), table(texts.between, between)],
         };
       },
     };

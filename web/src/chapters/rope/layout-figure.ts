@@ -2,11 +2,13 @@
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { call, partsOf, program } from '../../programs/program';
 import { stepControl, whole } from '../../ui/controls';
 import { oneOf } from '../../ui/state';
 import { memoryStrips } from '../../views/memory-strip';
-import { layoutHead, layouts, layoutsCode, toHalves } from './head-numbers';
 import type { Texts } from './i18n/en';
+import { layoutHead, layouts, toHalves } from './programs';
+import { shown } from './programs.js?shown';
 
 const positions = whole(0, 20);
 // The two layouts do the same arithmetic, number for number.
@@ -25,8 +27,8 @@ export function ropeLayout(chapter: ChapterState<Texts>, core: Ropewalk): Figure
         at.show(values.at);
         const { interleaved, half, mixed } = layouts(core, values.at);
         const print = (numbers: Float32Array): string[] => Array.from(numbers, (value) => fixed(value, 2));
-        const apart = Math.max(...interleaved.after.map((value, i) => Math.abs(value - (mixed.after[i] ?? 0))));
-        const equal = interleaved.after.every((v, i) => Math.abs(v - (half.after[toHalves(i)] ?? 0)) < rounding);
+        const apart = Math.max(...interleaved.map((value, i) => Math.abs(value - (mixed[i] ?? 0))));
+        const equal = interleaved.every((v, i) => Math.abs(v - (half[toHalves(i)] ?? 0)) < rounding);
         const [byTwo, byHalf] = [
           whole(0, layoutHead - 1).map((i) => i >> 1),
           whole(0, layoutHead - 1).map((i) => i % (layoutHead / 2)),
@@ -35,21 +37,21 @@ export function ropeLayout(chapter: ChapterState<Texts>, core: Ropewalk): Figure
           {
             title: texts.interleaved,
             note: texts.interleavedNote,
-            numbers: print(interleaved.after),
+            numbers: print(interleaved),
             pairs: byTwo,
             wrong: false,
           },
           {
             title: texts.half,
             note: equal ? texts.halfNote : '',
-            numbers: print(half.after),
+            numbers: print(half),
             pairs: byHalf,
             wrong: false,
           },
           {
             title: texts.mixed,
             note: apart < rounding ? texts.mixedSame : texts.mixedNote(fixed(apart, 2)),
-            numbers: print(mixed.after),
+            numbers: print(mixed),
             pairs: byHalf,
             wrong: apart >= rounding,
           },
@@ -63,12 +65,8 @@ export function ropeLayout(chapter: ChapterState<Texts>, core: Ropewalk): Figure
         });
         return {
           summary: apart < rounding ? texts.sameAtZero : texts.differ(plain(values.at), fixed(apart, 2)),
-          code: layoutsCode(values.at),
-          table: () => [
-            table(texts.interleaved, interleaved.after),
-            table(texts.half, half.after),
-            table(texts.mixed, mixed.after),
-          ],
+          code: program(shown, partsOf(call('layouts', values.at), 'interleaved', 'half', 'mixed')),
+          table: () => [table(texts.interleaved, interleaved), table(texts.half, half), table(texts.mixed, mixed)],
         };
       },
     };

@@ -14,11 +14,12 @@ import {
   pairs,
   planOptions,
   type Rotation,
-  rotation,
   rotationCode,
-  scoresByDistance,
+  rotationOf,
   type Vector,
+  vectorOf,
 } from './pair-numbers';
+import { scoresByDistance } from './programs';
 
 const farthest = 64;
 
@@ -132,14 +133,14 @@ export function ropePair(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
       picture: [curve.element],
       drawn: [picture.element, panel.element],
       show({ q, k, m, n, pair }) {
-        const shown = rotation(core, plan, pair, [q, m], [k, n]);
+        const shown = rotationOf(core, plan, pair, [q, m], [k, n]);
         const spoken = ({ angle, length }: Arrow): string => texts.handleValue(plain(angle), fixed(length, 2));
         picture.update({
           query: { ...q, set: shown.query, turned: shown.turnedQuery, turn: m * shown.frequency, spoken: spoken(q) },
           key: { ...k, set: shown.key, turned: shown.turnedKey, turn: n * shown.frequency, spoken: spoken(k) },
         });
         showNumbers(shown);
-        const values = scoresByDistance(core, plan, pair, q, k, farthest);
+        const values = scoresByDistance(core, plan, pair, vectorOf(q), vectorOf(k), farthest);
         curve.update({
           label: texts.curve,
           x: {

@@ -2,11 +2,13 @@
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { call, partsOf, program } from '../../programs/program';
 import { stepControl, whole } from '../../ui/controls';
 import { oneOf } from '../../ui/state';
 import { type NumberTableData, numberTable } from '../../views/number-table';
-import { worked, workedCode, workedVector } from './head-numbers';
 import type { Texts } from './i18n/en';
+import { worked } from './programs';
+import { shown } from './programs.js?shown';
 
 const positions = whole(0, 12);
 
@@ -21,19 +23,18 @@ export function ropeWorked(chapter: ChapterState<Texts>, core: Ropewalk): Figure
       picture: [steps.element],
       show(values) {
         m.show(values.m);
-        const { frequencies, cos, sin, turned } = worked(core, values.m);
-        const [a, b, c, d] = workedVector;
+        const { q, angles, cos, partner, sin, turned, frequencies } = worked(core, values.m);
         const data: NumberTableData = {
           caption: texts.table(plain(values.m)),
           corner: texts.coordinate,
           columns: whole(0, 3).map(plain),
           rows: [
-            { name: texts.q, values: [a, b, c, d] },
-            { name: texts.angle, values: whole(0, 3).map((i) => values.m * (frequencies[i >> 1] ?? 0)) },
-            { name: 'cos', values: Array.from(cos) },
-            { name: texts.partner, values: [-b, a, -d, c] },
-            { name: 'sin', values: Array.from(sin) },
-            { name: texts.turned, values: Array.from(turned) },
+            { name: texts.q, values: q },
+            { name: texts.angle, values: angles },
+            { name: 'cos', values: cos },
+            { name: texts.partner, values: partner },
+            { name: 'sin', values: sin },
+            { name: texts.turned, values: turned },
           ],
           print: (value) => (Number.isInteger(value) ? plain(value) : fixed(value, 4)),
         };
@@ -43,9 +44,9 @@ export function ropeWorked(chapter: ChapterState<Texts>, core: Ropewalk): Figure
         return {
           summary: texts.summary(
             significant(frequencies[1] ?? 0, 2),
-            `${plain(a)} × ${factor(cos[0])} − ${plain(b)} × ${factor(sin[0])} ≈ ${part(turned[0])}`,
+            `${plain(q[0] ?? 0)} × ${factor(cos[0])} − ${plain(q[1] ?? 0)} × ${factor(sin[0])} ≈ ${part(turned[0])}`,
           ),
-          code: workedCode(values.m),
+          code: program(shown, partsOf(call('worked', values.m), 'q', 'angles', 'cos', 'partner', 'sin', 'turned')),
           table: () => [data],
         };
       },

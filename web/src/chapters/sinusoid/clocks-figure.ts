@@ -2,12 +2,14 @@
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { literal } from '../../programs/literal';
+import { program } from '../../programs/program';
 import { button, stepControl, whole } from '../../ui/controls';
 import { h } from '../../ui/dom';
 import { oneOf } from '../../ui/state';
 import { dials } from '../../views/dials';
 import type { Texts } from './i18n/en';
-import { clocks, clocksCode } from './numbers';
+import { clockPeriods, clockRow } from './numbers';
 
 const positions = whole(0, 400);
 const stepsPerSecond = 8;
@@ -19,6 +21,7 @@ export function sinusoidClocks(chapter: ChapterState<Texts>, core: Ropewalk): Fi
   return figure(chapter, { name: 'clocks', caption: texts.caption }, { at: oneOf(positions, 20) }, (section) => {
     const at = stepControl(texts.at, positions, plain, (value) => section.set({ at: value }, 'at'));
     const view = dials();
+    const periods = clockPeriods(core);
     let timer: ReturnType<typeof setInterval> | undefined;
     const stop = (): void => {
       clearInterval(timer);
@@ -44,7 +47,9 @@ export function sinusoidClocks(chapter: ChapterState<Texts>, core: Ropewalk): Fi
       picture: [view.element],
       show(values) {
         at.show(values.at);
-        const all = clocks(core, values.at);
+        const asked = clockRow(values.at);
+        const row = core.sinusoidal(asked);
+        const all = Array.from(periods, (period, i) => ({ period, sin: row[2 * i] ?? 0, cos: row[2 * i + 1] ?? 0 }));
         view.update(
           texts.label,
           all.map(({ sin, cos, period }, i) => ({
@@ -57,7 +62,11 @@ export function sinusoidClocks(chapter: ChapterState<Texts>, core: Ropewalk): Fi
         const [fast, slow] = [all[0]?.period ?? 0, all.at(-1)?.period ?? 0];
         return {
           summary: texts.summary(plain(values.at), measure(values.at / fast), significant(values.at / slow, 2)),
-          code: clocksCode(values.at),
+          code: program(
+            {},
+            `// Sine and cosine of each clock.
+const result = rw.sinusoidal(${literal(asked)});`,
+          ),
           table: () => [
             {
               caption: texts.table(plain(values.at)),

@@ -2,13 +2,15 @@
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { literal } from '../../programs/literal';
+import { program } from '../../programs/program';
 import { choiceControl, stepControl, whole } from '../../ui/controls';
 import { h } from '../../ui/dom';
 import { choice, oneOf } from '../../ui/state';
 import { fieldGroup } from '../../views/field-group';
 import { lineChart } from '../../views/line-chart';
 import type { Texts } from './i18n/en';
-import { columnOf, sinusoidCode, sinusoidTable, type Table, wavelengths } from './numbers';
+import { columnOf, wavelengths } from './numbers';
 
 const dims = [2, 4, 8, 16, 32, 64];
 const bases = [2, 10, 100, 1000, 10000, 100000, 500000, 1000000];
@@ -40,8 +42,9 @@ export function sinusoidMap(chapter: ChapterState<Texts>, core: Ropewalk): Figur
       controls: [h('div', { class: 'pair-of-controls' }, dim.element, base.element, column.element), layout.element],
       picture: [map.element, chart.element],
       show(values) {
-        const table: Table = { dim: values.dim, base: values.base, layout: values.layout, length };
-        const rows = sinusoidTable(core, table);
+        const { dim: D, base: b, layout: l } = values;
+        const table = { dim: D, base: b, layout: l, positions: { length } };
+        const rows = core.sinusoidal(table);
         const periods = wavelengths(core, values.dim, values.base);
         const shown = Math.min(values.column, values.dim - 1);
         const { pair, wave } = columnOf(shown, table);
@@ -100,7 +103,7 @@ export function sinusoidMap(chapter: ChapterState<Texts>, core: Ropewalk): Figur
         });
         return {
           summary: texts.summary(plain(shown), wave, plain(pair), period),
-          code: sinusoidCode(table),
+          code: program({}, `const result = rw.sinusoidal(${literal(table)});   // [${length}, ${values.dim}]`),
           table: () => [
             {
               caption: texts.label,

@@ -1,17 +1,9 @@
 // The numbers of the sinusoidal figures. Know nothing of the DOM.
 import type { Ropewalk } from 'ropewalk';
-import { literal } from '../../programs/literal';
 
 export interface Table {
   readonly dim: number;
-  readonly base: number;
-  readonly length: number;
   readonly layout: 'interleaved' | 'concatenated';
-}
-
-/** [length, dim] */
-export function sinusoidTable(core: Ropewalk, { dim, base, length, layout }: Table): Float32Array {
-  return core.sinusoidal({ dim, base, layout, positions: { length } });
 }
 
 /** Positions of one wave, for each pair. */
@@ -35,43 +27,11 @@ export function columnOf(
   return { pair, wave: isSine ? 'sin' : 'cos' };
 }
 
-export function sinusoidCode({ dim, base, length, layout }: Table): string {
-  return `import { load } from 'ropewalk';
-
-const rw = await load({ simd: 'deterministic' });
-const result = rw.sinusoidal({
-  dim: ${dim},
-  base: ${base},
-  layout: ${literal(layout)},
-  positions: { length: ${length} },
-});   // [${length}, ${dim}]
-`;
-}
-
 /** Columns of the clocks' table. */
-export const clockDim = 16;
+const clockDim = 16;
 
-export interface Clock {
-  readonly sin: number;
-  readonly cos: number;
-  /** Positions for one turn. */
-  readonly period: number;
-}
+/** The row of a position in the clocks' table. */
+export const clockRow = (position: number) => ({ dim: clockDim, positions: [position] });
 
-export function clocks(core: Ropewalk, position: number): Clock[] {
-  const row = core.sinusoidal({ dim: clockDim, positions: [position] });
-  return Array.from(wavelengths(core, clockDim, 10000), (period, i) => ({
-    sin: row[2 * i] ?? 0,
-    cos: row[2 * i + 1] ?? 0,
-    period,
-  }));
-}
-
-export function clocksCode(position: number): string {
-  return `import { load } from 'ropewalk';
-
-const rw = await load({ simd: 'deterministic' });
-// sin, cos, sin, cos, ...: two numbers for each clock.
-const result = rw.sinusoidal({ dim: ${clockDim}, positions: [${position}] });
-`;
-}
+/** Positions for one turn of each clock. */
+export const clockPeriods = (core: Ropewalk): Float64Array => wavelengths(core, clockDim, 10000);

@@ -1,10 +1,12 @@
 // How fast this device is: the package and plain JavaScript at the same work, in the background.
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { call, program } from '../../programs/program';
 import { bars } from '../../views/bars';
 import { workControl } from '../../views/work-control';
 import type { Texts } from './i18n/en';
-import { type measureSpeed, type Speed, speedCode, type Way, wayNames } from './numbers';
+import { type measureSpeed, type Speed, type Way, wayNames } from './numbers';
+import { shown as ofSpeed } from './programs.js?shown';
 
 const rounds = 15;
 const looks: Record<Way, 'query' | 'key' | 'third'> = { core: 'query', script: 'key', copy: 'third' };
@@ -57,7 +59,11 @@ export function speedRun(chapter: ChapterState<Texts>): Figure {
             ? texts.summary(significant(first.script / first.core, 2), significant(first.core / first.copy, 2))
             : texts.notYet,
           isEmpty: measured.length === 0,
-          code: speedCode(),
+          code: program(
+            ofSpeed,
+            `const { core, script, copy } = ${call('rotations')};
+const result = [core, script, copy].map(time);   // ms for 2048 tokens`,
+          ),
           table: () => [data()],
         };
       },
