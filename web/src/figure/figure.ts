@@ -3,7 +3,7 @@
 
 import { saveMenu } from '../export/menu';
 import { announce } from '../ui/announce';
-import { button } from '../ui/controls';
+import { button, type Control } from '../ui/controls';
 import { copyButton } from '../ui/copy-button';
 import { freshId, h } from '../ui/dom';
 import { type Field, flag, type Section, type Values } from '../ui/state';
@@ -13,6 +13,7 @@ import { rest } from '../work/rest';
 import { soon } from '../work/soon';
 import type { ChapterState } from './chapter';
 import { codeBlock } from './code-block';
+import { type Controls, controlsOf } from './settings';
 
 type Fields = Readonly<Record<string, Field<unknown>>>;
 type WithTable<F extends Fields> = F & { readonly table: Field<boolean> };
@@ -61,11 +62,12 @@ export function figure<F extends Fields>(
   chapter: ChapterState,
   { name, caption, wide = false }: FigureOptions,
   fields: F,
-  make: (section: Section<WithTable<F>>) => FigureParts<F>,
+  make: (section: Section<WithTable<F>>, controls: Controls<F>) => FigureParts<F>,
 ): Figure {
   const texts = chapter.frame.figure;
   const section = chapter.section(name, { ...fields, table: flag(false) } as WithTable<F>);
-  const parts = make(section);
+  const bound: Controls<F> = controlsOf(fields, section as never);
+  const parts = make(section, bound);
   const summary = h('p', { class: 'summary' });
   const code = codeBlock(texts, `${texts.code}: ${caption}`);
   const pictureBox = h('div', { class: 'picture' }, ...parts.picture);
@@ -108,6 +110,9 @@ export function figure<F extends Fields>(
 
   function show(): void {
     pictured = pictureOf(section.values);
+    for (const [name, control] of Object.entries(bound as Readonly<Record<string, Control<unknown>>>)) {
+      control.show(section.values[name]);
+    }
     report = parts.show(section.values);
     view();
   }

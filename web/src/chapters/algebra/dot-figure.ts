@@ -2,10 +2,9 @@
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { slider, together } from '../../figure/settings';
 import { call, program } from '../../programs/program';
-import { stepControl, whole } from '../../ui/controls';
-import { h } from '../../ui/dom';
-import { oneOf } from '../../ui/state';
+import { whole } from '../../ui/controls';
 import { lineChart } from '../../views/line-chart';
 import type { Texts } from './i18n/en';
 import { dotCurve, reach } from './programs';
@@ -19,19 +18,17 @@ const shifts = whole(-20, 20);
 export function algebraDot(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
   const texts = chapter.texts.dot;
   const { plain, fixed } = chapter.numbers;
-  const fields = { dim: oneOf(dims, 64), d: oneOf(distances, 7), s: oneOf(shifts, 0) };
-  return figure(chapter, { name: 'dot', caption: texts.caption }, fields, (section) => {
-    const d = stepControl(texts.d, distances, plain, (value) => section.set({ d: value }, 'd'));
-    const dim = stepControl(texts.dim, dims, plain, (value) => section.set({ dim: value }, 'dim'));
-    const s = stepControl(texts.s, shifts, plain, (value) => section.set({ s: value }, 's'));
+  const fields = {
+    dim: slider(texts.dim, dims, 64, plain),
+    d: slider(texts.d, distances, 7, plain),
+    s: slider(texts.s, shifts, 0, plain),
+  };
+  return figure(chapter, { name: 'dot', caption: texts.caption }, fields, (_, { d, dim, s }) => {
     const chart = lineChart();
     return {
-      controls: [h('div', { class: 'pair-of-controls' }, d.element, dim.element, s.element)],
+      controls: [together(d, dim, s)],
       picture: [chart.element],
       show(values) {
-        d.show(values.d);
-        dim.show(values.dim);
-        s.show(values.s);
         const curve = dotCurve(core, values.dim, values.s);
         const at = (distance: number): number => curve[distance + reach] ?? 0;
         const top = values.dim / 2;

@@ -2,10 +2,9 @@
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { slider, together } from '../../figure/settings';
 import { call, partsOf, program } from '../../programs/program';
-import { stepControl, whole } from '../../ui/controls';
-import { h } from '../../ui/dom';
-import { oneOf } from '../../ui/state';
+import { whole } from '../../ui/controls';
 import { fieldGroup } from '../../views/field-group';
 import type { Texts } from './i18n/en';
 import { shift, shiftDim } from './programs';
@@ -17,17 +16,13 @@ const steps = whole(-12, 12);
 export function algebraShift(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
   const texts = chapter.texts.shift;
   const { plain, fixed, bound } = chapter.numbers;
-  const fields = { p: oneOf(positions, 10), k: oneOf(steps, 3) };
-  return figure(chapter, { name: 'shift', caption: texts.caption, wide: true }, fields, (section) => {
-    const p = stepControl(texts.p, positions, plain, (value) => section.set({ p: value }, 'p'));
-    const k = stepControl(texts.k, steps, plain, (value) => section.set({ k: value }, 'k'));
+  const fields = { p: slider(texts.p, positions, 10, plain), k: slider(texts.k, steps, 3, plain) };
+  return figure(chapter, { name: 'shift', caption: texts.caption, wide: true }, fields, (_, { p, k }) => {
     const view = fieldGroup(chapter.frame.figure.cells);
     return {
-      controls: [h('div', { class: 'pair-of-controls' }, p.element, k.element)],
+      controls: [together(p, k)],
       picture: [view.element],
       show(values) {
-        p.show(values.p);
-        k.show(values.k);
         const { matrix, before, moved, after } = shift(core, values.p, values.k);
         const rows = [before, moved, after];
         const far = values.p + values.k;

@@ -2,13 +2,12 @@
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { oneName, slider, together } from '../../figure/settings';
 import { call, program } from '../../programs/program';
-import { choiceControl, stepControl, whole } from '../../ui/controls';
-import { h } from '../../ui/dom';
-import { choice, oneOf } from '../../ui/state';
+import { whole } from '../../ui/controls';
 import { fieldGroup } from '../../views/field-group';
 import type { Texts } from './i18n/en';
-import { type GridLayout, gridLayoutNames, gridOptions } from './layouts';
+import { gridLayoutNames, gridOptions } from './layouts';
 import { gridScores, side } from './programs';
 import { shown } from './programs.js?shown';
 
@@ -18,24 +17,18 @@ const bases = [10, 100, 1000, 10000];
 export function axesGrid(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
   const texts = chapter.texts.grid;
   const { plain, fixed } = chapter.numbers;
-  const fields = { layout: choice(gridLayoutNames, 'flat'), patch: oneOf(patches, 27), base: oneOf(bases, 100) };
-  return figure(chapter, { name: 'grid', caption: texts.caption }, fields, (section) => {
-    const layout = choiceControl<GridLayout>(
-      texts.layout,
-      gridLayoutNames.map((value) => ({ value, label: texts.layouts[value] })),
-      (value) => section.set({ layout: value }),
-    );
-    const place = (patch: number): string => texts.place(plain(Math.floor(patch / side)), plain(patch % side));
-    const patch = stepControl(texts.patch, patches, place, (value) => section.set({ patch: value }, 'patch'));
-    const base = stepControl(texts.base, bases, plain, (value) => section.set({ base: value }, 'base'));
+  const place = (patch: number): string => texts.place(plain(Math.floor(patch / side)), plain(patch % side));
+  const fields = {
+    layout: oneName(texts.layout, gridLayoutNames, 'flat', (value) => texts.layouts[value]),
+    patch: slider(texts.patch, patches, 27, place),
+    base: slider(texts.base, bases, 100, plain),
+  };
+  return figure(chapter, { name: 'grid', caption: texts.caption }, fields, (section, { layout, patch, base }) => {
     const map = fieldGroup(texts.hint, ({ row, column }) => section.set({ patch: row * side + column }));
     return {
-      controls: [layout.element, h('div', { class: 'pair-of-controls' }, patch.element, base.element)],
+      controls: [layout.element, together(patch, base)],
       picture: [map.element],
       show(values) {
-        layout.show(values.layout);
-        patch.show(values.patch);
-        base.show(values.base);
         const options = gridOptions(values.layout, values.base);
         const scores = gridScores(core, options, values.patch);
         const at = (row: number, column: number): number => scores[row * side + column] ?? 0;

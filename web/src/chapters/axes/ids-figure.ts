@@ -2,11 +2,11 @@
 import { type MropeSegment, mropePositions, type Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { slider } from '../../figure/settings';
 import { literal } from '../../programs/literal';
 import { program } from '../../programs/program';
-import { stepControl, whole } from '../../ui/controls';
+import { whole } from '../../ui/controls';
 import { h } from '../../ui/dom';
-import { oneOf } from '../../ui/state';
 import { fieldGroup } from '../../views/field-group';
 import type { Texts } from './i18n/en';
 import { sectionAxes, segmentsOf } from './layouts';
@@ -33,16 +33,13 @@ export function axesIds(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
   const texts = chapter.texts.ids;
   const { plain } = chapter.numbers;
   const fields = {
-    before: oneOf(textCounts, 2),
-    rows: oneOf(sizes, 2),
-    columns: oneOf(sizes, 3),
-    frames: oneOf(frameCounts, 1),
+    before: slider(texts.before, textCounts, 2, plain),
+    rows: slider(texts.rows, sizes, 2, plain),
+    columns: slider(texts.columns, sizes, 3, plain),
+    frames: slider(texts.frames, frameCounts, 1, plain),
   };
-  return figure(chapter, { name: 'ids', caption: texts.caption, wide: true }, fields, (section) => {
-    const before = stepControl(texts.before, textCounts, plain, (value) => section.set({ before: value }, 'before'));
-    const rows = stepControl(texts.rows, sizes, plain, (value) => section.set({ rows: value }, 'rows'));
-    const columns = stepControl(texts.columns, sizes, plain, (value) => section.set({ columns: value }, 'columns'));
-    const frames = stepControl(texts.frames, frameCounts, plain, (value) => section.set({ frames: value }, 'frames'));
+  return figure(chapter, { name: 'ids', caption: texts.caption, wide: true }, fields, (_, controls) => {
+    const { before, rows, columns, frames } = controls;
     const idMap = fieldGroup(chapter.frame.figure.cells);
     const pairMap = fieldGroup(texts.speeds);
     const pairs = sectionAxes.map((axes) => axisOfPairs(core, axes));
@@ -53,10 +50,6 @@ export function axesIds(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
       ],
       picture: [idMap.element, pairMap.element],
       show(values) {
-        before.show(values.before);
-        rows.show(values.rows);
-        columns.show(values.columns);
-        frames.show(values.frames);
         const segments = segmentsOf({ ...values, after: 3 });
         const { positions, length, next } = mropePositions(segments);
         const image = values.rows * values.columns * values.frames;

@@ -2,10 +2,10 @@
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { slider } from '../../figure/settings';
 import { call, partsOf, program } from '../../programs/program';
-import { stepControl, whole } from '../../ui/controls';
+import { whole } from '../../ui/controls';
 import { refusal } from '../../ui/refusal';
-import { oneOf } from '../../ui/state';
 import { gutterFor } from '../../views/field';
 import { fieldGroup } from '../../views/field-group';
 import { lineChart } from '../../views/line-chart';
@@ -28,11 +28,9 @@ function encode(core: Ropewalk, bits: number, position: number): string | Error 
 export function binaryCodeFigure(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
   const texts = chapter.texts.code;
   const { plain } = chapter.numbers;
-  const fields = { bits: oneOf(bitCounts, 4), at: oneOf(whole(0, most), 7) };
-  return figure(chapter, { name: 'code', caption: texts.caption }, fields, (section) => {
-    const bits = stepControl(texts.bits, bitCounts, plain, (value) => section.set({ bits: value }, 'bits'));
+  const fields = { bits: slider(texts.bits, bitCounts, 4, plain), at: slider(texts.at, whole(0, most), 7, plain) };
+  return figure(chapter, { name: 'code', caption: texts.caption }, fields, (section, { bits, at }) => {
     // One position more than there is room for, to see it refused.
-    const at = stepControl(texts.at, whole(0, most), plain, (value) => section.set({ at: value }, 'at'));
     const grid = fieldGroup(chapter.frame.figure.cells, ({ column }) => section.set({ at: column }));
     const chart = lineChart(150);
     const notice = refusal(chapter.frame.figure);
@@ -46,8 +44,6 @@ export function binaryCodeFigure(chapter: ChapterState<Texts>, core: Ropewalk): 
         const next = encode(core, values.bits, values.at + 1);
         const changed = (bit: number): boolean =>
           typeof here === 'string' && typeof next === 'string' && here[bit] !== next[bit];
-        bits.show(values.bits);
-        at.show(values.at);
         const refused = here instanceof Error ? here : next instanceof Error ? next : undefined;
         notice.show(refused?.message);
         const place = (bit: number): number => 2 ** (values.bits - 1 - bit);

@@ -2,9 +2,9 @@
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { slider } from '../../figure/settings';
 import { call, partsOf, program } from '../../programs/program';
-import { stepControl, whole } from '../../ui/controls';
-import { oneOf } from '../../ui/state';
+import { whole } from '../../ui/controls';
 import { fieldGroup } from '../../views/field-group';
 import type { Texts } from './i18n/en';
 import { neighbours } from './programs';
@@ -15,15 +15,13 @@ const bitCounts = whole(3, 6);
 export function binaryNeighbours(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
   const texts = chapter.texts.neighbours;
   const { plain, fixed } = chapter.numbers;
-  const fields = { bits: oneOf(bitCounts, 4) };
-  return figure(chapter, { name: 'neighbours', caption: texts.caption, wide: true }, fields, (section) => {
-    const bits = stepControl(texts.bits, bitCounts, plain, (value) => section.set({ bits: value }, 'bits'));
+  const fields = { bits: slider(texts.bits, bitCounts, 4, plain) };
+  return figure(chapter, { name: 'neighbours', caption: texts.caption, wide: true }, fields, (_, { bits }) => {
     const maps = fieldGroup(chapter.frame.figure.cells);
     return {
       controls: [bits.element],
       picture: [maps.element],
       show(values) {
-        bits.show(values.bits);
         const count = 2 ** values.bits;
         const { inBits, inWaves } = neighbours(core, values.bits);
         const common = {

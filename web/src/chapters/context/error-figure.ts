@@ -2,10 +2,9 @@
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { slider, together } from '../../figure/settings';
 import { call, program } from '../../programs/program';
-import { stepControl } from '../../ui/controls';
 import { h } from '../../ui/dom';
-import { oneOf } from '../../ui/state';
 import { dials } from '../../views/dials';
 import { lineChart, nameOf } from '../../views/line-chart';
 import type { Texts } from './i18n/en';
@@ -19,17 +18,15 @@ const ruleOfThumb = 6e-8;
 export function contextError(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
   const texts = chapter.texts.error;
   const { plain, significant, fixed, power } = chapter.numbers;
-  const fields = { at: oneOf(exponents, 20), base: oneOf(bases, 10000) };
-  return figure(chapter, { name: 'error', caption: texts.caption }, fields, (section) => {
-    const reading = (exponent: number): string => plain(2 ** exponent - 1);
-    const at = stepControl(texts.at, exponents, reading, (value) => section.set({ at: value }, 'at'));
-    const base = stepControl(texts.base, bases, plain, (value) => section.set({ base: value }, 'base'));
+  const reading = (exponent: number): string => plain(2 ** exponent - 1);
+  const fields = { at: slider(texts.at, exponents, 20, reading), base: slider(texts.base, bases, 10000, plain) };
+  return figure(chapter, { name: 'error', caption: texts.caption }, fields, (_, { at, base }) => {
     const view = dials();
     const chart = lineChart(230);
     // Slow enough to be kept while only the position moves.
     let known: { readonly base: number; readonly errors: number[] } | undefined;
     return {
-      controls: [h('div', { class: 'pair-of-controls' }, at.element, base.element)],
+      controls: [together(at, base)],
       picture: [
         h(
           'div',
@@ -45,8 +42,6 @@ export function contextError(chapter: ChapterState<Texts>, core: Ropewalk): Figu
         chart.element,
       ],
       show(values) {
-        at.show(values.at);
-        base.show(values.base);
         known = known?.base === values.base ? known : { base: values.base, errors: angleErrors(core, values.base) };
         const { errors } = known;
         const position = 2 ** values.at - 1;

@@ -2,15 +2,15 @@
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { oneName, slider, together } from '../../figure/settings';
 import { call, program, rowsOf } from '../../programs/program';
-import { choiceControl, stepControl, whole } from '../../ui/controls';
+import { whole } from '../../ui/controls';
 import { h } from '../../ui/dom';
 import { richText } from '../../ui/rich-text';
-import { choice, oneOf } from '../../ui/state';
 import { type Dial, dials } from '../../views/dials';
 import { lineChart, nameOf } from '../../views/line-chart';
 import type { Texts } from './i18n/en';
-import { completePairs, type Method, methodNames, methods, reachOf } from './numbers';
+import { completePairs, methodNames, methods, reachOf } from './numbers';
 import { contextHead, waves } from './programs';
 import { shown } from './programs.js?shown';
 
@@ -26,30 +26,18 @@ export function contextWaves(chapter: ChapterState<Texts>, core: Ropewalk): Figu
   const texts = chapter.texts.waves;
   const { plain, significant, power } = chapter.numbers;
   const fields = {
-    method: choice(methodNames, 'none'),
-    length: oneOf(lengths, 2048),
-    factor: oneOf(factors, 8),
-    base: oneOf(bases, 10000),
+    method: oneName(texts.method, methodNames, 'none', (value) => texts.methods[value]),
+    length: slider(texts.length, lengths, 2048, plain),
+    factor: slider(texts.factor, factors, 8, plain),
+    base: slider(texts.base, bases, 10000, plain),
   };
-  return figure(chapter, { name: 'waves', caption: texts.caption }, fields, (section) => {
-    const method = choiceControl<Method>(
-      texts.method,
-      methodNames.map((value) => ({ value, label: texts.methods[value] })),
-      (value) => section.set({ method: value }),
-    );
-    const length = stepControl(texts.length, lengths, plain, (value) => section.set({ length: value }, 'length'));
-    const factor = stepControl(texts.factor, factors, plain, (value) => section.set({ factor: value }, 'factor'));
-    const base = stepControl(texts.base, bases, plain, (value) => section.set({ base: value }, 'base'));
+  return figure(chapter, { name: 'waves', caption: texts.caption }, fields, (_, { method, length, factor, base }) => {
     const chart = lineChart(270);
     const view = dials();
     // All of them in one place, so that the picture stays where it is while methods are compared.
     const abouts = methodNames.map((value) => h('p', { class: 'strip-note' }, ...richText(texts.about[value])));
     return {
-      controls: [
-        method.element,
-        h('div', { class: 'one-of' }, ...abouts),
-        h('div', { class: 'pair-of-controls' }, length.element, factor.element, base.element),
-      ],
+      controls: [method.element, h('div', { class: 'one-of' }, ...abouts), together(length, factor, base)],
       picture: [
         chart.element,
         h(
@@ -66,10 +54,6 @@ export function contextWaves(chapter: ChapterState<Texts>, core: Ropewalk): Figu
         ),
       ],
       show(values) {
-        method.show(values.method);
-        length.show(values.length);
-        factor.show(values.factor);
-        base.show(values.base);
         for (const [i, about] of abouts.entries()) about.classList.toggle('off', methodNames[i] !== values.method);
         const scaling = methods[values.method](values);
         const { trained, scaled, attentionFactor } = waves(core, values.base, scaling);

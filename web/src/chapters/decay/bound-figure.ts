@@ -2,10 +2,9 @@
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { slider, together } from '../../figure/settings';
 import { call, program, rowsOf } from '../../programs/program';
-import { stepControl, whole } from '../../ui/controls';
-import { h } from '../../ui/dom';
-import { oneOf } from '../../ui/state';
+import { whole } from '../../ui/controls';
 import { lineChart } from '../../views/line-chart';
 import { dims, distanceTicks } from './curves-figure';
 import type { Texts } from './i18n/en';
@@ -20,17 +19,13 @@ export function decayBound(chapter: ChapterState<Texts>, core: Ropewalk): Figure
   const texts = chapter.texts.bound;
   const common = chapter.texts;
   const { plain, significant } = chapter.numbers;
-  const fields = { seed: oneOf(seeds, 1), dim: oneOf(dims, 64) };
-  return figure(chapter, { name: 'bound', caption: texts.caption }, fields, (section) => {
-    const seed = stepControl(texts.seed, seeds, plain, (value) => section.set({ seed: value }, 'seed'));
-    const dim = stepControl(common.dim, dims, plain, (value) => section.set({ dim: value }, 'dim'));
+  const fields = { seed: slider(texts.seed, seeds, 1, plain), dim: slider(common.dim, dims, 64, plain) };
+  return figure(chapter, { name: 'bound', caption: texts.caption }, fields, (_, { seed, dim }) => {
     const chart = lineChart(260);
     return {
-      controls: [h('div', { class: 'pair-of-controls' }, seed.element, dim.element)],
+      controls: [together(seed, dim)],
       picture: [chart.element],
       show(values) {
-        seed.show(values.seed);
-        dim.show(values.dim);
         const distances = distancesTo(reach);
         const { sizes, bound } = boundedScores(core, values.dim, base, values.seed, reach);
         const top = 10 ** Math.ceil(Math.log10(bound.reduce((a, b) => Math.max(a, b), 1)));

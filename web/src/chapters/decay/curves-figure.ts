@@ -2,10 +2,9 @@
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { slider, together } from '../../figure/settings';
 import { call, program, rowsOf } from '../../programs/program';
-import { stepControl, whole } from '../../ui/controls';
-import { h } from '../../ui/dom';
-import { oneOf } from '../../ui/state';
+import { whole } from '../../ui/controls';
 import { lineChart } from '../../views/line-chart';
 import { evenTicks } from '../../views/ticks';
 import type { Texts } from './i18n/en';
@@ -25,19 +24,17 @@ export function decayCurvesFigure(chapter: ChapterState<Texts>, core: Ropewalk):
   const texts = chapter.texts.curves;
   const common = chapter.texts;
   const { plain, fixed } = chapter.numbers;
-  const fields = { dim: oneOf(dims, 128), base: oneOf(bases, 10000), reach: oneOf(reaches, 256) };
-  return figure(chapter, { name: 'curves', caption: texts.caption }, fields, (section) => {
-    const dim = stepControl(common.dim, dims, plain, (value) => section.set({ dim: value }, 'dim'));
-    const base = stepControl(common.base, bases, plain, (value) => section.set({ base: value }, 'base'));
-    const reach = stepControl(common.reach, reaches, plain, (value) => section.set({ reach: value }, 'reach'));
+  const fields = {
+    dim: slider(common.dim, dims, 128, plain),
+    base: slider(common.base, bases, 10000, plain),
+    reach: slider(common.reach, reaches, 256, plain),
+  };
+  return figure(chapter, { name: 'curves', caption: texts.caption }, fields, (_, { dim, base, reach }) => {
     const chart = lineChart(260);
     return {
-      controls: [h('div', { class: 'pair-of-controls' }, dim.element, base.element, reach.element)],
+      controls: [together(dim, base, reach)],
       picture: [chart.element],
       show(values) {
-        dim.show(values.dim);
-        base.show(values.base);
-        reach.show(values.reach);
         const distances = distancesTo(values.reach);
         const { cosines, shape } = decayCurves(core, values.dim, values.base, values.reach);
         const points = (curve: Float64Array) => distances.map((d, i) => [d, curve[i] ?? 0] as const);

@@ -2,10 +2,9 @@
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { slider, together } from '../../figure/settings';
 import { call, program, rowsOf } from '../../programs/program';
-import { stepControl } from '../../ui/controls';
 import { h } from '../../ui/dom';
-import { oneOf } from '../../ui/state';
 import { lineChart } from '../../views/line-chart';
 import { workControl } from '../../views/work-control';
 import { dims, distanceTicks } from './curves-figure';
@@ -28,10 +27,8 @@ export function decayRandom(chapter: ChapterState<Texts>, core: Ropewalk): Figur
   const texts = chapter.texts.random;
   const common = chapter.texts;
   const { plain, fixed, bound } = chapter.numbers;
-  const fields = { pairs: oneOf(counts, 3000), dim: oneOf(dims, 64) };
-  return figure(chapter, { name: 'random', caption: texts.caption }, fields, (section) => {
-    const pairs = stepControl(texts.pairs, counts, plain, (value) => section.set({ pairs: value }, 'pairs'));
-    const dim = stepControl(common.dim, dims, plain, (value) => section.set({ dim: value }, 'dim'));
+  const fields = { pairs: slider(texts.pairs, counts, 3000, plain), dim: slider(common.dim, dims, 64, plain) };
+  return figure(chapter, { name: 'random', caption: texts.caption }, fields, (section, { pairs, dim }) => {
     const chart = lineChart(230);
     // The slider says how many are wanted.
     const drawn = h('p', { class: 'strip-note' });
@@ -53,17 +50,12 @@ export function decayRandom(chapter: ChapterState<Texts>, core: Ropewalk): Figur
       return { input, scores: randomScores(core, input) };
     };
     return {
-      controls: [
-        h('div', { class: 'pair-of-controls' }, pairs.element, dim.element),
-        h('div', { class: 'row' }, work.element, drawn),
-      ],
+      controls: [together(pairs, dim), h('div', { class: 'row' }, work.element, drawn)],
       picture: [chart.element],
       again(show) {
         shownAgain = show;
       },
       show(values) {
-        pairs.show(values.pairs);
-        dim.show(values.dim);
         const { input, scores } = current();
         drawn.textContent = input.pairs === values.pairs ? '' : texts.drawn(plain(input.pairs), plain(values.pairs));
         const distances = distancesTo(reach);

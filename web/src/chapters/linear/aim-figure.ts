@@ -2,10 +2,9 @@
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { slider, together } from '../../figure/settings';
 import { call, program, rowsOf } from '../../programs/program';
-import { stepControl, whole } from '../../ui/controls';
-import { h } from '../../ui/dom';
-import { oneOf } from '../../ui/state';
+import { whole } from '../../ui/controls';
 import { lineChart } from '../../views/line-chart';
 import type { Texts } from './i18n/en';
 import { aim, aimKeys } from './programs';
@@ -18,17 +17,13 @@ const distances = whole(0, aimKeys - 1);
 export function linearAim(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
   const texts = chapter.texts.aim;
   const { plain, fixed } = chapter.numbers;
-  const fields = { back: oneOf(backs, 8), dim: oneOf(dims, 64) };
-  return figure(chapter, { name: 'aim', caption: texts.caption }, fields, (section) => {
-    const back = stepControl(texts.back, backs, plain, (value) => section.set({ back: value }, 'back'));
-    const dim = stepControl(chapter.texts.dim, dims, plain, (value) => section.set({ dim: value }, 'dim'));
+  const fields = { back: slider(texts.back, backs, 8, plain), dim: slider(chapter.texts.dim, dims, 64, plain) };
+  return figure(chapter, { name: 'aim', caption: texts.caption }, fields, (_, { back, dim }) => {
     const chart = lineChart(240);
     return {
-      controls: [h('div', { class: 'pair-of-controls' }, back.element, dim.element)],
+      controls: [together(back, dim)],
       picture: [chart.element],
       show(values) {
-        back.show(values.back);
-        dim.show(values.dim);
         const curves = aim(core, values.dim, values.back);
         const most = (curve: Float32Array): number => curve.reduce((a, b) => Math.max(a, b), 0);
         const points = (curve: Float32Array) => {

@@ -2,10 +2,8 @@
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { slider, together } from '../../figure/settings';
 import { call, program } from '../../programs/program';
-import { stepControl } from '../../ui/controls';
-import { h } from '../../ui/dom';
-import { oneOf } from '../../ui/state';
 import { lineChart } from '../../views/line-chart';
 import { type Factor, products } from '../../views/products';
 import type { Texts } from './i18n/en';
@@ -29,21 +27,17 @@ export function linearCost(chapter: ChapterState<Texts>, core: Ropewalk): Figure
   const texts = chapter.texts.cost;
   const common = chapter.texts;
   const { plain, significant, bound, power } = chapter.numbers;
-  const fields = { tokens: oneOf(costLengths, 1024), dim: oneOf(dims, 64) };
-  return figure(chapter, { name: 'cost', caption: texts.caption }, fields, (section) => {
-    const tokens = stepControl(common.tokens, costLengths, plain, (value) => section.set({ tokens: value }, 'tokens'));
-    const dim = stepControl(common.dim, dims, plain, (value) => section.set({ dim: value }, 'dim'));
+  const fields = { tokens: slider(common.tokens, costLengths, 1024, plain), dim: slider(common.dim, dims, 64, plain) };
+  return figure(chapter, { name: 'cost', caption: texts.caption }, fields, (_, { tokens, dim }) => {
     const shapes = products();
     const chart = lineChart(220);
     // Dragging along the tokens need not multiply matrices again.
     let known = { checked: 0, dim: 0, difference: 0 };
     return {
-      controls: [h('div', { class: 'pair-of-controls' }, tokens.element, dim.element)],
+      controls: [together(tokens, dim)],
       picture: [shapes.element, chart.element],
       show(values) {
         const { tokens: T, dim: D } = values;
-        tokens.show(T);
-        dim.show(D);
         const checked = checkedOf(T);
         if (known.dim !== D || known.checked !== checked) {
           known = { checked, dim: D, difference: orderDifference(core, checked, D) };

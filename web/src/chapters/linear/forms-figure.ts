@@ -2,10 +2,9 @@
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { oneName, slider, together } from '../../figure/settings';
 import { call, partsOf, program } from '../../programs/program';
-import { choiceControl, stepControl, whole } from '../../ui/controls';
-import { h } from '../../ui/dom';
-import { choice, oneOf } from '../../ui/state';
+import { whole } from '../../ui/controls';
 import { fieldGroup } from '../../views/field-group';
 import { lineChart } from '../../views/line-chart';
 import { evenTicks } from '../../views/ticks';
@@ -23,34 +22,18 @@ export function linearForms(chapter: ChapterState<Texts>, core: Ropewalk): Figur
   const texts = chapter.texts.forms;
   const { plain, significant } = chapter.numbers;
   const fields = {
-    form: choice(formNames, 'both'),
-    map: choice(mapNames, 'elu1'),
-    dim: oneOf(dims, 2),
-    seed: oneOf(seeds, 3),
+    form: oneName(texts.form, formNames, 'both', (value) => texts.kinds[value]),
+    map: oneName(texts.map, mapNames, 'elu1', (value) => texts.maps[value]),
+    dim: slider(chapter.texts.dim, dims, 2, plain),
+    seed: slider(texts.seed, seeds, 3, plain),
   };
-  return figure(chapter, { name: 'forms', caption: texts.caption }, fields, (section) => {
-    const form = choiceControl(
-      texts.form,
-      formNames.map((value) => ({ value, label: texts.kinds[value] })),
-      (value) => section.set({ form: value }),
-    );
-    const map = choiceControl(
-      texts.map,
-      mapNames.map((value) => ({ value, label: texts.maps[value] })),
-      (value) => section.set({ map: value }),
-    );
-    const dim = stepControl(chapter.texts.dim, dims, plain, (value) => section.set({ dim: value }, 'dim'));
-    const seed = stepControl(texts.seed, seeds, plain, (value) => section.set({ seed: value }, 'seed'));
+  return figure(chapter, { name: 'forms', caption: texts.caption }, fields, (_, { form, map, dim, seed }) => {
     const cells = fieldGroup(chapter.frame.figure.cells);
     const chart = lineChart(200);
     return {
-      controls: [form.element, map.element, h('div', { class: 'pair-of-controls' }, dim.element, seed.element)],
+      controls: [form.element, map.element, together(dim, seed)],
       picture: [cells.element, chart.element],
       show(values) {
-        form.show(values.form);
-        map.show(values.map);
-        dim.show(values.dim);
-        seed.show(values.seed);
         // The cosine form has no features.
         map.element.hidden = values.form === 'cosine';
         const { form: shownForm, map: shownMap, dim: D, seed: number } = values;

@@ -2,10 +2,8 @@
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { slider, together } from '../../figure/settings';
 import { call, program } from '../../programs/program';
-import { stepControl } from '../../ui/controls';
-import { h } from '../../ui/dom';
-import { oneOf } from '../../ui/state';
 import { lineChart } from '../../views/line-chart';
 import { evenTicks } from '../../views/ticks';
 import type { Texts } from './i18n/en';
@@ -29,20 +27,18 @@ export function linearState(chapter: ChapterState<Texts>, core: Ropewalk): Figur
   const texts = chapter.texts.state;
   const common = chapter.texts;
   const { plain, significant, measure, bound, power } = chapter.numbers;
-  const fields = { tokens: oneOf(lengths, 512), dim: oneOf(dims, 64), chunk: oneOf(pieces, 7) };
-  return figure(chapter, { name: 'state', caption: texts.caption }, fields, (section) => {
-    const tokens = stepControl(common.tokens, lengths, plain, (value) => section.set({ tokens: value }, 'tokens'));
-    const dim = stepControl(common.dim, dims, plain, (value) => section.set({ dim: value }, 'dim'));
+  const fields = {
+    tokens: slider(common.tokens, lengths, 512, plain),
+    dim: slider(common.dim, dims, 64, plain),
+    chunk: slider(texts.chunk, pieces, 7, plain),
+  };
+  return figure(chapter, { name: 'state', caption: texts.caption }, fields, (_, { tokens, dim, chunk }) => {
     const piece = (value: number): string => texts.chunkValue(plain(value));
-    const chunk = stepControl(texts.chunk, pieces, plain, (value) => section.set({ chunk: value }, 'chunk'));
     const [bytes, errors] = [lineChart(210), lineChart(190)];
     return {
-      controls: [h('div', { class: 'pair-of-controls' }, tokens.element, dim.element, chunk.element)],
+      controls: [together(tokens, dim, chunk)],
       picture: [bytes.element, errors.element],
       show(values) {
-        tokens.show(values.tokens);
-        dim.show(values.dim);
-        chunk.show(values.chunk);
         const { cache, state } = memory(core, values.dim, values.tokens);
         const step = values.tokens / memorySteps;
         const ticks = evenTicks(0, Math.max(cache.at(-1) ?? 0, state) / 1024);

@@ -2,12 +2,12 @@
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { line, oneName, toggle } from '../../figure/settings';
 import { joinWords, maxWords, shuffledOrder, splitWords } from '../../figure/words';
 import { literal } from '../../programs/literal';
 import { program } from '../../programs/program';
-import { button, choiceControl, flagControl, textControl } from '../../ui/controls';
+import { button } from '../../ui/controls';
 import { h } from '../../ui/dom';
-import { choice, flag, text } from '../../ui/state';
 import { isDark } from '../../ui/theme';
 import { heatGrid } from '../../views/heat-grid';
 import type { Cell } from '../../views/heat-map';
@@ -26,12 +26,13 @@ export function orderMap(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
   const texts = chapter.texts.map;
   const { plain, fixed } = chapter.numbers;
   const fields = {
-    words: text(maxSentence, texts.sentence),
-    encoding: choice(encodingNames, 'none'),
-    heads: choice(headCounts, '2'),
-    causal: flag(false),
+    words: line(texts.label, maxSentence, texts.sentence),
+    encoding: oneName(chapter.texts.encoding, encodingNames, 'none', (value) => chapter.texts.encodings[value]),
+    heads: oneName(texts.heads, headCounts, '2', (value) => plain(Number(value))),
+    causal: toggle(texts.causal, false),
   };
-  return figure(chapter, { name: 'map', caption: texts.caption, wide: true }, fields, (section) => {
+  return figure(chapter, { name: 'map', caption: texts.caption, wide: true }, fields, (section, controls) => {
+    const { words: sentence, encoding, heads, causal } = controls;
     let words: string[] = [];
     const name = (i: number): string => {
       const word = words[i] ?? '';
@@ -51,18 +52,6 @@ export function orderMap(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
       },
       print: (value) => fixed(value, 2),
     });
-    const sentence = textControl(texts.label, maxSentence, (value) => section.set({ words: value }, 'words'));
-    const encoding = choiceControl(
-      chapter.texts.encoding,
-      encodingNames.map((value) => ({ value, label: chapter.texts.encodings[value] })),
-      (value) => section.set({ encoding: value }),
-    );
-    const heads = choiceControl(
-      texts.heads,
-      headCounts.map((value) => ({ value, label: plain(Number(value)) })),
-      (value) => section.set({ heads: value }),
-    );
-    const causal = flagControl(texts.causal, (value) => section.set({ causal: value }));
     const shuffle = button(texts.shuffle, () => {
       const order = shuffledOrder(words);
       grid.follow(order);
@@ -99,10 +88,6 @@ export function orderMap(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
         const H = Number(values.heads);
         const options = { heads: H, causal: values.causal, position: encodings[values.encoding] };
         const weights = words.length === 0 ? [] : mapsOf(attentionWeights(core, words, options).data, H);
-        sentence.show(values.words);
-        encoding.show(values.encoding);
-        heads.show(values.heads);
-        causal.show(values.causal);
         shuffle.disabled = new Set(words).size < 2;
         const cut = texts.tooMany(plain(maxWords), plain(all.length));
         notice.textContent = words.length === 0 ? texts.empty : all.length > maxWords ? cut : '';

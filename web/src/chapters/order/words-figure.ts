@@ -2,11 +2,12 @@
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { line, oneName } from '../../figure/settings';
 import { maxWords, shuffledOrder, splitWords } from '../../figure/words';
 import { call, program } from '../../programs/program';
-import { button, choiceControl, textControl } from '../../ui/controls';
+import { button } from '../../ui/controls';
 import { h } from '../../ui/dom';
-import { choice, order, text } from '../../ui/state';
+import { order } from '../../ui/state';
 import { isDark } from '../../ui/theme';
 import { wordRow } from '../../views/word-row';
 import { encodingNames, encodings } from './encodings';
@@ -22,8 +23,13 @@ const rounding = 1e-5;
 export function orderWords(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
   const texts = chapter.texts.words;
   const { plain, fixed } = chapter.numbers;
-  const fields = { words: text(maxSentence, texts.sentence), order: order(), encoding: choice(encodingNames, 'none') };
-  return figure(chapter, { name: 'words', caption: texts.caption }, fields, (section) => {
+  const fields = {
+    words: line(texts.label, maxSentence, texts.sentence, { order: undefined }),
+    order: order(),
+    encoding: oneName(chapter.texts.encoding, encodingNames, 'none', (value) => chapter.texts.encodings[value]),
+  };
+  return figure(chapter, { name: 'words', caption: texts.caption }, fields, (section, controls) => {
+    const { words: sentence, encoding } = controls;
     let places: readonly number[] = [];
     const move = (from: number, to: number): void => {
       const next = [...places];
@@ -32,18 +38,10 @@ export function orderWords(chapter: ChapterState<Texts>, core: Ropewalk): Figure
     };
     const notice = h('p', { class: 'notice' });
     const row = wordRow(texts.row, texts.help, move);
-    const sentence = textControl(texts.label, maxSentence, (words) =>
-      section.set({ words, order: undefined }, 'words'),
-    );
     const shuffle = button(texts.shuffle, () => {
       const { words } = section.values;
       section.set({ order: shuffledOrder(splitWords(words).slice(0, maxWords)) });
     });
-    const encoding = choiceControl(
-      chapter.texts.encoding,
-      encodingNames.map((value) => ({ value, label: chapter.texts.encodings[value] })),
-      (value) => section.set({ encoding: value }),
-    );
     return {
       controls: [h('div', { class: 'row grow' }, sentence.element, shuffle), encoding.element],
       picture: [notice, row.element],
@@ -58,8 +56,6 @@ export function orderWords(chapter: ChapterState<Texts>, core: Ropewalk): Figure
         const now = outputs(core, standing, position);
         const moved = changes(now, before, places);
         const limit = before.reduce((most, value) => Math.max(most, Math.abs(value)), 1e-9);
-        sentence.show(values.words);
-        encoding.show(values.encoding);
         shuffle.disabled = new Set(words).size < 2;
         row.update(
           standing.map((word, at) => ({

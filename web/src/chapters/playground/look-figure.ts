@@ -2,7 +2,6 @@
 // the tokens that it holds likeliest.
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
-import { textControl } from '../../ui/controls';
 import { h } from '../../ui/dom';
 import { refusal } from '../../ui/refusal';
 import { type NumberTableData, numberTable } from '../../views/number-table';
@@ -12,8 +11,8 @@ import type { Look, RopeWish } from './bench';
 import type { Texts } from './i18n/en';
 import { itemsOf, noId } from './items';
 import { modelCode } from './model-code';
-import { type LookValues, lookFields, maxIdsText, maxTokens, wishControls, wishOf } from './rope-wish';
-import { countControl, resultCode, scoreMaps, viewControls } from './score-maps';
+import { isScaled, type LookValues, lookSettings, maxTokens, wishOf } from './rope-wish';
+import { resultCode, scoreMaps, showHead } from './score-maps';
 import { hides, rootMeanSquare } from './score-parts';
 import { type Ready, remoteBench, session } from './session';
 
@@ -82,28 +81,18 @@ export function playgroundLook(chapter: ChapterState<Texts>): Figure {
   const texts = chapter.texts.look;
   const common = chapter.texts;
   const { plain, fixed, significant } = chapter.numbers;
-  return figure(chapter, { name: 'look', caption: texts.caption, wide: true }, lookFields, (section) => {
-    const ids = textControl(texts.ids, maxIdsText, (value) => section.set({ ids: value }, 'ids'));
-    const layer = countControl(common.scores.layer, plain, (value) => section.set({ layer: value }, 'layer'));
-    const at = countControl(
-      texts.at,
-      (place) => plain(place - 1),
-      (value) => section.set({ at: value }, 'at'),
-    );
-    const wish = wishControls(common, plain, section as never);
-    const view = viewControls(common.scores, plain, (patch, gesture) => section.set(patch, gesture));
+  const fields = lookSettings(common, plain);
+  return figure(chapter, { name: 'look', caption: texts.caption, wide: true }, fields, (section, controls) => {
+    const { ids, layer, at, wish, base, factor, view, head } = controls;
     const maps = scoreMaps(common.scores, chapter.frame.figure, chapter.numbers);
     const top = numberTable();
     const likely = h('div', { class: 'likely' }, top.element);
     const notice = h('p', { class: 'notice', role: 'status' });
     const refused = refusal(chapter.frame.figure);
     const input = h('div', { class: 'settings' }, ids.element, at.element);
-    const settings = h(
-      'div',
-      { class: 'controls' },
-      wish.element,
-      h('div', { class: 'settings' }, view.view, view.head, layer.element),
-    );
+    const encoding = h('div', { class: 'settings' }, wish.element, base.element, factor.element);
+    const shown = h('div', { class: 'settings' }, view.element, head.element, layer.element);
+    const settings = h('div', { class: 'controls' }, encoding, shown);
     let showAgain: () => void = () => undefined;
     let outcome: Outcome | undefined;
     const wishNow = (): string => {
@@ -173,11 +162,12 @@ export function playgroundLook(chapter: ChapterState<Texts>): Figure {
         const { ready } = session;
         const items = itemsOf(values.ids);
         const seen = ready !== undefined && outcome !== undefined && 'seen' in outcome ? outcome.seen : undefined;
-        ids.show(values.ids);
         layer.show(values.layer, ready?.facts.layers ?? 1);
         at.show(values.at, seen?.ids.length ?? Math.min(items.length, maxTokens));
-        view.show(values, ready?.facts.heads ?? 1);
-        wish.show(values, ready === undefined || ready.facts.position === 'rope');
+        showHead(head, values, ready?.facts.heads ?? 1);
+        encoding.hidden = ready !== undefined && ready.facts.position !== 'rope';
+        base.element.hidden = values.wish === 'none';
+        factor.element.hidden = !isScaled(values.wish);
         const isNow = seen?.ready.number === ready?.number;
         const told =
           ready === undefined
@@ -204,13 +194,13 @@ export function playgroundLook(chapter: ChapterState<Texts>): Figure {
           return { summary: '', code: '', table: () => [], isEmpty: true, isBehind: work.isBehind };
         }
         const heads = current.ready.facts.heads;
-        const head = Math.min(values.head, heads) - 1;
+        const headAt = Math.min(values.head, heads) - 1;
         const { causal, window, scores } = current.look;
         const isHidden = hides({ causal, window, sinkTokens: 0 });
-        maps.update({ scores, view: values.view, head, heads, words: current.words, isHidden });
+        maps.update({ scores, view: values.view, head: headAt, heads, words: current.words, isHidden });
         const tables = current.ready.facts.hasLogits ? [topTable(current)] : [];
         for (const table of tables) top.update(table);
-        const result = resultCode(values.view, head, heads, (name) => `scores.${name}.data`);
+        const result = resultCode(values.view, headAt, heads, (name) => `scores.${name}.data`);
         return {
           summary: summaryOf(current),
           code: lookCode(current, result),

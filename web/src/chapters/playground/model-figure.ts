@@ -1,11 +1,12 @@
 // The reader's model: files by picker or drop, or a small one that is made here; what it is and the memory it takes.
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { slider } from '../../figure/settings';
 import { literal } from '../../programs/literal';
-import { button, stepControl, whole } from '../../ui/controls';
+import { button, whole } from '../../ui/controls';
 import { h } from '../../ui/dom';
 import { refusal } from '../../ui/refusal';
-import { choice, oneOf } from '../../ui/state';
+import { choice } from '../../ui/state';
 import { type NumberTableData, numberTable } from '../../views/number-table';
 import { workBar } from '../../views/work-bar';
 import { absentParts, isOfUse, latestOf, sortFiles } from './files';
@@ -51,8 +52,8 @@ function catchFiles(event: DragEvent): void {
 export function playgroundModel(chapter: ChapterState<Texts>): Figure {
   const texts = chapter.texts.model;
   const { plain, fixed } = chapter.numbers;
-  const fields = { tiny: choice(tinyKinds, 'none'), seed: oneOf(seeds, 1) };
-  return figure(chapter, { name: 'model', caption: texts.caption }, fields, (section) => {
+  const fields = { tiny: choice(tinyKinds, 'none'), seed: slider(chapter.texts.seed, seeds, 1, plain) };
+  return figure(chapter, { name: 'model', caption: texts.caption }, fields, (section, { seed }) => {
     let showAgain: () => void = () => undefined;
     const forget = (): void => {
       [given, useless, absent, rivals] = [[], [], [], []];
@@ -105,7 +106,6 @@ export function playgroundModel(chapter: ChapterState<Texts>): Figure {
         section.set({ tiny: kind });
         showAgain();
       });
-    const seed = stepControl(chapter.texts.seed, seeds, plain, (value) => section.set({ seed: value }, 'seed'));
     const work = workBar(chapter.frame.figure, texts.loading, plain, () => session.cancel());
     const notice = h('p', { class: 'notice', role: 'status' });
     const refused = refusal(chapter.frame.figure);
@@ -157,7 +157,6 @@ export function playgroundModel(chapter: ChapterState<Texts>): Figure {
       },
       show(values) {
         follow(values);
-        seed.show(values.seed);
         seed.element.hidden = values.tiny === 'none';
         work.show(session.loading?.share);
         const wants = sortFiles(given).missing.map((each) => texts.missing[each]);

@@ -1,12 +1,11 @@
-// Another rotary encoding for a model: the fields of the state, their controls, and what they ask for. The ids that the
+// Another rotary encoding for a model: what the reader can set, and what that asks for. The ids that the
 // model reads stand beside them, for all figures that read the same.
 import type { RopeScaling } from 'ropewalk';
-import { choiceControl, stepControl } from '../../ui/controls';
-import { h } from '../../ui/dom';
-import type { Section, Values } from '../../ui/state';
-import { choice, integer, oneOf, text } from '../../ui/state';
+import { line, oneName, slider } from '../../figure/settings';
+import type { Values } from '../../ui/state';
 import type { ModelFacts, RopeWish } from './bench';
-import { viewFields } from './score-maps';
+import type { Texts } from './i18n/en';
+import { count, viewSettings } from './score-maps';
 
 export const wishes = ['own', 'none', 'default', 'linear', 'ntk', 'yarn', 'llama3'] as const;
 export type WishName = (typeof wishes)[number];
@@ -18,17 +17,17 @@ const factors = [2, 4, 8, 16, 32];
 export const maxTokens = 48;
 const maxText = 400;
 
-export const lookFields = {
-  ids: text(maxText, '7 21 4 9 21 4 30 7'),
-  layer: integer(1, 512, 1),
-  at: integer(1, maxTokens, 8),
-  wish: choice(wishes, 'own'),
-  base: oneOf(bases, ownBase),
-  factor: oneOf(factors, 4),
-  ...viewFields,
-};
-export type LookValues = Values<typeof lookFields>;
-export const maxIdsText = maxText;
+/** What a look at the model, and what is written with it, are made with. */
+export const lookSettings = (texts: Texts, print: (value: number) => string) => ({
+  ids: line(texts.look.ids, maxText, '7 21 4 9 21 4 30 7'),
+  layer: count(texts.scores.layer, 512, 1, print),
+  at: count(texts.look.at, maxTokens, 8, (place) => print(place - 1)),
+  wish: oneName(texts.wish, wishes, 'own', (value) => texts.wishes[value]),
+  base: slider(texts.base, bases, ownBase, (value) => (value === ownBase ? texts.ownBase : print(value))),
+  factor: slider(texts.factor, factors, 4, print),
+  ...viewSettings(texts.scores, print),
+});
+export type LookValues = Values<ReturnType<typeof lookSettings>>;
 
 /** undefined: the model as it is. */
 export function wishOf({ wish, base, factor }: LookValues, facts: ModelFacts): RopeWish {
@@ -48,37 +47,5 @@ export function wishOf({ wish, base, factor }: LookValues, facts: ModelFacts): R
   return { ...(base !== ownBase && { base }), ...(scaling && { scaling }) };
 }
 
-export interface WishTexts {
-  readonly wish: string;
-  readonly wishes: Readonly<Record<WishName, string>>;
-  readonly base: string;
-  readonly ownBase: string;
-  readonly factor: string;
-}
-
-export function wishControls(
-  texts: WishTexts,
-  print: (value: number) => string,
-  section: Section<typeof lookFields>,
-): { readonly element: HTMLElement; show(values: LookValues, isRotary: boolean): void } {
-  const wish = choiceControl(
-    texts.wish,
-    wishes.map((value) => ({ value, label: texts.wishes[value] })),
-    (value) => section.set({ wish: value }),
-  );
-  const baseName = (value: number): string => (value === ownBase ? texts.ownBase : print(value));
-  const base = stepControl(texts.base, bases, baseName, (value) => section.set({ base: value }, 'base'));
-  const factor = stepControl(texts.factor, factors, print, (value) => section.set({ factor: value }, 'factor'));
-  const element = h('div', { class: 'settings' }, wish.element, base.element, factor.element);
-  return {
-    element,
-    show(values, isRotary) {
-      wish.show(values.wish);
-      base.show(values.base);
-      factor.show(values.factor);
-      element.hidden = !isRotary;
-      base.element.hidden = values.wish === 'none';
-      factor.element.hidden = !['linear', 'ntk', 'yarn', 'llama3'].includes(values.wish);
-    },
-  };
-}
+/** Whether a factor has a say. */
+export const isScaled = (wish: WishName): boolean => ['linear', 'ntk', 'yarn', 'llama3'].includes(wish);

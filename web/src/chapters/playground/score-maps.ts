@@ -1,11 +1,12 @@
 // Scores of attention as maps: all parts of one head side by side, or one part of several heads; with their controls and
 // tables. What is added up (content, position and their sum) has one scale, on which zero has a colour of its own.
 import './playground.css';
+import { oneName, type Setting } from '../../figure/settings';
 import type { Numbers } from '../../i18n/language';
 import type { FrameTexts } from '../../i18n/texts';
-import { type Control, choiceControl, stepControl, whole } from '../../ui/controls';
+import { type Control, stepControl, whole } from '../../ui/controls';
 import { h } from '../../ui/dom';
-import { choice, integer } from '../../ui/state';
+import { integer } from '../../ui/state';
 import { type FieldGroup, fieldGroup } from '../../views/field-group';
 import type { NumberTableData } from '../../views/number-table';
 import {
@@ -54,8 +55,11 @@ export interface ScoreMaps {
   destroy(): void;
 }
 
-/** The fields of a state that say which maps are drawn. */
-export const viewFields = { view: choice(viewNames, 'apart'), head: integer(1, 256, 1) };
+/** Which maps are drawn. */
+export const viewSettings = (texts: ScoreTexts, print: (value: number) => string) => ({
+  view: oneName(texts.view, viewNames, 'apart', (value) => texts.views[value]),
+  head: count(texts.head, 256, 1, print),
+});
 
 const digits = 2;
 
@@ -143,54 +147,49 @@ ${slices.join('\n')}
 ];`;
 }
 
-/** A slider from 1 to a number that may become another one. */
-export function countControl(
-  label: string,
-  print: (value: number) => string,
-  changed: (value: number) => void,
-): { readonly element: HTMLElement; show(value: number, count: number): void } {
+export interface CountControl extends Control<number> {
+  /** @param count the largest number that there is now; default: the one that was. */
+  show(value: number, count?: number): void;
+}
+
+function countControl(label: string, print: (value: number) => string, changed: (value: number) => void): CountControl {
   const element = h('div', { class: 'count' });
   let made: Control<number> | undefined;
   let madeFor = 0;
   return {
     element,
-    show(value, count) {
-      if (made === undefined || madeFor !== count) {
+    show(value, count = madeFor) {
+      if (count !== madeFor) {
         made = stepControl(label, whole(1, Math.max(2, count)), print, (next) => changed(Math.min(next, count)));
         madeFor = count;
         element.replaceChildren(made.element);
       }
       element.hidden = count < 2;
-      made.show(Math.min(value, count));
+      made?.show(Math.min(value, count));
     },
   };
 }
 
-export interface ViewControls {
-  readonly view: HTMLElement;
-  readonly head: HTMLElement;
-  show(values: { readonly view: ViewName; readonly head: number }, heads: number): void;
-}
-
-export function viewControls(
-  texts: ScoreTexts,
+/** From 1 to a number that may become another one. */
+export function count(
+  label: string,
+  most: number,
+  initial: number,
   print: (value: number) => string,
-  set: (patch: { view?: ViewName; head?: number }, gesture?: string) => void,
-): ViewControls {
-  const view = choiceControl(
-    texts.view,
-    viewNames.map((value) => ({ value, label: texts.views[value] })),
-    (value) => set({ view: value }),
-  );
-  const head = countControl(texts.head, print, (value) => set({ head: value }, 'head'));
+): Setting<number, CountControl> {
   return {
-    view: view.element,
-    head: head.element,
-    show(values, heads) {
-      view.show(values.view);
-      head.show(values.head, heads);
-      // Fewer heads than are drawn at once need no choice among them.
-      if (values.view !== 'apart' && heads <= 8) head.element.hidden = true;
-    },
+    ...integer(1, most, initial),
+    isGradual: true,
+    control: (changed) => countControl(label, print, changed),
   };
+}
+
+/** Fewer heads than are drawn at once need no choice among them. */
+export function showHead(
+  control: CountControl,
+  { view, head }: { readonly view: ViewName; readonly head: number },
+  heads: number,
+): void {
+  control.show(head, heads);
+  if (view !== 'apart' && heads <= 8) control.element.hidden = true;
 }

@@ -3,15 +3,15 @@
 import type { RopeScaling } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { line, oneName, slider, toggle } from '../../figure/settings';
 import { maxWords, splitWords } from '../../figure/words';
-import { choiceControl, flagControl, stepControl, textControl, whole } from '../../ui/controls';
+import { whole } from '../../ui/controls';
 import { h } from '../../ui/dom';
 import { refusal } from '../../ui/refusal';
-import { choice, flag, oneOf, text } from '../../ui/state';
 import { latest } from '../../work/latest';
 import { alsoWait } from '../../work/soon';
 import type { Texts } from './i18n/en';
-import { resultCode, scoreMaps, viewControls, viewFields } from './score-maps';
+import { resultCode, scoreMaps, showHead, viewSettings } from './score-maps';
 import { hides, rootMeanSquare, type ScoreParts } from './score-parts';
 import { remoteBench } from './session';
 import { isRotary, type StackOptions, stackCode, stackEncodings } from './stack';
@@ -48,45 +48,40 @@ export function playgroundStack(chapter: ChapterState<Texts>): Figure {
   const texts = chapter.texts.stack;
   const common = chapter.texts;
   const { plain, fixed } = chapter.numbers;
+  const all = (value: number): string => (value === 0 ? texts.all : plain(value));
+  const countName = (value: string): string => plain(Number(value));
   const fields = {
-    words: text(maxSentence, texts.sentence),
-    encoding: choice(stackEncodings, 'half'),
-    heads: choice(headCounts, '4'),
-    kv: choice(headCounts, '4'),
-    layers: oneOf(layerCounts, 1),
-    causal: flag(false),
-    window: oneOf(windows, 0),
-    sinks: oneOf(sinkCounts, 0),
-    base: oneOf(bases, 10000),
-    scaling: choice(scalings, 'default'),
-    factor: oneOf(factors, 4),
-    seed: oneOf(seeds, 1),
-    ...viewFields,
+    words: line(texts.label, maxSentence, texts.sentence),
+    encoding: oneName(chapter.texts.encoding, stackEncodings, 'half', (value) => texts.encodings[value]),
+    heads: oneName(texts.heads, headCounts, '4', countName),
+    kv: oneName(texts.kvHeads, headCounts, '4', countName),
+    layers: slider(texts.layers, layerCounts, 1, plain),
+    causal: toggle(texts.causal, false),
+    window: slider(texts.window, windows, 0, all),
+    sinks: slider(texts.sinks, sinkCounts, 0, plain),
+    base: slider(common.base, bases, 10000, plain),
+    scaling: oneName(common.scaling, scalings, 'default', (value) => common.scalings[value]),
+    factor: slider(common.factor, factors, 4, plain),
+    seed: slider(common.seed, seeds, 1, plain),
+    ...viewSettings(common.scores, plain),
   };
-  return figure(chapter, { name: 'stack', caption: texts.caption, wide: true }, fields, (section) => {
-    const counts = headCounts.map((value) => ({ value, label: plain(Number(value)) }));
-    const sentence = textControl(texts.label, maxSentence, (value) => section.set({ words: value }, 'words'));
-    const encoding = choiceControl(
-      chapter.texts.encoding,
-      stackEncodings.map((value) => ({ value, label: texts.encodings[value] })),
-      (value) => section.set({ encoding: value }),
-    );
-    const heads = choiceControl(texts.heads, counts, (value) => section.set({ heads: value }));
-    const kv = choiceControl(texts.kvHeads, counts, (value) => section.set({ kv: value }));
-    const layers = stepControl(texts.layers, layerCounts, plain, (value) => section.set({ layers: value }, 'layers'));
-    const causal = flagControl(texts.causal, (value) => section.set({ causal: value }));
-    const all = (value: number): string => (value === 0 ? texts.all : plain(value));
-    const window = stepControl(texts.window, windows, all, (value) => section.set({ window: value }, 'window'));
-    const sinks = stepControl(texts.sinks, sinkCounts, plain, (value) => section.set({ sinks: value }, 'sinks'));
-    const base = stepControl(common.base, bases, plain, (value) => section.set({ base: value }, 'base'));
-    const scaling = choiceControl(
-      common.scaling,
-      scalings.map((value) => ({ value, label: common.scalings[value] })),
-      (value) => section.set({ scaling: value }),
-    );
-    const factor = stepControl(common.factor, factors, plain, (value) => section.set({ factor: value }, 'factor'));
-    const seed = stepControl(common.seed, seeds, plain, (value) => section.set({ seed: value }, 'seed'));
-    const view = viewControls(common.scores, plain, (patch, gesture) => section.set(patch, gesture));
+  return figure(chapter, { name: 'stack', caption: texts.caption, wide: true }, fields, (section, controls) => {
+    const {
+      words: sentence,
+      encoding,
+      heads,
+      kv,
+      layers,
+      causal,
+      window,
+      sinks,
+      base,
+      scaling,
+      factor,
+      seed,
+      view,
+      head,
+    } = controls;
     const maps = scoreMaps(common.scores, chapter.frame.figure, chapter.numbers);
     const notice = h('p', { class: 'notice' });
     const refused = refusal(chapter.frame.figure);
@@ -149,7 +144,7 @@ export function playgroundStack(chapter: ChapterState<Texts>): Figure {
         rope,
         h('div', { class: 'row' }, heads.element, kv.element, causal.element),
         h('div', { class: 'settings' }, layers.element, window.element, sinks.element, seed.element),
-        h('div', { class: 'settings' }, view.view, view.head),
+        h('div', { class: 'settings' }, view.element, head.element),
       ],
       picture: [notice, refused.element, maps.element],
       show(values) {
@@ -158,22 +153,11 @@ export function playgroundStack(chapter: ChapterState<Texts>): Figure {
         if (isFirst) alsoWait(done);
         const { options } = wished();
         const given = splitWords(values.words).length;
-        sentence.show(values.words);
-        encoding.show(values.encoding);
-        heads.show(values.heads);
         kv.show(String(options.kvHeads) as (typeof headCounts)[number], (value) => Number(value) <= options.heads);
-        layers.show(values.layers);
-        causal.show(values.causal);
-        window.show(values.window);
-        sinks.show(values.sinks);
         sinks.element.hidden = values.window === 0;
-        base.show(values.base);
-        scaling.show(values.scaling);
-        factor.show(values.factor);
         factor.element.hidden = values.scaling === 'default';
         rope.hidden = !isRotary(values.encoding);
-        seed.show(values.seed);
-        view.show(values, options.heads);
+        showHead(head, values, options.heads);
         const cut = texts.tooMany(plain(maxWords), plain(given));
         notice.textContent = given === 0 ? texts.empty : given > maxWords ? cut : '';
         const shown = given === 0 ? undefined : known;
@@ -185,10 +169,10 @@ export function playgroundStack(chapter: ChapterState<Texts>): Figure {
         }
         const { words, scores, options: has } = shown;
         const H = has.heads;
-        const head = Math.min(values.head, H) - 1;
+        const headAt = Math.min(values.head, H) - 1;
         const isHidden = hides(has);
-        maps.update({ scores, view: values.view, head, heads: H, words, isHidden });
-        const result = resultCode(values.view, head, H, (name) => `scores.${name}.data`);
+        maps.update({ scores, view: values.view, head: headAt, heads: H, words, isHidden });
+        const result = resultCode(values.view, headAt, H, (name) => `scores.${name}.data`);
         return {
           summary: summaryOf(scores, has, isHidden, words.length),
           code: stackCode(words, has, `const T = words.length;\n${result}`),

@@ -1,16 +1,16 @@
 // Tokens from the reader's decoder, one after the other, with the encoding that is chosen above.
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { slider, together } from '../../figure/settings';
 import { literal } from '../../programs/literal';
-import { stepControl, whole } from '../../ui/controls';
+import { whole } from '../../ui/controls';
 import { h } from '../../ui/dom';
 import { refusal } from '../../ui/refusal';
-import { oneOf } from '../../ui/state';
 import { workControl } from '../../views/work-control';
 import type { Texts } from './i18n/en';
 import { itemsOf, noId } from './items';
 import { modelCode } from './model-code';
-import { lookFields, maxTokens, wishOf } from './rope-wish';
+import { lookSettings, maxTokens, wishOf } from './rope-wish';
 import { endsInTime, remoteBench, session } from './session';
 
 const temperatures = whole(0, 20).map((tenths) => tenths / 10);
@@ -53,37 +53,24 @@ export function playgroundWrite(chapter: ChapterState<Texts>): Figure {
   const texts = chapter.texts.write;
   const { plain, fixed, significant } = chapter.numbers;
   // The ids and the encoding are those of the figure above.
-  const prompt = chapter.section('look', lookFields);
+  const prompt = chapter.section('look', lookSettings(chapter.texts, plain));
+  const off = (value: number): string => (value === 0 ? texts.off : plain(value));
   const fields = {
-    temperature: oneOf(temperatures, 0.8),
-    topK: oneOf(topKs, 0),
-    topP: oneOf(topPs, 1),
-    seed: oneOf(seeds, 1),
-    length: oneOf(lengths, 32),
+    temperature: slider(texts.temperature, temperatures, 0.8, (value) =>
+      value === 0 ? texts.greedy : fixed(value, 1),
+    ),
+    topK: slider('Top-k', topKs, 0, off),
+    topP: slider('Top-p', topPs, 1, (value) => (value === 1 ? texts.off : fixed(value, 2))),
+    seed: slider(chapter.texts.seed, seeds, 1, plain),
+    length: slider(texts.length, lengths, 32, plain),
   };
-  return figure(chapter, { name: 'write', caption: texts.caption }, fields, (section) => {
-    const off = (value: number): string => (value === 0 ? texts.off : plain(value));
-    const temperature = stepControl(
-      texts.temperature,
-      temperatures,
-      (value) => (value === 0 ? texts.greedy : fixed(value, 1)),
-      (value) => section.set({ temperature: value }, 'temperature'),
-    );
-    const topK = stepControl('Top-k', topKs, off, (value) => section.set({ topK: value }, 'topK'));
-    const topP = stepControl(
-      'Top-p',
-      topPs,
-      (value) => (value === 1 ? texts.off : fixed(value, 2)),
-      (value) => section.set({ topP: value }, 'topP'),
-    );
-    const seed = stepControl(chapter.texts.seed, seeds, plain, (value) => section.set({ seed: value }, 'seed'));
-    const length = stepControl(texts.length, lengths, plain, (value) => section.set({ length: value }, 'length'));
+  return figure(chapter, { name: 'write', caption: texts.caption }, fields, (section, controls) => {
+    const { temperature, topK, topP, seed, length } = controls;
     const list = h('ol', { class: 'tokens', 'aria-label': texts.tokens });
     const whole = h('p', { class: 'written' });
     const notice = h('p', { class: 'notice' });
     const refused = refusal(chapter.frame.figure);
-    const controls = [temperature, topK, topP, seed, length].map(({ element }) => element);
-    const settings = h('div', { class: 'pair-of-controls' }, ...controls);
+    const settings = together(temperature, topK, topP, seed, length);
     let showAgain: () => void = () => undefined;
 
     const optionsOf = () => {
@@ -174,12 +161,7 @@ export function playgroundWrite(chapter: ChapterState<Texts>): Figure {
       again(show) {
         showAgain = show;
       },
-      show(values) {
-        temperature.show(values.temperature);
-        topK.show(values.topK);
-        topP.show(values.topP);
-        seed.show(values.seed);
-        length.show(values.length);
+      show() {
         if (sheet.key !== '' && keyNow() !== sheet.key) {
           work.cancel();
           sheet = blank();

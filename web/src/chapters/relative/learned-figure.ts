@@ -2,10 +2,10 @@
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { slider, toggle } from '../../figure/settings';
 import { call, program } from '../../programs/program';
-import { flagControl, stepControl, whole } from '../../ui/controls';
+import { whole } from '../../ui/controls';
 import { refusal } from '../../ui/refusal';
-import { flag, oneOf } from '../../ui/state';
 import { fieldGroup } from '../../views/field-group';
 import type { Texts } from './i18n/en';
 import { learnedLength, learnedRows, tableDim } from './programs';
@@ -28,18 +28,14 @@ function learnedRow(core: Ropewalk, position: number, data: Float32Array): strin
 export function relativeLearned(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
   const texts = chapter.texts.learned;
   const { plain, fixed } = chapter.numbers;
-  const fields = { at: oneOf(positions, 12), longer: flag(false) };
-  return figure(chapter, { name: 'learned', caption: texts.caption }, fields, (section) => {
-    const at = stepControl(texts.at, positions, plain, (value) => section.set({ at: value }, 'at'));
-    const extend = flagControl(texts.extend, (value) => section.set({ longer: value }));
+  const fields = { at: slider(texts.at, positions, 12, plain), longer: toggle(texts.extend, false) };
+  return figure(chapter, { name: 'learned', caption: texts.caption }, fields, (section, { at, longer: extend }) => {
     const notice = refusal(chapter.frame.figure);
     const map = fieldGroup(chapter.frame.figure.cells, ({ column }) => section.set({ at: column }));
     return {
       controls: [at.element, extend.element],
       picture: [notice.element, map.element],
       show(values) {
-        at.show(values.at);
-        extend.show(values.longer);
         const rows = values.longer ? longer : learnedLength;
         const data = learnedRows(core, rows);
         const refused = learnedRow(core, values.at, data);

@@ -2,10 +2,9 @@
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { slider, together, toggle } from '../../figure/settings';
 import { call, partsOf, program } from '../../programs/program';
-import { flagControl, stepControl, whole } from '../../ui/controls';
-import { h } from '../../ui/dom';
-import { flag, oneOf } from '../../ui/state';
+import { whole } from '../../ui/controls';
 import { fieldGroup } from '../../views/field-group';
 import type { Texts } from './i18n/en';
 import { biases, heads, shawDistance } from './programs';
@@ -19,29 +18,23 @@ export function relativeMaps(chapter: ChapterState<Texts>, core: Ropewalk): Figu
   const texts = chapter.texts.maps;
   const { plain, significant } = chapter.numbers;
   const fields = {
-    length: oneOf(lengths, 24),
-    head: oneOf(headNumbers, 2),
-    d: oneOf(distances, 9),
-    decoder: flag(false),
+    length: slider(texts.length, lengths, 24, plain),
+    head: slider(texts.head, headNumbers, 2, plain),
+    d: slider(texts.d, distances, 9, plain),
+    decoder: toggle(texts.decoder, false),
   };
-  return figure(chapter, { name: 'maps', caption: texts.caption, wide: true }, fields, (section) => {
-    const length = stepControl(texts.length, lengths, plain, (value) => section.set({ length: value }, 'length'));
-    const head = stepControl(texts.head, headNumbers, plain, (value) => section.set({ head: value }, 'head'));
-    const d = stepControl(texts.d, distances, plain, (value) => section.set({ d: value }, 'd'));
-    const decoder = flagControl(texts.decoder, (value) => section.set({ decoder: value }));
+  return figure(chapter, { name: 'maps', caption: texts.caption, wide: true }, fields, (section, controls) => {
+    const { length, head, d, decoder } = controls;
     const maps = fieldGroup(chapter.frame.figure.cells, ({ row, column }) =>
       section.set({ d: Math.max(0, row - column) }),
     );
     return {
-      controls: [h('div', { class: 'pair-of-controls' }, length.element, head.element, d.element, decoder.element)],
+      controls: [together(length, head, d, decoder)],
       picture: [maps.element],
       show(values) {
         const T = values.length;
         const far = Math.min(values.d, T - 1);
-        length.show(T);
-        head.show(values.head);
         d.show(far, T - 1);
-        decoder.show(values.decoder);
         const { shaw, t5, alibi } = biases(core, T, values.head - 1, values.decoder);
         const isHidden = (i: number): boolean => values.decoder && i % T > Math.floor(i / T);
         const visible = (numbers: ArrayLike<number>): number[] =>

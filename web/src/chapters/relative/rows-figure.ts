@@ -2,11 +2,10 @@
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { oneName, slider, together } from '../../figure/settings';
 import { literal } from '../../programs/literal';
 import { program } from '../../programs/program';
-import { choiceControl, stepControl, whole } from '../../ui/controls';
-import { h } from '../../ui/dom';
-import { choice, oneOf } from '../../ui/state';
+import { whole } from '../../ui/controls';
 import { fieldGroup } from '../../views/field-group';
 import type { Texts } from './i18n/en';
 
@@ -17,23 +16,22 @@ const signs = ['key-minus-query', 'query-minus-key'] as const;
 export function relativeRowsFigure(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
   const texts = chapter.texts.rows;
   const { plain } = chapter.numbers;
-  const fields = { length: oneOf(lengths, 8), k: oneOf(distances, 2), sign: choice(signs, 'key-minus-query') };
-  return figure(chapter, { name: 'rows', caption: texts.caption }, fields, (section) => {
-    const length = stepControl(texts.length, lengths, plain, (value) => section.set({ length: value }, 'length'));
-    const k = stepControl(texts.k, distances, plain, (value) => section.set({ k: value }, 'k'));
-    const sign = choiceControl(
+  const fields = {
+    length: slider(texts.length, lengths, 8, plain),
+    k: slider(texts.k, distances, 2, plain),
+    sign: oneName(
       texts.sign,
-      signs.map((value) => ({ value, label: texts.signs[value === 'key-minus-query' ? 0 : 1] ?? '' })),
-      (value) => section.set({ sign: value }),
-    );
+      signs,
+      'key-minus-query',
+      (value) => texts.signs[value === 'key-minus-query' ? 0 : 1] ?? '',
+    ),
+  };
+  return figure(chapter, { name: 'rows', caption: texts.caption }, fields, (_, { length, k, sign }) => {
     const map = fieldGroup(chapter.frame.figure.cells);
     return {
-      controls: [h('div', { class: 'pair-of-controls' }, length.element, k.element), sign.element],
+      controls: [together(length, k), sign.element],
       picture: [map.element],
       show(values) {
-        length.show(values.length);
-        k.show(values.k);
-        sign.show(values.sign);
         const { length: T, k: maxDistance, sign: kind } = values;
         const options = { queries: T, keys: T, maxDistance, sign: kind };
         const rows = core.relativeRows(options);

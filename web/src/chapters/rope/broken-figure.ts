@@ -2,10 +2,10 @@
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { slider, together } from '../../figure/settings';
 import { call, program, rowsOf } from '../../programs/program';
-import { stepControl, whole } from '../../ui/controls';
+import { whole } from '../../ui/controls';
 import { h } from '../../ui/dom';
-import { oneOf } from '../../ui/state';
 import { lineChart } from '../../views/line-chart';
 import type { Texts } from './i18n/en';
 import { brokenScores, longestWalk } from './programs';
@@ -38,10 +38,8 @@ y2 = (x1 * sin
 export function ropeBroken(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
   const texts = chapter.texts.broken;
   const { plain, fixed } = chapter.numbers;
-  const fields = { d: oneOf(distances, 3), walk: oneOf(walks, 100) };
-  return figure(chapter, { name: 'broken', caption: texts.caption, wide: true }, fields, (section) => {
-    const d = stepControl(texts.d, distances, plain, (value) => section.set({ d: value }, 'd'));
-    const walk = stepControl(texts.walk, walks, plain, (value) => section.set({ walk: value }, 'walk'));
+  const fields = { d: slider(texts.d, distances, 3, plain), walk: slider(texts.walk, walks, 100, plain) };
+  return figure(chapter, { name: 'broken', caption: texts.caption, wide: true }, fields, (_, { d, walk }) => {
     const chart = lineChart();
     const listing = (title: string, code: string, look: string): HTMLElement =>
       h(
@@ -53,12 +51,10 @@ export function ropeBroken(chapter: ChapterState<Texts>, core: Ropewalk): Figure
     return {
       controls: [
         h('div', { class: 'side-by-side' }, listing(texts.wrong, wrong, 'wrong'), listing(texts.right, right, 'right')),
-        h('div', { class: 'pair-of-controls' }, d.element, walk.element),
+        together(d, walk),
       ],
       picture: [chart.element],
       show(values) {
-        d.show(values.d);
-        walk.show(values.walk);
         const scores = brokenScores(core, values.d);
         const all = [...scores.right, ...scores.wrong];
         const [least, most] = [Math.min(0, ...all), Math.max(...all)];

@@ -2,10 +2,9 @@
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { slider, together } from '../../figure/settings';
 import { call, program } from '../../programs/program';
-import { stepControl, whole } from '../../ui/controls';
-import { h } from '../../ui/dom';
-import { oneOf } from '../../ui/state';
+import { whole } from '../../ui/controls';
 import { dials } from '../../views/dials';
 import type { Texts } from './i18n/en';
 import { pairClocks } from './programs';
@@ -20,18 +19,14 @@ const distances = whole(-30, 30);
 export function ropeClocks(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
   const texts = chapter.texts.clocks;
   const { plain, fixed, measure } = chapter.numbers;
-  const fields = { n: oneOf(keys, 30), d: oneOf(distances, 3) };
-  return figure(chapter, { name: 'clocks', caption: texts.caption }, fields, (section) => {
-    const n = stepControl(texts.n, keys, plain, (value) => section.set({ n: value }, 'n'), 'key');
-    const d = stepControl(texts.d, distances, plain, (value) => section.set({ d: value }, 'd'), 'query');
+  const fields = { n: slider(texts.n, keys, 30, plain, 'key'), d: slider(texts.d, distances, 3, plain, 'query') };
+  return figure(chapter, { name: 'clocks', caption: texts.caption }, fields, (_, { n, d }) => {
     const view = dials();
     return {
-      controls: [h('div', { class: 'pair-of-controls' }, n.element, d.element)],
+      controls: [together(n, d)],
       picture: [view.element],
       show(values) {
         const m = values.n + values.d;
-        n.show(values.n);
-        d.show(values.d);
         const { query, key, between, wavelengths } = pairClocks(core, m, values.n);
         const degrees = ([x, y]: Hand): string => fixed((Math.atan2(y, x) * 180) / Math.PI, 1);
         const hand = ([x, y]: Hand = [1, 0], look: 'key' | 'query') => ({ x, y, look });

@@ -2,9 +2,9 @@
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { slider } from '../../figure/settings';
 import { call, partsOf, program } from '../../programs/program';
-import { stepControl, whole } from '../../ui/controls';
-import { oneOf } from '../../ui/state';
+import { whole } from '../../ui/controls';
 import { memoryStrips } from '../../views/memory-strip';
 import type { Texts } from './i18n/en';
 import { layoutHead, layouts, toHalves } from './programs';
@@ -17,14 +17,13 @@ const rounding = 1e-5;
 export function ropeLayout(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
   const texts = chapter.texts.layout;
   const { plain, fixed } = chapter.numbers;
-  return figure(chapter, { name: 'layout', caption: texts.caption }, { at: oneOf(positions, 0) }, (section) => {
-    const at = stepControl(texts.at, positions, plain, (value) => section.set({ at: value }, 'at'));
+  const fields = { at: slider(texts.at, positions, 0, plain) };
+  return figure(chapter, { name: 'layout', caption: texts.caption }, fields, (_, { at }) => {
     const strips = memoryStrips();
     return {
       controls: [at.element],
       picture: [strips.element],
       show(values) {
-        at.show(values.at);
         const { interleaved, half, mixed } = layouts(core, values.at);
         const print = (numbers: Float32Array): string[] => Array.from(numbers, (value) => fixed(value, 2));
         const apart = Math.max(...interleaved.map((value, i) => Math.abs(value - (mixed[i] ?? 0))));

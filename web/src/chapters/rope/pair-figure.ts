@@ -2,9 +2,10 @@
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
-import { flagControl, rangeControl, whole } from '../../ui/controls';
+import { toggle } from '../../figure/settings';
+import { rangeControl, whole } from '../../ui/controls';
 import { h } from '../../ui/dom';
-import { type Field, flag, integer } from '../../ui/state';
+import { type Field, integer } from '../../ui/state';
 import { lineChart } from '../../views/line-chart';
 import { lengths, plane } from '../../views/plane';
 import { scorePanel } from '../../views/score-panel';
@@ -47,19 +48,18 @@ function driftSinceLock(): (locked: boolean, key: string, score: number) => numb
   };
 }
 
-const fields = {
-  q: arrow(20, 1),
-  k: arrow(75, 0.8),
-  m: integer(0, farthest, 12),
-  n: integer(0, farthest, 5),
-  lock: flag(false),
-  pair: integer(0, pairs - 1, 8),
-};
-
 export function ropePair(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
   const texts = chapter.texts.pair;
   const { plain, fixed, significant, measure, bound } = chapter.numbers;
-  return figure(chapter, { name: 'pair', caption: texts.caption, wide: true }, fields, (section) => {
+  const fields = {
+    q: arrow(20, 1),
+    k: arrow(75, 0.8),
+    m: integer(0, farthest, 12),
+    n: integer(0, farthest, 5),
+    lock: toggle(texts.lock, false),
+    pair: integer(0, pairs - 1, 8),
+  };
+  return figure(chapter, { name: 'pair', caption: texts.caption, wide: true }, fields, (section, { lock }) => {
     const plan = core.rope(planOptions);
     const walk = (mover: 'm' | 'n', wanted: number): void => {
       const { m, n, lock } = section.values;
@@ -80,7 +80,6 @@ export function ropePair(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
       n: rangeControl(texts.position(texts.key, 'n'), { ...range, look: 'key' }, (value) => walk('n', value)),
       pair: rangeControl(texts.pair, { min: 0, max: pairs - 1 }, (pair) => section.set({ pair }, 'pair')),
     };
-    const lock = flagControl(texts.lock, (value) => section.set({ lock: value }));
     const picture = plane(
       { label: texts.plane, names: texts, handles: { query: texts.handle(texts.query), key: texts.handle(texts.key) } },
       (name, value) => section.set(name === 'query' ? { q: value } : { k: value }, name),
@@ -105,7 +104,6 @@ export function ropePair(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
       const spoken = texts.pairValue(plain(pair), frequency, wavelength);
       sliders.pair.show({ value: pair, reading: plain(pair), spoken });
       pairNote.textContent = texts.pairNote(frequency, wavelength);
-      lock.show(isLocked);
       const drift = driftOf(isLocked, JSON.stringify([q, k, m - n, pair]), shown.score);
       const coordinates = ([x, y]: Vector): string => `(${fixed(x, 3)}, ${fixed(y, 3)})`;
       panel.update({

@@ -2,9 +2,9 @@
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { slider } from '../../figure/settings';
 import { call, partsOf, program } from '../../programs/program';
-import { stepControl, whole } from '../../ui/controls';
-import { oneOf } from '../../ui/state';
+import { whole } from '../../ui/controls';
 import { type NumberTableData, numberTable } from '../../views/number-table';
 import type { Texts } from './i18n/en';
 import { worked } from './programs';
@@ -15,14 +15,13 @@ const positions = whole(0, 12);
 export function ropeWorked(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
   const texts = chapter.texts.worked;
   const { plain, fixed, significant } = chapter.numbers;
-  return figure(chapter, { name: 'worked', caption: texts.caption }, { m: oneOf(positions, 2) }, (section) => {
-    const m = stepControl(texts.m, positions, plain, (value) => section.set({ m: value }, 'm'));
+  const fields = { m: slider(texts.m, positions, 2, plain) };
+  return figure(chapter, { name: 'worked', caption: texts.caption }, fields, (_, { m }) => {
     const steps = numberTable('steps');
     return {
       controls: [m.element],
       picture: [steps.element],
       show(values) {
-        m.show(values.m);
         const { q, angles, cos, partner, sin, turned, frequencies } = worked(core, values.m);
         const data: NumberTableData = {
           caption: texts.table(plain(values.m)),

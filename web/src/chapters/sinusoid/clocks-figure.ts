@@ -2,11 +2,11 @@
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { slider } from '../../figure/settings';
 import { literal } from '../../programs/literal';
 import { program } from '../../programs/program';
-import { button, stepControl, whole } from '../../ui/controls';
+import { button, whole } from '../../ui/controls';
 import { h } from '../../ui/dom';
-import { oneOf } from '../../ui/state';
 import { dials } from '../../views/dials';
 import type { Texts } from './i18n/en';
 import { clockPeriods, clockRow } from './numbers';
@@ -18,8 +18,8 @@ const calm = matchMedia('(prefers-reduced-motion: reduce)');
 export function sinusoidClocks(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
   const texts = chapter.texts.clocks;
   const { plain, fixed, significant, measure } = chapter.numbers;
-  return figure(chapter, { name: 'clocks', caption: texts.caption }, { at: oneOf(positions, 20) }, (section) => {
-    const at = stepControl(texts.at, positions, plain, (value) => section.set({ at: value }, 'at'));
+  const fields = { at: slider(texts.at, positions, 20, plain) };
+  return figure(chapter, { name: 'clocks', caption: texts.caption }, fields, (section, { at }) => {
     const view = dials();
     const periods = clockPeriods(core);
     let timer: ReturnType<typeof setInterval> | undefined;
@@ -46,7 +46,6 @@ export function sinusoidClocks(chapter: ChapterState<Texts>, core: Ropewalk): Fi
       controls: [h('div', { class: 'row grow' }, at.element, play)],
       picture: [view.element],
       show(values) {
-        at.show(values.at);
         const asked = clockRow(values.at);
         const row = core.sinusoidal(asked);
         const all = Array.from(periods, (period, i) => ({ period, sin: row[2 * i] ?? 0, cos: row[2 * i + 1] ?? 0 }));

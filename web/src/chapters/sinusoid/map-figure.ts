@@ -2,11 +2,10 @@
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { oneName, slider, together } from '../../figure/settings';
 import { literal } from '../../programs/literal';
 import { program } from '../../programs/program';
-import { choiceControl, stepControl, whole } from '../../ui/controls';
-import { h } from '../../ui/dom';
-import { choice, oneOf } from '../../ui/state';
+import { whole } from '../../ui/controls';
 import { fieldGroup } from '../../views/field-group';
 import { lineChart } from '../../views/line-chart';
 import type { Texts } from './i18n/en';
@@ -22,24 +21,16 @@ export function sinusoidMap(chapter: ChapterState<Texts>, core: Ropewalk): Figur
   const texts = chapter.texts.map;
   const { plain, fixed, measure } = chapter.numbers;
   const fields = {
-    dim: oneOf(dims, 32),
-    base: oneOf(bases, 10000),
-    layout: choice(layouts, 'interleaved'),
-    column: oneOf(columns, 6),
+    dim: slider(texts.dim, dims, 32, plain),
+    base: slider(texts.base, bases, 10000, plain),
+    layout: oneName(texts.layout, layouts, 'interleaved', (value) => texts[value]),
+    column: slider(texts.column, columns, 6, plain),
   };
-  return figure(chapter, { name: 'map', caption: texts.caption }, fields, (section) => {
-    const dim = stepControl(texts.dim, dims, plain, (value) => section.set({ dim: value }, 'dim'));
-    const base = stepControl(texts.base, bases, plain, (value) => section.set({ base: value }, 'base'));
-    const column = stepControl(texts.column, columns, plain, (value) => section.set({ column: value }, 'column'));
-    const layout = choiceControl(
-      texts.layout,
-      layouts.map((value) => ({ value, label: texts[value] })),
-      (value) => section.set({ layout: value }),
-    );
+  return figure(chapter, { name: 'map', caption: texts.caption }, fields, (section, { dim, base, column, layout }) => {
     const map = fieldGroup(texts.hint, (cell) => section.set({ column: cell.column }));
     const chart = lineChart(190);
     return {
-      controls: [h('div', { class: 'pair-of-controls' }, dim.element, base.element, column.element), layout.element],
+      controls: [together(dim, base, column), layout.element],
       picture: [map.element, chart.element],
       show(values) {
         const { dim: D, base: b, layout: l } = values;
@@ -49,10 +40,7 @@ export function sinusoidMap(chapter: ChapterState<Texts>, core: Ropewalk): Figur
         const shown = Math.min(values.column, values.dim - 1);
         const { pair, wave } = columnOf(shown, table);
         const period = measure(periods[pair] ?? 0);
-        dim.show(values.dim);
-        base.show(values.base);
         column.show(shown, values.dim - 1);
-        layout.show(values.layout);
         const at = (p: number, c: number): number => rows[p * values.dim + c] ?? 0;
         map.update({
           fields: [
