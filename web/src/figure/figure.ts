@@ -58,6 +58,51 @@ export interface FigureOptions {
   readonly wide?: boolean;
 }
 
+// Fills a box with as many tables as there are.
+function tablesIn(box: HTMLElement): (data: readonly NumberTableData[]) => void {
+  const tables: NumberTable[] = [];
+  return (data) => {
+    while (tables.length > data.length) tables.pop()?.element.remove();
+    for (const [i, each] of data.entries()) {
+      const made = tables[i] ?? numberTable('tall');
+      if (tables[i] === undefined) {
+        tables.push(made);
+        box.append(made.element);
+      }
+      made.update(each);
+    }
+  };
+}
+
+interface FrameParts {
+  readonly controls: readonly Node[];
+  readonly shown: readonly Node[];
+  readonly tools: readonly Node[];
+  readonly code: Node;
+}
+
+function frame(
+  { id, look, label, caption }: Readonly<Record<'id' | 'look' | 'label' | 'caption', string>>,
+  { controls, shown, tools, code }: FrameParts,
+): HTMLElement {
+  // Its number is the name of the figure, and of its buttons together.
+  const number = freshId();
+  const named = { 'aria-labelledby': number };
+  return h(
+    'figure',
+    { class: look, id, ...named },
+    h(
+      'div',
+      { class: 'panel' },
+      ...(controls.length === 0 ? [] : [h('div', { class: 'controls' }, ...controls)]),
+      ...shown,
+      h('div', { class: 'tools', role: 'group', ...named }, ...tools),
+    ),
+    h('figcaption', {}, h('span', { id: number }, label), caption),
+    code,
+  );
+}
+
 export function figure<F extends Fields>(
   chapter: ChapterState,
   { name, caption, wide = false }: FigureOptions,
@@ -72,12 +117,9 @@ export function figure<F extends Fields>(
   const code = codeBlock(texts, `${texts.code}: ${caption}`);
   const pictureBox = h('div', { class: 'picture' }, ...parts.picture);
   const tableBox = h('div', { class: 'tables' });
-  const tableButton = button(
-    texts.table,
-    () => section.set({ table: !section.values.table } as never),
-    'button quiet table-button',
-  );
-  const tables: NumberTable[] = [];
+  const swap = (): void => section.set({ table: !section.values.table } as never);
+  const tableButton = button(texts.table, swap, 'button quiet table-button');
+  const tabulate = tablesIn(tableBox);
   let report: Report | undefined;
   const save = saveMenu(texts, {
     picture: pictureBox,
@@ -92,28 +134,17 @@ export function figure<F extends Fields>(
     tables: () => report?.table() ?? [],
   });
 
-  function tabulate(data: readonly NumberTableData[]): void {
-    while (tables.length > data.length) tables.pop()?.element.remove();
-    for (const [i, each] of data.entries()) {
-      const made = tables[i] ?? numberTable('tall');
-      if (tables[i] === undefined) {
-        tables.push(made);
-        tableBox.append(made.element);
-      }
-      made.update(each);
-    }
-  }
-
   // What the picture shows; the table is another view of the same.
   let pictured = '';
   const pictureOf = ({ table, ...values }: Values<WithTable<F>>): string => JSON.stringify(values);
 
   function show(): void {
     pictured = pictureOf(section.values);
+    const { values } = section;
     for (const [name, control] of Object.entries(bound as Readonly<Record<string, Control<unknown>>>)) {
-      control.show(section.values[name]);
+      control.show(values[name]);
     }
-    report = parts.show(section.values);
+    report = parts.show(values);
     view();
   }
 
@@ -135,43 +166,22 @@ export function figure<F extends Fields>(
     tableButton.textContent = wanted ? texts.picture : texts.table;
   }
 
-  const controls = parts.controls ?? [];
-  // Its number is the name of the figure, and of its buttons together.
-  const id = freshId();
-  const named = { 'aria-labelledby': id };
-  const element = h(
-    'figure',
-    { class: wide ? 'wide resting' : 'resting', id: `figure-${chapter.id}-${name}`, ...named },
-    h(
-      'div',
-      { class: 'panel' },
-      ...(controls.length === 0 ? [] : [h('div', { class: 'controls' }, ...controls)]),
-      pictureBox,
-      tableBox,
-      summary,
-      h(
-        'div',
-        { class: 'tools', role: 'group', ...named },
-        tableButton,
-        copyButton(texts.copyLink, texts, () => chapter.link()),
-        save,
-        button(
-          texts.reset,
-          () => {
-            section.reset();
-            parts.reset?.();
-          },
-          'button quiet',
-        ),
-      ),
-    ),
-    h('figcaption', {}, h('span', { id }, texts.label), caption),
-    code.element,
+  const reset = (): void => {
+    section.reset();
+    parts.reset?.();
+  };
+  const tools = [
+    tableButton,
+    copyButton(texts.copyLink, texts, () => chapter.link()),
+    save,
+    button(texts.reset, reset, 'button quiet'),
+  ];
+  const element = frame(
+    { id: `figure-${chapter.id}-${name}`, look: wide ? 'wide resting' : 'resting', label: texts.label, caption },
+    { controls: parts.controls ?? [], shown: [pictureBox, tableBox, summary], tools, code: code.element },
   );
   let isOver = false;
-  const showUnlessOver = (): void => {
-    if (!isOver) show();
-  };
+  const showUnlessOver = (): void => (isOver ? undefined : show());
   soon(() => {
     showUnlessOver();
     // For the first picture its width has to be known, wherever it is.

@@ -288,6 +288,41 @@ function lost(texts: FrameTexts): HTMLElement {
   return h('div', { class: 'prose' }, h('p', { class: 'notice', role: 'alert' }, texts.page.lost), again);
 }
 
+// Builds what stands around the chapters, or builds it anew. Gives the article.
+function frame(
+  texts: FrameTexts,
+  state: State,
+  page: PageSection,
+  core: Ropewalk,
+  sections: readonly HTMLElement[],
+): HTMLElement {
+  const { lang } = page.values;
+  const { version, simd } = core.info();
+  const focused = document.activeElement?.id ?? '';
+  document.documentElement.lang = languageTags[lang];
+  document.title = `${texts.page.title.join('')} · Ropewalk`;
+  const header = bar(texts, page, state);
+  const footer = h(
+    'footer',
+    { class: 'site prose' },
+    h('p', {}, texts.page.build(version, simd)),
+    h('p', {}, ...richText(texts.page.console)),
+  );
+  const start = opening(texts, page, state, core);
+  const known = document.querySelector('main');
+  if (known?.firstElementChild) {
+    // The chapters stay where they are until their turn comes: moving them would lay out all of them again.
+    document.querySelector('header')?.replaceWith(header);
+    known.firstElementChild.replaceWith(start);
+    document.querySelector('footer')?.replaceWith(footer);
+  }
+  const main = known ?? h('main', { tabindex: -1 }, start, ...sections);
+  main.setAttribute('aria-busy', 'true');
+  if (known === null) document.body.replaceChildren(header, main, footer);
+  if (focused !== '') document.getElementById(focused)?.focus({ preventScroll: true });
+  return main;
+}
+
 export function createPage(state: State, page: PageSection, core: Ropewalk): Page {
   let sections: HTMLElement[] = [];
   const unmounts: (() => void)[] = [];
@@ -326,33 +361,6 @@ export function createPage(state: State, page: PageSection, core: Ropewalk): Pag
     scrollBy({ top: (topOf(sections[reading.index]) ?? 0) - target, behavior: 'instant' });
   }
 
-  function frame(texts: FrameTexts, lang: Language): HTMLElement {
-    const { version, simd } = core.info();
-    const focused = document.activeElement?.id ?? '';
-    document.documentElement.lang = languageTags[lang];
-    document.title = `${texts.page.title.join('')} · Ropewalk`;
-    const header = bar(texts, page, state);
-    const footer = h(
-      'footer',
-      { class: 'site prose' },
-      h('p', {}, texts.page.build(version, simd)),
-      h('p', {}, ...richText(texts.page.console)),
-    );
-    const start = opening(texts, page, state, core);
-    const known = document.querySelector('main');
-    if (known?.firstElementChild) {
-      // The chapters stay where they are until their turn comes: moving them would lay out all of them again.
-      document.querySelector('header')?.replaceWith(header);
-      known.firstElementChild.replaceWith(start);
-      document.querySelector('footer')?.replaceWith(footer);
-    }
-    const main = known ?? h('main', { tabindex: -1 }, start, ...sections);
-    main.setAttribute('aria-busy', 'true');
-    if (known === null) document.body.replaceChildren(header, main, footer);
-    if (focused !== '') document.getElementById(focused)?.focus({ preventScroll: true });
-    return main;
-  }
-
   return {
     async show(texts, mounted = () => undefined) {
       latest += 1;
@@ -364,7 +372,7 @@ export function createPage(state: State, page: PageSection, core: Ropewalk): Pag
       // What the browser would do about a changing page above the window is done here, the same in every browser.
       document.documentElement.classList.toggle('moving', !isFirst);
       rest();
-      const main = frame(texts, lang);
+      const main = frame(texts, state, page, core, sections);
       const place = sections[reading.index];
       if (!isFirst && place)
         scrollTo({ top: place.offsetTop + reading.into * place.offsetHeight, behavior: 'instant' });

@@ -162,21 +162,10 @@ function draw(canvas: HTMLCanvasElement, data: FieldData, { width, height }: Siz
   stroke(left, pixels, right - left - gap, canvas.height - 2 * pixels, 5);
 }
 
-export function field(events: FieldEvents): FieldView {
-  const title = h('div', { class: 'field-title' });
-  const rowTitle = h('span', { class: 'axis-title' });
-  const columnTitle = h('div', { class: 'axis-title columns' });
-  const rowNames = h('div', { class: 'field-rows', 'aria-hidden': 'true' });
-  const columnNames = h('div', { class: 'field-columns', 'aria-hidden': 'true' });
-  const canvas = h('canvas');
-  const mark = h('div', { class: 'field-mark' });
-  // Arrow keys have to reach us, so this is an application to a screen reader; the table is there for reading.
-  const plot = h('div', { class: 'field-plot', tabindex: 0, role: 'application' }, canvas, mark);
-  const element = h('div', { class: 'field' }, title, rowTitle, rowNames, plot, columnNames, columnTitle);
-  let data: FieldData | undefined;
-  let room = 0;
-
+// Tells what is pointed at, touched, walked to and picked.
+function listen(plot: HTMLElement, events: FieldEvents, dataOf: () => FieldData | undefined): void {
   const cellAt = (event: PointerEvent): Cell | undefined => {
+    const data = dataOf();
     if (data === undefined) return undefined;
     const box = plot.getBoundingClientRect();
     const index = (share: number, count: number): number => Math.min(Math.max(Math.floor(share * count), 0), count - 1);
@@ -195,9 +184,10 @@ export function field(events: FieldEvents): FieldView {
     // A finger that leaves has not lost interest: what it touched stays readable.
     if (event.pointerType === 'mouse' && document.activeElement !== plot) events.pointed(undefined);
   });
-  plot.addEventListener('focus', () => events.pointed(data?.current ?? { row: 0, column: 0 }));
+  plot.addEventListener('focus', () => events.pointed(dataOf()?.current ?? { row: 0, column: 0 }));
   plot.addEventListener('blur', () => events.pointed(undefined));
   plot.addEventListener('keydown', (event) => {
+    const data = dataOf();
     if (data === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
     const here = data.current ?? { row: 0, column: 0 };
     if ((event.key === 'Enter' || event.key === ' ') && events.picked) {
@@ -210,6 +200,23 @@ export function field(events: FieldEvents): FieldView {
     event.preventDefault();
     events.pointed(next);
   });
+}
+
+export function field(events: FieldEvents): FieldView {
+  const title = h('div', { class: 'field-title' });
+  const rowTitle = h('span', { class: 'axis-title' });
+  const columnTitle = h('div', { class: 'axis-title columns' });
+  const rowNames = h('div', { class: 'field-rows', 'aria-hidden': 'true' });
+  const columnNames = h('div', { class: 'field-columns', 'aria-hidden': 'true' });
+  const canvas = h('canvas');
+  const mark = h('div', { class: 'field-mark' });
+  // Arrow keys have to reach us, so this is an application to a screen reader; the table is there for reading.
+  const plot = h('div', { class: 'field-plot', tabindex: 0, role: 'application' }, canvas, mark);
+  const element = h('div', { class: 'field' }, title, rowTitle, rowNames, plot, columnNames, columnTitle);
+  let data: FieldData | undefined;
+  let room = 0;
+
+  listen(plot, events, () => data);
 
   function sizes({ rows, columns, rowName, largestCell = 44, tallest = 1e9 }: FieldData): Sizes {
     const gutter = Math.min(gutterFor(rows, rowName), Math.floor(room * 0.4));

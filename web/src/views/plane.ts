@@ -77,6 +77,41 @@ function shape(name: ArrowName) {
   };
 }
 
+// The ring of an arrow is dragged, or moved with the arrow keys.
+function listen(
+  handle: SVGElement,
+  plane: SVGSVGElement,
+  arrow: () => PlaneArrow | undefined,
+  set: (angle: number, length: number) => void,
+): void {
+  handle.addEventListener('pointerdown', (event) => {
+    handle.setPointerCapture(event.pointerId);
+    handle.focus({ preventScroll: true });
+    event.preventDefault();
+  });
+  handle.addEventListener('pointermove', (event) => {
+    const toPlane = plane.getScreenCTM()?.inverse();
+    if (!handle.hasPointerCapture(event.pointerId) || toPlane === undefined) return;
+    const { x, y } = new DOMPoint(event.clientX, event.clientY).matrixTransform(toPlane);
+    set((Math.atan2(-y, x) * 180) / Math.PI, Math.hypot(x, y) / unit);
+  });
+  handle.addEventListener('keydown', (event) => {
+    const now = arrow();
+    if (now === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
+    const fine = event.shiftKey ? 1 : 5;
+    const steps: Record<string, readonly [number, number]> = {
+      ArrowLeft: [fine, 0],
+      ArrowRight: [-fine, 0],
+      ArrowUp: [0, fine / 100],
+      ArrowDown: [0, -fine / 100],
+    };
+    const step = steps[event.key];
+    if (step === undefined) return;
+    event.preventDefault();
+    set(now.angle + step[0], now.length + step[1]);
+  });
+}
+
 export function plane(
   texts: PlaneTexts,
   changed: (name: ArrowName, arrow: { angle: number; length: number }) => void,
@@ -126,32 +161,12 @@ export function plane(
     );
     handles[name] = handle;
     element.append(svg('g', { class: name }, spiral, arrow, setLabel, turned, turnedLabel));
-    handle.addEventListener('pointerdown', (event) => {
-      handle.setPointerCapture(event.pointerId);
-      handle.focus({ preventScroll: true });
-      event.preventDefault();
-    });
-    handle.addEventListener('pointermove', (event) => {
-      const toPlane = element.getScreenCTM()?.inverse();
-      if (!handle.hasPointerCapture(event.pointerId) || toPlane === undefined) return;
-      const { x, y } = new DOMPoint(event.clientX, event.clientY).matrixTransform(toPlane);
-      set(name, (Math.atan2(-y, x) * 180) / Math.PI, Math.hypot(x, y) / unit);
-    });
-    handle.addEventListener('keydown', (event) => {
-      const now = shown?.[name];
-      if (now === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
-      const fine = event.shiftKey ? 1 : 5;
-      const steps: Record<string, readonly [number, number]> = {
-        ArrowLeft: [fine, 0],
-        ArrowRight: [-fine, 0],
-        ArrowUp: [0, fine / 100],
-        ArrowDown: [0, -fine / 100],
-      };
-      const step = steps[event.key];
-      if (step === undefined) return;
-      event.preventDefault();
-      set(name, now.angle + step[0], now.length + step[1]);
-    });
+    listen(
+      handle,
+      element,
+      () => shown?.[name],
+      (angle, length) => set(name, angle, length),
+    );
   }
   // Last, so that no arrow lies over a ring.
   element.append(svg('g', { class: 'key' }, handles.key), svg('g', { class: 'query' }, handles.query));

@@ -7,7 +7,7 @@ import { literal } from '../../programs/literal';
 import { program } from '../../programs/program';
 import { whole } from '../../ui/controls';
 import { h } from '../../ui/dom';
-import { fieldGroup } from '../../views/field-group';
+import { type FieldGroupData, fieldGroup } from '../../views/field-group';
 import type { Texts } from './i18n/en';
 import { sectionAxes, segmentsOf } from './layouts';
 import { axisOfPairs } from './programs';
@@ -28,6 +28,38 @@ const axes = layouts.map((layout) => axisOfPairs(rw, layout));
 const result = [...positions, ...axes].flatMap((numbers) => Array.from(numbers));`,
     "import { load, mropePositions } from 'ropewalk';",
   );
+
+// Which axis each pair follows, in both layouts.
+function pairsOf(texts: Texts['ids'], plain: (value: number) => string, pairs: readonly Int32Array[]): FieldGroupData {
+  return {
+    fields: [
+      {
+        title: texts.pairsTitle,
+        label: texts.pairsTitle,
+        legend: texts.axis,
+        rows: pairs.length,
+        columns: pairs[0]?.length ?? 0,
+        values: pairs.flatMap((each) => Array.from(each, kindOf)),
+        scale: 'sequential',
+        limit: kindOf(2),
+        kinds: texts.axes.map((name, axis) => ({
+          value: kindOf(axis),
+          name: texts.lettered(texts.letters[axis] ?? '', name),
+        })),
+        largestCell: 200,
+        tallest: 60,
+        rowTitle: '',
+        columnTitle: texts.pair,
+        rowName: (row) => texts.layouts[row] ?? '',
+        columnName: plain,
+        print: (kind) => texts.letters[axisOf(kind)] ?? '',
+      },
+    ],
+    tell: ({ row, column }) =>
+      texts.pairCell(texts.layouts[row] ?? '', plain(column), texts.axes[pairs[row]?.[column] ?? 0] ?? ''),
+    print: plain,
+  };
+}
 
 export function axesIds(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
   const texts = chapter.texts.ids;
@@ -79,34 +111,7 @@ export function axesIds(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
             texts.cell(plain(column), isImage(column), axisName(row), plain(positions[row]?.[column] ?? 0)),
           print: plain,
         });
-        pairMap.update({
-          fields: [
-            {
-              title: texts.pairsTitle,
-              label: texts.pairsTitle,
-              legend: texts.axis,
-              rows: pairs.length,
-              columns: pairs[0]?.length ?? 0,
-              values: pairs.flatMap((each) => Array.from(each, kindOf)),
-              scale: 'sequential',
-              limit: kindOf(2),
-              kinds: texts.axes.map((name, axis) => ({
-                value: kindOf(axis),
-                name: texts.lettered(texts.letters[axis] ?? '', name),
-              })),
-              largestCell: 200,
-              tallest: 60,
-              rowTitle: '',
-              columnTitle: texts.pair,
-              rowName: (row) => texts.layouts[row] ?? '',
-              columnName: plain,
-              print: (kind) => texts.letters[axisOf(kind)] ?? '',
-            },
-          ],
-          tell: ({ row, column }) =>
-            texts.pairCell(texts.layouts[row] ?? '', plain(column), axisName(pairs[row]?.[column] ?? 0)),
-          print: plain,
-        });
+        pairMap.update(pairsOf(texts, plain, pairs));
         return {
           summary: texts.summary(plain(length), plain(image), plain(next)),
           code: idsCode(segments),

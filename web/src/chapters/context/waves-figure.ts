@@ -3,6 +3,7 @@ import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
 import { oneName, slider, together } from '../../figure/settings';
+import type { Numbers } from '../../i18n/language';
 import { call, program, rowsOf } from '../../programs/program';
 import { whole } from '../../ui/controls';
 import { h } from '../../ui/dom';
@@ -10,7 +11,7 @@ import { richText } from '../../ui/rich-text';
 import { type Dial, dials } from '../../views/dials';
 import { lineChart, nameOf } from '../../views/line-chart';
 import type { Texts } from './i18n/en';
-import { completePairs, methodNames, methods, reachOf } from './numbers';
+import { completePairs, methodNames, methods, type Reach, reachOf } from './numbers';
 import { contextHead, waves } from './programs';
 import { shown } from './programs.js?shown';
 
@@ -21,6 +22,29 @@ const pairs = contextHead / 2;
 // Half a degree: an angle that much beyond is not yet a new one.
 const hardly = Math.PI / 360;
 const turn = 2 * Math.PI;
+
+const isNew = ({ seen, used }: Reach): boolean => seen < turn && used > seen + hardly;
+
+function dialOf(
+  texts: Texts['waves'],
+  { plain, significant }: Numbers,
+  i: number,
+  reach: Reach = { seen: 0, used: 0 },
+): Dial {
+  const { seen, used } = reach;
+  const turns = significant(used / turn, 2);
+  return {
+    name: texts.pair(plain(i)),
+    note: turns,
+    hands: [],
+    arcs: [
+      { from: 0, to: Math.min(seen, turn), look: 'seen' },
+      ...(isNew(reach) ? [{ from: seen, to: Math.min(used, turn), look: 'unseen' } as const] : []),
+    ],
+    look: isNew(reach) ? 'warn' : undefined,
+    spoken: texts.spoken(plain(i), significant(seen / turn, 2), turns, isNew(reach)),
+  };
+}
 
 export function contextWaves(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
   const texts = chapter.texts.waves;
@@ -76,28 +100,12 @@ export function contextWaves(chapter: ChapterState<Texts>, core: Ropewalk): Figu
           ],
         });
         const reaches = whole(0, pairs - 1).map((i) => reachOf(trained[i] ?? 1, scaled[i] ?? 1, values));
-        const isNew = (i: number): boolean => {
-          const { seen = 0, used = 0 } = reaches[i] ?? {};
-          return seen < turn && used > seen + hardly;
-        };
-        const fresh = reaches.filter((_, i) => isNew(i));
+        const fresh = reaches.filter(isNew);
         const most = Math.max(0, ...fresh.map(({ seen, used }) => Math.min(used, turn) - seen));
-        const dial = (i: number): Dial => {
-          const { seen = 0, used = 0 } = reaches[i] ?? {};
-          const turns = significant(used / turn, 2);
-          return {
-            name: texts.pair(plain(i)),
-            note: turns,
-            hands: [],
-            arcs: [
-              { from: 0, to: Math.min(seen, turn), look: 'seen' },
-              ...(isNew(i) ? [{ from: seen, to: Math.min(used, turn), look: 'unseen' } as const] : []),
-            ],
-            look: isNew(i) ? 'warn' : undefined,
-            spoken: texts.spoken(plain(i), significant(seen / turn, 2), turns, isNew(i)),
-          };
-        };
-        view.update(texts.dials, whole(1, pairs - 1, 2).map(dial));
+        view.update(
+          texts.dials,
+          whole(1, pairs - 1, 2).map((i) => dialOf(texts, chapter.numbers, i, reaches[i])),
+        );
         return {
           summary: texts.summary(
             plain(completePairs(core, values)),

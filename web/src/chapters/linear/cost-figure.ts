@@ -5,7 +5,7 @@ import { type Figure, figure } from '../../figure/figure';
 import { slider, together } from '../../figure/settings';
 import { call, program } from '../../programs/program';
 import { lineChart } from '../../views/line-chart';
-import { type Factor, products } from '../../views/products';
+import { type Factor, type ProductsData, products } from '../../views/products';
 import type { Texts } from './i18n/en';
 import { cost, costLengths, orderDifference } from './programs';
 import { shown } from './programs.js?shown';
@@ -22,6 +22,46 @@ const costCode = (checked: number, dim: number): string =>
 const difference = ${call('orderDifference', checked, dim)};
 const result = [...costs.flatMap(({ square, state }) => [square, state]), difference];`,
   );
+
+// The factors of both orders, with their sides.
+function productsOf(texts: Texts['cost'], T: number, D: number): ProductsData {
+  type Side = readonly [letter: 'T' | 'D', length: number];
+  const [byT, byD]: readonly [Side, Side] = [
+    ['T', T],
+    ['D', D],
+  ];
+  const matrix = (name: string, rows: Side, columns: Side, look: Factor['look'] = 'operand'): Factor => ({
+    name,
+    size: `${rows[0]} × ${columns[0]}`,
+    rows: rows[1],
+    columns: columns[1],
+    look,
+  });
+  const [Q, K, V] = [matrix('Q', byT, byD), matrix('Kᵀ', byD, byT), matrix('V', byT, byD)];
+  const out = matrix(texts.out, byT, byD);
+  const [weights, state] = [matrix(texts.weights, byT, byT, 'key'), matrix(texts.state, byD, byD, 'query')];
+  return {
+    longest: Math.max(T, D),
+    orders: [
+      {
+        title: texts.squareFirst,
+        note: texts.each('$T^2D$'),
+        steps: [
+          [Q, '·', K, '=', weights],
+          [weights, '·', V, '=', out],
+        ],
+      },
+      {
+        title: texts.stateFirst,
+        note: texts.each('$TD^2$'),
+        steps: [
+          [K, '·', V, '=', state],
+          [Q, '·', state, '=', out],
+        ],
+      },
+    ],
+  };
+}
 
 export function linearCost(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
   const texts = chapter.texts.cost;
@@ -43,42 +83,7 @@ export function linearCost(chapter: ChapterState<Texts>, core: Ropewalk): Figure
           known = { checked, dim: D, difference: orderDifference(core, checked, D) };
         }
         const now = cost(T, D);
-        type Side = readonly [letter: 'T' | 'D', length: number];
-        const [byT, byD]: readonly [Side, Side] = [
-          ['T', T],
-          ['D', D],
-        ];
-        const matrix = (name: string, rows: Side, columns: Side, look: Factor['look'] = 'operand'): Factor => ({
-          name,
-          size: `${rows[0]} × ${columns[0]}`,
-          rows: rows[1],
-          columns: columns[1],
-          look,
-        });
-        const [Q, K, V] = [matrix('Q', byT, byD), matrix('Kᵀ', byD, byT), matrix('V', byT, byD)];
-        const out = matrix(texts.out, byT, byD);
-        const [weights, state] = [matrix(texts.weights, byT, byT, 'key'), matrix(texts.state, byD, byD, 'query')];
-        shapes.update({
-          longest: Math.max(T, D),
-          orders: [
-            {
-              title: texts.squareFirst,
-              note: texts.each('$T^2D$'),
-              steps: [
-                [Q, '·', K, '=', weights],
-                [weights, '·', V, '=', out],
-              ],
-            },
-            {
-              title: texts.stateFirst,
-              note: texts.each('$TD^2$'),
-              steps: [
-                [K, '·', V, '=', state],
-                [Q, '·', state, '=', out],
-              ],
-            },
-          ],
-        });
+        shapes.update(productsOf(texts, T, D));
         const costs = costLengths.map((length) => ({ length, ...cost(length, D) }));
         chart.update({
           label: texts.label,

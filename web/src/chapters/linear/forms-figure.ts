@@ -3,9 +3,10 @@ import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
 import { oneName, slider, together } from '../../figure/settings';
+import type { Numbers } from '../../i18n/language';
 import { call, partsOf, program } from '../../programs/program';
 import { whole } from '../../ui/controls';
-import { fieldGroup } from '../../views/field-group';
+import { type FieldGroupData, fieldGroup } from '../../views/field-group';
 import { lineChart } from '../../views/line-chart';
 import { evenTicks } from '../../views/ticks';
 import type { Texts } from './i18n/en';
@@ -17,6 +18,49 @@ const formNames = ['none', 'numerator', 'both', 'cosine'] as const;
 const mapNames = ['elu1', 'relu', 'exp'] as const;
 const seeds = whole(1, 30);
 const places = whole(0, formTokens - 1);
+
+const rowOf = (weights: Float32Array, i: number): Float32Array =>
+  weights.subarray(i * formTokens, (i + 1) * formTokens);
+
+function cellsOf(
+  texts: Texts['forms'],
+  { plain, significant }: Numbers,
+  { weights, denominators }: ReturnType<typeof formNumbers>,
+): FieldGroupData {
+  const seen = weights.map((weight, at) => (at % formTokens > Math.floor(at / formTokens) ? Number.NaN : weight));
+  return {
+    fields: [
+      {
+        label: texts.label,
+        legend: texts.legend,
+        rows: formTokens,
+        columns: formTokens,
+        values: seen,
+        scale: 'diverging',
+        limit: 1,
+        rowTitle: texts.query,
+        columnTitle: texts.key,
+        rowName: plain,
+        columnName: plain,
+        print: (value) => significant(value, 2),
+        largestCell: 27,
+        tallest: 480,
+      },
+    ],
+    tell({ row: query, column: key }) {
+      if (key > query) return texts.later(plain(query), plain(key));
+      const sum = rowOf(weights, query).reduce((a, b) => a + b, 0);
+      return texts.cell(
+        plain(query),
+        plain(key),
+        significant(weights[query * formTokens + key] ?? 0, 3),
+        significant(sum, 4),
+        significant(denominators[query] ?? 0, 3),
+      );
+    },
+    print: plain,
+  };
+}
 
 export function linearForms(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
   const texts = chapter.texts.forms;
@@ -38,42 +82,10 @@ export function linearForms(chapter: ChapterState<Texts>, core: Ropewalk): Figur
         map.element.hidden = values.form === 'cosine';
         const { form: shownForm, map: shownMap, dim: D, seed: number } = values;
         const input = { form: shownForm, map: shownMap, dim: D, seed: number };
-        const { weights, denominators, report } = formNumbers(core, input);
-        const seen = weights.map((weight, at) => (at % formTokens > Math.floor(at / formTokens) ? Number.NaN : weight));
-        const row = (i: number): Float32Array => weights.subarray(i * formTokens, (i + 1) * formTokens);
+        const made = formNumbers(core, input);
+        const { weights, denominators, report } = made;
         const largest = weights.reduce((most, weight) => Math.max(most, Math.abs(weight)), 0);
-        cells.update({
-          fields: [
-            {
-              label: texts.label,
-              legend: texts.legend,
-              rows: formTokens,
-              columns: formTokens,
-              values: seen,
-              scale: 'diverging',
-              limit: 1,
-              rowTitle: texts.query,
-              columnTitle: texts.key,
-              rowName: plain,
-              columnName: plain,
-              print: (value) => significant(value, 2),
-              largestCell: 27,
-              tallest: 480,
-            },
-          ],
-          tell({ row: query, column: key }) {
-            if (key > query) return texts.later(plain(query), plain(key));
-            const sum = row(query).reduce((a, b) => a + b, 0);
-            return texts.cell(
-              plain(query),
-              plain(key),
-              significant(weights[query * formTokens + key] ?? 0, 3),
-              significant(sum, 4),
-              significant(denominators[query] ?? 0, 3),
-            );
-          },
-          print: plain,
-        });
+        cells.update(cellsOf(texts, chapter.numbers, made));
         const ticks = evenTicks(Math.min(0, ...denominators), Math.max(0, ...denominators));
         chart.update({
           label: texts.denominators,
@@ -110,7 +122,7 @@ export function linearForms(chapter: ChapterState<Texts>, core: Ropewalk): Figur
               columns: places.map(plain),
               rows: places.map((i) => ({
                 name: plain(i),
-                values: Array.from(row(i), (weight, j) => (j > i ? undefined : weight)),
+                values: Array.from(rowOf(weights, i), (weight, j) => (j > i ? undefined : weight)),
               })),
               print: (value) => significant(value, 3),
             },

@@ -3,8 +3,9 @@ import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
 import { slider, together } from '../../figure/settings';
+import type { Numbers } from '../../i18n/language';
 import { call, program } from '../../programs/program';
-import { lineChart } from '../../views/line-chart';
+import { type ChartData, lineChart } from '../../views/line-chart';
 import { evenTicks } from '../../views/ticks';
 import type { Texts } from './i18n/en';
 import { memory, memorySteps, pieceDifferences, piecedTokens } from './programs';
@@ -23,10 +24,33 @@ const stateCode = (dim: number, tokens: number, piece: number): string =>
 const result = [...cache.flatMap((bytes) => [bytes, state]), ...${call('pieceDifferences', dim, piece)}];`,
   );
 
+function errorsOf(texts: Texts['state'], { plain, power }: Numbers, differences: Float64Array): ChartData {
+  return {
+    label: texts.differences,
+    x: { title: texts.token, min: 0, max: piecedTokens - 1, ticks: [0, 64, 128, 192, 255], print: plain },
+    y: {
+      title: texts.differences,
+      min: least,
+      max: 1e-3,
+      log: true,
+      ticks: [1e-9, 1e-7, 1e-5, 1e-3],
+      print: power,
+    },
+    series: [
+      {
+        name: texts.error,
+        look: 'query',
+        kind: 'dots',
+        points: Array.from(differences, (value, i) => [i, Math.max(value, least)]),
+      },
+    ],
+  };
+}
+
 export function linearState(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
   const texts = chapter.texts.state;
   const common = chapter.texts;
-  const { plain, significant, measure, bound, power } = chapter.numbers;
+  const { plain, significant, measure, bound } = chapter.numbers;
   const fields = {
     tokens: slider(common.tokens, lengths, 512, plain),
     dim: slider(common.dim, dims, 64, plain),
@@ -68,26 +92,7 @@ export function linearState(chapter: ChapterState<Texts>, core: Ropewalk): Figur
           ],
         });
         const differences = pieceDifferences(core, values.dim, values.chunk);
-        errors.update({
-          label: texts.differences,
-          x: { title: texts.token, min: 0, max: piecedTokens - 1, ticks: [0, 64, 128, 192, 255], print: plain },
-          y: {
-            title: texts.differences,
-            min: least,
-            max: 1e-3,
-            log: true,
-            ticks: [1e-9, 1e-7, 1e-5, 1e-3],
-            print: power,
-          },
-          series: [
-            {
-              name: texts.error,
-              look: 'query',
-              kind: 'dots',
-              points: Array.from(differences, (value, i) => [i, Math.max(value, least)]),
-            },
-          ],
-        });
+        errors.update(errorsOf(texts, chapter.numbers, differences));
         return {
           summary: texts.summary(
             plain(values.tokens),

@@ -22,6 +22,27 @@ const maxSentence = 300;
 // Rows of equal words come out of the same arithmetic; a difference this small would be rounding.
 const rounding = 1e-6;
 
+function summaryOf(
+  texts: Texts['map'],
+  fixed: (value: number, digits: number) => string,
+  words: readonly string[],
+  isCausal: boolean,
+  weights: readonly Float32Array[],
+): string {
+  if (words.length === 0) return '';
+  if (words.length === 1) return texts.single;
+  const rows = repeatedWord(words);
+  const word = words[rows[0] ?? 0] ?? '';
+  const spread = rowSpread(weights, words.length, rows);
+  const compared =
+    rows.length === 0
+      ? texts.noRepeat
+      : spread < rounding
+        ? texts.rowsEqual(word, rows.length)
+        : texts.rowsDiffer(word, rows.length, fixed(spread, 2));
+  return isCausal ? texts.causalLeaks(compared) : compared;
+}
+
 export function orderMap(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
   const texts = chapter.texts.map;
   const { plain, fixed } = chapter.numbers;
@@ -60,21 +81,6 @@ export function orderMap(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
     });
     const notice = h('p', { class: 'notice' });
 
-    function summaryOf(weights: readonly Float32Array[]): string {
-      if (words.length === 0) return '';
-      if (words.length === 1) return texts.single;
-      const rows = repeatedWord(words);
-      const word = words[rows[0] ?? 0] ?? '';
-      const spread = rowSpread(weights, words.length, rows);
-      const compared =
-        rows.length === 0
-          ? texts.noRepeat
-          : spread < rounding
-            ? texts.rowsEqual(word, rows.length)
-            : texts.rowsDiffer(word, rows.length, fixed(spread, 2));
-      return isCausal ? texts.causalLeaks(compared) : compared;
-    }
-
     return {
       controls: [
         h('div', { class: 'row grow' }, sentence.element, shuffle),
@@ -100,7 +106,7 @@ export function orderMap(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
           onDark: isDark(),
         });
         return {
-          summary: summaryOf(weights),
+          summary: summaryOf(texts, fixed, words, isCausal, weights),
           code: program(
             shown,
             `const words = ${literal(words)};

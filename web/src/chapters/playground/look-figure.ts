@@ -2,6 +2,7 @@
 // the tokens that it holds likeliest.
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import type { Numbers } from '../../i18n/language';
 import { h } from '../../ui/dom';
 import { refusal } from '../../ui/refusal';
 import { type NumberTableData, numberTable } from '../../views/number-table';
@@ -77,10 +78,57 @@ for (const { probability, own: before } of top) result.push([probability, before
   );
 }
 
+function topTable(
+  texts: Texts['look'],
+  { plain, fixed }: Numbers,
+  { look, topNames, at: place, ready }: Seen,
+): NumberTableData {
+  const isEncoder = ready.facts.kind === 'encoder';
+  return {
+    caption: (isEncoder ? texts.topIn : texts.topAfter)(plain(place)),
+    corner: texts.token,
+    columns: [texts.probability, texts.ownProbability],
+    rows: look.top.map(({ probability, own }, i) => ({ name: topNames[i] ?? '', values: [probability, own] })),
+    print: (value) => fixed(value, 4),
+  };
+}
+
+function summaryOf(
+  texts: Texts['look'],
+  { plain, fixed, significant }: Numbers,
+  { look, layer: shownLayer, ready, wish: changed }: Seen,
+): string {
+  const T = Math.sqrt(look.scores.biased.length / ready.facts.heads);
+  const isHidden = hides({ causal: look.causal, window: look.window, sinkTokens: 0 });
+  const spread = (part: Float32Array): string =>
+    fixed(rootMeanSquare([part.map((value, i) => (isHidden(Math.floor(i / T) % T, i % T) ? Number.NaN : value))]), 2);
+  const [name, content] = [plain(shownLayer + 1), spread(look.scores.content)];
+  const isStill = look.scores.position.every((value) => !(Math.abs(value) > 0));
+  const parts = isStill ? texts.summaryNone(name, content) : texts.summary(name, content, spread(look.scores.position));
+  if (changed === undefined) return parts;
+  return look.difference === 0 ? texts.unchanged(parts) : texts.changed(parts, significant(look.difference, 2));
+}
+
+// What stands in the way, or was left out.
+function noticeOf(
+  { texts: { look: texts }, frame, numbers: { plain } }: ChapterState<Texts>,
+  ready: Ready | undefined,
+  outcome: Outcome | undefined,
+  items: readonly string[],
+): string {
+  if (ready === undefined) return texts.noModel;
+  if (outcome !== undefined && 'cancelled' in outcome) return frame.figure.cancelled;
+  if (outcome !== undefined && 'unknown' in outcome) return texts.noTokenizer(outcome.unknown);
+  if (items.length === 0) return texts.empty;
+  const given = outcome !== undefined && 'seen' in outcome ? outcome.seen.given : 0;
+  if (given > maxTokens) return texts.tooMany(plain(maxTokens), plain(given));
+  return ready.facts.position === 'rope' ? '' : texts.notRotary(ready.facts.position);
+}
+
 export function playgroundLook(chapter: ChapterState<Texts>): Figure {
   const texts = chapter.texts.look;
   const common = chapter.texts;
-  const { plain, fixed, significant } = chapter.numbers;
+  const { plain } = chapter.numbers;
   const fields = lookSettings(common, plain);
   return figure(chapter, { name: 'look', caption: texts.caption, wide: true }, fields, (section, controls) => {
     const { ids, layer, at, wish, base, factor, view, head } = controls;
@@ -122,34 +170,6 @@ export function playgroundLook(chapter: ChapterState<Texts>): Figure {
     const work = latest(wishNow, look, () => showAgain());
     const bar = workBar(chapter.frame.figure, texts.caption, plain, () => work.cancel());
 
-    function topTable({ look, topNames, at: place, ready }: Seen): NumberTableData {
-      const isEncoder = ready.facts.kind === 'encoder';
-      return {
-        caption: (isEncoder ? texts.topIn : texts.topAfter)(plain(place)),
-        corner: texts.token,
-        columns: [texts.probability, texts.ownProbability],
-        rows: look.top.map(({ probability, own }, i) => ({ name: topNames[i] ?? '', values: [probability, own] })),
-        print: (value) => fixed(value, 4),
-      };
-    }
-
-    function summaryOf({ look, layer: shownLayer, ready, wish: changed }: Seen): string {
-      const T = Math.sqrt(look.scores.biased.length / ready.facts.heads);
-      const isHidden = hides({ causal: look.causal, window: look.window, sinkTokens: 0 });
-      const spread = (part: Float32Array): string =>
-        fixed(
-          rootMeanSquare([part.map((value, i) => (isHidden(Math.floor(i / T) % T, i % T) ? Number.NaN : value))]),
-          2,
-        );
-      const [name, content] = [plain(shownLayer + 1), spread(look.scores.content)];
-      const isStill = look.scores.position.every((value) => !(Math.abs(value) > 0));
-      const parts = isStill
-        ? texts.summaryNone(name, content)
-        : texts.summary(name, content, spread(look.scores.position));
-      if (changed === undefined) return parts;
-      return look.difference === 0 ? texts.unchanged(parts) : texts.changed(parts, significant(look.difference, 2));
-    }
-
     const stop = session.subscribe(() => showAgain());
     return {
       controls: [input, notice, refused.element, settings, bar.element],
@@ -169,20 +189,7 @@ export function playgroundLook(chapter: ChapterState<Texts>): Figure {
         base.element.hidden = values.wish === 'none';
         factor.element.hidden = !isScaled(values.wish);
         const isNow = seen?.ready.number === ready?.number;
-        const told =
-          ready === undefined
-            ? texts.noModel
-            : outcome !== undefined && 'cancelled' in outcome
-              ? chapter.frame.figure.cancelled
-              : outcome !== undefined && 'unknown' in outcome
-                ? texts.noTokenizer(outcome.unknown)
-                : items.length === 0
-                  ? texts.empty
-                  : seen !== undefined && seen.given > maxTokens
-                    ? texts.tooMany(plain(maxTokens), plain(seen.given))
-                    : ready.facts.position === 'rope'
-                      ? ''
-                      : texts.notRotary(ready.facts.position);
+        const told = noticeOf(chapter, ready, outcome, items);
         if (notice.textContent !== told) notice.textContent = told;
         // Without a model there is nothing to set.
         input.hidden = settings.hidden = ready === undefined;
@@ -198,11 +205,11 @@ export function playgroundLook(chapter: ChapterState<Texts>): Figure {
         const { causal, window, scores } = current.look;
         const isHidden = hides({ causal, window, sinkTokens: 0 });
         maps.update({ scores, view: values.view, head: headAt, heads, words: current.words, isHidden });
-        const tables = current.ready.facts.hasLogits ? [topTable(current)] : [];
+        const tables = current.ready.facts.hasLogits ? [topTable(texts, chapter.numbers, current)] : [];
         for (const table of tables) top.update(table);
         const result = resultCode(values.view, headAt, heads, (name) => `scores.${name}.data`);
         return {
-          summary: summaryOf(current),
+          summary: summaryOf(texts, chapter.numbers, current),
           code: lookCode(current, result),
           table: () => [...maps.tables(), ...tables],
           isBehind: work.isBehind,

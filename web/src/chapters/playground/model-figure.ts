@@ -2,6 +2,7 @@
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
 import { slider } from '../../figure/settings';
+import type { Numbers } from '../../i18n/language';
 import { literal } from '../../programs/literal';
 import { button, whole } from '../../ui/controls';
 import { h } from '../../ui/dom';
@@ -49,9 +50,79 @@ function catchFiles(event: DragEvent): void {
   event.dataTransfer.dropEffect = 'none';
 }
 
+// Files by picker or drop.
+function dropZone(texts: Texts['model'], take: (files: readonly File[]) => void): HTMLElement {
+  const input = h('input', { type: 'file', multiple: true, hidden: true, 'aria-label': texts.choose });
+  input.addEventListener('change', () => {
+    take([...(input.files ?? [])]);
+    // The same file again is a change, too.
+    input.value = '';
+  });
+  const picker = button(texts.choose, () => input.click());
+  const zone = h('div', { class: 'drop-zone' }, picker, h('span', {}, texts.drop), input);
+  zone.addEventListener('dragover', (event) => {
+    event.preventDefault();
+    event.stopPropagation();
+    zone.classList.add('over');
+  });
+  zone.addEventListener('dragleave', () => zone.classList.remove('over'));
+  zone.addEventListener('drop', (event) => {
+    event.preventDefault();
+    event.stopPropagation();
+    zone.classList.remove('over');
+    take([...(event.dataTransfer?.files ?? [])]);
+  });
+  return zone;
+}
+
+// What is known of the model, and the memory that it takes.
+function tablesOf(texts: Texts['model'], { plain, fixed }: Numbers): NumberTableData[] {
+  const { ready, memory } = session;
+  const row = (name: string, value: number | undefined) => ({ name, values: [value] });
+  const { names } = texts;
+  const about = ready && {
+    caption: texts.about(ready.facts.architecture, texts.kinds[ready.facts.kind]),
+    corner: '',
+    columns: [texts.number],
+    rows: facts.map((name) => row(names[name], ready.facts[name])),
+    print: plain,
+  };
+  const bytes = memory && {
+    caption: texts.memory,
+    corner: '',
+    columns: ['MiB'],
+    rows: [
+      ...(ready ? [row(names.weights, ready.facts.bytes / mebibyte)] : []),
+      ...memoryNames.map((name) => row(names[name], memory[name] / mebibyte)),
+    ],
+    print: (value: number) => fixed(value, 2),
+  };
+  return [...(about ? [about] : []), ...(bytes ? [bytes] : [])];
+}
+
+// What was given and cannot be used yet, and what it waits for.
+function waitingFor(texts: Texts['model']): string {
+  const wants = sortFiles(given).missing.map((each) => texts.missing[each]);
+  if (absent.length > 0) wants.push(texts.absent(listOf(absent)));
+  return [
+    ...(useless.length > 0 ? [texts.useless(namesOf(useless))] : []),
+    ...(rivals.length > 0 ? [texts.rivals(namesOf(rivals))] : []),
+    ...(given.length > 0 ? [texts.given(namesOf(given)), ...wants] : []),
+  ].join(' ');
+}
+
+function summaryOf({ texts: { model: texts }, frame, numbers: { plain, fixed } }: ChapterState<Texts>): string {
+  const { ready, loading, isCancelled } = session;
+  if (ready === undefined) {
+    return loading ? texts.loading : `${isCancelled ? `${frame.figure.cancelled} ` : ''}${texts.none}`;
+  }
+  const { architecture, parameters, bytes } = ready.facts;
+  return texts.summary(architecture, plain(parameters), fixed(bytes / mebibyte, 2));
+}
+
 export function playgroundModel(chapter: ChapterState<Texts>): Figure {
   const texts = chapter.texts.model;
-  const { plain, fixed } = chapter.numbers;
+  const { plain } = chapter.numbers;
   const fields = { tiny: choice(tinyKinds, 'none'), seed: slider(chapter.texts.seed, seeds, 1, plain) };
   return figure(chapter, { name: 'model', caption: texts.caption }, fields, (section, { seed }) => {
     let showAgain: () => void = () => undefined;
@@ -78,26 +149,7 @@ export function playgroundModel(chapter: ChapterState<Texts>): Figure {
       }
       showAgain();
     };
-    const input = h('input', { type: 'file', multiple: true, hidden: true, 'aria-label': texts.choose });
-    input.addEventListener('change', () => {
-      void take([...(input.files ?? [])]);
-      // The same file again is a change, too.
-      input.value = '';
-    });
-    const picker = button(texts.choose, () => input.click());
-    const zone = h('div', { class: 'drop-zone' }, picker, h('span', {}, texts.drop), input);
-    zone.addEventListener('dragover', (event) => {
-      event.preventDefault();
-      event.stopPropagation();
-      zone.classList.add('over');
-    });
-    zone.addEventListener('dragleave', () => zone.classList.remove('over'));
-    zone.addEventListener('drop', (event) => {
-      event.preventDefault();
-      event.stopPropagation();
-      zone.classList.remove('over');
-      void take([...(event.dataTransfer?.files ?? [])]);
-    });
+    const zone = dropZone(texts, (files) => void take(files));
     const make = (kind: 'decoder' | 'encoder') =>
       button(texts.make[kind], () => {
         forget();
@@ -123,30 +175,7 @@ export function playgroundModel(chapter: ChapterState<Texts>): Figure {
       } else if (source !== undefined && source.kind !== 'files') session.close();
     }
 
-    function data(): NumberTableData[] {
-      const { ready, memory } = session;
-      const row = (name: string, value: number | undefined) => ({ name, values: [value] });
-      const { names } = texts;
-      const about = ready && {
-        caption: texts.about(ready.facts.architecture, texts.kinds[ready.facts.kind]),
-        corner: '',
-        columns: [texts.number],
-        rows: facts.map((name) => row(names[name], ready.facts[name])),
-        print: plain,
-      };
-      const bytes = memory && {
-        caption: texts.memory,
-        corner: '',
-        columns: ['MiB'],
-        rows: [
-          ...(ready ? [row(names.weights, ready.facts.bytes / mebibyte)] : []),
-          ...memoryNames.map((name) => row(names[name], memory[name] / mebibyte)),
-        ],
-        print: (value: number) => fixed(value, 2),
-      };
-      return [...(about ? [about] : []), ...(bytes ? [bytes] : [])];
-    }
-
+    const data = (): NumberTableData[] => tablesOf(texts, chapter.numbers);
     const stop = session.subscribe(() => showAgain());
     for (const type of ['dragover', 'drop'] as const) addEventListener(type, catchFiles);
     return {
@@ -159,13 +188,7 @@ export function playgroundModel(chapter: ChapterState<Texts>): Figure {
         follow(values);
         seed.element.hidden = values.tiny === 'none';
         work.show(session.loading?.share);
-        const wants = sortFiles(given).missing.map((each) => texts.missing[each]);
-        if (absent.length > 0) wants.push(texts.absent(listOf(absent)));
-        const waiting = [
-          ...(useless.length > 0 ? [texts.useless(namesOf(useless))] : []),
-          ...(rivals.length > 0 ? [texts.rivals(namesOf(rivals))] : []),
-          ...(given.length > 0 ? [texts.given(namesOf(given)), ...wants] : []),
-        ].join(' ');
+        const waiting = waitingFor(texts);
         if (notice.textContent !== waiting) notice.textContent = waiting;
         refused.show(session.failure?.message);
         const all = data();
@@ -176,16 +199,7 @@ export function playgroundModel(chapter: ChapterState<Texts>): Figure {
         }
         const { ready } = session;
         return {
-          summary:
-            ready === undefined
-              ? session.loading
-                ? texts.loading
-                : `${session.isCancelled ? `${chapter.frame.figure.cancelled} ` : ''}${texts.none}`
-              : texts.summary(
-                  ready.facts.architecture,
-                  plain(ready.facts.parameters),
-                  fixed(ready.facts.bytes / mebibyte, 2),
-                ),
+          summary: summaryOf(chapter),
           isEmpty: all.length === 0,
           code: all.length === 0 ? '' : modelCode(ready?.source ?? { kind: 'files' }, undefined, factsCode),
           table: data,

@@ -5,9 +5,11 @@ import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
 import { line, oneName, slider, toggle } from '../../figure/settings';
 import { maxWords, splitWords } from '../../figure/words';
+import type { Numbers } from '../../i18n/language';
 import { whole } from '../../ui/controls';
 import { h } from '../../ui/dom';
 import { refusal } from '../../ui/refusal';
+import type { Values } from '../../ui/state';
 import { latest } from '../../work/latest';
 import { alsoWait } from '../../work/soon';
 import type { Texts } from './i18n/en';
@@ -44,15 +46,15 @@ interface Stacked {
 // The latest of them, for the figure that comes after this one in another language.
 let known: Stacked | undefined;
 
-export function playgroundStack(chapter: ChapterState<Texts>): Figure {
-  const texts = chapter.texts.stack;
-  const common = chapter.texts;
-  const { plain, fixed } = chapter.numbers;
-  const all = (value: number): string => (value === 0 ? texts.all : plain(value));
+type Wish = Pick<Stacked, 'words' | 'options'>;
+
+function settingsOf(common: Texts, plain: (value: number) => string) {
+  const texts = common.stack;
   const countName = (value: string): string => plain(Number(value));
-  const fields = {
+  const all = (value: number): string => (value === 0 ? texts.all : plain(value));
+  return {
     words: line(texts.label, maxSentence, texts.sentence),
-    encoding: oneName(chapter.texts.encoding, stackEncodings, 'half', (value) => texts.encodings[value]),
+    encoding: oneName(common.encoding, stackEncodings, 'half', (value) => texts.encodings[value]),
     heads: oneName(texts.heads, headCounts, '4', countName),
     kv: oneName(texts.kvHeads, headCounts, '4', countName),
     layers: slider(texts.layers, layerCounts, 1, plain),
@@ -65,6 +67,48 @@ export function playgroundStack(chapter: ChapterState<Texts>): Figure {
     seed: slider(common.seed, seeds, 1, plain),
     ...viewSettings(common.scores, plain),
   };
+}
+type StackValues = Values<ReturnType<typeof settingsOf>>;
+
+function wishOf(values: StackValues): Wish {
+  const heads = Number(values.heads);
+  return {
+    words: splitWords(values.words).slice(0, maxWords),
+    options: {
+      encoding: values.encoding,
+      heads,
+      kvHeads: Math.min(Number(values.kv), heads),
+      layers: values.layers,
+      causal: values.causal,
+      window: values.window,
+      sinkTokens: values.window === 0 ? 0 : values.sinks,
+      seed: values.seed,
+      rope: { base: values.base, scaling: scalingOf(values.scaling, values.factor) },
+    },
+  };
+}
+
+function summaryOf(
+  texts: Texts['stack'],
+  fixed: Numbers['fixed'],
+  scores: ScoreParts,
+  options: StackOptions,
+  isHidden: (r: number, c: number) => boolean,
+  T: number,
+) {
+  const spread = (part: Float32Array): number =>
+    rootMeanSquare([part.map((value, i) => (isHidden(Math.floor(i / T) % T, i % T) ? Number.NaN : value))]);
+  const [content, position] = [spread(scores.content), spread(scores.position)];
+  if (options.encoding === 'sinusoidal') return texts.summaryAdded(fixed(content, 2));
+  if (position === 0) return texts.summaryNone(fixed(content, 2));
+  return texts.summary(fixed(content, 2), fixed(position, 2));
+}
+
+export function playgroundStack(chapter: ChapterState<Texts>): Figure {
+  const texts = chapter.texts.stack;
+  const common = chapter.texts;
+  const { plain, fixed } = chapter.numbers;
+  const fields = settingsOf(common, plain);
   return figure(chapter, { name: 'stack', caption: texts.caption, wide: true }, fields, (section, controls) => {
     const {
       words: sentence,
@@ -88,28 +132,10 @@ export function playgroundStack(chapter: ChapterState<Texts>): Figure {
     const rope = h('div', { class: 'settings' }, scaling.element, base.element, factor.element);
     let showAgain: () => void = () => undefined;
 
-    function wished(): Pick<Stacked, 'words' | 'options'> {
-      const { values } = section;
-      const heads = Number(values.heads);
-      return {
-        words: splitWords(values.words).slice(0, maxWords),
-        options: {
-          encoding: values.encoding,
-          heads,
-          kvHeads: Math.min(Number(values.kv), heads),
-          layers: values.layers,
-          causal: values.causal,
-          window: values.window,
-          sinkTokens: values.window === 0 ? 0 : values.sinks,
-          seed: values.seed,
-          rope: { base: values.base, scaling: scalingOf(values.scaling, values.factor) },
-        },
-      };
-    }
     // Looking at other maps of the same scores need not compute them again.
-    const keyOf = ({ words, options }: Pick<Stacked, 'words' | 'options'>): string => JSON.stringify([words, options]);
+    const keyOf = ({ words, options }: Wish): string => JSON.stringify([words, options]);
     const compute = async (): Promise<void> => {
-      const { words, options } = wished();
+      const { words, options } = wishOf(section.values);
       const key = keyOf({ words, options });
       if (known?.key === key || words.length === 0) return;
       const scores = await remoteBench()
@@ -118,24 +144,10 @@ export function playgroundStack(chapter: ChapterState<Texts>): Figure {
       known = { key, words, options, scores };
     };
     const work = latest(
-      () => keyOf(wished()),
+      () => keyOf(wishOf(section.values)),
       compute,
       () => showAgain(),
     );
-
-    function summaryOf(
-      scores: ScoreParts,
-      options: StackOptions,
-      isHidden: (r: number, c: number) => boolean,
-      T: number,
-    ) {
-      const spread = (part: Float32Array): number =>
-        rootMeanSquare([part.map((value, i) => (isHidden(Math.floor(i / T) % T, i % T) ? Number.NaN : value))]);
-      const [content, position] = [spread(scores.content), spread(scores.position)];
-      if (options.encoding === 'sinusoidal') return texts.summaryAdded(fixed(content, 2));
-      if (position === 0) return texts.summaryNone(fixed(content, 2));
-      return texts.summary(fixed(content, 2), fixed(position, 2));
-    }
 
     return {
       controls: [
@@ -151,7 +163,7 @@ export function playgroundStack(chapter: ChapterState<Texts>): Figure {
         const isFirst = known === undefined;
         const done = work.follow();
         if (isFirst) alsoWait(done);
-        const { options } = wished();
+        const { options } = wishOf(section.values);
         const given = splitWords(values.words).length;
         kv.show(String(options.kvHeads) as (typeof headCounts)[number], (value) => Number(value) <= options.heads);
         sinks.element.hidden = values.window === 0;
@@ -162,7 +174,7 @@ export function playgroundStack(chapter: ChapterState<Texts>): Figure {
         notice.textContent = given === 0 ? texts.empty : given > maxWords ? cut : '';
         const shown = given === 0 ? undefined : known;
         refused.show(typeof shown?.scores === 'string' ? shown.scores : undefined);
-        const isBehind = given > 0 && known?.key !== keyOf(wished());
+        const isBehind = given > 0 && known?.key !== keyOf(wishOf(section.values));
         maps.element.hidden = shown === undefined || typeof shown.scores === 'string';
         if (shown === undefined || typeof shown.scores === 'string') {
           return { summary: '', code: stackCode([], options, ''), table: () => [], isBehind };
@@ -174,7 +186,7 @@ export function playgroundStack(chapter: ChapterState<Texts>): Figure {
         maps.update({ scores, view: values.view, head: headAt, heads: H, words, isHidden });
         const result = resultCode(values.view, headAt, H, (name) => `scores.${name}.data`);
         return {
-          summary: summaryOf(scores, has, isHidden, words.length),
+          summary: summaryOf(texts, fixed, scores, has, isHidden, words.length),
           code: stackCode(words, has, `const T = words.length;\n${result}`),
           table: maps.tables,
           isBehind,

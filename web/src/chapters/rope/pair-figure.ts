@@ -3,12 +3,13 @@ import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
 import { toggle } from '../../figure/settings';
+import type { Numbers } from '../../i18n/language';
 import { rangeControl, whole } from '../../ui/controls';
 import { h } from '../../ui/dom';
 import { type Field, integer } from '../../ui/state';
-import { lineChart } from '../../views/line-chart';
+import { type ChartData, lineChart } from '../../views/line-chart';
 import { lengths, plane } from '../../views/plane';
-import { scorePanel } from '../../views/score-panel';
+import { type ScorePanelData, scorePanel } from '../../views/score-panel';
 import type { Texts } from './i18n/en';
 import {
   type Arrow,
@@ -48,6 +49,53 @@ function driftSinceLock(): (locked: boolean, key: string, score: number) => numb
   };
 }
 
+function curveOf(
+  texts: Texts['pair'],
+  plain: (value: number) => string,
+  values: readonly number[],
+  mark: { readonly x: number; readonly name: string },
+): ChartData {
+  return {
+    label: texts.curve,
+    x: {
+      title: texts.curveX,
+      min: -farthest,
+      max: farthest,
+      ticks: whole(-farthest, farthest, 16),
+      print: plain,
+    },
+    y: { title: texts.curve, min: -1.25, max: 1.25, ticks: [-1, 0, 1], print: plain },
+    series: [
+      {
+        name: texts.curveY,
+        look: 'quiet',
+        kind: 'stems',
+        points: values.map((value, i) => [i - farthest, value]),
+      },
+    ],
+    marks: [mark],
+  };
+}
+
+// Both go as far as the first of them can.
+function bothMoved(m: number, n: number, step: number): { readonly m: number; readonly n: number } {
+  const both = Math.min(Math.max(step, -Math.min(m, n)), farthest - Math.max(m, n));
+  return { m: m + both, n: n + both };
+}
+
+function scoreOf(fixed: Numbers['fixed'], shown: Rotation, notes: readonly string[]): ScorePanelData {
+  const coordinates = ([x, y]: Vector): string => `(${fixed(x, 3)}, ${fixed(y, 3)})`;
+  return {
+    score: shown.score,
+    printed: fixed(shown.score, 6),
+    notes,
+    vectors: {
+      query: [shown.query, shown.turnedQuery].map(coordinates),
+      key: [shown.key, shown.turnedKey].map(coordinates),
+    },
+  };
+}
+
 export function ropePair(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
   const texts = chapter.texts.pair;
   const { plain, fixed, significant, measure, bound } = chapter.numbers;
@@ -63,14 +111,8 @@ export function ropePair(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
     const plan = core.rope(planOptions);
     const walk = (mover: 'm' | 'n', wanted: number): void => {
       const { m, n, lock } = section.values;
-      if (!lock) {
-        section.set({ [mover]: wanted }, mover);
-        return;
-      }
-      // Both go as far as the first of them can.
-      const step = wanted - (mover === 'm' ? m : n);
-      const both = Math.min(Math.max(step, -Math.min(m, n)), farthest - Math.max(m, n));
-      section.set({ m: m + both, n: n + both }, 'walk');
+      if (lock) section.set(bothMoved(m, n, wanted - (mover === 'm' ? m : n)), 'walk');
+      else section.set({ [mover]: wanted }, mover);
       // If that was less than the slider wanted, it has to go back.
       showPositions();
     };
@@ -105,16 +147,8 @@ export function ropePair(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
       sliders.pair.show({ value: pair, reading: plain(pair), spoken });
       pairNote.textContent = texts.pairNote(frequency, wavelength);
       const drift = driftOf(isLocked, JSON.stringify([q, k, m - n, pair]), shown.score);
-      const coordinates = ([x, y]: Vector): string => `(${fixed(x, 3)}, ${fixed(y, 3)})`;
-      panel.update({
-        score: shown.score,
-        printed: fixed(shown.score, 6),
-        notes: [texts.distance(plain(m - n)), drift === undefined ? '' : texts.drift(bound(drift, 1))],
-        vectors: {
-          query: [shown.query, shown.turnedQuery].map(coordinates),
-          key: [shown.key, shown.turnedKey].map(coordinates),
-        },
-      });
+      const notes = [texts.distance(plain(m - n)), drift === undefined ? '' : texts.drift(bound(drift, 1))];
+      panel.update(scoreOf(fixed, shown, notes));
     }
 
     const { m, n, pair } = sliders;
@@ -139,26 +173,7 @@ export function ropePair(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
         });
         showNumbers(shown);
         const values = scoresByDistance(core, plan, pair, vectorOf(q), vectorOf(k), farthest);
-        curve.update({
-          label: texts.curve,
-          x: {
-            title: texts.curveX,
-            min: -farthest,
-            max: farthest,
-            ticks: whole(-farthest, farthest, 16),
-            print: plain,
-          },
-          y: { title: texts.curve, min: -1.25, max: 1.25, ticks: [-1, 0, 1], print: plain },
-          series: [
-            {
-              name: texts.curveY,
-              look: 'quiet',
-              kind: 'stems',
-              points: values.map((value, i) => [i - farthest, value]),
-            },
-          ],
-          marks: [{ x: m - n, name: fixed(shown.score, 2) }],
-        });
+        curve.update(curveOf(texts, plain, values, { x: m - n, name: fixed(shown.score, 2) }));
         return {
           summary: texts.summary(plain(m), plain(n), fixed(shown.score, 4)),
           code: rotationCode(pair, q, k, m, n, farthest),
