@@ -207,7 +207,7 @@ export function playgroundLook(chapter: ChapterState<Texts>): Figure {
         maps.update({ scores, view: values.view, head: headAt, heads, words: current.words, isHidden });
         const tables = current.ready.facts.hasLogits ? [topTable(texts, chapter.numbers, current)] : [];
         for (const table of tables) top.update(table);
-        const result = resultCode(values.view, headAt, heads, (name) => `scores.${name}.data`);
+        const result = resultCode(values.view, headAt, heads);
         return {
           summary: summaryOf(texts, chapter.numbers, current),
           code: lookCode(current, result),

@@ -4,6 +4,7 @@ import { literal } from '../../programs/literal';
 import { program } from '../../programs/program';
 import type { RopeWish } from './bench';
 import { shown as ofModel } from './model-programs.js?shown';
+import { shown as ofMaps } from './score-map.js?shown';
 import type { Source } from './session';
 import { shown as ofTiny } from './tiny-model.js?shown';
 
@@ -18,7 +19,7 @@ const config = JSON.parse(await files.config.text());
 const { weights } = files;`
       : `const { config, weights } = tinyModel(${literal(source.kind)}, ${source.seed});`;
   return program(
-    { ...ofTiny, ...ofModel },
+    { ...ofTiny, ...ofModel, ...ofMaps },
     `${made}
 const own = await loadModel(rw, { config, weights });
 const model = ${wish === undefined ? 'own' : `own.withRope(${wishCode(wish)})`};

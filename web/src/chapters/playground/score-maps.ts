@@ -138,13 +138,10 @@ export function scoreMaps(texts: ScoreTexts, figure: FrameTexts['figure'], { pla
   };
 }
 
-/** The program text that gives the numbers of the tables from `scores` whose parts are `heads` maps of `tokens`². */
-export function resultCode(view: ViewName, head: number, heads: number, part: (name: PartName) => string): string {
-  const slices = mapsOf(view, head, heads).map(({ part: name, head: h }) => `  map(${part(name)}, ${h}),`);
-  return `const map = (part, head) => Array.from(part.subarray(head * T * T, (head + 1) * T * T));
-const result = [
-${slices.join('\n')}
-];`;
+/** Lines of a program that give the numbers of the tables from its `scores`. */
+export function resultCode(view: ViewName, head: number, heads: number): string {
+  const maps = mapsOf(view, head, heads).map(({ part, head: h }) => `  ...scoreMap(scores.${part}.data, ${h}, T),`);
+  return `const result = [\n${maps.join('\n')}\n];`;
 }
 
 export interface CountControl extends Control<number> {

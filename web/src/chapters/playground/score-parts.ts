@@ -1,4 +1,5 @@
 // The parts of attention scores, and what can be said of them. Knows nothing of the DOM.
+import { scoreMap } from './score-map';
 
 /**
  * [H, T, T] each, as the package gives them: biased is content + position (softly capped, where the model does that),
@@ -41,10 +42,9 @@ export function mapValues(
   tokens: number,
   isHidden: (row: number, column: number) => boolean,
 ): Float32Array {
-  const size = tokens * tokens;
-  return scores[part]
-    .slice(head * size, (head + 1) * size)
-    .map((value, i) => (isHidden(Math.floor(i / tokens), i % tokens) ? Number.NaN : value));
+  return scoreMap(scores[part], head, tokens).map((value, i) =>
+    isHidden(Math.floor(i / tokens), i % tokens) ? Number.NaN : value,
+  );
 }
 
 /** The root mean square of the numbers that there are. */

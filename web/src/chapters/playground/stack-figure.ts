@@ -184,7 +184,7 @@ export function playgroundStack(chapter: ChapterState<Texts>): Figure {
         const headAt = Math.min(values.head, H) - 1;
         const isHidden = hides(has);
         maps.update({ scores, view: values.view, head: headAt, heads: H, words, isHidden });
-        const result = resultCode(values.view, headAt, H, (name) => `scores.${name}.data`);
+        const result = resultCode(values.view, headAt, H);
         return {
           summary: summaryOf(texts, fixed, scores, has, isHidden, words.length),
           code: stackCode(words, has, `const T = words.length;\n${result}`),

@@ -4,6 +4,7 @@ import type { NdArray, RopeScaling, Ropewalk } from 'ropewalk';
 import { literal } from '../../programs/literal';
 import { program } from '../../programs/program';
 import { shown as ofWords } from '../../programs/word-vector.js?shown';
+import { shown as ofMaps } from './score-map.js?shown';
 import type { ScoreParts } from './score-parts';
 import { shown as ofStack } from './stack-scores.js?shown';
 
@@ -42,7 +43,7 @@ export function stackCode(words: readonly string[], options: StackOptions, resul
   const given = isRotary(options.encoding) ? options : rest;
   const lines = Object.entries(given).map(([name, value]) => `  ${name}: ${literal(value)},`);
   return program(
-    { ...ofWords, ...ofStack },
+    { ...ofWords, ...ofStack, ...ofMaps },
     `const words = ${literal(words)};
 const scores = stackScores(rw, words, {
 ${lines.join('\n')}
