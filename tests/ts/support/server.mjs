@@ -9,6 +9,7 @@ export async function serve(t, answer) {
     response.on('error', () => {});
     answer(request, response);
   });
+  server.keepAliveTimeout = 0; // a client that was slow would meet a connection that is being closed
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.after(() => {
     server.closeAllConnections();
