@@ -316,8 +316,8 @@ export const calls = {
     header: 'attention/attention.h',
     fields: { first: 'int64_t', count: 'int64_t', start: 'int64_t' },
   },
-  // What a query sees. Lists lie in the heap as doubles.
-  SightCall: {
+  // Which keys are visible to a query. Lists lie in the heap as doubles.
+  VisibilityCall: {
     fields: {
       causal: 'bool',
       left: 'int64_t',
@@ -329,7 +329,7 @@ export const calls = {
       keyLengths: 'pointer',
     },
   },
-  // All but what a SightCall tells.
+  // All but what a VisibilityCall has.
   AttentionOptions: {
     header: 'attention/attention.h',
     fields: {
@@ -375,13 +375,13 @@ export const calls = {
       headDim: 'size_t',
       valueDim: 'size_t',
       tokensFirst: 'bool',
-      sight: 'SightCall',
+      visibility: 'VisibilityCall',
       options: 'AttentionOptions',
       scores: 'ScoresCall',
     },
   },
 
-  CacheWindow: { header: 'attention/kv_cache.h', fields: { size: 'size_t', sinks: 'size_t', rebased: 'bool' } },
+  CacheWindow: { header: 'attention/kv_cache.h', fields: { size: 'size_t', sinkTokens: 'size_t', rebased: 'bool' } },
   KvCacheOptions: {
     header: 'attention/kv_cache.h',
     fields: {
@@ -502,7 +502,7 @@ export const calls = {
     },
   },
   // A layer of a model: what does not change from pass to pass.
-  StackLayerCall: { fields: { turnValues: 'bool', sight: 'SightCall', options: 'AttentionOptions' } },
+  StackLayerCall: { fields: { turnValues: 'bool', visibility: 'VisibilityCall', options: 'AttentionOptions' } },
   // Layers first ... end - 1 over x [B, T, M].
   StackCall: {
     fields: {
@@ -524,7 +524,7 @@ export const calls = {
       tokens: 'size_t',
       positions: 'PositionsCall',
       turnValues: 'bool',
-      sight: 'SightCall',
+      visibility: 'VisibilityCall',
       options: 'AttentionOptions',
       capture: 'CaptureCall',
     },

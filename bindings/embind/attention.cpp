@@ -14,8 +14,8 @@ void rowsOfRelative(Pointer fields, size_t queries, size_t keys, double query_of
 int runAttention(Pointer fields) {
   const auto c = readCall<AttentionCall>(fields);
   return number(attention(outOf(c), queriesOf(c, c.q), keysOf(c, c.k, c.head_dim),
-                          keysOf(c, c.v, c.value_dim), withSight(c.options, c.sight, c.batch, c.keys),
-                          scoresOf(c)));
+                          keysOf(c, c.v, c.value_dim),
+                          withVisibility(c.options, c.visibility, c.batch, c.keys), scoresOf(c)));
 }
 
 }  // namespace

@@ -7,7 +7,8 @@
 namespace ropewalk::binding {
 
 // The options of a call, whose lists become the core's in place.
-inline AttentionOptions withSight(AttentionOptions options, const SightCall& s, size_t batch, size_t keys) {
+inline AttentionOptions withVisibility(AttentionOptions options, const VisibilityCall& s, size_t batch,
+                                       size_t keys) {
   const auto list = [](Pointer p, size_t n) { return p == 0 ? nullptr : integers(p, n); };
   const auto ranges = reinterpret_cast<Pointer>(options.distance_ranges);
   if (ranges != 0) options.distance_ranges = readCalls<DistanceRange>(ranges, options.distance_range_count);

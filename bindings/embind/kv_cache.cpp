@@ -95,7 +95,7 @@ void valuesOfKvCache(const KvCache& cache, Pointer out) {
 int attendOverKvCache(KvCache& cache, Pointer fields, bool at_end) {
   const auto c = readCall<AttentionCall>(fields);
   return number(cache.attend(outOf(c), {queriesOf(c, c.q), at_end, false},
-                             withSight(c.options, c.sight, c.batch, c.keys), scoresOf(c)));
+                             withVisibility(c.options, c.visibility, c.batch, c.keys), scoresOf(c)));
 }
 
 void saveKvCache(const KvCache& cache, Pointer out) {

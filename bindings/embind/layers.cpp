@@ -135,7 +135,7 @@ SelfAttentionInput inputOf(const LayerCall& c, RopePlan* rope, KvCache* cache) {
   input.rope = rope;
   input.positions = positions(c.positions);
   input.turn_values = c.turn_values;
-  input.attention = withSight(c.options, c.sight, c.batch, c.tokens);
+  input.attention = withVisibility(c.options, c.visibility, c.batch, c.tokens);
   input.cache = cache;
   return input;
 }

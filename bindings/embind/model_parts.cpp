@@ -97,7 +97,7 @@ int createStack(LayerStack& stack, size_t layers) {
 }
 void setLayer(LayerStack& stack, size_t i, const TransformerBlock& block, RopePlan* rope, Pointer fields) {
   const auto c = readCall<StackLayerCall>(fields);
-  stack.set(i, {&block, rope, c.turn_values, withSight(c.options, c.sight, 0, 0)});
+  stack.set(i, {&block, rope, c.turn_values, withVisibility(c.options, c.visibility, 0, 0)});
 }
 
 int forwardStack(const LayerStack& stack, Pointer fields, const LayerCaches* caches) {

@@ -3,7 +3,7 @@
 export type { AttentionOptions, AttentionResult, ScoreRequest } from './attention/attention.js';
 export type { KeepMaskInput } from './attention/mask.js';
 export type { AttentionPosition, BertTable } from './attention/position.js';
-export type { SightOptions } from './attention/sight.js';
+export type { VisibilityOptions } from './attention/visibility.js';
 export { type RopeConfigOptions, ropeFromConfig } from './checkpoints/config.js';
 export type { ExplainedPair, ExplainOptions, RopeExplanation, ScalingBand } from './checkpoints/explain.js';
 export { type GgmlRope, type MlxRope, ropeFromGgml, ropeFromMlx } from './checkpoints/runtimes.js';

@@ -297,7 +297,7 @@ export class Ropewalk implements Instance {
    * A cache of the keys and values of one layer's tokens so far.
    *
    * @example
-   * using cache = rw.kvCache({ kvHeads: 8, headDim: 64, rope: { plan }, window: { size: 4096, sinks: 4 } });
+   * using cache = rw.kvCache({ kvHeads: 8, headDim: 64, rope: { plan }, window: { size: 4096, sinkTokens: 4 } });
    * const { out } = cache.append(k, v).attend(q);   // the new tokens' keys, values and queries, not turned yet
    */
   kvCache(options: KvCacheOptions): KvCache {

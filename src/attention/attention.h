@@ -41,11 +41,11 @@ struct AttentionOptions {
   const int64_t* query_offsets = nullptr;  // [B], in place of query_offset
   const int64_t* key_positions = nullptr;  // [Tk], ascending
 
-  // What a query sees.
-  bool causal = false;                   // no key that stands behind it
-  int64_t window_left = -1;              // no key more than this before it; -1: no bound
-  int64_t window_right = -1;             // no key more than this behind it; -1: no bound
-  size_t sink_tokens = 0;                // the first keys stay in sight of every left window
+  // Which keys are visible to a query.
+  bool causal = false;                   // hides keys at later positions
+  int64_t window_left = -1;              // hides keys more than this before it; -1: no bound
+  int64_t window_right = -1;             // hides keys more than this after it; -1: no bound
+  size_t sink_tokens = 0;                // first keys that every left window keeps visible
   const int64_t* key_lengths = nullptr;  // [B]: keys from there on are padding
   MaskView<uint8_t> keep;                // 1 = may be attended to
 

@@ -106,7 +106,7 @@ void AttentionTile::startRows(size_t b, size_t g, size_t first) {
     softmax_[r].start(options_.sinks == nullptr ? -std::numeric_limits<float>::infinity()
                                                 : options_.sinks[h]);
     const VisibleKeys& visible = rows_[r].visible;
-    seen_.sinks = std::max(seen_.sinks, visible.sinks);
+    seen_.sink_tokens = std::max(seen_.sink_tokens, visible.sink_tokens);
     seen_.first = std::min(seen_.first, visible.first);
     seen_.end = std::max(seen_.end, visible.end);
   }

@@ -13,12 +13,12 @@ Status check(const KvCacheOptions& o) {
   if ((o.plan != nullptr) != (o.storage != KeyStorage::kPlain)) return Status::kInvalidArgument;
   if (o.plan != nullptr && o.plan->headDim() != o.head_dim) return Status::kInvalidShape;
   const CacheWindow& w = o.window;
-  if (w.size == 0) return w.sinks == 0 && !w.rebased ? Status::kOk : Status::kInvalidArgument;
+  if (w.size == 0) return w.sink_tokens == 0 && !w.rebased ? Status::kOk : Status::kInvalidArgument;
   // Positions of several axes do not follow one another, so that a window would have no meaning.
   if (o.plan != nullptr && o.plan->axes() > 1) return Status::kInvalidArgument;
   constexpr size_t kMost = INT32_MAX;
-  if (w.size > kMost || w.sinks > kMost) return Status::kInvalidArgument;
-  const bool fits = o.growing || (w.size <= o.capacity && w.sinks <= o.capacity - w.size);
+  if (w.size > kMost || w.sink_tokens > kMost) return Status::kInvalidArgument;
+  const bool fits = o.growing || (w.size <= o.capacity && w.sink_tokens <= o.capacity - w.size);
   return fits ? Status::kOk : Status::kInvalidArgument;
 }
 
@@ -26,7 +26,7 @@ Status check(const KvCacheOptions& o) {
 // left there is an eighth of the capacity, and one row at least.
 size_t spareRows(const KvCacheOptions& o) {
   if (o.window.size == 0 || o.growing) return 0;
-  const size_t left = o.capacity - o.window.size - o.window.sinks;
+  const size_t left = o.capacity - o.window.size - o.window.sink_tokens;
   const size_t wanted = std::max(o.capacity / 8, size_t{1});
   return wanted - std::min(wanted, left);
 }
@@ -116,14 +116,14 @@ size_t KvCache::slotOf(RopePlan* plan) {
 
 KvCache::Leaving KvCache::leavingBefore(int64_t next) const {
   const CacheWindow& window = options_.window;
-  if (window.size == 0 || length() <= window.sinks) return {};
-  const int64_t* begin = positions() + window.sinks;
+  if (window.size == 0 || length() <= window.sink_tokens) return {};
+  const int64_t* begin = positions() + window.sink_tokens;
   const int64_t* end = positions() + length();
   // The first query sees window.size positions, its own included.
   const int64_t* staying = std::upper_bound(begin, end, next - static_cast<int64_t>(window.size));
   if (staying == begin) return {};
   const int64_t closed = *begin - (staying == end ? next : *staying);
-  return {window.sinks, static_cast<size_t>(staying - begin), window.rebased ? closed : 0};
+  return {window.sink_tokens, static_cast<size_t>(staying - begin), window.rebased ? closed : 0};
 }
 
 void KvCache::leave(const Leaving& leaving) {
@@ -313,8 +313,8 @@ Status KvCache::shift(size_t first, size_t count, int64_t by) {
   if ((first > 0 && at[first] + by <= at[first - 1]) || (end < length() && at[end - 1] + by >= at[end])) {
     return Status::kInvalidArgument;
   }
-  // Keys that left stood behind the sinks, and move with what follows them.
-  if (some_left_ && first <= options_.window.sinks && options_.window.sinks < end) {
+  // Keys that left stood behind the sink tokens, and move with what follows them.
+  if (some_left_ && first <= options_.window.sink_tokens && options_.window.sink_tokens < end) {
     if (!isPosition(last_left_ + by)) return Status::kPositionOutOfRange;
     last_left_ += by;
   }

@@ -26,12 +26,13 @@ enum class KeyStorage : int {
   kUnrotated = 2  // kept as given, turned into a second buffer for reading
 };
 
-// What a query sees: the last `size` positions up to its own and the first `sinks` keys (StreamingLLM,
+// Visible to a query: the last `size` positions up to its own and the first `sink_tokens` keys (StreamingLLM,
 // arXiv:2309.17453). append() drops what no query of its tokens sees.
 struct CacheWindow {
   size_t size = 0;  // 0: everything
-  size_t sinks = 0;
-  bool rebased = false;  // positions close up behind the sinks as keys leave; else they stay what they were
+  size_t sink_tokens = 0;
+  bool rebased =
+      false;  // positions close up behind the sink tokens as keys leave; else they stay what they were
 };
 
 struct KvCacheOptions {
@@ -104,7 +105,8 @@ class KvCache {
   // Keeps the first `length` tokens. kInvalidArgument where the next token would miss keys that left the
   // window.
   Status truncate(size_t length);
-  // Takes tokens out; the others keep their positions. The first `sinks` tokens that are left are the sinks.
+  // Takes tokens out; the others keep their positions. The first `sink_tokens` tokens that are left are sink
+  // tokens.
   Status drop(size_t first, size_t count);
   // Moves tokens by `by` positions on every axis; they may not reach their neighbours.
   Status shift(size_t first, size_t count, int64_t by);

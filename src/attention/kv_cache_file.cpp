@@ -23,7 +23,7 @@ struct Header {
   uint64_t bytes = 0;  // of everything, this header included
   uint64_t batch = 0, kv_heads = 0, head_dim = 0, value_dim = 0, axes = 0;
   uint64_t capacity = 0, growing = 0, storage = 0;
-  uint64_t window_size = 0, window_sinks = 0, window_rebased = 0;
+  uint64_t window_size = 0, window_sink_tokens = 0, window_rebased = 0;
   uint64_t length = 0, plan_count = 0, current_plan = 0;
   uint64_t some_left = 0;
   int64_t last_left = 0;
@@ -106,7 +106,7 @@ void eachKeyNumber(Rows& rows, F f) {
 bool isPlausible(const Header& h) {
   const auto is_flag = [](uint64_t word) { return word <= 1; };
   for (const uint64_t size : {h.batch, h.kv_heads, h.head_dim, h.value_dim, h.capacity, h.window_size,
-                              h.window_sinks, h.length, h.plan_count}) {
+                              h.window_sink_tokens, h.length, h.plan_count}) {
     if (size > SIZE_MAX) return false;
   }
   return is_flag(h.growing) && is_flag(h.window_rebased) && is_flag(h.some_left) &&
@@ -132,7 +132,7 @@ KvCacheOptions optionsOf(const Header& h) {
   options.capacity = static_cast<size_t>(h.capacity);
   options.growing = h.growing != 0;
   options.storage = static_cast<KeyStorage>(h.storage);
-  options.window = {static_cast<size_t>(h.window_size), static_cast<size_t>(h.window_sinks),
+  options.window = {static_cast<size_t>(h.window_size), static_cast<size_t>(h.window_sink_tokens),
                     h.window_rebased != 0};
   return options;
 }
@@ -167,7 +167,7 @@ void KvCache::save(uint8_t* out) const {
   header.growing = options_.growing;
   header.storage = static_cast<uint64_t>(options_.storage);
   header.window_size = window.size;
-  header.window_sinks = window.sinks;
+  header.window_sink_tokens = window.sink_tokens;
   header.window_rebased = window.rebased;
   header.length = length();
   header.plan_count = plan_count_;

@@ -244,7 +244,7 @@ Status KvCache::attend(HeadView<float> out, const CacheQueries& queries, const A
 
   if (options_.window.size != 0) {
     options.window_left = static_cast<int64_t>(options_.window.size) - 1;
-    options.sink_tokens = options_.window.sinks;
+    options.sink_tokens = options_.window.sink_tokens;
   }
   // Distances are all that attention sees: keys that stand one after the other need no list.
   options.key_positions = nullptr;

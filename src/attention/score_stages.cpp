@@ -144,22 +144,22 @@ void ScoreStages::addBiases(const QueryRow& row, const ScorePart& whole) const {
 }
 
 bool ScoreStages::seesAny(const QueryRow& row) const {
-  const auto [sinks, first, end] = row.visible;
+  const auto [sink_tokens, first, end] = row.visible;
   const float* bias = options_.bias.data == nullptr ? nullptr : options_.bias.row(row.b, row.h, row.i);
   const uint8_t* keep = options_.keep.data == nullptr ? nullptr : options_.keep.row(row.b, row.h, row.i);
   for (size_t j = 0; j < end; ++j) {
-    const bool in_sight = j < sinks || j >= first;
+    const bool visible = j < sink_tokens || j >= first;
     const bool biased = bias == nullptr || bias[j * options_.bias.key_stride] != kHidden;
-    if (in_sight && biased && (keep == nullptr || keep[j * options_.keep.key_stride] != 0)) return true;
+    if (visible && biased && (keep == nullptr || keep[j * options_.keep.key_stride] != 0)) return true;
   }
   return false;
 }
 
 void ScoreStages::hide(const QueryRow& row, const ScorePart& part) const {
-  const auto [sinks, first, end] = row.visible;
+  const auto [sink_tokens, first, end] = row.visible;
   if (first <= part.keys.first && part.keys.end <= end) return;
   const auto at = [&](size_t j) { return std::clamp(j, part.keys.first, part.keys.end) - part.keys.first; };
-  std::fill(part.x + at(sinks), part.x + at(first), kHidden);
+  std::fill(part.x + at(sink_tokens), part.x + at(first), kHidden);
   std::fill(part.x + at(end), part.x + part.size(), kHidden);
 }
 

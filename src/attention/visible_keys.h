@@ -18,17 +18,17 @@ struct KeyRange {
   bool empty() const { return first >= end; }
 };
 
-// [0, sinks) and [first, end), sinks <= first <= end.
+// [0, sink_tokens) and [first, end), sink_tokens <= first <= end.
 struct VisibleKeys {
-  size_t sinks;
+  size_t sink_tokens;
   size_t first;
   size_t end;
 
   // The least range that holds those of [start, stop).
   KeyRange within(size_t start, size_t stop) const {
-    const size_t from = std::max(start, start < sinks ? start : first);
+    const size_t from = std::max(start, start < sink_tokens ? start : first);
     size_t to = std::min(stop, end);
-    if (to <= first) to = std::min(stop, sinks);  // nothing but sink tokens
+    if (to <= first) to = std::min(stop, sink_tokens);  // nothing but sink tokens
     return {from, std::max(from, to)};
   }
 };

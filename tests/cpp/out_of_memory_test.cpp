@@ -306,7 +306,7 @@ TEST_CASE("A cache without memory for what it is told to do stays as it was") {
     Snapshot before = snapshotOf(cache);
     const auto unchanged = [&] { return snapshotOf(cache) == before; };
 
-    // The sink and 4 tokens stay in sight of the 40 that come.
+    // The sink and 4 tokens stay visible to the 40 that come.
     CHECK(failEachAllocation([&] { return tokens.appendTo(cache, 0, 40); }, unchanged) > 0);
     CHECK(cache.length() == 45);
     before = snapshotOf(cache);

@@ -10,11 +10,11 @@ import { forStages, type ScoreStage, scoreStages } from '../runtime/score-stages
 import { type NdArray, type Operand, operand, type Tensor, type TensorInput } from '../runtime/tensor.js';
 import { biasMask, type KeepMaskInput, keepMask } from './mask.js';
 import { type AttentionPosition, type AttentionShapes, applyPosition, showsHidden } from './position.js';
-import { boundsOf, placeSight, type Sight, type SightOptions, sightOf } from './sight.js';
+import { boundsOf, placeVisibility, type Visibility, type VisibilityOptions, visibilityOf } from './visibility.js';
 
 /** Options of `rw.attention`: the names and the order of steps of ONNX Attention (opset 25). */
 export interface AttentionOptions<S extends ScoreRequest = ScoreRequest, O extends Out = undefined>
-  extends SightOptions,
+  extends VisibilityOptions,
     OutOption<O> {
   /** Multiplies q . k. Default 1 / sqrt(D). */
   scale?: number;
@@ -69,10 +69,10 @@ interface Scored<T, S extends ScoreRequest> {
 const stages = forStages((stage) => scoreStages.indexOf(stage));
 
 const scoreFields = ['scale', 'softcap', 'mask', 'bias', 'sinks', 'position', 'returnScores', 'scoreHeads'] as const;
-const sightFields = ['causal', 'queryOffset', 'keyLengths', 'window', 'sinkTokens'] as const;
+const visibilityFields = ['causal', 'queryOffset', 'keyLengths', 'window', 'sinkTokens'] as const;
 
 /** @internal */
-export const attendFields = [...scoreFields, ...sightFields, 'layout', 'heads', 'out'] as const;
+export const attendFields = [...scoreFields, ...visibilityFields, 'layout', 'heads', 'out'] as const;
 
 function requested(where: string, value: ScoreRequest | undefined): readonly ScoreStage[] {
   if (value === undefined || value === 'none') return [];
@@ -230,8 +230,10 @@ export function attention<X extends TensorInput, S extends ScoreRequest, O exten
   const where = 'attention';
   const given = check.options(where, 'options', options, [...attendFields, 'keyPositions', 'kvHeads']);
   const inputs = inputsOf(heap, where, check.read([qInput, kInput, vInput]), given);
-  const sight = sightOf(where, boundsOf(where, given), given, inputs.qs, inputs.ks);
-  return attend<X, S, O>(heap, where, inputs, given, sight, (fields) => heap.call((core) => core.attention(fields)));
+  const visibility = visibilityOf(where, boundsOf(where, given), given, inputs.qs, inputs.ks);
+  return attend<X, S, O>(heap, where, inputs, given, visibility, (fields) =>
+    heap.call((core) => core.attention(fields)),
+  );
 }
 
 /**
@@ -244,7 +246,7 @@ export function attend<X extends TensorInput, S extends ScoreRequest, O extends 
   where: string,
   inputs: AttentionInputs,
   options: AttentionOptions<S, O>,
-  sight: Sight,
+  visibility: Visibility,
   run: (fields: number) => number,
 ): AttentionResult<ResultOf<X>, S, ResultOf<X, O>> {
   const { q, k, v, qs, ks, vs } = inputs;
@@ -255,7 +257,7 @@ export function attend<X extends TensorInput, S extends ScoreRequest, O extends 
   const scale = check.float32Number(where, 'scale', options.scale ?? 1 / Math.sqrt(qs.dim));
   const softcap = options.softcap === undefined ? 0 : check.positiveFloat32(where, 'softcap', options.softcap);
   const wanted = requested(where, options.returnScores);
-  const shapes: AttentionShapes = { q: qs, k: ks, valueDim: vs.dim, sight, showsHidden: showsHidden(wanted) };
+  const shapes: AttentionShapes = { q: qs, k: ks, valueDim: vs.dim, visibility, showsHidden: showsHidden(wanted) };
   const position = applyPosition(heap, where, options.position, shapes);
 
   const slots = scoreSlots(where, 'scoreHeads', options.scoreHeads, qs.heads);
@@ -287,7 +289,7 @@ export function attend<X extends TensorInput, S extends ScoreRequest, O extends 
       headDim: qs.dim,
       valueDim: vs.dim,
       tokensFirst: inputs.tokensFirst,
-      sight: placeSight(heap, sight, take),
+      visibility: placeVisibility(heap, visibility, take),
       options: {
         scale,
         softcap,

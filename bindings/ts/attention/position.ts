@@ -12,7 +12,7 @@ import type { Heap, Take } from '../runtime/heap.js';
 import type { HeadShape } from '../runtime/layout.js';
 import { type PositionsInput, placesOf } from '../runtime/positions.js';
 import { operand, type TensorInput } from '../runtime/tensor.js';
-import { checkLast, type Distances, type Sight } from './sight.js';
+import { checkLast, type Distances, type Visibility } from './visibility.js';
 
 /**
  * The position encodings of `rw.attention`, which says where queries and keys stand. Tables are shared by all heads.
@@ -53,7 +53,7 @@ export interface AttentionShapes {
   readonly q: HeadShape;
   readonly k: HeadShape;
   readonly valueDim: number;
-  readonly sight: Sight;
+  readonly visibility: Visibility;
   /** Whether scores are given back that show hidden keys as well. Default false. */
   readonly showsHidden?: boolean;
 }
@@ -111,17 +111,17 @@ function byDistance(
   write: (shape: Required<BiasShape>, out: number, take: Take) => void,
 ): AppliedPosition {
   const { heads } = shapes.q;
-  const { distances } = shapes.sight;
+  const { distances } = shapes.visibility;
   if (distances === undefined || shapes.q.heads === 0) return { part: () => nothing };
   const { first, last } = distances;
-  checkLast(where, shapes.sight.queryOffset, shapes.q.tokens);
+  checkLast(where, shapes.visibility.queryOffset, shapes.q.tokens);
   if (![first, last].every(Number.isSafeInteger)) {
     const problem = 'and keyPositions are more than 2^53 - 1 apart; the bias of such distances is not known';
-    throw new ArgumentRangeError(where, 'queryOffset', shapes.sight.queryOffset, problem);
+    throw new ArgumentRangeError(where, 'queryOffset', shapes.visibility.queryOffset, problem);
   }
   return {
     part(take) {
-      const ranges = shapes.sight.distanceRanges();
+      const ranges = shapes.visibility.distanceRanges();
       let size = 0;
       const starts = ranges.map(({ first, last }) => {
         size += heads * (last - first + 1);
@@ -153,10 +153,10 @@ function distanceTable(heap: Heap, where: string, name: string, value: TensorInp
 }
 
 // BERT's tables have a row for every distance; one outside is an error, not clipped, unless nobody sees it.
-function bertRows(where: string, limit: number, sign: unknown, { q, sight, showsHidden }: AttentionShapes) {
-  checkLast(where, sight.queryOffset, q.tokens);
-  let farthest = sight.distances ? Math.max(-sight.distances.first, sight.distances.last) : 0;
-  if (farthest > limit && showsHidden !== true) farthest = sight.farthestSeen();
+function bertRows(where: string, limit: number, sign: unknown, { q, visibility, showsHidden }: AttentionShapes) {
+  checkLast(where, visibility.queryOffset, q.tokens);
+  let farthest = visibility.distances ? Math.max(-visibility.distances.first, visibility.distances.last) : 0;
+  if (farthest > limit && showsHidden !== true) farthest = visibility.farthestSeen();
   if (farthest > limit) {
     const problem = `has rows for distances up to ${limit}; this call needs ${farthest}`;
     throw new ArgumentRangeError(where, 'position.table', limit, problem);
@@ -187,7 +187,7 @@ function onAxes(list: Float64Array, axes: number): PositionsInput {
   return axes === 1 ? list : Array.from({ length: axes }, () => list);
 }
 
-function queryPositions({ queryOffset }: Sight, tokens: number, axes: number): number | PositionsInput {
+function queryPositions({ queryOffset }: Visibility, tokens: number, axes: number): number | PositionsInput {
   if (typeof queryOffset === 'number') return queryOffset;
   return onAxes(
     Float64Array.from({ length: queryOffset.length * tokens }, (_, n) => {
@@ -207,7 +207,7 @@ const encodings: {
   none: { fields: {}, make: () => ({ part: () => nothing }) },
   rope: {
     fields: { plan: true, queries: true, keys: true },
-    make(heap, where, { plan, queries, keys }, { q, k, sight }) {
+    make(heap, where, { plan, queries, keys }, { q, k, visibility }) {
       if (!(plan instanceof RopePlan)) throw new ArgumentTypeError(where, 'position.plan', plan, 'a RopePlan');
       plan.usableIn(heap, where, 'position.plan');
       if (plan.headDim !== q.dim) {
@@ -220,8 +220,8 @@ const encodings: {
         shape: HeadShape,
         preset: PositionsInput | number,
       ) => placesOf(where, `position.${name}`, value ?? preset, shape.batch, shape.tokens, plan.axes);
-      const queryPlaces = at('queries', queries, q, queryPositions(sight, q.tokens, plan.axes));
-      const keyPlaces = at('keys', keys, k, sight.keyPositions ? onAxes(sight.keyPositions, plan.axes) : 0);
+      const queryPlaces = at('queries', queries, q, queryPositions(visibility, q.tokens, plan.axes));
+      const keyPlaces = at('keys', keys, k, visibility.keyPositions ? onAxes(visibility.keyPositions, plan.axes) : 0);
       return {
         part: () => nothing,
         rotate(qAt, kAt, take) {
@@ -243,7 +243,7 @@ const encodings: {
   t5: {
     fields: { table: true, bidirectional: true, numBuckets: true, maxDistance: true },
     make(heap, where, position, shapes) {
-      const given = { ...position, bidirectional: position.bidirectional ?? !shapes.sight.causal };
+      const given = { ...position, bidirectional: position.bidirectional ?? !shapes.visibility.causal };
       const options = checkT5(where, given, 'position.');
       const { table, heads } = t5Table(heap, where, position.table, options.numBuckets, 'position.table');
       if (heads !== shapes.q.heads) {

@@ -7,7 +7,7 @@ import {
   type ScoreRequest,
 } from '../attention/attention.js';
 import type { AttentionPosition } from '../attention/position.js';
-import { boundsOf, sightOf } from '../attention/sight.js';
+import { boundsOf, visibilityOf } from '../attention/visibility.js';
 import { ArgumentRangeError } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
 import type { HeadShape } from '../runtime/layout.js';
@@ -83,14 +83,16 @@ export function attendOver<X extends TensorInput, S extends ScoreRequest, O exte
   const atEnd = options.queryOffset === undefined && options.keyLengths === undefined;
   if (atEnd) checkEnd(where, cache, inputs.qs.tokens);
   const { core } = cache;
-  const sight = sightOf(where, boundsOf(where, options, true), options, inputs.qs, ks, (token) =>
+  const visibility = visibilityOf(where, boundsOf(where, options, true), options, inputs.qs, ks, (token) =>
     core.positionAt(token),
   );
-  const offsets = typeof sight.queryOffset === 'number' ? [sight.queryOffset] : [...sight.queryOffset];
+  const offsets = typeof visibility.queryOffset === 'number' ? [visibility.queryOffset] : [...visibility.queryOffset];
   const missing = inputs.qs.tokens > 0 ? offsets.find((offset) => core.misses(offset)) : undefined;
   if (missing !== undefined) {
     const problem = `is ${missing}, from where the window reaches keys that have left it`;
     throw new ArgumentRangeError(where, 'queryOffset', missing, problem);
   }
-  return attend<X, S, O>(heap, where, inputs, options, sight, (fields) => heap.call(() => core.attend(fields, atEnd)));
+  return attend<X, S, O>(heap, where, inputs, options, visibility, (fields) =>
+    heap.call(() => core.attend(fields, atEnd)),
+  );
 }

@@ -180,8 +180,8 @@ export class KvCache extends Handle {
   }
 
   /**
-   * Takes `count` tokens out, from `first` on. The others keep their positions; `shift` closes the gap. A window's sinks are
-   * the first tokens that are left: dropping a sink makes the next token one.
+   * Takes `count` tokens out, from `first` on. The others keep their positions; `shift` closes the gap. A window's sink tokens
+   * are the first that are left: where one is dropped, the next token becomes one.
    */
   drop(first: number, count: number): this {
     const where = 'kvCache.drop';

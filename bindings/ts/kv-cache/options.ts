@@ -23,16 +23,16 @@ export interface CacheRope {
 }
 
 /**
- * Which keys a query sees: a sliding window with attention sinks (StreamingLLM, arXiv:2309.17453). What `rw.attention`
- * calls `window: { left: size - 1 }` and `sinkTokens: sinks`.
+ * Which keys are visible to a query: a sliding window and sink tokens (StreamingLLM, arXiv:2309.17453). `rw.attention` has
+ * them as `window: { left: size - 1 }` and `sinkTokens`.
  */
 export interface CacheWindow {
   /** How many positions, the query's own included: one more than `left` of the `window` of `rw.attention`. */
   size: number;
   /** How many of the first keys stay besides; if one is dropped, the next takes its place. Default 0. */
-  sinks?: number;
+  sinkTokens?: number;
   /**
-   * `kept`, the default: tokens stay where they stood. `rebased`: those behind the sinks move up as others leave, so that
+   * `kept`, the default: tokens stay where they stood. `rebased`: those behind the sink tokens move up as others leave, so that
    * positions never exceed the length.
    */
   positions?: 'kept' | 'rebased';
@@ -50,7 +50,7 @@ export interface KvCacheOptions {
   valueDim?: number;
   /**
    * Tokens that there is room for from the start. A cache with a window that does not grow drops what none of the appended
-   * tokens sees before it adds them: to take T at once when full it needs `window.size - 1 + T + window.sinks`.
+   * tokens sees before it adds them: to take T at once when full it needs `window.size - 1 + T + window.sinkTokens`.
    */
   capacity?: number;
   /** Doubles the room where it is short; otherwise more tokens are refused. Default true without a capacity. */
@@ -93,11 +93,16 @@ function ropeOf(heap: Heap, where: string, value: CacheRope | undefined, headDim
 }
 
 function windowOf(where: string, value: CacheWindow | undefined) {
-  if (value === undefined) return { size: 0, sinks: 0, rebased: false };
-  const { size, sinks = 0, positions = 'kept' } = check.options(where, 'window', value, ['size', 'sinks', 'positions']);
+  if (value === undefined) return { size: 0, sinkTokens: 0, rebased: false };
+  if (typeof value === 'object' && value !== null && 'sinks' in value) {
+    const problem = 'is called sinkTokens: it counts tokens, and sinks are the logits of rw.attention';
+    throw new ArgumentRangeError(where, 'window.sinks', value.sinks, problem);
+  }
+  const known = ['size', 'sinkTokens', 'positions'] as const;
+  const { size, sinkTokens = 0, positions = 'kept' } = check.options(where, 'window', value, known);
   return {
     size: check.integer(where, 'window.size', size, 1, largest),
-    sinks: check.integer(where, 'window.sinks', sinks, 0, largest),
+    sinkTokens: check.integer(where, 'window.sinkTokens', sinkTokens, 0, largest),
     rebased: check.choice(where, 'window.positions', positions, windowPositions) === windowPositions.rebased,
   };
 }
@@ -117,8 +122,8 @@ export function checkCache(heap: Heap, where: string, options: KvCacheOptions): 
   if (!growing && given.capacity === undefined) {
     throw new ArgumentRangeError(where, 'capacity', undefined, 'is missing; a cache that does not grow needs one');
   }
-  if (!growing && window.size + window.sinks > capacity) {
-    const problem = `is ${capacity}; the window and its sinks need ${window.size + window.sinks}`;
+  if (!growing && window.size + window.sinkTokens > capacity) {
+    const problem = `is ${capacity}; the window and its sink tokens need ${window.size + window.sinkTokens}`;
     throw new ArgumentRangeError(where, 'capacity', capacity, problem);
   }
   if (window.size > 0 && plan !== undefined && plan.axes > 1) {

@@ -60,7 +60,7 @@ export function checkLayerCache(
   if (open.plan !== layer.place.rope) refuse(anotherPlan);
   if (layer.scores.turnValues) refuse('is not for layers with turnValues');
   const size = open.form.windowSize;
-  const { left } = layer.scores.sight;
+  const { left } = layer.scores.visibility;
   if (size > 0 && left >= 0 && size !== left + 1) {
     refuse(`has a window of ${size} positions, the layer one of ${left + 1}`);
   }

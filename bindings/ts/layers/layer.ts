@@ -41,7 +41,7 @@ export abstract class Layer extends Handle {
     this.kvHeads = layer.dims.kvHeads;
     this.headDim = layer.dims.headDim;
     this.valueDim = layer.dims.valueDim;
-    this.causal = layer.scores.sight.causal;
+    this.causal = layer.scores.visibility.causal;
     this.bytes = bytes;
   }
 

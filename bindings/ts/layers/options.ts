@@ -1,6 +1,6 @@
 // What every layer with attention is made from: sizes, the position encoding, and how scores are formed.
 
-import { type Bounds, boundsOf, type SightOptions } from '../attention/sight.js';
+import { type Bounds, boundsOf, type VisibilityOptions } from '../attention/visibility.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError } from '../runtime/errors.js';
 import type { LayerHeads } from './position.js';
@@ -21,7 +21,7 @@ export interface LayerSizeOptions {
 }
 
 /** How a layer's scores are formed, and how it keeps its weights. */
-export interface LayerAttentionOptions extends Pick<SightOptions, 'causal' | 'window' | 'sinkTokens'> {
+export interface LayerAttentionOptions extends Pick<VisibilityOptions, 'causal' | 'window' | 'sinkTokens'> {
   /** Multiplies q . k. Default 1 / sqrt(headDim). */
   scale?: number;
   /** c tanh(score / c); above 0. Default none. */
@@ -77,7 +77,7 @@ export function checkDims(where: string, options: LayerSizeOptions): LayerDims {
 
 /** Checked options of a layer's scores. @internal */
 export interface LayerScores {
-  readonly sight: Bounds;
+  readonly visibility: Bounds;
   readonly scale: number;
   readonly softcap: number;
   readonly turnValues: boolean;
@@ -92,7 +92,7 @@ export function checkScores(
 ): LayerScores {
   const softcap = options.softcap === undefined ? 0 : check.positiveFloat32(where, 'softcap', options.softcap);
   return {
-    sight: boundsOf(where, options, causal),
+    visibility: boundsOf(where, options, causal),
     scale: check.float32Number(where, 'scale', options.scale ?? 1 / Math.sqrt(dims.headDim)),
     softcap,
     turnValues: check.boolean(where, 'turnValues', options.turnValues ?? false),

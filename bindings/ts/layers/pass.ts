@@ -2,7 +2,7 @@
 
 import { type KeepMaskInput, keepMask, noMask } from '../attention/mask.js';
 import { showsHidden } from '../attention/position.js';
-import { placeSight, type Sight, sightOf } from '../attention/sight.js';
+import { placeVisibility, type Visibility, visibilityOf } from '../attention/visibility.js';
 import { LayerCall } from '../calls.js';
 import type { KvCache as CoreKvCache } from '../core.mjs';
 import { type EncodingInfo, type EncodingName, encodings } from '../encodings/encodings.js';
@@ -112,24 +112,24 @@ function checkWindowed(where: string, options: ForwardOptions<readonly CaptureNa
 }
 
 // What queries see, and how far keys may be from them.
-function sightOfPass(
+function visibilityOfPass(
   { where, dims, scores }: PassLayer,
   cache: PassCache | undefined,
   batch: number,
   tokens: number,
   at: Places,
-): Sight {
+): Visibility {
   const queries = { batch, heads: dims.heads, tokens, dim: dims.headDim, tokensFirst: true };
-  if (cache === undefined) return sightOf(where, scores.sight, { queryOffset: 0 }, queries, queries);
+  if (cache === undefined) return visibilityOf(where, scores.visibility, { queryOffset: 0 }, queries, queries);
   const { core, form } = cache;
   const { length } = core;
   const first = at.values?.[0] ?? at.offset;
   const placeOf = (key: number) => (key < length ? core.positionAt(key) : first + key - length);
   const keys = { ...queries, heads: dims.kvHeads, tokens: length + tokens };
-  const sight = sightOf(where, scores.sight, { queryOffset: first }, queries, keys, placeOf);
+  const visibility = visibilityOf(where, scores.visibility, { queryOffset: first }, queries, keys, placeOf);
   // Where the window moves keys up as others leave, they come nearer within the pass.
-  const { distances } = sight;
-  return form.rebased ? { ...sight, distanceRanges: () => (distances ? [distances] : []) } : sight;
+  const { distances } = visibility;
+  return form.rebased ? { ...visibility, distanceRanges: () => (distances ? [distances] : []) } : visibility;
 }
 
 /** @internal */
@@ -151,13 +151,13 @@ export function pass(
   const keep = keepMask(heap, where, options.mask, [batch, dims.heads, tokens, keys]);
   const capture: Capture = checkCapture(where, options.capture, options.captureHeads, layer.captures, dims.heads);
   if (cache?.windowed) checkWindowed(where, options, capture);
-  const sight = sightOfPass(layer, cache, batch, tokens, at);
+  const visibility = visibilityOfPass(layer, cache, batch, tokens, at);
   const asked: Named<CaptureName, readonly number[]> = {
     out: input.shape,
     ...captureShapes(capture, { x: input.shape, batch, tokens, keys, ...dims }),
   };
   const shapes = {
-    ...attentionShapes(dims, batch, tokens, keys, sight),
+    ...attentionShapes(dims, batch, tokens, keys, visibility),
     showsHidden: showsHidden(Object.keys(asked)),
   };
   const results = outputs<CaptureName>(heap, where, input.tensor !== undefined, asked, options.out, (to, take) => {
@@ -168,7 +168,7 @@ export function pass(
       tokens,
       positions: at.place(heap, take),
       turnValues: scores.turnValues,
-      sight: placeSight(heap, sight, take),
+      visibility: placeVisibility(heap, visibility, take),
       options: {
         scale: scores.scale,
         softcap: scores.softcap,

@@ -5,7 +5,7 @@ import {
   applyPosition,
   type PositionPart,
 } from '../attention/position.js';
-import { type Bounds, type Sight, sightOf } from '../attention/sight.js';
+import { type Bounds, type Visibility, visibilityOf } from '../attention/visibility.js';
 import type { RopeOptions } from '../rope/options.js';
 import { RopePlan } from '../rope/rope.js';
 import * as check from '../runtime/check.js';
@@ -43,11 +43,11 @@ export interface LayerHeads {
 }
 
 /** @internal */
-export function attentionShapes(dims: LayerHeads, batch: number, tokens: number, keys: number, sight: Sight) {
+export function attentionShapes(dims: LayerHeads, batch: number, tokens: number, keys: number, visibility: Visibility) {
   const heads = (count: number, length: number) => {
     return { tokensFirst: true, batch, heads: count, tokens: length, dim: dims.headDim };
   };
-  return { q: heads(dims.heads, tokens), k: heads(dims.kvHeads, keys), valueDim: dims.valueDim, sight };
+  return { q: heads(dims.heads, tokens), k: heads(dims.kvHeads, keys), valueDim: dims.valueDim, visibility };
 }
 
 /** @internal */
@@ -109,9 +109,9 @@ export function layerPlace(
   where: string,
   value: unknown,
   dims: LayerHeads,
-  scores: { readonly turnValues: boolean; readonly sight: Bounds },
+  scores: { readonly turnValues: boolean; readonly visibility: Bounds },
 ): LayerPlace {
-  const place = anyPlace(heap, where, value, dims, scores.sight);
+  const place = anyPlace(heap, where, value, dims, scores.visibility);
   try {
     if (scores.turnValues) checkTurnedValues(where, place, dims);
   } catch (error) {
@@ -141,7 +141,7 @@ function anyPlace(heap: Heap, where: string, value: unknown, dims: LayerHeads, b
   }
 }
 
-function oneToken(where: string, { heads, headDim }: LayerHeads, bounds: Bounds): Sight {
+function oneToken(where: string, { heads, headDim }: LayerHeads, bounds: Bounds): Visibility {
   const one = { tokensFirst: true, batch: 1, heads, tokens: 1, dim: headDim };
-  return sightOf(where, bounds, {}, one, one);
+  return visibilityOf(where, bounds, {}, one, one);
 }

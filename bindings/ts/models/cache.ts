@@ -47,7 +47,7 @@ export function createModelCache(heap: Heap, layers: readonly ModelLayer[], opti
   try {
     for (const { dims, scores, place } of layers) {
       const { kvHeads, headDim, valueDim } = dims;
-      const { left } = scores.sight;
+      const { left } = scores.visibility;
       const room = left < 0 ? undefined : left + chunk;
       // Where all tokens fit into a window, it is the layer's own that hides those beyond.
       const slides = room !== undefined && (capacity === undefined || room < capacity);
@@ -334,7 +334,7 @@ function checkLayers(
       if (cache[size] !== dims[size]) refuse(`have ${size} ${cache[size]} in layer ${i}; the model has ${dims[size]}`);
     }
     const size = cache.use('model.restoreKvCache').form.windowSize;
-    const { left } = scores.sight;
+    const { left } = scores.visibility;
     if (size > 0 && size !== left + 1) {
       refuse(`have a window of ${size} in layer ${i}; the model has ${left < 0 ? 'none' : left + 1}`);
     }

@@ -1,6 +1,6 @@
 // The layers of a model as the core runs them: each is registered once, and a pass then brings its tokens.
 import { noMask } from '../attention/mask.js';
-import { placeSight, sightOf } from '../attention/sight.js';
+import { placeVisibility, visibilityOf } from '../attention/visibility.js';
 import { CaptureCall, type KeepMask, StackCall, StackLayerCall } from '../calls.js';
 import type { LayerCaches, LayerStack, TransformerBlock } from '../core.mjs';
 import type { CaptureName } from '../layers/capture.js';
@@ -65,17 +65,17 @@ function setLayer(heap: Heap, where: string, stack: LayerStack, i: number, layer
   const { block, dims, scores, place, sinks } = layer;
   heap.scope(where, (take) => {
     const one = { tokensFirst: true, batch: 1, heads: dims.heads, tokens: 1, dim: dims.headDim };
-    const sight = sightOf(where, scores.sight, { queryOffset: 0 }, one, one);
+    const visibility = visibilityOf(where, scores.visibility, { queryOffset: 0 }, one, one);
     const call = {
       turnValues: scores.turnValues,
-      sight: placeSight(heap, sight, take),
+      visibility: placeVisibility(heap, visibility, take),
       options: {
         scale: scores.scale,
         softcap: scores.softcap,
         keep: noMask,
         bias: noMask,
         sinks,
-        ...place.part(attentionShapes(dims, 1, 1, 1, sight), take),
+        ...place.part(attentionShapes(dims, 1, 1, 1, visibility), take),
       },
     };
     const fields = heap.putCall(take, StackLayerCall, call);

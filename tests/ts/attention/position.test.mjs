@@ -364,7 +364,7 @@ const ten = randomArray([1, 10, 4]);
 const short = randomArray([5, 4]);
 const long = randomArray([19, 4]);
 short.data.set(long.data.subarray(7 * 4, 12 * 4));
-const sights = {
+const visibilities = {
   'a causal window': { causal: true, window: { left: 2 } },
   'a window on both sides': { window: { left: 1, right: 2 } },
   'a window among keys with gaps': {
@@ -381,8 +381,8 @@ for (const encoding of ['relative_key', 'relative_key_query', 'm3']) {
     const q = { data: ten.data.subarray(0, queries * 4), shape: [1, queries, 4] };
     return rw.attention(q, ten, ten, { ...options, position: { encoding, table }, ...more });
   };
-  for (const [name, options] of Object.entries(sights)) {
-    test(`${encoding} needs rows for the keys that ${name} leaves in sight, and no others`, () => {
+  for (const [name, options] of Object.entries(visibilities)) {
+    test(`${encoding} needs rows for the keys that ${name} leaves visible, and no others`, () => {
       for (const returnScores of ['biased', 'probabilities']) {
         const given = over(options, short, { returnScores });
         if (options.keyPositions !== undefined) continue; // which would need a long table of its own

@@ -251,7 +251,10 @@ await onEachBuild((rw) => {
       for (const sinks of [0, 2]) {
         const whole = rw.attention(q, k, v, { causal: true, window: { left: 4 }, sinkTokens: sinks }).out;
         for (const size of [1, 3, T]) {
-          const kept = cache({ window: { size: 5, sinks }, ...(size < T && { capacity: 4 + sinks + size + 1 }) });
+          const kept = cache({
+            window: { size: 5, sinkTokens: sinks },
+            ...(size < T && { capacity: 4 + sinks + size + 1 }),
+          });
           inPieces(kept, size, whole);
           if (size === 1) assert.equal(kept.length, 5 + sinks);
         }
@@ -262,7 +265,7 @@ await onEachBuild((rw) => {
   test('a rebased window never counts beyond its length', () => {
     using(({ cache, plan: planOf }) => {
       const plan = planOf();
-      const kept = cache({ rope: { plan }, window: { size: 4, sinks: 2, positions: 'rebased' } });
+      const kept = cache({ rope: { plan }, window: { size: 4, sinkTokens: 2, positions: 'rebased' } });
       for (let t = 0; t < T; ++t) kept.append(part(k, t), part(v, t));
       assert.deepEqual([...kept.positions()], [0, 1, 2, 3, 4, 5]);
       const last = plan.rotate(part(k, T - 4, 4), { offset: 2 });
@@ -306,7 +309,7 @@ await onEachBuild((rw) => {
     using(({ cache, plan: planOf, keep }) => {
       const [plan, other] = [planOf(), planOf({ base: 50 })];
       for (const rope of [undefined, { plan, keys: 'rotated' }, { plan, keys: 'unrotated' }]) {
-        const kept = cache({ rope, window: { size: 9, sinks: 1 } }).append(part(k, 0, 12), part(v, 0, 12));
+        const kept = cache({ rope, window: { size: 9, sinkTokens: 1 } }).append(part(k, 0, 12), part(v, 0, 12));
         if (rope)
           kept
             .switchTo(other)

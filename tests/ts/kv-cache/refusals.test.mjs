@@ -35,18 +35,26 @@ await onEachBuild((rw) => {
     'rope.keys': [notAChoice, (keys) => make({ rope: { plan, keys } })],
     window: [notOptions, (window) => make({ window })],
     'window.size': [required(notAnInteger(count)), (size) => make({ window: { size } })],
-    'window.sinks': [notAnInteger({ min: 0, max: 2 ** 30 }), (sinks) => make({ window: { size: 1, sinks } })],
+    'window.sinkTokens': [
+      notAnInteger({ min: 0, max: 2 ** 30 }),
+      (sinkTokens) => make({ window: { size: 1, sinkTokens } }),
+    ],
     'window.positions': [notAChoice, (positions) => make({ window: { size: 1, positions } })],
   });
   testUnknownOptions(rw, 'kvCache', ['heads', 'valuedim', 'plan'], make);
   testUnknownOptions(rw, 'kvCache window', ['left', 'sink'], (more) => make({ window: { size: 1, ...more } }));
   testUnknownOptions(rw, 'kvCache rope', ['base'], (more) => make({ rope: { plan, ...more } }));
   testMisfits(rw, 'kvCache', {
+    'the old name of sink tokens': [
+      RangeError,
+      ['window.sinks', 'sinkTokens', 'logits'],
+      () => make({ window: { size: 1, sinks: 4 } }),
+    ],
     'a fixed capacity that nobody gives': [RangeError, 'capacity', () => make({ growing: false })],
     'a window larger than a fixed capacity': [
       RangeError,
       ['capacity', '9', '10'],
-      () => make({ capacity: 9, window: { size: 8, sinks: 2 } }),
+      () => make({ capacity: 9, window: { size: 8, sinkTokens: 2 } }),
     ],
     'a plan that is none': [TypeError, 'rope.plan', () => make({ rope: { plan: {} } })],
     'a plan of another head size': [RangeError, ['rope.plan', '4', '8'], () => make({ rope: { plan: narrow } })],
@@ -67,7 +75,7 @@ await onEachBuild((rw) => {
   // The same cache for all: what is refused leaves no trace.
   const fixed = rw.kvCache({ ...sizes, capacity: 5 }).append(tokens(4), tokens(4));
   const roped = rw.kvCache({ ...sizes, rope: { plan } }).append(tokens(6), tokens(6));
-  const windowed = rw.kvCache({ ...sizes, window: { size: 3, sinks: 1 } }).append(tokens(9), tokens(9));
+  const windowed = rw.kvCache({ ...sizes, window: { size: 3, sinkTokens: 1 } }).append(tokens(9), tokens(9));
   windowed.append(tokens(2), tokens(2));
   const rebased = rw.kvCache({ ...sizes, window: { size: 3, positions: 'rebased' } });
   const axes = rw.kvCache({ ...sizes, rope: { plan: threeAxes } }).append(tokens(2), tokens(2));

@@ -36,9 +36,9 @@ class Sequence {
     const at = keys === 'none' ? undefined : below(plans.length);
     const window = [
       undefined,
-      { size: 3, sinks: 1 },
+      { size: 3, sinkTokens: 1 },
       { size: 2, positions: 'rebased' },
-      { size: 4, sinks: 2, positions: 'rebased' },
+      { size: 4, sinkTokens: 2, positions: 'rebased' },
     ][below(4)];
     const capacity = below(2) === 0 ? undefined : 6 + below(6);
     this.options = { kvHeads: G, headDim: D, valueDim: Dv, window, capacity };
@@ -133,7 +133,7 @@ class Sequence {
     this.both(ascends, () => {
       this.cache.shift(by, { first, count });
       this.model.tokens = moved;
-      const sinks = window?.sinks ?? 0;
+      const sinks = window?.sinkTokens ?? 0;
       if (first <= sinks && sinks < first + count) this.model.gone += by;
     });
   }

@@ -123,7 +123,10 @@ for (const [name, make] of Object.entries(caches)) {
     growing: [notABoolean, (growing) => make({ growing })],
     window: [[...notOptions, ...notPlain], (window) => make({ window })],
     'window.size': [required(size(2 ** 30)), (length) => make({ window: { size: length } })],
-    'window.sinks': [notAnInteger({ min: 0, max: 2 ** 30 }), (sinks) => make({ window: { size: 4, sinks } })],
+    'window.sinkTokens': [
+      notAnInteger({ min: 0, max: 2 ** 30 }),
+      (sinkTokens) => make({ window: { size: 4, sinkTokens } }),
+    ],
     'window.positions': [notAChoice, (positions) => make({ window: { size: 4, positions } })],
   });
 }

@@ -128,7 +128,14 @@ const ofInstance = {
     (o) => rw.attention(x, x, x, o),
   ],
   kvCache: [
-    { batch: 1, kvHeads: 2, headDim: 4, capacity: 9, window: { size: 4, sinks: 1 }, rope: { plan, keys: 'rotated' } },
+    {
+      batch: 1,
+      kvHeads: 2,
+      headDim: 4,
+      capacity: 9,
+      window: { size: 4, sinkTokens: 1 },
+      rope: { plan, keys: 'rotated' },
+    },
     (o) => rw.kvCache(o),
   ],
   restoreKvCache: [{ plan: [plan, other] }, (o) => rw.restoreKvCache(saved, o)],

@@ -35,7 +35,7 @@ export class CacheModel {
   /** What a window leaves of the tokens when others come from `position` on: [those that stay, how far they move up]. */
   staying(position) {
     if (!this.window) return { tokens: this.tokens, by: 0, gone: this.gone };
-    const { size, sinks = 0, positions } = this.window;
+    const { size, sinkTokens: sinks = 0, positions } = this.window;
     const leaves = (token, i) => i >= sinks && token.position <= position - size;
     const left = this.tokens.filter(leaves);
     const stay = this.tokens.filter((token, i) => !leaves(token, i));
@@ -66,7 +66,8 @@ export class CacheModel {
         const position = first + i;
         const query = turned(q, position, this.plan);
         const seen = this.tokens.filter((token, j) => {
-          const far = this.window && j >= (this.window.sinks ?? 0) && token.position <= position - this.window.size;
+          const far =
+            this.window && j >= (this.window.sinkTokens ?? 0) && token.position <= position - this.window.size;
           return token.position <= position && !far;
         });
         const group = (token) => Math.floor(h / (queries.length / token.k.length));

@@ -61,7 +61,7 @@ export function rootMeanSquare(maps: readonly Float32Array[]): number {
 }
 
 /** What a query may see. */
-export interface Sight {
+export interface Visibility {
   readonly causal: boolean;
   /** Places to either side, the query's own included; 0: all. */
   readonly window: number;
@@ -69,7 +69,7 @@ export interface Sight {
   readonly sinkTokens: number;
 }
 
-export function hides({ causal, window, sinkTokens }: Sight): (row: number, column: number) => boolean {
+export function hides({ causal, window, sinkTokens }: Visibility): (row: number, column: number) => boolean {
   return (row, column) => {
     if (causal && column > row) return true;
     if (window === 0 || Math.abs(row - column) < window) return false;

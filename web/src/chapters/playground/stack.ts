@@ -25,7 +25,7 @@ export interface StackOptions {
   readonly causal: boolean;
   /** Places that a word sees to either side, its own included; 0: all. */
   readonly window: number;
-  /** First words that stay in sight of a window. */
+  /** First words that a window keeps visible. */
   readonly sinkTokens: number;
   readonly seed: number;
   /** Of the rotary encodings. */

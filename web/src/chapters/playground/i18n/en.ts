@@ -83,7 +83,7 @@ export const texts = {
     layers: 'Layers',
     causal: 'Causal: look back only',
     window: 'Window',
-    sinks: 'First words that stay in sight',
+    sinks: 'First words that stay visible',
     all: 'none',
     empty: 'Type a word or two.',
     tooMany: (used: string, all: string) => `The maps show the first ${used} of ${all} words.`,
@@ -98,7 +98,7 @@ export const texts = {
   tries: [
     'Give RoPE a base of 10 and look at the position part: within the sentence even the slowest pair turns a good way.',
     'Let two heads of keys serve four heads of queries. The position part of RoPE differs between heads all the same.',
-    'Take a window of two with one first word that stays in sight, tick the causal box, and follow the first column.',
+    'Take a window of two with one first word that stays visible, tick the causal box, and follow the first column.',
     'Choose no encoding, tick the causal box and add layers: order leaks in through the mask.',
   ],
   modelTitle: 'Bring your own model',

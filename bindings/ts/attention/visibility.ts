@@ -1,14 +1,14 @@
-// What a query sees: where queries and keys stand, causal order, windows, padding.
+// Which keys are visible to a query: positions of queries and keys, causal order, windows, padding.
 
-import type { SightCall } from '../calls.js';
+import type { VisibilityCall } from '../calls.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
 import type { Heap, Take } from '../runtime/heap.js';
 import type { HeadShape } from '../runtime/layout.js';
 
-/** Where queries and keys stand, and how far a query sees. */
-export interface SightOptions {
-  /** A query sees no key that stands behind it. Default false. */
+/** Positions of queries and keys, and which keys are visible to a query. */
+export interface VisibilityOptions {
+  /** Hides keys at later positions than the query. Default false. */
   causal?: boolean;
   /**
    * Query i stands at position i + queryOffset; [B] for each batch entry. Serves causal order, windows and position
@@ -16,20 +16,20 @@ export interface SightOptions {
    * ones, as PyTorch's is_causal does.
    */
   queryOffset?: number | check.IntegersInput;
-  /** [Tk], strictly ascending: where the keys stand. Default 0, 1, 2, ... */
+  /** [Tk], strictly ascending: positions of the keys. Default 0, 1, 2, ... */
   keyPositions?: check.IntegersInput;
   /** [B]: keys from there on are padding. Then the default of queryOffset is keyLengths - Tq. */
   keyLengths?: check.IntegersInput;
   /**
-   * No key more than `left` before the query, none more than `right` behind it. -1, the default: no bound. The query's own
-   * place does not count: `window.size` of a KV cache, which counts it, is left + 1.
+   * Hides keys more than `left` positions before the query, and more than `right` after it. -1, the default: no bound.
+   * The query's own position does not count: `window.size` of a KV cache, which counts it, is left + 1.
    */
   window?: { left?: number; right?: number };
-  /** How many of the first keys stay in sight of every left window (StreamingLLM). Default 0. */
+  /** How many of the first keys every left window keeps visible (StreamingLLM). Default 0. */
   sinkTokens?: number;
 }
 
-/** How far a query sees, checked. @internal */
+/** Causal order and windows, checked. @internal */
 export interface Bounds {
   readonly causal: boolean;
   readonly left: number;
@@ -43,8 +43,8 @@ export interface Distances {
   readonly last: number;
 }
 
-/** Checked options of sight. @internal */
-export interface Sight extends Bounds {
+/** Checked options of visibility. @internal */
+export interface Visibility extends Bounds {
   readonly keyLengths: Float64Array | undefined;
   readonly keyPositions: Float64Array | undefined;
   /** One for all, or one for each batch entry. */
@@ -55,7 +55,7 @@ export interface Sight extends Bounds {
    * The distances that occur, in ascending ranges apart from one another; near ones are one range, with those between.
    */
   distanceRanges(): readonly Distances[];
-  /** How far from its query the farthest key stands that causal order, window and padding leave in sight. */
+  /** The largest distance of a key that causal order, window and padding leave visible. */
   farthestSeen(): number;
 }
 
@@ -87,7 +87,7 @@ function ascending(where: string, value: unknown, keys: number): Float64Array {
  * Refuses queries at positions beyond ±(2^53 - 1), which doubles would round. The core itself counts in 64 bits.
  * @internal
  */
-export function checkLast(where: string, queryOffset: Sight['queryOffset'], queries: number): void {
+export function checkLast(where: string, queryOffset: Visibility['queryOffset'], queries: number): void {
   const offsets = typeof queryOffset === 'number' ? [queryOffset] : queryOffset;
   for (let b = 0; b < offsets.length; ++b) {
     const offset = offsets[b] ?? 0;
@@ -115,7 +115,7 @@ function firstFrom(at: (key: number) => number, keys: number, position: number):
 }
 
 function farthestSeen(
-  { causal, left, right, sinkTokens, keyLengths }: Omit<Sight, 'farthestSeen' | 'distanceRanges'>,
+  { causal, left, right, sinkTokens, keyLengths }: Omit<Visibility, 'farthestSeen' | 'distanceRanges'>,
   at: (key: number) => number,
   offsets: ArrayLike<number>,
   queries: number,
@@ -174,7 +174,7 @@ function rangesOf(
 /** @internal */
 export function boundsOf(
   where: string,
-  { causal, window = {}, sinkTokens }: Pick<SightOptions, 'causal' | 'window' | 'sinkTokens'>,
+  { causal, window = {}, sinkTokens }: Pick<VisibilityOptions, 'causal' | 'window' | 'sinkTokens'>,
   preset = false,
 ): Bounds {
   const { left, right } = check.options(where, 'window', window, ['left', 'right']);
@@ -190,14 +190,14 @@ export function boundsOf(
  * `placeOf` tells where each key stands, where no option does.
  * @internal
  */
-export function sightOf(
+export function visibilityOf(
   where: string,
   bounds: Bounds,
-  options: Pick<SightOptions, 'queryOffset' | 'keyPositions' | 'keyLengths'>,
+  options: Pick<VisibilityOptions, 'queryOffset' | 'keyPositions' | 'keyLengths'>,
   q: HeadShape,
   k: HeadShape,
   placeOf = (key: number) => key,
-): Sight {
+): Visibility {
   const keyPositions =
     options.keyPositions === undefined ? undefined : ascending(where, options.keyPositions, k.tokens);
   const keyLengths =
@@ -221,18 +221,18 @@ export function sightOf(
         first: at(0) - (offsets.reduce((a, b) => Math.max(a, b)) + q.tokens - 1),
         last: lastOf(k.tokens) - offsets.reduce((a, b) => Math.min(a, b)),
       };
-  const sight = { ...bounds, keyLengths, keyPositions, queryOffset, distances };
+  const visibility = { ...bounds, keyLengths, keyPositions, queryOffset, distances };
   return {
-    ...sight,
+    ...visibility,
     distanceRanges: () => rangesOf(distances, at, offsets, q.tokens, k.tokens),
-    farthestSeen: () => (nothing ? 0 : farthestSeen(sight, at, offsets, q.tokens, k.tokens)),
+    farthestSeen: () => (nothing ? 0 : farthestSeen(visibility, at, offsets, q.tokens, k.tokens)),
   };
 }
 
 /** @internal */
-export function placeSight(heap: Heap, sight: Sight, take: Take): SightCall {
+export function placeVisibility(heap: Heap, visibility: Visibility, take: Take): VisibilityCall {
   const put = (list: Float64Array | undefined) => (list === undefined ? 0 : heap.put(take, list));
-  const { causal, left, right, sinkTokens, queryOffset } = sight;
+  const { causal, left, right, sinkTokens, queryOffset } = visibility;
   const isList = typeof queryOffset !== 'number';
   return {
     causal,
@@ -241,7 +241,7 @@ export function placeSight(heap: Heap, sight: Sight, take: Take): SightCall {
     sinkTokens,
     queryOffset: isList ? 0 : queryOffset,
     queryOffsets: isList ? put(queryOffset) : 0,
-    keyPositions: put(sight.keyPositions),
-    keyLengths: put(sight.keyLengths),
+    keyPositions: put(visibility.keyPositions),
+    keyLengths: put(visibility.keyLengths),
   };
 }
