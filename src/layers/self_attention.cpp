@@ -81,8 +81,8 @@ size_t SelfAttention::bytes() const {
          parts_.query_norm.bytes() + parts_.key_norm.bytes();
 }
 
-Status SelfAttention::take(const SelfAttentionInput& input, const AttentionCapture& capture,
-                           Work* work) const {
+Status SelfAttention::allocate(const SelfAttentionInput& input, const AttentionCapture& capture,
+                               Work* work) const {
   const auto& [model, heads, kv_heads, dim, value_dim] = options_;
   const bool parts = capture.scores.content != nullptr || capture.scores.position != nullptr;
   const bool plain = input.rope != nullptr && parts;
@@ -193,7 +193,7 @@ Status SelfAttention::forward(float* out, const float* x, const SelfAttentionInp
                               const AttentionCapture& capture) const {
   // 1. memory for all of it
   Work work;
-  Status status = take(input, capture, &work);
+  Status status = allocate(input, capture, &work);
   if (status != Status::kOk) return status;
 
   // 2. queries, keys and values, and their norms

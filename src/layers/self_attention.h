@@ -62,7 +62,7 @@ class SelfAttention {
  private:
   struct Work;
 
-  Status take(const SelfAttentionInput& input, const AttentionCapture& capture, Work* work) const;
+  Status allocate(const SelfAttentionInput& input, const AttentionCapture& capture, Work* work) const;
   void project(const float* x, const AttentionCapture& capture, const Work& work) const;
   Status attendAlone(const SelfAttentionInput& input, const AttentionCapture& capture,
                      const Work& work) const;

@@ -90,14 +90,14 @@ char JsonReader::peek() {
   return current();
 }
 
-bool JsonReader::take(char c) {
+bool JsonReader::accept(char c) {
   if (peek() != c) return false;
   ++at_;
   return true;
 }
 
 bool JsonReader::string(JsonString* out) {
-  if (!take('"')) return false;
+  if (!accept('"')) return false;
   out->begin = at_ - 1;
   out->decoded_bytes = 0;
   while (at_ < size_ && text_[at_] != '"') {
@@ -232,7 +232,7 @@ bool JsonReader::skipValue() {
   size_t depth = 0;
   const auto key = [&] {
     JsonString ignored;
-    return string(&ignored) && take(':');
+    return string(&ignored) && accept(':');
   };
   for (;;) {
     const char first = peek();
@@ -249,9 +249,9 @@ bool JsonReader::skipValue() {
       return false;
     }
     // A value has ended, or the empty one just opened: close what ends with it.
-    while (depth > 0 && take(objects[depth - 1] ? '}' : ']')) --depth;
+    while (depth > 0 && accept(objects[depth - 1] ? '}' : ']')) --depth;
     if (depth == 0) return true;
-    if (!take(',') || (objects[depth - 1] && !key())) return false;
+    if (!accept(',') || (objects[depth - 1] && !key())) return false;
   }
 }
 

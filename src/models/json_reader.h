@@ -31,7 +31,7 @@ class JsonReader {
   // The next byte that is not white space, or 0 at the end.
   char peek();
   // Takes this byte if it is the next one.
-  bool take(char c);
+  bool accept(char c);
   bool string(JsonString* out);
   // Digits only: a sign, a fraction or an exponent make another kind of number, also where its value is
   // whole.

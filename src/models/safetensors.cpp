@@ -93,12 +93,12 @@ class HeaderWalk {
 
 Status HeaderWalk::run() {
   if (bytes_ == 0 || text_[0] != '{') return refuse(Reason::kNotAnObject, 0);
-  reader_.take('{');
-  if (!reader_.take('}')) {
+  reader_.accept('{');
+  if (!reader_.accept('}')) {
     do {
       if (const Status status = entry(); status != Status::kOk) return status;
-    } while (reader_.take(','));
-    if (!reader_.take('}')) return refuseHere(Reason::kSyntax);
+    } while (reader_.accept(','));
+    if (!reader_.accept('}')) return refuseHere(Reason::kSyntax);
   }
   reader_.peek();
   return reader_.at() == bytes_ ? Status::kOk : refuseHere(Reason::kSyntax);
@@ -106,7 +106,7 @@ Status HeaderWalk::run() {
 
 Status HeaderWalk::entry() {
   JsonString key;
-  if (!reader_.string(&key) || !reader_.take(':')) return refuseHere(Reason::kSyntax);
+  if (!reader_.string(&key) || !reader_.accept(':')) return refuseHere(Reason::kSyntax);
   fault.key_at = key.begin;
   fault.key_bytes = key.bytes;
   if (reader_.equals(key, kMetadataKey)) {
@@ -151,12 +151,12 @@ Status HeaderWalk::tensor(SafetensorsTensor* out) {
   } fields[] = {
       {"dtype", &HeaderWalk::dtype}, {"shape", &HeaderWalk::shape}, {"data_offsets", &HeaderWalk::offsets}};
   bool seen[3] = {};
-  if (!reader_.take('{')) return refuseHere(Reason::kNotATensor);
-  if (!reader_.take('}')) {
+  if (!reader_.accept('{')) return refuseHere(Reason::kNotATensor);
+  if (!reader_.accept('}')) {
     do {
       JsonString key;
       if (!reader_.string(&key)) return refuseHere(Reason::kSyntax);
-      if (!reader_.take(':')) return refuseHere(Reason::kSyntax);
+      if (!reader_.accept(':')) return refuseHere(Reason::kSyntax);
       const auto* field = std::find_if(std::begin(fields), std::end(fields),
                                        [&](const auto& f) { return reader_.equals(key, f.name); });
       if (field == std::end(fields)) {
@@ -167,8 +167,8 @@ Status HeaderWalk::tensor(SafetensorsTensor* out) {
       if (known) return refuse(Reason::kDuplicate, key.begin);
       known = true;
       if (const Status status = (this->*field->read)(out); status != Status::kOk) return status;
-    } while (reader_.take(','));
-    if (!reader_.take('}')) return refuseHere(Reason::kSyntax);
+    } while (reader_.accept(','));
+    if (!reader_.accept('}')) return refuseHere(Reason::kSyntax);
   }
   return seen[0] && seen[1] && seen[2] ? Status::kOk : refuse(Reason::kMissing, out->key_at);
 }
@@ -186,8 +186,8 @@ Status HeaderWalk::dtype(SafetensorsTensor* out) {
 }
 
 Status HeaderWalk::shape(SafetensorsTensor* out) {
-  if (!reader_.take('[')) return refuseHere(Reason::kShape);
-  if (reader_.take(']')) return Status::kOk;
+  if (!reader_.accept('[')) return refuseHere(Reason::kShape);
+  if (reader_.accept(']')) return Status::kOk;
   do {
     reader_.peek();
     const size_t at = reader_.at();
@@ -195,15 +195,15 @@ Status HeaderWalk::shape(SafetensorsTensor* out) {
     if (!reader_.wholeNumber(&size) || size > kMaxFileBytes) return refuse(Reason::kShape, at);
     if (fill_) header_.sizes_[sizes + out->rank] = size;
     ++out->rank;
-  } while (reader_.take(','));
-  return reader_.take(']') ? Status::kOk : refuseHere(Reason::kShape);
+  } while (reader_.accept(','));
+  return reader_.accept(']') ? Status::kOk : refuseHere(Reason::kShape);
 }
 
 Status HeaderWalk::offsets(SafetensorsTensor* out) {
   reader_.peek();
   const size_t at = reader_.at();
-  const bool read = reader_.take('[') && reader_.wholeNumber(&out->begin) && reader_.take(',') &&
-                    reader_.wholeNumber(&out->end) && reader_.take(']');
+  const bool read = reader_.accept('[') && reader_.wholeNumber(&out->begin) && reader_.accept(',') &&
+                    reader_.wholeNumber(&out->end) && reader_.accept(']');
   return read && out->begin <= out->end ? Status::kOk : refuse(Reason::kOffsets, at);
 }
 
@@ -335,13 +335,13 @@ Status readWeightMap(const char* text, size_t bytes, TextMap* map, SafetensorsFa
     return Status::kInvalidArgument;
   };
   if (const size_t end = utf8End(text, bytes); end != bytes) return refuse(Reason::kNotUtf8, end);
-  if (!reader.take('{')) return refuse(Reason::kNotAnObject, reader.at());
+  if (!reader.accept('{')) return refuse(Reason::kNotAnObject, reader.at());
   TextMap made;
   bool found = false;
-  if (!reader.take('}')) {
+  if (!reader.accept('}')) {
     do {
       JsonString key;
-      if (!reader.string(&key) || !reader.take(':')) return refuse(Reason::kSyntax, reader.at());
+      if (!reader.string(&key) || !reader.accept(':')) return refuse(Reason::kSyntax, reader.at());
       if (!reader.equals(key, "weight_map")) {
         if (!reader.skipValue()) return refuse(Reason::kSyntax, reader.at());
         continue;
@@ -354,8 +354,8 @@ Status readWeightMap(const char* text, size_t bytes, TextMap* map, SafetensorsFa
         return refuse(wrong.duplicate ? Reason::kDuplicate : Reason::kNotText, wrong.at);
       }
       if (status != Status::kOk) return status;
-    } while (reader.take(','));
-    if (!reader.take('}')) return refuse(Reason::kSyntax, reader.at());
+    } while (reader.accept(','));
+    if (!reader.accept('}')) return refuse(Reason::kSyntax, reader.at());
   }
   reader.peek();
   if (reader.at() != bytes) return refuse(Reason::kSyntax, reader.at());

@@ -10,15 +10,15 @@ namespace {
 // Calls visit(key, value) for each entry; false where the text is no object of strings.
 template <class Visit>
 bool walk(JsonReader& reader, Visit visit) {
-  if (!reader.take('{')) return false;
-  if (reader.take('}')) return true;
+  if (!reader.accept('{')) return false;
+  if (reader.accept('}')) return true;
   do {
     JsonString key;
     JsonString value;
-    if (!reader.string(&key) || !reader.take(':') || !reader.string(&value)) return false;
+    if (!reader.string(&key) || !reader.accept(':') || !reader.string(&value)) return false;
     visit(key, value);
-  } while (reader.take(','));
-  return reader.take('}');
+  } while (reader.accept(','));
+  return reader.accept('}');
 }
 
 bool keyBefore(const TextPair& a, const TextPair& b) {

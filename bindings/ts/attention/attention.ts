@@ -3,7 +3,7 @@
 import { AttentionCall, type ScoresCall } from '../calls.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, checkStatus, describe } from '../runtime/errors.js';
-import type { Heap, Take } from '../runtime/heap.js';
+import type { Heap, Scratch } from '../runtime/heap.js';
 import { type HeadShape, headShape, type Layout } from '../runtime/layout.js';
 import { type Named, type Out, type OutOption, outputs, type ResultOf } from '../runtime/outputs.js';
 import { forStages, type ScoreStage, scoreStages } from '../runtime/score-stages.js';
@@ -264,16 +264,16 @@ export function attend<X extends TensorInput, S extends ScoreRequest, O extends 
   const givenShape = [qs.batch, slots?.count ?? qs.heads, qs.tokens, ks.tokens];
   const parts = wanted.includes('content') || wanted.includes('position');
 
-  const work = (at: Named<ScoreStage, number>, take: Take): void => {
-    const addressOf = (x: Operand | undefined) => x?.place(take) ?? 0;
-    const qAt = position.rotate ? q.copy(take) : q.place(take);
-    const kAt = position.rotate ? (k?.copy(take) ?? 0) : addressOf(k);
-    position.rotate?.(qAt, kAt, take);
-    const plain = position.rotate && parts ? { plainQ: q.place(take), plainK: addressOf(k) } : noPlain;
+  const work = (at: Named<ScoreStage, number>, scratch: Scratch): void => {
+    const addressOf = (x: Operand | undefined) => x?.place(scratch) ?? 0;
+    const qAt = position.rotate ? q.copy(scratch) : q.place(scratch);
+    const kAt = position.rotate ? (k?.copy(scratch) ?? 0) : addressOf(k);
+    position.rotate?.(qAt, kAt, scratch);
+    const plain = position.rotate && parts ? { plainQ: q.place(scratch), plainK: addressOf(k) } : noPlain;
     const scores: ScoresCall = {
       ...forStages((stage) => at[stage] ?? 0),
       ...plain,
-      slots: slots ? heap.put(take, slots.slots) : 0,
+      slots: slots ? heap.put(scratch, slots.slots) : 0,
       slotCount: slots?.count ?? 0,
     };
     const call: AttentionCall = {
@@ -289,18 +289,18 @@ export function attend<X extends TensorInput, S extends ScoreRequest, O extends 
       headDim: qs.dim,
       valueDim: vs.dim,
       tokensFirst: inputs.tokensFirst,
-      visibility: placeVisibility(heap, visibility, take),
+      visibility: placeVisibility(heap, visibility, scratch),
       options: {
         scale,
         softcap,
-        keep: keep(take),
-        bias: bias(take),
-        sinks: sinks?.place(take) ?? 0,
-        ...position.part(take),
+        keep: keep(scratch),
+        bias: bias(scratch),
+        sinks: sinks?.place(scratch) ?? 0,
+        ...position.part(scratch),
       },
       scores,
     };
-    checkStatus(run(heap.putCall(take, AttentionCall, call)), where);
+    checkStatus(run(heap.putCall(scratch, AttentionCall, call)), where);
   };
   const asked: { readonly [S in ScoreStage]?: readonly number[] } = Object.fromEntries(
     wanted.map((stage) => [stage, givenShape]),

@@ -4,7 +4,7 @@
 import type { BiasMask, KeepMask } from '../calls.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
-import type { Heap, Take } from '../runtime/heap.js';
+import type { Heap, Scratch } from '../runtime/heap.js';
 import { operand, type TensorInput } from '../runtime/tensor.js';
 import { bytesOf, isDetached } from '../runtime/typed-arrays.js';
 
@@ -49,7 +49,7 @@ function strides(
  * Checks a keep mask now; the result copies it into memory that it takes.
  * @internal
  */
-export function keepMask(heap: Heap, where: string, value: unknown, scores: Scores): (take: Take) => KeepMask {
+export function keepMask(heap: Heap, where: string, value: unknown, scores: Scores): (scratch: Scratch) => KeepMask {
   if (value === undefined) return () => noMask;
   if (typeof value !== 'object' || value === null || Array.isArray(value) || ArrayBuffer.isView(value)) {
     throw new ArgumentTypeError(where, 'mask', value, 'an object with data and shape (or dims)');
@@ -73,8 +73,8 @@ export function keepMask(heap: Heap, where: string, value: unknown, scores: Scor
     );
   }
   const steps = strides(where, 'mask', dims, scores);
-  return (take) => {
-    const pointer = take(bytes.length);
+  return (scratch) => {
+    const pointer = scratch(bytes.length);
     heap.write(pointer, bytes);
     return { data: pointer, ...steps };
   };
@@ -86,9 +86,9 @@ export function biasMask(
   where: string,
   value: TensorInput | undefined,
   scores: Scores,
-): (take: Take) => BiasMask {
+): (scratch: Scratch) => BiasMask {
   if (value === undefined) return () => noMask;
   const bias = operand(heap, where, 'bias', value);
   const steps = strides(where, 'bias', bias.shape, scores);
-  return (take) => ({ data: bias.place(take), ...steps });
+  return (scratch) => ({ data: bias.place(scratch), ...steps });
 }

@@ -8,7 +8,7 @@ import { checkT5, type T5Options, t5Table, withBuckets } from '../encodings/t5.j
 import { RopePlan } from '../rope/rope.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
-import type { Heap, Take } from '../runtime/heap.js';
+import type { Heap, Scratch } from '../runtime/heap.js';
 import type { HeadShape } from '../runtime/layout.js';
 import { type PositionsInput, placesOf } from '../runtime/positions.js';
 import { operand, type TensorInput } from '../runtime/tensor.js';
@@ -78,9 +78,9 @@ export type PositionPart = Pick<
  */
 export interface AppliedPosition {
   /** Turns queries and keys where they lie in the heap; only rope does. Then they have to be copies. */
-  readonly rotate?: (q: number, k: number, take: Take) => void;
+  readonly rotate?: (q: number, k: number, scratch: Scratch) => void;
   /** What is added to the options of the core. */
-  part(take: Take): PositionPart;
+  part(scratch: Scratch): PositionPart;
 }
 
 const noTerms: calls.RelativeTerms = {
@@ -98,9 +98,9 @@ const nothing: PositionPart = {
 type Make<P> = (heap: Heap, where: string, position: P, shapes: AttentionShapes) => AppliedPosition;
 
 // The ranges of distances as the core takes them, each with where its biases begin.
-function placeRanges(heap: Heap, ranges: readonly Distances[], starts: readonly number[], take: Take): number {
+function placeRanges(heap: Heap, ranges: readonly Distances[], starts: readonly number[], scratch: Scratch): number {
   const list = ranges.map(({ first, last }, i) => ({ first, count: last - first + 1, start: starts[i] ?? 0 }));
-  return heap.putCalls(take, calls.DistanceRange, list);
+  return heap.putCalls(scratch, calls.DistanceRange, list);
 }
 
 // A bias for each head and distance of the call: that of one query among so many keys. `write` writes those of a range.
@@ -108,7 +108,7 @@ function byDistance(
   heap: Heap,
   where: string,
   shapes: AttentionShapes,
-  write: (shape: Required<BiasShape>, out: number, take: Take) => void,
+  write: (shape: Required<BiasShape>, out: number, scratch: Scratch) => void,
 ): AppliedPosition {
   const { heads } = shapes.q;
   const { distances } = shapes.visibility;
@@ -120,22 +120,22 @@ function byDistance(
     throw new ArgumentRangeError(where, 'queryOffset', shapes.visibility.queryOffset, problem);
   }
   return {
-    part(take) {
+    part(scratch) {
       const ranges = shapes.visibility.distanceRanges();
       let size = 0;
       const starts = ranges.map(({ first, last }) => {
         size += heads * (last - first + 1);
         return size - heads * (last - first + 1);
       });
-      const distanceBias = take(size * 4);
+      const distanceBias = scratch(size * 4);
       for (const [i, { first, last }] of ranges.entries()) {
         const out = distanceBias + (starts[i] ?? 0) * 4;
-        write({ queries: 1, keys: last - first + 1, queryOffset: -first }, out, take);
+        write({ queries: 1, keys: last - first + 1, queryOffset: -first }, out, scratch);
       }
       if (ranges.length === 1) {
         return { ...nothing, distanceBias, distanceFirst: first, distanceCount: last - first + 1 };
       }
-      const distanceRanges = placeRanges(heap, ranges, starts, take);
+      const distanceRanges = placeRanges(heap, ranges, starts, scratch);
       return { ...nothing, distanceBias, distanceRanges, distanceRangeCount: ranges.length };
     },
   };
@@ -171,8 +171,8 @@ function bert(...fields: BertField[]): Make<BertTable> {
     const { table, limit } = distanceTable(heap, where, 'position.table', position.table, shapes.k.dim);
     const rows = bertRows(where, limit, position.sign, shapes);
     return {
-      part(take) {
-        const pointer = table.place(take);
+      part(scratch) {
+        const pointer = table.place(scratch);
         return {
           ...nothing,
           relative: { ...noTerms, rows, ...Object.fromEntries(fields.map((field) => [field, pointer])) },
@@ -224,9 +224,9 @@ const encodings: {
       const keyPlaces = at('keys', keys, k, visibility.keyPositions ? onAxes(visibility.keyPositions, plan.axes) : 0);
       return {
         part: () => nothing,
-        rotate(qAt, kAt, take) {
-          plan.turnAt(where, qAt, q, queryPlaces.place(heap, take), 'query', take);
-          plan.turnAt(where, kAt, k, keyPlaces.place(heap, take), 'key', take);
+        rotate(qAt, kAt, scratch) {
+          plan.turnAt(where, qAt, q, queryPlaces.place(heap, scratch), 'query', scratch);
+          plan.turnAt(where, kAt, k, keyPlaces.place(heap, scratch), 'key', scratch);
         },
       };
     },
@@ -235,8 +235,8 @@ const encodings: {
     fields: {},
     make(heap, where, _, shapes) {
       const { heads } = shapes.q;
-      return byDistance(heap, where, shapes, (shape, out, take) =>
-        writeAlibi(heap, where, { heads, ...shape, variant: alibiVariants.symmetric }, out, take),
+      return byDistance(heap, where, shapes, (shape, out, scratch) =>
+        writeAlibi(heap, where, { heads, ...shape, variant: alibiVariants.symmetric }, out, scratch),
       );
     },
   },
@@ -254,9 +254,9 @@ const encodings: {
           `has ${heads} heads, q has ${shapes.q.heads}`,
         );
       }
-      return byDistance(heap, where, shapes, ({ queries, keys, queryOffset }, out, take) =>
+      return byDistance(heap, where, shapes, ({ queries, keys, queryOffset }, out, scratch) =>
         withBuckets(heap, where, options, (buckets) => {
-          const from = table.place(take);
+          const from = table.place(scratch);
           heap.call(() => buckets.bias(from, heads, queries, keys, queryOffset, out));
         }),
       );
@@ -276,9 +276,14 @@ const encodings: {
       }
       const rows = { limit, keyMinusQuery: true };
       return {
-        part: (take) => ({
+        part: (scratch) => ({
           ...nothing,
-          relative: { ...noTerms, rows, queryTable: keys.place(take), valueTable: values?.table.place(take) ?? 0 },
+          relative: {
+            ...noTerms,
+            rows,
+            queryTable: keys.place(scratch),
+            valueTable: values?.table.place(scratch) ?? 0,
+          },
         }),
       };
     },
@@ -291,8 +296,8 @@ const encodings: {
       if (heads !== shapes.q.heads) {
         throw new ArgumentRangeError(where, 'position.r1', position.r1, `has ${heads} heads, q has ${shapes.q.heads}`);
       }
-      return byDistance(heap, where, shapes, (shape, out, take) => {
-        writeKerple(heap, where, numbers, shape, out, take);
+      return byDistance(heap, where, shapes, (shape, out, scratch) => {
+        writeKerple(heap, where, numbers, shape, out, scratch);
       });
     },
   },

@@ -3,7 +3,7 @@
 import type { VisibilityCall } from '../calls.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
-import type { Heap, Take } from '../runtime/heap.js';
+import type { Heap, Scratch } from '../runtime/heap.js';
 import type { HeadShape } from '../runtime/layout.js';
 
 /** Positions of queries and keys, and which keys are visible to a query. */
@@ -230,8 +230,8 @@ export function visibilityOf(
 }
 
 /** @internal */
-export function placeVisibility(heap: Heap, visibility: Visibility, take: Take): VisibilityCall {
-  const put = (list: Float64Array | undefined) => (list === undefined ? 0 : heap.put(take, list));
+export function placeVisibility(heap: Heap, visibility: Visibility, scratch: Scratch): VisibilityCall {
+  const put = (list: Float64Array | undefined) => (list === undefined ? 0 : heap.put(scratch, list));
   const { causal, left, right, sinkTokens, queryOffset } = visibility;
   const isList = typeof queryOffset !== 'number';
   return {

@@ -4,7 +4,7 @@ import * as calls from '../calls.js';
 import * as enums from '../enums.js';
 import * as check from '../runtime/check.js';
 import { checkStatus } from '../runtime/errors.js';
-import type { Heap, Take } from '../runtime/heap.js';
+import type { Heap, Scratch } from '../runtime/heap.js';
 import { type Out, type OutOption, output, type ResultOf } from '../runtime/outputs.js';
 import type { NdArray } from '../runtime/tensor.js';
 import { type BiasShape, biasShape, shapeFields } from './bias-shape.js';
@@ -31,8 +31,8 @@ export interface AlibiOptions<O extends Out = undefined> extends BiasShape, OutO
 export function alibiSlopes(heap: Heap, heads: number): Float64Array {
   const where = 'alibiSlopes';
   const count = check.integer(where, 'heads', heads, 1, 2 ** 16);
-  return heap.scope(where, (take) => {
-    const out = take(count * 8);
+  return heap.scope(where, (scratch) => {
+    const out = scratch(count * 8);
     checkStatus(
       heap.call((c) => c.alibiSlopes(count, out)),
       where,
@@ -45,8 +45,8 @@ export function alibiSlopes(heap: Heap, heads: number): Float64Array {
  * Writes the bias to `out`.
  * @internal
  */
-export function writeAlibi(heap: Heap, where: string, bias: calls.AlibiOptions, out: number, take: Take): void {
-  const options = heap.putCall(take, calls.AlibiOptions, bias);
+export function writeAlibi(heap: Heap, where: string, bias: calls.AlibiOptions, out: number, scratch: Scratch): void {
+  const options = heap.putCall(scratch, calls.AlibiOptions, bias);
   checkStatus(
     heap.call((c) => c.alibiBias(options, out)),
     where,
@@ -60,7 +60,7 @@ export function alibiBias<O extends Out>(heap: Heap, options: AlibiOptions<O>): 
   const heads = check.integer(where, 'heads', given.heads, 1, 2 ** 16);
   const shape = biasShape(where, given);
   const variant = check.choice(where, 'variant', given.variant ?? 'symmetric', alibiVariants);
-  return output<NdArray, O>(heap, where, false, [heads, shape.queries, shape.keys], given.out, (to, take) =>
-    writeAlibi(heap, where, { heads, ...shape, variant }, to, take),
+  return output<NdArray, O>(heap, where, false, [heads, shape.queries, shape.keys], given.out, (to, scratch) =>
+    writeAlibi(heap, where, { heads, ...shape, variant }, to, scratch),
   );
 }

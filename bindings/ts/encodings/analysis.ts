@@ -4,7 +4,7 @@ import * as enums from '../enums.js';
 import { tooFast } from '../rope/options.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
-import type { Heap, Take } from '../runtime/heap.js';
+import type { Heap, Scratch } from '../runtime/heap.js';
 import { type NdArray, operand, type TensorInput } from '../runtime/tensor.js';
 
 /** Which encoding an analysis is of: the frequencies base^(-2i / dim). */
@@ -105,8 +105,8 @@ export class Analysis {
       h[i] = a * c + b * d;
       h[i + 1] = b * c - a * d;
     }
-    return this.#curve(where, given.distances, (at, n, out, take) => {
-      const pairs = this.#heap.put(take, h);
+    return this.#curve(where, given.distances, (at, n, out, scratch) => {
+      const pairs = this.#heap.put(scratch, h);
       return this.#heap.call((c) => c.decayBound(dim, base, pairs, at, n, out));
     });
   }
@@ -124,8 +124,8 @@ export class Analysis {
     const where = 'analysis.pairwise';
     const kind = check.choice(where, 'measure', measure, measures);
     const { input, count, dim } = this.#matrix(where, x);
-    const data = this.#floats(where, count * count, (out, take) => {
-      const from = input.place(take);
+    const data = this.#floats(where, count * count, (out, scratch) => {
+      const from = input.place(scratch);
       return this.#heap.call((c) => c.pairwise(kind, from, count, dim, out));
     });
     return { data, shape: [count, count] };
@@ -142,9 +142,9 @@ export class Analysis {
   firstDuplicate(x: TensorInput): readonly [number, number] | undefined {
     const where = 'analysis.firstDuplicate';
     const { input, count, dim } = this.#matrix(where, x);
-    return this.#heap.scope(where, (take) => {
-      const out = take(RowPair.doubles * 8);
-      const from = input.place(take);
+    return this.#heap.scope(where, (scratch) => {
+      const out = scratch(RowPair.doubles * 8);
+      const from = input.place(scratch);
       const found = this.#heap.call((c) => c.firstDuplicate(from, count, dim, out));
       const { first, second } = this.#heap.readResult(RowPair, out);
       return found ? ([first, second] as const) : undefined;
@@ -160,10 +160,10 @@ export class Analysis {
     return { input, count, dim };
   }
 
-  #floats(where: string, size: number, run: (out: number, take: Take) => number): Float32Array {
-    return this.#heap.scope(where, (take) => {
-      const out = take(size * 4);
-      checkStatus(run(out, take), where, tooFast(where));
+  #floats(where: string, size: number, run: (out: number, scratch: Scratch) => number): Float32Array {
+    return this.#heap.scope(where, (scratch) => {
+      const out = scratch(size * 4);
+      checkStatus(run(out, scratch), where, tooFast(where));
       return this.#heap.readFloats(out, size);
     });
   }
@@ -171,13 +171,13 @@ export class Analysis {
   #curve(
     where: string,
     distances: unknown,
-    run: (at: number, n: number, out: number, take: Take) => number,
+    run: (at: number, n: number, out: number, scratch: Scratch) => number,
   ): Float64Array {
     const list = check.positions(where, 'distances', distances);
-    return this.#heap.scope(where, (take) => {
-      const at = this.#heap.put(take, list);
-      const out = take(list.byteLength);
-      checkStatus(run(at, list.length, out, take), where, tooFast(where));
+    return this.#heap.scope(where, (scratch) => {
+      const at = this.#heap.put(scratch, list);
+      const out = scratch(list.byteLength);
+      checkStatus(run(at, list.length, out, scratch), where, tooFast(where));
       return this.#heap.readDoubles(out, list.length);
     });
   }

@@ -32,9 +32,9 @@ export function binary(heap: Heap, options: BinaryOptions): Float32Array {
     const problem = `is ${at[outside]}; ${core.bits} bits hold positions from 0 to ${2 ** core.bits - 1}`;
     throw new ArgumentRangeError(where, `positions[${outside}]`, at[outside], problem);
   }
-  return heap.scope(where, (take) => {
-    const [code, positions] = [heap.putCall(take, calls.BinaryOptions, core), heap.put(take, at)];
-    const out = take(at.length * core.bits * 4);
+  return heap.scope(where, (scratch) => {
+    const [code, positions] = [heap.putCall(scratch, calls.BinaryOptions, core), heap.put(scratch, at)];
+    const out = scratch(at.length * core.bits * 4);
     checkStatus(
       heap.call((c) => c.binaryCode(code, positions, at.length, out)),
       where,

@@ -4,7 +4,7 @@ import * as calls from '../calls.js';
 import * as enums from '../enums.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
-import type { Heap, Take } from '../runtime/heap.js';
+import type { Heap, Scratch } from '../runtime/heap.js';
 import { type Out, type OutOption, output, type ResultOf } from '../runtime/outputs.js';
 import type { NdArray } from '../runtime/tensor.js';
 import { type BiasShape, biasShape, shapeFields } from './bias-shape.js';
@@ -56,11 +56,11 @@ export function writeKerple(
   numbers: { kind: number; r1: Float32Array; r2: Float32Array },
   shape: Required<BiasShape>,
   out: number,
-  take: Take,
+  scratch: Scratch,
 ): void {
   const call = { kind: numbers.kind, heads: numbers.r1.length, ...shape };
-  const options = heap.putCall(take, calls.KerpleOptions, call);
-  const [r1, r2] = [heap.put(take, numbers.r1), heap.put(take, numbers.r2)];
+  const options = heap.putCall(scratch, calls.KerpleOptions, call);
+  const [r1, r2] = [heap.put(scratch, numbers.r1), heap.put(scratch, numbers.r2)];
   checkStatus(
     heap.call((core) => core.kerpleBias(options, r1, r2, out)),
     where,
@@ -74,7 +74,7 @@ export function kerpleBias<O extends Out>(heap: Heap, options: KerpleOptions<O>)
   const numbers = checkKerple(where, given);
   const shape = biasShape(where, given);
   const dims = [numbers.r1.length, shape.queries, shape.keys];
-  return output<NdArray, O>(heap, where, false, dims, given.out, (to, take) =>
-    writeKerple(heap, where, numbers, shape, to, take),
+  return output<NdArray, O>(heap, where, false, dims, given.out, (to, scratch) =>
+    writeKerple(heap, where, numbers, shape, to, scratch),
   );
 }

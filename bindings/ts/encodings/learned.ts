@@ -57,18 +57,18 @@ export function learned(heap: Heap, x: TensorInput, options: LearnedOptions): Nd
   }
   const width = mode === learnedModes.concatenate ? xDim + dim : xDim;
   const size = positions.length * width;
-  return heap.scope(where, (take) => {
-    const out = take(size * 4);
+  return heap.scope(where, (scratch) => {
+    const out = scratch(size * 4);
     const call = {
       out,
-      x: input.place(take),
+      x: input.place(scratch),
       xDim,
-      table: { data: table.place(take), positions: tableRows, dim },
+      table: { data: table.place(scratch), positions: tableRows, dim },
       mode,
-      places: heap.put(take, positions),
+      places: heap.put(scratch, positions),
       rows: positions.length,
     };
-    const fields = heap.putCall(take, LearnedCall, call);
+    const fields = heap.putCall(scratch, LearnedCall, call);
     checkStatus(
       heap.call((c) => c.learnedPositions(fields)),
       where,
@@ -104,9 +104,9 @@ export function extendLearned(heap: Heap, tableInput: TensorInput, options: Exte
   if (alpha <= 0 || alpha >= 1 || alpha === 0.5) {
     throw new ArgumentRangeError(where, 'alpha', alpha, `is ${alpha}; expected a number between 0 and 1, not 1/2`);
   }
-  return heap.scope(where, (take) => {
-    const out = take(length * dim * 4);
-    const from = table.place(take);
+  return heap.scope(where, (scratch) => {
+    const out = scratch(length * dim * 4);
+    const from = table.place(scratch);
     checkStatus(
       heap.call((c) => c.extendLearned(from, rows, dim, alpha, length, out)),
       where,

@@ -4,7 +4,7 @@ import * as enums from '../enums.js';
 import { tooFast } from '../rope/options.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
-import type { Heap, Take } from '../runtime/heap.js';
+import type { Heap, Scratch } from '../runtime/heap.js';
 import { type Out, type OutOption, output } from '../runtime/outputs.js';
 import { type RowsInput, rows } from '../runtime/positions.js';
 import { type NdArray, Tensor } from '../runtime/tensor.js';
@@ -71,9 +71,9 @@ export function writeTable(
   table: CheckedTable,
   positions: Float64Array,
   out: number,
-  take: Take,
+  scratch: Scratch,
 ): void {
-  const [options, at] = [heap.putCall(take, calls.SinusoidalOptions, table), heap.put(take, positions)];
+  const [options, at] = [heap.putCall(scratch, calls.SinusoidalOptions, table), heap.put(scratch, positions)];
   checkStatus(
     heap.call((c) => c.sinusoidal(options, at, positions.length, out)),
     where,
@@ -90,8 +90,8 @@ export function sinusoidal<O extends Out>(
   const { out, ...given } = check.options(where, 'options', options, [...tableOptions, 'positions', 'out']);
   const table = checkTable(where, given);
   const at = rows(where, given.positions, table.dim);
-  const result: Tensor | NdArray = output(heap, where, false, [at.length, table.dim], out, (to, take) =>
-    writeTable(heap, where, table, at, to, take),
+  const result: Tensor | NdArray = output(heap, where, false, [at.length, table.dim], out, (to, scratch) =>
+    writeTable(heap, where, table, at, to, scratch),
   );
   return (result instanceof Tensor ? result : result.data) as O extends Tensor ? Tensor : Float32Array;
 }

@@ -58,8 +58,8 @@ export function withBuckets<T>(
 ): T {
   const buckets = heap.construct(where, (core) => new core.T5Buckets());
   try {
-    heap.scope(where, (take) => {
-      const at = heap.putCall(take, calls.T5Options, options);
+    heap.scope(where, (scratch) => {
+      const at = heap.putCall(scratch, calls.T5Options, options);
       checkStatus(
         heap.call(() => buckets.create(at)),
         where,
@@ -96,9 +96,9 @@ export function t5Buckets(heap: Heap, relative: check.IntegersInput, options: T5
   const core = checkT5(where, check.options(where, 'options', options, t5Fields));
   const distances = check.positions(where, 'relativePositions', relative);
   return withBuckets(heap, where, core, (buckets) =>
-    heap.scope(where, (take) => {
-      const from = heap.put(take, distances);
-      const out = take(distances.byteLength);
+    heap.scope(where, (scratch) => {
+      const from = heap.put(scratch, distances);
+      const out = scratch(distances.byteLength);
       heap.call(() => buckets.buckets(from, distances.length, out));
       return Int32Array.from(heap.readDoubles(out, distances.length));
     }),
@@ -113,8 +113,8 @@ export function t5Bias<O extends Out>(heap: Heap, options: T5BiasOptions<O>): Re
   const { queries, keys, queryOffset } = biasShape(where, given);
   const { table, heads } = t5Table(heap, where, given.table, core.numBuckets);
   return withBuckets(heap, where, core, (buckets) =>
-    output<NdArray, O>(heap, where, false, [heads, queries, keys], given.out, (to, take) => {
-      const from = table.place(take);
+    output<NdArray, O>(heap, where, false, [heads, queries, keys], given.out, (to, scratch) => {
+      const from = table.place(scratch);
       heap.call(() => buckets.bias(from, heads, queries, keys, queryOffset, to));
     }),
   );

@@ -103,8 +103,8 @@ export class KvCache extends Handle {
   positions(): Float64Array {
     const where = 'kvCache.positions';
     const core = this.#living(where);
-    return this.heap.scope(where, (take) => {
-      const at = take(core.length * 8);
+    return this.heap.scope(where, (scratch) => {
+      const at = scratch(core.length * 8);
       this.heap.call(() => core.positions(at));
       return this.heap.readDoubles(at, core.length);
     });
@@ -143,8 +143,8 @@ export class KvCache extends Handle {
     const inputs = { k: check.read(k), v: check.read(v) };
     const cache = this.#open(where);
     const tokens = checkAppended(this.heap, where, cache, inputs.k, inputs.v, given);
-    return this.heap.scope(where, (take) => {
-      const fields = tokens.place(take);
+    return this.heap.scope(where, (scratch) => {
+      const fields = tokens.place(scratch);
       return this.#change(where, () => cache.core.append(fields));
     });
   }
@@ -299,9 +299,9 @@ export class KvCache extends Handle {
   save(): ArrayBuffer {
     const where = 'kvCache.save';
     const core = this.#usable(where);
-    return this.heap.scope(where, (take) => {
+    return this.heap.scope(where, (scratch) => {
       const size = core.savedSize();
-      const at = take(size);
+      const at = scratch(size);
       this.heap.call(() => core.save(at));
       return this.heap.readFloats(at, size / 4).buffer as ArrayBuffer;
     });
@@ -371,8 +371,8 @@ export class KvCache extends Handle {
   #copy(where: string, dim: number, write: (at: number) => void): NdArray {
     const shape = [this.batch, this.kvHeads, this.#core.length, dim];
     const size = check.sizeOf(shape);
-    return this.heap.scope(where, (take) => {
-      const at = take(size * 4);
+    return this.heap.scope(where, (scratch) => {
+      const at = scratch(size * 4);
       this.heap.call(() => write(at));
       return { data: this.heap.readFloats(at, size), shape };
     });
@@ -451,6 +451,6 @@ export function createKvCache(heap: Heap, options: KvCacheOptions): KvCache {
   const where = 'kvCache';
   const { core, plan } = checkCache(heap, where, options);
   return made(heap, where, plan, plan ? [plan] : [], (cache) =>
-    heap.scope(where, (take) => cache.create(heap.putCall(take, CacheFields, core), plan?.plan ?? null)),
+    heap.scope(where, (scratch) => cache.create(heap.putCall(scratch, CacheFields, core), plan?.plan ?? null)),
   );
 }

@@ -6,7 +6,7 @@ import { KeyStorage } from '../enums.js';
 import { RopePlan } from '../rope/rope.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
-import type { Heap, Take } from '../runtime/heap.js';
+import type { Heap, Scratch } from '../runtime/heap.js';
 import { type HeadShape, headShape, type Layout } from '../runtime/layout.js';
 import { type PositionOptions, places } from '../runtime/positions.js';
 import { type Operand, operand, type TensorInput } from '../runtime/tensor.js';
@@ -137,8 +137,8 @@ export function checkCache(heap: Heap, where: string, options: KvCacheOptions): 
  * @internal
  */
 export function formOf(heap: Heap, where: string, core: CoreKvCache): calls.CacheForm {
-  return heap.scope(where, (take) => {
-    const at = take(calls.CacheForm.doubles * 8);
+  return heap.scope(where, (scratch) => {
+    const at = scratch(calls.CacheForm.doubles * 8);
     heap.call(() => core.form(at));
     return heap.readResult(calls.CacheForm, at);
   });
@@ -156,7 +156,7 @@ export interface OpenCache {
 export interface Appended {
   readonly tokens: number;
   /** The address of the call's fields. */
-  place(take: Take): number;
+  place(scratch: Scratch): number;
 }
 
 function headsOf(
@@ -240,17 +240,17 @@ export function checkAppended(
   }
   return {
     tokens,
-    place(take) {
-      const at = list === undefined ? 0 : heap.put(take, list);
+    place(scratch) {
+      const at = list === undefined ? 0 : heap.put(scratch, list);
       const call = {
-        k: k.place(take),
-        v: v.place(take),
+        k: k.place(scratch),
+        v: v.place(scratch),
         positions: axes === 1 ? at : 0,
         places: axes === 1 ? 0 : at,
         tokens,
         tokensFirst: ks.tokensFirst || vs.tokensFirst,
       };
-      return heap.putCall(take, calls.AppendCall, call);
+      return heap.putCall(scratch, calls.AppendCall, call);
     },
   };
 }

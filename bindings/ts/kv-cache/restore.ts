@@ -69,10 +69,10 @@ export function restoreKvCache(heap: Heap, buffer: ArrayBuffer | Uint8Array, opt
   const given = check.options(where, 'options', options, ['plan']);
   const bytes = checkBuffer(heap, where, buffer);
   const plans = checkPlans(heap, where, given.plan);
-  return heap.scope(where, (take) => {
-    const at = heap.put(take, bytes);
+  return heap.scope(where, (scratch) => {
+    const at = heap.put(scratch, bytes);
     const addresses = plans.map(({ plan }) => plan.address);
-    const list = heap.put(take, new Uint8Array(Uint32Array.from(addresses).buffer));
+    const list = heap.put(scratch, new Uint8Array(Uint32Array.from(addresses).buffer));
     checkSaved(
       where,
       heap.call((core) => core.checkSavedKvCache(at, bytes.length, list, plans.length)),

@@ -30,8 +30,8 @@ function activate<X extends TensorInput, O extends Out>(
   out: O | undefined,
 ): ResultOf<X, O> {
   const input = operand(heap, where, 'x', x);
-  return output<X, O>(heap, where, input.tensor !== undefined, input.shape, out, (to, take) => {
-    const xAt = input.placeOver(take);
+  return output<X, O>(heap, where, input.tensor !== undefined, input.shape, out, (to, scratch) => {
+    const xAt = input.placeOver(scratch);
     heap.call((c) => c.activate(activation, to, xAt, input.size));
   });
 }
@@ -53,8 +53,8 @@ export function softmax<X extends TensorInput, O extends Out>(heap: Heap, x: X, 
   const where = 'softmax';
   const { out } = check.options(where, 'options', options, ['out']);
   const { input, rows, width } = rowsOf(heap, where, x);
-  return output<X, O>(heap, where, input.tensor !== undefined, input.shape, out, (to, take) => {
-    const xAt = input.placeOver(take);
+  return output<X, O>(heap, where, input.tensor !== undefined, input.shape, out, (to, scratch) => {
+    const xAt = input.placeOver(scratch);
     heap.call((c) => c.softmaxRows(to, xAt, rows, width));
   });
 }

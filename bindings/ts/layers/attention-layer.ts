@@ -7,7 +7,7 @@ import { LearnedMode, NormKind } from '../enums.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
 import { destroyer } from '../runtime/handle.js';
-import type { Heap, Take } from '../runtime/heap.js';
+import type { Heap, Scratch } from '../runtime/heap.js';
 import type { Out, ResultOf } from '../runtime/outputs.js';
 import type { Places } from '../runtime/positions.js';
 import { type NdArray, type Operand, Tensor, type TensorInput } from '../runtime/tensor.js';
@@ -100,8 +100,8 @@ function create(heap: Heap, where: string, options: AttentionLayerOptions, dims:
     const checked = checkWeights<AttentionLayerWeights, []>(heap, where, weights, plan, []);
     const layer = heap.construct(where, (core) => new core.SelfAttention());
     try {
-      withParts(heap, where, checked, storage, noNorm, (parts, take) => {
-        const fields = heap.putCall(take, SelfAttentionOptions, dims);
+      withParts(heap, where, checked, storage, noNorm, (parts, scratch) => {
+        const fields = heap.putCall(scratch, SelfAttentionOptions, dims);
         checkStatus(
           heap.call(() => layer.create(fields, parts)),
           where,
@@ -171,7 +171,7 @@ export class AttentionLayer extends Layer {
       captures: attentionCaptures,
       bytes: layer.bytes,
       free: destroyer(heap, layer, ...place.owned),
-      ...(added && { enter: (x, shape, take) => addTable(heap, added.table, x, shape, take) }),
+      ...(added && { enter: (x, shape, scratch) => addTable(heap, added.table, x, shape, scratch) }),
       run: (fields, rope, cache) => layer.forward(fields, rope, cache),
     });
     this.encoding = place.encoding as LayerPosition['encoding'];
@@ -211,13 +211,13 @@ export class AttentionLayer extends Layer {
   }
 }
 
-// x with the sinusoids of its tokens added, in memory that `take` gives.
+// x with the sinusoids of its tokens added, in memory that `scratch` gives.
 function addTable(
   heap: Heap,
   options: CheckedTable,
   x: Operand,
   { batch, tokens, at }: { batch: number; tokens: number; at: Places },
-  take: Take,
+  scratch: Scratch,
 ): number {
   const where = 'attentionLayer.forward';
   const { dim } = options;
@@ -226,20 +226,20 @@ function addTable(
     throw new ArgumentRangeError(where, 'positions', at.values, problem);
   }
   const positions = at.values ?? Float64Array.from({ length: tokens }, (_, token) => at.offset + token);
-  const tableAt = take(tokens * dim * 4);
-  writeTable(heap, where, options, positions, tableAt, take);
+  const tableAt = scratch(tokens * dim * 4);
+  writeTable(heap, where, options, positions, tableAt, scratch);
   const rows = Float64Array.from({ length: batch * tokens }, (_, row) => row % tokens);
-  const out = take(x.size * 4);
+  const out = scratch(x.size * 4);
   const call = {
     out,
-    x: x.placeOver(take),
+    x: x.placeOver(scratch),
     xDim: dim,
     table: { data: tableAt, positions: tokens, dim },
     mode: LearnedMode.add,
-    places: heap.put(take, rows),
+    places: heap.put(scratch, rows),
     rows: rows.length,
   };
-  const fields = heap.putCall(take, LearnedCall, call);
+  const fields = heap.putCall(scratch, LearnedCall, call);
   checkStatus(
     heap.call((c) => c.learnedPositions(fields)),
     where,

@@ -41,8 +41,8 @@ export function embed<X extends TensorInput, O extends Out>(
     throw new ArgumentRangeError(where, 'shape', given.shape, problem);
   }
   const scale = check.float32Number(where, 'scale', given.scale ?? 1);
-  return output<X, O>(heap, where, table.tensor !== undefined, [...shape, dim], given.out, (to, take) => {
-    const [tableAt, idsAt] = [table.place(take), heap.put(take, ids)];
+  return output<X, O>(heap, where, table.tensor !== undefined, [...shape, dim], given.out, (to, scratch) => {
+    const [tableAt, idsAt] = [table.place(scratch), heap.put(scratch, ids)];
     checkStatus(
       heap.call((c) => c.embed(to, tableAt, rows, dim, idsAt, ids.length, scale)),
       where,

@@ -6,7 +6,7 @@ import type { BlockParts } from '../core.mjs';
 import { BlockLinear, BlockNorm, WeightType } from '../enums.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
-import type { Heap, Take } from '../runtime/heap.js';
+import type { Heap, Scratch } from '../runtime/heap.js';
 import { placeVector, type StoredType, type Weight, weight, withPacked } from './weights.js';
 
 /** @internal */
@@ -103,14 +103,14 @@ export function withParts(
   weights: LayerWeights,
   storage: StoredType,
   norm: NormOptions,
-  work: (parts: BlockParts, take: Take) => void,
+  work: (parts: BlockParts, scratch: Scratch) => void,
 ): void {
   const parts = heap.construct(where, (core) => new core.BlockParts());
   try {
     for (const { which, matrix, bias } of weights.linears) {
       withPacked(heap, where, matrix, storage, (packed) =>
-        heap.scope(where, (take) => {
-          const biasAt = bias === undefined ? 0 : placeVector(bias, take);
+        heap.scope(where, (scratch) => {
+          const biasAt = bias === undefined ? 0 : placeVector(bias, scratch);
           checkStatus(
             heap.call(() => parts.setLinear(which, packed, bias?.type ?? WeightType.float32, biasAt)),
             where,
@@ -119,21 +119,21 @@ export function withParts(
       );
     }
     for (const { which, factor, bias } of weights.norms) {
-      heap.scope(where, (take) => {
+      heap.scope(where, (scratch) => {
         const weights = {
           type: factor.type,
-          weight: placeVector(factor, take),
+          weight: placeVector(factor, scratch),
           biasType: bias?.type ?? WeightType.float32,
-          bias: bias === undefined ? 0 : placeVector(bias, take),
+          bias: bias === undefined ? 0 : placeVector(bias, scratch),
         };
-        const fields = heap.putCall(take, NormCall, { options: { ...norm, size: factor.columns }, weights });
+        const fields = heap.putCall(scratch, NormCall, { options: { ...norm, size: factor.columns }, weights });
         checkStatus(
           heap.call(() => parts.setNorm(which, fields)),
           where,
         );
       });
     }
-    heap.scope(where, (take) => work(parts, take));
+    heap.scope(where, (scratch) => work(parts, scratch));
   } finally {
     heap.destroy(parts);
   }

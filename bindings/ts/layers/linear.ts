@@ -96,8 +96,8 @@ export class Linear extends Handle {
     }
     const rows = check.sizeOf(shape.slice(0, -1));
     const result = check.shape(where, 'the shape of the result', [...shape.slice(0, -1), this.outputs]);
-    return output<X, O>(this.heap, where, input.tensor !== undefined, result, out, (to, take) => {
-      const from = input.place(take);
+    return output<X, O>(this.heap, where, input.tensor !== undefined, result, out, (to, scratch) => {
+      const from = input.place(scratch);
       this.heap.call(() => this.#linear.apply(to, from, rows, this.#activation));
     });
   }
@@ -121,8 +121,8 @@ function create(heap: Heap, where: string, matrix: Weight, bias: Weight | undefi
   const linear = heap.construct(where, (core) => new core.Linear());
   try {
     withPacked(heap, where, matrix, storage, (packed) =>
-      heap.scope(where, (take) => {
-        const biasAt = bias === undefined ? 0 : placeVector(bias, take);
+      heap.scope(where, (scratch) => {
+        const biasAt = bias === undefined ? 0 : placeVector(bias, scratch);
         checkStatus(
           heap.call(() => linear.create(packed, bias?.type ?? WeightType.float32, biasAt)),
           where,

@@ -69,8 +69,8 @@ export function layerNorm<X extends TensorInput, O extends Out>(
   const weight = vector(heap, where, 'weight', given.weight, width);
   const bias = vector(heap, where, 'bias', given.bias, width);
   const eps = check.positive(where, 'eps', given.eps ?? 1e-5);
-  return output<X, O>(heap, where, input.tensor !== undefined, input.shape, given.out, (to, take) => {
-    const [xAt, weightAt, biasAt] = [input.placeOver(take), weight?.place(take) ?? 0, bias?.place(take) ?? 0];
+  return output<X, O>(heap, where, input.tensor !== undefined, input.shape, given.out, (to, scratch) => {
+    const [xAt, weightAt, biasAt] = [input.placeOver(scratch), weight?.place(scratch) ?? 0, bias?.place(scratch) ?? 0];
     heap.call((c) => c.layerNorm(to, xAt, rows, width, weightAt, biasAt, eps));
   });
 }
@@ -87,8 +87,8 @@ export function rmsNorm<X extends TensorInput, O extends Out>(
   const weight = vector(heap, where, 'weight', given.weight, width);
   const eps = check.positive(where, 'eps', given.eps ?? 1e-6);
   const unitOffset = check.boolean(where, 'unitOffset', given.unitOffset ?? false);
-  return output<X, O>(heap, where, input.tensor !== undefined, input.shape, given.out, (to, take) => {
-    const [xAt, weightAt] = [input.placeOver(take), weight?.place(take) ?? 0];
+  return output<X, O>(heap, where, input.tensor !== undefined, input.shape, given.out, (to, scratch) => {
+    const [xAt, weightAt] = [input.placeOver(scratch), weight?.place(scratch) ?? 0];
     heap.call((c) => c.rmsNorm(to, xAt, rows, width, weightAt, eps, unitOffset));
   });
 }

@@ -9,7 +9,7 @@ import { type EncodingInfo, type EncodingName, encodings } from '../encodings/en
 import type { KvCache } from '../kv-cache/kv-cache.js';
 import type { RopePlan } from '../rope/rope.js';
 import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
-import type { Heap, Take } from '../runtime/heap.js';
+import type { Heap, Scratch } from '../runtime/heap.js';
 import { type Named, type Out, type OutOption, outputs } from '../runtime/outputs.js';
 import { type Places, type PositionOptions, places } from '../runtime/positions.js';
 import { scoreStages } from '../runtime/score-stages.js';
@@ -59,7 +59,7 @@ export interface PassLayer {
   /** Refuses a layer that was disposed. */
   alive(): void;
   /** Changes x on its way in, if need be: gives its address. */
-  enter?(x: Operand, shape: { batch: number; tokens: number; at: Places }, take: Take): number;
+  enter?(x: Operand, shape: { batch: number; tokens: number; at: Places }, scratch: Scratch): number;
   /** Runs a call whose fields lie there. */
   run(fields: number, rope: RopePlan['plan'] | null, cache: CoreKvCache | null): number;
 }
@@ -160,26 +160,26 @@ export function pass(
     ...attentionShapes(dims, batch, tokens, keys, visibility),
     showsHidden: showsHidden(Object.keys(asked)),
   };
-  const results = outputs<CaptureName>(heap, where, input.tensor !== undefined, asked, options.out, (to, take) => {
+  const results = outputs<CaptureName>(heap, where, input.tensor !== undefined, asked, options.out, (to, scratch) => {
     const call: LayerCall = {
       out: to.out,
-      x: layer.enter?.(input, { batch, tokens, at }, take) ?? input.placeOver(take),
+      x: layer.enter?.(input, { batch, tokens, at }, scratch) ?? input.placeOver(scratch),
       batch,
       tokens,
-      positions: at.place(heap, take),
+      positions: at.place(heap, scratch),
       turnValues: scores.turnValues,
-      visibility: placeVisibility(heap, visibility, take),
+      visibility: placeVisibility(heap, visibility, scratch),
       options: {
         scale: scores.scale,
         softcap: scores.softcap,
-        keep: keep(take),
+        keep: keep(scratch),
         bias: noMask,
         sinks: layer.sinks,
-        ...place.part(shapes, take),
+        ...place.part(shapes, scratch),
       },
-      capture: captureCall(capture, to, capture.slots === undefined ? 0 : heap.put(take, capture.slots)),
+      capture: captureCall(capture, to, capture.slots === undefined ? 0 : heap.put(scratch, capture.slots)),
     };
-    const fields = heap.putCall(take, LayerCall, call);
+    const fields = heap.putCall(scratch, LayerCall, call);
     if (cache !== undefined) heap.changes += 1;
     checkStatus(
       heap.call(() => layer.run(fields, place.rope?.plan ?? null, cache?.core ?? null)),

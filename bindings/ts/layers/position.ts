@@ -11,7 +11,7 @@ import { RopePlan } from '../rope/rope.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
 import type { Handle } from '../runtime/handle.js';
-import type { Heap, Take } from '../runtime/heap.js';
+import type { Heap, Scratch } from '../runtime/heap.js';
 import { operand, Tensor } from '../runtime/tensor.js';
 
 /**
@@ -31,7 +31,7 @@ export interface LayerPlace {
   /** What the layer frees. */
   readonly owned: readonly Handle[];
   /** What is added to the options of the core. */
-  part(shapes: AttentionShapes, take: Take): PositionPart;
+  part(shapes: AttentionShapes, scratch: Scratch): PositionPart;
 }
 
 /** Sizes that an encoding may need. @internal */
@@ -85,7 +85,7 @@ function copied(heap: Heap, where: string, own: object, owned: Handle[]): object
       const table = operand(heap, where, `position.${name}`, value);
       const tensor = new Tensor(heap, table.shape, where);
       owned.push(tensor.adopted());
-      heap.scope(where, (take) => heap.move(table.place(take), tensor.pointer, table.size * 4));
+      heap.scope(where, (scratch) => heap.move(table.place(scratch), tensor.pointer, table.size * 4));
       return [name, tensor];
     }),
   );
@@ -126,14 +126,14 @@ function anyPlace(heap: Heap, where: string, value: unknown, dims: LayerHeads, b
   if (encoding === 'rope') {
     const { rope, owned } = ropeOf(heap, where, own, dims.headDim);
     const none = applyPosition(heap, where, undefined, attentionShapes(dims, 1, 1, 1, oneToken(where, dims, bounds)));
-    return { encoding, rope, owned, part: (_, take) => none.part(take) };
+    return { encoding, rope, owned, part: (_, scratch) => none.part(scratch) };
   }
   const owned: Handle[] = [];
   try {
     // The options are checked now, not at the first pass.
     applyPosition(heap, where, { encoding, ...own }, attentionShapes(dims, 1, 1, 1, oneToken(where, dims, bounds)));
     const position = { encoding, ...copied(heap, where, own, owned) };
-    const part: LayerPlace['part'] = (shapes, take) => applyPosition(heap, where, position, shapes).part(take);
+    const part: LayerPlace['part'] = (shapes, scratch) => applyPosition(heap, where, position, shapes).part(scratch);
     return { encoding: encoding as string, rope: undefined, owned, part };
   } catch (error) {
     for (const table of owned) table.dispose();

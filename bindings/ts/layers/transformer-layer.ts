@@ -142,8 +142,8 @@ function planOf(dims: LayerDims, hiddenDim: number, norms: NormPlacement): Weigh
 export function copyOf(heap: Heap, where: string, vector: Weight): Tensor {
   const tensor = new Tensor(heap, [vector.columns], where);
   try {
-    heap.scope(where, (take) => {
-      const from = placeVector(vector, take);
+    heap.scope(where, (scratch) => {
+      const from = placeVector(vector, scratch);
       heap.call((core) => core.widen(vector.type, from, vector.columns, tensor.pointer));
     });
   } catch (error) {
@@ -188,8 +188,8 @@ function make(
     const block = heap.construct(where, (core) => new core.TransformerBlock());
     try {
       const options = { attention: dims, place: placements[norms], activation };
-      withParts(heap, where, weights, storage, norm, (parts, take) => {
-        const fields = heap.putCall(take, BlockOptions, options);
+      withParts(heap, where, weights, storage, norm, (parts, scratch) => {
+        const fields = heap.putCall(scratch, BlockOptions, options);
         checkStatus(
           heap.call(() => block.create(fields, parts)),
           where,

@@ -5,7 +5,7 @@ import type { PackedMatrix } from '../core.mjs';
 import * as enums from '../enums.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError, checkStatus } from '../runtime/errors.js';
-import type { Heap, Take } from '../runtime/heap.js';
+import type { Heap, Scratch } from '../runtime/heap.js';
 import { Tensor } from '../runtime/tensor.js';
 import { bytesOf, isDetached, lengthOf } from '../runtime/typed-arrays.js';
 
@@ -153,8 +153,8 @@ export function weight(
  * The address of a whole vector.
  * @internal
  */
-export function placeVector(vector: Weight, take: Take): number {
-  return vector.at(vector.placed ? 0 : take(vector.rows * vector.columns * 4), 0, vector.rows);
+export function placeVector(vector: Weight, scratch: Scratch): number {
+  return vector.at(vector.placed ? 0 : scratch(vector.rows * vector.columns * 4), 0, vector.rows);
 }
 
 /**
@@ -181,8 +181,8 @@ export function withPacked(
       heap.call(() => matrix.allocate(from.rows, from.columns, stored)),
       where,
     );
-    heap.scope(where, (take) => {
-      const slice = from.placed ? 0 : take(sliceRows * rowBytes);
+    heap.scope(where, (scratch) => {
+      const slice = from.placed ? 0 : scratch(sliceRows * rowBytes);
       for (let first = 0; first < from.rows; first += sliceRows) {
         const count = Math.min(sliceRows, from.rows - first);
         const at = from.at(slice, first, count);

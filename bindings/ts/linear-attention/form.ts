@@ -5,7 +5,7 @@ import { LinearKernel } from '../enums.js';
 import { RopePlan } from '../rope/rope.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
-import type { Heap, Take } from '../runtime/heap.js';
+import type { Heap, Scratch } from '../runtime/heap.js';
 
 /**
  * Takes the place of the exponential of softmax: `elu1` elu(x) + 1 (Katharopoulos et al., arXiv:2006.16236), `relu`
@@ -65,7 +65,7 @@ export interface PlacedNorm {
 export interface CheckedForm {
   readonly core: LinearAttentionOptions;
   readonly plan: RopePlan | undefined;
-  norm(take: Take): PlacedNorm;
+  norm(scratch: Scratch): PlacedNorm;
 }
 
 function checkNorm(heap: Heap, where: string, form: LinearForm, normalize: boolean, valueDim: number) {
@@ -80,10 +80,10 @@ function checkNorm(heap: Heap, where: string, form: LinearForm, normalize: boole
     given.weight === undefined
       ? undefined
       : new Float32Array(check.float32(where, 'outputNorm.weight', given.weight, valueDim));
-  return (take: Take) => ({
+  return (scratch: Scratch) => ({
     rmsNorm: true,
     rmsEps,
-    rmsWeight: weight === undefined ? 0 : heap.put(take, weight),
+    rmsWeight: weight === undefined ? 0 : heap.put(scratch, weight),
   });
 }
 

@@ -6,7 +6,7 @@ import type { RopePlan as CoreRopePlan } from '../core.mjs';
 import type { RopePlan } from '../rope/rope.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
-import type { Heap, Take } from '../runtime/heap.js';
+import type { Heap, Scratch } from '../runtime/heap.js';
 import type { HeadShape, Layout } from '../runtime/layout.js';
 import { type Named, type Out, type OutOption, outputs, type ResultOf } from '../runtime/outputs.js';
 import { type Places, type PositionsInput, placesOf } from '../runtime/positions.js';
@@ -92,22 +92,22 @@ export function runLinear<X extends TensorInput, O extends Out>(
   heap: Heap,
   where: string,
   { operands, form, causal, mask, places, returnDenominators, out }: LinearCall,
-  run: (fields: number, plan: CoreRopePlan | null, take: Take) => number,
+  run: (fields: number, plan: CoreRopePlan | null, scratch: Scratch) => number,
 ): LinearAttentionResult<ResultOf<X>, ResultOf<X, O>> {
   const { q, k, v, queries, keys, values, tokensFirst, outShape } = operands;
   const keep = keyMask(heap, where, mask, keys);
   const rows = returnDenominators && { denominators: [queries.batch, queries.heads, queries.tokens] };
   let denominator: DenominatorReport | undefined;
   const shapes: Named<'denominators', readonly number[]> = { out: outShape, ...rows };
-  const result = outputs(heap, where, q.tensor !== undefined, shapes, out, (at, take) => {
-    const report = take(calls.DenominatorReport.doubles * 8);
+  const result = outputs(heap, where, q.tensor !== undefined, shapes, out, (at, scratch) => {
+    const report = scratch(calls.DenominatorReport.doubles * 8);
     const call = {
       out: at.out,
       denominators: at.denominators ?? 0,
       report,
-      q: q.place(take),
-      k: k.place(take),
-      v: v.place(take),
+      q: q.place(scratch),
+      k: k.place(scratch),
+      v: v.place(scratch),
       batch: queries.batch,
       heads: queries.heads,
       kvHeads: keys.heads,
@@ -117,14 +117,14 @@ export function runLinear<X extends TensorInput, O extends Out>(
       valueDim: values.dim,
       tokensFirst,
       causal,
-      queryPositions: places.queries.place(heap, take),
-      keyPositions: places.keys.place(heap, take),
-      ...keep(take),
-      ...form.norm(take),
+      queryPositions: places.queries.place(heap, scratch),
+      keyPositions: places.keys.place(heap, scratch),
+      ...keep(scratch),
+      ...form.norm(scratch),
     };
-    const fields = heap.putCall(take, calls.LinearAttentionCall, call);
+    const fields = heap.putCall(scratch, calls.LinearAttentionCall, call);
     checkStatus(
-      heap.call(() => run(fields, form.plan?.plan ?? null, take)),
+      heap.call(() => run(fields, form.plan?.plan ?? null, scratch)),
       where,
     );
     if (form.core.normalize) denominator = heap.readResult(calls.DenominatorReport, report);
@@ -170,7 +170,7 @@ export function linearAttention<X extends TensorInput, O extends Out>(
     returnDenominators: checkReturn(where, given.returnDenominators, form.core.normalize),
     out: given.out,
   };
-  return runLinear<X, O>(heap, where, call, (fields, plan, take) =>
-    heap.core.linearAttention(heap.putCall(take, calls.LinearAttentionOptions, form.core), fields, plan),
+  return runLinear<X, O>(heap, where, call, (fields, plan, scratch) =>
+    heap.core.linearAttention(heap.putCall(scratch, calls.LinearAttentionOptions, form.core), fields, plan),
   );
 }

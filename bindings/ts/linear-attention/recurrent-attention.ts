@@ -127,16 +127,16 @@ export function recurrentAttention<X extends TensorInput, O extends Out>(
   }
   const isTensor = q.tensor !== undefined;
   const shapes = { out: outShape, state: stateShape };
-  const result = outputs<'state'>(heap, where, isTensor, shapes, given.out, (at, take) => {
+  const result = outputs<'state'>(heap, where, isTensor, shapes, given.out, (at, scratch) => {
     const call = {
       out: at.out,
       present: at.state ?? 0,
-      q: q.place(take),
-      k: k.place(take),
-      v: v.place(take),
-      decay: decay.operand?.place(take) ?? 0,
-      beta: beta.operand?.place(take) ?? 0,
-      past: past?.place(take) ?? 0,
+      q: q.place(scratch),
+      k: k.place(scratch),
+      v: v.place(scratch),
+      decay: decay.operand?.place(scratch) ?? 0,
+      beta: beta.operand?.place(scratch) ?? 0,
+      past: past?.place(scratch) ?? 0,
       rule: ruleNumbers[name],
       scale,
       batch: queries.batch,
@@ -149,7 +149,7 @@ export function recurrentAttention<X extends TensorInput, O extends Out>(
       betaHeads: beta.shape?.heads ?? 0,
       tokensFirst,
     };
-    const fields = heap.putCall(take, LinearRecurrenceCall, call);
+    const fields = heap.putCall(scratch, LinearRecurrenceCall, call);
     checkStatus(
       heap.call((core) => core.linearRecurrence(fields)),
       where,

@@ -3,7 +3,7 @@
 import { type KeepMaskInput, keepMask } from '../attention/mask.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError } from '../runtime/errors.js';
-import type { Heap, Take } from '../runtime/heap.js';
+import type { Heap, Scratch } from '../runtime/heap.js';
 import { type HeadShape, headShape, type Layout } from '../runtime/layout.js';
 import { type Operand, operand } from '../runtime/tensor.js';
 
@@ -69,7 +69,7 @@ export function keyMask(
   where: string,
   value: KeepMaskInput | undefined,
   { batch, tokens }: HeadShape,
-): (take: Take) => KeyMask {
+): (scratch: Scratch) => KeyMask {
   let mask: unknown = value;
   if (typeof value === 'object' && value !== null && ('shape' in value || 'dims' in value)) {
     const shape = check.shape(where, 'mask.shape', 'shape' in value ? value.shape : value.dims);
@@ -82,8 +82,8 @@ export function keyMask(
     if (isFlat) mask = { data: value.data, shape: [rows, 1, 1, keys] };
   }
   const place = keepMask(heap, where, mask, [batch, 1, 1, tokens]);
-  return (take) => {
-    const { data, batchStride, keyStride } = place(take);
+  return (scratch) => {
+    const { data, batchStride, keyStride } = place(scratch);
     return { keep: data, keepBatchStride: batchStride, keepKeyStride: keyStride };
   };
 }

@@ -95,8 +95,8 @@ export class LinearAttentionState extends Handle {
     }
     const state = heap.construct(where, (core) => new core.LinearAttentionState());
     try {
-      heap.scope(where, (take) => {
-        const fields = heap.putCall(take, LinearStateCall, { form: form.core, shape });
+      heap.scope(where, (scratch) => {
+        const fields = heap.putCall(scratch, LinearStateCall, { form: form.core, shape });
         checkStatus(
           heap.call(() => state.create(fields)),
           where,
@@ -220,8 +220,8 @@ export class LinearAttentionState extends Handle {
   save(): OwnBytes {
     const where = 'linearAttentionState.save';
     this.alive(where);
-    const sums = this.heap.scope(where, (take) => {
-      const pointer = take(this.bytes);
+    const sums = this.heap.scope(where, (scratch) => {
+      const pointer = scratch(this.bytes);
       this.heap.call(() => this.#state.save(pointer));
       return this.heap.readFloats(pointer, this.bytes / 4);
     });
@@ -245,8 +245,8 @@ export class LinearAttentionState extends Handle {
       const problem = `are of a state whose first token stood at ${start}; here it stands at ${this.#start}`;
       throw new ArgumentRangeError(where, 'bytes', bytes, problem);
     }
-    this.heap.scope(where, (take) => {
-      const pointer = this.heap.put(take, payload);
+    this.heap.scope(where, (scratch) => {
+      const pointer = this.heap.put(scratch, payload);
       this.heap.call(() => this.#state.restore(pointer));
     });
     this.#tokens = tokens;

@@ -243,7 +243,9 @@ export class DecoderModel extends Model {
 
   #atOnce(pass: Pass, first: number, end: number, caches: LayerCaches | null): Decoding {
     const bytes = pass.ids.batch * (end - first) * this.config.modelDim * 4;
-    return this.heap.scope(pass.where, (take) => atOnce(this.#part(pass, first, end, caches, take(bytes), false)));
+    return this.heap.scope(pass.where, (scratch) =>
+      atOnce(this.#part(pass, first, end, caches, scratch(bytes), false)),
+    );
   }
 
   // Tokens first ... end - 1 of every batch entry, whose rows lie at x.

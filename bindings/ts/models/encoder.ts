@@ -122,7 +122,7 @@ export class EncoderModel extends Model {
     const where = 'model.forward';
     const pass = this.#begin(where, ids, check.options(where, 'options', options, fields));
     const bytes = check.sizeOf([...pass.ids.shape, this.config.modelDim]) * 4;
-    return this.heap.scope(where, (take) => atOnce(this.#steps<C>(pass, take(bytes), false)));
+    return this.heap.scope(where, (scratch) => atOnce(this.#steps<C>(pass, scratch(bytes), false)));
   }
 
   /**

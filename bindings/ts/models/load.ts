@@ -127,7 +127,7 @@ async function fromFile(
     const tokens = [...destinations].find(([, { runs }]) => runs[0]?.slot === slots.tokens)?.[0] ?? '';
     const weights = modelWeights(heap, where, config, slots, file.info(tokens).dtype);
     const parameters = [...destinations.values()].reduce((sum, { shape }) => sum + check.sizeOf(shape), 0);
-    weights.take(); // so that they are freed if anything below throws
+    weights.retain(); // so that they are freed if anything below throws
     try {
       const ropes = config.layers.map(({ rope }) => rope);
       const places = modelPlaces(heap, where, config, weights.parts, ropes);

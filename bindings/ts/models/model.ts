@@ -57,7 +57,7 @@ export abstract class Model extends Handle {
   protected constructor(making: ModelMaking) {
     super(making.heap, freer(making));
     const { heap, config, weights, parameters } = making;
-    weights.take();
+    weights.retain();
     this.making = making;
     this.config = config;
     this.info = Object.freeze({ architecture: config.architecture, parameters, bytes: weights.bytes });

@@ -5,7 +5,7 @@ import { NormKind, WeightType } from '../enums.js';
 import { activations } from '../layers/activations.js';
 import { placeVector, weight } from '../layers/weights.js';
 import { checkStatus } from '../runtime/errors.js';
-import type { Heap, Take } from '../runtime/heap.js';
+import type { Heap, Scratch } from '../runtime/heap.js';
 import type { ModelConfig } from './config.js';
 import type { LinearSlots, MatrixSlot, ModelSlots, NormSlots, VectorSlot } from './description/slots.js';
 
@@ -68,9 +68,9 @@ export class PartMaker {
   /** A norm of the model's kind. */
   norm(slots: NormSlots): NormLayer {
     const { norm, eps, unitOffset } = this.#config;
-    return this.#heap.scope(this.#where, (take) => {
-      const [factor, bias] = [this.#placed(slots.weight, take), slots.bias && this.#placed(slots.bias, take)];
-      const fields = this.#heap.putCall(take, NormCall, {
+    return this.#heap.scope(this.#where, (scratch) => {
+      const [factor, bias] = [this.#placed(slots.weight, scratch), slots.bias && this.#placed(slots.bias, scratch)];
+      const fields = this.#heap.putCall(scratch, NormCall, {
         options: { kind: NormKind[norm], size: slots.weight.rows, eps, unitOffset },
         weights: { type: factor.type, weight: factor.at, biasType: bias?.type ?? noBias, bias: bias?.at ?? 0 },
       });
@@ -83,8 +83,8 @@ export class PartMaker {
 
   /** An affine map. */
   linear(slots: LinearSlots): Linear {
-    return this.#heap.scope(this.#where, (take) => {
-      const bias = slots.bias && this.#placed(slots.bias, take);
+    return this.#heap.scope(this.#where, (scratch) => {
+      const bias = slots.bias && this.#placed(slots.bias, scratch);
       return this.#made(
         (core) => new core.Linear(),
         (made) => this.#moved(slots.weight, (matrix) => made.create(matrix, bias?.type ?? noBias, bias?.at ?? 0)),
@@ -93,8 +93,8 @@ export class PartMaker {
   }
 
   #headBias(slot: VectorSlot, parts: HeadParts): void {
-    this.#heap.scope(this.#where, (take) => {
-      const { type, at } = this.#placed(slot, take);
+    this.#heap.scope(this.#where, (scratch) => {
+      const { type, at } = this.#placed(slot, scratch);
       checkStatus(
         this.#heap.call(() => parts.setBias(type, at, slot.rows)),
         this.#where,
@@ -103,9 +103,9 @@ export class PartMaker {
   }
 
   // The numbers of a slot in memory for the time of a call.
-  #placed({ data, type, rows, columns }: VectorSlot, take: Take): { readonly type: number; readonly at: number } {
+  #placed({ data, type, rows, columns }: VectorSlot, scratch: Scratch): { readonly type: number; readonly at: number } {
     const vector = weight(this.#heap, this.#where, 'vector', { data, type }, [1, rows * columns]);
-    return { type: vector.type, at: placeVector(vector, take) };
+    return { type: vector.type, at: placeVector(vector, scratch) };
   }
 
   // Runs work that moves the matrix of a slot into another object.

@@ -31,8 +31,8 @@ export class ModelMath {
   embed(where: string, out: number, ids: Ids, tokenTypes?: Float64Array, positions?: Float64Array): void {
     const { heap, parts } = this;
     const { batch, tokens, values } = ids;
-    heap.scope(where, (take) => {
-      const put = (list: Float64Array | undefined) => (list === undefined ? 0 : heap.put(take, list));
+    heap.scope(where, (scratch) => {
+      const put = (list: Float64Array | undefined) => (list === undefined ? 0 : heap.put(scratch, list));
       const [at, types, places] = [put(values), put(tokenTypes), put(positions)];
       checkStatus(
         heap.call(() => parts.vectors.embed(out, batch, tokens, at, types, places)),
@@ -51,8 +51,8 @@ export class ModelMath {
     const { heap, parts } = this;
     const { modelDim } = this.config;
     const bytes = modelDim * 4;
-    return heap.scope(where, (take) => {
-      const [firsts, out] = [take(batch * bytes), take(batch * bytes)];
+    return heap.scope(where, (scratch) => {
+      const [firsts, out] = [scratch(batch * bytes), scratch(batch * bytes)];
       for (let b = 0; b < batch; ++b) heap.move(x + b * tokens * bytes, firsts + b * bytes, bytes);
       heap.call(() => parts.pooler?.apply(out, firsts, batch, activations.tanh));
       return { data: heap.readFloats(out, batch * modelDim), shape: [...shape] };
@@ -73,8 +73,8 @@ export class ModelMath {
   #logitsOf(where: string, rows: Rows, out: Float32Array, first: number): void {
     const { heap, parts } = this;
     const size = rows.count * this.config.vocabSize;
-    heap.scope(where, (take) => {
-      const to = take(size * 4);
+    heap.scope(where, (scratch) => {
+      const to = scratch(size * 4);
       checkStatus(
         heap.call(() => parts.head?.apply(to, rows.at, rows.count) ?? 0),
         where,

@@ -177,11 +177,11 @@ function capturing({ heap, where, layers, stack, pass, caches, inspection, batch
   const capture = checkCapture(where, inspection.capture, inspection.heads, captures, dims.heads);
   const x = [batch, tokens, dims.modelDim];
   const shapes = captureShapes(capture, { x, batch, tokens, keys: tokens + (caches?.[i]?.length ?? 0), ...dims });
-  return heap.scope(where, (take) => {
-    const slots = capture.slots === undefined ? 0 : heap.put(take, capture.slots);
+  return heap.scope(where, (scratch) => {
+    const slots = capture.slots === undefined ? 0 : heap.put(scratch, capture.slots);
     const results = Object.entries(shapes).map(([name, shape]) => {
       const size = check.sizeOf(shape);
-      return { name, shape, size, at: take(size * 4) };
+      return { name, shape, size, at: scratch(size * 4) };
     });
     const at = Object.fromEntries(results.map((each) => [each.name, each.at]));
     runLayers(heap, where, stack, pass, i, i + 1, captureCall(capture, at, slots));

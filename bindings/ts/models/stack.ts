@@ -7,7 +7,7 @@ import type { CaptureName } from '../layers/capture.js';
 import type { LayerDims, LayerScores } from '../layers/options.js';
 import { attentionShapes, type LayerPlace } from '../layers/position.js';
 import { checkStatus } from '../runtime/errors.js';
-import type { Heap, Take } from '../runtime/heap.js';
+import type { Heap, Scratch } from '../runtime/heap.js';
 import type { Places } from '../runtime/positions.js';
 
 /** A layer as a model runs it. @internal */
@@ -29,7 +29,7 @@ export interface StackPass {
   readonly tokens: number;
   /** Where they stand, without caches; with caches they follow those of the caches. */
   readonly at: Places;
-  keep(take: Take): KeepMask;
+  keep(scratch: Scratch): KeepMask;
   readonly caches: LayerCaches | null;
 }
 
@@ -63,22 +63,22 @@ export function makeStack(heap: Heap, where: string, layers: readonly ModelLayer
 // The encodings of models have tables that lie in the heap already, so that nothing of this is memory for a call.
 function setLayer(heap: Heap, where: string, stack: LayerStack, i: number, layer: ModelLayer): void {
   const { block, dims, scores, place, sinks } = layer;
-  heap.scope(where, (take) => {
+  heap.scope(where, (scratch) => {
     const one = { tokensFirst: true, batch: 1, heads: dims.heads, tokens: 1, dim: dims.headDim };
     const visibility = visibilityOf(where, scores.visibility, { queryOffset: 0 }, one, one);
     const call = {
       turnValues: scores.turnValues,
-      visibility: placeVisibility(heap, visibility, take),
+      visibility: placeVisibility(heap, visibility, scratch),
       options: {
         scale: scores.scale,
         softcap: scores.softcap,
         keep: noMask,
         bias: noMask,
         sinks,
-        ...place.part(attentionShapes(dims, 1, 1, 1, visibility), take),
+        ...place.part(attentionShapes(dims, 1, 1, 1, visibility), scratch),
       },
     };
-    const fields = heap.putCall(take, StackLayerCall, call);
+    const fields = heap.putCall(scratch, StackLayerCall, call);
     heap.call(() => stack.setLayer(i, block, place.rope?.plan ?? null, fields));
   });
 }
@@ -94,18 +94,18 @@ export function runLayers(
   capture?: CaptureCall,
 ): void {
   const { x, batch, tokens, at, keep, caches } = pass;
-  heap.scope(where, (take) => {
+  heap.scope(where, (scratch) => {
     const call = {
       x,
       batch,
       tokens,
       first,
       end,
-      positions: at.place(heap, take),
-      keep: keep(take),
-      capture: capture === undefined ? 0 : heap.putCall(take, CaptureCall, capture),
+      positions: at.place(heap, scratch),
+      keep: keep(scratch),
+      capture: capture === undefined ? 0 : heap.putCall(scratch, CaptureCall, capture),
     };
-    const fields = heap.putCall(take, StackCall, call);
+    const fields = heap.putCall(scratch, StackCall, call);
     checkStatus(
       heap.call(() => stack.forward(fields, caches)),
       where,

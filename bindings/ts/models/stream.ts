@@ -102,7 +102,7 @@ async function fillMatrices(
   const flush = packer(filling, file, name, { runs, type, rowBytes, slice });
   let filled = 0;
   try {
-    const take = (piece: Uint8Array) => {
+    const fill = (piece: Uint8Array) => {
       for (let at = 0; at < piece.length; ) {
         const part = piece.subarray(at, at + size - filled);
         heap.write(slice + filled, part);
@@ -113,7 +113,7 @@ async function fillMatrices(
         filled = 0;
       }
     };
-    await file.stream(name, take, read);
+    await file.stream(name, fill, read);
     flush(filled);
   } finally {
     heap.release(slice);

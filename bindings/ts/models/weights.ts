@@ -50,7 +50,7 @@ export class ModelWeights {
   }
 
   /** One more model uses them. */
-  take(): this {
+  retain(): this {
     this.#users += 1;
     return this;
   }

@@ -6,7 +6,7 @@ import { Role, Turn } from '../enums.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError, checkStatus } from '../runtime/errors.js';
 import { destroyer, Handle } from '../runtime/handle.js';
-import type { Heap, Take } from '../runtime/heap.js';
+import type { Heap, Scratch } from '../runtime/heap.js';
 import { checkHeads, type HeadOptions, type Heads, inPlace, turned } from '../runtime/in-place.js';
 import type { HeadShape, Layout } from '../runtime/layout.js';
 import {
@@ -134,10 +134,10 @@ export class RopePlan extends Handle {
     const checked = checkRopeOptions(where, options);
     const plan = heap.construct(where, (core) => new core.RopePlan());
     try {
-      heap.scope(where, (take) => {
-        const lists = checked.lists.map(({ field, numbers }) => [field, heap.put(take, Float64Array.from(numbers))]);
+      heap.scope(where, (scratch) => {
+        const lists = checked.lists.map(({ field, numbers }) => [field, heap.put(scratch, Float64Array.from(numbers))]);
         const frequencies = { ...checked.core.frequencies, ...Object.fromEntries(lists) };
-        const fields = heap.putCall(take, calls.RopeOptions, { ...checked.core, frequencies });
+        const fields = heap.putCall(scratch, calls.RopeOptions, { ...checked.core, frequencies });
         checkStatus(
           heap.call(() => plan.create(fields)),
           where,
@@ -160,8 +160,8 @@ export class RopePlan extends Handle {
     this.xpos = checked.xpos;
     this.#blocks = checked.blocks;
     this.attentionFactor = plan.attentionFactor;
-    this.inverseFrequencies = heap.scope(where, (take) => {
-      const pointer = take(this.rotaryDim * 4);
+    this.inverseFrequencies = heap.scope(where, (scratch) => {
+      const pointer = scratch(this.rotaryDim * 4);
       heap.call(() => plan.frequencies(pointer));
       return heap.readDoubles(pointer, this.rotaryDim / 2);
     });
@@ -226,12 +226,12 @@ export class RopePlan extends Handle {
     agree(where, queries, keys, k);
     const { batch, tokens } = queries;
     const at = places(where, given, batch, tokens, this.axes);
-    return this.heap.scope(where, (take) => {
-      const positions = at.place(this.heap, take);
-      const [qAt, kAt] = [queries.input.place(take), keys.input.place(take)];
+    return this.heap.scope(where, (scratch) => {
+      const positions = at.place(this.heap, scratch);
+      const [qAt, kAt] = [queries.input.place(scratch), keys.input.place(scratch)];
       const tokensFirst = queries.tokensFirst || keys.tokensFirst; // one head is the same in both orders
       const call = { q: qAt, k: kAt, tokensFirst, batch, qHeads: queries.heads, kHeads: keys.heads, tokens, positions };
-      const fields = this.heap.putCall(take, calls.RotateBothCall, call);
+      const fields = this.heap.putCall(scratch, calls.RotateBothCall, call);
       checkStatus(
         this.heap.call(() => this.plan.rotateBoth(fields)),
         where,
@@ -266,13 +266,13 @@ export class RopePlan extends Handle {
     this.alive(where);
     const target = given.plan ?? this;
     this.matches(where, target);
-    return inPlace(this.heap, where, input, given, this.headDim, ({ tokensFirst, batch, heads, tokens }, take) => {
+    return inPlace(this.heap, where, input, given, this.headDim, ({ tokensFirst, batch, heads, tokens }, scratch) => {
       const from = placesOf(where, 'from', given.from, batch, tokens, this.axes);
       const to = placesOf(where, 'to', given.to, batch, tokens, target.axes);
-      const [old, fresh] = [from.place(this.heap, take), to.place(this.heap, take)];
+      const [old, fresh] = [from.place(this.heap, scratch), to.place(this.heap, scratch)];
       return (pointer) => {
         const call = { keys: { x: pointer, tokensFirst, batch, heads, tokens }, from: old, to: fresh };
-        const fields = this.heap.putCall(take, calls.RerotateCall, call);
+        const fields = this.heap.putCall(scratch, calls.RerotateCall, call);
         return this.heap.call(() => this.plan.rerotate(fields, target.plan));
       };
     });
@@ -319,10 +319,10 @@ export class RopePlan extends Handle {
     const at = rows(where, given, this.rotaryDim, this.axes);
     const count = at.length / this.axes;
     const size = (count * this.rotaryDim) / 2;
-    return this.heap.scope(where, (take) => {
-      const pointer = take(at.byteLength);
-      const cos = take(size * 4);
-      const sin = take(size * 4);
+    return this.heap.scope(where, (scratch) => {
+      const pointer = scratch(at.byteLength);
+      const cos = scratch(size * 4);
+      const sin = scratch(size * 4);
       this.heap.write(pointer, at);
       checkStatus(
         this.heap.call(() => this.plan.tables(pointer, count, cos, sin)),
@@ -350,14 +350,28 @@ export class RopePlan extends Handle {
    * Turns what lies in the heap at x.
    * @internal
    */
-  turnAt(where: string, x: number, shape: HeadShape, at: calls.PositionsCall, role: 'query' | 'key', take: Take): void {
-    checkStatus(this.#rotate(x, shape, at, Turn.forward, Role[role], take), where);
+  turnAt(
+    where: string,
+    x: number,
+    shape: HeadShape,
+    at: calls.PositionsCall,
+    role: 'query' | 'key',
+    scratch: Scratch,
+  ): void {
+    checkStatus(this.#rotate(x, shape, at, Turn.forward, Role[role], scratch), where);
   }
 
-  #rotate(x: number, shape: HeadShape, positions: calls.PositionsCall, turn: number, role: number, take: Take): number {
+  #rotate(
+    x: number,
+    shape: HeadShape,
+    positions: calls.PositionsCall,
+    turn: number,
+    role: number,
+    scratch: Scratch,
+  ): number {
     const { tokensFirst, batch, heads, tokens } = shape;
     const call = { heads: { x, tokensFirst, batch, heads, tokens }, positions, turn, role };
-    const fields = this.heap.putCall(take, calls.RotateCall, call);
+    const fields = this.heap.putCall(scratch, calls.RotateCall, call);
     return this.heap.call(() => this.plan.rotate(fields));
   }
 
@@ -370,9 +384,9 @@ export class RopePlan extends Handle {
       throw new ArgumentTypeError(where, 'role', given.role, "'query' or 'key', which an xPos plan turns differently");
     }
     const role = check.choice(where, 'role', given.role ?? 'any', Role);
-    return inPlace(this.heap, where, input, given, this.headDim, (shape, take) => {
-      const at = places(where, given, shape.batch, shape.tokens, this.axes).place(this.heap, take);
-      return (pointer) => this.#rotate(pointer, shape, at, turn, role, take);
+    return inPlace(this.heap, where, input, given, this.headDim, (shape, scratch) => {
+      const at = places(where, given, shape.batch, shape.tokens, this.axes).place(this.heap, scratch);
+      return (pointer) => this.#rotate(pointer, shape, at, turn, role, scratch);
     });
   }
 }

@@ -48,7 +48,7 @@ export function rotaryEmbedding(
   }
   const pairs = cos.shape.at(-1) ?? 0;
   const rows = pairs === 0 ? 0 : cos.size / pairs;
-  return inPlace(heap, where, input, given, undefined, ({ tokensFirst, batch, heads, tokens, dim }, take) => {
+  return inPlace(heap, where, input, given, undefined, ({ tokensFirst, batch, heads, tokens, dim }, scratch) => {
     if (2 * pairs > dim) {
       throw new ArgumentRangeError(
         where,
@@ -62,12 +62,12 @@ export function rotaryEmbedding(
       throw new ArgumentRangeError(where, 'cos', given.cos, problem);
     }
     const values = tableRows(where, given.positions, batch, tokens, rows);
-    const tables = { cos: cos.place(take), sin: sin.place(take), rows, pairs };
-    const placesAt = heap.put(take, values);
+    const tables = { cos: cos.place(scratch), sin: sin.place(scratch), rows, pairs };
+    const placesAt = heap.put(scratch, values);
     return (pointer) => {
       const shape = { x: pointer, tokensFirst, batch, heads, tokens };
       const call = { heads: shape, headDim: dim, tables, places: placesAt, pairing };
-      const fields = heap.putCall(take, RotateByTablesCall, call);
+      const fields = heap.putCall(scratch, RotateByTablesCall, call);
       return heap.call((core) => core.rotateByTables(fields));
     };
   });

@@ -16,7 +16,7 @@ const alignment = 64;
  * Gives memory of so many bytes for the time of a call, and tells which of the caller's tensors the call writes.
  * @internal
  */
-export interface Take {
+export interface Scratch {
   (bytes: number): number;
   readonly writes?: object;
 }
@@ -90,9 +90,9 @@ export class Heap {
   }
 
   /**
-   * Runs work that needs memory for its own time: every pointer that `take` gives is freed when it ends.
+   * Runs work that needs memory for its own time: every pointer that `scratch` gives is freed when it ends.
    */
-  scope<T>(where: string, work: (take: Take) => T): T {
+  scope<T>(where: string, work: (scratch: Scratch) => T): T {
     let allocated: number[] | undefined;
     this.#scopes += 1;
     try {
@@ -123,24 +123,24 @@ export class Heap {
     else view.set(bytesOf(data), pointer);
   }
 
-  /** The address of a copy of data, in memory that `take` gives. */
-  put(take: Take, data: Float32Array | Float64Array | Uint8Array): number {
-    const pointer = take(byteLengthOf(data));
+  /** The address of a copy of data, in memory that `scratch` gives. */
+  put(scratch: Scratch, data: Float32Array | Float64Array | Uint8Array): number {
+    const pointer = scratch(byteLengthOf(data));
     this.write(pointer, data);
     return pointer;
   }
 
   /** The address of a call's fields. Objects would cost a call into the core for each field. */
-  putCall<C>(take: Take, fields: CallFields<C>, call: NoInfer<C>): number {
-    const pointer = take(fields.doubles * 8);
+  putCall<C>(scratch: Scratch, fields: CallFields<C>, call: NoInfer<C>): number {
+    const pointer = scratch(fields.doubles * 8);
     this.#view(); // makes it anew
     fields.write(this.#doubles, pointer / 8, call);
     return pointer;
   }
 
   /** The same for several, one after the other. */
-  putCalls<C>(take: Take, fields: CallFields<C>, list: readonly NoInfer<C>[]): number {
-    const pointer = take(list.length * fields.doubles * 8);
+  putCalls<C>(scratch: Scratch, fields: CallFields<C>, list: readonly NoInfer<C>[]): number {
+    const pointer = scratch(list.length * fields.doubles * 8);
     this.#view();
     for (const [i, call] of list.entries()) fields.write(this.#doubles, pointer / 8 + i * fields.doubles, call);
     return pointer;

@@ -1,7 +1,7 @@
 // Calls that turn heads where they lie: a tensor in its own memory, a plain array as a copy that becomes the result.
 import * as check from './check.js';
 import { ArgumentRangeError, checkStatus } from './errors.js';
-import type { Heap, Take } from './heap.js';
+import type { Heap, Scratch } from './heap.js';
 import { type HeadShape, headShape, type Layout } from './layout.js';
 import { checkPlainOut } from './outputs.js';
 import { type NdArray, type Operand, operand, plain, type Tensor } from './tensor.js';
@@ -74,12 +74,12 @@ export function inPlace(
   x: unknown,
   options: HeadOptions,
   headDim: number | undefined,
-  prepare: (shape: HeadShape, take: Take) => (pointer: number) => number,
+  prepare: (shape: HeadShape, scratch: Scratch) => (pointer: number) => number,
 ): Tensor | Float32Array | NdArray {
   const heads = checkHeads(heap, where, { x: 'x', out: 'out' }, x, options, headDim);
-  return heap.scope(where, (take) => {
-    const run = prepare(heads, take);
-    const pointer = heads.input.place(take);
+  return heap.scope(where, (scratch) => {
+    const run = prepare(heads, scratch);
+    const pointer = heads.input.place(scratch);
     checkStatus(run(pointer), where);
     return turned(heap, heads, pointer);
   });

@@ -2,7 +2,7 @@
 // `out`.
 import * as check from './check.js';
 import { ArgumentRangeError, ArgumentTypeError } from './errors.js';
-import type { Heap, Take } from './heap.js';
+import type { Heap, Scratch } from './heap.js';
 import { type NdArray, Tensor, type TensorInput } from './tensor.js';
 
 /** What a result may be written to; undefined: new memory. */
@@ -72,7 +72,7 @@ function placeOf(
   shape: readonly number[],
   out: Tensor | Float32Array | undefined,
   made: Tensor[] | undefined,
-  take: Take,
+  scratch: Scratch,
 ): Place {
   if (out instanceof Tensor) return { at: out.pointer, finish: () => out };
   if (made !== undefined && out === undefined) {
@@ -81,13 +81,13 @@ function placeOf(
     return { at: tensor.pointer, finish: () => tensor };
   }
   const size = check.sizeOf(shape);
-  const at = take(size * 4);
+  const at = scratch(size * 4);
   return { at, finish: () => ({ data: heap.readFloats(at, size, out), shape: [...shape] }) };
 }
 
 // The same memory, for operands to know which tensor the call writes.
-function writing(take: Take, writes: Tensor): Take {
-  return Object.assign((bytes: number) => take(bytes), { writes });
+function writing(scratch: Scratch, writes: Tensor): Scratch {
+  return Object.assign((bytes: number) => scratch(bytes), { writes });
 }
 
 // Runs work with a way to make places of results; nothing that it made is left behind if it throws.
@@ -96,14 +96,14 @@ function withPlaces<R>(
   where: string,
   asTensors: boolean,
   out: Tensor | Float32Array | undefined,
-  work: (place: (shape: readonly number[], isOut: boolean) => Place, take: Take) => R,
+  work: (place: (shape: readonly number[], isOut: boolean) => Place, scratch: Scratch) => R,
 ): R {
   const made: Tensor[] = [];
   try {
-    return heap.scope(where, (take) =>
+    return heap.scope(where, (scratch) =>
       work(
-        (shape, isOut) => placeOf(heap, where, shape, isOut ? out : undefined, asTensors ? made : undefined, take),
-        out instanceof Tensor ? writing(take, out) : take,
+        (shape, isOut) => placeOf(heap, where, shape, isOut ? out : undefined, asTensors ? made : undefined, scratch),
+        out instanceof Tensor ? writing(scratch, out) : scratch,
       ),
     );
   } catch (error) {
@@ -123,11 +123,11 @@ export function output<X extends TensorInput, O extends Out>(
   asTensor: boolean,
   shape: readonly number[],
   out: O | undefined,
-  run: (at: number, take: Take) => void,
+  run: (at: number, scratch: Scratch) => void,
 ): ResultOf<X, O> {
-  return withPlaces(heap, where, asTensor, checkOut(heap, where, out, shape), (place, take) => {
+  return withPlaces(heap, where, asTensor, checkOut(heap, where, out, shape), (place, scratch) => {
     const result = place(shape, true);
-    run(result.at, take);
+    run(result.at, scratch);
     return result.finish() as ResultOf<X, O>;
   });
 }
@@ -142,15 +142,15 @@ export function outputs<N extends string>(
   asTensors: boolean,
   shapes: Named<N, readonly number[]>,
   out: unknown,
-  run: (at: Named<N, number>, take: Take) => void,
+  run: (at: Named<N, number>, scratch: Scratch) => void,
 ): Named<N, Tensor | NdArray> {
   const byName = <F, T>(from: Named<N, F>, value: (each: F, name: string) => T) =>
     Object.fromEntries(Object.entries(from).map(([name, each]) => [name, value(each as F, name)])) as Named<N, T>;
-  return withPlaces(heap, where, asTensors, checkOut(heap, where, out, shapes.out), (place, take) => {
+  return withPlaces(heap, where, asTensors, checkOut(heap, where, out, shapes.out), (place, scratch) => {
     const results = byName(shapes, (shape, name) => place(shape, name === 'out'));
     run(
       byName(results, ({ at }) => at),
-      take,
+      scratch,
     );
     return byName(results, (result) => result.finish());
   });

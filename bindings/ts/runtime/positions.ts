@@ -2,7 +2,7 @@
 import type { PositionsCall } from '../calls.js';
 import * as check from './check.js';
 import { ArgumentRangeError, ArgumentTypeError } from './errors.js';
-import type { Heap, Take } from './heap.js';
+import type { Heap, Scratch } from './heap.js';
 
 /** Where the tokens of a call stand. Give one of the two; neither means offset 0. */
 export interface PositionOptions {
@@ -23,8 +23,8 @@ export interface Places {
   readonly values: Float64Array | undefined;
   readonly offset: number;
   readonly perBatch: boolean;
-  /** What the core takes; the values are copied to memory that `take` gives. */
-  place(heap: Heap, take: Take): PositionsCall;
+  /** What the core takes; the values are copied to memory that `scratch` gives. */
+  place(heap: Heap, scratch: Scratch): PositionsCall;
 }
 
 function consecutive(where: string, name: string, value: unknown, tokens: number): Places {
@@ -79,8 +79,8 @@ function listed(where: string, name: string, value: unknown, batch: number, toke
     values,
     offset: 0,
     perBatch,
-    place(heap, take) {
-      const pointer = take(values.byteLength);
+    place(heap, scratch) {
+      const pointer = scratch(values.byteLength);
       heap.write(pointer, values);
       return { values: pointer, count: values.length, perBatch, offset: 0 };
     },

@@ -2,7 +2,7 @@
 import * as check from './check.js';
 import { ArgumentRangeError, ArgumentTypeError } from './errors.js';
 import { Handle, releaser } from './handle.js';
-import type { Heap, Take } from './heap.js';
+import type { Heap, Scratch } from './heap.js';
 import { lengthOf, type OwnFloats } from './typed-arrays.js';
 
 /** A plain array with its shape, as functions give it back for plain arrays. */
@@ -96,23 +96,23 @@ export class Operand {
     this.#from = from;
   }
 
-  /** The address in the heap; a plain array is copied to memory that `take` gives. Not for what the call writes. */
-  place(take: Take): number {
-    if (this.tensor === undefined || take.writes !== this.tensor) return this.placeOver(take);
+  /** The address in the heap; a plain array is copied to memory that `scratch` gives. Not for what the call writes. */
+  place(scratch: Scratch): number {
+    if (this.tensor === undefined || scratch.writes !== this.tensor) return this.placeOver(scratch);
     const problem = `is ${this.#name}, which is read while the result is written; give another tensor`;
     throw new ArgumentRangeError(this.#where, 'out', this.tensor, problem);
   }
 
   /** The same for a call that may write its result over it. */
-  placeOver(take: Take): number {
-    return this.#from instanceof Tensor ? this.#from.pointer : this.#heap.put(take, this.#from);
+  placeOver(scratch: Scratch): number {
+    return this.#from instanceof Tensor ? this.#from.pointer : this.#heap.put(scratch, this.#from);
   }
 
   /** The address of a copy that may be changed. */
-  copy(take: Take): number {
-    if (this.tensor === undefined) return this.place(take);
-    const pointer = take(this.size * 4);
-    this.#heap.move(this.place(take), pointer, this.size * 4);
+  copy(scratch: Scratch): number {
+    if (this.tensor === undefined) return this.place(scratch);
+    const pointer = scratch(this.size * 4);
+    this.#heap.move(this.place(scratch), pointer, this.size * 4);
     return pointer;
   }
 }

@@ -241,7 +241,7 @@ export class Safetensors implements Disposable {
   /**
    * The bytes of a tensor, or of a part of it, piece by piece, of any dtype.
    *
-   * @param take gets each piece, which is good only until it returns, and the place of its first byte in what is read.
+   * @param receive gets each piece, which is good only until it returns, and the place of its first byte in what is read.
    *
    * @example
    * const digest = crypto.createHash('sha256');
@@ -249,16 +249,16 @@ export class Safetensors implements Disposable {
    */
   async stream(
     name: string,
-    take: (bytes: Uint8Array, at: number) => void,
+    receive: (bytes: Uint8Array, at: number) => void,
     options: SafetensorsSliceOptions = {},
   ): Promise<void> {
     const where = 'safetensors.stream';
     const entry = this.#entry(where, name);
-    if (typeof take !== 'function') throw new ArgumentTypeError(where, 'take', take, 'a function');
+    if (typeof receive !== 'function') throw new ArgumentTypeError(where, 'receive', receive, 'a function');
     const given = check.options(where, 'options', options, sliceKeys);
     const read = readOptions(where, given);
     const [start, end] = slice(where, entry.info, given, 1);
-    await this.#read(where, entry, name, start, end, read, take);
+    await this.#read(where, entry, name, start, end, read, receive);
   }
 
   /** True once dispose() ran. */
@@ -303,7 +303,7 @@ export class Safetensors implements Disposable {
   ): Promise<void> {
     const widener = new Widener(this.#heap, where, entry.info.dtype as 'F16' | 'BF16');
     try {
-      await this.#read(where, entry, name, start, end, read, (piece) => widener.take(piece, out()));
+      await this.#read(where, entry, name, start, end, read, (piece) => widener.widen(piece, out()));
     } finally {
       widener.release();
     }
@@ -316,7 +316,7 @@ export class Safetensors implements Disposable {
     start: number,
     end: number,
     { signal, onProgress }: SafetensorsReadOptions,
-    take: (piece: Uint8Array, at: number) => void,
+    receive: (piece: Uint8Array, at: number) => void,
   ): Promise<void> {
     const total = end - start;
     let loaded = 0;
@@ -325,7 +325,7 @@ export class Safetensors implements Disposable {
     try {
       for await (const piece of bytesOf(source, name, begin + start, begin + end, signal)) {
         this.#alive(where);
-        take(piece, loaded);
+        receive(piece, loaded);
         loaded += piece.length;
         onProgress?.({ loaded, total, name });
       }

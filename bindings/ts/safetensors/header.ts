@@ -97,9 +97,9 @@ function checkFault({ heap, file, text, pointer }: Place, status: number, fault:
  * @internal
  */
 export function headerBytes(heap: Heap, file: string, first: Uint8Array, fileBytes: number | undefined): number {
-  return heap.scope(where, (take) => {
-    const pointer = heap.put(take, first);
-    const out = take(calls.HeaderLength.doubles * 8);
+  return heap.scope(where, (scratch) => {
+    const pointer = heap.put(scratch, first);
+    const out = scratch(calls.HeaderLength.doubles * 8);
     const status = heap.call((core) => core.safetensorsHeaderBytes(pointer, fileBytes ?? -1, out));
     const { bytes, fault } = heap.readResult(calls.HeaderLength, out);
     checkFault({ heap, file, text: 'file', pointer: 0 }, status, fault);
@@ -120,8 +120,8 @@ export function parseHeader(
 ): Header {
   const header = heap.construct(where, (core) => new core.SafetensorsHeader());
   try {
-    return heap.scope(where, (take) => {
-      const out = take(calls.SafetensorsFault.doubles * 8);
+    return heap.scope(where, (scratch) => {
+      const out = scratch(calls.SafetensorsFault.doubles * 8);
       const status = heap.call(() => header.parse(pointer, bytes, dataBytes ?? -1, out));
       checkFault({ heap, file, text: 'file', pointer }, status, heap.readResult(calls.SafetensorsFault, out));
       return contents(heap, header, lengthBytes + bytes);
@@ -132,14 +132,14 @@ export function parseHeader(
 }
 
 function contents(heap: Heap, header: SafetensorsHeader, dataBegin: number): Header {
-  return heap.scope(where, (take) => {
-    const out = take(calls.SafetensorsTensor.doubles * 8);
+  return heap.scope(where, (scratch) => {
+    const out = scratch(calls.SafetensorsTensor.doubles * 8);
     const count = heap.call(() => header.size);
     const tensors = Array.from({ length: count }, (_, i): HeaderTensor => {
       heap.call(() => header.tensor(i, out));
       const { name, nameBytes, dtype, rank, begin, end } = heap.readResult(calls.SafetensorsTensor, out);
-      const shape = heap.scope(where, (takeShape) => {
-        const sizes = takeShape(8 * rank);
+      const shape = heap.scope(where, (scratchOfShape) => {
+        const sizes = scratchOfShape(8 * rank);
         heap.call(() => header.shape(i, sizes));
         return Object.freeze([...heap.readDoubles(sizes, rank)]);
       });
@@ -158,8 +158,8 @@ function contents(heap: Heap, header: SafetensorsHeader, dataBegin: number): Hea
 }
 
 function pairsOf(heap: Heap, count: number, write: (i: number, out: number) => void): (readonly [string, string])[] {
-  return heap.scope(where, (take) => {
-    const out = take(calls.TextPair.doubles * 8);
+  return heap.scope(where, (scratch) => {
+    const out = scratch(calls.TextPair.doubles * 8);
     return Array.from({ length: count }, (_, i) => {
       heap.call(() => write(i, out));
       const { key, keyBytes, value, valueBytes } = heap.readResult(calls.TextPair, out);
@@ -180,8 +180,8 @@ export function parseWeightMap(
 ): (readonly [string, string])[] {
   const map: TextMap = heap.construct(where, (core) => new core.TextMap());
   try {
-    return heap.scope(where, (take) => {
-      const out = take(calls.SafetensorsFault.doubles * 8);
+    return heap.scope(where, (scratch) => {
+      const out = scratch(calls.SafetensorsFault.doubles * 8);
       const status = heap.call(() => map.readWeightMap(pointer, bytes, out));
       checkFault({ heap, file, text: 'index', pointer }, status, heap.readResult(calls.SafetensorsFault, out));
       const count = heap.call(() => map.size);

@@ -174,7 +174,7 @@ async function openShards(
   const text = new Uint8Array(start.length + rest.length);
   text.set(start);
   text.set(rest, start.length);
-  const map = heap.scope(where, (take) => parseWeightMap(heap, index.name, heap.put(take, text), text.length));
+  const map = heap.scope(where, (scratch) => parseWeightMap(heap, index.name, heap.put(scratch, text), text.length));
   index.close();
   const names = [...new Set(map.map(([, file]) => file))];
   const files: OpenFile[] = [];

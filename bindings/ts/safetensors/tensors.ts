@@ -62,11 +62,11 @@ export class Widener {
   }
 
   /** `out` is the address of the first number of all, in the heap, or an array of the caller's. */
-  take(bytes: Uint8Array, out: number | Float32Array): void {
-    for (let at = 0; at < bytes.length; at += atOnce) this.#takePart(bytes.subarray(at, at + atOnce), out);
+  widen(bytes: Uint8Array, out: number | Float32Array): void {
+    for (let at = 0; at < bytes.length; at += atOnce) this.#widenPart(bytes.subarray(at, at + atOnce), out);
   }
 
-  #takePart(part: Uint8Array, out: number | Float32Array): void {
+  #widenPart(part: Uint8Array, out: number | Float32Array): void {
     this.#heap.write(this.#pointer + this.#left, part);
     const bytes = this.#left + part.length;
     const count = bytes >> 1;

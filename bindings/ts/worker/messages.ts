@@ -66,14 +66,14 @@ export function transfer<T extends ArrayBufferView | ArrayBuffer>(array: T): T {
  * @internal
  */
 export function listen(port: MessageEndpoint, hear: (message: never) => void, unread: () => void): void {
-  const take = (data: unknown) => {
+  const receive = (data: unknown) => {
     if (typeof data === 'object' && data !== null && 'ropewalk' in data) hear(data as never);
   };
   if (port.on !== undefined) {
-    port.on('message', take);
+    port.on('message', receive);
     port.on('messageerror', unread);
   } else {
-    port.addEventListener?.('message', (event) => take((event as MessageEvent).data));
+    port.addEventListener?.('message', (event) => receive((event as MessageEvent).data));
     port.addEventListener?.('messageerror', unread);
   }
   port.start?.(); // a MessagePort of a browser waits for it

@@ -365,7 +365,7 @@ test('every bad argument is refused by its name', async () => {
     ['signal', notASignal, (signal) => file.tensor('w', { signal })],
     ['signal', notASignal, (signal) => into({ signal })],
     ['onProgress', notAFunction, (onProgress) => into({ onProgress })],
-    ['take', [wrongType(undefined, 'undefined'), ...notAFunction], (take) => file.stream('w', take)],
+    ['receive', [wrongType(undefined, 'undefined'), ...notAFunction], (receive) => file.stream('w', receive)],
     ['name', [1, null, undefined, {}].map((v) => wrongType(v, '')), (name) => file.tensor(name)],
     [
       'name',
