@@ -98,7 +98,7 @@ export const enums = {
     values: { float32: 'kFloat32', float16: 'kFloat16', bfloat16: 'kBfloat16', int8: 'kInt8' },
   },
   NormKind: { header: 'layers/norm_layer.h', values: { none: 'kNone', layer: 'kLayer', rms: 'kRms' } },
-  NormPlace: {
+  NormPlacement: {
     header: 'layers/transformer_block.h',
     values: { post: 'kPost', pre: 'kPre', sandwich: 'kSandwich', parallel: 'kParallel' },
   },
@@ -264,7 +264,7 @@ export const calls = {
       heads: 'HeadsCall',
       headDim: 'size_t',
       tables: 'RotaryTables',
-      places: 'pointer', // [batch, tokens] doubles: which row of the tables
+      tableRows: 'pointer', // [batch, tokens] doubles: which row of the tables
       pairing: 'Pairing',
     },
   },
@@ -281,7 +281,7 @@ export const calls = {
       xDim: 'size_t',
       table: 'LearnedTable',
       mode: 'LearnedMode',
-      places: 'pointer', // [rows] doubles: the position of each
+      positions: 'pointer', // [rows] doubles: the position of each
       rows: 'size_t',
     },
   },
@@ -395,13 +395,13 @@ export const calls = {
       window: 'CacheWindow',
     },
   },
-  // k [B, G, T, D] and v [B, G, T, Dv]; positions [T] and places [axes, T] as doubles.
+  // k [B, G, T, D] and v [B, G, T, Dv]; positions [T] and axisPositions [axes, T] as doubles.
   AppendCall: {
     fields: {
       k: 'pointer',
       v: 'pointer',
       positions: 'pointer',
-      places: 'pointer',
+      axisPositions: 'pointer',
       tokens: 'size_t',
       tokensFirst: 'bool',
     },
@@ -482,7 +482,7 @@ export const calls = {
   },
   BlockOptions: {
     header: 'layers/transformer_block.h',
-    fields: { attention: 'SelfAttentionOptions', place: 'NormPlace', activation: 'Activation' },
+    fields: { attention: 'SelfAttentionOptions', placement: 'NormPlacement', activation: 'Activation' },
   },
   // Where to write what a layer computes on its way; none: not wanted.
   CaptureCall: {

@@ -14,19 +14,19 @@
 namespace ropewalk::binding {
 namespace {
 
-int encodeSinusoidal(Pointer fields, Pointer places, size_t rows, Pointer out) {
+int encodeSinusoidal(Pointer fields, Pointer positions, size_t rows, Pointer out) {
   return number(
-      sinusoidal(readCall<SinusoidalOptions>(fields), integers(places, rows), rows, at<float>(out)));
+      sinusoidal(readCall<SinusoidalOptions>(fields), integers(positions, rows), rows, at<float>(out)));
 }
 
-int encodeBinary(Pointer fields, Pointer places, size_t rows, Pointer out) {
-  return number(binaryCode(readCall<BinaryOptions>(fields), integers(places, rows), rows, at<float>(out)));
+int encodeBinary(Pointer fields, Pointer positions, size_t rows, Pointer out) {
+  return number(binaryCode(readCall<BinaryOptions>(fields), integers(positions, rows), rows, at<float>(out)));
 }
 
 int mergeLearned(Pointer fields) {
   const auto c = readCall<LearnedCall>(fields);
-  return number(learnedPositions(c.mode, c.table, at<float>(c.x), c.x_dim, integers(c.places, c.rows), c.rows,
-                                 at<float>(c.out)));
+  return number(learnedPositions(c.mode, c.table, at<float>(c.x), c.x_dim, integers(c.positions, c.rows),
+                                 c.rows, at<float>(c.out)));
 }
 
 int extendLearnedTable(Pointer table, size_t table_rows, size_t dim, double alpha, size_t rows, Pointer out) {

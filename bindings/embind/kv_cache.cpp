@@ -52,8 +52,9 @@ int appendToKvCache(KvCache& cache, Pointer fields) {
   const auto c = readCall<AppendCall>(fields);
   const KvCacheOptions& o = cache.options();
   const size_t axes = o.plan == nullptr ? 1 : o.plan->axes();
-  const AppendPositions positions = {c.positions == 0 ? nullptr : integers(c.positions, c.tokens),
-                                     c.places == 0 ? nullptr : integers(c.places, axes * c.tokens)};
+  const AppendPositions positions = {
+      c.positions == 0 ? nullptr : integers(c.positions, c.tokens),
+      c.axis_positions == 0 ? nullptr : integers(c.axis_positions, axes * c.tokens)};
   return number(cache.append(
       heads<const float>(c.k, c.tokens_first, o.batch, o.kv_heads, c.tokens, o.head_dim),
       heads<const float>(c.v, c.tokens_first, o.batch, o.kv_heads, c.tokens, o.value_dim), positions));

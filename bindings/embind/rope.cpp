@@ -49,12 +49,12 @@ int rerotateRope(const RopePlan& plan, Pointer fields, const RopePlan& target) {
 int rotateByGivenTables(Pointer fields) {
   const auto c = readCall<RotateByTablesCall>(fields);
   return number(rotateByTables(viewOf(c.heads, c.head_dim), c.tables,
-                               integers(c.places, c.heads.batch * c.heads.tokens), c.pairing));
+                               integers(c.table_rows, c.heads.batch * c.heads.tokens), c.pairing));
 }
 
-// places: [axes][rows]
-int ropeTables(const RopePlan& plan, Pointer places, size_t rows, Pointer cos, Pointer sin) {
-  return number(plan.tables(integers(places, plan.axes() * rows), rows, at<float>(cos), at<float>(sin)));
+// positions: [axes][rows]
+int ropeTables(const RopePlan& plan, Pointer positions, size_t rows, Pointer cos, Pointer sin) {
+  return number(plan.tables(integers(positions, plan.axes() * rows), rows, at<float>(cos), at<float>(sin)));
 }
 
 void ropeFrequencies(const RopePlan& plan, Pointer out) {

@@ -39,16 +39,16 @@ Status CachedRows::create(const RowSizes& sizes, size_t capacity, size_t spare) 
   size_t heads = 0;
   size_t rows = 0;
   size_t values = 0;
-  size_t places = 0;
+  size_t axis_positions = 0;
   if (!multiply(sizes.batch, sizes.kv_heads, &heads) || !multiply(heads, room, &rows) ||
-      !multiply(rows, sizes.value_dim, &values) || !multiply(room, sizes.axes, &places)) {
+      !multiply(rows, sizes.value_dim, &values) || !multiply(room, sizes.axes, &axis_positions)) {
     return Status::kOutOfMemory;
   }
   CachedRows made;
   if (made.keys_.allocate(sizes.batch, sizes.kv_heads, room, sizes.head_dim) != Status::kOk ||
       made.values_.allocate(values) != Status::kOk || made.positions_.allocate(room) != Status::kOk ||
       made.origins_.allocate(room) != Status::kOk ||
-      (sizes.axes > 1 && made.places_.allocate(places) != Status::kOk)) {
+      (sizes.axes > 1 && made.axis_positions_.allocate(axis_positions) != Status::kOk)) {
     return Status::kOutOfMemory;
   }
   made.sizes_ = sizes;
@@ -60,7 +60,7 @@ Status CachedRows::create(const RowSizes& sizes, size_t capacity, size_t spare) 
 
 size_t CachedRows::bytes() const {
   return keys_.bytes() + second_keys_.bytes() + bytesOf(values_) + bytesOf(positions_) + bytesOf(origins_) +
-         bytesOf(places_);
+         bytesOf(axis_positions_);
 }
 
 Status CachedRows::makeSecondKeys() {
@@ -98,7 +98,8 @@ void CachedRows::copyRows(size_t first, const CachedRows& from, size_t from_firs
   std::copy_n(from.positions() + from_first, count, positions() + first);
   std::copy_n(from.origins() + from_first, count, origins() + first);
   const size_t axes = sizes_.axes;
-  if (axes > 1) std::copy_n(from.places() + from_first * axes, count * axes, places() + first * axes);
+  if (axes > 1)
+    std::copy_n(from.axisPositions() + from_first * axes, count * axes, axisPositions() + first * axes);
 }
 
 void CachedRows::moveRows(size_t from, size_t to, size_t count) {
@@ -109,7 +110,7 @@ void CachedRows::moveRows(size_t from, size_t to, size_t count) {
   moveWithin(values_.data(), heads, room_, sizes_.value_dim, from, to, count);
   moveWithin(positions_.data(), 1, room_, 1, from, to, count);
   moveWithin(origins_.data(), 1, room_, 1, from, to, count);
-  if (sizes_.axes > 1) moveWithin(places_.data(), 1, room_, sizes_.axes, from, to, count);
+  if (sizes_.axes > 1) moveWithin(axis_positions_.data(), 1, room_, sizes_.axes, from, to, count);
 }
 
 void CachedRows::extend(size_t count) {

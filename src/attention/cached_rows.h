@@ -1,4 +1,4 @@
-// The rows of a KV cache: a key, a value and a place for each token, in buffers with the heads outside, so
+// The rows of a KV cache: a key, a value and a position for each token, in buffers with the heads outside, so
 // that a decoder reads each head in one run; keys in panels, see attention/key_panels.h. Rows lie somewhere
 // in the middle, [start, start + length): what leaves at the front costs no copies. Knows nothing of what
 // positions and turns mean.
@@ -46,8 +46,8 @@ class CachedRows {
   KeyOrigin* origins() { return origins_.data() + start_; }  // [length]
   const KeyOrigin* origins() const { return origins_.data() + start_; }
   // Where each token stood on every axis when it came in, [length, axes]; with one axis origins() tells.
-  int64_t* places() { return places_.data() + start_ * sizes_.axes; }
-  const int64_t* places() const { return places_.data() + start_ * sizes_.axes; }
+  int64_t* axisPositions() { return axis_positions_.data() + start_ * sizes_.axes; }
+  const int64_t* axisPositions() const { return axis_positions_.data() + start_ * sizes_.axes; }
 
   // Keys as they are kept, or a second buffer, for which makeSecondKeys() makes room.
   enum class Keys { kKept, kSecond };
@@ -103,7 +103,7 @@ class CachedRows {
   KeyPanels& buffer(Keys which) { return which == Keys::kKept ? keys_ : second_keys_; }
   const KeyPanels& buffer(Keys which) const { return which == Keys::kKept ? keys_ : second_keys_; }
   Status grow(size_t capacity);
-  void moveRows(size_t from, size_t to, size_t count);  // by places in the buffers
+  void moveRows(size_t from, size_t to, size_t count);  // by rows of the buffers
 
   RowSizes sizes_;
   size_t capacity_ = 0;
@@ -115,7 +115,7 @@ class CachedRows {
   Buffer<float> values_;   // [B, G, room, Dv]
   Buffer<int64_t> positions_;
   Buffer<KeyOrigin> origins_;
-  Buffer<int64_t> places_;  // only of several axes
+  Buffer<int64_t> axis_positions_;  // only of several axes
 };
 
 // Copies rows of the same shape, from one layout to another.

@@ -10,15 +10,15 @@ namespace {
 
 constexpr size_t kWidth = kTileColumns;
 
-// How many of `count` places from `at` on lie in one panel.
+// How many of `count` slots from `at` on lie in one panel.
 size_t inPanel(size_t at, size_t count) {
   return std::min(count, kWidth - at % kWidth);
 }
 
 }  // namespace
 
-Status KeyPanels::allocate(size_t batch, size_t heads, size_t places, size_t dim) {
-  const size_t panels = places / kWidth + (places % kWidth == 0 ? 0 : 1);
+Status KeyPanels::allocate(size_t batch, size_t heads, size_t slots, size_t dim) {
+  const size_t panels = slots / kWidth + (slots % kWidth == 0 ? 0 : 1);
   size_t size = 0;
   if (!multiply(batch, heads, &size) || !multiply(size, panels, &size) || !multiply(size, kWidth, &size) ||
       !multiply(size, dim, &size) || data_.allocate(size) != Status::kOk) {

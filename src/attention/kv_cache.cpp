@@ -142,26 +142,26 @@ void KvCache::erase(size_t first, size_t count) {
   rows_.erase(first, count);
 }
 
-int64_t KvCache::findNextPlace() const {
+int64_t KvCache::findNextAxisPosition() const {
   int64_t next = 0;
   for (size_t row = 0; row < length(); ++row) {
-    int64_t places[kMaxAxes] = {};
-    placesOf(row, 1, When::kNow, places);
-    const int64_t farthest = *std::max_element(places, places + rows_.sizes().axes);
+    int64_t at[kMaxAxes] = {};
+    axisPositionsOf(row, 1, When::kNow, at);
+    const int64_t farthest = *std::max_element(at, at + rows_.sizes().axes);
     next = row == 0 ? farthest + 1 : std::max(next, farthest + 1);
   }
   return next;
 }
 
 // out [axes, count]
-void KvCache::placesOf(size_t first, size_t count, When when, int64_t* out) const {
+void KvCache::axisPositionsOf(size_t first, size_t count, When when, int64_t* out) const {
   const size_t axes = rows_.sizes().axes;
   for (size_t t = 0; t < count; ++t) {
     const size_t row = first + t;
     const int64_t origin = rows_.origins()[row].position;
     const int64_t moved = when == When::kNow ? positions()[row] - origin : 0;
     for (size_t a = 0; a < axes; ++a) {
-      out[a * count + t] = (axes == 1 ? origin : rows_.places()[row * axes + a]) + moved;
+      out[a * count + t] = (axes == 1 ? origin : rows_.axisPositions()[row * axes + a]) + moved;
     }
   }
 }
@@ -169,10 +169,10 @@ void KvCache::placesOf(size_t first, size_t count, When when, int64_t* out) cons
 bool KvCache::inReach(const RopePlan* plan, size_t row, When when, int64_t by) const {
   if (!isPosition(positions()[row] + by)) return false;
   if (plan == nullptr) return true;
-  int64_t places[kMaxAxes] = {};
-  placesOf(row, 1, when, places);
-  for (int64_t& place : places) place += by;
-  return plan->inRange({places, false, 0}, 1, 1);
+  int64_t at[kMaxAxes] = {};
+  axisPositionsOf(row, 1, when, at);
+  for (int64_t& position : at) position += by;
+  return plan->inRange({at, false, 0}, 1, 1);
 }
 
 Status KvCache::append(HeadView<const float> k, HeadView<const float> v, const AppendPositions& at) {
@@ -183,20 +183,21 @@ Status KvCache::append(HeadView<const float> k, HeadView<const float> v, const A
       v.tokens != tokens) {
     return Status::kInvalidShape;
   }
-  const bool placed = at.positions != nullptr;
-  if ((placed && options_.window.rebased) || (at.places != nullptr && sizes.axes == 1)) {
+  const bool listed = at.positions != nullptr;
+  if ((listed && options_.window.rebased) || (at.axis_positions != nullptr && sizes.axes == 1)) {
     return Status::kInvalidArgument;
   }
   if (tokens == 0) return Status::kOk;
   Status status = checkAscent(at.positions, tokens, nextPosition());
   if (status != Status::kOk) return status;
-  const int64_t first_position = placed ? at.positions[0] : nextPosition();
+  const int64_t first_position = listed ? at.positions[0] : nextPosition();
   if (length() != 0 && first_position < nextPosition()) return Status::kInvalidArgument;
 
   const Leaving leaving = leavingBefore(first_position);
   const int64_t next = first_position + leaving.by;
   Positions turn_at = {at.positions, false, next};
-  if (sizes.axes > 1) turn_at = {at.places, false, at.places == nullptr ? next_place_ : 0};
+  if (sizes.axes > 1)
+    turn_at = {at.axis_positions, false, at.axis_positions == nullptr ? next_axis_position_ : 0};
   if (plan() != nullptr && !plan()->inRange(turn_at, 1, tokens)) return Status::kPositionOutOfRange;
   const bool rotated = options_.storage == KeyStorage::kRotated;
   Buffer<float> block;
@@ -210,14 +211,14 @@ Status KvCache::append(HeadView<const float> k, HeadView<const float> v, const A
   rows_.extend(tokens);
   copyHeads(rows_.values(row, tokens), v);
   for (size_t t = 0; t < tokens; ++t) {
-    const int64_t position = placed ? at.positions[t] : next + static_cast<int64_t>(t);
+    const int64_t position = listed ? at.positions[t] : next + static_cast<int64_t>(t);
     rows_.positions()[row + t] = position;
     rows_.origins()[row + t] = {position, current_};
     for (size_t a = 0; sizes.axes > 1 && a < sizes.axes; ++a) {
-      const int64_t place =
-          at.places == nullptr ? turn_at.offset + static_cast<int64_t>(t) : at.places[a * tokens + t];
-      rows_.places()[(row + t) * sizes.axes + a] = place;
-      next_place_ = row + t + a == 0 ? place + 1 : std::max(next_place_, place + 1);
+      const int64_t on_axis = at.axis_positions == nullptr ? turn_at.offset + static_cast<int64_t>(t)
+                                                           : at.axis_positions[a * tokens + t];
+      rows_.axisPositions()[(row + t) * sizes.axes + a] = on_axis;
+      next_axis_position_ = row + t + a == 0 ? on_axis + 1 : std::max(next_axis_position_, on_axis + 1);
     }
   }
   if (rotated) return putTurned(row, k, turn_at, block.data());
@@ -339,7 +340,7 @@ Status KvCache::switchTo(RopePlan* to) {
     if (!inReach(to, row, When::kNow, 0)) return Status::kPositionOutOfRange;
   }
   size_t slot = findPlan(to);
-  if (slot == plan_count_) {  // the place of a plan that turned none of the keys, if there is one
+  if (slot == plan_count_) {  // the position of a plan that turned none of the keys, if there is one
     slot = 0;
     while (slot < plan_count_ && turnedAny(slot)) ++slot;
   }

@@ -51,8 +51,8 @@ struct KvCacheOptions {
 struct AppendPositions {
   const int64_t* positions =
       nullptr;  // [T], ascending, behind the last one; null: one by one from nextPosition() on
-  // [axes, T], for a plan with several axes; null: one by one from the largest place on any axis on.
-  const int64_t* places = nullptr;
+  // [axes, T], for a plan with several axes; null: one by one from the largest position on any axis on.
+  const int64_t* axis_positions = nullptr;
 };
 
 // Queries [B, H, Tq, D]. By default they are the last Tq tokens; else AttentionOptions tells where they
@@ -151,15 +151,16 @@ class KvCache {
   struct KnownPlan {
     RopePlan* plan = nullptr;
   };
-  enum class When { kThen, kNow };  // places as a key came in, or as they are
+  enum class When { kThen, kNow };  // positions as a key came in, or as they are
   using Keys = CachedRows::Keys;
-  static constexpr size_t kBlock = 32;  // tokens that are turned at a time, as rows: places lie on the stack
+  static constexpr size_t kBlock =
+      32;  // tokens that are turned at a time, as rows: their positions lie on the stack
 
   Leaving leavingBefore(int64_t next) const;
   void leave(const Leaving& leaving);
   void erase(size_t first, size_t count);
-  int64_t findNextPlace() const;
-  void placesOf(size_t first, size_t count, When when, int64_t* out) const;
+  int64_t findNextAxisPosition() const;
+  void axisPositionsOf(size_t first, size_t count, When when, int64_t* out) const;
   bool inReach(const RopePlan* plan, size_t row, When when, int64_t by) const;
   size_t slotAt(size_t row) const { return static_cast<size_t>(rows_.origins()[row].plan); }
   bool turnedAny(size_t slot) const;
@@ -188,8 +189,8 @@ class KvCache {
   size_t ready_ = 0;                  // this many of the second keys are ready for reading
   bool some_left_ = false;            // keys have left the window
   int64_t last_left_ = 0;             // where the last of them would stand
-  int64_t next_place_ =
-      0;  // of several axes: behind the farthest place on any, as text after an image continues
+  int64_t next_axis_position_ =
+      0;  // of several axes: behind the farthest position on any, as text after an image continues
 };
 
 }  // namespace ropewalk

@@ -1,5 +1,6 @@
-// A KV cache as bytes: a header of 64-bit words, fingerprints of plans, positions, origins, places, keys,
-// values; all little-endian, the numbers packed [B, G, length, D]. A checksum covers every byte.
+// A KV cache as bytes: a header of 64-bit words, fingerprints of plans, positions, origins, positions on
+// several axes, keys, values; all little-endian, the numbers packed [B, G, length, D]. A checksum covers
+// every byte.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -34,15 +35,15 @@ static_assert(sizeof(Header) == size_t{20} * 8);
 // The size that a header's numbers ask for; false where it does not fit 64 bits.
 bool sizeOf(const Header& h, uint64_t* bytes) {
   uint64_t rows = 0;
-  uint64_t places = 0;
+  uint64_t positions = 0;
   uint64_t floats = 0;
   uint64_t words = 0;
   const bool fits = !__builtin_mul_overflow(h.batch, h.kv_heads, &rows) &&
                     !__builtin_mul_overflow(rows, h.length, &rows) &&
                     !__builtin_add_overflow(h.head_dim, h.value_dim, &floats) &&
                     !__builtin_mul_overflow(rows, floats, &floats) &&
-                    !__builtin_mul_overflow(h.length, 3 + (h.axes > 1 ? h.axes : 0), &places) &&
-                    !__builtin_add_overflow(h.plan_count, places, &words) &&
+                    !__builtin_mul_overflow(h.length, 3 + (h.axes > 1 ? h.axes : 0), &positions) &&
+                    !__builtin_add_overflow(h.plan_count, positions, &words) &&
                     !__builtin_add_overflow(words, floats / 2 + floats % 2, &words);
   return fits && !__builtin_mul_overflow(words, uint64_t{8}, bytes) &&
          !__builtin_add_overflow(*bytes, sizeof(Header), bytes);
@@ -183,7 +184,7 @@ void KvCache::save(uint8_t* out) const {
   }
   body.put(positions(), length());
   body.put(rows_.origins(), length());
-  if (sizes.axes > 1) body.put(rows_.places(), length() * sizes.axes);
+  if (sizes.axes > 1) body.put(rows_.axisPositions(), length() * sizes.axes);
   eachKeyNumber(rows_, [&](const float* x) { body.put(x, 1); });
   putHeads(body, values());
   const size_t floats = sizes.batch * sizes.kv_heads * length() * (sizes.head_dim + sizes.value_dim);
@@ -241,7 +242,7 @@ Status KvCache::restore(const uint8_t* bytes, size_t size, RopePlan* const* plan
   rows.extend(length);
   body.get(rows.positions(), length);
   body.get(rows.origins(), length);
-  if (rows.sizes().axes > 1) body.get(rows.places(), length * rows.sizes().axes);
+  if (rows.sizes().axes > 1) body.get(rows.axisPositions(), length * rows.sizes().axes);
   eachKeyNumber(rows, [&](float* x) { body.get(x, 1); });
   getHeads(body, rows.values(0, length));
   made.plans_ = std::move(found);
@@ -264,7 +265,7 @@ bool KvCache::isSound() const {
     if (!isPosition(positions()[row]) || (row > 0 && positions()[row] <= positions()[row - 1])) return false;
     if (!isPosition(origin.position)) return false;
     for (size_t a = 0; axes > 1 && a < axes; ++a) {
-      if (!isPosition(rows_.places()[row * axes + a])) return false;
+      if (!isPosition(rows_.axisPositions()[row * axes + a])) return false;
     }
     if (!inReach(plan(), row, When::kNow, 0)) return false;
     if (!rotated) continue;

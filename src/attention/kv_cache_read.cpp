@@ -41,7 +41,7 @@ bool KvCache::readsElsewhere(size_t row) const {
 }
 
 void KvCache::noteMoves() {
-  if (rows_.sizes().axes > 1) next_place_ = findNextPlace();
+  if (rows_.sizes().axes > 1) next_axis_position_ = findNextAxisPosition();
   moved_ = false;
   for (size_t row = 0; row < length() && !moved_; ++row) moved_ = readsElsewhere(row);
   if (moved_) return;
@@ -80,7 +80,7 @@ Status KvCache::putTurned(size_t first, HeadView<const float> k, const Positions
     Positions stand = {nullptr, false, at.offset + static_cast<int64_t>(t)};
     int64_t then[kMaxAxes * kBlock];
     if (at.values != nullptr) {
-      placesOf(first + t, count, When::kThen, then);
+      axisPositionsOf(first + t, count, When::kThen, then);
       stand = {then, false, 0};
     }
     status = plan()->rotate(keys, stand, Turn::kForward, Role::kKey);
@@ -97,13 +97,13 @@ Status KvCache::turnBlock(size_t first, HeadView<float> block) {
   }
   rows_.getKeys(Keys::kKept, first, block);
   int64_t now[kMaxAxes * kBlock];
-  placesOf(first, block.tokens, When::kNow, now);
+  axisPositionsOf(first, block.tokens, When::kNow, now);
   Status status = Status::kOk;
   if (options_.storage == KeyStorage::kUnrotated) {
     status = plan()->rotate(block, {now, false, 0}, Turn::kForward, Role::kKey);
   } else {
     int64_t then[kMaxAxes * kBlock];
-    placesOf(first, block.tokens, When::kThen, then);
+    axisPositionsOf(first, block.tokens, When::kThen, then);
     status = plans_[slotAt(first)].plan->rerotate(block, {then, false, 0}, *plan(), {now, false, 0});
   }
   if (status == Status::kOk) rows_.putKeys(Keys::kSecond, first, block.readOnly());
@@ -152,7 +152,7 @@ Status KvCache::unturnedKeys(HeadView<float> out) const {
     const size_t count = blockFrom(first);
     const HeadView<float> block = tokensOf(out, first, count);
     int64_t at[kMaxAxes * kBlock];
-    placesOf(first, count, When::kThen, at);
+    axisPositionsOf(first, count, When::kThen, at);
     RopePlan* by = plans_[slotAt(first)].plan;
     Status status = Status::kOk;
     if (by->pairing() != plan()->pairing()) {  // first to where the plan in force would have them begin
@@ -177,7 +177,7 @@ Status KvCache::standQueries(const CacheQueries& queries, AttentionOptions* opti
     options->query_offset = nextPosition() - static_cast<int64_t>(tokens);
     options->query_offsets = nullptr;
   }
-  // Several axes: only tokens that came in have places.
+  // Several axes: only tokens that came in have positions on them.
   if (rows_.sizes().axes > 1 && !queries.turned && (!queries.at_end || tokens > length())) {
     return Status::kInvalidArgument;
   }
@@ -195,7 +195,7 @@ Status KvCache::turnQueries(HeadView<float> q, bool at_end, const AttentionOptio
     for (size_t t = 0; t < q.tokens && status == Status::kOk; t += kBlock) {
       const size_t count = std::min(kBlock, q.tokens - t);
       int64_t now[kMaxAxes * kBlock];
-      placesOf(length() - q.tokens + t, count, When::kNow, now);
+      axisPositionsOf(length() - q.tokens + t, count, When::kNow, now);
       status = plan()->rotate(tokensOf(q, t, count), {now, false, 0}, Turn::kForward, Role::kQuery);
     }
     return status;

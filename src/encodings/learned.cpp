@@ -14,13 +14,13 @@ Status learnedPositions(LearnedMode mode, const LearnedTable& table, const float
   }
   for (size_t r = 0; r < rows; ++r) {
     const float* token = x + r * x_dim;
-    const float* place = table.data + static_cast<size_t>(positions[r]) * table.dim;
+    const float* row = table.data + static_cast<size_t>(positions[r]) * table.dim;
     if (mode == LearnedMode::kConcatenate) {
-      out = std::copy_n(place, table.dim, std::copy_n(token, x_dim, out));
+      out = std::copy_n(row, table.dim, std::copy_n(token, x_dim, out));
       continue;
     }
     for (size_t d = 0; d < x_dim; ++d) {
-      *out++ = mode == LearnedMode::kAdd ? token[d] + place[d] : token[d] * place[d];
+      *out++ = mode == LearnedMode::kAdd ? token[d] + row[d] : token[d] * row[d];
     }
   }
   return Status::kOk;

@@ -102,16 +102,16 @@ Status RopePlan::create(const RopeOptions& options) {
   return Status::kOk;
 }
 
-RopePlan::Place RopePlan::place(const Positions& positions, size_t b, size_t t, size_t batch,
-                                size_t tokens) const {
-  Place place = {};
+RopePlan::AxisPositions RopePlan::axisPositions(const Positions& positions, size_t b, size_t t, size_t batch,
+                                                size_t tokens) const {
+  AxisPositions token = {};
   const size_t stride = (positions.per_batch ? batch : 1) * tokens;
   for (size_t a = 0; a < axes_; ++a) {
-    place.at[a] = positions.values == nullptr
+    token.at[a] = positions.values == nullptr
                       ? positions.offset + static_cast<int64_t>(t)
                       : positions.values[a * stride + (positions.per_batch ? b * tokens : 0) + t];
   }
-  return place;
+  return token;
 }
 
 bool RopePlan::inRange(const Positions& positions, size_t batch, size_t tokens) const {
@@ -128,38 +128,38 @@ bool RopePlan::inRange(const Positions& positions, size_t batch, size_t tokens) 
   return std::all_of(positions.values, positions.values + count, is_position);
 }
 
-Turns RopePlan::phase(size_t pair, const Place& place) const {
-  const int64_t position = place.at[axis_[pair]];
+Turns RopePlan::phase(size_t pair, const AxisPositions& token) const {
+  const int64_t position = token.at[axis_[pair]];
   return angles_ == Angles::kExact ? phaseAt(turns_[pair], position)
                                    : phaseOfRadians(static_cast<float>(position) * radians32_[pair]);
 }
 
-double RopePlan::magnitude(size_t pair, const Place& place, Role role) const {
+double RopePlan::magnitude(size_t pair, const AxisPositions& token, Role role) const {
   if (xpos_.scale_base == 0) return attention_factor_;
   const auto pair_count = static_cast<double>(pairs());
   const double zeta = (static_cast<double>(pair) + 0.4 * pair_count) / (1.4 * pair_count);
-  const double steps = (static_cast<double>(place.at[axis_[pair]]) - xpos_.center) / xpos_.scale_base;
+  const double steps = (static_cast<double>(token.at[axis_[pair]]) - xpos_.center) / xpos_.scale_base;
   return attention_factor_ * std::pow(zeta, role == Role::kKey ? -steps : steps);
 }
 
 // Whether its pairs turn as those of SinCosRows: exactly, by one position, and by one factor.
-bool RopePlan::isPlain(const Place& place) const {
+bool RopePlan::isPlain(const AxisPositions& token) const {
   if (angles_ != Angles::kExact || xpos_.scale_base != 0) return false;
-  return std::all_of(place.at + 1, place.at + axes_, [&](int64_t p) { return p == place.at[0]; });
+  return std::all_of(token.at + 1, token.at + axes_, [&](int64_t p) { return p == token.at[0]; });
 }
 
-void RopePlan::fillRow(SinCosRows& rows, const Place& place, Turn turn, Role role, float* cos,
+void RopePlan::fillRow(SinCosRows& rows, const AxisPositions& token, Turn turn, Role role, float* cos,
                        float* sin) const {
-  if (isPlain(place)) {
+  if (isPlain(token)) {
     const double factor = turn == Turn::kForward ? attention_factor_ : 1 / attention_factor_;
-    rows.fill(place.at[0], factor, SeparateSinCos{sin, cos});
+    rows.fill(token.at[0], factor, SeparateSinCos{sin, cos});
     if (turn == Turn::kForward) return;
     for (size_t j = 0; j < pairs(); ++j) sin[j] = 0 - sin[j];
     return;
   }
   for (size_t j = 0; j < pairs(); ++j) {
-    const Turns forward = phase(j, place);
-    const double scale = magnitude(j, place, role);
+    const Turns forward = phase(j, token);
+    const double scale = magnitude(j, token, role);
     const SinCos angle = sinCos(turn == Turn::kForward ? forward : Turns{0} - forward);
     const double factor = turn == Turn::kForward ? scale : 1 / scale;
     if (angles_ == Angles::kExact) {
@@ -179,17 +179,17 @@ Status RopePlan::tables(const int64_t* positions, size_t rows, float* cos, float
   quick.create(turns_.data(), pairs());
   quick.expect(rows);
   for (size_t r = 0; r < rows; ++r) {
-    fillRow(quick, place(all, 0, r, 1, rows), Turn::kForward, Role::kAny, cos + r * pairs(),
+    fillRow(quick, axisPositions(all, 0, r, 1, rows), Turn::kForward, Role::kAny, cos + r * pairs(),
             sin + r * pairs());
   }
   return Status::kOk;
 }
 
-const float* RopePlan::cachedRow(const Place& place) const {
-  const int64_t position = place.at[0];
+const float* RopePlan::cachedRow(const AxisPositions& token) const {
+  const int64_t position = token.at[0];
   if (position < 0 || static_cast<uint64_t>(position) >= cached_) return nullptr;
   for (size_t a = 1; a < axes_; ++a) {
-    if (place.at[a] != position) return nullptr;
+    if (token.at[a] != position) return nullptr;
   }
   return cache_.data() + static_cast<size_t>(position) * 2 * pairs();
 }
@@ -211,7 +211,7 @@ void RopePlan::expect(const Positions& positions, size_t tokens) {
   const Positions from_zero;
   for (size_t p = cached_; p < rows; ++p) {
     float* row = grown.data() + p * 2 * pairs();
-    fillRow(rows_, place(from_zero, 0, p, 1, rows), Turn::kForward, Role::kAny, row, row + pairs());
+    fillRow(rows_, axisPositions(from_zero, 0, p, 1, rows), Turn::kForward, Role::kAny, row, row + pairs());
   }
   cache_ = std::move(grown);
   cached_ = rows;
@@ -225,15 +225,15 @@ void RopePlan::turnRows(HeadView<float> x, size_t b, size_t start, size_t count,
 }
 
 // A row that is not in the cache, made unless scratch_ has it there already.
-const float* RopePlan::scratchRow(size_t index, const Place& place, Turn turn, Role role) {
+const float* RopePlan::scratchRow(size_t index, const AxisPositions& token, Turn turn, Role role) {
   float* row = scratch_.data() + index * 2 * pairs();
   ScratchRow& held = scratch_rows_[index];
   if (held.made && held.turn == turn && held.role == role &&
-      std::equal(place.at, place.at + axes_, held.place.at)) {
+      std::equal(token.at, token.at + axes_, held.token.at)) {
     return row;
   }
-  fillRow(rows_, place, turn, role, row, row + pairs());
-  held = {true, place, turn, role};
+  fillRow(rows_, token, turn, role, row, row + pairs());
+  held = {true, token, turn, role};
   return row;
 }
 
@@ -249,7 +249,7 @@ void RopePlan::turnTogether(std::span<const HeadView<float>> all, const Position
       const float* rows[kTokenBlock];
       size_t count = 0;
       for (size_t made = 0; count < kTokenBlock && start + count < tokens; ++count) {
-        const Place at = place(positions, b, start + count, batch, tokens);
+        const AxisPositions at = axisPositions(positions, b, start + count, batch, tokens);
         rows[count] = forward ? cachedRow(at) : nullptr;
         if (rows[count] != nullptr) continue;
         if (made == kScratchRows) break;
@@ -335,8 +335,8 @@ Status RopePlan::rerotate(HeadView<float> x, const Positions& from, const RopePl
   float* row = buffer.data();
   for (size_t b = 0; b < x.batch; ++b) {
     for (size_t t = 0; t < x.tokens; ++t) {
-      const Place old_place = place(from, b, t, x.batch, x.tokens);
-      const Place new_place = target.place(to, b, t, x.batch, x.tokens);
+      const AxisPositions old_place = axisPositions(from, b, t, x.batch, x.tokens);
+      const AxisPositions new_place = target.axisPositions(to, b, t, x.batch, x.tokens);
       for (size_t j = 0; j < pairs(); ++j) {
         const SinCos angle = sinCos(target.phase(j, new_place) - phase(j, old_place));
         const double factor =

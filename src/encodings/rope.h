@@ -97,27 +97,29 @@ class RopePlan {
                   const Positions& to) const;
 
  private:
-  struct Place {
+  struct AxisPositions {
     int64_t at[kMaxAxes];
   };
   // What a row of scratch_ holds.
   struct ScratchRow {
     bool made = false;
-    Place place = {};
+    AxisPositions token = {};
     Turn turn = Turn::kForward;
     Role role = Role::kAny;
   };
   // Tokens whose rows are not in the cache, turned at a time.
   static constexpr size_t kScratchRows = 32;
 
-  Place place(const Positions& positions, size_t b, size_t t, size_t batch, size_t tokens) const;
+  AxisPositions axisPositions(const Positions& positions, size_t b, size_t t, size_t batch,
+                              size_t tokens) const;
   bool sameRuns(const RopePlan& other) const;
-  Turns phase(size_t pair, const Place& place) const;
-  double magnitude(size_t pair, const Place& place, Role role) const;
-  bool isPlain(const Place& place) const;
-  void fillRow(SinCosRows& rows, const Place& place, Turn turn, Role role, float* cos, float* sin) const;
-  const float* cachedRow(const Place& place) const;
-  const float* scratchRow(size_t index, const Place& place, Turn turn, Role role);
+  Turns phase(size_t pair, const AxisPositions& token) const;
+  double magnitude(size_t pair, const AxisPositions& token, Role role) const;
+  bool isPlain(const AxisPositions& token) const;
+  void fillRow(SinCosRows& rows, const AxisPositions& token, Turn turn, Role role, float* cos,
+               float* sin) const;
+  const float* cachedRow(const AxisPositions& token) const;
+  const float* scratchRow(size_t index, const AxisPositions& token, Turn turn, Role role);
   void turnTogether(std::span<const HeadView<float>> all, const Positions& positions, Turn turn, Role role);
   void turnRows(HeadView<float> x, size_t b, size_t start, size_t count, const float* const* rows, Pairing to,
                 float* line) const;

@@ -1,4 +1,4 @@
-// A norm with its own weights, or none at all: the places of a transformer layer where one may stand.
+// A norm with its own weights, or none at all, as a transformer layer has them.
 #pragma once
 
 #include <cstddef>

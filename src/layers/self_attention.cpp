@@ -24,11 +24,11 @@ void show(float* captured, HeadView<float> x) {
 }
 
 // Where a cache is to keep the tokens; a list of them, where one is needed, in `list`.
-Status placeInCache(const SelfAttentionInput& input, Buffer<int64_t>* list, AppendPositions* at) {
+Status positionsInCache(const SelfAttentionInput& input, Buffer<int64_t>* list, AppendPositions* at) {
   const Positions& given = input.positions;
   const size_t tokens = input.tokens;
   if (input.rope != nullptr && input.rope->axes() > 1) {
-    at->places = given.values;
+    at->axis_positions = given.values;
     return given.values == nullptr ? Status::kInvalidArgument : Status::kOk;
   }
   if (given.values != nullptr) {
@@ -161,7 +161,7 @@ Status SelfAttention::attendCached(const SelfAttentionInput& input, const Attent
   }
   Buffer<int64_t> list;
   AppendPositions at;
-  Status status = placeInCache(input, &list, &at);
+  Status status = positionsInCache(input, &list, &at);
   if (status != Status::kOk) return status;
   status = cache.append(work.k.readOnly(), work.v.readOnly(), at);
   if (status != Status::kOk) return status;

@@ -64,7 +64,7 @@ Status TransformerBlock::forward(float* out, const float* x, const SelfAttention
 
   // 2. attention, the last that can fail
   const float* read = x;
-  if (options_.place != NormPlace::kPost) {
+  if (options_.placement != NormPlacement::kPost) {
     attention_norm_.apply(work.normed, x, rows);
     read = work.normed;
   }
@@ -89,24 +89,25 @@ void TransformerBlock::finish(float* out, const float* x, const Work& work,
     feed_forward_.apply(to, from, rows, work.feed_forward);
     show(capture.mlp, to, n);
   };
-  switch (options_.place) {
-    case NormPlace::kPost:
+  switch (options_.placement) {
+    case NormPlacement::kPost:
       attention_norm_.apply(normed, branch, rows, {x, nullptr});
       show(capture.hidden, normed, n);
       feedForward(branch, normed);
       feed_forward_norm_.apply(out, branch, rows, {normed, nullptr});
       return;
-    case NormPlace::kSandwich:
+    case NormPlacement::kSandwich:
       attention_after_norm_.apply(branch, branch, rows);
       [[fallthrough]];
-    case NormPlace::kPre:
+    case NormPlacement::kPre:
       feed_forward_norm_.apply(normed, branch, rows, {x, out});
       show(capture.hidden, out, n);
       feedForward(branch, normed);
-      if (options_.place == NormPlace::kSandwich) feed_forward_after_norm_.apply(branch, branch, rows);
+      if (options_.placement == NormPlacement::kSandwich)
+        feed_forward_after_norm_.apply(branch, branch, rows);
       addScaled(out, 1, branch, n);
       return;
-    case NormPlace::kParallel:
+    case NormPlacement::kParallel:
       if (feed_forward_norm_.kind() != NormKind::kNone) feed_forward_norm_.apply(normed, x, rows);
       feedForward(normed, normed);
       addScaled(branch, 1, normed, n);

@@ -13,7 +13,7 @@
 namespace ropewalk {
 
 // Where the norms stand. The numbers cross the wasm boundary: add at the end, never renumber.
-enum class NormPlace : int {
+enum class NormPlacement : int {
   kPost = 0,  // h = n1(x + A(x)), y = n2(h + F(h))                     BERT, RoFormer
   kPre = 1,   // h = x + A(n1(x)), y = h + F(n2(h))                     LLaMA, Mistral, Qwen, Phi-3, Gemma
   kSandwich =
@@ -23,7 +23,7 @@ enum class NormPlace : int {
 
 struct BlockOptions {
   SelfAttentionOptions attention;
-  NormPlace place = NormPlace::kPre;
+  NormPlacement placement = NormPlacement::kPre;
   Activation activation = Activation::kSilu;
 };
 

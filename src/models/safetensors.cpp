@@ -224,7 +224,7 @@ class DataCheck {
   Status refuse(Reason reason, const SafetensorsTensor& tensor, uint64_t wanted, uint64_t found);
   Status names();
   Status sizes();
-  Status places(uint64_t data_bytes);
+  Status checkRanges(uint64_t data_bytes);
 
   const char* text_;
   size_t bytes_;
@@ -243,7 +243,7 @@ Status DataCheck::refuse(Reason reason, const SafetensorsTensor& tensor, uint64_
 Status DataCheck::run(uint64_t data_bytes) {
   if (const Status status = names(); status != Status::kOk) return status;
   if (const Status status = sizes(); status != Status::kOk) return status;
-  return places(data_bytes);
+  return checkRanges(data_bytes);
 }
 
 Status DataCheck::names() {
@@ -268,7 +268,7 @@ Status DataCheck::sizes() {
   return Status::kOk;
 }
 
-Status DataCheck::places(uint64_t data_bytes) {
+Status DataCheck::checkRanges(uint64_t data_bytes) {
   uint64_t at = 0;
   for (const SafetensorsTensor* t = begin_; t != end_; ++t) {
     if (t->begin != at) return refuse(t->begin < at ? Reason::kOverlap : Reason::kHole, *t, at, t->begin);

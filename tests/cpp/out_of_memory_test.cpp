@@ -398,8 +398,8 @@ TEST_CASE("A norm layer that cannot be made for want of memory stays what it was
 
 TEST_CASE("A block without memory for its stages leaves its result as it was") {
   Random random(6);
-  for (const NormPlace place :
-       {NormPlace::kPost, NormPlace::kPre, NormPlace::kSandwich, NormPlace::kParallel}) {
+  for (const NormPlacement place :
+       {NormPlacement::kPost, NormPlacement::kPre, NormPlacement::kSandwich, NormPlacement::kParallel}) {
     BlockShape shape;
     shape.place = place;
     const BlockData data(random, shape, 2, 3);

@@ -10,7 +10,7 @@ import { forStages, type ScoreStage, scoreStages } from '../runtime/score-stages
 import { type NdArray, type Operand, operand, type Tensor, type TensorInput } from '../runtime/tensor.js';
 import { biasMask, type KeepMaskInput, keepMask } from './mask.js';
 import { type AttentionPosition, type AttentionShapes, applyPosition, showsHidden } from './position.js';
-import { boundsOf, placeVisibility, type Visibility, type VisibilityOptions, visibilityOf } from './visibility.js';
+import { boundsOf, putVisibility, type Visibility, type VisibilityOptions, visibilityOf } from './visibility.js';
 
 /** Options of `rw.attention`: the names and the order of steps of ONNX Attention (opset 25). */
 export interface AttentionOptions<S extends ScoreRequest = ScoreRequest, O extends Out = undefined>
@@ -85,7 +85,7 @@ function requested(where: string, value: ScoreRequest | undefined): readonly Sco
 }
 
 /**
- * The place of each head's scores, as the core takes it; undefined: all heads in order.
+ * Where the scores of each head go, as the core takes it; undefined: all heads in order.
  * @internal
  */
 export function scoreSlots(where: string, name: string, value: readonly number[] | undefined, heads: number) {
@@ -265,11 +265,11 @@ export function attend<X extends TensorInput, S extends ScoreRequest, O extends 
   const parts = wanted.includes('content') || wanted.includes('position');
 
   const work = (at: Named<ScoreStage, number>, scratch: Scratch): void => {
-    const addressOf = (x: Operand | undefined) => x?.place(scratch) ?? 0;
-    const qAt = position.rotate ? q.copy(scratch) : q.place(scratch);
+    const addressOf = (x: Operand | undefined) => x?.address(scratch) ?? 0;
+    const qAt = position.rotate ? q.copy(scratch) : q.address(scratch);
     const kAt = position.rotate ? (k?.copy(scratch) ?? 0) : addressOf(k);
     position.rotate?.(qAt, kAt, scratch);
-    const plain = position.rotate && parts ? { plainQ: q.place(scratch), plainK: addressOf(k) } : noPlain;
+    const plain = position.rotate && parts ? { plainQ: q.address(scratch), plainK: addressOf(k) } : noPlain;
     const scores: ScoresCall = {
       ...forStages((stage) => at[stage] ?? 0),
       ...plain,
@@ -289,13 +289,13 @@ export function attend<X extends TensorInput, S extends ScoreRequest, O extends 
       headDim: qs.dim,
       valueDim: vs.dim,
       tokensFirst: inputs.tokensFirst,
-      visibility: placeVisibility(heap, visibility, scratch),
+      visibility: putVisibility(heap, visibility, scratch),
       options: {
         scale,
         softcap,
         keep: keep(scratch),
         bias: bias(scratch),
-        sinks: sinks?.place(scratch) ?? 0,
+        sinks: sinks?.address(scratch) ?? 0,
         ...position.part(scratch),
       },
       scores,

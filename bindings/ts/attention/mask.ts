@@ -90,5 +90,5 @@ export function biasMask(
   if (value === undefined) return () => noMask;
   const bias = operand(heap, where, 'bias', value);
   const steps = strides(where, 'bias', bias.shape, scores);
-  return (scratch) => ({ data: bias.place(scratch), ...steps });
+  return (scratch) => ({ data: bias.address(scratch), ...steps });
 }

@@ -10,7 +10,7 @@ import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
 import type { Heap, Scratch } from '../runtime/heap.js';
 import type { HeadShape } from '../runtime/layout.js';
-import { type PositionsInput, placesOf } from '../runtime/positions.js';
+import { checkedPositionsOf, type PositionsInput } from '../runtime/positions.js';
 import { operand, type TensorInput } from '../runtime/tensor.js';
 import { checkLast, type Distances, type Visibility } from './visibility.js';
 
@@ -98,7 +98,7 @@ const nothing: PositionPart = {
 type Make<P> = (heap: Heap, where: string, position: P, shapes: AttentionShapes) => AppliedPosition;
 
 // The ranges of distances as the core takes them, each with where its biases begin.
-function placeRanges(heap: Heap, ranges: readonly Distances[], starts: readonly number[], scratch: Scratch): number {
+function putRanges(heap: Heap, ranges: readonly Distances[], starts: readonly number[], scratch: Scratch): number {
   const list = ranges.map(({ first, last }, i) => ({ first, count: last - first + 1, start: starts[i] ?? 0 }));
   return heap.putCalls(scratch, calls.DistanceRange, list);
 }
@@ -135,7 +135,7 @@ function byDistance(
       if (ranges.length === 1) {
         return { ...nothing, distanceBias, distanceFirst: first, distanceCount: last - first + 1 };
       }
-      const distanceRanges = placeRanges(heap, ranges, starts, scratch);
+      const distanceRanges = putRanges(heap, ranges, starts, scratch);
       return { ...nothing, distanceBias, distanceRanges, distanceRangeCount: ranges.length };
     },
   };
@@ -172,7 +172,7 @@ function bert(...fields: BertField[]): Make<BertTable> {
     const rows = bertRows(where, limit, position.sign, shapes);
     return {
       part(scratch) {
-        const pointer = table.place(scratch);
+        const pointer = table.address(scratch);
         return {
           ...nothing,
           relative: { ...noTerms, rows, ...Object.fromEntries(fields.map((field) => [field, pointer])) },
@@ -219,14 +219,14 @@ const encodings: {
         value: number | PositionsInput | undefined,
         shape: HeadShape,
         preset: PositionsInput | number,
-      ) => placesOf(where, `position.${name}`, value ?? preset, shape.batch, shape.tokens, plan.axes);
-      const queryPlaces = at('queries', queries, q, queryPositions(visibility, q.tokens, plan.axes));
-      const keyPlaces = at('keys', keys, k, visibility.keyPositions ? onAxes(visibility.keyPositions, plan.axes) : 0);
+      ) => checkedPositionsOf(where, `position.${name}`, value ?? preset, shape.batch, shape.tokens, plan.axes);
+      const queriesAt = at('queries', queries, q, queryPositions(visibility, q.tokens, plan.axes));
+      const keysAt = at('keys', keys, k, visibility.keyPositions ? onAxes(visibility.keyPositions, plan.axes) : 0);
       return {
         part: () => nothing,
         rotate(qAt, kAt, scratch) {
-          plan.turnAt(where, qAt, q, queryPlaces.place(heap, scratch), 'query', scratch);
-          plan.turnAt(where, kAt, k, keyPlaces.place(heap, scratch), 'key', scratch);
+          plan.turnAt(where, qAt, q, queriesAt.put(heap, scratch), 'query', scratch);
+          plan.turnAt(where, kAt, k, keysAt.put(heap, scratch), 'key', scratch);
         },
       };
     },
@@ -256,7 +256,7 @@ const encodings: {
       }
       return byDistance(heap, where, shapes, ({ queries, keys, queryOffset }, out, scratch) =>
         withBuckets(heap, where, options, (buckets) => {
-          const from = table.place(scratch);
+          const from = table.address(scratch);
           heap.call(() => buckets.bias(from, heads, queries, keys, queryOffset, out));
         }),
       );
@@ -281,8 +281,8 @@ const encodings: {
           relative: {
             ...noTerms,
             rows,
-            queryTable: keys.place(scratch),
-            valueTable: values?.table.place(scratch) ?? 0,
+            queryTable: keys.address(scratch),
+            valueTable: values?.table.address(scratch) ?? 0,
           },
         }),
       };

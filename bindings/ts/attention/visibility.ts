@@ -103,7 +103,7 @@ function lengthsOf(where: string, value: unknown, batch: number, keys: number): 
   return list;
 }
 
-// The first key from `position` on, of keys that stand at ascending places.
+// The first key from `position` on, of keys at ascending positions.
 function firstFrom(at: (key: number) => number, keys: number, position: number): number {
   let [low, high] = [0, keys];
   while (low < high) {
@@ -187,7 +187,7 @@ export function boundsOf(
 }
 
 /**
- * `placeOf` tells where each key stands, where no option does.
+ * `positionOf` gives the position of each key, where no option does.
  * @internal
  */
 export function visibilityOf(
@@ -196,14 +196,14 @@ export function visibilityOf(
   options: Pick<VisibilityOptions, 'queryOffset' | 'keyPositions' | 'keyLengths'>,
   q: HeadShape,
   k: HeadShape,
-  placeOf = (key: number) => key,
+  positionOf = (key: number) => key,
 ): Visibility {
   const keyPositions =
     options.keyPositions === undefined ? undefined : ascending(where, options.keyPositions, k.tokens);
   const keyLengths =
     options.keyLengths === undefined ? undefined : lengthsOf(where, options.keyLengths, q.batch, k.tokens);
 
-  const at = (key: number) => (key < 0 ? -1 : (keyPositions?.[key] ?? placeOf(key)));
+  const at = (key: number) => (key < 0 ? -1 : (keyPositions?.[key] ?? positionOf(key)));
   const lastOf = (length: number) => at(length - 1);
   const queryOffset =
     options.queryOffset === undefined
@@ -230,7 +230,7 @@ export function visibilityOf(
 }
 
 /** @internal */
-export function placeVisibility(heap: Heap, visibility: Visibility, scratch: Scratch): VisibilityCall {
+export function putVisibility(heap: Heap, visibility: Visibility, scratch: Scratch): VisibilityCall {
   const put = (list: Float64Array | undefined) => (list === undefined ? 0 : heap.put(scratch, list));
   const { causal, left, right, sinkTokens, queryOffset } = visibility;
   const isList = typeof queryOffset !== 'number';

@@ -230,8 +230,8 @@ function ropeOfLayer(config: Fields, layerType: string | undefined, defaults: Cl
     if (entry === null) return null;
     const rope = new Fields(where, nested.name(type), record(where, nested.name(type), entry));
     // The entry's own base, then the older spelling of this type's base, then the one of all layers.
-    const places = [...rope.at('rope_theta'), ...olderBases(config, type), ...top];
-    const base = places.filter(([fields, field]) => fields.has(field)).slice(0, 1);
+    const sources = [...rope.at('rope_theta'), ...olderBases(config, type), ...top];
+    const base = sources.filter(([fields, field]) => fields.has(field)).slice(0, 1);
     return { rope, perLayer: true, base, fallback: baseOfClass(type, defaults) };
   }
   const rope = now ?? new Fields(where, config.name('rope_parameters'), {});

@@ -44,7 +44,7 @@ export class Fields {
     return this.path === '' ? field : `${this.path}.${field}`;
   }
 
-  /** Places of one setting, for agreed. */
+  /** CheckedPositions of one setting, for agreed. */
   at(...fields: readonly string[]): (readonly [Fields, string])[] {
     return fields.map((field) => [this, field]);
   }
@@ -90,15 +90,15 @@ export interface Named<T> {
 }
 
 /**
- * One setting that several places may hold: all that do must agree.
+ * One setting that several sources may hold: all that do must agree.
  * @internal
  */
 export function agreed<T>(
-  places: readonly (readonly [Fields, string])[],
+  sources: readonly (readonly [Fields, string])[],
   checkField: FieldCheck<T>,
 ): Named<T> | undefined {
   let first: Named<T> | undefined;
-  for (const [fields, field] of places) {
+  for (const [fields, field] of sources) {
     const value = fields.optional(field, checkField);
     if (value === undefined) continue;
     if (first === undefined) first = { name: fields.name(field), value };

@@ -212,7 +212,7 @@ export function kindOf(rope: Fields): KindName {
   return { kind, fields, mrope: nowMrope || oldMrope };
 }
 
-// What one of two spellings may leave to other places.
+// What one of two spellings may leave to other sources.
 const elsewhere: readonly string[] = ['rope_theta', 'partial_rotary_factor'];
 
 /** Throws where two spellings of the same object differ. */

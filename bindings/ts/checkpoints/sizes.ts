@@ -29,8 +29,8 @@ export function headSize(
   kind: string,
   defaults: ClassDefaults,
 ): HeadSize {
-  const places = [...config.at(...fractionFields), ...rope.at(fractionFields[0])];
-  const stated = agreed(places, fraction);
+  const sources = [...config.at(...fractionFields), ...rope.at(fractionFields[0])];
+  const stated = agreed(sources, fraction);
   const part = stated?.value ?? defaults.rotaryFraction;
   // Multi-head latent attention: these coordinates lie apart from the rest of a head.
   const apart = config.optional('qk_rope_head_dim', evenSize) ?? defaults.ropeHeadDim;

@@ -125,7 +125,7 @@ export class Analysis {
     const kind = check.choice(where, 'measure', measure, measures);
     const { input, count, dim } = this.#matrix(where, x);
     const data = this.#floats(where, count * count, (out, scratch) => {
-      const from = input.place(scratch);
+      const from = input.address(scratch);
       return this.#heap.call((c) => c.pairwise(kind, from, count, dim, out));
     });
     return { data, shape: [count, count] };
@@ -144,7 +144,7 @@ export class Analysis {
     const { input, count, dim } = this.#matrix(where, x);
     return this.#heap.scope(where, (scratch) => {
       const out = scratch(RowPair.doubles * 8);
-      const from = input.place(scratch);
+      const from = input.address(scratch);
       const found = this.#heap.call((c) => c.firstDuplicate(from, count, dim, out));
       const { first, second } = this.#heap.readResult(RowPair, out);
       return found ? ([first, second] as const) : undefined;

@@ -4,7 +4,7 @@ import * as enums from '../enums.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
-import { type PositionOptions, places } from '../runtime/positions.js';
+import { checkedPositions, type PositionOptions } from '../runtime/positions.js';
 import { type NdArray, operand, type TensorInput } from '../runtime/tensor.js';
 
 /** Options of `rw.learned`. */
@@ -47,7 +47,7 @@ export function learned(heap: Heap, x: TensorInput, options: LearnedOptions): Nd
   }
   const tokens = input.shape.at(-2) ?? 1;
   const batch = input.shape.at(-3) ?? 1;
-  const at = places(where, given, batch, tokens);
+  const at = checkedPositions(where, given, batch, tokens);
   const rowAt = (row: number) => (at.values ? at.values[at.perBatch ? row : row % tokens] : at.offset + (row % tokens));
   const positions = Float64Array.from({ length: batch * tokens }, (_, row) => rowAt(row) ?? 0);
   const outside = positions.findIndex((p) => p < 0 || p >= tableRows);
@@ -61,11 +61,11 @@ export function learned(heap: Heap, x: TensorInput, options: LearnedOptions): Nd
     const out = scratch(size * 4);
     const call = {
       out,
-      x: input.place(scratch),
+      x: input.address(scratch),
       xDim,
-      table: { data: table.place(scratch), positions: tableRows, dim },
+      table: { data: table.address(scratch), positions: tableRows, dim },
       mode,
-      places: heap.put(scratch, positions),
+      positions: heap.put(scratch, positions),
       rows: positions.length,
     };
     const fields = heap.putCall(scratch, LearnedCall, call);
@@ -106,7 +106,7 @@ export function extendLearned(heap: Heap, tableInput: TensorInput, options: Exte
   }
   return heap.scope(where, (scratch) => {
     const out = scratch(length * dim * 4);
-    const from = table.place(scratch);
+    const from = table.address(scratch);
     checkStatus(
       heap.call((c) => c.extendLearned(from, rows, dim, alpha, length, out)),
       where,

@@ -114,7 +114,7 @@ export function t5Bias<O extends Out>(heap: Heap, options: T5BiasOptions<O>): Re
   const { table, heads } = t5Table(heap, where, given.table, core.numBuckets);
   return withBuckets(heap, where, core, (buckets) =>
     output<NdArray, O>(heap, where, false, [heads, queries, keys], given.out, (to, scratch) => {
-      const from = table.place(scratch);
+      const from = table.address(scratch);
       heap.call(() => buckets.bias(from, heads, queries, keys, queryOffset, to));
     }),
   );

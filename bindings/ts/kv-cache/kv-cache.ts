@@ -144,7 +144,7 @@ export class KvCache extends Handle {
     const cache = this.#open(where);
     const tokens = checkAppended(this.heap, where, cache, inputs.k, inputs.v, given);
     return this.heap.scope(where, (scratch) => {
-      const fields = tokens.place(scratch);
+      const fields = tokens.address(scratch);
       return this.#change(where, () => cache.core.append(fields));
     });
   }

@@ -8,7 +8,7 @@ import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
 import type { Heap, Scratch } from '../runtime/heap.js';
 import { type HeadShape, headShape, type Layout } from '../runtime/layout.js';
-import { type PositionOptions, places } from '../runtime/positions.js';
+import { checkedPositions, type PositionOptions } from '../runtime/positions.js';
 import { type Operand, operand, type TensorInput } from '../runtime/tensor.js';
 
 /** The rotary encoding of a cache. */
@@ -156,7 +156,7 @@ export interface OpenCache {
 export interface Appended {
   readonly tokens: number;
   /** The address of the call's fields. */
-  place(scratch: Scratch): number;
+  address(scratch: Scratch): number;
 }
 
 function headsOf(
@@ -188,7 +188,7 @@ export function positionsOf(where: string, cache: OpenCache, options: PositionOp
   const { form, axes } = cache;
   if (options.offset === undefined && options.positions === undefined) return undefined;
   const name = options.positions === undefined ? 'offset' : 'positions';
-  const { values, offset } = places(where, options, 1, tokens, axes);
+  const { values, offset } = checkedPositions(where, options, 1, tokens, axes);
   if (form.rebased) {
     throw new ArgumentRangeError(where, name, options[name], 'has no meaning where the window moves tokens up');
   }
@@ -240,13 +240,13 @@ export function checkAppended(
   }
   return {
     tokens,
-    place(scratch) {
+    address(scratch) {
       const at = list === undefined ? 0 : heap.put(scratch, list);
       const call = {
-        k: k.place(scratch),
-        v: v.place(scratch),
+        k: k.address(scratch),
+        v: v.address(scratch),
         positions: axes === 1 ? at : 0,
-        places: axes === 1 ? 0 : at,
+        axisPositions: axes === 1 ? 0 : at,
         tokens,
         tokensFirst: ks.tokensFirst || vs.tokensFirst,
       };

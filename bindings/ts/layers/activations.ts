@@ -31,7 +31,7 @@ function activate<X extends TensorInput, O extends Out>(
 ): ResultOf<X, O> {
   const input = operand(heap, where, 'x', x);
   return output<X, O>(heap, where, input.tensor !== undefined, input.shape, out, (to, scratch) => {
-    const xAt = input.placeOver(scratch);
+    const xAt = input.addressToOverwrite(scratch);
     heap.call((c) => c.activate(activation, to, xAt, input.size));
   });
 }
@@ -54,7 +54,7 @@ export function softmax<X extends TensorInput, O extends Out>(heap: Heap, x: X, 
   const { out } = check.options(where, 'options', options, ['out']);
   const { input, rows, width } = rowsOf(heap, where, x);
   return output<X, O>(heap, where, input.tensor !== undefined, input.shape, out, (to, scratch) => {
-    const xAt = input.placeOver(scratch);
+    const xAt = input.addressToOverwrite(scratch);
     heap.call((c) => c.softmaxRows(to, xAt, rows, width));
   });
 }

@@ -9,7 +9,7 @@ import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
 import { destroyer } from '../runtime/handle.js';
 import type { Heap, Scratch } from '../runtime/heap.js';
 import type { Out, ResultOf } from '../runtime/outputs.js';
-import type { Places } from '../runtime/positions.js';
+import type { CheckedPositions } from '../runtime/positions.js';
 import { type NdArray, type Operand, Tensor, type TensorInput } from '../runtime/tensor.js';
 import { type AttentionCaptureName, attentionCaptures, type LayerResult } from './capture.js';
 import { Layer } from './layer.js';
@@ -26,7 +26,7 @@ import {
   sizeFields,
 } from './options.js';
 import { type ForwardOptions, forwardFields } from './pass.js';
-import { type LayerPlace, layerPlace, positionObject, type TransformerPosition } from './position.js';
+import { type CheckedPosition, checkPosition, positionObject, type TransformerPosition } from './position.js';
 import { checkStorage } from './weights.js';
 
 /** The position encodings of an attention layer: those of every layer, and sinusoids, which are added to x. */
@@ -124,12 +124,12 @@ function sinusoids(
   own: object,
   dims: LayerDims,
   scores: LayerScores,
-): { table: CheckedTable; place: LayerPlace } {
+): { table: CheckedTable; position: CheckedPosition } {
   if ('dim' in own)
     throw new ArgumentRangeError(where, 'position.dim', own, 'is not an option; it follows from the layer');
   const given = check.options(where, 'position', own as Sinusoids, ['base', 'layout', 'scale']);
   const table = checkTable(where, { ...given, dim: dims.modelDim });
-  return { table, place: { ...layerPlace(heap, where, undefined, dims, scores), encoding: 'sinusoidal' } };
+  return { table, position: { ...checkPosition(heap, where, undefined, dims, scores), encoding: 'sinusoidal' } };
 }
 
 /**
@@ -155,26 +155,26 @@ export class AttentionLayer extends Layer {
     const scores = checkScores(where, given, dims, false);
     const { encoding, ...own } = positionObject(where, given.position);
     const added = encoding === 'sinusoidal' ? sinusoids(heap, where, own, dims, scores) : undefined;
-    const place = added?.place ?? layerPlace(heap, where, given.position, dims, scores);
+    const position = added?.position ?? checkPosition(heap, where, given.position, dims, scores);
     let layer: SelfAttention;
     try {
       layer = create(heap, where, given, dims);
     } catch (error) {
-      for (const part of place.owned) part.dispose();
+      for (const part of position.owned) part.dispose();
       throw error;
     }
     super(heap, where, {
       dims,
       scores,
-      place,
+      position,
       sinks: 0,
       captures: attentionCaptures,
       bytes: layer.bytes,
-      free: destroyer(heap, layer, ...place.owned),
+      free: destroyer(heap, layer, ...position.owned),
       ...(added && { enter: (x, shape, scratch) => addTable(heap, added.table, x, shape, scratch) }),
       run: (fields, rope, cache) => layer.forward(fields, rope, cache),
     });
-    this.encoding = place.encoding as LayerPosition['encoding'];
+    this.encoding = position.encoding as LayerPosition['encoding'];
   }
 
   /**
@@ -216,7 +216,7 @@ function addTable(
   heap: Heap,
   options: CheckedTable,
   x: Operand,
-  { batch, tokens, at }: { batch: number; tokens: number; at: Places },
+  { batch, tokens, at }: { batch: number; tokens: number; at: CheckedPositions },
   scratch: Scratch,
 ): number {
   const where = 'attentionLayer.forward';
@@ -232,11 +232,11 @@ function addTable(
   const out = scratch(x.size * 4);
   const call = {
     out,
-    x: x.placeOver(scratch),
+    x: x.addressToOverwrite(scratch),
     xDim: dim,
     table: { data: tableAt, positions: tokens, dim },
     mode: LearnedMode.add,
-    places: heap.put(scratch, rows),
+    positions: heap.put(scratch, rows),
     rows: rows.length,
   };
   const fields = heap.putCall(scratch, LearnedCall, call);

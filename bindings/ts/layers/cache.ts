@@ -5,9 +5,9 @@ import { type CacheRope, type KvCacheOptions, type OpenCache, positionsOf } from
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
-import { type Places, type PositionOptions, places } from '../runtime/positions.js';
+import { type CheckedPositions, checkedPositions, type PositionOptions } from '../runtime/positions.js';
 import type { LayerDims, LayerScores } from './options.js';
-import type { LayerPlace } from './position.js';
+import type { CheckedPosition } from './position.js';
 
 /** Options of a layer's `kvCache`; sizes and plan are the layer's. */
 export interface LayerCacheOptions extends Pick<KvCacheOptions, 'batch' | 'capacity' | 'growing' | 'window'> {
@@ -20,7 +20,7 @@ export function layerCache(
   heap: Heap,
   where: string,
   { kvHeads, headDim, valueDim }: LayerDims,
-  { rope: plan }: LayerPlace,
+  { rope: plan }: CheckedPosition,
   options: LayerCacheOptions,
 ): KvCache {
   const known = ['batch', 'capacity', 'growing', 'window', 'keys'] as const;
@@ -43,7 +43,7 @@ export function checkLayerCache(
   heap: Heap,
   where: string,
   value: unknown,
-  layer: { readonly dims: LayerDims; readonly scores: LayerScores; readonly place: LayerPlace },
+  layer: { readonly dims: LayerDims; readonly scores: LayerScores; readonly position: CheckedPosition },
   batch: number,
 ): PassCache | undefined {
   if (value === undefined) return undefined;
@@ -57,7 +57,7 @@ export function checkLayerCache(
   for (const size of ['batch', 'kvHeads', 'headDim', 'valueDim'] as const) {
     if (value[size] !== expected[size]) refuse(`has ${size} ${value[size]}; expected ${expected[size]}`);
   }
-  if (open.plan !== layer.place.rope) refuse(anotherPlan);
+  if (open.plan !== layer.position.rope) refuse(anotherPlan);
   if (layer.scores.turnValues) refuse('is not for layers with turnValues');
   const size = open.form.windowSize;
   const { left } = layer.scores.visibility;
@@ -71,13 +71,13 @@ export function checkLayerCache(
  * Where the tokens of a pass stand in its cache: by default behind the last one.
  * @internal
  */
-export function cachePlaces(
+export function cachePositions(
   where: string,
   cache: PassCache,
   options: PositionOptions,
   batch: number,
   tokens: number,
-): Places {
+): CheckedPositions {
   const { core, axes } = cache;
   const { offset, positions } = options;
   const follows = offset === undefined && positions === undefined;
@@ -85,7 +85,7 @@ export function cachePlaces(
     const problem = `are missing; tokens of ${axes} axes need them where they go into a cache`;
     throw new ArgumentRangeError(where, 'positions', undefined, problem);
   }
-  const at = places(where, follows ? { offset: core.nextPosition } : options, batch, tokens, axes);
+  const at = checkedPositions(where, follows ? { offset: core.nextPosition } : options, batch, tokens, axes);
   if (at.perBatch) {
     const problem = `has ${batch * tokens} entries; a cache takes one position per token, ${tokens}`;
     throw new ArgumentRangeError(where, 'positions', positions, problem);

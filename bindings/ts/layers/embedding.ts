@@ -42,7 +42,7 @@ export function embed<X extends TensorInput, O extends Out>(
   }
   const scale = check.float32Number(where, 'scale', given.scale ?? 1);
   return output<X, O>(heap, where, table.tensor !== undefined, [...shape, dim], given.out, (to, scratch) => {
-    const [tableAt, idsAt] = [table.place(scratch), heap.put(scratch, ids)];
+    const [tableAt, idsAt] = [table.address(scratch), heap.put(scratch, ids)];
     checkStatus(
       heap.call((c) => c.embed(to, tableAt, rows, dim, idsAt, ids.length, scale)),
       where,

@@ -7,7 +7,7 @@ import { BlockLinear, BlockNorm, WeightType } from '../enums.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
 import type { Heap, Scratch } from '../runtime/heap.js';
-import { placeVector, type StoredType, type Weight, weight, withPacked } from './weights.js';
+import { type StoredType, vectorAddress, type Weight, weight, withPacked } from './weights.js';
 
 /** @internal */
 export type LinearName = keyof typeof BlockLinear;
@@ -110,7 +110,7 @@ export function withParts(
     for (const { which, matrix, bias } of weights.linears) {
       withPacked(heap, where, matrix, storage, (packed) =>
         heap.scope(where, (scratch) => {
-          const biasAt = bias === undefined ? 0 : placeVector(bias, scratch);
+          const biasAt = bias === undefined ? 0 : vectorAddress(bias, scratch);
           checkStatus(
             heap.call(() => parts.setLinear(which, packed, bias?.type ?? WeightType.float32, biasAt)),
             where,
@@ -122,9 +122,9 @@ export function withParts(
       heap.scope(where, (scratch) => {
         const weights = {
           type: factor.type,
-          weight: placeVector(factor, scratch),
+          weight: vectorAddress(factor, scratch),
           biasType: bias?.type ?? WeightType.float32,
-          bias: bias === undefined ? 0 : placeVector(bias, scratch),
+          bias: bias === undefined ? 0 : vectorAddress(bias, scratch),
         };
         const fields = heap.putCall(scratch, NormCall, { options: { ...norm, size: factor.columns }, weights });
         checkStatus(

@@ -61,10 +61,10 @@ export abstract class Layer extends Handle {
    * for (const chunk of chunks) layer.forward(chunk, { cache });
    */
   kvCache(options: LayerCacheOptions = {}): KvCache {
-    const { dims, place } = this.#pass;
+    const { dims, position } = this.#pass;
     const where = `${this.#kind}.kvCache`;
     this.alive(where);
-    return layerCache(this.heap, where, dims, place, options);
+    return layerCache(this.heap, where, dims, position, options);
   }
 
   /** What errors of a pass call it. @internal */

@@ -11,8 +11,8 @@ import { operand, type TensorInput } from '../runtime/tensor.js';
 import { activations, type LayerActivation } from './activations.js';
 import {
   checkStorage,
-  placeVector,
   type StoredType,
+  vectorAddress,
   type Weight,
   type WeightInput,
   type WeightStorage,
@@ -97,7 +97,7 @@ export class Linear extends Handle {
     const rows = check.sizeOf(shape.slice(0, -1));
     const result = check.shape(where, 'the shape of the result', [...shape.slice(0, -1), this.outputs]);
     return output<X, O>(this.heap, where, input.tensor !== undefined, result, out, (to, scratch) => {
-      const from = input.place(scratch);
+      const from = input.address(scratch);
       this.heap.call(() => this.#linear.apply(to, from, rows, this.#activation));
     });
   }
@@ -122,7 +122,7 @@ function create(heap: Heap, where: string, matrix: Weight, bias: Weight | undefi
   try {
     withPacked(heap, where, matrix, storage, (packed) =>
       heap.scope(where, (scratch) => {
-        const biasAt = bias === undefined ? 0 : placeVector(bias, scratch);
+        const biasAt = bias === undefined ? 0 : vectorAddress(bias, scratch);
         checkStatus(
           heap.call(() => linear.create(packed, bias?.type ?? WeightType.float32, biasAt)),
           where,

@@ -70,7 +70,11 @@ export function layerNorm<X extends TensorInput, O extends Out>(
   const bias = vector(heap, where, 'bias', given.bias, width);
   const eps = check.positive(where, 'eps', given.eps ?? 1e-5);
   return output<X, O>(heap, where, input.tensor !== undefined, input.shape, given.out, (to, scratch) => {
-    const [xAt, weightAt, biasAt] = [input.placeOver(scratch), weight?.place(scratch) ?? 0, bias?.place(scratch) ?? 0];
+    const [xAt, weightAt, biasAt] = [
+      input.addressToOverwrite(scratch),
+      weight?.address(scratch) ?? 0,
+      bias?.address(scratch) ?? 0,
+    ];
     heap.call((c) => c.layerNorm(to, xAt, rows, width, weightAt, biasAt, eps));
   });
 }
@@ -88,7 +92,7 @@ export function rmsNorm<X extends TensorInput, O extends Out>(
   const eps = check.positive(where, 'eps', given.eps ?? 1e-6);
   const unitOffset = check.boolean(where, 'unitOffset', given.unitOffset ?? false);
   return output<X, O>(heap, where, input.tensor !== undefined, input.shape, given.out, (to, scratch) => {
-    const [xAt, weightAt] = [input.placeOver(scratch), weight?.place(scratch) ?? 0];
+    const [xAt, weightAt] = [input.addressToOverwrite(scratch), weight?.address(scratch) ?? 0];
     heap.call((c) => c.rmsNorm(to, xAt, rows, width, weightAt, eps, unitOffset));
   });
 }

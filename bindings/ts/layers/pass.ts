@@ -2,7 +2,7 @@
 
 import { type KeepMaskInput, keepMask, noMask } from '../attention/mask.js';
 import { showsHidden } from '../attention/position.js';
-import { placeVisibility, type Visibility, visibilityOf } from '../attention/visibility.js';
+import { putVisibility, type Visibility, visibilityOf } from '../attention/visibility.js';
 import { LayerCall } from '../calls.js';
 import type { KvCache as CoreKvCache } from '../core.mjs';
 import { type EncodingInfo, type EncodingName, encodings } from '../encodings/encodings.js';
@@ -11,10 +11,10 @@ import type { RopePlan } from '../rope/rope.js';
 import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
 import type { Heap, Scratch } from '../runtime/heap.js';
 import { type Named, type Out, type OutOption, outputs } from '../runtime/outputs.js';
-import { type Places, type PositionOptions, places } from '../runtime/positions.js';
+import { type CheckedPositions, checkedPositions, type PositionOptions } from '../runtime/positions.js';
 import { scoreStages } from '../runtime/score-stages.js';
 import { type NdArray, type Operand, operand, type Tensor, type TensorInput } from '../runtime/tensor.js';
-import { cachePlaces, checkLayerCache, type PassCache } from './cache.js';
+import { cachePositions, checkLayerCache, type PassCache } from './cache.js';
 import {
   type Capture,
   type CaptureName,
@@ -24,7 +24,7 @@ import {
   type LayerResult,
 } from './capture.js';
 import type { LayerDims, LayerScores } from './options.js';
-import { attentionShapes, type LayerPlace } from './position.js';
+import { attentionShapes, type CheckedPosition } from './position.js';
 
 /** Options of one pass through a layer. */
 export interface ForwardOptions<C extends readonly CaptureName[] = readonly CaptureName[], O extends Out = undefined>
@@ -52,14 +52,14 @@ export interface PassLayer {
   readonly where: string;
   readonly dims: LayerDims;
   readonly scores: LayerScores;
-  readonly place: LayerPlace;
+  readonly position: CheckedPosition;
   /** The address of the sinks' logits, or 0. */
   readonly sinks: number;
   readonly captures: readonly CaptureName[];
   /** Refuses a layer that was disposed. */
   alive(): void;
   /** Changes x on its way in, if need be: gives its address. */
-  enter?(x: Operand, shape: { batch: number; tokens: number; at: Places }, scratch: Scratch): number;
+  enter?(x: Operand, shape: { batch: number; tokens: number; at: CheckedPositions }, scratch: Scratch): number;
   /** Runs a call whose fields lie there. */
   run(fields: number, rope: RopePlan['plan'] | null, cache: CoreKvCache | null): number;
 }
@@ -73,14 +73,14 @@ function tokensOf(where: string, x: TensorInput, input: Operand, modelDim: numbe
   return { batch: input.shape.at(-3) ?? 1, tokens: input.shape.at(-2) ?? 1 };
 }
 
-function checkPlaces(
+function checkPositions(
   layer: PassLayer,
   options: PositionOptions,
   cache: PassCache | undefined,
   batch: number,
   tokens: number,
-): Places {
-  const { encoding, rope } = layer.place;
+): CheckedPositions {
+  const { encoding, rope } = layer.position;
   const known: EncodingInfo | undefined = encodings[encoding as EncodingName]; // there is none for `none`
   if (options.positions !== undefined && (known?.family === 'bias' || known?.family === 'relative')) {
     const problem = `are for rotary and absolute encodings; with ${encoding} tokens stand one after the other`;
@@ -88,8 +88,8 @@ function checkPlaces(
   }
   rope?.usableIn(layer.heap, layer.where, "the layer's plan");
   const axes = rope?.axes ?? 1;
-  if (cache !== undefined) return cachePlaces(layer.where, cache, options, batch, tokens);
-  return places(layer.where, options, batch, tokens, axes);
+  if (cache !== undefined) return cachePositions(layer.where, cache, options, batch, tokens);
+  return checkedPositions(layer.where, options, batch, tokens, axes);
 }
 
 const scored: readonly CaptureName[] = scoreStages;
@@ -117,16 +117,16 @@ function visibilityOfPass(
   cache: PassCache | undefined,
   batch: number,
   tokens: number,
-  at: Places,
+  at: CheckedPositions,
 ): Visibility {
   const queries = { batch, heads: dims.heads, tokens, dim: dims.headDim, tokensFirst: true };
   if (cache === undefined) return visibilityOf(where, scores.visibility, { queryOffset: 0 }, queries, queries);
   const { core, form } = cache;
   const { length } = core;
   const first = at.values?.[0] ?? at.offset;
-  const placeOf = (key: number) => (key < length ? core.positionAt(key) : first + key - length);
+  const positionOf = (key: number) => (key < length ? core.positionAt(key) : first + key - length);
   const keys = { ...queries, heads: dims.kvHeads, tokens: length + tokens };
-  const visibility = visibilityOf(where, scores.visibility, { queryOffset: first }, queries, keys, placeOf);
+  const visibility = visibilityOf(where, scores.visibility, { queryOffset: first }, queries, keys, positionOf);
   // Where the window moves keys up as others leave, they come nearer within the pass.
   const { distances } = visibility;
   return form.rebased ? { ...visibility, distanceRanges: () => (distances ? [distances] : []) } : visibility;
@@ -139,7 +139,7 @@ export function pass(
   options: ForwardOptions<readonly CaptureName[], Out>,
   changes = layer.heap.changes,
 ): LayerResult<Tensor | NdArray> & { readonly captured?: { readonly [N in CaptureName]?: Tensor | NdArray } } {
-  const { heap, where, dims, scores, place } = layer;
+  const { heap, where, dims, scores, position } = layer;
   const input = operand(heap, where, 'x', x);
   layer.alive();
   if (options.cache !== undefined) heap.unchanged(where, 'cache', changes);
@@ -147,7 +147,7 @@ export function pass(
   const cache = checkLayerCache(heap, where, options.cache, layer, batch);
   const before = cache?.core.length ?? 0;
   const keys = before + tokens;
-  const at = checkPlaces(layer, options, cache, batch, tokens);
+  const at = checkPositions(layer, options, cache, batch, tokens);
   const keep = keepMask(heap, where, options.mask, [batch, dims.heads, tokens, keys]);
   const capture: Capture = checkCapture(where, options.capture, options.captureHeads, layer.captures, dims.heads);
   if (cache?.windowed) checkWindowed(where, options, capture);
@@ -163,26 +163,26 @@ export function pass(
   const results = outputs<CaptureName>(heap, where, input.tensor !== undefined, asked, options.out, (to, scratch) => {
     const call: LayerCall = {
       out: to.out,
-      x: layer.enter?.(input, { batch, tokens, at }, scratch) ?? input.placeOver(scratch),
+      x: layer.enter?.(input, { batch, tokens, at }, scratch) ?? input.addressToOverwrite(scratch),
       batch,
       tokens,
-      positions: at.place(heap, scratch),
+      positions: at.put(heap, scratch),
       turnValues: scores.turnValues,
-      visibility: placeVisibility(heap, visibility, scratch),
+      visibility: putVisibility(heap, visibility, scratch),
       options: {
         scale: scores.scale,
         softcap: scores.softcap,
         keep: keep(scratch),
         bias: noMask,
         sinks: layer.sinks,
-        ...place.part(shapes, scratch),
+        ...position.part(shapes, scratch),
       },
       capture: captureCall(capture, to, capture.slots === undefined ? 0 : heap.put(scratch, capture.slots)),
     };
     const fields = heap.putCall(scratch, LayerCall, call);
     if (cache !== undefined) heap.changes += 1;
     checkStatus(
-      heap.call(() => layer.run(fields, place.rope?.plan ?? null, cache?.core ?? null)),
+      heap.call(() => layer.run(fields, position.rope?.plan ?? null, cache?.core ?? null)),
       where,
     );
   });

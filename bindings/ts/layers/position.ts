@@ -25,7 +25,7 @@ export type TransformerPosition =
   | Exclude<AttentionPosition, { encoding: 'none' | 'rope' }>;
 
 /** A checked position encoding. @internal */
-export interface LayerPlace {
+export interface CheckedPosition {
   readonly encoding: string;
   readonly rope: RopePlan | undefined;
   /** What the layer frees. */
@@ -85,14 +85,14 @@ function copied(heap: Heap, where: string, own: object, owned: Handle[]): object
       const table = operand(heap, where, `position.${name}`, value);
       const tensor = new Tensor(heap, table.shape, where);
       owned.push(tensor.adopted());
-      heap.scope(where, (scratch) => heap.move(table.place(scratch), tensor.pointer, table.size * 4));
+      heap.scope(where, (scratch) => heap.move(table.address(scratch), tensor.pointer, table.size * 4));
       return [name, tensor];
     }),
   );
 }
 
 // Refuses values that are to be turned where nothing turns them.
-function checkTurnedValues(where: string, { encoding, rope }: LayerPlace, dims: LayerHeads): void {
+function checkTurnedValues(where: string, { encoding, rope }: CheckedPosition, dims: LayerHeads): void {
   const problem =
     rope === undefined
       ? `encoding ${encoding} turns nothing`
@@ -104,24 +104,24 @@ function checkTurnedValues(where: string, { encoding, rope }: LayerPlace, dims: 
 }
 
 /** @internal */
-export function layerPlace(
+export function checkPosition(
   heap: Heap,
   where: string,
   value: unknown,
   dims: LayerHeads,
   scores: { readonly turnValues: boolean; readonly visibility: Bounds },
-): LayerPlace {
-  const place = anyPlace(heap, where, value, dims, scores.visibility);
+): CheckedPosition {
+  const checked = anyPosition(heap, where, value, dims, scores.visibility);
   try {
-    if (scores.turnValues) checkTurnedValues(where, place, dims);
+    if (scores.turnValues) checkTurnedValues(where, checked, dims);
   } catch (error) {
-    for (const part of place.owned) part.dispose();
+    for (const part of checked.owned) part.dispose();
     throw error;
   }
-  return place;
+  return checked;
 }
 
-function anyPlace(heap: Heap, where: string, value: unknown, dims: LayerHeads, bounds: Bounds): LayerPlace {
+function anyPosition(heap: Heap, where: string, value: unknown, dims: LayerHeads, bounds: Bounds): CheckedPosition {
   const { encoding, ...own } = positionObject(where, value);
   if (encoding === 'rope') {
     const { rope, owned } = ropeOf(heap, where, own, dims.headDim);
@@ -133,7 +133,8 @@ function anyPlace(heap: Heap, where: string, value: unknown, dims: LayerHeads, b
     // The options are checked now, not at the first pass.
     applyPosition(heap, where, { encoding, ...own }, attentionShapes(dims, 1, 1, 1, oneToken(where, dims, bounds)));
     const position = { encoding, ...copied(heap, where, own, owned) };
-    const part: LayerPlace['part'] = (shapes, scratch) => applyPosition(heap, where, position, shapes).part(scratch);
+    const part: CheckedPosition['part'] = (shapes, scratch) =>
+      applyPosition(heap, where, position, shapes).part(scratch);
     return { encoding: encoding as string, rope: undefined, owned, part };
   } catch (error) {
     for (const table of owned) table.dispose();

@@ -26,8 +26,8 @@ import {
   sizeFields,
 } from './options.js';
 import { type ForwardOptions, forwardFields } from './pass.js';
-import { type LayerPlace, layerPlace, type TransformerPosition } from './position.js';
-import { checkStorage, placeVector, type Weight, type WeightInput, weight } from './weights.js';
+import { type CheckedPosition, checkPosition, type TransformerPosition } from './position.js';
+import { checkStorage, vectorAddress, type Weight, type WeightInput, weight } from './weights.js';
 
 /**
  * Where the norms stand; A is attention, F the feed-forward part.
@@ -91,7 +91,7 @@ export interface TransformerLayerOptions extends LayerSizeOptions, LayerAttentio
 }
 
 const normKinds = { layer: enums.NormKind.layer, rms: enums.NormKind.rms } as const;
-const placements: check.Choices<NormPlacement, typeof enums.NormPlace> = enums.NormPlace;
+const placements: check.Choices<NormPlacement, typeof enums.NormPlacement> = enums.NormPlacement;
 
 /** What encoders and decoders differ in. @internal */
 export interface LayerDefaults {
@@ -143,7 +143,7 @@ export function copyOf(heap: Heap, where: string, vector: Weight): Tensor {
   const tensor = new Tensor(heap, [vector.columns], where);
   try {
     heap.scope(where, (scratch) => {
-      const from = placeVector(vector, scratch);
+      const from = vectorAddress(vector, scratch);
       heap.call((core) => core.widen(vector.type, from, vector.columns, tensor.pointer));
     });
   } catch (error) {
@@ -157,7 +157,7 @@ export function copyOf(heap: Heap, where: string, vector: Weight): Tensor {
 interface Made {
   readonly block: TransformerBlock;
   readonly owned: readonly Handle[];
-  readonly place: LayerPlace;
+  readonly position: CheckedPosition;
   /** The address of the sinks' logits, or 0. */
   readonly sinks: number;
 }
@@ -180,14 +180,14 @@ function make(
   const weights = checkWeights(heap, where, given.weights, planOf(dims, hiddenDim, norms), ['sinks']);
   const { sinks: logits } = given.weights;
   const sinkWeights = logits === undefined ? undefined : weight(heap, where, 'weights.sinks', logits, [1, dims.heads]);
-  const place = layerPlace(heap, where, given.position, dims, scores);
-  const owned: Handle[] = [...place.owned];
+  const position = checkPosition(heap, where, given.position, dims, scores);
+  const owned: Handle[] = [...position.owned];
   try {
     const sinks = sinkWeights && copyOf(heap, where, sinkWeights);
     if (sinks !== undefined) owned.push(sinks);
     const block = heap.construct(where, (core) => new core.TransformerBlock());
     try {
-      const options = { attention: dims, place: placements[norms], activation };
+      const options = { attention: dims, placement: placements[norms], activation };
       withParts(heap, where, weights, storage, norm, (parts, scratch) => {
         const fields = heap.putCall(scratch, BlockOptions, options);
         checkStatus(
@@ -199,7 +199,7 @@ function make(
       heap.destroy(block);
       throw error;
     }
-    return { block, owned, place, sinks: sinks?.pointer ?? 0 };
+    return { block, owned, position, sinks: sinks?.pointer ?? 0 };
   } catch (error) {
     for (const part of owned) part.dispose();
     throw error;
@@ -233,11 +233,11 @@ export class TransformerLayer extends Layer {
     const scores = checkScores(kind, given, dims, defaults.causal);
     const norms = given.norms ?? defaults.norms;
     check.choice(kind, 'norms', norms, placements);
-    const { block, owned, place, sinks } = make(heap, kind, given, { dims, hiddenDim, norms, scores }, defaults);
+    const { block, owned, position, sinks } = make(heap, kind, given, { dims, hiddenDim, norms, scores }, defaults);
     super(heap, kind, {
       dims,
       scores,
-      place,
+      position,
       sinks,
       bytes: block.bytes,
       captures: norms === 'parallel' ? allCaptures.filter((name) => name !== 'hidden') : allCaptures,
@@ -247,7 +247,7 @@ export class TransformerLayer extends Layer {
     this.#block = block;
     this.hiddenDim = hiddenDim;
     this.norms = norms;
-    this.encoding = place.encoding as TransformerPosition['encoding'];
+    this.encoding = position.encoding as TransformerPosition['encoding'];
   }
 
   /** For a model, which runs the block itself. @internal */

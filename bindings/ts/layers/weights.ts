@@ -67,7 +67,7 @@ export interface Weight {
   /** The address of `count` rows from `first` on; `slice` has room for them, if they are not in the heap already. */
   at(slice: number, first: number, count: number): number;
   /** Whether they lie in the heap already. */
-  readonly placed: boolean;
+  readonly inHeap: boolean;
   /** Set where they are packed, to be taken over; then there is no address. */
   readonly packed?: PackedMatrix;
 }
@@ -127,11 +127,11 @@ export function weight(
     value.usableIn(heap, where, name);
     checkShape(where, name, value, value.shape, wanted);
     const at = (_: number, first: number) => value.pointer + first * columns * 4;
-    return { name, rows, columns, type: types.float32, at, placed: true };
+    return { name, rows, columns, type: types.float32, at, inHeap: true };
   }
   if (value instanceof PackedWeight) {
     checkShape(where, name, value, value.shape, wanted);
-    return { name, rows, columns, type: types.float32, at: () => 0, placed: true, packed: value.matrix };
+    return { name, rows, columns, type: types.float32, at: () => 0, inHeap: true, packed: value.matrix };
   }
   const { data, type } = arrayOf(where, name, value, wanted);
   const size = rows * columns;
@@ -146,15 +146,15 @@ export function weight(
     heap.write(slice, bytesOf(own, first * columns * bytes, count * columns * bytes));
     return slice;
   };
-  return { name, rows, columns, type, at, placed: false };
+  return { name, rows, columns, type, at, inHeap: false };
 }
 
 /**
  * The address of a whole vector.
  * @internal
  */
-export function placeVector(vector: Weight, scratch: Scratch): number {
-  return vector.at(vector.placed ? 0 : scratch(vector.rows * vector.columns * 4), 0, vector.rows);
+export function vectorAddress(vector: Weight, scratch: Scratch): number {
+  return vector.at(vector.inHeap ? 0 : scratch(vector.rows * vector.columns * 4), 0, vector.rows);
 }
 
 /**
@@ -174,7 +174,7 @@ export function withPacked(
   }
   const stored = storage ?? from.type;
   const rowBytes = Math.max(1, from.columns * 4);
-  const sliceRows = from.placed ? from.rows : Math.min(from.rows, Math.max(1, Math.floor(sliceBytes / rowBytes)));
+  const sliceRows = from.inHeap ? from.rows : Math.min(from.rows, Math.max(1, Math.floor(sliceBytes / rowBytes)));
   const matrix = heap.construct(where, (core) => new core.PackedMatrix());
   try {
     checkStatus(
@@ -182,7 +182,7 @@ export function withPacked(
       where,
     );
     heap.scope(where, (scratch) => {
-      const slice = from.placed ? 0 : scratch(sliceRows * rowBytes);
+      const slice = from.inHeap ? 0 : scratch(sliceRows * rowBytes);
       for (let first = 0; first < from.rows; first += sliceRows) {
         const count = Math.min(sliceRows, from.rows - first);
         const at = from.at(slice, first, count);

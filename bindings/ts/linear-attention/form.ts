@@ -55,7 +55,7 @@ const featureMaps: Readonly<Record<FeatureMap, number>> = { elu1, relu, exp };
 const ropeForms: Readonly<Record<RopeForm, number>> = { numerator: 0, both: 1 };
 
 /** A checked RMS norm, as the core's call has it. @internal */
-export interface PlacedNorm {
+export interface NormFields {
   readonly rmsNorm: boolean;
   readonly rmsEps: number;
   readonly rmsWeight: number;
@@ -65,7 +65,7 @@ export interface PlacedNorm {
 export interface CheckedForm {
   readonly core: LinearAttentionOptions;
   readonly plan: RopePlan | undefined;
-  norm(scratch: Scratch): PlacedNorm;
+  norm(scratch: Scratch): NormFields;
 }
 
 function checkNorm(heap: Heap, where: string, form: LinearForm, normalize: boolean, valueDim: number) {

@@ -9,7 +9,7 @@ import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
 import type { Heap, Scratch } from '../runtime/heap.js';
 import type { HeadShape, Layout } from '../runtime/layout.js';
 import { type Named, type Out, type OutOption, outputs, type ResultOf } from '../runtime/outputs.js';
-import { type Places, type PositionsInput, placesOf } from '../runtime/positions.js';
+import { type CheckedPositions, checkedPositionsOf, type PositionsInput } from '../runtime/positions.js';
 import type { NdArray, Tensor, TensorInput } from '../runtime/tensor.js';
 import { type CheckedForm, checkForm, checkPosition, formFields, type LinearForm, type RopeForm } from './form.js';
 import { keyMask, type LinearOperands, linearOperands } from './shapes.js';
@@ -69,7 +69,7 @@ export interface LinearCall {
   readonly form: CheckedForm;
   readonly causal: boolean;
   readonly mask: KeepMaskInput | undefined;
-  readonly places: { readonly queries: Places; readonly keys: Places };
+  readonly positions: { readonly queries: CheckedPositions; readonly keys: CheckedPositions };
   readonly returnDenominators: boolean;
   readonly out: Out;
 }
@@ -91,7 +91,7 @@ export function checkReturn(where: string, value: unknown, normalize: boolean): 
 export function runLinear<X extends TensorInput, O extends Out>(
   heap: Heap,
   where: string,
-  { operands, form, causal, mask, places, returnDenominators, out }: LinearCall,
+  { operands, form, causal, mask, positions, returnDenominators, out }: LinearCall,
   run: (fields: number, plan: CoreRopePlan | null, scratch: Scratch) => number,
 ): LinearAttentionResult<ResultOf<X>, ResultOf<X, O>> {
   const { q, k, v, queries, keys, values, tokensFirst, outShape } = operands;
@@ -105,9 +105,9 @@ export function runLinear<X extends TensorInput, O extends Out>(
       out: at.out,
       denominators: at.denominators ?? 0,
       report,
-      q: q.place(scratch),
-      k: k.place(scratch),
-      v: v.place(scratch),
+      q: q.address(scratch),
+      k: k.address(scratch),
+      v: v.address(scratch),
       batch: queries.batch,
       heads: queries.heads,
       kvHeads: keys.heads,
@@ -117,8 +117,8 @@ export function runLinear<X extends TensorInput, O extends Out>(
       valueDim: values.dim,
       tokensFirst,
       causal,
-      queryPositions: places.queries.place(heap, scratch),
-      keyPositions: places.keys.place(heap, scratch),
+      queryPositions: positions.queries.put(heap, scratch),
+      keyPositions: positions.keys.put(heap, scratch),
       ...keep(scratch),
       ...form.norm(scratch),
     };
@@ -132,12 +132,19 @@ export function runLinear<X extends TensorInput, O extends Out>(
   return { ...result, ...(denominator && { denominator }) } as LinearAttentionResult<ResultOf<X>, ResultOf<X, O>>;
 }
 
-function placesFor(where: string, position: LinearPosition | undefined, q: HeadShape, k: HeadShape) {
+function positionsFor(where: string, position: LinearPosition | undefined, q: HeadShape, k: HeadShape) {
   const rope = position?.encoding === 'rope' ? position : undefined;
   const axes = rope?.plan.axes ?? 1;
   return {
-    queries: placesOf(where, 'position.queries', rope?.queries ?? k.tokens - q.tokens, q.batch, q.tokens, axes),
-    keys: placesOf(where, 'position.keys', rope?.keys ?? 0, k.batch, k.tokens, axes),
+    queries: checkedPositionsOf(
+      where,
+      'position.queries',
+      rope?.queries ?? k.tokens - q.tokens,
+      q.batch,
+      q.tokens,
+      axes,
+    ),
+    keys: checkedPositionsOf(where, 'position.keys', rope?.keys ?? 0, k.batch, k.tokens, axes),
   };
 }
 
@@ -166,7 +173,7 @@ export function linearAttention<X extends TensorInput, O extends Out>(
     form,
     causal,
     mask: given.mask,
-    places: placesFor(where, given.position, queries, keys),
+    positions: positionsFor(where, given.position, queries, keys),
     returnDenominators: checkReturn(where, given.returnDenominators, form.core.normalize),
     out: given.out,
   };

@@ -81,9 +81,9 @@ export function keyMask(
     }
     if (isFlat) mask = { data: value.data, shape: [rows, 1, 1, keys] };
   }
-  const place = keepMask(heap, where, mask, [batch, 1, 1, tokens]);
+  const keep = keepMask(heap, where, mask, [batch, 1, 1, tokens]);
   return (scratch) => {
-    const { data, batchStride, keyStride } = place(scratch);
+    const { data, batchStride, keyStride } = keep(scratch);
     return { keep: data, keepBatchStride: batchStride, keepKeyStride: keyStride };
   };
 }

@@ -10,7 +10,7 @@ import { destroyer, Handle } from '../runtime/handle.js';
 import type { Heap } from '../runtime/heap.js';
 import type { Layout } from '../runtime/layout.js';
 import type { Out, OutOption, ResultOf } from '../runtime/outputs.js';
-import { placesOf } from '../runtime/positions.js';
+import { checkedPositionsOf } from '../runtime/positions.js';
 import type { TensorInput } from '../runtime/tensor.js';
 import { isDetached, type OwnBytes } from '../runtime/typed-arrays.js';
 import { type CheckedForm, checkForm, checkPosition, formFields, type LinearForm, type RopeForm } from './form.js';
@@ -169,13 +169,13 @@ export class LinearAttentionState extends Handle {
     refuseIf(keys.heads !== this.kvHeads, 'k', k, `has ${keys.heads} heads, the state has ${this.kvHeads}`);
     refuseIf(values.dim !== this.valueDim, 'v', v, `has head size ${values.dim}, the state has ${this.valueDim}`);
     this.#form.plan?.usableIn(this.heap, where, 'position.plan');
-    const at = placesOf(where, 'position', this.position, this.batch, keys.tokens, 1);
+    const at = checkedPositionsOf(where, 'position', this.position, this.batch, keys.tokens, 1);
     const call = {
       operands,
       form: this.#form,
       causal: true,
       mask: given.mask,
-      places: { queries: at, keys: at },
+      positions: { queries: at, keys: at },
       returnDenominators: checkReturn(where, given.returnDenominators, this.#form.core.normalize),
       out: given.out,
     };

@@ -45,7 +45,7 @@ export function createModelCache(heap: Heap, layers: readonly ModelLayer[], opti
   check.choice(where, 'keys', keys, { rotated: 0, unrotated: 1 });
   const caches: KvCache[] = [];
   try {
-    for (const { dims, scores, place } of layers) {
+    for (const { dims, scores, position } of layers) {
       const { kvHeads, headDim, valueDim } = dims;
       const { left } = scores.visibility;
       const room = left < 0 ? undefined : left + chunk;
@@ -59,7 +59,7 @@ export function createModelCache(heap: Heap, layers: readonly ModelLayer[], opti
         ...(slides && { window: { size: left + 1 } }),
         // Without a capacity a window may be as long as Phi-3's, 262144: it grows as well.
         ...(capacity !== undefined && { capacity: slides ? room : capacity }),
-        ...(place.rope && { rope: { plan: place.rope, keys } }),
+        ...(position.rope && { rope: { plan: position.rope, keys } }),
       });
       caches.push(cache.adopted());
     }
@@ -211,7 +211,7 @@ export class ModelKvCache extends Handle {
       for (const [i, layer] of layers.entries()) checkLayerCache(this.heap, at, this.#layers[i], layer, this.batch);
       this.#fitting = layers;
     }
-    for (let i = 0; i < layers.length; ++i) this.#layers[i]?.enter(at, layers[i]?.place.rope);
+    for (let i = 0; i < layers.length; ++i) this.#layers[i]?.enter(at, layers[i]?.position.rope);
     if (this.#list.agree) return;
     throw new StateError(`${at}: a layer of the cache was changed alone; reset() makes it usable again`);
   }
@@ -290,12 +290,12 @@ export function restoreModelCache(heap: Heap, layers: readonly ModelLayer[], val
   const caches: KvCache[] = [];
   try {
     let from = headBytes;
-    for (const { place } of layers) {
+    for (const { position } of layers) {
       const size = from + 8 <= bytes.length ? view.getFloat64(from, true) : -1;
       if (!Number.isInteger(size)) refuse('are damaged');
       if (!(size >= 0 && from + 8 + size <= bytes.length)) refuse('end too early');
       const saved = bytes.slice(from + 8, from + 8 + size);
-      caches.push(restoredLayer(heap, saved, place, refuse));
+      caches.push(restoredLayer(heap, saved, position, refuse));
       from += 8 + size;
     }
     if (from !== bytes.length) refuse('go on behind the last layer');
@@ -311,7 +311,7 @@ export function restoreModelCache(heap: Heap, layers: readonly ModelLayer[], val
 function restoredLayer(
   heap: Heap,
   saved: Uint8Array,
-  { rope }: ModelLayer['place'],
+  { rope }: ModelLayer['position'],
   refuse: (problem: string) => never,
 ): KvCache {
   try {

@@ -78,7 +78,7 @@ const ends = ['hidden', 'pooled', 'logits'] as const;
 const headed: readonly string[] = [...projected, 'context'];
 
 /** What a name stands for among the results of a pass; `turn` sorts. */
-type Place = { readonly turn: readonly [number, number] } & (
+type Target = { readonly turn: readonly [number, number] } & (
   | { readonly kind: 'capture'; readonly layer: number; readonly part: CaptureName }
   | { readonly kind: 'state'; readonly layer: number }
   | { readonly kind: 'end'; readonly part: (typeof ends)[number] }
@@ -88,10 +88,10 @@ interface Wanted {
   /** As golden has it. */
   readonly name: string;
   /** Undefined where it is no name of ours. */
-  readonly place: Place | undefined;
+  readonly target: Target | undefined;
 }
 
-function placeOf(name: string, layers: number): Place | undefined {
+function targetOf(name: string, layers: number): Target | undefined {
   const end = ends.indexOf(name as (typeof ends)[number]);
   if (end >= 0) return { kind: 'end', part: ends[end] as (typeof ends)[number], turn: [layers, 1 + end] };
   const [, kind, number, part] = /^(hiddenStates|layers)\.(\d+)(?:\.(\w+))?$/.exec(name) ?? [];
@@ -112,12 +112,12 @@ function passOf(
   wanted: readonly Wanted[],
   given: CompareOptions['pass'],
 ): Passed {
-  const places = wanted.flatMap(({ place }) => place ?? []);
-  const captured = places.flatMap((place) => (place.kind === 'capture' ? place : []));
+  const targets = wanted.flatMap(({ target }) => target ?? []);
+  const captured = targets.flatMap((target) => (target.kind === 'capture' ? target : []));
   const capture = model.captureNames.filter((name) => captured.some(({ part }) => part === name));
   const captureLayers = [...new Set(captured.map(({ layer }) => layer))];
-  const ending = (name: string) => places.some((place) => place.kind === 'end' && place.part === name);
-  const hiddenStates = places.some(({ kind }) => kind === 'state');
+  const ending = (name: string) => targets.some((target) => target.kind === 'end' && target.part === name);
+  const hiddenStates = targets.some(({ kind }) => kind === 'state');
   const asked = { ...given, hiddenStates, ...(capture.length > 0 && { capture, captureLayers }) };
   const logits = ending('logits') && model.hasLogits;
   if (model.kind === 'encoder')
@@ -125,10 +125,10 @@ function passOf(
   return model.forward(ids, { ...asked, logits: logits ? 'all' : 'none', hidden: ending('hidden') });
 }
 
-function oursOf(passed: Passed, place: Place): NdArray | undefined {
-  if (place.kind === 'state') return passed.hiddenStates?.[place.layer];
-  if (place.kind === 'end') return (passed as Encoding)[place.part];
-  return passed.captured?.find(({ layer }) => layer === place.layer)?.[place.part];
+function oursOf(passed: Passed, target: Target): NdArray | undefined {
+  if (target.kind === 'state') return passed.hiddenStates?.[target.layer];
+  if (target.kind === 'end') return (passed as Encoding)[target.part];
+  return passed.captured?.find(({ layer }) => layer === target.layer)?.[target.part];
 }
 
 // float64 where it is, float32 from what that holds exactly.
@@ -182,12 +182,12 @@ function distance(ours: ArrayLike<number>, golden: ArrayLike<number>) {
 }
 
 function compared(
-  { name, place }: Wanted,
+  { name, target }: Wanted,
   ours: NdArray | undefined,
   golden: { data: ArrayLike<number>; shape: readonly number[] },
   allowed: { readonly tolerance: number; readonly absolute: number },
 ): ComparedTensor {
-  const layer = place === undefined || place.kind === 'end' ? undefined : place.layer;
+  const layer = target === undefined || target.kind === 'end' ? undefined : target.layer;
   const none = { maxAbsolute: Number.NaN, maxRelative: Number.NaN, at: 0, ours: Number.NaN, golden: Number.NaN };
   const refused = (problem: string) => ({ name, layer, shape: golden.shape, ...none, problem, agrees: false });
   if (ours === undefined) return refused('is nothing that this model computes');
@@ -257,12 +257,12 @@ export async function compare(
   const { names, layout, pass, ...allowed } = checkOptions(options);
   const wanted = (golden instanceof Safetensors ? golden.names : Object.keys(golden)).flatMap((name): Wanted[] => {
     const ours = names(name);
-    return ours === undefined ? [] : [{ name, place: placeOf(ours, model.config.layers.length) }];
+    return ours === undefined ? [] : [{ name, target: targetOf(ours, model.config.layers.length) }];
   });
   if (wanted.length === 0) {
     throw new ArgumentRangeError(where, 'golden', golden, 'has no tensor to compare with, or names leaves out all');
   }
-  const turnOf = ({ place }: Wanted) => place?.turn ?? [Number.POSITIVE_INFINITY, 0];
+  const turnOf = ({ target }: Wanted) => target?.turn ?? [Number.POSITIVE_INFINITY, 0];
   wanted.sort((a, b) => {
     const [[layerA, stageA], [layerB, stageB]] = [turnOf(a), turnOf(b)] as [[number, number], [number, number]];
     return layerA === layerB ? stageA - stageB : layerA - layerB;
@@ -270,11 +270,11 @@ export async function compare(
   const passed = passOf(model, ids, wanted, pass);
   const tensors: ComparedTensor[] = [];
   for (const each of wanted) {
-    const { place } = each;
+    const { target } = each;
     const stored = await goldenOf(golden, each.name);
     const swap =
-      layout === 'BHTD' && place?.kind === 'capture' && headed.includes(place.part) && stored.shape.length > 2;
-    const ours = place === undefined ? undefined : oursOf(passed, place);
+      layout === 'BHTD' && target?.kind === 'capture' && headed.includes(target.part) && stored.shape.length > 2;
+    const ours = target === undefined ? undefined : oursOf(passed, target);
     tensors.push(compared(each, ours, swap ? tokensFirst(stored.data, stored.shape) : stored, allowed));
   }
   const first = tensors.find(({ agrees }) => !agrees);

@@ -4,7 +4,7 @@ import type { LayerCaches } from '../core.mjs';
 import type { CaptureName } from '../layers/capture.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
-import { places } from '../runtime/positions.js';
+import { checkedPositions } from '../runtime/positions.js';
 import type { NdArray } from '../runtime/tensor.js';
 import { readKeys, readOptions } from '../safetensors/file.js';
 import { createModelCache, defaultChunk, type ModelCacheOptions, ModelKvCache, restoreModelCache } from './cache.js';
@@ -12,7 +12,7 @@ import { type GeneratedToken, type GenerateOptions, generate } from './generate.
 import { type Ids, type IdsInput, paddingMask, readIds } from './ids.js';
 import { Model, type ModelMaking, type RopeChange } from './model.js';
 import { type Rows, room } from './pass.js';
-import { checkLength } from './places.js';
+import { checkLength } from './positions.js';
 import {
   atOnce,
   type CapturedLayer,
@@ -103,7 +103,7 @@ export class DecoderModel extends Model {
 
   /** The most tokens that the model's frequencies are made for. @internal */
   get maxLength(): number {
-    return this.making.places.maxLength;
+    return this.making.positions.maxLength;
   }
 
   /**
@@ -127,7 +127,7 @@ export class DecoderModel extends Model {
    */
   kvCache(options: ModelCacheOptions = {}): ModelKvCache {
     this.alive('model.kvCache');
-    return createModelCache(this.heap, this.making.places.layers, options);
+    return createModelCache(this.heap, this.making.positions.layers, options);
   }
 
   /**
@@ -140,7 +140,7 @@ export class DecoderModel extends Model {
    */
   restoreKvCache(bytes: Uint8Array): ModelKvCache {
     this.alive('model.restoreKvCache');
-    return restoreModelCache(this.heap, this.making.places.layers, bytes);
+    return restoreModelCache(this.heap, this.making.positions.layers, bytes);
   }
 
   /**
@@ -161,7 +161,7 @@ export class DecoderModel extends Model {
     const { cache, chunk } = pass;
     const { tokens } = pass.ids;
     if (cache === undefined) return this.#atOnce(pass, 0, tokens, null);
-    return cache.change(where, this.making.places.layers, (caches) => {
+    return cache.change(where, this.making.positions.layers, (caches) => {
       let result: Decoding = {};
       for (let first = 0; first < tokens; first += chunk) {
         result = this.#atOnce(pass, first, Math.min(tokens, first + chunk), caches);
@@ -258,7 +258,7 @@ export class DecoderModel extends Model {
     inTurns: boolean,
   ): Steps<Decoding> {
     const { where, ids, which, logits, hidden, inspection, cache, stand } = given;
-    const { layers, stack } = this.making.places;
+    const { layers, stack } = this.making.positions;
     const part = slice(ids, first, end);
     const { batch, tokens } = part;
     const pass = { x, batch, tokens, ...stand, caches };
@@ -332,7 +332,7 @@ export class DecoderModel extends Model {
       throw new ArgumentRangeError(where, 'logits', which, `is "${which}"; the checkpoint has no head for it`);
     }
     const hidden = check.boolean(where, 'hidden', given.hidden ?? false);
-    const inspection = checkInspect(where, given, this.making.places.layers);
+    const inspection = checkInspect(where, given, this.making.positions.layers);
     const cache = this.#cache(where, given, ids);
     const stand = cache === undefined ? this.#stand(where, given, ids) : behindCache;
     const chunk = this.#chunk(where, given.chunk, cache, ids, inspection);
@@ -348,7 +348,7 @@ export class DecoderModel extends Model {
     const refuse = (problem: string): never => {
       throw new ArgumentRangeError(where, 'cache', cache, problem);
     };
-    const { layers } = this.making.places;
+    const { layers } = this.making.positions;
     if (cache.layers.length !== layers.length) {
       refuse(`has ${cache.layers.length} layers; the model has ${layers.length}`);
     }
@@ -358,7 +358,7 @@ export class DecoderModel extends Model {
       const room = cache.capacity - cache.length;
       refuse(`has room for ${room} more tokens, its capacity is ${cache.capacity}; ids have ${ids.tokens}`);
     }
-    checkLength(where, this.making.places, 'ids', ids.values, end);
+    checkLength(where, this.making.positions, 'ids', ids.values, end);
     for (const name of ['attentionMask', 'offset', 'positions'] as const) {
       if (given[name] !== undefined) {
         throw new ArgumentRangeError(where, name, given[name], 'is for passes without a cache');
@@ -371,10 +371,10 @@ export class DecoderModel extends Model {
   #stand(where: string, given: DecodeOptions, ids: Ids): Pass['stand'] {
     const { offset, positions, attentionMask } = given;
     const { batch, tokens } = ids;
-    const at = places(where, given, batch, tokens);
+    const at = checkedPositions(where, given, batch, tokens);
     const end = at.values === undefined ? at.offset + tokens : at.values.reduce((a, b) => Math.max(a, b), 0) + 1;
     const name = at.values === undefined ? (offset === undefined ? 'ids' : 'offset') : 'positions';
-    checkLength(where, this.making.places, name, positions ?? offset, end);
+    checkLength(where, this.making.positions, name, positions ?? offset, end);
     const mask = attentionMask === undefined ? undefined : paddingMask(where, attentionMask, ids);
     return { at, keep: keepMask(this.heap, where, mask, [batch, this.config.heads, tokens, tokens]) };
   }

@@ -3,13 +3,13 @@ import { keepMask } from '../attention/mask.js';
 import type { CaptureName } from '../layers/capture.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, UnsupportedError } from '../runtime/errors.js';
-import { places } from '../runtime/positions.js';
+import { checkedPositions } from '../runtime/positions.js';
 import type { NdArray } from '../runtime/tensor.js';
 import { readKeys, readOptions } from '../safetensors/file.js';
 import { checkWithin, type Ids, type IdsInput, likeIds, paddingMask, readIds } from './ids.js';
 import { Model, type ModelMaking, type RopeChange } from './model.js';
 import { room } from './pass.js';
-import { checkLength } from './places.js';
+import { checkLength } from './positions.js';
 import {
   atOnce,
   type CapturedLayer,
@@ -156,14 +156,14 @@ export class EncoderModel extends Model {
     const { parts } = this.making.weights;
     const pooled = this.#asked(where, 'pooled', given.pooled, parts.pooler !== undefined);
     const logits = this.#asked(where, 'logits', given.logits, parts.head !== undefined);
-    const inspection = checkInspect(where, given, this.making.places.layers);
+    const inspection = checkInspect(where, given, this.making.positions.layers);
     const positions = this.#positions(where, given.positions, ids);
     const types = this.#tokenTypes(where, given.tokenTypes, ids);
     const { batch, tokens } = ids;
     const mask = given.attentionMask === undefined ? undefined : paddingMask(where, given.attentionMask, ids);
     // Distances of BERT's tables are between places in the sequence, whatever the positions.
     const turned = this.config.position === 'rope' && positions !== undefined;
-    const at = places(where, turned ? { positions } : {}, batch, tokens);
+    const at = checkedPositions(where, turned ? { positions } : {}, batch, tokens);
     const keep = keepMask(this.heap, where, mask, [batch, this.config.heads, tokens, tokens]);
     return { where, ids, pooled, logits, inspection, types, positions, at, keep };
   }
@@ -171,7 +171,7 @@ export class EncoderModel extends Model {
   *#steps<const C extends readonly CaptureName[]>(given: Pass, x: number, inTurns: boolean): Steps<Encoding<C>> {
     const { where, ids, inspection, positions, at, keep } = given;
     const { heap, math } = this;
-    const { layers, stack } = this.making.places;
+    const { layers, stack } = this.making.positions;
     const { batch, tokens, shape } = ids;
     const { modelDim } = this.config;
     math.embed(where, x, ids, given.types, positions && perToken(positions, ids));
@@ -201,7 +201,7 @@ export class EncoderModel extends Model {
         const problem = `has ${ids.tokens} tokens; the model's tables reach ${maxPositions}`;
         throw new ArgumentRangeError(where, 'ids', ids.tokens, problem);
       }
-      checkLength(where, this.making.places, 'ids', value, ids.tokens);
+      checkLength(where, this.making.positions, 'ids', value, ids.tokens);
       return undefined;
     }
     if (this.config.position.startsWith('relative')) {
@@ -214,7 +214,7 @@ export class EncoderModel extends Model {
       throw new ArgumentRangeError(where, 'positions', value, problem);
     }
     if (this.config.position === 'absolute') checkWithin(where, 'positions', list, maxPositions, 'the table');
-    checkLength(where, this.making.places, 'positions', value, list.reduce((a, b) => Math.max(a, b), 0) + 1);
+    checkLength(where, this.making.positions, 'positions', value, list.reduce((a, b) => Math.max(a, b), 0) + 1);
     return list;
   }
 

@@ -17,7 +17,7 @@ import {
 } from '../sampling/sampling.js';
 import { type ModelCacheOptions, ModelKvCache } from './cache.js';
 import { checkWithin, type Ids, type IdsInput, readIds } from './ids.js';
-import { checkLength, longer } from './places.js';
+import { checkLength, longer } from './positions.js';
 
 /** How far the reading of a prompt has come, in tokens. */
 export interface GenerateProgress {
@@ -221,8 +221,8 @@ async function* tokensOf(
       await loop.pause();
       signal?.throwIfAborted();
       const from = logits as Float32Array;
-      const place = position;
-      const token = chooseToken(where, from, sampling, seen, () => randomAt(seed, place));
+      const index = position;
+      const token = chooseToken(where, from, sampling, seen, () => randomAt(seed, index));
       if (stop.has(token)) return;
       seen.push(token);
       given = token;

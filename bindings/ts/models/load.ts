@@ -13,7 +13,7 @@ import type { SafetensorsSource } from '../safetensors/open-source.js';
 import { type ModelConfig, type ModelConfigOptions, modelConfig } from './config.js';
 import { DecoderModel } from './decoder.js';
 import { EncoderModel } from './encoder.js';
-import { modelPlaces } from './places.js';
+import { modelPositions } from './positions.js';
 import { fillSlots } from './stream.js';
 import { checkpointOf } from './tensors.js';
 import { freeSlots, modelWeights } from './weights.js';
@@ -130,8 +130,8 @@ async function fromFile(
     weights.retain(); // so that they are freed if anything below throws
     try {
       const ropes = config.layers.map(({ rope }) => rope);
-      const places = modelPlaces(heap, where, config, weights.parts, ropes);
-      const making = { heap, config, weights, places, parameters };
+      const positions = modelPositions(heap, where, config, weights.parts, ropes);
+      const making = { heap, config, weights, positions, parameters };
       return config.kind === 'encoder' ? new EncoderModel(making) : new DecoderModel(making);
     } finally {
       weights.release();

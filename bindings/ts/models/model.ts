@@ -8,7 +8,7 @@ import { Handle } from '../runtime/handle.js';
 import type { Heap } from '../runtime/heap.js';
 import type { ModelArchitecture, ModelConfig } from './config.js';
 import { ModelMath } from './pass.js';
-import { type ModelPlaces, modelPlaces } from './places.js';
+import { type ModelPositions, modelPositions } from './positions.js';
 import type { ModelWeights } from './weights.js';
 
 /** What a model is. */
@@ -31,14 +31,14 @@ export interface ModelMaking {
   readonly heap: Heap;
   readonly config: ModelConfig;
   readonly weights: ModelWeights;
-  readonly places: ModelPlaces;
+  readonly positions: ModelPositions;
   readonly parameters: number;
 }
 
-function freer({ heap, weights, places }: ModelMaking): () => void {
+function freer({ heap, weights, positions }: ModelMaking): () => void {
   return () => {
-    heap.destroy(places.stack);
-    for (const each of places.owned) each.dispose();
+    heap.destroy(positions.stack);
+    for (const each of positions.owned) each.dispose();
     weights.release();
   };
 }
@@ -66,12 +66,12 @@ export abstract class Model extends Handle {
 
   /** What its layers capture. @internal */
   get captureNames(): readonly CaptureName[] {
-    return this.making.places.layers[0]?.captures ?? [];
+    return this.making.positions.layers[0]?.captures ?? [];
   }
 
   /** The rotary encoding of each layer as it is in force; null where a layer has none. */
   get ropes(): readonly (RopeOptions | null)[] {
-    return this.making.places.ropes;
+    return this.making.positions.ropes;
   }
 
   /** @internal */
@@ -85,8 +85,8 @@ export abstract class Model extends Handle {
     }
     const ropes = changedRopes(where, config, this.ropes, change);
     this.alive(where); // the caller's function may have disposed of it
-    const places = modelPlaces(heap, where, config, weights.parts, ropes);
-    return { heap, config, weights, places, parameters };
+    const positions = modelPositions(heap, where, config, weights.parts, ropes);
+    return { heap, config, weights, positions, parameters };
   }
 }
 

@@ -3,7 +3,7 @@ import { NormCall } from '../calls.js';
 import type { HeadParts, Linear, LogitsHead, MainModule, NormLayer, PackedMatrix, TokenVectors } from '../core.mjs';
 import { NormKind, WeightType } from '../enums.js';
 import { activations } from '../layers/activations.js';
-import { placeVector, weight } from '../layers/weights.js';
+import { vectorAddress, weight } from '../layers/weights.js';
 import { checkStatus } from '../runtime/errors.js';
 import type { Heap, Scratch } from '../runtime/heap.js';
 import type { ModelConfig } from './config.js';
@@ -69,7 +69,7 @@ export class PartMaker {
   norm(slots: NormSlots): NormLayer {
     const { norm, eps, unitOffset } = this.#config;
     return this.#heap.scope(this.#where, (scratch) => {
-      const [factor, bias] = [this.#placed(slots.weight, scratch), slots.bias && this.#placed(slots.bias, scratch)];
+      const [factor, bias] = [this.#address(slots.weight, scratch), slots.bias && this.#address(slots.bias, scratch)];
       const fields = this.#heap.putCall(scratch, NormCall, {
         options: { kind: NormKind[norm], size: slots.weight.rows, eps, unitOffset },
         weights: { type: factor.type, weight: factor.at, biasType: bias?.type ?? noBias, bias: bias?.at ?? 0 },
@@ -84,7 +84,7 @@ export class PartMaker {
   /** An affine map. */
   linear(slots: LinearSlots): Linear {
     return this.#heap.scope(this.#where, (scratch) => {
-      const bias = slots.bias && this.#placed(slots.bias, scratch);
+      const bias = slots.bias && this.#address(slots.bias, scratch);
       return this.#made(
         (core) => new core.Linear(),
         (made) => this.#moved(slots.weight, (matrix) => made.create(matrix, bias?.type ?? noBias, bias?.at ?? 0)),
@@ -94,7 +94,7 @@ export class PartMaker {
 
   #headBias(slot: VectorSlot, parts: HeadParts): void {
     this.#heap.scope(this.#where, (scratch) => {
-      const { type, at } = this.#placed(slot, scratch);
+      const { type, at } = this.#address(slot, scratch);
       checkStatus(
         this.#heap.call(() => parts.setBias(type, at, slot.rows)),
         this.#where,
@@ -103,9 +103,12 @@ export class PartMaker {
   }
 
   // The numbers of a slot in memory for the time of a call.
-  #placed({ data, type, rows, columns }: VectorSlot, scratch: Scratch): { readonly type: number; readonly at: number } {
+  #address(
+    { data, type, rows, columns }: VectorSlot,
+    scratch: Scratch,
+  ): { readonly type: number; readonly at: number } {
     const vector = weight(this.#heap, this.#where, 'vector', { data, type }, [1, rows * columns]);
-    return { type: vector.type, at: placeVector(vector, scratch) };
+    return { type: vector.type, at: vectorAddress(vector, scratch) };
   }
 
   // Runs work that moves the matrix of a slot into another object.

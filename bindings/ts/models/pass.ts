@@ -33,9 +33,9 @@ export class ModelMath {
     const { batch, tokens, values } = ids;
     heap.scope(where, (scratch) => {
       const put = (list: Float64Array | undefined) => (list === undefined ? 0 : heap.put(scratch, list));
-      const [at, types, places] = [put(values), put(tokenTypes), put(positions)];
+      const [at, types, positionsAt] = [put(values), put(tokenTypes), put(positions)];
       checkStatus(
-        heap.call(() => parts.vectors.embed(out, batch, tokens, at, types, places)),
+        heap.call(() => parts.vectors.embed(out, batch, tokens, at, types, positionsAt)),
         where,
       );
     });

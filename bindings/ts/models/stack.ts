@@ -1,21 +1,21 @@
 // The layers of a model as the core runs them: each is registered once, and a pass then brings its tokens.
 import { noMask } from '../attention/mask.js';
-import { placeVisibility, visibilityOf } from '../attention/visibility.js';
+import { putVisibility, visibilityOf } from '../attention/visibility.js';
 import { CaptureCall, type KeepMask, StackCall, StackLayerCall } from '../calls.js';
 import type { LayerCaches, LayerStack, TransformerBlock } from '../core.mjs';
 import type { CaptureName } from '../layers/capture.js';
 import type { LayerDims, LayerScores } from '../layers/options.js';
-import { attentionShapes, type LayerPlace } from '../layers/position.js';
+import { attentionShapes, type CheckedPosition } from '../layers/position.js';
 import { checkStatus } from '../runtime/errors.js';
 import type { Heap, Scratch } from '../runtime/heap.js';
-import type { Places } from '../runtime/positions.js';
+import type { CheckedPositions } from '../runtime/positions.js';
 
 /** A layer as a model runs it. @internal */
 export interface ModelLayer {
   readonly block: TransformerBlock;
   readonly dims: LayerDims;
   readonly scores: LayerScores;
-  readonly place: LayerPlace;
+  readonly position: CheckedPosition;
   /** The address of the sinks' logits, or 0. */
   readonly sinks: number;
   readonly captures: readonly CaptureName[];
@@ -23,12 +23,12 @@ export interface ModelLayer {
 
 /** The tokens of a pass. @internal */
 export interface StackPass {
-  /** The address of x [B, T, M], which every layer changes in place. */
+  /** The address of x [B, T, M], which every layer changes in position. */
   readonly x: number;
   readonly batch: number;
   readonly tokens: number;
   /** Where they stand, without caches; with caches they follow those of the caches. */
-  readonly at: Places;
+  readonly at: CheckedPositions;
   keep(scratch: Scratch): KeepMask;
   readonly caches: LayerCaches | null;
 }
@@ -39,7 +39,7 @@ export const behindCache: Pick<StackPass, 'at' | 'keep'> = {
     values: undefined,
     offset: 0,
     perBatch: false,
-    place: () => ({ values: 0, count: 0, perBatch: false, offset: 0 }),
+    put: () => ({ values: 0, count: 0, perBatch: false, offset: 0 }),
   },
   keep: () => noMask,
 };
@@ -62,24 +62,24 @@ export function makeStack(heap: Heap, where: string, layers: readonly ModelLayer
 
 // The encodings of models have tables that lie in the heap already, so that nothing of this is memory for a call.
 function setLayer(heap: Heap, where: string, stack: LayerStack, i: number, layer: ModelLayer): void {
-  const { block, dims, scores, place, sinks } = layer;
+  const { block, dims, scores, position, sinks } = layer;
   heap.scope(where, (scratch) => {
     const one = { tokensFirst: true, batch: 1, heads: dims.heads, tokens: 1, dim: dims.headDim };
     const visibility = visibilityOf(where, scores.visibility, { queryOffset: 0 }, one, one);
     const call = {
       turnValues: scores.turnValues,
-      visibility: placeVisibility(heap, visibility, scratch),
+      visibility: putVisibility(heap, visibility, scratch),
       options: {
         scale: scores.scale,
         softcap: scores.softcap,
         keep: noMask,
         bias: noMask,
         sinks,
-        ...place.part(attentionShapes(dims, 1, 1, 1, visibility), scratch),
+        ...position.part(attentionShapes(dims, 1, 1, 1, visibility), scratch),
       },
     };
     const fields = heap.putCall(scratch, StackLayerCall, call);
-    heap.call(() => stack.setLayer(i, block, place.rope?.plan ?? null, fields));
+    heap.call(() => stack.setLayer(i, block, position.rope?.plan ?? null, fields));
   });
 }
 
@@ -101,7 +101,7 @@ export function runLayers(
       tokens,
       first,
       end,
-      positions: at.place(heap, scratch),
+      positions: at.put(heap, scratch),
       keep: keep(scratch),
       capture: capture === undefined ? 0 : heap.putCall(scratch, CaptureCall, capture),
     };

@@ -10,10 +10,10 @@ import type { Heap, Scratch } from '../runtime/heap.js';
 import { checkHeads, type HeadOptions, type Heads, inPlace, turned } from '../runtime/in-place.js';
 import type { HeadShape, Layout } from '../runtime/layout.js';
 import {
+  checkedPositions,
+  checkedPositionsOf,
   type PositionOptions,
   type PositionsInput,
-  places,
-  placesOf,
   type RowsInput,
   rows,
 } from '../runtime/positions.js';
@@ -225,10 +225,10 @@ export class RopePlan extends Handle {
     const keys = checkHeads(this.heap, where, names.k, kInput, { layout, out: outK }, this.headDim);
     agree(where, queries, keys, k);
     const { batch, tokens } = queries;
-    const at = places(where, given, batch, tokens, this.axes);
+    const at = checkedPositions(where, given, batch, tokens, this.axes);
     return this.heap.scope(where, (scratch) => {
-      const positions = at.place(this.heap, scratch);
-      const [qAt, kAt] = [queries.input.place(scratch), keys.input.place(scratch)];
+      const positions = at.put(this.heap, scratch);
+      const [qAt, kAt] = [queries.input.address(scratch), keys.input.address(scratch)];
       const tokensFirst = queries.tokensFirst || keys.tokensFirst; // one head is the same in both orders
       const call = { q: qAt, k: kAt, tokensFirst, batch, qHeads: queries.heads, kHeads: keys.heads, tokens, positions };
       const fields = this.heap.putCall(scratch, calls.RotateBothCall, call);
@@ -267,9 +267,9 @@ export class RopePlan extends Handle {
     const target = given.plan ?? this;
     this.matches(where, target);
     return inPlace(this.heap, where, input, given, this.headDim, ({ tokensFirst, batch, heads, tokens }, scratch) => {
-      const from = placesOf(where, 'from', given.from, batch, tokens, this.axes);
-      const to = placesOf(where, 'to', given.to, batch, tokens, target.axes);
-      const [old, fresh] = [from.place(this.heap, scratch), to.place(this.heap, scratch)];
+      const from = checkedPositionsOf(where, 'from', given.from, batch, tokens, this.axes);
+      const to = checkedPositionsOf(where, 'to', given.to, batch, tokens, target.axes);
+      const [old, fresh] = [from.put(this.heap, scratch), to.put(this.heap, scratch)];
       return (pointer) => {
         const call = { keys: { x: pointer, tokensFirst, batch, heads, tokens }, from: old, to: fresh };
         const fields = this.heap.putCall(scratch, calls.RerotateCall, call);
@@ -385,7 +385,7 @@ export class RopePlan extends Handle {
     }
     const role = check.choice(where, 'role', given.role ?? 'any', Role);
     return inPlace(this.heap, where, input, given, this.headDim, (shape, scratch) => {
-      const at = places(where, given, shape.batch, shape.tokens, this.axes).place(this.heap, scratch);
+      const at = checkedPositions(where, given, shape.batch, shape.tokens, this.axes).put(this.heap, scratch);
       return (pointer) => this.#rotate(pointer, shape, at, turn, role, scratch);
     });
   }

@@ -4,7 +4,7 @@ import * as check from '../runtime/check.js';
 import { ArgumentRangeError } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
 import { type HeadOptions, inPlace } from '../runtime/in-place.js';
-import { places } from '../runtime/positions.js';
+import { checkedPositions } from '../runtime/positions.js';
 import { type NdArray, operand, type Tensor, type TensorInput } from '../runtime/tensor.js';
 import { type Pairing, pairings } from './options.js';
 
@@ -62,11 +62,11 @@ export function rotaryEmbedding(
       throw new ArgumentRangeError(where, 'cos', given.cos, problem);
     }
     const values = tableRows(where, given.positions, batch, tokens, rows);
-    const tables = { cos: cos.place(scratch), sin: sin.place(scratch), rows, pairs };
-    const placesAt = heap.put(scratch, values);
+    const tables = { cos: cos.address(scratch), sin: sin.address(scratch), rows, pairs };
+    const rowsAt = heap.put(scratch, values);
     return (pointer) => {
       const shape = { x: pointer, tokensFirst, batch, heads, tokens };
-      const call = { heads: shape, headDim: dim, tables, places: placesAt, pairing };
+      const call = { heads: shape, headDim: dim, tables, tableRows: rowsAt, pairing };
       const fields = heap.putCall(scratch, RotateByTablesCall, call);
       return heap.call((core) => core.rotateByTables(fields));
     };
@@ -76,7 +76,7 @@ export function rotaryEmbedding(
 // The table row of each token, [batch, tokens].
 function tableRows(where: string, positions: unknown, batch: number, tokens: number, rows: number): Float64Array {
   if (positions === undefined) return Float64Array.from({ length: rows }, (_, i) => i);
-  const at = places(where, { positions: positions as check.IntegersInput }, batch, tokens);
+  const at = checkedPositions(where, { positions: positions as check.IntegersInput }, batch, tokens);
   const values = at.values ?? new Float64Array();
   const outside = values.findIndex((p) => p < 0 || p >= rows);
   if (outside >= 0) {

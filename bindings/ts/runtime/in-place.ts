@@ -79,7 +79,7 @@ export function inPlace(
   const heads = checkHeads(heap, where, { x: 'x', out: 'out' }, x, options, headDim);
   return heap.scope(where, (scratch) => {
     const run = prepare(heads, scratch);
-    const pointer = heads.input.place(scratch);
+    const pointer = heads.input.address(scratch);
     checkStatus(run(pointer), where);
     return turned(heap, heads, pointer);
   });

@@ -11,7 +11,7 @@ export type Out = Float32Array | Tensor | undefined;
 /** Where the result of a call goes. */
 export interface OutOption<O extends Out = undefined> {
   /**
-   * The result's place: a Float32Array of exactly its length, or a tensor of its shape, which then is the result and costs
+   * Where the result is written: a Float32Array of exactly its length, or a tensor of its shape, which then is the result and costs
    * neither a copy nor new memory. A tensor that the call reads is refused, unless the call may write over it. Default
    * new memory, of x's kind.
    */
@@ -51,7 +51,7 @@ function checkOut(
 }
 
 /**
- * Checks the place of a result of so many numbers: the heap, where it grows, would take its own views away.
+ * Checks an array for a result of so many numbers: the heap, where it grows, would take its own views away.
  * @internal
  */
 export function checkPlainOut(heap: Heap, where: string, name: string, out: Float32Array, size: number): void {
@@ -61,19 +61,19 @@ export function checkPlainOut(heap: Heap, where: string, name: string, out: Floa
 }
 
 // Memory of one result, and the result once it is written there.
-interface Place {
+interface Destination {
   readonly at: number;
   finish(): Tensor | NdArray;
 }
 
-function placeOf(
+function destinationOf(
   heap: Heap,
   where: string,
   shape: readonly number[],
   out: Tensor | Float32Array | undefined,
   made: Tensor[] | undefined,
   scratch: Scratch,
-): Place {
+): Destination {
   if (out instanceof Tensor) return { at: out.pointer, finish: () => out };
   if (made !== undefined && out === undefined) {
     const tensor = new Tensor(heap, shape, where);
@@ -90,19 +90,20 @@ function writing(scratch: Scratch, writes: Tensor): Scratch {
   return Object.assign((bytes: number) => scratch(bytes), { writes });
 }
 
-// Runs work with a way to make places of results; nothing that it made is left behind if it throws.
-function withPlaces<R>(
+// Runs work with a way to make destinations of results; nothing that it made is left behind if it throws.
+function withDestinations<R>(
   heap: Heap,
   where: string,
   asTensors: boolean,
   out: Tensor | Float32Array | undefined,
-  work: (place: (shape: readonly number[], isOut: boolean) => Place, scratch: Scratch) => R,
+  work: (destination: (shape: readonly number[], isOut: boolean) => Destination, scratch: Scratch) => R,
 ): R {
   const made: Tensor[] = [];
   try {
     return heap.scope(where, (scratch) =>
       work(
-        (shape, isOut) => placeOf(heap, where, shape, isOut ? out : undefined, asTensors ? made : undefined, scratch),
+        (shape, isOut) =>
+          destinationOf(heap, where, shape, isOut ? out : undefined, asTensors ? made : undefined, scratch),
         out instanceof Tensor ? writing(scratch, out) : scratch,
       ),
     );
@@ -125,8 +126,8 @@ export function output<X extends TensorInput, O extends Out>(
   out: O | undefined,
   run: (at: number, scratch: Scratch) => void,
 ): ResultOf<X, O> {
-  return withPlaces(heap, where, asTensor, checkOut(heap, where, out, shape), (place, scratch) => {
-    const result = place(shape, true);
+  return withDestinations(heap, where, asTensor, checkOut(heap, where, out, shape), (destination, scratch) => {
+    const result = destination(shape, true);
     run(result.at, scratch);
     return result.finish() as ResultOf<X, O>;
   });
@@ -146,8 +147,8 @@ export function outputs<N extends string>(
 ): Named<N, Tensor | NdArray> {
   const byName = <F, T>(from: Named<N, F>, value: (each: F, name: string) => T) =>
     Object.fromEntries(Object.entries(from).map(([name, each]) => [name, value(each as F, name)])) as Named<N, T>;
-  return withPlaces(heap, where, asTensors, checkOut(heap, where, out, shapes.out), (place, scratch) => {
-    const results = byName(shapes, (shape, name) => place(shape, name === 'out'));
+  return withDestinations(heap, where, asTensors, checkOut(heap, where, out, shapes.out), (destination, scratch) => {
+    const results = byName(shapes, (shape, name) => destination(shape, name === 'out'));
     run(
       byName(results, ({ at }) => at),
       scratch,

@@ -19,22 +19,22 @@ export interface PositionOptions {
 export type PositionsInput = check.IntegersInput | readonly check.IntegersInput[];
 
 /** Checked positions. @internal */
-export interface Places {
+export interface CheckedPositions {
   readonly values: Float64Array | undefined;
   readonly offset: number;
   readonly perBatch: boolean;
   /** What the core takes; the values are copied to memory that `scratch` gives. */
-  place(heap: Heap, scratch: Scratch): PositionsCall;
+  put(heap: Heap, scratch: Scratch): PositionsCall;
 }
 
-function consecutive(where: string, name: string, value: unknown, tokens: number): Places {
+function consecutive(where: string, name: string, value: unknown, tokens: number): CheckedPositions {
   const offset = check.position(where, name, value);
   if (!Number.isSafeInteger(offset + Math.max(tokens - 1, 0))) {
     const problem = `is ${offset}; with ${tokens} tokens the last position passes 2^53 - 1`;
     throw new ArgumentRangeError(where, name, offset, problem);
   }
   const call = { values: 0, count: 0, perBatch: false, offset };
-  return { values: undefined, offset, perBatch: false, place: () => call };
+  return { values: undefined, offset, perBatch: false, put: () => call };
 }
 
 function isList(value: unknown): boolean {
@@ -67,7 +67,14 @@ function perAxis(where: string, name: string, value: unknown, axes: number): Flo
   return all;
 }
 
-function listed(where: string, name: string, value: unknown, batch: number, tokens: number, axes: number): Places {
+function listed(
+  where: string,
+  name: string,
+  value: unknown,
+  batch: number,
+  tokens: number,
+  axes: number,
+): CheckedPositions {
   const values = perAxis(where, name, value, axes);
   const count = values.length / axes;
   if (count !== tokens && count !== batch * tokens) {
@@ -79,7 +86,7 @@ function listed(where: string, name: string, value: unknown, batch: number, toke
     values,
     offset: 0,
     perBatch,
-    place(heap, scratch) {
+    put(heap, scratch) {
       const pointer = scratch(values.byteLength);
       heap.write(pointer, values);
       return { values: pointer, count: values.length, perBatch, offset: 0 };
@@ -88,7 +95,13 @@ function listed(where: string, name: string, value: unknown, batch: number, toke
 }
 
 /** @internal */
-export function places(where: string, options: PositionOptions, batch: number, tokens: number, axes = 1): Places {
+export function checkedPositions(
+  where: string,
+  options: PositionOptions,
+  batch: number,
+  tokens: number,
+  axes = 1,
+): CheckedPositions {
   if (options.positions === undefined) return consecutive(where, 'offset', options.offset ?? 0, tokens);
   if (options.offset !== undefined) {
     throw new ArgumentRangeError(where, 'offset', options.offset, 'and positions exclude each other; give one of them');
@@ -100,14 +113,14 @@ export function places(where: string, options: PositionOptions, batch: number, t
  * An offset or a list under one name.
  * @internal
  */
-export function placesOf(
+export function checkedPositionsOf(
   where: string,
   name: string,
   value: unknown,
   batch: number,
   tokens: number,
   axes: number,
-): Places {
+): CheckedPositions {
   if (typeof value === 'number') return consecutive(where, name, value, tokens);
   return listed(where, name, value, batch, tokens, axes);
 }

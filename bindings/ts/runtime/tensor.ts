@@ -74,7 +74,7 @@ export class Tensor extends Handle {
 }
 
 /**
- * A checked argument: its shape, and its address once `place` has copied it in (a tensor has its address already).
+ * A checked argument: its shape, and its address once `address` has copied it in (a tensor has its address already).
  * @internal
  */
 export class Operand {
@@ -97,22 +97,22 @@ export class Operand {
   }
 
   /** The address in the heap; a plain array is copied to memory that `scratch` gives. Not for what the call writes. */
-  place(scratch: Scratch): number {
-    if (this.tensor === undefined || scratch.writes !== this.tensor) return this.placeOver(scratch);
+  address(scratch: Scratch): number {
+    if (this.tensor === undefined || scratch.writes !== this.tensor) return this.addressToOverwrite(scratch);
     const problem = `is ${this.#name}, which is read while the result is written; give another tensor`;
     throw new ArgumentRangeError(this.#where, 'out', this.tensor, problem);
   }
 
   /** The same for a call that may write its result over it. */
-  placeOver(scratch: Scratch): number {
+  addressToOverwrite(scratch: Scratch): number {
     return this.#from instanceof Tensor ? this.#from.pointer : this.#heap.put(scratch, this.#from);
   }
 
   /** The address of a copy that may be changed. */
   copy(scratch: Scratch): number {
-    if (this.tensor === undefined) return this.place(scratch);
+    if (this.tensor === undefined) return this.address(scratch);
     const pointer = scratch(this.size * 4);
-    this.#heap.move(this.place(scratch), pointer, this.size * 4);
+    this.#heap.move(this.address(scratch), pointer, this.size * 4);
     return pointer;
   }
 }

@@ -110,8 +110,8 @@ export async function* bytesOf(
   } catch (error) {
     signal?.throwIfAborted();
     if (!(error instanceof SourceFailure)) throw error;
-    const place = to === Number.POSITIVE_INFINITY ? '' : ` (after ${at - from} of ${to - from} bytes)`;
-    throw new SafetensorsError(source.name, tensor, error.message + place, { cause: error.cause ?? error });
+    const progress = to === Number.POSITIVE_INFINITY ? '' : ` (after ${at - from} of ${to - from} bytes)`;
+    throw new SafetensorsError(source.name, tensor, error.message + progress, { cause: error.cause ?? error });
   }
 }
 
@@ -241,7 +241,7 @@ export class Safetensors implements Disposable {
   /**
    * The bytes of a tensor, or of a part of it, piece by piece, of any dtype.
    *
-   * @param receive gets each piece, which is good only until it returns, and the place of its first byte in what is read.
+   * @param receive gets each piece, which is good only until it returns, and the index of its first byte in what is read.
    *
    * @example
    * const digest = crypto.createHash('sha256');

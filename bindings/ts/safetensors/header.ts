@@ -71,7 +71,7 @@ function textAt(heap: Heap, pointer: number, bytes: number): string {
   return utf8.decode(heap.bytes(pointer, bytes));
 }
 
-interface Place {
+interface HeaderText {
   readonly heap: Heap;
   readonly file: string;
   /** What the text is called in an error. */
@@ -81,7 +81,7 @@ interface Place {
 }
 
 // Throws unless the status is 0.
-function checkFault({ heap, file, text, pointer }: Place, status: number, fault: calls.SafetensorsFault): void {
+function checkFault({ heap, file, text, pointer }: HeaderText, status: number, fault: calls.SafetensorsFault): void {
   if (status === 0) return;
   const { reason, at, keyAt, keyBytes, wanted, found } = fault;
   if (reason === enums.SafetensorsReason.none) checkStatus(status, where);

@@ -9,23 +9,23 @@ const probeBytes = 2 ** 16;
 
 /** Fetches the first bytes, which shows what the server is able to do. */
 export async function openHttp(url: URL, fetch: Fetch, signal: AbortSignal | undefined): Promise<ByteSource> {
-  const place = new Place(url, fetch);
+  const remote = new Remote(url, fetch);
   // A stream outlives the opening, and so it must not end with the caller's signal.
   const connection = new AbortController();
   const unlink = link(signal, connection);
   try {
-    const response = await place.fetch(connection.signal, `bytes=0-${probeBytes - 1}`);
-    if (response.status === 200) return new StreamSource(place, response, connection);
-    return await openRanges(place, response);
+    const response = await remote.fetch(connection.signal, `bytes=0-${probeBytes - 1}`);
+    if (response.status === 200) return new StreamSource(remote, response, connection);
+    return await openRanges(remote, response);
   } finally {
     unlink();
   }
 }
 
-async function openRanges(place: Place, response: Response): Promise<ByteSource> {
+async function openRanges(remote: Remote, response: Response): Promise<ByteSource> {
   if (response.status === 416 && response.headers.get('content-range') === 'bytes */0') {
     discard(response);
-    return new RangeSource(place, new Uint8Array(0), 0, response);
+    return new RangeSource(remote, new Uint8Array(0), 0, response);
   }
   if (response.status !== 206) throw refused(response);
   const range = rangeOf(response);
@@ -38,7 +38,7 @@ async function openRanges(place: Place, response: Response): Promise<ByteSource>
   }
   // Another origin may hide Content-Range. Less than was asked for is then all that there is.
   const size = range?.total ?? (first.length < probeBytes ? first.length : undefined);
-  return new RangeSource(place, first, size, response);
+  return new RangeSource(remote, first, size, response);
 }
 
 /** Aborts the controller when the signal does, until the function that it gives is called. */
@@ -49,7 +49,7 @@ function link(signal: AbortSignal | undefined, controller: AbortController): () 
   return () => signal?.removeEventListener('abort', stop);
 }
 
-class Place {
+class Remote {
   readonly url: URL;
   /** Without what may be a secret. */
   readonly name: string;
@@ -84,14 +84,14 @@ class Place {
 class RangeSource implements ByteSource {
   readonly name: string;
   readonly size: number | undefined;
-  readonly #place: Place;
+  readonly #remote: Remote;
   readonly #first: Uint8Array;
   readonly #version: string | null;
   readonly #closed = new AbortController();
 
-  constructor(place: Place, first: Uint8Array, size: number | undefined, response: Response) {
-    this.#place = place;
-    this.name = place.name;
+  constructor(remote: Remote, first: Uint8Array, size: number | undefined, response: Response) {
+    this.#remote = remote;
+    this.name = remote.name;
     this.#first = first;
     this.size = size;
     this.#version = response.headers.get('etag');
@@ -117,7 +117,7 @@ class RangeSource implements ByteSource {
 
   async #answer(from: number, to: number, signal: AbortSignal): Promise<Response> {
     const last = Number.isFinite(to) ? String(to - 1) : '';
-    const response = await this.#place.fetch(signal, `bytes=${from}-${last}`);
+    const response = await this.#remote.fetch(signal, `bytes=${from}-${last}`);
     if (response.status !== 206) throw refused(response);
     const range = rangeOf(response);
     const fits =
@@ -136,7 +136,7 @@ class RangeSource implements ByteSource {
 
   expectEnd(): void {}
   sibling(file: string): URL | undefined {
-    return this.#place.sibling(file);
+    return this.#remote.sibling(file);
   }
   pause(): void {}
   close(): void {
@@ -148,7 +148,7 @@ class RangeSource implements ByteSource {
 class StreamSource implements ByteSource {
   readonly name: string;
   readonly size: number | undefined;
-  readonly #place: Place;
+  readonly #remote: Remote;
   #connection: AbortController;
   #pieces: AsyncIterator<Uint8Array> | undefined;
   #rest: Uint8Array = new Uint8Array(0);
@@ -157,9 +157,9 @@ class StreamSource implements ByteSource {
   #turn: Promise<void> = Promise.resolve();
   #reads = 0; // under way, or waiting for their turn
 
-  constructor(place: Place, response: Response, connection: AbortController) {
-    this.#place = place;
-    this.name = place.name;
+  constructor(remote: Remote, response: Response, connection: AbortController) {
+    this.#remote = remote;
+    this.name = remote.name;
     this.size = sizeOf(response);
     this.#connection = connection;
     this.#pieces = bodyOf(response)[Symbol.asyncIterator]();
@@ -193,7 +193,7 @@ class StreamSource implements ByteSource {
   }
 
   async #begin(): Promise<void> {
-    const response = await this.#place.fetch(this.#connection.signal, undefined);
+    const response = await this.#remote.fetch(this.#connection.signal, undefined);
     if (response.status !== 200) throw refused(response);
     if (sizeOf(response) !== this.size) {
       discard(response);
@@ -232,7 +232,7 @@ class StreamSource implements ByteSource {
     if (this.size === undefined) this.#end = at;
   }
   sibling(file: string): URL | undefined {
-    return this.#place.sibling(file);
+    return this.#remote.sibling(file);
   }
 
   pause(): void {

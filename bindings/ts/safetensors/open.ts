@@ -211,12 +211,12 @@ async function openShard(
     const problem = `names a file ${JSON.stringify(file)}; only plain names of files beside it are followed`;
     throw new SafetensorsError(index.name, undefined, problem);
   }
-  const place = shard === undefined ? index.sibling(file) : await shard(file);
-  if (place === undefined) {
+  const found = shard === undefined ? index.sibling(file) : await shard(file);
+  if (found === undefined) {
     const problem = `is missing; ${index.name} is an index, and where its ${file} is nobody can tell`;
     throw new ArgumentRangeError(where, 'shard', undefined, problem);
   }
-  const source = await open(opening, `shard(${JSON.stringify(file)})`, place);
+  const source = await open(opening, `shard(${JSON.stringify(file)})`, found);
   const opened = await readHeader(opening, source, await firstBytes(source, opening.read.signal));
   source.pause();
   return opened;

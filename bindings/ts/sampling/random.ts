@@ -1,4 +1,4 @@
-// Random numbers that are a function of a seed and of their place in its sequence: SplitMix64 (Steele, Lea, Flood,
+// Random numbers that are a function of a seed and of their index in its sequence: SplitMix64 (Steele, Lea, Flood,
 // "Fast splittable pseudorandom number generators", 2014), whose n-th state is seed + (n + 1) γ. Nothing is kept between
 // two numbers, so that work that was interrupted goes on with the numbers it would have had. Not for secrets.
 
@@ -6,11 +6,11 @@ const gamma = 0x9e3779b97f4a7c15n;
 const word = (value: bigint): bigint => BigInt.asUintN(64, value);
 
 /**
- * The number of this place, from 0 on, in the sequence of a seed: 53 bits, at least 0 and below 1.
+ * The number of this index, from 0 on, in the sequence of a seed: 53 bits, at least 0 and below 1.
  * @internal
  */
-export function randomAt(seed: number, place: number): number {
-  let z = word(BigInt(seed) + (BigInt(place) + 1n) * gamma);
+export function randomAt(seed: number, index: number): number {
+  let z = word(BigInt(seed) + (BigInt(index) + 1n) * gamma);
   z = word((z ^ (z >> 30n)) * 0xbf58476d1ce4e5b9n);
   z = word((z ^ (z >> 27n)) * 0x94d049bb133111ebn);
   return Number((z ^ (z >> 31n)) >> 11n) * 2 ** -53;

@@ -49,7 +49,7 @@ struct Both {
 
 }  // namespace
 
-TEST_CASE("Rows come out of panels as they went in, from any place on", "[attention]") {
+TEST_CASE("Rows come out of panels as they went in, from any slot on", "[attention]") {
   Random random(1);
   for (const size_t dim : {size_t{1}, size_t{3}, size_t{4}, size_t{8}, size_t{10}}) {
     Both both(random, dim);
@@ -97,8 +97,8 @@ TEST_CASE("Keys are copied between panels and within them, over each other too",
 
 TEST_CASE("Panels that no memory holds are refused", "[attention]") {
   KeyPanels panels;
-  for (const size_t places : {SIZE_MAX, SIZE_MAX / 8, SIZE_MAX / 64}) {
-    CHECK(panels.allocate(1, 3, places, 64) == Status::kOutOfMemory);
+  for (const size_t slots : {SIZE_MAX, SIZE_MAX / 8, SIZE_MAX / 64}) {
+    CHECK(panels.allocate(1, 3, slots, 64) == Status::kOutOfMemory);
     CHECK(panels.empty());
   }
 }
@@ -149,11 +149,11 @@ TEST_CASE("Attention reads keys in panels as it reads rows, bit for bit", "[atte
         const std::vector<float> expected = attend(kind, data.keyView());
         for (size_t lane = 0; lane < kTileColumns; ++lane) {
           // What lies before the first key and behind the last may not be seen.
-          const size_t places = lane + keys + 9;
-          const std::vector<float> poison(2 * 2 * places * shape.dim, kNaN);
+          const size_t slots = lane + keys + 9;
+          const std::vector<float> poison(2 * 2 * slots * shape.dim, kNaN);
           KeyPanels panels;
-          REQUIRE(panels.allocate(2, 2, places, shape.dim) == Status::kOk);
-          panels.put(0, headsFirst(poison.data(), 2, 2, places, shape.dim));
+          REQUIRE(panels.allocate(2, 2, slots, shape.dim) == Status::kOk);
+          panels.put(0, headsFirst(poison.data(), 2, 2, slots, shape.dim));
           panels.put(lane, data.keyView());
           INFO(static_cast<int>(kind)
                << ": " << queries << " queries, " << keys << " keys from lane " << lane);

@@ -51,9 +51,9 @@ TEST_CASE("A window that fills a fixed capacity has room for more rows, and take
     size_t window;
     size_t capacity;
     size_t rows;
-    size_t places;  // of keys, in whole panels
+    size_t slots;  // of keys, in whole panels
   };
-  for (const auto& [window, capacity, rows, places] :
+  for (const auto& [window, capacity, rows, slots] :
        {Case{14, 16, 18, 24}, Case{13, 16, 17, 24}, Case{6, 16, 16, 16}, Case{1, 3, 4, 8}}) {
     KvCacheOptions options = cacheOptions();
     options.capacity = capacity;
@@ -61,7 +61,7 @@ TEST_CASE("A window that fills a fixed capacity has room for more rows, and take
     options.window = {window, 2, false};
     KvCache cache = cacheOf(options);
     const size_t row = kBatch * kKvHeads * kValueDim * 4 + 8 + sizeof(KeyOrigin);
-    CHECK(cache.bytes() == places * kBatch * kKvHeads * kDim * 4 + rows * row);
+    CHECK(cache.bytes() == slots * kBatch * kKvHeads * kDim * 4 + rows * row);
     CHECK(cache.capacity() == capacity);
     Random random(21);
     const Tokens tokens(random, capacity + 1);

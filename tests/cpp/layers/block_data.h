@@ -21,7 +21,7 @@ struct BlockShape {
   size_t dim = 4;
   size_t value_dim = 4;
   size_t hidden = 12;
-  NormPlace place = NormPlace::kPre;
+  NormPlacement place = NormPlacement::kPre;
   NormKind norm = NormKind::kRms;
   NormKind head_norm = NormKind::kNone;  // of queries and keys
   bool whole_head_norm = false;          // over all heads together
@@ -106,7 +106,7 @@ struct BlockData {
         key_norm(random, s.head_norm, s.whole_head_norm ? s.kv_heads * s.dim : s.dim, s.unit_offset),
         attention_norm(random, s.norm, s.model, s.unit_offset),
         feed_forward_norm(random, s.norm, s.model, s.unit_offset),
-        attention_after(random, s.place == NormPlace::kSandwich ? s.norm : NormKind::kNone, s.model,
+        attention_after(random, s.place == NormPlacement::kSandwich ? s.norm : NormKind::kNone, s.model,
                         s.unit_offset),
         feed_forward_after(random, attention_after.options.kind, s.model, s.unit_offset),
         batch(batch_size),
@@ -323,11 +323,11 @@ inline Matrix naiveBlock(const BlockData& data, const SelfAttentionInput& input)
   const auto attended = [&](const Matrix& a) { return naiveSelfAttention(a, data, input).out; };
   const auto n1 = [&](const Matrix& a) { return naiveNorm(a, data.attention_norm); };
   const auto n2 = [&](const Matrix& a) { return naiveNorm(a, data.feed_forward_norm); };
-  if (data.shape.place == NormPlace::kPost) {
+  if (data.shape.place == NormPlacement::kPost) {
     const Matrix h = n1(sumOf(x, attended(x)));
     return n2(sumOf(h, naiveFeedForward(h, data)));
   }
-  if (data.shape.place == NormPlace::kParallel) {
+  if (data.shape.place == NormPlacement::kParallel) {
     const Matrix read = data.feed_forward_norm.options.kind == NormKind::kNone ? n1(x) : n2(x);
     return sumOf(sumOf(x, attended(n1(x))), naiveFeedForward(read, data));
   }

@@ -11,28 +11,28 @@
 namespace ropewalk::test {
 namespace {
 
-constexpr NormPlace kPlaces[] = {NormPlace::kPost, NormPlace::kPre, NormPlace::kSandwich,
-                                 NormPlace::kParallel};
+constexpr NormPlacement kPlaces[] = {NormPlacement::kPost, NormPlacement::kPre, NormPlacement::kSandwich,
+                                     NormPlacement::kParallel};
 
 // RoFormer and BERT; LLaMA; Gemma 3; GPT-NeoX.
-BlockShape familyOf(NormPlace place) {
+BlockShape familyOf(NormPlacement place) {
   BlockShape shape;
   shape.model = 12;
   shape.heads = 3;
-  shape.kv_heads = place == NormPlace::kPost ? 3 : 1;
-  shape.dim = place == NormPlace::kSandwich ? 6 : 4;
+  shape.kv_heads = place == NormPlacement::kPost ? 3 : 1;
+  shape.dim = place == NormPlacement::kSandwich ? 6 : 4;
   shape.value_dim = shape.dim;
   shape.hidden = 20;
   shape.place = place;
-  const bool old = place == NormPlace::kPost || place == NormPlace::kParallel;
+  const bool old = place == NormPlacement::kPost || place == NormPlacement::kParallel;
   shape.norm = old ? NormKind::kLayer : NormKind::kRms;
   shape.gated = !old;
   shape.biases = old;
-  shape.activation = old                        ? Activation::kGelu
-                     : place == NormPlace::kPre ? Activation::kSilu
-                                                : Activation::kGeluTanh;
-  shape.unit_offset = place == NormPlace::kSandwich;
-  if (place == NormPlace::kSandwich) shape.head_norm = NormKind::kRms;
+  shape.activation = old                            ? Activation::kGelu
+                     : place == NormPlacement::kPre ? Activation::kSilu
+                                                    : Activation::kGeluTanh;
+  shape.unit_offset = place == NormPlacement::kSandwich;
+  if (place == NormPlacement::kSandwich) shape.head_norm = NormKind::kRms;
   return shape;
 }
 
@@ -50,7 +50,7 @@ struct Captured {
 TEST_CASE("A block agrees with its formula in double, for each place of the norms and each filling",
           "[layers]") {
   Random random(1);
-  for (const NormPlace place : kPlaces) {
+  for (const NormPlacement place : kPlaces) {
     for (unsigned variant = 0; variant < 64; ++variant) {
       BlockShape shape = familyOf(place);
       if (variant & 1) shape.gated = !shape.gated;
@@ -76,7 +76,7 @@ TEST_CASE("A block agrees with its formula in double, for each place of the norm
 
 TEST_CASE("A block takes relative tables and masks as attention does", "[layers]") {
   Random random(2);
-  BlockShape shape = familyOf(NormPlace::kPost);
+  BlockShape shape = familyOf(NormPlacement::kPost);
   const BlockData data(random, shape, 2, 6);
   const std::vector<float> table = random.floats(13 * shape.dim);
   std::vector<uint8_t> keep(12, 1);
@@ -92,9 +92,9 @@ TEST_CASE("A block takes relative tables and masks as attention does", "[layers]
 
 TEST_CASE("Norms may be left out: OLMo 2 has none before, GPT-J reads one norm twice", "[layers]") {
   Random random(3);
-  for (const NormPlace place : {NormPlace::kSandwich, NormPlace::kParallel}) {
+  for (const NormPlacement place : {NormPlacement::kSandwich, NormPlacement::kParallel}) {
     BlockData data(random, familyOf(place), 2, 5);
-    if (place == NormPlace::kSandwich) data.attention_norm.options.kind = NormKind::kNone;
+    if (place == NormPlacement::kSandwich) data.attention_norm.options.kind = NormKind::kNone;
     data.feed_forward_norm.options.kind = NormKind::kNone;
     CHECK(errorShare(data.forward(data.block(), data.input()), naiveBlock(data, data.input()),
                      data.tolerance()) <= 1);
@@ -103,7 +103,7 @@ TEST_CASE("Norms may be left out: OLMo 2 has none before, GPT-J reads one norm t
 
 TEST_CASE("A block may write over its input, and capturing changes no bit", "[layers]") {
   Random random(4);
-  for (const NormPlace place : kPlaces) {
+  for (const NormPlacement place : kPlaces) {
     const BlockData data(random, familyOf(place), 2, 5);
     const TransformerBlock block = data.block();
     RopePlan plan = planOf(ropeOptions(data.shape.dim, data.shape.dim));
@@ -123,21 +123,21 @@ TEST_CASE("A block may write over its input, and capturing changes no bit", "[la
     std::vector<float> again(data.x.size());
     REQUIRE(attention.forward(again.data(), seen.normed.data(), input) == Status::kOk);
     CHECK(sameBits(again, seen.attention_out));
-    if (place == NormPlace::kPost) CHECK(sameBits(seen.normed, data.x));
-    if (place == NormPlace::kPre) {
+    if (place == NormPlacement::kPost) CHECK(sameBits(seen.normed, data.x));
+    if (place == NormPlacement::kPre) {
       for (size_t i = 0; i < out.size(); ++i) {
         CHECK(seen.hidden[i] == data.x[i] + seen.attention_out[i]);
         CHECK(out[i] == seen.hidden[i] + seen.mlp[i]);
       }
     }
-    if (place == NormPlace::kParallel) CHECK(std::isnan(seen.hidden[0]));
+    if (place == NormPlacement::kParallel) CHECK(std::isnan(seen.hidden[0]));
   }
 }
 
 TEST_CASE("Weights of two bytes give the bits of a float32 block with the same values", "[layers]") {
   Random random(5);
   for (const WeightType stored : {WeightType::kFloat16, WeightType::kBfloat16}) {
-    for (const NormPlace place : kPlaces) {
+    for (const NormPlacement place : kPlaces) {
       const BlockData data(random, familyOf(place), 2, 5);
       BlockData wide = data;
       for (MatrixData BlockData::* part :
@@ -154,7 +154,7 @@ TEST_CASE("Weights of two bytes give the bits of a float32 block with the same v
 
 TEST_CASE("Weights of one byte cost what their steps cost", "[layers]") {
   Random random(6);
-  for (const NormPlace place : kPlaces) {
+  for (const NormPlacement place : kPlaces) {
     const BlockData data(random, familyOf(place), 2, 5);
     BlockData seen = data;
     for (MatrixData BlockData::* part :
@@ -182,7 +182,7 @@ TEST_CASE("Weights of one byte cost what their steps cost", "[layers]") {
 
 TEST_CASE("NaN stays in its row of the batch, and in its token without attention to it", "[layers]") {
   Random random(7);
-  for (const NormPlace place : kPlaces) {
+  for (const NormPlacement place : kPlaces) {
     BlockData data(random, familyOf(place), 3, 4);
     const TransformerBlock block = data.block();
     SelfAttentionInput input = data.input();
@@ -200,10 +200,10 @@ TEST_CASE("NaN stays in its row of the batch, and in its token without attention
 TEST_CASE("A block of no tokens is no error, and one that does not fit leaves the old one in place",
           "[layers]") {
   Random random(8);
-  const BlockData empty(random, familyOf(NormPlace::kPre), 2, 0);
+  const BlockData empty(random, familyOf(NormPlacement::kPre), 2, 0);
   CHECK(empty.forward(empty.block(), empty.input()).empty());
 
-  const BlockData data(random, familyOf(NormPlace::kSandwich), 1, 3);
+  const BlockData data(random, familyOf(NormPlacement::kSandwich), 1, 3);
   TransformerBlock block = data.block();
   const std::vector<float> before = data.forward(block, data.input());
   const auto refuses = [&](auto spoil) {

@@ -23,7 +23,7 @@ BlockShape shapeOf(size_t layer) {
   shape.dim = 6;
   shape.value_dim = 6;
   shape.hidden = 20;
-  shape.place = layer == 1 ? NormPlace::kSandwich : NormPlace::kPre;
+  shape.place = layer == 1 ? NormPlacement::kSandwich : NormPlacement::kPre;
   return shape;
 }
 

@@ -1,7 +1,7 @@
 // The position encoding of each layer of a model: plans that layers share, or BERT's tables of distances.
 
 import type { LayerStack } from '../core.mjs';
-import { layerPlace } from '../layers/position.js';
+import { checkPosition } from '../layers/position.js';
 import { checkRopeOptions, type RopeOptions } from '../rope/options.js';
 import { RopePlan } from '../rope/rope.js';
 import { ArgumentRangeError, describe } from '../runtime/errors.js';
@@ -12,7 +12,7 @@ import { type ModelLayer, makeStack } from './stack.js';
 import type { ModelParts } from './weights.js';
 
 /** What a model adds to the weights it shares. @internal */
-export interface ModelPlaces {
+export interface ModelPositions {
   readonly layers: readonly ModelLayer[];
   /** What runs them. */
   readonly stack: LayerStack;
@@ -34,13 +34,13 @@ function longest(rope: RopeOptions | null): number {
 }
 
 /** @internal */
-export function modelPlaces(
+export function modelPositions(
   heap: Heap,
   where: string,
   config: ModelConfig,
   { layers, distances }: ModelParts,
   ropes: readonly (RopeOptions | null)[],
-): ModelPlaces {
+): ModelPositions {
   const plans = new Map<string, RopePlan>();
   const owned: Handle[] = [];
   const planOf = (options: RopeOptions) => {
@@ -64,15 +64,15 @@ export function modelPlaces(
       : { encoding: config.position, table, sign: config.relativeSign ?? 'query-minus-key' };
   };
   try {
-    const placed = layers.map((layer, i): ModelLayer => {
+    const ownLayers = layers.map((layer, i): ModelLayer => {
       const { dims, sinks, captures, ...own } = layer.passLayer;
       const scores = { ...own.scores, turnValues: config.turnValues && ropes[i] !== null };
-      const place = layerPlace(heap, where, positionOf(i), dims, scores);
-      owned.push(...place.owned);
-      return { block: layer.block, dims, scores, place, sinks, captures };
+      const position = checkPosition(heap, where, positionOf(i), dims, scores);
+      owned.push(...position.owned);
+      return { block: layer.block, dims, scores, position, sinks, captures };
     });
-    const stack = makeStack(heap, where, placed);
-    return { layers: placed, stack, ropes, owned, maxLength: Math.min(...ropes.map(longest)) };
+    const stack = makeStack(heap, where, ownLayers);
+    return { layers: ownLayers, stack, ropes, owned, maxLength: Math.min(...ropes.map(longest)) };
   } catch (error) {
     for (const each of owned) each.dispose();
     throw error;
@@ -85,7 +85,7 @@ export const longer = 'give loadModel a sequenceLength for more';
 /** Refuses tokens beyond what the frequencies are for. @internal */
 export function checkLength(
   where: string,
-  { maxLength }: Pick<ModelPlaces, 'maxLength'>,
+  { maxLength }: Pick<ModelPositions, 'maxLength'>,
   name: string,
   value: unknown,
   end: number,
