@@ -5,7 +5,6 @@
 
 #include "attention_call.h"
 #include "kernels/activation.h"
-#include "kernels/gemm.h"
 #include "kernels/norm.h"
 #include "kernels/softmax.h"
 #include "kernels/weight_type.h"
@@ -42,14 +41,6 @@ int allocateMatrix(PackedMatrix& matrix, size_t n, size_t k, int stored) {
 int packRowsOf(PackedMatrix& matrix, size_t first, size_t count, int type, Pointer w) {
   return number(matrix.packRows(first, count, static_cast<WeightType>(type), at<void>(w)));
 }
-int embedPacked(const PackedMatrix& table, Pointer out, Pointer ids, size_t n, float scale, bool accumulate) {
-  return number(embed(at<float>(out), table, integers(ids, n), n, scale, accumulate));
-}
-void multiplyPacked(const PackedMatrix& matrix, Pointer out, Pointer in, size_t rows, Pointer bias) {
-  gemm(at<float>(out), matrix.rows(), at<float>(in), matrix.columns(), matrix, rows,
-       {false, at<float>(bias), nullptr});
-}
-
 int createLinear(Linear& linear, PackedMatrix& matrix, int bias_type, Pointer bias) {
   return number(linear.create(std::move(matrix), static_cast<WeightType>(bias_type), at<const void>(bias)));
 }
@@ -173,9 +164,7 @@ EMSCRIPTEN_BINDINGS(layers) {
       .constructor<>()
       .function("allocate", &allocateMatrix)
       .property("bytes", &PackedMatrix::bytes)
-      .function("packRows", &packRowsOf)
-      .function("embed", &embedPacked)
-      .function("multiply", &multiplyPacked);
+      .function("packRows", &packRowsOf);
   class_<Linear>("Linear")
       .constructor<>()
       .property("bytes", &Linear::bytes)

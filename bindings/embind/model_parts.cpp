@@ -85,7 +85,7 @@ int createLayerCaches(LayerCaches& caches, size_t layers) {
 void setCache(LayerCaches& caches, size_t i, KvCache& cache) {
   caches.list[i] = &cache;
 }
-// Whether all have read the same tokens.
+// Whether the next token stands at the same position in all.
 bool agree(const LayerCaches& caches) {
   const Buffer<KvCache*>& list = caches.list;
   return std::all_of(list.data(), list.data() + list.size(),

@@ -30,7 +30,7 @@ struct StackInput {
   size_t tokens = 0;
   Positions positions;     // for rotary encodings; with caches they follow those of the caches
   MaskView<uint8_t> keep;  // [B, 1, 1, Tk] and what else broadcasts; 1 = may be attended to
-  // By layer, one for each of the stack, all of which have read the same tokens; null: none.
+  // By layer, one for each of the stack, the next token at the same position in all; null: none.
   KvCache* const* caches = nullptr;
 };
 

@@ -23,11 +23,6 @@ Status LogitsHead::create(const HeadOptions& options, HeadParts&& parts, const P
   return Status::kOk;
 }
 
-size_t LogitsHead::modelDim() const {
-  const PackedMatrix& transform = parts_.transform.weight();
-  return transform.rows() != 0 ? transform.columns() : weight().columns();
-}
-
 size_t LogitsHead::bytes() const {
   return parts_.transform.bytes() + parts_.norm.bytes() + parts_.weight.bytes() +
          parts_.bias.size() * sizeof(float);

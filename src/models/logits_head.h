@@ -33,7 +33,6 @@ class LogitsHead {
   // undefined.
   Status create(const HeadOptions& options, HeadParts&& parts, const PackedMatrix* tied);
 
-  size_t modelDim() const;                              // M
   size_t vocabSize() const { return weight().rows(); }  // V
   size_t bytes() const;                                 // without a table that it shares
 

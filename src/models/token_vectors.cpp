@@ -41,11 +41,6 @@ Status TokenVectors::create(float scale, TokenTables&& tables) {
   return Status::kOk;
 }
 
-size_t TokenVectors::modelDim() const {
-  const PackedMatrix& projection = tables_.projection.weight();
-  return projection.rows() != 0 ? projection.rows() : tables_.tokens.columns();
-}
-
 size_t TokenVectors::bytes() const {
   return tables_.tokens.bytes() + tables_.types.bytes() + tables_.positions.bytes() + tables_.norm.bytes() +
          tables_.projection.bytes();

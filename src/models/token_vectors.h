@@ -37,7 +37,6 @@ class TokenVectors {
   // undefined.
   Status create(float scale, TokenTables&& tables);
 
-  size_t modelDim() const;  // M
   size_t bytes() const;
   // The token table, which a head may share.
   const PackedMatrix& tokens() const { return tables_.tokens; }

@@ -301,7 +301,7 @@ for (const browser of browsers) {
       // And with the model that they wait for.
       await of(page, 'model').choose('Make a small decoder for me');
       await isLoaded(page);
-      if (/ids=9/.test(state)) await says(page, 'look', /The package says: model\.forward: ids/);
+      if (/ids=9/.test(state)) await says(page, 'look', /The package says: model\.forwardAsync: ids/);
       else if (/ids=$/.test(state)) await says(page, 'look', /Write some ids/);
       else {
         await isSeen(page);

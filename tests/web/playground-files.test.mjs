@@ -203,7 +203,7 @@ for (const browser of browsers) {
     await write(page, 'look', 'the [MASK] ran');
     await until(async () => (await names())[1] === '1 · [MASK]', 'names again');
     await write(page, 'look', '99');
-    await says(page, 'look', /model\.forward: ids/);
+    await says(page, 'look', /model\.forwardAsync: ids/);
     assert.deepEqual(complaints, []);
     await close();
   });

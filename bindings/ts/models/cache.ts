@@ -222,15 +222,13 @@ export class ModelKvCache extends Handle {
    * @internal
    */
   retreat(length: number): void {
-    if (length === 0) {
-      this.reset();
-      return;
-    }
     try {
       for (const cache of this.#layers) {
         const gone = cache.nextPosition - length;
-        if (gone > 0 && !mayLose(cache, gone)) this.#broken = true;
-        else if (gone > 0) cache.truncate(cache.length - gone);
+        if (gone <= 0) continue;
+        if (length === 0) cache.reset();
+        else if (mayLose(cache, gone)) cache.truncate(cache.length - gone);
+        else this.#broken = true;
       }
     } catch {
       this.#broken = true; // a layer's own was disposed of, or the instance is lost

@@ -64,8 +64,8 @@ const own = ['maxTokens', 'stop', 'seed', 'logprobs', 'previous', 'cache', 'chun
 const defaultTokens = 256;
 const defaultPiece = 64;
 
-/** What can go on from token to token: a decoder. @internal */
-export interface Stepper {
+/** What can go on from token to token: a decoder. */
+interface Stepper {
   readonly heap: Heap;
   readonly config: { readonly vocabSize: number };
   readonly hasLogits: boolean;
@@ -188,7 +188,7 @@ async function readPrompt(work: Work, cache: ModelKvCache, loop: EventLoop): Pro
       if (last) return logits?.data;
     }
   } catch (error) {
-    if (!cache.disposed && cache.length > before) cache.retreat(before);
+    if (!cache.disposed) cache.retreat(before);
     throw error;
   } finally {
     reading.delete(cache);

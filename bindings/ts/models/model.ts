@@ -43,9 +43,16 @@ function freer({ heap, weights, positions }: ModelMaking): () => void {
   };
 }
 
+// Sizes of memory follow from the config.
+function frozen<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
+  for (const entry of Object.values(value)) frozen(entry);
+  return Object.freeze(value);
+}
+
 /** A loaded model, an `EncoderModel` or a `DecoderModel`. */
 export abstract class Model extends Handle {
-  /** What its config.json says. */
+  /** What its config.json says; frozen. */
   readonly config: ModelConfig;
   readonly info: ModelInfo;
   /** @internal */
@@ -59,7 +66,7 @@ export abstract class Model extends Handle {
     const { heap, config, weights, parameters } = making;
     weights.retain();
     this.making = making;
-    this.config = config;
+    this.config = frozen(config);
     this.info = Object.freeze({ architecture: config.architecture, parameters, bytes: weights.bytes });
     this.math = new ModelMath(heap, config, weights.parts);
   }

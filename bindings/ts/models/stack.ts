@@ -3,10 +3,11 @@ import { noMask } from '../attention/mask.js';
 import { putVisibility, visibilityOf } from '../attention/visibility.js';
 import { CaptureCall, type KeepMask, StackCall, StackLayerCall } from '../calls.js';
 import type { LayerCaches, LayerStack, TransformerBlock } from '../core.mjs';
+import { Status } from '../enums.js';
 import type { CaptureName } from '../layers/capture.js';
 import type { LayerDims, LayerScores } from '../layers/options.js';
 import { attentionShapes, type CheckedPosition } from '../layers/position.js';
-import { checkStatus } from '../runtime/errors.js';
+import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
 import type { Heap, Scratch } from '../runtime/heap.js';
 import type { CheckedPositions } from '../runtime/positions.js';
 
@@ -106,9 +107,19 @@ export function runLayers(
       capture: capture === undefined ? 0 : heap.putCall(scratch, CaptureCall, capture),
     };
     const fields = heap.putCall(scratch, StackCall, call);
-    checkStatus(
-      heap.call(() => stack.forward(fields, caches)),
-      where,
-    );
+    const status = heap.call(() => stack.forward(fields, caches));
+    if (caches !== null) checkRoom(where, status, tokens);
+    checkStatus(status, where);
   });
+}
+
+// A cache whose layers were moved may have less room than its capacity says.
+function checkRoom(where: string, status: number, tokens: number): void {
+  const problem =
+    status === Status.full
+      ? `has no room for ${tokens} more tokens where its layers stand`
+      : status === Status.positionOutOfRange
+        ? `stands where ${tokens} more tokens pass position 2^53 - 1, or the reach of xPos`
+        : undefined;
+  if (problem !== undefined) throw new ArgumentRangeError(where, 'cache', undefined, problem);
 }

@@ -16,8 +16,8 @@ import {
 } from './description/slots.js';
 import { PartMaker } from './parts.js';
 
-/** BERT's vectors of distances of one layer. @internal */
-export interface DistanceTable {
+/** BERT's vectors of distances of one layer. */
+interface DistanceTable {
   readonly data: Float32Array;
   readonly shape: readonly [rows: number, columns: number];
 }

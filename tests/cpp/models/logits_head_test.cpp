@@ -94,7 +94,6 @@ TEST_CASE("A head gives W t + b, capped, with a weight of its own or the token t
           INFO("width " << width << ", parts " << bits << ", softcap " << softcap << ", rows " << rows);
           CHECK(errorShare(out, data.expected(x), tolerance) <= 1);
         }
-        CHECK(tied.modelDim() == data.model);
         CHECK(tied.vocabSize() == kVocab);
       }
     }

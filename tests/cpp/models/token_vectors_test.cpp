@@ -98,7 +98,6 @@ TEST_CASE("Token vectors are the sum of their rows, normed and projected where a
                          bits % 3 == 0 ? 6.0f : 1.0f};
       const VectorData data(random, form, width, 23);
       const TokenVectors vectors = data.vectors();
-      CHECK(vectors.modelDim() == data.model);
       for (const bool listed : {false, true}) {
         TokenIds at = {2, 3, ids.data(), nullptr, nullptr};
         if (listed) {
@@ -148,7 +147,6 @@ TEST_CASE("Token vectors refuse tables that do not fit, and stay what they were"
     change(tables);
     CHECK(vectors.create(1, std::move(tables)) == Status::kInvalidShape);
     CHECK(vectors.bytes() == bytes);
-    CHECK(vectors.modelDim() == 4);
   };
   refused([](TokenTables& t) { t.tokens = PackedMatrix(); });
   refused([&](TokenTables& t) { t.types = other.tables().types; });

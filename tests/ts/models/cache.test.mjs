@@ -198,6 +198,22 @@ test('a cache that one layer does not fit is refused before any layer has change
   assert.deepEqual(inUse(rw), before);
 });
 
+test('a cache whose layers were moved is refused by name, and stays as it was', () => {
+  const lengths = (cache) => cache.layers.map(({ length }) => length);
+  for (const [by, problem] of [
+    [-6, /cache has no room for 4 more tokens/],
+    [-3, /cache has no room for 4 more tokens/],
+    [2 ** 53 - 8, /cache stands where 4 more tokens pass position/],
+  ]) {
+    const cache = llama.kvCache(by > 0 ? {} : { capacity: 8 });
+    model(llama, ids.slice(0, 6), cache);
+    for (const layer of cache.layers) layer.shift(by);
+    assert.throws(() => model(llama, [1, 2, 3, 4], cache), { name: 'ArgumentRangeError', message: problem });
+    assert.deepEqual(lengths(cache), [6, 6]);
+    cache.dispose();
+  }
+});
+
 test('after dispose() nothing works, and a cache needs its model', async () => {
   const made = await loaded(tinyLlama());
   const [cache, other] = [made.kvCache(), made.kvCache()];

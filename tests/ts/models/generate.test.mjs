@@ -219,6 +219,22 @@ await onEachBuild(async (rw) => {
     cache.dispose();
   });
 
+  test('an abort keeps its reason where a layer of the cache is gone by then', async () => {
+    for (const gone of [0, 1]) {
+      const cache = llama3.kvCache();
+      const controller = new AbortController();
+      const reason = new Error('enough');
+      const onProgress = () => {
+        cache.layers[gone].dispose();
+        controller.abort(reason);
+      };
+      const generated = llama3.generate(prompt, { cache, chunk: 1, signal: controller.signal, onProgress });
+      await assert.rejects(tokensOf(generated), (error) => error === reason);
+      assert.throws(() => llama3.forward([1], { cache }), StateError);
+      cache.dispose();
+    }
+  });
+
   test('where a window has moved on, an abort leaves a cache that says so', async () => {
     const cache = mistral.kvCache({ chunk: 4 });
     mistral.forward([1, 2, 3, 4], { cache });

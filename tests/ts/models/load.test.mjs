@@ -369,3 +369,11 @@ describe('loadModel refuses', () => {
 });
 
 test('nothing is left of all this', () => assert.deepEqual(inUse(), before));
+
+test('the config of a model is frozen, layers and their encodings as well: sizes of memory follow from it', async () => {
+  const model = await loaded(tinyLlama());
+  const parts = [model.config, model.config.layers, model.config.layers[0], model.config.layers[0].rope];
+  for (const part of parts) assert.ok(Object.isFrozen(part));
+  assert.throws(() => Object.assign(model.config, { vocabSize: 20 }), TypeError);
+  model.dispose();
+});
