@@ -91,6 +91,10 @@ export function plainObject(where: string, name: string, value: unknown, expecte
 // What is read of an array of another library.
 const arrayNames = ['type', 'data', 'shape', 'dims'];
 
+function isArrayLike(value: object): boolean {
+  return 'data' in value && ('shape' in value || 'dims' in value);
+}
+
 // What stays as it is.
 function isKept(value: unknown): boolean {
   return typeof value !== 'object' || value === null || ArrayBuffer.isView(value) || value instanceof Handle;
@@ -120,7 +124,7 @@ function copied(value: object, copies?: Map<object, unknown>): unknown {
     return copy;
   }
   const plain = isPlain(value);
-  if (!plain && !('data' in value)) return value;
+  if (!plain && !isArrayLike(value)) return value;
   for (const name of plain ? Object.getOwnPropertyNames(value) : arrayNames.filter((each) => each in value)) {
     const entry = read((value as Record<string, unknown>)[name]);
     // Bytes are those of a mask, which a later property may take away.

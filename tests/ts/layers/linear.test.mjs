@@ -179,7 +179,7 @@ await onEachBuild((rw) => {
   test('tensors and arrays, as weight, as x and as out, give the same bits', () => {
     const [w, bias, x] = [random(12 * 10, 1), random(12, 2), random(30, 3)];
     const tensors = { w: rw.tensor([12, 10], w), bias: rw.tensor([12], bias), x: rw.tensor([3, 10], x) };
-    const linear = rw.linear({ weight: { data: w, dims: [12, 10] }, bias });
+    const linear = rw.linear({ weight: { data: w, shape: null, dims: [12, 10] }, bias });
     const other = rw.linear({ weight: tensors.w, bias: tensors.bias });
     const want = linear.apply({ data: x, shape: [3, 10] }).data;
 

@@ -298,6 +298,16 @@ test('an object that holds itself is refused, and not followed for ever', () => 
   assert.throws(() => rw.rope({ headDim: 4, scaling: [circle] }), { name: 'ArgumentTypeError', argument: 'scaling' });
 });
 
+test('an instance of a class keeps all of its properties, also where one is called data', () => {
+  class Config {
+    data = 1;
+    model_type = 'llama';
+    head_dim = 4;
+    rope_theta = 10;
+  }
+  assert.deepEqual(ropewalk.ropeFromConfig(new Config()), ropewalk.ropeFromConfig({ ...new Config() }));
+});
+
 test('what a getter throws is told: by itself of options and arrays, as the cause of others', () => {
   const failing = (name) => Object.defineProperty({}, name, { enumerable: true, get: () => assert.fail('mine') });
   assert.throws(() => plan.rotate(x, failing('offset')), { message: 'mine' });
