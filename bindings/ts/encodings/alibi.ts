@@ -3,7 +3,6 @@
 import * as calls from '../calls.js';
 import * as enums from '../enums.js';
 import * as check from '../runtime/check.js';
-import { checkStatus } from '../runtime/errors.js';
 import type { Heap, Scratch } from '../runtime/heap.js';
 import { type Out, type OutOption, output, type ResultOf } from '../runtime/outputs.js';
 import type { NdArray } from '../runtime/tensor.js';
@@ -33,10 +32,7 @@ export function alibiSlopes(heap: Heap, heads: number): Float64Array {
   const count = check.integer(where, 'heads', heads, 1, 2 ** 16);
   return heap.scope(where, (scratch) => {
     const out = scratch(count * 8);
-    checkStatus(
-      heap.call((c) => c.alibiSlopes(count, out)),
-      where,
-    );
+    heap.run(where, (c) => c.alibiSlopes(count, out));
     return heap.readDoubles(out, count);
   });
 }
@@ -47,10 +43,7 @@ export function alibiSlopes(heap: Heap, heads: number): Float64Array {
  */
 export function writeAlibi(heap: Heap, where: string, bias: calls.AlibiOptions, out: number, scratch: Scratch): void {
   const options = heap.putCall(scratch, calls.AlibiOptions, bias);
-  checkStatus(
-    heap.call((c) => c.alibiBias(options, out)),
-    where,
-  );
+  heap.run(where, (c) => c.alibiBias(options, out));
 }
 
 /** @internal */

@@ -1,7 +1,7 @@
 // Binary position code.
 import * as calls from '../calls.js';
 import * as check from '../runtime/check.js';
-import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
+import { ArgumentRangeError } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
 import { type RowsInput, rows } from '../runtime/positions.js';
 
@@ -35,10 +35,7 @@ export function binary(heap: Heap, options: BinaryOptions): Float32Array {
   return heap.scope(where, (scratch) => {
     const [code, positions] = [heap.putCall(scratch, calls.BinaryOptions, core), heap.put(scratch, at)];
     const out = scratch(at.length * core.bits * 4);
-    checkStatus(
-      heap.call((c) => c.binaryCode(code, positions, at.length, out)),
-      where,
-    );
+    heap.run(where, (c) => c.binaryCode(code, positions, at.length, out));
     return heap.readFloats(out, at.length * core.bits);
   });
 }

@@ -3,7 +3,7 @@
 import * as calls from '../calls.js';
 import * as enums from '../enums.js';
 import * as check from '../runtime/check.js';
-import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
+import { ArgumentRangeError } from '../runtime/errors.js';
 import type { Heap, Scratch } from '../runtime/heap.js';
 import { type Out, type OutOption, output, type ResultOf } from '../runtime/outputs.js';
 import type { NdArray } from '../runtime/tensor.js';
@@ -61,10 +61,7 @@ export function writeKerple(
   const call = { kind: numbers.kind, heads: numbers.r1.length, ...shape };
   const options = heap.putCall(scratch, calls.KerpleOptions, call);
   const [r1, r2] = [heap.put(scratch, numbers.r1), heap.put(scratch, numbers.r2)];
-  checkStatus(
-    heap.call((core) => core.kerpleBias(options, r1, r2, out)),
-    where,
-  );
+  heap.run(where, (core) => core.kerpleBias(options, r1, r2, out));
 }
 
 /** @internal */

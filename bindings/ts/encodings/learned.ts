@@ -2,7 +2,7 @@
 import { LearnedCall } from '../calls.js';
 import * as enums from '../enums.js';
 import * as check from '../runtime/check.js';
-import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
+import { ArgumentRangeError } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
 import { checkedPositions, type PositionOptions } from '../runtime/positions.js';
 import { type NdArray, operand, type TensorInput } from '../runtime/tensor.js';
@@ -69,10 +69,7 @@ export function learned(heap: Heap, x: TensorInput, options: LearnedOptions): Nd
       rows: positions.length,
     };
     const fields = heap.putCall(scratch, LearnedCall, call);
-    checkStatus(
-      heap.call((c) => c.learnedPositions(fields)),
-      where,
-    );
+    heap.run(where, (c) => c.learnedPositions(fields));
     return { data: heap.readFloats(out, size), shape: [...input.shape.slice(0, -1), width] };
   });
 }
@@ -107,10 +104,7 @@ export function extendLearned(heap: Heap, tableInput: TensorInput, options: Exte
   return heap.scope(where, (scratch) => {
     const out = scratch(length * dim * 4);
     const from = table.address(scratch);
-    checkStatus(
-      heap.call((c) => c.extendLearned(from, rows, dim, alpha, length, out)),
-      where,
-    );
+    heap.run(where, (c) => c.extendLearned(from, rows, dim, alpha, length, out));
     return { data: heap.readFloats(out, length * dim), shape: [length, dim] };
   });
 }

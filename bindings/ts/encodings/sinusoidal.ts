@@ -3,7 +3,7 @@ import * as calls from '../calls.js';
 import * as enums from '../enums.js';
 import { tooFast } from '../rope/options.js';
 import * as check from '../runtime/check.js';
-import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
+import { ArgumentRangeError } from '../runtime/errors.js';
 import type { Heap, Scratch } from '../runtime/heap.js';
 import { type Out, type OutOption, output } from '../runtime/outputs.js';
 import { type RowsInput, rows } from '../runtime/positions.js';
@@ -74,11 +74,7 @@ export function writeTable(
   scratch: Scratch,
 ): void {
   const [options, at] = [heap.putCall(scratch, calls.SinusoidalOptions, table), heap.put(scratch, positions)];
-  checkStatus(
-    heap.call((c) => c.sinusoidal(options, at, positions.length, out)),
-    where,
-    tooFast(where),
-  );
+  heap.run(where, (c) => c.sinusoidal(options, at, positions.length, out), tooFast(where));
 }
 
 /** @internal */

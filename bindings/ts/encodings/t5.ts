@@ -3,7 +3,7 @@
 import * as calls from '../calls.js';
 import type { T5Buckets } from '../core.mjs';
 import * as check from '../runtime/check.js';
-import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
+import { ArgumentRangeError } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
 import { type Out, type OutOption, output, type ResultOf } from '../runtime/outputs.js';
 import { type NdArray, type Operand, operand, type TensorInput } from '../runtime/tensor.js';
@@ -60,10 +60,7 @@ export function withBuckets<T>(
   try {
     heap.scope(where, (scratch) => {
       const at = heap.putCall(scratch, calls.T5Options, options);
-      checkStatus(
-        heap.call(() => buckets.create(at)),
-        where,
-      );
+      heap.run(where, () => buckets.create(at));
     });
     return work(buckets);
   } finally {

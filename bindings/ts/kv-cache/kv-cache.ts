@@ -435,10 +435,7 @@ function made(
 ): KvCache {
   const cache = heap.construct(where, (core) => new core.KvCache());
   try {
-    checkStatus(
-      heap.call(() => fill(cache)),
-      where,
-    );
+    heap.run(where, () => fill(cache));
     return new KvCache(heap, cache, formOf(heap, where, cache), plan, plans);
   } catch (error) {
     heap.destroy(cache);

@@ -3,7 +3,7 @@
 import { nameOf, SavedProblem } from '../enums.js';
 import { RopePlan } from '../rope/rope.js';
 import * as check from '../runtime/check.js';
-import { ArgumentRangeError, ArgumentTypeError, checkStatus } from '../runtime/errors.js';
+import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
 import { bytesOf, isArrayBuffer, isDetached } from '../runtime/typed-arrays.js';
 import { KvCache } from './kv-cache.js';
@@ -81,9 +81,9 @@ export function restoreKvCache(heap: Heap, buffer: ArrayBuffer | Uint8Array, opt
     );
     const core = heap.construct(where, (c) => new c.KvCache());
     try {
-      checkStatus(
-        heap.call(() => core.restore(at, bytes.length, list, plans.length)),
+      heap.run(
         where,
+        () => core.restore(at, bytes.length, list, plans.length),
         () => new ArgumentRangeError(where, damaged[0], buffer, damaged[1]),
       );
       const current = plans.find(({ plan }) => plan.address === core.planAddress);

@@ -5,7 +5,7 @@ import type { SelfAttention } from '../core.mjs';
 import { type CheckedTable, checkTable, type SinusoidalOptions, writeTable } from '../encodings/sinusoidal.js';
 import { LearnedMode, NormKind } from '../enums.js';
 import * as check from '../runtime/check.js';
-import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
+import { ArgumentRangeError } from '../runtime/errors.js';
 import { destroyer } from '../runtime/handle.js';
 import type { Heap, Scratch } from '../runtime/heap.js';
 import type { Out, ResultOf } from '../runtime/outputs.js';
@@ -102,10 +102,7 @@ function create(heap: Heap, where: string, options: AttentionLayerOptions, dims:
     try {
       withParts(heap, where, checked, storage, noNorm, (parts, scratch) => {
         const fields = heap.putCall(scratch, SelfAttentionOptions, dims);
-        checkStatus(
-          heap.call(() => layer.create(fields, parts)),
-          where,
-        );
+        heap.run(where, () => layer.create(fields, parts));
       });
     } catch (error) {
       heap.destroy(layer);
@@ -240,9 +237,6 @@ function addTable(
     rows: rows.length,
   };
   const fields = heap.putCall(scratch, LearnedCall, call);
-  checkStatus(
-    heap.call((c) => c.learnedPositions(fields)),
-    where,
-  );
+  heap.run(where, (c) => c.learnedPositions(fields));
   return out;
 }

@@ -1,6 +1,6 @@
 // Embedding lookup: rows of a table by number.
 import * as check from '../runtime/check.js';
-import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
+import { ArgumentRangeError } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
 import { type Out, type OutOption, output, type ResultOf } from '../runtime/outputs.js';
 import { operand, type TensorInput } from '../runtime/tensor.js';
@@ -43,9 +43,6 @@ export function embed<X extends TensorInput, O extends Out>(
   const scale = check.float32Number(where, 'scale', given.scale ?? 1);
   return output<X, O>(heap, where, table.tensor !== undefined, [...shape, dim], given.out, (to, scratch) => {
     const [tableAt, idsAt] = [table.address(scratch), heap.put(scratch, ids)];
-    checkStatus(
-      heap.call((c) => c.embed(to, tableAt, rows, dim, idsAt, ids.length, scale)),
-      where,
-    );
+    heap.run(where, (c) => c.embed(to, tableAt, rows, dim, idsAt, ids.length, scale));
   });
 }

@@ -5,7 +5,7 @@ import { NormCall } from '../calls.js';
 import type { BlockParts } from '../core.mjs';
 import { BlockLinear, BlockNorm, WeightType } from '../enums.js';
 import * as check from '../runtime/check.js';
-import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
+import { ArgumentRangeError } from '../runtime/errors.js';
 import type { Heap, Scratch } from '../runtime/heap.js';
 import { type StoredType, vectorAddress, type Weight, weight, withPacked } from './weights.js';
 
@@ -111,10 +111,7 @@ export function withParts(
       withPacked(heap, where, matrix, storage, (packed) =>
         heap.scope(where, (scratch) => {
           const biasAt = bias === undefined ? 0 : vectorAddress(bias, scratch);
-          checkStatus(
-            heap.call(() => parts.setLinear(which, packed, bias?.type ?? WeightType.float32, biasAt)),
-            where,
-          );
+          heap.run(where, () => parts.setLinear(which, packed, bias?.type ?? WeightType.float32, biasAt));
         }),
       );
     }
@@ -127,10 +124,7 @@ export function withParts(
           bias: bias === undefined ? 0 : vectorAddress(bias, scratch),
         };
         const fields = heap.putCall(scratch, NormCall, { options: { ...norm, size: factor.columns }, weights });
-        checkStatus(
-          heap.call(() => parts.setNorm(which, fields)),
-          where,
-        );
+        heap.run(where, () => parts.setNorm(which, fields));
       });
     }
     heap.scope(where, (scratch) => work(parts, scratch));

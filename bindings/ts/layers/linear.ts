@@ -3,7 +3,7 @@
 import type { Linear as CoreLinear } from '../core.mjs';
 import { WeightType } from '../enums.js';
 import * as check from '../runtime/check.js';
-import { ArgumentRangeError, ArgumentTypeError, checkStatus } from '../runtime/errors.js';
+import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
 import { destroyer, Handle } from '../runtime/handle.js';
 import type { Heap } from '../runtime/heap.js';
 import { type Out, type OutOption, output, type ResultOf } from '../runtime/outputs.js';
@@ -123,10 +123,7 @@ function create(heap: Heap, where: string, matrix: Weight, bias: Weight | undefi
     withPacked(heap, where, matrix, storage, (packed) =>
       heap.scope(where, (scratch) => {
         const biasAt = bias === undefined ? 0 : vectorAddress(bias, scratch);
-        checkStatus(
-          heap.call(() => linear.create(packed, bias?.type ?? WeightType.float32, biasAt)),
-          where,
-        );
+        heap.run(where, () => linear.create(packed, bias?.type ?? WeightType.float32, biasAt));
       }),
     );
     return linear;

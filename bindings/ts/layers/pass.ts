@@ -8,7 +8,7 @@ import type { KvCache as CoreKvCache } from '../core.mjs';
 import { type EncodingInfo, type EncodingName, encodings } from '../encodings/encodings.js';
 import type { KvCache } from '../kv-cache/kv-cache.js';
 import type { RopePlan } from '../rope/rope.js';
-import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
+import { ArgumentRangeError } from '../runtime/errors.js';
 import type { Heap, Scratch } from '../runtime/heap.js';
 import { type Named, type Out, type OutOption, outputs } from '../runtime/outputs.js';
 import { type CheckedPositions, checkedPositions, type PositionOptions } from '../runtime/positions.js';
@@ -181,10 +181,7 @@ export function pass(
     };
     const fields = heap.putCall(scratch, LayerCall, call);
     if (cache !== undefined) heap.changes += 1;
-    checkStatus(
-      heap.call(() => layer.run(fields, position.rope?.plan ?? null, cache?.core ?? null)),
-      where,
-    );
+    heap.run(where, () => layer.run(fields, position.rope?.plan ?? null, cache?.core ?? null));
   });
   const { out, ...captured } = results;
   return options.capture === undefined ? { out } : { out, captured };

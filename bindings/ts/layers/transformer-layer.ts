@@ -5,7 +5,6 @@ import { BlockOptions } from '../calls.js';
 import type { TransformerBlock } from '../core.mjs';
 import * as enums from '../enums.js';
 import * as check from '../runtime/check.js';
-import { checkStatus } from '../runtime/errors.js';
 import { destroyer, type Handle } from '../runtime/handle.js';
 import type { Heap } from '../runtime/heap.js';
 import type { Out, ResultOf } from '../runtime/outputs.js';
@@ -190,10 +189,7 @@ function make(
       const options = { attention: dims, placement: placements[norms], activation };
       withParts(heap, where, weights, storage, norm, (parts, scratch) => {
         const fields = heap.putCall(scratch, BlockOptions, options);
-        checkStatus(
-          heap.call(() => block.create(fields, parts)),
-          where,
-        );
+        heap.run(where, () => block.create(fields, parts));
       });
     } catch (error) {
       heap.destroy(block);

@@ -4,7 +4,7 @@
 import type { PackedMatrix } from '../core.mjs';
 import * as enums from '../enums.js';
 import * as check from '../runtime/check.js';
-import { ArgumentRangeError, ArgumentTypeError, checkStatus } from '../runtime/errors.js';
+import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
 import type { Heap, Scratch } from '../runtime/heap.js';
 import { Tensor } from '../runtime/tensor.js';
 import { bytesOf, isDetached, lengthOf } from '../runtime/typed-arrays.js';
@@ -178,18 +178,15 @@ export function withPacked(
   const sliceRows = from.inHeap ? from.rows : Math.min(from.rows, Math.max(1, Math.floor(sliceBytes / rowBytes)));
   const matrix = heap.construct(where, (core) => new core.PackedMatrix());
   try {
-    checkStatus(
-      heap.call(() => matrix.allocate(from.rows, from.columns, stored)),
-      where,
-    );
+    heap.run(where, () => matrix.allocate(from.rows, from.columns, stored));
     heap.scope(where, (scratch) => {
       const slice = from.inHeap ? 0 : scratch(sliceRows * rowBytes);
       for (let first = 0; first < from.rows; first += sliceRows) {
         const count = Math.min(sliceRows, from.rows - first);
         const at = from.at(slice, first, count);
-        checkStatus(
-          heap.call(() => matrix.packRows(first, count, from.type, at)),
+        heap.run(
           where,
+          () => matrix.packRows(first, count, from.type, at),
           () => new ArgumentRangeError(where, from.name, undefined, unfitProblem(stored)),
         );
       }

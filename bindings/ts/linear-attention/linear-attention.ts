@@ -5,7 +5,7 @@ import * as calls from '../calls.js';
 import type { RopePlan as CoreRopePlan } from '../core.mjs';
 import type { RopePlan } from '../rope/rope.js';
 import * as check from '../runtime/check.js';
-import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
+import { ArgumentRangeError } from '../runtime/errors.js';
 import type { Heap, Scratch } from '../runtime/heap.js';
 import type { HeadShape, Layout } from '../runtime/layout.js';
 import { type Named, type Out, type OutOption, outputs, type ResultOf } from '../runtime/outputs.js';
@@ -123,10 +123,7 @@ export function runLinear<X extends TensorInput, O extends Out>(
       ...form.norm(scratch),
     };
     const fields = heap.putCall(scratch, calls.LinearAttentionCall, call);
-    checkStatus(
-      heap.call(() => run(fields, form.plan?.plan ?? null, scratch)),
-      where,
-    );
+    heap.run(where, () => run(fields, form.plan?.plan ?? null, scratch));
     if (form.core.normalize) denominator = heap.readResult(calls.DenominatorReport, report);
   });
   return { ...result, ...(denominator && { denominator }) } as LinearAttentionResult<ResultOf<X>, ResultOf<X, O>>;

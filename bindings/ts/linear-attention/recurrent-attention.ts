@@ -2,7 +2,7 @@
 import { LinearRecurrenceCall } from '../calls.js';
 import * as enums from '../enums.js';
 import * as check from '../runtime/check.js';
-import { ArgumentRangeError, ArgumentTypeError, checkStatus } from '../runtime/errors.js';
+import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
 import { type HeadShape, headShape, type Layout } from '../runtime/layout.js';
 import { type Out, type OutOption, outputs, type ResultOf } from '../runtime/outputs.js';
@@ -150,10 +150,7 @@ export function recurrentAttention<X extends TensorInput, O extends Out>(
       tokensFirst,
     };
     const fields = heap.putCall(scratch, LinearRecurrenceCall, call);
-    checkStatus(
-      heap.call((core) => core.linearRecurrence(fields)),
-      where,
-    );
+    heap.run(where, (core) => core.linearRecurrence(fields));
   });
   return { out: result.out, state: result.state } as RecurrentAttentionResult<ResultOf<X>, ResultOf<X, O>>;
 }

@@ -5,7 +5,7 @@ import { LinearStateCall } from '../calls.js';
 import type { LinearAttentionState as CoreState } from '../core.mjs';
 import type { RopePlan } from '../rope/rope.js';
 import * as check from '../runtime/check.js';
-import { ArgumentRangeError, ArgumentTypeError, checkStatus } from '../runtime/errors.js';
+import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
 import { destroyer, Handle } from '../runtime/handle.js';
 import type { Heap } from '../runtime/heap.js';
 import type { Layout } from '../runtime/layout.js';
@@ -97,10 +97,7 @@ export class LinearAttentionState extends Handle {
     try {
       heap.scope(where, (scratch) => {
         const fields = heap.putCall(scratch, LinearStateCall, { form: form.core, shape });
-        checkStatus(
-          heap.call(() => state.create(fields)),
-          where,
-        );
+        heap.run(where, () => state.create(fields));
       });
     } catch (error) {
       heap.destroy(state);

@@ -7,7 +7,7 @@ import type { CacheRope } from '../kv-cache/options.js';
 import { restoreKvCache } from '../kv-cache/restore.js';
 import { checkLayerCache } from '../layers/cache.js';
 import * as check from '../runtime/check.js';
-import { ArgumentRangeError, ArgumentTypeError, checkStatus, StateError } from '../runtime/errors.js';
+import { ArgumentRangeError, ArgumentTypeError, StateError } from '../runtime/errors.js';
 import { destroyer, Handle } from '../runtime/handle.js';
 import type { Heap } from '../runtime/heap.js';
 import { bytesOf, isDetached, type OwnBytes } from '../runtime/typed-arrays.js';
@@ -74,10 +74,7 @@ export function createModelCache(heap: Heap, layers: readonly ModelLayer[], opti
 function listOf(heap: Heap, caches: readonly KvCache[]): LayerCaches {
   const list = heap.construct(where, (core) => new core.LayerCaches());
   try {
-    checkStatus(
-      heap.call(() => list.create(caches.length)),
-      where,
-    );
+    heap.run(where, () => list.create(caches.length));
     for (const [i, cache] of caches.entries()) list.set(i, cache.use(where).core);
     return list;
   } catch (error) {

@@ -4,7 +4,6 @@ import type { HeadParts, Linear, LogitsHead, MainModule, NormLayer, PackedMatrix
 import { NormKind, WeightType } from '../enums.js';
 import { activations } from '../layers/activations.js';
 import { vectorAddress, weight } from '../layers/weights.js';
-import { checkStatus } from '../runtime/errors.js';
 import type { Heap, Scratch } from '../runtime/heap.js';
 import type { ModelConfig } from './config.js';
 import type { LinearSlots, MatrixSlot, ModelSlots, NormSlots, VectorSlot } from './description/slots.js';
@@ -95,10 +94,7 @@ export class PartMaker {
   #headBias(slot: VectorSlot, parts: HeadParts): void {
     this.#heap.scope(this.#where, (scratch) => {
       const { type, at } = this.#address(slot, scratch);
-      checkStatus(
-        this.#heap.call(() => parts.setBias(type, at, slot.rows)),
-        this.#where,
-      );
+      this.#heap.run(this.#where, () => parts.setBias(type, at, slot.rows));
     });
   }
 
@@ -140,10 +136,7 @@ export class PartMaker {
   #made<O extends CoreObject>(make: (core: MainModule) => O, create: (object: O) => number): O {
     const object = this.#heap.construct(this.#where, make);
     try {
-      checkStatus(
-        this.#heap.call(() => create(object)),
-        this.#where,
-      );
+      this.#heap.run(this.#where, () => create(object));
       return object;
     } catch (error) {
       this.#heap.destroy(object);

@@ -2,7 +2,7 @@
 // copied out.
 import { activations } from '../layers/activations.js';
 import * as check from '../runtime/check.js';
-import { checkStatus, OutOfMemoryError } from '../runtime/errors.js';
+import { OutOfMemoryError } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
 import type { NdArray } from '../runtime/tensor.js';
 import type { ModelConfig } from './config.js';
@@ -34,10 +34,7 @@ export class ModelMath {
     heap.scope(where, (scratch) => {
       const put = (list: Float64Array | undefined) => (list === undefined ? 0 : heap.put(scratch, list));
       const [at, types, positionsAt] = [put(values), put(tokenTypes), put(positions)];
-      checkStatus(
-        heap.call(() => parts.vectors.embed(out, batch, tokens, at, types, positionsAt)),
-        where,
-      );
+      heap.run(where, () => parts.vectors.embed(out, batch, tokens, at, types, positionsAt));
     });
   }
 
@@ -75,10 +72,7 @@ export class ModelMath {
     const size = rows.count * this.config.vocabSize;
     heap.scope(where, (scratch) => {
       const to = scratch(size * 4);
-      checkStatus(
-        heap.call(() => parts.head?.apply(to, rows.at, rows.count) ?? 0),
-        where,
-      );
+      heap.run(where, () => parts.head?.apply(to, rows.at, rows.count) ?? 0);
       out.set(heap.floats(to, size), first);
     });
   }

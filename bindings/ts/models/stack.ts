@@ -49,10 +49,7 @@ export const behindCache: Pick<StackPass, 'at' | 'keep'> = {
 export function makeStack(heap: Heap, where: string, layers: readonly ModelLayer[]): LayerStack {
   const stack = heap.construct(where, (core) => new core.LayerStack());
   try {
-    checkStatus(
-      heap.call(() => stack.create(layers.length)),
-      where,
-    );
+    heap.run(where, () => stack.create(layers.length));
     for (const [i, layer] of layers.entries()) setLayer(heap, where, stack, i, layer);
     return stack;
   } catch (error) {

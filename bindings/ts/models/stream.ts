@@ -3,7 +3,7 @@
 
 import * as enums from '../enums.js';
 import { type StoredType, sliceBytes, unfitProblem, type WeightType } from '../layers/weights.js';
-import { checkStatus, SafetensorsError } from '../runtime/errors.js';
+import { SafetensorsError } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
 import type { Safetensors, SafetensorsReadOptions } from '../safetensors/file.js';
 import { type Destination, isMatrix, type MatrixSlot, type Run } from './description/slots.js';
@@ -78,10 +78,7 @@ function allocated({ heap, where, storage }: Filling, slot: MatrixSlot, type: nu
   if (slot.packed !== undefined) return slot.packed;
   const matrix = heap.construct(where, (core) => new core.PackedMatrix());
   slot.packed = matrix;
-  checkStatus(
-    heap.call(() => matrix.allocate(slot.rows, slot.columns, storage ?? type)),
-    where,
-  );
+  heap.run(where, () => matrix.allocate(slot.rows, slot.columns, storage ?? type));
   return matrix;
 }
 
@@ -137,9 +134,9 @@ function packer({ heap, where, storage }: Filling, file: Safetensors, name: stri
       const matrix = (slot as MatrixSlot).packed as NonNullable<MatrixSlot['packed']>;
       const now = Math.min(rows - row, count - done);
       const at = slice + row * rowBytes;
-      checkStatus(
-        heap.call(() => matrix.packRows(first + done, now, type, at)),
+      heap.run(
         where,
+        () => matrix.packRows(first + done, now, type, at),
         () => new SafetensorsError(file.info(name).file, name, unfitProblem(storage ?? type)),
       );
       row += now;

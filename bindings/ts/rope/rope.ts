@@ -138,11 +138,7 @@ export class RopePlan extends Handle {
         const lists = checked.lists.map(({ field, numbers }) => [field, heap.put(scratch, Float64Array.from(numbers))]);
         const frequencies = { ...checked.core.frequencies, ...Object.fromEntries(lists) };
         const fields = heap.putCall(scratch, calls.RopeOptions, { ...checked.core, frequencies });
-        checkStatus(
-          heap.call(() => plan.create(fields)),
-          where,
-          tooFast(where),
-        );
+        heap.run(where, () => plan.create(fields), tooFast(where));
       });
       checkAttentionFactor(where, checked.given, plan.attentionFactor);
     } catch (error) {
@@ -232,10 +228,7 @@ export class RopePlan extends Handle {
       const tokensFirst = queries.tokensFirst || keys.tokensFirst; // one head is the same in both orders
       const call = { q: qAt, k: kAt, tokensFirst, batch, qHeads: queries.heads, kHeads: keys.heads, tokens, positions };
       const fields = this.heap.putCall(scratch, calls.RotateBothCall, call);
-      checkStatus(
-        this.heap.call(() => this.plan.rotateBoth(fields)),
-        where,
-      );
+      this.heap.run(where, () => this.plan.rotateBoth(fields));
       return [turned(this.heap, queries, qAt) as Rotated<Q>, turned(this.heap, keys, kAt) as Rotated<K>];
     });
   }
@@ -324,10 +317,7 @@ export class RopePlan extends Handle {
       const cos = scratch(size * 4);
       const sin = scratch(size * 4);
       this.heap.write(pointer, at);
-      checkStatus(
-        this.heap.call(() => this.plan.tables(pointer, count, cos, sin)),
-        where,
-      );
+      this.heap.run(where, () => this.plan.tables(pointer, count, cos, sin));
       const read = (from: number) => {
         const table = this.heap.readFloats(from, size);
         return wide ? this.#atBothCoordinates(table) : table;

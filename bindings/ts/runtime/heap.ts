@@ -2,7 +2,7 @@
 // heap leaves this file except where a caller asked for one, because growth detaches every view without a word.
 import type { CallFields, ResultFields } from '../calls.js';
 import type { MainModule } from '../core.mjs';
-import { InstanceLostError, OutOfMemoryError, StateError } from './errors.js';
+import { checkStatus, InstanceLostError, OutOfMemoryError, StateError } from './errors.js';
 import { bufferOf, byteLengthOf, bytesOf, fill, kindOf, offsetOf } from './typed-arrays.js';
 
 // More than any object of the core takes.
@@ -63,6 +63,11 @@ export class Heap {
   unchanged(where: string, what: string, before: number): void {
     if (this.changes === before) return;
     throw new StateError(`${where}: a ${what} was changed while the arguments of the call were read`);
+  }
+
+  /** The same of a call that answers a Status: throws the error that it stands for. */
+  run(where: string, call: (core: MainModule) => number, invalid?: () => Error): void {
+    checkStatus(this.call(call), where, invalid);
   }
 
   /** Reserves bytes, 64-byte aligned, or throws OutOfMemoryError. */
