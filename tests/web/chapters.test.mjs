@@ -1,32 +1,15 @@
 // What the main figure of each chapter does when it is worked with, in Chromium and in Firefox: its numbers change as the
 // maths says, and they are the package's.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { load, mropePositions } from 'ropewalk';
 import { wordVector } from '../../web/src/programs/word-vector.js';
-import { figureOf, launch, launchFirefox, open, serve, until } from './site.mjs';
+import { browsers, figureOf, until, withBoth } from './site.mjs';
 
-let site;
-let core;
-let chromium;
-let firefox;
+const [{ site, both }, core] = await Promise.all([withBoth(), load({ simd: 'deterministic' })]);
 // One page in each: figures have nothing to do with each other.
 const pages = {};
-before(async () => {
-  [site, chromium, firefox, core] = await Promise.all([
-    serve(),
-    launch(),
-    launchFirefox(),
-    load({ simd: 'deterministic' }),
-  ]);
-  pages.Chromium = await open(chromium, site.address, { hash: '#lang=en' });
-  pages.Firefox = await firefox.open(site.address, { hash: '#lang=en' });
-});
-after(async () => {
-  await chromium?.close();
-  await firefox?.close();
-  site?.close();
-});
+for (const name of browsers) pages[name] = await both.open(name, site.address, { hash: '#lang=en' });
 
 const times = (n, key) => Array.from({ length: n }, () => key);
 const column = (table, i) => table.map((row) => row[i]);
@@ -454,7 +437,7 @@ const chapters = {
   },
 };
 
-for (const browser of ['Chromium', 'Firefox']) {
+for (const browser of browsers) {
   for (const [name, run] of Object.entries(chapters)) {
     test(`${name} (${browser})`, async () => {
       const { page, complaints } = pages[browser];

@@ -1,25 +1,14 @@
 // Saving figures: the files hold the numbers of the tables, and the picture is the picture; in Chromium and Firefox.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { figureOf, launch, launchFirefox, open, serve, until } from './site.mjs';
+import { test } from 'node:test';
+import { browsers, figureOf, open, until, withBoth } from './site.mjs';
 
-let site;
-let chromium;
-let firefox;
+const { site, both, browser: chromium } = await withBoth();
 const pages = {};
-before(async () => {
-  [site, chromium, firefox] = await Promise.all([serve(), launch(), launchFirefox()]);
-  // A sentence with a formula for spreadsheets in it, as a link could bring one.
-  const hash = '#lang=en&order.map.words=%3D1%2B1+a%2Cb+%22c%22';
-  pages.Chromium = await open(chromium, site.address, { hash });
-  pages.Firefox = await firefox.open(site.address, { hash });
-  for (const { page } of Object.values(pages)) await page.evaluate(catchFiles);
-});
-after(async () => {
-  await chromium?.close();
-  await firefox?.close();
-  site?.close();
-});
+// A sentence with a formula for spreadsheets in it, as a link could bring one.
+const hash = '#lang=en&order.map.words=%3D1%2B1+a%2Cb+%22c%22';
+for (const name of browsers) pages[name] = await both.open(name, site.address, { hash });
+for (const { page } of Object.values(pages)) await page.evaluate(catchFiles);
 
 // Files that the page hands to the browser are kept instead.
 function catchFiles() {
@@ -58,7 +47,7 @@ function cells(csv) {
   return rows;
 }
 
-for (const browser of ['Chromium', 'Firefox']) {
+for (const browser of browsers) {
   test(`numbers are saved whole, as JSON and as CSV (${browser})`, async () => {
     const { page, complaints } = pages[browser];
     for (const [chapter, name] of [

@@ -1,5 +1,5 @@
-// What goes wrong in a playground: files that are none, changes of mind in the middle of work, links to what is not there.
-// Each has its message or is passed over, nothing reaches the console, and the next thing works; in Chromium and Firefox.
+// What goes wrong in a playground: files that are none, changes of mind in the middle of work. Each has its message,
+// nothing reaches the console, and the next thing works. Links to what is not there: sweeps/links.test.mjs.
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 import { tinyLlama } from '../ts/support/tiny-models.mjs';
@@ -16,14 +16,12 @@ import {
   noticesOf,
   of,
   path,
-  run,
-  same,
   says,
   start,
   wideFiles,
   write,
 } from './playground.mjs';
-import { until } from './site.mjs';
+import { isWhole, until } from './site.mjs';
 
 let all;
 before(async () => {
@@ -33,16 +31,6 @@ after(() => all?.end());
 afterEach(() => all.site.releaseAll());
 
 const [config, weights] = filesOf(tinyLlama());
-const speaks = (page, lang) =>
-  until(
-    () =>
-      page.evaluate(
-        (lang) =>
-          document.documentElement.lang.startsWith(lang) && document.querySelector('main:not([aria-busy])') !== null,
-        lang,
-      ),
-    lang,
-  );
 const other = (page) => page.evaluate(() => document.getElementById('language').click());
 
 // What is given together, and what is said about it.
@@ -75,7 +63,7 @@ for (const browser of browsers) {
       assert.equal(await noticesOf(page, 'model'), '', name);
     }
     await other(page);
-    await speaks(page, 'zh');
+    await isWhole(page, 'zh');
     await give(page, refused['an unknown architecture'][0]);
     await says(page, 'model', /^模块包说|^.*gpt_j/);
     assert.match(await of(page, 'model').summary(), /还没有模型/);
@@ -98,7 +86,7 @@ for (const browser of browsers) {
       /config \(1\)\.json, part0\.bin, .*, …\. .*config\.json is missing still/,
     );
     await other(page);
-    await speaks(page, 'zh');
+    await isWhole(page, 'zh');
     assert.match(
       await noticesOf(page, 'model'),
       /这里用不上：config \(1\)\.json.*已有：model\.safetensors。 ?还缺 config\.json/,
@@ -257,7 +245,7 @@ for (const browser of browsers) {
       'the chapter in Chinese',
     );
     await ninth.release();
-    await speaks(page, 'zh');
+    await isWhole(page, 'zh');
     assert.ok((await tokens()) >= 8, 'what is written stays');
     assert.match(await of(page, 'write').summary(), /已停止。$/, 'and that it is not all of it is said');
     await isSeen(page);
@@ -281,38 +269,6 @@ for (const browser of browsers) {
     await until(tokens, 'tokens all the same');
     assert.deepEqual(complaints, []);
     await close();
-  });
-
-  test(`links to what is not there, out of range or nonsense show what there is (${browser})`, async () => {
-    const states = [
-      'playground.look.layer=512&playground.look.at=48&playground.look.head=256&playground.look.wish=yarn',
-      'playground.look.layer=0&playground.look.at=-3&playground.look.head=1e9&playground.look.ids=',
-      'playground.look.ids=99999999999999999999+7&playground.look.base=NaN&playground.model.tiny=elephant',
-      'playground.stack.heads=3&playground.stack.layers=99&playground.stack.window=-1&playground.stack.encoding=magic',
-      'playground.stack.words=%00%FF%F0%9F%98%80%E2%80%AE+a&playground.stack.kv=8&playground.stack.heads=1',
-      `playground.stack.words=${'x'.repeat(5000)}&playground.stack.head=200`,
-      'playground.write.temperature=-1&playground.write.topK=1e99&playground.write.length=&playground.model.seed=0',
-      '%&=&&playground.=1&playground.look=2&__proto__=1&constructor=2&playground.stack.__proto__=3',
-    ];
-    for (const state of states) {
-      const { page, complaints, close } = await all.fresh(browser, state);
-      same((await of(page, 'stack').tables()).flat(2), await run(await of(page, 'stack').code()));
-      assert.match(await noticesOf(page, 'look'), /^First load a model/, state);
-      // And with the model that they wait for.
-      await of(page, 'model').choose('Make a small decoder for me');
-      await isLoaded(page);
-      if (/ids=9/.test(state)) await says(page, 'look', /The package says: model\.forwardAsync: ids/);
-      else if (/ids=$/.test(state)) await says(page, 'look', /Write some ids/);
-      else {
-        await isSeen(page);
-        same((await of(page, 'look').tables()).flat(2), await run(await of(page, 'look').code()), 1e-12);
-      }
-      await page.reload();
-      await speaks(page, 'en');
-      await isLoaded(page);
-      assert.deepEqual(complaints, [], state);
-      await close();
-    }
   });
 }
 

@@ -210,11 +210,12 @@ export async function open(browser, address, { hash = '', init, ...context } = {
 }
 
 /**
- * Firefox as Debian has it, by WebDriver BiDi: Playwright drives only a Firefox of its own. `open` is the one above,
+ * Firefox as Debian has it, by WebDriver BiDi: Playwright drives only a Firefox of its own. It starts when a page is
+ * opened in it. `open` is the one above,
  * with the options that are named here. What both libraries call alike is used by tests in both: evaluate, goto,
  * reload, keyboard.press, keyboard.type.
  */
-export async function launchFirefox() {
+function firefoxOnDemand() {
   // What a reader prefers is asked for when the program starts: one for each kind of reader.
   const started = new Map();
   const start = (locale, reducedMotion) =>
@@ -235,7 +236,6 @@ export async function launchFirefox() {
     return started.get(key);
   };
   const usual = ['en-US', 'no-preference'];
-  await browserFor(...usual);
   return {
     async close() {
       for (const browser of started.values()) await (await browser).close();
@@ -258,11 +258,13 @@ export async function launchFirefox() {
   };
 }
 
-export const browsers = ['Chromium', 'Firefox'];
+/** The browsers of the tests that do the same in each: Chromium, and Firefox where BROWSERS=all. */
+export const browsers = process.env.BROWSERS === 'all' ? ['Chromium', 'Firefox'] : ['Chromium'];
 
 /** Both browsers: `open` opens the page in one of them, with the options that both have. */
 export async function launchBoth() {
-  const [chromium, firefox] = await Promise.all([launch(), launchFirefox()]);
+  const chromium = await launch();
+  const firefox = firefoxOnDemand();
   return {
     chromium,
     open: (name, address, options) =>
@@ -294,19 +296,31 @@ export async function withBoth() {
   return { site, both, browser: both.chromium };
 }
 
-/** Waits until all chapters are there, in a language if one is given. */
+/**
+ * Waits until all chapters are there, in a language if one is given. The page tells it by itself: asking again and again
+ * would keep the processor from it.
+ */
 export const isWhole = (page, lang = '') =>
-  until(
-    () =>
-      page.evaluate(
-        (lang) =>
-          document.querySelector('main:not([aria-busy])') !== null &&
-          // Of the worker's picture the page itself waits three seconds.
-          document.querySelector('#figure-playground-stack[aria-busy]') === null &&
-          document.documentElement.lang.startsWith(lang),
-        lang,
-      ),
-    `the whole page ${lang}`,
+  page.evaluate(
+    ([lang, limit]) =>
+      new Promise((resolve, reject) => {
+        const look = () => {
+          const isThere =
+            document.querySelector('main:not([aria-busy])') !== null &&
+            // Of the worker's picture the page itself waits three seconds.
+            document.querySelector('#figure-playground-stack[aria-busy]') === null &&
+            document.documentElement.lang.startsWith(lang);
+          if (!isThere) return;
+          changes.disconnect();
+          resolve();
+        };
+        const changes = new MutationObserver(look);
+        const options = { attributeFilter: ['aria-busy', 'lang'], childList: true, subtree: true };
+        changes.observe(document, options);
+        setTimeout(() => reject(new Error(`waited ${limit} ms in vain: the whole page ${lang}`)), limit);
+        look();
+      }),
+    [lang, limit],
   );
 
 /** A figure of the page, by chapter and name, in either browser. */
