@@ -36,7 +36,7 @@ void resetPeak() {
 
 }  // namespace ropewalk
 
-// The C library's own names, which it lets a program define.
+// Replaces functions of the C library under their own names, which it permits.
 extern "C" {
 
 void* malloc(size_t size) {

@@ -1,5 +1,5 @@
-// How much of the heap is in use, and the most that was: counts what malloc and its kin give and free takes
-// back, in bytes that can be used (a few more than asked for, without malloc's own notes).
+// Measures how much of the heap is in use, now and at the peak. Counts the usable bytes of every block from
+// malloc, calloc and the like until it is freed: a few more than requested, without malloc's own headers.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 namespace ropewalk {
 
 size_t bytesInUse();
-size_t peakBytes();  // the most in use at once since the start or resetPeak()
+size_t peakBytes();  // the peak since the start or resetPeak()
 void resetPeak();
 
 }  // namespace ropewalk

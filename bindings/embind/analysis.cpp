@@ -1,4 +1,4 @@
-// What the page and researchers measure of encodings.
+// Bindings of measures of encodings: shift matrices, dot product and decay curves, comparisons of rows.
 #include <emscripten/bind.h>
 
 #include "analysis/pairwise.h"
@@ -24,7 +24,7 @@ int decayBoundAt(size_t dim, double base, Pointer h, Pointer distances, size_t n
 int pairwiseAt(int measure, Pointer x, size_t rows, size_t dim, Pointer out) {
   return number(pairwise(static_cast<Measure>(measure), at<float>(x), rows, dim, at<float>(out)));
 }
-// False: all rows differ.
+// Answers false if all rows differ.
 bool firstDuplicateAt(Pointer x, size_t rows, size_t dim, Pointer out) {
   RowPair rows_alike{};
   const bool found = firstDuplicate(at<float>(x), rows, dim, &rows_alike.first, &rows_alike.second);

@@ -1,4 +1,4 @@
-// Attention by softmax.
+// Bindings of softmax attention.
 #include <emscripten/bind.h>
 
 #include "attention_call.h"

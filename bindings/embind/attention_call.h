@@ -1,4 +1,4 @@
-// How attention is called, by itself, over a cache and within a layer.
+// Converts attention calls to the core's options: for attention alone, over a cache and within a layer.
 #pragma once
 
 #include "attention/attention.h"
@@ -6,7 +6,7 @@
 
 namespace ropewalk::binding {
 
-// The options of a call, whose lists become the core's in place.
+// Adds the visibility of a call to `options`. Converts its lists from doubles to the core's types in place.
 inline AttentionOptions withVisibility(AttentionOptions options, const VisibilityCall& s, size_t batch,
                                        size_t keys) {
   const auto list = [](Pointer p, size_t n) { return p == 0 ? nullptr : integers(p, n); };

@@ -1,7 +1,7 @@
-// What the bindings share: how JavaScript's numbers become the core's types. Pointers are numbers (bytes into
-// the heap), results are Status numbers, arrays lie in the heap. The bindings convert, they never compute and
-// never check: the TypeScript package (ts/) has checked every argument before it comes here, because Embind
-// itself turns NaN and 'abc' to 0.
+// Converts JavaScript's numbers to the core's types, for all bindings. Pointers are numbers (bytes into the
+// heap), results are Status numbers, arrays lie in the heap. The bindings convert; they never compute and
+// never check. The TypeScript package (ts/) checks every argument before the call, because Embind itself
+// converts NaN and 'abc' to 0.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Which core this is, and its heap.
+// Bindings of the build's name, the list of encodings, and the heap.
 #include <emscripten/bind.h>
 
 #include <algorithm>
@@ -25,8 +25,8 @@ bool isRelaxed() {
   return std::string_view(simd::kBackend) == "wasm-relaxed";
 }
 
-// Writes "name:family " of every encoding, for which there is room, and says how many characters that is: a
-// test compares it with the list of ts/encodings/encodings.ts.
+// Writes "name:family " for every encoding and returns the number of characters; `out` must have room for
+// all. A test compares the list with ts/encodings/encodings.ts.
 size_t encodingList(Pointer out) {
   char* end = at<char>(out);
   for (const Encoding& e : kEncodings) {

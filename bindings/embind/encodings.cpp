@@ -1,4 +1,4 @@
-// Every encoding that is not rotary.
+// Bindings of every encoding that is not rotary.
 #include <emscripten/bind.h>
 
 #include <algorithm>

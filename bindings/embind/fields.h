@@ -1,6 +1,6 @@
-// The fields of calls and results as they lie in the heap: doubles one after the other. For objects Embind
-// would register two functions for each field, and call one of them for each field of every call. Which field
-// lies where is said by calls/table.h alone, which is made from calls/table.mjs.
+// Reads calls and writes results in the heap: consecutive doubles. For objects, Embind would register two
+// functions for each field, and call one of them for each field of every call. Only calls/table.h, made from
+// calls/table.mjs, defines the order of the fields.
 #pragma once
 
 #include <cstddef>
@@ -41,7 +41,7 @@ double toDouble(T field) {
   }
 }
 
-// calls/table.h has one for each struct: kDoubles, and read(from, call) or write(result, to).
+// calls/table.h specializes this for each struct: kDoubles, and read(from, call) or write(result, to).
 template <class T>
 struct Fields;
 
@@ -52,7 +52,7 @@ Call readCall(Pointer fields) {
   return call;
 }
 
-// n calls one after the other, in place.
+// n consecutive calls, converted in place.
 template <class Call>
 Call* readCalls(Pointer fields, size_t n) {
   static_assert(sizeof(Call) == Fields<Call>::kDoubles * sizeof(double));

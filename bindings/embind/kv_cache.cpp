@@ -1,4 +1,4 @@
-// Keys and values of past tokens.
+// Bindings of the KV cache.
 #include <emscripten/bind.h>
 
 #include <algorithm>
@@ -92,7 +92,7 @@ void valuesOfKvCache(const KvCache& cache, Pointer out) {
   copyHeads(headsFirst(at<float>(out), view.batch, view.heads, view.tokens, view.dim), view);
 }
 
-// c.k and c.v are the cache's.
+// Keys and values are those of the cache; c.k and c.v are not read.
 int attendOverKvCache(KvCache& cache, Pointer fields, bool at_end) {
   const auto c = readCall<AttentionCall>(fields);
   return number(cache.attend(outOf(c), {queriesOf(c, c.q), at_end, false},
@@ -102,7 +102,7 @@ int attendOverKvCache(KvCache& cache, Pointer fields, bool at_end) {
 void saveKvCache(const KvCache& cache, Pointer out) {
   cache.save(at<uint8_t>(out));
 }
-// plans: addresses of plans
+// plans: an array of addresses of plans
 int checkSavedKvCache(Pointer bytes, size_t size, Pointer plans, size_t plan_count) {
   return static_cast<int>(KvCache::checkSaved(at<uint8_t>(bytes), size, at<RopePlan*>(plans), plan_count));
 }

@@ -1,4 +1,4 @@
-// How layers are called, alone and as a model's: where to write what they compute on the way.
+// Converts the capture calls of layers, alone and within a model: where a layer writes its intermediates.
 #pragma once
 
 #include "attention_call.h"

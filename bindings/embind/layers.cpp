@@ -1,4 +1,4 @@
-// Layers and their parts.
+// Bindings of layers and their parts.
 #include <emscripten/bind.h>
 
 #include <utility>
@@ -33,7 +33,8 @@ int embedAt(Pointer out, Pointer table, size_t rows, size_t dim, Pointer ids, si
   return number(embed(at<float>(out), at<float>(table), rows, dim, integers(ids, n), n, scale));
 }
 
-// Weights come one matrix at a time, in slices of rows; the parts of a layer take each over when it is whole.
+// Weights arrive one matrix at a time, in slices of rows. The parts of a layer take over each complete
+// matrix.
 
 int allocateMatrix(PackedMatrix& matrix, size_t n, size_t k, int stored) {
   return number(matrix.allocate(n, k, static_cast<WeightType>(stored)));
@@ -62,7 +63,7 @@ auto rowsOf(Activation activation) -> void (*)(float*, size_t) {
       return activateRow<Activation::kTanh>;
   }
 }
-// activation: below 0: none.
+// activation: the number of an Activation, negative for none.
 void applyLinear(const Linear& linear, Pointer out, Pointer x, size_t rows, int activation) {
   LinearOptions options;
   if (activation >= 0) options.activation = rowsOf(static_cast<Activation>(activation));

@@ -1,4 +1,4 @@
-// Attention without softmax: whole sequences, states and recurrences.
+// Bindings of attention without softmax: whole sequences, states and recurrences.
 #include <emscripten/bind.h>
 
 #include "attention/linear_attention.h"

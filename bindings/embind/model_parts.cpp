@@ -1,4 +1,5 @@
-// What a model computes with between ids and logits: token vectors, the stack of layers, norms and heads.
+// Bindings of the parts of a model between ids and logits: token vectors, the stack of layers, norms and
+// heads.
 #include <emscripten/bind.h>
 
 #include <algorithm>
@@ -42,7 +43,7 @@ void setProjection(TokenTables& tables, Linear& projection) {
 int createTokenVectors(TokenVectors& vectors, float scale, TokenTables& tables) {
   return number(vectors.create(scale, std::move(tables)));
 }
-// Numbers lie as doubles; null: none.
+// Ids, types and positions are doubles; null: none.
 int embedTokens(const TokenVectors& vectors, Pointer out, size_t batch, size_t tokens, Pointer ids,
                 Pointer types, Pointer positions) {
   const auto list = [&](Pointer p) { return p == 0 ? nullptr : integers(p, batch * tokens); };
@@ -85,7 +86,7 @@ int createLayerCaches(LayerCaches& caches, size_t layers) {
 void setCache(LayerCaches& caches, size_t i, KvCache& cache) {
   caches.list[i] = &cache;
 }
-// Whether the next token stands at the same position in all.
+// Whether the next token has the same position in all caches.
 bool agree(const LayerCaches& caches) {
   const Buffer<KvCache*>& list = caches.list;
   return std::all_of(list.data(), list.data() + list.size(),

@@ -1,4 +1,4 @@
-// Files of weights.
+// Bindings of safetensors files.
 #include <emscripten/bind.h>
 
 #include <algorithm>
@@ -10,12 +10,12 @@
 namespace ropewalk::binding {
 namespace {
 
-// Sizes of files come as doubles; a negative one is unknown.
+// File sizes are doubles; a negative one means unknown.
 uint64_t fileSize(double bytes) {
   return bytes < 0 ? kUnknownBytes : static_cast<uint64_t>(bytes);
 }
 
-// The fault is written for any status.
+// Writes the fault for any status.
 int writeFault(Status status, const SafetensorsFault& fault, Pointer out) {
   writeResult(out, fault);
   return number(status);

@@ -1,4 +1,4 @@
-// Rotary encodings: plans, and rotation by tables that the caller made.
+// Bindings of rotary encodings: plans, and rotation by tables of the caller.
 #include <emscripten/bind.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace ropewalk::binding {
 namespace {
 
-// In 32 bits, which a number of JavaScript holds.
+// The fingerprint in 32 bits: JavaScript's numbers do not hold 64.
 unsigned fingerprintOf(const RopePlan& plan) {
   const uint64_t whole = plan.fingerprint();
   return static_cast<unsigned>(whole ^ whole >> 32);
