@@ -1,4 +1,4 @@
-// Fetches a chapter: its code and what it says in a language, together.
+// Fetches a chapter: its code and its texts in a language, together.
 import type { Ropewalk } from 'ropewalk';
 import { frameTexts, type Language, numbersOf } from '../i18n/language';
 import type { State } from '../ui/state';

@@ -1,4 +1,4 @@
-// Runs one job and says how far it is. Cancelling ends the whole worker, so a job needs no way out of its own.
+// Runs one job and reports its progress. Cancelling ends the whole worker, so a job needs no way out of its own.
 import { load } from 'ropewalk/external';
 import type { Answer, Request } from '../work/protocol';
 import { jobs } from './jobs';

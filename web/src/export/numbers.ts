@@ -38,7 +38,7 @@ function textCell(text: string): string {
 const numberCell = (value: number | undefined): string =>
   value === undefined || Number.isNaN(value) ? '' : String(value);
 
-/** RFC 4180, each table under its caption and an empty line between two; begins with a mark that says UTF-8. */
+/** RFC 4180, each table under its caption and an empty line between two; begins with a byte order mark. */
 export function csvOf(tables: readonly NumberTableData[]): string {
   const lines = tables.map(({ caption, corner, columns, rows, print, isNamed }) => {
     const cell = (value: number | undefined) =>

@@ -24,7 +24,7 @@ function copyOf<E extends Element>(picture: E): E {
     inputs[i]?.setAttribute('value', input.value);
     inputs[i]?.toggleAttribute('checked', input.checked);
   }
-  // Nobody points at anything in a saved picture.
+  // Nothing is pointed at in a saved picture.
   for (const readout of copy.querySelectorAll('.readout')) readout.remove();
   return copy;
 }
@@ -90,12 +90,12 @@ function image(around: HTMLElement, width: number, height: number): string {
 }
 
 /**
- * Twice as fine as the screen's own pixels, on the colour that it stands on.
+ * Twice as fine as the screen's own pixels, on its background.
  *
  * @param drawn what the figure draws elsewhere, among its controls.
  */
 export async function pngOf(picture: HTMLElement, drawn: readonly Element[]): Promise<Blob> {
-  // A picture that gave its place to a table has no size; it comes back for a moment.
+  // A picture that is hidden by a table has no size; it is shown for a moment.
   const { hidden } = picture;
   picture.hidden = false;
   if (hidden) await pause(50);

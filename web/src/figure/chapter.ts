@@ -5,11 +5,11 @@ import type { FrameTexts } from '../i18n/texts';
 import type { Field, Section } from '../ui/state';
 import type { LongWork } from '../work/long-work';
 
-/** What a chapter sees of the page; what all chapters have in common sees no chapter's own texts. */
+/** The part of the page that a chapter uses; code that all chapters share has no chapter's own texts. */
 export interface ChapterState<Texts = unknown> {
   readonly id: string;
   readonly texts: Texts;
-  /** What all chapters say. */
+  /** The texts of all chapters. */
   readonly frame: FrameTexts;
   readonly numbers: Numbers;
   /** A part of the chapter's state: one figure's. */

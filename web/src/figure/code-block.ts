@@ -1,4 +1,4 @@
-// The program behind a picture, with colours for its words and a button that copies it.
+// The program of a picture, with colours for its words and a button that copies it.
 
 import type { FrameTexts } from '../i18n/texts';
 import { copyButton } from '../ui/copy-button';

@@ -1,5 +1,5 @@
-// The frame that every figure has: controls, the picture or its table, what it shows in words, the program behind it.
-// A figure is a part of the state and a function that shows it; the frame calls that whenever the state says so.
+// The frame that every figure has: controls, the picture or its table, what it shows in words, its program.
+// A figure is a part of the state and a function that shows it; the frame calls that whenever the state changes.
 
 import { saveMenu } from '../export/menu';
 import { announce } from '../ui/announce';
@@ -18,7 +18,7 @@ import { type Controls, controlsOf } from './settings';
 type Fields = Readonly<Record<string, Field<unknown>>>;
 type WithTable<F extends Fields> = F & { readonly table: Field<boolean> };
 
-/** What a figure says of the values that it has just shown. */
+/** The texts of a figure about the values that it has just shown. */
 export interface Report {
   /** What the picture shows, in a sentence or two; told to screen readers when it changes. */
   readonly summary: string;
@@ -40,7 +40,7 @@ export interface FigureParts<F extends Fields> {
   show(values: Values<WithTable<F>>): Report;
   /** Is given what shows the figure again, for news that do not come from the state. */
   again?(show: () => void): void;
-  /** Reset takes back what is no part of the state, too. */
+  /** Undoes what is no part of the state, for Reset. */
   reset?(): void;
   end?(): void;
 }

@@ -8,7 +8,7 @@ import type { ChapterState } from './chapter';
 
 export interface Question {
   readonly question: string;
-  /** Each in its words; behind a wrong one, what speaks against it. */
+  /** The text of each; after a wrong one, the reason why it is wrong. */
   readonly answers: readonly (readonly string[])[];
   readonly explanation: string;
 }

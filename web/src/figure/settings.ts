@@ -1,5 +1,5 @@
 // What a figure lets the reader set: a field of the state and the control that sets it, declared together. The figure
-// makes the controls and shows them what the state says.
+// makes the controls and keeps them in step with the state.
 import {
   type ChoiceControl,
   type Control,

@@ -23,8 +23,8 @@ export function joinWords(words: readonly string[]): string {
 }
 
 /**
- * An order of the words that reads differently from the present one, if there is any: entry i says which word
- * comes to place i.
+ * An order of the words that reads differently from the present one, if there is any: entry i is the index of
+ * the word that comes to place i.
  */
 export function shuffledOrder(words: readonly string[]): number[] {
   const order = words.map((_, i) => i);

@@ -1,4 +1,4 @@
-// What stands around the chapters, and in every figure. In prose *...* is emphasis, `...` code, $...$ a variable, $x_i$ one
+// Texts around the chapters, and in every figure. In prose *...* is emphasis, `...` code, $...$ a variable, $x_i$ one
 // with an index, and [text](address) a link.
 export const page = {
   // The title, word by word; joined they are all of it.

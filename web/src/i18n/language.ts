@@ -13,12 +13,12 @@ export const languageNames: Readonly<Record<Language, string>> = { en: 'English'
 /** What documents call it: Chinese here is of simplified characters. */
 export const languageTags: Readonly<Record<Language, string>> = { en: 'en', zh: 'zh-Hans' };
 
-/** What stands around the chapters, in a language. */
+/** The texts around the chapters, in a language. */
 export function frameTexts(language: Language): Promise<FrameTexts> {
   return sources[language]();
 }
 
-/** The reader's first language among ours, as the browser tells it; English if there is none. */
+/** The reader's first language among ours, as the browser reports it; English if there is none. */
 export function preferredLanguage(): Language {
   const wanted = navigator.languages.map((tag) => new Intl.Locale(tag).language);
   return wanted.flatMap((tag) => languages.filter((language) => language === tag))[0] ?? 'en';

@@ -1,4 +1,4 @@
-// What a language has to say: the shape of the English texts, with any text in place of each of them. A missing or a
+// The texts of a language: the shape of the English texts, with any text in place of each of them. A missing or a
 // surplus entry in another language does not compile.
 import type * as en from './en';
 
@@ -9,5 +9,5 @@ export type Translated<T> = T extends string
     ? (...values: A) => string
     : { readonly [K in keyof T]: Translated<T[K]> };
 
-/** What stands around the chapters, and in every figure. */
+/** The texts around the chapters, and in every figure. */
 export type FrameTexts = Translated<typeof en>;

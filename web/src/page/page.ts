@@ -84,7 +84,7 @@ function chapterLinks(page: PageSection, state: State, followed: () => void): HT
     const link = h('a', { href: state.link({ at: id }), 'data-chapter': id }, chapterOf(id).title[lang]);
     link.addEventListener('click', (event) => {
       if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-      // The hash is the state, not the name of a place: the browser would look for the wrong thing.
+      // The hash is the state, not the id of an element: the browser would look for one.
       event.preventDefault();
       page.set({ at: id });
       followed();
@@ -93,7 +93,7 @@ function chapterLinks(page: PageSection, state: State, followed: () => void): HT
     return h('li', {}, link);
   });
   const list = h('ol', {}, ...items);
-  // Where there is room they stand in two columns.
+  // In two columns where there is room.
   list.style.setProperty('--half', String(Math.ceil(items.length / 2)));
   return list;
 }
@@ -288,7 +288,7 @@ function lost(texts: FrameTexts): HTMLElement {
   return h('div', { class: 'prose' }, h('p', { class: 'notice', role: 'alert' }, texts.page.lost), again);
 }
 
-// Builds what stands around the chapters, or builds it anew. Gives the article.
+// Builds the frame around the chapters, or builds it anew. Returns the article.
 function frame(
   texts: FrameTexts,
   state: State,
@@ -330,7 +330,7 @@ export function createPage(state: State, page: PageSection, core: Ropewalk): Pag
   let latest = 0;
   addEventListener('pagehide', () => keepPlace(readingPlace(sections)));
 
-  // Puts chapter i in its language into the place of what is there, without moving what the reader looks at. Gives
+  // Replaces chapter i by the one in its language, without moving what the reader looks at. Gives
   // up where `isLate` says that it is not wanted any more.
   async function mountChapter(
     i: number,

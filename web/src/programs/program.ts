@@ -18,7 +18,7 @@ export function rowsOf(called: string, ...columns: readonly string[]): string {
 const result = Array.from(${columns[0]}, (_, i) => [${columns.map((column) => `${column}[i]`).join(', ')}]).flat();`;
 }
 
-// What some lines use of what is there, and what that uses in turn, in the order that it stands in.
+// The declarations that some lines use, and those that these use in turn, in the order of the file.
 function used(shown: Readonly<Record<string, string>>, lines: string): string[] {
   const names = new Set<string>();
   const visit = (text: string): void => {
@@ -34,7 +34,7 @@ function used(shown: Readonly<Record<string, string>>, lines: string): string[] 
 }
 
 /**
- * A whole program: what its lines use of `shown` stands before them.
+ * A whole program: the declarations of `shown` that its lines use, then the lines.
  *
  * @param imports what it begins with.
  */

@@ -1,6 +1,6 @@
 // A word's vector, made from the word itself: the same word always has the same vector, another word another one.
 // FNV-1a over its letters seeds Mulberry32; entries are uniform with variance 1, as after a normalisation.
-// These are inputs, not results: no trained embedding is behind them.
+// These are inputs, not results: they do not come from a trained embedding.
 //
 // Plain JavaScript with its types in this comment, because the page shows the function's text as part of the code
 // that makes its picture, and what is shown has to be what ran.

@@ -45,7 +45,7 @@ export function textControl(label: string, maxLength: number, changed: (text: st
 }
 
 export interface ChoiceControl<T> extends Control<T> {
-  /** @param isOffered tells what can be chosen now; default: all of it. */
+  /** @param isOffered whether a value can be chosen now; default: all can. */
   show(value: T, isOffered?: (value: T) => boolean): void;
 }
 
@@ -104,7 +104,7 @@ export function rangeControl(
     show({ value, reading: text, spoken, max = range.max }) {
       input.max = String(max);
       input.valueAsNumber = value;
-      // The filled part of the track; only the thumb tells it where forced colours rule.
+      // The filled part of the track; with forced colours only the thumb shows it.
       input.style.setProperty('--filled', `${((value - range.min) / (max - range.min)) * 100}%`);
       input.setAttribute('aria-valuetext', spoken);
       reading.value = text;

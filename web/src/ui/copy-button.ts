@@ -1,4 +1,4 @@
-// A button that copies a text, and says so.
+// A button that copies a text, and reports that it did.
 
 import type { FrameTexts } from '../i18n/texts';
 import { button } from './controls';

@@ -1,4 +1,4 @@
-// What the package says when it refuses something, in its own words, which are English in every language of the page.
+// The message of an error of the package, which is English in every language of the page.
 
 import type { FrameTexts } from '../i18n/texts';
 import { h } from './dom';

@@ -47,7 +47,7 @@ export function oneOf(values: readonly number[], initial: number): Field<number>
   return { initial, parse: (text) => values.find((value) => String(value) === text), print: String };
 }
 
-/** The numbers from 0 to one less than how many there are, each once; undefined: as they stand. */
+/** The numbers from 0 to n - 1, each once; undefined: in order. */
 export function order(initial?: readonly number[]): Field<readonly number[] | undefined> {
   return {
     initial,

@@ -1,4 +1,4 @@
-// A row of dials: hands that point somewhere, and parts of the rim that stand out.
+// A row of dials: hands that point to an angle, and marked parts of the rim.
 import { h, svg } from '../ui/dom';
 
 export interface Hand {

@@ -15,7 +15,7 @@ export interface GroupedField extends Omit<FieldData, 'current' | 'onDark'> {
 
 export interface FieldGroupData {
   readonly fields: readonly GroupedField[];
-  /** What a cell says, in the field that it was pointed at. */
+  /** The text of a cell, in the field that is pointed at. */
   readonly tell: (cell: Cell, field: number) => string;
   /** How numbers at the ends of a scale are written. */
   readonly print: (value: number) => string;

@@ -1,5 +1,5 @@
 // A matrix of numbers as coloured cells with numbered rows and columns. The cells can be walked with the arrow keys and
-// one of them picked; what the current one says is told by whoever made the field.
+// one of them picked; the caller shows the text of the current one.
 import { h, observeWidth } from '../ui/dom';
 import { inkOn, pixelOf, type Scale } from './color-scale';
 import { type Cell, moved } from './heat-map';
@@ -7,7 +7,7 @@ import { lettersFor, paintCells, styleOf } from './paint';
 
 export interface FieldData {
   readonly title?: string;
-  /** What the field is, for those who do not see it. */
+  /** The name of the field for screen readers. */
   readonly label: string;
   readonly rows: number;
   readonly columns: number;
@@ -26,7 +26,7 @@ export interface FieldData {
   readonly print: (value: number) => string;
   /** Pixels; default 44. */
   readonly largestCell?: number;
-  /** Pixels that all rows together may take; they are flatter than wide then. */
+  /** The largest height of all rows together, in pixels; cells are flatter than wide then. */
   readonly tallest?: number;
   /** Cells with a frame: what the prose or a control speaks of. */
   readonly framed?: (cell: Cell) => boolean;
@@ -63,7 +63,7 @@ export function shareOf(value: number, { scale, limit }: Pick<FieldData, 'scale'
   return scale === 'diverging' ? (value / limit + 1) / 2 : value / (limit || 1);
 }
 
-/** Pixels that a small text takes, about: Chinese characters are twice as wide as digits. */
+/** The width of a small text in pixels, about: Chinese characters are twice as wide as digits. */
 function textWidth(text: string): number {
   return Array.from(text, (letter) => (letter > '\u2e80' ? 13 : 7)).reduce((a, b) => a + b, 0);
 }
@@ -108,7 +108,7 @@ function draw(canvas: HTMLCanvasElement, data: FieldData, { width, height }: Siz
   const letters = isRoomy ? lettersFor(context, font) : undefined;
   const room = (cellWidth - 5) * pixels;
   const fits = (value: number): boolean => (letters?.measureText(data.print(value)).width ?? Number.NaN) <= room;
-  // Numbers stand in all cells or in none.
+  // All cells have their numbers, or none has.
   const hasNumbers = letters && Array.from(values).every((value) => Number.isNaN(value) || fits(value));
   paintCells(context, {
     rows,

@@ -10,7 +10,7 @@ export interface HeatGridTexts {
   readonly hiddenLegend: string;
   title(map: number): string;
   label(map: number): string;
-  /** What a cell says. */
+  /** The text of a cell. */
   tell(map: number, cell: Cell, value: number): string;
   print(value: number): string;
 }
@@ -60,7 +60,7 @@ function layOut(width: number, words: readonly string[], maps: number, fontFamil
   const sizesAt = (font: number) => {
     const gutter = gutterFor(font);
     const cell = cellFor(columns, gutter);
-    // All words stand one way.
+    // All words have one direction.
     return {
       columns,
       cell,

@@ -1,5 +1,5 @@
 // One square matrix with a word at every row and column: a canvas for the cells, text for the words. The cells can be
-// walked with the arrow keys; what the current one says is told by whoever made the map.
+// walked with the arrow keys; the caller shows the text of the current one.
 import { h } from '../ui/dom';
 import { inkOn, pixelOf } from './color-scale';
 import { lettersFor, paintCells, styleOf } from './paint';
@@ -25,7 +25,7 @@ export interface HeatMapData {
   readonly cell: number;
   readonly gutter: number;
   readonly font: number;
-  /** Whether the words are narrow enough to stand upright on their columns. */
+  /** Whether the words are narrow enough to be set across above their columns. */
   readonly upright: boolean;
 }
 

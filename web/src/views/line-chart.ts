@@ -1,4 +1,4 @@
-// Curves, dots and bands over one x axis, with their names above and the present place marked. Axes are linear or
+// Curves, dots and bands over one x axis, with their names above and the current x marked. Axes are linear or
 // logarithmic; a linear y axis through zero shows where zero is.
 import { h, observeWidth, svg } from '../ui/dom';
 
@@ -12,7 +12,7 @@ export interface Series {
   readonly points: readonly (readonly [x: number, y: number])[];
   /** The other edge of a band, at the same x. */
   readonly upper?: readonly number[];
-  /** Whether dots go from where they were to where they are, so that one sees which went how far. */
+  /** Whether dots move from their old to their new positions, which shows how far each went. */
   readonly moves?: boolean;
 }
 
@@ -34,7 +34,7 @@ export interface ChartData {
   readonly marks?: readonly { readonly x: number; readonly name?: string; readonly look?: 'now' | 'limit' }[];
   /** Level lines with a name. */
   readonly levels?: readonly { readonly y: number; readonly name: string }[];
-  /** Pixels beside the plot, where it stands below another picture. */
+  /** Pixels beside the plot, where it is below another picture. */
   readonly sides?: { readonly left: number; readonly right: number };
 }
 
@@ -144,14 +144,14 @@ export function lineChart(height = 230): LineChart {
     const toX = place(x, left, right);
     const toY = place(y, bottom, top);
     const at: At = ([px, py]) => `${toX(px).toFixed(1)} ${toY(py).toFixed(1)}`;
-    // A name stands above its line, and below it where another line is close above.
+    // A name is above its line, or below it where another line is close above.
     const levelNameY = (value: number): number => {
       const gaps = levels.map((other) => toY(value) - toY(other.y));
       return toY(value) + (gaps.some((gap) => gap > 0 && gap < 18) ? 14 : -5);
     };
     const hasZero = !y.log && y.min <= 0 && y.max >= 0;
     const half = (value: number): number => (7.5 * x.print(value).length) / 2;
-    // Below its place, but within the picture.
+    // Below its point, but within the picture.
     const nameAt = (value: number): number => Math.min(toX(value), width - half(value));
     const xText = (value: number): SVGElement =>
       svg('text', { class: 'tick', x: nameAt(value), y: bottom + 17, 'text-anchor': 'middle' }, x.print(value));
@@ -177,7 +177,7 @@ export function lineChart(height = 230): LineChart {
         .flatMap((each) => seriesShape(each, at, hasZero ? 0 : y.min, right - left)),
       ...marks.flatMap((mark) => {
         if (mark.name === undefined) return [];
-        // Away from the middle, where another mark may stand, as far as there is room.
+        // Away from the middle, where another mark may be, as far as there is room.
         const room = 7.5 * mark.name.length + 5;
         const isRight = toX(mark.x) > (left + right) / 2;
         const goesLeft = isRight ? toX(mark.x) + room > right : toX(mark.x) - room >= left;

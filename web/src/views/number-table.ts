@@ -10,7 +10,7 @@ export interface NumberTableData {
   /** undefined: there is no number here. */
   readonly rows: readonly { readonly name: string; readonly values: readonly (number | undefined)[] }[];
   readonly print: (value: number) => string;
-  /** Its numbers stand for what `print` makes of them, in files too. */
+  /** Its numbers are shown as `print` gives them, in files too. */
   readonly isNamed?: boolean;
 }
 

@@ -7,7 +7,7 @@ export interface Factor {
   readonly size: string;
   readonly rows: number;
   readonly columns: number;
-  /** Operands are quiet; what two orders make on their way stands out, in the colour of its curve. */
+  /** Operands are quiet; what two orders make on their way has the colour of its curve. */
   readonly look: 'operand' | 'query' | 'key';
 }
 

@@ -4,7 +4,7 @@ import { h } from '../ui/dom';
 import { colorOf } from './color-scale';
 
 export interface WordColumn {
-  /** The same for the same word, wherever it stands. */
+  /** The same for the same word, at every place. */
   readonly key: number;
   readonly word: string;
   readonly values: readonly number[];
@@ -35,8 +35,8 @@ function paint(canvas: HTMLCanvasElement, values: readonly number[], limit: numb
 }
 
 /**
- * @param moved is told which place a word leaves and which it goes to.
- * @param help says how to move a word.
+ * @param moved gets the place that a word leaves and the one it goes to.
+ * @param help the text on how to move a word.
  */
 export function wordRow(label: string, help: string, moved: (from: number, to: number) => void): WordRow {
   const element = h('ol', { class: 'word-row', 'aria-label': label });
@@ -55,7 +55,7 @@ export function wordRow(label: string, help: string, moved: (from: number, to: n
     chip.addEventListener('pointerdown', (event) => {
       dragged = key;
       item.classList.add('dragged');
-      // The row, not the chip: whoever changes places in the document loses the pointer.
+      // The row, not the chip: an element that moves in the document loses the pointer.
       element.setPointerCapture(event.pointerId);
       chip.focus({ preventScroll: true });
       event.preventDefault();

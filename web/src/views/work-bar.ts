@@ -30,7 +30,7 @@ export function workBar(
     show(share) {
       const hadFocus = share === undefined && element.contains(document.activeElement);
       element.hidden = share === undefined;
-      // Whoever ended it by keyboard goes on from what may begin it again.
+      // Who ended it by keyboard gets the focus on the button that may begin it again.
       if (hadFocus) element.parentElement?.querySelector<HTMLElement>('button, input')?.focus();
       bar.value = share ?? 0;
       // Each quarter is told; more would talk over the reader.

@@ -15,7 +15,7 @@ export interface WorkTexts {
   readonly progress: (percent: string) => string;
 }
 
-/** @param work is told how to stop it and whom to tell how far it is. */
+/** @param work gets a signal that stops it and a function to report its progress. */
 export function workControl(
   texts: WorkTexts,
   print: (value: number) => string,

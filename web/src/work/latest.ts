@@ -1,5 +1,5 @@
 // Work for a wish that changes faster than it can be done, as under a slider: one piece at a time, then the latest wish.
-// What nobody waits for any more is not begun, and is ended where it takes long; shorter work may finish, so that a
+// Work that is no longer wanted is not begun, and is ended where it takes long; shorter work may finish, so that a
 // moving slider shows something.
 
 // Milliseconds that work may go on after its wish has changed.
@@ -16,11 +16,11 @@ export interface Latest {
   readonly isBehind: boolean;
 }
 
-// The reason of a signal where nobody asked for an end.
+// The reason of a signal that was not aborted on request.
 const superseded = new DOMException('another wish took its place', 'AbortError');
 
 /**
- * @param wish what is wished now, as a text that tells it from all others.
+ * @param wish a text that names what is wanted now and differs from all others.
  * @param work does it. The signal tells it to end, and `isWanted` whether it is still what is wished. Must not throw.
  * @param changed is called after each piece of work.
  */

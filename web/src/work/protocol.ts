@@ -1,7 +1,7 @@
-// What the page and its worker say to each other. Only types and no imports of the page, so that the worker loads fast.
+// The messages between the page and its worker. Only types and no imports of the page, so that the worker loads fast.
 import type { Ropewalk } from 'ropewalk';
 
-/** Work for the worker: it gets the core and its input, and says how far it is. */
+/** Work for the worker: it gets the core and its input, and reports its progress. */
 export type Job = (core: Ropewalk, input: never, tell: (share: number) => void) => unknown;
 export type JobInput<J extends Job> = Parameters<J>[1];
 export type JobOutput<J extends Job> = Awaited<ReturnType<J>>;

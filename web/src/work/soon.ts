@@ -7,7 +7,7 @@ const frame = 16;
 const queue: (() => void)[] = [];
 let running: Promise<void> | undefined;
 
-// What one piece stumbles over, those behind it do not have to know.
+// A piece that throws does not stop the later ones.
 function attempt(work: () => void): void {
   try {
     work();

@@ -1,4 +1,4 @@
-// The algebra of the sinusoidal encoding: a shift is a rotation, and the dot product cannot see direction.
+// The algebra of the sinusoidal encoding: a shift is a rotation, and the dot product does not depend on direction.
 
 import type { Chapter } from '../../figure/chapter';
 import { compose } from '../../figure/figure';

@@ -1,4 +1,4 @@
-// The dot product of two rows by their distance: the same on both sides, unless a matrix stands between.
+// The dot product of two rows by their distance: the same on both sides, unless a matrix is between them.
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';

@@ -16,7 +16,7 @@ import { shown } from './programs.js?shown';
 const bitCounts = whole(2, 5);
 const most = 2 ** Math.max(...bitCounts);
 
-/** What the package says of a position, in bits or in words where it has no room for it. */
+/** A position in bits, or the package's error where the bits do not hold it. */
 function encode(core: Ropewalk, bits: number, position: number): string | Error {
   try {
     return core.binary({ bits, positions: [position], msbFirst: true }).join('');
@@ -30,7 +30,7 @@ export function binaryCodeFigure(chapter: ChapterState<Texts>, core: Ropewalk): 
   const { plain } = chapter.numbers;
   const fields = { bits: slider(texts.bits, bitCounts, 4, plain), at: slider(texts.at, whole(0, most), 7, plain) };
   return figure(chapter, { name: 'code', caption: texts.caption }, fields, (section, { bits, at }) => {
-    // One position more than there is room for, to see it refused.
+    // One position more than the bits hold, to show that it is refused.
     const grid = fieldGroup(chapter.frame.figure.cells, ({ column }) => section.set({ at: column }));
     const chart = lineChart(150);
     const notice = refusal(chapter.frame.figure);
@@ -62,7 +62,7 @@ export function binaryCodeFigure(chapter: ChapterState<Texts>, core: Ropewalk): 
               scale: 'sequential',
               limit: 1,
               whole: true,
-              // As wide as there is room, so that the chart below stands under its columns.
+              // As wide as there is room, so that the chart below is under its columns.
               largestCell: 1e9,
               tallest: 38 * values.bits,
               rowTitle: texts.rows,

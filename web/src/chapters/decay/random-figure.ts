@@ -30,7 +30,7 @@ export function decayRandom(chapter: ChapterState<Texts>, core: Ropewalk): Figur
   const fields = { pairs: slider(texts.pairs, counts, 3000, plain), dim: slider(common.dim, dims, 64, plain) };
   return figure(chapter, { name: 'random', caption: texts.caption }, fields, (section, { pairs, dim }) => {
     const chart = lineChart(230);
-    // The slider says how many are wanted.
+    // The slider sets how many are wanted.
     const drawn = h('p', { class: 'strip-note' });
     let shownAgain: () => void = () => undefined;
     const inputOf = (count: number): RandomInput => ({ dim: section.values.dim, base: 10000, pairs: count, reach });

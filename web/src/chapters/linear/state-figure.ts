@@ -14,7 +14,7 @@ import { shown } from './programs.js?shown';
 const dims = [16, 32, 64, 128];
 const lengths = [64, 128, 256, 512, 1024, 2048, 4096];
 const pieces = [1, 2, 7, 16, 64, 100, 256];
-// Exact agreement has no logarithm: it stands on the axis.
+// Exact agreement has no logarithm: it is drawn on the axis.
 const least = 1e-9;
 
 const stateCode = (dim: number, tokens: number, piece: number): string =>

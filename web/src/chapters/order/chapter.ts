@@ -1,4 +1,4 @@
-// Why a position is needed: attention alone sees a bag of words.
+// Why a position is needed: attention alone reads a bag of words.
 
 import type { Chapter } from '../../figure/chapter';
 import { compose } from '../../figure/figure';

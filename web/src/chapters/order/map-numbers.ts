@@ -1,4 +1,4 @@
-// What the attention figure tells of its weights. Knows nothing of the DOM.
+// The numbers in the texts of the attention figure. Does not use the DOM.
 
 /** [T, T] for each head. */
 export function mapsOf(weights: ArrayLike<number>, heads: number): Float32Array[] {
@@ -18,7 +18,7 @@ export function rowSpread(weights: readonly Float32Array[], words: number, rows:
   return spread;
 }
 
-/** The places of the first word that stands in more than one, or none. */
+/** The places of the first word that is in more than one, or none. */
 export function repeatedWord(words: readonly string[]): number[] {
   const first = words.find((word, i) => words.indexOf(word, i + 1) >= 0);
   return first === undefined ? [] : words.flatMap((word, i) => (word === first ? [i] : []));

@@ -1,7 +1,7 @@
-// What the words figure tells of its numbers. Knows nothing of the DOM.
+// The numbers in the texts of the words figure. Does not use the DOM.
 import { outputDim } from './programs';
 
-/** For each place, the largest difference between what the word there gives now and what it gave where it stood. */
+/** For each place, the largest difference between the output of its word now and at the word's first place. */
 export function changes(now: Float32Array, before: Float32Array, order: readonly number[]): number[] {
   return order.map((from, to) => {
     const old = before.subarray(from * outputDim, (from + 1) * outputDim);

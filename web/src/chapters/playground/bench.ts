@@ -38,7 +38,7 @@ export interface LoadOptions {
 export interface LookWish {
   readonly ids: readonly number[];
   readonly layer: number;
-  /** The place of the likeliest tokens. */
+  /** The position of the likeliest tokens. */
   readonly at: number;
   readonly wish: RopeWish;
 }
@@ -67,11 +67,11 @@ export type RopeWish = { readonly base?: number; readonly scaling?: RopeScaling 
 export interface Look {
   readonly scores: ScoreParts;
   readonly causal: boolean;
-  /** Places that a query sees back, its own included; 0: all. */
+  /** Positions visible to a query, its own included; 0: all earlier ones. */
   readonly window: number;
   /** The largest difference of a weight from those of the model as it is. */
   readonly difference: number;
-  /** Likeliest tokens at one place, by the model with the wish and by the model as it is. */
+  /** Likeliest tokens at one position, by the model with the wish and by the model as it is. */
   readonly top: readonly { readonly id: number; readonly probability: number; readonly own: number }[];
   readonly memory: Memory;
 }
@@ -122,7 +122,7 @@ export class Bench {
     return { content: content.data, position: position.data, biased: biased.data, probabilities: probabilities.data };
   }
 
-  /** Takes the place of the model that was there, which is freed first: there may be no room for two. */
+  /** Replaces the model, which is freed first: there may be no memory for two. */
   async open(files: ModelFiles, { signal, onProgress }: LoadOptions): Promise<ModelFacts> {
     this.close();
     const config = await json(files.config, 'config.json');

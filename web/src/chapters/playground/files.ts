@@ -23,7 +23,7 @@ export async function absentParts({ weights, shards }: ModelFiles): Promise<stri
     const { weight_map: map } = JSON.parse(await weights.text());
     return [...new Set(Object.values(map as Record<string, string>))].filter((name) => !(name in shards));
   } catch {
-    // Whoever opens it says what is wrong with it.
+    // Opening it reports what is wrong with it.
     return [];
   }
 }
@@ -41,7 +41,7 @@ export function sortFiles(files: readonly File[]): {
   const tokenizerConfig = called('tokenizer_config.json');
   const index = files.find(({ name }) => indexName.test(name));
   const weights = files.filter(({ name }) => weightsName.test(name));
-  // Files such as model-00001-of-00003 belong to an index, which says what is in which.
+  // Files such as model-00001-of-00003 belong to an index, which lists the tensors of each.
   const whole = weights.filter(({ name }) => !/-\d+-of-\d+\.safetensors$/.test(name));
   const source = index ?? (whole.length === 1 ? whole[0] : undefined);
   const missing: Missing[] = [

@@ -1,6 +1,6 @@
 // Ids as a reader writes them.
 
-/** What stands between spaces or commas. */
+/** The texts between spaces or commas. */
 export const itemsOf = (written: string): string[] => written.split(/[\s,，]+/).filter((item) => item !== '');
 
 /** The first item that is no id. */

@@ -109,7 +109,7 @@ function summaryOf(
   return look.difference === 0 ? texts.unchanged(parts) : texts.changed(parts, significant(look.difference, 2));
 }
 
-// What stands in the way, or was left out.
+// What prevents a picture, or was left out.
 function noticeOf(
   { texts: { look: texts }, frame, numbers: { plain } }: ChapterState<Texts>,
   ready: Ready | undefined,

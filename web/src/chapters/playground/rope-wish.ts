@@ -47,5 +47,5 @@ export function wishOf({ wish, base, factor }: LookValues, facts: ModelFacts): R
   return { ...(base !== ownBase && { base }), ...(scaling && { scaling }) };
 }
 
-/** Whether a factor has a say. */
+/** Whether the method uses a factor. */
 export const isScaled = (wish: WishName): boolean => ['linear', 'ntk', 'yarn', 'llama3'].includes(wish);

@@ -43,7 +43,7 @@ export interface ScoreMapsData {
   readonly view: ViewName;
   readonly head: number;
   readonly heads: number;
-  /** What stands at each place. */
+  /** The word or id at each position. */
   readonly words: readonly string[];
   readonly isHidden: (row: number, column: number) => boolean;
 }

@@ -60,10 +60,10 @@ export function rootMeanSquare(maps: readonly Float32Array[]): number {
   return count === 0 ? 0 : Math.sqrt(sum / count);
 }
 
-/** What a query may see. */
+/** The visibility of keys to a query. */
 export interface Visibility {
   readonly causal: boolean;
-  /** Places to either side, the query's own included; 0: all. */
+  /** Positions to either side, the query's own included; 0: all. */
   readonly window: number;
   /** First keys that a window never hides. */
   readonly sinkTokens: number;

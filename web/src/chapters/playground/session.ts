@@ -22,7 +22,7 @@ let bench: Promise<Remote<Bench>> | undefined;
 async function start(): Promise<Remote<Bench>> {
   const { wrap } = await import('ropewalk/worker');
   const remote = wrap<Bench>(new Worker(playground, { type: 'module' }));
-  // Asked before it is anybody's, so that one that does not start is known to nobody.
+  // Asked before anything refers to it, so that nothing refers to one that does not start.
   await remote.memory();
   return remote;
 }

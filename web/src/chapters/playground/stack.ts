@@ -14,7 +14,7 @@ export const stackEncodings = [
 ] as const;
 export type StackEncoding = (typeof stackEncodings)[number];
 
-/** Whether frequencies have a say. */
+/** Whether the encoding uses frequencies. */
 export const isRotary = (encoding: StackEncoding): boolean => encoding === 'half' || encoding === 'interleaved';
 
 export interface StackOptions {
@@ -23,7 +23,7 @@ export interface StackOptions {
   readonly kvHeads: number;
   readonly layers: number;
   readonly causal: boolean;
-  /** Places that a word sees to either side, its own included; 0: all. */
+  /** Positions visible to a word on either side, its own included; 0: all. */
   readonly window: number;
   /** First words that a window keeps visible. */
   readonly sinkTokens: number;

@@ -14,7 +14,7 @@ import { shown } from './programs.js?shown';
 const positions = whole(0, 39);
 const longer = 40;
 
-/** What the package says of a position of the learned table: a row, or why there is none. */
+/** The row of the learned table for a position, or the package's error where there is none. */
 function learnedRow(core: Ropewalk, position: number, data: Float32Array): string | undefined {
   const zeros = { data: new Float32Array(tableDim), shape: [1, tableDim] };
   try {

@@ -25,7 +25,7 @@ export const learnedLength = 16;
 
 /** @type {() => NdArray} */
 export const learnedTable = () => {
-  // Nobody trained it.
+  // It is not trained.
   const entry = (row, column) => Math.round(100 * Math.sin(1.7 * row + 2.9 * column + 0.31 * row * column)) / 100;
   const place = (i) => [Math.floor(i / tableDim), i % tableDim];
   const data = Float32Array.from({ length: learnedLength * tableDim }, (_, i) => entry(...place(i)));

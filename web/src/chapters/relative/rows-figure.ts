@@ -1,4 +1,4 @@
-// Which row of a relative table each query and key take: the distance, clipped.
+// The row of a relative table for each query and key: the distance, clipped.
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';

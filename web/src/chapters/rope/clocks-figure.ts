@@ -12,7 +12,7 @@ import { shown } from './programs.js?shown';
 
 type Hand = readonly [x: number, y: number];
 
-// No query stands before the beginning.
+// No query is before the beginning.
 const keys = whole(30, 130);
 const distances = whole(-30, 30);
 

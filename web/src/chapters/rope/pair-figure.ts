@@ -153,7 +153,7 @@ export function ropePair(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
 
     const { m, n, pair } = sliders;
     return {
-      // The plane is a control as well: it stays where the table takes the curve's place.
+      // The plane is a control as well: it stays where the table replaces the curve.
       controls: [
         h(
           'div',
