@@ -34,8 +34,8 @@ inline constexpr size_t kLanes = 4;
 // Added to |a| < 2^22 it leaves the nearest integer, plus 127, in the lowest bits: see exp2Shifted.
 inline constexpr float kExp2Shift = 12582912 + 127;  // 1.5 * 2^23, so that no bits are left behind the point
 
-// The same pointer to constants that the compiler can no longer see: V8 makes a constant vector anew at each
-// use, in three steps, and one that is loaded takes one or stays in its register.
+// The same pointer, to constants that the compiler can no longer fold: V8 makes a constant vector anew at
+// each use, in three steps, and one that is loaded takes one or stays in its register.
 template <class T>
 inline const T* hidden(const T* p) {
   asm("" : "+r"(p));

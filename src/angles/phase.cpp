@@ -7,7 +7,7 @@ namespace ropewalk {
 Turns turnsFromRadians(const Real& radians) {
   const Real turns = radians * inverseTwoPi();
   if (turns.isZero()) return 0;
-  // The significand stands at 2^(exponent - 256); in units of 2^-128 it moves right by 128 - exponent.
+  // The significand is in units of 2^(exponent - 256); in units of 2^-128 it moves right by 128 - exponent.
   const int shift = 128 - turns.exponent;
   if (shift > 256) return 0;
   const auto limb = [&](int i) { return i < 4 ? Turns{turns.limb[i]} : Turns{0}; };

@@ -36,7 +36,7 @@ struct DistanceRange {
 struct AttentionOptions {
   float scale = 0;  // multiplies q . k and the relative terms; the usual value is 1 / sqrt(D)
 
-  // Where they stand, within 2^53 of 0: query i at i + query_offset, key j at key_positions[j], or at j.
+  // Positions, within 2^53 of 0: query i at i + query_offset, key j at key_positions[j], or at j.
   int64_t query_offset = 0;                // Tk - Tq puts the last query at the last key
   const int64_t* query_offsets = nullptr;  // [B], in place of query_offset
   const int64_t* key_positions = nullptr;  // [Tk], ascending
@@ -49,16 +49,17 @@ struct AttentionOptions {
   const int64_t* key_lengths = nullptr;  // [B]: keys from there on are padding
   MaskView<uint8_t> keep;                // 1 = may be attended to
 
-  // What becomes of the scores, in this order.
+  // The stages that the scores pass, in this order.
   RelativeTerms relative;
   float softcap = 0;     // c tanh(score / c); 0: none
   MaskView<float> bias;  // -infinity hides a key
-  // A bias that depends on the distance only (ALiBi, T5): [H, distance_count], the first for a key that
-  // stands distance_first behind the query. Null: none.
+  // A bias that depends on the distance only (ALiBi, T5): [H, distance_count], the first for
+  // key position - query position = distance_first. Null: none.
   const float* distance_bias = nullptr;
   int64_t distance_first = 0;
   size_t distance_count = 0;
-  // Instead, where keys stand far apart: the distances that occur, in ascending ranges; null: that one range.
+  // Instead, where key positions are far apart: the distances that occur, in ascending ranges; null: that one
+  // range.
   const DistanceRange* distance_ranges = nullptr;
   size_t distance_range_count = 0;
   const float* sinks = nullptr;  // [H]: a logit beside those of the keys, which has no value to give
@@ -70,15 +71,15 @@ struct ScoreOutputs {
   float* position = nullptr;       // what the position encoding adds to it
   float* raw = nullptr;            // scaled, with the relative terms, of hidden keys as well
   float* capped = nullptr;         // after the softcap
-  float* biased = nullptr;         // what the softmax sees: hidden keys are -infinity
+  float* biased = nullptr;         // the input of softmax: hidden keys are -infinity
   float* probabilities = nullptr;  // after the softmax
 
-  // Queries and keys before a rotary encoding turned them; null data: q and k themselves.
+  // Queries and keys before the rotary encoding; null data: q and k themselves.
   HeadView<const float> plain_q;
   HeadView<const float> plain_k;
 
   const int32_t* slots =
-      nullptr;            // [H]: the place of each head's scores, -1 for none; null: all heads in order
+      nullptr;            // [H]: the index of each head's scores, -1 for none; null: all heads in order
   size_t slot_count = 0;  // heads asked for, where slots are given
 
   bool any() const {

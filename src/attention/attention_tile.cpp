@@ -83,12 +83,12 @@ AttentionTile::Strip AttentionTile::strip(size_t s) const {
 void AttentionTile::run(size_t b, size_t g, size_t first, size_t count, KeyBlocks& blocks) {
   count_ = count;
   startRows(b, g, first);
-  bool all = false;  // scores that nobody sees are asked for
+  bool all = false;  // scores of hidden keys are asked for
   for (size_t r = 0; r < count_; ++r) all = all || (rows_[r].given && stages_.wantsHidden());
   for (size_t n = 0; n < blocks.count(); ++n) {
     const size_t start = n * kBlockKeys;
     const size_t end = std::min(k_.tokens, start + kBlockKeys);
-    if (all || !seen_.within(start, end).empty()) {
+    if (all || !visible_.within(start, end).empty()) {
       runBlock(blocks.block(n), all);
     } else {
       for (size_t r = 0; r < count_; ++r) stages_.giveHidden(rows_[r], {start, end});
@@ -99,18 +99,18 @@ void AttentionTile::run(size_t b, size_t g, size_t first, size_t count, KeyBlock
 
 void AttentionTile::startRows(size_t b, size_t g, size_t first) {
   const size_t group = q_.heads / k_.heads;
-  seen_ = {0, std::numeric_limits<size_t>::max(), 0};
+  visible_ = {0, std::numeric_limits<size_t>::max(), 0};
   for (size_t r = 0; r < count_; ++r) {
     const size_t h = g * group + (first + r) % group;
     rows_[r] = queryRow(q_, options_, outputs_, b, h, (first + r) / group, k_.tokens);
     softmax_[r].start(options_.sinks == nullptr ? -std::numeric_limits<float>::infinity()
                                                 : options_.sinks[h]);
     const VisibleKeys& visible = rows_[r].visible;
-    seen_.sink_tokens = std::max(seen_.sink_tokens, visible.sink_tokens);
-    seen_.first = std::min(seen_.first, visible.first);
-    seen_.end = std::max(seen_.end, visible.end);
+    visible_.sink_tokens = std::max(visible_.sink_tokens, visible.sink_tokens);
+    visible_.first = std::min(visible_.first, visible.first);
+    visible_.end = std::max(visible_.end, visible.end);
   }
-  seen_.first = std::min(seen_.first, seen_.end);
+  visible_.first = std::min(visible_.first, visible_.end);
   std::fill_n(sums_.data(), count_ * panelWidth(out_.dim), 0.0f);
 
   const HeadView<const float>& plain = outputs_.plain_q;
@@ -149,8 +149,8 @@ void AttentionTile::runBlock(const KeyBlock& block, bool all) {
   }
 }
 
-// The keys of a block that some row of the strip sees, or all of them, in whole panels; counted from its
-// start.
+// The keys of a block that are visible to some row of the strip, or all of them, in whole panels; counted
+// from its start.
 KeyRange AttentionTile::rangeOf(Strip strip, const KeyBlock& block, bool all) const {
   size_t first = all ? 0 : block.count;
   size_t end = all ? block.count : 0;
@@ -164,7 +164,7 @@ KeyRange AttentionTile::rangeOf(Strip strip, const KeyBlock& block, bool all) co
   return {first - first % kTileColumns, panelWidth(end)};
 }
 
-// Scores of the strip as the softmax sees them, in scores_.
+// Scores of the strip as softmax reads them, in scores_.
 void AttentionTile::scoreStrip(Strip strip, const KeyBlock& block, KeyRange range) {
   const KeyRange held = {range.first, std::min(range.end, block.count)};
   const KeyRange keys = {block.start + held.first, block.start + held.end};
@@ -211,7 +211,7 @@ void AttentionTile::mixStrip(Strip strip, const KeyBlock& block, KeyRange range)
   mixValues(strip, block, keys);
   for (size_t r = 0; r < strip.rows; ++r) {
     float* const mixed = mixed_.data() + r * width;
-    // 0 times a value that is no number may be what spoilt it.
+    // The NaN may come from weight 0 times a value that is NaN or infinite.
     if (!allFinite(mixed, width)) mixRow(mixed, scoresOf(r), block, keys, width);
     addRow(sums_.data() + (strip.first + r) * width, mixed, width, factors[r]);
   }
@@ -238,8 +238,8 @@ void AttentionTile::finishRow(size_t r) {
   const QueryRow& row = rows_[r];
   float inverse = softmax_[r].inverse();
   stages_.giveProbabilities(row, softmax_[r].shift(), inverse);
-  // Scores that all fell below what float32 holds say nothing of their order.
-  if (inverse == 0 && stages_.seesAny(row)) inverse = std::numeric_limits<float>::quiet_NaN();
+  // Scores that all overflowed to -infinity have lost their order.
+  if (inverse == 0 && stages_.anyVisible(row)) inverse = std::numeric_limits<float>::quiet_NaN();
   float* const out = out_.row(row.b, row.h, row.i);
   const float* sums = sums_.data() + r * panelWidth(out_.dim);
   for (size_t d = 0; d < out_.dim; ++d) out[d] = sums[d] * inverse;

@@ -1,7 +1,8 @@
 // A tile of queries that read the same key head, taken through all of its keys block by block: products, the
 // stages of the scores, softmax so far, weighted sum of values. No more than a block of scores exists at a
 // time (Dao et al., arXiv:2205.14135). A row's arithmetic does not depend on the other rows of its tile: its
-// keys fall into the same blocks wherever it is, and what others see and it does not adds exact zeros.
+// keys fall into the same blocks wherever it is, and keys that are visible to other rows alone add exact
+// zeros.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +36,7 @@ class AttentionTile {
   Status allocate(size_t queries);
 
   // Queries first ... first + count - 1 of key head g of batch entry b, counted with the query heads of the
-  // group innermost: neighbours see much the same keys.
+  // group innermost: neighbours have nearly the same visible keys.
   void run(size_t b, size_t g, size_t first, size_t count, KeyBlocks& blocks);
 
  private:
@@ -71,7 +72,7 @@ class AttentionTile {
   size_t count_ = 0;
   QueryRow rows_[kQueries];
   OnlineSoftmax softmax_[kQueries];
-  VisibleKeys seen_{};           // a range that holds what any row sees
+  VisibleKeys visible_{};        // a range that holds every key visible to any row
   Buffer<float> queries_;        // packed strip by strip: [D][rows of the strip]
   Buffer<float> sums_;           // [kQueries][panelWidth(Dv)]
   Buffer<float> scores_;         // kTileRows rows, kScoreStride apart, see scoresOf()

@@ -1,7 +1,7 @@
 // The rows of a KV cache: a key, a value and a position for each token, in buffers with the heads outside, so
 // that a decoder reads each head in one run; keys in panels, see attention/key_panels.h. Rows lie somewhere
-// in the middle, [start, start + length): what leaves at the front costs no copies. Knows nothing of what
-// positions and turns mean.
+// in the middle, [start, start + length): what leaves at the front costs no copies. The meaning of
+// positions and rotations is left to the caller.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ struct RowSizes {
   bool operator==(const RowSizes&) const = default;
 };
 
-// How a key came in: where its token stood then, and which of the cache's plans turned it.
+// How a key was appended: the position of its token then, and which of the cache's plans rotated it.
 struct KeyOrigin {
   int64_t position = 0;
   uint64_t plan = 0;
@@ -33,7 +33,7 @@ struct KeyOrigin {
 class CachedRows {
  public:
   // Leaves the rows as they were unless it answers kOk. spare: room beyond the capacity, so that
-  // rows that come as others leave at the front move all others only once in so many times.
+  // appending rows while others are erased at the front moves the rest only once in so many times.
   Status create(const RowSizes& sizes, size_t capacity, size_t spare = 0);
 
   const RowSizes& sizes() const { return sizes_; }
@@ -45,7 +45,8 @@ class CachedRows {
   const int64_t* positions() const { return positions_.data() + start_; }
   KeyOrigin* origins() { return origins_.data() + start_; }  // [length]
   const KeyOrigin* origins() const { return origins_.data() + start_; }
-  // Where each token stood on every axis when it came in, [length, axes]; with one axis origins() tells.
+  // The position of each token on every axis when it was appended, [length, axes]; with one axis see
+  // origins().
   int64_t* axisPositions() { return axis_positions_.data() + start_ * sizes_.axes; }
   const int64_t* axisPositions() const { return axis_positions_.data() + start_ * sizes_.axes; }
 

@@ -34,7 +34,8 @@ inline size_t panelWidth(size_t n) {
   return (n + kTileColumns - 1) / kTileColumns * kTileColumns;
 }
 
-// out [panelWidth(count) / kTileColumns][dim][kTileColumns] = the rows `stride` apart, turned; zeros fill up.
+// out [panelWidth(count) / kTileColumns][dim][kTileColumns] = the rows `stride` apart, transposed; zeros fill
+// up.
 void packPanels(float* out, const float* rows, size_t stride, size_t count, size_t dim);
 
 class KeyBlocks {
@@ -42,7 +43,7 @@ class KeyBlocks {
   // For keys and values of these shapes, and whether a head's blocks are read more than once.
   Status allocate(const KeyView& k, HeadView<const float> v, bool read_again);
 
-  // Turns to key head g of batch entry b.
+  // Selects key head g of batch entry b.
   void startHead(size_t b, size_t g);
 
   size_t count() const { return (k_.tokens + kBlockKeys - 1) / kBlockKeys; }

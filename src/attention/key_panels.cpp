@@ -57,19 +57,19 @@ void KeyPanels::get(size_t at, HeadView<float> rows) const {
   }
 }
 
-void KeyPanels::copy(size_t at, const KeyPanels& from, size_t from_place, size_t count) {
+void KeyPanels::copy(size_t at, const KeyPanels& from, size_t from_slot, size_t count) {
   const bool backwards =
-      this == &from && at > from_place;  // or keys would be written over before they are read
+      this == &from && at > from_slot;  // or keys would be written over before they are read
   for (size_t n = 0; n < batch_ * heads_; ++n) {
     for (size_t done = 0; done < count;) {
       // Keys that lie in one panel here and there: the next, or the last of those left.
       const size_t left = count - done;
       const size_t run =
-          backwards ? std::min({left, (from_place + left - 1) % kWidth + 1, (at + left - 1) % kWidth + 1})
-                    : std::min(inPanel(from_place + done, left), inPanel(at + done, left));
+          backwards ? std::min({left, (from_slot + left - 1) % kWidth + 1, (at + left - 1) % kWidth + 1})
+                    : std::min(inPanel(from_slot + done, left), inPanel(at + done, left));
       const size_t first = backwards ? left - run : done;
       float* const to = key(n, at + first);
-      const float* const keys = from.key(n, from_place + first);
+      const float* const keys = from.key(n, from_slot + first);
       if (run == kWidth) {
         std::memmove(to, keys, kWidth * dim_ * sizeof(float));
       } else {

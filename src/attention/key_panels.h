@@ -1,6 +1,6 @@
-// Keys kept in panels (attention/key_view.h), so that attention over them turns nothing: with one query, to
-// turn rows took as long as all else. A key's slot is its number in the buffer; slots that hold none hold
-// anything.
+// Keys kept in panels (attention/key_view.h), so that attention over them transposes nothing: with one
+// query, transposing rows took as long as all the rest. A key's slot is its number in the buffer; slots that
+// hold none hold anything.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ class KeyPanels {
   void get(size_t at, HeadView<float> rows) const;
 
   // From slot `at` on: keys of these or other panels of the same heads, which may overlap.
-  void copy(size_t at, const KeyPanels& from, size_t from_place, size_t count);
+  void copy(size_t at, const KeyPanels& from, size_t from_slot, size_t count);
 
   KeyView view(size_t at, size_t count) const;
 

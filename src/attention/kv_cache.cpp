@@ -119,7 +119,7 @@ KvCache::Leaving KvCache::leavingBefore(int64_t next) const {
   if (window.size == 0 || length() <= window.sink_tokens) return {};
   const int64_t* begin = positions() + window.sink_tokens;
   const int64_t* end = positions() + length();
-  // The first query sees window.size positions, its own included.
+  // window.size positions are visible to the first query, its own included.
   const int64_t* staying = std::upper_bound(begin, end, next - static_cast<int64_t>(window.size));
   if (staying == begin) return {};
   const int64_t closed = *begin - (staying == end ? next : *staying);
@@ -314,7 +314,7 @@ Status KvCache::shift(size_t first, size_t count, int64_t by) {
   if ((first > 0 && at[first] + by <= at[first - 1]) || (end < length() && at[end - 1] + by >= at[end])) {
     return Status::kInvalidArgument;
   }
-  // Keys that left stood behind the sink tokens, and move with what follows them.
+  // Keys that left were after the sink tokens, and move with the keys that follow them.
   if (some_left_ && first <= options_.window.sink_tokens && options_.window.sink_tokens < end) {
     if (!isPosition(last_left_ + by)) return Status::kPositionOutOfRange;
     last_left_ += by;

@@ -1,10 +1,10 @@
 // Keys and values of one layer's tokens so far, so that each is computed once. Every token has a position, an
-// integer that is exact however often it moves; a rotated key keeps the position and the plan that turned it,
-// and reading turns it by the whole difference at once: no rounding ever adds to another.
+// integer that is exact however often it moves; a rotated key keeps the position and the plan of its
+// rotation, and reading rotates it by the whole difference at once: rounding errors never add up.
 //
-// For a layer: append the projected keys and values (views of [B, T, G, D] or [B, G, T, D]; not turned, the
-// cache does that), then attend with the projected queries of the same tokens. With `turned` queries that the
-// caller has turned by plan() at nextPosition() (asked before append) save a copy.
+// For a layer: append the projected keys and values (views of [B, T, G, D] or [B, G, T, D]; not rotated, the
+// cache does that), then attend with the projected queries of the same tokens. With `turned`, queries that
+// the caller has rotated by plan() at nextPosition() (asked before append) save a copy.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ enum class KeyStorage : int {
 };
 
 // Visible to a query: the last `size` positions up to its own and the first `sink_tokens` keys (StreamingLLM,
-// arXiv:2309.17453). append() drops what no query of its tokens sees.
+// arXiv:2309.17453). append() drops keys that are hidden from every query of its tokens.
 struct CacheWindow {
   size_t size = 0;  // 0: everything
   size_t sink_tokens = 0;
@@ -47,7 +47,7 @@ struct KvCacheOptions {
   CacheWindow window;
 };
 
-// Where appended tokens stand.
+// Positions of appended tokens.
 struct AppendPositions {
   const int64_t* positions =
       nullptr;  // [T], ascending, behind the last one; null: one by one from nextPosition() on
@@ -55,8 +55,8 @@ struct AppendPositions {
   const int64_t* axis_positions = nullptr;
 };
 
-// Queries [B, H, Tq, D]. By default they are the last Tq tokens; else AttentionOptions tells where they
-// stand.
+// Queries [B, H, Tq, D]. By default they are the last Tq tokens; else AttentionOptions has their
+// positions.
 struct CacheQueries {
   HeadView<const float> q;
   bool at_end = true;
@@ -87,46 +87,46 @@ class KvCache {
 
   // Tokens that may be appended at once, the first of them at this position.
   size_t room(int64_t first_position) const;
-  // Whether keys that a query at this position would see have left the window.
+  // Whether keys visible to a query at this position have left the window.
   bool misses(int64_t position) const;
-  // Whether tokens could go on behind the first `length`, whose window has not left.
+  // Whether tokens can be appended after the first `length`: no key of their window has left.
   bool mayEndAt(size_t length) const;
-  // Whether keys are kept as this plan turned them.
+  // Whether keys are kept as rotated by this plan.
   bool holdsKeysOf(const RopePlan* plan) const;
 
   // k [B, G, T, D], v [B, G, T, Dv]. kFull, kInvalidShape, kPositionOutOfRange, kInvalidArgument for
   // positions that do not ascend or that a rebased window would not keep.
   Status append(HeadView<const float> k, HeadView<const float> v, const AppendPositions& at = {});
-  // Appends `count` tokens of a cache of the same sizes and storage, from `first` on: the first stands at
-  // `at`, or at nextPosition(), the others keep their distances. One axis only.
+  // Appends `count` tokens of a cache of the same sizes and storage, from `first` on: the first at
+  // position `at`, or nextPosition(), the others at their distances from it. One axis only.
   // With a window, keys that left the other's are missed here as well.
   Status merge(const KvCache& other, size_t first, size_t count, const int64_t* at = nullptr);
 
   // Keeps the first `length` tokens. kInvalidArgument where the next token would miss keys that left the
   // window.
   Status truncate(size_t length);
-  // Takes tokens out; the others keep their positions. The first `sink_tokens` tokens that are left are sink
+  // Removes tokens; the others keep their positions. The first `sink_tokens` tokens that are left are sink
   // tokens.
   Status drop(size_t first, size_t count);
-  // Moves tokens by `by` positions on every axis; they may not reach their neighbours.
+  // Moves tokens by `by` positions on every axis; their order with their neighbours has to stay.
   Status shift(size_t first, size_t count, int64_t by);
-  // From now on keys are read, and turned, as this plan has it; it must agree with those that turned keys.
-  // Where none did, plans before it may be gone.
+  // From now on this plan rotates keys that are appended or read; it must agree with the plans that rotated
+  // keys. Earlier plans may be deleted if they rotated none.
   Status switchTo(RopePlan* plan);
   void reset();
 
   // The first `length` tokens as a cache of their own; *copy is as it was unless this answers kOk.
   Status copyPrefix(size_t length, KvCache* copy) const;
 
-  // Keys of the out.tokens tokens from `first` on, [B, G, T, D], turned as the plan in force has it where
-  // they stand.
+  // Keys of the out.tokens tokens from `first` on, [B, G, T, D], rotated by the plan in force to their
+  // positions.
   Status copyKeys(size_t first, HeadView<float> out);
   HeadView<const float> values() const { return rows_.values(0, length()); }
-  // Writes the keys as they were before any turn, in the pairing of the plan in force.
+  // Writes the keys as they were before any rotation, in the pairing of the plan in force.
   Status unturnedKeys(HeadView<float> out) const;
 
   // attention() over all keys. A window's bounds replace those of the options. kInvalidArgument for queries
-  // that miss keys, or that are said to be the last tokens where those do not stand one after the other.
+  // that miss keys, or without positions where the last tokens are not consecutive.
   Status attend(HeadView<float> out, const CacheQueries& queries, const AttentionOptions& options,
                 const ScoreOutputs& scores = {});
 
@@ -135,7 +135,7 @@ class KvCache {
   void save(uint8_t* out) const;
   static SavedProblem checkSaved(const uint8_t* bytes, size_t size, RopePlan* const* plans,
                                  size_t plan_count);
-  // Plans in any order, among them all that turned the saved keys. kInvalidArgument where checkSaved() finds
+  // Plans in any order, among them all that rotated the saved keys. kInvalidArgument where checkSaved() finds
   // fault.
   Status restore(const uint8_t* bytes, size_t size, RopePlan* const* plans, size_t plan_count);
 
@@ -146,8 +146,8 @@ class KvCache {
     size_t count = 0;
     int64_t by = 0;
   };
-  // A place for a plan in force now or once: origins point here; one without keys may be gone. Not a bare
-  // pointer, because clang-tidy takes the size of one in a Buffer for a mistake.
+  // Holds a plan in force now or earlier: origins point here; a plan without keys may be deleted. Not a bare
+  // pointer, because clang-tidy reports the size of one in a Buffer as a mistake.
   struct KnownPlan {
     RopePlan* plan = nullptr;
   };
@@ -175,7 +175,7 @@ class KvCache {
   Status putTurned(size_t first, HeadView<const float> k, const Positions& at, float* block);
   Status turnBlock(size_t first, HeadView<float> block);
   Status readKeys(KeyView* view);
-  Status standQueries(const CacheQueries& queries, AttentionOptions* options) const;
+  Status positionQueries(const CacheQueries& queries, AttentionOptions* options) const;
   Status turnQueries(HeadView<float> q, bool at_end, const AttentionOptions& options) const;
   bool isSound() const;
 
@@ -188,7 +188,7 @@ class KvCache {
   bool moved_ = false;                // some key has to be turned for reading
   size_t ready_ = 0;                  // this many of the second keys are ready for reading
   bool some_left_ = false;            // keys have left the window
-  int64_t last_left_ = 0;             // where the last of them would stand
+  int64_t last_left_ = 0;             // the position that the last of them would have
   int64_t next_axis_position_ =
       0;  // of several axes: behind the farthest position on any, as text after an image continues
 };

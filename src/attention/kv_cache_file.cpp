@@ -256,7 +256,7 @@ Status KvCache::restore(const uint8_t* bytes, size_t size, RopePlan* const* plan
   return Status::kOk;
 }
 
-// What append() and the moves see to, checked of rows that came from elsewhere.
+// The invariants that append() and the moves keep, checked for rows from a file.
 bool KvCache::isSound() const {
   const bool rotated = options_.storage == KeyStorage::kRotated;
   const size_t axes = rows_.sizes().axes;

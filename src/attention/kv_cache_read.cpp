@@ -1,4 +1,4 @@
-// Reading a KV cache: keys turned to where they stand now, and attention over them.
+// Reading a KV cache: keys rotated to their present positions, and attention over them.
 #include <algorithm>
 #include <iterator>
 
@@ -49,7 +49,7 @@ void KvCache::noteMoves() {
   ready_ = 0;
 }
 
-// How many keys from `first` on are turned the same way, at most a block.
+// How many keys from `first` on are rotated the same way, at most a block.
 size_t KvCache::blockFrom(size_t first) const {
   const size_t end = std::min(length(), first + kBlock);
   size_t row = first + 1;
@@ -69,7 +69,7 @@ HeadView<float> KvCache::blockOf(float* block, size_t count) const {
   return headsFirst(block, sizes.batch, sizes.kv_heads, count, sizes.head_dim);
 }
 
-// Keys as they come in, from row `first` on; `at`: where they stand, as their rows have it.
+// Keys as they are appended, from row `first` on; `at`: their positions, as their rows have them.
 Status KvCache::putTurned(size_t first, HeadView<const float> k, const Positions& at, float* block) {
   Status status = Status::kOk;
   plan()->expect(at, k.tokens);
@@ -77,13 +77,13 @@ Status KvCache::putTurned(size_t first, HeadView<const float> k, const Positions
     const size_t count = std::min(kBlock, k.tokens - t);
     const HeadView<float> keys = blockOf(block, count);
     copyHeads(keys, tokensOf(k, t, count));
-    Positions stand = {nullptr, false, at.offset + static_cast<int64_t>(t)};
+    Positions positions = {nullptr, false, at.offset + static_cast<int64_t>(t)};
     int64_t then[kMaxAxes * kBlock];
     if (at.values != nullptr) {
       axisPositionsOf(first + t, count, When::kThen, then);
-      stand = {then, false, 0};
+      positions = {then, false, 0};
     }
-    status = plan()->rotate(keys, stand, Turn::kForward, Role::kKey);
+    status = plan()->rotate(keys, positions, Turn::kForward, Role::kKey);
     rows_.putKeys(Keys::kKept, first + t, keys.readOnly());
   }
   return status;
@@ -168,8 +168,8 @@ Status KvCache::unturnedKeys(HeadView<float> out) const {
   return Status::kOk;
 }
 
-// Where queries stand: from query_offset on, or query_offsets.
-Status KvCache::standQueries(const CacheQueries& queries, AttentionOptions* options) const {
+// Positions of queries: from query_offset on, or query_offsets.
+Status KvCache::positionQueries(const CacheQueries& queries, AttentionOptions* options) const {
   const size_t tokens = queries.q.tokens;
   if (queries.at_end) {
     const size_t rows = std::min(tokens, length());
@@ -215,7 +215,7 @@ Status KvCache::attend(HeadView<float> out, const CacheQueries& queries, const A
   HeadView<const float> q = queries.q;
   if (q.dim != rows_.sizes().head_dim || q.batch != rows_.sizes().batch) return Status::kInvalidShape;
   AttentionOptions options = given;
-  Status status = standQueries(queries, &options);
+  Status status = positionQueries(queries, &options);
   KeyView k;
   if (status == Status::kOk) status = readKeys(&k);
   if (status != Status::kOk) return status;
@@ -246,7 +246,7 @@ Status KvCache::attend(HeadView<float> out, const CacheQueries& queries, const A
     options.window_left = static_cast<int64_t>(options_.window.size) - 1;
     options.sink_tokens = options_.window.sink_tokens;
   }
-  // Distances are all that attention sees: keys that stand one after the other need no list.
+  // Attention depends on distances alone: keys at consecutive positions need no list.
   options.key_positions = nullptr;
   const int64_t first = length() == 0 ? 0 : positions()[0];
   const int64_t ahead = options.query_offset - first;

@@ -28,7 +28,7 @@ struct LinearStateShape {
   size_t value_dim = 0;  // Dv
 };
 
-// The queries and keys of one call. Query i stands at key i + Tk - Tq.
+// The queries and keys of one call. Query i has the position of key i + Tk - Tq.
 struct LinearAttentionInput {
   HeadView<const float> q;  // [B, H, Tq, D]; G divides H and query head h reads key head h / (H / G)
   HeadView<const float> k;  // [B, G, Tk, D]
@@ -69,8 +69,9 @@ class LinearAttentionState {
   Status create(const LinearAttentionOptions& options, const LinearStateShape& shape);
   void reset();
 
-  // Causal: adds keys and answers queries, each of which sees the keys up to its own and those of all earlier
-  // calls. With fewer queries than keys the first keys have none. Anything but kOk changes nothing.
+  // Causal: adds keys and answers queries, to each of which the keys up to its own are visible and those of
+  // all earlier calls. With fewer queries than keys the first keys have none. Anything but kOk changes
+  // nothing.
   Status append(const LinearAttentionInput& input, const LinearAttentionOutput& output);
   // Not causal: adds all keys, then answers the queries.
   Status attend(const LinearAttentionInput& input, const LinearAttentionOutput& output);

@@ -28,7 +28,7 @@ struct LinearRecurrenceInput {
 };
 
 // out [B, H, T, Dv]; present, S after the last token, [B, G, D, Dv]. Both apart from the inputs.
-// kInvalidShape for sizes that do not fit, or a gate that the rule does not take.
+// kInvalidShape for sizes that do not fit, or a gate that the rule does not have.
 Status linearRecurrence(const LinearRecurrenceInput& input, HeadView<float> out, float* present);
 
 }  // namespace ropewalk

@@ -35,7 +35,7 @@ class OnlineSoftmax {
 
   // e^(x - shift()) * inverse() is the probability of score x.
   float shift() const { return shiftOf(max_); }
-  // 0 where there was no score to see.
+  // 0 where there was no score.
   float inverse() const { return sum_ == 0 ? 0 : static_cast<float>(1 / sum_); }
 
  private:

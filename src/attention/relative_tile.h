@@ -26,10 +26,10 @@ class RelativeTile {
   // each part.
   void startQueries(const float* packed, size_t first, size_t rows);
 
-  // A new block; the queries stand from `low` to `high`.
+  // A new block; the queries are at positions `low` to `high`.
   void startBlock(const KeyBlock& block, int64_t low, int64_t high);
 
-  // Whether products() takes the place of q . k.
+  // Whether products() replaces q . k.
   bool replacesProducts() const { return terms_.product_table != nullptr; }
 
   // part.x [n] = sum_d q_d k_d table_d in the order of a tile's sums; part starts a multiple of kTileColumns

@@ -143,7 +143,7 @@ void ScoreStages::addBiases(const QueryRow& row, const ScorePart& whole) const {
   }
 }
 
-bool ScoreStages::seesAny(const QueryRow& row) const {
+bool ScoreStages::anyVisible(const QueryRow& row) const {
   const auto [sink_tokens, first, end] = row.visible;
   const float* bias = options_.bias.data == nullptr ? nullptr : options_.bias.row(row.b, row.h, row.i);
   const uint8_t* keep = options_.keep.data == nullptr ? nullptr : options_.keep.row(row.b, row.h, row.i);

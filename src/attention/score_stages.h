@@ -1,5 +1,5 @@
 // What becomes of the scores of one query on their way from the product to the softmax, part by part of a
-// row: scale, softcap, biases, masks; and the scores that a caller asked to see.
+// row: scale, softcap, biases, masks; and the scores that a caller asked for.
 #pragma once
 
 #include <cstddef>
@@ -48,26 +48,26 @@ class ScoreStages {
         plain_(options.softcap <= 0 && options.distance_bias == nullptr && options.bias.data == nullptr &&
                options.sinks == nullptr && options.scale >= 0x1p-100f && options.scale <= 0x1p100f) {}
 
-  // Whether scores that nobody sees are asked for.
+  // Whether scores of hidden keys are asked for.
   bool wantsHidden() const { return wantsParts() || outputs_.raw != nullptr || outputs_.capped != nullptr; }
   bool wantsParts() const { return outputs_.content != nullptr || outputs_.position != nullptr; }
 
   // What the softmax has to multiply its scores by: the scale, where nothing else is to be done to them.
   float scaleLeft() const { return plain_ ? options_.scale : 1; }
 
-  // From the products to what the softmax sees, but for scaleLeft(); hidden keys become -infinity, and so
+  // From the products to the input of softmax, but for scaleLeft(); hidden keys become -infinity, and so
   // does the room behind the last one. `content`: the products of q and k alone, for rows whose parts are
   // asked for; it is used up.
   void apply(const QueryRow& row, const ScorePart& part, float* content) const;
 
-  // The scores of keys that were left out because nobody sees them.
+  // The scores of keys that were left out because they are hidden from every query.
   void giveHidden(const QueryRow& row, const KeyRange& keys) const;
 
   // The probabilities of a row, once its softmax is known; shift as that has it.
   void giveProbabilities(const QueryRow& row, float shift, float inverse) const;
 
   // Whether a query may attend to any key at all, whatever its scores.
-  bool seesAny(const QueryRow& row) const;
+  bool anyVisible(const QueryRow& row) const;
 
  private:
   void give(float* output, const QueryRow& row, const ScorePart& part) const;

@@ -1,4 +1,4 @@
-// Which keys a query may attend to by where they stand: causal order, windows, sink tokens, padding. Masks
+// Which keys a query may attend to by their positions: causal order, windows, sink tokens, padding. Masks
 // come on top.
 #pragma once
 
@@ -33,18 +33,18 @@ struct VisibleKeys {
   }
 };
 
-// Where key j stands.
+// The position of key j.
 inline int64_t keyPosition(const AttentionOptions& options, size_t j) {
   return options.key_positions == nullptr ? static_cast<int64_t>(j) : options.key_positions[j];
 }
 
-// Where query i of batch entry b stands.
+// The position of query i of batch entry b.
 inline int64_t queryPosition(const AttentionOptions& options, size_t b, size_t i) {
   return static_cast<int64_t>(i) +
          (options.query_offsets == nullptr ? options.query_offset : options.query_offsets[b]);
 }
 
-// How many keys stand before a position.
+// How many keys are before a position.
 inline size_t keysBefore(const AttentionOptions& options, size_t keys, int64_t position) {
   if (options.key_positions != nullptr) {
     const int64_t* begin = options.key_positions;

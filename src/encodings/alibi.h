@@ -10,7 +10,7 @@
 namespace ropewalk {
 
 // The forms in use. For the keys up to a query, the first three differ by a number per query, which the
-// softmax does not see, but raw scores do. The numbers cross the wasm boundary: add at the end, never
+// softmax does not depend on, but raw scores do. The numbers cross the wasm boundary: add at the end, never
 // renumber.
 enum class AlibiVariant : int {
   kSymmetric = 0,  // -slope |i - j|
@@ -27,7 +27,7 @@ struct AlibiOptions {
   size_t heads = 0;
   size_t queries = 0;
   size_t keys = 0;
-  int64_t query_offset = 0;  // query i stands at i + query_offset, key j at j
+  int64_t query_offset = 0;  // the position of query i is i + query_offset, of key j j
   AlibiVariant variant = AlibiVariant::kSymmetric;
 };
 

@@ -20,7 +20,7 @@ struct KerpleOptions {
   size_t heads = 0;
   size_t queries = 0;
   size_t keys = 0;
-  int64_t query_offset = 0;  // query i stands at i + query_offset, key j at j
+  int64_t query_offset = 0;  // the position of query i is i + query_offset, of key j j
 };
 
 // r1, r2 [heads], both above 0 -> out [heads, queries, keys]. kInvalidArgument: a number out of range.

@@ -23,7 +23,7 @@ struct RelativeRows {
   }
 };
 
-// out [queries, keys]: the row for query i, which stands at i + query_offset, and key j. Doubles, which hold
+// out [queries, keys]: the row for query i, at position i + query_offset, and key j. Doubles, which hold
 // it exactly.
 void relativeRows(const RelativeRows& rows, size_t queries, size_t keys, int64_t query_offset, double* out);
 

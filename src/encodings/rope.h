@@ -39,7 +39,7 @@ struct RopeOptions {
   XPosOptions xpos;
 };
 
-// Where tokens stand. values is [axes][tokens], or [axes][batch][tokens] if per_batch; null means offset,
+// Positions of tokens. values is [axes][tokens], or [axes][batch][tokens] if per_batch; null means offset,
 // offset + 1, ... on every axis.
 struct Positions {
   const int64_t* values = nullptr;
@@ -48,7 +48,7 @@ struct Positions {
 };
 
 enum class Turn : int { kForward = 0, kBack = 1 };         // kBack undoes kForward, attention factor included
-enum class Role : int { kAny = 0, kQuery = 1, kKey = 2 };  // xPos has to know which it turns
+enum class Role : int { kAny = 0, kQuery = 1, kKey = 2 };  // xPos scales the two inversely
 
 class RopePlan {
  public:
@@ -72,12 +72,12 @@ class RopePlan {
   // cos and sin, each [rows, pairs] and times the attention factor, at positions [axes][rows].
   Status tables(const int64_t* positions, size_t rows, float* cos, float* sin) const;
 
-  // Whether every position is one that rotate takes.
+  // Whether every position is within the range of rotate.
   bool inRange(const Positions& positions, size_t batch, size_t tokens) const;
 
   // Turns the first rotary coordinates of every head of x in place and leaves the others alone. Positions may
   // be any integers in +-(2^53 - 1), in any order. Anything but kOk leaves x as it was: kPositionOutOfRange,
-  // kInvalidShape, or kInvalidArgument where an xPos plan is not told the role.
+  // kInvalidShape, or kInvalidArgument where an xPos plan gets Role::kAny.
   Status rotate(HeadView<float> x, const Positions& positions, Turn turn = Turn::kForward,
                 Role role = Role::kAny);
 
@@ -85,7 +85,7 @@ class RopePlan {
   // pieces. Turns nothing, and cannot fail.
   void expect(const Positions& positions, size_t tokens);
 
-  // Queries and keys of the same tokens, which stand at the same positions: rotate of each with its role, but
+  // Queries and keys of the same tokens, at the same positions: rotate of each with its role, but
   // rows of the table are found once. The numbers of heads may differ; batch and tokens may not
   // (kInvalidShape). Anything but kOk leaves both as they were. They must not overlap.
   Status rotateBoth(HeadView<float> q, HeadView<float> k, const Positions& positions);

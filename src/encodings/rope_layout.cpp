@@ -5,7 +5,7 @@
 namespace ropewalk {
 namespace {
 
-// Frequencies of a block of dim coordinates, from place first on.
+// Frequencies of a block of dim coordinates, from index first on.
 Status fillFrequencies(FrequencyOptions options, size_t dim, size_t first, RopeLayout* layout) {
   options.dim = dim;
   const Status status =

@@ -1,5 +1,5 @@
 // Activation functions over n numbers, and their products with a second row, as gated feed-forward layers
-// take them. Any size, including 0; no alignment asked. NaN stays where it is; infinities have their limits.
+// use them. Any size, including 0, at any address. NaN gives NaN; infinities give the limits of f.
 #pragma once
 
 #include <cstddef>

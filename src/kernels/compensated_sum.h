@@ -1,4 +1,4 @@
-// Sums of rows that do not wear out, however many rows are added one by one.
+// Sums of rows that stay accurate, however many rows are added one by one.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Feature maps of linear attention, one row at a time: what stands in for the exponential of softmax.
+// Feature maps of linear attention, one row at a time: they replace the exponential of softmax.
 // out and x [n], the same array or apart; any n, including 0. NaN stays NaN. ReLU is among the activations.
 #pragma once
 

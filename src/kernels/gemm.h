@@ -9,7 +9,7 @@ namespace ropewalk {
 
 // What is done to out besides the product, in this order.
 struct GemmOptions {
-  bool accumulate = false;      // added to what out holds, not put in its place
+  bool accumulate = false;      // added to what out holds, which is else overwritten
   const float* bias = nullptr;  // [n], added to each row
   // Called for each finished row of n numbers, while it is in the cache; may change it in place.
   void (*activation)(float* row, size_t n) = nullptr;

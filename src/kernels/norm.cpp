@@ -23,7 +23,7 @@ struct Sums {
   double second = 0;  // of its square
 };
 
-// Float32 sums wear out as they grow: each block has its own, and the blocks add up in double.
+// Float32 sums lose accuracy as they grow: each block has its own, and the blocks add up in double.
 Sums sumsAround(const float* x, size_t n, float shift) {
   constexpr size_t kBlock = 1024;
   constexpr size_t kStep = 4 * kLanes;

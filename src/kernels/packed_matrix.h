@@ -24,7 +24,7 @@ class PackedMatrix {
   // Rows first ... first + count - 1 from w [count, k], rows of format `from` at any address. A format is
   // kept exactly in itself and in a wider one, and rounded to nearest, ties to even, in a narrower one.
   // kInvalidShape: rows that the matrix does not have. kInvalidArgument: `from` has scales of rows, which
-  // have no place here; or a weight that the stored format cannot hold: a finite one that would become
+  // a matrix does not accept; or a weight that the stored format cannot hold: a finite one that would become
   // infinite, or one that is not finite where none can be. The matrix is then as it was.
   Status packRows(size_t first, size_t count, WeightType from, const void* w);
 
@@ -33,7 +33,7 @@ class PackedMatrix {
   Status pack(WeightType from, const void* w, size_t n, size_t k, WeightType stored,
               WeightLayout layout = WeightLayout::kOutIn);
 
-  // Row r as the product sees it: out [k].
+  // Row r as the product reads it: out [k].
   void row(size_t r, float* out) const;
 
   size_t rows() const { return n_; }     // n, outputs

@@ -14,7 +14,7 @@ using simd::kLanes;
 
 constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 
-// The largest of n entries; -infinity if there is none. NaN is passed by.
+// The largest of n entries; -infinity if there is none. NaN is ignored.
 float largestOf(const float* x, size_t n) {
   f32x4 largest[4];
   for (f32x4& v : largest) v = simd::splat(kMinusInfinity);
@@ -29,9 +29,9 @@ float largestOf(const float* x, size_t n) {
   return result;
 }
 
-// out = e^(x - shift); their sum. Sums of float32 numbers wear out as they grow: each block has its own, and
-// the blocks add up in double. exp_of comes by value, so that its constants may stay in registers (stores to
-// out could change what lies in memory), and those leave room for one vector at a time.
+// out = e^(x - shift); their sum. Sums of float32 numbers lose accuracy as they grow: each block has its own,
+// and the blocks add up in double. exp_of comes by value, so that its constants may stay in registers (stores
+// to out could change what lies in memory), and those leave room for one vector at a time.
 double exponentials(float* out, const float* x, size_t n, float shift, Exp exp_of) {
   constexpr size_t kBlock = 256;
   const size_t whole = n - n % kLanes;
@@ -58,7 +58,7 @@ double exponentials(float* out, const float* x, size_t n, float shift, Exp exp_o
 void softmaxRow(float* out, const float* x, size_t n, const Exp& exp_of) {
   float largest = largestOf(x, n);
   if (largest == kMinusInfinity) {
-    // Comparisons pass NaN by: a row of NaN and -infinity is not an empty one.
+    // Comparisons ignore NaN: a row of NaN and -infinity is not an empty one.
     if (std::none_of(x, x + n, [](float v) { return v != v; })) {
       std::fill_n(out, n, 0.0f);
       return;

@@ -24,7 +24,7 @@ void packTile(float* packed, const float* a, size_t a_stride, size_t k) {
   }
 }
 
-// c[r][j] (+)= sum_l a[l][r] b[l][j] for r < Rows, j < Vectors kLanes: added to c or put in its place.
+// c[r][j] (+)= sum_l a[l][r] b[l][j] for r < Rows, j < Vectors kLanes: added to c or written over it.
 // a[l][r] is at a[l * Step + r * RowStep]. Each sum starts at 0 and runs over l in order. The loop is one
 // step long on purpose: unrolled, the compiler chains the steps and more has to be kept than there are
 // registers.

@@ -1,5 +1,5 @@
 // Formats of weights. Each is a struct of static members in kernels/formats/, and the list below names them:
-// nothing else knows which there are.
+// no other file lists them.
 //
 // In a file, a row of weights is a row of blocks, the last one filled up with zeros.
 //   kType                    its number
@@ -55,7 +55,7 @@ void withFormat(WeightType type, F f) {
   }(WeightFormats());
 }
 
-// What the format of a number says of itself.
+// The properties of the format of a number.
 struct WeightFormat {
   WeightType type;
   size_t block;

@@ -1,4 +1,4 @@
-// What a layer computes on its way, written where a caller wants to see it; null: not wanted. Each is the
+// Intermediates of a layer, each written where the caller asks for it; null: not wanted. Each is the
 // number that the pass itself goes on with, or a copy of it: asking for it changes no result.
 #pragma once
 

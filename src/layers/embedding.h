@@ -14,8 +14,8 @@ namespace ropewalk {
 Status embed(float* out, const float* table, size_t rows, size_t dim, const int64_t* ids, size_t n,
              float scale);
 
-// The same of a packed table, whose rows are widened as the product sees them. With accumulate they are added
-// to what out holds. kOutOfMemory is for accumulate alone, which needs room for a row.
+// The same of a packed table, whose rows are widened as the product reads them. With accumulate they are
+// added to what out holds. kOutOfMemory is for accumulate alone, which needs room for a row.
 Status embed(float* out, const PackedMatrix& table, const int64_t* ids, size_t n, float scale,
              bool accumulate = false);
 

@@ -18,7 +18,7 @@ struct FeedForwardParts {
 
 class FeedForward {
  public:
-  // Takes the parts over unless they do not fit each other: kInvalidShape, and nothing is changed.
+  // Takes ownership of the parts unless they do not fit each other: kInvalidShape, and nothing is changed.
   Status create(Activation activation, FeedForwardParts&& parts);
 
   size_t modelDim() const { return parts_.down.weight().rows(); }  // M

@@ -29,7 +29,7 @@ struct LinearOptions {
 class Linear {
  public:
   // n outputs, k inputs; the weights are packed as `stored` and not kept. Leaves the map as it was unless it
-  // answers kOk; what is refused is PackedMatrix's to say. A bias whose format has
+  // answers kOk; see PackedMatrix for what is refused. A bias whose format has
   // scales of rows is kInvalidArgument.
   Status create(const LinearWeights& weights, size_t n, size_t k, WeightType stored = WeightType::kFloat32);
 

@@ -18,7 +18,7 @@ size_t sizeOf(HeadView<float> x) {
   return x.batch * x.heads * x.tokens * x.dim;
 }
 
-// Contiguous numbers of a view to where a caller wants to see them.
+// Copies a view to where a caller asks for it, contiguous.
 void show(float* captured, HeadView<float> x) {
   if (captured != nullptr) std::copy_n(x.data, sizeOf(x), captured);
 }
@@ -167,9 +167,9 @@ Status SelfAttention::attendCached(const SelfAttentionInput& input, const Attent
   if (status != Status::kOk) return status;
 
   // A rebased window may have moved the tokens up.
-  Positions stand = input.positions;
-  if (stand.values == nullptr) stand.offset = cache.nextPosition() - static_cast<int64_t>(tokens);
-  if (input.rope != nullptr) status = input.rope->rotate(work.q, stand, Turn::kForward, Role::kQuery);
+  Positions positions = input.positions;
+  if (positions.values == nullptr) positions.offset = cache.nextPosition() - static_cast<int64_t>(tokens);
+  if (input.rope != nullptr) status = input.rope->rotate(work.q, positions, Turn::kForward, Role::kQuery);
   show(capture.q_rotated, work.q);
   show(capture.v_rotated, work.v);
   if (status == Status::kOk && capture.k_rotated != nullptr) {

@@ -38,17 +38,17 @@ struct SelfAttentionInput {
   RopePlan* rope = nullptr;    // turns queries and keys, or null
   Positions positions;         // for rope, and where the cache keeps the tokens
   bool turn_values = false;    // by rope as well (RoFormer's rotary_value); not with xPos, nor with a cache
-  AttentionOptions attention;  // tokens stand in order: query i at i + query_offset, 0, and key i at i
+  AttentionOptions attention;  // positions in order: query i at i + query_offset, 0, and key i at i
 
-  // The tokens before these, which come behind them: its plan is rope, and its window takes the place of that
-  // of the options. Positions are the same for the whole batch and follow one another, from nextPosition() or
+  // The earlier tokens, after which these are appended: its plan is rope, and its window replaces that of the
+  // options. Positions are the same for the whole batch and follow one another, from nextPosition() or
   // further on; those of several axes are listed. Scores have a key for each of its tokens, these included.
   KvCache* cache = nullptr;
 };
 
 class SelfAttention {
  public:
-  // Takes the parts over unless they do not fit the options: kInvalidShape, and nothing is changed.
+  // Takes ownership of the parts unless they do not fit the options: kInvalidShape, and nothing is changed.
   Status create(const SelfAttentionOptions& options, SelfAttentionParts&& parts);
 
   size_t bytes() const;

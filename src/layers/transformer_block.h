@@ -12,7 +12,8 @@
 
 namespace ropewalk {
 
-// Where the norms stand. The numbers cross the wasm boundary: add at the end, never renumber.
+// The order of norms, parts and residual sums. The numbers cross the wasm boundary: add at the end, never
+// renumber.
 enum class NormPlacement : int {
   kPost = 0,  // h = n1(x + A(x)), y = n2(h + F(h))                     BERT, RoFormer
   kPre = 1,   // h = x + A(n1(x)), y = h + F(n2(h))                     LLaMA, Mistral, Qwen, Phi-3, Gemma
@@ -39,8 +40,8 @@ struct BlockParts {
 
 class TransformerBlock {
  public:
-  // Takes the parts over. kInvalidShape: parts that do not fit; then the block is as it was, the parts are
-  // undefined.
+  // Takes ownership of the parts. kInvalidShape: parts that do not fit; then the block is as it was, the
+  // parts are undefined.
   Status create(const BlockOptions& options, BlockParts&& parts);
 
   size_t bytes() const;

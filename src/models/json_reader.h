@@ -1,7 +1,7 @@
 // Reads JSON text (RFC 8259) from front to back, as headers of model files need it: strict, without recursion
-// and without memory of its own. No tree of values, no numbers but whole ones: whoever knows the layout asks
-// for what has to come next. Every call skips white space first and answers false where something else
-// stands; at() is then the place.
+// and without memory of its own. No tree of values, no numbers but whole ones: the caller, who knows the
+// layout, asks for what has to come next. Every call skips white space first and answers false where the text
+// has something else; at() is then its offset.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace ropewalk {
 
-// A string as it stands in the text, quotes included.
+// A string as it is in the text, quotes and escapes included.
 struct JsonString {
   size_t begin = 0;
   size_t bytes = 0;
@@ -30,7 +30,7 @@ class JsonReader {
   size_t at() const { return at_; }
   // The next byte that is not white space, or 0 at the end.
   char peek();
-  // Takes this byte if it is the next one.
+  // Skips this byte if it is the next one.
   bool accept(char c);
   bool string(JsonString* out);
   // Digits only: a sign, a fraction or an exponent make another kind of number, also where its value is

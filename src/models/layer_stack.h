@@ -23,8 +23,8 @@ struct StackLayer {
   AttentionOptions attention;  // all but what a StackInput tells
 };
 
-// The tokens of a pass. Without caches they stand in order and attend to each other: token i of an entry at
-// i, for causal order and windows.
+// The tokens of a pass. Without caches they are in order and attend to each other: token i of an entry has
+// position i, for causal order and windows.
 struct StackInput {
   size_t batch = 0;
   size_t tokens = 0;

@@ -28,8 +28,8 @@ struct HeadOptions {
 
 class LogitsHead {
  public:
-  // Takes the parts over. `tied` is the table that stands in for a weight without rows; it has to outlive the
-  // head. kInvalidShape: parts that do not fit each other; then the head is as it was, the parts are
+  // Takes ownership of the parts. `tied` is the table that replaces a weight without rows; it has to outlive
+  // the head. kInvalidShape: parts that do not fit each other; then the head is as it was, the parts are
   // undefined.
   Status create(const HeadOptions& options, HeadParts&& parts, const PackedMatrix* tied);
 

@@ -73,7 +73,7 @@ struct SafetensorsFault {
   uint64_t at = 0;       // in the file: of the header's length, or of the text that is wrong
   size_t key_at = 0;     // in the header: the key of the tensor that is wrong, quotes included,
   size_t key_bytes = 0;  // or none
-  uint64_t wanted = 0;   // bytes, or a place among them, where the reason is about such
+  uint64_t wanted = 0;   // bytes, or an offset in bytes, where the reason is about one
   uint64_t found = 0;
 };
 
@@ -113,8 +113,8 @@ class SafetensorsHeader {
   TextMap metadata_;
 };
 
-// The weight_map of a model.safetensors.index.json: name of a tensor -> name of its file. Faults are told as
-// above.
+// The weight_map of a model.safetensors.index.json: name of a tensor -> name of its file. Faults are reported
+// as above.
 Status readWeightMap(const char* text, size_t bytes, TextMap* map, SafetensorsFault* fault);
 
 }  // namespace ropewalk

@@ -30,8 +30,8 @@ bool placeBefore(const TextPair& a, const TextPair& b) {
   return a.at < b.at;
 }
 
-// Leaves the pairs in the order of their keys. The place of the first key in the text that stood before, or
-// 0.
+// Leaves the pairs in the order of their keys. Returns the offset of the first key in the
+// text that repeats an earlier one, or 0.
 size_t secondOccurrence(TextPair* pairs, size_t n) {
   sortBy(pairs, pairs + n, keyBefore);
   size_t first = 0;

@@ -21,7 +21,7 @@ struct TextPair {
 
 class TextMap {
  public:
-  // What went wrong, or where: the text is no such object, or `duplicate` is the place of a key's second
+  // What went wrong, or where: the text is no such object, or `duplicate` is the offset of a key's second
   // occurrence.
   struct Fault {
     size_t at = 0;

@@ -32,7 +32,7 @@ struct TokenIds {
 
 class TokenVectors {
  public:
-  // Takes the tables over. Token vectors are multiplied by `scale`: Gemma's sqrt(M), 1 elsewhere.
+  // Takes ownership of the tables. Token vectors are multiplied by `scale`: Gemma's sqrt(M), 1 elsewhere.
   // kInvalidShape: tables that do not fit each other; then the vectors are as they were, the tables are
   // undefined.
   Status create(float scale, TokenTables&& tables);

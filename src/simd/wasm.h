@@ -126,7 +126,7 @@ inline f32x4 exp2Shifted(f32x4 a) {
   return wasm_i32x4_shl(a, 23);
 }
 
-// A type of its own, so that add(a, b) knows which of the two is meant.
+// A type of its own, so that overloads of add(a, b) differ.
 struct f64x2 {
   v128_t v;
 };

@@ -56,7 +56,7 @@ struct NumberFormat : PlainFormat<Reader> {
   }
 };
 
-// out = n numbers at any address, widened by load; four at a time they pass through a place that is aligned.
+// out = n numbers at any address, widened by load; four at a time they pass through an aligned buffer.
 template <class T, class Load>
 void widenNumbers(const unsigned char* from, size_t n, float* out, Load load) {
   T chunk[simd::kLanes] = {};

@@ -1,5 +1,5 @@
 // Signed bytes times a float32 scale of their row. A row has the scale s = max |w| / 127 (2^-126 at least)
-// and keeps round(w / s); what a product and PackedMatrix::row() see is the float32 number q s, within s / 2
+// and keeps round(w / s); a product and PackedMatrix::row() read the float32 number q s, within s / 2
 // of w. The error of an output is then at most s / 2 sum |a|, and about s / sqrt(12) |a| (Euclidean) for
 // weights that have nothing to do with a. A panel begins with the scales of its rows.
 #pragma once
