@@ -14,13 +14,14 @@ const byLine = (list, line) => list.map((each) => `${line(each)}\n`).join('');
 function laidOut(structs, enums) {
   const known = new Map();
   const fieldOf = (where, [name, type], at) => {
-    const [, element, count] = /^(\w+?)(?:\[(\d+)\])?$/.exec(type) ?? [];
+    const [, element, count, optional] = /^(\w+?)(?:\[(\d+)\])?(\?)?$/.exec(type) ?? [];
     const struct = known.get(element);
     if (struct === undefined && !plainTypes.includes(element) && !Object.hasOwn(enums, element)) {
       throw new Error(`${where}.${name} is of type ${type}, which stands nowhere before it`);
     }
     const doubles = struct?.doubles ?? 1;
-    return { name, member: snakeCase(name), element, isStruct: struct !== undefined, count, at, doubles };
+    const isStruct = struct !== undefined;
+    return { name, member: snakeCase(name), element, isStruct, isOptional: optional !== undefined, count, at, doubles };
   };
   for (const [name, { header, struct = name, fields }] of Object.entries(structs)) {
     let doubles = 0;
@@ -35,10 +36,10 @@ function laidOut(structs, enums) {
 }
 
 // Single values: an array is as many of them.
-const parts = ({ count, at, doubles, ...field }) =>
+const parts = ({ count, ...field }) =>
   Array.from({ length: Number(count ?? 1) }, (_, i) => {
     const index = count === undefined ? '' : `[${i}]`;
-    return { ...field, name: field.name + index, member: field.member + index, at: at + i * doubles };
+    return { ...field, name: field.name + index, member: field.member + index, at: field.at + i * field.doubles };
   });
 
 // --- C++
@@ -128,13 +129,18 @@ export declare function nameOf<N extends string>(numbers: Readonly<Record<N, num
 `;
 }
 
-function writeInJs({ name, element, isStruct, at }) {
-  if (isStruct) return `    ${element}.write(to, at + ${at}, call.${name});`;
-  return `    to[at + ${at}] = ${element === 'bool' ? `call.${name} ? 1 : 0` : `call.${name}`};`;
+function writeInJs({ name, element, isStruct, isOptional, at, doubles }) {
+  if (isStruct) {
+    const zeros = `else for (let i = ${at}; i < ${at + doubles}; ++i) to[at + i] = 0;`;
+    const write = `${element}.write(to, at + ${at}, call.${name});`;
+    return isOptional ? `    if (call.${name}) ${write}\n    ${zeros}` : `    ${write}`;
+  }
+  const value = element === 'bool' ? `call.${name} ? 1 : 0` : `call.${name}${isOptional ? ' ?? 0' : ''}`;
+  return `    to[at + ${at}] = ${value};`;
 }
 
-function readInJs({ name, element, isStruct, count, at }) {
-  if (count !== undefined) throw new Error(`${name} is an array, which results have none of`);
+function readInJs({ name, element, isStruct, isOptional, count, at }) {
+  if (count !== undefined || isOptional) throw new Error(`${name} is an array or optional, as no field of a result is`);
   if (isStruct) return `      ${name}: ${element}.read(from, at + ${at}),`;
   return `      ${name}: from[at + ${at}]${element === 'bool' ? ' !== 0' : ''},`;
 }
@@ -164,11 +170,14 @@ function typeInTs({ element, isStruct, count }) {
   return count === undefined ? type : `readonly [${Array(Number(count)).fill(type).join(', ')}]`;
 }
 
+const fieldInTs = (field) =>
+  `  readonly ${field.name}${field.isOptional ? `?: ${typeInTs(field)} | undefined` : `: ${typeInTs(field)}`};`;
+
 /** Their types: an interface for what crosses, and how it does. */
 export function callsTypes({ enums, calls, results }) {
   const text = (kind) => (struct) =>
     `export interface ${struct.name} {
-${byLine(struct.fields, (field) => `  readonly ${field.name}: ${typeInTs(field)};`)}}
+${byLine(struct.fields, fieldInTs)}}
 export declare const ${struct.name}: ${kind}<${struct.name}>;
 `;
   return `${made}

@@ -43,6 +43,24 @@ test('a call is written where it is read', async () => {
   for (const line of lines) assert.ok(header.includes(line), line);
 });
 
+test('a field that may be left out is written as zeros', async () => {
+  const fields = { at: 'pointer?', isOpen: 'bool?', inner: 'Size?', last: 'double' };
+  const optional = { ...table, calls: { Size: table.calls.Size, Lid: { fields } } };
+  const { Lid } = await moduleOf(callsJs(optional));
+  const written = (call) => {
+    const doubles = new Float64Array(6).fill(9);
+    Lid.write(doubles, 1, call);
+    return [...doubles];
+  };
+  assert.deepEqual(written({ last: 5 }), [9, 0, 0, 0, 0, 5]);
+  assert.deepEqual(written({ at: 8, isOpen: true, inner: { width: 3, height: 4 }, last: 5 }), [9, 8, 1, 3, 4, 5]);
+  for (const line of ['at?: number | undefined;', 'inner?: Size | undefined;', 'last: number;']) {
+    assert.ok(callsTypes(optional).includes(`readonly ${line}`), line);
+  }
+  const result = { ...table, results: { Area: { fields: { square: 'double?' } } } };
+  assert.throws(() => callsJs(result), /square is an array or optional/);
+});
+
 test('a result is read where it is written', async () => {
   const { Area } = await moduleOf(callsJs(table));
   assert.deepEqual(Area.read(Float64Array.of(0, 2.5, 1), 1), { square: 2.5, isLarge: true });

@@ -265,22 +265,20 @@ export function attend<X extends TensorInput, S extends ScoreRequest, O extends 
   const parts = wanted.includes('content') || wanted.includes('position');
 
   const work = (at: Named<ScoreStage, number>, scratch: Scratch): void => {
-    const addressOf = (x: Operand | undefined) => x?.address(scratch) ?? 0;
     const qAt = position.rotate ? q.copy(scratch) : q.address(scratch);
-    const kAt = position.rotate ? (k?.copy(scratch) ?? 0) : addressOf(k);
-    position.rotate?.(qAt, kAt, scratch);
-    const plain = position.rotate && parts ? { plainQ: q.address(scratch), plainK: addressOf(k) } : noPlain;
+    const kAt = position.rotate ? k?.copy(scratch) : k?.address(scratch);
+    position.rotate?.(qAt, kAt ?? 0, scratch);
     const scores: ScoresCall = {
-      ...forStages((stage) => at[stage] ?? 0),
-      ...plain,
-      slots: slots ? heap.put(scratch, slots.slots) : 0,
-      slotCount: slots?.count ?? 0,
+      ...at,
+      ...(position.rotate && parts && { plainQ: q.address(scratch), plainK: k?.address(scratch) }),
+      slots: slots && heap.put(scratch, slots.slots),
+      slotCount: slots?.count,
     };
     const call: AttentionCall = {
       out: at.out,
       q: qAt,
       k: kAt,
-      v: addressOf(v),
+      v: v?.address(scratch),
       batch: qs.batch,
       heads: qs.heads,
       kvHeads: ks.heads,
@@ -295,7 +293,7 @@ export function attend<X extends TensorInput, S extends ScoreRequest, O extends 
         softcap,
         keep: keep(scratch),
         bias: bias(scratch),
-        sinks: sinks?.address(scratch) ?? 0,
+        sinks: sinks?.address(scratch),
         ...position.part(scratch),
       },
       scores,
@@ -312,5 +310,3 @@ export function attend<X extends TensorInput, S extends ScoreRequest, O extends 
   const given = only === undefined && !isList ? {} : { scores: isList ? scores : scores[only as ScoreStage] };
   return { out, ...given } as AttentionResult<ResultOf<X>, S, ResultOf<X, O>>;
 }
-
-const noPlain = { plainQ: 0, plainK: 0 };

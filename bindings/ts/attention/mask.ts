@@ -19,12 +19,6 @@ export type KeepMaskInput = { readonly data: Uint8Array | readonly boolean[] } &
 
 type Scores = readonly [batch: number, heads: number, queries: number, keys: number];
 
-/**
- * Hides nothing, adds nothing.
- * @internal
- */
-export const noMask: KeepMask & BiasMask = { data: 0, batchStride: 0, headStride: 0, queryStride: 0, keyStride: 0 };
-
 function strides(
   where: string,
   name: string,
@@ -45,12 +39,12 @@ function strides(
   return { batchStride, headStride, queryStride, keyStride };
 }
 
-/**
- * Checks a keep mask now; the result copies it into memory that it takes.
- * @internal
- */
-export function keepMask(heap: Heap, where: string, value: unknown, scores: Scores): (scratch: Scratch) => KeepMask {
-  if (value === undefined) return () => noMask;
+/** A checked mask: copies it into memory of the call. @internal */
+export type Masking<M> = (scratch: Scratch) => M | undefined;
+
+/** @internal */
+export function keepMask(heap: Heap, where: string, value: unknown, scores: Scores): Masking<KeepMask> {
+  if (value === undefined) return () => undefined;
   if (typeof value !== 'object' || value === null || Array.isArray(value) || ArrayBuffer.isView(value)) {
     throw new ArgumentTypeError(where, 'mask', value, 'an object with data and shape (or dims)');
   }
@@ -73,21 +67,12 @@ export function keepMask(heap: Heap, where: string, value: unknown, scores: Scor
     );
   }
   const steps = strides(where, 'mask', dims, scores);
-  return (scratch) => {
-    const pointer = scratch(bytes.length);
-    heap.write(pointer, bytes);
-    return { data: pointer, ...steps };
-  };
+  return (scratch) => ({ data: heap.put(scratch, bytes), ...steps });
 }
 
 /** @internal */
-export function biasMask(
-  heap: Heap,
-  where: string,
-  value: TensorInput | undefined,
-  scores: Scores,
-): (scratch: Scratch) => BiasMask {
-  if (value === undefined) return () => noMask;
+export function biasMask(heap: Heap, where: string, value: TensorInput | undefined, scores: Scores): Masking<BiasMask> {
+  if (value === undefined) return () => undefined;
   const bias = operand(heap, where, 'bias', value);
   const steps = strides(where, 'bias', bias.shape, scores);
   return (scratch) => ({ data: bias.address(scratch), ...steps });

@@ -83,18 +83,6 @@ export interface AppliedPosition {
   part(scratch: Scratch): PositionPart;
 }
 
-const noTerms: calls.RelativeTerms = {
-  rows: { limit: 0, keyMinusQuery: true },
-  queryTable: 0,
-  keyTable: 0,
-  productTable: 0,
-  valueTable: 0,
-};
-const nothing: PositionPart = {
-  ...{ distanceBias: 0, distanceFirst: 0, distanceCount: 0, distanceRanges: 0, distanceRangeCount: 0 },
-  relative: noTerms,
-};
-
 type Make<P> = (heap: Heap, where: string, position: P, shapes: AttentionShapes) => AppliedPosition;
 
 // The ranges of distances as the core takes them, each with where its biases begin.
@@ -112,7 +100,7 @@ function byDistance(
 ): AppliedPosition {
   const { heads } = shapes.q;
   const { distances } = shapes.visibility;
-  if (distances === undefined || shapes.q.heads === 0) return { part: () => nothing };
+  if (distances === undefined || shapes.q.heads === 0) return { part: () => ({}) };
   const { first, last } = distances;
   checkLast(where, shapes.visibility.queryOffset, shapes.q.tokens);
   if (![first, last].every(Number.isSafeInteger)) {
@@ -132,11 +120,9 @@ function byDistance(
         const out = distanceBias + (starts[i] ?? 0) * 4;
         write({ queries: 1, keys: last - first + 1, queryOffset: -first }, out, scratch);
       }
-      if (ranges.length === 1) {
-        return { ...nothing, distanceBias, distanceFirst: first, distanceCount: last - first + 1 };
-      }
+      if (ranges.length === 1) return { distanceBias, distanceFirst: first, distanceCount: last - first + 1 };
       const distanceRanges = putRanges(heap, ranges, starts, scratch);
-      return { ...nothing, distanceBias, distanceRanges, distanceRangeCount: ranges.length };
+      return { distanceBias, distanceRanges, distanceRangeCount: ranges.length };
     },
   };
 }
@@ -173,10 +159,7 @@ function bert(...fields: BertField[]): Make<BertTable> {
     return {
       part(scratch) {
         const pointer = table.address(scratch);
-        return {
-          ...nothing,
-          relative: { ...noTerms, rows, ...Object.fromEntries(fields.map((field) => [field, pointer])) },
-        };
+        return { relative: { rows, ...Object.fromEntries(fields.map((field) => [field, pointer])) } };
       },
     };
   };
@@ -204,7 +187,7 @@ const encodings: {
     readonly fields: { readonly [N in Exclude<keyof P, 'encoding'>]-?: true };
   };
 } = {
-  none: { fields: {}, make: () => ({ part: () => nothing }) },
+  none: { fields: {}, make: () => ({ part: () => ({}) }) },
   rope: {
     fields: { plan: true, queries: true, keys: true },
     make(heap, where, { plan, queries, keys }, { q, k, visibility }) {
@@ -223,7 +206,7 @@ const encodings: {
       const queriesAt = at('queries', queries, q, queryPositions(visibility, q.tokens, plan.axes));
       const keysAt = at('keys', keys, k, visibility.keyPositions ? onAxes(visibility.keyPositions, plan.axes) : 0);
       return {
-        part: () => nothing,
+        part: () => ({}),
         rotate(qAt, kAt, scratch) {
           plan.turnAt(where, qAt, q, queriesAt.put(heap, scratch), 'query', scratch);
           plan.turnAt(where, kAt, k, keysAt.put(heap, scratch), 'key', scratch);
@@ -277,13 +260,7 @@ const encodings: {
       const rows = { limit, keyMinusQuery: true };
       return {
         part: (scratch) => ({
-          ...nothing,
-          relative: {
-            ...noTerms,
-            rows,
-            queryTable: keys.address(scratch),
-            valueTable: values?.table.address(scratch) ?? 0,
-          },
+          relative: { rows, queryTable: keys.address(scratch), valueTable: values?.table.address(scratch) },
         }),
       };
     },
@@ -308,7 +285,7 @@ const encodings: {
 
 /** @internal */
 export function applyPosition(heap: Heap, where: string, value: unknown, shapes: AttentionShapes): AppliedPosition {
-  if (value === undefined) return { part: () => nothing };
+  if (value === undefined) return { part: () => ({}) };
   if (typeof value !== 'object' || value === null || !('encoding' in value)) {
     throw new ArgumentTypeError(where, 'position', value, "an object such as { encoding: 'rope', plan }");
   }

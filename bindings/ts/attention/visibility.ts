@@ -231,17 +231,14 @@ export function visibilityOf(
 
 /** @internal */
 export function putVisibility(heap: Heap, visibility: Visibility, scratch: Scratch): VisibilityCall {
-  const put = (list: Float64Array | undefined) => (list === undefined ? 0 : heap.put(scratch, list));
-  const { causal, left, right, sinkTokens, queryOffset } = visibility;
-  const isList = typeof queryOffset !== 'number';
+  const { causal, left, right, sinkTokens, queryOffset, keyPositions, keyLengths } = visibility;
   return {
     causal,
     left,
     right,
     sinkTokens,
-    queryOffset: isList ? 0 : queryOffset,
-    queryOffsets: isList ? put(queryOffset) : 0,
-    keyPositions: put(visibility.keyPositions),
-    keyLengths: put(visibility.keyLengths),
+    ...(typeof queryOffset === 'number' ? { queryOffset } : { queryOffsets: heap.put(scratch, queryOffset) }),
+    keyPositions: keyPositions && heap.put(scratch, keyPositions),
+    keyLengths: keyLengths && heap.put(scratch, keyLengths),
   };
 }

@@ -241,12 +241,11 @@ export function checkAppended(
   return {
     tokens,
     address(scratch) {
-      const at = list === undefined ? 0 : heap.put(scratch, list);
+      const at = list && heap.put(scratch, list);
       const call = {
         k: k.address(scratch),
         v: v.address(scratch),
-        positions: axes === 1 ? at : 0,
-        axisPositions: axes === 1 ? 0 : at,
+        ...(axes === 1 ? { positions: at } : { axisPositions: at }),
         tokens,
         tokensFirst: ks.tokensFirst || vs.tokensFirst,
       };

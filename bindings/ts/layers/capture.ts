@@ -114,11 +114,5 @@ export function captureCall(
   at: { readonly [N in CaptureName]?: number },
   slots: number,
 ): CaptureCall {
-  const { q = 0, k = 0, v = 0, qRotated = 0, kRotated = 0, vRotated = 0, context: heads = 0 } = at;
-  const { normed = 0, attentionOut = 0, hidden = 0, mlp = 0 } = at;
-  const stages = { ...forStages((stage) => at[stage] ?? 0), plainQ: 0, plainK: 0 };
-  return {
-    ...{ q, k, v, qRotated, kRotated, vRotated, context: heads, normed, attentionOut, hidden, mlp },
-    scores: { ...stages, slots, slotCount: capture.scoreHeads },
-  };
+  return { ...at, scores: { ...at, slots, slotCount: capture.scoreHeads } };
 }

@@ -120,8 +120,8 @@ export function withParts(
         const weights = {
           type: factor.type,
           weight: vectorAddress(factor, scratch),
-          biasType: bias?.type ?? WeightType.float32,
-          bias: bias === undefined ? 0 : vectorAddress(bias, scratch),
+          biasType: bias?.type,
+          bias: bias && vectorAddress(bias, scratch),
         };
         const fields = heap.putCall(scratch, NormCall, { options: { ...norm, size: factor.columns }, weights });
         heap.run(where, () => parts.setNorm(which, fields));

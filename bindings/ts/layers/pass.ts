@@ -1,6 +1,6 @@
 // One pass through a layer: checks what a caller hands over, and makes the core's call of it.
 
-import { type KeepMaskInput, keepMask, noMask } from '../attention/mask.js';
+import { type KeepMaskInput, keepMask } from '../attention/mask.js';
 import { showsHidden } from '../attention/position.js';
 import { putVisibility, type Visibility, visibilityOf } from '../attention/visibility.js';
 import { LayerCall } from '../calls.js';
@@ -173,7 +173,6 @@ export function pass(
         scale: scores.scale,
         softcap: scores.softcap,
         keep: keep(scratch),
-        bias: noMask,
         sinks: layer.sinks,
         ...position.part(shapes, scratch),
       },

@@ -1,6 +1,6 @@
 // Which linear attention: by what queries and keys are compared, where RoPE goes, and what the sums are divided by.
 
-import type { LinearAttentionOptions } from '../calls.js';
+import type { LinearAttentionCall, LinearAttentionOptions } from '../calls.js';
 import { LinearKernel } from '../enums.js';
 import { RopePlan } from '../rope/rope.js';
 import * as check from '../runtime/check.js';
@@ -54,37 +54,25 @@ const { elu1, relu, exp } = LinearKernel;
 const featureMaps: Readonly<Record<FeatureMap, number>> = { elu1, relu, exp };
 const ropeForms: Readonly<Record<RopeForm, number>> = { numerator: 0, both: 1 };
 
-/** A checked RMS norm, as the core's call has it. @internal */
-export interface NormFields {
-  readonly rmsNorm: boolean;
-  readonly rmsEps: number;
-  readonly rmsWeight: number;
-}
-
 /** A checked form. @internal */
 export interface CheckedForm {
   readonly core: LinearAttentionOptions;
   readonly plan: RopePlan | undefined;
-  norm(scratch: Scratch): NormFields;
+  /** The RMS norm as the core's call has it. */
+  norm(scratch: Scratch): Pick<LinearAttentionCall, 'rmsNorm' | 'rmsEps' | 'rmsWeight'>;
 }
 
 function checkNorm(heap: Heap, where: string, form: LinearForm, normalize: boolean, valueDim: number) {
-  if (form.outputNorm === undefined) return () => ({ rmsNorm: false, rmsEps: 0, rmsWeight: 0 });
+  if (form.outputNorm === undefined) return () => ({});
   const given = check.options(where, 'outputNorm', form.outputNorm, ['eps', 'weight']);
   if (normalize) {
     const problem = 'takes the place of the denominator; it needs normalize: false';
     throw new ArgumentRangeError(where, 'outputNorm', form.outputNorm, problem);
   }
   const rmsEps = check.positiveFloat32(where, 'outputNorm.eps', given.eps ?? 1e-6);
-  const weight =
-    given.weight === undefined
-      ? undefined
-      : new Float32Array(check.float32(where, 'outputNorm.weight', given.weight, valueDim));
-  return (scratch: Scratch) => ({
-    rmsNorm: true,
-    rmsEps,
-    rmsWeight: weight === undefined ? 0 : heap.put(scratch, weight),
-  });
+  const { weight: w } = given;
+  const weight = w === undefined ? w : new Float32Array(check.float32(where, 'outputNorm.weight', w, valueDim));
+  return (scratch: Scratch) => ({ rmsNorm: true, rmsEps, rmsWeight: weight && heap.put(scratch, weight) });
 }
 
 /** A position encoding that linear attention takes, before it is checked. @internal */

@@ -103,7 +103,7 @@ export function runLinear<X extends TensorInput, O extends Out>(
     const report = scratch(calls.DenominatorReport.doubles * 8);
     const call = {
       out: at.out,
-      denominators: at.denominators ?? 0,
+      denominators: at.denominators,
       report,
       q: q.address(scratch),
       k: k.address(scratch),

@@ -52,8 +52,8 @@ const updateRules: Readonly<Record<UpdateRule, { gated: boolean; delta: boolean 
 const ruleNumbers: check.Choices<UpdateRule, typeof enums.UpdateRule> = enums.UpdateRule;
 
 interface Gate {
-  readonly operand: Operand | undefined;
-  readonly shape: HeadShape | undefined;
+  readonly operand: Operand;
+  readonly shape: HeadShape;
 }
 
 // A gate that the rule takes is required, one that it does not take is refused.
@@ -65,9 +65,9 @@ function gate(
   rule: { readonly name: string; readonly takes: boolean },
   accepts: readonly (readonly number[])[],
   layout: Layout,
-): Gate {
+): Gate | undefined {
   if (!rule.takes) {
-    if (value === undefined) return { operand: undefined, shape: undefined };
+    if (value === undefined) return undefined;
     throw new ArgumentRangeError(where, name, value, `is not taken by the update rule '${rule.name}'`);
   }
   if (value === undefined) {
@@ -134,9 +134,9 @@ export function recurrentAttention<X extends TensorInput, O extends Out>(
       q: q.address(scratch),
       k: k.address(scratch),
       v: v.address(scratch),
-      decay: decay.operand?.address(scratch) ?? 0,
-      beta: beta.operand?.address(scratch) ?? 0,
-      past: past?.address(scratch) ?? 0,
+      decay: decay?.operand.address(scratch),
+      beta: beta?.operand.address(scratch),
+      past: past?.address(scratch),
       rule: ruleNumbers[name],
       scale,
       batch: queries.batch,
@@ -145,8 +145,8 @@ export function recurrentAttention<X extends TensorInput, O extends Out>(
       tokens: queries.tokens,
       headDim: queries.dim,
       valueDim: values.dim,
-      decayDim: decay.shape?.dim ?? 0,
-      betaHeads: beta.shape?.heads ?? 0,
+      decayDim: decay?.shape.dim,
+      betaHeads: beta?.shape.heads,
       tokensFirst,
     };
     const fields = heap.putCall(scratch, LinearRecurrenceCall, call);

@@ -1,6 +1,7 @@
 // Queries, keys and values of linear attention: how their shapes have to fit, and which keys are left out.
 
 import { type KeepMaskInput, keepMask } from '../attention/mask.js';
+import type { LinearAttentionCall } from '../calls.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError } from '../runtime/errors.js';
 import type { Heap, Scratch } from '../runtime/heap.js';
@@ -53,15 +54,8 @@ export function linearOperands(
   return { q, k, v, queries, keys, values, tokensFirst: order, outShape: [...q.shape.slice(0, -1), values.dim] };
 }
 
-/** Where the core finds a mask of keys. @internal */
-export interface KeyMask {
-  readonly keep: number;
-  readonly keepBatchStride: number;
-  readonly keepKeyStride: number;
-}
-
 /**
- * Checks a mask of keys, [Tk], [B, Tk] or [B, 1, 1, Tk], now; the result copies it into memory that it takes.
+ * Checks a mask of keys, [Tk], [B, Tk] or [B, 1, 1, Tk], now; the result copies it into memory of the call.
  * @internal
  */
 export function keyMask(
@@ -69,7 +63,7 @@ export function keyMask(
   where: string,
   value: KeepMaskInput | undefined,
   { batch, tokens }: HeadShape,
-): (scratch: Scratch) => KeyMask {
+): (scratch: Scratch) => Pick<LinearAttentionCall, 'keep' | 'keepBatchStride' | 'keepKeyStride'> {
   let mask: unknown = value;
   if (typeof value === 'object' && value !== null && ('shape' in value || 'dims' in value)) {
     const shape = check.shape(where, 'mask.shape', 'shape' in value ? value.shape : value.dims);
@@ -83,7 +77,7 @@ export function keyMask(
   }
   const keep = keepMask(heap, where, mask, [batch, 1, 1, tokens]);
   return (scratch) => {
-    const { data, batchStride, keyStride } = keep(scratch);
-    return { keep: data, keepBatchStride: batchStride, keepKeyStride: keyStride };
+    const masked = keep(scratch);
+    return { keep: masked?.data, keepBatchStride: masked?.batchStride, keepKeyStride: masked?.keyStride };
   };
 }

@@ -1,5 +1,4 @@
 // The layers of a model as the core runs them: each is registered once, and a pass then brings its tokens.
-import { noMask } from '../attention/mask.js';
 import { putVisibility, visibilityOf } from '../attention/visibility.js';
 import { CaptureCall, type KeepMask, StackCall, StackLayerCall } from '../calls.js';
 import type { LayerCaches, LayerStack, TransformerBlock } from '../core.mjs';
@@ -30,7 +29,7 @@ export interface StackPass {
   readonly tokens: number;
   /** Where they stand, without caches; with caches they follow those of the caches. */
   readonly at: CheckedPositions;
-  keep(scratch: Scratch): KeepMask;
+  keep(scratch: Scratch): KeepMask | undefined;
   readonly caches: LayerCaches | null;
 }
 
@@ -42,7 +41,7 @@ export const behindCache: Pick<StackPass, 'at' | 'keep'> = {
     perBatch: false,
     put: () => ({ values: 0, count: 0, perBatch: false, offset: 0 }),
   },
-  keep: () => noMask,
+  keep: () => undefined,
 };
 
 /** Registers the layers, whose blocks and plans have to outlive what this gives; the caller's to destroy. @internal */
@@ -70,8 +69,6 @@ function setLayer(heap: Heap, where: string, stack: LayerStack, i: number, layer
       options: {
         scale: scores.scale,
         softcap: scores.softcap,
-        keep: noMask,
-        bias: noMask,
         sinks,
         ...position.part(attentionShapes(dims, 1, 1, 1, visibility), scratch),
       },

@@ -195,12 +195,7 @@ const scalings: { readonly [S in RopeScaling as S['type']]: ScalingKind<S> } = {
   },
 };
 
-const unscaled: Omit<calls.FrequencyOptions, 'dim' | 'base' | 'scaling'> = {
-  ...{ factor: 1, originalLength: 0, maxLength: 0, sequenceLength: 0, attentionFactor: 0 },
-  ...{ betaFast: 32, betaSlow: 1, mscale: 0, mscaleAllDim: 0, truncate: true },
-  ...{ lowFreqFactor: 1, highFreqFactor: 4, rotaryFraction: 1 },
-  ...{ shortFactors: 0, longFactors: 0, custom: 0 },
-};
+const defaults = { factor: 1, rotaryFraction: 1, betaFast: 32, betaSlow: 1, lowFreqFactor: 1, highFreqFactor: 4 };
 
 // The lists of a scaling, by their name here and in the core.
 const lists: Readonly<Record<string, 'shortFactors' | 'longFactors' | 'custom'>> = {
@@ -226,8 +221,9 @@ function frequencies(where: string, dim: number, base: number, scaling: RopeScal
   const checks: Readonly<Record<string, Check>> = { ...required, ...optional };
   check.keys(where, 'scaling', scaling, ['type', ...Object.keys(checks)]);
   const given: Readonly<Record<string, unknown>> = { ...scaling };
-  const values: Writable<calls.FrequencyOptions> & Record<string, number | boolean> = {
-    ...unscaled,
+  const values: Writable<calls.FrequencyOptions> & Record<string, number | boolean | undefined> = {
+    ...defaults,
+    truncate: true,
     dim,
     base,
     scaling: kind,
@@ -260,7 +256,7 @@ function frequencies(where: string, dim: number, base: number, scaling: RopeScal
     throw new ArgumentRangeError(where, 'scaling.factor', undefined, problem);
   }
   // Hugging Face: a LongRoPE factor that is not given is the ratio of the two lengths.
-  if (type === 'longrope' && given.factor === undefined && values.maxLength !== 0) {
+  if (type === 'longrope' && given.factor === undefined && values.maxLength && values.originalLength) {
     values.factor = values.maxLength / values.originalLength;
   }
   checkTogether(where, dim, base, type, values, nameOf);
@@ -284,9 +280,10 @@ function checkTogether(
   }
   if (type === 'yarn' && base <= 1) refuse('base', base, "scaling 'yarn' needs a base above 1");
   // Its attention factor is sqrt(1 + ln factor / ln originalLength).
-  if (type === 'longrope' && v.attentionFactor === 0 && v.factor > 1 && v.originalLength <= 1) {
+  const { originalLength = 0 } = v;
+  if (type === 'longrope' && v.attentionFactor === undefined && v.factor > 1 && originalLength <= 1) {
     const other = nameOf('scaling.attentionFactor');
-    refuse('scaling.originalLength', v.originalLength, `scaling 'longrope' needs more than 1, or ${other}`);
+    refuse('scaling.originalLength', originalLength, `scaling 'longrope' needs more than 1, or ${other}`);
   }
   if (type === 'llama3' && v.highFreqFactor <= v.lowFreqFactor) {
     const other = nameOf('scaling.lowFreqFactor');
@@ -312,7 +309,6 @@ const axisLayouts: { readonly [A in RopeAxes as A['layout']]: AxisKind<Exclude<k
 
 const maxAxes = 4;
 const oneAxis: calls.AxisOptions = { layout: enums.AxisLayout.single, axes: 1, sizes: [0, 0, 0, 0] };
-const noXpos: calls.XPosOptions = { scaleBase: 0, center: 0 };
 
 const partScalings: readonly string[] = ['default', 'linear', 'ntk'];
 
@@ -370,8 +366,8 @@ function axes(where: string, value: RopeAxes | undefined, rotaryDim: number, sca
   return { layout: kind.kind, axes: sizes.length, sizes: [a, b, c, d] };
 }
 
-function xpos(where: string, value: XPos | undefined): calls.XPosOptions {
-  if (value === undefined) return noXpos;
+function xpos(where: string, value: XPos | undefined): calls.XPosOptions | undefined {
+  if (value === undefined) return undefined;
   const given = check.options(where, 'xpos', value, ['scaleBase', 'center']);
   return {
     scaleBase: positive(where, 'xpos.scaleBase', given.scaleBase ?? 512) as number,
@@ -455,7 +451,7 @@ export function checkRopeOptions(
     pairing,
     angles,
     axes: core.axes.axes,
-    xpos: core.xpos.scaleBase !== 0,
+    xpos: core.xpos !== undefined,
     blocks: core.axes.layout === axisLayouts.axial.kind,
     core,
     lists: wanted.lists,
