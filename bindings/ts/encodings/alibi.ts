@@ -30,11 +30,7 @@ export interface AlibiOptions<O extends Out = undefined> extends BiasShape, OutO
 export function alibiSlopes(heap: Heap, heads: number): Float64Array {
   const where = 'alibiSlopes';
   const count = check.integer(where, 'heads', heads, 1, 2 ** 16);
-  return heap.scope(where, (scratch) => {
-    const out = scratch(count * 8);
-    heap.run(where, (c) => c.alibiSlopes(count, out));
-    return heap.readDoubles(out, count);
-  });
+  return heap.doublesOf(where, count, (out) => heap.run(where, (c) => c.alibiSlopes(count, out)));
 }
 
 /**

@@ -161,11 +161,7 @@ export class Analysis {
   }
 
   #floats(where: string, size: number, run: (out: number, scratch: Scratch) => number): Float32Array {
-    return this.#heap.scope(where, (scratch) => {
-      const out = scratch(size * 4);
-      checkStatus(run(out, scratch), where, tooFast(where));
-      return this.#heap.readFloats(out, size);
-    });
+    return this.#heap.floatsOf(where, size, (out, scratch) => checkStatus(run(out, scratch), where, tooFast(where)));
   }
 
   #curve(
@@ -174,11 +170,9 @@ export class Analysis {
     run: (at: number, n: number, out: number, scratch: Scratch) => number,
   ): Float64Array {
     const list = check.positions(where, 'distances', distances);
-    return this.#heap.scope(where, (scratch) => {
+    return this.#heap.doublesOf(where, list.length, (out, scratch) => {
       const at = this.#heap.put(scratch, list);
-      const out = scratch(list.byteLength);
       checkStatus(run(at, list.length, out, scratch), where, tooFast(where));
-      return this.#heap.readDoubles(out, list.length);
     });
   }
 }

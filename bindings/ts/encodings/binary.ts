@@ -32,10 +32,8 @@ export function binary(heap: Heap, options: BinaryOptions): Float32Array {
     const problem = `is ${at[outside]}; ${core.bits} bits hold positions from 0 to ${2 ** core.bits - 1}`;
     throw new ArgumentRangeError(where, `positions[${outside}]`, at[outside], problem);
   }
-  return heap.scope(where, (scratch) => {
+  return heap.floatsOf(where, at.length * core.bits, (out, scratch) => {
     const [code, positions] = [heap.putCall(scratch, calls.BinaryOptions, core), heap.put(scratch, at)];
-    const out = scratch(at.length * core.bits * 4);
     heap.run(where, (c) => c.binaryCode(code, positions, at.length, out));
-    return heap.readFloats(out, at.length * core.bits);
   });
 }

@@ -56,9 +56,7 @@ export function learned(heap: Heap, x: TensorInput, options: LearnedOptions): Nd
     throw new ArgumentRangeError(where, `positions[${outside}]`, positions[outside], problem);
   }
   const width = mode === learnedModes.concatenate ? xDim + dim : xDim;
-  const size = positions.length * width;
-  return heap.scope(where, (scratch) => {
-    const out = scratch(size * 4);
+  const data = heap.floatsOf(where, positions.length * width, (out, scratch) => {
     const call = {
       out,
       x: input.address(scratch),
@@ -70,8 +68,8 @@ export function learned(heap: Heap, x: TensorInput, options: LearnedOptions): Nd
     };
     const fields = heap.putCall(scratch, LearnedCall, call);
     heap.run(where, (c) => c.learnedPositions(fields));
-    return { data: heap.readFloats(out, size), shape: [...input.shape.slice(0, -1), width] };
   });
+  return { data, shape: [...input.shape.slice(0, -1), width] };
 }
 
 /** Options of `rw.extendLearned`. */
@@ -101,10 +99,9 @@ export function extendLearned(heap: Heap, tableInput: TensorInput, options: Exte
   if (alpha <= 0 || alpha >= 1 || alpha === 0.5) {
     throw new ArgumentRangeError(where, 'alpha', alpha, `is ${alpha}; expected a number between 0 and 1, not 1/2`);
   }
-  return heap.scope(where, (scratch) => {
-    const out = scratch(length * dim * 4);
+  const data = heap.floatsOf(where, length * dim, (out, scratch) => {
     const from = table.address(scratch);
     heap.run(where, (c) => c.extendLearned(from, rows, dim, alpha, length, out));
-    return { data: heap.readFloats(out, length * dim), shape: [length, dim] };
   });
+  return { data, shape: [length, dim] };
 }

@@ -30,9 +30,9 @@ export function relativeRows(heap: Heap, options: RelativeRowsOptions): Int32Arr
     limit: check.integer(where, 'maxDistance', given.maxDistance, 0, 2 ** 24),
     keyMinusQuery: checkSign(where, 'sign', given.sign ?? 'key-minus-query') === 1,
   };
-  return heap.scope(where, (scratch) => {
-    const [table, out] = [heap.putCall(scratch, RelativeRows, rows), scratch(queries * keys * 8)];
+  const list = heap.doublesOf(where, queries * keys, (out, scratch) => {
+    const table = heap.putCall(scratch, RelativeRows, rows);
     heap.call((c) => c.relativeRows(table, queries, keys, queryOffset, out));
-    return Int32Array.from(heap.readDoubles(out, queries * keys));
   });
+  return Int32Array.from(list);
 }

@@ -92,14 +92,13 @@ export function t5Buckets(heap: Heap, relative: check.IntegersInput, options: T5
   const where = 't5Buckets';
   const core = checkT5(where, check.options(where, 'options', options, t5Fields));
   const distances = check.positions(where, 'relativePositions', relative);
-  return withBuckets(heap, where, core, (buckets) =>
-    heap.scope(where, (scratch) => {
+  const list = withBuckets(heap, where, core, (buckets) =>
+    heap.doublesOf(where, distances.length, (out, scratch) => {
       const from = heap.put(scratch, distances);
-      const out = scratch(distances.byteLength);
       heap.call(() => buckets.buckets(from, distances.length, out));
-      return Int32Array.from(heap.readDoubles(out, distances.length));
     }),
   );
+  return Int32Array.from(list);
 }
 
 /** @internal */

@@ -2,7 +2,7 @@
 // key is turned by the whole difference at once.
 import { type AttentionResult, attendFields, type ScoreRequest } from '../attention/attention.js';
 import { KvCacheOptions as CacheFields, type CacheForm } from '../calls.js';
-import type { KvCache as CoreKvCache } from '../core.mjs';
+import type { KvCache as CoreKvCache, MainModule } from '../core.mjs';
 import { KeyStorage } from '../enums.js';
 import type { RopePlan } from '../rope/rope.js';
 import * as check from '../runtime/check.js';
@@ -103,11 +103,7 @@ export class KvCache extends Handle {
   positions(): Float64Array {
     const where = 'kvCache.positions';
     const core = this.#living(where);
-    return this.heap.scope(where, (scratch) => {
-      const at = scratch(core.length * 8);
-      this.heap.call(() => core.positions(at));
-      return this.heap.readDoubles(at, core.length);
-    });
+    return this.heap.doublesOf(where, core.length, (at) => this.heap.call(() => core.positions(at)));
   }
 
   /** A copy of the keys [B, G, length, D], turned to where they stand now. */
@@ -299,12 +295,8 @@ export class KvCache extends Handle {
   save(): ArrayBuffer {
     const where = 'kvCache.save';
     const core = this.#usable(where);
-    return this.heap.scope(where, (scratch) => {
-      const size = core.savedSize();
-      const at = scratch(size);
-      this.heap.call(() => core.save(at));
-      return this.heap.readFloats(at, size / 4).buffer as ArrayBuffer;
-    });
+    const floats = core.savedSize() / 4;
+    return this.heap.floatsOf(where, floats, (at) => this.heap.call(() => core.save(at))).buffer as ArrayBuffer;
   }
 
   /**
@@ -370,12 +362,8 @@ export class KvCache extends Handle {
 
   #copy(where: string, dim: number, write: (at: number) => void): NdArray {
     const shape = [this.batch, this.kvHeads, this.#core.length, dim];
-    const size = check.sizeOf(shape);
-    return this.heap.scope(where, (scratch) => {
-      const at = scratch(size * 4);
-      this.heap.call(() => write(at));
-      return { data: this.heap.readFloats(at, size), shape };
-    });
+    const data = this.heap.floatsOf(where, check.sizeOf(shape), (at) => this.heap.call(() => write(at)));
+    return { data, shape };
   }
 
   #range(where: string, range: TokenRange): Required<TokenRange> {
@@ -433,14 +421,11 @@ function made(
   plans: Iterable<RopePlan>,
   fill: (cache: CoreKvCache) => number,
 ): KvCache {
-  const cache = heap.construct(where, (core) => new core.KvCache());
-  try {
+  const make = (core: MainModule) => new core.KvCache();
+  return heap.made(where, make, (cache) => {
     heap.run(where, () => fill(cache));
     return new KvCache(heap, cache, formOf(heap, where, cache), plan, plans);
-  } catch (error) {
-    heap.destroy(cache);
-    throw error;
-  }
+  });
 }
 
 /** @internal */

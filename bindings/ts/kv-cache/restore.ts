@@ -1,5 +1,6 @@
 // A KV cache from the bytes that save() gave.
 
+import type { MainModule } from '../core.mjs';
 import { nameOf, SavedProblem } from '../enums.js';
 import { RopePlan } from '../rope/rope.js';
 import * as check from '../runtime/check.js';
@@ -79,18 +80,15 @@ export function restoreKvCache(heap: Heap, buffer: ArrayBuffer | Uint8Array, opt
       buffer,
       given.plan,
     );
-    const core = heap.construct(where, (c) => new c.KvCache());
-    try {
+    const make = (core: MainModule) => new core.KvCache();
+    return heap.made(where, make, (cache) => {
       heap.run(
         where,
-        () => core.restore(at, bytes.length, list, plans.length),
+        () => cache.restore(at, bytes.length, list, plans.length),
         () => new ArgumentRangeError(where, damaged[0], buffer, damaged[1]),
       );
-      const current = plans.find(({ plan }) => plan.address === core.planAddress);
-      return new KvCache(heap, core, formOf(heap, where, core), current, plans);
-    } catch (error) {
-      heap.destroy(core);
-      throw error;
-    }
+      const current = plans.find(({ plan }) => plan.address === cache.planAddress);
+      return new KvCache(heap, cache, formOf(heap, where, cache), current, plans);
+    });
   });
 }

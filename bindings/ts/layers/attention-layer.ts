@@ -1,12 +1,12 @@
 // Multi-head self-attention with projections.
 import type { AttentionResult } from '../attention/attention.js';
 import { LearnedCall, SelfAttentionOptions } from '../calls.js';
-import type { SelfAttention } from '../core.mjs';
+import type { MainModule, SelfAttention } from '../core.mjs';
 import { type CheckedTable, checkTable, type SinusoidalOptions, writeTable } from '../encodings/sinusoidal.js';
 import { LearnedMode, NormKind } from '../enums.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError } from '../runtime/errors.js';
-import { destroyer } from '../runtime/handle.js';
+import { destroyer, orDisposed } from '../runtime/handle.js';
 import type { Heap, Scratch } from '../runtime/heap.js';
 import type { Out, ResultOf } from '../runtime/outputs.js';
 import type { CheckedPositions } from '../runtime/positions.js';
@@ -67,24 +67,19 @@ function planOf({ modelDim, heads, kvHeads, headDim, valueDim }: LayerDims) {
   return { linears, norms: {}, optional: [] } satisfies WeightPlan<AttentionLayerWeights>;
 }
 
-// Seeded weights as tensors, which seeded() frees.
+// Seeded weights, and the tensors that they are: the caller's to free.
 function seeded(heap: Heap, where: string, plan: ReturnType<typeof planOf>, seed: number) {
-  const made: Record<string, Tensor> = {};
-  const free = () => {
-    for (const tensor of Object.values(made)) tensor.dispose();
-  };
-  try {
-    Object.entries(plan.linears).forEach(([name, [rows, inputs]], i) => {
+  const made: Tensor[] = [];
+  const weights = orDisposed(made, () =>
+    Object.entries(plan.linears).map(([name, [rows, inputs]], i) => {
       const tensor = new Tensor(heap, [rows, inputs], where);
-      made[name] = tensor;
+      made.push(tensor);
       // Each weight has a stream of its own; sqrt(3 / n) is the bound of a uniform spread of 1 / sqrt(n).
       heap.call((core) => core.fillUniform(seed, i, Math.sqrt(3 / inputs), tensor.pointer, tensor.size));
-    });
-  } catch (error) {
-    free();
-    throw error;
-  }
-  return { weights: made as Record<keyof typeof plan.linears, Tensor>, free };
+      return [name, tensor];
+    }),
+  );
+  return { weights: Object.fromEntries(weights) as Record<keyof typeof plan.linears, Tensor>, made };
 }
 
 function create(heap: Heap, where: string, options: AttentionLayerOptions, dims: LayerDims): SelfAttention {
@@ -98,19 +93,16 @@ function create(heap: Heap, where: string, options: AttentionLayerOptions, dims:
   const weights = options.weights ?? (own?.weights as AttentionLayerWeights);
   try {
     const checked = checkWeights<AttentionLayerWeights, []>(heap, where, weights, plan, []);
-    const layer = heap.construct(where, (core) => new core.SelfAttention());
-    try {
+    const make = (core: MainModule) => new core.SelfAttention();
+    return heap.made(where, make, (layer) => {
       withParts(heap, where, checked, storage, noNorm, (parts, scratch) => {
         const fields = heap.putCall(scratch, SelfAttentionOptions, dims);
         heap.run(where, () => layer.create(fields, parts));
       });
-    } catch (error) {
-      heap.destroy(layer);
-      throw error;
-    }
-    return layer;
+      return layer;
+    });
   } finally {
-    own?.free();
+    for (const tensor of own?.made ?? []) tensor.dispose();
   }
 }
 
@@ -153,13 +145,7 @@ export class AttentionLayer extends Layer {
     const { encoding, ...own } = positionObject(where, given.position);
     const added = encoding === 'sinusoidal' ? sinusoids(heap, where, own, dims, scores) : undefined;
     const position = added?.position ?? checkPosition(heap, where, given.position, dims, scores);
-    let layer: SelfAttention;
-    try {
-      layer = create(heap, where, given, dims);
-    } catch (error) {
-      for (const part of position.owned) part.dispose();
-      throw error;
-    }
+    const layer = orDisposed(position.owned, () => create(heap, where, given, dims));
     super(heap, where, {
       dims,
       scores,

@@ -1,6 +1,6 @@
 // An affine map with weights of its own, packed once: projections, a b^T with a constant b, and a matrix times a vector.
 
-import type { Linear as CoreLinear } from '../core.mjs';
+import type { Linear as CoreLinear, MainModule } from '../core.mjs';
 import { WeightType } from '../enums.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
@@ -118,8 +118,8 @@ function matrixShape(where: string, w: unknown): readonly [number, number] {
 }
 
 function create(heap: Heap, where: string, matrix: Weight, bias: Weight | undefined, storage: StoredType): CoreLinear {
-  const linear = heap.construct(where, (core) => new core.Linear());
-  try {
+  const make = (core: MainModule) => new core.Linear();
+  return heap.made(where, make, (linear) => {
     withPacked(heap, where, matrix, storage, (packed) =>
       heap.scope(where, (scratch) => {
         const biasAt = bias === undefined ? 0 : vectorAddress(bias, scratch);
@@ -127,8 +127,5 @@ function create(heap: Heap, where: string, matrix: Weight, bias: Weight | undefi
       }),
     );
     return linear;
-  } catch (error) {
-    heap.destroy(linear);
-    throw error;
-  }
+  });
 }

@@ -10,7 +10,7 @@ import type { RopeOptions } from '../rope/options.js';
 import { RopePlan } from '../rope/rope.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
-import type { Handle } from '../runtime/handle.js';
+import { type Handle, orDisposed } from '../runtime/handle.js';
 import type { Heap, Scratch } from '../runtime/heap.js';
 import { operand, Tensor } from '../runtime/tensor.js';
 
@@ -112,12 +112,7 @@ export function checkPosition(
   scores: { readonly turnValues: boolean; readonly visibility: Bounds },
 ): CheckedPosition {
   const checked = anyPosition(heap, where, value, dims, scores.visibility);
-  try {
-    if (scores.turnValues) checkTurnedValues(where, checked, dims);
-  } catch (error) {
-    for (const part of checked.owned) part.dispose();
-    throw error;
-  }
+  if (scores.turnValues) orDisposed(checked.owned, () => checkTurnedValues(where, checked, dims));
   return checked;
 }
 
@@ -125,24 +120,17 @@ function anyPosition(heap: Heap, where: string, value: unknown, dims: LayerHeads
   const { encoding, ...own } = positionObject(where, value);
   if (encoding === 'rope') {
     const { rope, owned } = ropeOf(heap, where, own, dims.headDim);
-    const none = applyPosition(heap, where, undefined, attentionShapes(dims, 1, 1, 1, oneToken(where, dims, bounds)));
-    return { encoding, rope, owned, part: (_, scratch) => none.part(scratch) };
+    return { encoding, rope, owned, part: () => ({}) };
   }
   const owned: Handle[] = [];
-  try {
+  return orDisposed(owned, () => {
     // The options are checked now, not at the first pass.
-    applyPosition(heap, where, { encoding, ...own }, attentionShapes(dims, 1, 1, 1, oneToken(where, dims, bounds)));
+    const one = { tokensFirst: true, batch: 1, heads: dims.heads, tokens: 1, dim: dims.headDim };
+    const visibility = visibilityOf(where, bounds, {}, one, one);
+    applyPosition(heap, where, { encoding, ...own }, attentionShapes(dims, 1, 1, 1, visibility));
     const position = { encoding, ...copied(heap, where, own, owned) };
     const part: CheckedPosition['part'] = (shapes, scratch) =>
       applyPosition(heap, where, position, shapes).part(scratch);
     return { encoding: encoding as string, rope: undefined, owned, part };
-  } catch (error) {
-    for (const table of owned) table.dispose();
-    throw error;
-  }
-}
-
-function oneToken(where: string, { heads, headDim }: LayerHeads, bounds: Bounds): Visibility {
-  const one = { tokensFirst: true, batch: 1, heads, tokens: 1, dim: headDim };
-  return visibilityOf(where, bounds, {}, one, one);
+  });
 }

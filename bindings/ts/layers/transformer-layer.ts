@@ -2,10 +2,10 @@
 // layer with other defaults.
 
 import { BlockOptions } from '../calls.js';
-import type { TransformerBlock } from '../core.mjs';
+import type { MainModule, TransformerBlock } from '../core.mjs';
 import * as enums from '../enums.js';
 import * as check from '../runtime/check.js';
-import { destroyer, type Handle } from '../runtime/handle.js';
+import { destroyer, type Handle, orDisposed } from '../runtime/handle.js';
 import type { Heap } from '../runtime/heap.js';
 import type { Out, ResultOf } from '../runtime/outputs.js';
 import { Tensor, type TensorInput } from '../runtime/tensor.js';
@@ -140,16 +140,13 @@ function planOf(dims: LayerDims, hiddenDim: number, norms: NormPlacement): Weigh
 /** @internal */
 export function copyOf(heap: Heap, where: string, vector: Weight): Tensor {
   const tensor = new Tensor(heap, [vector.columns], where);
-  try {
+  return orDisposed([tensor], () =>
     heap.scope(where, (scratch) => {
       const from = vectorAddress(vector, scratch);
       heap.call((core) => core.widen(vector.type, from, vector.columns, tensor.pointer));
-    });
-  } catch (error) {
-    tensor.dispose();
-    throw error;
-  }
-  return tensor.adopted();
+      return tensor.adopted();
+    }),
+  );
 }
 
 // What a layer is made of once everything is checked; `owned` is the layer's to free.
@@ -181,25 +178,19 @@ function make(
   const sinkWeights = logits === undefined ? undefined : weight(heap, where, 'weights.sinks', logits, [1, dims.heads]);
   const position = checkPosition(heap, where, given.position, dims, scores);
   const owned: Handle[] = [...position.owned];
-  try {
+  return orDisposed(owned, () => {
     const sinks = sinkWeights && copyOf(heap, where, sinkWeights);
     if (sinks !== undefined) owned.push(sinks);
-    const block = heap.construct(where, (core) => new core.TransformerBlock());
-    try {
-      const options = { attention: dims, placement: placements[norms], activation };
+    const options = { attention: dims, placement: placements[norms], activation };
+    const construct = (core: MainModule) => new core.TransformerBlock();
+    return heap.made(where, construct, (block) => {
       withParts(heap, where, weights, storage, norm, (parts, scratch) => {
         const fields = heap.putCall(scratch, BlockOptions, options);
         heap.run(where, () => block.create(fields, parts));
       });
-    } catch (error) {
-      heap.destroy(block);
-      throw error;
-    }
-    return { block, owned, position, sinks: sinks?.pointer ?? 0 };
-  } catch (error) {
-    for (const part of owned) part.dispose();
-    throw error;
-  }
+      return { block, owned, position, sinks: sinks?.pointer ?? 0 };
+    });
+  });
 }
 
 /**

@@ -2,11 +2,11 @@
 
 import type { KeepMaskInput } from '../attention/mask.js';
 import { LinearStateCall } from '../calls.js';
-import type { LinearAttentionState as CoreState } from '../core.mjs';
+import type { LinearAttentionState as CoreState, MainModule } from '../core.mjs';
 import type { RopePlan } from '../rope/rope.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
-import { destroyer, Handle } from '../runtime/handle.js';
+import { destroyer, Handle, orDisposed } from '../runtime/handle.js';
 import type { Heap } from '../runtime/heap.js';
 import type { Layout } from '../runtime/layout.js';
 import type { Out, OutOption, ResultOf } from '../runtime/outputs.js';
@@ -93,16 +93,14 @@ export class LinearAttentionState extends Handle {
       const problem = `makes, with the other sizes, a state of ${sums} sums; at most 2^28 fit`;
       throw new ArgumentRangeError(where, 'headDim', headDim, problem);
     }
-    const state = heap.construct(where, (core) => new core.LinearAttentionState());
-    try {
+    const make = (core: MainModule) => new core.LinearAttentionState();
+    const state = heap.made(where, make, (made) =>
       heap.scope(where, (scratch) => {
         const fields = heap.putCall(scratch, LinearStateCall, { form: form.core, shape });
-        heap.run(where, () => state.create(fields));
-      });
-    } catch (error) {
-      heap.destroy(state);
-      throw error;
-    }
+        heap.run(where, () => made.create(fields));
+        return made;
+      }),
+    );
     super(heap, destroyer(heap, state));
     this.#state = state;
     const { outputNorm } = given;
@@ -199,12 +197,7 @@ export class LinearAttentionState extends Handle {
     const where = 'linearAttentionState.clone';
     this.alive(where);
     const copy = new LinearAttentionState(this.heap, this.#options);
-    try {
-      return copy.restore(this.save());
-    } catch (error) {
-      copy.dispose();
-      throw error;
-    }
+    return orDisposed([copy], () => copy.restore(this.save()));
   }
 
   /**
@@ -217,11 +210,7 @@ export class LinearAttentionState extends Handle {
   save(): OwnBytes {
     const where = 'linearAttentionState.save';
     this.alive(where);
-    const sums = this.heap.scope(where, (scratch) => {
-      const pointer = scratch(this.bytes);
-      this.heap.call(() => this.#state.save(pointer));
-      return this.heap.readFloats(pointer, this.bytes / 4);
-    });
+    const sums = this.heap.floatsOf(where, this.bytes / 4, (out) => this.heap.call(() => this.#state.save(out)));
     return packState(this.#identity, this.#tokens, this.#start, new Uint8Array(sums.buffer));
   }
 

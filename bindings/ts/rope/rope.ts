@@ -1,7 +1,7 @@
 // Rotary position embedding: RopePlan, the heart of the package.
 
 import * as calls from '../calls.js';
-import type { RopePlan as CoreRopePlan } from '../core.mjs';
+import type { RopePlan as CoreRopePlan, MainModule } from '../core.mjs';
 import { Role, Turn } from '../enums.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError, checkStatus } from '../runtime/errors.js';
@@ -132,19 +132,17 @@ export class RopePlan extends Handle {
   constructor(heap: Heap, options: RopeOptions) {
     const where = 'rope';
     const checked = checkRopeOptions(where, options);
-    const plan = heap.construct(where, (core) => new core.RopePlan());
-    try {
+    const make = (core: MainModule) => new core.RopePlan();
+    const plan = heap.made(where, make, (made) =>
       heap.scope(where, (scratch) => {
         const lists = checked.lists.map(({ field, numbers }) => [field, heap.put(scratch, Float64Array.from(numbers))]);
         const frequencies = { ...checked.core.frequencies, ...Object.fromEntries(lists) };
         const fields = heap.putCall(scratch, calls.RopeOptions, { ...checked.core, frequencies });
-        heap.run(where, () => plan.create(fields), tooFast(where));
-      });
-      checkAttentionFactor(where, checked.given, plan.attentionFactor);
-    } catch (error) {
-      heap.destroy(plan);
-      throw error;
-    }
+        heap.run(where, () => made.create(fields), tooFast(where));
+        checkAttentionFactor(where, checked.given, made.attentionFactor);
+        return made;
+      }),
+    );
     super(heap, destroyer(heap, plan));
     this.plan = plan;
     this.headDim = checked.headDim;
@@ -156,11 +154,8 @@ export class RopePlan extends Handle {
     this.xpos = checked.xpos;
     this.#blocks = checked.blocks;
     this.attentionFactor = plan.attentionFactor;
-    this.inverseFrequencies = heap.scope(where, (scratch) => {
-      const pointer = scratch(this.rotaryDim * 4);
-      heap.call(() => plan.frequencies(pointer));
-      return heap.readDoubles(pointer, this.rotaryDim / 2);
-    });
+    const frequencies = (out: number) => heap.call(() => plan.frequencies(out));
+    this.inverseFrequencies = heap.doublesOf(where, this.rotaryDim / 2, frequencies);
     this.wavelengths = this.inverseFrequencies.map((w) => (2 * Math.PI) / Math.abs(w));
   }
 

@@ -29,6 +29,17 @@ export function releaser(heap: Heap, pointer: number): () => void {
   return () => heap.release(pointer);
 }
 
+/** Gives what work gives; the handles, which work may add to, are disposed of where it throws. @internal */
+export function orDisposed<T>(handles: readonly Handle[], work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    for (const handle of handles) handle.dispose();
+    throw error;
+  }
+}
+
+/** An object with memory in the WebAssembly heap. */
 export abstract class Handle implements Disposable {
   // Private, so that whoever prints an object, or an error that holds one, is not shown all of the memory.
   readonly #heap: Heap;

@@ -89,6 +89,17 @@ export class Heap {
     return this.call(make);
   }
 
+  /** Makes an object of the core and gives what work makes of it; the object is deleted where work throws. */
+  made<T extends { delete(): void }, R>(where: string, make: (core: MainModule) => T, work: (object: T) => R): R {
+    const object = this.construct(where, make);
+    try {
+      return work(object);
+    } catch (error) {
+      this.destroy(object);
+      throw error;
+    }
+  }
+
   /** Deletes an object of the core. Never throws either. */
   destroy(object: { delete(): void }): void {
     if (this.#lost === undefined) object.delete();
@@ -118,6 +129,24 @@ export class Heap {
       if (this.#scopes === 0) this.#staged = 0;
       if (allocated !== undefined) for (const pointer of allocated) this.release(pointer);
     }
+  }
+
+  /** Runs a call that writes so many float32 numbers from `out` on, and gives a copy of them. */
+  floatsOf(where: string, count: number, run: (out: number, scratch: Scratch) => void): Float32Array {
+    return this.scope(where, (scratch) => {
+      const out = scratch(count * 4);
+      run(out, scratch);
+      return this.readFloats(out, count);
+    });
+  }
+
+  /** The same for doubles. */
+  doublesOf(where: string, count: number, run: (out: number, scratch: Scratch) => void): Float64Array {
+    return this.scope(where, (scratch) => {
+      const out = scratch(count * 8);
+      run(out, scratch);
+      return this.readDoubles(out, count);
+    });
   }
 
   /** Copies a typed array into the heap. */

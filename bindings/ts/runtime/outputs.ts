@@ -2,6 +2,7 @@
 // `out`.
 import * as check from './check.js';
 import { ArgumentRangeError, ArgumentTypeError } from './errors.js';
+import { orDisposed } from './handle.js';
 import type { Heap, Scratch } from './heap.js';
 import { type NdArray, Tensor, type TensorInput } from './tensor.js';
 
@@ -99,18 +100,15 @@ function withDestinations<R>(
   work: (destination: (shape: readonly number[], isOut: boolean) => Destination, scratch: Scratch) => R,
 ): R {
   const made: Tensor[] = [];
-  try {
-    return heap.scope(where, (scratch) =>
+  return orDisposed(made, () =>
+    heap.scope(where, (scratch) =>
       work(
         (shape, isOut) =>
           destinationOf(heap, where, shape, isOut ? out : undefined, asTensors ? made : undefined, scratch),
         out instanceof Tensor ? writing(scratch, out) : scratch,
       ),
-    );
-  } catch (error) {
-    for (const tensor of made) tensor.dispose();
-    throw error;
-  }
+    ),
+  );
 }
 
 /**
