@@ -2,7 +2,7 @@
 
 import { AttentionCall, type ScoresCall } from '../calls.js';
 import * as check from '../runtime/check.js';
-import { ArgumentRangeError, checkStatus, describe } from '../runtime/errors.js';
+import { ArgumentRangeError, checkStatus, describe, wrongShape } from '../runtime/errors.js';
 import type { Heap, Scratch } from '../runtime/heap.js';
 import { type HeadShape, headShape, type Layout } from '../runtime/layout.js';
 import { type Named, type Out, type OutOption, outputs, type ResultOf } from '../runtime/outputs.js';
@@ -119,8 +119,7 @@ export interface AttentionInputs {
 export function splitHeads(where: string, name: string, shape: readonly number[], heads: number): readonly number[] {
   const width = shape.at(-1) ?? 0;
   if (shape.length < 2 || shape.length > 3 || width % heads !== 0) {
-    const problem = `has shape [${shape.join(', ')}]; expected [B, T, heads * D] with ${heads} heads`;
-    throw new ArgumentRangeError(where, name, shape, problem);
+    throw wrongShape(where, name, shape, shape, `[B, T, heads * D] with ${heads} heads`);
   }
   return [...shape.slice(0, -1), heads, width / heads];
 }
@@ -215,8 +214,7 @@ function sinksOf(heap: Heap, where: string, value: TensorInput | undefined, head
   if (value === undefined) return undefined;
   const sinks = operand(heap, where, 'sinks', value);
   if (sinks.shape.length === 1 && sinks.size === heads) return sinks;
-  const problem = `has shape [${sinks.shape.join(', ')}]; expected one logit for each of ${heads} heads`;
-  throw new ArgumentRangeError(where, 'sinks', value, problem);
+  throw wrongShape(where, 'sinks', value, sinks.shape, `one logit for each of ${heads} heads`);
 }
 
 /** @internal */

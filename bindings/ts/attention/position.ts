@@ -5,13 +5,13 @@ import type { BiasShape } from '../encodings/bias-shape.js';
 import { checkKerple, type KerpleNumbers, writeKerple } from '../encodings/kerple.js';
 import { checkSign, type RelativeSign } from '../encodings/relative.js';
 import { checkT5, type T5Options, t5Table, withBuckets } from '../encodings/t5.js';
-import { RopePlan } from '../rope/rope.js';
+import { checkPlan, type RopePlan } from '../rope/rope.js';
 import * as check from '../runtime/check.js';
-import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
+import { ArgumentRangeError, ArgumentTypeError, wrongShape } from '../runtime/errors.js';
 import type { Heap, Scratch } from '../runtime/heap.js';
 import type { HeadShape } from '../runtime/layout.js';
 import { checkedPositionsOf, type PositionsInput } from '../runtime/positions.js';
-import { operand, type TensorInput } from '../runtime/tensor.js';
+import { matrix, type TensorInput } from '../runtime/tensor.js';
 import { checkLast, type Distances, type Visibility } from './visibility.js';
 
 /**
@@ -129,12 +129,9 @@ function byDistance(
 
 // A table with an odd number of rows, one for each distance from -limit to limit.
 function distanceTable(heap: Heap, where: string, name: string, value: TensorInput, dim: number) {
-  const table = operand(heap, where, name, value);
-  const [rows = 0, width = 0] = table.shape;
-  if (table.shape.length !== 2 || rows % 2 === 0 || width !== dim) {
-    const problem = `has shape [${table.shape.join(', ')}]; expected [an odd number of distances, ${dim}]`;
-    throw new ArgumentRangeError(where, name, value, problem);
-  }
+  const axes = `[an odd number of distances, ${dim}]`;
+  const { input: table, rows, columns } = matrix(heap, where, name, value, axes);
+  if (rows % 2 === 0 || columns !== dim) throw wrongShape(where, name, value, table.shape, axes);
   return { table, limit: (rows - 1) / 2 };
 }
 
@@ -191,12 +188,7 @@ const encodings: {
   rope: {
     fields: { plan: true, queries: true, keys: true },
     make(heap, where, { plan, queries, keys }, { q, k, visibility }) {
-      if (!(plan instanceof RopePlan)) throw new ArgumentTypeError(where, 'position.plan', plan, 'a RopePlan');
-      plan.usableIn(heap, where, 'position.plan');
-      if (plan.headDim !== q.dim) {
-        const problem = `has headDim ${plan.headDim}, q has head size ${q.dim}`;
-        throw new ArgumentRangeError(where, 'position.plan', plan, problem);
-      }
+      checkPlan(heap, where, 'position.plan', plan, q.dim, 'q has head size');
       const at = (
         name: string,
         value: number | PositionsInput | undefined,

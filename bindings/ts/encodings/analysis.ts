@@ -3,9 +3,9 @@ import { RowPair } from '../calls.js';
 import * as enums from '../enums.js';
 import { tooFast } from '../rope/options.js';
 import * as check from '../runtime/check.js';
-import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
+import { checkStatus } from '../runtime/errors.js';
 import type { Heap, Scratch } from '../runtime/heap.js';
-import { type NdArray, operand, type TensorInput } from '../runtime/tensor.js';
+import { matrix, type NdArray, type TensorInput } from '../runtime/tensor.js';
 
 /** Which encoding an analysis is of: the frequencies base^(-2i / dim). */
 export interface FrequencySet {
@@ -123,7 +123,7 @@ export class Analysis {
   pairwise(x: TensorInput, measure: Measure): NdArray {
     const where = 'analysis.pairwise';
     const kind = check.choice(where, 'measure', measure, measures);
-    const { input, count, dim } = this.#matrix(where, x);
+    const { input, rows: count, columns: dim } = matrix(this.#heap, where, 'x', x, '[rows, dim]');
     const data = this.#floats(where, count * count, (out, scratch) => {
       const from = input.address(scratch);
       return this.#heap.call((c) => c.pairwise(kind, from, count, dim, out));
@@ -141,23 +141,14 @@ export class Analysis {
    */
   firstDuplicate(x: TensorInput): readonly [number, number] | undefined {
     const where = 'analysis.firstDuplicate';
-    const { input, count, dim } = this.#matrix(where, x);
+    const { input, rows, columns } = matrix(this.#heap, where, 'x', x, '[rows, dim]');
     return this.#heap.scope(where, (scratch) => {
       const out = scratch(RowPair.doubles * 8);
       const from = input.address(scratch);
-      const found = this.#heap.call((c) => c.firstDuplicate(from, count, dim, out));
+      const found = this.#heap.call((c) => c.firstDuplicate(from, rows, columns, out));
       const { first, second } = this.#heap.readResult(RowPair, out);
       return found ? ([first, second] as const) : undefined;
     });
-  }
-
-  #matrix(where: string, x: TensorInput) {
-    const input = operand(this.#heap, where, 'x', x);
-    const [count = 0, dim = 0] = input.shape;
-    if (input.shape.length !== 2) {
-      throw new ArgumentRangeError(where, 'x', x, `has shape [${input.shape.join(', ')}]; expected [rows, dim]`);
-    }
-    return { input, count, dim };
   }
 
   #floats(where: string, size: number, run: (out: number, scratch: Scratch) => number): Float32Array {

@@ -2,10 +2,10 @@
 import { LearnedCall } from '../calls.js';
 import * as enums from '../enums.js';
 import * as check from '../runtime/check.js';
-import { ArgumentRangeError } from '../runtime/errors.js';
+import { ArgumentRangeError, wrongShape } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
 import { checkedPositions, type PositionOptions } from '../runtime/positions.js';
-import { type NdArray, operand, type TensorInput } from '../runtime/tensor.js';
+import { matrix, type NdArray, operand, type TensorInput } from '../runtime/tensor.js';
 
 /** Options of `rw.learned`. */
 export interface LearnedOptions extends PositionOptions {
@@ -15,6 +15,7 @@ export interface LearnedOptions extends PositionOptions {
   mode?: 'add' | 'multiply' | 'concatenate';
 }
 
+const tableAxes = '[positions, dim]';
 const learnedModes: check.Choices<NonNullable<LearnedOptions['mode']>, typeof enums.LearnedMode> = enums.LearnedMode;
 
 /** @internal */
@@ -22,24 +23,10 @@ export function learned(heap: Heap, x: TensorInput, options: LearnedOptions): Nd
   const where = 'learned';
   const given = check.options(where, 'options', options, ['table', 'mode', 'offset', 'positions']);
   const input = operand(heap, where, 'x', x);
-  const table = operand(heap, where, 'table', given.table);
+  const { input: table, rows: tableRows, columns: dim } = matrix(heap, where, 'table', given.table, tableAxes);
   const mode = check.choice(where, 'mode', given.mode ?? 'add', learnedModes);
-  const [tableRows = 0, dim = 0] = table.shape;
-  if (table.shape.length !== 2) {
-    throw new ArgumentRangeError(
-      where,
-      'table',
-      given.table,
-      `has shape [${table.shape.join(', ')}]; expected [positions, dim]`,
-    );
-  }
   if (input.shape.length < 1 || input.shape.length > 3) {
-    throw new ArgumentRangeError(
-      where,
-      'x',
-      x,
-      `has shape [${input.shape.join(', ')}]; expected [T, dim] or [B, T, dim]`,
-    );
+    throw wrongShape(where, 'x', x, input.shape, '[T, dim] or [B, T, dim]');
   }
   const xDim = input.shape.at(-1) ?? 0;
   if (mode !== learnedModes.concatenate && xDim !== dim) {
@@ -84,16 +71,8 @@ export interface ExtendLearnedOptions {
 export function extendLearned(heap: Heap, tableInput: TensorInput, options: ExtendLearnedOptions): NdArray {
   const where = 'extendLearned';
   const given = check.options(where, 'options', options, ['length', 'alpha']);
-  const table = operand(heap, where, 'table', tableInput);
-  const [rows = 0, dim = 0] = table.shape;
-  if (table.shape.length !== 2 || rows === 0) {
-    throw new ArgumentRangeError(
-      where,
-      'table',
-      tableInput,
-      `has shape [${table.shape.join(', ')}]; expected [positions, dim]`,
-    );
-  }
+  const { input: table, rows, columns: dim } = matrix(heap, where, 'table', tableInput, tableAxes);
+  if (rows === 0) throw wrongShape(where, 'table', tableInput, table.shape, tableAxes);
   const length = check.integer(where, 'length', given.length, 0, rows * rows);
   const alpha = check.finite(where, 'alpha', given.alpha ?? 0.4);
   if (alpha <= 0 || alpha >= 1 || alpha === 0.5) {

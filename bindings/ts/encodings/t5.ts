@@ -3,10 +3,10 @@
 import * as calls from '../calls.js';
 import type { T5Buckets } from '../core.mjs';
 import * as check from '../runtime/check.js';
-import { ArgumentRangeError } from '../runtime/errors.js';
+import { ArgumentRangeError, wrongShape } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
 import { type Out, type OutOption, output, type ResultOf } from '../runtime/outputs.js';
-import { type NdArray, type Operand, operand, type TensorInput } from '../runtime/tensor.js';
+import { matrix, type NdArray, type Operand, type TensorInput } from '../runtime/tensor.js';
 import { type BiasShape, biasShape, shapeFields } from './bias-shape.js';
 
 /** How distances fall into buckets. */
@@ -79,12 +79,10 @@ export function t5Table(
   numBuckets: number,
   name = 'table',
 ): { table: Operand; heads: number } {
-  const table = operand(heap, where, name, value);
-  if (table.shape.length !== 2 || table.shape[0] !== numBuckets) {
-    const problem = `has shape [${table.shape.join(', ')}]; expected [numBuckets, heads] with ${numBuckets} buckets`;
-    throw new ArgumentRangeError(where, name, value, problem);
-  }
-  return { table, heads: table.shape[1] ?? 0 };
+  const axes = `[numBuckets, heads] with ${numBuckets} buckets`;
+  const { input: table, rows, columns: heads } = matrix(heap, where, name, value, axes);
+  if (rows !== numBuckets) throw wrongShape(where, name, value, table.shape, axes);
+  return { table, heads };
 }
 
 /** @internal */

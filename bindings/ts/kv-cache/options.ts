@@ -3,9 +3,9 @@ import { splitHeads } from '../attention/attention.js';
 import * as calls from '../calls.js';
 import type { KvCache as CoreKvCache } from '../core.mjs';
 import { KeyStorage } from '../enums.js';
-import { RopePlan } from '../rope/rope.js';
+import { checkPlan, type RopePlan } from '../rope/rope.js';
 import * as check from '../runtime/check.js';
-import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
+import { ArgumentRangeError } from '../runtime/errors.js';
 import type { Heap, Scratch } from '../runtime/heap.js';
 import { type HeadShape, headShape, type Layout } from '../runtime/layout.js';
 import { checkedPositions, type PositionOptions } from '../runtime/positions.js';
@@ -84,11 +84,7 @@ function ropeOf(heap: Heap, where: string, value: CacheRope | undefined, headDim
   if (value === undefined) return { plan: undefined, storage: KeyStorage.plain };
   const { plan, keys = 'rotated' } = check.options(where, 'rope', value, ['plan', 'keys']);
   const storage = check.choice(where, 'rope.keys', keys, storages);
-  if (!(plan instanceof RopePlan)) throw new ArgumentTypeError(where, 'rope.plan', plan, 'a RopePlan');
-  plan.usableIn(heap, where, 'rope.plan');
-  if (plan.headDim !== headDim) {
-    throw new ArgumentRangeError(where, 'rope.plan', plan, `has headDim ${plan.headDim}, the cache has ${headDim}`);
-  }
+  checkPlan(heap, where, 'rope.plan', plan, headDim, 'the cache has');
   return { plan, storage };
 }
 

@@ -2,7 +2,7 @@
 
 import type { MainModule } from '../core.mjs';
 import { nameOf, SavedProblem } from '../enums.js';
-import { RopePlan } from '../rope/rope.js';
+import { checkPlan, type RopePlan } from '../rope/rope.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
@@ -18,14 +18,9 @@ export interface RestoreOptions {
 
 function checkPlans(heap: Heap, where: string, value: RestoreOptions['plan']): readonly RopePlan[] {
   if (value === undefined) return [];
-  const named = Array.isArray(value)
-    ? value.map((plan, i) => [`plan[${i}]`, plan] as const)
-    : [['plan', value] as const];
-  return named.map(([name, plan]) => {
-    if (!(plan instanceof RopePlan)) throw new ArgumentTypeError(where, name, plan, 'a RopePlan');
-    plan.usableIn(heap, where, name);
-    return plan;
-  });
+  const plans: readonly RopePlan[] = Array.isArray(value) ? value : [value];
+  for (const [i, plan] of plans.entries()) checkPlan(heap, where, Array.isArray(value) ? `plan[${i}]` : 'plan', plan);
+  return plans;
 }
 
 // Bytes that no cache has.

@@ -3,7 +3,7 @@ import * as check from '../runtime/check.js';
 import { ArgumentRangeError } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
 import { type Out, type OutOption, output, type ResultOf } from '../runtime/outputs.js';
-import { operand, type TensorInput } from '../runtime/tensor.js';
+import { matrix, type TensorInput } from '../runtime/tensor.js';
 
 /** Options of `rw.embed`. */
 export interface EmbedOptions<O extends Out = undefined> extends OutOption<O> {
@@ -23,12 +23,7 @@ export function embed<X extends TensorInput, O extends Out>(
   const where = 'embed';
   const given = check.options(where, 'options', options, ['shape', 'scale', 'out']);
   const [tableRead, idsRead] = [check.read(tableInput), check.read(idsInput)];
-  const table = operand(heap, where, 'table', tableRead);
-  const [rows = 0, dim = 0] = table.shape;
-  if (table.shape.length !== 2) {
-    const problem = `has shape [${table.shape.join(', ')}]; expected [ids, dim]`;
-    throw new ArgumentRangeError(where, 'table', tableInput, problem);
-  }
+  const { input: table, rows, columns: dim } = matrix(heap, where, 'table', tableRead, '[ids, dim]');
   const ids = check.positions(where, 'ids', idsRead);
   const outside = ids.findIndex((id) => id < 0 || id >= rows);
   if (outside >= 0) {

@@ -3,7 +3,7 @@
 import type { Linear as CoreLinear, MainModule } from '../core.mjs';
 import { WeightType } from '../enums.js';
 import * as check from '../runtime/check.js';
-import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
+import { ArgumentRangeError, ArgumentTypeError, wrongShape } from '../runtime/errors.js';
 import { destroyer, Handle } from '../runtime/handle.js';
 import type { Heap } from '../runtime/heap.js';
 import { type Out, type OutOption, output, type ResultOf } from '../runtime/outputs.js';
@@ -114,7 +114,7 @@ function matrixShape(where: string, w: unknown): readonly [number, number] {
   const shape = check.shape(where, 'weight.shape', dims);
   const [rows = 0, columns = 0] = shape;
   if (shape.length === 2) return [rows, columns];
-  throw new ArgumentRangeError(where, 'weight', w, `has shape [${shape.join(', ')}]; expected [outputs, inputs]`);
+  throw wrongShape(where, 'weight', w, shape, '[outputs, inputs]');
 }
 
 function create(heap: Heap, where: string, matrix: Weight, bias: Weight | undefined, storage: StoredType): CoreLinear {

@@ -1,6 +1,6 @@
 // Layer norm and root mean square norm over the last axis.
 import * as check from '../runtime/check.js';
-import { ArgumentRangeError } from '../runtime/errors.js';
+import { wrongShape } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
 import { type Out, type OutOption, output, type ResultOf } from '../runtime/outputs.js';
 import { type Operand, operand, plain, type TensorInput } from '../runtime/tensor.js';
@@ -35,7 +35,7 @@ export interface RmsNormOptions<O extends Out = undefined> extends OutOption<O> 
 export function rowsOf(heap: Heap, where: string, x: TensorInput): { input: Operand; rows: number; width: number } {
   const input = operand(heap, where, 'x', x);
   const width = input.shape.at(-1);
-  if (width === undefined) throw new ArgumentRangeError(where, 'x', x, 'has shape []; expected at least one axis');
+  if (width === undefined) throw wrongShape(where, 'x', x, input.shape, 'at least one axis');
   return { input, rows: width === 0 ? 0 : input.size / width, width };
 }
 
@@ -50,11 +50,8 @@ function vector(
   if (value === undefined) return undefined;
   if (check.isTypedArray(value, 'Float32Array')) return plain(heap, where, name, value, [width]);
   const given = operand(heap, where, name, value);
-  if (given.shape.length !== 1 || given.shape[0] !== width) {
-    const problem = `has shape [${given.shape.join(', ')}]; expected [${width}], the last axis of x`;
-    throw new ArgumentRangeError(where, name, value, problem);
-  }
-  return given;
+  if (given.shape.length === 1 && given.shape[0] === width) return given;
+  throw wrongShape(where, name, value, given.shape, `[${width}], the last axis of x`);
 }
 
 /** @internal */

@@ -8,7 +8,7 @@ import type { KvCache as CoreKvCache } from '../core.mjs';
 import { type EncodingInfo, type EncodingName, encodings } from '../encodings/encodings.js';
 import type { KvCache } from '../kv-cache/kv-cache.js';
 import type { RopePlan } from '../rope/rope.js';
-import { ArgumentRangeError } from '../runtime/errors.js';
+import { ArgumentRangeError, wrongShape } from '../runtime/errors.js';
 import type { Heap, Scratch } from '../runtime/heap.js';
 import { type Named, type Out, type OutOption, outputs } from '../runtime/outputs.js';
 import { type CheckedPositions, checkedPositions, type PositionOptions } from '../runtime/positions.js';
@@ -67,8 +67,7 @@ export interface PassLayer {
 function tokensOf(where: string, x: TensorInput, input: Operand, modelDim: number) {
   const rank = input.shape.length;
   if ((rank !== 2 && rank !== 3) || input.shape.at(-1) !== modelDim) {
-    const problem = `has shape [${input.shape.join(', ')}]; expected [T, ${modelDim}] or [B, T, ${modelDim}]`;
-    throw new ArgumentRangeError(where, 'x', x, problem);
+    throw wrongShape(where, 'x', x, input.shape, `[T, ${modelDim}] or [B, T, ${modelDim}]`);
   }
   return { batch: input.shape.at(-3) ?? 1, tokens: input.shape.at(-2) ?? 1 };
 }

@@ -7,9 +7,9 @@ import {
 } from '../attention/position.js';
 import { type Bounds, type Visibility, visibilityOf } from '../attention/visibility.js';
 import type { RopeOptions } from '../rope/options.js';
-import { RopePlan } from '../rope/rope.js';
+import { checkPlan, RopePlan } from '../rope/rope.js';
 import * as check from '../runtime/check.js';
-import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
+import { ArgumentRangeError } from '../runtime/errors.js';
 import { type Handle, orDisposed } from '../runtime/handle.js';
 import type { Heap, Scratch } from '../runtime/heap.js';
 import { operand, Tensor } from '../runtime/tensor.js';
@@ -67,12 +67,7 @@ function ropeOf(heap: Heap, where: string, own: object, headDim: number): { rope
     return { rope, owned: [rope] };
   }
   const { plan } = check.options(where, 'position', own as { plan: RopePlan }, ['plan']);
-  if (!(plan instanceof RopePlan)) throw new ArgumentTypeError(where, 'position.plan', plan, 'a RopePlan');
-  plan.usableIn(heap, where, 'position.plan');
-  if (plan.headDim !== headDim) {
-    const problem = `has headDim ${plan.headDim}, the layer has heads of size ${headDim}`;
-    throw new ArgumentRangeError(where, 'position.plan', plan, problem);
-  }
+  checkPlan(heap, where, 'position.plan', plan, headDim, 'the layer has heads of size');
   return { rope: plan, owned: [] };
 }
 

@@ -4,7 +4,7 @@
 import type { PackedMatrix } from '../core.mjs';
 import * as enums from '../enums.js';
 import * as check from '../runtime/check.js';
-import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
+import { ArgumentRangeError, ArgumentTypeError, wrongShape } from '../runtime/errors.js';
 import type { Heap, Scratch } from '../runtime/heap.js';
 import { Tensor } from '../runtime/tensor.js';
 import { bytesOf, isDetached, lengthOf } from '../runtime/typed-arrays.js';
@@ -87,9 +87,7 @@ function checkShape(where: string, name: string, value: unknown, given: unknown,
   const size = check.sizeOf(wanted);
   const flat = shape.length === 1 && shape[0] === size;
   const fits = shape.length === wanted.length && shape.every((n, axis) => n === wanted[axis]);
-  if (flat || fits) return;
-  const problem = `has shape [${shape.join(', ')}]; expected [${wanted.join(', ')}]`;
-  throw new ArgumentRangeError(where, name, value, problem);
+  if (!flat && !fits) throw wrongShape(where, name, value, shape, `[${wanted.join(', ')}]`);
 }
 
 // What an object brings: its numbers as bytes, and their type.

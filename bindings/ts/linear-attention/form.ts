@@ -2,9 +2,9 @@
 
 import type { LinearAttentionCall, LinearAttentionOptions } from '../calls.js';
 import { LinearKernel } from '../enums.js';
-import { RopePlan } from '../rope/rope.js';
+import { checkPlan, type RopePlan } from '../rope/rope.js';
 import * as check from '../runtime/check.js';
-import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
+import { ArgumentRangeError } from '../runtime/errors.js';
 import type { Heap, Scratch } from '../runtime/heap.js';
 
 /**
@@ -123,12 +123,7 @@ export function checkForm(
     return { core: { kernel, normalize, rotateNormalizer: true, scale: 1 }, plan: undefined, norm };
   }
   const { plan } = position;
-  if (!(plan instanceof RopePlan)) throw new ArgumentTypeError(where, 'position.plan', plan, 'a RopePlan');
-  plan.usableIn(heap, where, 'position.plan');
-  if (plan.headDim !== sizes.headDim) {
-    const problem = `has headDim ${plan.headDim}, q has head size ${sizes.headDim}`;
-    throw new ArgumentRangeError(where, 'position.plan', plan, problem);
-  }
+  checkPlan(heap, where, 'position.plan', plan, sizes.headDim, 'q has head size');
   const wanted = position.form ?? (isCosine ? 'both' : 'numerator');
   const turnsBoth = check.choice(where, 'position.form', wanted, ropeForms) === ropeForms.both;
   if (isCosine && !turnsBoth) {

@@ -2,7 +2,7 @@
 import { LinearRecurrenceCall } from '../calls.js';
 import * as enums from '../enums.js';
 import * as check from '../runtime/check.js';
-import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
+import { ArgumentRangeError, ArgumentTypeError, wrongShape } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
 import { type HeadShape, headShape, type Layout } from '../runtime/layout.js';
 import { type Out, type OutOption, outputs, type ResultOf } from '../runtime/outputs.js';
@@ -77,8 +77,7 @@ function gate(
   const same = (shape: readonly number[]) => shape.join() === given.shape.join();
   if (!accepts.some(same)) {
     const lists = accepts.map((shape) => `[${shape.join(', ')}]`);
-    const problem = `has shape [${given.shape.join(', ')}]; expected ${[...new Set(lists)].join(' or ')}`;
-    throw new ArgumentRangeError(where, name, value, problem);
+    throw wrongShape(where, name, value, given.shape, [...new Set(lists)].join(' or '));
   }
   // Per head there is one number where the others have a head's coordinates.
   const perKey = accepts.length > 1 && name === 'decay' && same(accepts[1] ?? []);
@@ -122,8 +121,7 @@ export function recurrentAttention<X extends TensorInput, O extends Out>(
   const stateShape = [keys.batch, keys.heads, keys.dim, values.dim];
   const past = given.state === undefined ? undefined : operand(heap, where, 'state', given.state);
   if (past && past.shape.join() !== stateShape.join()) {
-    const problem = `has shape [${past.shape.join(', ')}]; expected [${stateShape.join(', ')}]`;
-    throw new ArgumentRangeError(where, 'state', given.state, problem);
+    throw wrongShape(where, 'state', given.state, past.shape, `[${stateShape.join(', ')}]`);
   }
   const isTensor = q.tensor !== undefined;
   const shapes = { out: outShape, state: stateShape };

@@ -3,7 +3,7 @@
 import { type KeepMaskInput, keepMask } from '../attention/mask.js';
 import type { LinearAttentionCall } from '../calls.js';
 import * as check from '../runtime/check.js';
-import { ArgumentRangeError } from '../runtime/errors.js';
+import { ArgumentRangeError, wrongShape } from '../runtime/errors.js';
 import type { Heap, Scratch } from '../runtime/heap.js';
 import { type HeadShape, headShape, type Layout } from '../runtime/layout.js';
 import { type Operand, operand } from '../runtime/tensor.js';
@@ -70,8 +70,7 @@ export function keyMask(
     const [keys = 0, rows = 1] = [...shape].reverse();
     const isFlat = shape.length === 1 || shape.length === 2;
     if (isFlat && ((keys !== tokens && keys !== 1) || (rows !== batch && rows !== 1))) {
-      const problem = `has shape [${shape.join(', ')}]; expected [Tk] or [B, Tk], here [${batch}, ${tokens}]`;
-      throw new ArgumentRangeError(where, 'mask', value, problem);
+      throw wrongShape(where, 'mask', value, shape, `[Tk] or [B, Tk], here [${batch}, ${tokens}]`);
     }
     if (isFlat) mask = { data: value.data, shape: [rows, 1, 1, keys] };
   }

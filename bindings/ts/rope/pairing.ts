@@ -1,7 +1,7 @@
 // The two conventions of which coordinates form a pair, and the permutation between them: (j, j + r/2) is half,
 // (2j, 2j + 1) interleaved. Weights moved from one to the other give the same scores under the other.
 import * as check from '../runtime/check.js';
-import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
+import { ArgumentRangeError, ArgumentTypeError, wrongShape } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
 import type { PositionsInput } from '../runtime/positions.js';
 import { operand, type TensorInput } from '../runtime/tensor.js';
@@ -167,7 +167,7 @@ function headsOf(heap: Heap, where: string, name: string, value: TensorInput): H
   const input = check.read(value);
   const { shape, size, tensor } = operand(heap, where, name, input);
   if (shape.length !== 2 && shape.length !== 3) {
-    throw new ArgumentRangeError(where, name, value, `has shape [${shape.join(', ')}]; expected [T, D] or [H, T, D]`);
+    throw wrongShape(where, name, value, shape, '[T, D] or [H, T, D]');
   }
   const data = tensor?.data() ?? check.float32(where, `${name}.data`, (input as { data: unknown }).data, size).slice();
   return { data, shape, heads: shape.at(-3) ?? 1, tokens: shape.at(-2) ?? 1, dim: shape.at(-1) ?? 1 };

@@ -271,8 +271,7 @@ export class RopePlan extends Handle {
    * @internal
    */
   matches(where: string, plan: unknown): asserts plan is RopePlan {
-    if (!(plan instanceof RopePlan)) throw new ArgumentTypeError(where, 'plan', plan, 'a RopePlan');
-    plan.usableIn(this.heap, where, 'plan');
+    checkPlan(this.heap, where, 'plan', plan);
     const sizes = (p: RopePlan) => `headDim ${p.headDim} and rotaryDim ${p.rotaryDim}`;
     if (plan.headDim !== this.headDim || plan.rotaryDim !== this.rotaryDim) {
       throw new ArgumentRangeError(where, 'plan', plan, `has ${sizes(plan)}; expected ${sizes(this)}`);
@@ -374,4 +373,23 @@ export class RopePlan extends Handle {
       return (pointer) => this.#rotate(pointer, shape, at, turn, role, scratch);
     });
   }
+}
+
+/**
+ * Checks that a value is a plan of this heap that was not disposed of, for heads of size `headDim`; `whose` says in the
+ * error what has that size.
+ * @internal
+ */
+export function checkPlan(
+  heap: Heap,
+  where: string,
+  name: string,
+  plan: unknown,
+  headDim?: number,
+  whose = '',
+): asserts plan is RopePlan {
+  if (!(plan instanceof RopePlan)) throw new ArgumentTypeError(where, name, plan, 'a RopePlan');
+  plan.usableIn(heap, where, name);
+  if (headDim === undefined || plan.headDim === headDim) return;
+  throw new ArgumentRangeError(where, name, plan, `has headDim ${plan.headDim}, ${whose} ${headDim}`);
 }

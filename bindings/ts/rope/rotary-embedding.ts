@@ -1,7 +1,7 @@
 // Rotation by tables that someone else made.
 import { RotateByTablesCall } from '../calls.js';
 import * as check from '../runtime/check.js';
-import { ArgumentRangeError } from '../runtime/errors.js';
+import { ArgumentRangeError, wrongShape } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
 import { type HeadOptions, inPlace } from '../runtime/in-place.js';
 import { checkedPositions } from '../runtime/positions.js';
@@ -34,32 +34,23 @@ export function rotaryEmbedding(
   const cos = operand(heap, where, 'cos', given.cos);
   const sin = operand(heap, where, 'sin', given.sin);
   if (cos.shape.join() !== sin.shape.join()) {
-    throw new ArgumentRangeError(
-      where,
-      'sin',
-      given.sin,
-      `has shape [${sin.shape.join(', ')}], cos [${cos.shape.join(', ')}]`,
-    );
+    const problem = `has shape [${sin.shape.join(', ')}], cos [${cos.shape.join(', ')}]`;
+    throw new ArgumentRangeError(where, 'sin', given.sin, problem);
   }
   const axes = given.positions === undefined ? 3 : 2;
   if (cos.shape.length !== axes) {
     const expected = axes === 2 ? '[positions, pairs]' : '[B, T, pairs] where there are no positions';
-    throw new ArgumentRangeError(where, 'cos', given.cos, `has shape [${cos.shape.join(', ')}]; expected ${expected}`);
+    throw wrongShape(where, 'cos', given.cos, cos.shape, expected);
   }
   const pairs = cos.shape.at(-1) ?? 0;
   const rows = pairs === 0 ? 0 : cos.size / pairs;
   return inPlace(heap, where, input, given, undefined, ({ tokensFirst, batch, heads, tokens, dim }, scratch) => {
     if (2 * pairs > dim) {
-      throw new ArgumentRangeError(
-        where,
-        'cos',
-        given.cos,
-        `has ${pairs} pairs; heads of size ${dim} have at most ${Math.floor(dim / 2)}`,
-      );
+      const problem = `has ${pairs} pairs; heads of size ${dim} have at most ${Math.floor(dim / 2)}`;
+      throw new ArgumentRangeError(where, 'cos', given.cos, problem);
     }
     if (axes === 3 && (cos.shape[0] !== batch || cos.shape[1] !== tokens)) {
-      const problem = `has shape [${cos.shape.join(', ')}]; expected [${batch}, ${tokens}, pairs], as x has it`;
-      throw new ArgumentRangeError(where, 'cos', given.cos, problem);
+      throw wrongShape(where, 'cos', given.cos, cos.shape, `[${batch}, ${tokens}, pairs], as x has it`);
     }
     const values = tableRows(where, given.positions, batch, tokens, rows);
     const tables = { cos: cos.address(scratch), sin: sin.address(scratch), rows, pairs };

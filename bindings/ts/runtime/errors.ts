@@ -44,6 +44,17 @@ export class ArgumentRangeError extends RangeError {
   }
 }
 
+/** The error for an array that has another shape than `expected`. @internal */
+export function wrongShape(
+  where: string,
+  argument: string,
+  value: unknown,
+  shape: readonly number[],
+  expected: string,
+): ArgumentRangeError {
+  return new ArgumentRangeError(where, argument, value, `has shape [${shape.join(', ')}]; expected ${expected}`);
+}
+
 /** An object that was disposed, or that belongs to another instance, was used. */
 export class StateError extends Error {
   override readonly name: string = 'StateError';

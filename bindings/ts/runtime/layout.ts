@@ -1,6 +1,6 @@
 // The two orders in which per-head data is laid out, and how a shape reads in each.
 import * as check from './check.js';
-import { ArgumentRangeError } from './errors.js';
+import { wrongShape } from './errors.js';
 
 /**
  * The order of a shape's axes: B batch, H heads, T tokens, D head size. `BHTD` (the default) keeps each head's
@@ -25,13 +25,7 @@ export interface HeadShape {
 export function headShape(where: string, name: string, shape: readonly number[], layout: Layout): HeadShape {
   const tokensFirst = check.choice(where, 'layout', layout, layouts) === layouts.BTHD;
   if (shape.length < 1 || shape.length > 4) {
-    const axes = layout.split('').join(', ');
-    throw new ArgumentRangeError(
-      where,
-      name,
-      shape,
-      `has shape [${shape.join(', ')}]; expected 1 to 4 axes, the last of [${axes}]`,
-    );
+    throw wrongShape(where, name, shape, shape, `1 to 4 axes, the last of [${layout.split('').join(', ')}]`);
   }
   const n = shape.length;
   const dim = shape[n - 1] ?? 1;

@@ -1,6 +1,6 @@
 // Tensors in wasm memory, and the plain arrays that are taken wherever a tensor is.
 import * as check from './check.js';
-import { ArgumentRangeError, ArgumentTypeError } from './errors.js';
+import { ArgumentRangeError, ArgumentTypeError, wrongShape } from './errors.js';
 import { Handle, releaser } from './handle.js';
 import type { Heap, Scratch } from './heap.js';
 import { lengthOf, type OwnFloats } from './typed-arrays.js';
@@ -131,6 +131,14 @@ export function operand(heap: Heap, where: string, name: string, value: unknown)
   const dims = given.shape === undefined ? given.dims : given.shape;
   if (dims === undefined) throw new ArgumentTypeError(where, name, value, expected);
   return plain(heap, where, name, given.data, check.shape(where, `${name}.shape`, dims));
+}
+
+/** An operand of two axes, which are named for the error. @internal */
+export function matrix(heap: Heap, where: string, name: string, value: unknown, axes: string) {
+  const input = operand(heap, where, name, value);
+  const [rows = 0, columns = 0] = input.shape;
+  if (input.shape.length === 2) return { input, rows, columns };
+  throw wrongShape(where, name, value, input.shape, axes);
 }
 
 /** @internal */
