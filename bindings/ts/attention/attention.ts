@@ -12,7 +12,7 @@ import { biasMask, type KeepMaskInput, keepMask } from './mask.js';
 import { type AttentionPosition, type AttentionShapes, applyPosition, showsHidden } from './position.js';
 import { boundsOf, putVisibility, type Visibility, type VisibilityOptions, visibilityOf } from './visibility.js';
 
-/** Options of `rw.attention`: the names and the order of steps of ONNX Attention (opset 25). */
+/** Options of `rw.attention`. Names and order of steps are those of ONNX Attention (opset 25). */
 export interface AttentionOptions<S extends ScoreRequest = ScoreRequest, O extends Out = undefined>
   extends VisibilityOptions,
     OutOption<O> {
@@ -20,30 +20,30 @@ export interface AttentionOptions<S extends ScoreRequest = ScoreRequest, O exten
   scale?: number;
   /** c tanh(score / c), before biases and masks; above 0. Default none. */
   softcap?: number;
-  /** Which keys may be attended to. */
+  /** Which keys each query may attend to. Default all. */
   mask?: KeepMaskInput;
-  /** Added to the scaled scores; broadcasts to [B, H, Tq, Tk]. -Infinity hides a key. */
+  /** Added to the scaled scores; broadcasts to [B, H, Tq, Tk]. -Infinity hides a key. Default none. */
   bias?: TensorInput;
-  /** [H]: a logit in every row beside those of the keys, which takes its share and gives no value (gpt-oss). */
+  /** [H]: one more logit in every row, which takes part in the softmax and has no value (gpt-oss). Default none. */
   sinks?: TensorInput;
   /** Default `BHTD`, for all of q, k, v and the result. */
   layout?: Layout;
-  /** H, where q is [B, Tq, H * D], k [B, Tk, G * D] and v [B, Tk, G * Dv], as projections leave them behind. */
+  /** H, for q [B, Tq, H * D], k [B, Tk, G * D] and v [B, Tk, G * Dv], the results of projections. In place of `layout`. */
   heads?: number;
-  /** G, with `heads`. Default the same. */
+  /** G, with `heads`. Default `heads`. */
   kvHeads?: number;
   /** The position encoding. Default none. */
   position?: AttentionPosition;
-  /** Give scores back as well: those of one stage, or of a list of them. Default `none`. */
+  /** Scores to return: those of one stage, or of a list of stages. Default `none`. */
   returnScores?: S;
-  /** Whose scores are given back, in this order. Default those of all heads. */
+  /** Heads whose scores are returned, in this order. Default all. */
   scoreHeads?: readonly number[];
 }
 
-/** Which scores to give back. */
+/** Scores to return. */
 export type ScoreRequest = 'none' | ScoreStage | readonly ScoreStage[];
 
-/** What `rw.attention` gives: tensors for tensors, plain arrays for plain arrays; `out` as the caller wants it. */
+/** The result of `rw.attention`: of the inputs' kind, tensors or plain arrays; `out` of the kind of the option. */
 export type AttentionResult<
   T extends Tensor | NdArray,
   S extends ScoreRequest = 'none',
@@ -53,7 +53,7 @@ export type AttentionResult<
   readonly out: R;
 } & ([S] extends ['none'] ? unknown : 'none' extends S ? Partial<Scored<T, S>> : Scored<T, S>);
 
-/** What is given beside `out` where scores were asked for. */
+/** The scores that were asked for. */
 interface Scored<T, S extends ScoreRequest> {
   /**
    * [B, H, Tq, Tk], or with `scoreHeads` as many heads; by name for a list of stages. A query that may attend to nothing

@@ -15,36 +15,36 @@ import { matrix, type TensorInput } from '../runtime/tensor.js';
 import { checkLast, type Distances, type Visibility } from './visibility.js';
 
 /**
- * The position encodings of `rw.attention`, which says where queries and keys stand. Tables are shared by all heads.
+ * Position encodings of `rw.attention`. Positions of queries and keys are those of its options. All heads share a table.
  */
 export type AttentionPosition =
   | { encoding: 'none' }
-  /** q and k are turned by the plan (copies; the arguments stay as they are), by default where the call says they
-   * stand. */
+  /** Copies of q and k are rotated by the plan. `queries` and `keys` are their positions; default those of the call. */
   | { encoding: 'rope'; plan: RopePlan; queries?: number | PositionsInput; keys?: number | PositionsInput }
-  /** Adds -slope |i - j|. */
+  /** Adds -slope |i - j| (arXiv:2108.12409). */
   | { encoding: 'alibi' }
-  /** Adds table[bucket, head]; table [numBuckets, H]. T5 itself uses scale 1. Bidirectional unless causal, by default. */
+  /** Adds table[bucket, head] (arXiv:1910.10683); table [numBuckets, H]. T5 uses scale 1. `bidirectional` is true by default
+   * unless the call is causal. */
   | ({ encoding: 't5'; table: TensorInput } & T5Options)
-  /** KERPLE: subtracts a learned kernel of |i - j|; r1 and r2 [H]. */
+  /** KERPLE (arXiv:2205.09921): subtracts a learned kernel of |i - j|; r1 and r2 [H]. */
   | ({ encoding: 'kerple' } & KerpleNumbers)
-  /** Shaw: keys (and values) get the row of clip(j - i); tables [2 maxDistance + 1, D]. */
+  /** Shaw (arXiv:1803.02155): adds to keys, and to values, the row of clip(j - i); tables [2 maxDistance + 1, D]. */
   | { encoding: 'shaw'; keys: TensorInput; values?: TensorInput }
   /**
-   * BERT: q . table[i - j] is added; table [2 maxPositions - 1, D]. Refused where a key stands farther away than the
-   * table reaches, unless causal order, a window or padding hides it and no scores are asked for that show it all the
-   * same (`position`, `raw`, `capped`). Some checkpoints' tables count j - i: `sign: 'key-minus-query'`.
+   * BERT: adds q . table[i - j]; table [2 maxPositions - 1, D]. A distance beyond the table is an error, unless causal order,
+   * a window or padding hides the key and the scores asked for do not show hidden keys (`position`, `raw` and `capped` do).
+   * Tables of some checkpoints count j - i: `sign: 'key-minus-query'`.
    */
   | ({ encoding: 'relative_key' } & BertTable)
-  /** Huang's M4: (q + k) . table[i - j] is added. */
+  /** Huang's M4 (arXiv:2009.13658): adds (q + k) . table[i - j]. */
   | ({ encoding: 'relative_key_query' } & BertTable)
-  /** Huang's M3: sum_d q_d k_d table[i - j]_d takes the place of q . k. */
+  /** Huang's M3 (arXiv:2009.13658): sum_d q_d k_d table[i - j]_d in place of q . k. */
   | ({ encoding: 'm3' } & BertTable);
 
 /** A table with a row for each distance. */
 export interface BertTable {
   table: TensorInput;
-  /** Which way its distances count. Default `query-minus-key`, as Hugging Face. */
+  /** Sign of its distances. Default `query-minus-key`, as in Hugging Face's BERT. */
   sign?: RelativeSign;
 }
 

@@ -11,14 +11,14 @@ export interface VisibilityOptions {
   /** Hides keys at later positions than the query. Default false. */
   causal?: boolean;
   /**
-   * Query i stands at position i + queryOffset; [B] for each batch entry. Serves causal order, windows and position
-   * encodings. Default: the last query stands at the last key, as when decoding with cached keys; 0 aligns the first
-   * ones, as PyTorch's is_causal does.
+   * Query i has position i + queryOffset; [B] for each batch entry. Used by causal order, windows and position encodings.
+   * Default: the last query is at the last key, as when decoding with cached keys; 0 aligns the first ones, as PyTorch's
+   * is_causal does.
    */
   queryOffset?: number | check.IntegersInput;
   /** [Tk], strictly ascending: positions of the keys. Default 0, 1, 2, ... */
   keyPositions?: check.IntegersInput;
-  /** [B]: keys from there on are padding. Then the default of queryOffset is keyLengths - Tq. */
+  /** [B]: number of keys; those after are padding. The default of queryOffset is then keyLengths - Tq. Default Tk. */
   keyLengths?: check.IntegersInput;
   /**
    * Hides keys more than `left` positions before the query, and more than `right` after it. -1, the default: no bound.

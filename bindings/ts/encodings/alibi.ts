@@ -1,4 +1,4 @@
-// Attention with linear biases.
+// ALiBi, attention with linear biases (Press et al., arXiv:2108.12409).
 
 import * as calls from '../calls.js';
 import * as enums from '../enums.js';
@@ -10,8 +10,8 @@ import { type BiasShape, biasShape, shapeFields } from './bias-shape.js';
 
 /**
  * The forms of ALiBi in use: `symmetric` -slope |i - j|; `bloom` slope * j; `mpt` slope * (j - (keys - 1)); `falcon` as
- * bloom with the slope rounded to bfloat16. For the keys up to a query, the first three differ by a number per query,
- * which the softmax does not see.
+ * bloom with the slope rounded to bfloat16. For the keys up to a query, the first three differ by a constant per query,
+ * which the softmax cancels.
  */
 export type AlibiVariant = 'symmetric' | 'bloom' | 'mpt' | 'falcon';
 

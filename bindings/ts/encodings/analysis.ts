@@ -1,4 +1,4 @@
-// What position encodings do, in numbers: their algebra, their decay, how alike their rows are.
+// Analysis of position encodings: their algebra, their decay with distance, the similarity of their rows.
 import { RowPair } from '../calls.js';
 import * as enums from '../enums.js';
 import { tooFast } from '../rope/options.js';
@@ -7,9 +7,9 @@ import { checkStatus } from '../runtime/errors.js';
 import type { Heap, Scratch } from '../runtime/heap.js';
 import { matrix, type NdArray, type TensorInput } from '../runtime/tensor.js';
 
-/** Which encoding an analysis is of: the frequencies base^(-2i / dim). */
+/** The encoding that is analysed, by its frequencies base^(-2i / dim). */
 export interface FrequencySet {
-  /** Even. */
+  /** Width of the encoding; even. */
   dim: number;
   /** Default 10000. */
   base?: number;
@@ -22,8 +22,7 @@ const measures: check.Choices<Measure, typeof enums.Measure> = enums.Measure;
 const { interleaved, concatenated } = enums.SinusoidLayout;
 
 /**
- * Analysis of encodings; `rw.analysis`. The core computes it, but for the products q_i conj(k_i) that `decayBound` hands
- * over.
+ * Analysis of encodings; `rw.analysis`.
  */
 export class Analysis {
   readonly #heap: Heap;

@@ -1,4 +1,4 @@
-// The sizes of a bias, and where its queries and keys stand.
+// The sizes of a bias, and the positions of its queries and keys.
 import * as check from '../runtime/check.js';
 
 /** The sizes of a bias [H, Tq, Tk]. */
@@ -7,7 +7,7 @@ export interface BiasShape {
   queries: number;
   /** Tk, how many keys. */
   keys: number;
-  /** Query i stands at i + queryOffset, key j at j. Default keys - queries: the last of both together. */
+  /** Query i has position i + queryOffset, key j position j. Default keys - queries: the last query is at the last key. */
   queryOffset?: number;
 }
 

@@ -5,7 +5,7 @@ import { ArgumentRangeError } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
 import { type RowsInput, rows } from '../runtime/positions.js';
 
-/** What a binary position code is made from. */
+/** Options of `rw.binary`. */
 export interface BinaryOptions {
   /** Bits of a code word, 1 to 53; positions are from 0 to 2^bits - 1. */
   bits: number;

@@ -1,4 +1,4 @@
-// KERPLE: learned kernels of the distance.
+// KERPLE: learned kernels of the distance (Chi et al., arXiv:2205.09921).
 
 import * as calls from '../calls.js';
 import * as enums from '../enums.js';
@@ -12,7 +12,7 @@ import { type BiasShape, biasShape, shapeFields } from './bias-shape.js';
 /** `logarithmic`: -r1 ln(1 + r2 |i - j|); `power`: -r1 |i - j|^r2. */
 export type KerpleKind = 'logarithmic' | 'power';
 
-/** The numbers of KERPLE, learned for each head. */
+/** Parameters of KERPLE, learned for each head. */
 export interface KerpleNumbers {
   /** [heads], above 0. */
   r1: Float32Array;

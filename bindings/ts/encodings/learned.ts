@@ -1,4 +1,4 @@
-// Learned absolute positions.
+// Learned absolute positions (Gehring et al., arXiv:1705.03122).
 import { LearnedCall } from '../calls.js';
 import * as enums from '../enums.js';
 import * as check from '../runtime/check.js';
@@ -9,7 +9,7 @@ import { matrix, type NdArray, operand, type TensorInput } from '../runtime/tens
 
 /** Options of `rw.learned`. */
 export interface LearnedOptions extends PositionOptions {
-  /** [positions, dim]: one row for each position. */
+  /** [positions, dim]: one row for each position; dim is the last axis of x, unless rows are concatenated. */
   table: TensorInput;
   /** `add` (the default): x + row; `multiply`: x * row; `concatenate`: [x, row]. */
   mode?: 'add' | 'multiply' | 'concatenate';

@@ -1,4 +1,4 @@
-// Sinusoidal position encoding.
+// Sinusoidal position encoding (Vaswani et al., arXiv:1706.03762).
 import * as calls from '../calls.js';
 import * as enums from '../enums.js';
 import { tooFast } from '../rope/options.js';
@@ -12,11 +12,11 @@ import { type NdArray, Tensor } from '../runtime/tensor.js';
 /**
  * The three tables that the field calls sinusoidal. `interleaved`: sin, cos, sin, cos, ... (the paper);
  * `concatenated`: all sines, then all cosines (Hugging Face RoFormer, Marian); `tensor2tensor`: as concatenated
- * with frequencies base^(-i / (dim/2 - 1)) (M2M100, FSMT). Sums of one are no sums of another: check your model.
+ * with frequencies base^(-i / (dim/2 - 1)) (M2M100, FSMT). Use the one that the model was trained with.
  */
 export type SinusoidLayout = 'interleaved' | 'concatenated' | 'tensor2tensor';
 
-/** What a sinusoidal table is made from. */
+/** Options of `rw.sinusoidal`. */
 export interface SinusoidalOptions<O extends Out = undefined> extends OutOption<O> {
   /** Width of a row. May be odd: then there is one more sine (tensor2tensor: a zero at the end). */
   dim: number;

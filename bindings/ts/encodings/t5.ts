@@ -1,4 +1,4 @@
-// T5's relative position buckets and bias.
+// T5's relative position buckets and bias (Raffel et al., arXiv:1910.10683).
 
 import * as calls from '../calls.js';
 import type { T5Buckets } from '../core.mjs';
@@ -13,9 +13,9 @@ import { type BiasShape, biasShape, shapeFields } from './bias-shape.js';
 export interface T5Options {
   /** True (the default) for encoders; false for decoders, where all keys after the query share bucket 0. */
   bidirectional?: boolean;
-  /** Default 32; even if bidirectional. */
+  /** Number of buckets; even if bidirectional. Default 32. */
   numBuckets?: number;
-  /** From here on all distances share the last bucket. Default 128. */
+  /** All distances from this one on share the last bucket. Default 128. */
   maxDistance?: number;
 }
 

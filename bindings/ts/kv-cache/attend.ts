@@ -16,15 +16,15 @@ import type { TensorInput } from '../runtime/tensor.js';
 import type { OpenCache } from './options.js';
 
 /**
- * The position encodings that attention over a cache takes; a rotary one is the cache's own. Beside it, tables of
- * distances (`shaw`, `relative_key`, ...) meet the queries and keys as they are turned.
+ * Position encodings of attention over a cache. A rotary one is an option of the cache; tables of distances (`shaw`,
+ * `relative_key`, ...) then apply to the rotated queries and keys.
  */
 export type CachePosition = Exclude<AttentionPosition, { encoding: 'rope' }>;
 
 /**
- * Options of `attend`: those of `rw.attention`, but causal unless told otherwise. Queries are the last tokens unless
- * `queryOffset` tells where they stand. A window of the cache takes the place of `window` and `sinkTokens`: its `size`
- * counts the query's own position, `window.left` does not.
+ * Options of `attend`: those of `rw.attention`, with `causal` true by default. Queries are the last tokens unless
+ * `queryOffset` gives their position. A window of the cache replaces `window` and `sinkTokens`: its `size` counts the query's
+ * own position, `window.left` does not.
  */
 export interface CacheAttentionOptions<S extends ScoreRequest = ScoreRequest, O extends Out = undefined>
   extends Omit<AttentionOptions<S, O>, 'keyPositions' | 'kvHeads' | 'position'> {

@@ -21,7 +21,7 @@ import {
   type OpenCache,
 } from './options.js';
 
-/** Some tokens of a cache. */
+/** A range of tokens of a cache. */
 export interface TokenRange {
   /** The first of them, counted from 0. Default 0. */
   first?: number;
@@ -31,7 +31,7 @@ export interface TokenRange {
 
 /** Options of `merge`. */
 export interface MergeOptions extends TokenRange {
-  /** Where the first of them shall stand. Default behind the last token of this cache. */
+  /** The new position of the first of them. Default after the last token of this cache. */
   at?: number;
 }
 
@@ -39,8 +39,8 @@ export interface MergeOptions extends TokenRange {
 export const anotherPlan = 'turns keys by another plan than the layer; its kvCache() makes one that fits';
 
 /**
- * Keys and values of one layer's tokens so far, made by `rw.kvCache()`. Every token has a position; it keeps it when
- * others leave, so that later tokens stand where they should. A call that throws leaves the cache as it was.
+ * Keys and values of one layer's tokens so far, made by `rw.kvCache()`. A token keeps its position when others are dropped.
+ * A call that throws leaves the cache as it was.
  *
  * @example
  * using cache = rw.kvCache({ kvHeads: 2, headDim: 64, rope: { plan } });
@@ -81,32 +81,32 @@ export class KvCache extends Handle {
     return this.#living('kvCache.length').length;
   }
 
-  /** Tokens that it has room for; a growing cache makes more. */
+  /** Number of tokens that memory is reserved for; more in a growing cache. */
   get capacity(): number {
     return this.#living('kvCache.capacity').capacity;
   }
 
   /**
-   * Bytes of all that it holds: keys in whole panels of eight tokens, and where a window fills a fixed capacity an eighth
-   * more rows, which save moving all of them with every token.
+   * Bytes of its memory: keys in whole panels of eight tokens, and an eighth more rows where a window fills a fixed capacity,
+   * so that tokens need not move at every append.
    */
   get bytes(): number {
     return this.#living('kvCache.bytes').bytes;
   }
 
-  /** Where the next token will stand: behind the last one, or at 0. */
+  /** The position of the next token: one after the last, or 0. */
   get nextPosition(): number {
     return this.#living('kvCache.nextPosition').nextPosition;
   }
 
-  /** Where each token stands, ascending; for a plan with several axes, each token's number in the sequence. */
+  /** The position of each token, ascending, [length]; for a plan with several axes, each token's number in the sequence. */
   positions(): Float64Array {
     const where = 'kvCache.positions';
     const core = this.#living(where);
     return this.heap.doublesOf(where, core.length, (at) => this.heap.call(() => core.positions(at)));
   }
 
-  /** A copy of the keys [B, G, length, D], turned to where they stand now. */
+  /** A copy of the keys, [B, G, length, D], rotated to their positions. */
   keys(): NdArray {
     const where = 'kvCache.keys';
     const core = this.#usable(where);
@@ -121,8 +121,8 @@ export class KvCache extends Handle {
   }
 
   /**
-   * Adds tokens behind the last one, any number at once. A rotary encoding turns the keys: hand them over as they were
-   * projected. A window drops what none of these tokens sees.
+   * Adds tokens after the last one, any number at once. A rotary encoding rotates the keys: give them as they were projected.
+   * A window drops the tokens that none of these sees.
    *
    * @param k [B, G, T, D] in the order that `layout` names
    * @param v [B, G, T, valueDim]
@@ -131,7 +131,7 @@ export class KvCache extends Handle {
    * @example
    * cache.append(k, v);                          // where the last one left off
    * cache.append(k, v, { offset: 4096 });        // after a gap
-   * cache.append(k, v, { positions: [t, h, w] }); // a plan with three axes; by default behind the farthest place
+   * cache.append(k, v, { positions: [t, h, w] }); // a plan with three axes; by default after the farthest position
    */
   append(k: TensorInput, v: TensorInput, options: AppendOptions = {}): this {
     const where = 'kvCache.append';
@@ -146,7 +146,7 @@ export class KvCache extends Handle {
   }
 
   /**
-   * Attention of queries over all keys of the cache. A rotary encoding turns the queries as well.
+   * Attention of queries over all keys of the cache. A rotary encoding rotates the queries as well: give them as projected.
    *
    * @param q [B, H, Tq, D]; G divides H. By default the queries of the last Tq tokens.
    *
@@ -167,7 +167,7 @@ export class KvCache extends Handle {
     return attendOver(this.heap, where, cache, input, given);
   }
 
-  /** Keeps the first `length` tokens. Where their window has left the cache already, that is refused. */
+  /** Keeps the first `length` tokens. Refused where keys of their window have left the cache already. */
   truncate(length: number): this {
     const where = 'kvCache.truncate';
     const core = this.#living(where);
@@ -188,8 +188,8 @@ export class KvCache extends Handle {
   }
 
   /**
-   * Moves all tokens, or some, by `by` positions, on every axis. Never wears keys out: a thousand shifts by 1 are one by
-   * 1000, bit for bit.
+   * Moves all tokens, or a range, by `by` positions, on every axis. Positions add up as integers: a thousand shifts by 1 are
+   * one by 1000, bit for bit.
    *
    * @throws ArgumentRangeError where tokens would meet others or leave ±(2^53 - 1).
    */
@@ -211,9 +211,9 @@ export class KvCache extends Handle {
   }
 
   /**
-   * Keys that have come in, and those to come, are from now on read as this plan has it: LongRoPE's long factors, another
-   * length of dynamic NTK. Keys keep the plan that turned them until they are read. The plan before may have been disposed
-   * of if no key was turned by it.
+   * Changes the plan of all keys, those of the cache and later ones: LongRoPE's long factors, another length of dynamic NTK.
+   * Keys are rotated anew when they are read, and until then need the plan that turned them. The plan before may have been
+   * disposed of if no key was turned by it.
    *
    * @throws ArgumentRangeError where the plan turns other coordinates, or keys that are kept unrotated in another pairing:
    *   they stay as they came. Rotated ones are read in the order of the new pairing.
@@ -252,9 +252,9 @@ export class KvCache extends Handle {
   }
 
   /**
-   * Adds tokens of another cache of the same sizes and storage behind the last one, with the distances among them kept.
-   * Their keys are turned to where they now stand when they are read. With a window, keys that have left the other cache's
-   * window are missed here as well.
+   * Adds tokens of another cache of the same sizes and storage after the last one. Their distances stay; their keys are
+   * rotated to their new positions when they are read. With a window, keys that have left the other cache's window are
+   * missing here as well.
    *
    * @example
    * cache.merge(document).merge(other, { first: 4, at: 1000 });
@@ -289,8 +289,8 @@ export class KvCache extends Handle {
   }
 
   /**
-   * The whole cache as bytes, with a version and a checksum; the same on every machine. Plans are not among them:
-   * `rw.restoreKvCache` wants them again.
+   * The whole cache as bytes, with a version and a checksum; the same on every machine. Plans are not saved: give them to
+   * `rw.restoreKvCache`.
    */
   save(): ArrayBuffer {
     const where = 'kvCache.save';

@@ -1,4 +1,4 @@
-// What a KV cache is made from, checked: options and appended tokens.
+// Options and appended tokens of a KV cache, checked.
 import { splitHeads } from '../attention/attention.js';
 import * as calls from '../calls.js';
 import type { KvCache as CoreKvCache } from '../core.mjs';
@@ -13,7 +13,7 @@ import { type Operand, operand, type TensorInput } from '../runtime/tensor.js';
 
 /** The rotary encoding of a cache. */
 export interface CacheRope {
-  /** Not owned: it has to live as long as the cache holds keys that it turned. */
+  /** The plan. The cache does not own it: dispose of it only when the cache holds no keys that it turned. */
   plan: RopePlan;
   /**
    * `rotated`, the default: keys are turned once, as they come in. `unrotated`: they are kept as given, and turned into
@@ -32,7 +32,7 @@ export interface CacheWindow {
   /** How many of the first keys stay besides; if one is dropped, the next takes its place. Default 0. */
   sinkTokens?: number;
   /**
-   * `kept`, the default: tokens stay where they stood. `rebased`: those behind the sink tokens move up as others leave, so that
+   * `kept`, the default: tokens keep their positions. `rebased`: those after the sink tokens move up as others leave, so that
    * positions never exceed the length.
    */
   positions?: 'kept' | 'rebased';
@@ -49,11 +49,11 @@ export interface KvCacheOptions {
   /** Coordinates of a value. Default headDim. */
   valueDim?: number;
   /**
-   * Tokens that there is room for from the start. A cache with a window that does not grow drops what none of the appended
-   * tokens sees before it adds them: to take T at once when full it needs `window.size - 1 + T + window.sinkTokens`.
+   * Number of tokens that memory is reserved for. Default 0. A cache with a window that does not grow first drops the tokens
+   * that none of the appended ones sees: to append T at once when full it needs `window.size - 1 + T + window.sinkTokens`.
    */
   capacity?: number;
-  /** Doubles the room where it is short; otherwise more tokens are refused. Default true without a capacity. */
+  /** Whether the capacity doubles when it is exceeded; otherwise more tokens are an error. Default true without a capacity. */
   growing?: boolean;
   /** Default: no rotary encoding. */
   rope?: CacheRope;
@@ -65,7 +65,7 @@ export interface KvCacheOptions {
 export interface AppendOptions extends PositionOptions {
   /** Default `BHTD`. */
   layout?: Layout;
-  /** G, where k is [B, T, G * D] and v [B, T, G * Dv], as projections leave them behind. */
+  /** G, for k [B, T, G * D] and v [B, T, G * Dv], the results of projections. In place of `layout`. */
   kvHeads?: number;
 }
 

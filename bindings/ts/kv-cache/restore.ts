@@ -12,7 +12,7 @@ import { formOf } from './options.js';
 
 /** Options of `rw.restoreKvCache`. */
 export interface RestoreOptions {
-  /** The plan of the cache, and any others that turned its keys; equal ones will do. */
+  /** The plan of the cache, and any others that turned its keys; plans of the same options. Default none. */
   plan?: RopePlan | readonly RopePlan[];
 }
 

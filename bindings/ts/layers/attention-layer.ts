@@ -29,12 +29,12 @@ import { type ForwardOptions, forwardFields } from './pass.js';
 import { type CheckedPosition, checkPosition, positionObject, type TransformerPosition } from './position.js';
 import { checkStorage } from './weights.js';
 
-/** The position encodings of an attention layer: those of every layer, and sinusoids, which are added to x. */
+/** Position encodings of an attention layer: those of every layer, and sinusoids, which are added to x. */
 export type LayerPosition = TransformerPosition | ({ encoding: 'sinusoidal' } & Sinusoids);
 
 type Sinusoids = Omit<SinusoidalOptions, 'dim' | 'positions' | 'out'>;
 
-/** What an AttentionLayer is made from. */
+/** Options of `rw.attentionLayer`. */
 export interface AttentionLayerOptions extends LayerSizeOptions, LayerAttentionOptions {
   /** Default `{ encoding: 'none' }`. */
   position?: LayerPosition;
@@ -50,7 +50,7 @@ export interface AttentionForwardOptions<
   C extends readonly AttentionCaptureName[] = readonly AttentionCaptureName[],
   O extends Out = undefined,
 > extends ForwardOptions<C, O> {
-  /** `probabilities`: give the attention weights of every head back as well, as `scores`. */
+  /** `probabilities`: return the attention weights of every head, as `scores`. Default `none`. */
   returnScores?: S;
 }
 

@@ -1,4 +1,4 @@
-// A layer that goes on from a KV cache: which caches fit it, and where the tokens of a pass stand in one.
+// KV caches of a layer: which caches fit it, and the positions of a pass's tokens in one.
 
 import { anotherPlan, createKvCache, KvCache } from '../kv-cache/kv-cache.js';
 import { type CacheRope, type KvCacheOptions, type OpenCache, positionsOf } from '../kv-cache/options.js';
@@ -11,7 +11,7 @@ import type { CheckedPosition } from './position.js';
 
 /** Options of a layer's `kvCache`; sizes and plan are the layer's. */
 export interface LayerCacheOptions extends Pick<KvCacheOptions, 'batch' | 'capacity' | 'growing' | 'window'> {
-  /** How keys of a rotary encoding are kept. Default `rotated`. */
+  /** How keys of a rotary encoding are kept; see `CacheRope`. Default `rotated`. */
   keys?: NonNullable<CacheRope['keys']>;
 }
 

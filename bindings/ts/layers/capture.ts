@@ -7,20 +7,20 @@ import { forStages, type ScoreStage } from '../runtime/score-stages.js';
 import type { NdArray, Tensor } from '../runtime/tensor.js';
 
 /**
- * What attention computes on its way. `q` [B, T, H, D], `k` [B, T, G, D] and `v` [B, T, G, Dv] after bias and norm,
- * before a rotary encoding turns them; `qRotated`, `kRotated`, `vRotated` as attention takes them; scores by stage as in
+ * Intermediates of attention. `q` [B, T, H, D], `k` [B, T, G, D] and `v` [B, T, G, Dv] after bias and norm,
+ * before a rotary encoding; `qRotated`, `kRotated`, `vRotated` after it; scores by stage as in
  * `rw.attention`, [B, H, T, Tk]; `context` [B, T, H, Dv], the heads' results before the output projection.
  */
 export type AttentionCaptureName = ('q' | 'k' | 'v' | 'qRotated' | 'kRotated' | 'vRotated' | 'context') | ScoreStage;
 
 /**
- * And what a whole layer computes, of x's shape: `normed`, what attention reads; `attentionOut`, what it gives;
- * `hidden`, x with attention added, from where the second residual starts (parallel layers have none); `mlp`, what the
- * feed-forward part gives.
+ * Intermediates of a whole layer: those of attention, and four of x's shape. `normed` is the input of attention,
+ * `attentionOut` its result, `hidden` x with attention added, the input of the second residual (parallel layers have none),
+ * `mlp` the result of the feed-forward part.
  */
 export type CaptureName = AttentionCaptureName | 'normed' | 'attentionOut' | 'hidden' | 'mlp';
 
-/** What a layer gives: tensors for tensors, plain arrays for plain arrays; `out` as the caller wants it. */
+/** The result of a layer: of the inputs' kind, tensors or plain arrays; `out` of the kind of the option. */
 export type LayerResult<
   T extends Tensor | NdArray,
   C extends readonly CaptureName[] = [],

@@ -7,7 +7,7 @@ import { matrix, type TensorInput } from '../runtime/tensor.js';
 
 /** Options of `rw.embed`. */
 export interface EmbedOptions<O extends Out = undefined> extends OutOption<O> {
-  /** Shape of the ids, such as [B, T]. Default one axis. */
+  /** Shape of the ids, such as [B, T]. Default one axis, [ids]. */
   shape?: readonly number[];
   /** Multiplies every number. Default 1; Gemma takes sqrt(M), rounded to bfloat16 where the checkpoint is. */
   scale?: number;

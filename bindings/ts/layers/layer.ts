@@ -1,4 +1,4 @@
-// What every layer with attention is and has: its sizes, a cache that fits it, passes.
+// The base of layers with attention: sizes, a cache that fits, passes.
 
 import type { KvCache } from '../kv-cache/kv-cache.js';
 import { Handle } from '../runtime/handle.js';
@@ -54,7 +54,7 @@ export abstract class Layer extends Handle {
   }
 
   /**
-   * A KV cache of the layer's sizes, whose keys its plan turns; forward's `cache`. Caller's to dispose of.
+   * A KV cache of the layer's sizes, for forward's `cache`; the layer's plan rotates its keys. The caller disposes of it.
    *
    * @example
    * using cache = layer.kvCache({ batch: 1, capacity: 4096 });

@@ -1,4 +1,4 @@
-// An affine map with weights of its own, packed once: projections, a b^T with a constant b, and a matrix times a vector.
+// An affine map with weights that are packed once: a projection, a product with a constant matrix, a matrix times a vector.
 
 import type { Linear as CoreLinear, MainModule } from '../core.mjs';
 import { WeightType } from '../enums.js';
@@ -20,7 +20,7 @@ import {
   withPacked,
 } from './weights.js';
 
-/** What a linear map is made from. */
+/** Options of `rw.linear`. */
 export interface LinearOptions {
   /**
    * W, [outputs, inputs], as torch.nn.Linear has it: a tensor, or an array with its shape, float32 or the bits of float16 or
@@ -31,7 +31,7 @@ export interface LinearOptions {
   bias?: WeightInput;
   /** How W is kept. Default `as given`. */
   storage?: WeightStorage;
-  /** What each output goes through. Default nothing. */
+  /** The function f of each output. Default none. */
   activation?: LayerActivation;
 }
 

@@ -1,4 +1,4 @@
-// What every layer with attention is made from: sizes, the position encoding, and how scores are formed.
+// Options of all layers with attention: sizes, weights, and how scores are formed.
 
 import { type Bounds, boundsOf, type VisibilityOptions } from '../attention/visibility.js';
 import * as check from '../runtime/check.js';
@@ -6,7 +6,7 @@ import { ArgumentRangeError } from '../runtime/errors.js';
 import type { LayerHeads } from './position.js';
 import type { WeightInput, WeightStorage } from './weights.js';
 
-/** What every layer with attention is made from. */
+/** Sizes of a layer with attention. */
 export interface LayerSizeOptions {
   /** M, width of the input and the output. */
   modelDim: number;

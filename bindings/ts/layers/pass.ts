@@ -1,4 +1,4 @@
-// One pass through a layer: checks what a caller hands over, and makes the core's call of it.
+// One pass through a layer: checks the caller's arguments, and makes the core's call of them.
 
 import { type KeepMaskInput, keepMask } from '../attention/mask.js';
 import { showsHidden } from '../attention/position.js';
@@ -31,15 +31,15 @@ export interface ForwardOptions<C extends readonly CaptureName[] = readonly Capt
   extends PositionOptions,
     OutOption<O> {
   /**
-   * The tokens before these. These go into it, behind the last one unless `offset` says otherwise, and attend to all of
-   * them: Tk tokens. A call that throws leaves it as it was.
+   * A KV cache with the tokens before x. The pass appends those of x, after the last one or at `offset`; they attend to all
+   * Tk tokens of the cache. A call that throws leaves it as it was. Default none.
    */
   cache?: KvCache;
-  /** Which keys may be attended to; broadcasts to [B, H, T, Tk]. A padding mask of a batch is [B, 1, 1, Tk]. */
+  /** Which keys each query may attend to; broadcasts to [B, H, T, Tk]. A padding mask of a batch is [B, 1, 1, Tk]. */
   mask?: KeepMaskInput;
-  /** Intermediates to give back. Asking for them changes no bit of `out`. */
+  /** Intermediates to return, as `captured`. They change no bit of `out`. Default none. */
   capture?: C;
-  /** Whose scores are captured, in this order. Default those of all heads. */
+  /** Heads whose scores are captured, in this order. Default all. */
   captureHeads?: readonly number[];
 }
 

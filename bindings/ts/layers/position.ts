@@ -16,7 +16,7 @@ import { operand, Tensor } from '../runtime/tensor.js';
 
 /**
  * The position encodings of a layer, each with its own options; sizes follow from the layer. `rope` takes the options of
- * a plan, or a plan that other layers share, which is not the layer's to free. The others are those of `rw.attention`.
+ * a plan, or a plan that other layers share, which the layer does not free. The others are those of `rw.attention`.
  */
 export type TransformerPosition =
   | { encoding: 'none' }

@@ -29,7 +29,7 @@ import { type CheckedPosition, checkPosition, type TransformerPosition } from '.
 import { checkStorage, vectorAddress, type Weight, type WeightInput, weight } from './weights.js';
 
 /**
- * Where the norms stand; A is attention, F the feed-forward part.
+ * The order of norms and residual sums; A is attention, F the feed-forward part.
  * - `post`: h = n1(x + A(x)), y = n2(h + F(h)). BERT, RoFormer.
  * - `pre`: h = x + A(n1(x)), y = h + F(n2(h)). LLaMA, Mistral, Qwen, Phi-3, Gemma.
  * - `sandwich`: h = x + m1(A(n1(x))), y = h + m2(F(n2(h))). Gemma 2 and 3; OLMo 2 without n1 and n2.
@@ -66,11 +66,11 @@ export interface TransformerLayerWeights extends AttentionLayerWeights {
   keyNorm?: WeightInput;
   queryNormBias?: WeightInput;
   keyNormBias?: WeightInput;
-  /** [heads]: a logit in every row beside those of the keys, which gives no value (gpt-oss). */
+  /** [heads]: one more logit in every row, which takes part in the softmax and has no value (gpt-oss). */
   sinks?: WeightInput;
 }
 
-/** What a transformer layer is made from. Defaults that differ are given for encoder / decoder. */
+/** Options of `rw.encoderLayer` and `rw.decoderLayer`. Defaults that differ are given for encoder / decoder. */
 export interface TransformerLayerOptions extends LayerSizeOptions, LayerAttentionOptions {
   /** N, width within the feed-forward part. */
   hiddenDim: number;

@@ -1,5 +1,5 @@
-// Weights as a caller hands them over, and the way of a matrix into the core: checked, then packed slice by slice, so
-// that no more than one matrix and one slice of it exist besides what is already there.
+// Weights of the caller: checked, then packed into the core slice by slice, so that no more than one matrix and one slice
+// of it exist besides the caller's memory.
 
 import type { PackedMatrix } from '../core.mjs';
 import * as enums from '../enums.js';
@@ -22,7 +22,7 @@ export type WeightInput =
   | ({ readonly type?: 'float32'; readonly data: Float32Array } & WeightShape)
   | ({ readonly type: 'float16' | 'bfloat16'; readonly data: Uint16Array } & WeightShape);
 
-/** The shape that a weight may bring along. */
+/** The shape of a weight; it is checked where it is given. */
 export interface WeightShape {
   readonly shape?: readonly number[];
   readonly dims?: readonly number[];

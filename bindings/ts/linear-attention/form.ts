@@ -1,4 +1,4 @@
-// Which linear attention: by what queries and keys are compared, where RoPE goes, and what the sums are divided by.
+// The form of linear attention: how queries and keys are compared, where RoPE enters, and how sums are normalised.
 
 import type { LinearAttentionCall, LinearAttentionOptions } from '../calls.js';
 import { LinearKernel } from '../enums.js';
@@ -8,8 +8,8 @@ import { ArgumentRangeError } from '../runtime/errors.js';
 import type { Heap, Scratch } from '../runtime/heap.js';
 
 /**
- * Takes the place of the exponential of softmax: `elu1` elu(x) + 1 (Katharopoulos et al., arXiv:2006.16236), `relu`
- * max(x, 0), `exp` e^x, which is infinite above 88.7.
+ * The feature map phi, in place of the exponential of softmax: `elu1` elu(x) + 1 (Katharopoulos et al., arXiv:2006.16236),
+ * `relu` max(x, 0), `exp` e^x, which is infinite above 88.7.
  */
 export type FeatureMap = 'elu1' | 'relu' | 'exp';
 
@@ -21,7 +21,7 @@ export type FeatureMap = 'elu1' | 'relu' | 'exp';
  */
 export type RopeForm = 'numerator' | 'both';
 
-/** RMS norm of each head's result in the place of a denominator: o / sqrt(mean(o²) + eps) * weight. */
+/** RMS norm of each head's result in place of a denominator: o / sqrt(mean(o²) + eps) * weight. */
 export interface OutputNorm {
   /** Above 0. Default 1e-6. */
   eps?: number;
@@ -29,9 +29,9 @@ export interface OutputNorm {
   weight?: Float32Array;
 }
 
-/** What `rw.linearAttention` and `rw.linearAttentionState` have in common. */
+/** Options that `rw.linearAttention` and `rw.linearAttentionState` have in common. */
 export interface LinearForm {
-  /** phi of the weights phi(q) . phi(k). Default `elu1`. */
+  /** phi of the weights phi(q) . phi(k). Default `elu1`; not for cosine similarity. */
   featureMap?: FeatureMap;
   /**
    * `features` (the default), or `cosine`: weights 1 + q/|q| . k/|k|, which are never negative; RoPE turns the unit

@@ -17,7 +17,7 @@ import { keyMask, type LinearOperands, linearOperands } from './shapes.js';
 /** The position encodings of `rw.linearAttention`. */
 export type LinearPosition =
   | { encoding: 'none' }
-  /** Features are turned by the plan. Default: keys from 0, queries so that the last of both stand together. */
+  /** Features are rotated by the plan. Default positions: keys from 0 on, the last query at the last key. */
   | {
       encoding: 'rope';
       plan: RopePlan;
@@ -31,17 +31,17 @@ export type LinearPosition =
 export interface LinearAttentionOptions<O extends Out = undefined> extends LinearForm, OutOption<O> {
   /** The position encoding. Default none. */
   position?: LinearPosition;
-  /** Query i sees the keys up to i + Tk - Tq, which takes at least as many keys as queries. Default false. */
+  /** Query i sees the keys up to i + Tk - Tq; Tk is at least Tq. Default false. */
   causal?: boolean;
-  /** Keys to leave out of every sum: [Tk] or [B, Tk], 1 or true keeps. What a hidden key and its value hold is not read. */
+  /** Which keys enter the sums: [Tk] or [B, Tk], 1 or true keeps. Hidden keys and their values are not read. Default all. */
   mask?: KeepMaskInput;
   /** Default `BHTD`, for all of q, k, v and the result. */
   layout?: Layout;
-  /** Give the denominators back as well. Default false. */
+  /** Whether to return the denominators. Default false. */
   returnDenominators?: boolean;
 }
 
-/** What the sums of weights came to, over all B H Tq rows. */
+/** Statistics of the denominators, the sums of weights, over all B H Tq rows. */
 export interface DenominatorReport {
   /** The least |denominator|, 0 included; Infinity where there are no rows. Near 0 a row is mostly rounding error. */
   readonly minimum: number;
@@ -53,7 +53,7 @@ export interface DenominatorReport {
   readonly nonFinite: number;
 }
 
-/** What linear attention gives: tensors for tensors, plain arrays for plain arrays; `out` as the caller wants it. */
+/** The result of linear attention: of the inputs' kind, tensors or plain arrays; `out` of the kind of the option. */
 export interface LinearAttentionResult<T extends Tensor | NdArray, R extends Tensor | NdArray = T> {
   /** The queries' shape with the values' head size. */
   readonly out: R;

@@ -11,16 +11,16 @@ import { linearOperands } from './shapes.js';
 
 /**
  * How a token changes the state S [D, Dv]. `linear` adds k vᵀ. `gated` first scales S by e^decay (Yang et al.,
- * arXiv:2312.06635). `delta` writes beta (v - Sᵀ k) in the place of v, what S does not hold yet (arXiv:2406.06484).
+ * arXiv:2312.06635). `delta` writes beta (v - Sᵀ k) in place of v (arXiv:2406.06484).
  * `gated_delta` does both (arXiv:2412.06464).
  */
 export type UpdateRule = 'linear' | 'gated' | 'delta' | 'gated_delta';
 
-/** Options of `rw.recurrentAttention`: the names and the order of steps of ONNX LinearAttention (opset 27). */
+/** Options of `rw.recurrentAttention`. Names and order of steps are those of ONNX LinearAttention (opset 27). */
 export interface RecurrentAttentionOptions<O extends Out = undefined> extends OutOption<O> {
   /** Default `gated_delta`. */
   updateRule?: UpdateRule;
-  /** Multiplies the result. Default 1 / sqrt(D), for which 0 stands as well. */
+  /** Multiplies the result. Default 1 / sqrt(D); 0 means the default. */
   scale?: number;
   /**
    * For the gated rules: logarithms of what S is scaled by before each token, so 0 keeps everything and numbers above 0
@@ -29,13 +29,13 @@ export interface RecurrentAttentionOptions<O extends Out = undefined> extends Ou
   decay?: TensorInput;
   /** For the delta rules: how much is written. k's shape without the last axis; the axis of heads may be 1. */
   beta?: TensorInput;
-  /** S before the first token, [B, G, D, Dv]; what an earlier call gave as `state`. Default zeros. */
+  /** S before the first token, [B, G, D, Dv]: the `state` of an earlier call. Default zeros. */
   state?: TensorInput;
   /** Default `BHTD`, for all but the state. */
   layout?: Layout;
 }
 
-/** What `rw.recurrentAttention` gives: tensors for tensors, plain arrays for plain arrays; `out` as the caller wants it. */
+/** The result of `rw.recurrentAttention`: of the inputs' kind, tensors or plain arrays; `out` of the kind of the option. */
 export interface RecurrentAttentionResult<T extends Tensor | NdArray, R extends Tensor | NdArray = T> {
   /** The queries' shape with the values' head size. */
   readonly out: R;

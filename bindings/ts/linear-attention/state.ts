@@ -21,7 +21,7 @@ import { type LinearStateIdentity, packState, unpackState } from './state-bytes.
 /** The position encodings of `rw.linearAttentionState`. */
 export type LinearStatePosition =
   | { encoding: 'none' }
-  /** Features are turned by the plan; the first token stands at `offset` (default 0), the others follow one by one. */
+  /** Features are rotated by the plan; the first token has position `offset` (default 0), the others follow one by one. */
   | { encoding: 'rope'; plan: RopePlan; form?: RopeForm; offset?: number };
 
 /** Options of `rw.linearAttentionState`. */
@@ -40,18 +40,18 @@ export interface LinearAttentionStateOptions extends LinearForm {
 
 /** Options of `state.append`. */
 export interface LinearAppendOptions<O extends Out = undefined> extends OutOption<O> {
-  /** Keys to leave out of every sum: [T] or [B, T], 1 or true keeps. They take up their positions all the same. */
+  /** Which keys enter the sums: [T] or [B, T], 1 or true keeps. Hidden keys still count as positions. Default all. */
   mask?: KeepMaskInput;
   /** Default `BHTD`. */
   layout?: Layout;
-  /** Give the denominators back as well. Default false. */
+  /** Whether to return the denominators. Default false. */
   returnDenominators?: boolean;
 }
 
 /**
  * The state of causal linear attention, made by `rw.linearAttentionState()`: B G F (Dv + 1) sums, however many tokens
- * were appended. F is D, or D + 1 for cosine similarity. Sums are kept with what rounding took from them, so that a
- * hundred thousand single tokens leave them as exact as one call.
+ * were appended. F is D, or D + 1 for cosine similarity. Summation is compensated: after a hundred thousand single tokens the
+ * sums are as exact as after one call.
  *
  * @example
  * using state = rw.linearAttentionState({ headDim: 64, kvHeads: 8, position: { encoding: 'rope', plan } });
@@ -63,7 +63,7 @@ export class LinearAttentionState extends Handle {
   readonly kvHeads: number;
   readonly headDim: number;
   readonly valueDim: number;
-  /** Bytes of the sums, which is what the state takes instead of a list of keys and values. */
+  /** Bytes of the sums. They do not grow with the number of tokens. */
   readonly bytes: number;
   readonly #state: CoreState;
   readonly #options: LinearAttentionStateOptions;
@@ -127,14 +127,14 @@ export class LinearAttentionState extends Handle {
     return this.#tokens;
   }
 
-  /** Where the next token will stand. */
+  /** The position of the next token. */
   get position(): number {
     return this.#start + this.#tokens;
   }
 
   /**
-   * Adds tokens and answers their queries, each of which sees the keys up to its own and all appended before. Any split
-   * of a sequence gives what one call gives, up to rounding. One token at a time is a decoding step.
+   * Adds tokens and gives attention of their queries. Each query sees its own key and all before it. A sequence in several
+   * calls gives the result of one call, up to rounding. A decoding step is one token.
    *
    * @param q [B, H, T, D]; kvHeads divides H, and consecutive query heads share a key head.
    * @param k [B, kvHeads, T, D]
@@ -182,7 +182,7 @@ export class LinearAttentionState extends Handle {
     return result;
   }
 
-  /** Forgets all tokens; the next one stands where the first one did. */
+  /** Forgets all tokens; the next one has the position that the first one had. */
   reset(): this {
     const where = 'linearAttentionState.reset';
     this.alive(where);
@@ -192,7 +192,7 @@ export class LinearAttentionState extends Handle {
     return this;
   }
 
-  /** A state of its own with the same options and sums, to go on from here in another way. */
+  /** An independent copy of the state, with the same options and sums. The caller disposes of it. */
   clone(): LinearAttentionState {
     const where = 'linearAttentionState.clone';
     this.alive(where);
@@ -201,7 +201,7 @@ export class LinearAttentionState extends Handle {
   }
 
   /**
-   * The state as bytes: a header that says what it belongs to, and the sums.
+   * The state as bytes: a header with the form and the sizes, and the sums.
    *
    * @example
    * const bytes = state.save();             // Uint8Array(64 + state.bytes)
@@ -215,7 +215,7 @@ export class LinearAttentionState extends Handle {
   }
 
   /**
-   * Takes over what `save` gave: sums, number of tokens and position. The state goes on as the saved one would have.
+   * Replaces sums, number of tokens and position by those that `save` gave.
    *
    * @throws ArgumentTypeError for anything but a Uint8Array; ArgumentRangeError for bytes that were cut or altered, that
    *   are no saved state, or one of other sizes, another form or another plan. The state is then as it was.

@@ -10,13 +10,13 @@ export type MropeSegment =
   | {
       readonly video: readonly [number, number, number];
       /**
-       * How far apart frames stand in time; Qwen2.5-VL: second_per_grid * tokens_per_second. Positions are rounded
+       * Distance of two frames in positions; Qwen2.5-VL: second_per_grid * tokens_per_second. Positions are rounded
        * down. Default 1.
        */
       readonly temporalStep?: number;
       /**
-       * How many text tokens stand before each frame, one number for all or one for each: Qwen3-VL writes timestamps as
-       * text, and each frame is an image of its own.
+       * Number of text tokens before each frame, one number for all or one for each: Qwen3-VL writes timestamps as text, and
+       * each frame is an image of its own.
        */
       readonly timestamps?: number | readonly number[];
     };
@@ -36,7 +36,7 @@ export interface MropeOptions {
   spatialMerge?: number;
 }
 
-/** What mropePositions gives. */
+/** The result of mropePositions. */
 export interface MropePositions {
   /** Time, row and column of each token: the positions of a plan with three axes. */
   readonly positions: readonly [Int32Array, Int32Array, Int32Array];

@@ -1,4 +1,4 @@
-// What a rotary plan is made from, and how options become what the core takes.
+// Options of a rotary plan: their types, their checks, and the call that they become.
 import type * as calls from '../calls.js';
 import * as enums from '../enums.js';
 import * as check from '../runtime/check.js';
@@ -8,7 +8,7 @@ import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
 /**
  * Which coordinates form a pair. `half`: (j, j + rotaryDim / 2), as Hugging Face LLaMA and GPT-NeoX have it;
  * `interleaved`: (2j, 2j + 1), as RoFormer, GPT-J and Meta's LLaMA. Weights trained for one give wrong results
- * with the other, and at position 0 nobody sees it.
+ * with the other at every position but 0.
  */
 export type Pairing = 'half' | 'interleaved';
 
@@ -16,9 +16,13 @@ export type Pairing = 'half' | 'interleaved';
 export type Angles = 'exact' | 'float32';
 
 /**
- * How frequencies are scaled for contexts longer than those trained on. Names and formulas are Hugging Face's
- * (modeling_rope_utils.py), but `ntk` and `custom`, which are ours: `originalLength` is
- * original_max_position_embeddings, `maxLength` max_position_embeddings, `sequenceLength` the length in use.
+ * How frequencies are scaled for contexts longer than those trained on. Names and formulas are those of Hugging Face's
+ * modeling_rope_utils.py, except for `ntk` and `custom`, which are ropewalk's. `originalLength` is
+ * original_max_position_embeddings, `maxLength` max_position_embeddings, `sequenceLength` the length in use, all in tokens.
+ *
+ * Defaults: `factor` 1 where it may be left out (`longrope`: maxLength / originalLength), `betaFast` 32, `betaSlow` 1,
+ * `truncate` true, `lowFreqFactor` 1, `highFreqFactor` 4, `attentionFactor` by the formula of the type. YaRN is
+ * arXiv:2309.00071, LongRoPE arXiv:2402.13753.
  */
 export type RopeScaling =
   | { type: 'default' }
@@ -69,7 +73,7 @@ export type RopeAxes =
 
 /**
  * xPos (Sun et al., arXiv:2212.10554): queries grow and keys shrink with their distance from a fixed centre, so that
- * scores fall with distance. For causal models only. rotate then has to be told the role of what it turns.
+ * scores fall with distance. For causal models only. `rotate` then needs its option `role`.
  */
 export interface XPos {
   /**
@@ -81,7 +85,7 @@ export interface XPos {
   center?: number;
 }
 
-/** What a RopePlan is made from. */
+/** Options of `rw.rope`. */
 export interface RopeOptions {
   /** D, coordinates of one head; even unless rotaryDim is given. */
   headDim: number;
@@ -91,7 +95,7 @@ export interface RopeOptions {
   base?: number;
   /** Default `half`. */
   pairing?: Pairing;
-  /** Default: frequencies as they are. */
+  /** Default `{ type: 'default' }`: frequencies are not scaled. */
   scaling?: RopeScaling;
   /**
    * `exact` (the default): angles are exact at every position and cos/sin are within 0.501 ulp. `float32`: angles
@@ -99,9 +103,9 @@ export interface RopeOptions {
    * match a checkpoint's own numbers digit for digit.
    */
   angles?: Angles;
-  /** Several axes of position. Default one. */
+  /** Axes of a position. Default one axis. */
   axes?: RopeAxes;
-  /** Default none. */
+  /** Growth and decay with the position. Default none. */
   xpos?: XPos;
 }
 

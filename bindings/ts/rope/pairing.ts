@@ -135,18 +135,18 @@ export interface DetectPairingOptions extends Omit<RopeOptions, 'headDim' | 'pai
   positions?: PositionsInput;
   /** Positions of the keys. Default those of the queries. */
   keyPositions?: PositionsInput;
-  /** What q kᵀ was multiplied by. Default 1 / sqrt(D). */
+  /** The factor of q kᵀ in the scores. Default 1 / sqrt(D). */
   scale?: number;
   /**
-   * Up to which error a pairing explains the scores. Default 2^-8 times scale * max |q| * max |k| * attentionFactor²,
-   * the largest score there can be: what bfloat16 arithmetic may lose.
+   * The largest error of a score with which a pairing still fits. Default: the error of bfloat16 arithmetic, 2^-8 times the
+   * largest possible score, scale * max |q| * max |k| * attentionFactor².
    */
   tolerance?: number;
 }
 
 const planFields = ['rotaryDim', 'base', 'scaling', 'angles', 'axes', 'xpos'] as const;
 
-/** What detectPairing found. */
+/** The result of detectPairing. */
 export interface PairingDetection {
   /** The one pairing that explains the scores; undefined where neither does, or both do and more must be known. */
   readonly pairing: Pairing | undefined;

@@ -1,4 +1,4 @@
-// Rotary position embedding: RopePlan, the heart of the package.
+// Rotary position embedding: RopePlan (Su et al., arXiv:2104.09864).
 
 import * as calls from '../calls.js';
 import type { RopePlan as CoreRopePlan, MainModule } from '../core.mjs';
@@ -23,7 +23,7 @@ import { type Angles, checkRopeOptions, type Pairing, type RopeOptions, tooFast 
 
 /** Options of rotate and unrotate. */
 export interface RotateOptions extends PositionOptions, HeadOptions {
-  /** Whether x holds queries or keys; only an xPos plan asks. */
+  /** Whether x holds queries or keys. An xPos plan needs it, others do not use it. */
   role?: 'query' | 'key';
 }
 
@@ -35,20 +35,20 @@ export interface RotateBothOptions extends PositionOptions {
   out?: readonly [q: Float32Array, k: Float32Array];
 }
 
-/** The form in which something is given back: a tensor itself, a Float32Array or NdArray where plain arrays came. */
+/** The result for an x: the tensor itself, a Float32Array for a Float32Array, an NdArray for other arrays. */
 export type Rotated<X> = X extends Tensor ? Tensor : X extends Float32Array ? Float32Array : NdArray;
 
 /** Options of rerotate. */
 export interface RerotateOptions extends HeadOptions {
-  /** Where the keys stood when this plan turned them: an offset, or positions as in rotate. */
+  /** The positions at which this plan turned the keys: an offset, or a list as in rotate. */
   from: number | PositionsInput;
-  /** Where they shall stand: an offset, or positions. */
+  /** The new positions of the keys: an offset, or a list. */
   to: number | PositionsInput;
-  /** The plan that would have turned them there. Default this one. */
+  /** The plan for the new positions. Default this one. */
   plan?: RopePlan;
 }
 
-/** What a row of a table has a number for. */
+/** How wide a row of a table is: a number for each pair, or one for each coordinate. */
 export type TableWidth = 'pairs' | 'coordinates';
 
 const tableWidths: Readonly<Record<TableWidth, number>> = { pairs: 0, coordinates: 1 };
@@ -187,9 +187,9 @@ export class RopePlan extends Handle {
   }
 
   /**
-   * rotate of queries and keys of the same tokens in one call, with the same bits: what a layer does at every step of
-   * decoding, where the call itself is a good part of the time. Each may have its own number of heads and its own form;
-   * both have the same batch and tokens. An xPos plan turns each by its role. Either both are turned or none.
+   * Rotates queries and keys of the same tokens in one call, to the same bits as two calls of rotate; one call is faster when
+   * decoding. Each may have its own number of heads and be of its own kind; both have the same batch and tokens. An xPos plan
+   * turns each by its role. An error leaves both as they were.
    *
    * @param q [.., T, headDim] in the order that `layout` names; a Float32Array is [T, headDim].
    * @param k as q.
@@ -235,14 +235,13 @@ export class RopePlan extends Handle {
    *
    * Under another pairing a pair's two numbers change places as well, as permuted weights would have made them.
    *
-   * Every step rounds to float32; keys that will move often are better kept in a cache, `rw.kvCache()`, where positions
-   * accumulate and not roundings.
+   * Every call rounds to float32. For keys that move often use a cache, `rw.kvCache()`: positions add up there, not roundings.
    *
    * @throws ArgumentRangeError where the plans do not turn the same coordinates; x is then as it was.
    *
    * @example
    * plan.rerotate(keys, { from: 100, to: 36 });                    // the first 64 tokens were dropped
-   * plan.rerotate(keys, { from: 0, to: 0, plan: longPlan });       // the same places under another scaling
+   * plan.rerotate(keys, { from: 0, to: 0, plan: longPlan });       // the same positions under another scaling
    */
   rerotate(x: Tensor, options: RerotateOptions): Tensor;
   rerotate(x: Float32Array, options: RerotateOptions): Float32Array;

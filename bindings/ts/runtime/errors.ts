@@ -76,8 +76,8 @@ export class UnsupportedError extends Error {
 }
 
 /**
- * A file of weights that cannot be used: damaged, of another format, of a kind that is not known, or not to be had. Tells
- * the file, the tensor where it is one tensor's fault, and what is wrong.
+ * A file of weights is damaged, of another format, of an unknown kind, or cannot be fetched. Names the file, the tensor
+ * if one tensor is at fault, and the problem.
  */
 export class SafetensorsError extends Error {
   override readonly name: string = 'SafetensorsError';

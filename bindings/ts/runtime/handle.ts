@@ -1,6 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-// What every object with memory in the heap shares: freed by dispose(), by `using`, or, as a safety net, by the
-// garbage collector; refused after that.
+// Base of all objects with memory in the heap. dispose() or `using` frees it, the garbage collector only as a safety net;
+// a freed object is refused.
 import { StateError } from './errors.js';
 import type { Heap } from './heap.js';
 

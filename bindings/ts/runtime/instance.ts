@@ -1,4 +1,4 @@
-// What load() gives, as functions outside of it take it: openSafetensors(rw, ..), loadModel(rw, ..).
+// The instance that load() gives, as an argument of functions beside it: openSafetensors(rw, ..), loadModel(rw, ..).
 import { ArgumentTypeError } from './errors.js';
 import type { Heap } from './heap.js';
 

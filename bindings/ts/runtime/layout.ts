@@ -4,8 +4,8 @@ import { wrongShape } from './errors.js';
 
 /**
  * The order of a shape's axes: B batch, H heads, T tokens, D head size. `BHTD` (the default) keeps each head's
- * tokens together, as ONNX and PyTorch attention do; `BTHD` is what a projection of [B, T, H * D] leaves behind.
- * Leading axes may be absent: [T, D], [H, T, D] and [T, H, D] are fine.
+ * tokens together, as ONNX and PyTorch attention do; `BTHD` is the result of a projection, [B, T, H * D], with heads as an
+ * axis. Leading axes may be absent: [T, D], [H, T, D] and [T, H, D] are valid.
  */
 export type Layout = 'BHTD' | 'BTHD';
 

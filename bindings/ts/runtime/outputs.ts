@@ -6,20 +6,20 @@ import { orDisposed } from './handle.js';
 import type { Heap, Scratch } from './heap.js';
 import { type NdArray, Tensor, type TensorInput } from './tensor.js';
 
-/** What a result may be written to; undefined: new memory. */
+/** Memory that a result may be written to; undefined: new memory. */
 export type Out = Float32Array | Tensor | undefined;
 
 /** Where the result of a call goes. */
 export interface OutOption<O extends Out = undefined> {
   /**
-   * Where the result is written: a Float32Array of exactly its length, or a tensor of its shape, which then is the result and costs
-   * neither a copy nor new memory. A tensor that the call reads is refused, unless the call may write over it. Default
-   * new memory, of x's kind.
+   * Memory for the result: a Float32Array of exactly its length, or a tensor of its shape. A tensor then is the result, without
+   * a copy or new memory. A tensor that the call reads is refused, unless the call may write over it. Default: new memory,
+   * of x's kind.
    */
   out?: O;
 }
 
-/** A tensor for a tensor and a plain array for a plain array X; what was given as `out`, O, goes before. */
+/** The result of a call: of the kind of `out`, O, if given; otherwise a tensor for a tensor X, else a plain array. */
 export type ResultOf<X extends TensorInput, O extends Out = undefined> = O extends Tensor
   ? Tensor
   : O extends Float32Array

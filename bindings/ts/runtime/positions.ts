@@ -1,10 +1,10 @@
-// Where tokens stand: given by an offset (0, 1, 2, ... from there), or one by one.
+// Positions of tokens: consecutive ones from an offset on, or a list.
 import type { PositionsCall } from '../calls.js';
 import * as check from './check.js';
 import { ArgumentRangeError, ArgumentTypeError } from './errors.js';
 import type { Heap, Scratch } from './heap.js';
 
-/** Where the tokens of a call stand. Give one of the two; neither means offset 0. */
+/** Positions of a call's tokens. Give one of the two; without both the offset is 0. */
 export interface PositionOptions {
   /** Position of the first token, an integer in ±(2^53 - 1); the others follow one by one. Default 0. */
   offset?: number;

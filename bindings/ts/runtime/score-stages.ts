@@ -5,10 +5,10 @@ export const scoreStages = ['content', 'position', 'raw', 'capped', 'biased', 'p
 
 /**
  * A stage of the scores: `raw` scaled, with the relative terms, before any bias or mask; `capped` after the softcap;
- * `biased` what the softmax sees, hidden keys at -Infinity; `probabilities` after the softmax. And two parts that add
- * up to `raw` with the encoding's bias: `content` scale q . k without the position encoding, `position` what it adds.
+ * `biased` with biases and masks, hidden keys at -Infinity; `probabilities` after the softmax. Two more are parts of `raw`
+ * with the encoding's bias: `content` is scale q . k without the position encoding, `position` is the rest.
  *
- * Where one of a row's scores is Infinity or NaN, or all of those to be seen are -Infinity, the row of `out` is NaN, and
+ * If a score of a row is Infinity or NaN, or the scores of all its visible keys are -Infinity, the row of `out` is NaN, and
  * so is each of its probabilities that is not 0.
  */
 export type ScoreStage = (typeof scoreStages)[number];

@@ -1,11 +1,11 @@
-// Tensors in wasm memory, and the plain arrays that are taken wherever a tensor is.
+// Tensors in wasm memory, and the plain arrays that calls take in their place.
 import * as check from './check.js';
 import { ArgumentRangeError, ArgumentTypeError, wrongShape } from './errors.js';
 import { Handle, releaser } from './handle.js';
 import type { Heap, Scratch } from './heap.js';
 import { lengthOf, type OwnFloats } from './typed-arrays.js';
 
-/** A plain array with its shape, as functions give it back for plain arrays. */
+/** A plain array with its shape: the result of functions for plain arrays. */
 export interface NdArray {
   readonly data: Float32Array;
   readonly shape: readonly number[];
