@@ -124,26 +124,16 @@ interface ScalingKind<S> {
   readonly optional: Readonly<Record<Optional<S>, Check>>;
 }
 
-const nonNegative: Check = (where, name, value) => {
-  const number = check.finite(where, name, value);
-  if (number < 0) throw new ArgumentRangeError(where, name, value, `is ${number}; expected a number of at least 0`);
-  return number;
+// A finite number that fits.
+const number = (fits: (n: number) => boolean, expected: string) => (where: string, name: string, value: unknown) => {
+  const n = check.finite(where, name, value);
+  if (fits(n)) return n;
+  throw new ArgumentRangeError(where, name, value, `is ${n}; expected ${expected}`);
 };
 
-const fraction: Check = (where, name, value) => {
-  const number = check.finite(where, name, value);
-  if (number < 0 || number > 1)
-    throw new ArgumentRangeError(where, name, value, `is ${number}; expected a number from 0 to 1`);
-  return number;
-};
-
-const frequency = (where: string, name: string, value: unknown): number => {
-  const number = check.finite(where, name, value);
-  if (Math.abs(number) >= 2 ** 60) {
-    throw new ArgumentRangeError(where, name, value, `is ${number}; expected less than 2^60 radians per position`);
-  }
-  return number;
-};
+const nonNegative = number((n) => n >= 0, 'a number of at least 0');
+const fraction = number((n) => n >= 0 && n <= 1, 'a number from 0 to 1');
+const frequency = number((n) => Math.abs(n) < 2 ** 60, 'less than 2^60 radians per position');
 
 function list(entry: (where: string, name: string, value: unknown) => number): Check {
   return (where, name, value) => {

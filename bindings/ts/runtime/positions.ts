@@ -87,9 +87,7 @@ function listed(
     offset: 0,
     perBatch,
     put(heap, scratch) {
-      const pointer = scratch(values.byteLength);
-      heap.write(pointer, values);
-      return { values: pointer, count: values.length, perBatch, offset: 0 };
+      return { values: heap.put(scratch, values), count: values.length, perBatch, offset: 0 };
     },
   };
 }
