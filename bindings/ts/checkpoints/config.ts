@@ -29,10 +29,7 @@ export interface RopeConfigOptions {
   pairing?: Pairing;
 }
 
-/**
- * What a configuration says, and what was found on the way.
- * @internal
- */
+/** What a configuration says, and what was found on the way. @internal */
 export interface ConfigReading {
   readonly options: RopeOptions;
   /** The model_type, without `_text`; '' where there is none. */
@@ -89,10 +86,7 @@ function askedOf(where: string, options: RopeConfigOptions): RopeConfigOptions {
   return asked;
 }
 
-/**
- * null stands for layers without RoPE.
- * @internal
- */
+/** null stands for layers without RoPE. @internal */
 export function readRopeConfig(where: string, source: unknown, options: RopeConfigOptions): ConfigReading | null {
   const value = check.read(source);
   if (!isRecord(value)) throw new ArgumentTypeError(where, 'config', value, 'an object, as a config.json holds it');
@@ -199,11 +193,6 @@ function known(where: string, layerType: string | undefined, types: readonly str
   throw new ArgumentRangeError(where, 'layerType', layerType, `is ${describe(layerType)}; expected ${expected}`);
 }
 
-function record(where: string, name: string, value: unknown): Readonly<Record<string, unknown>> {
-  if (!isRecord(value)) throw new ArgumentTypeError(where, name, value, 'an object');
-  return value;
-}
-
 // What the class fills in where the file has neither object; fields of the file win.
 function parametersOfClass(config: Fields, { parameters }: ClassDefaults): Fields | undefined {
   if (parameters === undefined || config.has('rope_parameters') || config.has('rope_scaling')) return undefined;
@@ -214,7 +203,7 @@ function parametersOfClass(config: Fields, { parameters }: ClassDefaults): Field
 function ropeOfLayer(config: Fields, layerType: string | undefined, defaults: ClassDefaults): LayerRope | null {
   const { where } = config;
   const objects = ['rope_parameters', 'rope_scaling']
-    .map((field) => new Fields(where, config.name(field), config.optional(field, record) ?? {}))
+    .map((field) => config.inner(field))
     .filter((fields) => Object.keys(fields.values).length > 0);
   const [now = parametersOfClass(config, defaults), old] = objects;
   const nested = [now, old].find((fields) => fields !== undefined && isPerLayer(fields.values));
@@ -222,15 +211,14 @@ function ropeOfLayer(config: Fields, layerType: string | undefined, defaults: Cl
     if (nested !== undefined) throw config.misfit('rope_scaling', ', beside a rope_parameters; expected one of them');
     checkSame(old, now);
   }
-  const attention = new Fields(where, config.name('attn_config'), config.optional('attn_config', record) ?? {});
-  const top = [...config.at(...baseFields), ...attention.at('rope_theta')];
+  const top = [...config.at(...baseFields), ...config.inner('attn_config').at('rope_theta')];
   if (nested !== undefined) {
     const type = known(where, layerType, Object.keys(nested.values));
-    const entry = nested.values[type];
-    if (entry === null) return null;
-    const rope = new Fields(where, nested.name(type), record(where, nested.name(type), entry));
+    if (nested.values[type] === null) return null;
+    const rope = nested.inner(type);
+    const older = type === 'sliding_attention' ? layerBases.flatMap((names) => config.at(names.sliding_attention)) : [];
     // The entry's own base, then the older spelling of this type's base, then the one of all layers.
-    const sources = [...rope.at('rope_theta'), ...olderBases(config, type), ...top];
+    const sources = [...rope.at('rope_theta'), ...older, ...top];
     const base = sources.filter(([fields, field]) => fields.has(field)).slice(0, 1);
     return { rope, perLayer: true, base, fallback: baseOfClass(type, defaults) };
   }
@@ -269,10 +257,6 @@ function namesOfBases(config: Fields, { localBase }: ClassDefaults): (typeof lay
   return (
     spelled('sliding_attention') ?? (localBase === undefined ? undefined : (spelled('full_attention') ?? layerBases[0]))
   );
-}
-
-function olderBases(config: Fields, type: string): (readonly [Fields, string])[] {
-  return type === 'sliding_attention' ? layerBases.flatMap((names) => config.at(names.sliding_attention)) : [];
 }
 
 function pairingIn(config: Fields, model: string): Pairing | undefined {

@@ -10,6 +10,7 @@ import { ArgumentTypeError } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
 import { configFields, type RopeConfigOptions, readRopeConfig } from './config.js';
 import { isRecord } from './fields.js';
+import { given, yarnBand } from './kinds.js';
 import { type Explained, type RopeWarning, short, softmaxScaleFactor, warningsOf } from './warnings.js';
 
 /** Options of explainRope; the first three are those of ropeFromConfig and are for configurations only. */
@@ -80,9 +81,9 @@ function read(
   const value = check.read(config);
   if (!isRecord(value)) throw new ArgumentTypeError(where, 'config', value, 'a config.json or the options of rope()');
   const isOptions = 'headDim' in value;
-  const given = check.options(where, 'options', options, [...configFields, 'trainingLength', 'angles']);
-  if (isOptions) check.keys(where, 'options', given, ['trainingLength']);
-  const { trainingLength, angles, ...asked } = given;
+  const all = check.options(where, 'options', options, [...configFields, 'trainingLength', 'angles']);
+  if (isOptions) check.keys(where, 'options', all, ['trainingLength']);
+  const { trainingLength, angles, ...asked } = all;
   if (trainingLength !== undefined) check.positive(where, 'trainingLength', trainingLength);
   if (isOptions) {
     const { given: rope } = checkRopeOptions(where, value as unknown as RopeOptions);
@@ -100,10 +101,7 @@ function lengthIn(scaling: RopeScaling): number | undefined {
   return scaling.type === 'dynamic' ? scaling.maxLength : undefined;
 }
 
-/**
- * `rw.explainRope`.
- * @internal
- */
+/** `rw.explainRope`. @internal */
 export function explainRope(heap: Heap, config: unknown, options: ExplainOptions): RopeExplanation | null {
   const what = read(config, options);
   if (what === null) return null;
@@ -113,32 +111,28 @@ export function explainRope(heap: Heap, config: unknown, options: ExplainOptions
   try {
     const explained: Explained = { ...what, scaling, trainingLength, attentionFactor: plan.attentionFactor };
     const pairs = pairsOf(plan, originals(heap, what.options), trainingLength);
-    const explanation: Omit<RopeExplanation, 'text'> = {
+    const explanation = given<Omit<RopeExplanation, 'text'>>({
       kind: scaling.type,
       headDim: plan.headDim,
       rotaryDim: plan.rotaryDim,
       base: plan.base,
-      ...optional('effectiveBase', effectiveBase(plan, what.options)),
+      effectiveBase: effectiveBase(plan, what.options),
       pairing: plan.pairing,
       angles: plan.angles,
       trainingLength: trainingLength ?? null,
       attentionFactor: plan.attentionFactor,
       attentionFactorAppliesTo: 'cos and sin; scores get its square',
-      ...optional('softmaxScaleFactor', softmaxScaleFactor(explained)),
-      ...optional('band', bandOf(scaling, plan)),
+      softmaxScaleFactor: softmaxScaleFactor(explained),
+      band: bandOf(scaling, plan),
       pairs,
       completePairs: trainingLength === undefined ? null : pairs.filter(({ completes }) => completes).length,
       unusedFields: what.reading?.unused ?? [],
       warnings: warningsOf(explained),
-    };
+    });
     return { ...explanation, text: textOf(explanation) };
   } finally {
     plan.dispose();
   }
-}
-
-function optional<K extends string, T>(name: K, value: T | undefined): { [k in K]?: T } {
-  return value === undefined ? {} : ({ [name]: value } as { [k in K]: T });
 }
 
 // The frequencies without scaling; a list of one's own has none, unless its base is said.
@@ -180,15 +174,8 @@ function bandOf(scaling: RopeScaling, { rotaryDim, base }: RopePlan): ScalingBan
     return { unit: 'wavelength', low: originalLength / highFreqFactor, high: originalLength / lowFreqFactor };
   }
   if (scaling.type !== 'yarn') return undefined;
-  const { originalLength, betaFast = 32, betaSlow = 1, truncate = true } = scaling;
-  const pairOf = (turns: number) =>
-    (rotaryDim * Math.log(originalLength / (2 * Math.PI * turns))) / (2 * Math.log(base));
-  const [low, high] = [pairOf(betaFast), pairOf(betaSlow)];
-  return {
-    unit: 'pair',
-    low: Math.max(truncate ? Math.floor(low) : low, 0),
-    high: Math.min(truncate ? Math.ceil(high) : high, rotaryDim - 1),
-  };
+  const [low, high] = yarnBand(rotaryDim, base, scaling);
+  return { unit: 'pair', low, high };
 }
 
 const rowsShown = 12;

@@ -25,6 +25,11 @@ export function sizes(where: string, name: string, value: unknown): readonly num
   return value.map((entry, i) => check.integer(where, `${name}[${i}]`, entry, 0, 2 ** 20));
 }
 
+function record(where: string, name: string, value: unknown): Readonly<Record<string, unknown>> {
+  if (!isRecord(value)) throw new ArgumentTypeError(where, name, value, 'an object');
+  return value;
+}
+
 /** One object of a configuration. A null counts as absent: Hugging Face writes null for "not given". */
 export class Fields {
   readonly where: string;
@@ -71,6 +76,11 @@ export class Fields {
     return this.has(field) ? this.need(field, checkField) : undefined;
   }
 
+  /** The object that a field holds; without fields where there is none. */
+  inner(field: string): Fields {
+    return new Fields(this.where, this.name(field), this.optional(field, record) ?? {});
+  }
+
   /** The fields that hold something and that nobody used. */
   unused(): string[] {
     return Object.keys(this.values).filter((field) => this.has(field) && !this.#used.has(field));
@@ -89,10 +99,7 @@ export interface Named<T> {
   readonly value: T;
 }
 
-/**
- * One setting that several sources may hold: all that do must agree.
- * @internal
- */
+/** One setting that several sources may hold: all that do must agree. @internal */
 export function agreed<T>(
   sources: readonly (readonly [Fields, string])[],
   checkField: FieldCheck<T>,

@@ -106,6 +106,19 @@ function yarn(r: KindReading): RopeScaling {
   });
 }
 
+/** The pairs between which YaRN blends: up to `low` frequencies are kept, from `high` on divided by the factor. */
+export function yarnBand(
+  rotaryDim: number,
+  base: number,
+  scaling: Pick<Kind<'yarn'>, 'originalLength' | 'betaFast' | 'betaSlow' | 'truncate'>,
+): [low: number, high: number] {
+  const { originalLength, betaFast = 32, betaSlow = 1, truncate = true } = scaling;
+  const pairOf = (turns: number) =>
+    (rotaryDim * Math.log(originalLength / (2 * Math.PI * turns))) / (2 * Math.log(base));
+  const [low, high] = [pairOf(betaFast), pairOf(betaSlow)];
+  return [Math.max(truncate ? Math.floor(low) : low, 0), Math.min(truncate ? Math.ceil(high) : high, rotaryDim - 1)];
+}
+
 function factorList(r: KindReading, field: string): readonly number[] {
   const list = r.rope.need(field, numbers);
   if (list.length !== r.pairs) {

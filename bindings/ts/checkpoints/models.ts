@@ -22,8 +22,9 @@ export function pairingOf(modelType: string): Pairing | undefined {
 /** Fields that say it themselves, whatever the model: true means interleaved. */
 export const interleaveFields = ['rope_interleave', 'rope_interleaved', 'rotary_emb_interleaved'] as const;
 
-/** What a class fills in where the file says nothing. */
-export interface ClassDefaults {
+/** What is known of a model type: how it pairs, and what its class fills in where the file says nothing. */
+export interface ModelRope {
+  readonly pairing: Pairing;
   readonly headDim?: number;
   /** Of full attention layers. */
   readonly globalHeadDim?: number;
@@ -44,10 +45,8 @@ export interface ClassDefaults {
   readonly positionType?: string;
 }
 
-/** What is known of a model type. */
-export interface ModelRope extends ClassDefaults {
-  readonly pairing: Pairing;
-}
+/** What a class fills in. */
+export type ClassDefaults = Partial<ModelRope>;
 
 export function defaultsOf(model: string): ClassDefaults {
   return own<ModelRope>(modelRopes, model) ?? {};

@@ -4,7 +4,7 @@
 import { checkRopeOptions, type Pairing, type RopeOptions, type RopeScaling } from '../rope/options.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
-import { given } from './kinds.js';
+import { given, yarnBand } from './kinds.js';
 
 /** Parameters of ggml_rope_ext under their own names; in llama.cpp, those of the context after the model's defaults. */
 export interface GgmlRope {
@@ -66,12 +66,6 @@ function plan(where: string, headDim: number, rotaryDim: number, rest: Partial<R
   const options = { headDim, ...(rotaryDim === headDim ? {} : { rotaryDim }), ...rest };
   checkRopeOptions(where, options);
   return options;
-}
-
-// The pairs between which YaRN blends, as ggml rounds them.
-function band(dims: number, base: number, context: number, betaFast: number, betaSlow: number): [number, number] {
-  const pairOf = (turns: number) => (dims * Math.log(context / (turns * 2 * Math.PI))) / (2 * Math.log(base));
-  return [Math.max(0, Math.floor(pairOf(betaFast))), Math.min(dims - 1, Math.ceil(pairOf(betaSlow)))];
 }
 
 /**
@@ -141,7 +135,7 @@ function mixed(where: string, p: GgmlRope, s: Sequence, mix: number): RopeScalin
     const problem = `is ${s.scale}, which makes cos and sin ${attentionFactor} times what they are`;
     throw new ArgumentRangeError(where, 'freq_scale', s.scale, problem);
   }
-  const [low, high] = band(s.dims, s.base, originalLength, betaFast, betaSlow);
+  const [low, high] = yarnBand(s.dims, s.base, { originalLength, betaFast, betaSlow });
   // The same formula as ours, unless the band is turned around, which ggml and Hugging Face take differently.
   if (mix === 1 && s.factors === undefined && low <= high && s.base > 1) {
     return { type: 'yarn', factor: 1 / s.scale, originalLength, betaFast, betaSlow, attentionFactor };

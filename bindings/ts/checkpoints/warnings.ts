@@ -12,10 +12,7 @@ export interface RopeWarning {
   readonly message: string;
 }
 
-/**
- * What a warning may look at.
- * @internal
- */
+/** What a warning may look at. @internal */
 export interface Explained {
   readonly options: RopeOptions;
   readonly scaling: RopeScaling;

@@ -70,6 +70,15 @@ export interface Entry {
   readonly begin: number;
 }
 
+/** The bytes of a tensor that a read asks for, and how. */
+interface Part extends SafetensorsReadOptions {
+  readonly where: string;
+  readonly name: string;
+  readonly entry: Entry;
+  readonly start: number;
+  readonly end: number;
+}
+
 /** @internal */
 export const readKeys = ['signal', 'onProgress'] as const;
 const sliceKeys = ['start', 'end', ...readKeys] as const;
@@ -177,8 +186,8 @@ export class Safetensors implements Disposable {
     const given = check.options(where, 'options', options, ['as', ...readKeys]);
     const { as } = given;
     if (as !== undefined) check.choice(where, 'as', as, { float32: 0 });
-    const read = readOptions(where, given);
     const { dtype, byteLength } = entry.info;
+    const whole: Part = { where, name, entry, start: 0, end: byteLength, ...readOptions(where, given) };
     const Kind = arrayOf[dtype];
     if (Kind === undefined || (as !== undefined && !isFloat32(dtype))) {
       const what = as === undefined ? 'as an array; stream() gives its bytes' : 'as float32';
@@ -187,11 +196,11 @@ export class Safetensors implements Disposable {
     if (as === undefined || dtype === 'F32') {
       const array = new Kind(room(where, byteLength));
       const bytes = new Uint8Array(array.buffer);
-      await this.#read(where, entry, name, 0, byteLength, read, (piece, at) => bytes.set(piece, at));
+      await this.#read(whole, (piece, at) => bytes.set(piece, at));
       return array;
     }
     const floats = new Float32Array(room(where, byteLength * 2));
-    await this.#widen(where, entry, name, 0, byteLength, read, () => floats);
+    await this.#widen(whole, () => floats);
     return floats;
   }
 
@@ -234,8 +243,9 @@ export class Safetensors implements Disposable {
       target.usableIn(this.#heap, where, 'target');
       return first;
     };
-    if (dtype !== 'F32') return this.#widen(where, entry, name, start, end, read, address);
-    await this.#read(where, entry, name, start, end, read, (piece, at) => this.#heap.write(address() + at, piece));
+    const asked: Part = { where, name, entry, start, end, ...read };
+    if (dtype !== 'F32') return this.#widen(asked, address);
+    await this.#read(asked, (piece, at) => this.#heap.write(address() + at, piece));
   }
 
   /**
@@ -258,7 +268,7 @@ export class Safetensors implements Disposable {
     const given = check.options(where, 'options', options, sliceKeys);
     const read = readOptions(where, given);
     const [start, end] = slice(where, entry.info, given, 1);
-    await this.#read(where, entry, name, start, end, read, receive);
+    await this.#read({ where, name, entry, start, end, ...read }, receive);
   }
 
   /** True once dispose() ran. */
@@ -269,7 +279,7 @@ export class Safetensors implements Disposable {
   /** Ends connections, and any read that is under way. A second call does nothing; later reads throw StateError. */
   dispose(): void {
     this.#disposed = true;
-    for (const source of new Set([...this.#entries.values()].map((entry) => entry.source))) source.close();
+    for (const source of new Set([...this.#entries.values()].map((entry) => entry.source))) source.close?.();
   }
 
   /** The same for `using`, on engines that have Symbol.dispose. */
@@ -292,35 +302,21 @@ export class Safetensors implements Disposable {
     if (this.#disposed) throw new StateError(`${where}: this Safetensors was disposed`);
   }
 
-  async #widen(
-    where: string,
-    entry: Entry,
-    name: string,
-    start: number,
-    end: number,
-    read: SafetensorsReadOptions,
-    out: () => number | Float32Array,
-  ): Promise<void> {
-    const widener = new Widener(this.#heap, where, entry.info.dtype as 'F16' | 'BF16');
+  async #widen(part: Part, out: () => number | Float32Array): Promise<void> {
+    const widener = new Widener(this.#heap, part.where, part.entry.info.dtype as 'F16' | 'BF16');
     try {
-      await this.#read(where, entry, name, start, end, read, (piece) => widener.widen(piece, out()));
+      await this.#read(part, (piece) => widener.widen(piece, out()));
     } finally {
       widener.release();
     }
   }
 
-  async #read(
-    where: string,
-    { source, begin }: Entry,
-    name: string,
-    start: number,
-    end: number,
-    { signal, onProgress }: SafetensorsReadOptions,
-    receive: (piece: Uint8Array, at: number) => void,
-  ): Promise<void> {
+  async #read(part: Part, receive: (piece: Uint8Array, at: number) => void): Promise<void> {
+    const { where, name, entry, start, end, signal, onProgress } = part;
+    const { source, begin } = entry;
     const total = end - start;
     let loaded = 0;
-    if (this.#last !== source) this.#last?.pause();
+    if (this.#last !== source) this.#last?.pause?.();
     this.#last = source;
     try {
       for await (const piece of bytesOf(source, name, begin + start, begin + end, signal)) {
@@ -333,7 +329,7 @@ export class Safetensors implements Disposable {
       if (error instanceof SafetensorsError) this.#alive(where); // a connection that dispose() cut
       throw error;
     } finally {
-      if (this.#last !== source) source.pause();
+      if (this.#last !== source) source.pause?.();
     }
   }
 }
@@ -346,18 +342,10 @@ function slice(where: string, info: SafetensorsInfo, options: SafetensorsSliceOp
   const { start = 0, end = info.byteLength } = options;
   check.integer(where, 'start', start, 0, info.byteLength);
   check.integer(where, 'end', end, start, info.byteLength);
-  for (const [name, value] of [
-    ['start', start],
-    ['end', end],
-  ] as const) {
-    if (value % size !== 0) {
-      throw new ArgumentRangeError(
-        where,
-        name,
-        value,
-        `is ${value}, within a number; ${info.dtype} takes ${size} bytes`,
-      );
-    }
+  for (const [name, value] of Object.entries({ start, end })) {
+    if (value % size === 0) continue;
+    const problem = `is ${value}, within a number; ${info.dtype} takes ${size} bytes`;
+    throw new ArgumentRangeError(where, name, value, problem);
   }
   return [start, end];
 }

@@ -92,10 +92,7 @@ function checkFault({ heap, file, text, pointer }: HeaderText, status: number, f
   throw new SafetensorsError(file, key, pointer === 0 ? problem : `${problem} (byte ${at} of the ${text})`);
 }
 
-/**
- * The length of the header, from the first 8 bytes of a file; fewer, if it has fewer.
- * @internal
- */
+/** The length of the header, from the first 8 bytes of a file; fewer, if it has fewer. @internal */
 export function headerBytes(heap: Heap, file: string, first: Uint8Array, fileBytes: number | undefined): number {
   return heap.scope(where, (scratch) => {
     const pointer = heap.put(scratch, first);
@@ -168,10 +165,7 @@ function pairsOf(heap: Heap, count: number, write: (i: number, out: number) => v
   });
 }
 
-/**
- * Tensor -> file, of the index that lies at `pointer`.
- * @internal
- */
+/** Tensor -> file, of the index that lies at `pointer`. @internal */
 export function parseWeightMap(
   heap: Heap,
   file: string,

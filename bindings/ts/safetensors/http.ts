@@ -1,6 +1,6 @@
 // Files at an address: by ranges where the server answers them, else as one stream that is read from front to back and,
 // for what lies behind, begun anew. Nothing is kept but the first bytes, which hold the header of most files.
-import { type ByteSource, messageOf, SourceFailure } from './source.js';
+import { type ByteSource, gathered, messageOf, SourceFailure } from './source.js';
 
 /** The part of fetch() that is used. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
@@ -32,7 +32,8 @@ async function openRanges(remote: Remote, response: Response): Promise<ByteSourc
   if (range !== undefined && (range.first !== 0 || range.last >= probeBytes)) {
     throw misfit(response, `0 to ${probeBytes - 1}`);
   }
-  const first = await collect(response, probeBytes);
+  const tooLong = () => new SourceFailure(`the server sent more than the ${probeBytes} bytes asked for`);
+  const first = await gathered(bodyOf(response), probeBytes, tooLong);
   if (range !== undefined && first.length !== range.last + 1) {
     throw new SourceFailure(`ended after ${first.length} of ${range.last + 1} bytes`);
   }
@@ -134,11 +135,10 @@ class RangeSource implements ByteSource {
     return response;
   }
 
-  expectEnd(): void {}
   sibling(file: string): URL | undefined {
     return this.#remote.sibling(file);
   }
-  pause(): void {}
+
   close(): void {
     this.#closed.abort();
   }
@@ -260,18 +260,6 @@ async function* bodyOf(response: Response): AsyncIterable<Uint8Array> {
   } finally {
     reader?.cancel().catch(() => {}); // not waited for: what was sent and not read is nobody's any more
   }
-}
-
-async function collect(response: Response, limit: number): Promise<Uint8Array> {
-  const bytes = new Uint8Array(limit);
-  let length = 0;
-  for await (const piece of bodyOf(response)) {
-    if (piece.length > limit - length)
-      throw new SourceFailure(`the server sent more than the ${limit} bytes asked for`);
-    bytes.set(piece, length);
-    length += piece.length;
-  }
-  return bytes.slice(0, length);
 }
 
 // Not waited for, and nobody's business if it fails.

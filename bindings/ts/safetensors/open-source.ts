@@ -4,15 +4,13 @@ import { ArgumentTypeError } from '../runtime/errors.js';
 import { bytesOf } from '../runtime/typed-arrays.js';
 import { type Fetch, openHttp } from './http.js';
 import { openPath } from './path.js';
-import { type ByteSource, messageOf, SourceFailure } from './source.js';
+import { type ByteSource, messageOf, pieceBytes, SourceFailure, unreadable } from './source.js';
 
 /**
  * A file: an address (string or URL; relative ones count from the page), a Blob or File, its bytes, or, where there is no
  * page, a path (string or file: URL).
  */
 export type SafetensorsSource = string | URL | Blob | ArrayBuffer | Uint8Array;
-
-const pieceBytes = 2 ** 20;
 
 function tagOf(value: unknown): string {
   return Object.prototype.toString.call(value).slice(8, -1);
@@ -28,9 +26,9 @@ export async function openSource(
 ): Promise<ByteSource> {
   if (typeof value === 'string' || tagOf(value) === 'URL') return openAddress(String(value), fetch, signal);
   const tag = tagOf(value);
-  if (tag === 'Blob' || tag === 'File') return new BlobSource(value as Blob);
-  if (check.isTypedArray(value, 'Uint8Array')) return new MemorySource(bytesOf(value));
-  if (tag === 'ArrayBuffer') return new MemorySource(new Uint8Array(value as ArrayBuffer));
+  if (tag === 'Blob' || tag === 'File') return blobSource(value as Blob);
+  if (check.isTypedArray(value, 'Uint8Array')) return memorySource(bytesOf(value));
+  if (tag === 'ArrayBuffer') return memorySource(new Uint8Array(value as ArrayBuffer));
   throw new ArgumentTypeError(where, name, value, 'an address, a path, a Blob, an ArrayBuffer or a Uint8Array');
 }
 
@@ -53,61 +51,38 @@ async function openWhole(
 ): Promise<ByteSource> {
   try {
     const response = await fetch(text, signal === undefined ? {} : { signal });
-    return new BlobSource(await response.blob(), scheme === 'data' ? 'data:' : text);
+    return blobSource(await response.blob(), scheme === 'data' ? 'data:' : text);
   } catch (error) {
     throw new SourceFailure(`cannot be fetched: ${messageOf(error)}`, { cause: error });
   }
 }
 
-class MemorySource implements ByteSource {
-  readonly name = 'buffer';
-  readonly size: number;
-  readonly #bytes: Uint8Array;
-
-  constructor(bytes: Uint8Array) {
-    this.#bytes = bytes;
-    this.size = bytes.length;
-  }
-
-  async *read(from: number, to: number): AsyncIterable<Uint8Array> {
-    const end = Math.min(to, this.size);
-    for (let at = from; at < end; at += pieceBytes) {
-      if (this.#bytes.length !== this.size) throw new SourceFailure('was detached or resized');
-      yield this.#bytes.subarray(at, Math.min(at + pieceBytes, end));
-    }
-  }
-
-  expectEnd(): void {}
-  sibling(): undefined {}
-  pause(): void {}
-  close(): void {}
+function memorySource(bytes: Uint8Array): ByteSource {
+  const size = bytes.length;
+  return sourceOf('buffer', size, (from, to) => {
+    if (bytes.length !== size) throw new SourceFailure('was detached or resized');
+    return bytes.subarray(from, to);
+  });
 }
 
-class BlobSource implements ByteSource {
-  readonly name: string;
-  readonly size: number;
-  readonly #blob: Blob;
+// Not read as a stream, whose pieces may be of any size.
+function blobSource(blob: Blob, name = (blob as Partial<File>).name): ByteSource {
+  const called = typeof name === 'string' && name !== '' ? name : 'blob';
+  return sourceOf(called, blob.size, async (from, to) => {
+    const buffer = await blob.slice(from, to).arrayBuffer().catch(unreadable);
+    return new Uint8Array(buffer);
+  });
+}
 
-  constructor(blob: Blob, name?: string) {
-    this.name = name ?? (('name' in blob && typeof blob.name === 'string' && blob.name) || 'blob');
-    this.#blob = blob;
-    this.size = blob.size;
+// A source of known size that holds nothing open.
+function sourceOf(
+  name: string,
+  size: number,
+  pieceOf: (from: number, to: number) => Uint8Array | Promise<Uint8Array>,
+): ByteSource {
+  async function* read(from: number, to: number): AsyncIterable<Uint8Array> {
+    const end = Math.min(to, size);
+    for (let at = from; at < end; at += pieceBytes) yield await pieceOf(at, Math.min(at + pieceBytes, end));
   }
-
-  // Not as a stream: its pieces may be of any size.
-  async *read(from: number, to: number): AsyncIterable<Uint8Array> {
-    const end = Math.min(to, this.size);
-    for (let at = from; at < end; at += pieceBytes) {
-      const piece = this.#blob.slice(at, Math.min(at + pieceBytes, end));
-      const buffer = await piece.arrayBuffer().catch((error: unknown) => {
-        throw new SourceFailure(`cannot be read: ${messageOf(error)}`, { cause: error });
-      });
-      yield new Uint8Array(buffer);
-    }
-  }
-
-  expectEnd(): void {}
-  sibling(): undefined {}
-  pause(): void {}
-  close(): void {}
+  return { name, size, read };
 }

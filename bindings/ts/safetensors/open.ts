@@ -8,7 +8,7 @@ import { bytesOf, type Entry, readKeys, readOptions, Safetensors, type Safetenso
 import { type Header, headerBytes, lengthBytes, parseHeader, parseWeightMap } from './header.js';
 import type { Fetch } from './http.js';
 import { openSource, type SafetensorsSource } from './open-source.js';
-import { type ByteSource, SourceFailure } from './source.js';
+import { type ByteSource, gathered, SourceFailure } from './source.js';
 
 /** Options of openSafetensors(). */
 export interface OpenSafetensorsOptions extends SafetensorsReadOptions {
@@ -63,10 +63,7 @@ export async function openSafetensors(
   const heap = heapOf(where, rw);
   const given = check.options(where, 'options', options, [...readKeys, 'fetch', 'shard']);
   const { fetch = (url, init) => globalThis.fetch(url, init), shard } = given;
-  for (const [name, value] of [
-    ['fetch', fetch],
-    ['shard', shard],
-  ] as const) {
+  for (const [name, value] of Object.entries({ fetch, shard })) {
     if (value !== undefined && typeof value !== 'function') {
       throw new ArgumentTypeError(where, name, value, 'a function');
     }
@@ -78,7 +75,7 @@ export async function openSafetensors(
     if (!isIndex(start)) return joined(heap, [await readHeader(opening, first, start)]);
     return await openShards(opening, first, start, shard);
   } catch (error) {
-    for (const opened of opening.sources) opened.close();
+    for (const opened of opening.sources) opened.close?.();
     throw error;
   }
 }
@@ -114,21 +111,8 @@ async function collect(
   to: number,
   signal: AbortSignal | undefined,
 ): Promise<Uint8Array> {
-  const pieces: Uint8Array[] = [];
-  let length = 0;
-  for await (const piece of bytesOf(source, undefined, from, to, signal)) {
-    pieces.push(piece.slice());
-    length += piece.length;
-    if (length > maxIndexBytes)
-      throw new SafetensorsError(source.name, undefined, 'is no index: it is too long for one');
-  }
-  const whole = new Uint8Array(length);
-  let at = 0;
-  for (const piece of pieces) {
-    whole.set(piece, at);
-    at += piece.length;
-  }
-  return whole;
+  const tooLong = () => new SafetensorsError(source.name, undefined, 'is no index: it is too long for one');
+  return gathered(bytesOf(source, undefined, from, to, signal), maxIndexBytes, tooLong);
 }
 
 // JSON, where a file would have the length of its header: text as a number is far above any length that is allowed.
@@ -156,7 +140,7 @@ async function readHeader({ heap, read }: Opening, source: ByteSource, start: Ui
       bytes,
       source.size === undefined ? undefined : source.size - total,
     );
-    source.expectEnd(header.end);
+    source.expectEnd?.(header.end);
     return { source, header };
   } finally {
     heap.release(pointer);
@@ -175,7 +159,7 @@ async function openShards(
   text.set(start);
   text.set(rest, start.length);
   const map = heap.scope(where, (scratch) => parseWeightMap(heap, index.name, heap.put(scratch, text), text.length));
-  index.close();
+  index.close?.();
   const names = [...new Set(map.map(([, file]) => file))];
   const files: OpenFile[] = [];
   for (let i = 0; i < names.length; i += filesAtOnce) {
@@ -211,14 +195,14 @@ async function openShard(
     const problem = `names a file ${JSON.stringify(file)}; only plain names of files beside it are followed`;
     throw new SafetensorsError(index.name, undefined, problem);
   }
-  const found = shard === undefined ? index.sibling(file) : await shard(file);
+  const found = shard === undefined ? index.sibling?.(file) : await shard(file);
   if (found === undefined) {
     const problem = `is missing; ${index.name} is an index, and where its ${file} is nobody can tell`;
     throw new ArgumentRangeError(where, 'shard', undefined, problem);
   }
   const source = await open(opening, `shard(${JSON.stringify(file)})`, found);
   const opened = await readHeader(opening, source, await firstBytes(source, opening.read.signal));
-  source.pause();
+  source.pause?.();
   return opened;
 }
 
