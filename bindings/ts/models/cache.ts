@@ -241,6 +241,21 @@ export class ModelKvCache extends Handle {
   }
 }
 
+/** The most tokens that a pass may bring to a cache. @internal */
+export function largestChunk(cache: ModelKvCache | undefined): number {
+  return cache?.chunk ?? mostAtOnce;
+}
+
+/** A caller's cache, of this heap; absent where there is none. @internal */
+export function checkModelCache(at: string, heap: Heap, cache: unknown): ModelKvCache | undefined {
+  if (cache === undefined) return undefined;
+  if (!(cache instanceof ModelKvCache)) {
+    throw new ArgumentTypeError(at, 'cache', cache, "what this model's kvCache() gave");
+  }
+  cache.usableIn(heap, at, 'cache');
+  return cache;
+}
+
 // Whether a cache can go on without its last tokens: no key that the next one would see has left its window. Without its
 // last key it would take the next token for the first.
 function mayLose(cache: KvCache, tokens: number): boolean {

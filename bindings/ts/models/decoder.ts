@@ -3,20 +3,27 @@ import { keepMask } from '../attention/mask.js';
 import type { LayerCaches } from '../core.mjs';
 import type { CaptureName } from '../layers/capture.js';
 import * as check from '../runtime/check.js';
-import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
+import { ArgumentRangeError } from '../runtime/errors.js';
 import { checkedPositions } from '../runtime/positions.js';
 import type { NdArray } from '../runtime/tensor.js';
 import { readKeys, readOptions } from '../safetensors/file.js';
-import { createModelCache, defaultChunk, type ModelCacheOptions, ModelKvCache, restoreModelCache } from './cache.js';
+import {
+  checkModelCache,
+  createModelCache,
+  defaultChunk,
+  largestChunk,
+  type ModelCacheOptions,
+  type ModelKvCache,
+  restoreModelCache,
+} from './cache.js';
 import { type GeneratedToken, type GenerateOptions, generate } from './generate.js';
 import { type Ids, type IdsInput, paddingMask, readIds } from './ids.js';
-import { Model, type ModelMaking, type RopeChange } from './model.js';
-import { type Rows, room } from './pass.js';
+import { Model, type RopeChange, room } from './model.js';
 import { checkLength } from './positions.js';
 import {
   atOnce,
-  type CapturedLayer,
   checkInspect,
+  type Inspected,
   type Inspection,
   type InspectOptions,
   inspectFields,
@@ -52,15 +59,11 @@ export interface DecodeOptions<C extends readonly CaptureName[] = readonly Captu
 }
 
 /** What a decoder gives. Where ids are [T], nothing has a batch axis. */
-export interface Decoding<C extends readonly CaptureName[] = readonly CaptureName[]> {
+export interface Decoding<C extends readonly CaptureName[] = readonly CaptureName[]> extends Inspected<C> {
   /** [B, V] of the last token, or [B, T, V] of all; absent with `none`. */
   readonly logits?: NdArray;
   /** [B, T, M] after the last norm; with `hidden`. */
   readonly hidden?: NdArray;
-  /** With `hiddenStates`: what enters each layer, and what the last norm gives. */
-  readonly hiddenStates?: readonly NdArray[];
-  /** With `capture`: for each layer asked for, in ascending order. */
-  readonly captured?: readonly CapturedLayer<C>[];
 }
 
 const logitsOf = { last: 0, all: 1, none: 2 } as const;
@@ -92,14 +95,6 @@ interface Pass {
  */
 export class DecoderModel extends Model {
   readonly kind = 'decoder';
-  /** Whether the checkpoint has a head that gives logits. */
-  readonly hasLogits: boolean;
-
-  /** @internal */
-  constructor(making: ModelMaking) {
-    super(making);
-    this.hasLogits = making.weights.parts.head !== undefined;
-  }
 
   /** The most tokens that the model's frequencies are made for. @internal */
   get maxLength(): number {
@@ -257,41 +252,29 @@ export class DecoderModel extends Model {
     x: number,
     inTurns: boolean,
   ): Steps<Decoding> {
-    const { where, ids, which, logits, hidden, inspection, cache, stand } = given;
+    const { where, ids, logits, hidden, inspection, cache, stand } = given;
+    const { heap } = this;
     const { layers, stack } = this.making.positions;
     const part = slice(ids, first, end);
     const { batch, tokens } = part;
     const pass = { x, batch, tokens, ...stand, caches };
     const batched = ids.shape.length === 2;
-    this.math.embed(where, x, part);
-    const seen = yield* run({
-      heap: this.heap,
-      where,
-      layers,
-      stack,
-      pass,
-      caches: cache?.layers,
-      inspection,
-      batched,
-      inTurns,
-    });
-    const rows = { at: x, count: batch * tokens };
-    this.math.finish(rows);
-    if (inspection.hiddenStates) seen.hiddenStates.push(this.#rowsOf(rows, ids));
+    this.embed(where, x, part);
+    const seen = yield* run({ heap, where, layers, stack, pass, caches: cache?.layers, inspection, batched, inTurns });
+    const { modelDim } = this.config;
+    heap.call(() => this.making.weights.parts.finalNorm?.apply(x, x, batch * tokens));
+    if (inspection.hiddenStates) {
+      const data = heap.readFloats(x, batch * tokens * modelDim);
+      seen.hiddenStates.push({ data, shape: [...ids.shape, modelDim] });
+    }
     if (hidden !== undefined) this.#copyRows(x, part, ids, first, hidden);
-    if (logits !== undefined && which === 'all') yield* this.#allLogits(given, x, part, first, logits);
-    if (logits !== undefined && which === 'last' && end === ids.tokens) yield* this.#lastLogits(given, x, part, logits);
+    if (logits !== undefined) yield* this.#logits(given, x, part, first, logits);
     return {
       ...(logits && { logits }),
       ...(hidden && { hidden }),
       ...(inspection.hiddenStates && { hiddenStates: seen.hiddenStates }),
       ...(inspection.capture && { captured: seen.captured }),
     };
-  }
-
-  #rowsOf({ at, count }: Rows, { shape }: Ids): NdArray {
-    const { modelDim } = this.config;
-    return { data: this.heap.readFloats(at, count * modelDim), shape: [...shape, modelDim] };
   }
 
   #copyRows(x: number, { batch, tokens }: Ids, ids: Ids, first: number, hidden: NdArray): void {
@@ -303,19 +286,16 @@ export class DecoderModel extends Model {
     }
   }
 
-  *#allLogits({ where, ids }: Pass, x: number, { batch, tokens }: Ids, first: number, logits: NdArray): Steps<void> {
+  // Of all tokens of the part, or of the last one of all.
+  *#logits(given: Pass, x: number, { batch, tokens }: Ids, first: number, logits: NdArray): Steps<void> {
+    const { where, ids, which } = given;
     const { modelDim, vocabSize } = this.config;
+    const all = which === 'all';
+    if (!all && first + tokens < ids.tokens) return;
+    const count = all ? tokens : 1;
     for (let b = 0; b < batch; ++b) {
-      const rows = { at: x + b * tokens * modelDim * 4, count: tokens };
-      yield* this.math.logits(where, rows, logits.data, (b * ids.tokens + first) * vocabSize);
-    }
-  }
-
-  *#lastLogits({ where }: Pass, x: number, { batch, tokens }: Ids, logits: NdArray): Steps<void> {
-    const { modelDim, vocabSize } = this.config;
-    for (let b = 0; b < batch; ++b) {
-      const rows = { at: x + (b * tokens + tokens - 1) * modelDim * 4, count: 1 };
-      yield* this.math.logits(where, rows, logits.data, b * vocabSize);
+      const at = x + ((b + 1) * tokens - count) * modelDim * 4;
+      yield* this.logits(where, { at, count }, logits.data, (all ? b * ids.tokens + first : b) * vocabSize);
     }
   }
 
@@ -340,11 +320,8 @@ export class DecoderModel extends Model {
   }
 
   #cache(where: string, given: DecodeOptions, ids: Ids): ModelKvCache | undefined {
-    const { cache } = given;
+    const cache = checkModelCache(where, this.heap, given.cache);
     if (cache === undefined) return undefined;
-    if (!(cache instanceof ModelKvCache))
-      throw new ArgumentTypeError(where, 'cache', cache, "what this model's kvCache() gave");
-    cache.usableIn(this.heap, where, 'cache');
     const refuse = (problem: string): never => {
       throw new ArgumentRangeError(where, 'cache', cache, problem);
     };
@@ -380,8 +357,7 @@ export class DecoderModel extends Model {
   }
 
   #chunk(where: string, value: unknown, cache: ModelKvCache | undefined, ids: Ids, inspection: Inspection): number {
-    const largest = cache?.chunk ?? 2 ** 20;
-    const chunk = check.integer(where, 'chunk', value ?? cache?.chunk ?? defaultChunk, 1, largest);
+    const chunk = check.integer(where, 'chunk', value ?? cache?.chunk ?? defaultChunk, 1, largestChunk(cache));
     if (cache === undefined) return ids.tokens;
     const what = inspection.hiddenStates ? 'hiddenStates' : 'capture';
     if (inspection.whole && ids.tokens > chunk) {

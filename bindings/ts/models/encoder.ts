@@ -1,5 +1,6 @@
 // An encoder: ids in, a vector for each token out; with the heads that the checkpoint has.
 import { keepMask } from '../attention/mask.js';
+import { activations } from '../layers/activations.js';
 import type { CaptureName } from '../layers/capture.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, UnsupportedError } from '../runtime/errors.js';
@@ -7,13 +8,13 @@ import { checkedPositions } from '../runtime/positions.js';
 import type { NdArray } from '../runtime/tensor.js';
 import { readKeys, readOptions } from '../safetensors/file.js';
 import { checkWithin, type Ids, type IdsInput, likeIds, paddingMask, readIds } from './ids.js';
-import { Model, type ModelMaking, type RopeChange } from './model.js';
-import { room } from './pass.js';
+import { Model, type ModelMaking, type RopeChange, room } from './model.js';
 import { checkLength } from './positions.js';
 import {
   atOnce,
   type CapturedLayer,
   checkInspect,
+  type Inspected,
   type Inspection,
   type InspectOptions,
   inspectFields,
@@ -42,17 +43,13 @@ export interface EncodeOptions<C extends readonly CaptureName[] = readonly Captu
 }
 
 /** What an encoder gives. Where ids are [T], nothing has a batch axis. */
-export interface Encoding<C extends readonly CaptureName[] = readonly CaptureName[]> {
+export interface Encoding<C extends readonly CaptureName[] = readonly CaptureName[]> extends Inspected<C> {
   /** [B, T, M]: a vector for each token. */
   readonly hidden: NdArray;
   /** [B, M]: what the pooler makes of the first token's; with `pooled`. */
   readonly pooled?: NdArray;
   /** [B, T, V]: scores of the masked language model; with `logits`. */
   readonly logits?: NdArray;
-  /** With `hiddenStates`: what enters each layer, and `hidden`. */
-  readonly hiddenStates?: readonly NdArray[];
-  /** With `capture`: for each layer asked for, in ascending order. */
-  readonly captured?: readonly CapturedLayer<C>[];
 }
 
 const fields = ['attentionMask', 'tokenTypes', 'positions', 'pooled', 'logits', ...inspectFields] as const;
@@ -79,17 +76,13 @@ interface Pass extends Pick<StackPass, 'at' | 'keep'> {
  */
 export class EncoderModel extends Model {
   readonly kind = 'encoder';
-  /** Whether the checkpoint has a head that gives logits. */
-  readonly hasLogits: boolean;
-  /** Whether it has a pooler. */
+  /** Whether the checkpoint has a pooler. */
   readonly hasPooler: boolean;
 
   /** @internal */
   constructor(making: ModelMaking) {
     super(making);
-    const { head, pooler } = making.weights.parts;
-    this.hasLogits = head !== undefined;
-    this.hasPooler = pooler !== undefined;
+    this.hasPooler = making.weights.parts.pooler !== undefined;
   }
 
   /**
@@ -153,9 +146,8 @@ export class EncoderModel extends Model {
   #begin(where: string, idsInput: IdsInput, given: EncodeOptions): Pass {
     const ids = readIds(where, idsInput, this.config.vocabSize);
     this.alive(where);
-    const { parts } = this.making.weights;
-    const pooled = this.#asked(where, 'pooled', given.pooled, parts.pooler !== undefined);
-    const logits = this.#asked(where, 'logits', given.logits, parts.head !== undefined);
+    const pooled = this.#asked(where, 'pooled', given.pooled, this.hasPooler);
+    const logits = this.#asked(where, 'logits', given.logits, this.hasLogits);
     const inspection = checkInspect(where, given, this.making.positions.layers);
     const positions = this.#positions(where, given.positions, ids);
     const types = this.#tokenTypes(where, given.tokenTypes, ids);
@@ -170,18 +162,18 @@ export class EncoderModel extends Model {
 
   *#steps<const C extends readonly CaptureName[]>(given: Pass, x: number, inTurns: boolean): Steps<Encoding<C>> {
     const { where, ids, inspection, positions, at, keep } = given;
-    const { heap, math } = this;
+    const { heap } = this;
     const { layers, stack } = this.making.positions;
     const { batch, tokens, shape } = ids;
     const { modelDim } = this.config;
-    math.embed(where, x, ids, given.types, positions && perToken(positions, ids));
+    this.embed(where, x, ids, given.types, positions && perToken(positions, ids));
     const pass = { x, batch, tokens, at, keep, caches: null };
     const batched = shape.length === 2;
     const seen = yield* run({ heap, where, layers, stack, pass, caches: undefined, inspection, batched, inTurns });
     const hidden = { data: heap.readFloats(x, batch * tokens * modelDim), shape: [...shape, modelDim] };
     return {
       hidden,
-      ...(given.pooled && { pooled: math.pooled(where, x, ids, [...shape.slice(0, -1), modelDim]) }),
+      ...(given.pooled && { pooled: this.#pooled(where, x, ids) }),
       ...(given.logits && { logits: yield* this.#logits(where, x, ids) }),
       ...(inspection.hiddenStates && { hiddenStates: [...seen.hiddenStates, hidden] }),
       ...(inspection.capture && { captured: seen.captured as CapturedLayer<C>[] }),
@@ -225,9 +217,23 @@ export class EncoderModel extends Model {
     return types;
   }
 
+  // tanh of an affine map of each batch entry's first row: [B, M].
+  #pooled(where: string, x: number, { batch, tokens, shape }: Ids): NdArray {
+    const { heap } = this;
+    const { modelDim } = this.config;
+    const { pooler } = this.making.weights.parts;
+    const bytes = modelDim * 4;
+    return heap.scope(where, (scratch) => {
+      const [firsts, out] = [scratch(batch * bytes), scratch(batch * bytes)];
+      for (let b = 0; b < batch; ++b) heap.move(x + b * tokens * bytes, firsts + b * bytes, bytes);
+      heap.call(() => pooler?.apply(out, firsts, batch, activations.tanh));
+      return { data: heap.readFloats(out, batch * modelDim), shape: [...shape.slice(0, -1), modelDim] };
+    });
+  }
+
   *#logits(where: string, x: number, { shape, values }: Ids): Steps<NdArray> {
     const result = room(where, [...shape, this.config.vocabSize]);
-    yield* this.math.logits(where, { at: x, count: values.length }, result.data, 0);
+    yield* this.logits(where, { at: x, count: values.length }, result.data, 0);
     return result;
   }
 }

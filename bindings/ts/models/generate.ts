@@ -1,6 +1,6 @@
 // Tokens one after the other: a prompt read in chunks, then a choice, a pass, a choice.
 import * as check from '../runtime/check.js';
-import { ArgumentRangeError, ArgumentTypeError, StateError } from '../runtime/errors.js';
+import { ArgumentRangeError, StateError } from '../runtime/errors.js';
 import { EventLoop } from '../runtime/event-loop.js';
 import type { Heap } from '../runtime/heap.js';
 import type { NdArray } from '../runtime/tensor.js';
@@ -15,7 +15,7 @@ import {
   type SamplingOptions,
   samplingFields,
 } from '../sampling/sampling.js';
-import { type ModelCacheOptions, ModelKvCache } from './cache.js';
+import { checkModelCache, largestChunk, type ModelCacheOptions, type ModelKvCache } from './cache.js';
 import { checkWithin, type Ids, type IdsInput, readIds } from './ids.js';
 import { checkLength, longer } from './positions.js';
 
@@ -125,16 +125,6 @@ function checkTokens(value: unknown, model: Stepper, cache: ModelKvCache | undef
   return tokens;
 }
 
-function checkCache(model: Stepper, cache: unknown): ModelKvCache | undefined {
-  if (cache === undefined) return undefined;
-  if (!(cache instanceof ModelKvCache)) {
-    throw new ArgumentTypeError(where, 'cache', cache, "what this model's kvCache() gave");
-  }
-  cache.usableIn(model.heap, where, 'cache');
-  if (cache.batch === 1) return cache;
-  throw new ArgumentRangeError(where, 'cache', cache, `has batch ${cache.batch}; tokens are generated for one text`);
-}
-
 function checkWork(model: Stepper, input: unknown, options: GenerateOptions): Work {
   const given = check.options(where, 'options', options, [...samplingFields, ...own, ...readKeys]);
   const { vocabSize } = model.config;
@@ -146,10 +136,13 @@ function checkWork(model: Stepper, input: unknown, options: GenerateOptions): Wo
     throw new ArgumentRangeError(where, 'ids', input, 'lead to no token: the checkpoint has no head that gives logits');
   }
   const { signal, onProgress } = readOptions(where, given as object);
-  const cache = checkCache(model, given.cache);
+  const cache = checkModelCache(where, model.heap, given.cache);
+  if (cache !== undefined && cache.batch !== 1) {
+    throw new ArgumentRangeError(where, 'cache', cache, `has batch ${cache.batch}; tokens are generated for one text`);
+  }
   const stops = typeof given.stop === 'number' ? [given.stop] : (given.stop ?? []);
   const seed = given.seed === undefined ? Math.floor(Math.random() * 2 ** 53) : checkSeed(where, given.seed);
-  const largest = cache?.chunk ?? 2 ** 20;
+  const largest = largestChunk(cache);
   return {
     model,
     ids: ids.values,

@@ -3,12 +3,14 @@
 import type { CaptureName } from '../layers/capture.js';
 import { type RopeOptions, ropeFields } from '../rope/options.js';
 import * as check from '../runtime/check.js';
-import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
+import { ArgumentRangeError, ArgumentTypeError, OutOfMemoryError } from '../runtime/errors.js';
 import { Handle } from '../runtime/handle.js';
 import type { Heap } from '../runtime/heap.js';
+import type { NdArray } from '../runtime/tensor.js';
 import type { ModelArchitecture, ModelConfig } from './config.js';
-import { ModelMath } from './pass.js';
+import type { Ids } from './ids.js';
 import { type ModelPositions, modelPositions } from './positions.js';
+import type { Steps } from './run.js';
 import type { ModelWeights } from './weights.js';
 
 /** What a model is. */
@@ -35,6 +37,15 @@ export interface ModelMaking {
   readonly parameters: number;
 }
 
+/** rows [count, M] that lie in the heap. @internal */
+export interface Rows {
+  readonly at: number;
+  readonly count: number;
+}
+
+// Numbers: 16 MiB.
+const logitsAtOnce = 2 ** 22;
+
 function freer({ heap, weights, positions }: ModelMaking): () => void {
   return () => {
     heap.destroy(positions.stack);
@@ -55,20 +66,20 @@ export abstract class Model extends Handle {
   /** What its config.json says; frozen. */
   readonly config: ModelConfig;
   readonly info: ModelInfo;
+  /** Whether the checkpoint has a head that gives logits. */
+  readonly hasLogits: boolean;
   /** @internal */
   protected readonly making: ModelMaking;
-  /** @internal */
-  protected readonly math: ModelMath;
 
   /** @internal */
-  protected constructor(making: ModelMaking) {
+  constructor(making: ModelMaking) {
     super(making.heap, freer(making));
-    const { heap, config, weights, parameters } = making;
+    const { config, weights, parameters } = making;
     weights.retain();
     this.making = making;
     this.config = frozen(config);
     this.info = Object.freeze({ architecture: config.architecture, parameters, bytes: weights.bytes });
-    this.math = new ModelMath(heap, config, weights.parts);
+    this.hasLogits = weights.parts.head !== undefined;
   }
 
   /** What its layers capture. @internal */
@@ -94,6 +105,44 @@ export abstract class Model extends Handle {
     this.alive(where); // the caller's function may have disposed of it
     const positions = modelPositions(heap, where, config, weights.parts, ropes);
     return { heap, config, weights, positions, parameters };
+  }
+
+  /** Writes token vectors [B, T, M] as they enter the first layer. @internal */
+  protected embed(where: string, out: number, ids: Ids, tokenTypes?: Float64Array, positions?: Float64Array): void {
+    const { heap, making } = this;
+    const { batch, tokens, values } = ids;
+    heap.scope(where, (scratch) => {
+      const put = (list: Float64Array | undefined) => (list === undefined ? 0 : heap.put(scratch, list));
+      const [at, types, positionsAt] = [put(values), put(tokenTypes), put(positions)];
+      heap.run(where, () => making.weights.parts.vectors.embed(out, batch, tokens, at, types, positionsAt));
+    });
+  }
+
+  /** Logits of rows, into an array from `first` on; a bounded number of them in each step. @internal */
+  protected *logits(where: string, { at, count }: Rows, out: Float32Array, first: number): Steps<void> {
+    const { heap } = this;
+    const { modelDim, vocabSize } = this.config;
+    const { head } = this.making.weights.parts;
+    const most = Math.max(1, Math.min(count, Math.floor(logitsAtOnce / vocabSize)));
+    for (let row = 0; row < count; row += most) {
+      const rows = Math.min(most, count - row);
+      heap.scope(where, (scratch) => {
+        const to = scratch(rows * vocabSize * 4);
+        heap.run(where, () => head?.apply(to, at + row * modelDim * 4, rows) ?? 0);
+        out.set(heap.floats(to, rows * vocabSize), first + row * vocabSize);
+      });
+      yield;
+    }
+  }
+}
+
+/** An array for results, or OutOfMemoryError. @internal */
+export function room(where: string, shape: readonly number[]): NdArray {
+  const size = check.sizeOf(shape);
+  try {
+    return { data: new Float32Array(size), shape: [...shape] };
+  } catch (cause) {
+    throw Object.assign(new OutOfMemoryError(`${where}: no room for an array of ${size} numbers`), { cause });
   }
 }
 

@@ -32,6 +32,14 @@ export type CapturedLayer<C extends readonly CaptureName[] = readonly CaptureNam
   readonly layer: number;
 } & { readonly [N in C[number]]: NdArray };
 
+/** What can be seen of a pass that was asked for it. Where ids are [T], nothing has a batch axis. */
+export interface Inspected<C extends readonly CaptureName[] = readonly CaptureName[]> {
+  /** With `hiddenStates`: [B, T, M] that enters each layer, and last what the last norm gives. */
+  readonly hiddenStates?: readonly NdArray[];
+  /** With `capture`: for each layer asked for, in ascending order. */
+  readonly captured?: readonly CapturedLayer<C>[];
+}
+
 /** Checked InspectOptions. @internal */
 export interface Inspection {
   readonly capture: readonly CaptureName[] | undefined;

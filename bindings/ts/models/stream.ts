@@ -8,15 +8,21 @@ import type { Heap } from '../runtime/heap.js';
 import type { Safetensors, SafetensorsReadOptions } from '../safetensors/file.js';
 import { type Destination, isMatrix, type MatrixSlot, type Run } from './description/slots.js';
 
-// With the bytes of a number.
-const types: Readonly<Record<string, { readonly type: number; readonly name: WeightType; readonly bytes: number }>> = {
+/** A type of numbers, with the bytes of each. */
+interface NumberType {
+  readonly type: number;
+  readonly name: WeightType;
+  readonly bytes: number;
+}
+
+const types: Readonly<Record<string, NumberType>> = {
   F32: { type: enums.WeightType.float32, name: 'float32', bytes: 4 },
   F16: { type: enums.WeightType.float16, name: 'float16', bytes: 2 },
   BF16: { type: enums.WeightType.bfloat16, name: 'bfloat16', bytes: 2 },
 };
 
-/** The type of a tensor's numbers, as weights of this package are. @internal */
-export function typeOf(dtype: string): { readonly type: number; readonly name: WeightType; readonly bytes: number } {
+// The type of a tensor's numbers, as weights of this package are.
+function typeOf(dtype: string): NumberType {
   const found = types[dtype];
   if (found === undefined) throw new Error(`${dtype} was not checked`);
   return found;

@@ -167,19 +167,10 @@ function layerOf(heap: Heap, config: ModelConfig, slots: LayerSlots, i: number):
       ? new PackedWeight(slot.packed as PackedMatrix, [slot.rows, slot.columns])
       : { data: slot.data, type: slot.type },
   ]);
-  const layer = new TransformerLayer(heap, config.kind === 'encoder' ? 'encoderLayer' : 'decoderLayer', {
-    modelDim: config.modelDim,
-    hiddenDim,
-    heads: config.heads,
-    kvHeads: config.kvHeads,
-    headDim: config.headDim,
-    scale: config.scale,
-    norms: config.norms,
-    norm: config.norm,
-    eps: config.eps,
-    unitOffset: config.unitOffset,
-    activation: config.activation,
-    ...(config.softcap !== undefined && { softcap: config.softcap }),
+  const { kind, modelDim, heads, kvHeads, headDim, scale, softcap, norms, norm, eps, unitOffset, activation } = config;
+  const layer = new TransformerLayer(heap, kind === 'encoder' ? 'encoderLayer' : 'decoderLayer', {
+    ...{ modelDim, hiddenDim, heads, kvHeads, headDim, scale, norms, norm, eps, unitOffset, activation },
+    ...(softcap !== undefined && { softcap }),
     ...(window !== undefined && { window: { left: window - 1 } }),
     weights: Object.fromEntries(given) as unknown as TransformerLayerWeights,
   });

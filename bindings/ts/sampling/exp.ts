@@ -8,10 +8,7 @@ const leastPower = -1021; // 2^n below is not a normal number
 const halves = new Float64Array(1 - leastPower);
 for (let n = 0, power = 1; n < halves.length; ++n, power /= 2) halves[n] = power;
 
-/**
- * e^x for x ≤ 0 within 2 units in the last place; 0 below e^-707.
- * @internal
- */
+/** e^x for x ≤ 0 within 2 units in the last place; 0 below e^-707. @internal */
 export function expOfNegative(x: number): number {
   const n = Math.round(x * Math.LOG2E);
   if (!(n >= leastPower)) return 0;

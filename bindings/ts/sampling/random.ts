@@ -5,10 +5,7 @@
 const gamma = 0x9e3779b97f4a7c15n;
 const word = (value: bigint): bigint => BigInt.asUintN(64, value);
 
-/**
- * The number of this index, from 0 on, in the sequence of a seed: 53 bits, at least 0 and below 1.
- * @internal
- */
+/** The number of this index, from 0 on, in the sequence of a seed: 53 bits, at least 0 and below 1. @internal */
 export function randomAt(seed: number, index: number): number {
   let z = word(BigInt(seed) + (BigInt(index) + 1n) * gamma);
   z = word((z ^ (z >> 30n)) * 0xbf58476d1ce4e5b9n);

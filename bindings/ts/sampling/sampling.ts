@@ -200,10 +200,7 @@ function choose(weights: Float64Array, fractionOfAll: number): number {
   return last;
 }
 
-/**
- * The next token from logits that no filter has touched yet.
- * @internal
- */
+/** The next token from logits that no filter has touched yet. @internal */
 export function chooseToken(
   where: string,
   given: Float32Array,
@@ -230,10 +227,7 @@ export function chooseToken(
   return choose(weights, random());
 }
 
-/**
- * The natural logarithm of a token's probability: log softmax(logits)[token].
- * @internal
- */
+/** The natural logarithm of a token's probability: log softmax(logits)[token]. @internal */
 export function logProbability(logits: Float32Array, token: number): number {
   const max = logits.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY);
   let sum = 0;

@@ -123,7 +123,7 @@ export class Names {
   }
 
   matrix(name: string, rows: number, columns: number): MatrixSlot {
-    const slot: MatrixSlot = { rows, columns, packed: undefined };
+    const slot = matrixSlot(rows, columns);
     this.fused(name, [rows, columns], [{ slot, first: 0, count: rows }]);
     return slot;
   }
@@ -135,7 +135,7 @@ export class Names {
   }
 
   table(name: string, rows: number, columns: number): VectorSlot {
-    const slot: VectorSlot = { rows, columns, data: undefined, type: 'float32' };
+    const slot = vectorSlot(rows, columns);
     this.fused(name, [rows, columns], [{ slot, first: 0, count: rows }]);
     return slot;
   }
@@ -198,8 +198,8 @@ export class Names {
 }
 
 /** @internal */
-export function vectorSlot(length: number): VectorSlot {
-  return { rows: length, columns: 1, data: undefined, type: 'float32' };
+export function vectorSlot(rows: number, columns = 1): VectorSlot {
+  return { rows, columns, data: undefined, type: 'float32' };
 }
 
 /** @internal */
