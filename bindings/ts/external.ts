@@ -1,6 +1,6 @@
 /**
- * The package with its WebAssembly in files beside it, for pages that count bytes: the one build that the browser runs
- * is fetched, where 'ropewalk' carries both inside its JavaScript. A bundler that knows `new URL('./file',
+ * The package with its WebAssembly in separate files, for a smaller download: it fetches only the build that the
+ * browser runs, where 'ropewalk' carries both inside its JavaScript. A bundler that knows `new URL('./file',
  * import.meta.url)` (Vite, webpack 5, Rollup, Parcel, Rspack) brings the files along.
  * @packageDocumentation
  */
@@ -53,7 +53,7 @@ const compiled = compiledOnce(async (name) => {
  * Makes an instance of ropewalk, as load() of 'ropewalk' does. The first call for a build fetches its file, which lies
  * beside this one; later calls share its compiled code.
  *
- * @throws UnsupportedError where the file cannot be had or is of another version, WebAssembly SIMD is missing or a
+ * @throws UnsupportedError where the file cannot be fetched or is of another version, WebAssembly SIMD is missing or a
  * Content-Security-Policy forbids WebAssembly.
  *
  * @example

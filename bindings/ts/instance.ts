@@ -1,5 +1,5 @@
-// What every load() does: choose a build, instantiate it, and say what is wrong where that cannot be done. How the
-// compiled code of a build comes by is its caller's affair.
+// What every load() does: chooses a build, instantiates it, and explains why that fails. The caller supplies the
+// compiled module.
 
 import createCore from './core.mjs';
 import { Ropewalk } from './ropewalk.js';
@@ -11,8 +11,8 @@ import { buildIds, version } from './version.js';
 /** Options of load(). */
 export interface LoadOptions {
   /**
-   * `auto` (the default) takes relaxed SIMD where the engine has it, which is faster and may differ in the last bit
-   * from machine to machine. `deterministic` keeps to the build whose results are the same bits everywhere.
+   * `auto` (the default) uses relaxed SIMD where the engine has it. It is faster, and its results may differ in the
+   * last bit from machine to machine. `deterministic` uses the build whose results have the same bits everywhere.
    */
   simd?: 'auto' | 'deterministic';
   /**
@@ -84,7 +84,8 @@ async function instantiate(module: WebAssembly.Module): Promise<Heap> {
 }
 
 /**
- * The build that a module says it is, if it is of this version. It says so in a section of its own (bindings/package.mjs).
+ * The build that a module says it is, if it is of this version. It says so in a section of its own
+ * (bindings/package.mjs).
  * @internal
  */
 export function buildOf(module: WebAssembly.Module): BuildName | undefined {

@@ -1,4 +1,5 @@
-// load() of the package: the wasm of both builds is inside, so nothing is fetched and no bundler or server has to know.
+// load() of the package. It holds the wasm of both builds, so it fetches nothing and needs no support of a bundler or
+// server.
 
 import { packedRelaxed, packedSteps, sizes, stepCount } from './inline.js';
 import { compiledOnce, type LoadOptions, open } from './instance.js';

@@ -1,5 +1,5 @@
 /**
- * Files of weights, and the models that they are.
+ * Loads safetensors checkpoints and runs them.
  * @packageDocumentation
  */
 

@@ -1,6 +1,6 @@
 /**
- * The main entry as Node imports it: the build that it runs is read from the file beside this one, where 'ropewalk'
- * elsewhere unpacks it from its JavaScript. Where that file is not, as in a bundle, it does the same as elsewhere.
+ * The main entry as Node imports it: reads the build that it runs from the file beside this one. Without that file, as
+ * in a bundle, it unpacks the build from the JavaScript, as the main entry does elsewhere.
  * @packageDocumentation
  */
 import { type BuildName, buildOf, compiledOnce, type LoadOptions, open } from './instance.js';
@@ -27,7 +27,7 @@ async function compileFile(name: BuildName): Promise<WebAssembly.Module> {
 const compiled = compiledOnce(compileFile);
 
 /**
- * As load() of the main entry elsewhere.
+ * Makes an instance of ropewalk. Every call makes a new instance with a heap of its own; the compiled code is shared.
  *
  * @throws UnsupportedError where WebAssembly SIMD is missing.
  *

@@ -1,4 +1,4 @@
-// One instance of ropewalk: what load() gives.
+// One instance of ropewalk, as load() makes it.
 
 import { type AttentionOptions, type AttentionResult, attention, type ScoreRequest } from './attention/attention.js';
 import { type ExplainOptions, explainRope, type RopeExplanation } from './checkpoints/explain.js';
@@ -112,8 +112,8 @@ export class Ropewalk implements Instance {
   }
 
   /**
-   * What a RoPE does, in numbers and in words: wavelengths, turns within the training length, the band of a scaling, its
-   * factor, and a warning for each known trap that the configuration runs into. null for layers without RoPE.
+   * What a RoPE does, in numbers and in words: wavelengths, turns within the training length, the band of a scaling,
+   * its factor, and a warning for each known trap that the configuration runs into. null for layers without RoPE.
    *
    * @param config a Hugging Face config.json, parsed, or the options of `rope()`.
    *
@@ -404,14 +404,15 @@ export class Ropewalk implements Instance {
   }
 
   /**
-   * Linear attention (Katharopoulos et al., arXiv:2006.16236): out_i = sum_j w_ij v_j / sum_j w_ij with w_ij a product of
-   * features, in time that grows with T and not with T². Causal results come in blocks of tokens that equal the
+   * Linear attention (Katharopoulos et al., arXiv:2006.16236): out_i = sum_j w_ij v_j / sum_j w_ij with w_ij a product
+   * of features, in time that grows with T and not with T². Causal results come in blocks of tokens that equal the
    * recurrence up to rounding. NaN in a query stays in its row, NaN in a key or value in the rows that see it.
    *
    * @param q [B, H, Tq, D]
    * @param k [B, G, Tk, D]; G divides H, and consecutive query heads share a key head.
    * @param v [B, G, Tk, Dv]
-   * @throws ArgumentTypeError, ArgumentRangeError for arguments that do not fit; StateError for a plan that was disposed.
+   * @throws ArgumentTypeError, ArgumentRangeError for arguments that do not fit; StateError for a plan that was
+   * disposed.
    *
    * @example
    * const { out, denominator } = rw.linearAttention(q, k, v, {
@@ -431,7 +432,8 @@ export class Ropewalk implements Instance {
   }
 
   /**
-   * Causal linear attention that goes on from call to call: a state of fixed size in the place of cached keys and values.
+   * Causal linear attention that goes on from call to call: a state of fixed size in the place of cached keys and
+   * values.
    *
    * @example
    * using state = rw.linearAttentionState({ headDim: 64, kvHeads: 8 });
@@ -449,7 +451,8 @@ export class Ropewalk implements Instance {
    * @param q [B, H, T, D]
    * @param k [B, G, T, D]; G divides H, and consecutive query heads share a state.
    * @param v [B, G, T, Dv]
-   * @throws ArgumentTypeError, ArgumentRangeError for arguments that do not fit, and for a gate that the rule does not take.
+   * @throws ArgumentTypeError, ArgumentRangeError for arguments that do not fit, and for a gate that the rule does not
+   * take.
    *
    * @example
    * const first = rw.recurrentAttention(q, k, v, { updateRule: 'gated', decay });   // decay [G, T], logarithms

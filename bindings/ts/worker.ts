@@ -1,5 +1,5 @@
 /**
- * Work in another thread: objects of a worker, called from the page or the main thread.
+ * Runs work in another thread: calls objects of a worker from the page or the main thread.
  * @packageDocumentation
  */
 

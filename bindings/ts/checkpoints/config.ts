@@ -19,11 +19,11 @@ import {
 } from './models.js';
 import { headSize } from './sizes.js';
 
-/** What a config.json does not say. */
+/** Options of ropeFromConfig: what a config.json does not say. */
 export interface RopeConfigOptions {
-  /** Which layers, such as `full_attention`; needed where the model has a RoPE for each type of layer. */
+  /** The type of layer, such as `full_attention`; needed where each type has a RoPE of its own. No default. */
   layerType?: string;
-  /** The length in use; `dynamic` and `longrope` depend on it. */
+  /** The length in use, in tokens; `dynamic` and `longrope` depend on it. Default: the length of training. */
   sequenceLength?: number;
   /** Default: what the model_type is known to use, `half` for a model that is not known. */
   pairing?: Pairing;

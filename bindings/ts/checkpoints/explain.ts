@@ -1,7 +1,7 @@
-// What a RoPE does, in numbers: wavelengths, turns within the training length, the band of a scaling, its factor and
-// where it applies, and a warning for each known trap. Frequencies, wavelengths and the attention factor are those of the
-// plan itself; turns, ratios, the base in effect, the band and the factor of the softmax scale are formed here from them
-// and from the options.
+// Explains a RoPE in numbers: wavelengths, turns within the training length, the band of a scaling, its factor and
+// where it applies, and a warning for each known trap. Frequencies, wavelengths and the attention factor are those of
+// the plan itself; turns, ratios, the base in effect, the band and the factor of the softmax scale are formed here from
+// them and from the options.
 
 import { type Angles, checkRopeOptions, type Pairing, type RopeOptions, type RopeScaling } from '../rope/options.js';
 import { RopePlan } from '../rope/rope.js';
@@ -15,7 +15,7 @@ import { type Explained, type RopeWarning, short, softmaxScaleFactor, warningsOf
 
 /** Options of explainRope; the first three are those of ropeFromConfig and are for configurations only. */
 export interface ExplainOptions extends RopeConfigOptions {
-  /** Positions seen in training, where they are not said or not as they should be. */
+  /** Number of positions in training. Default: what the configuration or the scaling says. */
   trainingLength?: number;
   /** For configurations: how the plan will form angles. Default `exact`. */
   angles?: Angles;

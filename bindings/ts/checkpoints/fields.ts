@@ -1,5 +1,5 @@
-// Fields of somebody else's configuration, read one by one under the names they have there. What was read is
-// remembered, so that the fields nobody used can be told.
+// Reads the fields of a configuration one by one, under their own names. It records which fields were read, to report
+// the unused ones.
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError, describe } from '../runtime/errors.js';
 
@@ -49,7 +49,7 @@ export class Fields {
     return this.path === '' ? field : `${this.path}.${field}`;
   }
 
-  /** CheckedPositions of one setting, for agreed. */
+  /** The fields that may hold one setting, for `agreed`. */
   at(...fields: readonly string[]): (readonly [Fields, string])[] {
     return fields.map((field) => [this, field]);
   }
@@ -81,7 +81,7 @@ export class Fields {
     return new Fields(this.where, this.name(field), this.optional(field, record) ?? {});
   }
 
-  /** The fields that hold something and that nobody used. */
+  /** The fields that have a value and were not read. */
   unused(): string[] {
     return Object.keys(this.values).filter((field) => this.has(field) && !this.#used.has(field));
   }

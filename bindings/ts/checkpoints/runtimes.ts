@@ -1,5 +1,5 @@
-// RoPE options from the parameters of other programs: ggml (llama.cpp) and MLX. What has a scaling of ours keeps its
-// name; the rest becomes a list of frequencies, computed in double.
+// RoPE options from the parameters of other programs: ggml (llama.cpp) and MLX. A scaling that this package has keeps
+// its name; any other becomes a list of frequencies, computed in float64.
 
 import { checkRopeOptions, type Pairing, type RopeOptions, type RopeScaling } from '../rope/options.js';
 import * as check from '../runtime/check.js';

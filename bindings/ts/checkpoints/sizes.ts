@@ -1,4 +1,4 @@
-// How many coordinates a head has and how many of them turn, from the fields that say so.
+// Reads how many coordinates a head has and how many of them are rotated.
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
 import { agreed, type Fields, isRecord } from './fields.js';

@@ -1,4 +1,4 @@
-// The known traps of scaled RoPE, each told where a configuration or a plan's options run into it.
+// Warns of the known traps of scaled RoPE that a configuration or a plan's options run into.
 
 import type { RopeOptions, RopeScaling } from '../rope/options.js';
 import type { ConfigReading } from './config.js';

@@ -1,5 +1,5 @@
-// The KV caches of all layers of a decoder as one: what it has read so far. Layers with a sliding window keep no more
-// than their window.
+// The KV caches of all layers of a decoder as one. Layers with a sliding window keep no more than their window and a
+// chunk.
 
 import type { LayerCaches } from '../core.mjs';
 import { createKvCache, type KvCache } from '../kv-cache/kv-cache.js';
@@ -17,7 +17,7 @@ import type { ModelLayer } from './stack.js';
 export interface ModelCacheOptions {
   /** B. Default 1. */
   batch?: number;
-  /** Tokens that there is room for; more are refused. Without it the cache grows. */
+  /** The most tokens that fit; more are refused. Without it the cache grows. */
   capacity?: number;
   /**
    * The most tokens that a pass brings at once, at least 1. Layers with a sliding window keep this many beside their
@@ -84,7 +84,7 @@ function listOf(heap: Heap, caches: readonly KvCache[]): LayerCaches {
 }
 
 /**
- * What a decoder has read so far, made by `model.kvCache()`: a KV cache for each layer, which change together.
+ * The keys and values of the tokens that a decoder has read, made by `model.kvCache()`: a KV cache for each layer.
  *
  * @example
  * using cache = model.kvCache({ capacity: 2048 });
@@ -214,8 +214,8 @@ export class ModelKvCache extends Handle {
   }
 
   /**
-   * Takes back what passes brought to some layers or to all. Where a window has moved on, the cache is refused until it is
-   * reset.
+   * Takes back what passes brought to some layers or to all. Where a window has moved on, the cache is refused until it
+   * is reset.
    * @internal
    */
   retreat(length: number): void {
@@ -256,8 +256,8 @@ export function checkModelCache(at: string, heap: Heap, cache: unknown): ModelKv
   return cache;
 }
 
-// Whether a cache can go on without its last tokens: no key that the next one would see has left its window. Without its
-// last key it would take the next token for the first.
+// Whether a cache can go on without its last tokens: no key that the next one would see has left its window. Without
+// its last key it would take the next token for the first.
 function mayLose(cache: KvCache, tokens: number): boolean {
   return cache.length > tokens && cache.mayTruncate(cache.length - tokens);
 }

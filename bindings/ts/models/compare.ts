@@ -1,5 +1,5 @@
-// A pass of a model beside values that another framework stored: how far each tensor is from its own, in the order in
-// which a pass computes them, so that the first that is off is where to look.
+// Compares a pass of a model with values that another framework stored, tensor by tensor in the order of computation.
+// The first tensor that differs shows where to look.
 import type { CaptureName } from '../layers/capture.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
@@ -33,7 +33,7 @@ export interface CompareOptions {
   pass?: Pick<DecodeOptions, 'attentionMask' | 'positions' | 'offset'> & Pick<EncodeOptions, 'tokenTypes'>;
 }
 
-/** One tensor beside its golden values. */
+/** One tensor compared with its golden values. */
 export interface ComparedTensor {
   /** As golden has it. */
   readonly name: string;
@@ -224,17 +224,19 @@ function checkOptions(options: CompareOptions) {
 }
 
 /**
- * Runs a model once and tells how far everything is from values that another framework stored for the same ids. What the
- * stored values are called:
+ * Runs a model once and measures how far each tensor is from the value that another framework stored for the same ids.
+ * Names of the stored values:
  * - `hiddenStates.0` ... `hiddenStates.N`: what enters layer i, and last what the last norm gives;
- * - `layers.i.NAME`: what layer i computes, NAME one of `CaptureName` (`q`, `qRotated`, `raw`, `probabilities`, `context`, ...);
+ * - `layers.i.NAME`: what layer i computes, NAME one of `CaptureName` (`q`, `qRotated`, `raw`, `probabilities`,
+ *   `context`, ...);
  * - `hidden`, `pooled`, `logits`: what the model gives.
  *
- * Shapes are those of `forward`; a batch of one may be left out. A score that is masked is -Infinity here, and agrees with
- * anything at most -1e30. What has another name or shape is reported, not thrown.
+ * Shapes are those of `forward`; a batch of one may be left out. A score that is masked is -Infinity here, and agrees
+ * with anything at most -1e30. What has another name or shape is reported, not thrown.
  *
  * @param golden F32, F16, BF16 or F64 tensors of a safetensors file, or arrays by name.
- * @throws what `forward` throws, and SafetensorsError where the file cannot be read.
+ * @throws what `forward` throws; SafetensorsError where the file cannot be read; ArgumentRangeError for golden values
+ *   without a tensor to compare.
  *
  * @example
  * const golden = await openSafetensors(rw, 'golden.safetensors');

@@ -1,5 +1,5 @@
-// What a Hugging Face config.json says of a whole model: one plain description that the rest of loading goes by.
-// Architectures and options that are not known here are refused by name; nothing is guessed at.
+// Reads a Hugging Face config.json into the description of a model. Unknown architectures and options are refused by
+// name; nothing is guessed.
 
 import { readRopeConfig } from '../checkpoints/config.js';
 import { Fields, isRecord, text } from '../checkpoints/fields.js';

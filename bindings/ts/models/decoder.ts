@@ -1,4 +1,4 @@
-// A decoder: ids in, logits of what comes next out; with a KV cache, in chunks of bounded size.
+// A decoder: token ids to logits of the next token. With a KV cache it reads the ids in chunks of bounded size.
 import { keepMask } from '../attention/mask.js';
 import type { LayerCaches } from '../core.mjs';
 import type { CaptureName } from '../layers/capture.js';
@@ -34,12 +34,12 @@ import {
 } from './run.js';
 import { behindCache, type StackPass } from './stack.js';
 
-/** Of which tokens a decoder gives logits. */
+/** The tokens that a decoder gives logits for. */
 export type LogitsOf = 'last' | 'all' | 'none';
 
 /** Options of a decoder's pass. */
 export interface DecodeOptions<C extends readonly CaptureName[] = readonly CaptureName[]> extends InspectOptions<C> {
-  /** The tokens before these; these go into it. A call that throws leaves it as it was. */
+  /** Holds the earlier tokens; the pass appends these. A call that throws leaves it unchanged. */
   cache?: ModelKvCache;
   /** `last`, the default: the head runs for one token of each batch entry. */
   logits?: LogitsOf;
@@ -54,11 +54,11 @@ export interface DecodeOptions<C extends readonly CaptureName[] = readonly Captu
   attentionMask?: IdsInput;
   /** Position of the first token; without a cache only. Default 0. */
   offset?: number;
-  /** Where each token stands: [T], or [B * T]; without a cache only. */
+  /** The position of each token: [T], or [B * T]; without a cache only. Default `offset`, `offset` + 1, ... */
   positions?: check.IntegersInput;
 }
 
-/** What a decoder gives. Where ids are [T], nothing has a batch axis. */
+/** What a decoder gives. For ids [T] no result has a batch axis. */
 export interface Decoding<C extends readonly CaptureName[] = readonly CaptureName[]> extends Inspected<C> {
   /** [B, V] of the last token, or [B, T, V] of all; absent with `none`. */
   readonly logits?: NdArray;
@@ -166,8 +166,8 @@ export class DecoderModel extends Model {
   }
 
   /**
-   * What forward() gives without a cache, bit for bit, with others running between two layers: it can be aborted there,
-   * and tells how far it is.
+   * What forward() gives without a cache, bit for bit. Other work runs between two layers, where the pass can be
+   * aborted and reports its progress.
    *
    * @throws what forward() throws, and the signal's reason; ArgumentRangeError for a cache, which others could change
    *   meanwhile; StateError where the model was disposed of meanwhile.
@@ -212,24 +212,24 @@ export class DecoderModel extends Model {
   }
 
   /**
-   * Tokens that follow, one by one, as an async iterable; nothing is computed before it is asked for. The prompt is read in
+   * Generates tokens one by one, as an async iterable; each is computed when it is asked for. The prompt is read in
    * pieces, and other work of this thread runs in between. The same ids, options and seed give the same tokens whatever
    * `chunk` is, in one go or over a saved cache, here or in a worker.
    *
-   * Without a `cache` it has one of its own, which is freed at the end, at `break`, and at an abort. A caller's cache then
-   * holds the ids and all tokens that were given, so that the next call takes only what is new; a reading of ids that fails or is
-   * aborted leaves it as it was (where a sliding window has moved on it refuses to be used until `reset()`).
+   * Without a `cache` it has one of its own, which is freed at the end, at `break`, and at an abort. A caller's cache
+   * then holds the ids and all tokens that were given, so that the next call takes only what is new; a reading of ids
+   * that fails or is aborted leaves it as it was (where a sliding window has moved on it refuses to be used until
+   * `reset()`).
    *
    * @param ids [T] or [1, T], at least one; with a cache, behind what it holds.
-   * @throws ArgumentRangeError where ids and maxTokens are more than the cache has room for; while it runs, the signal's
-   *   reason, and StateError where someone else changes the cache.
+   * @throws ArgumentRangeError where ids and maxTokens are more than the cache has room for; while it runs, the
+   * signal's   reason, and StateError where someone else changes the cache.
    *
    * @example
    * using cache = model.kvCache({ capacity: 2048 });
-   * for await (const { token } of model.generate(prompt, { cache, stop: config.eos_token_id, topP: 0.9, seed: 1, signal })) {
-   *   show(token);
-   * }
-   * for await (const { token } of model.generate(question, { cache, temperature: 0 })) show(token); // goes on
+   * for await (const { token } of model.generate(prompt, { cache, stop: config.eos_token_id, topP: 0.9, seed: 1, signal
+   * })) {   show(token); } for await (const { token } of model.generate(question, { cache, temperature: 0 }))
+   * show(token); // goes on
    */
   generate(ids: IdsInput, options: GenerateOptions = {}): AsyncGenerator<GeneratedToken, void, undefined> {
     this.alive('model.generate');

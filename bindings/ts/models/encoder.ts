@@ -1,4 +1,4 @@
-// An encoder: ids in, a vector for each token out; with the heads that the checkpoint has.
+// An encoder: token ids to a vector for each token, with the heads that the checkpoint has.
 import { keepMask } from '../attention/mask.js';
 import { activations } from '../layers/activations.js';
 import type { CaptureName } from '../layers/capture.js';
@@ -32,7 +32,7 @@ export interface EncodeOptions<C extends readonly CaptureName[] = readonly Captu
   /** Rows of the table of token types, of the shape of the ids. Default 0. */
   tokenTypes?: IdsInput;
   /**
-   * Where each token stands: [T], or [B * T]. Default 0, 1, 2, ... Not for relative positions, which are distances
+   * The position of each token: [T], or [B * T]. Default 0, 1, 2, ... Not for relative positions, which are distances
    * between tokens.
    */
   positions?: check.IntegersInput;
@@ -42,7 +42,7 @@ export interface EncodeOptions<C extends readonly CaptureName[] = readonly Captu
   logits?: boolean;
 }
 
-/** What an encoder gives. Where ids are [T], nothing has a batch axis. */
+/** What an encoder gives. For ids [T] no result has a batch axis. */
 export interface Encoding<C extends readonly CaptureName[] = readonly CaptureName[]> extends Inspected<C> {
   /** [B, T, M]: a vector for each token. */
   readonly hidden: NdArray;
@@ -96,7 +96,7 @@ export class EncoderModel extends Model {
     return new EncoderModel(this.changed(change));
   }
 
-  /** Refused: an encoder sees the tokens on both sides, and gives no next one. @throws UnsupportedError */
+  /** Always throws: an encoder predicts no next token. @throws UnsupportedError */
   generate(_ids?: IdsInput, _options?: object): never {
     const { architecture } = this.config;
     throw new UnsupportedError(
@@ -119,13 +119,14 @@ export class EncoderModel extends Model {
   }
 
   /**
-   * What forward() gives, bit for bit, with others running between two layers: it can be aborted there, and tells how
-   * far it is.
+   * What forward() gives, bit for bit. Other work runs between two layers, where the pass can be aborted and reports
+   * its progress.
    *
    * @throws what forward() throws, and the signal's reason; StateError where the model was disposed of meanwhile.
    *
    * @example
-   * const { logits } = await model.forwardAsync(ids, { logits: true, signal, onProgress: ({ loaded }) => show(loaded) });
+   * const { logits } = await model.forwardAsync(ids, { logits: true, signal, onProgress: ({ loaded }) => show(loaded)
+   * });
    */
   async forwardAsync<const C extends readonly CaptureName[] = []>(
     ids: IdsInput,

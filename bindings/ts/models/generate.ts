@@ -1,4 +1,4 @@
-// Tokens one after the other: a prompt read in chunks, then a choice, a pass, a choice.
+// Generates tokens: reads the prompt in chunks, then chooses a token, runs it, and chooses the next.
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, StateError } from '../runtime/errors.js';
 import { EventLoop } from '../runtime/event-loop.js';
@@ -32,15 +32,15 @@ export interface GenerateOptions extends SamplingOptions {
   /** Ends before one of these tokens, which is not given: `eos_token_id` of a config.json. */
   stop?: number | readonly number[];
   /**
-   * An integer from 0 to 2^53 - 1. The token at position p is chosen by number p of its sequence, so that a text that is
-   * interrupted goes on as it would have. Default: another one each time.
+   * An integer from 0 to 2^53 - 1. The token at position p is chosen by number p of its sequence, so that a text that
+   * is interrupted goes on as it would have. Default: another one each time.
    */
   seed?: number;
   /** Gives each token's `logprob`. Default false. */
   logprobs?: boolean;
   /** For repetitionPenalty: ids that occurred earlier, besides those of this call. */
   previous?: check.IntegersInput;
-  /** What was read before: ids are then only what is new, and behind it all stands in the cache. */
+  /** Holds the earlier tokens; ids are then only the new ones. Afterwards it holds all of them. */
   cache?: ModelKvCache;
   /** The prompt is read in pieces of this many tokens, between which others run. Changes no token. Default 64. */
   chunk?: number;
@@ -53,7 +53,7 @@ export interface GenerateOptions extends SamplingOptions {
 /** A token that was chosen. */
 export interface GeneratedToken {
   readonly token: number;
-  /** Where it stands: how many tokens are before it. */
+  /** The number of tokens before it. */
   readonly position: number;
   /** With `logprobs`: the natural logarithm of its probability before any filter, at temperature 1. */
   readonly logprob?: number;

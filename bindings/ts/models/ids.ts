@@ -1,5 +1,5 @@
-// Token ids and what goes with them, in the forms that tokenizers give: arrays, arrays of arrays, typed arrays, and
-// objects with data and dims.
+// Checks token ids, token types and masks in the forms that tokenizers give: arrays, arrays of arrays, typed arrays,
+// and objects with data and dims.
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
 import { lengthOf } from '../runtime/typed-arrays.js';

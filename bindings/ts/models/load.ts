@@ -1,4 +1,4 @@
-// From a config.json and a file of weights to a model in wasm memory.
+// Loads a model into wasm memory, from a config.json and a file of weights.
 
 import { checkSign, type RelativeSign } from '../encodings/relative.js';
 import { checkStorage, type StoredType, type WeightStorage } from '../layers/weights.js';
@@ -18,7 +18,7 @@ import { fillSlots } from './stream.js';
 import { checkpointOf } from './tensors.js';
 import { freeSlots, modelWeights } from './weights.js';
 
-/** What a model is loaded from, and how. `signal` ends the loading and frees everything; `onProgress` counts bytes. */
+/** Options of loadModel. `signal` ends the loading and frees everything; `onProgress` counts bytes. */
 export interface LoadModelOptions extends SafetensorsReadOptions, ModelConfigOptions {
   /** The parsed config.json. */
   config: Readonly<Record<string, unknown>>;

@@ -1,5 +1,5 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-// What encoders and decoders have in common: shared weights, a position encoding of its own, and what they are.
+// What encoders and decoders share: weights, a position encoding for each model, token vectors and logits.
 import type { CaptureName } from '../layers/capture.js';
 import { type RopeOptions, ropeFields } from '../rope/options.js';
 import * as check from '../runtime/check.js';
@@ -13,7 +13,7 @@ import { type ModelPositions, modelPositions } from './positions.js';
 import type { Steps } from './run.js';
 import type { ModelWeights } from './weights.js';
 
-/** What a model is. */
+/** The size and architecture of a model. */
 export interface ModelInfo {
   readonly architecture: ModelArchitecture;
   /** How many numbers the weights are; tied ones count once. */
@@ -23,8 +23,8 @@ export interface ModelInfo {
 }
 
 /**
- * Another position encoding: options in place of those that the model has, for every layer with a rotary encoding, or
- * what to make of each layer's own; null is none.
+ * Another rotary encoding: options that replace the model's own in every layer with a rotary encoding, or a function
+ * from each layer's options to new ones; null is no encoding.
  */
 export type RopeChange = Partial<RopeOptions> | ((rope: RopeOptions | null, layer: number) => RopeOptions | null);
 

@@ -8,7 +8,7 @@ import type { Heap, Scratch } from '../runtime/heap.js';
 import type { ModelConfig } from './config.js';
 import type { LinearSlots, MatrixSlot, ModelSlots, NormSlots, VectorSlot } from './description/slots.js';
 
-// Its type where there is none: nobody reads it.
+// The type of a bias that is absent; the core does not read it.
 const noBias = WeightType.float32;
 
 /** An object of the core. */

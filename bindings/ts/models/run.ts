@@ -1,5 +1,5 @@
-// A run through all layers of a model, which keeps what lies between them in wasm memory and gives back what was asked
-// for by layer. It can be interrupted between two layers; what is in one piece takes all steps at once.
+// Runs all layers of a model. Hidden states stay in wasm memory; only what was asked for is copied out. A run can be
+// interrupted between two layers, or take all steps at once.
 
 import type { LayerStack } from '../core.mjs';
 import type { KvCache } from '../kv-cache/kv-cache.js';
@@ -12,13 +12,13 @@ import type { Heap } from '../runtime/heap.js';
 import type { NdArray } from '../runtime/tensor.js';
 import { type ModelLayer, runLayers, type StackPass } from './stack.js';
 
-/** What can be seen of a pass. */
+/** Options for the intermediates that a pass gives back. */
 export interface InspectOptions<C extends readonly CaptureName[] = readonly CaptureName[]> {
   /** Intermediates of the layers to give back; see `CaptureName`. */
   capture?: C;
   /** Of which layers, counted from 0. Default all. */
   captureLayers?: readonly number[];
-  /** Whose scores are captured, in this order. Default those of all heads. */
+  /** The query heads whose scores are captured, in this order. Default all. */
   captureHeads?: readonly number[];
   /** Gives back what enters every layer, and what the last norm gives: one more than there are layers. Default no. */
   hiddenStates?: boolean;
@@ -32,7 +32,7 @@ export type CapturedLayer<C extends readonly CaptureName[] = readonly CaptureNam
   readonly layer: number;
 } & { readonly [N in C[number]]: NdArray };
 
-/** What can be seen of a pass that was asked for it. Where ids are [T], nothing has a batch axis. */
+/** The intermediates of a pass. For ids [T] no result has a batch axis. */
 export interface Inspected<C extends readonly CaptureName[] = readonly CaptureName[]> {
   /** With `hiddenStates`: [B, T, M] that enters each layer, and last what the last norm gives. */
   readonly hiddenStates?: readonly NdArray[];

@@ -23,11 +23,11 @@ export interface ModelLayer {
 
 /** The tokens of a pass. @internal */
 export interface StackPass {
-  /** The address of x [B, T, M], which every layer changes in position. */
+  /** The address of x [B, T, M], which every layer changes in place. */
   readonly x: number;
   readonly batch: number;
   readonly tokens: number;
-  /** Where they stand, without caches; with caches they follow those of the caches. */
+  /** Their positions, for passes without caches; with caches, tokens follow those of the caches. */
   readonly at: CheckedPositions;
   keep(scratch: Scratch): KeepMask | undefined;
   readonly caches: LayerCaches | null;
@@ -44,7 +44,7 @@ export const behindCache: Pick<StackPass, 'at' | 'keep'> = {
   keep: () => undefined,
 };
 
-/** Registers the layers, whose blocks and plans have to outlive what this gives; the caller's to destroy. @internal */
+/** Registers the layers. Their blocks and plans must outlive the stack, which the caller destroys. @internal */
 export function makeStack(heap: Heap, where: string, layers: readonly ModelLayer[]): LayerStack {
   const stack = heap.construct(where, (core) => new core.LayerStack());
   try {

@@ -1,5 +1,5 @@
-// Brings the tensors of a file into their slots, in the order of the file's bytes: matrices are packed slice by slice
-// as they come, so that besides the packed weights there is at no time more than one slice.
+// Reads the tensors of a file into their slots, in the order of the file's bytes. Matrices are packed slice by slice,
+// so memory holds the packed weights and one slice.
 
 import * as enums from '../enums.js';
 import { type StoredType, sliceBytes, unfitProblem, type WeightType } from '../layers/weights.js';

@@ -1,4 +1,4 @@
-// The tensors of a checkpoint, as its family names them: all of them, and none besides.
+// Finds the tensors of a checkpoint under the names of its family, and refuses missing and unknown ones.
 
 import type { Safetensors } from '../safetensors/file.js';
 import type { ModelConfig } from './config.js';

@@ -1,6 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-// An open safetensors file, or several that are one model: what is in it, and its numbers, which are fetched when asked
-// for and kept nowhere on their way.
+// An open safetensors file, or the several files of one model: lists the tensors and reads their numbers on demand.
+// Nothing is cached.
 import * as check from '../runtime/check.js';
 import {
   ArgumentRangeError,
@@ -24,9 +24,9 @@ export interface SafetensorsProgress {
   readonly name: string;
 }
 
-/** What every read takes. */
+/** Options of every read. */
 export interface SafetensorsReadOptions {
-  /** Ends the read: it is then rejected with the signal's reason, and nothing of it is left. */
+  /** Ends the read, which then rejects with the signal's reason. */
   signal?: AbortSignal;
   /** Called after every piece. What it throws ends the read. */
   onProgress?: (progress: SafetensorsProgress) => void;
@@ -125,7 +125,7 @@ export async function* bytesOf(
 }
 
 /**
- * An open file of weights. It holds the header and no numbers; the bytes of a tensor are fetched by the read that asks.
+ * An open file of weights. It holds the header and no numbers; each read fetches the bytes that it needs.
  *
  * @example
  * const rw = await load();
@@ -169,9 +169,9 @@ export class Safetensors implements Disposable {
   }
 
   /**
-   * The numbers of a tensor in an array of their kind: F32 a Float32Array, I64 a BigInt64Array, F16 and BF16 a Uint16Array
-   * of their bits or, with `as: 'float32'`, a Float32Array. F8, F6, F4 and C64 have no such array; `stream()` gives their
-   * bytes.
+   * The numbers of a tensor in an array of their kind: F32 a Float32Array, I64 a BigInt64Array, F16 and BF16 a
+   * Uint16Array of their bits or, with `as: 'float32'`, a Float32Array. F8, F6, F4 and C64 have no such array;
+   * `stream()` gives their bytes.
    *
    * @throws SafetensorsError where the bytes cannot be had, or the dtype has no array.
    *
@@ -205,9 +205,9 @@ export class Safetensors implements Disposable {
   }
 
   /**
-   * Brings the numbers of a tensor, or of a part of it, straight into a tensor in wasm memory, in pieces: they are at no
-   * time in memory twice. F32 is copied, F16 and BF16 are widened. With neither `start`, `end` nor `offset` both have to
-   * be of the same size; the shapes need not agree. A read that fails leaves what it has written so far.
+   * Reads the numbers of a tensor, or of a part of it, into a tensor in wasm memory, piece by piece: no second copy is
+   * made. F32 is copied, F16 and BF16 are widened. Without `start`, `end` and `offset` both tensors need the same size;
+   * the shapes may differ. A read that fails leaves what it has written so far.
    *
    * @throws SafetensorsError where the bytes cannot be had, or the dtype is another.
    *
@@ -249,9 +249,10 @@ export class Safetensors implements Disposable {
   }
 
   /**
-   * The bytes of a tensor, or of a part of it, piece by piece, of any dtype.
+   * Reads the bytes of a tensor of any dtype, or of a part of it, piece by piece.
    *
-   * @param receive gets each piece, which is good only until it returns, and the index of its first byte in what is read.
+   * @param receive gets each piece, which is good only until it returns, and the index of its first byte in what is
+   * read.
    *
    * @example
    * const digest = crypto.createHash('sha256');

@@ -1,5 +1,5 @@
-// The header of a file, and the weight_map of an index: read by the core, which alone decides. Here bytes are brought to
-// it, and its verdict is put into words.
+// The header of a file, and the weight_map of an index. The core parses and checks both; this file copies the bytes to
+// the heap and words the errors.
 import * as calls from '../calls.js';
 import type { SafetensorsHeader, TextMap } from '../core.mjs';
 import * as enums from '../enums.js';
@@ -7,7 +7,7 @@ import type * as check from '../runtime/check.js';
 import { checkStatus, SafetensorsError } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
 
-/** How numbers lie in a file. F8, F6, F4 and C64 are listed, and given as bytes only. */
+/** The type of a tensor's numbers in a file. F8, F6, F4 and C64 have no typed array; they are read as bytes only. */
 export type SafetensorsDtype =
   | ('BOOL' | 'U8' | 'I8' | 'I16' | 'U16' | 'F16' | 'BF16' | 'I32' | 'U32' | 'F32' | 'F64' | 'I64' | 'U64' | 'C64')
   | ('F8_E5M2' | 'F8_E4M3' | 'F8_E8M0' | 'F8_E4M3FNUZ' | 'F8_E5M2FNUZ' | 'F6_E2M3' | 'F6_E3M2' | 'F4');

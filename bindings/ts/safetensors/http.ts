@@ -1,5 +1,5 @@
-// Files at an address: by ranges where the server answers them, else as one stream that is read from front to back and,
-// for what lies behind, begun anew. Nothing is kept but the first bytes, which hold the header of most files.
+// Files at an address. Reads ranges where the server answers them, and else one stream from front to back, which is
+// begun anew for earlier bytes. Only the first bytes are kept: they hold the header of most files.
 import { type ByteSource, gathered, messageOf, SourceFailure } from './source.js';
 
 /** The part of fetch() that is used. */

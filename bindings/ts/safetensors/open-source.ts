@@ -1,4 +1,4 @@
-// Opens the source of what a caller gave: memory, a Blob, a path or an address.
+// Opens what a caller gave as a source: memory, a Blob, a path or an address.
 import * as check from '../runtime/check.js';
 import { ArgumentTypeError } from '../runtime/errors.js';
 import { bytesOf } from '../runtime/typed-arrays.js';
@@ -7,8 +7,8 @@ import { openPath } from './path.js';
 import { type ByteSource, messageOf, pieceBytes, SourceFailure, unreadable } from './source.js';
 
 /**
- * A file: an address (string or URL; relative ones count from the page), a Blob or File, its bytes, or, where there is no
- * page, a path (string or file: URL).
+ * A file: an address (string or URL; relative ones count from the page), a Blob or File, its bytes, or, where there is
+ * no page, a path (string or file: URL).
  */
 export type SafetensorsSource = string | URL | Blob | ArrayBuffer | Uint8Array;
 

@@ -1,4 +1,4 @@
-// From a source to an open file: its header, or the index of several files and the header of each.
+// Opens a file from its source: reads its header, or the index of several files and the header of each.
 
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError, SafetensorsError } from '../runtime/errors.js';
@@ -39,14 +39,14 @@ interface OpenFile {
 }
 
 /**
- * Opens a safetensors file, or a model of several by its `model.safetensors.index.json`. Only headers are read. The core
- * checks everything that they say; a file with a name twice, a hole, an overlap or a byte too few or too many is refused.
- * Servers that answer ranges are asked for the bytes that are needed; others send the whole file, which is read as it
- * comes and not kept.
+ * Opens a safetensors file, or a model of several by its `model.safetensors.index.json`. Only headers are read. The
+ * core checks everything that they say; a file with a name twice, a hole, an overlap or a byte too few or too many is
+ * refused. Servers that answer ranges are asked for the bytes that are needed; others send the whole file, which is
+ * read as it comes and not kept.
  *
- * @param source of bytes given as an array no copy is made: they must stay as they are until the file is closed.
+ * @param source an array of bytes is not copied: it must stay unchanged until the file is closed.
  * @param rw the instance whose tensors `readInto` fills.
- * @throws SafetensorsError where a file cannot be had or is damaged.
+ * @throws SafetensorsError where a file cannot be read or is damaged; the reason of `signal`.
  *
  * @example
  * import { load } from 'ropewalk';

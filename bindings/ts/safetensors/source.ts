@@ -1,6 +1,6 @@
-// What gives the bytes of a file: ranges of them in pieces of bounded size, of which it keeps none.
+// Reads ranges of a file's bytes, in pieces of bounded size. A source keeps no piece.
 
-/** How a source fails: the rest of the sentence that begins with the name of the file. */
+/** The failure of a source. Its message continues a sentence that begins with the name of the file. */
 export class SourceFailure extends Error {}
 
 export interface ByteSource {

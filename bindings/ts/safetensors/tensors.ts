@@ -1,4 +1,4 @@
-// What the numbers of a file are in JavaScript, and float16 and bfloat16 widened: every one of their values is a float32.
+// The typed array of each dtype, and the widening of float16 and bfloat16 to float32, which is exact.
 import { WeightType } from '../enums.js';
 import type { Heap } from '../runtime/heap.js';
 import type { SafetensorsDtype } from './header.js';

@@ -1,6 +1,6 @@
 // Random numbers that are a function of a seed and of their index in its sequence: SplitMix64 (Steele, Lea, Flood,
-// "Fast splittable pseudorandom number generators", 2014), whose n-th state is seed + (n + 1) γ. Nothing is kept between
-// two numbers, so that work that was interrupted goes on with the numbers it would have had. Not for secrets.
+// "Fast splittable pseudorandom number generators", 2014), whose n-th state is seed + (n + 1) γ. No state is kept
+// between two numbers, so interrupted work continues with the same numbers. Not for cryptography.
 
 const gamma = 0x9e3779b97f4a7c15n;
 const word = (value: bigint): bigint => BigInt.asUintN(64, value);

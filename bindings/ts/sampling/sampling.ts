@@ -1,5 +1,5 @@
-// From logits to the next token. The filters come in the order in which Hugging Face's generate() applies them:
-// repetition penalty, temperature, top-k, top-p, min-p; then one random number chooses.
+// Chooses the next token from logits. The filters run in the order of Hugging Face's generate(): repetition penalty,
+// temperature, top-k, top-p, min-p. One random number then chooses.
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
 import { bufferOf, lengthOf } from '../runtime/typed-arrays.js';
@@ -13,8 +13,8 @@ export interface SamplingOptions {
   /** Only the k largest logits; those equal to the k-th stay as well. Default all. */
   topK?: number;
   /**
-   * Only the nucleus: the likeliest tokens, of equal ones the lower id first, until their probabilities among those that
-   * topK left sum to at least topP. At least one stays. Default 1, which keeps all.
+   * Only the nucleus: the likeliest tokens, of equal ones the lower id first, until their probabilities among those
+   * that topK left sum to at least topP. At least one stays. Default 1, which keeps all.
    */
   topP?: number;
   /** Only tokens at least minP times as likely as the likeliest. Default 0. */
@@ -28,8 +28,8 @@ export interface SampleOptions extends SamplingOptions {
   /** Ids that occurred, for repetitionPenalty; each counts once. */
   previous?: check.IntegersInput;
   /**
-   * An integer from 0 to 2^53 - 1, of which the same choice follows every time, on every engine: the number of place
-   * `index` in the sequence of SplitMix64 started with it, its upper 53 bits as a fraction of 1.
+   * An integer from 0 to 2^53 - 1 that fixes the choice, on every engine. The random number is entry `index` of the
+   * SplitMix64 sequence that starts with it, its upper 53 bits as a fraction of 1.
    */
   seed?: number;
   /** Which number of the seed's sequence, from 0 on. Default 0. */
@@ -237,9 +237,9 @@ export function logProbability(logits: Float32Array, token: number): number {
 
 /**
  * Chooses a token. The filters are applied in the order of Hugging Face's `generate()`: repetitionPenalty, temperature,
- * topK, topP, minP. What is left keeps its proportions; the chosen token is the first, in the order of ids, at which the
- * sum of probabilities exceeds the random number. Sums are in float64 and nothing of an engine's own mathematics takes
- * part, so that the same logits, options and seed give the same token everywhere.
+ * topK, topP, minP. What is left keeps its proportions; the chosen token is the first, in the order of ids, at which
+ * the sum of probabilities exceeds the random number. Sums are in float64 and nothing of an engine's own mathematics
+ * takes part, so that the same logits, options and seed give the same token everywhere.
  *
  * @param logits one for each token of the vocabulary; -Infinity is a token that cannot come. Not changed.
  * @throws ArgumentRangeError where a logit is NaN or Infinity, or all are -Infinity.

@@ -1,4 +1,4 @@
-// Errors between threads: they arrive as the classes that they were thrown as, with what they tell.
+// Sends errors between threads: they arrive with their class, message and fields.
 import * as errors from '../runtime/errors.js';
 
 /** An error as it travels; `thrown` is what was thrown and is no error. @internal */

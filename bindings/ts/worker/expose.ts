@@ -1,4 +1,4 @@
-// The worker's side: calls of the other side's, one object for each thing that had to stay here.
+// The worker's side: runs the calls of the other side, and keeps the objects that cannot be sent.
 import { ArgumentRangeError, ArgumentTypeError, StateError } from '../runtime/errors.js';
 import { packError } from './errors.js';
 import { listen, type MessageEndpoint, pack, post, type Reply, type Request, type Stand, unpack } from './messages.js';
@@ -26,7 +26,7 @@ function hasMethod(value: unknown, name: PropertyKey): boolean {
 class Exposure {
   readonly #port: MessageEndpoint;
   readonly #root: Promise<object>;
-  // What stayed here, by number. 0 is what was exposed.
+  // Objects that stay in the worker, by number. 0 is the exposed one.
   readonly #objects = new Map<number, object>();
   #made = 0;
   readonly #calls = new Map<number, Call>();
@@ -167,14 +167,15 @@ class Exposure {
 }
 
 /**
- * Lets the other side of a worker call functions of an object; `wrap()` there gives the object's double. To be called in
- * the file that your bundler makes a worker of. Values are cloned and arrays in results moved: give copies of what you keep. Results
- * with a `dispose()` (tensors, layers, models, caches) stay in the worker, and their doubles are called in the same way. An
+ * Lets the other side of a worker call functions of an object; `wrap()` there gives the object's proxy. Call it in the
+ * worker's file. Values are cloned, and arrays in results are moved: return copies of arrays that you keep. Results
+ * with a `dispose()` (tensors, layers, models, caches) stay in the worker, and the other side gets proxies of them. An
  * async iterable is iterated from the other side. Functions and signals among arguments work across threads; a function
  * gives nothing back.
  *
  * @param target the object, or a function that makes it, once; calls wait for it.
- * @param port where the calls come from. Default the worker's own scope; in Node pass `parentPort`.
+ * @param port the port that receives the calls. Default the worker's own scope; in Node pass `parentPort`.
+ * @throws ArgumentTypeError for a target that is no object or function, or a port that is none.
  *
  * @example
  * import { load } from 'ropewalk';

@@ -1,5 +1,5 @@
-// What the two sides of a worker say to each other, and how values travel. Plain data is cloned; arrays that a side gives
-// away are moved; objects with memory of their own stay where they are and travel as a number.
+// The messages between the two sides of a worker, and how values are sent. Plain data is cloned, arrays that a side
+// gives away are moved, and objects with memory of their own are sent as a number.
 import { ArgumentTypeError } from '../runtime/errors.js';
 import { copyOf, isDetached, kindOf } from '../runtime/typed-arrays.js';
 import type { SentError } from './errors.js';
@@ -49,8 +49,8 @@ const given = new WeakSet<object>();
 
 /**
  * Marks an array, or its buffer, as given away: the call that it is an argument of moves it to the worker instead of
- * copying it, and leaves it here without numbers. Of a part of a buffer a copy is moved, unless the buffer itself is given
- * away. Results of a worker are moved without being asked for.
+ * copying it, and leaves it empty here. For a view of a part of a buffer a copy is moved, unless the buffer itself is
+ * given away. Results of a worker are always moved.
  *
  * @example
  * await remote.openModel(transfer(bytes)); // bytes.length is 0 from here on

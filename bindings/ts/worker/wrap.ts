@@ -1,5 +1,5 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-// The side that calls: doubles of objects that live in a worker.
+// The calling side: proxies of objects in a worker.
 import { ArgumentRangeError, ArgumentTypeError, StateError } from '../runtime/errors.js';
 import { unpackError } from './errors.js';
 import { checkPort } from './expose.js';
@@ -24,7 +24,7 @@ type Cloned =
   | ReadonlySet<unknown>
   | ((...args: never[]) => unknown);
 
-/** What goes to a worker or comes from one: a double for each object of the worker, wherever it is. */
+/** A value that is sent to a worker or received from one: each object of the worker is replaced by its proxy. */
 export type RemoteArgument<A> = A extends Cloned
   ? A
   : A extends { dispose(): void }
@@ -35,7 +35,7 @@ export type RemoteArgument<A> = A extends Cloned
 
 type RemoteArguments<A extends readonly unknown[]> = { [I in keyof A]: RemoteArgument<A[I]> };
 
-/** A result as it arrives: what has a `dispose()` as a double, everything else as a copy. */
+/** A result as it arrives: a proxy for what has a `dispose()`, a copy of everything else. */
 export type RemoteResult<R> = R extends AsyncIterable<infer T> ? AsyncIterableIterator<T> : RemoteArgument<R>;
 
 type RemoteCall<A extends readonly unknown[], R> = (
@@ -54,9 +54,9 @@ type RemoteMethod<F> = F extends {
   : never;
 
 /**
- * The double of an object in a worker: its functions, each giving a promise. A function that gives an async iterable can be
- * iterated without awaiting it first. `dispose()` disposes of the object; of what wrap() gave, it ends the worker. Overloads
- * are kept, up to three; of a function with type parameters the widest form is.
+ * The proxy of an object in a worker: its functions, each giving a promise. A function that gives an async iterable can
+ * be iterated without awaiting it first. `dispose()` disposes of the object; of what wrap() gave, it ends the worker.
+ * Overloads are kept, up to three; of a function with type parameters the widest form is.
  */
 export type Remote<T> = {
   readonly [K in Exclude<keyof T, 'dispose' | symbol> as T[K] extends (...args: never[]) => unknown
@@ -79,7 +79,7 @@ interface Call {
   failure?: { readonly error: unknown };
 }
 
-const doubles = new WeakMap<object, { readonly link: Link; readonly target: number }>();
+const proxies = new WeakMap<object, { readonly link: Link; readonly target: number }>();
 const forgotten = new FinalizationRegistry<() => void>((free) => free());
 
 function freer(link: Link, target: number): () => void {
@@ -275,14 +275,14 @@ class Link {
       call.signals.push(value as AbortSignal);
       return { 'ropewalk:signal': true };
     }
-    const double = doubles.get(value);
-    if (double === undefined) return undefined;
-    if (double.link === this) return { 'ropewalk:object': double.target };
+    const known = proxies.get(value);
+    if (known === undefined) return undefined;
+    if (known.link === this) return { 'ropewalk:object': known.target };
     throw new ArgumentRangeError('remote', 'argument', value, 'is an object of another worker');
   }
 
   #unpack(value: unknown): unknown {
-    return unpack(value, (stand) => ('ropewalk:object' in stand ? double(this, stand['ropewalk:object']) : undefined));
+    return unpack(value, (stand) => ('ropewalk:object' in stand ? proxyOf(this, stand['ropewalk:object']) : undefined));
   }
 
   // A worker that could not start, or that is no more, answers nothing.
@@ -346,7 +346,7 @@ async function* iterate(result: Promise<unknown>, method: string): AsyncGenerato
 }
 
 // What stands under a number in the worker; 0 is what it exposes.
-function double(link: Link, target: number): object {
+function proxyOf(link: Link, target: number): object {
   const dispose = () => (target === 0 ? link.end() : link.call(target, 'dispose', []));
   const methods = new Map<PropertyKey, (...args: unknown[]) => unknown>([
     ['dispose', dispose],
@@ -354,23 +354,23 @@ function double(link: Link, target: number): object {
   ]);
   const get = (_: object, name: PropertyKey) => {
     const known = methods.get(name);
-    // A promise that gives a double would take a function `then` for that of another promise.
+    // A promise that gives a proxy would take a function `then` for that of another promise.
     if (known !== undefined || typeof name !== 'string' || name === 'then') return known;
     const method = (...args: unknown[]) => link.call(target, name, args);
     methods.set(name, method);
     return method;
   };
   const proxy = new Proxy(Object.freeze({}), { get });
-  doubles.set(proxy, { link, target });
+  proxies.set(proxy, { link, target });
   if (target !== 0) forgotten.register(proxy, freer(link, target));
   return proxy;
 }
 
 /**
- * The double of what a worker exposes. Errors arrive as the classes that they were thrown as; one call's error leaves the
- * others alone. A signal among the arguments, alone or in an object of options, ends the call with the signal's own reason;
- * functions there (`onProgress`) are called here, and what they throw ends the call. Arguments are copied unless
- * `transfer()` gives them away.
+ * The proxy of what a worker exposes. Errors arrive with their class; an error of one call does not affect the others.
+ * A signal among the arguments, alone or in an object of options, ends the call with the signal's own reason; functions
+ * there (`onProgress`) are called here, and what they throw ends the call. Arguments are copied unless `transfer()`
+ * gives them away.
  *
  * @param worker a Worker of the browser or of Node, or a MessagePort.
  * @throws StateError from every call once the worker has ended.
@@ -383,5 +383,5 @@ function double(link: Link, target: number): object {
  * await remote.dispose(); // ends the worker
  */
 export function wrap<T extends object>(worker: MessageEndpoint): Remote<T> {
-  return double(new Link(checkPort('wrap', 'worker', worker)), 0) as Remote<T>;
+  return proxyOf(new Link(checkPort('wrap', 'worker', worker)), 0) as Remote<T>;
 }

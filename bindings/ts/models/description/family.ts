@@ -1,4 +1,4 @@
-// A family of models: one file of families/, with all that is known of it and of no other.
+// A family of models. Each has one file in families/, with everything that is its own.
 
 import type { Fields } from '../../checkpoints/fields.js';
 import type { ModelRope } from '../../checkpoints/models.js';

@@ -1,4 +1,4 @@
-// Where the tensors of a checkpoint go: slots that are filled as the file is read, and which rows of which tensor fill
+// Slots for the tensors of a checkpoint, filled while the file is read, and the rows of the tensors that fill
 // them. A fused tensor, such as queries, keys and values in one, fills several.
 import type { PackedMatrix } from '../../core.mjs';
 import type { WeightType } from '../../layers/weights.js';
