@@ -286,6 +286,7 @@ export const calls = {
       rows: 'size_t',
     },
   },
+  ExtendLearnedCall: { fields: { out: 'pointer', table: 'LearnedTable', alpha: 'double', rows: 'size_t' } },
   BinaryOptions: { header: 'encodings/binary.h', fields: { bits: 'size_t', msbFirst: 'bool', sign: 'bool' } },
   AlibiOptions: {
     header: 'encodings/alibi.h',
@@ -298,6 +299,26 @@ export const calls = {
   KerpleOptions: {
     header: 'encodings/kerple.h',
     fields: { kind: 'KerpleKind', heads: 'size_t', queries: 'size_t', keys: 'size_t', queryOffset: 'int64_t' },
+  },
+  T5BiasCall: {
+    fields: {
+      out: 'pointer',
+      table: 'pointer',
+      heads: 'size_t',
+      queries: 'size_t',
+      keys: 'size_t',
+      queryOffset: 'int64_t',
+    },
+  },
+  DecayBoundCall: {
+    fields: {
+      out: 'pointer',
+      dim: 'size_t',
+      base: 'double',
+      products: 'pointer', // [dim / 2] complex: query times conjugate of the key, pair by pair
+      distances: 'pointer', // [count] doubles
+      count: 'size_t',
+    },
   },
   RelativeRows: { header: 'encodings/relative.h', fields: { limit: 'int64_t', keyMinusQuery: 'bool' } },
   RelativeTerms: {
@@ -477,6 +498,41 @@ export const calls = {
     fields: { type: 'WeightType', weight: 'pointer', biasType: 'WeightType?', bias: 'pointer?' },
   },
   NormCall: { fields: { options: 'NormLayerOptions', weights: 'NormWeights' } },
+  // Norms of rows [rows, size] by float32 weights [size]; no weight: ones, no bias: zeros.
+  RowNormCall: {
+    fields: {
+      out: 'pointer',
+      x: 'pointer',
+      rows: 'size_t',
+      size: 'size_t',
+      weight: 'pointer?',
+      bias: 'pointer?',
+      eps: 'double',
+      unitOffset: 'bool?',
+    },
+  },
+  EmbedCall: {
+    fields: {
+      out: 'pointer',
+      table: 'pointer', // [tableRows, dim]
+      tableRows: 'size_t',
+      dim: 'size_t',
+      ids: 'pointer', // [count] doubles
+      count: 'size_t',
+      scale: 'float',
+    },
+  },
+  // Numbers of rows [batch, tokens] as doubles.
+  TokenVectorsCall: {
+    fields: {
+      out: 'pointer',
+      batch: 'size_t',
+      tokens: 'size_t',
+      ids: 'pointer',
+      types: 'pointer?',
+      positions: 'pointer?',
+    },
+  },
   SelfAttentionOptions: {
     header: 'layers/self_attention.h',
     fields: { modelDim: 'size_t', heads: 'size_t', kvHeads: 'size_t', headDim: 'size_t', valueDim: 'size_t' },

@@ -18,8 +18,10 @@ int dotCurveAt(size_t dim, double base, Pointer distances, size_t n, Pointer out
 int decayCurveAt(size_t dim, double base, Pointer distances, size_t n, Pointer out) {
   return number(decayCurve(dim, base, integers(distances, n), n, at<double>(out)));
 }
-int decayBoundAt(size_t dim, double base, Pointer h, Pointer distances, size_t n, Pointer out) {
-  return number(decayBound(dim, base, at<double>(h), integers(distances, n), n, at<double>(out)));
+int decayBoundOf(Pointer fields) {
+  const auto c = readCall<DecayBoundCall>(fields);
+  return number(decayBound(c.dim, c.base, at<double>(c.products), integers(c.distances, c.count), c.count,
+                           at<double>(c.out)));
 }
 int pairwiseAt(int measure, Pointer x, size_t rows, size_t dim, Pointer out) {
   return number(pairwise(static_cast<Measure>(measure), at<float>(x), rows, dim, at<float>(out)));
@@ -43,7 +45,7 @@ EMSCRIPTEN_BINDINGS(analysis) {
   function("shiftMatrix", &shiftMatrixAt);
   function("dotCurve", &dotCurveAt);
   function("decayCurve", &decayCurveAt);
-  function("decayBound", &decayBoundAt);
+  function("decayBound", &decayBoundOf);
   function("pairwise", &pairwiseAt);
   function("firstDuplicate", &firstDuplicateAt);
 }

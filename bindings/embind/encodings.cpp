@@ -29,8 +29,9 @@ int mergeLearned(Pointer fields) {
                                  c.rows, at<float>(c.out)));
 }
 
-int extendLearnedTable(Pointer table, size_t table_rows, size_t dim, double alpha, size_t rows, Pointer out) {
-  return number(extendLearned({at<float>(table), table_rows, dim}, alpha, rows, at<float>(out)));
+int extendLearnedTable(Pointer fields) {
+  const auto c = readCall<ExtendLearnedCall>(fields);
+  return number(extendLearned(c.table, c.alpha, c.rows, at<float>(c.out)));
 }
 
 int slopesOfAlibi(size_t head_count, Pointer out) {
@@ -48,10 +49,9 @@ void bucketsOfT5(const T5Buckets& buckets, Pointer relative, size_t n, Pointer o
   std::transform(distances, distances + n, at<double>(out),
                  [&](int64_t d) { return static_cast<double>(buckets.bucket(d)); });
 }
-void biasOfT5(const T5Buckets& buckets, Pointer table, size_t head_count, size_t queries, size_t keys,
-              double query_offset, Pointer out) {
-  buckets.bias(at<float>(table), head_count, queries, keys, static_cast<int64_t>(query_offset),
-               at<float>(out));
+void biasOfT5(const T5Buckets& buckets, Pointer fields) {
+  const auto c = readCall<T5BiasCall>(fields);
+  buckets.bias(at<float>(c.table), c.heads, c.queries, c.keys, c.query_offset, at<float>(c.out));
 }
 
 int biasOfKerple(Pointer fields, Pointer r1, Pointer r2, Pointer out) {

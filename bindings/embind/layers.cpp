@@ -17,11 +17,16 @@
 namespace ropewalk::binding {
 namespace {
 
-void layerNormAt(Pointer out, Pointer x, size_t rows, size_t n, Pointer weight, Pointer bias, double eps) {
-  layerNorm(at<float>(out), at<float>(x), rows, n, {at<float>(weight), at<float>(bias), eps, false});
+NormOptions normOptions(const RowNormCall& c) {
+  return {at<float>(c.weight), at<float>(c.bias), c.eps, c.unit_offset};
 }
-void rmsNormAt(Pointer out, Pointer x, size_t rows, size_t n, Pointer weight, double eps, bool unit_offset) {
-  rmsNorm(at<float>(out), at<float>(x), rows, n, {at<float>(weight), nullptr, eps, unit_offset});
+void layerNormOf(Pointer fields) {
+  const auto c = readCall<RowNormCall>(fields);
+  layerNorm(at<float>(c.out), at<float>(c.x), c.rows, c.size, normOptions(c));
+}
+void rmsNormOf(Pointer fields) {
+  const auto c = readCall<RowNormCall>(fields);
+  rmsNorm(at<float>(c.out), at<float>(c.x), c.rows, c.size, normOptions(c));
 }
 void activateAt(int activation, Pointer out, Pointer x, size_t n) {
   activate(static_cast<Activation>(activation), at<float>(out), at<float>(x), n);
@@ -29,8 +34,10 @@ void activateAt(int activation, Pointer out, Pointer x, size_t n) {
 void softmaxRowsAt(Pointer out, Pointer x, size_t rows, size_t n) {
   softmaxRows(at<float>(out), n, at<float>(x), n, rows, n);
 }
-int embedAt(Pointer out, Pointer table, size_t rows, size_t dim, Pointer ids, size_t n, float scale) {
-  return number(embed(at<float>(out), at<float>(table), rows, dim, integers(ids, n), n, scale));
+int embedOf(Pointer fields) {
+  const auto c = readCall<EmbedCall>(fields);
+  return number(embed(at<float>(c.out), at<float>(c.table), c.table_rows, c.dim, integers(c.ids, c.count),
+                      c.count, c.scale));
 }
 
 // Weights arrive one matrix at a time, in slices of rows. The parts of a layer take over each complete
@@ -155,11 +162,11 @@ EMSCRIPTEN_BINDINGS(layers) {
   using namespace ropewalk;
   using namespace ropewalk::binding;
 
-  function("layerNorm", &layerNormAt);
-  function("rmsNorm", &rmsNormAt);
+  function("layerNorm", &layerNormOf);
+  function("rmsNorm", &rmsNormOf);
   function("activate", &activateAt);
   function("softmaxRows", &softmaxRowsAt);
-  function("embed", &embedAt);
+  function("embed", &embedOf);
 
   class_<PackedMatrix>("PackedMatrix")
       .constructor<>()

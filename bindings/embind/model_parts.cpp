@@ -44,10 +44,11 @@ int createTokenVectors(TokenVectors& vectors, float scale, TokenTables& tables) 
   return number(vectors.create(scale, std::move(tables)));
 }
 // Ids, types and positions are doubles; null: none.
-int embedTokens(const TokenVectors& vectors, Pointer out, size_t batch, size_t tokens, Pointer ids,
-                Pointer types, Pointer positions) {
-  const auto list = [&](Pointer p) { return p == 0 ? nullptr : integers(p, batch * tokens); };
-  return number(vectors.embed(at<float>(out), {batch, tokens, list(ids), list(types), list(positions)}));
+int embedTokens(const TokenVectors& vectors, Pointer fields) {
+  const auto c = readCall<TokenVectorsCall>(fields);
+  const auto list = [&](Pointer p) { return p == 0 ? nullptr : integers(p, c.batch * c.tokens); };
+  return number(
+      vectors.embed(at<float>(c.out), {c.batch, c.tokens, list(c.ids), list(c.types), list(c.positions)}));
 }
 
 // --- heads

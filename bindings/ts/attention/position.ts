@@ -4,7 +4,7 @@ import { alibiVariants, writeAlibi } from '../encodings/alibi.js';
 import type { BiasShape } from '../encodings/bias-shape.js';
 import { checkKerple, type KerpleNumbers, writeKerple } from '../encodings/kerple.js';
 import { checkSign, type RelativeSign } from '../encodings/relative.js';
-import { checkT5, type T5Options, t5Table, withBuckets } from '../encodings/t5.js';
+import { checkT5, type T5Options, t5Table, withBuckets, writeT5Bias } from '../encodings/t5.js';
 import { checkPlan, type RopePlan } from '../rope/rope.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError, wrongShape } from '../runtime/errors.js';
@@ -231,8 +231,12 @@ const encodings: {
       }
       return byDistance(heap, where, shapes, ({ queries, keys, queryOffset }, out, scratch) =>
         withBuckets(heap, where, options, (buckets) => {
-          const from = table.address(scratch);
-          heap.call(() => buckets.bias(from, heads, queries, keys, queryOffset, out));
+          writeT5Bias(
+            heap,
+            buckets,
+            { out, table: table.address(scratch), heads, queries, keys, queryOffset },
+            scratch,
+          );
         }),
       );
     },

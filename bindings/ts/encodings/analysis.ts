@@ -1,5 +1,5 @@
 // Analysis of position encodings: their algebra, their decay with distance, the similarity of their rows.
-import { RowPair } from '../calls.js';
+import { DecayBoundCall, RowPair } from '../calls.js';
 import * as enums from '../enums.js';
 import { tooFast } from '../rope/options.js';
 import * as check from '../runtime/check.js';
@@ -105,8 +105,9 @@ export class Analysis {
       h[i + 1] = b * c - a * d;
     }
     return this.#curve(where, given.distances, (at, n, out, scratch) => {
-      const pairs = this.#heap.put(scratch, h);
-      return this.#heap.call((c) => c.decayBound(dim, base, pairs, at, n, out));
+      const bound = { out, dim, base, products: this.#heap.put(scratch, h), distances: at, count: n };
+      const fields = this.#heap.putCall(scratch, DecayBoundCall, bound);
+      return this.#heap.call((c) => c.decayBound(fields));
     });
   }
 

@@ -1,5 +1,5 @@
 // Learned absolute positions (Gehring et al., arXiv:1705.03122).
-import { LearnedCall } from '../calls.js';
+import { ExtendLearnedCall, LearnedCall } from '../calls.js';
 import * as enums from '../enums.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, wrongShape } from '../runtime/errors.js';
@@ -79,8 +79,9 @@ export function extendLearned(heap: Heap, tableInput: TensorInput, options: Exte
     throw new ArgumentRangeError(where, 'alpha', alpha, `is ${alpha}; expected a number between 0 and 1, not 1/2`);
   }
   const data = heap.floatsOf(where, length * dim, (out, scratch) => {
-    const from = table.address(scratch);
-    heap.run(where, (c) => c.extendLearned(from, rows, dim, alpha, length, out));
+    const from = { data: table.address(scratch), positions: rows, dim };
+    const fields = heap.putCall(scratch, ExtendLearnedCall, { out, table: from, alpha, rows: length });
+    heap.run(where, (c) => c.extendLearned(fields));
   });
   return { data, shape: [length, dim] };
 }

@@ -4,7 +4,7 @@ import * as calls from '../calls.js';
 import type { T5Buckets } from '../core.mjs';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, wrongShape } from '../runtime/errors.js';
-import type { Heap } from '../runtime/heap.js';
+import type { Heap, Scratch } from '../runtime/heap.js';
 import { type Out, type OutOption, output, type ResultOf } from '../runtime/outputs.js';
 import { matrix, type NdArray, type Operand, type TensorInput } from '../runtime/tensor.js';
 import { type BiasShape, biasShape, shapeFields } from './bias-shape.js';
@@ -99,6 +99,12 @@ export function t5Buckets(heap: Heap, relative: check.IntegersInput, options: T5
   return Int32Array.from(list);
 }
 
+/** Writes the biases [heads, queries, keys]. @internal */
+export function writeT5Bias(heap: Heap, buckets: T5Buckets, bias: calls.T5BiasCall, scratch: Scratch): void {
+  const fields = heap.putCall(scratch, calls.T5BiasCall, bias);
+  heap.call(() => buckets.bias(fields));
+}
+
 /** @internal */
 export function t5Bias<O extends Out>(heap: Heap, options: T5BiasOptions<O>): ResultOf<NdArray, O> {
   const where = 't5Bias';
@@ -108,8 +114,12 @@ export function t5Bias<O extends Out>(heap: Heap, options: T5BiasOptions<O>): Re
   const { table, heads } = t5Table(heap, where, given.table, core.numBuckets);
   return withBuckets(heap, where, core, (buckets) =>
     output<NdArray, O>(heap, where, false, [heads, queries, keys], given.out, (to, scratch) => {
-      const from = table.address(scratch);
-      heap.call(() => buckets.bias(from, heads, queries, keys, queryOffset, to));
+      writeT5Bias(
+        heap,
+        buckets,
+        { out: to, table: table.address(scratch), heads, queries, keys, queryOffset },
+        scratch,
+      );
     }),
   );
 }

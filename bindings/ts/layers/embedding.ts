@@ -1,4 +1,5 @@
 // Embedding lookup: rows of a table by number.
+import { EmbedCall } from '../calls.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
@@ -38,6 +39,8 @@ export function embed<X extends TensorInput, O extends Out>(
   const scale = check.float32Number(where, 'scale', given.scale ?? 1);
   return output<X, O>(heap, where, table.tensor !== undefined, [...shape, dim], given.out, (to, scratch) => {
     const [tableAt, idsAt] = [table.address(scratch), heap.put(scratch, ids)];
-    heap.run(where, (c) => c.embed(to, tableAt, rows, dim, idsAt, ids.length, scale));
+    const lookup = { out: to, table: tableAt, tableRows: rows, dim, ids: idsAt, count: ids.length, scale };
+    const fields = heap.putCall(scratch, EmbedCall, lookup);
+    heap.run(where, (c) => c.embed(fields));
   });
 }

@@ -1,4 +1,5 @@
 // Layer norm and root mean square norm over the last axis.
+import { RowNormCall } from '../calls.js';
 import * as check from '../runtime/check.js';
 import { wrongShape } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
@@ -67,12 +68,17 @@ export function layerNorm<X extends TensorInput, O extends Out>(
   const bias = vector(heap, where, 'bias', given.bias, width);
   const eps = check.positive(where, 'eps', given.eps ?? 1e-5);
   return output<X, O>(heap, where, input.tensor !== undefined, input.shape, given.out, (to, scratch) => {
-    const [xAt, weightAt, biasAt] = [
-      input.addressToOverwrite(scratch),
-      weight?.address(scratch) ?? 0,
-      bias?.address(scratch) ?? 0,
-    ];
-    heap.call((c) => c.layerNorm(to, xAt, rows, width, weightAt, biasAt, eps));
+    const norm = {
+      out: to,
+      x: input.addressToOverwrite(scratch),
+      rows,
+      size: width,
+      weight: weight?.address(scratch),
+      bias: bias?.address(scratch),
+      eps,
+    };
+    const fields = heap.putCall(scratch, RowNormCall, norm);
+    heap.call((c) => c.layerNorm(fields));
   });
 }
 
@@ -89,7 +95,9 @@ export function rmsNorm<X extends TensorInput, O extends Out>(
   const eps = check.positive(where, 'eps', given.eps ?? 1e-6);
   const unitOffset = check.boolean(where, 'unitOffset', given.unitOffset ?? false);
   return output<X, O>(heap, where, input.tensor !== undefined, input.shape, given.out, (to, scratch) => {
-    const [xAt, weightAt] = [input.addressToOverwrite(scratch), weight?.address(scratch) ?? 0];
-    heap.call((c) => c.rmsNorm(to, xAt, rows, width, weightAt, eps, unitOffset));
+    const [at, weightAt] = [input.addressToOverwrite(scratch), weight?.address(scratch)];
+    const norm = { out: to, x: at, rows, size: width, weight: weightAt, eps, unitOffset };
+    const fields = heap.putCall(scratch, RowNormCall, norm);
+    heap.call((c) => c.rmsNorm(fields));
   });
 }

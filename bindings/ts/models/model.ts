@@ -1,5 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 // What encoders and decoders share: weights, a position encoding for each model, token vectors and logits.
+import { TokenVectorsCall } from '../calls.js';
 import type { CaptureName } from '../layers/capture.js';
 import { type RopeOptions, ropeFields } from '../rope/options.js';
 import * as check from '../runtime/check.js';
@@ -112,9 +113,15 @@ export abstract class Model extends Handle {
     const { heap, making } = this;
     const { batch, tokens, values } = ids;
     heap.scope(where, (scratch) => {
-      const put = (list: Float64Array | undefined) => (list === undefined ? 0 : heap.put(scratch, list));
-      const [at, types, positionsAt] = [put(values), put(tokenTypes), put(positions)];
-      heap.run(where, () => making.weights.parts.vectors.embed(out, batch, tokens, at, types, positionsAt));
+      const fields = heap.putCall(scratch, TokenVectorsCall, {
+        out,
+        batch,
+        tokens,
+        ids: heap.put(scratch, values),
+        types: tokenTypes && heap.put(scratch, tokenTypes),
+        positions: positions && heap.put(scratch, positions),
+      });
+      heap.run(where, () => making.weights.parts.vectors.embed(fields));
     });
   }
 
