@@ -393,7 +393,8 @@ export function createPage(state: State, page: PageSection, core: Ropewalk): Pag
       document.documentElement.classList.remove('moving');
       await wake();
       if (isLate()) return;
-      // What woke above the chapter of a link may have another height than it had at rest.
+      // What woke above what is read, or above the chapter of a link, may have another height than it had at rest.
+      if (!isFirst) holds(reading);
       const { at } = page.values;
       if (isFirst && !reading.isLeft() && !comesBack() && at !== undefined) goTo(at);
       unfollow();
