@@ -222,21 +222,13 @@ const encodings: {
       const options = checkT5(where, given, 'position.');
       const { table, heads } = t5Table(heap, where, position.table, options.numBuckets, 'position.table');
       if (heads !== shapes.q.heads) {
-        throw new ArgumentRangeError(
-          where,
-          'position.table',
-          position.table,
-          `has ${heads} heads, q has ${shapes.q.heads}`,
-        );
+        const problem = `has ${heads} heads, q has ${shapes.q.heads}`;
+        throw new ArgumentRangeError(where, 'position.table', position.table, problem);
       }
       return byDistance(heap, where, shapes, ({ queries, keys, queryOffset }, out, scratch) =>
         withBuckets(heap, where, options, (buckets) => {
-          writeT5Bias(
-            heap,
-            buckets,
-            { out, table: table.address(scratch), heads, queries, keys, queryOffset },
-            scratch,
-          );
+          const bias = { out, table: table.address(scratch), heads, queries, keys, queryOffset };
+          writeT5Bias(heap, buckets, bias, scratch);
         }),
       );
     },

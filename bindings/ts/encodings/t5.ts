@@ -114,12 +114,8 @@ export function t5Bias<O extends Out>(heap: Heap, options: T5BiasOptions<O>): Re
   const { table, heads } = t5Table(heap, where, given.table, core.numBuckets);
   return withBuckets(heap, where, core, (buckets) =>
     output<NdArray, O>(heap, where, false, [heads, queries, keys], given.out, (to, scratch) => {
-      writeT5Bias(
-        heap,
-        buckets,
-        { out: to, table: table.address(scratch), heads, queries, keys, queryOffset },
-        scratch,
-      );
+      const bias = { out: to, table: table.address(scratch), heads, queries, keys, queryOffset };
+      writeT5Bias(heap, buckets, bias, scratch);
     }),
   );
 }

@@ -169,7 +169,17 @@ function layerOf(heap: Heap, config: ModelConfig, slots: LayerSlots, i: number):
   ]);
   const { kind, modelDim, heads, kvHeads, headDim, scale, softcap, norms, norm, eps, unitOffset, activation } = config;
   const layer = new TransformerLayer(heap, kind === 'encoder' ? 'encoderLayer' : 'decoderLayer', {
-    ...{ modelDim, hiddenDim, heads, kvHeads, headDim, scale, norms, norm, eps, unitOffset, activation },
+    modelDim,
+    hiddenDim,
+    heads,
+    kvHeads,
+    headDim,
+    scale,
+    norms,
+    norm,
+    eps,
+    unitOffset,
+    activation,
     ...(softcap !== undefined && { softcap }),
     ...(window !== undefined && { window: { left: window - 1 } }),
     weights: Object.fromEntries(given) as unknown as TransformerLayerWeights,

@@ -42,7 +42,10 @@ export const others: Readonly<Record<string, ModelRope>> = {
     pairing: 'half',
     base: 1.2e7,
     parameters: {
-      ...{ rope_type: 'llama3', factor: 8, low_freq_factor: 1, high_freq_factor: 4 },
+      rope_type: 'llama3',
+      factor: 8,
+      low_freq_factor: 1,
+      high_freq_factor: 4,
       original_max_position_embeddings: 8192,
     },
   },
@@ -64,7 +67,9 @@ export const others: Readonly<Record<string, ModelRope>> = {
   falcon: half,
   gemma3n: { pairing: 'half', headDim: 256, base: 1e6, localBase: 1e4 },
   gemma4: {
-    ...{ pairing: 'half', headDim: 256, globalHeadDim: 512 },
+    pairing: 'half',
+    headDim: 256,
+    globalHeadDim: 512,
     parameters: {
       sliding_attention: { rope_type: 'default', rope_theta: 1e4 },
       full_attention: { rope_type: 'proportional', rope_theta: 1e6, partial_rotary_factor: 0.25 },
@@ -82,7 +87,11 @@ export const others: Readonly<Record<string, ModelRope>> = {
     headDim: 64,
     base: 1.5e5,
     parameters: {
-      ...{ rope_type: 'yarn', factor: 32, beta_fast: 32, beta_slow: 1, truncate: false },
+      rope_type: 'yarn',
+      factor: 32,
+      beta_fast: 32,
+      beta_slow: 1,
+      truncate: false,
       original_max_position_embeddings: 4096,
     },
   },
