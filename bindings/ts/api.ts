@@ -1,4 +1,4 @@
-// What every entry of the package gives beside its load().
+// The exports that all entries of the package share; each adds its own load().
 
 export type { AttentionOptions, AttentionResult, ScoreRequest } from './attention/attention.js';
 export type { KeepMaskInput } from './attention/mask.js';

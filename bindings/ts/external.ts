@@ -1,7 +1,7 @@
 /**
  * The package with its WebAssembly in separate files, for a smaller download: it fetches only the build that the
- * browser runs, where 'ropewalk' carries both inside its JavaScript. A bundler that knows `new URL('./file',
- * import.meta.url)` (Vite, webpack 5, Rollup, Parcel, Rspack) brings the files along.
+ * browser runs, while 'ropewalk' contains both. Bundlers that support `new URL('./file', import.meta.url)` (Vite,
+ * webpack 5, Rollup, Parcel, Rspack) copy the files.
  * @packageDocumentation
  */
 
@@ -12,7 +12,7 @@ import { readWhole } from './safetensors/node-files.js';
 
 export * from './api.js';
 
-// Literals, which bundlers look for.
+// Bundlers find the files only by literal URLs.
 const addressOf = {
   simd128: () => new URL('./core.wasm', import.meta.url),
   relaxed: () => new URL('./core-relaxed.wasm', import.meta.url),
@@ -29,7 +29,7 @@ async function compileFetched(url: URL): Promise<WebAssembly.Module> {
   }
   if (!response.ok) throw new UnsupportedError(`load: ${url} answered ${response.status}; ${advice}`);
   const type = response.headers.get('content-type') ?? '';
-  // Compiling while it comes asks for this type and no parameter; without it, compiling afterwards does the same.
+  // compileStreaming() requires exactly this type; any other answer is compiled after the download.
   if (/^application\/wasm$/i.test(type.trim())) return WebAssembly.compileStreaming(response);
   const bytes = await response.arrayBuffer();
   if (!WebAssembly.validate(bytes)) {
@@ -50,11 +50,11 @@ const compiled = compiledOnce(async (name) => {
 });
 
 /**
- * Makes an instance of ropewalk, as load() of 'ropewalk' does. The first call for a build fetches its file, which lies
- * beside this one; later calls share its compiled code.
+ * Makes an instance of ropewalk, as load() of 'ropewalk' does. The first call for a build fetches its file from the
+ * folder of this module; later calls share its compiled code.
  *
  * @throws UnsupportedError where the file cannot be fetched or is of another version, WebAssembly SIMD is missing or a
- * Content-Security-Policy forbids WebAssembly.
+ *   Content-Security-Policy forbids WebAssembly.
  *
  * @example
  * import { load } from 'ropewalk/external';

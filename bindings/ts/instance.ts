@@ -1,4 +1,4 @@
-// What every load() does: chooses a build, instantiates it, and explains why that fails. The caller supplies the
+// The common part of every load(): chooses a build, instantiates it, and explains failures. The caller supplies the
 // compiled module.
 
 import createCore from './core.mjs';
@@ -65,7 +65,7 @@ function refusal(error: unknown): unknown {
 }
 
 async function instantiate(module: WebAssembly.Module): Promise<Heap> {
-  // The glue waits for its callback for ever, so a failure has to race it.
+  // createCore() never settles if its callback is not called, so failures reject this promise.
   return new Promise((resolve, reject) => {
     let memory: WebAssembly.Memory | undefined;
     const instantiateWasm = (imports: WebAssembly.Imports, receive: (instance: WebAssembly.Instance) => void) => {
@@ -84,8 +84,7 @@ async function instantiate(module: WebAssembly.Module): Promise<Heap> {
 }
 
 /**
- * The build that a module says it is, if it is of this version. It says so in a section of its own
- * (bindings/package.mjs).
+ * The build that a module is, if it is of this version: bindings/package.mjs writes a hash into a custom section.
  * @internal
  */
 export function buildOf(module: WebAssembly.Module): BuildName | undefined {
@@ -94,14 +93,14 @@ export function buildOf(module: WebAssembly.Module): BuildName | undefined {
   return text === buildIds.relaxed ? 'relaxed' : text === buildIds.simd128 ? 'simd128' : undefined;
 }
 
-// A module that compiles but does not fit the glue, or is not of this version.
+// The error for a module that does not fit the glue or is of another version.
 function notOurs(module: WebAssembly.Module, cause?: unknown): ArgumentTypeError {
   const error = new ArgumentTypeError('load', 'module', module, "the compiled 'ropewalk/core.wasm' of this version");
   error.cause = cause;
   return error;
 }
 
-/** Compiles each build once, and again after a failure; every instance shares it. @internal */
+/** Compiles each build once for all instances; retries after a failure. @internal */
 export function compiledOnce(
   compile: (name: BuildName) => Promise<WebAssembly.Module>,
 ): (name: BuildName) => Promise<WebAssembly.Module> {
@@ -118,7 +117,7 @@ export function compiledOnce(
   };
 }
 
-/** An instance of the options' module, or of the build that `compiled` gives. @internal */
+/** Instantiates the options' module, or the build from `compiled`. @internal */
 export async function open(
   options: LoadOptions,
   compiled: (name: BuildName) => Promise<WebAssembly.Module>,

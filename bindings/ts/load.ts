@@ -1,5 +1,5 @@
-// load() of the package. It holds the wasm of both builds, so it fetches nothing and needs no support of a bundler or
-// server.
+// load() of the package. It contains the wasm of both builds, so it fetches nothing and needs no support from a bundler
+// or server.
 
 import { packedRelaxed, packedSteps, sizes, stepCount } from './inline.js';
 import { compiledOnce, type LoadOptions, open } from './instance.js';
@@ -7,7 +7,7 @@ import type { Ropewalk } from './ropewalk.js';
 import { UnsupportedError } from './runtime/errors.js';
 import { unpackAtOnce } from './safetensors/node-files.js';
 
-// Engines of before 2025 have no fromBase64; a loop takes a tenth of the time of Uint8Array.from with a callback.
+// Engines before 2025 lack fromBase64; a loop takes a tenth of the time of Uint8Array.from with a callback.
 function decodeBase64(text: string): Uint8Array<ArrayBuffer> {
   const { fromBase64 } = Uint8Array as { fromBase64?: (text: string) => Uint8Array<ArrayBuffer> };
   if (fromBase64 !== undefined) return fromBase64(text);
@@ -27,7 +27,7 @@ function inflater(): DecompressionStream {
   }
 }
 
-// By the stream's own ends: Response would do it in one line, and make some runtimes load all of fetch first.
+// Reads the stream directly: new Response(stream) is shorter, but makes some runtimes load all of fetch first.
 async function inflate(base64: string, size: number): Promise<Uint8Array<ArrayBuffer>> {
   const atOnce = unpackAtOnce(base64);
   if (atOnce !== undefined) return atOnce;
@@ -46,7 +46,7 @@ async function inflate(base64: string, size: number): Promise<Uint8Array<ArrayBu
   return bytes;
 }
 
-// The other build, by its steps from the relaxed one (see bindings/package.mjs).
+// The simd128 build, from the relaxed one and the steps of bindings/steps.mjs.
 function simd128From(relaxed: Uint8Array, steps: Uint8Array): Uint8Array<ArrayBuffer> {
   const numbers = new Int32Array(Uint8Array.from(steps).buffer, 0, 3 * stepCount); // a copy is aligned
   const bytes = new Uint8Array(sizes.simd128);
@@ -73,7 +73,8 @@ const compiled = compiledOnce(async (name) => {
  * Makes an instance of ropewalk. Nothing is fetched: the WebAssembly is inside the package. Every call makes a new
  * instance with a heap of its own; the compiled code is shared.
  *
- * @throws UnsupportedError where WebAssembly SIMD is missing or a Content-Security-Policy forbids WebAssembly.
+ * @throws UnsupportedError where WebAssembly SIMD is missing or a Content-Security-Policy forbids WebAssembly;
+ *   ArgumentTypeError for a module of another version.
  *
  * @example
  * import { load } from 'ropewalk';

@@ -1,5 +1,5 @@
 /**
- * The main entry as Node imports it: reads the build that it runs from the file beside this one. Without that file, as
+ * The main entry for Node: reads the build that it runs from a file in the folder of this module. Without that file, as
  * in a bundle, it unpacks the build from the JavaScript, as the main entry does elsewhere.
  * @packageDocumentation
  */
@@ -13,11 +13,11 @@ const files = { simd128: 'core.wasm', relaxed: 'core-relaxed.wasm' } satisfies R
 
 const notBeside = new Error('no file of this build lies here');
 
-// A file may be missing or forbidden, and beside code that was bundled it may be anybody's.
+// The file may be missing or unreadable, and beside bundled code it may be an unrelated one.
 async function compileFile(name: BuildName): Promise<WebAssembly.Module> {
   try {
-    const here = import.meta.url; // in a variable, so that no bundler takes the file for one to bring along
-    // At once: no page waits here, and a thread takes longer.
+    const here = import.meta.url; // in a variable, so that bundlers do not copy the file
+    // Synchronous: there is no page to block, and compiling in a thread takes longer.
     const module = new WebAssembly.Module(await readWhole(new URL(files[name], here), files[name]));
     if (buildOf(module) === name) return module;
   } catch {}
@@ -29,7 +29,7 @@ const compiled = compiledOnce(compileFile);
 /**
  * Makes an instance of ropewalk. Every call makes a new instance with a heap of its own; the compiled code is shared.
  *
- * @throws UnsupportedError where WebAssembly SIMD is missing.
+ * @throws UnsupportedError where WebAssembly SIMD is missing; ArgumentTypeError for a module of another version.
  *
  * @example
  * import { load } from 'ropewalk';

@@ -41,11 +41,15 @@ import { type Info, type Instance, type Memory, shareHeap } from './runtime/inst
 import type { Out, OutOption, ResultOf } from './runtime/outputs.js';
 import { type ArrayLikeInput, type NdArray, Tensor, type TensorInput } from './runtime/tensor.js';
 
-/** An instance with a heap of its own. Tensors, plans and layers work only with the instance that made them. */
+/**
+ * An instance with a heap of its own. Tensors, plans and layers work only with the instance that made them. Its methods
+ * throw ArgumentTypeError or ArgumentRangeError for wrong arguments, StateError for objects that were disposed of or
+ * belong to another instance, and OutOfMemoryError where the heap cannot grow.
+ */
 export class Ropewalk implements Instance {
   readonly #heap: Heap;
   readonly #info: Info;
-  /** What encodings do, in numbers. */
+  /** Measures encodings: shift matrices, decay with distance, similarity of positions. */
   readonly analysis: Analysis;
 
   /** @internal */
@@ -56,12 +60,12 @@ export class Ropewalk implements Instance {
     shareHeap(this, heap);
   }
 
-  /** Which build runs. */
+  /** Version of the package, and the build in use. */
   info(): Info {
     return this.#info;
   }
 
-  /** How much memory is in use. */
+  /** Memory in use, in bytes, and the number of live objects. */
   memory(): Memory {
     return {
       heapBytes: this.#heap.byteLength,
@@ -72,7 +76,7 @@ export class Ropewalk implements Instance {
   }
 
   /**
-   * Starts to measure `memory().peak` anew, at what is in use now.
+   * Resets `memory().peak` to the memory in use now.
    *
    * @example
    * rw.resetPeak();
@@ -112,8 +116,8 @@ export class Ropewalk implements Instance {
   }
 
   /**
-   * What a RoPE does, in numbers and in words: wavelengths, turns within the training length, the band of a scaling,
-   * its factor, and a warning for each known trap that the configuration runs into. null for layers without RoPE.
+   * Explains a RoPE, as numbers and as text: wavelengths, turns within the training length, the pairs that a scaling
+   * blends, the attention factor, and a warning for each known trap. Gives null for layers without RoPE.
    *
    * @param config a Hugging Face config.json, parsed, or the options of `rope()`.
    *
@@ -128,12 +132,12 @@ export class Ropewalk implements Instance {
   }
 
   /**
-   * Which pairing another program used, from scores that it computed before softmax. Tokens at several positions are
-   * needed: at position 0 both pairings agree.
+   * Finds the pairing that another program used, from its scores before softmax. Needs tokens at several positions: at
+   * position 0 both pairings agree.
    *
    * @param q [T, D] or [H, T, D], not rotated
    * @param k [T, D] or [G, T, D], not rotated; G divides H
-   * @param scores [Tq, Tk] or [H, Tq, Tk]; masked ones as -Infinity.
+   * @param scores [Tq, Tk] or [H, Tq, Tk]; -Infinity where masked.
    *
    * @example
    * const { pairing } = rw.detectPairing(q, k, scores, { base: 500000 });   // 'half', 'interleaved' or undefined
@@ -148,10 +152,10 @@ export class Ropewalk implements Instance {
   }
 
   /**
-   * Rotates by cos and sin tables that you bring: ONNX RotaryEmbedding (opset 23). A plan of `rope()` needs no tables
-   * and is exact at every position. A tensor is turned in place; a plain array gives a new one.
+   * Rotates by the caller's cos and sin tables: ONNX RotaryEmbedding (opset 23). A plan of `rope()` needs no tables and
+   * is exact at every position. A tensor is rotated in place; a plain array gives a new one.
    *
-   * @param x [.., T, D] in the order that `layout` names.
+   * @param x [.., T, D], with the axes in the order of `layout`.
    *
    * @example
    * const y = rw.rotaryEmbedding({ data, shape: [1, 4, 3, 8] }, { cos, sin, positions: [0, 1, 2] });
@@ -201,8 +205,8 @@ export class Ropewalk implements Instance {
   }
 
   /**
-   * A learned table of n rows extended to up to n² (Su 2020): coarse and fine position mixed so that the first n rows
-   * stay as they are.
+   * Extends a learned table of n rows to up to n² rows (Su 2020), each a mix of a coarse and a fine position; the first
+   * n rows do not change.
    *
    * @param table [n, dim]
    *
@@ -224,7 +228,7 @@ export class Ropewalk implements Instance {
   }
 
   /**
-   * ALiBi as a bias of attention scores, [H, Tq, Tk].
+   * ALiBi as a bias for attention scores, [H, Tq, Tk].
    *
    * @example
    * const bias = rw.alibiBias({ heads: 8, queries: 1, keys: 100 });   // one new token after 99
@@ -244,7 +248,7 @@ export class Ropewalk implements Instance {
   }
 
   /**
-   * T5's bias of attention scores, [H, Tq, Tk].
+   * T5's bias for attention scores, [H, Tq, Tk].
    *
    * @example
    * const bias = rw.t5Bias({ table: { data: weights, shape: [32, 8] }, queries: 10, keys: 10 });
@@ -254,7 +258,7 @@ export class Ropewalk implements Instance {
   }
 
   /**
-   * KERPLE as a bias of attention scores (Chi et al., arXiv:2205.09921), [H, Tq, Tk].
+   * KERPLE as a bias for attention scores (Chi et al., arXiv:2205.09921), [H, Tq, Tk].
    *
    * @example
    * const bias = rw.kerpleBias({ r1: Float32Array.of(1, 1), r2: Float32Array.of(0.5, 2), queries: 1, keys: 100 });
@@ -264,7 +268,7 @@ export class Ropewalk implements Instance {
   }
 
   /**
-   * Which row of a relative table belongs to each query and key, [Tq, Tk]: the clipped distance, shifted to start at 0.
+   * The row of a relative table for each query and key, [Tq, Tk]: the clipped distance, shifted to start at 0.
    *
    * @example
    * rw.relativeRows({ queries: 5, keys: 5, maxDistance: 2 });   // row 0: 2 3 4 4 4
@@ -294,21 +298,21 @@ export class Ropewalk implements Instance {
   }
 
   /**
-   * A cache of the keys and values of one layer's tokens so far.
+   * A cache of the keys and values that one layer has computed so far.
    *
    * @example
    * using cache = rw.kvCache({ kvHeads: 8, headDim: 64, rope: { plan }, window: { size: 4096, sinkTokens: 4 } });
-   * const { out } = cache.append(k, v).attend(q);   // the new tokens' keys, values and queries, not turned yet
+   * const { out } = cache.append(k, v).attend(q);   // the new tokens' keys, values and queries, not rotated yet
    */
   kvCache(options: KvCacheOptions): KvCache {
     return createKvCache(this.#heap, options);
   }
 
   /**
-   * A cache as `cache.save()` left it: reading it gives the same bits.
+   * Restores a cache from the bytes of `cache.save()`; attention over it gives the same bits.
    *
    * @throws ArgumentRangeError for a buffer that holds no saved cache or was cut or altered, and where a plan that
-   *   turned its keys is not among those given.
+   *   rotated its keys is not given.
    *
    * @example
    * using cache = rw.restoreKvCache(buffer, { plan });
@@ -345,8 +349,8 @@ export class Ropewalk implements Instance {
   }
 
   /**
-   * GELU, x Φ(x) with Φ the normal distribution function (Hendrycks and Gimpel, arXiv:1606.08415), within 5 ulp on both
-   * sides of 0, and 0 below -13.2, where less than 1e-38 is left; or its approximation by tanh.
+   * GELU, x Φ(x) with Φ the normal distribution function (Hendrycks and Gimpel, arXiv:1606.08415), within 5 ulp, and
+   * 0 below -13.2, where the exact value is within 1e-38 of 0; or its approximation by tanh.
    *
    * @param x any shape; as a tensor it may be `out`.
    *
@@ -358,8 +362,8 @@ export class Ropewalk implements Instance {
   }
 
   /**
-   * SiLU (swish), x / (1 + e^-x), within 4 ulp from x = -87.33 on; below, less than 4e-36 away, from -87.7 down -0
-   * (Elfwing et al., arXiv:1702.03118).
+   * SiLU (swish), x / (1 + e^-x), within 4 ulp for x >= -87.33; below that within 4e-36, and -0 below -87.7 (Elfwing et
+   * al., arXiv:1702.03118).
    *
    * @param x any shape; as a tensor it may be `out`.
    *
@@ -371,8 +375,8 @@ export class Ropewalk implements Instance {
   }
 
   /**
-   * Softmax over the last axis. -Infinity gives exactly 0, and a row of nothing else zeros, as in `attention`; NaN and
-   * Infinity make their row NaN.
+   * Softmax over the last axis. -Infinity gives exactly 0, and a row of only -Infinity gives zeros, as in `attention`;
+   * NaN and Infinity make their row NaN.
    *
    * @param x [.., n]; as a tensor it may be `out`.
    *
@@ -388,7 +392,7 @@ export class Ropewalk implements Instance {
    * Rows of an embedding table, [.., M]. A plain table is copied for each call; keep a large one as a tensor.
    *
    * @param table [V, M]
-   * @param ids integers from 0 to V - 1; any other is refused.
+   * @param ids integers from 0 to V - 1; others throw ArgumentRangeError.
    *
    * @example
    * using table = rw.tensor([30522, 768], weights);
@@ -405,14 +409,12 @@ export class Ropewalk implements Instance {
 
   /**
    * Linear attention (Katharopoulos et al., arXiv:2006.16236): out_i = sum_j w_ij v_j / sum_j w_ij with w_ij a product
-   * of features, in time that grows with T and not with T². Causal results come in blocks of tokens that equal the
-   * recurrence up to rounding. NaN in a query stays in its row, NaN in a key or value in the rows that see it.
+   * of features, in time proportional to T rather than T². Causal results are computed in blocks of tokens, and equal
+   * the recurrence up to rounding. NaN in a query stays in its row, in a key or value in the rows that attend to it.
    *
    * @param q [B, H, Tq, D]
    * @param k [B, G, Tk, D]; G divides H, and consecutive query heads share a key head.
    * @param v [B, G, Tk, Dv]
-   * @throws ArgumentTypeError, ArgumentRangeError for arguments that do not fit; StateError for a plan that was
-   * disposed.
    *
    * @example
    * const { out, denominator } = rw.linearAttention(q, k, v, {
@@ -432,13 +434,13 @@ export class Ropewalk implements Instance {
   }
 
   /**
-   * Causal linear attention that goes on from call to call: a state of fixed size in the place of cached keys and
+   * Causal linear attention that continues from call to call, with a state of fixed size in place of cached keys and
    * values.
    *
    * @example
    * using state = rw.linearAttentionState({ headDim: 64, kvHeads: 8 });
    * const { out } = state.append(q, k, v);   // [8, T, 64] each, T = 1 when decoding
-   * console.log(state.bytes, state.tokens);  // bytes stay what they are, tokens grow
+   * console.log(state.bytes, state.tokens);  // bytes stay constant, tokens grow
    */
   linearAttentionState(options: LinearAttentionStateOptions): LinearAttentionState {
     return new LinearAttentionState(this.#heap, options);
@@ -446,13 +448,12 @@ export class Ropewalk implements Instance {
 
   /**
    * Linear attention as a recurrence that may forget (gates) and correct (delta rule): ONNX LinearAttention (opset 27).
-   * Nothing is divided, keys are taken as they are, and the state is float32.
+   * Nothing is divided, keys are used without a feature map, and the state is float32.
    *
    * @param q [B, H, T, D]
    * @param k [B, G, T, D]; G divides H, and consecutive query heads share a state.
    * @param v [B, G, T, Dv]
-   * @throws ArgumentTypeError, ArgumentRangeError for arguments that do not fit, and for a gate that the rule does not
-   * take.
+   * @throws ArgumentRangeError for a gate that the rule does not use; ArgumentTypeError for a missing one.
    *
    * @example
    * const first = rw.recurrentAttention(q, k, v, { updateRule: 'gated', decay });   // decay [G, T], logarithms
@@ -468,11 +469,10 @@ export class Ropewalk implements Instance {
   }
 
   /**
-   * An affine map y = f(x W^T + b) with weights packed once: a projection, a product of matrices one of which stays, a
+   * An affine map y = f(x W^T + b) with weights packed once: a projection, repeated products with one matrix, or a
    * matrix times a vector.
    *
-   * @throws ArgumentTypeError, ArgumentRangeError where weight and bias do not fit or a number is none that the storage
-   *   holds; OutOfMemoryError.
+   * @throws ArgumentRangeError where weight and bias do not fit or a number is outside the range of the storage.
    *
    * @example
    * using query = rw.linear({ weight: { data: w, shape: [512, 768], type: 'bfloat16' } });
@@ -493,7 +493,7 @@ export class Ropewalk implements Instance {
   }
 
   /**
-   * A layer of an encoder: norms after each sum, full attention, GELU. BERT with any of its position types, RoFormer.
+   * An encoder layer: a norm after each residual sum, full attention, GELU. BERT with any position type, RoFormer.
    *
    * @example
    * const layer = rw.encoderLayer({
@@ -506,8 +506,8 @@ export class Ropewalk implements Instance {
   }
 
   /**
-   * A layer of a decoder: root mean square norms before each part, causal attention, a gated feed-forward part. The
-   * LLaMA family, and with other `norms` Gemma 2 and 3 or GPT-NeoX.
+   * A decoder layer: root mean square norms before each part, causal attention, a gated feed-forward part. The LLaMA
+   * family, and with other `norms` Gemma 2 and 3 or GPT-NeoX.
    *
    * @example
    * const layer = rw.decoderLayer({

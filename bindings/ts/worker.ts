@@ -1,5 +1,5 @@
 /**
- * Runs work in another thread: calls objects of a worker from the page or the main thread.
+ * Calls the functions of objects in a worker from the page or the main thread.
  * @packageDocumentation
  */
 

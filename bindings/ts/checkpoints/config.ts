@@ -1,5 +1,5 @@
-// RoPE options from a Hugging Face config.json, in any of the spellings it has had: rope_scaling and
-// rope_parameters, type and rope_type, one object for all layers or one for each type of layer.
+// Reads RoPE options from a Hugging Face config.json of any version: rope_scaling or rope_parameters, type or
+// rope_type, one object for all layers or one for each type of layer.
 
 import { checkRopeOptions, type Pairing, type RopeAxes, type RopeOptions } from '../rope/options.js';
 import * as check from '../runtime/check.js';
@@ -19,29 +19,29 @@ import {
 } from './models.js';
 import { headSize } from './sizes.js';
 
-/** Options of ropeFromConfig: what a config.json does not say. */
+/** Options of ropeFromConfig, for settings that a config.json lacks. */
 export interface RopeConfigOptions {
-  /** The type of layer, such as `full_attention`; needed where each type has a RoPE of its own. No default. */
+  /** The type of layer, such as `full_attention`; required where each type has its own RoPE. No default. */
   layerType?: string;
-  /** The length in use, in tokens; `dynamic` and `longrope` depend on it. Default: the length of training. */
+  /** The length in use, in tokens; `dynamic` and `longrope` depend on it. Default: the training length. */
   sequenceLength?: number;
-  /** Default: what the model_type is known to use, `half` for a model that is not known. */
+  /** Default: the pairing of the model_type, or `half` for an unknown one. */
   pairing?: Pairing;
 }
 
-/** What a configuration says, and what was found on the way. @internal */
+/** The options of a configuration, and how they were found. @internal */
 export interface ConfigReading {
   readonly options: RopeOptions;
   /** The model_type, without `_text`; '' where there is none. */
   readonly model: string;
-  /** Whether the pairing comes from an option, a field or a model_type that is known. */
+  /** Whether the pairing comes from an option, a field or a known model_type. */
   readonly pairingKnown: boolean;
-  /** Set where neither a field nor the model's class gives the base. */
+  /** True where neither a field nor the model's class gives the base. */
   readonly baseAssumed: boolean;
   readonly kindName: KindName;
   readonly kind: KindReading;
   readonly perLayer: boolean;
-  /** Fields that speak of RoPE and have no part in the options. */
+  /** Fields about RoPE that the options do not depend on. */
   readonly unused: readonly string[];
 }
 
@@ -49,7 +49,7 @@ const pairings: Readonly<Record<Pairing, number>> = { interleaved: 0, half: 1 };
 const lengthFields = ['max_position_embeddings', 'n_positions'] as const;
 const baseFields = ['rope_theta', 'rotary_emb_base'] as const;
 
-// Bases of sliding and full attention layers, before there was a rope_parameters for each.
+// Bases of sliding and full attention layers in files older than rope_parameters.
 const layerBases = [
   { sliding_attention: 'rope_local_base_freq', full_attention: 'rope_theta' },
   { sliding_attention: 'local_rope_theta', full_attention: 'global_rope_theta' },
@@ -59,10 +59,10 @@ const speaksOfRope = /rope|rotary|yarn|^original_max_position/;
 
 /**
  * Options of `rw.rope()` from a Hugging Face config.json (the parsed object; of a multimodal model, its text_config is
- * read). Defaults and fallbacks are Hugging Face's. null stands for layers without RoPE.
+ * read), or null for layers without RoPE. Defaults and fallbacks are Hugging Face's.
  *
- * @throws ArgumentTypeError or ArgumentRangeError naming the field where one is missing, is of a kind that is not
- *   known, or contradicts another.
+ * @throws ArgumentTypeError or ArgumentRangeError that names the field, where one is missing, is of an unknown kind, or
+ *   contradicts another.
  *
  * @example
  * const config = { model_type: 'qwen2', hidden_size: 896, num_attention_heads: 14, rope_theta: 1000000 };
@@ -86,7 +86,7 @@ function askedOf(where: string, options: RopeConfigOptions): RopeConfigOptions {
   return asked;
 }
 
-/** null stands for layers without RoPE. @internal */
+/** Gives null for layers without RoPE. @internal */
 export function readRopeConfig(where: string, source: unknown, options: RopeConfigOptions): ConfigReading | null {
   const value = check.read(source);
   if (!isRecord(value)) throw new ArgumentTypeError(where, 'config', value, 'an object, as a config.json holds it');
@@ -101,7 +101,7 @@ export function readRopeConfig(where: string, source: unknown, options: RopeConf
   if (layer === null || hasNoRope(config, model, asked.layerType, defaults)) return null;
 
   const kindName = kindOf(layer.rope);
-  // The old spelling always names its kind; the new one may leave `default` out.
+  // rope_scaling always names its kind; rope_parameters may omit `default`.
   const oldSpelling = layer.rope.path.endsWith('rope_scaling') && Object.keys(layer.rope.values).length > 0;
   if (oldSpelling && kindName.fields.length === 0) layer.rope.need('rope_type', text);
   const stated = agreed(layer.base, check.base);
@@ -177,12 +177,12 @@ function hasNoRope(
   );
 }
 
-/** The RoPE parameters of one type of layer, and where its base may stand. */
+/** The RoPE parameters of one type of layer, and the fields that may give its base. */
 interface LayerRope {
   readonly rope: Fields;
   readonly perLayer: boolean;
   readonly base: readonly (readonly [Fields, string])[];
-  /** The base where no field gives it. */
+  /** The base if no field gives it. */
   readonly fallback: number | undefined;
 }
 
@@ -193,7 +193,7 @@ function known(where: string, layerType: string | undefined, types: readonly str
   throw new ArgumentRangeError(where, 'layerType', layerType, `is ${describe(layerType)}; expected ${expected}`);
 }
 
-// What the class fills in where the file has neither object; fields of the file win.
+// The defaults of the class where the file has neither object; fields of the file take precedence.
 function parametersOfClass(config: Fields, { parameters }: ClassDefaults): Fields | undefined {
   if (parameters === undefined || config.has('rope_parameters') || config.has('rope_scaling')) return undefined;
   const values = Object.fromEntries(Object.entries(parameters).filter(([field]) => !config.has(field)));
@@ -217,7 +217,7 @@ function ropeOfLayer(config: Fields, layerType: string | undefined, defaults: Cl
     if (nested.values[type] === null) return null;
     const rope = nested.inner(type);
     const older = type === 'sliding_attention' ? layerBases.flatMap((names) => config.at(names.sliding_attention)) : [];
-    // The entry's own base, then the older spelling of this type's base, then the one of all layers.
+    // The first of: the entry's own base, the older field for this type, the base of all layers.
     const sources = [...rope.at('rope_theta'), ...older, ...top];
     const base = sources.filter(([fields, field]) => fields.has(field)).slice(0, 1);
     return { rope, perLayer: true, base, fallback: baseOfClass(type, defaults) };
@@ -230,7 +230,7 @@ function ropeOfLayer(config: Fields, layerType: string | undefined, defaults: Cl
     config.use(...Object.values(names));
     const sliding = type === 'sliding_attention';
     return {
-      // What rope_scaling says holds for the layers with full attention alone.
+      // rope_scaling applies only to layers with full attention.
       rope: sliding ? new Fields(where, rope.path, {}) : rope,
       perLayer: true,
       base: config.at(field),
@@ -251,7 +251,7 @@ function baseOfClass(type: string, { base, localBase }: ClassDefaults): number |
   return type === 'sliding_attention' ? (localBase ?? base) : base;
 }
 
-// The names that the file has for the bases of two types of layer, if there are two.
+// The fields for the bases of the two types of layer, if there are two.
 function namesOfBases(config: Fields, { localBase }: ClassDefaults): (typeof layerBases)[number] | undefined {
   const spelled = (type: keyof (typeof layerBases)[number]) => layerBases.find((names) => config.has(names[type]));
   return (

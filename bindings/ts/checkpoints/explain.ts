@@ -1,7 +1,6 @@
-// Explains a RoPE in numbers: wavelengths, turns within the training length, the band of a scaling, its factor and
-// where it applies, and a warning for each known trap. Frequencies, wavelengths and the attention factor are those of
-// the plan itself; turns, ratios, the base in effect, the band and the factor of the softmax scale are formed here from
-// them and from the options.
+// Explains a RoPE: wavelengths, turns within the training length, the pairs that a scaling blends, the attention
+// factor, and a warning for each known trap. Frequencies, wavelengths and the attention factor come from the plan; the
+// rest is computed here from them and from the options.
 
 import { type Angles, checkRopeOptions, type Pairing, type RopeOptions, type RopeScaling } from '../rope/options.js';
 import { RopePlan } from '../rope/rope.js';
@@ -13,11 +12,11 @@ import { isRecord } from './fields.js';
 import { given, yarnBand } from './kinds.js';
 import { type Explained, type RopeWarning, short, softmaxScaleFactor, warningsOf } from './warnings.js';
 
-/** Options of explainRope; the first three are those of ropeFromConfig and are for configurations only. */
+/** Options of explainRope. With the options of `rope()`, only `trainingLength` is accepted. */
 export interface ExplainOptions extends RopeConfigOptions {
-  /** Number of positions in training. Default: what the configuration or the scaling says. */
+  /** Number of positions in training. Default: from the configuration or the scaling. */
   trainingLength?: number;
-  /** For configurations: how the plan will form angles. Default `exact`. */
+  /** How the plan computes angles. Default `exact`. */
   angles?: Angles;
 }
 
@@ -26,54 +25,54 @@ export interface ExplainedPair {
   readonly index: number;
   /** Radians per position. */
   readonly inverseFrequency: number;
-  /** Positions per turn, 2 pi / inverseFrequency; null for a pair that stands still. */
+  /** Positions per turn, 2 pi / inverseFrequency; null for a pair that does not rotate. */
   readonly wavelength: number | null;
-  /** Turns within the training length; null where that is not known. */
+  /** Turns within the training length; null where that is unknown. */
   readonly turns: number | null;
-  /** Whether that is at least one. */
+  /** Whether `turns` is at least 1. */
   readonly completes: boolean | null;
-  /** The frequency without scaling divided by this one; null where there is none to compare or the pair stands still. */
+  /** The unscaled frequency divided by this one; null where there is none or the pair does not rotate. */
   readonly scaledBy: number | null;
 }
 
-/** Between which pairs (YaRN) or wavelengths (Llama 3) a scaling blends. */
+/** The pairs (YaRN) or wavelengths (Llama 3) between which a scaling blends. */
 export interface ScalingBand {
   readonly unit: 'pair' | 'wavelength';
-  /** Up to here frequencies are kept. */
+  /** The last pair or wavelength whose frequency is kept. */
   readonly low: number;
-  /** From here on they are divided by the factor. */
+  /** The first pair or wavelength whose frequency is divided by the factor. */
   readonly high: number;
 }
 
-/** What explainRope gives; plain data. */
+/** The result of explainRope; plain data. */
 export interface RopeExplanation {
   readonly kind: RopeScaling['type'];
   readonly headDim: number;
   readonly rotaryDim: number;
   readonly base: number;
-  /** The base that `ntk` and `dynamic` use instead. */
+  /** The base that `ntk` and `dynamic` use in place of `base`. */
   readonly effectiveBase?: number;
   readonly pairing: Pairing;
   readonly angles: Angles;
   readonly trainingLength: number | null;
   readonly attentionFactor: number;
   readonly attentionFactorAppliesTo: 'cos and sin; scores get its square';
-  /** What DeepSeek's family multiplies the softmax scale by besides; no plan does. */
+  /** A further factor of the softmax scale in DeepSeek's models, which plans do not apply. */
   readonly softmaxScaleFactor?: number;
   readonly band?: ScalingBand;
   readonly pairs: readonly ExplainedPair[];
-  /** How many pairs complete a turn within the training length. */
+  /** Number of pairs that complete a turn within the training length; null where that is unknown. */
   readonly completePairs: number | null;
-  /** Fields of the configuration that speak of RoPE and were not used. */
+  /** Fields of the configuration about RoPE that were not used. */
   readonly unusedFields: readonly string[];
   readonly warnings: readonly RopeWarning[];
-  /** All of it for people, in lines. */
+  /** A report of all of it, in lines. */
   readonly text: string;
 }
 
 const where = 'explainRope';
 
-// A configuration becomes options; options stay what they are.
+// Converts a configuration to options; options are only checked.
 function read(
   config: unknown,
   options: ExplainOptions,
@@ -135,7 +134,7 @@ export function explainRope(heap: Heap, config: unknown, options: ExplainOptions
   }
 }
 
-// The frequencies without scaling; a list of one's own has none, unless its base is said.
+// The frequencies without scaling; undefined for custom frequencies without a base.
 function originals(heap: Heap, options: RopeOptions): Float64Array | undefined {
   if (options.scaling?.type === 'custom' && options.base === undefined) return undefined;
   const plain = new RopePlan(heap, { ...options, scaling: { type: 'default' } });

@@ -3,7 +3,7 @@
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError, describe } from '../runtime/errors.js';
 
-/** Takes where it is, a field's name and its value; gives the value with its type or throws. */
+/** Gives a field's value with its type, or throws an error that names the field. */
 export type FieldCheck<T> = (where: string, name: string, value: unknown) => T;
 
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
@@ -30,11 +30,11 @@ function record(where: string, name: string, value: unknown): Readonly<Record<st
   return value;
 }
 
-/** One object of a configuration. A null counts as absent: Hugging Face writes null for "not given". */
+/** One object of a configuration. null counts as absent: Hugging Face writes null for "not given". */
 export class Fields {
   readonly where: string;
   readonly values: Readonly<Record<string, unknown>>;
-  /** How the object is called in messages; '' for the outermost. */
+  /** The object's name in messages; '' for the outermost. */
   readonly path: string;
   readonly #used = new Set<string>();
 
@@ -44,7 +44,7 @@ export class Fields {
     this.values = values;
   }
 
-  /** How a field is called in messages. */
+  /** A field's name in messages. */
   name(field: string): string {
     return this.path === '' ? field : `${this.path}.${field}`;
   }
@@ -58,7 +58,7 @@ export class Fields {
     return Object.hasOwn(this.values, field) && this.values[field] !== null && this.values[field] !== undefined;
   }
 
-  /** The value as it is, without counting as used. */
+  /** The value, without marking the field as used. */
   peek(field: string): unknown {
     return this.has(field) ? this.values[field] : undefined;
   }
@@ -76,30 +76,30 @@ export class Fields {
     return this.has(field) ? this.need(field, checkField) : undefined;
   }
 
-  /** The object that a field holds; without fields where there is none. */
+  /** The object in a field; an empty one if there is none. */
   inner(field: string): Fields {
     return new Fields(this.where, this.name(field), this.optional(field, record) ?? {});
   }
 
-  /** The fields that have a value and were not read. */
+  /** Fields with a value that were not read. */
   unused(): string[] {
     return Object.keys(this.values).filter((field) => this.has(field) && !this.#used.has(field));
   }
 
-  /** For a field whose value does not fit; the message begins with its name. */
+  /** The error for a field with a wrong value; the message begins with its name. */
   misfit(field: string, problem: string): ArgumentRangeError {
     const value = this.peek(field);
     return new ArgumentRangeError(this.where, this.name(field), value, `is ${describe(value)}${problem}`);
   }
 }
 
-/** A value and the name of the field it stands in. */
+/** A value and the name of its field. */
 export interface Named<T> {
   readonly name: string;
   readonly value: T;
 }
 
-/** One setting that several sources may hold: all that do must agree. @internal */
+/** A setting that several fields may hold; those that do must agree. @internal */
 export function agreed<T>(
   sources: readonly (readonly [Fields, string])[],
   checkField: FieldCheck<T>,

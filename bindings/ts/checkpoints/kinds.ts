@@ -1,12 +1,12 @@
-// Hugging Face's kinds of RoPE (rope_type), each read from its fields. Names, fallbacks and what overrides what are
-// those of modeling_rope_utils.py.
+// Reads each of Hugging Face's kinds of RoPE (rope_type) from its fields. Names, fallbacks and precedence follow
+// modeling_rope_utils.py.
 
 import type { RopeScaling } from '../rope/options.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, describe } from '../runtime/errors.js';
 import { agreed, type Fields, isRecord, numbers, text } from './fields.js';
 
-/** What a kind reads, and what it learns besides the scaling. */
+/** The input of a kind's reader, and what it finds besides the scaling. */
 export interface KindReading {
   readonly rope: Fields;
   readonly config: Fields;
@@ -16,23 +16,23 @@ export interface KindReading {
   readonly sequenceLength: number | undefined;
   /** max_position_embeddings */
   readonly maxLength: number | undefined;
-  /** What the model's class has for the original length. */
+  /** The original length of the model's class. */
   readonly classLength: number | undefined;
-  /** Positions seen in training. */
+  /** Number of positions in training. */
   trainingLength?: number;
-  /** The field that the scaling has them from. */
+  /** The field that gives it. */
   lengthName?: string;
-  /** Set where it is max_position_embeddings for want of anything better. */
+  /** True where max_position_embeddings is used because no field gives it. */
   lengthAssumed?: boolean;
-  /** A factor that was given. */
+  /** The factor, if given. */
   factor?: number;
-  /** Set where an explicit attention_factor stands beside an mscale, which then does nothing. */
+  /** True where an explicit attention_factor makes an mscale ineffective. */
   mscaleOverridden?: boolean;
 }
 
 type Kind<T extends RopeScaling['type']> = Extract<RopeScaling, { type: T }>;
 
-/** An object without the fields that are undefined. */
+/** An object without its undefined fields. */
 export function given<T extends object>(value: { [K in keyof T]: T[K] | undefined }): T {
   return Object.fromEntries(Object.entries(value).filter(([, v]) => v !== undefined)) as T;
 }
@@ -73,7 +73,7 @@ function linear(r: KindReading): RopeScaling {
 }
 
 function dynamic(r: KindReading): RopeScaling {
-  // Hunyuan: one base for every length, which is what static NTK does.
+  // Hunyuan: one base for every length, which is static NTK.
   const alpha = r.rope.optional('alpha', check.positive);
   if (alpha !== undefined) return { type: 'ntk', factor: alpha };
   const maxLength = r.maxLength ?? r.config.need('max_position_embeddings', check.positive);
@@ -130,7 +130,7 @@ function factorList(r: KindReading, field: string): readonly number[] {
 function longrope(r: KindReading): RopeScaling {
   const original = originalLength(r);
   const factor = optionalFactor(r);
-  // Phi-3.5-MoE states the factor for each side of the switch.
+  // Phi-3.5-MoE has one attention factor for the short list and one for the long.
   const side = r.sequenceLength !== undefined && r.sequenceLength > original ? 'long_mscale' : 'short_mscale';
   const other = side === 'long_mscale' ? 'short_mscale' : 'long_mscale';
   const stated = r.rope.has('attention_factor') ? 'attention_factor' : r.rope.has(side) ? side : undefined;
@@ -167,7 +167,7 @@ function proportional(r: KindReading): RopeScaling {
   });
 }
 
-/** One entry makes a kind known. */
+/** To support another kind, add an entry. */
 export const kinds: Readonly<Record<string, (r: KindReading) => RopeScaling>> = {
   default: () => ({ type: 'default' }),
   linear,
@@ -184,17 +184,17 @@ const scalingFields: Readonly<Record<string, string>> = {
   'scaling.highFreqFactor': 'high_freq_factor',
 };
 
-/** The field of an option that checkRopeOptions names where several do not fit together. */
+/** The field for an option, where checkRopeOptions reports options that do not fit together. */
 export function fieldName(r: KindReading, option: string): string {
   if (option === 'rotaryDim') return r.config.name('head_dim');
   if (option === 'scaling.originalLength' && r.lengthName !== undefined) return r.lengthName;
   return r.rope.name(scalingFields[option] ?? option);
 }
 
-// Older names. The type 'mrope' says only that there is an mrope_section.
+// Older names. The type 'mrope' means only that there is an mrope_section.
 const aliases: Readonly<Record<string, string>> = { su: 'longrope', mrope: 'default' };
 
-/** The kind that an object of RoPE parameters names, and how it spells it. */
+/** The kind named by an object of RoPE parameters. */
 export interface KindName {
   readonly kind: string;
   /** The fields that name it. */
@@ -225,10 +225,10 @@ export function kindOf(rope: Fields): KindName {
   return { kind, fields, mrope: nowMrope || oldMrope };
 }
 
-// What one of two spellings may leave to other sources.
+// Fields that rope_scaling or rope_parameters may lack although the other has them.
 const elsewhere: readonly string[] = ['rope_theta', 'partial_rotary_factor'];
 
-/** Throws where two spellings of the same object differ. */
+/** Throws where rope_scaling and rope_parameters differ. */
 export function checkSame(old: Fields, now: Fields): void {
   const refuse = (oldField: string, nowField: string) => {
     const other = `${now.name(nowField)} is ${describe(now.peek(nowField))}`;
@@ -243,7 +243,7 @@ export function checkSame(old: Fields, now: Fields): void {
   }
 }
 
-/** Whether an object of RoPE parameters holds one such object (or null) for each type of layer. */
+/** Whether an object holds RoPE parameters (or null) for each type of layer. */
 export function isPerLayer(values: Readonly<Record<string, unknown>>): boolean {
   const entries = Object.entries(values);
   const isLayer = ([name, entry]: [string, unknown]) =>

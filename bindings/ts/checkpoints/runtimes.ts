@@ -1,5 +1,5 @@
-// RoPE options from the parameters of other programs: ggml (llama.cpp) and MLX. A scaling that this package has keeps
-// its name; any other becomes a list of frequencies, computed in float64.
+// Converts RoPE parameters of ggml (llama.cpp) and MLX to options. A scaling that this package supports keeps its name;
+// any other becomes a list of frequencies, computed in float64.
 
 import { checkRopeOptions, type Pairing, type RopeOptions, type RopeScaling } from '../rope/options.js';
 import * as check from '../runtime/check.js';
@@ -8,7 +8,7 @@ import { given, yarnBand } from './kinds.js';
 
 /** Parameters of ggml_rope_ext under their own names; in llama.cpp, those of the context after the model's defaults. */
 export interface GgmlRope {
-  /** How many coordinates turn. */
+  /** Number of coordinates that rotate; even. */
   n_rot: number;
   /** Coordinates of one head. Default n_rot. */
   head_dim?: number;
@@ -16,9 +16,9 @@ export interface GgmlRope {
   mode: 0 | 2;
   /** Default 10000. */
   freq_base?: number;
-  /** Multiplies positions where YaRN does not keep them: 1 / factor. Default 1. */
+  /** Multiplies positions, except for the pairs that YaRN keeps: 1 / factor. Default 1. */
   freq_scale?: number;
-  /** How much of YaRN's ramp applies; 0 (the default) is none of it, 1 all. */
+  /** Share of YaRN's ramp that applies, from 0 (none, the default) to 1 (all). */
   ext_factor?: number;
   /** Multiplies cos and sin. Default 1. */
   attn_factor?: number;
@@ -26,15 +26,15 @@ export interface GgmlRope {
   beta_fast?: number;
   /** Default 1. */
   beta_slow?: number;
-  /** Positions seen in training; needed where ext_factor is not 0. */
+  /** Number of positions in training; required where ext_factor is not 0. */
   n_ctx_orig?: number;
-  /** One for each pair; they DIVIDE its angle. */
+  /** One for each pair; DIVIDES its angle. */
   freq_factors?: ArrayLike<number>;
 }
 
 /** Arguments of mlx.nn.RoPE and mlx.core.fast.rope. */
 export interface MlxRope {
-  /** How many coordinates turn. */
+  /** Number of coordinates that rotate; even. */
   dims: number;
   /** Coordinates of one head. Default dims. */
   headDim?: number;
@@ -44,7 +44,7 @@ export interface MlxRope {
   base?: number;
   /** Multiplies positions. Default 1. */
   scale?: number;
-  /** One for each pair, positions per radian: the RECIPROCALS of inverse frequencies. Infinity: a pair at rest. */
+  /** One for each pair, positions per radian: the RECIPROCALS of inverse frequencies. Infinity: no rotation. */
   freqs?: ArrayLike<number>;
 }
 
@@ -72,7 +72,7 @@ function plan(where: string, headDim: number, rotaryDim: number, rest: Partial<R
  * Options of `rw.rope()` from the parameters of ggml's rope: freq_factors divide angles, and where ext_factor is not 0,
  * cos and sin get attn_factor * (1 + 0.1 ln(1 / freq_scale)).
  *
- * @throws ArgumentRangeError for a mode with several axes, whose pairs ggml assigns in an order of its own.
+ * @throws ArgumentRangeError for a mode with several axes, whose order of pairs differs from ours.
  *
  * @example
  * ropeFromGgml({ n_rot: 128, mode: 2, freq_base: 1e6, freq_scale: 0.25, ext_factor: 1, n_ctx_orig: 32768 });
@@ -136,7 +136,7 @@ function mixed(where: string, p: GgmlRope, s: Sequence, mix: number): RopeScalin
     throw new ArgumentRangeError(where, 'freq_scale', s.scale, problem);
   }
   const [low, high] = yarnBand(s.dims, s.base, { originalLength, betaFast, betaSlow });
-  // The same formula as ours, unless the band is turned around, which ggml and Hugging Face take differently.
+  // The same formula as ours, unless low > high, where ggml and Hugging Face differ.
   if (mix === 1 && s.factors === undefined && low <= high && s.base > 1) {
     return { type: 'yarn', factor: 1 / s.scale, originalLength, betaFast, betaSlow, attentionFactor };
   }
@@ -150,6 +150,8 @@ function mixed(where: string, p: GgmlRope, s: Sequence, mix: number): RopeScalin
 /**
  * Options of `rw.rope()` from the arguments of MLX's RoPE. Its freqs are the reciprocals of inverse frequencies, and
  * its scale multiplies positions.
+ *
+ * @throws ArgumentRangeError where both base and freqs are given.
  *
  * @example
  * ropeFromMlx({ dims: 64, traditional: true, base: 10000, scale: 0.5 });

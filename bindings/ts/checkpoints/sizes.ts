@@ -1,4 +1,4 @@
-// Reads how many coordinates a head has and how many of them are rotated.
+// Reads the number of coordinates of a head and how many of them are rotated.
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
 import { agreed, type Fields, isRecord } from './fields.js';
@@ -32,7 +32,7 @@ export function headSize(
   const sources = [...config.at(...fractionFields), ...rope.at(fractionFields[0])];
   const stated = agreed(sources, fraction);
   const part = stated?.value ?? defaults.rotaryFraction;
-  // Multi-head latent attention: these coordinates lie apart from the rest of a head.
+  // Multi-head latent attention: these coordinates are stored apart from the rest of a head.
   const apart = config.optional('qk_rope_head_dim', evenSize) ?? defaults.ropeHeadDim;
   if (apart !== undefined) {
     if (stated !== undefined && stated.value !== 1) {

@@ -1,22 +1,22 @@
-// Warns of the known traps of scaled RoPE that a configuration or a plan's options run into.
+// Warnings for the known traps of scaled RoPE in a configuration or in a plan's options.
 
 import type { RopeOptions, RopeScaling } from '../rope/options.js';
 import type { ConfigReading } from './config.js';
 import { layerWithoutRope } from './models.js';
 
-/** A trap that a configuration runs into, or a fact that other programs often miss. */
+/** A trap in a configuration, or a fact that other programs often miss. */
 export interface RopeWarning {
-  /** What kind it is, for programs. */
+  /** The kind of warning, for programs. */
   readonly code: string;
-  /** What it is, for people. */
+  /** The warning, for people. */
   readonly message: string;
 }
 
-/** What a warning may look at. @internal */
+/** The data that warnings depend on. @internal */
 export interface Explained {
   readonly options: RopeOptions;
   readonly scaling: RopeScaling;
-  /** Only where a configuration was explained. */
+  /** Undefined where options were explained. */
   readonly reading: ConfigReading | undefined;
   readonly attentionFactor: number;
   readonly trainingLength: number | undefined;
@@ -24,22 +24,19 @@ export interface Explained {
 
 type Message = (e: Explained) => string | false | undefined;
 
-/** YaRN's g(s, m): 0.1 m ln s + 1, and 1 where nothing is extended. */
+/** YaRN's g(s, m): 0.1 m ln s + 1 for s > 1, otherwise 1. */
 function magnitude(factor: number, mscale: number): number {
   return factor <= 1 ? 1 : 0.1 * mscale * Math.log(factor) + 1;
 }
 
-/**
- * The factor of the softmax scale that models with mscale_all_dim use besides the attention factor, if any.
- * @internal
- */
+/** A factor of the softmax scale besides the attention factor, in models with mscale_all_dim. @internal */
 export function softmaxScaleFactor({ scaling, reading }: Explained): number | undefined {
   if (scaling.type !== 'yarn') return undefined;
   const stated = reading?.kind.rope.peek('mscale_all_dim') ?? scaling.mscaleAllDim;
   return typeof stated === 'number' && stated !== 0 ? magnitude(scaling.factor, stated) ** 2 : undefined;
 }
 
-/** A number for people: six digits at most. */
+/** A number as text, with at most six digits. */
 export function short(value: number): string {
   return String(Number(value.toPrecision(6)));
 }
@@ -116,7 +113,7 @@ function float32({ options, trainingLength }: Explained): string | undefined {
   return `angles formed in float32 are wrong by about 6e-8 times the position${at}; that is what Hugging Face computes`;
 }
 
-// One entry for each trap; what it gives is the message, nothing where it does not apply.
+// One entry for each trap; it gives the message, or nothing where the trap does not apply.
 const traps: Readonly<Record<string, Message>> = {
   'factor-not-used': factorNotUsed,
   'unused-fields': otherUnused,

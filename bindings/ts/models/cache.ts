@@ -1,5 +1,4 @@
-// The KV caches of all layers of a decoder as one. Layers with a sliding window keep no more than their window and a
-// chunk.
+// The KV caches of all layers of a decoder as one. Layers with a sliding window keep at most their window and a chunk.
 
 import type { LayerCaches } from '../core.mjs';
 import { createKvCache, type KvCache } from '../kv-cache/kv-cache.js';
@@ -15,16 +14,16 @@ import type { ModelLayer } from './stack.js';
 
 /** Options of a model's `kvCache`. */
 export interface ModelCacheOptions {
-  /** B. Default 1. */
+  /** Batch size B. Default 1. */
   batch?: number;
-  /** The most tokens that fit; more are refused. Without it the cache grows. */
+  /** Maximum number of tokens; more are refused. Default: none, the cache grows. */
   capacity?: number;
   /**
-   * The most tokens that a pass brings at once, at least 1. Layers with a sliding window keep this many beside their
-   * window. Default 512.
+   * Maximum number of tokens that a pass appends at once. Layers with a sliding window keep this many tokens besides
+   * their window. Default 512.
    */
   chunk?: number;
-  /** How keys of a rotary encoding are kept. Default `rotated`. */
+  /** How keys with a rotary encoding are stored. Default `rotated`. */
   keys?: NonNullable<CacheRope['keys']>;
 }
 
@@ -49,7 +48,7 @@ export function createModelCache(heap: Heap, layers: readonly ModelLayer[], opti
       const { kvHeads, headDim, valueDim } = dims;
       const { left } = scores.visibility;
       const room = left < 0 ? undefined : left + chunk;
-      // Where all tokens fit into a window, it is the layer's own that hides those beyond.
+      // With a capacity of at most window and chunk, the cache keeps all tokens and the layer applies the window.
       const slides = room !== undefined && (capacity === undefined || room < capacity);
       const cache = createKvCache(heap, {
         batch,
@@ -57,7 +56,7 @@ export function createModelCache(heap: Heap, layers: readonly ModelLayer[], opti
         headDim,
         valueDim,
         ...(slides && { window: { size: left + 1 } }),
-        // Without a capacity a window may be as long as Phi-3's, 262144: it grows as well.
+        // Without a capacity, a windowed cache grows too: a window may be as large as Phi-3's 262144.
         ...(capacity !== undefined && { capacity: slides ? room : capacity }),
         ...(position.rope && { rope: { plan: position.rope, keys } }),
       });
@@ -70,7 +69,7 @@ export function createModelCache(heap: Heap, layers: readonly ModelLayer[], opti
   }
 }
 
-// The caches as a pass of the core takes them.
+// The caches in the form that a pass of the core needs.
 function listOf(heap: Heap, caches: readonly KvCache[]): LayerCaches {
   const list = heap.construct(where, (core) => new core.LayerCaches());
   try {
@@ -90,16 +89,16 @@ function listOf(heap: Heap, caches: readonly KvCache[]): LayerCaches {
  * using cache = model.kvCache({ capacity: 2048 });
  * model.forward(prompt, { cache, logits: 'none' });
  * const { logits } = model.forward([next], { cache });
- * cache.truncate(prompt.length);   // forget what came after the prompt
+ * cache.truncate(prompt.length);   // forget the tokens after the prompt
  */
 export class ModelKvCache extends Handle {
-  /** The most tokens that a pass brings at once. */
+  /** Maximum number of tokens that a pass appends at once. */
   readonly chunk: number;
-  /** Tokens that there is room for; undefined where it grows. */
+  /** Maximum number of tokens; undefined if the cache grows. */
   readonly capacity: number | undefined;
   readonly #layers: readonly KvCache[];
   readonly #list: LayerCaches;
-  // The model's layers that the caches are known to fit.
+  // The layers for which the caches were last checked.
   #fitting: readonly ModelLayer[] | undefined;
   #broken = false;
 
@@ -113,24 +112,24 @@ export class ModelKvCache extends Handle {
     this.capacity = made.capacity;
   }
 
-  /** Tokens read so far, those that have left windows included. */
+  /** Number of tokens read so far, including those that have left windows. */
   get length(): number {
     this.alive('modelKvCache.length');
     return this.#layers[0]?.nextPosition ?? 0;
   }
 
-  /** B. */
+  /** Batch size B. */
   get batch(): number {
     return this.#layers[0]?.batch ?? 1;
   }
 
-  /** Bytes of all that it holds. */
+  /** Memory of all its layers, in bytes. */
   get bytes(): number {
     this.alive('modelKvCache.bytes');
     return this.#layers.reduce((sum, cache) => sum + cache.bytes, 0);
   }
 
-  /** Each layer's own, to look at; changing one alone breaks the model's. */
+  /** The cache of each layer, for reading only: after changing one alone, the whole is refused until reset(). */
   get layers(): readonly KvCache[] {
     this.alive('modelKvCache.layers');
     return this.#layers;
@@ -139,7 +138,7 @@ export class ModelKvCache extends Handle {
   /**
    * Keeps the first `length` tokens; 0 is `reset()`.
    *
-   * @throws ArgumentRangeError where keys that the next token would see have left a window; nothing is then changed.
+   * @throws ArgumentRangeError if keys visible to the next token have left a window; nothing is changed then.
    */
   truncate(length: number): this {
     const at = 'modelKvCache.truncate';
@@ -167,7 +166,7 @@ export class ModelKvCache extends Handle {
     return this;
   }
 
-  /** The whole cache as bytes, with a checksum for each layer; `model.restoreKvCache` takes them. */
+  /** The whole cache as bytes for `model.restoreKvCache()`, with a checksum for each layer. */
   save(): OwnBytes {
     this.#usable('modelKvCache.save');
     const saved = this.#layers.map((cache) => cache.save());
@@ -188,7 +187,7 @@ export class ModelKvCache extends Handle {
   }
 
   /**
-   * Runs a pass that brings tokens to every layer. Where it throws, layers that have them already lose them again.
+   * Runs a pass that appends tokens to every layer. If it throws, they are removed from the layers that have them.
    * @internal
    */
   change<T>(at: string, layers: readonly ModelLayer[], work: (caches: LayerCaches) => T): T {
@@ -214,8 +213,8 @@ export class ModelKvCache extends Handle {
   }
 
   /**
-   * Takes back what passes brought to some layers or to all. Where a window has moved on, the cache is refused until it
-   * is reset.
+   * Removes the tokens after `length` from the layers that have them. If a window has moved on, the cache is refused
+   * until it is reset.
    * @internal
    */
   retreat(length: number): void {
@@ -228,7 +227,7 @@ export class ModelKvCache extends Handle {
         else this.#broken = true;
       }
     } catch {
-      this.#broken = true; // a layer's own was disposed of, or the instance is lost
+      this.#broken = true; // a layer's cache was disposed of, or the instance is lost
     }
   }
 
@@ -241,12 +240,12 @@ export class ModelKvCache extends Handle {
   }
 }
 
-/** The most tokens that a pass may bring to a cache. @internal */
+/** Maximum number of tokens that a pass may append. @internal */
 export function largestChunk(cache: ModelKvCache | undefined): number {
   return cache?.chunk ?? mostAtOnce;
 }
 
-/** A caller's cache, of this heap; absent where there is none. @internal */
+/** Checks an optional cache of the caller: its type, state and heap. @internal */
 export function checkModelCache(at: string, heap: Heap, cache: unknown): ModelKvCache | undefined {
   if (cache === undefined) return undefined;
   if (!(cache instanceof ModelKvCache)) {
@@ -256,19 +255,19 @@ export function checkModelCache(at: string, heap: Heap, cache: unknown): ModelKv
   return cache;
 }
 
-// Whether a cache can go on without its last tokens: no key that the next one would see has left its window. Without
-// its last key it would take the next token for the first.
+// Whether a cache may drop its last tokens: no key visible to the next one has left its window, and at least one key
+// stays, since an empty cache treats the next token as the first.
 function mayLose(cache: KvCache, tokens: number): boolean {
   return cache.length > tokens && cache.mayTruncate(cache.length - tokens);
 }
 
 const magic = 0x434d5752; // RWMC
 const version = 1;
-// magic, version, layers, chunk, each of 4 bytes; capacity, 8; the checksum of these, 4; and 4 to whole words.
+// magic, version, layers, chunk: 4 bytes each; capacity: 8; the checksum of these: 4; then 4 bytes of padding.
 const checkedBytes = 24;
 const headBytes = 32;
 
-// FNV-1a of 32 bits (http://www.isthe.com/chongo/tech/comp/fnv/): finds any single byte that changed.
+// FNV-1a with 32 bits (http://www.isthe.com/chongo/tech/comp/fnv/): detects any change of a single byte.
 function checksum(bytes: Uint8Array): number {
   let sum = 0x811c9dc5;
   for (const byte of bytes) sum = Math.imul(sum ^ byte, 0x01000193);
@@ -284,7 +283,7 @@ export function restoreModelCache(heap: Heap, layers: readonly ModelLayer[], val
   const refuse = (problem: string): never => {
     throw new ArgumentRangeError(at, 'bytes', value, problem);
   };
-  const bytes = bytesOf(value).slice(); // aligned, and nobody else's
+  const bytes = bytesOf(value).slice(); // a copy is aligned and cannot change
   const view = new DataView(bytes.buffer);
   if (bytes.length < headBytes || view.getUint32(0, true) !== magic)
     refuse('are not what save() of a model cache gave');

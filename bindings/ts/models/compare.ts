@@ -11,51 +11,51 @@ import { type DecodeOptions, DecoderModel, type Decoding } from './decoder.js';
 import { type EncodeOptions, EncoderModel, type Encoding } from './encoder.js';
 import type { IdsInput } from './ids.js';
 
-/** Numbers as other frameworks give them. */
+/** Numbers with a shape, in the forms of other frameworks. */
 export type GoldenArray =
   | { readonly data: ArrayLike<number>; readonly shape: readonly number[] }
   | { readonly data: ArrayLike<number>; readonly dims: readonly number[] };
 
-/** Stored values by name: an open file, or arrays. */
+/** Stored values by name: an open file or arrays. */
 export type Golden = Safetensors | Readonly<Record<string, GoldenArray>>;
 
 /** Options of compare(). */
 export interface CompareOptions {
-  /** How far a tensor may be off, as a share of its largest golden value. Default 1e-4. */
+  /** Allowed error as a fraction of the tensor's largest golden value. Default 1e-4. */
   tolerance?: number;
-  /** The same as a number, added to it. Default 0. */
+  /** Allowed error in addition to `tolerance`, as an absolute value. Default 0. */
   absolute?: number;
-  /** Our name for a golden tensor; undefined leaves it out. Default: names are ours. */
+  /** Maps the name of a golden tensor to ours; undefined skips the tensor. Default: no change. */
   names?: (name: string) => string | undefined;
-  /** Order of the axes of golden queries, keys, values and contexts; PyTorch's is mostly `BHTD`. Default `BTHD`, ours. */
+  /** Axes of golden queries, keys, values and contexts; PyTorch mostly has `BHTD`. Default `BTHD`, as here. */
   layout?: 'BTHD' | 'BHTD';
-  /** Options of the pass that do not say what it gives back: `attentionMask`, `tokenTypes`, `positions`, `offset`. */
+  /** Options of the pass: `attentionMask`, `tokenTypes`, `positions`, `offset`. Default: none. */
   pass?: Pick<DecodeOptions, 'attentionMask' | 'positions' | 'offset'> & Pick<EncodeOptions, 'tokenTypes'>;
 }
 
 /** One tensor compared with its golden values. */
 export interface ComparedTensor {
-  /** As golden has it. */
+  /** Its name among the golden values. */
   readonly name: string;
-  /** Which layer computes it, or is entered by it; undefined for `hidden`, `pooled`, `logits`. */
+  /** The layer that it is computed by or is the input of; undefined for `hidden`, `pooled`, `logits`. */
   readonly layer: number | undefined;
   readonly shape: readonly number[];
   /** max |ours - golden| */
   readonly maxAbsolute: number;
-  /** maxAbsolute / max |golden|: elements near zero do not make it large. */
+  /** maxAbsolute / max |golden|, so that elements near zero do not dominate. */
   readonly maxRelative: number;
-  /** Where the two are furthest apart, as a flat index, and what is there. */
+  /** Flat index of the largest difference; `ours` and `golden` are the values there. */
   readonly at: number;
   readonly ours: number;
   readonly golden: number;
-  /** Why there is nothing to compare: the model has no such tensor, or one of another shape. The numbers are then NaN. */
+  /** Why the tensor cannot be compared: an unknown name or another shape. The numbers are then NaN. */
   readonly problem: string | undefined;
   readonly agrees: boolean;
 }
 
-/** What compare() gives. */
+/** The result of compare(). */
 export interface Comparison {
-  /** In the order in which a pass computes them. */
+  /** In the order of computation. */
   readonly tensors: readonly ComparedTensor[];
   /** The first that does not agree. */
   readonly first: ComparedTensor | undefined;
@@ -64,7 +64,7 @@ export interface Comparison {
 
 const where = 'compare';
 const projected = ['q', 'k', 'v', 'qRotated', 'kRotated', 'vRotated'] as const;
-// What a layer captures, in the order in which it computes them.
+// The captures of a layer, in the order of computation.
 const stages: readonly CaptureName[] = [
   'normed',
   ...projected,
@@ -77,7 +77,7 @@ const stages: readonly CaptureName[] = [
 const ends = ['hidden', 'pooled', 'logits'] as const;
 const headed: readonly string[] = [...projected, 'context'];
 
-/** What a name stands for among the results of a pass; `turn` sorts. */
+/** The result of a pass that a name refers to; `turn` is its place in the order of computation. */
 type Target = { readonly turn: readonly [number, number] } & (
   | { readonly kind: 'capture'; readonly layer: number; readonly part: CaptureName }
   | { readonly kind: 'state'; readonly layer: number }
@@ -85,9 +85,9 @@ type Target = { readonly turn: readonly [number, number] } & (
 );
 
 interface Wanted {
-  /** As golden has it. */
+  /** Its name among the golden values. */
   readonly name: string;
-  /** Undefined where it is no name of ours. */
+  /** Undefined for an unknown name. */
   readonly target: Target | undefined;
 }
 
@@ -105,7 +105,7 @@ function targetOf(name: string, layers: number): Target | undefined {
 
 type Passed = Decoding | Encoding;
 
-// One pass with all that is wanted of what the model has.
+// One pass that gives all wanted tensors that the model has.
 function passOf(
   model: EncoderModel | DecoderModel,
   ids: IdsInput,
@@ -131,7 +131,7 @@ function oursOf(passed: Passed, target: Target): NdArray | undefined {
   return passed.captured?.find(({ layer }) => layer === target.layer)?.[target.part];
 }
 
-// float64 where it is, float32 from what that holds exactly.
+// Reads F64 as float64 and everything else as float32, which is exact for the other dtypes.
 async function goldenOf(golden: Golden, name: string): Promise<{ data: ArrayLike<number>; shape: readonly number[] }> {
   if (golden instanceof Safetensors) {
     const { dtype, shape } = golden.info(name);
@@ -160,10 +160,10 @@ function tokensFirst(data: ArrayLike<number>, shape: readonly number[]): { data:
   return { data: swapped, shape: [...shape.slice(0, -3), tokens, heads, dim] };
 }
 
-// A batch of one may be told or not.
+// A batch axis of size 1 may be left out.
 const withoutOnes = (shape: readonly number[]) => shape.join(', ').replace(/^(1, )+/, '');
 
-// Others write the lowest float32 for a score that is masked.
+// Other frameworks store the lowest float32 for a masked score.
 const masked = (ours: number, golden: number) => ours === Number.NEGATIVE_INFINITY && golden <= -1e30;
 
 function distance(ours: ArrayLike<number>, golden: ArrayLike<number>) {
@@ -226,17 +226,17 @@ function checkOptions(options: CompareOptions) {
 /**
  * Runs a model once and measures how far each tensor is from the value that another framework stored for the same ids.
  * Names of the stored values:
- * - `hiddenStates.0` ... `hiddenStates.N`: what enters layer i, and last what the last norm gives;
- * - `layers.i.NAME`: what layer i computes, NAME one of `CaptureName` (`q`, `qRotated`, `raw`, `probabilities`,
+ * - `hiddenStates.0` ... `hiddenStates.N`: the input of each layer, and the output of the last norm;
+ * - `layers.i.NAME`: an intermediate of layer i, NAME one of `CaptureName` (`q`, `qRotated`, `raw`, `probabilities`,
  *   `context`, ...);
- * - `hidden`, `pooled`, `logits`: what the model gives.
+ * - `hidden`, `pooled`, `logits`: outputs of the model.
  *
- * Shapes are those of `forward`; a batch of one may be left out. A score that is masked is -Infinity here, and agrees
- * with anything at most -1e30. What has another name or shape is reported, not thrown.
+ * Shapes are those of `forward`; a batch axis of size 1 may be left out. A masked score is -Infinity here, and agrees
+ * with any golden value of at most -1e30. A tensor of another name or shape is reported, not thrown.
  *
  * @param golden F32, F16, BF16 or F64 tensors of a safetensors file, or arrays by name.
- * @throws what `forward` throws; SafetensorsError where the file cannot be read; ArgumentRangeError for golden values
- *   without a tensor to compare.
+ * @throws the errors of `forward`; SafetensorsError where the file cannot be read; ArgumentRangeError where no golden
+ *   value is left to compare.
  *
  * @example
  * const golden = await openSafetensors(rw, 'golden.safetensors');

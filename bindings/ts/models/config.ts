@@ -12,27 +12,27 @@ import type { ModelDescription } from './description/description.js';
 import type { Family, LayerType } from './description/family.js';
 import { families } from './families/families.js';
 
-/** A model whose checkpoints are understood, by its `model_type`. */
+/** The `model_type` of a supported model. */
 export type ModelArchitecture = keyof typeof families;
 
 /** A model as its config.json describes it. */
 export interface ModelConfig extends ModelDescription {
   readonly architecture: ModelArchitecture;
-  /** Fields that have no part in what is computed. */
+  /** Fields of config.json that do not affect the computation. */
   readonly ignored: readonly string[];
 }
 
 /** Options of `readModelConfig`. */
 export interface ModelConfigOptions {
   /**
-   * The length in use, which `dynamic` and `longrope` depend on. Default: that of training; longer input is then
-   * refused.
+   * The length in use, in tokens, on which `dynamic` and `longrope` depend. Default: the training length; longer input
+   * is then refused.
    */
   sequenceLength?: number;
 }
 
-// Classes of Hugging Face that wrap the same body, and whether they give logits over the vocabulary. Those of other
-// tasks have heads that are not read.
+// Hugging Face's classes around the same body, and whether they give logits over the vocabulary. The heads of classes
+// for other tasks are not read.
 const classes: Readonly<Record<string, boolean>> = {
   Model: false,
   TextModel: false,
@@ -47,8 +47,7 @@ const classes: Readonly<Record<string, boolean>> = {
   ForMultipleChoice: false,
 };
 
-// Of fields that nobody read, those that would change what is computed; the others are for training, generation and
-// housekeeping.
+// Unread fields that would change the computation; all others are about training, generation and file management.
 const computes = new RegExp(
   [
     ...['rope', 'rotary', 'window', 'alibi', 'bidirectional', 'sink', 'chunk', 'cross_attention'],
@@ -75,7 +74,7 @@ function refuseUnread(fields: Fields): readonly string[] {
   return unused.map((field) => fields.name(field));
 }
 
-// What no model here has, whatever its type.
+// Refuses features that no model here supports.
 function refuseForeign(fields: Fields): void {
   const foreign: Readonly<Record<string, string>> = {
     quantization_config: '; quantized checkpoints are not read',
@@ -117,7 +116,7 @@ function logitsGiven(fields: Fields, { stem }: Family): boolean | undefined {
   });
 }
 
-// The other reader of RoPE knows every spelling there has been.
+// Uses the reader of ropeFromConfig(), which supports all spellings.
 function ropeReader(fields: Fields, architecture: ModelArchitecture, sequenceLength: number | undefined) {
   const { where } = fields;
   const { rope }: Family = families[architecture];
@@ -147,11 +146,11 @@ function ropeReader(fields: Fields, architecture: ModelArchitecture, sequenceLen
 }
 
 /**
- * What a Hugging Face config.json (the parsed object; of Gemma 3 with images, its text_config is read) says of a model,
- * in the terms of this package. Defaults are those of Hugging Face's classes.
+ * Reads a Hugging Face config.json (the parsed object; for Gemma 3 with images, its text_config) into a description of
+ * the model. Defaults are those of Hugging Face's classes.
  *
- * @throws ArgumentTypeError or ArgumentRangeError naming the field: an architecture or an option that is not known, a
- *   size that is missing, two fields that contradict each other. Nothing is run that the checkpoint does not mean.
+ * @throws ArgumentTypeError or ArgumentRangeError that names the field, for an unknown architecture or option, a
+ *   missing size, or two fields that contradict each other.
  *
  * @example
  * const config = readModelConfig(JSON.parse(await readFile('SmolLM2-135M/config.json', 'utf8')));

@@ -1,4 +1,4 @@
-// A decoder: token ids to logits of the next token. With a KV cache it reads the ids in chunks of bounded size.
+// A decoder: from token ids to logits of the next token. With a KV cache it reads the ids in chunks.
 import { keepMask } from '../attention/mask.js';
 import type { LayerCaches } from '../core.mjs';
 import type { CaptureName } from '../layers/capture.js';
@@ -34,35 +34,35 @@ import {
 } from './run.js';
 import { behindCache, type StackPass } from './stack.js';
 
-/** The tokens that a decoder gives logits for. */
+/** The tokens for which a decoder computes logits. */
 export type LogitsOf = 'last' | 'all' | 'none';
 
 /** Options of a decoder's pass. */
 export interface DecodeOptions<C extends readonly CaptureName[] = readonly CaptureName[]> extends InspectOptions<C> {
-  /** Holds the earlier tokens; the pass appends these. A call that throws leaves it unchanged. */
+  /** Holds the earlier tokens; the pass appends the new ones. A call that throws leaves it unchanged. */
   cache?: ModelKvCache;
-  /** `last`, the default: the head runs for one token of each batch entry. */
+  /** Default `last`, one token of each batch entry; `none` if the checkpoint has no head. */
   logits?: LogitsOf;
-  /** Gives back `hidden`. Default false. */
+  /** Whether to return `hidden`. Default false. */
   hidden?: boolean;
   /**
-   * With a cache, tokens go through the layers in pieces of this many, which bounds the memory and changes no bit. At
-   * most the cache's own, which is the default. Captures and hidden states need all tokens in one pass.
+   * With a cache, the number of tokens that run through the layers at once, which bounds the memory and does not change
+   * the results. At most the cache's chunk, which is the default. Captures and hidden states need all tokens in one.
    */
   chunk?: number;
-  /** 1 for a token, 0 for padding; of the shape of the ids. Without a cache only. Default all tokens. */
+  /** 1 for a token, 0 for padding, in the shape of the ids. Only without a cache. Default: all tokens. */
   attentionMask?: IdsInput;
-  /** Position of the first token; without a cache only. Default 0. */
+  /** Position of the first token; only without a cache. Default 0. */
   offset?: number;
-  /** The position of each token: [T], or [B * T]; without a cache only. Default `offset`, `offset` + 1, ... */
+  /** Position of each token, [T] or [B * T]; only without a cache. Default `offset`, `offset` + 1, ... */
   positions?: check.IntegersInput;
 }
 
-/** What a decoder gives. For ids [T] no result has a batch axis. */
+/** The results of a decoder. For ids [T] they have no batch axis. */
 export interface Decoding<C extends readonly CaptureName[] = readonly CaptureName[]> extends Inspected<C> {
-  /** [B, V] of the last token, or [B, T, V] of all; absent with `none`. */
+  /** [B, V] for the last token, or [B, T, V] for all; absent with `none`. */
   readonly logits?: NdArray;
-  /** [B, T, M] after the last norm; with `hidden`. */
+  /** [B, T, M], the output of the last norm; with `hidden`. */
   readonly hidden?: NdArray;
 }
 
@@ -70,7 +70,7 @@ const logitsOf = { last: 0, all: 1, none: 2 } as const;
 const own = ['cache', 'logits', 'hidden', 'chunk', 'attentionMask', 'offset', 'positions'] as const;
 const fields = [...own, ...inspectFields] as const;
 
-/** Checked options of a pass, and the room for what it gives. */
+/** Checked options of a pass, and the arrays for its results. */
 interface Pass {
   readonly where: string;
   readonly ids: Ids;
@@ -96,15 +96,16 @@ interface Pass {
 export class DecoderModel extends Model {
   readonly kind = 'decoder';
 
-  /** The most tokens that the model's frequencies are made for. @internal */
+  /** Maximum number of tokens for which the model's frequencies are valid. @internal */
   get maxLength(): number {
     return this.making.positions.maxLength;
   }
 
   /**
-   * The same weights with another rotary encoding, as a model of its own: dispose of each; the weights go with the
-   * last.
-   * A cache belongs to the model that made it.
+   * Makes a model with the same weights and another rotary encoding. Dispose of both; the weights are freed with the
+   * last. A cache can be used only with the model that made it.
+   *
+   * @throws ArgumentTypeError, ArgumentRangeError for options that do not fit.
    *
    * @example
    * using longer = model.withRope({ scaling: { type: 'yarn', factor: 4, originalLength: 2048 } });
@@ -115,7 +116,7 @@ export class DecoderModel extends Model {
   }
 
   /**
-   * A cache for all layers, empty. Caller's to dispose of.
+   * Makes an empty cache for all layers. The caller disposes of it.
    *
    * @example
    * using cache = model.kvCache({ capacity: 4096, chunk: 256 });
@@ -126,12 +127,12 @@ export class DecoderModel extends Model {
   }
 
   /**
-   * A cache from what its `save()` gave, in this model or one with the same weights and position encoding.
-   *
-   * @example
-   * using again = model.restoreKvCache(cache.save());   // goes on with the same bits
+   * Restores a cache from the bytes of its `save()`, in this model or one with the same weights and position encoding.
    *
    * @throws ArgumentRangeError where the bytes are damaged or of another model.
+   *
+   * @example
+   * using again = model.restoreKvCache(cache.save());   // continues with the same bits
    */
   restoreKvCache(bytes: Uint8Array): ModelKvCache {
     this.alive('model.restoreKvCache');
@@ -139,18 +140,18 @@ export class DecoderModel extends Model {
   }
 
   /**
-   * One pass.
+   * Runs one pass.
    *
-   * @param ids [T], or [B, T] as rows of equal length; a tokenizer's tensor ({ data, dims }) will do.
-   * @throws ArgumentRangeError for ids that the vocabulary does not have, or more than the cache has room for;
-   *   StateError after dispose().
+   * @param ids [T], or [B, T] as rows of equal length, or a tokenizer's tensor ({ data, dims }).
+   * @throws ArgumentRangeError for ids outside the vocabulary or more than the cache has room for; StateError after
+   *   dispose().
    */
   forward<const C extends readonly CaptureName[] = []>(ids: IdsInput, options: DecodeOptions<C> = {}): Decoding<C> {
     const where = 'model.forward';
     return this.pass(where, ids, check.options(where, 'options', options, fields)) as Decoding<C>;
   }
 
-  /** forward() with options that were read, for errors that name `where`. @internal */
+  /** forward() with options already read; errors name `where`. @internal */
   pass(where: string, ids: IdsInput, given: DecodeOptions): Decoding {
     const pass = this.#begin(where, ids, given);
     const { cache, chunk } = pass;
@@ -166,11 +167,11 @@ export class DecoderModel extends Model {
   }
 
   /**
-   * What forward() gives without a cache, bit for bit. Other work runs between two layers, where the pass can be
-   * aborted and reports its progress.
+   * Gives the same bits as forward() without a cache. Between two layers other work runs, and the pass can be aborted
+   * and reports its progress.
    *
-   * @throws what forward() throws, and the signal's reason; ArgumentRangeError for a cache, which others could change
-   *   meanwhile; StateError where the model was disposed of meanwhile.
+   * @throws the errors of forward(), and the signal's reason; ArgumentRangeError for a cache, which other work could
+   *   change meanwhile; StateError where the model was disposed of meanwhile.
    *
    * @example
    * const { captured } = await model.forwardAsync(ids, { capture: ['probabilities'], captureLayers: [0], signal });
@@ -198,7 +199,7 @@ export class DecoderModel extends Model {
     }
   }
 
-  // What was asked for, and the room for it.
+  // Checks the options and allocates the results.
   #begin(where: string, ids: IdsInput, given: DecodeOptions): Pass {
     const asked = this.#check(where, ids, given);
     const { shape } = asked.ids;
@@ -212,24 +213,23 @@ export class DecoderModel extends Model {
   }
 
   /**
-   * Generates tokens one by one, as an async iterable; each is computed when it is asked for. The prompt is read in
-   * pieces, and other work of this thread runs in between. The same ids, options and seed give the same tokens whatever
-   * `chunk` is, in one go or over a saved cache, here or in a worker.
+   * Generates tokens one by one, as an async iterable; each is computed when it is requested. The prompt is read in
+   * pieces, between which other work of this thread runs. The same ids, options and seed give the same tokens for any
+   * `chunk`, in one call or continued from a saved cache, here or in a worker.
    *
-   * Without a `cache` it has one of its own, which is freed at the end, at `break`, and at an abort. A caller's cache
-   * then holds the ids and all tokens that were given, so that the next call takes only what is new; a reading of ids
-   * that fails or is aborted leaves it as it was (where a sliding window has moved on it refuses to be used until
-   * `reset()`).
+   * Without a `cache` it makes its own, which is freed at the end, at `break`, and at an abort. A caller's cache then
+   * holds the ids and all generated tokens, so that the next call needs only new ones. If reading the ids fails or is
+   * aborted, the cache is left as it was (if a sliding window has moved on, it is unusable until `reset()`).
    *
-   * @param ids [T] or [1, T], at least one; with a cache, behind what it holds.
-   * @throws ArgumentRangeError where ids and maxTokens are more than the cache has room for; while it runs, the
-   * signal's   reason, and StateError where someone else changes the cache.
+   * @param ids [T] or [1, T], at least one; with a cache, they follow its tokens.
+   * @throws ArgumentRangeError where the cache has no room for ids and maxTokens; while it runs, the signal's reason,
+   *   and StateError where other work changes the cache.
    *
    * @example
    * using cache = model.kvCache({ capacity: 2048 });
-   * for await (const { token } of model.generate(prompt, { cache, stop: config.eos_token_id, topP: 0.9, seed: 1, signal
-   * })) {   show(token); } for await (const { token } of model.generate(question, { cache, temperature: 0 }))
-   * show(token); // goes on
+   * const options = { cache, stop: config.eos_token_id, topP: 0.9, seed: 1, signal };
+   * for await (const { token } of model.generate(prompt, options)) show(token);
+   * for await (const { token } of model.generate(question, { cache, temperature: 0 })) show(token);   // continues
    */
   generate(ids: IdsInput, options: GenerateOptions = {}): AsyncGenerator<GeneratedToken, void, undefined> {
     this.alive('model.generate');
@@ -243,7 +243,7 @@ export class DecoderModel extends Model {
     );
   }
 
-  // Tokens first ... end - 1 of every batch entry, whose rows lie at x.
+  // Runs tokens first ... end - 1 of every batch entry, with their rows at the address x.
   *#part(
     given: Pass,
     first: number,
@@ -286,7 +286,7 @@ export class DecoderModel extends Model {
     }
   }
 
-  // Of all tokens of the part, or of the last one of all.
+  // Computes logits of all tokens of the part, or of the very last token.
   *#logits(given: Pass, x: number, { batch, tokens }: Ids, first: number, logits: NdArray): Steps<void> {
     const { where, ids, which } = given;
     const { modelDim, vocabSize } = this.config;
@@ -344,7 +344,7 @@ export class DecoderModel extends Model {
     return cache;
   }
 
-  // Where the tokens of a pass without a cache stand, and which of them are seen.
+  // Positions and mask of the tokens of a pass without a cache.
   #stand(where: string, given: DecodeOptions, ids: Ids): Pass['stand'] {
     const { offset, positions, attentionMask } = given;
     const { batch, tokens } = ids;

@@ -1,4 +1,4 @@
-// An encoder: token ids to a vector for each token, with the heads that the checkpoint has.
+// An encoder: from token ids to a vector for each token, with the heads of the checkpoint.
 import { keepMask } from '../attention/mask.js';
 import { activations } from '../layers/activations.js';
 import type { CaptureName } from '../layers/capture.js';
@@ -27,28 +27,28 @@ import type { StackPass } from './stack.js';
 
 /** Options of an encoder's pass. */
 export interface EncodeOptions<C extends readonly CaptureName[] = readonly CaptureName[]> extends InspectOptions<C> {
-  /** 1 for a token, 0 for padding; of the shape of the ids. Default all tokens. */
+  /** 1 for a token, 0 for padding, in the shape of the ids. Default: all tokens. */
   attentionMask?: IdsInput;
-  /** Rows of the table of token types, of the shape of the ids. Default 0. */
+  /** Token types (segment ids), in the shape of the ids. Default 0. */
   tokenTypes?: IdsInput;
   /**
-   * The position of each token: [T], or [B * T]. Default 0, 1, 2, ... Not for relative positions, which are distances
-   * between tokens.
+   * Position of each token, [T] or [B * T]. Default 0, 1, 2, ... Not for models with relative positions, which use
+   * distances between tokens.
    */
   positions?: check.IntegersInput;
-  /** Gives back `pooled`. Default false. */
+  /** Whether to return `pooled`. Default false. */
   pooled?: boolean;
-  /** Gives back `logits`, of every token. Default false. */
+  /** Whether to return `logits`. Default false. */
   logits?: boolean;
 }
 
-/** What an encoder gives. For ids [T] no result has a batch axis. */
+/** The results of an encoder. For ids [T] they have no batch axis. */
 export interface Encoding<C extends readonly CaptureName[] = readonly CaptureName[]> extends Inspected<C> {
   /** [B, T, M]: a vector for each token. */
   readonly hidden: NdArray;
-  /** [B, M]: what the pooler makes of the first token's; with `pooled`. */
+  /** [B, M]: the pooler's output for the first token; with `pooled`. */
   readonly pooled?: NdArray;
-  /** [B, T, V]: scores of the masked language model; with `logits`. */
+  /** [B, T, V]: logits of the masked language model; with `logits`. */
   readonly logits?: NdArray;
 }
 
@@ -86,8 +86,10 @@ export class EncoderModel extends Model {
   }
 
   /**
-   * The same weights with another rotary encoding, as a model of its own: dispose of each; the weights go with the
+   * Makes a model with the same weights and another rotary encoding. Dispose of both; the weights are freed with the
    * last.
+   *
+   * @throws ArgumentTypeError, ArgumentRangeError for options that do not fit or a model without a rotary encoding.
    *
    * @example
    * using stretched = model.withRope({ scaling: { type: 'linear', factor: 2 } });
@@ -105,11 +107,11 @@ export class EncoderModel extends Model {
   }
 
   /**
-   * One pass.
+   * Runs one pass.
    *
-   * @param ids [T], or [B, T] as rows of equal length; a tokenizer's tensor ({ data, dims }) will do.
-   * @throws ArgumentRangeError for ids that the vocabulary does not have, more tokens than BERT's tables reach, or a
-   *   head that the checkpoint does not have; StateError after dispose().
+   * @param ids [T], or [B, T] as rows of equal length, or a tokenizer's tensor ({ data, dims }).
+   * @throws ArgumentRangeError for ids outside the vocabulary, more tokens than BERT's tables have rows, or a head that
+   *   the checkpoint lacks; StateError after dispose().
    */
   forward<const C extends readonly CaptureName[] = []>(ids: IdsInput, options: EncodeOptions<C> = {}): Encoding<C> {
     const where = 'model.forward';
@@ -119,14 +121,13 @@ export class EncoderModel extends Model {
   }
 
   /**
-   * What forward() gives, bit for bit. Other work runs between two layers, where the pass can be aborted and reports
-   * its progress.
+   * Gives the same bits as forward(). Between two layers other work runs, and the pass can be aborted and reports its
+   * progress.
    *
-   * @throws what forward() throws, and the signal's reason; StateError where the model was disposed of meanwhile.
+   * @throws the errors of forward(), and the signal's reason; StateError where the model was disposed of meanwhile.
    *
    * @example
-   * const { logits } = await model.forwardAsync(ids, { logits: true, signal, onProgress: ({ loaded }) => show(loaded)
-   * });
+   * const { logits } = await model.forwardAsync(ids, { logits: true, signal });
    */
   async forwardAsync<const C extends readonly CaptureName[] = []>(
     ids: IdsInput,
@@ -154,7 +155,7 @@ export class EncoderModel extends Model {
     const types = this.#tokenTypes(where, given.tokenTypes, ids);
     const { batch, tokens } = ids;
     const mask = given.attentionMask === undefined ? undefined : paddingMask(where, given.attentionMask, ids);
-    // Distances of BERT's tables are between places in the sequence, whatever the positions.
+    // BERT's relative tables use distances in the sequence, not `positions`.
     const turned = this.config.position === 'rope' && positions !== undefined;
     const at = checkedPositions(where, turned ? { positions } : {}, batch, tokens);
     const keep = keepMask(this.heap, where, mask, [batch, this.config.heads, tokens, tokens]);

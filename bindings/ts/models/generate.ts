@@ -19,7 +19,7 @@ import { checkModelCache, largestChunk, type ModelCacheOptions, type ModelKvCach
 import { checkWithin, type Ids, type IdsInput, readIds } from './ids.js';
 import { checkLength, longer } from './positions.js';
 
-/** How far the reading of a prompt has come, in tokens. */
+/** Progress of reading a prompt, in tokens. */
 export interface GenerateProgress {
   readonly loaded: number;
   readonly total: number;
@@ -27,30 +27,30 @@ export interface GenerateProgress {
 
 /** Options of `model.generate`. */
 export interface GenerateOptions extends SamplingOptions {
-  /** The most tokens to give. Default 256, or what the cache still has room for and the frequencies are made for. */
+  /** Maximum number of tokens. Default 256, or less if the cache or the frequencies allow only fewer. */
   maxTokens?: number;
-  /** Ends before one of these tokens, which is not given: `eos_token_id` of a config.json. */
+  /** Ends before one of these tokens, such as `eos_token_id` of a config.json. Default: none. */
   stop?: number | readonly number[];
   /**
-   * An integer from 0 to 2^53 - 1. The token at position p is chosen by number p of its sequence, so that a text that
-   * is interrupted goes on as it would have. Default: another one each time.
+   * An integer from 0 to 2^53 - 1. The token at position p is chosen by number p of its sequence, so that an
+   * interrupted text continues with the same tokens. Default: a random seed.
    */
   seed?: number;
-  /** Gives each token's `logprob`. Default false. */
+  /** Whether to return each token's `logprob`. Default false. */
   logprobs?: boolean;
-  /** For repetitionPenalty: ids that occurred earlier, besides those of this call. */
+  /** Ids that have occurred before those of this call, for repetitionPenalty. Default: none. */
   previous?: check.IntegersInput;
-  /** Holds the earlier tokens; ids are then only the new ones. Afterwards it holds all of them. */
+  /** Holds the earlier tokens; ids are then only the new ones. Afterwards it holds all tokens. */
   cache?: ModelKvCache;
-  /** The prompt is read in pieces of this many tokens, between which others run. Changes no token. Default 64. */
+  /** Number of prompt tokens read at once; other work runs in between. Does not change the tokens. Default 64. */
   chunk?: number;
   /** Ends the work with the signal's reason. */
   signal?: AbortSignal;
-  /** Called after every piece of the prompt. What it throws ends the work. */
+  /** Called after every piece of the prompt. An error that it throws ends the work. */
   onProgress?: (progress: GenerateProgress) => void;
 }
 
-/** A token that was chosen. */
+/** A generated token. */
 export interface GeneratedToken {
   readonly token: number;
   /** The number of tokens before it. */
@@ -64,7 +64,7 @@ const own = ['maxTokens', 'stop', 'seed', 'logprobs', 'previous', 'cache', 'chun
 const defaultTokens = 256;
 const defaultPiece = 64;
 
-/** What can go on from token to token: a decoder. */
+/** The part of a decoder that is needed here. */
 interface Stepper {
   readonly heap: Heap;
   readonly config: { readonly vocabSize: number };
@@ -79,7 +79,7 @@ interface Stepper {
   ): { readonly logits?: NdArray };
 }
 
-/** Checked. */
+/** Checked arguments. */
 interface Work {
   readonly model: Stepper;
   readonly ids: Float64Array;
@@ -88,7 +88,7 @@ interface Work {
   readonly stop: ReadonlySet<number>;
   readonly seed: number;
   readonly logprobs: boolean;
-  /** Ids for the penalty. */
+  /** Ids for repetitionPenalty. */
   readonly seen: number[];
   readonly cache: ModelKvCache | undefined;
   readonly chunk: number;
@@ -110,7 +110,7 @@ function checkTokens(value: unknown, model: Stepper, cache: ModelKvCache | undef
     throw new ArgumentRangeError(where, 'ids', ids.tokens, problem);
   }
   checkLength(where, model, 'ids', ids.values, end);
-  // Only a caller's cache reads the last token too.
+  // The last token is run only for a caller's cache.
   const most = model.maxLength - end + (cache === undefined ? 1 : 0);
   if (value === undefined) return Math.min(defaultTokens, room, most);
   const tokens = check.integer(where, 'maxTokens', value, 0);
@@ -159,10 +159,10 @@ function checkWork(model: Stepper, input: unknown, options: GenerateOptions): Wo
   };
 }
 
-// Caches that a prompt is being read into, which takes many turns of the event loop: two would mix their tokens.
+// Caches into which a prompt is being read. That takes many turns of the event loop; two prompts would mix.
 const reading = new WeakSet<ModelKvCache>();
 
-// Reads the prompt; gives the logits behind it, none where no token is wanted.
+// Reads the prompt; gives the logits after it, or undefined if no token is wanted.
 async function readPrompt(work: Work, cache: ModelKvCache, loop: EventLoop): Promise<Float32Array | undefined> {
   const { model, ids, chunk, maxTokens, signal, onProgress } = work;
   if (reading.has(cache)) throw new StateError(`${where}: another generate is reading its ids into this cache`);
@@ -201,7 +201,7 @@ async function* tokensOf(
   const { model, sampling, seed, stop, seen, signal } = work;
   let logits = await readPrompt(work, cache, loop);
   let position = cache.length;
-  let given: number | undefined; // and not in the cache yet
+  let given: number | undefined; // the latest token, which is not in the cache yet
   try {
     for (let count = 0; count < work.maxTokens; ++count) {
       signal?.throwIfAborted();
@@ -222,7 +222,7 @@ async function* tokensOf(
       yield { token, position, ...(work.logprobs && { logprob: logProbability(from, token) }) };
     }
   } finally {
-    // A caller's cache gets the last one too, so that the text goes on with what is new.
+    // A caller's cache gets the last token too, so that the next call needs only new ones.
     const kept = cache === work.cache && !cache.disposed && !model.disposed && cache.length === position;
     if (given !== undefined && kept) model.pass(where, [given], { cache, logits: 'none' });
   }

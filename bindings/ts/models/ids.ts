@@ -16,7 +16,7 @@ export interface Ids {
   readonly values: Float64Array;
   readonly batch: number;
   readonly tokens: number;
-  /** [T] or [B, T], as they were given. */
+  /** [T] or [B, T], as given. */
   readonly shape: readonly number[];
 }
 
@@ -61,7 +61,7 @@ function lists(where: string, name: string, source: unknown): { values: Float64A
   return { values, shape };
 }
 
-/** Ids below `vocabSize`, at least one. @internal */
+/** Checks ids: at least one, all below `vocabSize`. @internal */
 export function readIds(where: string, value: unknown, vocabSize: number): Ids {
   const { values, shape } = lists(where, 'ids', value);
   if (values.length === 0) throw new ArgumentRangeError(where, 'ids', value, 'is empty; expected at least one token');
@@ -77,7 +77,7 @@ export function checkWithin(where: string, name: string, values: Float64Array, r
   throw new ArgumentRangeError(where, `${name}[${outside}]`, values[outside], problem);
 }
 
-/** Integers of the shape of the ids: token types, or a mask. @internal */
+/** Checks integers in the shape of the ids: token types or a mask. @internal */
 export function likeIds(where: string, name: string, value: unknown, ids: Ids): Float64Array {
   const { values, shape } = lists(where, name, value);
   if (check.sizeOf(shape) === ids.values.length && shape.at(-1) === ids.tokens) return values;
@@ -85,7 +85,7 @@ export function likeIds(where: string, name: string, value: unknown, ids: Ids): 
   throw new ArgumentRangeError(where, name, value, problem);
 }
 
-/** A mask of 1 for tokens and 0 for padding, as layers take it. @internal */
+/** A mask of 1 for tokens and 0 for padding, in the shape [B, 1, 1, T] for layers. @internal */
 export function paddingMask(where: string, value: unknown, ids: Ids) {
   const values = likeIds(where, 'attentionMask', value, ids);
   const odd = values.findIndex((each) => each !== 0 && each !== 1);

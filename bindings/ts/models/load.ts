@@ -1,4 +1,4 @@
-// Loads a model into wasm memory, from a config.json and a file of weights.
+// Loads a model into wasm memory from a config.json and safetensors.
 
 import { checkSign, type RelativeSign } from '../encodings/relative.js';
 import { checkStorage, type StoredType, type WeightStorage } from '../layers/weights.js';
@@ -18,29 +18,29 @@ import { fillSlots } from './stream.js';
 import { checkpointOf } from './tensors.js';
 import { freeSlots, modelWeights } from './weights.js';
 
-/** Options of loadModel. `signal` ends the loading and frees everything; `onProgress` counts bytes. */
+/** Options of loadModel. `signal` ends the loading and frees all memory; `onProgress` counts bytes. */
 export interface LoadModelOptions extends SafetensorsReadOptions, ModelConfigOptions {
   /** The parsed config.json. */
   config: Readonly<Record<string, unknown>>;
   /**
-   * What `openSafetensors` gave, which stays the caller's to dispose of, or a source of its own: the address, path or
-   * bytes of a safetensors file, or of the index of several.
+   * A file from `openSafetensors`, which the caller disposes of, or a source: the address, path or bytes of a
+   * safetensors file or of the index of several.
    */
   weights: Safetensors | SafetensorsSource;
   /**
-   * How matrices are kept: `as given`, the default, at the size they come in, tables of token vectors included. `int8`
-   * makes each weight a byte, within s / 2 where s = max |w| / 127 of its row.
+   * How matrices are stored, including tables of token vectors. `as given`, the default: in the type of the file.
+   * `int8`: one byte for each weight, with an error of at most s / 2, where s = max |w| / 127 over its row.
    */
   storage?: WeightStorage;
   /**
-   * How angles are formed. `exact`, the default: they are what the formula says, at every position. `float32`: as
-   * Hugging Face's code rounds them (inverse frequencies and products in float32), to match its numbers at large
-   * positions digit for digit; the two are apart by about 6e-8 times the position, in radians.
+   * How angles are computed. `exact`, the default: by the formula, without rounding errors that grow with the position.
+   * `float32`: with the roundings of Hugging Face's code (inverse frequencies and products in float32), to match its
+   * numbers at large positions; the two differ by about 6e-8 times the position, in radians.
    */
   angles?: Angles;
   /**
-   * Which way the distances of BERT's relative_key and relative_key_query count. Default `query-minus-key`, as Hugging
-   * Face; tables of other programs may be the other way, and no config says so.
+   * The sign of the distances of BERT's relative_key and relative_key_query. Default `query-minus-key`, as in Hugging
+   * Face; tables of other programs may have the opposite sign, which no config states.
    */
   relativeSign?: RelativeSign;
 }
@@ -49,17 +49,17 @@ const where = 'loadModel';
 const own = ['config', 'weights', 'storage', 'angles', 'relativeSign', 'sequenceLength'] as const;
 
 /**
- * Loads a model from a checkpoint of Hugging Face as it is: config.json and safetensors. BERT (absolute positions,
- * relative_key, relative_key_query), RoFormer, GPT-NeoX, LLaMA 2 and 3, Mistral, Qwen 2 and 3, Gemma 1 to 3, Phi-3 and
- * SmolLM3. Weights go slice by slice from the file to their place in wasm memory, at the size they have in the file,
- * and are at no time there twice; a head that is tied to the token vectors shares their memory.
+ * Loads a model from an unchanged Hugging Face checkpoint: config.json and safetensors. Supports BERT (absolute
+ * positions, relative_key, relative_key_query), RoFormer, GPT-NeoX, LLaMA 2 and 3, Mistral, Qwen 2 and 3, Gemma 1 to 3,
+ * Phi-3 and SmolLM3. Weights are copied slice by slice from the file to their place in wasm memory, in the type of the
+ * file unless `storage` changes it, and never twice in memory; a head tied to the token vectors shares their memory.
  *
- * Token vectors of Gemma are multiplied by sqrt(M) rounded to the type that the file has them in, as Hugging Face does;
- * everything is then computed in float32.
+ * Token vectors of Gemma are multiplied by sqrt(M), rounded to their type in the file as in Hugging Face; all further
+ * computation is in float32.
  *
- * @throws ArgumentTypeError or ArgumentRangeError naming a field of the config that is unknown or does not fit;
- *   SafetensorsError naming a tensor that is missing, of another shape or dtype, cut off, or not part of the model.
- *   What was loaded until then is freed.
+ * @throws ArgumentTypeError or ArgumentRangeError that names an unknown or wrong field of the config; SafetensorsError
+ *   that names a tensor that is missing, of another shape or dtype, truncated, or not part of the model. Everything
+ *   loaded so far is then freed.
  *
  * @example
  * import { load } from 'ropewalk';

@@ -1,5 +1,5 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-// What encoders and decoders share: weights, a position encoding for each model, token vectors and logits.
+// The base of encoders and decoders: weights, position encoding, token vectors and logits.
 import { TokenVectorsCall } from '../calls.js';
 import type { CaptureName } from '../layers/capture.js';
 import { type RopeOptions, ropeFields } from '../rope/options.js';
@@ -17,19 +17,19 @@ import type { ModelWeights } from './weights.js';
 /** The size and architecture of a model. */
 export interface ModelInfo {
   readonly architecture: ModelArchitecture;
-  /** How many numbers the weights are; tied ones count once. */
+  /** Number of weights; tied ones count once. */
   readonly parameters: number;
-  /** Bytes of the weights as they are kept, which models made by `withRope` share. */
+  /** Memory of the weights, in bytes, shared with models made by `withRope`. */
   readonly bytes: number;
 }
 
 /**
- * Another rotary encoding: options that replace the model's own in every layer with a rotary encoding, or a function
- * from each layer's options to new ones; null is no encoding.
+ * A change of rotary encoding: options that replace those of every layer with a rotary encoding, or a function from
+ * each layer's options to new ones; null is no encoding.
  */
 export type RopeChange = Partial<RopeOptions> | ((rope: RopeOptions | null, layer: number) => RopeOptions | null);
 
-/** What a model is made from. @internal */
+/** The parts of a model. @internal */
 export interface ModelMaking {
   readonly heap: Heap;
   readonly config: ModelConfig;
@@ -38,13 +38,13 @@ export interface ModelMaking {
   readonly parameters: number;
 }
 
-/** rows [count, M] that lie in the heap. @internal */
+/** Rows [count, M] in the heap, at the address `at`. @internal */
 export interface Rows {
   readonly at: number;
   readonly count: number;
 }
 
-// Numbers: 16 MiB.
+// Numbers, 16 MiB in all.
 const logitsAtOnce = 2 ** 22;
 
 function freer({ heap, weights, positions }: ModelMaking): () => void {
@@ -55,7 +55,7 @@ function freer({ heap, weights, positions }: ModelMaking): () => void {
   };
 }
 
-// Sizes of memory follow from the config.
+// Frozen, since sizes of memory follow from the config.
 function frozen<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
   for (const entry of Object.values(value)) frozen(entry);
@@ -64,7 +64,7 @@ function frozen<T>(value: T): T {
 
 /** A loaded model, an `EncoderModel` or a `DecoderModel`. */
 export abstract class Model extends Handle {
-  /** What its config.json says; frozen. */
+  /** The description from its config.json; frozen. */
   readonly config: ModelConfig;
   readonly info: ModelInfo;
   /** Whether the checkpoint has a head that gives logits. */
@@ -83,12 +83,12 @@ export abstract class Model extends Handle {
     this.hasLogits = weights.parts.head !== undefined;
   }
 
-  /** What its layers capture. @internal */
+  /** The names that its layers can capture. @internal */
   get captureNames(): readonly CaptureName[] {
     return this.making.positions.layers[0]?.captures ?? [];
   }
 
-  /** The rotary encoding of each layer as it is in force; null where a layer has none. */
+  /** The rotary encoding in use in each layer; null for a layer without one. */
   get ropes(): readonly (RopeOptions | null)[] {
     return this.making.positions.ropes;
   }
@@ -108,7 +108,7 @@ export abstract class Model extends Handle {
     return { heap, config, weights, positions, parameters };
   }
 
-  /** Writes token vectors [B, T, M] as they enter the first layer. @internal */
+  /** Writes the input of the first layer, token vectors [B, T, M]. @internal */
   protected embed(where: string, out: number, ids: Ids, tokenTypes?: Float64Array, positions?: Float64Array): void {
     const { heap, making } = this;
     const { batch, tokens, values } = ids;
@@ -125,7 +125,7 @@ export abstract class Model extends Handle {
     });
   }
 
-  /** Logits of rows, into an array from `first` on; a bounded number of them in each step. @internal */
+  /** Writes the logits of rows to an array from index `first`, a bounded number in each step. @internal */
   protected *logits(where: string, { at, count }: Rows, out: Float32Array, first: number): Steps<void> {
     const { heap } = this;
     const { modelDim, vocabSize } = this.config;
@@ -143,7 +143,7 @@ export abstract class Model extends Handle {
   }
 }
 
-/** An array for results, or OutOfMemoryError. @internal */
+/** Allocates an array for results, or throws OutOfMemoryError. @internal */
 export function room(where: string, shape: readonly number[]): NdArray {
   const size = check.sizeOf(shape);
   try {

@@ -1,4 +1,4 @@
-// The parts of a model around its layers, made in the core from filled slots: token vectors, norms, maps, and the head.
+// Makes the parts of a model around its layers in the core from filled slots: token vectors, norms, maps, and the head.
 import { NormCall } from '../calls.js';
 import type { HeadParts, Linear, LogitsHead, MainModule, NormLayer, PackedMatrix, TokenVectors } from '../core.mjs';
 import { NormKind, WeightType } from '../enums.js';
@@ -8,7 +8,7 @@ import type { Heap, Scratch } from '../runtime/heap.js';
 import type { ModelConfig } from './config.js';
 import type { LinearSlots, MatrixSlot, ModelSlots, NormSlots, VectorSlot } from './description/slots.js';
 
-// The type of a bias that is absent; the core does not read it.
+// The type of an absent bias, which the core does not read.
 const noBias = WeightType.float32;
 
 /** An object of the core. */
@@ -16,7 +16,7 @@ interface CoreObject {
   delete(): void;
 }
 
-/** Makes parts of one model. What a call makes is the caller's to destroy; slots give up what they hold. @internal */
+/** Makes the parts of one model. The caller destroys them; slots are emptied. @internal */
 export class PartMaker {
   readonly #heap: Heap;
   readonly #where: string;
@@ -46,7 +46,7 @@ export class PartMaker {
     );
   }
 
-  /** What gives logits; without a weight of its own it shares the table of the token vectors, which must outlive it. */
+  /** The head for logits; without its own weight it shares the token vectors, which must outlive it. */
   head(slots: NonNullable<ModelSlots['head']>, vectors: TokenVectors): LogitsHead {
     const { activation, logitSoftcap } = this.#config;
     return this.#gathered(
@@ -98,7 +98,7 @@ export class PartMaker {
     });
   }
 
-  // The numbers of a slot in memory for the time of a call.
+  // The address of a slot's numbers, valid during a call.
   #address(
     { data, type, rows, columns }: VectorSlot,
     scratch: Scratch,
@@ -107,14 +107,14 @@ export class PartMaker {
     return { type: vector.type, at: vectorAddress(vector, scratch) };
   }
 
-  // Runs work that moves the matrix of a slot into another object.
+  // Runs `work`, which moves the matrix of a slot into another object.
   #moved<T>(slot: MatrixSlot, work: (matrix: PackedMatrix) => T): T {
     const matrix = slot.packed as PackedMatrix;
     slot.packed = undefined;
     return this.#used(matrix, work);
   }
 
-  // Runs work with an object that is gone when it ends.
+  // Runs `work` with an object and then destroys the object.
   #used<O extends CoreObject, T>(object: O, work: (object: O) => T): T {
     try {
       return this.#heap.call(() => work(object));
@@ -132,7 +132,7 @@ export class PartMaker {
     }
   }
 
-  // An object of the core, once `create` has answered that it is whole.
+  // An object of the core, after `create` has succeeded.
   #made<O extends CoreObject>(make: (core: MainModule) => O, create: (object: O) => number): O {
     const object = this.#heap.construct(this.#where, make);
     try {

@@ -11,21 +11,21 @@ import type { ModelConfig } from './config.js';
 import { type ModelLayer, makeStack } from './stack.js';
 import type { ModelParts } from './weights.js';
 
-/** What a model adds to the weights it shares. @internal */
+/** The position encodings of a model, which its weights do not include. @internal */
 export interface ModelPositions {
   readonly layers: readonly ModelLayer[];
-  /** What runs them. */
+  /** Runs the layers. */
   readonly stack: LayerStack;
-  /** By layer; null where it has no rotary encoding. */
+  /** By layer; null for a layer without rotary encoding. */
   readonly ropes: readonly (RopeOptions | null)[];
-  /** To be freed with the model. */
+  /** Plans and tables that are freed with the model. */
   readonly owned: readonly Handle[];
-  /** The most tokens that the scaling of the frequencies is for. */
+  /** Maximum number of tokens for which the frequencies are valid. */
   readonly maxLength: number;
 }
 
-// LongRoPE has one set of frequencies up to the length of training and one beyond, and dynamic NTK one for each length:
-// a plan is for one of them.
+// The number of tokens for which a plan is valid. LongRoPE has one set of frequencies up to the training length and
+// one beyond, dynamic NTK one for each length; a plan contains only one set.
 function longest(rope: RopeOptions | null): number {
   const scaling = rope?.scaling;
   if (scaling?.type === 'dynamic') return Math.max(scaling.sequenceLength ?? 0, scaling.maxLength);
@@ -44,7 +44,7 @@ export function modelPositions(
   const plans = new Map<string, RopePlan>();
   const owned: Handle[] = [];
   const planOf = (options: RopeOptions) => {
-    const { axes } = checkRopeOptions(where, options); // what is no option has no JSON either
+    const { axes } = checkRopeOptions(where, options); // refuses fields that JSON.stringify would skip
     if (axes > 1) {
       const problem = `is ${describe(options.axes?.layout)}, of positions with ${axes} axes; a model's tokens have one`;
       throw new ArgumentRangeError(where, 'axes.layout', options.axes?.layout, problem);
@@ -79,10 +79,10 @@ export function modelPositions(
   }
 }
 
-/** What to do where frequencies are for fewer tokens than are wanted. @internal */
+/** Advice in errors about too many tokens. @internal */
 export const longer = 'give loadModel a sequenceLength for more';
 
-/** Refuses tokens beyond what the frequencies are for. @internal */
+/** Throws for tokens beyond the length of the frequencies. @internal */
 export function checkLength(
   where: string,
   { maxLength }: Pick<ModelPositions, 'maxLength'>,

@@ -1,5 +1,5 @@
-// Runs all layers of a model. Hidden states stay in wasm memory; only what was asked for is copied out. A run can be
-// interrupted between two layers, or take all steps at once.
+// Runs all layers of a model. Hidden states stay in wasm memory; only requested results are copied out. A run can be
+// interrupted between two layers, or run all at once.
 
 import type { LayerStack } from '../core.mjs';
 import type { KvCache } from '../kv-cache/kv-cache.js';
@@ -12,31 +12,31 @@ import type { Heap } from '../runtime/heap.js';
 import type { NdArray } from '../runtime/tensor.js';
 import { type ModelLayer, runLayers, type StackPass } from './stack.js';
 
-/** Options for the intermediates that a pass gives back. */
+/** Options for the intermediates that a pass returns. */
 export interface InspectOptions<C extends readonly CaptureName[] = readonly CaptureName[]> {
-  /** Intermediates of the layers to give back; see `CaptureName`. */
+  /** The intermediates of layers to return; see `CaptureName`. Default: none. */
   capture?: C;
-  /** Of which layers, counted from 0. Default all. */
+  /** The layers whose intermediates are captured, counted from 0. Default: all. */
   captureLayers?: readonly number[];
-  /** The query heads whose scores are captured, in this order. Default all. */
+  /** The query heads whose scores are captured, in this order. Default: all. */
   captureHeads?: readonly number[];
-  /** Gives back what enters every layer, and what the last norm gives: one more than there are layers. Default no. */
+  /** Whether to return the input of every layer and the output of the last norm. Default false. */
   hiddenStates?: boolean;
 }
 
 /** @internal */
 export const inspectFields = ['capture', 'captureLayers', 'captureHeads', 'hiddenStates'] as const;
 
-/** What one layer computed on its way. */
+/** The captured intermediates of one layer. */
 export type CapturedLayer<C extends readonly CaptureName[] = readonly CaptureName[]> = {
   readonly layer: number;
 } & { readonly [N in C[number]]: NdArray };
 
-/** The intermediates of a pass. For ids [T] no result has a batch axis. */
+/** The intermediates of a pass. For ids [T] they have no batch axis. */
 export interface Inspected<C extends readonly CaptureName[] = readonly CaptureName[]> {
-  /** With `hiddenStates`: [B, T, M] that enters each layer, and last what the last norm gives. */
+  /** With `hiddenStates`: the input [B, T, M] of each layer, then the output of the last norm. */
   readonly hiddenStates?: readonly NdArray[];
-  /** With `capture`: for each layer asked for, in ascending order. */
+  /** With `capture`: one entry for each requested layer, in ascending order. */
   readonly captured?: readonly CapturedLayer<C>[];
 }
 
@@ -46,11 +46,10 @@ export interface Inspection {
   readonly heads: readonly number[] | undefined;
   readonly layers: ReadonlySet<number>;
   readonly hiddenStates: boolean;
-  /** Whether anything is asked for that has to come of one pass over all tokens. */
+  /** Whether any of it requires one pass over all tokens. */
   readonly whole: boolean;
 }
 
-// Nothing is to be seen.
 const nothing: Inspection = {
   capture: undefined,
   heads: undefined,
@@ -86,24 +85,24 @@ export function checkInspect(where: string, options: InspectOptions, layers: rea
   };
 }
 
-/** How far a pass has come, in layers. */
+/** Progress of a pass, in layers. */
 export interface PassProgress {
   readonly loaded: number;
   readonly total: number;
 }
 
-/** Options of a pass that lets others run between two layers. */
+/** Options of a pass that lets other work run between two layers. */
 export interface PassOptions {
   /** Ends the pass with the signal's reason. */
   signal?: AbortSignal;
-  /** Called after every layer. What it throws ends the pass. */
+  /** Called after every layer. An error that it throws ends the pass. */
   onProgress?: (progress: PassProgress) => void;
 }
 
-/** A pass that can be interrupted, with what is to be told of it. @internal */
+/** A pass that can be interrupted; yields its progress. @internal */
 export type Steps<T> = Generator<PassProgress | undefined, T, undefined>;
 
-/** All steps at once. @internal */
+/** Runs all steps at once. @internal */
 export function atOnce<T>(steps: Steps<T>): T {
   for (;;) {
     const { done, value } = steps.next();
@@ -111,13 +110,13 @@ export function atOnce<T>(steps: Steps<T>): T {
   }
 }
 
-/** Step after step, and others in between; what the steps hold is freed whatever happens. @internal */
+/** Runs the steps with other work in between; ends the generator in any case, so that it frees its memory. @internal */
 export async function inTurns<T>(steps: Steps<T>, { signal, onProgress }: PassOptions, alive: () => void): Promise<T> {
   const loop = new EventLoop();
   try {
     for (;;) {
       signal?.throwIfAborted();
-      alive(); // others have run in between
+      alive(); // other work has run in between
       const { done, value } = steps.next();
       if (done) return value;
       if (value !== undefined) onProgress?.(value);
@@ -128,7 +127,7 @@ export async function inTurns<T>(steps: Steps<T>, { signal, onProgress }: PassOp
   }
 }
 
-/** What was to be seen of a run, by layer. @internal */
+/** The requested intermediates of a run, by layer. @internal */
 export interface Seen {
   readonly captured: CapturedLayer[];
   readonly hiddenStates: NdArray[];
@@ -141,16 +140,16 @@ export interface Run {
   readonly layers: readonly ModelLayer[];
   readonly stack: LayerStack;
   readonly pass: StackPass;
-  /** Those of the pass. */
+  /** The caches in `pass`, by layer. */
   readonly caches: readonly KvCache[] | undefined;
   readonly inspection: Inspection;
-  /** Whether ids had a batch axis: where they had none, neither have results, scores [H, T, Tk], q [T, H, D]. */
+  /** Whether ids have a batch axis; without it, results have none either: scores [H, T, Tk], q [T, H, D]. */
   readonly batched: boolean;
-  /** Whether others run between two layers. */
+  /** Whether other work runs between two layers. */
   readonly inTurns: boolean;
 }
 
-/** Runs the layers over x: all at once, or one by one where someone looks or runs in between. @internal */
+/** Runs the layers over x: all at once, or one by one for intermediates or other work. @internal */
 export function* run(given: Run): Steps<Seen> {
   const { heap, where, layers, stack, pass, inspection } = given;
   const seen: Seen = { captured: [], hiddenStates: [] };
@@ -172,13 +171,13 @@ export function* run(given: Run): Steps<Seen> {
 
 const without = (axes: readonly number[], batched: boolean) => (batched ? [...axes] : axes.slice(1));
 
-// x as it is.
+// A copy of x, the input of the next layer.
 function entering({ heap, layers, pass, batched }: Run): NdArray {
   const shape = [pass.batch, pass.tokens, layers[0]?.dims.modelDim ?? 0];
   return { data: heap.readFloats(pass.x, check.sizeOf(shape)), shape: without(shape, batched) };
 }
 
-// Runs a layer, and gives what was asked for of it.
+// Runs a layer and returns its requested intermediates.
 function capturing({ heap, where, layers, stack, pass, caches, inspection, batched }: Run, i: number): CapturedLayer {
   const { dims, captures } = layers[i] as ModelLayer;
   const { batch, tokens } = pass;

@@ -1,4 +1,4 @@
-// The layers of a model as the core runs them: each is registered once, and a pass then brings its tokens.
+// The layers of a model in the core: each is registered once, then every pass runs its tokens through them.
 import { putVisibility, visibilityOf } from '../attention/visibility.js';
 import { CaptureCall, type KeepMask, StackCall, StackLayerCall } from '../calls.js';
 import type { LayerCaches, LayerStack, TransformerBlock } from '../core.mjs';
@@ -10,30 +10,30 @@ import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
 import type { Heap, Scratch } from '../runtime/heap.js';
 import type { CheckedPositions } from '../runtime/positions.js';
 
-/** A layer as a model runs it. @internal */
+/** A layer of a model, with its position encoding. @internal */
 export interface ModelLayer {
   readonly block: TransformerBlock;
   readonly dims: LayerDims;
   readonly scores: LayerScores;
   readonly position: CheckedPosition;
-  /** The address of the sinks' logits, or 0. */
+  /** Address of the logits of attention sinks, or 0. */
   readonly sinks: number;
   readonly captures: readonly CaptureName[];
 }
 
 /** The tokens of a pass. @internal */
 export interface StackPass {
-  /** The address of x [B, T, M], which every layer changes in place. */
+  /** Address of x [B, T, M], which every layer changes in place. */
   readonly x: number;
   readonly batch: number;
   readonly tokens: number;
-  /** Their positions, for passes without caches; with caches, tokens follow those of the caches. */
+  /** Positions for passes without caches; with caches, tokens follow those of the caches. */
   readonly at: CheckedPositions;
   keep(scratch: Scratch): KeepMask | undefined;
   readonly caches: LayerCaches | null;
 }
 
-/** Tokens of a pass without a mask whose positions are those of a cache. @internal */
+/** No mask, and positions that follow those of a cache. @internal */
 export const behindCache: Pick<StackPass, 'at' | 'keep'> = {
   at: {
     values: undefined,
@@ -57,7 +57,7 @@ export function makeStack(heap: Heap, where: string, layers: readonly ModelLayer
   }
 }
 
-// The encodings of models have tables that lie in the heap already, so that nothing of this is memory for a call.
+// Stores no addresses of scratch memory: the tables of models' encodings are in the heap already.
 function setLayer(heap: Heap, where: string, stack: LayerStack, i: number, layer: ModelLayer): void {
   const { block, dims, scores, position, sinks } = layer;
   heap.scope(where, (scratch) => {
@@ -78,7 +78,7 @@ function setLayer(heap: Heap, where: string, stack: LayerStack, i: number, layer
   });
 }
 
-/** Runs layers first ... end - 1; `capture` is of the last. @internal */
+/** Runs layers first ... end - 1; `capture` applies to the last. @internal */
 export function runLayers(
   heap: Heap,
   where: string,
@@ -107,7 +107,7 @@ export function runLayers(
   });
 }
 
-// A cache whose layers were moved may have less room than its capacity says.
+// A cache whose layers were moved may have less room than its capacity.
 function checkRoom(where: string, status: number, tokens: number): void {
   const problem =
     status === Status.full

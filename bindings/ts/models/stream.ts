@@ -8,7 +8,7 @@ import type { Heap } from '../runtime/heap.js';
 import type { Safetensors, SafetensorsReadOptions } from '../safetensors/file.js';
 import { type Destination, isMatrix, type MatrixSlot, type Run } from './description/slots.js';
 
-/** A type of numbers, with the bytes of each. */
+/** A type of numbers, with its size in bytes. */
 interface NumberType {
   readonly type: number;
   readonly name: WeightType;
@@ -21,7 +21,7 @@ const types: Readonly<Record<string, NumberType>> = {
   BF16: { type: enums.WeightType.bfloat16, name: 'bfloat16', bytes: 2 },
 };
 
-// The type of a tensor's numbers, as weights of this package are.
+// The weight type for a dtype.
 function typeOf(dtype: string): NumberType {
   const found = types[dtype];
   if (found === undefined) throw new Error(`${dtype} was not checked`);
@@ -34,7 +34,7 @@ interface Filling {
   readonly storage: StoredType;
 }
 
-/** Reads every tensor of `destinations`. What it has filled when it throws is the caller's to free. @internal */
+/** Reads every tensor of `destinations`. If it throws, the caller frees the slots. @internal */
 export async function fillSlots(
   filling: Filling,
   file: Safetensors,
@@ -130,10 +130,10 @@ interface Packing {
   readonly slice: number;
 }
 
-// Packs the rows at the beginning of the slice to where the runs say that they go.
+// Gives a function that packs the first rows of the slice into their slots, in the order of the runs.
 function packer({ heap, where, storage }: Filling, file: Safetensors, name: string, packing: Packing) {
   const { runs, type, rowBytes, slice } = packing;
-  let [run, done] = [0, 0]; // which run is being filled, and how many of its rows are
+  let [run, done] = [0, 0]; // the run being filled, and the number of its rows that are
   return (bytes: number) => {
     for (let row = 0, rows = bytes / rowBytes; row < rows; ) {
       const { slot, first, count } = runs[run] as Run;

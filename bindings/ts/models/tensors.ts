@@ -5,7 +5,7 @@ import type { ModelConfig } from './config.js';
 import type { Checkpoint } from './description/family.js';
 import { families } from './families/families.js';
 
-// Tensors that nothing here needs: tables that are recomputed, masks that are options, heads of other tasks.
+// Names of tensors that are not needed: recomputed tables, masks, heads of other tasks.
 const buffers =
   '(rotary_emb\\.inv_freq|attention\\.(bias|masked_bias)|embeddings\\.position_ids|embed_positions\\.weight)$';
 const otherHeads = '^(classifier|score|qa_outputs|cls\\.seq_relationship|cls)\\.';

@@ -1,5 +1,5 @@
-// The weights of a loaded model in wasm memory: layers, tables and heads. Models that differ in their position encoding
-// share one of these; it is freed with the last of them.
+// The weights of a loaded model in wasm memory: layers, tables and heads. Models that differ only in their position
+// encoding share them; they are freed with the last of these models.
 import type { Linear, LogitsHead, NormLayer, PackedMatrix, TokenVectors } from '../core.mjs';
 import { copyOf, TransformerLayer, type TransformerLayerWeights } from '../layers/transformer-layer.js';
 import { PackedWeight, weight } from '../layers/weights.js';
@@ -16,25 +16,23 @@ import {
 } from './description/slots.js';
 import { PartMaker } from './parts.js';
 
-/** BERT's vectors of distances of one layer. */
+/** BERT's distance vectors of one layer. */
 interface DistanceTable {
   readonly data: Float32Array;
   readonly shape: readonly [rows: number, columns: number];
 }
 
-/** What a model computes with, but for its position encoding. @internal */
+/** The parts of a model except its position encoding. @internal */
 export interface ModelParts {
   readonly vectors: TokenVectors;
   readonly layers: readonly TransformerLayer[];
   readonly distances: readonly (DistanceTable | undefined)[];
   readonly finalNorm: NormLayer | undefined;
-  /** The map of BERT's pooler. */
   readonly pooler: Linear | undefined;
-  /** What gives logits. */
   readonly head: LogitsHead | undefined;
 }
 
-/** Parts, and what is to be freed with the last model that uses them. @internal */
+/** Parts with a count of the models that use them; freed with the last. @internal */
 export class ModelWeights {
   readonly parts: ModelParts;
   readonly bytes: number;
@@ -49,13 +47,13 @@ export class ModelWeights {
     this.bytes = [...owned.layers, ...owned.objects].reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
-  /** One more model uses them. */
+  /** Adds a user. */
   retain(): this {
     this.#users += 1;
     return this;
   }
 
-  /** One less does. */
+  /** Removes a user; the last one frees the parts. */
   release(): void {
     this.#users -= 1;
     if (this.#users === 0) freeOwned(this.#heap, this.#owned);
@@ -68,7 +66,7 @@ interface CoreWeights {
   delete(): void;
 }
 
-/** What is freed together. */
+/** The objects that are freed together. */
 interface Owned {
   readonly layers: TransformerLayer[];
   readonly objects: CoreWeights[];
@@ -79,7 +77,7 @@ function freeOwned(heap: Heap, { layers, objects }: Owned): void {
   for (const each of objects) heap.destroy(each);
 }
 
-/** Frees what slots hold, of a model that was not made after all. @internal */
+/** Frees the matrices in slots, for a model that could not be made. @internal */
 export function freeSlots(heap: Heap, slots: Iterable<MatrixSlot | VectorSlot>): void {
   for (const slot of slots) {
     if (!isMatrix(slot) || slot.packed === undefined) continue;
@@ -88,19 +86,19 @@ export function freeSlots(heap: Heap, slots: Iterable<MatrixSlot | VectorSlot>):
   }
 }
 
-// Rounded as the type that the file has token vectors in rounds it: Hugging Face multiplies in that type.
+// sqrt(M) rounded to the dtype of the token vectors in the file: Hugging Face multiplies in that type.
 function tokenScale({ scaledEmbeddings, modelDim }: ModelConfig, dtype: string): number {
   if (!scaledEmbeddings) return 1;
   const root = Math.fround(Math.sqrt(modelDim));
   if (dtype === 'F32') return root;
-  const steps = dtype === 'BF16' ? 2 ** 7 : 2 ** 10; // of a number from 1 to 2
+  const steps = dtype === 'BF16' ? 2 ** 7 : 2 ** 10; // between 1 and 2
   const unit = 2 ** Math.floor(Math.log2(root)) / steps;
   const [below, rest] = [Math.floor(root / unit), (root / unit) % 1];
   const up = rest > 0.5 || (rest === 0.5 && below % 2 === 1);
   return (below + (up ? 1 : 0)) * unit;
 }
 
-/** Makes the parts of filled slots. Slots give up what they hold. @internal */
+/** Makes the parts from filled slots, which are emptied. @internal */
 export function modelWeights(
   heap: Heap,
   where: string,
@@ -143,7 +141,7 @@ function distancesOf(heap: Heap, where: string, slot: VectorSlot): DistanceTable
   return table;
 }
 
-// The feed-forward part as a layer of this package takes it.
+// The size and maps of the feed-forward part, by the names of this package's layers.
 function feedForwardOf(part: FeedForwardSlots): { hiddenDim: number; maps: LayerMaps } {
   switch (part.kind) {
     case 'dense':
@@ -184,6 +182,6 @@ function layerOf(heap: Heap, config: ModelConfig, slots: LayerSlots, i: number):
     ...(window !== undefined && { window: { left: window - 1 } }),
     weights: Object.fromEntries(given) as unknown as TransformerLayerWeights,
   });
-  freeSlots(heap, named.values()); // the layer has taken the matrices over; these are empty
+  freeSlots(heap, named.values()); // the layer has taken over the matrices; these objects are empty
   return layer.adopted();
 }

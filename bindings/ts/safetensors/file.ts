@@ -1,6 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-// An open safetensors file, or the several files of one model: lists the tensors and reads their numbers on demand.
-// Nothing is cached.
+// An open safetensors file, or the files of one model: lists the tensors and reads their numbers on demand. Nothing is
+// cached.
 import * as check from '../runtime/check.js';
 import {
   ArgumentRangeError,
@@ -16,15 +16,15 @@ import type { SafetensorsDtype } from './header.js';
 import { type ByteSource, SourceFailure } from './source.js';
 import { arrayOf, type SafetensorsArray, Widener } from './tensors.js';
 
-/** How far a read has come, in bytes. */
+/** Progress of a read, in bytes. */
 export interface SafetensorsProgress {
   readonly loaded: number;
   readonly total: number;
-  /** Of the tensor; while a file is opened, of the file. */
+  /** Name of the tensor; while a file is opened, of the file. */
   readonly name: string;
 }
 
-/** Options of every read. */
+/** Options common to all reads. */
 export interface SafetensorsReadOptions {
   /** Ends the read, which then rejects with the signal's reason. */
   signal?: AbortSignal;
@@ -34,31 +34,31 @@ export interface SafetensorsReadOptions {
 
 /** Options of `tensor()`. */
 export interface SafetensorsTensorOptions extends SafetensorsReadOptions {
-  /** `float32` widens F16 and BF16, exactly, and takes F32 as it is; other dtypes are refused. Default: no change. */
+  /** `float32` widens F16 and BF16 exactly and keeps F32; other dtypes are refused. Default: no conversion. */
   as?: 'float32';
 }
 
-/** Options of `readInto()` and `stream()`: a part of the tensor, in bytes. */
+/** Options of `readInto()` and `stream()`: the part of the tensor to read, in bytes. */
 export interface SafetensorsSliceOptions extends SafetensorsReadOptions {
-  /** First byte of the tensor that is read. Default 0. */
+  /** First byte, counted from the start of the tensor. Default 0. */
   start?: number;
-  /** The byte after the last. Default the tensor's byteLength. */
+  /** The byte after the last one. Default: the tensor's byteLength. */
   end?: number;
 }
 
 /** Options of `readInto()`. */
 export interface SafetensorsIntoOptions extends SafetensorsSliceOptions {
-  /** Number of the target at which writing begins. Default 0. */
+  /** Index in the target of the first number written. Default 0. */
   offset?: number;
 }
 
-/** What a file says of a tensor. */
+/** A tensor as its file describes it. */
 export interface SafetensorsInfo {
   readonly dtype: SafetensorsDtype;
   /** Outermost first; [] is a scalar. */
   readonly shape: readonly number[];
   readonly byteLength: number;
-  /** The file that it is in. */
+  /** Name of its file, as in SafetensorsError. */
   readonly file: string;
 }
 
@@ -66,11 +66,11 @@ export interface SafetensorsInfo {
 export interface Entry {
   readonly info: SafetensorsInfo;
   readonly source: ByteSource;
-  /** In the file. */
+  /** Offset in the file, in bytes. */
   readonly begin: number;
 }
 
-/** The bytes of a tensor that a read asks for, and how. */
+/** The bytes that a read asks for, and its options. */
 interface Part extends SafetensorsReadOptions {
   readonly where: string;
   readonly name: string;
@@ -96,7 +96,7 @@ export function readOptions(where: string, options: SafetensorsReadOptions): Saf
 }
 
 /**
- * The bytes of a source, exactly those asked for (with `to` Infinity: all), or an error that names file and tensor.
+ * Reads exactly the bytes from `from` to `to` (Infinity: to the end), or throws an error that names file and tensor.
  * @internal
  */
 export async function* bytesOf(
@@ -125,7 +125,7 @@ export async function* bytesOf(
 }
 
 /**
- * An open file of weights. It holds the header and no numbers; each read fetches the bytes that it needs.
+ * An open safetensors file. It holds only the header; each read fetches the bytes that it needs.
  *
  * @example
  * const rw = await load();
@@ -136,18 +136,18 @@ export async function* bytesOf(
  */
 export class Safetensors implements Disposable {
   /**
-   * Names of the tensors, in the order of their bytes. Reading in this order is the fastest where a server sends files
-   * only whole: it then sends them once.
+   * Names of the tensors, in the order of their bytes. Reading in this order is fastest where a server sends only whole
+   * files: each is then sent once.
    */
   readonly names: readonly string[];
-  /** The free text of the header; of several files, what they agree on. */
+  /** The header's `__metadata__`; for several files, the entries on which all agree. */
   readonly metadata: ReadonlyMap<string, string>;
-  /** Bytes of all tensors. */
+  /** Total size of all tensors, in bytes. */
   readonly byteLength: number;
   readonly #heap: Heap;
   readonly #entries: ReadonlyMap<string, Entry>;
   #disposed = false;
-  #last: ByteSource | undefined; // the one that was read last, whose stream is worth keeping
+  #last: ByteSource | undefined; // the source of the latest read, whose stream is kept open
 
   /** @internal */
   constructor(heap: Heap, entries: ReadonlyMap<string, Entry>, metadata: ReadonlyMap<string, string>) {
@@ -158,22 +158,22 @@ export class Safetensors implements Disposable {
     this.byteLength = [...entries.values()].reduce((sum, { info }) => sum + info.byteLength, 0);
   }
 
-  /** Whether there is a tensor of this name. */
+  /** Whether a tensor has this name. */
   has(name: string): boolean {
     return this.#entries.has(name);
   }
 
-  /** What the file says of a tensor. */
+  /** The dtype, shape and size of a tensor. @throws ArgumentRangeError for an unknown name */
   info(name: string): SafetensorsInfo {
     return this.#entry('safetensors.info', name).info;
   }
 
   /**
-   * The numbers of a tensor in an array of their kind: F32 a Float32Array, I64 a BigInt64Array, F16 and BF16 a
-   * Uint16Array of their bits or, with `as: 'float32'`, a Float32Array. F8, F6, F4 and C64 have no such array;
+   * Reads the numbers of a tensor into a new array: F32 into a Float32Array, I64 into a BigInt64Array, F16 and BF16 as
+   * bits into a Uint16Array or, with `as: 'float32'`, into a Float32Array. F8, F6, F4 and C64 have no typed array;
    * `stream()` gives their bytes.
    *
-   * @throws SafetensorsError where the bytes cannot be had, or the dtype has no array.
+   * @throws SafetensorsError where the bytes cannot be read or the dtype has no array.
    *
    * @example
    * const weights = await file.tensor('model.norm.weight', { as: 'float32' });
@@ -205,11 +205,11 @@ export class Safetensors implements Disposable {
   }
 
   /**
-   * Reads the numbers of a tensor, or of a part of it, into a tensor in wasm memory, piece by piece: no second copy is
-   * made. F32 is copied, F16 and BF16 are widened. Without `start`, `end` and `offset` both tensors need the same size;
-   * the shapes may differ. A read that fails leaves what it has written so far.
+   * Reads a tensor, or a part of it, into a tensor in wasm memory, piece by piece, without a second copy. F16 and BF16
+   * are widened. Without `start`, `end` and `offset` both tensors need the same size; the shapes may differ. A failed
+   * read leaves what it has written so far.
    *
-   * @throws SafetensorsError where the bytes cannot be had, or the dtype is another.
+   * @throws SafetensorsError where the bytes cannot be read or the dtype is another.
    *
    * @example
    * using rows = rw.tensor([16, 768]);   // the first 16 rows of a float32 table
@@ -238,7 +238,7 @@ export class Safetensors implements Disposable {
     }
 
     const first = target.pointer + 4 * offset;
-    // Asked before every piece: the target may have been disposed of between two.
+    // Checked for every piece: the target may have been disposed of in between.
     const address = () => {
       target.usableIn(this.#heap, where, 'target');
       return first;
@@ -251,8 +251,7 @@ export class Safetensors implements Disposable {
   /**
    * Reads the bytes of a tensor of any dtype, or of a part of it, piece by piece.
    *
-   * @param receive gets each piece, which is good only until it returns, and the index of its first byte in what is
-   * read.
+   * @param receive gets each piece, valid only until it returns, and the offset of its first byte from `start`.
    *
    * @example
    * const digest = crypto.createHash('sha256');
@@ -277,13 +276,13 @@ export class Safetensors implements Disposable {
     return this.#disposed;
   }
 
-  /** Ends connections, and any read that is under way. A second call does nothing; later reads throw StateError. */
+  /** Ends connections and running reads. A second call does nothing; later reads throw StateError. */
   dispose(): void {
     this.#disposed = true;
     for (const source of new Set([...this.#entries.values()].map((entry) => entry.source))) source.close?.();
   }
 
-  /** The same for `using`, on engines that have Symbol.dispose. */
+  /** dispose() for `using`, on engines with Symbol.dispose. */
   [Symbol.dispose](): void {
     this.dispose();
   }

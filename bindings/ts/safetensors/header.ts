@@ -1,5 +1,5 @@
-// The header of a file, and the weight_map of an index. The core parses and checks both; this file copies the bytes to
-// the heap and words the errors.
+// Parses the header of a file and the weight_map of an index. The core does the parsing and all checks; this file
+// copies the bytes to the heap and forms the messages of errors.
 import * as calls from '../calls.js';
 import type { SafetensorsHeader, TextMap } from '../core.mjs';
 import * as enums from '../enums.js';
@@ -19,17 +19,17 @@ export interface HeaderTensor {
   readonly name: string;
   readonly dtype: SafetensorsDtype;
   readonly shape: readonly number[];
-  /** In the file. */
+  /** Offset in the file, in bytes. */
   readonly begin: number;
   readonly end: number;
 }
 
 /** @internal */
 export interface Header {
-  /** In the order of their bytes. */
+  /** In the order of their offsets. */
   readonly tensors: readonly HeaderTensor[];
   readonly metadata: readonly (readonly [string, string])[];
-  /** Where the file ends. */
+  /** Size of the file, in bytes. */
   readonly end: number;
 }
 
@@ -37,7 +37,7 @@ export interface Header {
 export const lengthBytes = 8;
 const where = 'openSafetensors';
 
-// A name may begin with what TextDecoder would take for a byte order mark.
+// ignoreBOM keeps a U+FEFF at the beginning of a name.
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 type Words = (wanted: number, found: number) => string;
@@ -74,9 +74,9 @@ function textAt(heap: Heap, pointer: number, bytes: number): string {
 interface HeaderText {
   readonly heap: Heap;
   readonly file: string;
-  /** What the text is called in an error. */
+  /** Name of the text in errors. */
   readonly text: string;
-  /** Of the text in the heap, and 0 for none. */
+  /** Address of the text in the heap; 0 for none. */
   readonly pointer: number;
 }
 
@@ -92,7 +92,7 @@ function checkFault({ heap, file, text, pointer }: HeaderText, status: number, f
   throw new SafetensorsError(file, key, pointer === 0 ? problem : `${problem} (byte ${at} of the ${text})`);
 }
 
-/** The length of the header, from the first 8 bytes of a file; fewer, if it has fewer. @internal */
+/** The length of the header, from the first 8 bytes of a file (fewer if it is shorter). @internal */
 export function headerBytes(heap: Heap, file: string, first: Uint8Array, fileBytes: number | undefined): number {
   return heap.scope(where, (scratch) => {
     const pointer = heap.put(scratch, first);
@@ -105,7 +105,7 @@ export function headerBytes(heap: Heap, file: string, first: Uint8Array, fileByt
 }
 
 /**
- * Parses the header that lies at `pointer`; `dataBytes` is undefined where the size of the file is not known.
+ * Parses the header at the address `pointer`; `dataBytes` is undefined where the size of the file is unknown.
  * @internal
  */
 export function parseHeader(
@@ -165,7 +165,7 @@ function pairsOf(heap: Heap, count: number, write: (i: number, out: number) => v
   });
 }
 
-/** Tensor -> file, of the index that lies at `pointer`. @internal */
+/** Parses the index at the address `pointer`: pairs of tensor and file. @internal */
 export function parseWeightMap(
   heap: Heap,
   file: string,

@@ -1,16 +1,16 @@
-// Files at an address. Reads ranges where the server answers them, and else one stream from front to back, which is
-// begun anew for earlier bytes. Only the first bytes are kept: they hold the header of most files.
+// Reads files over HTTP: ranges if the server supports them, otherwise one stream from the beginning, which is
+// restarted for earlier bytes. Of ranges, only the first bytes are kept: they hold the header of most files.
 import { type ByteSource, gathered, messageOf, SourceFailure } from './source.js';
 
-/** The part of fetch() that is used. */
+/** The signature of fetch() that is used. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 const probeBytes = 2 ** 16;
 
-/** Fetches the first bytes, which shows what the server is able to do. */
+/** Fetches the first bytes; the answer shows whether the server supports ranges. */
 export async function openHttp(url: URL, fetch: Fetch, signal: AbortSignal | undefined): Promise<ByteSource> {
   const remote = new Remote(url, fetch);
-  // A stream outlives the opening, and so it must not end with the caller's signal.
+  // A stream continues after the file is open, so it must not end with the caller's signal.
   const connection = new AbortController();
   const unlink = link(signal, connection);
   try {
@@ -37,12 +37,12 @@ async function openRanges(remote: Remote, response: Response): Promise<ByteSourc
   if (range !== undefined && first.length !== range.last + 1) {
     throw new SourceFailure(`ended after ${first.length} of ${range.last + 1} bytes`);
   }
-  // Another origin may hide Content-Range. Less than was asked for is then all that there is.
+  // A server of another origin may hide Content-Range. Fewer bytes than requested are then the whole file.
   const size = range?.total ?? (first.length < probeBytes ? first.length : undefined);
   return new RangeSource(remote, first, size, response);
 }
 
-/** Aborts the controller when the signal does, until the function that it gives is called. */
+/** Aborts the controller with the signal, until the returned function is called. */
 function link(signal: AbortSignal | undefined, controller: AbortController): () => void {
   const stop = () => controller.abort(signal?.reason);
   if (signal?.aborted) stop();
@@ -52,7 +52,7 @@ function link(signal: AbortSignal | undefined, controller: AbortController): () 
 
 class Remote {
   readonly url: URL;
-  /** Without what may be a secret. */
+  /** The address without user, password and query, which may be secret. */
   readonly name: string;
   readonly #fetch: Fetch;
 
@@ -81,7 +81,7 @@ class Remote {
   }
 }
 
-// Of a server that answers ranges.
+// A file on a server that supports ranges.
 class RangeSource implements ByteSource {
   readonly name: string;
   readonly size: number | undefined;
@@ -144,7 +144,7 @@ class RangeSource implements ByteSource {
   }
 }
 
-// Of a server that sends the whole file whatever one asks for.
+// A file on a server that ignores ranges and sends the whole file.
 class StreamSource implements ByteSource {
   readonly name: string;
   readonly size: number | undefined;
@@ -152,10 +152,10 @@ class StreamSource implements ByteSource {
   #connection: AbortController;
   #pieces: AsyncIterator<Uint8Array> | undefined;
   #rest: Uint8Array = new Uint8Array(0);
-  #at = 0; // where in the file #rest begins
+  #at = 0; // offset of #rest in the file
   #end: number | undefined;
   #turn: Promise<void> = Promise.resolve();
-  #reads = 0; // under way, or waiting for their turn
+  #reads = 0; // running or waiting for #turn
 
   constructor(remote: Remote, response: Response, connection: AbortController) {
     this.#remote = remote;
@@ -165,7 +165,7 @@ class StreamSource implements ByteSource {
     this.#pieces = bodyOf(response)[Symbol.asyncIterator]();
   }
 
-  // One stream, one reader at a time.
+  // One reader at a time, since there is one stream.
   async *read(from: number, to: number, signal: AbortSignal | undefined): AsyncIterable<Uint8Array> {
     const before = this.#turn;
     let done = () => {};
@@ -218,7 +218,7 @@ class StreamSource implements ByteSource {
     }
   }
 
-  // Whether there are more bytes; they are then in #rest.
+  // Fills #rest if it is empty; false at the end of the file.
   async #fill(): Promise<boolean> {
     while (this.#rest.length === 0) {
       const next = await this.#pieces?.next();
@@ -246,7 +246,7 @@ class StreamSource implements ByteSource {
   }
 }
 
-// The pieces of an answer, which is cancelled when no more are asked for.
+// The pieces of a response; cancels it when the reader stops.
 async function* bodyOf(response: Response): AsyncIterable<Uint8Array> {
   const reader = response.body?.getReader();
   try {
@@ -258,16 +258,16 @@ async function* bodyOf(response: Response): AsyncIterable<Uint8Array> {
       yield next.value;
     }
   } finally {
-    reader?.cancel().catch(() => {}); // not waited for: what was sent and not read is nobody's any more
+    reader?.cancel().catch(() => {}); // not awaited: the rest is not needed
   }
 }
 
-// Not waited for, and nobody's business if it fails.
+// Cancels without waiting; a failure does not matter.
 function discard(response: Response): void {
   response.body?.cancel().catch(() => {});
 }
 
-// Of a compressed answer the length is another thing.
+// Undefined for a compressed response, whose Content-Length is not the size of the file.
 function sizeOf(response: Response): number | undefined {
   const length = response.headers.get('content-length');
   if (length === null || response.headers.has('content-encoding') || !/^\d{1,15}$/.test(length)) return undefined;

@@ -1,4 +1,4 @@
-// Opens what a caller gave as a source: memory, a Blob, a path or an address.
+// Opens the caller's source: memory, a Blob, a path or an address.
 import * as check from '../runtime/check.js';
 import { ArgumentTypeError } from '../runtime/errors.js';
 import { bytesOf } from '../runtime/typed-arrays.js';
@@ -7,8 +7,8 @@ import { openPath } from './path.js';
 import { type ByteSource, messageOf, pieceBytes, SourceFailure, unreadable } from './source.js';
 
 /**
- * A file: an address (string or URL; relative ones count from the page), a Blob or File, its bytes, or, where there is
- * no page, a path (string or file: URL).
+ * A file: an address (string or URL; a relative one is resolved against the page), a Blob or File, its bytes, or, where
+ * there is no page, a path (string or file: URL).
  */
 export type SafetensorsSource = string | URL | Blob | ArrayBuffer | Uint8Array;
 
@@ -16,7 +16,7 @@ function tagOf(value: unknown): string {
   return Object.prototype.toString.call(value).slice(8, -1);
 }
 
-/** The source of what the caller gave. Of an address the first bytes are fetched here. */
+/** Opens the caller's source; fetches the first bytes of an address. */
 export async function openSource(
   where: string,
   name: string,
@@ -32,11 +32,11 @@ export async function openSource(
   throw new ArgumentTypeError(where, name, value, 'an address, a path, a Blob, an ArrayBuffer or a Uint8Array');
 }
 
-// One letter and a colon is a drive.
+// A single letter before a colon is a drive, not a scheme.
 function openAddress(text: string, fetch: Fetch, signal: AbortSignal | undefined): Promise<ByteSource> {
   const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(text)?.[1]?.toLowerCase();
   if (scheme === 'file') return openPath(new URL(text));
-  // Of these there is no part to be fetched, and nothing to be saved.
+  // Ranges of these cannot be fetched, and would save nothing.
   if (scheme === 'blob' || scheme === 'data') return openWhole(text, scheme, fetch, signal);
   if (scheme !== undefined) return openHttp(new URL(text), fetch, signal);
   const page = globalThis.location?.href;
@@ -65,7 +65,7 @@ function memorySource(bytes: Uint8Array): ByteSource {
   });
 }
 
-// Not read as a stream, whose pieces may be of any size.
+// Sliced rather than streamed: the pieces of a stream may be of any size.
 function blobSource(blob: Blob, name = (blob as Partial<File>).name): ByteSource {
   const called = typeof name === 'string' && name !== '' ? name : 'blob';
   return sourceOf(called, blob.size, async (from, to) => {
@@ -74,7 +74,7 @@ function blobSource(blob: Blob, name = (blob as Partial<File>).name): ByteSource
   });
 }
 
-// A source of known size that holds nothing open.
+// A source of known size without an open connection.
 function sourceOf(
   name: string,
   size: number,

@@ -12,11 +12,11 @@ import { type ByteSource, gathered, SourceFailure } from './source.js';
 
 /** Options of openSafetensors(). */
 export interface OpenSafetensorsOptions extends SafetensorsReadOptions {
-  /** In place of the global fetch(), for addresses that need headers of their own. */
+  /** Replaces the global fetch(), for example to add headers. */
   fetch?: (url: string, init: RequestInit) => Promise<Response>;
   /**
-   * Gives the source of a file that an index names. Default the file beside the index; an index that comes as a Blob or
-   * as bytes is beside nothing.
+   * Gives the source of a file that an index names. Default: the file in the folder of the index. Required if the index
+   * is a Blob or bytes.
    */
   shard?: (file: string) => SafetensorsSource | Promise<SafetensorsSource>;
 }
@@ -29,7 +29,7 @@ interface Opening {
   readonly heap: Heap;
   readonly fetch: Fetch;
   readonly read: SafetensorsReadOptions;
-  /** Everything that was opened, to be closed if something fails. */
+  /** All open sources, closed on failure. */
   readonly sources: ByteSource[];
 }
 
@@ -39,13 +39,13 @@ interface OpenFile {
 }
 
 /**
- * Opens a safetensors file, or a model of several by its `model.safetensors.index.json`. Only headers are read. The
- * core checks everything that they say; a file with a name twice, a hole, an overlap or a byte too few or too many is
- * refused. Servers that answer ranges are asked for the bytes that are needed; others send the whole file, which is
- * read as it comes and not kept.
+ * Opens a safetensors file, or a model of several files by its `model.safetensors.index.json`. Reads only headers. The
+ * core checks them completely: a file with a duplicate name, a hole, an overlap, or bytes missing or left over is
+ * refused. From servers that support ranges only the needed bytes are fetched; others send the whole file, which is
+ * read as a stream and not kept.
  *
- * @param source an array of bytes is not copied: it must stay unchanged until the file is closed.
  * @param rw the instance whose tensors `readInto` fills.
+ * @param source bytes are not copied: they must stay unchanged until the file is closed.
  * @throws SafetensorsError where a file cannot be read or is damaged; the reason of `signal`.
  *
  * @example
@@ -95,7 +95,7 @@ async function open({ fetch, read, sources }: Opening, name: string, value: unkn
   }
 }
 
-// Of an address or path that could not be opened. The query may be a secret.
+// The name in errors of an address or path that could not be opened, without its query, which may be secret.
 function nameOf(value: unknown): string {
   const text = String(value);
   return text.startsWith('data:') ? 'data:' : text.replace(/[?#].*$/, '');
@@ -115,7 +115,7 @@ async function collect(
   return gathered(bytesOf(source, undefined, from, to, signal), maxIndexBytes, tooLong);
 }
 
-// JSON, where a file would have the length of its header: text as a number is far above any length that is allowed.
+// Whether the first 8 bytes are JSON rather than a header's length: as a number, text is far above the limit.
 function isIndex(start: Uint8Array): boolean {
   const text = String.fromCharCode(...start);
   return start.length === lengthBytes && /^\s*\{/.test(text) && !text.includes('\0');
@@ -176,7 +176,7 @@ async function openShards(
   return model;
 }
 
-// Like Promise.all, but no work goes on after it has failed.
+// Like Promise.all, but rejects only when no work is running any more.
 async function allOf<T>(work: readonly Promise<T>[]): Promise<T[]> {
   const results = await Promise.allSettled(work);
   return results.map((result) => {

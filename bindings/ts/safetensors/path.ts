@@ -1,4 +1,4 @@
-// Files of a path, where there is Node's file system.
+// Reads the file at a path through Node's file system.
 import { fileSystem } from './node-files.js';
 import { type ByteSource, pieceBytes, SourceFailure, unreadable } from './source.js';
 
@@ -18,7 +18,7 @@ export async function openPath(path: string | URL): Promise<ByteSource> {
     }
   }
 
-  // Opened for each range: nothing is left open where a caller forgets to close.
+  // Opens the file for each range, so that nothing stays open if a caller forgets to close.
   async function* read(from: number, to: number): AsyncIterable<Uint8Array> {
     const end = Math.min(to, fileBytes);
     const handle = await open();
@@ -28,7 +28,7 @@ export async function openPath(path: string | URL): Promise<ByteSource> {
       const piece = new Uint8Array(Math.max(0, Math.min(pieceBytes, end - from)));
       for (let at = from; at < end; ) {
         const { bytesRead } = await handle.read(piece, 0, Math.min(piece.length, end - at), at).catch(unreadable);
-        if (bytesRead === 0) return; // whoever counts sees it
+        if (bytesRead === 0) return; // the caller counts the bytes
         yield piece.subarray(0, bytesRead);
         at += bytesRead;
       }

@@ -1,29 +1,29 @@
-// Reads ranges of a file's bytes, in pieces of bounded size. A source keeps no piece.
+// The interface of sources: each reads ranges of a file's bytes in pieces, and keeps none.
 
-/** The failure of a source. Its message continues a sentence that begins with the name of the file. */
+/** The failure of a source. Its message is preceded by the name of the file. */
 export class SourceFailure extends Error {}
 
 export interface ByteSource {
-  /** For people: what an error calls the file. */
+  /** Name of the file in errors. */
   readonly name: string;
-  /** In bytes; undefined where only the end will tell. */
+  /** In bytes; undefined where it is unknown until the end. */
   readonly size: number | undefined;
-  /** The bytes from `from` up to `to` (Infinity: to the end), in order. A piece is valid until the next is asked for. */
+  /** The bytes from `from` up to `to` (Infinity: to the end), in order. A piece is valid until the next one. */
   read(from: number, to: number, signal: AbortSignal | undefined): AsyncIterable<Uint8Array>;
-  /** Told once, for a source without a size: where the file has to end. */
+  /** Called once with the offset at which the file must end, for a source without a size. */
   expectEnd?(at: number): void;
-  /** The source of a file beside this one, or undefined where there is no such thing as beside. */
+  /** The source of a file in the same folder, or undefined where there is no folder. */
   sibling?(file: string): string | URL | undefined;
-  /** Lets go of a connection that no read is using; browsers have few for one server. */
+  /** Closes an unused connection; browsers allow few per server. */
   pause?(): void;
-  /** Ends every read, and lets go of everything. */
+  /** Ends all reads and connections. */
   close?(): void;
 }
 
-/** The most bytes of a piece of a file that is at hand. */
+/** Maximum bytes of a piece of a local file. */
 export const pieceBytes = 2 ** 20;
 
-/** What an error says, and its cause where it says nothing itself ("fetch failed"). */
+/** The message of an error, with the code of its cause for messages such as "fetch failed". */
 export function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { cause } = error;
@@ -31,12 +31,12 @@ export function messageOf(error: unknown): string {
   return `${error.message}${code}`;
 }
 
-/** For a read of something at hand that failed. */
+/** Throws the failure of a local read. */
 export function unreadable(error: unknown): never {
   throw new SourceFailure(`cannot be read: ${messageOf(error)}`, { cause: error });
 }
 
-/** Pieces in one array; `tooLong` makes the error for more bytes than the limit. */
+/** Joins pieces to one array; throws `tooLong()` for more bytes than the limit. */
 export async function gathered(
   pieces: AsyncIterable<Uint8Array>,
   limit: number,

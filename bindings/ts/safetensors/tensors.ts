@@ -1,9 +1,9 @@
-// The typed array of each dtype, and the widening of float16 and bfloat16 to float32, which is exact.
+// The typed array of each dtype, and the exact widening of float16 and bfloat16 to float32.
 import { WeightType } from '../enums.js';
 import type { Heap } from '../runtime/heap.js';
 import type { SafetensorsDtype } from './header.js';
 
-/** The numbers of a tensor. F16 and BF16 are their bits in a Uint16Array, BOOL is a byte each. */
+/** The numbers of a tensor. F16 and BF16 are stored as bits in a Uint16Array, BOOL as one byte each. */
 export type SafetensorsArray =
   | Float64Array
   | Float32Array
@@ -16,7 +16,7 @@ export type SafetensorsArray =
   | BigInt64Array
   | BigUint64Array;
 
-/** The kind of array of each dtype; the others have none. */
+/** The constructor of the array for each dtype that has one. */
 export const arrayOf: Partial<
   Record<SafetensorsDtype, { new (buffer: ArrayBuffer): SafetensorsArray; readonly BYTES_PER_ELEMENT: number }>
 > = {
@@ -40,28 +40,28 @@ const weightTypes = { F16: WeightType.float16, BF16: WeightType.bfloat16 } as co
 const atOnce = 2 ** 16;
 
 /**
- * Takes 2-byte numbers in pieces that may end within one, and has the core widen them, a part at a time. Holds memory
- * of the heap until it is released.
+ * Widens 2-byte numbers in the core, from pieces that may end within a number. Holds memory of the heap until
+ * release().
  * @internal
  */
 export class Widener {
   readonly #heap: Heap;
   readonly #type: number;
-  readonly #pointer: number; // of a part, after what the last one left
-  #left = 0; // 1 where a number's first byte has come and its second has not
-  /** Where the numbers go that have no address of their own. */
+  readonly #pointer: number; // of the bytes of a part
+  #left = 0; // 1 if a piece ended between a number's two bytes
+  /** Address of the widened numbers if `out` is an array. */
   readonly #floats: number;
   #written = 0;
 
   constructor(heap: Heap, where: string, dtype: 'F16' | 'BF16') {
     this.#heap = heap;
     this.#type = weightTypes[dtype];
-    // One allocation: the floats, and behind them the bytes.
+    // One allocation: the floats, then the bytes.
     this.#floats = heap.allocate(2 * atOnce + 4 + atOnce + 1, where);
     this.#pointer = this.#floats + 2 * atOnce + 4;
   }
 
-  /** `out` is the address of the first number of all, in the heap, or an array of the caller's. */
+  /** `out` is the heap address of the first of all numbers, or the caller's array. */
   widen(bytes: Uint8Array, out: number | Float32Array): void {
     for (let at = 0; at < bytes.length; at += atOnce) this.#widenPart(bytes.subarray(at, at + atOnce), out);
   }
@@ -72,7 +72,7 @@ export class Widener {
     const count = bytes >> 1;
     const to = typeof out === 'number' ? out + 4 * this.#written : this.#floats;
     this.#heap.call((core) => core.widen(this.#type, this.#pointer, count, to));
-    // The floats lie before the bytes, so what is left of these is still there.
+    // The floats do not overlap the bytes, so the leftover byte is still there.
     if (typeof out !== 'number') out.set(this.#heap.floats(to, count), this.#written);
     this.#left = bytes & 1;
     if (this.#left === 1) this.#heap.move(this.#pointer + bytes - 1, this.#pointer, 1);

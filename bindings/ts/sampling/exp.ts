@@ -1,6 +1,6 @@
-// e^x in doubles by sums and products only, which are the same bits on every engine; Math.exp is not.
+// e^x in doubles by sums and products only: unlike Math.exp, it gives the same bits on every engine.
 
-// ln 2 in two parts; n times the first is exact for the n that occur.
+// ln 2 in two parts; n times the first is exact for every n that occurs.
 const ln2High = 0.6931471803691238;
 const ln2Low = 1.9082149292705877e-10;
 const leastPower = -1021; // 2^n below is not a normal number

@@ -1,11 +1,11 @@
-// Random numbers that are a function of a seed and of their index in its sequence: SplitMix64 (Steele, Lea, Flood,
-// "Fast splittable pseudorandom number generators", 2014), whose n-th state is seed + (n + 1) γ. No state is kept
-// between two numbers, so interrupted work continues with the same numbers. Not for cryptography.
+// Random numbers as a function of a seed and an index: SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom
+// number generators", 2014), whose n-th state is seed + (n + 1) γ. No state is kept between numbers, so interrupted
+// work continues with the same numbers. Not for cryptography.
 
 const gamma = 0x9e3779b97f4a7c15n;
 const word = (value: bigint): bigint => BigInt.asUintN(64, value);
 
-/** The number of this index, from 0 on, in the sequence of a seed: 53 bits, at least 0 and below 1. @internal */
+/** Number `index`, counted from 0, of a seed's sequence: 53 bits, in [0, 1). @internal */
 export function randomAt(seed: number, index: number): number {
   let z = word(BigInt(seed) + (BigInt(index) + 1n) * gamma);
   z = word((z ^ (z >> 30n)) * 0xbf58476d1ce4e5b9n);

@@ -6,39 +6,39 @@ import { bufferOf, lengthOf } from '../runtime/typed-arrays.js';
 import { expOfNegative } from './exp.js';
 import { randomAt } from './random.js';
 
-/** How the next token is chosen. */
+/** Filters for the choice of the next token. */
 export interface SamplingOptions {
-  /** Divides the logits. Default 1; 0 is greedy: the largest logit, of equal ones the lowest id, and no random number. */
+  /** Divides the logits. Default 1; 0 is greedy: the largest logit, the lowest id among equal ones, nothing random. */
   temperature?: number;
-  /** Only the k largest logits; those equal to the k-th stay as well. Default all. */
+  /** Keeps the k largest logits, and those equal to the k-th. Default: all. */
   topK?: number;
   /**
-   * Only the nucleus: the likeliest tokens, of equal ones the lower id first, until their probabilities among those
-   * that topK left sum to at least topP. At least one stays. Default 1, which keeps all.
+   * Keeps the nucleus: the likeliest tokens, lower ids first among equal ones, until their probabilities, normalized
+   * after topK, sum to at least topP. At least one stays. Default 1, which keeps all.
    */
   topP?: number;
-  /** Only tokens at least minP times as likely as the likeliest. Default 0. */
+  /** Keeps tokens at least minP times as likely as the likeliest. Default 0. */
   minP?: number;
-  /** Divides the positive logits of tokens that occurred, and multiplies the negative ones. Default 1. */
+  /** Divides positive logits of tokens that have occurred, and multiplies negative ones. Default 1. */
   repetitionPenalty?: number;
 }
 
 /** Options of sample(). */
 export interface SampleOptions extends SamplingOptions {
-  /** Ids that occurred, for repetitionPenalty; each counts once. */
+  /** Ids that have occurred, for repetitionPenalty; each counts once. Default: none. */
   previous?: check.IntegersInput;
   /**
-   * An integer from 0 to 2^53 - 1 that fixes the choice, on every engine. The random number is entry `index` of the
-   * SplitMix64 sequence that starts with it, its upper 53 bits as a fraction of 1.
+   * An integer from 0 to 2^53 - 1 that makes the choice reproducible on every engine. The random number is the upper 53
+   * bits, as a fraction of 1, of number `index` in the SplitMix64 sequence of this seed.
    */
   seed?: number;
-  /** Which number of the seed's sequence, from 0 on. Default 0. */
+  /** Index in the seed's sequence, counted from 0. Default 0. */
   index?: number;
-  /** Gives numbers from 0 to below 1, in place of a seed. Default Math.random. */
+  /** Gives numbers in [0, 1), in place of a seed. Default Math.random. */
   random?: () => number;
 }
 
-/** Checked. @internal */
+/** Checked SamplingOptions. @internal */
 export interface Sampling {
   readonly temperature: number;
   readonly topK: number;
@@ -77,7 +77,7 @@ export function checkSeed(where: string, seed: unknown): number {
   return check.integer(where, 'seed', seed, 0);
 }
 
-// What gives the number from 0 to below 1. Asked only where there is something to choose.
+// The source of the number in [0, 1). Called only if there is something to choose.
 function source(where: string, { seed, index, random }: SampleOptions): () => number {
   if (index !== undefined) check.integer(where, 'index', index, 0);
   if (seed !== undefined) {
@@ -95,7 +95,7 @@ function source(where: string, { seed, index, random }: SampleOptions): () => nu
   };
 }
 
-/** What every logit of an id that occurred is changed to, in a copy. */
+/** A copy of the logits with the repetition penalty applied. */
 function penalize(where: string, logits: Float32Array, previous: Iterable<number>, penalty: number): Float32Array {
   const changed = logits.slice();
   for (const id of new Set(previous)) {
@@ -109,7 +109,7 @@ function penalize(where: string, logits: Float32Array, previous: Iterable<number
   return changed;
 }
 
-// The id of the largest logit, of equal ones the lowest.
+// The id of the largest logit, the lowest among equal ones.
 function largest(where: string, logits: Float32Array): number {
   let at = 0;
   let max = Number.NEGATIVE_INFINITY;
@@ -127,7 +127,7 @@ function largest(where: string, logits: Float32Array): number {
   throw new ArgumentRangeError(where, 'logits', logits, 'are all -Infinity, which leaves no token');
 }
 
-// The bits of a float32 as an unsigned integer that ascends as the number does; -0 is 0.
+// Maps the bits of a float32 to an unsigned integer in the same order; -0 and 0 give the same.
 function orderOf(bits: number): number {
   if (bits === 0x80000000) return bits;
   return (bits & 0x80000000 ? ~bits : bits | 0x80000000) >>> 0;
@@ -135,7 +135,7 @@ function orderOf(bits: number): number {
 
 const buckets = 2 ** 16; // by the upper half of the order
 
-/** The order of the k-th largest number, counted in buckets so that only one of them is sorted. */
+/** The order of the k-th largest number; counts in buckets, so that only one bucket is sorted. */
 function orderOfTopK(bits: Uint32Array, k: number): number {
   if (k >= bits.length) return 0;
   const counts = new Uint32Array(buckets);
@@ -155,7 +155,7 @@ function orderOfTopK(bits: Uint32Array, k: number): number {
   return within.sort()[found - (k - above)] as number;
 }
 
-/** Takes the weight of every token outside the nucleus. */
+/** Sets the weight of every token outside the nucleus to 0. */
 function keepNucleus(bits: Uint32Array, weights: Float64Array, topP: number): void {
   const masses = new Float64Array(buckets);
   let total = 0;
@@ -184,7 +184,7 @@ function keepNucleus(bits: Uint32Array, weights: Float64Array, topP: number): vo
   for (const { id } of within.slice(kept)) weights[id] = 0;
 }
 
-// The first id at which the sum of the weights, in the order of ids, exceeds this fraction of the whole.
+// The first id at which the running sum of the weights exceeds this fraction of the total.
 function choose(weights: Float64Array, fractionOfAll: number): number {
   let total = 0;
   for (let id = 0; id < weights.length; ++id) total += weights[id] as number;
@@ -200,7 +200,7 @@ function choose(weights: Float64Array, fractionOfAll: number): number {
   return last;
 }
 
-/** The next token from logits that no filter has touched yet. @internal */
+/** Chooses the next token from unfiltered logits. @internal */
 export function chooseToken(
   where: string,
   given: Float32Array,
@@ -237,12 +237,12 @@ export function logProbability(logits: Float32Array, token: number): number {
 
 /**
  * Chooses a token. The filters are applied in the order of Hugging Face's `generate()`: repetitionPenalty, temperature,
- * topK, topP, minP. What is left keeps its proportions; the chosen token is the first, in the order of ids, at which
- * the sum of probabilities exceeds the random number. Sums are in float64 and nothing of an engine's own mathematics
- * takes part, so that the same logits, options and seed give the same token everywhere.
+ * topK, topP, minP. The remaining probabilities are normalized; the chosen token is the first, in the order of ids, at
+ * which their running sum exceeds the random number. Sums are in float64, without functions whose rounding depends on
+ * the engine, so the same logits, options and seed give the same token everywhere.
  *
- * @param logits one for each token of the vocabulary; -Infinity is a token that cannot come. Not changed.
- * @throws ArgumentRangeError where a logit is NaN or Infinity, or all are -Infinity.
+ * @param logits [V], one for each token of the vocabulary; a token with -Infinity is never chosen. Not changed.
+ * @throws ArgumentRangeError where a logit is NaN or Infinity, all are -Infinity, or an option is out of range.
  *
  * @example
  * import { sample } from 'ropewalk/models';

@@ -1,7 +1,7 @@
-// Sends errors between threads: they arrive with their class, message and fields.
+// Sends errors between threads with their class, message and fields.
 import * as errors from '../runtime/errors.js';
 
-/** An error as it travels; `thrown` is what was thrown and is no error. @internal */
+/** An error as it is sent; `thrown` is a thrown value that is not an error. @internal */
 export type SentError =
   | { readonly thrown: unknown }
   | {
@@ -15,7 +15,7 @@ export type SentError =
     };
 
 const fieldNames = ['argument', 'value', 'file', 'tensor', 'code'];
-// By the names of the exports: those of the classes do not survive a minifier.
+// By the names of the exports, since a minifier may rename classes.
 const builtIn = { Error, EvalError, RangeError, ReferenceError, SyntaxError, TypeError };
 const classes: ReadonlyMap<string, Error> = new Map(
   Object.entries({ ...errors, ...builtIn }).flatMap(([name, each]) => {
@@ -23,7 +23,7 @@ const classes: ReadonlyMap<string, Error> = new Map(
     return prototype instanceof Error || each === Error ? [[name, prototype as Error] as const] : [];
   }),
 );
-const deepest = 8; // of a chain of causes
+const deepest = 8; // limit of a chain of causes
 
 /** @internal */
 export function packError(error: unknown, depth = 0): SentError {
@@ -35,7 +35,7 @@ export function packError(error: unknown, depth = 0): SentError {
   for (const name of fieldNames) {
     if (!Object.hasOwn(error, name)) continue;
     const field = (error as unknown as Record<string, unknown>)[name];
-    // Whatever it was, its description can travel.
+    // An object or symbol may not be cloneable; its description is.
     fields[name] = Object(field) === field || typeof field === 'symbol' ? errors.describe(field) : field;
   }
   const cause = error.cause === undefined || depth === deepest ? undefined : packError(error.cause, depth + 1);

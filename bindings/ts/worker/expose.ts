@@ -1,4 +1,4 @@
-// The worker's side: runs the calls of the other side, and keeps the objects that cannot be sent.
+// The worker's side: runs the calls of the other side, and keeps the objects that cannot be cloned.
 import { ArgumentRangeError, ArgumentTypeError, StateError } from '../runtime/errors.js';
 import { packError } from './errors.js';
 import { listen, type MessageEndpoint, pack, post, type Reply, type Request, type Stand, unpack } from './messages.js';
@@ -26,7 +26,7 @@ function hasMethod(value: unknown, name: PropertyKey): boolean {
 class Exposure {
   readonly #port: MessageEndpoint;
   readonly #root: Promise<object>;
-  // Objects that stay in the worker, by number. 0 is the exposed one.
+  // Objects that stay in the worker, by number; 0 is the exposed object, which is not in this map.
   readonly #objects = new Map<number, object>();
   #made = 0;
   readonly #calls = new Map<number, Call>();
@@ -34,7 +34,7 @@ class Exposure {
   constructor(port: MessageEndpoint, root: Promise<object>) {
     this.#port = port;
     this.#root = root;
-    root.catch(() => {}); // every call tells it
+    root.catch(() => {}); // every call reports it
     const unread = () => this.#send({ ropewalk: 'unread' });
     listen(port, (request: Request) => this.#hear(request), unread);
     port.on?.('close', () => this.#end());
@@ -62,7 +62,7 @@ class Exposure {
     }
   }
 
-  // Nobody hears the answers any more.
+  // The port was closed: ends all calls.
   #end(): void {
     for (const { controller, iterator } of this.#calls.values()) {
       controller.abort(new DOMException('The other side has gone', 'AbortError'));
@@ -80,11 +80,11 @@ class Exposure {
       this.#calls.delete(call);
       const aborted = controller?.signal.aborted === true && error === controller.signal.reason;
       this.#sendError(id, aborted, error);
-      this.#leave(iterator); // goes on where an item could not be sent
+      this.#leave(iterator); // still running if an item could not be sent
     }
   }
 
-  // Whoever waits gets an answer, whatever was thrown: parts of errors may throw themselves, or not travel.
+  // Always answers, although reading or cloning parts of an error may throw.
   #sendError(id: number, aborted: boolean, error: unknown): void {
     try {
       this.#send({ ropewalk: 'error', id, aborted, error: packError(error) });
@@ -137,12 +137,12 @@ class Exposure {
     }
     const callback = stand['ropewalk:function'];
     return (...args: unknown[]) => {
-      controller.signal.throwIfAborted(); // also what the function on the other side has thrown
+      controller.signal.throwIfAborted(); // aborted also if the function on the other side threw
       this.#sendPacked(args, (packed) => ({ ropewalk: 'callback', call: id, callback, args: packed }));
     };
   }
 
-  // Arrays are moved; what has memory of its own stays, under a number.
+  // Moves arrays; keeps objects with a dispose() here and sends their numbers.
   #sendPacked(value: unknown, reply: (packed: unknown) => Reply): void {
     const moved = new Set<Transferable>();
     const kept: number[] = [];
@@ -167,15 +167,15 @@ class Exposure {
 }
 
 /**
- * Lets the other side of a worker call functions of an object; `wrap()` there gives the object's proxy. Call it in the
- * worker's file. Values are cloned, and arrays in results are moved: return copies of arrays that you keep. Results
+ * Exposes the functions of an object to another thread, where `wrap()` gives its proxy. Call it in the worker's file.
+ * Arguments and results are cloned, and arrays in results are moved: return copies of arrays that you keep. Results
  * with a `dispose()` (tensors, layers, models, caches) stay in the worker, and the other side gets proxies of them. An
- * async iterable is iterated from the other side. Functions and signals among arguments work across threads; a function
- * gives nothing back.
+ * async iterable is iterated from the other side. Functions and signals among arguments work across threads; such a
+ * function returns nothing.
  *
- * @param target the object, or a function that makes it, once; calls wait for it.
- * @param port the port that receives the calls. Default the worker's own scope; in Node pass `parentPort`.
- * @throws ArgumentTypeError for a target that is no object or function, or a port that is none.
+ * @param target the object, or a function that makes it, which runs once; calls wait for it.
+ * @param port the port that receives the calls. Default: the worker's global scope; in Node pass `parentPort`.
+ * @throws ArgumentTypeError for a target that is not an object or function, or an invalid port.
  *
  * @example
  * import { load } from 'ropewalk';

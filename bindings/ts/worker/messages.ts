@@ -1,5 +1,5 @@
-// The messages between the two sides of a worker, and how values are sent. Plain data is cloned, arrays that a side
-// gives away are moved, and objects with memory of their own are sent as a number.
+// The messages between the two sides of a worker, and how values are packed for sending. Plain data is cloned, arrays
+// that a side gives away are moved, and objects with a dispose() are sent as a number.
 import { ArgumentTypeError } from '../runtime/errors.js';
 import { copyOf, isDetached, kindOf } from '../runtime/typed-arrays.js';
 import type { SentError } from './errors.js';
@@ -8,14 +8,14 @@ import type { SentError } from './errors.js';
 export interface MessageEndpoint {
   postMessage(message: unknown, transfer: object[]): void;
   addEventListener?(type: string, listener: (event: Event) => void): void;
-  /** Node's way. */
+  /** Node's variant of addEventListener. */
   on?(type: string, listener: (value: never) => void): unknown;
   start?(): void;
   close?(): void;
   terminate?(): unknown;
 }
 
-/** From wrap() to expose(). `id` is a number that the answer carries; `call` the id of an earlier call. @internal */
+/** From wrap() to expose(). `id` is repeated in the answer; `call` is the id of an earlier call. @internal */
 export type Request =
   | { readonly ropewalk: 'hello' }
   | {
@@ -29,7 +29,7 @@ export type Request =
   | { readonly ropewalk: 'abort'; readonly call: number }
   | { readonly ropewalk: 'free'; readonly target: number };
 
-/** The other way. @internal */
+/** From expose() to wrap(). @internal */
 export type Reply =
   | { readonly ropewalk: 'ready' }
   | { readonly ropewalk: 'unread' }
@@ -39,7 +39,7 @@ export type Reply =
   | { readonly ropewalk: 'error'; readonly id: number; readonly aborted: boolean; readonly error: SentError }
   | { readonly ropewalk: 'callback'; readonly call: number; readonly callback: number; readonly args: unknown };
 
-/** What stands for something that does not travel. @internal */
+/** The placeholder for a value that cannot be cloned. @internal */
 export type Stand =
   | { readonly 'ropewalk:object': number }
   | { readonly 'ropewalk:function': number }
@@ -48,9 +48,9 @@ export type Stand =
 const given = new WeakSet<object>();
 
 /**
- * Marks an array, or its buffer, as given away: the call that it is an argument of moves it to the worker instead of
- * copying it, and leaves it empty here. For a view of a part of a buffer a copy is moved, unless the buffer itself is
- * given away. Results of a worker are always moved.
+ * Marks an array, or its buffer, to be moved: a call with it as an argument moves it to the worker instead of copying
+ * it, and leaves it empty here. For a view of part of a buffer a copy is moved, unless the buffer itself is marked.
+ * Results of a worker are always moved.
  *
  * @example
  * await remote.openModel(transfer(bytes)); // bytes.length is 0 from here on
@@ -60,11 +60,7 @@ export function transfer<T extends ArrayBufferView | ArrayBuffer>(array: T): T {
   return array;
 }
 
-/**
- * Hears messages of our own, among others that the port may carry; `unread` where one could not be read, for want of
- * memory say.
- * @internal
- */
+/** Listens for our messages, ignoring others; calls `unread` if one could not be deserialized. @internal */
 export function listen(port: MessageEndpoint, hear: (message: never) => void, unread: () => void): void {
   const receive = (data: unknown) => {
     if (typeof data === 'object' && data !== null && 'ropewalk' in data) hear(data as never);
@@ -76,10 +72,10 @@ export function listen(port: MessageEndpoint, hear: (message: never) => void, un
     port.addEventListener?.('message', (event) => receive((event as MessageEvent).data));
     port.addEventListener?.('messageerror', unread);
   }
-  port.start?.(); // a MessagePort of a browser waits for it
+  port.start?.(); // required for a MessagePort in browsers
 }
 
-/** Posts and moves what can be moved; what refuses to be (memory of WebAssembly) is copied. @internal */
+/** Posts a message; copies all arrays if one of `moved` cannot be moved (WebAssembly memory). @internal */
 export function post(port: MessageEndpoint, message: Request | Reply, moved: Transferable[] = []): void {
   try {
     port.postMessage(message, moved);
@@ -95,8 +91,9 @@ function isPlain(value: object): boolean {
 }
 
 /**
- * A value as it travels: `stand` puts something in the place of what does not, `moved` gathers what is moved. With
- * `all` every whole array is moved, otherwise those that transfer() marked. Of a part of a buffer only the part goes.
+ * A value ready for sending: `stand` gives the placeholder of a value that cannot be cloned, `moved` collects what is
+ * moved. With `all` every whole array is moved, otherwise those that transfer() marked. A view is sent without the rest
+ * of its buffer.
  * @internal
  */
 export function pack(
@@ -136,7 +133,7 @@ export function pack(
       return list;
     }
     if (!isPlain(each)) return each;
-    const object: Record<string, unknown> = Object.create(null); // where __proto__ is a name as any other
+    const object: Record<string, unknown> = Object.create(null); // in which __proto__ is an ordinary name
     seen.set(each, object);
     for (const [key, entry] of Object.entries(each)) object[key] = visit(entry);
     return object;
@@ -144,7 +141,7 @@ export function pack(
   return visit(value);
 }
 
-// Posted all the same, it would arrive as nothing.
+// Without this check it would arrive empty.
 function refuseDetached(value: object, buffer: ArrayBufferLike): void {
   if (!isDetached(buffer)) return;
   throw new ArgumentTypeError('remote', 'array', value, 'one that still has its memory: it was given away before');
@@ -162,7 +159,7 @@ function packArray(array: Uint8Array, moved: Set<Transferable>, all: boolean): A
   return array;
 }
 
-/** The other end of pack: puts what each Stand stands for in its place. @internal */
+/** The inverse of pack: replaces each placeholder by `revive` of it. @internal */
 export function unpack(value: unknown, revive: (stand: Stand) => unknown): unknown {
   const seen = new Set<object>();
   const visit = (each: unknown): unknown => {

@@ -35,14 +35,14 @@ export type RemoteArgument<A> = A extends Cloned
 
 type RemoteArguments<A extends readonly unknown[]> = { [I in keyof A]: RemoteArgument<A[I]> };
 
-/** A result as it arrives: a proxy for what has a `dispose()`, a copy of everything else. */
+/** A result as the caller gets it: a proxy of an object with a `dispose()`, a copy of everything else. */
 export type RemoteResult<R> = R extends AsyncIterable<infer T> ? AsyncIterableIterator<T> : RemoteArgument<R>;
 
 type RemoteCall<A extends readonly unknown[], R> = (
   ...args: RemoteArguments<A>
 ) => Promise<RemoteResult<Awaited<R>>> & (R extends AsyncIterable<infer I> ? AsyncIterable<I> : unknown);
 
-// Each of up to three overloads; of fewer, the first is given as all that are left.
+// Each of up to three overloads. If there are fewer, TypeScript infers the first for the missing ones.
 type RemoteMethod<F> = F extends {
   (...args: infer A): infer P;
   (...args: infer B): infer Q;
@@ -54,9 +54,9 @@ type RemoteMethod<F> = F extends {
   : never;
 
 /**
- * The proxy of an object in a worker: its functions, each giving a promise. A function that gives an async iterable can
- * be iterated without awaiting it first. `dispose()` disposes of the object; of what wrap() gave, it ends the worker.
- * Overloads are kept, up to three; of a function with type parameters the widest form is.
+ * The proxy of an object in a worker: each of its functions gives a promise. The result of a function that gives an
+ * async iterable can be iterated without awaiting it first. `dispose()` disposes of the object; on the proxy from
+ * wrap(), it ends the worker. Up to three overloads are kept; type parameters are replaced by their constraints.
  */
 export type Remote<T> = {
   readonly [K in Exclude<keyof T, 'dispose' | symbol> as T[K] extends (...args: never[]) => unknown
@@ -69,13 +69,13 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
-/** What a call has here until it is over. */
+/** The state of a call until it ends. */
 interface Call {
   readonly id: number;
   readonly callbacks: ((...args: unknown[]) => void)[];
   readonly signals: AbortSignal[];
   readonly abort: () => void;
-  /** What a callback threw. */
+  /** The error that a callback threw. */
   failure?: { readonly error: unknown };
 }
 
@@ -86,7 +86,7 @@ function freer(link: Link, target: number): () => void {
   return () => link.free(target);
 }
 
-/** One worker. */
+/** The connection to one worker. */
 class Link {
   readonly #port: MessageEndpoint;
   #ready = false;
@@ -107,7 +107,7 @@ class Link {
   call(target: number, method: string, args: readonly unknown[]): Promise<unknown> {
     const call = this.#begin();
     const result = this.#start(call, target, method, args);
-    // Iterated without being awaited, the promise is handled by the iterator.
+    // If the result is iterated without being awaited, the iterator handles the promise.
     return Object.assign(result, { [Symbol.asyncIterator]: () => iterate(result, method) });
   }
 
@@ -182,7 +182,7 @@ class Link {
     throw call.failure.error;
   }
 
-  // What a call gave nevertheless, and nobody gets.
+  // Disposes of the objects in a result that the caller does not get.
   #disposeOf(value: unknown): void {
     unpack(value, (stand) => {
       if ('ropewalk:object' in stand) this.call(stand['ropewalk:object'], 'dispose', []).catch(() => {});
@@ -190,7 +190,7 @@ class Link {
     });
   }
 
-  // The reply to a question that is a part of the call; an error ends the call.
+  // The reply to a request of a call; an error ends the call.
   async #during(call: Call, ask: () => Promise<Reply>): Promise<Reply> {
     try {
       return await ask();
@@ -207,7 +207,7 @@ class Link {
       if (this.#lost !== undefined) return reject(this.#lost);
       this.#waiting.set(id, { resolve, reject });
       try {
-        // What is called before the worker listens waits for it, with arguments as they are now.
+        // A call before the worker listens is queued, with its arguments as they are now.
         const sent = this.#ready ? request : structuredClone(request, { transfer: moved });
         const arrays = this.#ready ? moved : buffersOf(sent);
         this.#send(() => post(this.#port, sent, arrays));
@@ -221,7 +221,7 @@ class Link {
     });
   }
 
-  // Messages to a worker that does not listen yet may be lost.
+  // Queues messages until the worker listens: earlier ones may be lost.
   #send(message: () => void): void {
     if (this.#ready) message();
     else this.#queue.push(message);
@@ -285,7 +285,7 @@ class Link {
     return unpack(value, (stand) => ('ropewalk:object' in stand ? proxyOf(this, stand['ropewalk:object']) : undefined));
   }
 
-  // A worker that could not start, or that is no more, answers nothing.
+  // Rejects all calls if the worker could not start or has ended.
   #watch(): void {
     const { on, addEventListener } = this.#port;
     const fail = (cause: unknown) => this.#lose(new StateError('remote: the worker failed', { cause }));
@@ -328,7 +328,7 @@ function buffersOf(value: unknown): Transferable[] {
   return [...buffers];
 }
 
-/** The worker's answer to an abort. */
+/** The worker's error for an aborted call. */
 class Aborted {
   readonly error: unknown;
 
@@ -345,7 +345,7 @@ async function* iterate(result: Promise<unknown>, method: string): AsyncGenerato
   yield* iterable as AsyncIterable<unknown>;
 }
 
-// What stands under a number in the worker; 0 is what it exposes.
+// The proxy of the object with this number in the worker; 0 is the exposed one.
 function proxyOf(link: Link, target: number): object {
   const dispose = () => (target === 0 ? link.end() : link.call(target, 'dispose', []));
   const methods = new Map<PropertyKey, (...args: unknown[]) => unknown>([
@@ -354,7 +354,7 @@ function proxyOf(link: Link, target: number): object {
   ]);
   const get = (_: object, name: PropertyKey) => {
     const known = methods.get(name);
-    // A promise that gives a proxy would take a function `then` for that of another promise.
+    // With a `then`, a promise of the proxy would treat it as another promise.
     if (known !== undefined || typeof name !== 'string' || name === 'then') return known;
     const method = (...args: unknown[]) => link.call(target, name, args);
     methods.set(name, method);
@@ -367,13 +367,13 @@ function proxyOf(link: Link, target: number): object {
 }
 
 /**
- * The proxy of what a worker exposes. Errors arrive with their class; an error of one call does not affect the others.
- * A signal among the arguments, alone or in an object of options, ends the call with the signal's own reason; functions
- * there (`onProgress`) are called here, and what they throw ends the call. Arguments are copied unless `transfer()`
- * gives them away.
+ * Gives the proxy of the object that a worker exposes. Errors keep their class; an error of one call does not affect
+ * the others. A signal among the arguments, alone or in an object of options, ends the call with the signal's reason;
+ * functions there (`onProgress`) are called in this thread, and an error that they throw ends the call. Arguments are
+ * copied unless `transfer()` marks them.
  *
  * @param worker a Worker of the browser or of Node, or a MessagePort.
- * @throws StateError from every call once the worker has ended.
+ * @throws ArgumentTypeError where `worker` is neither; every call throws StateError once the worker has ended.
  *
  * @example
  * import { wrap } from 'ropewalk/worker';

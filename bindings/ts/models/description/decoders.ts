@@ -1,5 +1,4 @@
-// What decoders have in common: LLaMA's description, with what a family has otherwise, and its tensors under the names
-// that a family gives them.
+// The common part of decoders: LLaMA's description with a family's changes, and its tensors under a family's names.
 
 import type { Safetensors } from '../../safetensors/file.js';
 import type { ModelDescription, ModelFeedForward } from './description.js';
@@ -16,20 +15,19 @@ import {
 } from './fields.js';
 import { Names } from './slots.js';
 
-/** Which layers slide where there are no layer_types, and the window. @internal */
+/** The sliding window, and which layers have it if there are no layer_types. @internal */
 export interface Sliding {
   readonly window: number | undefined;
   readonly slides: (layer: number) => boolean;
 }
 
-/** What a family has otherwise than LLaMA. @internal */
+/** A family's differences from LLaMA. @internal */
 export interface DecoderOptions extends Partial<ModelDescription> {
   readonly sizes?: SizeDefaults;
   readonly sliding?: (sizes: Sizes) => Sliding;
   readonly hasRope?: (sizes: Sizes) => (layer: number) => boolean;
-  /** Of layer i. */
   readonly feedForward?: (sizes: Sizes, layer: number) => ModelFeedForward;
-  /** Where the file does not say it. */
+  /** Default of tie_word_embeddings. */
   readonly tied?: boolean;
 }
 

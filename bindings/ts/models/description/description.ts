@@ -1,4 +1,4 @@
-// A model as its config.json describes it, in the terms of this package.
+// The description of a model, read from its config.json.
 import type { RelativeSign } from '../../encodings/relative.js';
 import type { LayerActivation } from '../../layers/activations.js';
 import type { NormPlacement } from '../../layers/transformer-layer.js';
@@ -18,14 +18,14 @@ export interface GatedFeedForward {
   readonly hiddenDim: number;
 }
 
-/** The feed-forward part of a layer. The compiler names each place that has to know of a new member. */
+/** The feed-forward part of a layer. For a new member, the compiler reports every place to extend. */
 export type ModelFeedForward = DenseFeedForward | GatedFeedForward;
 
-/** What one layer has of its own. */
+/** The settings of one layer. */
 export interface ModelLayerConfig {
-  /** How many positions a query sees, its own included; absent where it sees all. */
+  /** Number of positions visible to a query, including its own; absent if all are. */
   readonly window?: number;
-  /** Its rotary encoding; null where it has none. */
+  /** Its rotary encoding, or null. */
   readonly rope: RopeOptions | null;
   readonly feedForward: ModelFeedForward;
 }
@@ -38,48 +38,48 @@ export interface ModelBiases {
   readonly feedForward: boolean;
 }
 
-/** What a family finds in a config.json. */
+/** A model, without the names of its tensors. */
 export interface ModelDescription {
-  /** An encoder sees the tokens on both sides, a decoder those before. */
+  /** An encoder attends to tokens on both sides, a decoder only to earlier ones. */
   readonly kind: 'encoder' | 'decoder';
   /** M, `hidden_size`. */
   readonly modelDim: number;
-  /** Width of the token vectors; M but for RoFormer's `embedding_size`. */
+  /** Width of the token vectors: M, or RoFormer's `embedding_size`. */
   readonly embeddingDim: number;
   readonly heads: number;
   readonly kvHeads: number;
   readonly headDim: number;
   readonly vocabSize: number;
   readonly layers: readonly ModelLayerConfig[];
-  /** How positions enter: a rotary encoding in the layers that have one, or one of BERT's. */
+  /** The position encoding: rotary in the layers that have one, or one of BERT's. */
   readonly position: 'rope' | 'absolute' | 'relative_key' | 'relative_key_query';
-  /** Which way the distances of relative positions count; absent: `query-minus-key`, as Hugging Face. */
+  /** The sign of the distances of relative positions; absent: `query-minus-key`, as in Hugging Face. */
   readonly relativeSign?: RelativeSign;
-  /** Positions that the tables of BERT reach; absent where no table limits them. */
+  /** Number of positions in BERT's tables; absent if no table limits them. */
   readonly maxPositions?: number;
-  /** Rows of the table of token types; 0 where there is none. */
+  /** Number of token types; 0 if there is no table of them. */
   readonly tokenTypes: number;
   readonly norms: NormPlacement;
   readonly norm: 'layer' | 'rms';
   readonly eps: number;
-  /** Factors of the norms are 1 + weight. */
+  /** Whether norms multiply by 1 + weight. */
   readonly unitOffset: boolean;
-  /** Norms of queries and keys, one for each head's coordinates. */
+  /** Whether queries and keys are normalized, each head on its own. */
   readonly queryKeyNorm: boolean;
   readonly activation: LayerActivation;
   readonly biases: ModelBiases;
   /** Multiplies q . k. */
   readonly scale: number;
-  /** c of c tanh(score / c); absent: none. */
+  /** c in c tanh(score / c); absent: no softcap. */
   readonly softcap?: number;
-  /** The same of the logits. */
+  /** The same for logits. */
   readonly logitSoftcap?: number;
-  /** Token vectors are multiplied by sqrt(M), rounded to the type that the file has them in (Gemma). */
+  /** Whether token vectors are multiplied by sqrt(M), rounded to their type in the file (Gemma). */
   readonly scaledEmbeddings: boolean;
-  /** The rotary encoding turns values as well (`rotary_value`). */
+  /** Whether the rotary encoding also rotates values (`rotary_value`). */
   readonly turnValues: boolean;
-  /** The logits' matrix is the table of token vectors. */
+  /** Whether the head's matrix is the table of token vectors. */
   readonly tiedEmbeddings: boolean;
-  /** Whether the checkpoint is of a model that gives logits, as `architectures` says; undefined where it does not. */
+  /** Whether the class in `architectures` gives logits; undefined without one. */
   readonly givesLogits: boolean | undefined;
 }

@@ -1,4 +1,4 @@
-// A family of models. Each has one file in families/, with everything that is its own.
+// The interface of a family of models. Each family has one file in families/ with all that is specific to it.
 
 import type { Fields } from '../../checkpoints/fields.js';
 import type { ModelRope } from '../../checkpoints/models.js';
@@ -10,40 +10,40 @@ import type { LayerSlots, ModelSlots, Names } from './slots.js';
 /** The type of a layer in `layer_types`. @internal */
 export type LayerType = 'full_attention' | 'sliding_attention';
 
-/** What a reader reads. @internal */
+/** The input of a family's reader. @internal */
 export interface Reading {
-  /** Of the config.json, or of its text_config. */
+  /** Fields of the config.json, or of its text_config. */
   readonly fields: Fields;
   readonly givesLogits: boolean | undefined;
-  /** The size of a head where the fields do not say it. */
+  /** The default size of a head. */
   readonly headDim: number | undefined;
-  /** The rotary encoding that the fields give layers of a type, for heads of a size. */
+  /** Reads the rotary encoding of layers of a type, for heads of a size. */
   readonly rope: (type: LayerType, headDim: number) => RopeOptions | null;
 }
 
-/** A checkpoint's tensors, and where they go. @internal */
+/** The tensors of a checkpoint, and the slots that they fill. @internal */
 export interface Checkpoint {
   readonly names: Names;
   readonly slots: ModelSlots;
-  /** Ends of names that may be there too, of tensors that nothing needs. */
+  /** Ends of names of further tensors that may occur and are not needed. */
   readonly spare?: readonly string[];
 }
 
-/** Names the tensors of a layer, whose feed-forward part is of a kind that the family's reader gives. @internal */
+/** Names the tensors of a layer, with a feed-forward part of a kind that the family's reader gives. @internal */
 export interface LayerSpelling {
   layer(names: Names, model: ModelDescription, feedForward: ModelFeedForward): LayerSlots;
 }
 
 /** Models of one model_type. */
 export interface Family {
-  /** What names in `architectures` begin with. @internal */
+  /** The prefix of its names in `architectures`. @internal */
   readonly stem: string;
-  /** A model_type that sees images too; its text_config is read. @internal */
+  /** Set for a model_type with images, whose text_config is read. @internal */
   readonly images?: true;
-  /** What its class knows of RoPE; absent where it has none. Plain data, which `ropeFromConfig` goes by too. @internal */
+  /** RoPE defaults of its class; absent without RoPE. Plain data, also used by `ropeFromConfig`. @internal */
   readonly rope?: ModelRope;
-  /** What its fields mean. @internal */
+  /** Reads its fields. @internal */
   readonly read: (reading: Reading) => ModelDescription;
-  /** Its tensors, under the names that its class of Hugging Face gives them. @internal */
+  /** Its tensors, under the names of its Hugging Face class. @internal */
   readonly tensors: (model: ModelDescription, file: Safetensors) => Checkpoint;
 }

@@ -1,4 +1,4 @@
-// Fields of a config.json that several families have: sizes, activations, kinds of layers.
+// Readers for fields that several families share: sizes, activations, types of layers.
 
 import { type Fields, text } from '../../checkpoints/fields.js';
 import type { LayerActivation } from '../../layers/activations.js';
@@ -13,12 +13,12 @@ export function size(where: string, name: string, value: unknown): number {
   return check.integer(where, name, value, 1, 2 ** 24);
 }
 
-/** A size that has to be there, or has the default of its class. @internal */
+/** A size; required unless its class has a default. @internal */
 export function sizeOf(fields: Fields, field: string, fallback?: number): number {
   return fallback === undefined ? fields.need(field, size) : (fields.optional(field, size) ?? fallback);
 }
 
-/** A flag; Hugging Face's null is the default. @internal */
+/** A flag; null means the default. @internal */
 export function flag(fields: Fields, field: string, fallback: boolean): boolean {
   return fields.optional(field, check.boolean) ?? fallback;
 }
@@ -34,7 +34,7 @@ export interface Sizes {
   readonly count: number;
 }
 
-/** Sizes that a class fills in where the file does not say them. @internal */
+/** Default sizes of a class. @internal */
 export interface SizeDefaults {
   readonly heads?: number;
   readonly kvHeads?: number;
@@ -60,7 +60,7 @@ export function readSizes({ fields, headDim }: Reading, defaults: SizeDefaults =
     kvHeads,
     headDim: stated ?? modelDim / heads,
     vocabSize: sizeOf(fields, 'vocab_size', defaults.vocabSize),
-    // Each layer is described before the file is looked at.
+    // Bounded, because every layer is described before the file is read.
     count: fields.need('num_hidden_layers', (where, name, value) => check.integer(where, name, value, 1, 2 ** 12)),
   };
 }
@@ -101,7 +101,7 @@ function layerTypes(where: string, name: string, value: unknown): readonly Layer
   });
 }
 
-/** `layer_types`, or what the class makes of its other fields: whether layer i slides. @internal */
+/** `layer_types`, or by default the types from `slides`. @internal */
 export function readLayerTypes(
   fields: Fields,
   count: number,
@@ -115,7 +115,7 @@ export function readLayerTypes(
   throw fields.misfit('layer_types', `, with ${stated.length} entries; num_hidden_layers is ${count}`);
 }
 
-/** The layers: windows by type, and the rotary encoding of each type. @internal */
+/** The layers, with the window and the rotary encoding of their type. @internal */
 export function readLayers(
   reading: Reading,
   types: readonly LayerType[],
@@ -140,13 +140,13 @@ export function readLayers(
   }));
 }
 
-/** The biases that `attention_bias` and `mlp_bias` switch on together. @internal */
+/** The biases by `attention_bias` and `mlp_bias`. @internal */
 export function readBiases(fields: Fields): ModelBiases {
   const attention = flag(fields, 'attention_bias', false);
   return { attention, attentionOutput: attention, feedForward: flag(fields, 'mlp_bias', false) };
 }
 
-/** A window of all layers; null switches it off, and where the field is missing the class has its own. @internal */
+/** The sliding window; null means none, and a missing field the default of the class. @internal */
 export function readWindow(fields: Fields, fallback: number | undefined): number | undefined {
   if (!Object.hasOwn(fields.values, 'sliding_window')) return fallback;
   return fields.optional('sliding_window', size);

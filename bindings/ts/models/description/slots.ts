@@ -1,22 +1,22 @@
-// Slots for the tensors of a checkpoint, filled while the file is read, and the rows of the tensors that fill
-// them. A fused tensor, such as queries, keys and values in one, fills several.
+// Slots for the weights of a model, filled while the file is read, and the mapping from rows of tensors to slots. A
+// fused tensor, such as queries, keys and values in one, fills several slots.
 import type { PackedMatrix } from '../../core.mjs';
 import type { WeightType } from '../../layers/weights.js';
 import { SafetensorsError } from '../../runtime/errors.js';
 import type { Safetensors } from '../../safetensors/file.js';
 import type { ModelFeedForward } from './description.js';
 
-/** A matrix [rows, columns]; packed slice by slice as its rows come. @internal */
+/** A matrix [rows, columns], packed slice by slice while its rows are read. @internal */
 export interface MatrixSlot {
   readonly rows: number;
   readonly columns: number;
   packed: PackedMatrix | undefined;
 }
 
-/** A vector, or a small table; kept as it comes until the layer takes it. @internal */
+/** A vector or small table, stored in the type of the file. @internal */
 export interface VectorSlot {
   readonly rows: number;
-  /** 1, but for a table. */
+  /** 1 for a vector. */
   readonly columns: number;
   data: Float32Array | Uint16Array | undefined;
   type: WeightType;
@@ -29,19 +29,17 @@ export interface Run {
   readonly count: number;
 }
 
-/** What a tensor has to be, and where its rows go, in order. @internal */
+/** The required shape of a tensor, and the slots for its rows, in order. @internal */
 export interface Destination {
   readonly shape: readonly number[];
   readonly runs: readonly Run[];
 }
 
-/** An affine map. @internal */
 export interface LinearSlots {
   readonly weight: MatrixSlot;
   readonly bias?: VectorSlot;
 }
 
-/** A norm. @internal */
 export interface NormSlots {
   readonly weight: VectorSlot;
   readonly bias?: VectorSlot;
@@ -57,7 +55,7 @@ export type FeedForwardSlots = {
   [K in ModelFeedForward['kind']]: { readonly kind: K } & FeedForwardMaps[K];
 }[ModelFeedForward['kind']];
 
-/** Maps and norms under the names that a layer of this package has for them. @internal */
+/** Maps and norms by the names of this package's layers. @internal */
 export type LayerMaps = Readonly<Record<string, LinearSlots | NormSlots>>;
 
 /** A layer. @internal */
@@ -65,22 +63,22 @@ export interface LayerSlots {
   /** All but the feed-forward part. */
   readonly maps: LayerMaps;
   readonly feedForward: FeedForwardSlots;
-  /** BERT's vectors of distances. */
+  /** BERT's distance vectors. */
   readonly distances?: VectorSlot;
 }
 
-/** All of a model. @internal */
+/** The slots of a whole model. @internal */
 export interface ModelSlots {
   readonly tokens: MatrixSlot;
   readonly positions?: MatrixSlot;
   readonly tokenTypes?: MatrixSlot;
   readonly embeddingNorm?: NormSlots;
-  /** From the width of token vectors to the model's. */
+  /** From the width of token vectors to M. */
   readonly projection?: LinearSlots;
   readonly layers: readonly LayerSlots[];
   readonly finalNorm?: NormSlots;
   readonly pooler?: LinearSlots;
-  /** What gives logits; without a matrix of its own it takes the token vectors. */
+  /** The head for logits; without its own matrix it uses the token vectors. */
   readonly head?: {
     readonly transform?: LinearSlots;
     readonly norm?: NormSlots;
@@ -100,20 +98,20 @@ function shapeText(shape: readonly number[]): string {
   return `[${shape.join(', ')}]`;
 }
 
-/** The tensors of one checkpoint by name, as an architecture asks for them. @internal */
+/** Collects the tensors that an architecture needs, by their names in the checkpoint. @internal */
 export class Names {
   readonly destinations: Map<string, Destination>;
   readonly #file: Safetensors;
   readonly #prefix: string;
 
-  /** The prefix is the first one with which the file has the tensor `anchor`; where none fits, the first of all. */
+  /** Uses the first prefix with which the file has the tensor `anchor`, or else the first of all. */
   constructor(file: Safetensors, prefixes: readonly string[], anchor: string, destinations = new Map()) {
     this.#file = file;
     this.destinations = destinations;
     this.#prefix = prefixes.find((prefix) => file.has(prefix + anchor)) ?? prefixes[0] ?? '';
   }
 
-  /** Those whose names begin so. */
+  /** The tensors whose names begin with a further prefix. */
   within(prefix: string): Names {
     return new Names(this.#file, [this.#prefix + prefix], '', this.destinations);
   }
@@ -140,20 +138,20 @@ export class Names {
     return slot;
   }
 
-  /** `name.weight` [rows, columns] and, where there is one, `name.bias`. */
+  /** `name.weight` [rows, columns] and, with `hasBias`, `name.bias`. */
   linear(name: string, rows: number, columns: number, hasBias = true): LinearSlots {
     const weight = this.matrix(`${name}.weight`, rows, columns);
     return hasBias ? { weight, bias: this.vector(`${name}.bias`, rows) } : { weight };
   }
 
-  /** `name.weight` and `name.bias`, which checkpoints made from TensorFlow's call gamma and beta. */
+  /** `name.weight` and `name.bias`, called gamma and beta in checkpoints converted from TensorFlow. */
   norm(name: string, length: number, hasBias: boolean): NormSlots {
     const [gamma, beta] = [`${name}.gamma`, `${name}.beta`].map((old) => this.has(old)) as [boolean, boolean];
     const weight = this.vector(gamma ? `${name}.gamma` : `${name}.weight`, length);
     return hasBias ? { weight, bias: this.vector(beta ? `${name}.beta` : `${name}.bias`, length) } : { weight };
   }
 
-  /** `name.weight` of several maps without biases, one after the other. */
+  /** `name.weight` with the rows of several maps without biases, one after the other. */
   joined<const R extends readonly number[]>(name: string, rows: R, columns: number): { [I in keyof R]: LinearSlots } {
     const slots = rows.map((count) => matrixSlot(count, columns));
     const runs = slots.map((slot) => ({ slot, first: 0, count: slot.rows }));
@@ -161,18 +159,18 @@ export class Names {
     return slots.map((weight) => ({ weight })) as { [I in keyof R]: LinearSlots };
   }
 
-  /** A tensor whose rows go to several slots. */
+  /** A tensor whose rows fill several slots. */
   fused(name: string, shape: readonly number[], runs: readonly Run[]): void {
     this.destinations.set(this.#prefix + name, { shape, runs });
   }
 
-  /** The same for a name that takes no prefix; of several spellings the one that the file has. */
+  /** Adds tensors without a prefix, under the spelling that the file has. */
   outside<T>(spellings: readonly string[], add: (name: string, names: Names) => T): T {
     const name = spellings.find((each) => this.#file.has(each)) ?? spellings[0] ?? '';
     return add(name, new Names(this.#file, [''], '', this.destinations));
   }
 
-  /** Refuses a file that lacks a tensor, has one of another shape or dtype, or one that nobody knows. */
+  /** Throws SafetensorsError for a missing tensor, one of another shape or dtype, or an unknown one. */
   check(harmless: RegExp): void {
     const file = this.#file;
     const anyFile = file.names[0] === undefined ? 'weights' : file.info(file.names[0]).file;

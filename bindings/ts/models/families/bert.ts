@@ -1,4 +1,4 @@
-// BERT with its three ways to tell positions, and what RoFormer has of it.
+// BERT with its three position encodings, and the parts that RoFormer shares.
 
 import { type Fields, text } from '../../checkpoints/fields.js';
 import * as check from '../../runtime/check.js';
@@ -114,7 +114,7 @@ export function encoderTensors(prefix: string) {
       }),
       ...(head && { head }),
     };
-    // Models with relative positions have the table of absolute ones too, and do not add it.
+    // Checkpoints with relative positions may also contain the table of absolute ones, which is not used.
     const hasSpare = model.position.startsWith('relative');
     return { names, slots, ...(hasSpare && { spare: ['embeddings.position_embeddings.weight'] }) };
   };

@@ -1,5 +1,5 @@
-// The model types that are known, without `_text`: the families, which are loaded, and of others the rotary encoding
-// alone. An entry makes one known; bindings/package.mjs takes the encodings of all of them for checkpoints/models.ts.
+// The supported model types, without `_text`: families, which can be loaded, and others, for which only the rotary
+// encoding is known. To add one, add an entry; bindings/package.mjs copies all encodings for checkpoints/models.ts.
 
 import type { ModelRope } from '../../checkpoints/models.js';
 import { bert } from './bert.js';
@@ -34,8 +34,8 @@ const interleaved: ModelRope = { pairing: 'interleaved' };
 const half: ModelRope = { pairing: 'half' };
 
 /**
- * What classes of other models know of RoPE. From configuration_*.py of Transformers, the newest where versions differ;
- * what no entry says is base 10000 and heads of hidden_size / num_attention_heads that turn whole. @internal
+ * RoPE defaults of other models, from configuration_*.py of Transformers (the newest where versions differ). Where an
+ * entry gives nothing else, the base is 10000 and whole heads of hidden_size / num_attention_heads rotate. @internal
  */
 export const others: Readonly<Record<string, ModelRope>> = {
   apertus: {

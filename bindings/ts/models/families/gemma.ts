@@ -1,4 +1,4 @@
-// Gemma: norms that count from 1, scaled token vectors, wide heads.
+// Gemma: norms that multiply by 1 + weight, scaled token vectors, wide heads.
 
 import { type Fields, text } from '../../checkpoints/fields.js';
 import type { LayerActivation } from '../../layers/activations.js';
@@ -8,7 +8,7 @@ import type { Family, Reading } from '../description/family.js';
 import { readActivation, readBiases } from '../description/fields.js';
 import { llama } from './llama.js';
 
-// Older files say `gelu` in hidden_act and mean its approximation by tanh, which hidden_activation says.
+// `gelu` in hidden_act of older files means its approximation by tanh, which hidden_activation states.
 function gemmaActivation(fields: Fields): LayerActivation {
   const stated = readActivation(fields, 'geluTanh', 'hidden_activation');
   const older = fields.optional('hidden_act', text);
@@ -16,7 +16,7 @@ function gemmaActivation(fields: Fields): LayerActivation {
   return readActivation(fields, stated);
 }
 
-/** What Gemma 2 and 3 have too. @internal */
+/** The part that Gemma 2 and 3 share. @internal */
 export function readGemma(reading: Reading, own: DecoderOptions): ModelDescription {
   const { fields } = reading;
   return readDecoder(reading, {

@@ -12,7 +12,7 @@ function softcap(fields: Fields, field: string, fallback: number | undefined): n
   return Object.hasOwn(fields.values, field) ? fields.optional(field, check.positive) : fallback;
 }
 
-/** What Gemma 3 has too; softcaps that the class fills in where the file does not say null. @internal */
+/** The part that Gemma 3 shares, with the class's softcaps where the file does not set null. @internal */
 export function sandwich(
   fields: Fields,
   attention: number | undefined,
@@ -28,7 +28,7 @@ export function sandwich(
   };
 }
 
-/** Every nth layer sees everything. @internal */
+/** Every nth layer has full attention, the others slide. @internal */
 export function pattern(fields: Fields, fallback: number): Sliding {
   const every = agreed(fields.at('sliding_window_pattern', '_sliding_window_pattern'), size)?.value ?? fallback;
   return { window: readWindow(fields, 4096), slides: (layer) => (layer + 1) % every !== 0 };

@@ -1,4 +1,4 @@
-// Gemma 3: norms of queries and keys in place of softcaps, and two bases, by the type of the layer.
+// Gemma 3: norms of queries and keys in place of softcaps, and a base for each type of layer.
 
 import type { Family } from '../description/family.js';
 import { gemma, readGemma } from './gemma.js';

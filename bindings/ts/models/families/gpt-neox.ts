@@ -1,4 +1,5 @@
-// GPT-NeoX and Pythia: attention and feed-forward part side by side, layer norms, and a quarter of each head turned.
+// GPT-NeoX and Pythia: attention and feed-forward part side by side, layer norms, and rotation of a quarter of each
+// head.
 
 import { type DecoderSpelling, decoderTensors, readDecoder } from '../description/decoders.js';
 import type { DenseFeedForward, ModelDescription } from '../description/description.js';
@@ -13,7 +14,7 @@ import {
   vectorSlot,
 } from '../description/slots.js';
 
-// Rows of query_key_value go by head: the head's query, its key, its value.
+// The rows of query_key_value are ordered by head: its query, its key, its value.
 function byHead(names: Names, { modelDim, heads, headDim, biases }: ModelDescription): LayerMaps {
   const rows = heads * headDim;
   const join = <S extends MatrixSlot | VectorSlot>(part: string, shape: readonly number[], make: () => S) => {

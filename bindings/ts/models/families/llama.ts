@@ -1,4 +1,4 @@
-// LLaMA 2 and 3, and what most decoders have of them.
+// LLaMA 2 and 3, and the parts that most decoders share.
 
 import { type DecoderSpelling, decoderTensors, readDecoder } from '../description/decoders.js';
 import type { GatedFeedForward, ModelDescription } from '../description/description.js';
@@ -24,7 +24,7 @@ export function llamaRest(names: Names, model: ModelDescription): LayerMaps {
   };
 }
 
-/** All but the feed-forward part. @internal */
+/** All maps and norms except the feed-forward part. @internal */
 export function llamaMaps(names: Names, model: ModelDescription): LayerMaps {
   const { modelDim, heads, kvHeads, headDim, biases } = model;
   const map = (name: string, count: number) =>

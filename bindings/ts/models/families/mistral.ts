@@ -1,4 +1,4 @@
-// Mistral: LLaMA with a window.
+// Mistral: LLaMA with a sliding window.
 
 import type { Fields } from '../../checkpoints/fields.js';
 import { readDecoder, type Sliding } from '../description/decoders.js';
@@ -6,7 +6,7 @@ import type { Family } from '../description/family.js';
 import { readWindow } from '../description/fields.js';
 import { llama } from './llama.js';
 
-/** Layers may be said to slide whether or not the class would make them so. @internal */
+/** By default every layer slides if there is a window. @internal */
 export function everyLayer(fields: Fields, fallback: number | undefined): Sliding {
   const window = readWindow(fields, fallback);
   return { window, slides: () => window !== undefined };

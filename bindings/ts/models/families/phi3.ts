@@ -1,4 +1,4 @@
-// Phi-3: LLaMA with joined projections and LongRoPE.
+// Phi-3: LLaMA with fused projections and LongRoPE.
 
 import { type Fields, isRecord } from '../../checkpoints/fields.js';
 import { type DecoderSpelling, decoderTensors, readDecoder } from '../description/decoders.js';
@@ -8,7 +8,7 @@ import { readEps } from '../description/fields.js';
 import { llamaRest, llamaSpelling } from './llama.js';
 import { everyLayer } from './mistral.js';
 
-// Older files say `yarn`, which Phi-3's class takes for LongRoPE and the code that came with them did not.
+// Older files have `yarn`, which Phi-3's class treats as LongRoPE, unlike the code published with those files.
 function refuseYarn(fields: Fields): void {
   for (const field of ['rope_parameters', 'rope_scaling']) {
     const rope = fields.peek(field);
@@ -18,7 +18,7 @@ function refuseYarn(fields: Fields): void {
   }
 }
 
-// Queries, keys and values one after the other in qkv_proj; gate and up in gate_up_proj.
+// qkv_proj contains queries, keys and values one after the other; gate_up_proj gate and up.
 const spelling: DecoderSpelling = {
   ...llamaSpelling,
   layer(names, model, { hiddenDim }: GatedFeedForward) {

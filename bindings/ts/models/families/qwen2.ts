@@ -1,4 +1,4 @@
-// Qwen 2 and 2.5: LLaMA with biases of queries, keys and values, and a window of later layers.
+// Qwen 2 and 2.5: LLaMA with biases of queries, keys and values, and a sliding window in later layers.
 
 import type { Fields } from '../../checkpoints/fields.js';
 import * as check from '../../runtime/check.js';
@@ -7,7 +7,7 @@ import type { Family } from '../description/family.js';
 import { flag, readWindow } from '../description/fields.js';
 import { llama } from './llama.js';
 
-/** The first max_window_layers see everything, the others slide, where use_sliding_window is set. @internal */
+/** With use_sliding_window, all layers slide except the first max_window_layers. @internal */
 export function qwenWindow(fields: Fields): Sliding {
   const uses = flag(fields, 'use_sliding_window', false);
   const stated = readWindow(fields, 4096);

@@ -8,7 +8,7 @@ import type { Family } from '../description/family.js';
 import { flag, readBiases, readWindow, type Sizes, sizeOf } from '../description/fields.js';
 import { llama } from './llama.js';
 
-// A list of 1 for each layer with a rotary encoding and 0 for one without; or every nth layer is without.
+// no_rope_layers has 1 for a layer with rotary encoding and 0 for one without; otherwise every nth layer is without.
 function ropeLayers(fields: Fields, { count }: Sizes): (layer: number) => boolean {
   const interval = sizeOf(fields, 'no_rope_layer_interval', 4);
   const list = fields.optional('no_rope_layers', (where, name, value) => {
