@@ -1,8 +1,7 @@
-// Makes dist/ from the two wasm builds and the TypeScript in ts/. The wasm travels inside the JavaScript (deflate,
-// then base64): the one form that works under every bundler and without a server that knows of it. The modules of ts/
-// are joined to one file for each entry, one for what those that compute share and one for what all do, since every
-// file that is imported costs half a millisecond in Node and a request in a page; nothing is minified, so that a
-// debugger shows code that one can read.
+// Makes dist/ from the two wasm builds and the TypeScript in ts/. The wasm is contained in the JavaScript (deflate,
+// then base64), which works with every bundler and needs no server configuration. The modules of ts/ are bundled to one
+// file for each entry and two shared files, one for the entries that compute and one for all, since every import costs
+// half a millisecond in Node and a request in a page. Nothing is minified, so that the code is readable in a debugger.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -18,7 +17,7 @@ const built = (build, file) => join(root, 'build', build, 'bindings', file);
 const staging = join(root, 'build', 'package');
 const dist = join(root, 'dist');
 
-// Both builds have the same interface, so one glue serves both, and one contract.
+// Both builds have the same interface, so they share the glue and the contract.
 const ofBoth = (file) => {
   const text = readFileSync(built('wasm-simd', file), 'utf8');
   if (text === readFileSync(built('wasm-relaxed', file), 'utf8')) return text;
@@ -26,8 +25,8 @@ const ofBoth = (file) => {
 };
 const glue = ofBoth('core.mjs');
 
-// Each build says at its end which it is, in a section of its own (0, its length, its name, a hash of what is before),
-// so that a file of another version is found out.
+// Appends to each build a custom section (0, its length, its name, a hash of the preceding bytes), by which load()
+// detects a file of another build or version.
 const cores = ['wasm-simd', 'wasm-relaxed'].map((build) => readFileSync(built(build, 'core.wasm')));
 const ids = cores.map((core) => createHash('sha256').update(core).digest('hex').slice(0, 32));
 for (const [i, id] of ids.entries()) {
@@ -35,8 +34,8 @@ for (const [i, id] of ids.entries()) {
   cores[i] = Buffer.concat([cores[i], Buffer.from(section)]);
 }
 
-// The two builds are almost the same bytes. The relaxed one, which most engines run, is packed whole, the other as
-// steps from it: both together take little more room than one.
+// The two builds are almost identical. The relaxed one, which most engines run, is packed whole and the other as steps
+// from it, so that both together are little larger than one.
 const [simd128, relaxed] = cores;
 const { count, bytes: steps } = stepsFrom(relaxed, simd128);
 const pack = (bytes) => deflateRawSync(bytes, { level: 9 }).toString('base64');
@@ -70,7 +69,7 @@ export const buildIds: { readonly simd128: string; readonly relaxed: string };
 writeFileSync(join(staging, 'version.js'), versions);
 writeFileSync(join(staging, 'version.d.ts'), versionTypes);
 
-// What TypeScript calls rootDirs: the files made here lie beside those of ts/.
+// Resolves imports of generated files to the staging folder, as rootDirs in tsconfig.json does.
 const project = join(root, 'bindings', 'ts');
 const besides = {
   name: 'besides',
@@ -88,7 +87,7 @@ const bundleOf = (input) =>
     tsconfig: join(project, 'tsconfig.json'),
   });
 
-// What is known of the rotary encoding of each model type, as data: the main entry reads it too, and has no models.
+// The RoPE defaults of each model type as data, for the main entry, which does not contain the models.
 const known = await bundleOf(join(project, 'models', 'families', 'families.ts'));
 const [{ code }] = (await known.generate()).output;
 const { families, others } = await import(`data:text/javascript,${encodeURIComponent(code)}`);
@@ -97,7 +96,7 @@ const ropes = JSON.stringify({ ...others, ...ofFamilies });
 writeFileSync(join(staging, 'model-ropes.js'), `export const modelRopes = ${ropes};\n`);
 writeFileSync(join(staging, 'model-ropes.d.ts'), `export const modelRopes: ${ropes};\n`);
 
-// Made beside dist/ and put in its place at the end, so that a failure leaves the last good one.
+// Builds in the staging folder and replaces dist/ at the end, so that a failure keeps the previous one.
 const next = join(staging, 'dist');
 rmSync(next, { recursive: true, force: true });
 const tsc = createRequire(import.meta.url).resolve('typescript/package.json');
@@ -114,12 +113,12 @@ await bundle.write({
   dir: next,
   codeSplitting: {
     groups: [
-      { name: 'errors', minShareCount: 5, priority: 1 }, // what every entry needs
+      { name: 'errors', minShareCount: 5, priority: 1 }, // used by every entry
       { name: 'core', minShareCount: 3 },
     ],
   },
   chunkFileNames: 'shared-[name].js',
-  comments: { annotation: true, jsdoc: false, legal: true }, // editors show those of the types
+  comments: { annotation: true, jsdoc: false, legal: true }, // editors show the comments of the .d.ts files
 });
 writeFileSync(join(next, 'core.wasm'), cores[0]);
 writeFileSync(join(next, 'core-relaxed.wasm'), cores[1]);

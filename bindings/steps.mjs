@@ -1,15 +1,15 @@
-// One build as steps from another that is almost the same: so many bytes of its own in place of as many of the other,
-// then so many of the other, again and again. ts/load.ts takes the steps.
+// Encodes a build as steps from another, almost identical one: each step has some new bytes, which replace as many of
+// the other build, and then a run copied from it. ts/load.ts decodes the steps.
 
-const shortest = 12; // a shorter run takes more room as a step than as bytes of its own
+const shortest = 12; // a shorter run is larger as a step than as new bytes
 
-/** Three int32 a step: bytes of its own, bytes of `base` to pass by or to go back, bytes of `base`; then all its own. */
+/** Three int32 for each step: new bytes, bytes of `base` to skip (or go back), bytes to copy; then all new bytes. */
 export function stepsFrom(base, target) {
-  const places = new Map(); // of every run of the shortest length, the first
+  const places = new Map(); // the first occurrence of every run of the shortest length
   for (let i = base.length - shortest; i >= 0; --i) places.set(base.toString('latin1', i, i + shortest), i);
   const steps = [];
   const own = [];
-  let [at, next, counted] = [0, 0, 0]; // in the target, in the base behind the last run, of its own in steps
+  let [at, next, counted] = [0, 0, 0]; // offset in target, offset in base after the last run, new bytes in steps so far
   const runFrom = (place) => {
     let length = 0;
     while (at + length < target.length && base[place + length] === target[at + length]) ++length;

@@ -1,4 +1,4 @@
-// The page's build. Formulas are set while building, so that the page ships MathML and no formula program.
+// The build of the page. Formulas are rendered at build time, so that the page contains MathML and no formula library.
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -8,8 +8,8 @@ import { chapterIds } from './src/chapters/ids.js';
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
-// Makes `import { mathml } from './name.tex'` give the formulas as MathML. An empty line begins another one; a line that
-// begins with a relation, a plus or a matrix goes on with the one before it, in a line of its own where there is no room.
+// Makes `import { mathml } from './name.tex'` give formulas as MathML. An empty line separates formulas; a line that
+// begins with a relation, a plus or a matrix continues the formula, and wraps to a new line if there is no room.
 const formulas: Plugin = {
   name: 'formulas',
   transform(tex, id) {
@@ -17,7 +17,7 @@ const formulas: Plugin = {
     const set = (one: string): string => temml.renderToString(one.trim(), { displayMode: true });
     const chain = (lines: readonly string[]): string =>
       lines.length === 1 ? set(lines[0] ?? '') : `<span class="chain">${lines.map(set).join('')}</span>`;
-    // The page forbids style attributes; what ours leave out is in our own style sheet.
+    // The page's CSP forbids style attributes; our style sheet replaces the removed ones.
     const mathml = tex
       .split(/\n\s*\n/)
       .map((one) => chain(one.trim().split(/\n(?=[=+]|\\le\b|\\begin)/)))
@@ -29,8 +29,8 @@ const formulas: Plugin = {
   },
 };
 
-// Makes `import { shown } from './name.js?shown'` give the text of what a file exports, by its name, as it stands in a
-// program: what the page runs is what it shows. What the file imports from files of the same kind comes along.
+// Makes `import { shown } from './name.js?shown'` give the source text of each export of a file, by name, so that the
+// page shows the code that it runs. The exports of imported files of the same kind are included.
 const programs: Plugin = {
   name: 'programs',
   load(id) {
@@ -54,8 +54,8 @@ const programs: Plugin = {
   },
 };
 
-// The workers as more entries of the same build, so that they share the package with the page instead of bringing
-// second copies, as `new Worker(new URL(..))` would have it.
+// Builds the workers as further entries, so that they share the package with the page. With `new Worker(new URL(..))`
+// each would contain a copy.
 function workers(): Plugin {
   const scripts = { address: '/src/chapters/worker.ts', playground: '/src/chapters/playground/worker.ts' };
   let building = false;
@@ -81,7 +81,7 @@ function workers(): Plugin {
         .map(([name, path]) => `export const ${name} = ${addressOf(name, path)};`)
         .join('\n');
     },
-    // A worker has no document, and would end where a part of it asks for one.
+    // Fails the build if a worker imports code that needs a document, which workers lack.
     generateBundle(_, bundle) {
       const visit = (file: string): void => {
         const chunk = bundle[file];
@@ -94,16 +94,16 @@ function workers(): Plugin {
   };
 }
 
-// The builder's own script that fetches parts calls `window` where one does not come, and a worker has none: the true
-// reason would be lost.
+// Vite's preload helper uses `window` when a chunk fails to load. Workers have no `window`, so the real error would be
+// lost.
 const reasons: Plugin = {
   name: 'reasons',
   transform: (code, id) =>
     id.includes('preload-helper') ? { code: code.replaceAll('window.', 'globalThis.'), map: null } : undefined,
 };
 
-// A strict policy in the page itself, for hosts that send no headers; and the service worker, which keeps the files of
-// this build for reading without a network. Its cache is named for what is in them.
+// Adds a strict CSP to the page, for hosts that send no headers, and the service worker, which caches the files of this
+// build for offline use. The name of its cache is a hash of the files.
 const policy =
   "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; connect-src 'self'; img-src 'self' data:";
 const offline: Plugin = {
@@ -121,7 +121,7 @@ const offline: Plugin = {
         const made = bundle[file];
         hash.update(made?.type === 'chunk' ? made.code : (made?.source ?? ''));
       }
-      // The page computes with the deterministic build alone.
+      // The page uses only the deterministic build.
       const unused = (file: string): boolean => file === 'index.html' || /core-relaxed.*\.wasm$/.test(file);
       const kept = ['./', './favicon.svg', ...files.filter((file) => !unused(file)).map((file) => `./${file}`)];
       const source = readFileSync(here('src/offline/service-worker.js'), 'utf8')
@@ -132,7 +132,7 @@ const offline: Plugin = {
   },
 };
 
-// Texts of chapters that are read one after the other are smaller together; those of the first do not wait for others.
+// Texts of successive chapters compress better together; the first chapter's are separate, so that they load first.
 const later = chapterIds.slice(1);
 const half = Math.floor(later.length / 2);
 const textsOf = (language: string) =>
@@ -142,40 +142,40 @@ const textsOf = (language: string) =>
   }));
 
 export default defineConfig({
-  // Relative, so that the page can live in any folder of any server.
+  // Relative, so that the page works in any folder of any server.
   base: './',
   build: {
     outDir: '../build/web',
     emptyOutDir: true,
     target: 'es2022',
-    // A worker has no document to put links for preloading into.
+    // A worker has no document for preload links.
     modulePreload: {
       polyfill: false,
       resolveDependencies: (_, files, { hostId }) => (hostId.includes('worker') ? [] : files),
     },
-    // Nothing becomes a data: URL; a strict CSP may refuse those.
+    // No data: URLs, which a strict CSP may refuse.
     assetsInlineLimit: 0,
     rolldownOptions: {
       output: {
-        // A chapter's code is named for its folder.
+        // A chapter's chunk has the name of its folder.
         chunkFileNames: ({ name, facadeModuleId }) => {
           const [, chapter = name] = /[\\/]chapters[\\/](\w+)[\\/]chapter\.ts$/.exec(facadeModuleId ?? '') ?? [];
           return `assets/${chapter}-[hash].js`;
         },
         codeSplitting: {
           groups: [
-            // The package in a file of its own: it changes less often than the page, and its size can be told from the page's.
+            // The package in a separate file: it changes less often, and its size is visible apart from the page's.
             {
               name: 'ropewalk',
               test: /^(?!.*node_modules).*[\\/]dist[\\/](?!worker|models)/,
             },
-            // Calls across threads and whole models come with the playground.
+            // Calls across threads and whole models load with the playground.
             { name: 'ropewalk-worker', test: /[\\/]dist[\\/]worker\.js$/ },
             { name: 'models', test: /[\\/]dist[\\/]models\.js$/ },
             ...['en', 'zh'].flatMap(textsOf),
-            // What a worker runs as well, and so must not bring what needs a document.
+            // Code that workers also run, which must not import code that needs a document.
             { name: 'everywhere', test: /[\\/](word-vector\.js|items\.ts)|preload-helper/, priority: 1 },
-            // What several parts of the page use comes with the first of them, not in a dozen files.
+            // Code that several parts of the page share, in one file rather than a dozen.
             { name: 'common', test: /[\\/]src[\\/](?!chapters[\\/]\w+[\\/](programs|numbers)\.)/, minShareCount: 2 },
           ],
         },

@@ -1,6 +1,6 @@
-// Makes both sides of the contract from table.mjs: `node generate.mjs <folder>` writes calls/table.h for C++, and for
-// TypeScript enums.js and calls.js with their types. The build of the core runs it, so that a core and the TypeScript
-// that calls it come from the same table.
+// Generates both sides of the contract from table.mjs: `node generate.mjs <folder>` writes calls/table.h for C++, and
+// enums.js and calls.js with their types for TypeScript. The build of the core runs it, so that the core and the
+// TypeScript that calls it always match.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -10,7 +10,7 @@ const made = '// Made by bindings/calls/generate.mjs from table.mjs.';
 const snakeCase = (name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 const byLine = (list, line) => list.map((each) => `${line(each)}\n`).join('');
 
-// Each field with its place among the doubles, for structs in the order in which they need each other.
+// Adds to each field its offset in doubles. A struct may contain only structs defined before it.
 function laidOut(structs, enums) {
   const known = new Map();
   const fieldOf = (where, [name, type], at) => {
@@ -35,7 +35,7 @@ function laidOut(structs, enums) {
   return [...known.values()];
 }
 
-// Single values: an array is as many of them.
+// A field as single values: an array gives one for each element.
 const parts = ({ count, ...field }) =>
   Array.from({ length: Number(count ?? 1) }, (_, i) => {
     const index = count === undefined ? '' : `[${i}]`;
@@ -47,7 +47,7 @@ const parts = ({ count, ...field }) =>
 function enumInCpp([name, { header, values }]) {
   const enumerators = Object.values(values);
   if (header === undefined) return `enum class ${name} : int { ${enumerators.join(', ')} };\n\n`;
-  // A switch over all: -Wswitch finds an enumerator that the table lacks.
+  // In a switch without default, -Wswitch reports an enumerator that is missing in the table.
   return `constexpr bool isInTable(${name} e) {
   switch (e) {
 ${byLine(enumerators, (each) => `    case ${name}::${each}:`)}      return true;
@@ -62,7 +62,7 @@ function memberInCpp({ element, member, count }) {
   return `  ${element === 'pointer' ? 'Pointer' : element} ${member}${count === undefined ? '' : `[${count}]`};`;
 }
 
-// A pointer becomes the member's; any other type has to be the member's own, or -Wconversion tells.
+// A pointer is converted to the member's type; any other type must match it, which -Wconversion checks.
 function readInCpp({ element, isStruct, member, at }) {
   if (isStruct) return `    Fields<${element}>::read(from + ${at}, call.${member});`;
   const type = element === 'pointer' ? `decltype(call.${member})` : element;
@@ -74,7 +74,7 @@ function writeInCpp({ element, isStruct, member, at }) {
   return `    to[${at}] = toDouble${element === 'pointer' ? '' : `<${element}>`}(result.${member});`;
 }
 
-// A struct of its own; or, for an instance of a template, the name that it has here.
+// The definition of a struct; for one from a header, only an alias if its name differs.
 function typeInCpp({ name, header, struct, fields }) {
   if (header === undefined) return `struct ${name} {\n${byLine(fields, memberInCpp)}};\n`;
   return struct === name ? '' : `using ${name} = ${struct};\n`;
@@ -108,7 +108,7 @@ ${Object.entries(enums).map(enumInCpp).join('')}${laidOut(calls, enums).map(call
 
 // --- TypeScript
 
-/** The enums as a module of JavaScript. */
+/** The enums as a JavaScript module. */
 export function enumsJs({ enums }) {
   const nameOf = 'export const nameOf = (numbers, number) => Object.keys(numbers)[number];\n';
   const text = ([name, { values }]) => `export const ${name} = {
@@ -117,7 +117,7 @@ ${byLine([...Object.keys(values).entries()], ([i, key]) => `  ${key}: ${i},`)}};
   return `${made}\n${Object.entries(enums).map(text).join('')}${nameOf}`;
 }
 
-/** Their types. */
+/** The types of enumsJs(). */
 export function enumsTypes({ enums }) {
   const text = ([name, { values }]) => `export declare const ${name}: {
 ${byLine([...Object.keys(values).entries()], ([i, key]) => `  readonly ${key}: ${i};`)}};
@@ -145,7 +145,7 @@ function readInJs({ name, element, isStruct, isOptional, count, at }) {
   return `      ${name}: from[at + ${at}]${element === 'bool' ? ' !== 0' : ''},`;
 }
 
-/** The calls and results as a module of JavaScript. */
+/** The calls and results as a JavaScript module. */
 export function callsJs({ enums, calls, results }) {
   const call = ({ name, fields, doubles }) => `export const ${name} = {
   doubles: ${doubles},
@@ -173,7 +173,7 @@ function typeInTs({ element, isStruct, count }) {
 const fieldInTs = (field) =>
   `  readonly ${field.name}${field.isOptional ? `?: ${typeInTs(field)} | undefined` : `: ${typeInTs(field)}`};`;
 
-/** Their types: an interface for what crosses, and how it does. */
+/** The types of callsJs(): an interface for each struct, and how it is written or read. */
 export function callsTypes({ enums, calls, results }) {
   const text = (kind) => (struct) =>
     `export interface ${struct.name} {

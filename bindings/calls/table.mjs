@@ -1,12 +1,12 @@
-// The contract between C++ and TypeScript: every enum whose numbers cross between them, and every call and result that
-// crosses as a row of doubles. generate.mjs makes both sides from it, so that the order of fields stands here and
-// nowhere else. A field is called the same on both sides, `headDim` in TypeScript and head_dim in C++.
+// The contract between C++ and TypeScript: every enum whose numbers are passed between them, and every call and result
+// that is passed as a row of doubles. generate.mjs generates both sides, so that the order of fields is defined only
+// here. A field has the same name on both sides, `headDim` in TypeScript and head_dim in C++.
 //
-// `header` says that src/ has the type already: a struct is then filled, or read, by the names of its members, and an
-// enum must have these numbers. Without it, C++ gets the type from here.
+// `header` names a header in src/ that defines the type: a struct is then read or written through its members, and an
+// enum must have these numbers. Without it, the type is generated for C++.
 
-// By name in TypeScript, and in C++. The number is the place in the list. Names are those of the options where these are
-// the same.
+// From the name in TypeScript to the name in C++. The number is the index in the list. Enums that are options have the
+// names of the options.
 export const enums = {
   Status: {
     header: 'status.h',
@@ -187,9 +187,9 @@ const mask = {
   keyStride: 'size_t',
 };
 
-// What TypeScript writes and C++ reads. A pointer is an address in the heap, 0 for none; bool and the numbers are C++'s;
-// any other type is an enum or a call of this table, and `T[4]` four of them. TypeScript may leave out a field whose type
-// ends in `?`: zeros are written, which stand for none of what it names.
+// TypeScript writes these and C++ reads them. A pointer is an address in the heap, 0 for none; bool and the numbers are
+// types of C++; any other type is an enum or a call of this table, and `T[4]` is an array. TypeScript may omit a field
+// whose type ends in `?`: zeros are written, which mean that it is absent.
 export const calls = {
   PositionsCall: {
     fields: {
@@ -338,7 +338,7 @@ export const calls = {
     header: 'attention/attention.h',
     fields: { first: 'int64_t', count: 'int64_t', start: 'int64_t' },
   },
-  // Which keys are visible to a query. Lists lie in the heap as doubles.
+  // The keys that are visible to a query. Lists are stored in the heap as doubles.
   VisibilityCall: {
     fields: {
       causal: 'bool',
@@ -351,7 +351,7 @@ export const calls = {
       keyLengths: 'pointer?',
     },
   },
-  // All but what a VisibilityCall has.
+  // All options except those of a VisibilityCall.
   AttentionOptions: {
     header: 'attention/attention.h',
     fields: {
@@ -363,12 +363,12 @@ export const calls = {
       distanceBias: 'pointer?',
       distanceFirst: 'int64_t?',
       distanceCount: 'size_t?',
-      distanceRanges: 'pointer?', // of calls, to be read as such
+      distanceRanges: 'pointer?', // DistanceRange structs in the form of calls
       distanceRangeCount: 'size_t?',
       relative: 'RelativeTerms?',
     },
   },
-  // Results [B, heads asked for, Tq, Tk], and queries and keys before a rotary encoding.
+  // Results [B, requested heads, Tq, Tk], and queries and keys before rotation.
   ScoresCall: {
     fields: {
       content: 'pointer?',
@@ -387,7 +387,7 @@ export const calls = {
     fields: {
       out: 'pointer',
       q: 'pointer',
-      k: 'pointer?', // none, and no v: those of a cache
+      k: 'pointer?', // none, and no v: those of the cache are used
       v: 'pointer?',
       batch: 'size_t',
       heads: 'size_t',
@@ -451,7 +451,7 @@ export const calls = {
       rmsEps: 'float?',
       rmsWeight: 'pointer?',
       denominators: 'pointer?',
-      report: 'pointer', // where the DenominatorReport goes
+      report: 'pointer', // address of the DenominatorReport to write
       batch: 'size_t',
       heads: 'size_t',
       kvHeads: 'size_t',
@@ -498,7 +498,7 @@ export const calls = {
     fields: { type: 'WeightType', weight: 'pointer', biasType: 'WeightType?', bias: 'pointer?' },
   },
   NormCall: { fields: { options: 'NormLayerOptions', weights: 'NormWeights' } },
-  // Norms of rows [rows, size] by float32 weights [size]; no weight: ones, no bias: zeros.
+  // Norms of rows [rows, size] with float32 weights [size]; no weight means ones, no bias zeros.
   RowNormCall: {
     fields: {
       out: 'pointer',
@@ -522,7 +522,7 @@ export const calls = {
       scale: 'float',
     },
   },
-  // Numbers of rows [batch, tokens] as doubles.
+  // Row indices [batch, tokens] as doubles.
   TokenVectorsCall: {
     fields: {
       out: 'pointer',
@@ -541,7 +541,7 @@ export const calls = {
     header: 'layers/transformer_block.h',
     fields: { attention: 'SelfAttentionOptions', placement: 'NormPlacement', activation: 'Activation' },
   },
-  // Where to write what a layer computes on its way; none: not wanted.
+  // Addresses for the intermediates of a layer; none: not wanted.
   CaptureCall: {
     fields: {
       q: 'pointer?',
@@ -558,7 +558,7 @@ export const calls = {
       scores: 'ScoresCall',
     },
   },
-  // A layer of a model: what does not change from pass to pass.
+  // The settings of a model's layer that are the same in every pass.
   StackLayerCall: { fields: { turnValues: 'bool', visibility: 'VisibilityCall', options: 'AttentionOptions' } },
   // Layers first ... end - 1 over x [B, T, M].
   StackCall: {
@@ -570,7 +570,7 @@ export const calls = {
       end: 'size_t',
       positions: 'PositionsCall',
       keep: 'KeepMask?',
-      capture: 'pointer?', // a CaptureCall, of the last layer
+      capture: 'pointer?', // a CaptureCall for the last layer
     },
   },
   LayerCall: {
@@ -588,13 +588,13 @@ export const calls = {
   },
 };
 
-// What C++ writes and TypeScript reads, of the same types.
+// C++ writes these and TypeScript reads them; the types are the same.
 export const results = {
   DenominatorReport: {
     header: 'attention/linear_attention.h',
     fields: { minimum: 'double', negative: 'size_t', zero: 'size_t', nonFinite: 'size_t' },
   },
-  // What a cache was made with, as far as calls have to know.
+  // The options of a cache on which calls depend.
   CacheForm: {
     fields: {
       batch: 'size_t',

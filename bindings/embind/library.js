@@ -1,9 +1,9 @@
-// What Embind's declarations become in JavaScript, linked in place of Emscripten's own library (--js-library). The core
-// takes numbers, booleans and objects of its classes, and gives numbers and booleans; Emscripten's library knows a dozen
-// kinds more, and prepares every method before the first is called: a fifth of the time to a first result. Here a method
-// is looked up when it is called, an object where a number is wanted gives its address, and a deleted one throws.
+// The JavaScript side of Embind's declarations, linked in place of Emscripten's library (--js-library). The core
+// accepts numbers, booleans and objects of its classes, and returns numbers and booleans. Emscripten's library supports
+// many more types and prepares all methods in advance, which takes a fifth of the time to the first result. Here a
+// method is looked up when it is called, an object passed as a number gives its address, and a deleted object throws.
 const bindings = {
-  // By the number of a C++ type: how its values leave the core, for those that are not simply numbers.
+  // By the id of a C++ type: converts returned values of types that are not plain numbers.
   $readers: {},
   $classes: {},
 
@@ -79,17 +79,17 @@ const bindings = {
   },
 };
 
-// Types that need nothing, or that the core does not use.
+// Types that need no conversion or that the core does not use.
 for (const kind of ['void', 'float', 'bigint', 'std_string', 'std_wstring', 'emval', 'memory_view']) {
   bindings[`_embind_register_${kind}`] = () => {};
   bindings[`_embind_register_${kind}__deps`] = [];
 }
 
-// --emit-tsd links the module once more, with Emscripten's library that prints the types and frees what it was given.
+// --emit-tsd links the module once more with Emscripten's library that prints the types, which needs free().
 const { library } = LibraryManager;
 bindings._embind_register_void__deps = ['free'];
 if (!('$moduleDefinitions' in library)) {
-  // Emscripten would have every parameter of its own functions named, to convert addresses beyond 2 GiB: here are none.
+  // Emscripten needs these signatures only to convert addresses beyond 2 GiB, which do not occur here.
   for (const name of Object.keys(bindings)) delete library[`${name}__sig`];
   addToLibrary(bindings);
 }
