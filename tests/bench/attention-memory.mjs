@@ -1,5 +1,5 @@
-// Peak memory of attention, head size 64: node tests/bench/attention-memory.mjs. The windowless call of 16384 tokens
-// takes a while.
+// Prints the peak memory of attention with head size 64: node tests/bench/attention-memory.mjs. The call without a
+// window for 16384 tokens takes a while.
 import { load } from 'ropewalk';
 import { extraBytes } from '../ts/support/peak.mjs';
 

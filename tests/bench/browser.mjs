@@ -1,5 +1,5 @@
-// The same works in headless Chromium: builds a page with the bench in it, serves it and asks it for results. Fresh pages
-// tell the time from import to a first result, and what was downloaded for it.
+// Runs the bench in headless Chromium: builds a page that contains it, serves the page and collects its results. Fresh
+// pages measure the time from import to a first result, and the bytes downloaded for it.
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -100,7 +100,7 @@ async function startup(browser, address, rounds) {
   return Object.fromEntries(entries);
 }
 
-/** { runtime, contenders, results, startup }; startup only if `starts` (a number of tries) is above 0. */
+/** Gives { runtime, contenders, results, startup }; startup only if `starts` (a number of tries) is above 0. */
 export async function runInBrowser({ starts, ...options }) {
   await buildPage();
   const site = await serve();

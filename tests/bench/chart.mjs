@@ -1,4 +1,4 @@
-// A chart as SVG that is read in light and in dark: lines over two logarithmic axes, each labelled at its end.
+// A chart as SVG for light and dark themes: lines over two logarithmic axes, each labelled at its end.
 
 const [width, height] = [640, 360];
 const margin = { left: 76, right: 150, top: 36, bottom: 44 };
@@ -35,7 +35,7 @@ function labelHeights(wanted) {
   return heights;
 }
 
-/** `series` are { title, color (0 to 4), points: [[x, y], ...] }; x doubles from tick to tick, y grows tenfold. */
+/** `series` are { title, color (0 to 4), points: [[x, y], ...] }; a tick doubles x and multiplies y by ten. */
 export function chart({ title, xTitle, xLabel = String, yLabel, series }) {
   const points = series.flatMap((s) => s.points);
   const x = axis(

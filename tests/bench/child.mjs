@@ -1,5 +1,5 @@
-// One measurement in a process of its own: `node child.mjs first NAME` prints the milliseconds to a first result,
-// `node child.mjs heap CONTENDER WORK` the bytes of all WebAssembly memories after a work was run once.
+// One measurement in its own process: `node child.mjs first NAME` prints the milliseconds to a first result,
+// `node child.mjs heap CONTENDER WORK` the bytes of all WebAssembly memories after running a work once.
 
 const [, , kind, name, id] = process.argv;
 const environment = { node: true, wanted: () => true };

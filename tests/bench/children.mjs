@@ -1,4 +1,4 @@
-// What needs a process of its own: time to a first result, and the peak of memory.
+// Measurements that need a process of their own: time to a first result, and peak memory.
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -13,7 +13,7 @@ async function child(...args) {
   return Number(stdout.trim().split('\n').at(-1));
 }
 
-/** Milliseconds from import to first result, in alternation: { ropewalk: summary, ort: ... }. */
+/** Milliseconds from import to first result, alternating between libraries: { ropewalk: summary, ort: ... }. */
 export async function startup(rounds) {
   const times = Object.fromEntries(Object.keys(titles).map((name) => [name, []]));
   for (let round = 0; round < rounds; ++round) {
@@ -24,7 +24,7 @@ export async function startup(rounds) {
   );
 }
 
-/** Bytes of all wasm memories after running a work once, by contender; null where it cannot. */
+/** Bytes of all wasm memories after running a work once, by contender; null if it cannot run the work. */
 export async function heaps(work, ids) {
   const entries = [];
   for (const id of ids) entries.push([id, await child('heap', id, work).catch(() => Number.NaN)]);

@@ -1,8 +1,8 @@
 // node tests/bench/decoder.mjs [--folder DIR] [--rounds N] [--browser] [--peer]
-// A model of SmolLM2-135M's shape (made in DIR by tests/models/make.mjs where it is missing): time and memory of loading,
-// tokens per second of a prompt of 512 and behind it, beside what multiply-adds in registers and reading the weights
-// from memory would allow here, and beside onnxruntime-web; and what a token costs around the products. Seconds are of the processor in Node, of the clock in a page.
-// Nothing is asserted.
+// Measures a model of SmolLM2-135M's shape (made in DIR by tests/models/make.mjs if missing): time and memory of
+// loading, tokens per second for a prompt of 512 and for decoding after it, compared with the limits of multiply-adds
+// in registers and of reading the weights from memory, and with onnxruntime-web; and the cost of a token apart from the
+// products. Times are processor time in Node and wall-clock time in a page. Nothing is asserted.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,5 @@
-// From nothing to a first result: import a library and rotate queries of one token once. What a page pays before it sees
-// anything. Run in a fresh process or a fresh page each time.
+// The time to a first result: imports a library and rotates the queries of one token once, the cost before a page can
+// show anything. Each measurement runs in a fresh process or page.
 import { jax, onnxruntimeWeb, tensorflow } from '../peers/libraries.mjs';
 
 const [heads, headDim] = [4, 64];
@@ -53,7 +53,7 @@ export const titles = {
   jax: 'jax-js, wasm',
 };
 
-/** Milliseconds from before the import to the numbers. */
+/** Milliseconds from before the import until the result is there. */
 export async function timeFirst(name, environment) {
   const start = performance.now();
   const result = await firsts[name](environment);
@@ -62,7 +62,7 @@ export async function timeFirst(name, environment) {
   return taken;
 }
 
-/** The graph that onnxruntime needs, [1, H, 1, D] turned at position 7. */
+/** The graph for onnxruntime: rotates [1, H, 1, D] at position 7. */
 export function firstModel(model) {
   const cache = (f) => ({ data: table(f), shape: [1, 1, headDim / 2] });
   return model({

@@ -1,4 +1,4 @@
-// How cost grows: times of each kind of work by tokens, head size and heads, and the memory by tokens.
+// Measures how the time of each kind of work grows with tokens, head size and heads, and the memory with tokens.
 import { heaps } from './children.mjs';
 import { measure } from './measure.mjs';
 import { growth } from './works/index.mjs';
@@ -10,7 +10,7 @@ const longestOfPeers = { 'attention, full': 4096, 'attention, causal': 4096 };
 const isAble = (id, { kind, axis, value }) =>
   id !== 'ort' || axis !== 'T' || value <= (longestOfPeers[kind] ?? Infinity);
 
-/** [{ kind, axis, value, time: { id: ms or null }, bytes: { id: n or null } }], of the works that are wanted. */
+/** Gives [{ kind, axis, value, time: { id: ms or null }, bytes: { id: n or null } }] for the wanted works. */
 export async function measureGrowth(contenders, { rounds, wanted }, say) {
   const rows = [];
   for (const work of growth.filter(({ id }) => wanted(id))) {

@@ -1,6 +1,6 @@
-// The works of the bench on the core itself, without bindings: the yardstick beside the package (native
-// builds), and the way to kernels that have no public call. Limits, too: multiply-adds in registers and
-// copies of memory.
+// The works of the bench on the core alone, without bindings: native builds for comparison with the package,
+// and kernels that have no public call. Also the machine's limits: multiply-adds in registers and copies of
+// memory.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// For every line "REPEAT WORK" on stdin, runs the work as often and prints the milliseconds of one run, or
-// "none".
+// For every line "REPEAT WORK" on stdin, runs the work REPEAT times and prints the milliseconds of one run,
+// or "none".
 #include <chrono>
 #include <cstdio>
 #include <string>

@@ -1,5 +1,5 @@
-// The same for wasm: a page or Node writes the line of a work to text(), calls prepare(), then run() as often
-// as it likes. A module without glue: its only import tells of memory that grew.
+// The wasm counterpart of kernels_native.cpp: a page or Node writes the line of a work to text(), calls
+// prepare(), then run() any number of times. The module has no glue; its only import reports memory growth.
 #include <emscripten/emscripten.h>
 
 #include "kernels.h"

@@ -1,4 +1,4 @@
-// Where and with what a run was made.
+// Describes the machine and the software of a run.
 import { readFileSync } from 'node:fs';
 import { arch, availableParallelism, cpus, platform } from 'node:os';
 

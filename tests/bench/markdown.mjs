@@ -1,4 +1,4 @@
-// A run as a page of the documentation, docs/benchmarks.md, with the charts beside it.
+// Writes a run as a page of the documentation, docs/benchmarks.md, with its charts.
 import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { chart } from './chart.mjs';

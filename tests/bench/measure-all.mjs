@@ -1,9 +1,10 @@
-// Works one after the other, with all contenders or with those that a target names.
+// Measures works one after the other, with all contenders or only those that a target compares.
 import { measure } from './measure.mjs';
 import { compared } from './targets.mjs';
 
 /**
- * Calls `done(work, result)` after each work. `targets`: only what the targets compare, which takes a third of the time.
+ * Calls `done(work, result)` after each work. With `targets`, measures only what the targets compare, in a third of the
+ * time.
  */
 export async function measureAll(works, contenders, { rounds, targets }, done) {
   for (const work of works) {

@@ -1,4 +1,4 @@
-// Times of several contenders for one work: in alternation, so that what else the machine does hits all of them alike.
+// Times several contenders at one work in alternation, so that other load on the machine affects all of them equally.
 import { random } from './random.mjs';
 import { errorOf } from './reference.mjs';
 
@@ -85,8 +85,8 @@ function shuffled(lanes, round) {
 }
 
 /**
- * Prepares `work` with each contender and times it. Gives, for each contender, { error, form, op, io } with medians and
- * quartiles in ms, or { unavailable: why }.
+ * Prepares `work` with each contender and times it. Gives { error, form, op, io } for each contender, with medians and
+ * quartiles in ms, or { unavailable: reason }.
  */
 export async function measure(work, contenders, { rounds, paths = ['op', 'io'] }) {
   const inputs = work.inputs();

@@ -1,5 +1,5 @@
-// How the page behaves for a reader, in milliseconds: when its first figure is there, and the longest task of its thread
-// in whatever a reader does, by the processor's time. Needs build/web: npm run bench:page [visits]
+// Measures the page, in milliseconds: when its first figure is visible, and the longest task of its main thread during
+// a visit, in processor time. Needs build/web: npm run bench:page [visits]
 
 import { launch, serve } from '../web/site.mjs';
 import { controlsOf, firstFigure, longestTask, referenceTask, visit } from '../web/tasks.mjs';

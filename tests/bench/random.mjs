@@ -1,5 +1,5 @@
-// Seeded numbers from -1 to 1, the same for the same seed (mulberry32). The tests' own are the same: this file also runs
-// in a page, which has no node:assert.
+// Seeded numbers from -1 to 1 (mulberry32), the same as in tests/ts/support/arrays.mjs. That file imports node:assert,
+// and this one also runs in a page.
 export function random(length, seed) {
   let state = seed >>> 0;
   return Float32Array.from({ length }, () => {

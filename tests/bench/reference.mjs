@@ -1,17 +1,17 @@
-// The same mathematics in float64, only at sampled places: what the error beside each time is measured against.
+// The same mathematics in float64, only at sampled indices: the reference for the error that is printed with each time.
 
-/** { indices, values }: where a result is looked at, and what should be there. */
+/** Gives { indices, values }: the indices of a result that are checked, and the exact values there. */
 export function sample(indices, valueAt) {
   return { indices, values: indices.map(valueAt) };
 }
 
-/** Evenly spread integers from 0 to n - 1, first and last among them. */
+/** Evenly spaced integers from 0 to n - 1, including both. */
 export function spread(n, count) {
   const step = (n - 1) / Math.max(1, Math.min(count, n) - 1);
   return Array.from({ length: Math.min(count, n) }, (_, i) => Math.round(i * step));
 }
 
-/** Greatest difference on the sample over the greatest magnitude there. NaN where a number is NaN or missing. */
+/** Largest difference on the sample divided by the largest magnitude; NaN if a number is NaN or missing. */
 export function errorOf(result, { indices, values }) {
   const largest = values.reduce((max, v) => Math.max(max, Math.abs(v)), 0);
   return (
@@ -31,7 +31,7 @@ export const pairOf = {
   interleaved: (j) => [2 * j, 2 * j + 1],
 };
 
-/** One row turned to a position. */
+/** One row rotated at a position. */
 export function turned(row, position, pairing) {
   const result = Float64Array.from(row);
   for (let j = 0; j < row.length / 2; ++j) {
@@ -65,7 +65,7 @@ export function softmax(row) {
   return powers.map((p) => p / sum);
 }
 
-/** One query against keys and values, arrays of rows. */
+/** Attention of one query to keys and values, arrays of rows. */
 export function attend(query, keys, values) {
   const weights = softmax(Float64Array.from(keys, (key) => dot(query, key) / Math.sqrt(query.length)));
   return Float64Array.from(values[0], (_, d) => values.reduce((sum, value, j) => sum + weights[j] * value[d], 0));

@@ -1,4 +1,4 @@
-// Results as text: a table for each work, and what the targets came to.
+// Formats results as text: a table for each work, and the results of the targets.
 
 export function milliseconds(ms) {
   if (ms === undefined) return '-';
@@ -11,7 +11,7 @@ export function milliseconds(ms) {
 const ratio = (value) => (value === undefined || Number.isNaN(value) ? '-' : value.toPrecision(3));
 const scientific = (value) => (value === undefined ? '-' : value.toExponential(1));
 
-/** Rows of strings as columns; numbers are on the right, the first column is on the left. */
+/** Rows of strings as columns; the first column is aligned left, numbers right. */
 export function columns(rows) {
   const widths = rows[0].map((_, i) => Math.max(...rows.map((row) => row[i].length)));
   const cell = (text, i) => (i === 0 ? text.padEnd(widths[i]) : text.padStart(widths[i]));
@@ -20,7 +20,7 @@ export function columns(rows) {
 
 const spreadOf = (path) => (path ? `${milliseconds(path.low)} .. ${milliseconds(path.high)}` : '-');
 
-/** How much slower than ours (the relaxed build, or what there is of it) a contender is. */
+/** Time of a contender over ours: the relaxed build, or else the simd128 build, or else their kernels. */
 function overOurs(result, other, path) {
   const own = [result.relaxed, result.simd, result['kernels-relaxed'], result['kernels-simd']].find((r) => r?.[path]);
   return own && other[path] ? other[path].median / own[path].median : undefined;

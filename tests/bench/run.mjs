@@ -1,10 +1,9 @@
 // npm run bench -- [--filter REGEX] [--contenders REGEX] [--rounds N] [--runs N] [--targets] [--browser]
-// [--json FILE] [--markdown FILE], or --from FILE --from FILE --markdown FILE to write what earlier runs put in JSON
-// Times works (tests/bench/works) with every contender in one process, in alternation, and says what the targets came
-// to. --runs N does so N times and judges by the median; growth is measured in the last. The filter takes works by their
-// id, and startup, heap and growth. --targets times only what a target compares. With --browser the same in Chromium as
-// well.
-// Nothing is asserted: figures of a busy machine mean little, and only ratios within one run mean anything.
+// [--json FILE] [--markdown FILE], or --from FILE --from FILE --markdown FILE to format the JSON of earlier runs
+// Times works (tests/bench/works) with every contender in one process, in alternation, and prints the results of the
+// targets. --runs N repeats this N times and uses the median; growth is measured in the last run. The filter selects
+// works by id, and startup, heap and growth. --targets times only what a target compares. --browser also runs in
+// Chromium. Nothing is asserted: times from a busy machine mean little; only ratios within one run are comparable.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { heaps, startup } from './children.mjs';

@@ -1,5 +1,5 @@
-// What the package is to reach, as ratios within one run. `least` is for the relaxed and the simd build: peer's time over
-// ours, the worst of the works. `limit` sets ours against what the machine can do. Missing rows say so.
+// The package's targets, as ratios within one run. `least` has a minimum for the relaxed and the simd128 build: the
+// peer's time over ours, at the worst work. `limit` compares ours with the machine's limit. Missing rows are reported.
 import { quantile } from './measure.mjs';
 
 const builds = ['relaxed', 'simd'];
@@ -49,7 +49,7 @@ export const targets = [
 // Whose time, and of which work, a limit is.
 const limitWorks = ({ over, read, peak }) => [over, read, peak && 'peak'].filter((id) => id !== undefined);
 
-/** The contenders and the paths ('op', 'io') of a work that the targets compare; none where no target needs it. */
+/** The contenders and paths ('op', 'io') of a work that targets compare; none if no target needs the work. */
 export function compared(id) {
   const contenders = new Set();
   const paths = new Set();
@@ -117,7 +117,7 @@ function againstLimit({ limit, works, path }, results, sizes, build, index) {
   );
 }
 
-/** One line for each target: what it came to. `sizes` are the works by id, for their flops and bytes. */
+/** The result of each target. `sizes` are the works by id, for their flops and bytes. */
 export function judge(results, sizes) {
   return targets.map((target) => {
     const { title, works, least, peer, path } = target;
@@ -145,7 +145,7 @@ function middleCell(cells) {
   return { value, bound, atLeast, kernel, reached: reaches(value, bound, atLeast) };
 }
 
-/** What several runs came to, from what judge() says of each: the median of every value. */
+/** Combines the results of judge() for several runs: the median of every value. */
 export function middle(judgements) {
   return judgements[0].map(({ cells, ...target }, row) => ({
     ...target,

@@ -1,7 +1,8 @@
-// accuracy_check POSITIONS PLAN: the largest errors of RopePlan's tables for one plan of
-// accuracy_reference.py, at that many random positions and at the plan's hard ones. Prints kind, values
-// checked, max |error|, max error in ulp (of results of 2^-40 and more), and where these were. The reference:
-// position times turns as an exact 320-bit integer, its last eighth of a turn as a quad, sinq, cosq.
+// accuracy_check POSITIONS PLAN: measures the errors of RopePlan's tables for one plan of
+// accuracy_reference.py, at POSITIONS random positions and at the plan's hard ones. Prints kind, number of
+// values, max |error|, max error in ulp (of results of at least 2^-40), and where these occurred. The
+// reference: position times turns as an exact 320-bit integer, then sinq and cosq of the remainder within an
+// eighth of a turn.
 #include <quadmath.h>
 
 #include <algorithm>

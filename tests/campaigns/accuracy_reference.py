@@ -1,8 +1,8 @@
-"""Random plans of rotary encodings and their frequencies, to 320 bits: accuracy_reference.py COUNT FOLDER.
+"""Writes random plans of rotary encodings with frequencies to 320 bits: accuracy_reference.py COUNT FOLDER.
 
-The formulas are written from those of Hugging Face's modeling_rope_utils.py, in mpmath at 130 digits. A plan is a
-file of lines `name value ...`: options as C hexadecimal doubles, the attention factor, the frequencies as turns per
-position modulo 1 in units of 2^-320, and positions that are hard because some angle comes close to a quarter turn.
+The formulas are those of Hugging Face's modeling_rope_utils.py, in mpmath with 130 digits. A plan is a file of lines
+`name value ...`: options as C hexadecimal doubles, the attention factor, the frequencies as turns per position modulo 1
+in units of 2^-320, and hard positions, at which some angle is close to a quarter turn.
 """
 
 import random

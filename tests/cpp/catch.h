@@ -1,4 +1,4 @@
-// Catch2, whether it comes as a package or as its amalgamated files.
+// Includes Catch2, from its package or from its amalgamated files.
 #pragma once
 
 #if __has_include(<catch_amalgamated.hpp>)

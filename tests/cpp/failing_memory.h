@@ -1,4 +1,4 @@
-// The core's allocator replaced by one that fails when told to, and counts what is alive.
+// Replaces the core's allocator by one that can be made to fail and counts live allocations.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
-// Tables are the same bits in every build: scalar, SSE2 and wasm, relaxed SIMD or not, g++ and clang. The
-// constants were computed once; a build that disagrees is wrong, or the definition of a table has changed and
-// every user will see it.
+// Tables have the same bits in every build: scalar, SSE2 and wasm, relaxed SIMD or not, g++ and clang. The
+// constants were computed once; a build that differs is wrong, or the definition of a table has changed,
+// which affects every user.
 #include <bit>
 #include <cstdint>
 #include <vector>

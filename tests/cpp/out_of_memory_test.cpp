@@ -1,4 +1,4 @@
-// Every allocation of every call fails once: the call answers kOutOfMemory, changes nothing and loses
+// Makes every allocation of every call fail once: the call must return kOutOfMemory, change nothing and leak
 // nothing.
 #include <utility>
 #include <vector>

@@ -1,4 +1,4 @@
-// What the tests share: seeded data that is the same on every platform, and measures of error.
+// Shared by the tests: seeded data that is the same on every platform, and measures of error.
 #pragma once
 
 #include <algorithm>

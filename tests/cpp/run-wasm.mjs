@@ -1,5 +1,5 @@
-// Runs a test program that Emscripten built: node run-wasm.mjs [--relaxed] program.mjs [arguments of Catch2].
-// --relaxed: leaves with 77, which CTest prints as Skipped, where this Node cannot run the module.
+// Runs a test program built by Emscripten: node run-wasm.mjs [--relaxed] program.mjs [arguments of Catch2].
+// --relaxed: exits with 77, which CTest reports as Skipped, if this Node cannot run the module.
 import { readFile } from 'node:fs/promises';
 import { pathToFileURL } from 'node:url';
 import v8 from 'node:v8';

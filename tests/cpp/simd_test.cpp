@@ -1,4 +1,4 @@
-// Every operation of this build's f32x4 against a plain loop over its lanes.
+// Compares every operation of this build's f32x4 with a plain loop over its lanes.
 #include "simd.h"
 
 #include <array>

@@ -1,5 +1,5 @@
-// libFuzzer: any bytes as a safetensors file, and as an index of several. What is accepted has to hold
-// together, what is refused has to say why, within the bytes that there are.
+// libFuzzer: parses any bytes as a safetensors file and as an index of several. An accepted file must be
+// consistent; a refusal must give a reason and an offset within the bytes.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>

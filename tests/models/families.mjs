@@ -1,7 +1,7 @@
-// The families of tests/models/families/, by model_type: every file there is one, and has
-// - variants, by name: [dtype of the weights, config.json, what else the file does];
+// The families by model_type. Every file in tests/models/families/ is one, and exports
+// - variants, by name: [dtype of the weights, config.json, options of the file];
 // - tensors(config, file): [name, shape, deviation, mean] of each, see tiny/shapes.mjs;
-// - reference, for a decoder: what its class makes of a config.json, and where the weights of a layer stand.
+// - reference, for a decoder: how its class reads a config.json, and the names of the weights of a layer.
 import { readdirSync } from 'node:fs';
 
 const folder = new URL('./families/', import.meta.url);

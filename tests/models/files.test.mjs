@@ -1,4 +1,4 @@
-// The tiny models as files: what the package reads is what the reference computes with.
+// The tiny models as files: the package reads the numbers that the reference uses.
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

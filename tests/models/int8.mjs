@@ -1,7 +1,8 @@
-// What int8 storage costs: node tests/models/int8.mjs [FOLDER ...]
-// Without folders: random models of every architecture, against the reference in float64, with the error of float32
-// arithmetic alone beside it. With folders that hold config.json and model.safetensors: each against itself with weights
-// as given. Random weights have no outliers, which is what int8 is worst at; and errors add up over layers.
+// Measures the error of int8 storage: node tests/models/int8.mjs [FOLDER ...]
+// Without folders, compares random models of every architecture with the reference in float64, and prints the error of
+// float32 arithmetic alone for comparison. With folders that contain config.json and model.safetensors, compares each
+// model with itself with weights as given. Random weights have no outliers, for which int8 is worst; errors add up over
+// layers.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { load } from 'ropewalk';
@@ -19,7 +20,7 @@ const rms = (values) => Math.sqrt(values.reduce((sum, x) => sum + x * x, 0) / va
 
 const relative = (got, want) => rms(got.map((x, i) => x - want[i])) / rms(want);
 
-/** { hidden, logits } of some sequences by a loaded model; logits are [] where it has none. */
+/** { hidden, logits } of a loaded model for some sequences; logits are [] if it has no head. */
 function outputs(model, sequences) {
   const options = model.kind === 'encoder' ? { logits: model.hasLogits } : { hidden: true, logits: 'all' };
   const results = sequences.map((ids) => model.forward(ids, options));

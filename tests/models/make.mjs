@@ -1,5 +1,5 @@
-// Writes a random model as Hugging Face would save it: node tests/models/make.mjs NAME DIR [SHARDS]
-// NAME is one of the tiny models (see families/), or smollm2-135m for 270 MB of that model's shape.
+// Writes a random model in Hugging Face's format: node tests/models/make.mjs NAME DIR [SHARDS]
+// NAME is one of the tiny models (see families/), or smollm2-135m for a model of that shape with 270 MB.
 import { closeSync, mkdirSync, openSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { safetensorsOf, shardsOf } from './tiny/files.mjs';

@@ -1,5 +1,5 @@
-// Models that the package loads, against the reference: every intermediate of every layer of every architecture, on
-// each build, within what is fair to ask of float32.
+// Loaded models against the reference: every intermediate of every layer of every architecture, on each build, within
+// the error of plain float32 arithmetic times a constant.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
@@ -18,7 +18,7 @@ const projections = ['q', 'k', 'v', 'qRotated', 'kRotated', 'vRotated', 'context
 const captured = [...projections, 'raw', 'capped', 'probabilities', 'attentionOut', 'hidden', 'mlp'];
 
 const isEncoder = ({ config }) => ['bert', 'roformer'].includes(config.model_type);
-/** A model trained on 16 tokens, with other frequencies for longer sequences. */
+/** Whether a model trained on 16 tokens has other frequencies for longer sequences. */
 const dependsOnLength = ({ config }) => ['longrope', 'dynamic'].includes(config.rope_scaling?.type);
 
 const tiny = variants.map((name) => tinyModel(name));
@@ -26,7 +26,7 @@ const [encoders, decoders] = [tiny.filter(isEncoder), tiny.filter((model) => !is
 
 const made = new Map();
 
-/** The reference in float64, and how far each of its parts may be missed: { exact, allows(pick) }. Made once. */
+/** The float64 reference and the tolerance of each of its parts: { exact, allows(pick) }. Computed once. */
 function golden(model, input) {
   const key = JSON.stringify([model.name, model.config, input]);
   if (!made.has(key)) {
@@ -36,12 +36,12 @@ function golden(model, input) {
   return made.get(key);
 }
 
-/** Fails unless a part of the golden, by `pick`, agrees with what was got. */
+/** Fails unless `got` agrees with the part of the reference that `pick` selects. */
 function check(name, got, { exact, allows }, pick) {
   assertAgrees(name, got.data, pick(exact), allows(pick));
 }
 
-// Scores where they count: a key that is hidden has none that anybody may ask for.
+// Compares scores of visible keys only; those of hidden keys are unspecified.
 function checkScores(name, got, { exact, allows }, pick, seen) {
   const kept = flat(seen).map((weight) => weight > 0);
   const only = (values) => flat(values).filter((_, i) => kept[i]);

@@ -1,4 +1,4 @@
-// The reference itself: against numbers that others computed or published, and by what must hold of every model.
+// Tests of the reference: published numbers, numbers of other programs, and properties of every model.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
@@ -16,7 +16,7 @@ const published = read('../ts/data/published.json');
 
 const isEncoder = (model) => ['bert', 'roformer'].includes(model.config.model_type);
 
-/** A model with other fields in its config. */
+/** A model with some fields of its config replaced. */
 const withConfig = (model, fields) => ({ ...model, config: { ...model.config, ...fields } });
 
 const rowsOf = ({ shape, data }, b) => {

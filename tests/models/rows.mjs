@@ -1,4 +1,4 @@
-// Numbers in rows, and how close two programs must come.
+// Arrays of rows, and the tolerance between two programs.
 import assert from 'node:assert/strict';
 
 /** All numbers of an array of rows, of any depth, in order. */
@@ -12,15 +12,15 @@ export const largest = (values) => values.reduce((most, value) => Math.max(most,
 export const difference = (a, b) => largest(a.map((value, i) => value - b[i]));
 
 /**
- * How far a float32 program may be from float64's numbers: 8 times as far as a plain one is, or, where that one is
- * lucky, 16 units of the last place of the largest number.
+ * The tolerance of a float32 program against float64: 8 times the error of a plain float32 program, but at least 16
+ * units in the last place of the largest number, in case that error happens to be small.
  */
 export function toleranceOf(exact, single) {
   const [want, plain] = [flat(exact), flat(single)];
   return Math.max(16 * 2 ** -24 * largest(want), 8 * difference(want, plain));
 }
 
-/** Fails unless every number of `got` is within the tolerance of `exact`. NaN is within none. */
+/** Fails unless every number of `got` is within the tolerance of `exact`; NaN never is. */
 export function assertAgrees(name, got, exact, tolerance) {
   const [values, want] = [flat(got), flat(exact)];
   assert.equal(values.length, want.length, `${name}: as many numbers`);

@@ -1,5 +1,5 @@
 // The attention operators of onnxruntime-web against `attention`: ONNX Attention, MultiHeadAttention and
-// GroupQueryAttention. Every query sees at least one key: what a row of nothing gives is not agreed upon.
+// GroupQueryAttention. Every query has at least one visible key: results for rows without any differ between programs.
 import { test } from 'node:test';
 import { swapHeadsAndTokens } from '../ts/support/arrays.mjs';
 import { bool, everyCase, int32, onnxruntime } from './cases.mjs';

@@ -9,7 +9,7 @@ import { model } from './onnx.mjs';
 // largest number that takes part.
 const tolerance = 2e-6;
 
-/** Draws for one case: the same seed gives the same case. */
+/** A source of random values for one case; the same seed gives the same case. */
 export function drawer(seed) {
   let next = 0;
   const unit = () => {
@@ -21,7 +21,7 @@ export function drawer(seed) {
     integer,
     pick: (...choices) => choices[integer(0, choices.length - 1)],
     numbers: (...shape) => ({ data: random(sizeOf(shape), integer(1, 2 ** 31)), shape }),
-    /** Uneven positions, within rows of a table. */
+    /** Arbitrary positions from 0 to `high`, the last row of a table. */
     integers: (length, high) => Array.from({ length }, () => integer(0, high)),
   };
 }
@@ -53,7 +53,7 @@ async function sessionOf(ort, node, inputs) {
   return sessions.get(key);
 }
 
-/** Float32Array of the node's first output; `inputs` are { name: { data, shape, type } }. */
+/** Runs a node and gives its first output as a Float32Array; `inputs` are { name: { data, shape, type } }. */
 export async function onnxruntime(node, inputs) {
   runtime ??= start();
   const ort = await runtime;
@@ -64,7 +64,7 @@ export async function onnxruntime(node, inputs) {
   return results[[node.out].flat()[0]].data;
 }
 
-/** Positions or lengths as onnxruntime takes them. */
+/** Positions or lengths as onnxruntime's inputs. */
 export const int64 = (values, shape) => ({ type: 'int64', data: BigInt64Array.from(values, BigInt), shape });
 export const int32 = (values, shape) => ({ type: 'int32', data: Int32Array.from(values), shape });
 export const bool = (values, shape) => ({ type: 'bool', data: Uint8Array.from(values), shape });
@@ -82,8 +82,8 @@ export function assertAgree(ours, theirs, what) {
 }
 
 /**
- * Draws `count` cases and compares them on every build of the package that runs here. `draw(drawer, rw)` gives
- * { ours(rw), out, what }; its own rw is for tables that are handed over.
+ * Draws `count` cases and compares them on every build of the package that this runtime can run. `draw(drawer, rw)`
+ * gives { ours(rw), out, what }; its `rw` is only for computing tables, which are inputs of a case.
  */
 export async function everyCase(count, seed, draw) {
   const instances = await Promise.all((await builds()).flatMap(({ load }) => (load ? [load()] : [])));

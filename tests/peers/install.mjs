@@ -1,5 +1,5 @@
-// Installs the peers where they are absent or not of the locked version: `node tests/peers/install.mjs` those of
-// npm run test:peers, with `--all` those of npm run bench too.
+// Installs peers that are missing or not of the locked version: `node tests/peers/install.mjs` those of
+// npm run test:peers, with `--all` also those of npm run bench.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -1,4 +1,4 @@
-// The peers, imported from here because their package lies in this folder. Each is imported only when asked for.
+// The peers, imported here because their node_modules is in this folder. Each is imported only when needed.
 
 export const onnxruntimeWeb = () => import('onnxruntime-web/wasm');
 export const onnxruntimeNode = () => import('onnxruntime-node');

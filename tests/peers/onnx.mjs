@@ -1,5 +1,5 @@
-// ONNX models as bytes: the few messages of onnx.proto3 that a graph of named nodes needs. Written by hand, because a
-// protobuf library with the schema is a hundred times this file. Not a reader, and it checks nothing: onnxruntime does.
+// Writes ONNX models as bytes: the few messages of onnx.proto3 that a graph of named nodes needs. Written by hand,
+// because a protobuf library with the schema is a hundred times as large. It checks nothing: onnxruntime does.
 
 // TensorProto.DataType
 const types = { float32: 1, int32: 6, int64: 7, bool: 9 };

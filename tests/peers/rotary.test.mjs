@@ -1,4 +1,4 @@
-// RotaryEmbedding of onnxruntime-web on our tables, against plans and against rotaryEmbedding with the same tables.
+// RotaryEmbedding of onnxruntime-web with our tables against plans and against rotaryEmbedding with the same tables.
 import { test } from 'node:test';
 import { everyCase, int64, onnxruntime } from './cases.mjs';
 

@@ -1,4 +1,4 @@
-// The contract between C++ and TypeScript (bindings/calls): both sides are made from one table, each field at one place.
+// The contract between C++ and TypeScript (bindings/calls): both sides, generated from one table, agree on every field.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { callsJs, callsTypes, cpp, enumsJs } from '../../bindings/calls/generate.mjs';

@@ -1,4 +1,4 @@
-// A stranger's project: the packed package is installed without a network, runs the README's ten lines, and builds.
+// A consumer's project: installs the packed package without a network, runs the README's example, and builds.
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// The core as its bindings give it (bindings/embind/library.js): numbers, booleans and objects, as C++ has them.
+// The core through its bindings (bindings/embind/library.js): numbers, booleans and objects have the values of C++.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';

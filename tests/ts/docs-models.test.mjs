@@ -1,4 +1,4 @@
-// Every program of docs/models.md, run as it stands, with a tiny model in the place of the large one.
+// Runs every program of docs/models.md unchanged, with a tiny model in place of the large one.
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';

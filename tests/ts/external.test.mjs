@@ -1,5 +1,4 @@
-// ropewalk/external: the same package with its WebAssembly in files, fetched where there is a network and read where
-// there are files.
+// ropewalk/external: the package with its WebAssembly in separate files, which are fetched over HTTP or read from disk.
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';

@@ -1,4 +1,4 @@
-// load(): the builds, instances and what surrounds them. Nothing is fetched, evaluated or left behind.
+// load(): builds, instances and environments. Nothing is fetched, evaluated or leaked.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';

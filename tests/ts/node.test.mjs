@@ -1,4 +1,4 @@
-// The main entry in Node: the build from the file beside it, and from inside where no such file is.
+// The main entry in Node: reads the build from its file, or unpacks it from the JavaScript if there is no file.
 import assert from 'node:assert/strict';
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

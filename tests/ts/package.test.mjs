@@ -1,4 +1,4 @@
-// The package as it is published: what is in it, and what is not.
+// The published package: the files that it contains and those that it must not.
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';

@@ -1,4 +1,4 @@
-// One instance: what it tells of itself, and that instances have nothing to do with each other.
+// Instances: info() and memory(), and their independence from each other.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';

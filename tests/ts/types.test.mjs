@@ -1,4 +1,4 @@
-// The declarations as a consumer's compiler sees them: strict, with library checks, under both kinds of resolution.
+// The declarations in a consumer's compiler: strict, with library checks, under both kinds of resolution.
 import assert from 'node:assert/strict';
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// The runner of the test vectors: what it must never pass, what it skips by name, and how it ends.
+// The runner of the test vectors: cases that it must fail, cases that it skips by name, and its exit codes.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-// Arrays of a case: from the file to what an operation takes, and a result against what the file wants.
+// Arrays of a case: converts those of the file to inputs of an operation, and compares results with the wanted outputs.
 import { Unsupported } from './operations/operation.mjs';
 
 const numbersOf = {
@@ -9,9 +9,7 @@ const numbersOf = {
   bool: (data) => Uint8Array.from(data, Number),
 };
 
-/**
- * { shape, data } for each input. In a mask, null is the -Infinity that JSON cannot say.
- */
+/** { shape, data } for each input. In a mask, null means -Infinity, which JSON lacks. */
 export function inputsOf(inputs) {
   return Object.fromEntries(
     Object.entries(inputs).map(([name, { shape, dtype, data }]) => {

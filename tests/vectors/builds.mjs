@@ -1,4 +1,4 @@
-// The builds of the package that this runtime can run, each with the way to load it.
+// The builds of the package that this runtime can run, each with a function to load it.
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
@@ -13,7 +13,7 @@ async function importPackage() {
   }
 }
 
-/** Whether relaxed SIMD runs here. Node 20 has it behind a flag, later ones have it and do not know the flag. */
+/** Enables relaxed SIMD if possible, and gives whether it works. Node 20 needs a flag, which later versions lack. */
 export function enableRelaxed() {
   const relaxed = readFileSync(fileURLToPath(import.meta.resolve('ropewalk/core-relaxed.wasm')));
   if (WebAssembly.validate(relaxed)) return true;
@@ -22,7 +22,7 @@ export function enableRelaxed() {
   return WebAssembly.validate(relaxed);
 }
 
-/** [{ name, load }]; `load` is undefined where the build does not run. */
+/** [{ name, load }]; `load` is undefined if the build cannot run. */
 export async function builds() {
   const { load } = await importPackage();
   const relaxed = enableRelaxed();

@@ -1,9 +1,9 @@
-// Reads vector files: { format: 1, group, cases } of our own, files of weights with the verdict on each, and { tests } of
-// ONNX's backend tests.
+// Reads vector files: our own { format: 1, group, cases }, safetensors files with the expected verdict on each, and the
+// { tests } of ONNX's backend tests.
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 
-/** A path or a file that cannot be used; its message is for the person who typed it. */
+/** The error for a path or file that cannot be used; the runner prints its message. */
 export class UnusableFile extends Error {}
 
 /** [{ group, cases }] of all files at the paths, each a file or a folder of .json files. */

@@ -1,4 +1,4 @@
-// What the runner prints: failed cases as they come, a line per group and build, what was skipped, the totals.
+// The runner's output: failed cases as they occur, a line per group and build, skipped cases, and totals.
 
 const statuses = ['passed', 'failed', 'skipped'];
 

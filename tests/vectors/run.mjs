@@ -1,5 +1,5 @@
 // Runs test vectors against the built package: node tests/vectors/run.mjs [FILE or FOLDER ...]
-// Exit code 0: nothing failed. 1: a case failed. 2: a path or a file that cannot be used, or no built package.
+// Exit code 0: nothing failed. 1: a case failed. 2: a path or file cannot be used, or the package is not built.
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { builds } from './builds.mjs';

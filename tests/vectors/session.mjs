@@ -1,4 +1,4 @@
-// Runs cases on an instance of one build, and gives each its verdict: { status, detail, worst }.
+// Runs cases on an instance of one build; gives { status, detail, worst } for each.
 import { compare, inputsOf } from './arrays.mjs';
 import { operations } from './operations/index.mjs';
 import { Unsupported, WrongResult } from './operations/operation.mjs';

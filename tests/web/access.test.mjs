@@ -1,5 +1,5 @@
-// For everyone: every figure has a name, the keyboard reaches everything, nothing goes on moving unasked, no network is
-// needed. What axe-core finds: sweeps/axe.test.mjs.
+// Accessibility: every figure has a name, the keyboard reaches everything, nothing moves unasked, no network is needed.
+// For axe-core see sweeps/axe.test.mjs.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { browsers, figureOf, frames, isWhole, serve, until, withBoth } from './site.mjs';

@@ -1,4 +1,5 @@
-// The address and the history, in Chromium and Firefox: an address shows what it showed to its sender, back undoes.
+// The address and the history, in Chromium and Firefox: an address restores the state it was copied from, and back
+// undoes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { browsers, figureOf, until, withBoth } from './site.mjs';

@@ -1,5 +1,5 @@
-// What the main figure of each chapter does when it is worked with, in Chromium and in Firefox: its numbers change as the
-// maths says, and they are the package's.
+// The main figure of each chapter in use, in Chromium and Firefox: its numbers change according to the formulas and are
+// those of the package.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { load, mropePositions } from 'ropewalk';

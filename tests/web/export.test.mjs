@@ -1,4 +1,4 @@
-// Saving figures: the files hold the numbers of the tables, and the picture is the picture; in Chromium and Firefox.
+// Saving figures, in Chromium and Firefox: files contain the numbers of the tables, and pictures match the figures.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { browsers, figureOf, open, until, withBoth } from './site.mjs';

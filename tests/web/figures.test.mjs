@@ -1,4 +1,4 @@
-// What holds for every figure: its program runs in Node and gives the numbers of its table, its languages say the same.
+// Properties of every figure: its program runs in Node and gives the numbers of its table, and its languages agree.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { figureOf, open, runProgram, until, withChromium } from './site.mjs';

@@ -1,5 +1,5 @@
-// The built page in a folder of a host that knows nothing of it: relative paths, no headers, wasm as any bytes; its
-// workers, and reading without a network.
+// The built page in a folder of a plain host: relative paths, no headers, wasm as application/octet-stream; its
+// workers, and offline use.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { browsers, figureOf, isWhole, launchBoth, serve, until } from './site.mjs';

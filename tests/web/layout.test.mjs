@@ -1,5 +1,5 @@
-// How things stand on the page: formulas, tables and names of axes that fit a small screen, and signs set as is the
-// custom. All states, widths and sizes of letters: sweeps/screens.test.mjs.
+// Layout: formulas, tables and axis labels that fit a small screen, and conventional typography. For all states, widths
+// and font sizes see sweeps/screens.test.mjs.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { figureOf, open, until, withBoth } from './site.mjs';

@@ -1,4 +1,4 @@
-// Forced colours and paper: what the system or the printer takes away is not missed.
+// Forced colours and print: the page is complete without what the system or the printer removes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { open, until, withChromium } from './site.mjs';

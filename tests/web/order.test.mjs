@@ -1,4 +1,4 @@
-// The attention figure: what it shows is what the package computes, and it can be worked with by hand and by keyboard.
+// The attention figure: it shows the package's numbers, and can be used with a pointer and with the keyboard.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { load } from 'ropewalk';

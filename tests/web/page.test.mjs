@@ -1,4 +1,4 @@
-// The page as a whole: policy, language, theme, the way to a chapter.
+// The page as a whole: CSP, language, theme, navigation to a chapter.
 import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import { test } from 'node:test';

@@ -1,5 +1,5 @@
-// What the pictures of the later chapters say of themselves: how far an axis goes, what a colour means, which parts add
-// up, how many were drawn; and that what cannot be set is not offered.
+// Descriptions in the figures of the later chapters: the range of an axis, the meaning of a colour, sums of parts, the
+// number of samples; and settings that do not apply are not offered.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';

@@ -1,5 +1,5 @@
-// What goes wrong in a playground: files that are none, changes of mind in the middle of work. Each has its message,
-// nothing reaches the console, and the next thing works. Links to what is not there: sweeps/links.test.mjs.
+// Failures in the playground: invalid files, and changes while work is running. Each gives a message, the console stays
+// empty, and the next action works. For links to missing states see sweeps/links.test.mjs.
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 import { tinyLlama } from '../ts/support/tiny-models.mjs';

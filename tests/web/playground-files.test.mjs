@@ -1,5 +1,5 @@
-// Models from files: loaded, looked at and run as the package does it; in parts, with a tokenizer, cancelled; in Chromium
-// and Firefox.
+// Models from files, in Chromium and Firefox: loaded, inspected and run with the package's results; in several files,
+// with a tokenizer, cancelled.
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 import { load } from 'ropewalk';

@@ -1,5 +1,5 @@
-// The playground's models, made on the spot: what is shown is what the package computes, links bring it again, work can be
-// ended; in Chromium and Firefox.
+// The playground's generated models, in Chromium and Firefox: it shows the package's numbers, links restore them, and
+// work can be cancelled.
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 import axe from 'axe-core';

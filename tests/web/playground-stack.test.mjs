@@ -1,4 +1,4 @@
-// The playground's stack: its maps are the package's numbers, computed in the worker; in Chromium and Firefox.
+// The playground's stack, in Chromium and Firefox: its maps show the package's numbers, computed in the worker.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { browsers, of, path, run, same, start } from './playground.mjs';

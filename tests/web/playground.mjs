@@ -1,4 +1,4 @@
-// What the tests of the playground have in common: files for a model, the figures in either browser, a program of theirs.
+// Shared by the tests of the playground: files of a model, figures in either browser, their programs in Node.
 import assert from 'node:assert/strict';
 import { fileOfModel, tinyLlama } from '../ts/support/tiny-models.mjs';
 import { figureOf, launchBoth, runProgram, serve, until } from './site.mjs';
@@ -12,8 +12,8 @@ function waitForWorkers() {
 }
 
 /**
- * A site, both browsers, and what opens the page in one of them at some state; `end` closes all. Pages wait for their
- * worker, unless their `init` is another.
+ * A site, both browsers, and a function that opens the page in one of them at some state; `end` closes all. Pages wait
+ * for their worker, unless `init` is given.
  */
 export async function start() {
   const [site, both] = await Promise.all([serve({ inSteps: true }), launchBoth()]);
@@ -38,7 +38,7 @@ export const atItem = (number) => at('item', (item) => item === number);
 export const path = (name) => `#figure-playground-${name}`;
 export const of = (page, name) => figureOf(page, 'playground', name);
 
-/** What a figure says beside its summary: its notices, the refusals of the package among them. */
+/** The notices of a figure, including refusals by the package. */
 export const noticesOf = (page, name) =>
   page.evaluate(
     (selector) =>
@@ -52,14 +52,14 @@ export const says = (page, name, expected) =>
 export const isLoaded = (page) =>
   until(async () => /parameters in|个参数/.test(await of(page, 'model').summary()), 'the model');
 export const isSeen = (page) => until(async () => /^(Layer|第)/.test(await of(page, 'look').summary()), 'the maps');
-/** The share that the bar of a figure shows; undefined: it shows none. */
+/** The fraction shown by a figure's progress bar; undefined if it has none. */
 export const barOf = (page, name) =>
   page.evaluate((selector) => {
     const bar = document.querySelector(`${selector} progress`);
     return bar.checkVisibility() ? bar.value : undefined;
   }, path(name));
 
-/** Types into the one line of text that a figure has. */
+/** Types into the only text input of a figure. */
 export const write = (page, name, text) =>
   page.evaluate(
     ([selector, text]) => {
@@ -70,7 +70,7 @@ export const write = (page, name, text) =>
     [path(name), text],
   );
 
-/** Text, or bytes with zeros behind them, as a file. */
+/** Text or bytes, followed by `zeros` zero bytes, as a file. */
 export const file = (name, content, zeros = 0) => ({ name, base64: Buffer.from(content).toString('base64'), zeros });
 export const filesOf = ({ config, ...model }) => [
   file('config.json', JSON.stringify(config)),
@@ -102,8 +102,8 @@ export function wideFiles(times, layers) {
 }
 
 /**
- * Gives files to the page, by its picker or dropped onto its zone. Made in the page: of the two browsers only one can be
- * told to pick files of the disk.
+ * Gives files to the page, by its picker or dropped onto its zone. They are made in the page, since only one of the two
+ * browsers can be automated to pick files from disk.
  */
 export const give = (page, files, how = 'pick') =>
   page.evaluate(
@@ -129,13 +129,13 @@ export const give = (page, files, how = 'pick') =>
     [path('model'), files, how],
   );
 
-/** The numbers that a program of the page computes in Node. */
+/** Runs a program of the page in Node and gives its numbers. */
 export async function run(code) {
   const { result } = await runProgram(code, ['result']);
   return result.flat();
 }
 
-/** What went through an engine's own exp or log may differ in its last bits. */
+/** Compares numbers; those that depend on an engine's exp or log may differ in the last bits. */
 export function same(shown, computed, tolerance = 0) {
   assert.ok(shown.length > 0);
   assert.equal(shown.length, computed.length);

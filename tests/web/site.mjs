@@ -1,4 +1,4 @@
-// The built page on a server of our own, under the strict policy that it promises to live with, and a browser.
+// Serves the built page locally under the strict CSP that it must work with, and opens it in browsers.
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -19,9 +19,7 @@ const policy = [
   "img-src 'self' data:",
 ].join('; ');
 
-/**
- * Milliseconds that a test waits for anything, ten times what a slow machine takes: only what never comes fails by it.
- */
+/** Timeout in milliseconds, ten times what a slow machine needs, so that only what never happens fails. */
 const limit = 120_000;
 
 const types = {
@@ -58,13 +56,13 @@ function askAtEachStep() {
 }
 
 /**
- * Serves build/web (made by `vite build web`) on a free port. `asked` holds the paths that were asked for, and `hold`
- * keeps answers back.
+ * Serves build/web (made by `vite build web`) on a free port. `asked` contains the requested paths, and `hold` delays
+ * answers.
  *
- * @param under the folder of the host that the page lies in.
- * @param isPlain a host that knows no more than the types of HTML, scripts and style sheets, and sends no header.
- * @param inSteps the playground's worker asks for `/step?load=…` and `/step?pass=…` where it tells which share of a load
- * or a pass is done, and for `/step?item=…` with each token that it gives, and goes on when that is answered.
+ * @param under the path of the page on the host.
+ * @param isPlain a host that sends no CSP header, and wasm as application/octet-stream.
+ * @param inSteps the playground's worker requests `/step?load=…` and `/step?pass=…` when it reports the progress of a
+ *   load or a pass, and `/step?item=…` with each token, and continues after the answer.
  */
 export async function serve({ under = '/', isPlain = false, inSteps = false } = {}) {
   if (!existsSync(join(folder, 'index.html'))) throw new Error('build/web is missing; run: npx vite build web');
@@ -100,8 +98,8 @@ export async function serve({ under = '/', isPlain = false, inSteps = false } = 
       server.closeAllConnections();
     });
   /**
-   * Holds every answer for which `isHere` is true of its URL: `reached` resolves at the first of them, `release` lets
-   * all go, not before a worker that stood still is due to let messages in.
+   * Delays every answer to a URL for which `isHere` is true: `reached` resolves at the first one, `release` answers
+   * all, but only after a blocked worker is due to receive messages.
    */
   function hold(isHere) {
     const held = { isHere };
@@ -186,7 +184,7 @@ function tellViolations() {
   });
 }
 
-/** A context of Chromium, whose pages wait as long as everything else here. */
+/** A context of Chromium with the timeout of this file. */
 export async function contextOf(browser, options = {}) {
   const context = await browser.newContext({ viewport, ...options });
   context.setDefaultTimeout(limit);
@@ -194,9 +192,9 @@ export async function contextOf(browser, options = {}) {
 }
 
 /**
- * A fresh page at some state, by itself in the browser, and everything it complained about.
+ * Opens a page at some state in its own context; gives it and its `complaints`.
  *
- * @param init is called in the page before anything of its own.
+ * @param init runs in the page before its own scripts.
  */
 export async function open(browser, address, { hash = '', init, ...context } = {}) {
   const made = await contextOf(browser, { locale: 'en-US', ...context });
@@ -210,10 +208,9 @@ export async function open(browser, address, { hash = '', init, ...context } = {
 }
 
 /**
- * Firefox as Debian has it, by WebDriver BiDi: Playwright drives only a Firefox of its own. It starts when a page is
- * opened in it. `open` is the one above,
- * with the options that are named here. What both libraries call alike is used by tests in both: evaluate, goto,
- * reload, keyboard.press, keyboard.type.
+ * Debian's Firefox through WebDriver BiDi, since Playwright supports only its own build. It starts when the first page
+ * is opened. `open` is like the one above, with fewer options. Tests for both browsers use the functions that both
+ * libraries have: evaluate, goto, reload, keyboard.press, keyboard.type.
  */
 function firefoxOnDemand() {
   // What a reader prefers is asked for when the program starts: one for each kind of reader.
@@ -258,10 +255,10 @@ function firefoxOnDemand() {
   };
 }
 
-/** The browsers of the tests that do the same in each: Chromium, and Firefox where BROWSERS=all. */
+/** The browsers for tests that run in each: Chromium, and with BROWSERS=all also Firefox. */
 export const browsers = process.env.BROWSERS === 'all' ? ['Chromium', 'Firefox'] : ['Chromium'];
 
-/** Both browsers: `open` opens the page in one of them, with the options that both have. */
+/** Launches both browsers: `open` opens the page in one of them, with the options that both have. */
 export async function launchBoth() {
   const chromium = await launch();
   const firefox = firefoxOnDemand();
@@ -276,7 +273,7 @@ export async function launchBoth() {
   };
 }
 
-/** The page on a server and Chromium, for all tests of a file; both end with the last of them. */
+/** The page on a server and Chromium, for all tests of a file; both are closed after the last test. */
 export async function withChromium() {
   const [site, browser] = await Promise.all([serve(), launch()]);
   after(async () => {
@@ -297,8 +294,8 @@ export async function withBoth() {
 }
 
 /**
- * Waits until all chapters are there, in a language if one is given. The page tells it by itself: asking again and again
- * would keep the processor from it.
+ * Waits until all chapters are loaded, in a language if one is given. Observes changes instead of polling, which would
+ * slow the page down.
  */
 export const isWhole = (page, lang = '') =>
   page.evaluate(
@@ -328,7 +325,7 @@ export function figureOf(page, chapter, name) {
   const id = `figure-${chapter}-${name}`;
   const isUpToDate = () => page.evaluate((id) => document.querySelector(`#${id}[aria-busy]`) === null, id);
   return {
-    /** All its numbers as the reader can see them as tables, [table][row][column]; NaN where there is none. */
+    /** All numbers in its tables, [table][row][column]; NaN for an empty cell. */
     async tables() {
       await page.evaluate((id) => {
         const toggle = document.querySelector(`#${id} .table-button`);
@@ -353,7 +350,7 @@ export function figureOf(page, chapter, name) {
     summary: () => page.evaluate((id) => document.querySelector(`#${id} .summary`).textContent, id),
     notice: () => page.evaluate((id) => document.querySelector(`#${id} .notice`).textContent, id),
     code: () => page.evaluate((id) => document.querySelector(`#${id} details code`).textContent, id),
-    /** Brings the keyboard to the control whose label begins so, and presses keys. */
+    /** Focuses the control whose label begins with `label`, and presses keys. */
     async press(label, ...keys) {
       await page.evaluate(
         ([id, label]) => {
@@ -366,7 +363,7 @@ export function figureOf(page, chapter, name) {
       );
       for (const key of keys) await page.keyboard.press(key);
     },
-    /** What the control whose label begins so is at: its value, or whether it is chosen. Brings the keyboard there. */
+    /** Focuses the control whose label begins with `label`, and gives its value, or whether it is checked. */
     async valueOf(label) {
       await this.press(label);
       return page.evaluate(() => {
@@ -374,15 +371,15 @@ export function figureOf(page, chapter, name) {
         return ['radio', 'checkbox'].includes(type) ? checked : value;
       });
     },
-    /** Types over what stands in the line of text whose label begins so. */
+    /** Replaces the text of the input whose label begins with `label`. */
     async type(label, text) {
       await this.press(label);
       await page.evaluate(() => document.activeElement.select());
       await page.keyboard.type(text);
     },
     /**
-     * Presses the button, radio button or check box with exactly this name; of several names one after the other, in
-     * one task of the page, in which no worker can answer.
+     * Clicks the buttons, radio buttons or check boxes with exactly these names, in one task of the page, so that no
+     * worker can answer in between.
      */
     choose: (...labels) =>
       page.evaluate(
@@ -399,7 +396,7 @@ export function figureOf(page, chapter, name) {
   };
 }
 
-/** Runs a program that the page shows, with the package of this checkout, and gives some of its variables. */
+/** Runs a program of the page in Node with the built package, and gives some of its variables. */
 export async function runProgram(code, names) {
   const own = (file) => JSON.stringify(new URL(`../../dist/${file}.js`, import.meta.url).href);
   const found = code.replace("'ropewalk'", own('index')).replace("'ropewalk/models'", own('models'));
@@ -408,8 +405,8 @@ export async function runProgram(code, names) {
 }
 
 /**
- * Waits until `ask` gives something true, and gives that. Not page.waitForFunction: it evaluates strings, which the
- * policy refuses.
+ * Waits until `ask` gives a truthy value, and gives that. page.waitForFunction would evaluate strings, which the CSP
+ * refuses.
  */
 export async function until(ask, what) {
   const end = Date.now() + limit;
@@ -421,14 +418,14 @@ export async function until(ask, what) {
   }
 }
 
-/** So many frames of the browser, whatever the page was made to think of them: time as the machine has it. */
+/** Waits for `count` real frames, even if a test has replaced requestAnimationFrame. */
 export const frames = (page, count) =>
   page.evaluate(async (count) => {
     const ask = globalThis.originalFrame ?? requestAnimationFrame;
     for (let i = 0; i < count; ++i) await new Promise((resolve) => ask(resolve));
   }, count);
 
-/** Waits until an element has said something, which it may take back at once, while `act` is done. */
+/** Runs `act` and waits until an element has shown `words`, even if only briefly. */
 export async function hears(page, selector, words, act) {
   await page.evaluate(
     ([selector, words]) => {

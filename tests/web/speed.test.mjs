@@ -1,5 +1,5 @@
-// What the page takes to get there, in bytes, and that its first figure waits for nothing else. That no task keeps the
-// reader waiting: sweeps/tasks.test.mjs. `npm run bench:page` prints milliseconds.
+// The download size of the page, and that its first figure waits for nothing else. For long tasks see
+// sweeps/tasks.test.mjs. `npm run bench:page` prints milliseconds.
 import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-// `npm start`: the page from its sources, by Vite's server, where workers are not built but fetched file by file.
+// `npm start`: the page from its sources on Vite's server, where workers are fetched file by file rather than built.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';

@@ -1,6 +1,6 @@
-// When the page shows its first figure, and how long it keeps its thread: the longest task of whatever a reader does, in
-// milliseconds of the processor, and beside it a reference task of the same browser on the same machine. Tests compare
-// the two; `npm run bench:page` prints them.
+// Measures when the page shows its first figure, and the longest task of its main thread during a visit, in
+// milliseconds of processor time, with a reference task in the same browser on the same machine. Tests compare the two;
+// `npm run bench:page` prints them.
 import assert from 'node:assert/strict';
 import { contextOf, frames, isWhole, open, until } from './site.mjs';
 
@@ -15,7 +15,7 @@ function watchFirstFigure() {
   observer.observe(document, { childList: true, subtree: true });
 }
 
-/** When the first figure of a page at this address shows its first sentence, and which files had come by then. */
+/** The time at which the first figure of a page shows its first sentence, and the files loaded until then. */
 export async function firstFigure(browser, address) {
   const context = await contextOf(browser);
   const page = await context.newPage();
@@ -44,9 +44,8 @@ export function watchTasks() {
 }
 
 /**
- * The longest task of the page's main thread while something is done, in ms of the processor's time. The browser's own
- * observer of long tasks goes by the clock, which also counts what others do on this machine: what it tells is kept for
- * the message.
+ * The longest task of the page's main thread during `work`, in ms of processor time. The browser's observer of long
+ * tasks measures wall-clock time, which depends on other load; its results are only for messages.
  */
 export async function longestTask(page, work) {
   const browser = page.context().browser();
@@ -72,8 +71,8 @@ export const told = (what, { took, frames }) =>
   `${what}: ${took} ms of the processor; by the clock ${frames.join(', ')}`;
 
 /**
- * The reference: 12000 boxes with a word each are made, given their styles and laid out in one task of an empty page.
- * Milliseconds of the processor, the least of some tries.
+ * The reference: creating, styling and laying out 12000 boxes with one word each in one task of an empty page. In
+ * milliseconds of processor time, the minimum of several tries.
  */
 export async function referenceTask(browser) {
   const page = await browser.newPage();
@@ -127,7 +126,7 @@ async function workControls(id) {
   await act(() => undefined);
 }
 
-/** A page all of whose controls can be worked, one figure after the other: [id, work] for each. */
+/** A page, and [id, work] for each figure, where `work` operates all its controls. */
 export async function controlsOf(browser, site) {
   const { page, complaints, close } = await open(browser, site.address);
   await page.evaluate(watchTasks);
@@ -152,7 +151,7 @@ async function calm(page) {
   await frames(page, 60);
 }
 
-/** A visit, step by step: [name, work], to be done in this order. */
+/** The steps of a visit, [name, work], to run in this order. */
 export async function visit(browser, site) {
   const context = await contextOf(browser);
   const page = await context.newPage();

@@ -1,6 +1,7 @@
-// All contenders. A contender: id, title, nodeOnly, and open(environment), which gives { version, operations, close } or
-// undefined where this runtime cannot run it. An operation takes a work's sizes and inputs and gives { op, io, result,
-// form, close }: op and io run it once, with data inside or as a caller sees it. What is missing is reported as missing.
+// All contenders. A contender has id, title, nodeOnly, and open(environment), which gives { version, operations,
+// close } or undefined if this runtime cannot run it. An operation is a function of a work's sizes and inputs and gives
+// { op, io, result, form, close }: op runs it once on data inside the library, io from and to the caller's arrays.
+// Operations that a contender lacks are reported as missing.
 import { contenders as jax } from './jax.mjs';
 import { contenders as kernels } from './kernels.mjs';
 import { contenders as onnxruntime } from './onnxruntime.mjs';
@@ -10,7 +11,7 @@ import { contenders as tensorflow } from './tensorflow.mjs';
 
 export const contenders = [...ropewalk, ...onnxruntime, ...tensorflow, ...jax, ...plain, ...kernels];
 
-/** Opens those that are wanted and that this runtime can run; `say` hears of the others. */
+/** Opens the wanted contenders that this runtime can run; reports the others to `say`. */
 export async function openAll(environment, say) {
   const opened = [];
   for (const contender of contenders) {

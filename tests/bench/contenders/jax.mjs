@@ -1,4 +1,4 @@
-// jax-js on its wasm backend, each operation compiled by jit. Its functions consume their arguments, hence `ref`.
+// jax-js on its wasm backend, each operation compiled by jit. Functions consume their arguments, so `ref` keeps them.
 import { jax as importJax } from '../../peers/libraries.mjs';
 import { frequency } from '../reference.mjs';
 

@@ -1,5 +1,5 @@
-// The core itself (tests/bench/kernels.cpp), without the package around it: wasm in this process, native programs beside
-// it. `lineOf` is the line that names a work there.
+// The core alone (tests/bench/kernels.cpp), without the package around it: wasm in this process, native builds in child
+// processes. `lineOf` gives the line that names a work there.
 
 export function lineOf(operation, sizes) {
   const numbers = Object.values(sizes).map((value) => (typeof value === 'boolean' ? Number(value) : value));
@@ -14,7 +14,7 @@ function withOperations(prepare) {
   return { operations: Object.fromEntries(entries) };
 }
 
-/** `bytes`: the module of one wasm build. */
+/** @param bytes the module of one wasm build. */
 async function openWasm(bytes) {
   if (!WebAssembly.validate(bytes)) return undefined;
   const env = { emscripten_notify_memory_growth() {} };
@@ -41,7 +41,7 @@ async function build(preset, target) {
   return `${cwd}build/${preset}/tests/bench/${target}`;
 }
 
-/** The wasm module of the kernels, built first. */
+/** Builds the wasm module of the kernels and gives its bytes. */
 export async function wasmBytes(preset) {
   const { readFileSync } = await import('node:fs');
   return readFileSync(`${await build(preset, 'bench_kernels')}.wasm`);
@@ -63,7 +63,7 @@ async function openNative(target) {
   return { ...contender, timesItself: true, close: () => program.stdin.end() };
 }
 
-/** `kernels`: bytes by preset, where there is no compiler (a page). */
+/** `kernels` in the environment: the bytes by preset, for a page, which has no compiler. */
 const wasm = (id, preset) => ({
   id,
   title: `the kernels in wasm, ${id.slice('kernels-'.length)}`,

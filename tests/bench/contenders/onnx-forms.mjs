@@ -1,6 +1,6 @@
-// Each operation as ONNX graphs, in every form that onnxruntime has an operator for: the bench takes the fastest.
-// A form: { form, nodes, data (what a caller brings), constants, outputs: { name: rank }, arrange (result to the
-// bench's own order) }.
+// Each operation as ONNX graphs, in every form for which onnxruntime has an operator; the bench uses the fastest. A
+// form is { form, nodes, data (the caller's inputs), constants, outputs: { name: rank }, arrange (converts a result to
+// the bench's order) }.
 import { frequency } from '../reference.mjs';
 
 const ms = 'com.microsoft';

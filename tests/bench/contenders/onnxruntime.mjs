@@ -1,6 +1,6 @@
-// onnxruntime with one thread: its web build, which is the peer, and its native one, which is a yardstick.
-// `op` leaves data and result inside: the web build has them as constants of the graph (with constant folding off, or
-// nothing would be computed), the native one reads the caller's arrays in place; of the result only one number is asked.
+// onnxruntime with one thread: the web build as a peer, the native build for comparison. `op` leaves data and result
+// inside: the web build has inputs as constants of the graph (with constant folding off, or nothing would be computed),
+// the native one reads the caller's arrays in place; only one number of the result is fetched.
 import { onnxruntimeNode, onnxruntimeWeb } from '../../peers/libraries.mjs';
 import { model } from '../../peers/onnx.mjs';
 import { forms } from './onnx-forms.mjs';
@@ -123,7 +123,7 @@ const smallest = model({
   outputs: { y: { shape: [1] } },
 });
 
-/** `paths`: where a page finds the wasm files. */
+/** @param paths addresses of the wasm files, for a page. */
 async function openWeb({ paths } = {}) {
   const ort = await onnxruntimeWeb();
   ort.env.logLevel = 'error';

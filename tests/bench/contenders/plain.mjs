@@ -1,5 +1,5 @@
-// Plain JavaScript as one would write it with care: typed arrays, tables made beforehand, no allocation in loops.
-// `op` and `io` are the same: everything lies in JavaScript arrays anyway.
+// Carefully written plain JavaScript: typed arrays, tables made beforehand, no allocation in loops. `op` and `io` are
+// the same, since all data is in JavaScript arrays.
 import { frequency } from '../reference.mjs';
 
 function tablesOf(headDim, tokens, offset) {

@@ -1,5 +1,5 @@
-// This package, through its public API: the relaxed build and the plain simd build. `op` works on tensors, `io` on the
-// caller's arrays, copied in and out; both write to an `out` of the caller's.
+// This package through its public API: the relaxed build and the simd128 build. `op` works on tensors, `io` on the
+// caller's arrays, which are copied in and out; both write to the caller's `out`.
 import { load } from 'ropewalk';
 
 function rope(rw, { pairing, heads, tokens, headDim, offset }, inputs) {
@@ -132,7 +132,7 @@ function attentionLayer(rw, { modelDim, heads, tokens, causal }, { x, weights })
   return passes(rw, layer, x, shape);
 }
 
-// One token against `past` others, which the cache is brought back to after each step. The keys given were turned already.
+// Decodes one token over `past` cached tokens, to which the cache is truncated after each step. Given keys are rotated.
 function decode(rw, { modelDim, heads, past }, { x, weights, keys, values }) {
   const layer = rw.attentionLayer({ modelDim, heads, causal: true, position: { encoding: 'rope' }, weights });
   const headDim = modelDim / heads;

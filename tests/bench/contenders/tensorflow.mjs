@@ -1,5 +1,5 @@
-// TensorFlow.js on its wasm backend with SIMD, one thread. It has none of these operations as one kernel: they are
-// written with the usual few calls, tables and masks made beforehand.
+// TensorFlow.js on its wasm backend with SIMD and one thread. It has no single kernel for any of these operations: each
+// is written with the usual few calls, with tables and masks made beforehand.
 import { tensorflow } from '../../peers/libraries.mjs';
 import { frequency } from '../reference.mjs';
 

@@ -1,4 +1,4 @@
-// The rounds in headless Chromium: weights by ranges from a server on this machine, straight into wasm memory.
+// Runs the rounds in headless Chromium: a local server sends ranges of the weights, which go directly to wasm memory.
 import { createReadStream, existsSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { extname, join, normalize } from 'node:path';
@@ -67,7 +67,7 @@ async function serve(folder, kernels) {
   return { address: `http://127.0.0.1:${server.address().port}/`, close };
 }
 
-/** { runtime, results } */
+/** Gives { runtime, results }. */
 export async function runInBrowser({ folder, kernels, rounds, peer }) {
   await buildPage();
   const site = await serve(folder, kernels);

@@ -1,5 +1,5 @@
-// The same decoder as an ONNX graph for onnxruntime-web: equal work with what it has operators for. Its CPU kernels
-// multiply float32, so the weights are widened, and a step hands keys and values in and out as its API wants it.
+// The same decoder as an ONNX graph for onnxruntime-web, which does the same work with its operators. Its CPU kernels
+// multiply float32, so the weights are widened; its API requires keys and values as inputs and outputs of every step.
 import { onnxruntimeWeb } from '../../peers/libraries.mjs';
 import { model } from '../../peers/onnx.mjs';
 import { decodedTokens, promptOf, promptTokens, seconds } from './work.mjs';
@@ -115,7 +115,7 @@ async function graphOf(file, config) {
   });
 }
 
-/** { title, loadSeconds, heap, logits(ids), prefill(), decode() } */
+/** Gives { title, loadSeconds, heap, logits(ids), prefill(), decode() }. */
 export async function openOnnxruntime({ file, config, paths }) {
   const ort = await onnxruntimeWeb();
   ort.env.logLevel = 'error';

@@ -1,4 +1,4 @@
-// The rounds inside a page: browser.mjs calls it.
+// Runs the rounds inside a page; called by browser.mjs.
 import { load } from 'ropewalk';
 import { loadModel, openSafetensors } from 'ropewalk/models';
 import { runRounds } from './rounds.mjs';

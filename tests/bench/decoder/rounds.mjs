@@ -1,4 +1,5 @@
-// Rounds of all contenders and of the machine's limits in alternation, and their table. Runs in Node and in a page.
+// Measures all contenders and the machine's limits in alternating rounds, and formats the table. Runs in Node and in a
+// page.
 import { contenders } from '../contenders/kernels.mjs';
 import { summary } from '../measure.mjs';
 import { openOnnxruntime } from './onnxruntime.mjs';
@@ -37,7 +38,7 @@ async function difference(model, peer) {
   return ours.reduce((a, b, i) => Math.max(a, Math.abs(b - theirs[i])), 0) / largest;
 }
 
-/** { builds: { simd128, relaxed? }, peer? }, each with medians of seconds. */
+/** Gives { builds: { simd128, relaxed? }, peer? }, each with medians in seconds. */
 export async function runRounds(given) {
   const { load, loadModel, openSafetensors, config, weights, kernels, rounds } = given;
   const opened = {};
@@ -92,7 +93,7 @@ const told = ({ title, problem, loadSeconds, difference: apart }) => ({
 const ratio = (n) => (Number.isFinite(n) ? n.toFixed(2) : '-');
 const rate = (tokens, time) => (time ? (tokens / time.median).toFixed(1) : '-');
 
-/** Rows for `columns`. */
+/** Rows for `columns` of report.mjs. */
 export function rowsOf(config, { builds, peer }) {
   const flops = arithmeticOf(config);
   const head = ['SmolLM2-135M, random bf16', 'load s', 'peak/weights', 'peak/(weights + cache)', 'prefill 512 t/s'];

@@ -1,4 +1,4 @@
-// A model so small that its products cost nothing: what a token costs around them.
+// Measures the cost of a token apart from matrix products, with a model so small that its products cost almost nothing.
 import { safetensorsOf } from '../../models/tiny/files.mjs';
 import { tinyModel } from '../../models/tiny/models.mjs';
 import { summary } from '../measure.mjs';
@@ -7,7 +7,7 @@ import { seconds } from './work.mjs';
 const tokens = 2000; // each round, so that the clock of the processor can tell rounds apart
 const context = 32;
 
-/** Microseconds for each token that a tiny LLaMA of two layers reads behind others: { median, low, high }. */
+/** Microseconds for each token that a tiny LLaMA of two layers decodes: { median, low, high }. */
 export async function tinyMicroseconds({ load, loadModel, rounds }) {
   const made = tinyModel('llama2', { dtype: 'F32' });
   const { config } = made;

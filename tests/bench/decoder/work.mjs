@@ -1,4 +1,4 @@
-// A decoder of SmolLM2-135M's shape at work: loading, reading a prompt, token by token. Runs in Node and in a page.
+// The work of a decoder of SmolLM2-135M's shape: loading, reading a prompt, decoding. Runs in Node and in a page.
 import { random } from '../random.mjs';
 
 export const promptTokens = 512;
@@ -7,7 +7,7 @@ export const decodedTokens = 16;
 export const promptOf = (config) =>
   Array.from(random(promptTokens, 5), (v) => Math.floor(((v + 1) / 2) * config.vocab_size));
 
-/** Multiply-adds count as two; a head is needed for one token only. */
+/** Operations per pass: a multiply-add counts as two, and the head runs for one token only. */
 export function arithmeticOf(config) {
   const { hidden_size: M, intermediate_size: N, num_hidden_layers: L, vocab_size: V } = config;
   const { num_attention_heads: H, num_key_value_heads: G } = config;
@@ -33,7 +33,7 @@ export const seconds = async (work) => {
   return now() - start;
 };
 
-/** { loadSeconds, weights, peak, heap, prefill(), decode(), cacheBytes, close() }; peaks in bytes of wasm memory. */
+/** Gives { loadSeconds, weights, peak, heap, prefill(), decode(), cacheBytes, close() }; memory in bytes. */
 export async function openOurs({ load, loadModel, simd, config, weights, onProgress }) {
   const rw = await load({ simd });
   rw.resetPeak();

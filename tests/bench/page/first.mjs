@@ -1,4 +1,4 @@
-// Nothing but the way to a first result; the libraries are imported when it is asked for.
+// A page that only computes a first result; a library is imported when its result is requested.
 import { model } from '../../peers/onnx.mjs';
 import { firstModel, timeFirst } from '../firsts.mjs';
 

@@ -1,4 +1,4 @@
-// The bench inside a page: tests/bench/browser.mjs calls it.
+// Runs the bench inside a page; called by tests/bench/browser.mjs.
 import { openAll } from '../contenders/index.mjs';
 import { measureAll } from '../measure-all.mjs';
 import { works } from '../works/index.mjs';

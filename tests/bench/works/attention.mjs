@@ -1,4 +1,4 @@
-// The core of attention, softmax(q kT / sqrt(D)) v, on [1, H, T, D].
+// Scaled dot-product attention, softmax(q kT / sqrt(D)) v, on [1, H, T, D].
 import { random } from '../random.mjs';
 import { attend, sample, spread } from '../reference.mjs';
 

@@ -1,5 +1,5 @@
-// How cost grows: with the number of tokens, the size of a head, the number of heads; of rotation, attention, a step of
-// decoding against so many tokens, and linear attention. Where nothing else is said: 8 heads of 64, 1024 tokens.
+// Works that show how cost grows with the number of tokens, head size and number of heads: rotation, attention, a
+// decoding step over that many cached tokens, and linear attention. Default: 8 heads of 64, 1024 tokens.
 import { attention } from './attention.mjs';
 import { decodeStep } from './layers.mjs';
 import { linearAttention } from './linear-attention.mjs';

@@ -1,5 +1,5 @@
-// All works. A work: id, title, operation (the name under which contenders have it), sizes, flops and bytes where they
-// say something, inputs() and reference(inputs), a float64 sample of the result.
+// All works. A work has id, title, operation (its name in the contenders), sizes, flops and bytes where meaningful,
+// inputs(), and reference(inputs), a float64 sample of the result.
 import { works as attention } from './attention.mjs';
 import { works as growth } from './growth.mjs';
 import { works as layers } from './layers.mjs';
@@ -11,7 +11,7 @@ import { works as softmax } from './softmax.mjs';
 
 export const works = [...limits, ...rope, ...sinusoid, ...linear, ...softmax, ...attention, ...layers];
 
-/** Any work by its id, those of the table of growth too. */
+/** Any work by its id, including those of growth.mjs. */
 export const workOf = (id) => [...works, ...growth].find((work) => work.id === id);
 
 export { growth };

@@ -1,5 +1,5 @@
 // Whole layers: attention with its projections, one decoding step against cached keys, an encoder layer.
-// RoPE is that of pairing half, at positions from 0. Weights are uniform with standard deviation 1 / sqrt(inputs).
+// RoPE uses half pairing and positions from 0. Weights are uniform with standard deviation 1 / sqrt(inputs).
 import { random } from '../random.mjs';
 import { attend, gelu, layerNorm, linear, sample, spread, turned } from '../reference.mjs';
 
@@ -21,7 +21,7 @@ const headsOf = (row, heads) => rowsOf(row, row.length / heads);
 const turnHeads = (row, heads, position) =>
   headsOf(row, heads).map((head) => (position === undefined ? head : turned(head, position, 'half')));
 
-/** What the token `at` gets from attention over `rows`; keys and values are computed once for all tokens. */
+/** Gives the attention output of a token over `rows`; keys and values are computed once for all tokens. */
 function attentionOf(rows, weights, { heads, causal, rope }) {
   const project = (name, x) => linear(x, weights[name], weights[`${name}Bias`]);
   const place = (t) => (rope ? t : undefined);
@@ -111,7 +111,7 @@ function encoderWeights(dim, ffn) {
   };
 }
 
-/** Post-norm, exact GELU, as RoFormer and BERT have it; RoFormer turns queries and keys. */
+/** An encoder layer with post-norm and exact GELU, as in BERT and RoFormer; RoFormer rotates queries and keys. */
 function encoderLayer(kind, modelDim, heads, ffn, tokens) {
   const rope = kind === 'roformer';
   return {

@@ -1,4 +1,4 @@
-// What no kernel can pass: multiply-adds in registers, and copying or reading as many bytes as a work does.
+// Upper limits for kernels: multiply-adds in registers, and copying or reading as many bytes as a work does.
 
 const mebi = 2 ** 20;
 
@@ -32,7 +32,7 @@ const peak = {
   flops: 8 * 12 * Math.floor(mebi / 12),
 };
 
-/** `limit`: only those who have it are listed. There is nothing to check against. */
+/** `limit`: only contenders that have it are listed, and there is no reference. */
 export const works = [peak, copy(mebi), copy(64 * mebi), read(512, 512), read(768, 3072)].map((work) => ({
   ...work,
   limit: true,

@@ -1,5 +1,5 @@
-// x [rows, inputs] times a constant weight matrix [outputs, inputs]: a square product, a projection, one row of it.
-// The weights are known beforehand, so whoever packs them does so once.
+// x [rows, inputs] times a constant weight matrix [outputs, inputs]: a square product, a projection, a projection of
+// one row. The weights are constant, so contenders that pack them do so once.
 import { random } from '../random.mjs';
 import { linear, sample, spread } from '../reference.mjs';
 

@@ -1,4 +1,4 @@
-// The sinusoidal table: sin and cos in turns, positions 0 .. rows - 1.
+// The sinusoidal table: sin and cos interleaved, positions 0 .. rows - 1.
 import { frequency, sample, spread } from '../reference.mjs';
 
 function sinusoid(rows, dim) {

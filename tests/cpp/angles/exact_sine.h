@@ -1,5 +1,5 @@
-// sin and cos of an angle of any size to more than 200 bits: Taylor's series in Real after the whole turns
-// are gone.
+// sin and cos of an angle of any size to more than 200 bits: the Taylor series in Real after removing whole
+// turns.
 #pragma once
 
 #include "angles/real.h"

@@ -1,5 +1,5 @@
-// inverseFrequencies32 against the statements of Hugging Face's modeling_rope_utils.py, one float32 operation
-// after the other, as PyTorch evaluates them on a CPU: the same bits.
+// Compares inverseFrequencies32 bit for bit with the expressions of Hugging Face's modeling_rope_utils.py,
+// one float32 operation after the other, as PyTorch evaluates them on a CPU.
 #include <cmath>
 #include <initializer_list>
 #include <vector>

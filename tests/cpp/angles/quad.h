@@ -1,5 +1,5 @@
-// Four operations in quadruple precision (113 bits), and the functions that the angles need, written plainly
-// from them: a reference with nothing in common with Real but the mathematics.
+// Arithmetic in quadruple precision (113 bits) and the functions that the angles need, as a reference that
+// shares no code with Real.
 #pragma once
 
 #include <cfloat>

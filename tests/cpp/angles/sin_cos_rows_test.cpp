@@ -1,4 +1,4 @@
-// Rows made quickly against rows made one entry at a time: the same bits, not just the same numbers.
+// Compares the fast computation of rows bit for bit with one entry at a time.
 #include "angles/sin_cos_rows.h"
 
 #include <bit>

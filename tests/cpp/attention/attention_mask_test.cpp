@@ -1,5 +1,5 @@
-// What a query may not attend to: causal, keep and bias masks, alone and together, and what they may not let
-// through.
+// Causal, keep and bias masks, alone and together: hidden keys, whatever their numbers, must not affect the
+// result.
 #include <cstdint>
 #include <limits>
 #include <vector>

@@ -1,5 +1,5 @@
-// What depends on the distance of query and key: relative tables (Shaw, BERT, M3), biases by distance, and
-// the scores that are given back.
+// Attention with terms that depend on the distance of query and key: relative tables (Shaw, BERT, M3), biases
+// by distance, and the returned scores.
 #include <algorithm>
 #include <cmath>
 #include <vector>

@@ -1,4 +1,4 @@
-// Sizes around the tiles and blocks that attention works in, and what may not depend on them.
+// Sizes around the tiles and blocks of attention, on which results must not depend.
 #include "attention/attention_tile.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Seeded tokens for caches, and what a cache holds written out.
+// Seeded tokens for caches, and the contents of a cache as arrays.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Keys in panels: what goes in comes out, wherever it lies, and attention reads it as it reads rows.
+// Keys in panels: written keys are read back from any slot, and attention reads panels like rows.
 #include "attention/key_panels.h"
 
 #include <algorithm>

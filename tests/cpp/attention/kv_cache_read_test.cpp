@@ -1,4 +1,4 @@
-// Keys of a cache at their present places, and attention over them.
+// Keys of a cache at their current positions, and attention over them.
 #include <memory>
 #include <vector>
 

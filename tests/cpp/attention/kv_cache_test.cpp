@@ -1,4 +1,4 @@
-// What a cache holds after its tokens came, left and moved; and what it refuses.
+// The contents of a cache after tokens were appended, removed and moved, and refused calls.
 #include <vector>
 
 #include "attention/cache_data.h"

@@ -1,4 +1,4 @@
-// The state of linear attention: splits, long runs, saving.
+// The state of linear attention: split inputs, long runs, saving.
 #include <vector>
 
 #include "attention/linear_attention.h"

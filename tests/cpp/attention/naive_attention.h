@@ -1,4 +1,4 @@
-// Attention written out in double, one probability after the other, with what float32 may differ from it.
+// Naive attention in double, one probability after the other, with a bound on the error of float32.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Linear attention written out in double, one weight after the other, with what float32 may differ from it.
+// Naive linear attention in double, one weight after the other, with a bound on the error of float32.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Keys moved to other positions, another scaling or another pairing in one step.
+// Rotated keys moved to other positions, another scaling or another pairing in one step.
 #include <cmath>
 #include <vector>
 

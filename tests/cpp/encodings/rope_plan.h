@@ -1,4 +1,4 @@
-// Plans for tests, and the tables they promise.
+// Plans for tests, and their expected tables.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Which rows of cos and sin a token meets, whatever was cached before: the rows of tables() for its position.
+// A token is rotated by the rows of tables() for its position, whatever rows were cached before.
 #include <limits>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// A transformer block with seeded weights, an input for it, and the same block in double.
+// A transformer block with seeded weights, an input, and the same block in double.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Layers that keep their keys and values: whatever the chunks, the result is that of one call.
+// Layers with a KV cache: chunks of any size give the result of one call.
 #include <algorithm>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// Small safetensors files for tests, byte by byte.
+// Builds small safetensors files for tests, byte by byte.
 #pragma once
 
 #include <cstdint>

@@ -6,7 +6,7 @@ export const modelType = 'bert';
 
 const bert = (fields, architecture = 'BertForMaskedLM') => encoder('bert', architecture, fields);
 
-/** name: [dtype of the weights, config, what else the file does]. */
+/** By name: [dtype of the weights, config, options of the file]. */
 export const variants = {
   bert: ['F32', bert({ position_embedding_type: 'absolute' }), { pooler: true }],
   'bert-gamma': ['F32', bert({}), { pooler: true, gamma: true }],
@@ -15,7 +15,7 @@ export const variants = {
   'bert-relative-key-query': ['F16', bert({ position_embedding_type: 'relative_key_query' })],
 };
 
-/** BERT and RoFormer. */
+/** The tensors of BERT and RoFormer. */
 export function tensors(c, { gamma, bare, pooler, table }) {
   const base = bare ? '' : `${c.model_type}.`;
   const embedded = c.embedding_size ?? c.hidden_size;

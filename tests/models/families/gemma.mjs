@@ -1,10 +1,10 @@
-// Gemma: norms that count from 1, and scaled token vectors.
+// Gemma: norms that multiply by 1 + weight, and scaled token vectors.
 import { decoder } from '../tiny/configs.mjs';
 import { reference as llama, tensorsWith } from './llama.mjs';
 
 export const modelType = 'gemma';
 
-/** A config.json of any of the Gemmas. */
+/** A config.json of any Gemma. */
 export const gemma = (modelType, architecture, fields) =>
   decoder(modelType, architecture, {
     attention_bias: false,
@@ -22,12 +22,12 @@ export const gemma = (modelType, architecture, fields) =>
     ...fields,
   });
 
-/** name: [dtype of the weights, config, what else the file does]. */
+/** By name: [dtype of the weights, config, options of the file]. */
 export const variants = {
   gemma: ['BF16', gemma('gemma', 'GemmaForCausalLM', { hidden_activation: null })],
 };
 
-/** What the tensors of all Gemmas have. */
+/** The settings of tensors common to all Gemmas. */
 export const parts = { normMean: 0, tokens: (c) => 1 / Math.sqrt(c.hidden_size) };
 
 export const tensors = tensorsWith(parts);

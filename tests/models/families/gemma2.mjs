@@ -4,7 +4,7 @@ import { reference as llama, tensorsWith } from './llama.mjs';
 
 export const modelType = 'gemma2';
 
-/** name: [dtype of the weights, config, what else the file does]. */
+/** By name: [dtype of the weights, config, options of the file]. */
 export const variants = {
   gemma2: [
     'F32',

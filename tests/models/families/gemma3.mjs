@@ -1,4 +1,4 @@
-// Gemma 3, of text and with images: norms of queries and keys, and two bases, by the type of the layer.
+// Gemma 3, for text and with images: norms of queries and keys, and a base for each type of layer.
 import { ropeOfConfig } from '../reference/config.mjs';
 import { gemma, parts } from './gemma.mjs';
 import { reference as gemma2 } from './gemma2.mjs';
@@ -56,7 +56,7 @@ function gemma3Images() {
 
 const sliding = Array(5).fill('sliding_attention');
 
-/** name: [dtype of the weights, config, what else the file does]. */
+/** By name: [dtype of the weights, config, options of the file]. */
 export const variants = {
   gemma3: [
     'BF16',

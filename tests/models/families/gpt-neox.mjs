@@ -1,4 +1,4 @@
-// GPT-NeoX, its parts side by side or one after the other.
+// GPT-NeoX, with parallel or sequential attention and feed-forward parts.
 import { headDimOf, ropeOfConfig } from '../reference/config.mjs';
 import { sizes, training } from '../tiny/configs.mjs';
 import { dense, layerNorm, matrix, sharper } from '../tiny/shapes.mjs';
@@ -25,7 +25,7 @@ const neox = (fields) => ({
   ...fields,
 });
 
-/** name: [dtype of the weights, config, what else the file does]. */
+/** By name: [dtype of the weights, config, options of the file]. */
 export const variants = {
   'gpt-neox': ['F16', neox({}), { buffers: true }],
   'gpt-neox-sequential': ['F32', neox({ hidden_act: 'gelu_new', rotary_pct: 0.5, use_parallel_residual: false })],

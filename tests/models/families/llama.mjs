@@ -22,7 +22,7 @@ const llama3Scaling = {
   rope_type: 'llama3',
 };
 
-/** name: [dtype of the weights, config, what else the file does]. */
+/** By name: [dtype of the weights, config, options of the file]. */
 export const variants = {
   llama2: [
     'F16',
@@ -53,11 +53,11 @@ export const variants = {
 const some = (name, outputs, inputs, biased, factor) =>
   biased ? dense(name, outputs, inputs, factor) : [matrix(name, outputs, inputs, factor)];
 
-/** What a family may have otherwise. */
+/** The settings of tensors that a family may change. */
 export const parts = {
-  /** Mean of the norms' factors. */
+  /** Mean of the norms' weights. */
   normMean: 1,
-  /** Deviation of the token vectors. */
+  /** Standard deviation of the token vectors. */
   tokens: () => 1,
   headNorms: false,
   sandwich: false,
@@ -76,7 +76,7 @@ export const parts = {
   ],
 };
 
-/** The tensors of LLaMA, with what a family has otherwise. */
+/** The tensors of LLaMA with a family's changes. */
 export const tensorsWith = (own) => (c) => {
   const { normMean, tokens, headNorms, sandwich, projections, feedForward } = { ...parts, ...own };
   const width = c.hidden_size;
@@ -106,13 +106,13 @@ export const tensorsWith = (own) => (c) => {
 export const tensors = tensorsWith({});
 
 export const reference = {
-  /** What the class has where the file says nothing. */
+  /** Defaults of the class. */
   defaults: { rope_theta: 10000, tie_word_embeddings: false },
   norm: (c) => ({ kind: 'rms', eps: c.rms_norm_eps, plusOne: false }),
   activation: (c) => c.hidden_act,
   embedScale: () => 1,
   scale: (c) => 1 / Math.sqrt(headDimOf(c)),
-  /** How many tokens a query sees, itself counted, or undefined for all before it. */
+  /** Number of tokens visible to a query, including itself; undefined for all earlier ones. */
   window: () => undefined,
   rope: (c, _, tokens) => ropeOfConfig(c, tokens),
   names: {
@@ -136,7 +136,7 @@ export const reference = {
   },
 };
 
-/** With norms of queries and keys. */
+/** Adds the norms of queries and keys to a family's weights. */
 export const withHeadNorms = (weights) => (w, at, c) => ({
   ...weights(w, at, c),
   queryNorm: w.norm(`${at}self_attn.q_norm`),

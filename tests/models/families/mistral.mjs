@@ -1,4 +1,4 @@
-// Mistral: LLaMA with a window.
+// Mistral: LLaMA with a sliding window.
 import { decoder } from '../tiny/configs.mjs';
 import { reference as llama } from './llama.mjs';
 
@@ -6,7 +6,7 @@ export { tensors } from './llama.mjs';
 
 export const modelType = 'mistral';
 
-/** name: [dtype of the weights, config, what else the file does]. */
+/** By name: [dtype of the weights, config, options of the file]. */
 export const variants = {
   mistral: ['BF16', decoder('mistral', 'MistralForCausalLM', { head_dim: 10, sliding_window: 6 })],
 };

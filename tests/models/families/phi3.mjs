@@ -1,4 +1,4 @@
-// Phi-3: joined projections, LongRoPE.
+// Phi-3: fused projections, LongRoPE.
 import { headDimOf, kvHeadsOf, ropeOfConfig } from '../reference/config.mjs';
 import { slice } from '../reference/weights.mjs';
 import { decoder } from '../tiny/configs.mjs';
@@ -27,7 +27,7 @@ const longrope = {
   sliding_window: 262144,
 };
 
-/** name: [dtype of the weights, config, what else the file does]. */
+/** By name: [dtype of the weights, config, options of the file]. */
 export const variants = {
   phi3: ['BF16', phi3({})],
   'phi3-longrope': [

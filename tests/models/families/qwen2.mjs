@@ -1,4 +1,4 @@
-// Qwen 2: LLaMA with biases of queries, keys and values, and a window of later layers.
+// Qwen 2: LLaMA with biases of queries, keys and values, and a sliding window in later layers.
 import { decoder } from '../tiny/configs.mjs';
 import { reference as llama, parts, tensorsWith } from './llama.mjs';
 
@@ -15,7 +15,7 @@ const qwen2 = (fields) =>
     ...fields,
   });
 
-/** name: [dtype of the weights, config, what else the file does]. */
+/** By name: [dtype of the weights, config, options of the file]. */
 export const variants = {
   qwen2: ['BF16', qwen2({})],
   'qwen2-window': [

@@ -19,7 +19,7 @@ const qwen3 = (fields) =>
     ...fields,
   });
 
-/** name: [dtype of the weights, config, what else the file does]. */
+/** By name: [dtype of the weights, config, options of the file]. */
 export const variants = {
   qwen3: ['BF16', qwen3({})],
   'qwen3-yarn': [

@@ -8,7 +8,7 @@ export const modelType = 'roformer';
 const roformer = (fields) =>
   encoder('roformer', 'RoFormerForMaskedLM', { embedding_size: 36, rotary_value: false, use_cache: true, ...fields });
 
-/** name: [dtype of the weights, config, what else the file does]. */
+/** By name: [dtype of the weights, config, options of the file]. */
 export const variants = {
   roformer: ['F32', roformer({}), { table: true }],
   'roformer-value': ['F16', roformer({ embedding_size: 20, rotary_value: true })],

@@ -24,7 +24,7 @@ const smollm3 = (fields) =>
     ...fields,
   });
 
-/** name: [dtype of the weights, config, what else the file does]. */
+/** By name: [dtype of the weights, config, options of the file]. */
 export const variants = {
   smollm3: ['BF16', smollm3({})],
   'smollm3-window': [

@@ -1,12 +1,12 @@
-// Softmax attention of one sequence, with everything it computes on the way.
+// Softmax attention of one sequence, with all intermediates.
 import { dot, softmax } from './parts.mjs';
 
 /**
  * q [T][heads * headDim], k and v [T][kvHeads * headDim] -> scores [heads][T][T] at three stages, and context
  * [T][heads * headDim]. Query head h reads key/value head h // (heads / kvHeads).
  *
- * @param keeps (i, j) => whether query i sees key j.
- * @param distances { table [rows][headDim], rowOf: (i, j) => row, keys: whether keys meet it too }, or undefined.
+ * @param keeps (i, j) => whether key j is visible to query i.
+ * @param distances { table [rows][headDim], rowOf: (i, j) => row, keys: whether keys use the table too }, or undefined.
  */
 export function attend(f, { q, k, v }, { heads, kvHeads, headDim, scale, softcap, keeps, distances }) {
   const tokens = q.length;

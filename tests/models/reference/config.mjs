@@ -1,4 +1,4 @@
-// What fields of a config.json say to most decoders.
+// Readers for config.json fields that most decoders share.
 import { ropeOf } from './rope.mjs';
 
 export const headDimOf = (c) => c.head_dim ?? c.hidden_size / c.num_attention_heads;
@@ -11,7 +11,7 @@ function ropeParameters(c, type) {
   return { rope_theta: c.rope_theta, ...c.rope_scaling };
 }
 
-/** Rotary encoding of a layer; `fraction` of each head is turned, the first coordinates. */
+/** Rotary encoding of a layer; rotates the first `fraction` of each head's coordinates. */
 export function ropeOfConfig(c, tokens, { type, parameters = ropeParameters(c, type), fraction = 1 } = {}) {
   const [maxPositions, originalPositions] = [c.max_position_embeddings, c.original_max_position_embeddings];
   const dim = Math.floor(headDimOf(c) * fraction);

@@ -1,4 +1,4 @@
-// GPT-NeoX and the LLaMA family: one sequence, all of it at once, which is what a run with a cache must give too.
+// GPT-NeoX and the LLaMA family: one whole sequence at once. Runs with a cache must give the same.
 
 import { families } from '../families.mjs';
 import { attend } from './attention.mjs';

@@ -1,4 +1,4 @@
-// BERT with each of its position types, and RoFormer: one sequence, all of it at once.
+// BERT with each of its position types, and RoFormer: one whole sequence at once.
 import { attend } from './attention.mjs';
 import { activate, add, layerNorm, linear } from './parts.mjs';
 import { ropeOf, rotate } from './rope.mjs';

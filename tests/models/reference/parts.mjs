@@ -1,8 +1,8 @@
 // The parts of a transformer on plain rows of numbers: [T][D] is an array of T Float64Arrays.
 //
-// Each takes `f` first, which rounds the result of every single operation: `float64` keeps it, `float32` makes the
-// program one of float32 arithmetic, whose error tells what is fair to ask of another one. exp, tanh, erf, sine and
-// cosine are rounded once, as from a good library.
+// The first parameter `f` rounds the result of every single operation: `float64` keeps it, `float32` gives a program in
+// float32 arithmetic, whose error is the measure for other programs. exp, tanh, erf, sine and cosine are rounded once,
+// as by an accurate library.
 
 export const float64 = (x) => x;
 export const float32 = Math.fround;
@@ -20,13 +20,13 @@ export function linear(f, x, { weight, bias }) {
   return x.map((each) => row(weight.length, (o) => f(dot(f, each, weight[o]) + (bias?.[o] ?? 0))));
 }
 
-/** Sums of two [T][D]. */
+/** The sum of two [T][D]. */
 export const add = (f, a, b) => a.map((each, t) => each.map((value, i) => f(value + b[t][i])));
 
 /** [T][D] times a number. */
 export const times = (f, a, factor) => a.map((each) => each.map((value) => f(value * factor)));
 
-/** x - mean over the root of the mean square of that, times weight, plus bias. */
+/** (x - mean) / sqrt(variance + eps) * weight + bias. */
 export function layerNorm(f, x, { weight, bias }, eps) {
   return x.map((each) => {
     const n = each.length;
@@ -37,7 +37,7 @@ export function layerNorm(f, x, { weight, bias }, eps) {
   });
 }
 
-/** x over its root mean square, times weight; Gemma's weights count from 1. */
+/** x / sqrt(mean(x^2) + eps) * weight; with plusOne, as in Gemma, times 1 + weight. */
 export function rmsNorm(f, x, { weight }, { eps, plusOne }) {
   return x.map((each) => {
     const root = f(Math.sqrt(f(f(dot(f, each, each) / each.length) + eps)));
@@ -63,7 +63,7 @@ const geluTanh = (f, x) => {
   return f(f(x / 2) * f(1 + f(Math.tanh(inner))));
 };
 
-/** By the names of Hugging Face. */
+/** Activations by Hugging Face's names. */
 export const activations = {
   gelu: (f, x) => f(f(x / 2) * f(1 + f(erf(f(x / Math.SQRT2))))),
   gelu_new: geluTanh,
@@ -75,7 +75,7 @@ export const activations = {
 /** An activation by name on [T][D]. */
 export const activate = (f, name, x) => x.map((each) => each.map((value) => activations[name](f, value)));
 
-/** Weights of logits, of which -Infinity stands for a key that is not kept; zeros where none is. */
+/** Softmax; -Infinity marks a hidden key, and a row without visible keys gives zeros. */
 export function softmax(f, logits) {
   const max = Math.max(...logits);
   if (max === Number.NEGATIVE_INFINITY) return logits.map(() => 0);

@@ -1,5 +1,5 @@
-// Whole models in plain float64, written to be read beside Hugging Face's and to share nothing with the package: the
-// proof that it runs a checkpoint as its authors meant it.
+// Whole models in plain float64, comparable line by line with Hugging Face's code. It shares no code with the package,
+// and so checks that the package computes what a checkpoint's authors intended.
 import { decoder } from './decoders.mjs';
 import { encoder } from './encoders.mjs';
 import { float64 } from './parts.mjs';
@@ -7,15 +7,15 @@ import { float64 } from './parts.mjs';
 export { float32, float64 } from './parts.mjs';
 
 /**
- * One sequence through a model of tiny/models.mjs.
+ * Runs one sequence through a model of tiny/models.mjs.
  *
  * Gives { embeddings, layers, hidden, pooled, logits }: rows [T][D], `hidden` after the last norm. Each layer has `q`,
- * `k`, `v` and, as attention takes them, `qRotated`, `kRotated`, `vRotated` [T][heads * headDim]; scores `raw`,
+ * `k`, `v` and, as inputs of attention, `qRotated`, `kRotated`, `vRotated` [T][heads * headDim]; scores `raw`,
  * `capped`, `probabilities` [heads][T][T]; `context`, `attentionOut`, `hidden`, `mlp`, `out` (and `normed` in decoders).
  *
- * @param input ids [T]; keep [T], false at padding; types [T]; positions [T], 0, 1, ... if not given; keyMinusQuery for
- *   BERT's distances the other way round.
- * @param f float64, or float32 for what a float32 program gives.
+ * @param input ids [T]; keep [T], false at padding; types [T]; positions [T], default 0, 1, ...; keyMinusQuery to
+ *   negate BERT's distances.
+ * @param f float64, or float32 for the result of a float32 program.
  */
 export function reference(model, input, f = float64) {
   const { ids } = input;

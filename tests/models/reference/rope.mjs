@@ -1,4 +1,4 @@
-// Rotary encodings: the frequencies a config.json asks for, and the turn of a row of heads.
+// Rotary encodings: the frequencies of a config.json, and the rotation of rows of heads.
 
 /** Frequency of each pair: base^(-2i / dim) per position. */
 const plain = (dim, base) => Float64Array.from({ length: dim / 2 }, (_, i) => base ** ((-2 * i) / dim));
@@ -53,10 +53,10 @@ const kinds = {
 };
 
 /**
- * Frequencies and factor for heads that turn `dim` coordinates.
+ * Frequencies and attention factor for heads with `dim` rotated coordinates.
  *
- * @param parameters Hugging Face's, with rope_theta, and rope_type or type.
- * @param context tokens, up to the last position; maxPositions and originalPositions of the config.
+ * @param parameters Hugging Face's parameters, with rope_theta, and rope_type or type.
+ * @param context tokens, the number of positions in use; maxPositions and originalPositions of the config.
  */
 export function ropeOf(dim, parameters, context = {}) {
   const base = parameters.rope_theta;
@@ -70,7 +70,7 @@ const pairs = {
   interleaved: (j) => [2 * j, 2 * j + 1],
 };
 
-/** x [T][heads * headDim] with the first coordinates of each head turned to its token's position. */
+/** x [T][heads * headDim] with the first coordinates of each head rotated at its token's position. */
 export function rotate(f, x, { frequencies, factor, pairing, positions, headDim }) {
   return x.map((each, t) => {
     const turned = Float64Array.from(each);

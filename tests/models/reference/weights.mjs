@@ -1,7 +1,7 @@
-// Tensors of a model by their names in the file, as doubles.
+// The tensors of a model as doubles, by their names in the file.
 import { decode, encode } from '../tiny/numbers.mjs';
 
-/** Vectors are Float64Arrays, matrices are arrays of rows. */
+/** Gives vectors as Float64Arrays and matrices as arrays of rows. */
 export class Weights {
   #tensors;
   #prefix;
@@ -31,7 +31,7 @@ export class Weights {
     return { weight: this.matrix(`${name}.weight`), bias: this.#bias(name) };
   }
 
-  /** { weight, bias } of a norm, also by the names that TensorFlow gave them. */
+  /** { weight, bias } of a norm, also by TensorFlow's names. */
   norm(name) {
     if (this.has(`${name}.gamma`)) return { weight: this.vector(`${name}.gamma`), bias: this.vector(`${name}.beta`) };
     return { weight: this.vector(`${name}.weight`), bias: this.#bias(name) };

@@ -1,5 +1,5 @@
-// A config.json of a tiny encoder or decoder, with the fields that Hugging Face's own files have: what matters, and what
-// must not.
+// A config.json of a tiny encoder or decoder with the fields of Hugging Face's files, including those that must have no
+// effect.
 
 export const training = {
   attention_dropout: 0,

@@ -1,4 +1,4 @@
-// Models as the files that Hugging Face saves.
+// Models as files in Hugging Face's format.
 import { fileOf, writeSafetensors } from '../../ts/support/safetensors.mjs';
 
 const metadata = { format: 'pt' };
@@ -6,7 +6,7 @@ const metadata = { format: 'pt' };
 /** The bytes of model.safetensors. */
 export const safetensorsOf = ({ tensors }) => writeSafetensors(tensors, metadata);
 
-/** A model in `parts` files: { file name: bytes }, with the index that names them. */
+/** A model in `parts` files with their index: { file name: bytes }. */
 export function shardsOf({ tensors }, parts) {
   const names = Object.keys(tensors);
   const fileName = (part) =>
@@ -25,8 +25,8 @@ export function shardsOf({ tensors }, parts) {
 }
 
 /**
- * A bfloat16 file as pieces of at most 4 MB, for files that are not made in memory. `fill(piece, shape, [deviation,
- * mean], at)` writes the numbers of a tensor from index `at` on.
+ * A bfloat16 file as pieces of at most 4 MB, for files too large for memory. `fill(piece, shape, [deviation, mean],
+ * at)` writes the numbers of a tensor from index `at`.
  */
 export function* piecesOf(shapes, fill) {
   const sizes = shapes.map(([, shape]) => shape.reduce((product, n) => product * n, 1));

@@ -1,4 +1,4 @@
-// Random tiny models of every architecture, the same for the same seed, made in milliseconds.
+// Random tiny models of every architecture, made in milliseconds, the same for the same seed.
 import { families } from '../families.mjs';
 import { encode, normals, seedOf } from './numbers.mjs';
 
@@ -6,10 +6,10 @@ const torch = { F32: 'float32', F16: 'float16', BF16: 'bfloat16' };
 
 const table = Object.assign({}, ...Object.values(families).map((family) => family.variants));
 
-/** The variants, by name. */
+/** The names of all variants. */
 export const variants = Object.keys(table);
 
-/** { dtype, config, file } of a variant: the type of its weights, its config.json, and what its file has beside. */
+/** { dtype, config, file } of a variant: the type of its weights, its config.json, and options of its file. */
 function variantOf(name, dtypeAsked) {
   const entry = table[name];
   if (entry === undefined) throw new RangeError(`no model named ${name}; expected one of ${variants.join(', ')}`);

@@ -1,6 +1,6 @@
-// Seeded normal numbers, and the three ways a checkpoint stores them.
+// Seeded normal numbers, and the three types in which checkpoints store them.
 
-/** Whole numbers below 2^32, the same for the same seed (xorshift32). */
+/** Seeded integers below 2^32 (xorshift32). */
 export function bits(seed) {
   let state = (seed ^ 0x9e3779b9) >>> 0 || 1;
   return () => {
@@ -18,7 +18,7 @@ export function seedOf(text, seed) {
   return hash;
 }
 
-/** Numbers of mean 0 and deviation 1 (Box and Muller). */
+/** Normal numbers with mean 0 and standard deviation 1 (Box-Muller). */
 export function normals(length, seed) {
   const next = bits(seed);
   for (let i = 0; i < 8; ++i) next();
@@ -68,8 +68,8 @@ const stored = {
   BF16: { array: Uint16Array, encode: bfloat16, decode: fromBfloat16 },
 };
 
-/** Finite numbers, of sizes that the type holds, as the typed array whose bytes a file has. */
+/** Finite numbers in the range of the type, as the typed array whose bytes are stored in a file. */
 export const encode = (dtype, values) => stored[dtype].array.from(values, stored[dtype].encode);
 
-/** What a stored array stands for, as doubles. */
+/** The numbers of a stored array, as doubles. */
 export const decode = (dtype, data) => Float64Array.from(data, stored[dtype].decode);

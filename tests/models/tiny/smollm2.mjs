@@ -1,4 +1,4 @@
-// A model of the exact shape of SmolLM2-135M with random weights: 135 million of them in bfloat16, 270 MB.
+// A model of the exact shape of SmolLM2-135M with random weights: 135 million in bfloat16, 270 MB.
 import { tensors } from '../families/llama.mjs';
 import { piecesOf } from './files.mjs';
 import { bits, encode, normals, seedOf } from './numbers.mjs';
@@ -32,7 +32,7 @@ export const smollm2Config = {
   vocab_size: 49152,
 };
 
-/** model.safetensors in pieces; each is overwritten by the next. */
+/** model.safetensors in pieces, each valid until the next. */
 export function smollm2Pieces(seed = 1) {
   const base = normals(1 << 16, seed);
   let next;

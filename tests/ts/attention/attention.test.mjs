@@ -1,4 +1,5 @@
-// Scaled dot-product attention against float64: sizes, heads, causal offsets, scale, scores. Masks: mask.test.mjs.
+// Scaled dot-product attention against float64: sizes, heads, causal offsets, scale, scores. For masks see
+// mask.test.mjs.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';

@@ -1,4 +1,4 @@
-// Biases by distance where keys stand far apart: what they are, and that only distances that occur take memory.
+// Biases by distance for keys at distant positions: their values, and memory only for distances that occur.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertSameBits, random, randomArray } from '../support/arrays.mjs';

@@ -1,4 +1,4 @@
-// Masks of attention: every shape that broadcasts, both kinds together, and what does not fit.
+// Masks of attention: every shape that broadcasts, both kinds together, and refused masks.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { runInNewContext } from 'node:vm';

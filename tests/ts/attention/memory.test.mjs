@@ -1,4 +1,4 @@
-// What attention takes beside its inputs and results: linear in the tokens, and what a full heap does.
+// Memory of attention besides inputs and results: linear in the number of tokens; and attention with a full heap.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { load, OutOfMemoryError } from 'ropewalk';

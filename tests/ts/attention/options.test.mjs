@@ -1,4 +1,4 @@
-// Options of attention other than masks and encodings, against float64: windows, sinks, softcap, where keys stand,
+// Options of attention other than masks and encodings, against float64: windows, sinks, softcap, positions of keys,
 // packed heads, stages of the scores.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

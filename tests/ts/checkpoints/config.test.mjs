@@ -1,4 +1,4 @@
-// RoPE options from Hugging Face's config.json, in all the spellings it has had.
+// RoPE options from Hugging Face's config.json of every version.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { load, ropeFromConfig } from 'ropewalk';

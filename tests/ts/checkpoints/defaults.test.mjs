@@ -1,4 +1,4 @@
-// What Hugging Face's model classes fill in where a config.json says nothing but sizes.
+// The defaults of Hugging Face's model classes for a config.json with sizes only.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { load, ropeFromConfig } from 'ropewalk';

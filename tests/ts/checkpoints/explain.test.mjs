@@ -1,4 +1,4 @@
-// The explainer of RoPE: numbers of the plan, bands, and a warning for each known trap.
+// explainRope(): the plan's numbers, bands, and a warning for each known trap.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { load } from 'ropewalk';

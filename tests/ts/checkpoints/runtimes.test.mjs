@@ -1,4 +1,4 @@
-// RoPE options from the parameters of ggml and MLX, against what those programs compute.
+// RoPE options from the parameters of ggml and MLX, against the results of those programs.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { load, ropeFromGgml, ropeFromMlx } from 'ropewalk';

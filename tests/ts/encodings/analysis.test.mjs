@@ -1,4 +1,4 @@
-// The numbers of rw.analysis against float64 on exact angles, and against published values.
+// rw.analysis against float64 on exact angles, and against published values.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { load, OutOfMemoryError, StateError } from 'ropewalk';

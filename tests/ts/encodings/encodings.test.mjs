@@ -1,4 +1,4 @@
-// The list of encodings: the same here as in the core, and each with what it promises.
+// The list of encodings: the same as in the core, and each with the functions and properties that it names.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';

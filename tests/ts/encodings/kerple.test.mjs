@@ -1,4 +1,4 @@
-// KERPLE: its bias, attention with it, and what it refuses.
+// KERPLE: its bias, attention with it, and refused arguments.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { load } from 'ropewalk';

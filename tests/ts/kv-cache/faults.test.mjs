@@ -1,5 +1,5 @@
-// Calls that used to slip past the checks of a KV cache: forged bytes, arguments that change it while they are read,
-// keys that left another cache's window, plans that are gone.
+// Regressions in the checks of a KV cache: forged bytes, arguments that change the cache while they are read, keys that
+// left another cache's window, disposed plans.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { randomArray } from '../support/arrays.mjs';

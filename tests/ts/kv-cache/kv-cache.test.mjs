@@ -1,5 +1,5 @@
-// The KV cache: what it holds, reads and saves. Refusals: kv-cache-refusals.test.mjs; random operations:
-// kv-cache-sequences.test.mjs.
+// The KV cache: its contents, attention over it, saving. For refusals see refusals.test.mjs, for random operations
+// sequences.test.mjs.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { StateError } from 'ropewalk';

@@ -1,4 +1,4 @@
-// What a KV cache refuses, and that a refusal leaves it as it was.
+// Refused calls of a KV cache, which must leave it unchanged.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { load, StateError } from 'ropewalk';

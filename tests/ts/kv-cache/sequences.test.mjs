@@ -1,4 +1,4 @@
-// Ten thousand random sequences of everything that a cache can do, against a model that computes from scratch.
+// Ten thousand random sequences of cache operations, against a model that computes everything from scratch.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { random } from '../support/arrays.mjs';
@@ -11,7 +11,7 @@ const sequences = 10_000;
 // at worst, weights by as much, and values below 1 are summed.
 const tolerance = 64 * 2 ** -24;
 
-/** Whole numbers below n, and a Float32Array of numbers in [-1, 1), from one seed. */
+/** A seeded source of integers below n and of Float32Arrays in [-1, 1). */
 function source(seed) {
   const stream = random(2048, seed);
   let at = 0;

@@ -1,4 +1,4 @@
-// The layer with projections against float64: weights, encodings, batches, masks, seeds.
+// The attention layer against float64: weights, encodings, batches, masks, seeds.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { load } from 'ropewalk';

@@ -1,4 +1,4 @@
-// Layers that go on from a KV cache: chunks of any size give one call's result, and whatever does not fit is refused.
+// Layers with a KV cache: chunks of any size give the result of one call, and wrong caches are refused.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { load } from 'ropewalk';

@@ -1,4 +1,4 @@
-// Rows of a table by number.
+// embed(): rows of a table by id.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { load, OutOfMemoryError, StateError } from 'ropewalk';

@@ -1,4 +1,4 @@
-// An affine map with packed weights against float64, in every storage and form of result.
+// linear(): an affine map with packed weights against float64, in every storage and form of result.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { load } from 'ropewalk';

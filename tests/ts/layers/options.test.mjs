@@ -1,4 +1,4 @@
-// What a layer, a cache or a state is made with is refused when it is made, not at the first call that would use it.
+// Wrong options of a layer, cache or state are refused when it is made, not at the first call that uses them.
 import { load } from 'ropewalk';
 import { random, randomArray } from '../support/arrays.mjs';
 import {
@@ -26,7 +26,7 @@ const largest = 2 ** 53 - 1;
 const size = (max) => notAnInteger({ min: 1, max }).filter(({ value }) => value !== null);
 const notATable = [wrongType(1, '1'), wrongType('text', '"text"'), outOfRange(randomArray([4, 4]), '[4, 4]')];
 
-/** What every layer with attention is made with: bad values of each option. */
+/** Bad values of each option that every layer with attention has. */
 const ofLayer = (make) => ({
   modelDim: [required(size(2 ** 16)), (modelDim) => make({ modelDim })],
   heads: [required(size(2 ** 12)), (heads) => make({ heads })],

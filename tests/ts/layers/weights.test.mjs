@@ -1,4 +1,4 @@
-// Weights of every type and storage, and what they leave in memory.
+// Weights of every type and storage, and their memory.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { load } from 'ropewalk';

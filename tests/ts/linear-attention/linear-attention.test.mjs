@@ -1,4 +1,4 @@
-// Linear attention against float64: forms, shapes, masks, denominators, and what each form depends on.
+// Linear attention against float64: forms, shapes, masks, denominators, and the positions that each form depends on.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';

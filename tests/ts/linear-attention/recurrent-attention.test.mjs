@@ -1,4 +1,5 @@
-// ONNX LinearAttention: four update rules against float64, gates of every shape, past and present state.
+// recurrentAttention(), ONNX LinearAttention: four update rules against float64, gates of every shape, past and present
+// state.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { load, StateError } from 'ropewalk';

@@ -1,4 +1,4 @@
-// The state of linear attention: splits, saving and restoring, its size, and what it refuses.
+// The state of linear attention: split inputs, saving and restoring, its size, and refused calls.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';

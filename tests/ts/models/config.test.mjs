@@ -1,4 +1,4 @@
-// What a config.json says of a whole model: every architecture, the defaults of their classes, and every refusal.
+// readModelConfig(): every architecture, the defaults of its class, and every refusal.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ropeFromConfig } from 'ropewalk';

@@ -1,4 +1,4 @@
-// Decoders: passes against the layers that they are made of, fused checkpoints, chunks, what is given back, and every
+// Decoders: passes against the package's own layers, fused checkpoints, chunks, returned intermediates, and every
 // refusal.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -99,7 +99,7 @@ await onEachBuild((each) => {
   }
 });
 
-/** The numbers of a checkpoint, fused. */
+/** Rows of a tensor, for fusing several. */
 const rowsOf = ({ shape: [rows, columns = 1], data }, first, count = rows) =>
   data.subarray(first * columns, (first + count) * columns);
 function joined(parts, columns) {

@@ -1,4 +1,4 @@
-// Encoders: passes against the layers that they are made of, what is given back, and every refusal.
+// Encoders: passes against the package's own layers, returned intermediates, and every refusal.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { load, StateError } from 'ropewalk';

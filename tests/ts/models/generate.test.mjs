@@ -1,4 +1,4 @@
-// Generated tokens against a loop that reads the whole text anew for each of them: in chunks, over caches, in a worker.
+// Generated tokens against a loop that runs the whole text for each of them: in chunks, with caches, in a worker.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';

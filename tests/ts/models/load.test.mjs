@@ -1,4 +1,4 @@
-// Loading of whole models: what is read and kept, what is refused, and that nothing is left behind.
+// loadModel(): the tensors that are read and kept, refusals, and no leaks.
 import assert from 'node:assert/strict';
 import { truncateSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ const before = inUse();
 const loaded = (model, options = {}) =>
   loadModel(rw, { config: model.config, weights: fileOfModel(model), ...options });
 
-/** What the model gives for the ids, and nothing of it left. */
+/** The results of a model, which is then disposed of without leaks. */
 async function resultOf(model, options) {
   const made = await loaded(model, options);
   const result =
@@ -33,7 +33,7 @@ async function resultOf(model, options) {
   return result.data;
 }
 
-/** Fails unless the promise is rejected with this class of error and these words, and nothing is left. */
+/** Fails unless the promise is rejected with an error of this class and words, and nothing is leaked. */
 async function assertRefused(promise, Class, words) {
   await assert.rejects(promise, (error) => {
     assert.ok(error instanceof Class, String(error.stack));
@@ -43,7 +43,7 @@ async function assertRefused(promise, Class, words) {
   assert.deepEqual(inUse(), before);
 }
 
-/** A copy of a model whose tensors `change` may replace. */
+/** A copy of a model, with tensors replaced by `change`. */
 function changed(model, change) {
   const tensors = { ...model.tensors };
   change(tensors);

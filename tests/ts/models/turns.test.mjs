@@ -1,4 +1,4 @@
-// Passes in turns: the bits of forward(), told layer by layer, aborted between two, and nothing left behind.
+// forwardAsync(): the bits of forward(), progress after each layer, aborts between layers, and no leaks.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ArgumentRangeError, ArgumentTypeError, load } from 'ropewalk';

@@ -1,4 +1,4 @@
-// Positions with several axes, against float64 on exact angles: which pair follows which axis at which frequency.
+// Positions with several axes against float64 on exact angles: the axis and the frequency of each pair.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertClose, assertSameBits, random, randomArray } from '../support/arrays.mjs';
@@ -15,7 +15,7 @@ const coordinates = {
   interleaved: (start, j) => [start + 2 * j, start + 2 * j + 1],
 };
 
-/** Every pair as { axis, frequency, at: its two coordinates }; each layout as its model's code has it. */
+/** Every pair as { axis, frequency, at: its two coordinates }; each layout follows the code of its model. */
 function pairsOf(axes, { rotaryDim, base = 10000, pairing = 'half' }) {
   const count = rotaryDim / 2;
   const place = (j) => coordinates[pairing](0, j, count);
@@ -49,7 +49,7 @@ function pairsOf(axes, { rotaryDim, base = 10000, pairing = 'half' }) {
   }
 }
 
-/** x [B, H, T, D] turned in float64 at positions [axis][B][T]: { data, bound }. */
+/** x [B, H, T, D] rotated in float64 at positions [axis][B][T]: { data, bound }. */
 function turned({ data, shape: [batch, heads, tokens, dim] }, pairs, positions) {
   const result = Float64Array.from(data);
   const bound = new Float64Array(data.length);

@@ -1,4 +1,4 @@
-// Queries and keys in one call: the bits of two calls, whatever their forms, and both or none.
+// Queries and keys rotated in one call: the same bits as two calls, in any forms, and both or neither.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { load } from 'ropewalk';

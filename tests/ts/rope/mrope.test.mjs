@@ -1,4 +1,4 @@
-// Positions of M-RoPE: the ids that Hugging Face's tests publish, both rules of advance, and what does not fit.
+// Positions of M-RoPE: the ids of Hugging Face's tests, both rules of advance, and refusals.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { load, mropePositions } from 'ropewalk';

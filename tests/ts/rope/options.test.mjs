@@ -1,4 +1,4 @@
-// What a plan is made from: frequencies and attention factor of every kind of scaling, against published numbers.
+// Options of plans: frequencies and attention factor of every kind of scaling, against published numbers.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { load } from 'ropewalk';

@@ -1,4 +1,4 @@
-// The permutation between half and interleaved pairs, and finding out which of them made some scores.
+// The permutation between half and interleaved pairs, and detectPairing().
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { convertPairing, load, permutePairing } from 'ropewalk';

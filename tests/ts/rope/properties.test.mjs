@@ -1,4 +1,4 @@
-// What holds of every rotation, whatever the sizes, positions and numbers: checked on random ones.
+// Properties of every rotation, checked on random sizes, positions and numbers.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';

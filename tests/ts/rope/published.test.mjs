@@ -1,4 +1,4 @@
-// Numbers that others published: Hugging Face's tests, worked examples. Sources stand next to them in the data.
+// Published numbers: Hugging Face's tests and worked examples. The data names the source of each.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-// Keys that were turned already, moved in one step: as if they had been turned there from the start.
+// Rotated keys moved in one step: the same as if they had been rotated at the new position from the start.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { load } from 'ropewalk';
@@ -27,7 +27,7 @@ const coordinates = {
   interleaved: (j) => [2 * j, 2 * j + 1],
 };
 
-/** x with its pairs where the other pairing has them, as weights are permuted; blocks for axial axes. */
+/** x with the pairs in the places of the other pairing, as for permuted weights; one block for each axial axis. */
 function reordered({ data, shape }, { headDim, rotaryDim, pairing }, to, blocks = [rotaryDim]) {
   const result = Float32Array.from(data);
   for (let row = 0; row < data.length; row += headDim) {

@@ -1,4 +1,4 @@
-// Rotation by given tables: the published cases of ONNX and onnxruntime, and what is refused.
+// rotaryEmbedding(): the published cases of ONNX and onnxruntime, and refusals.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-// xPos: queries grow and keys shrink by zeta^(distance from a fixed centre), so that scores fall with distance.
+// xPos: queries grow and keys shrink by zeta^(distance from a fixed centre), so that scores decay with distance.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { load } from 'ropewalk';

@@ -1,4 +1,4 @@
-// Every number, flag, choice and options object that a caller can give: what does not fit is refused by name.
+// Checks of numbers, flags, choices and options objects: a wrong argument is refused by its name.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { runInNewContext } from 'node:vm';

@@ -1,4 +1,4 @@
-// The error classes: ordinary errors of JavaScript's own classes, with the argument and the value at hand.
+// The error classes: subclasses of JavaScript's own errors, with the argument and the value as fields.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as ropewalk from 'ropewalk';

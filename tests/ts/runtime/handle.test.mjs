@@ -1,4 +1,4 @@
-// The life of tensors, plans and layers: freed once, refused afterwards, and never used in another instance.
+// The lifetime of tensors, plans and layers: freed once, then refused, and never used in another instance.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { load, StateError } from 'ropewalk';

@@ -1,4 +1,4 @@
-// The WebAssembly heap: it grows without a trace in the results, it does not fill up, and no size wraps around.
+// The WebAssembly heap: growth does not change results, no call leaks, and no size overflows.
 import assert from 'node:assert/strict';
 import { freemem } from 'node:os';
 import { test } from 'node:test';

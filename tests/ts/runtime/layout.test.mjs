@@ -1,4 +1,4 @@
-// The orders of axes: what stands at which place is the same whatever the order and however many axes are given.
+// The layouts of axes: results are the same for every order and number of axes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { load } from 'ropewalk';

@@ -1,5 +1,5 @@
-// Options, and all that lies in them, are read once: no getter and no proxy can answer one thing to a check and another to
-// the call. The names of each list of options are those of its interface, which the compiler sees to.
+// Options and all nested values are read once, so that no getter or proxy can give one value to a check and another to
+// the call. The names of each list of options are those of its interface, which the compiler checks.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ import { fileOfModel, tinyBert, tinyLlama } from '../support/tiny-models.mjs';
 
 const rw = await ropewalk.load({ simd: 'deterministic' });
 
-/** The same objects and lists, counting in `reads` how often each property is read. Only the first answer is the true one. */
+/** Proxies of objects and lists: count in `reads` the reads of each property; only the first gives the real value. */
 function counting(value, reads, path = '') {
   const isOwn = Array.isArray(value) || (typeof value === 'object' && value !== null && isPlain(value));
   if (!isOwn) return value;
@@ -100,7 +100,7 @@ const signal = new AbortController().signal;
 const onProgress = () => {};
 const ids = [3, 1, 4, 1];
 
-/** Of each function, options as full of lists and objects as it takes, and a call with them. */
+/** For each function, options with all lists and objects that it accepts, and a call with them. */
 const ofInstance = {
   rope: [{ headDim: 8, rotaryDim: 8, base: 500, scaling: yarn, xpos: { scaleBase: 256 } }, (o) => rw.rope(o)],
   explainRope: [{ trainingLength: 16 }, (o) => rw.explainRope({ headDim: 8, scaling: yarn }, o)],

@@ -1,4 +1,4 @@
-// `out`, the caller's place for a result, in every call that takes one.
+// `out`, the caller's tensor for a result, in every call that accepts it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { runInNewContext } from 'node:vm';

@@ -1,4 +1,4 @@
-// Where tokens stand: every way to say it gives the same result, and what is no position is refused.
+// Positions of tokens: all forms give the same result, and invalid positions are refused.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { runInNewContext } from 'node:vm';

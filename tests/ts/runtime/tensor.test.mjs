@@ -1,4 +1,4 @@
-// Tensors, and the plain arrays that are taken in their place.
+// Tensors, and plain arrays in place of them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { runInNewContext } from 'node:vm';

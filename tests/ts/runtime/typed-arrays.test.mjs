@@ -1,4 +1,4 @@
-// Typed arrays that tell less or more of themselves than they hold: what counts is what they are by their own making.
+// Typed arrays with overridden properties: the real length, buffer and type are used.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { runInNewContext } from 'node:vm';

@@ -1,4 +1,4 @@
-// Files of weights from memory, a Blob or a path: what is in them, every way to read them, and every refusal.
+// Safetensors files from memory, a Blob or a path: their contents, every way to read them, and every refusal.
 import assert from 'node:assert/strict';
 import { readdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { freemem } from 'node:os';

@@ -1,4 +1,4 @@
-// Files of weights at an address: servers with and without ranges, and everything that a server can do wrong.
+// Safetensors files over HTTP: servers with and without ranges, and faulty servers.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';

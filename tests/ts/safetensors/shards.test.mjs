@@ -1,4 +1,4 @@
-// Models of several files: by their index, from addresses, paths and files in hand.
+// Models of several files, opened by their index from addresses, paths and Files.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';

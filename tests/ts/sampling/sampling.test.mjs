@@ -1,4 +1,4 @@
-// The choice of a token against a plain program that sorts everything, and against the distribution itself.
+// sample() against a plain program that sorts all tokens, and against the distribution.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { load } from 'ropewalk';

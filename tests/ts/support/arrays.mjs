@@ -1,4 +1,4 @@
-// Seeded data, and the two comparisons that the tests make: within a bound, and bit for bit.
+// Seeded data, and the two comparisons of the tests: within a bound, and bit for bit.
 import assert from 'node:assert/strict';
 
 /** Numbers from -1 to 1, the same for the same seed (mulberry32). */
@@ -17,13 +17,13 @@ export const sizeOf = (shape) => shape.reduce((product, n) => product * n, 1);
 /** A plain array input of random numbers. */
 export const randomArray = (shape, seed) => ({ data: random(sizeOf(shape), seed), shape });
 
-/** A Float32Array whose buffer went elsewhere. */
+/** Detaches the buffer of a Float32Array. */
 export function detached(array) {
   structuredClone(array.buffer, { transfer: [array.buffer] });
   return array;
 }
 
-/** Fails with the first number that is further than `tolerance` (a number, or one per entry) from what is wanted. */
+/** Fails at the first number whose error exceeds `tolerance` (a number, or one per entry). */
 export function assertClose(got, want, tolerance) {
   assert.equal(got.length, want.length, 'as many numbers');
   for (let i = 0; i < want.length; ++i) {
@@ -34,7 +34,7 @@ export function assertClose(got, want, tolerance) {
   }
 }
 
-/** The same numbers bit for bit; -0 differs from 0. */
+/** Fails unless the numbers are equal bit for bit; -0 differs from 0. */
 export function assertSameBits(got, want) {
   assert.equal(got.length, want.length, 'as many numbers');
   for (let i = 0; i < want.length; ++i) {
@@ -42,7 +42,7 @@ export function assertSameBits(got, want) {
   }
 }
 
-/** [B, H, T, D] in the order BTHD, and back. */
+/** Converts [B, H, T, D] to [B, T, H, D]; with tokens and heads exchanged in the shape, back. */
 export function swapHeadsAndTokens(data, [batch, heads, tokens, dim]) {
   const swapped = new data.constructor(data.length);
   for (let b = 0; b < batch; ++b) {

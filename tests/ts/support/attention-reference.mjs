@@ -1,4 +1,4 @@
-// Scaled dot-product attention and a linear map in float64: the slow, plain way.
+// Naive scaled dot-product attention and linear map in float64.
 
 const dot = (a, b) => a.reduce((sum, value, i) => sum + value * b[i], 0);
 
@@ -7,8 +7,8 @@ const rowOf = (data, r, dim) => data.subarray(r * dim, (r + 1) * dim);
 
 /**
  * q [B, H, Tq, D], k [B, G, Tk, D], v [B, G, Tk, Dv] -> { out, scores, raw, capped, biased } as doubles. `keeps` and
- * `bias` are functions of (b, h, i, j), `sink` of h; `causalOffset` undefined means not causal. `sees(i, j, b)` tells
- * what windows and padding leave.
+ * `bias` are functions of (b, h, i, j), `sink` of h; `causalOffset` undefined means not causal. `sees(i, j, b)` is
+ * false for keys hidden by windows or padding.
  */
 export function attention(q, k, v, options = {}) {
   const { scale, causalOffset, keeps = () => true, bias = () => 0, sees = () => true, softcap, sink } = options;

@@ -1,5 +1,5 @@
-// The bad values of each type of argument: { value, error, shows, label }. `shows` is what a message must render the
-// value as, `label` what a failing test calls it.
+// Bad values for each type of argument: { value, error, shows, label }. `shows` is the text of the value in messages,
+// `label` its name in failing tests.
 import { runInNewContext } from 'node:vm';
 import { detached } from './arrays.mjs';
 
@@ -9,7 +9,7 @@ export const outOfRange = (value, shows = String(value), label = shows) => ({ va
 // Of the right type, with nothing in it any more: which class of error tells that is open.
 export const gone = (array) => ({ value: detached(array), shows: '', label: 'a detached array', error: Error });
 
-/** For what has no default: leaving it out is refused as well. */
+/** For an argument without a default: leaving it out is refused too. */
 export const required = (values) => [wrongType(undefined, 'undefined'), ...values];
 
 const notANumber = [
@@ -38,14 +38,14 @@ export const notAChoice = [
   ...['', 'nonsense', 'toString', '__proto__'].map((word) => outOfRange(word, JSON.stringify(word))),
 ];
 
-/** Not an object of options; one with a key that nobody knows is refused by that key's name. */
+/** Not an object of options. (An unknown key is refused by its own name.) */
 export const notOptions = [
   ...[wrongType(null, 'null'), wrongType('text', '"text"'), wrongType(1, '1'), wrongType(false, 'false')],
   ...[wrongType(1n, '1n'), wrongType([], '[]'), wrongType(new Float32Array(1), 'Float32Array(1)')],
   wrongType(() => {}, 'a function'),
 ];
 
-/** Objects with options that a look at their own keys would miss. */
+/** Objects with options that are not among their own enumerable keys. */
 export const notPlain = [
   ...[wrongType(new Map([['causal', true]]), 'Map'), wrongType(Object.create({ causal: true }), '', 'a prototype')],
   wrongType(

@@ -1,4 +1,4 @@
-// ALiBi's slopes, T5's buckets and clipped distances, computed the plain way.
+// Naive ALiBi slopes, T5 buckets and clipped distances.
 
 /** Press et al.: a power of two P of heads gets 2^(-8h / P); the heads beyond it every second slope of 2P. */
 export function slopes(heads) {
@@ -8,7 +8,7 @@ export function slopes(heads) {
   return [...all(power), ...odd].slice(0, heads);
 }
 
-/** Raffel et al.: the bucket of key minus query, its logarithms compared exactly, as powers of whole numbers. */
+/** Raffel et al.: the bucket of key minus query; compares logarithms exactly, as powers of integers. */
 export function bucket(relative, { bidirectional = true, numBuckets = 32, maxDistance = 128 } = {}) {
   const half = bidirectional ? numBuckets / 2 : numBuckets;
   const first = bidirectional && relative > 0 ? half : 0;
@@ -25,7 +25,7 @@ export function bucket(relative, { bidirectional = true, numBuckets = 32, maxDis
   return first + exact + step;
 }
 
-/** The row of a table [2 limit + 1, D] that stands for a distance. */
+/** The row for a distance in a table [2 limit + 1, D]. */
 export const clip = (distance, limit) => Math.min(Math.max(distance, -limit), limit) + limit;
 
 /** f(h, i, j) for every head, query and key, in the order [H, Tq, Tk]. */

@@ -1,4 +1,4 @@
-// Runs a set of tests on every build of the package that this runtime has.
+// Runs a set of tests on every build of the package that this runtime supports.
 import { describe, test } from 'node:test';
 import { builds } from '../../vectors/builds.mjs';
 

@@ -4,7 +4,7 @@
 const angle = (position, pair, { base, rotaryDim, factor = 1 }) =>
   (position * base ** ((-2 * pair) / rotaryDim)) / factor;
 
-/** x (one head) turned at a position; half pairing, as `rw.rope` with linear scaling by `factor`. */
+/** x (one head) rotated at a position; half pairing, as `rw.rope` with linear scaling by `factor`. */
 export function turned(x, position, plan) {
   if (plan === undefined) return Float64Array.from(x);
   const out = Float64Array.from(x);
@@ -32,7 +32,7 @@ export class CacheModel {
     return (this.tokens.at(-1)?.position ?? -1) + 1;
   }
 
-  /** What a window leaves of the tokens when others come from `position` on: [those that stay, how far they move up]. */
+  /** The tokens that a window keeps when others follow from `position`: { tokens, by: their shift, gone }. */
   staying(position) {
     if (!this.window) return { tokens: this.tokens, by: 0, gone: this.gone };
     const { size, sinkTokens: sinks = 0, positions } = this.window;
@@ -45,7 +45,7 @@ export class CacheModel {
     return { tokens: moved, by, gone: left.at(-1).position + by };
   }
 
-  /** False where there is no room. */
+  /** Appends tokens; gives false if there is no room. */
   add(tokens) {
     if (tokens.length === 0) return true;
     const { tokens: stay, by, gone } = this.staying(tokens[0].position);
@@ -59,7 +59,7 @@ export class CacheModel {
     return this.window !== undefined && this.gone > position - this.window.size;
   }
 
-  /** Queries [H][Tq] of D numbers, at `first` and after; [H][Tq] of Dv numbers. */
+  /** Attention of queries [H][Tq][D] at positions from `first`; gives [H][Tq][Dv]. */
   attend(queries, first) {
     return queries.map((head, h) =>
       head.map((q, i) => {

@@ -1,4 +1,4 @@
-// Runs the module source that a Worker was given, with this file as its base, so that `ropewalk` resolves.
+// A worker that runs the module source in its workerData, with this file as base so that `ropewalk` resolves.
 import { workerData } from 'node:worker_threads';
 
 const AsyncFunction = (async () => {}).constructor;

@@ -1,8 +1,8 @@
-// What the tests of ropewalk/worker call in another thread, in Node and in a browser.
+// The object that the tests of ropewalk/worker call in another thread, in Node and in a browser.
 import { ArgumentRangeError, load } from 'ropewalk';
 import { openSafetensors } from 'ropewalk/models';
 
-/** Of what happened in the thread, so that the other can ask. */
+/** Events in this thread, for queries from the other. */
 const events = [];
 
 export const made = async () => {

@@ -1,4 +1,4 @@
-// Real numbers as BigInt with 256 bits after the point: enough for an angle of 2^53 turns to keep 200.
+// Real numbers as BigInt with 256 fractional bits, which leave 200 for an angle of 2^53 turns.
 
 const bits = 256n;
 const one = 1n << bits;
@@ -34,7 +34,7 @@ export function fixed(value) {
   return (BigInt(scaled) << bits) >> BigInt(shift);
 }
 
-/** Correct to about a unit of the double's last place. */
+/** The value as a double, within about one unit in the last place. */
 export function toNumber(x) {
   const excess = BigInt(Math.max(0, (x < 0n ? -x : x).toString(2).length - 64));
   return Number(x >> excess) * 2 ** (Number(excess) - Number(bits));
@@ -74,7 +74,7 @@ export function geometric(base, divisor, count) {
   return Array.from({ length: count }, (_, i) => exp(BigInt(i) * step));
 }
 
-/** position * frequency, less its whole turns, as a double. */
+/** position * frequency without whole turns, as a double. */
 export function angle(position, frequency) {
   const radians = BigInt(position) * frequency;
   const rest = radians % (2n * pi);

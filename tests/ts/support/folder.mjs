@@ -1,4 +1,4 @@
-// A folder of its own for a test, gone when the test ends.
+// A temporary folder for a test, removed when the test ends.
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';

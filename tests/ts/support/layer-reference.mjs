@@ -1,4 +1,4 @@
-// A transformer layer in float64, one batch entry at a time, and seeded weights for it.
+// A transformer layer in float64, one batch entry at a time, with seeded weights.
 import { random } from './arrays.mjs';
 import { attention, linear } from './attention-reference.mjs';
 import { frequencies, rotate } from './rope-reference.mjs';

@@ -1,4 +1,4 @@
-// Linear attention and its recurrences in float64, weight by weight: the slow, plain way.
+// Naive linear attention and its recurrences in float64, one weight after the other.
 import { frequencies, rotate } from './rope-reference.mjs';
 
 const maps = {
@@ -24,8 +24,8 @@ function featuresOf({ data, shape }, featureMap) {
 }
 
 /**
- * q [B, H, Tq, D], k [B, G, Tk, D], v [B, G, Tk, Dv] -> { out, bound, denominators }: doubles, how far float32 may be
- * from out, and [B, H, Tq]. `rope` is { form, base, pairing, queries, keys } with the first positions; `keeps(b, j)`.
+ * q [B, H, Tq, D], k [B, G, Tk, D], v [B, G, Tk, Dv] -> { out, bound, denominators }: doubles, a bound on the error of
+ * float32, and [B, H, Tq]. `rope` is { form, base, pairing, queries, keys } with the first positions; `keeps(b, j)`.
  */
 export function linearAttention(
   q,
@@ -93,8 +93,8 @@ export function linearAttention(
 }
 
 /**
- * The recurrence of ONNX LinearAttention. decay(b, g, t, d) and beta(b, g, t) are functions, or undefined where the rule
- * has none. Gives { out, state } as doubles.
+ * The recurrence of ONNX LinearAttention. decay(b, g, t, d) and beta(b, g, t) are functions, or undefined if the rule
+ * does not use them. Gives { out, state } as doubles.
  */
 export function recurrence(q, k, v, { scale, decay, beta, past }) {
   const [batch, heads, tokens, dim] = q.shape;

@@ -1,4 +1,4 @@
-// A worker of Node that loads models and gives them away.
+// A Node worker that exposes a function to load models.
 import { parentPort } from 'node:worker_threads';
 import { load } from 'ropewalk';
 import { loadModel } from 'ropewalk/models';

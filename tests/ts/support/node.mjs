@@ -1,4 +1,4 @@
-// Runs this Node with other arguments, in the repository, so that `ropewalk` is the built package.
+// Runs Node with other arguments in the repository, where `ropewalk` is the built package.
 import { execFile } from 'node:child_process';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,7 +11,7 @@ const execute = promisify(execFile);
 // Milliseconds; what takes so long has come to a stop.
 const limit = 600_000;
 
-/** { stdout, stderr } of a child that ends with 0; otherwise it throws with what the child printed. */
+/** { stdout, stderr } of a child that exits with 0; otherwise throws with the child's output. */
 export function run(args, { cwd = root, command = process.execPath, env = {} } = {}) {
   // A child of a test run must not think that it is one.
   const { NODE_TEST_CONTEXT, ...inherited } = process.env;

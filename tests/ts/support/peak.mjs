@@ -1,12 +1,12 @@
-// Memory of an instance: what is in use, and how much a call of attention takes for itself.
+// Memory of an instance: the amount in use, and the additional memory of a call of attention.
 
-/** What `rw.memory()` tells of now. The peak tells of the past. */
+/** `rw.memory()` without the peak, which depends on earlier calls. */
 export function inUse(rw) {
   const { peak, ...now } = rw.memory();
   return now;
 }
 
-/** Bytes in use at once beside q, k, v and the result, each [1, heads, tokens, dim]. */
+/** Peak bytes in use besides q, k, v and the result, each [1, heads, tokens, dim]. */
 export function extraBytes(rw, tokens, heads, dim, options = {}) {
   const shape = [1, heads, tokens, dim];
   const inputs = ['q', 'k', 'v'].map(() => rw.tensor(shape));

@@ -1,4 +1,4 @@
-// Every position encoding of attention but rope, as what it adds to the scores and values of one set of inputs.
+// Every position encoding of attention except rope, as its additions to scores and values for one set of inputs.
 import { random, randomArray } from './arrays.mjs';
 import { attention } from './attention-reference.mjs';
 import { bucket, clip, slopes } from './bias-reference.mjs';

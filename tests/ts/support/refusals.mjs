@@ -1,9 +1,9 @@
-// The rules that hold for every refused argument.
+// Checks of every refused argument: the error, and no change of memory or later results.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { random } from './arrays.mjs';
 
-/** Bits of some good calls: what they are before a refusal, they are after it. */
+/** The bits of some valid calls, which must be the same before and after a refusal. */
 function healthyBits(rw) {
   const x = { data: random(48, 5), shape: [2, 3, 8] };
   const plan = rw.rope({ headDim: 8, scaling: { type: 'yarn', factor: 4, originalLength: 64 } });
@@ -17,8 +17,8 @@ function healthyBits(rw) {
 const bitsOf = new WeakMap();
 
 /**
- * What is wrong with how `call` was refused, or undefined: it must throw an error of the class that `bad` names, with
- * the argument and the value in its message, leave memory alone, and leave the next good call its bits.
+ * The problem with the refusal of `call`, or undefined: it must throw an error of the class in `bad`, with the argument
+ * and the value in its message, not change memory, and not change the bits of the next valid call.
  */
 function problemOf(rw, argument, bad, call) {
   if (!bitsOf.has(rw)) bitsOf.set(rw, healthyBits(rw));
@@ -39,7 +39,7 @@ function problemOf(rw, argument, bad, call) {
   return 'was accepted';
 }
 
-/** A test that `call(value)` refuses every one of the bad values and names `argument`. */
+/** A test that `call(value)` refuses every bad value and names `argument`. */
 export function testRefusals(rw, where, argument, values, call) {
   test(`${where} refuses a bad ${argument}`, () => {
     const problems = values.map((bad) => {
@@ -55,7 +55,7 @@ export function testAllRefusals(rw, where, rows) {
   for (const [argument, [values, call]] of Object.entries(rows)) testRefusals(rw, where, argument, values, call);
 }
 
-/** A test that each of these options, which the function does not have, is refused by its name. */
+/** A test that each of these options, which the function lacks, is refused by its name. */
 export function testUnknownOptions(rw, where, names, call) {
   test(`${where} refuses an option that it does not have`, () => {
     const problems = names.map((name) => {
@@ -66,7 +66,7 @@ export function testUnknownOptions(rw, where, names, call) {
   });
 }
 
-/** A test for each of { what: [error class, words of the message, call] } that it is refused. */
+/** A test of the refusal for each entry of { what: [error class, words of the message, call] }. */
 export function testMisfits(rw, where, rows) {
   for (const [what, [error, words, call]] of Object.entries(rows)) {
     test(`${where} refuses ${what}`, () => {

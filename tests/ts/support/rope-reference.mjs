@@ -1,4 +1,4 @@
-// Rotary and sinusoidal encodings in float64 on exact angles: the slow, plain way.
+// Naive rotary and sinusoidal encodings in float64 on exact angles.
 import { angle, geometric } from './fixed.mjs';
 
 /** Exact frequencies base^(-2i / dim), in the fixed point of fixed.mjs. */
@@ -17,8 +17,8 @@ const pairsOf = {
 };
 
 /**
- * x [B, H, T, D] turned at positions [B][T]; with `back`, turned the other way and divided by the factor. Gives
- * { data, bound }: the float64 result and how far float32 arithmetic may be from it.
+ * x [B, H, T, D] rotated at positions [B][T]; with `back`, rotated back and divided by the factor. Gives
+ * { data, bound }: the float64 result and a bound on the error of float32.
  */
 export function rotate({ data, shape }, { frequencies, positions, pairing = 'half', factor = 1, back = false }) {
   const [batch, heads, tokens, dim] = shape;

@@ -2,7 +2,7 @@
 
 const bytesOf = (data) => new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 
-/** A file of this header (text, or an object) and these bytes. */
+/** A file with this header (text or an object) and these bytes. */
 export function fileOf(header, data = new Uint8Array(0)) {
   const text = new TextEncoder().encode(typeof header === 'string' ? header : JSON.stringify(header));
   const file = new Uint8Array(8 + text.length + data.length);
@@ -16,7 +16,7 @@ export function fileOf(header, data = new Uint8Array(0)) {
  * The bytes of a safetensors file.
  *
  * @param tensors { name: { dtype, shape, data } } or entries of that; data is a typed array whose bytes are written.
- * @param metadata { key: text }, or nothing.
+ * @param metadata { key: text }, optional.
  */
 export function writeSafetensors(tensors, metadata) {
   const entries = Symbol.iterator in tensors ? [...tensors] : Object.entries(tensors);

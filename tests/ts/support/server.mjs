@@ -1,7 +1,7 @@
-// A server on this machine, for the time of one test.
+// A local HTTP server for one test.
 import { createServer } from 'node:http';
 
-/** Serves with `answer(request, response)`; gives { url, requests }, of which the second lists paths and ranges. */
+/** Serves with `answer(request, response)`; gives { url, requests }, where requests lists paths and ranges. */
 export async function serve(t, answer) {
   const requests = [];
   const server = createServer((request, response) => {
@@ -18,7 +18,7 @@ export async function serve(t, answer) {
   return { url: `http://127.0.0.1:${server.address().port}`, requests };
 }
 
-/** Answers a range as a server should; `change` may put other headers. */
+/** Answers a range request correctly, except for headers replaced by `change`. */
 export function sendRange(request, response, bytes, change = {}) {
   const [, from, to] = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range) ?? [];
   if (from === undefined) return sendWhole(response, bytes);

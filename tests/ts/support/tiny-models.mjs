@@ -1,11 +1,11 @@
-// Tiny models with random weights as Hugging Face saves them: { config, tensors }, where tensors is
+// Tiny models with random weights in Hugging Face's format: { config, tensors }, where tensors is
 // { name: { dtype, shape, data } }.
 import { random } from './arrays.mjs';
 import { writeSafetensors } from './safetensors.mjs';
 
 const upperHalf = (values) => new Uint16Array(new Uint32Array(values.buffer).map((bits) => bits >>> 16));
 
-/** Numbers of a shape: a matrix with outputs of about 1 for inputs of about 1, a vector near `mean`. */
+/** Random numbers of a shape: a matrix that maps inputs of about 1 to outputs of about 1, or a vector near `mean`. */
 function numbers(dtype, shape, seed, mean = 0) {
   const [rows, columns] = shape;
   const size = columns === undefined ? rows : rows * columns;
@@ -64,7 +64,7 @@ export function tinyLlama(fields = {}, dtype = 'F32') {
   return { config, tensors: tensorsOf(shapes, dtype) };
 }
 
-/** Layers with windows of 5 and without in turns. */
+/** Gemma 2: every second layer has a window of 5. */
 export const tinyGemma2 = (fields = {}, dtype = 'F32') =>
   tinyLlama(
     {
@@ -75,7 +75,7 @@ export const tinyGemma2 = (fields = {}, dtype = 'F32') =>
     dtype,
   );
 
-/** The first layer sees everything, the others have a window of 5. */
+/** Qwen 2: the first layer has full attention, the others a window of 5. */
 export const tinyQwen2 = (fields = {}, dtype = 'F32') =>
   tinyLlama(
     {
@@ -135,11 +135,11 @@ function encoder(prefix, config, dtype) {
 export const tinyBert = (fields = {}, dtype = 'F32') =>
   encoder('bert.', { architectures: ['BertForMaskedLM'], model_type: 'bert', ...encoderConfig, ...fields }, dtype);
 
-/** With token vectors of another width than the model's. */
+/** RoFormer with token vectors of another width than the model's. */
 export const tinyRoformer = (fields = {}, dtype = 'F32') => {
   const own = { architectures: ['RoFormerForMaskedLM'], model_type: 'roformer', embedding_size: 16 };
   return encoder('roformer.', { ...own, ...encoderConfig, ...fields }, dtype);
 };
 
-/** The bytes of its model.safetensors. */
+/** The bytes of a model's model.safetensors. */
 export const fileOfModel = ({ tensors }) => writeSafetensors(tensors, { format: 'pt' });

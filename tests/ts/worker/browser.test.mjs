@@ -1,4 +1,4 @@
-// The worker of a page that Vite has built, in Chromium, under a strict policy.
+// The worker of a page built by Vite, in Chromium, under a strict CSP.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';

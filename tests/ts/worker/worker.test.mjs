@@ -1,4 +1,4 @@
-// Calls across threads: values, arrays, objects that stay, errors, signals, callbacks, iteration, ends.
+// Calls across threads: values, arrays, proxies of objects, errors, signals, callbacks, iteration, termination.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { MessageChannel, Worker } from 'node:worker_threads';
@@ -18,7 +18,7 @@ const channel = () => {
   return port1;
 };
 
-/** A double for one test, whose worker ends with it. */
+/** A proxy for one test, whose worker ends with the test. */
 const opened = (t, port) => {
   const remote = wrap(port);
   t.after(() => remote.dispose());

@@ -1,4 +1,4 @@
-// Attention as it is: scale, causal offset, masks, grouped heads.
+// Plain attention: scale, causal offset, masks, grouped heads.
 import { given, operation } from './operation.mjs';
 
 const known = { params: ['scale', 'causal', 'causal_offset'], inputs: ['q', 'k', 'v', 'keep_mask', 'add_mask'] };

@@ -1,4 +1,4 @@
-// Rotary embedding with several axes of position.
+// Rotary embedding with several position axes.
 import { choose, operation } from './operation.mjs';
 
 const layouts = { sections: 'sections', interleaved: 'interleaved' };

@@ -1,4 +1,4 @@
-// Attention whose tokens come in pieces, through the KV cache.
+// Attention with tokens in pieces, through the KV cache.
 import { operation } from './operation.mjs';
 
 const known = { params: ['chunks'], inputs: ['q', 'k', 'v'] };
@@ -12,7 +12,7 @@ function tokensOf({ data, shape: [batch, heads, tokens, dim] }, first, count) {
   return { data: Float32Array.from(rows.flat()), shape: [batch, heads, count, dim] };
 }
 
-/** Pieces of [B, H, t, D] one after the other. */
+/** Concatenates pieces [B, H, t, D] along the tokens. */
 function joined(pieces) {
   const [batch, heads, , dim] = pieces[0].shape;
   const tokens = pieces.reduce((sum, { shape }) => sum + shape[2], 0);

@@ -1,4 +1,4 @@
-// Every operation that the package has: its name in the vectors -> (rw, params, inputs) => outputs.
+// Every operation of the package: its name in the vectors -> (rw, params, inputs) => outputs.
 import { absolute } from './absolute.mjs';
 import { analysis } from './analysis.mjs';
 import { attention } from './attention.mjs';

@@ -1,4 +1,4 @@
-// Linear attention with and without RoPE, normalised.
+// Normalised linear attention with and without RoPE.
 import { choose, given, operation } from './operation.mjs';
 
 const variants = {

@@ -1,4 +1,4 @@
-// Operators of ONNX, by their own attributes and inputs.
+// ONNX operators with their own attributes and inputs.
 import { given, operation } from './operation.mjs';
 
 const rotary = {

@@ -1,13 +1,13 @@
-// What all operations share: a case that names a parameter or an input we do not know is skipped, never half run.
+// Common to all operations: a case with an unknown parameter or input is skipped, never run in part.
 
-/** Thrown for what this runner or the package does not know; the case counts as skipped, with the message as reason. */
+/** Thrown for what the runner or the package does not support; the case is skipped, with the message as reason. */
 export class Unsupported extends Error {}
 
-/** Thrown where a result is wrong in a way that no output shows; the case has failed, whatever it expects. */
+/** Thrown if a result is wrong in a way that is not visible in the outputs; the case fails in any event. */
 export class WrongResult extends Error {}
 
 /**
- * An operation: (rw, params, inputs) => outputs, each { shape, data }. `params` and `inputs` name everything it knows.
+ * An operation: (rw, params, inputs) => outputs, each { shape, data }. `params` and `inputs` list all supported names.
  * A parameter that is null counts as absent.
  */
 export function operation({ params: knownParams = [], inputs: knownInputs = [] }, run) {
@@ -18,13 +18,13 @@ export function operation({ params: knownParams = [], inputs: knownInputs = [] }
   };
 }
 
-/** The value that `choices` has for a parameter's word; a word it does not have is unsupported. */
+/** The value in `choices` for a parameter; throws Unsupported for an unknown one. */
 export function choose(name, word, choices) {
   if (Object.hasOwn(choices, word)) return choices[word];
   throw new Unsupported(`param ${name} = ${JSON.stringify(word)}`);
 }
 
-/** An object without the fields that are undefined: options that a case does not give stay at their defaults. */
+/** An object without its undefined fields, so that options missing in a case have their defaults. */
 export function given(options) {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 }

@@ -1,4 +1,4 @@
-// Files of weights: opened, every tensor read, and compared with what the case lists of it.
+// Safetensors files: opens them, reads every tensor, and compares it with the case.
 import { openSafetensors } from 'ropewalk/models';
 import { WrongResult } from './operation.mjs';
 

@@ -1,5 +1,5 @@
-// Links to a state of the playground that is not there, out of range or nonsense: it is passed over without a word in the
-// console, and what there is works.
+// Links to a state of the playground that is missing, out of range or malformed: it is ignored without console output,
+// and the page works.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { browsers, isLoaded, isSeen, noticesOf, of, run, same, says, start } from '../playground.mjs';

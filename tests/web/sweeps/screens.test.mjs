@@ -1,5 +1,5 @@
-// Small screens, larger letters and letters spaced apart, in both languages: nothing scrolls sideways, is cut off or is too
-// small for a finger.
+// Small screens, larger text and wider letter spacing, in both languages: nothing scrolls sideways, is cut off or is
+// too small to touch.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { chapterIds } from '../../../web/src/chapters/ids.js';

@@ -1,5 +1,5 @@
-// The page never keeps the reader waiting: its longest task is compared with a reference task, which takes the machine the
-// same work as it takes any other. `npm run bench:page` prints milliseconds.
+// No task of the page blocks its main thread for long: the longest is compared with a reference task, so that the
+// result does not depend on the machine. `npm run bench:page` prints milliseconds.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { open, withChromium } from '../site.mjs';
