@@ -20,7 +20,7 @@
 //   withQuickReader(finite, below, f)  the same for few rows, where they need not be; below(x): whether all
 //                            inputs are smaller than x
 //
-// A reader turns a panel into floats. It holds the constants that a loop needs.
+// A reader converts a panel to floats. It holds the constants that a loop needs.
 //   kRun                     scales(panel, l) are those of this many inputs, a divisor of kGemmDepth
 //   kStep                    inputs that are read at once, a divisor of kRun
 //   read(at, i, scales, rows)  rows [kStep] = the weights of inputs i, i + 1, ... of the run, by columns

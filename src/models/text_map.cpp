@@ -26,7 +26,7 @@ bool keyBefore(const TextPair& a, const TextPair& b) {
   return order != 0 ? order < 0 : a.at < b.at;
 }
 
-bool placeBefore(const TextPair& a, const TextPair& b) {
+bool offsetBefore(const TextPair& a, const TextPair& b) {
   return a.at < b.at;
 }
 
@@ -86,7 +86,7 @@ Status TextMap::read(JsonReader& reader, Fault* fault) {
     *fault = {second, true};
     return Status::kInvalidArgument;
   }
-  sortBy(made.pairs_.data(), made.pairs_.data() + count, placeBefore);
+  sortBy(made.pairs_.data(), made.pairs_.data() + count, offsetBefore);
   *this = std::move(made);
   return Status::kOk;
 }
