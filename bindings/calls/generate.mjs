@@ -182,13 +182,13 @@ export declare const ${struct.name}: ${kind}<${struct.name}>;
 `;
   return `${made}
 
-/** How a call lies in the heap: writes its fields to the doubles from \`at\` on. */
+/** Writes a call: its fields go to the doubles from \`at\` on. */
 export interface CallFields<C> {
   readonly doubles: number;
   readonly write: (to: Float64Array, at: number, call: C) => void;
 }
 
-/** How a result lies in the heap. */
+/** Reads a result from the heap. */
 export interface ResultFields<R> {
   readonly doubles: number;
   readonly read: (from: Float64Array, at: number) => R;
