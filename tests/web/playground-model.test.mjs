@@ -2,7 +2,6 @@
 // work can be cancelled.
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
-import axe from 'axe-core';
 import {
   atItem,
   atPass,
@@ -11,6 +10,7 @@ import {
   give,
   isLoaded,
   isSeen,
+  linked,
   noticesOf,
   of,
   path,
@@ -31,13 +31,6 @@ afterEach(() => all.site.releaseAll());
 
 const hashOf = (page) => new URL(page.url()).hash;
 const tokensWritten = async (page) => Number(/^(\d+) tokens/.exec(await of(page, 'write').summary())?.[1] ?? 0);
-
-const linked =
-  'playground.stack.encoding=interleaved&playground.stack.heads=8&playground.stack.kv=2&playground.stack.causal=1' +
-  '&playground.stack.window=3&playground.stack.sinks=1&playground.stack.layers=3&playground.stack.base=100' +
-  '&playground.stack.scaling=yarn&playground.stack.factor=16&playground.stack.seed=7&playground.stack.view=biased' +
-  '&playground.model.tiny=decoder&playground.model.seed=3&playground.look.ids=1+2+3+1+2&playground.look.layer=2' +
-  '&playground.look.wish=ntk&playground.look.base=1000&playground.look.view=probabilities&playground.write.topK=5';
 
 for (const browser of browsers) {
   test(`a small decoder is made, looked at, and writes what the package writes (${browser})`, async () => {
@@ -168,45 +161,6 @@ for (const browser of browsers) {
     assert.deepEqual(complaints, []);
     await close();
   });
-
-  for (const lang of ['en', 'zh']) {
-    for (const theme of ['light', 'dark']) {
-      test(`with a model axe-core finds nothing, nor is there to scroll sideways, in ${lang} and ${theme} (${browser})`, async () => {
-        const { page, complaints, close } = await all.fresh(browser, `lang=${lang}&theme=${theme}&${linked}`, {
-          viewport: { width: 360, height: 640 },
-        });
-        await isSeen(page);
-        await page.evaluate((s) => document.querySelector(`${s} .work .button`).click(), path('write'));
-        await until(
-          () => page.evaluate((s) => document.querySelectorAll(`${s} .tokens li`).length, path('write')),
-          'tokens',
-        );
-        await page.evaluate(axe.source);
-        const found = await page.evaluate(async () => {
-          const { violations } = await globalThis.axe.run('#chapter-playground', { resultTypes: ['violations'] });
-          return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`);
-        });
-        assert.deepEqual(found, []);
-        const sizes = () => [document.documentElement.scrollWidth, document.documentElement.clientWidth];
-        const [whole, seen] = await page.evaluate(sizes);
-        assert.equal(whole, seen);
-        const small = await page.evaluate(() =>
-          Array.from(
-            document.querySelectorAll(
-              '#chapter-playground :is(button, summary, .segments span, .flag, input[type=range], input[type=text])',
-            ),
-          )
-            .filter((element) => element.checkVisibility())
-            .map((element) => [element.textContent || element.tagName, element.getBoundingClientRect()])
-            .filter(([, { width, height }]) => width < 43.5 || height < 43.5)
-            .map(([name, { width, height }]) => `${name}: ${width} x ${height}`),
-        );
-        assert.deepEqual(small, []);
-        assert.deepEqual(complaints, []);
-        await close();
-      });
-    }
-  }
 }
 
 test('the code of models comes with the first model, and not before', async () => {

@@ -144,3 +144,11 @@ export function same(shown, computed, tolerance = 0) {
     assert.ok(isNear, `number ${i}: ${value}, computed ${computed[i]}`);
   }
 }
+
+/** The state of a link: a small decoder, and every setting of the playground unlike its default. */
+export const linked =
+  'playground.stack.encoding=interleaved&playground.stack.heads=8&playground.stack.kv=2&playground.stack.causal=1' +
+  '&playground.stack.window=3&playground.stack.sinks=1&playground.stack.layers=3&playground.stack.base=100' +
+  '&playground.stack.scaling=yarn&playground.stack.factor=16&playground.stack.seed=7&playground.stack.view=biased' +
+  '&playground.model.tiny=decoder&playground.model.seed=3&playground.look.ids=1+2+3+1+2&playground.look.layer=2' +
+  '&playground.look.wish=ntk&playground.look.base=1000&playground.look.view=probabilities&playground.write.topK=5';
