@@ -1,7 +1,7 @@
 // The published package: the files that it contains and those that it must not.
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { test } from 'node:test';
 import { ropeFromConfig } from 'ropewalk';
 import { root, run } from './support/node.mjs';
@@ -26,12 +26,33 @@ function reachedFrom(entry) {
   return [...reached];
 }
 
-test('the package holds dist, README, LICENSE and package.json, and nothing else', async () => {
+const packed = async () => {
   const { stdout } = await run(['pack', '--dry-run', '--json', '--ignore-scripts'], { command: 'npm' });
   const [{ files }] = JSON.parse(stdout);
-  const paths = files.map(({ path }) => path);
-  const expected = ['LICENSE', 'README.md', 'package.json', ...dist.map((name) => `dist/${name}`)];
-  assert.deepEqual(paths.sort(), expected.sort());
+  return files.map(({ path }) => path);
+};
+const docs = ['docs/calls.md', 'docs/models.md'];
+
+test('the package holds dist, its documents, README, LICENSE and package.json, and nothing else', async () => {
+  const expected = ['LICENSE', 'README.md', 'package.json', ...docs, ...dist.map((name) => `dist/${name}`)];
+  assert.deepEqual((await packed()).sort(), expected.sort());
+});
+
+test('no document of the package links to one that it lacks', async () => {
+  const files = await packed();
+  for (const document of ['README.md', ...docs]) {
+    const text = readFileSync(join(root, document), 'utf8');
+    const links = [...text.matchAll(/(?<!!)\[[^\]]*\]\(([^)\s]+)\)/g)].map(([, target]) => target);
+    for (const target of links.filter((each) => !/^https:/.test(each))) {
+      const [path, heading] = target.split('#');
+      const file = path === '' ? document : join(dirname(document), path);
+      assert.ok(files.includes(file), `${document} links to ${target}`);
+      if (heading === undefined) continue;
+      const headings = readFileSync(join(root, file), 'utf8').match(/^#+ .*$/gm) ?? [];
+      const anchors = headings.map((line) => line.replace(/^#+ /, '').toLowerCase().replaceAll(' ', '-'));
+      assert.ok(anchors.includes(heading), `${document} links to ${target}`);
+    }
+  }
 });
 
 test('dist holds code, types and the two builds only', () => {
