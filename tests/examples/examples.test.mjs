@@ -1,0 +1,181 @@
+// Every folder of examples/, copied elsewhere, with the packed package installed, does what its first comment says.
+import assert from 'node:assert/strict';
+import { cpSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { extname, join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { root, run } from '../ts/support/node.mjs';
+import { fileOfModel, tinyBert, tinyLlama } from '../ts/support/tiny-models.mjs';
+import { launch, until } from '../web/site.mjs';
+
+let base;
+let browser;
+before(async () => {
+  base = mkdtempSync(join(tmpdir(), 'ropewalk-examples-'));
+  const npm = (...args) => run(args, { command: 'npm', cwd: base });
+  writeFileSync(join(base, 'package.json'), '{ "private": true }');
+  await npm('pack', root, '--ignore-scripts');
+  const [packed] = readdirSync(base).filter((name) => name.endsWith('.tgz'));
+  await npm('install', `./${packed}`, '--offline', '--no-audit', '--no-fund', '--ignore-scripts');
+  // What examples need besides is that of this checkout.
+  for (const name of ['@huggingface', 'vite', 'typescript']) {
+    symlinkSync(join(root, 'node_modules', name), join(base, 'node_modules', name));
+  }
+  browser = await launch();
+});
+after(async () => {
+  await browser?.close();
+  rmSync(base, { recursive: true, force: true });
+});
+
+// A copy whose node_modules are those of `base`.
+function copyOf(name) {
+  const folder = join(base, name);
+  cpSync(join(root, 'examples', name), folder, { recursive: true });
+  symlinkSync(join(base, 'node_modules'), join(folder, 'node_modules'));
+  return folder;
+}
+
+const words = ['[UNK]', '<|im_start|>', '<|im_end|>', 'user', 'assistant', 'warm', 'cat', 'train', 'boats', 'the'];
+
+/** Files of a checkpoint beside a tokenizer of ten words. */
+function checkpointIn(folder, model) {
+  const vocab = Object.fromEntries(words.map((word, id) => [word, id]));
+  const tokenizer = {
+    ...{ version: '1.0', truncation: null, padding: null, normalizer: null, post_processor: null, decoder: null },
+    added_tokens: [1, 2].map((id) => ({ id, content: words[id], special: true })),
+    pre_tokenizer: { type: 'Whitespace' },
+    model: {
+      type: 'WordPiece',
+      vocab,
+      unk_token: '[UNK]',
+      continuing_subword_prefix: '##',
+      max_input_chars_per_word: 100,
+    },
+  };
+  writeFileSync(join(folder, 'config.json'), JSON.stringify(model.config));
+  writeFileSync(join(folder, 'model.safetensors'), fileOfModel(model));
+  writeFileSync(join(folder, 'tokenizer.json'), JSON.stringify(tokenizer));
+  writeFileSync(join(folder, 'tokenizer_config.json'), '{}');
+}
+
+const types = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.wasm': 'application/wasm' };
+
+/** A page of a folder, on a plain server, and what it complains about. */
+async function pageOf(t, folder) {
+  const server = createServer(async (request, response) => {
+    const { pathname } = new URL(request.url, 'http://localhost');
+    const file = join(folder, pathname === '/' ? 'index.html' : pathname);
+    try {
+      const body = await readFile(file);
+      response.writeHead(200, { 'content-type': types[extname(file)] ?? 'application/octet-stream' }).end(body);
+    } catch {
+      response.writeHead(pathname === '/favicon.ico' ? 204 : 404).end();
+    }
+  });
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const page = await browser.newPage();
+  const complaints = [];
+  page.on('pageerror', (error) => complaints.push(String(error)));
+  page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
+  await page.goto(`http://127.0.0.1:${server.address().port}/`);
+  t.after(async () => {
+    await page.close();
+    server.closeAllConnections();
+    server.close();
+  });
+  return { page, complaints };
+}
+
+test('node-esm: scores depend on the distance', async () => {
+  const { stdout } = await run(['main.js'], { cwd: copyOf('node-esm') });
+  const lines = stdout.trimEnd().split('\n');
+  assert.equal(lines.length, 4);
+  for (const line of lines) {
+    const [, near, far] = /^distance \d+: (\S+) at the start, (\S+) at position 2\^40$/.exec(line);
+    assert.ok(Math.abs(near - far) < 2e-4, line);
+  }
+});
+
+test('node-cjs: rows of probabilities up to each query', async () => {
+  const { stdout, stderr } = await run(['--no-warnings', 'main.js'], { cwd: copyOf('node-cjs') });
+  assert.equal(stderr, '');
+  const rows = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.split(' ').map(Number));
+  assert.equal(rows.length, 4);
+  for (const [q, row] of rows.entries()) {
+    assert.ok(Math.abs(row.reduce((a, b) => a + b) - 1) < 0.03);
+    for (const p of row.slice(q + 1)) assert.equal(p, 0);
+  }
+});
+
+test('import-map: a table in a page that nothing was built for', async (t) => {
+  const { page, complaints } = await pageOf(t, copyOf('import-map'));
+  await until(() => page.evaluate(() => document.querySelectorAll('td').length === 36), 'the table');
+  const cells = await page.evaluate(() => Array.from(document.querySelectorAll('td'), (cell) => cell.textContent));
+  // Slope 1/2, from key 0 to query 5.
+  assert.deepEqual(cells.slice(30), ['-2.50', '-2.00', '-1.50', '-1.00', '-0.50', '0.00']);
+  assert.deepEqual(complaints, []);
+});
+
+test('vite-worker: types fit, and the built page gets its numbers', async (t) => {
+  const folder = copyOf('vite-worker');
+  await run([join(base, 'node_modules', 'typescript', 'bin', 'tsc')], { cwd: folder });
+  await run([join(base, 'node_modules', 'vite', 'bin', 'vite.js'), 'build'], { cwd: folder });
+  const { page, complaints } = await pageOf(t, join(folder, 'dist'));
+  const text = () => page.evaluate(() => document.querySelector('output').textContent);
+  await until(text, 'the numbers');
+  assert.match(await text(), new RegExp(`^${8 * 512 * 64} numbers in \\d+ ms \\((relaxed|simd128)\\)$`));
+  assert.deepEqual(complaints, []);
+});
+
+test('attention-explorer: a picture a head, and errors in words', async (t) => {
+  const folder = copyOf('attention-explorer');
+  checkpointIn(folder, tinyLlama());
+  const { page, complaints } = await pageOf(t, folder);
+  const input = page.locator('#files');
+  const pick = (...names) => input.setInputFiles(names.map((name) => join(folder, name)));
+  await pick('config.json', 'model.safetensors');
+  const { num_hidden_layers: layers, num_attention_heads: heads } = tinyLlama().config;
+  const pictures = () => page.evaluate(() => document.querySelectorAll('canvas').length);
+  await until(async () => (await pictures()) === layers * heads, 'the pictures');
+  await page.locator('#ids').fill('1 2 999999');
+  await page.locator('#ids').blur();
+  const status = () => page.evaluate(() => document.querySelector('[role=status]').textContent);
+  assert.match(await until(status, 'the error'), /^model\.forward: ids\b.*999999/);
+  assert.deepEqual(complaints, []);
+});
+
+test('semantic-search: a sentence is nearest to itself', async () => {
+  const folder = copyOf('semantic-search');
+  checkpointIn(folder, tinyBert());
+  const question = 'The harbour is full of small boats.';
+  const { stdout } = await run(['main.js', '.', question], { cwd: folder });
+  const lines = stdout.trimEnd().split('\n');
+  assert.equal(lines.length, 4);
+  assert.equal(lines[0], `1.000 ${question}`);
+});
+
+test('chat: each turn is answered, until the cache is full', async () => {
+  const folder = copyOf('chat');
+  checkpointIn(folder, tinyLlama());
+  const turns = 40; // more than the cache of 64 tokens has room for
+  writeFileSync(join(folder, 'turns'), 'the warm cat\n'.repeat(turns));
+  const command = `exec "$0" main.js . < turns`;
+  const { stdout, stderr } = await run(['-c', command, process.execPath], { cwd: folder, command: 'sh' });
+  assert.equal(stderr, '');
+  const answers = stdout.split('> ').slice(1);
+  assert.ok(answers.length > 1 && answers.length < turns, stdout);
+  for (const answer of answers.slice(0, -1)) assert.match(answer, /^.*\n$/, stdout);
+  assert.equal(answers.at(-1), 'The conversation is as long as the cache.\n');
+});
+
+test('every example is run here', async () => {
+  const own = await readFile(new URL(import.meta.url), 'utf8');
+  const folders = readdirSync(join(root, 'examples'), { withFileTypes: true }).filter((each) => each.isDirectory());
+  for (const { name } of folders) assert.ok(own.includes(`copyOf('${name}')`), name);
+});
