@@ -39,7 +39,7 @@ const relaxedProbe = probe('0f 01 0d 00  41 01 fd 0f  41 02 fd 0f  fd 80 02  0b'
 
 function buildFor(simd: 'auto' | 'deterministic'): BuildName {
   if (typeof WebAssembly === 'undefined') throw new UnsupportedError('load: this runtime has no WebAssembly');
-  if (simd === 'auto' && WebAssembly.validate(relaxedProbe)) return 'relaxed';
+  if (simd === 'auto' && hasRelaxed()) return 'relaxed';
   if (!WebAssembly.validate(simdProbe)) {
     throw new UnsupportedError(
       'load: this runtime has no WebAssembly SIMD; Chrome 91, Firefox 89, Safari 16.4 and Node 16.4 have it',
@@ -48,9 +48,16 @@ function buildFor(simd: 'auto' | 'deterministic'): BuildName {
   return 'simd128';
 }
 
-// Engines name 'unsafe-eval' when they refuse, although the narrower 'wasm-unsafe-eval' is enough.
-function refusal(error: unknown): unknown {
-  if (typeof WebAssembly === 'undefined' || !(error instanceof WebAssembly.CompileError)) return error;
+/** Whether this engine runs the relaxed build. @internal */
+export const hasRelaxed = (): boolean => WebAssembly.validate(relaxedProbe);
+
+/**
+ * The error for an engine's refusal to compile; undefined for any other error. Engines name 'unsafe-eval', although the
+ * narrower 'wasm-unsafe-eval' is enough.
+ * @internal
+ */
+export function refusal(error: unknown): UnsupportedError | undefined {
+  if (!(error instanceof Error && error.name === 'CompileError')) return undefined;
   if (/content.security.policy|unsafe-eval/i.test(error.message)) {
     const advice = "add 'wasm-unsafe-eval' to script-src ('unsafe-eval' is not needed)";
     return new UnsupportedError(`load: this page's Content-Security-Policy refuses WebAssembly; ${advice}`, {
@@ -61,25 +68,26 @@ function refusal(error: unknown): unknown {
     const advice = "import 'ropewalk/core.wasm' as a module and pass it: load({ module })";
     return new UnsupportedError(`load: this runtime compiles no WebAssembly at run time; ${advice}`, { cause: error });
   }
-  return error;
+  return undefined;
 }
 
 async function instantiate(module: WebAssembly.Module): Promise<Heap> {
   // createCore() never settles if its callback is not called, so failures reject this promise.
   return new Promise((resolve, reject) => {
     let memory: WebAssembly.Memory | undefined;
+    const fail = (cause?: unknown) => reject(notOurs(module, cause));
     const instantiateWasm = (imports: WebAssembly.Imports, receive: (instance: WebAssembly.Instance) => void) => {
       WebAssembly.instantiate(module, imports)
         .then((instance) => {
           memory = Object.values(instance.exports).find((value) => value instanceof WebAssembly.Memory);
           receive(instance);
         })
-        .catch((cause) => reject(notOurs(module, cause)));
+        .catch(fail);
       return {};
     };
     createCore({ instantiateWasm })
-      .then((core) => (memory ? resolve(new Heap(core, memory)) : reject(notOurs(module))))
-      .catch((cause) => reject(notOurs(module, cause)));
+      .then((core) => (memory ? resolve(new Heap(core, memory)) : fail()))
+      .catch(fail);
   });
 }
 
@@ -100,47 +108,51 @@ function notOurs(module: WebAssembly.Module, cause?: unknown): ArgumentTypeError
   return error;
 }
 
-/** Compiles each build once for all instances; retries after a failure. @internal */
-export function compiledOnce(
-  compile: (name: BuildName) => Promise<WebAssembly.Module>,
-): (name: BuildName) => Promise<WebAssembly.Module> {
-  const compiled = new Map<BuildName, Promise<WebAssembly.Module>>();
-  return (name) => {
-    const known = compiled.get(name);
+/** Compiles once for the same arguments; retries after a failure. @internal */
+export function compiledOnce<Args extends readonly (string | undefined)[]>(
+  compile: (...args: Args) => Promise<WebAssembly.Module>,
+): (...args: Args) => Promise<WebAssembly.Module> {
+  const compiled = new Map<string, Promise<WebAssembly.Module>>();
+  return (...args) => {
+    const key = args.join(' ');
+    const known = compiled.get(key);
     if (known !== undefined) return known;
-    const compiling = compile(name).catch((error) => {
-      compiled.delete(name);
+    const compiling = compile(...args).catch((error) => {
+      compiled.delete(key);
       throw error;
     });
-    compiled.set(name, compiling);
+    compiled.set(key, compiling);
     return compiling;
   };
 }
 
-/** Instantiates the options' module, or the build from `compiled`. @internal */
+/** The argument that a file came as. @internal */
+export interface Given {
+  readonly name: string;
+  readonly value: unknown;
+}
+
+/** Instantiates the options' module, or the build from `compiled`, which may read it from what is `given`. @internal */
 export async function open(
   options: LoadOptions,
   compiled: (name: BuildName) => Promise<WebAssembly.Module>,
+  given: Given = { name: 'module', value: undefined },
 ): Promise<Ropewalk> {
-  const { simd = 'auto', module: given } = check.options('load', 'options', options, ['simd', 'module']);
+  const { simd = 'auto', module } = check.options('load', 'options', options, ['simd', 'module']);
   check.choice('load', 'simd', simd, { auto: 0, deterministic: 1 });
-  if (given !== undefined && Object.prototype.toString.call(given) !== '[object WebAssembly.Module]') {
-    throw new ArgumentTypeError('load', 'module', given, 'a WebAssembly.Module');
+  if (module !== undefined && Object.prototype.toString.call(module) !== '[object WebAssembly.Module]') {
+    throw new ArgumentTypeError('load', 'module', module, 'a WebAssembly.Module');
   }
-  if (given !== undefined && buildOf(given) === undefined) throw notOurs(given);
+  if (module !== undefined && buildOf(module) === undefined) throw notOurs(module);
   try {
-    const heap = await instantiate(given ?? (await compiled(buildFor(simd))));
+    const heap = await instantiate(module ?? (await compiled(buildFor(simd))));
     const isRelaxed = heap.core.isRelaxed();
     if (simd === 'deterministic' && isRelaxed) {
-      throw new ArgumentRangeError(
-        'load',
-        'module',
-        given,
-        "is the relaxed build, which simd: 'deterministic' excludes",
-      );
+      const problem = "is the relaxed build, which simd: 'deterministic' excludes";
+      throw new ArgumentRangeError('load', given.name, module ?? given.value, problem);
     }
     return new Ropewalk(heap, { version, simd: isRelaxed ? 'relaxed' : 'simd128' });
   } catch (error) {
-    throw refusal(error);
+    throw refusal(error) ?? error;
   }
 }

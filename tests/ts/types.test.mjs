@@ -16,9 +16,17 @@ import type { GeluOptions, TensorInput } from 'ropewalk';
 import {
   compare, type ComparedTensor, type DecoderModel, type GeneratedToken, loadModel, openSafetensors, type Safetensors, type SafetensorsArray, SafetensorsError, sample, type SamplingOptions,
 } from 'ropewalk/models';
+import { type BuildUrls, type ExternalLoadOptions, load as loadExternal, type WasmInput } from 'ropewalk/external';
 import { expose, type MessageEndpoint, type Remote, transfer, wrap } from 'ropewalk/worker';
 
 const rw: Ropewalk = await load({ simd: 'deterministic' });
+const urls: BuildUrls = { simd128: '/core.wasm', relaxed: new URL('https://example.org/core-relaxed.wasm') };
+const inputs: WasmInput[] = [new Uint8Array(8), new ArrayBuffer(8), new Response(), new URL('https://example.org')];
+const elsewhere: ExternalLoadOptions[] = [{ url: urls }, { url: '/core.wasm', simd: 'deterministic' }, { module: {} }];
+for (const wasm of inputs) await loadExternal({ wasm });
+for (const options of elsewhere) await loadExternal(options);
+const streamed: Ropewalk = await loadExternal({ wasm: fetch('/core.wasm') });
+export { streamed };
 const file: Safetensors = await openSafetensors(rw, new Uint8Array(0), { onProgress: ({ loaded, total }) => loaded / total });
 const raw: SafetensorsArray = await file.tensor('w');
 const wide: Float32Array = await file.tensor('w', { as: 'float32' });
@@ -138,6 +146,10 @@ export {
   cos, disposable, error, info, least, memory, plains, present, RangeErrorOf, saved, scores, sin, table, tensors, turned,
 };
 
+// @ts-expect-error an address as text is for url
+await loadExternal({ wasm: '/core.wasm' });
+// @ts-expect-error the main entry contains the file
+await load({ url: '/core.wasm' });
 // @ts-expect-error a size is a number
 rw.rope({ headDim: '64' });
 // @ts-expect-error a plan needs a size
