@@ -4,7 +4,7 @@
 import createCore from './core.mjs';
 import { Ropewalk } from './ropewalk.js';
 import * as check from './runtime/check.js';
-import { ArgumentRangeError, ArgumentTypeError, UnsupportedError } from './runtime/errors.js';
+import { ArgumentRangeError, ArgumentTypeError, OutOfMemoryError, UnsupportedError } from './runtime/errors.js';
 import { Heap } from './runtime/heap.js';
 import { buildIds, version } from './version.js';
 
@@ -52,13 +52,14 @@ function buildFor(simd: 'auto' | 'deterministic'): BuildName {
 export const hasRelaxed = (): boolean => WebAssembly.validate(relaxedProbe);
 
 /**
- * The error for an engine's refusal to compile; undefined for any other error. Engines name 'unsafe-eval', although the
- * narrower 'wasm-unsafe-eval' is enough.
+ * The error for an engine's refusal to compile or to instantiate; undefined for any other error. Chromium and WebKit
+ * name 'unsafe-eval', although the narrower 'wasm-unsafe-eval' is enough, and Firefox only the CSP. WebKit throws an
+ * EvalError in some versions, and in some only at instantiation.
  * @internal
  */
 export function refusal(error: unknown): UnsupportedError | undefined {
-  if (!(error instanceof Error && error.name === 'CompileError')) return undefined;
-  if (/content.security.policy|unsafe-eval/i.test(error.message)) {
+  if (!(error instanceof Error && /^(Compile|Eval)Error$/.test(error.name))) return undefined;
+  if (/content.security.policy|unsafe-eval|\bCSP\b/i.test(error.message)) {
     const advice = "add 'wasm-unsafe-eval' to script-src ('unsafe-eval' is not needed)";
     return new UnsupportedError(`load: this page's Content-Security-Policy refuses WebAssembly; ${advice}`, {
       cause: error,
@@ -75,7 +76,7 @@ async function instantiate(module: WebAssembly.Module): Promise<Heap> {
   // createCore() never settles if its callback is not called, so failures reject this promise.
   return new Promise((resolve, reject) => {
     let memory: WebAssembly.Memory | undefined;
-    const fail = (cause?: unknown) => reject(notOurs(module, cause));
+    const fail = (cause?: unknown) => reject(refusal(cause) ?? outOfMemory(cause) ?? notOurs(module, cause));
     const instantiateWasm = (imports: WebAssembly.Imports, receive: (instance: WebAssembly.Instance) => void) => {
       WebAssembly.instantiate(module, imports)
         .then((instance) => {
@@ -99,6 +100,11 @@ export function buildOf(module: WebAssembly.Module): BuildName | undefined {
   const [id] = WebAssembly.Module.customSections(module, 'ropewalk');
   const text = new TextDecoder().decode(id);
   return text === buildIds.relaxed ? 'relaxed' : text === buildIds.simd128 ? 'simd128' : undefined;
+}
+
+function outOfMemory(cause: unknown): OutOfMemoryError | undefined {
+  if (!(cause instanceof RangeError)) return undefined;
+  return new OutOfMemoryError('load: there is no memory for another instance', { cause });
 }
 
 // The error for a module that does not fit the glue or is of another version.

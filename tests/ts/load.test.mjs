@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import { ArgumentRangeError, ArgumentTypeError, load } from 'ropewalk';
+import { ArgumentRangeError, ArgumentTypeError, load, OutOfMemoryError } from 'ropewalk';
 import { enableRelaxed } from '../vectors/builds.mjs';
 import { assertSameBits, random } from './support/arrays.mjs';
 import { notAChoice, notOptions, wrongType } from './support/bad-values.mjs';
@@ -117,6 +117,57 @@ test('load refuses the bytes of a module, and the module of something else', asy
 test('a load that failed does not spoil the next', async () => {
   await assert.rejects(load({ simd: 'none' }));
   assert.equal((await load({ simd: 'deterministic' })).info().simd, 'simd128');
+});
+
+// How engines refuse, as their sources have it: WebKit throws either class, some versions only at instantiation.
+const byPolicy = /^load: this page's Content-Security-Policy refuses WebAssembly; add 'wasm-unsafe-eval' to script-src/;
+const inWebKit = `Refused to create a WebAssembly object because 'unsafe-eval' or 'wasm-unsafe-eval' is not an allowed \
+source of script in the following Content Security Policy directive: "script-src 'self'"`;
+const refusals = {
+  'Chromium, by its policy': [
+    new WebAssembly.CompileError(
+      `WebAssembly.compile(): Compiling or instantiating WebAssembly module violates the following Content Security \
+policy directive because 'unsafe-eval' is not an allowed source of script`,
+    ),
+    byPolicy,
+  ],
+  'Firefox, by its policy': [new WebAssembly.CompileError('call to WebAssembly.compile() blocked by CSP'), byPolicy],
+  'WebKit, by its policy': [new WebAssembly.CompileError(inWebKit), byPolicy],
+  'older WebKit, by its policy': [new EvalError(inWebKit), byPolicy],
+  'an edge worker': [
+    new WebAssembly.CompileError('WebAssembly.compile(): Wasm code generation disallowed by embedder'),
+    /^load: this runtime compiles no WebAssembly at run time; import 'ropewalk\/core\.wasm'.*load\(\{ module \}\)/,
+  ],
+};
+for (const step of ['compile', 'instantiate']) {
+  for (const [who, [cause, message]] of Object.entries(refusals)) {
+    test(`a refusal to ${step} of ${who} is told with the fix`, async (t) => {
+      t.mock.method(WebAssembly, step, async () => {
+        throw cause;
+      });
+      const { load } = await import(`../../dist/index.js?${step} ${who}`); // with nothing compiled yet
+      await assert.rejects(load(), (error) => {
+        assert.equal(error.name, 'UnsupportedError');
+        assert.match(error.message, message);
+        assert.equal(error.cause, cause);
+        return true;
+      });
+    });
+  }
+}
+
+test('an instance for which the engine has no memory is an OutOfMemoryError', async (t) => {
+  const cause = new RangeError(
+    'WebAssembly.instantiate(): Out of memory: Cannot allocate Wasm memory for new instance',
+  );
+  t.mock.method(WebAssembly, 'instantiate', async () => {
+    throw cause;
+  });
+  await assert.rejects(load(), (error) => {
+    assert.ok(error instanceof OutOfMemoryError, `${error.name}: ${error.message}`);
+    assert.equal(error.cause, cause);
+    return true;
+  });
 });
 
 const script = (entry) => `

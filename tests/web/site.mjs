@@ -250,6 +250,11 @@ function firefoxOnDemand() {
     async close() {
       for (const browser of started.values()) await (await browser).close();
     },
+    async newPage() {
+      const page = await (await (await browserFor(...usual)).createBrowserContext()).newPage();
+      page.setDefaultTimeout(limit);
+      return page;
+    },
     async open(
       address,
       { hash = '', init, viewport: size = viewport, locale = usual[0], reducedMotion = usual[1] } = {},
@@ -271,7 +276,10 @@ function firefoxOnDemand() {
 /** The browsers for tests that run in each: Chromium, and with BROWSERS=all also Firefox. */
 export const browsers = isComplete ? ['Chromium', 'Firefox'] : ['Chromium'];
 
-/** Launches both browsers: `open` opens the page in one of them, with the options that both have. */
+/**
+ * Launches both browsers: `open` opens the page in one of them, with the options that both have; `newPage` gives an empty
+ * page in its own context.
+ */
 export async function launchBoth() {
   const chromium = await launch(testedChromium());
   const firefox = firefoxOnDemand();
@@ -279,6 +287,7 @@ export async function launchBoth() {
     chromium,
     open: (name, address, options) =>
       name === 'Firefox' ? firefox.open(address, options) : open(chromium, address, options),
+    newPage: async (name) => (name === 'Firefox' ? firefox.newPage() : (await contextOf(chromium)).newPage()),
     async close() {
       await chromium.close();
       await firefox.close();
