@@ -22,6 +22,7 @@ export interface ExplainOptions extends RopeConfigOptions {
 
 /** One pair of coordinates. */
 export interface ExplainedPair {
+  /** Counted from 0, in the order of the plan's `inverseFrequencies`. */
   readonly index: number;
   /** Radians per position. */
   readonly inverseFrequency: number;
@@ -37,6 +38,7 @@ export interface ExplainedPair {
 
 /** The pairs (YaRN) or wavelengths (Llama 3) between which a scaling blends. */
 export interface ScalingBand {
+  /** What low and high count: pairs, or positions per turn. */
   readonly unit: 'pair' | 'wavelength';
   /** The last pair or wavelength whose frequency is kept. */
   readonly low: number;
@@ -46,25 +48,37 @@ export interface ScalingBand {
 
 /** The result of explainRope; plain data. */
 export interface RopeExplanation {
+  /** How frequencies are scaled. */
   readonly kind: RopeScaling['type'];
+  /** D, coordinates of one head. */
   readonly headDim: number;
+  /** How many of them turn. */
   readonly rotaryDim: number;
+  /** Base of the frequencies before scaling. */
   readonly base: number;
   /** The base that `ntk` and `dynamic` use in place of `base`. */
   readonly effectiveBase?: number;
+  /** Which coordinates form a pair. */
   readonly pairing: Pairing;
+  /** How angles are formed. */
   readonly angles: Angles;
+  /** Number of positions in training: the option, that of the configuration or of the scaling; null if unknown. */
   readonly trainingLength: number | null;
+  /** What cos and sin are multiplied by; 1 except for `yarn`, `longrope` and `custom`. */
   readonly attentionFactor: number;
+  /** What attentionFactor multiplies. */
   readonly attentionFactorAppliesTo: 'cos and sin; scores get its square';
   /** A further factor of the softmax scale in DeepSeek's models, which plans do not apply. */
   readonly softmaxScaleFactor?: number;
+  /** Where `yarn` and `llama3` blend; absent for other scalings. */
   readonly band?: ScalingBand;
+  /** [rotaryDim / 2], one entry for each pair. */
   readonly pairs: readonly ExplainedPair[];
   /** Number of pairs that complete a turn within the training length; null where that is unknown. */
   readonly completePairs: number | null;
   /** Fields of the configuration about RoPE that were not used. */
   readonly unusedFields: readonly string[];
+  /** One for each known trap that the options or the configuration meet. */
   readonly warnings: readonly RopeWarning[];
   /** A report of all of it, in lines. */
   readonly text: string;

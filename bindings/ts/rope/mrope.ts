@@ -5,9 +5,16 @@ import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
 
 /** A part of the sequence: so many text tokens, an image [rows, columns], or a video [frames, rows, columns]. */
 export type MropeSegment =
-  | { readonly text: number }
-  | { readonly image: readonly [number, number] }
   | {
+      /** Number of tokens. */
+      readonly text: number;
+    }
+  | {
+      /** Rows and columns of patches. */
+      readonly image: readonly [number, number];
+    }
+  | {
+      /** Frames, and rows and columns of patches in each. */
       readonly video: readonly [number, number, number];
       /**
        * Distance of two frames in positions; Qwen2.5-VL: second_per_grid * tokens_per_second. Positions are rounded

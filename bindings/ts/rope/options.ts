@@ -25,51 +25,133 @@ export type Angles = 'exact' | 'float32';
  * arXiv:2309.00071, LongRoPE arXiv:2402.13753.
  */
 export type RopeScaling =
-  | { type: 'default' }
-  | { type: 'linear'; factor: number }
-  | { type: 'ntk'; factor: number }
-  | { type: 'dynamic'; factor: number; maxLength: number; sequenceLength?: number }
   | {
-      type: 'yarn';
+      /** Frequencies as they are, base^(-2i / rotaryDim). */
+      type: 'default';
+    }
+  | {
+      /** Position interpolation (arXiv:2306.15595): every frequency is divided by `factor`. */
+      type: 'linear';
+      /** Context length in use divided by that of training; above 0. */
       factor: number;
+    }
+  | {
+      /** NTK-aware: the base becomes base * factor^(rotaryDim / (rotaryDim - 2)); rotaryDim is at least 4. */
+      type: 'ntk';
+      /** Above 0. The slowest frequency is divided by it, the fastest is kept. */
+      factor: number;
+    }
+  | {
+      /** As `ntk`, with factor * length / maxLength - (factor - 1), which grows with the length in use. */
+      type: 'dynamic';
+      /** Above 0. */
+      factor: number;
+      /** Tokens up to which frequencies are not scaled. */
+      maxLength: number;
+      /** Tokens in use. Default, and at least, maxLength. */
+      sequenceLength?: number;
+    }
+  | {
+      /** YaRN: slow pairs are divided by `factor`, fast ones kept, those between blended. The base is above 1. */
+      type: 'yarn';
+      /** Above 0. */
+      factor: number;
+      /** Tokens of training. */
       originalLength: number;
+      /** Pairs that make more turns than this within originalLength are kept. Default 32. */
       betaFast?: number;
+      /** Pairs that make fewer turns than this are divided by `factor`. Default 1. */
       betaSlow?: number;
+      /** Whether the ends of the blended range are rounded outwards to whole pairs. Default true. */
       truncate?: boolean;
+      /**
+       * With mscaleAllDim (DeepSeek): the attention factor is g(mscale) / g(mscaleAllDim), g(m) = 0.1 m ln factor + 1, or
+       * 1 for a factor up to 1. Used if neither is 0.
+       */
       mscale?: number;
+      /** See mscale. */
       mscaleAllDim?: number;
+      /** Multiplies cos and sin. Default by mscale and mscaleAllDim; without them 0.1 ln factor + 1. */
       attentionFactor?: number;
     }
   | {
+      /** LongRoPE: the frequency of each pair has a divisor of its own. */
       type: 'longrope';
+      /** [rotaryDim / 2], divisors for lengths up to originalLength. */
       shortFactors: readonly number[];
+      /** [rotaryDim / 2], divisors for longer ones. */
       longFactors: readonly number[];
+      /** Tokens of training. */
       originalLength: number;
+      /** Tokens that the model is made for; gives `factor` where that is left out. */
       maxLength?: number;
+      /** The attention factor is sqrt(1 + ln factor / ln originalLength), or 1 for a factor up to 1. */
       factor?: number;
+      /** Tokens in use, which choose the list. Default: not more than originalLength. */
       sequenceLength?: number;
+      /** Multiplies cos and sin. Default by `factor`; one of this, `factor` and maxLength is needed. */
       attentionFactor?: number;
     }
-  | { type: 'llama3'; factor: number; originalLength: number; lowFreqFactor?: number; highFreqFactor?: number }
-  | { type: 'proportional'; rotaryFraction: number; factor?: number }
-  | { type: 'custom'; inverseFrequencies: readonly number[]; attentionFactor?: number };
+  | {
+      /** Llama 3: by the turns within originalLength a frequency is kept, divided by `factor`, or blended. */
+      type: 'llama3';
+      /** Above 0. */
+      factor: number;
+      /** Tokens of training. */
+      originalLength: number;
+      /** Pairs with at most so many turns are divided by `factor`. Default 1. */
+      lowFreqFactor?: number;
+      /** Pairs with at least so many turns are kept; above lowFreqFactor. Default 4. */
+      highFreqFactor?: number;
+    }
+  | {
+      /** Only the first pairs turn, with frequencies of the whole sequence (Gemma). */
+      type: 'proportional';
+      /** Fraction of the pairs that turn, from 0 to 1; their number is rounded down. */
+      rotaryFraction: number;
+      /** Divides their frequencies. Default 1. */
+      factor?: number;
+    }
+  | {
+      /** The caller's own frequencies. */
+      type: 'custom';
+      /** [rotaryDim / 2], radians per position; less than 2^60. */
+      inverseFrequencies: readonly number[];
+      /** Multiplies cos and sin. Default 1. */
+      attentionFactor?: number;
+    };
 
-/**
- * Positions with several axes: rows and columns of an image; time, row and column of a video.
- * - `axial`: consecutive blocks of `dims[a]` coordinates, each a RoPE of its own for axis a (Gemma's vision tower:
- *   equal blocks).
- * - `sections`: M-RoPE of Qwen2-VL: the first `sections[0]` pairs follow axis 0, the next `sections[1]` axis 1, ...
- * - `interleaved`: M-RoPE of Qwen3-VL: pairs 1, 4, 7, ... follow axis 1, pairs 2, 5, 8, ... axis 2, up to
- *   3 * sections[axis]; all others axis 0.
- * - `vision`: Qwen2-VL's vision tower: the first half of the pairs follows the row, the other the column.
- * - `pixtral`: rows take the even frequencies, columns the odd ones.
- */
+/** Positions with several axes: rows and columns of an image; time, row and column of a video. */
 export type RopeAxes =
-  | { layout: 'axial'; dims: readonly number[] }
-  | { layout: 'sections'; sections: readonly number[] }
-  | { layout: 'interleaved'; sections: readonly number[] }
-  | { layout: 'vision' }
-  | { layout: 'pixtral' };
+  | {
+      /** Consecutive blocks of coordinates, each a RoPE of its own for one axis (Gemma's vision tower: equal blocks). */
+      layout: 'axial';
+      /** Coordinates of each axis, 1 to 4 of them; their sum is rotaryDim. */
+      dims: readonly number[];
+    }
+  | {
+      /** M-RoPE of Qwen2-VL: the first `sections[0]` pairs follow axis 0, the next `sections[1]` axis 1, ... */
+      layout: 'sections';
+      /** Pairs of each axis, 1 to 4 of them; their sum is rotaryDim / 2. */
+      sections: readonly number[];
+    }
+  | {
+      /**
+       * M-RoPE of Qwen3-VL: pairs 1, 4, 7, ... follow axis 1, pairs 2, 5, 8, ... axis 2, up to 3 * sections[axis]; all
+       * others axis 0.
+       */
+      layout: 'interleaved';
+      /** Pairs of each of the three axes; their sum is rotaryDim / 2. */
+      sections: readonly number[];
+    }
+  | {
+      /** Qwen2-VL's vision tower: the first half of the pairs follows the row, the other the column. */
+      layout: 'vision';
+    }
+  | {
+      /** Rows take the even frequencies, columns the odd ones. */
+      layout: 'pixtral';
+    };
 
 /**
  * xPos (Sun et al., arXiv:2212.10554): queries grow and keys shrink with their distance from a fixed centre, so that

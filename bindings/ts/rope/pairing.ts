@@ -22,7 +22,9 @@ export type PairingArray =
 
 /** From which convention to which, and the size of a head. */
 export interface ConvertPairingOptions {
+  /** The pairing of x. */
   from: Pairing;
+  /** The pairing of the result. */
   to: Pairing;
   /** D, coordinates of one head. */
   headDim: number;
@@ -152,6 +154,7 @@ export interface PairingDetection {
   readonly pairing: Pairing | undefined;
   /** The largest error of a score under each. */
   readonly errors: Readonly<Record<Pairing, number>>;
+  /** The largest error that counted as a fit: the option, or its default. */
   readonly tolerance: number;
 }
 

@@ -55,7 +55,9 @@ const tableWidths: Readonly<Record<TableWidth, number>> = { pairs: 0, coordinate
 
 /** cos and sin at some positions, row major. */
 export interface RopeTables {
+  /** [positions, rotaryDim / 2], or [positions, rotaryDim] of width `coordinates`; times attentionFactor. */
   readonly cos: Float32Array;
+  /** As cos. */
   readonly sin: Float32Array;
 }
 
@@ -110,8 +112,11 @@ export class RopePlan extends Handle {
   readonly headDim: number;
   /** How many of them are turned. */
   readonly rotaryDim: number;
+  /** Base of the frequencies before scaling. */
   readonly base: number;
+  /** Which coordinates form a pair. */
   readonly pairing: Pairing;
+  /** How angles are formed. */
   readonly angles: Angles;
   /** How many axes a position has; 1 for text. */
   readonly axes: number;

@@ -14,6 +14,7 @@ export class Unreadable {
 
 /** A wrong type of argument: names the argument, says what came and what would be right. */
 export class ArgumentTypeError extends TypeError {
+  /** The class, for code that cannot use `instanceof`. */
   override readonly name: string = 'ArgumentTypeError';
   /** The argument as the caller knows it, such as `positions`. */
   readonly argument: string;
@@ -33,8 +34,11 @@ export class ArgumentTypeError extends TypeError {
 
 /** An argument of the right type with a value that does not fit: out of range, or of another length or shape. */
 export class ArgumentRangeError extends RangeError {
+  /** The class, for code that cannot use `instanceof`. */
   override readonly name: string = 'ArgumentRangeError';
+  /** The argument as the caller knows it, such as `scaling.factor`. */
   readonly argument: string;
+  /** What was passed; undefined where no single value is at fault. */
   readonly value: unknown;
 
   constructor(where: string, argument: string, value: unknown, problem: string) {
@@ -57,21 +61,25 @@ export function wrongShape(
 
 /** An object that was disposed, or that belongs to another instance, was used. */
 export class StateError extends Error {
+  /** The class, for code that cannot use `instanceof`. */
   override readonly name: string = 'StateError';
 }
 
 /** The heap could not grow. Nothing was changed; smaller work, or disposing of tensors, may succeed. */
 export class OutOfMemoryError extends Error {
+  /** The class, for code that cannot use `instanceof`. */
   override readonly name: string = 'OutOfMemoryError';
 }
 
 /** The WebAssembly instance trapped; its state is unknown and every later call on it is refused. `load()` again. */
 export class InstanceLostError extends Error {
+  /** The class, for code that cannot use `instanceof`. */
   override readonly name: string = 'InstanceLostError';
 }
 
 /** This runtime, or this page's Content-Security-Policy, does not run the module. */
 export class UnsupportedError extends Error {
+  /** The class, for code that cannot use `instanceof`. */
   override readonly name: string = 'UnsupportedError';
 }
 
@@ -80,9 +88,11 @@ export class UnsupportedError extends Error {
  * if one tensor is at fault, and the problem.
  */
 export class SafetensorsError extends Error {
+  /** The class, for code that cannot use `instanceof`. */
   override readonly name: string = 'SafetensorsError';
   /** The address without its query, the path, or the name of the file; `blob` and `buffer` where there is none. */
   readonly file: string;
+  /** The name of the tensor at fault; undefined if the whole file is. */
   readonly tensor: string | undefined;
 
   constructor(file: string, tensor: string | undefined, problem: string, options?: ErrorOptions) {

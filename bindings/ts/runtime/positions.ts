@@ -123,8 +123,11 @@ export function checkedPositionsOf(
   return listed(where, name, value, batch, tokens, axes);
 }
 
-interface RowsRange {
+/** Consecutive positions. */
+export interface RowsRange {
+  /** Number of positions. */
   readonly length: number;
+  /** The first one, an integer in ±(2^53 - 1). Default 0. */
   readonly offset?: number;
 }
 

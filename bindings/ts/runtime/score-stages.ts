@@ -10,6 +10,7 @@ export const scoreStages = ['content', 'position', 'raw', 'capped', 'biased', 'p
  *
  * If a score of a row is Infinity or NaN, or the scores of all its visible keys are -Infinity, the row of `out` is NaN, and
  * so is each of its probabilities that is not 0.
+ * @useDeclaredType
  */
 export type ScoreStage = (typeof scoreStages)[number];
 

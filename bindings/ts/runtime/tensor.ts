@@ -7,14 +7,26 @@ import { lengthOf, type OwnFloats } from './typed-arrays.js';
 
 /** A plain array with its shape: the result of functions for plain arrays. */
 export interface NdArray {
+  /** The numbers, row major. */
   readonly data: Float32Array;
+  /** Sizes, outermost first. */
   readonly shape: readonly number[];
 }
 
 /** An array of another library: onnxruntime and transformers.js say `dims`, others `shape`. */
 export type ArrayLikeInput =
-  | { readonly data: Float32Array; readonly shape: readonly number[] }
-  | { readonly data: Float32Array; readonly dims: readonly number[] };
+  | {
+      /** The numbers, row major. */
+      readonly data: Float32Array;
+      /** Sizes, outermost first. */
+      readonly shape: readonly number[];
+    }
+  | {
+      /** The numbers, row major. */
+      readonly data: Float32Array;
+      /** Sizes, outermost first. */
+      readonly dims: readonly number[];
+    };
 
 /** Numbers with a shape: a tensor (no copies), or a plain array (copied in, results copied out). */
 export type TensorInput = Tensor | ArrayLikeInput;
