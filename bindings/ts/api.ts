@@ -1,6 +1,6 @@
 // The exports that all entries of the package share; each adds its own load().
 
-export type { AttentionOptions, AttentionResult, ScoreRequest } from './attention/attention.js';
+export type { AttentionOptions, AttentionResult, Scored, ScoreRequest } from './attention/attention.js';
 export type { KeepMaskInput } from './attention/mask.js';
 export type { AttentionPosition, BertTable } from './attention/position.js';
 export type { VisibilityOptions } from './attention/visibility.js';
@@ -106,6 +106,6 @@ export type { HeadOptions } from './runtime/in-place.js';
 export type { Info, Instance, Memory } from './runtime/instance.js';
 export type { Layout } from './runtime/layout.js';
 export type { Out, OutOption, ResultOf } from './runtime/outputs.js';
-export type { PositionOptions, PositionsInput, RowsInput } from './runtime/positions.js';
+export type { PositionOptions, PositionsInput, RowsInput, RowsRange } from './runtime/positions.js';
 export type { ScoreStage } from './runtime/score-stages.js';
 export type { ArrayLikeInput, NdArray, Tensor, TensorInput } from './runtime/tensor.js';

@@ -24,7 +24,7 @@ export interface AttentionOptions<S extends ScoreRequest = ScoreRequest, O exten
   mask?: KeepMaskInput;
   /** Added to the scaled scores; broadcasts to [B, H, Tq, Tk]. -Infinity hides a key. Default none. */
   bias?: TensorInput;
-  /** [H]: one more logit in every row, which takes part in the softmax and has no value (gpt-oss). Default none. */
+  /** `[H]`: one more logit in every row, which takes part in the softmax and has no value (gpt-oss). Default none. */
   sinks?: TensorInput;
   /** Default `BHTD`, for all of q, k, v and the result. */
   layout?: Layout;
@@ -54,7 +54,7 @@ export type AttentionResult<
 } & ([S] extends ['none'] ? unknown : 'none' extends S ? Partial<Scored<T, S>> : Scored<T, S>);
 
 /** The scores that were asked for. */
-interface Scored<T, S extends ScoreRequest> {
+export interface Scored<T, S extends ScoreRequest> {
   /**
    * [B, H, Tq, Tk], or with `scoreHeads` as many heads; by name for a list of stages. A query that may attend to nothing
    * has probabilities of 0.

@@ -9,12 +9,18 @@ import { operand, type TensorInput } from '../runtime/tensor.js';
 import { bytesOf, isDetached } from '../runtime/typed-arrays.js';
 
 /** Which keys each query may attend to: 1 or true keeps, 0 or false hides. */
-export type KeepMaskInput = { readonly data: Uint8Array | readonly boolean[] } & (
+export type KeepMaskInput = {
+  /** An entry for each place of the shape, row major. */
+  readonly data: Uint8Array | readonly boolean[];
+} & (
   | {
       /** Broadcasts to [B, H, Tq, Tk]: [Tq, Tk], [H, Tq, Tk] ... A padding mask of a batch is [B, 1, 1, Tk]. */
       readonly shape: readonly number[];
     }
-  | { readonly dims: readonly number[] }
+  | {
+      /** In place of `shape`, as onnxruntime's tensors have it. */
+      readonly dims: readonly number[];
+    }
 );
 
 type Scores = readonly [batch: number, heads: number, queries: number, keys: number];

@@ -18,31 +18,61 @@ import { checkLast, type Distances, type Visibility } from './visibility.js';
  * Position encodings of `rw.attention`. Positions of queries and keys are those of its options. All heads share a table.
  */
 export type AttentionPosition =
-  | { encoding: 'none' }
-  /** Copies of q and k are rotated by the plan. `queries` and `keys` are their positions; default those of the call. */
-  | { encoding: 'rope'; plan: RopePlan; queries?: number | PositionsInput; keys?: number | PositionsInput }
-  /** Adds -slope |i - j| (arXiv:2108.12409). */
-  | { encoding: 'alibi' }
-  /** Adds table[bucket, head] (arXiv:1910.10683); table [numBuckets, H]. T5 uses scale 1. `bidirectional` is true by default
-   * unless the call is causal. */
-  | ({ encoding: 't5'; table: TensorInput } & T5Options)
-  /** KERPLE (arXiv:2205.09921): subtracts a learned kernel of |i - j|; r1 and r2 [H]. */
-  | ({ encoding: 'kerple' } & KerpleNumbers)
-  /** Shaw (arXiv:1803.02155): adds to keys, and to values, the row of clip(j - i); tables [2 maxDistance + 1, D]. */
-  | { encoding: 'shaw'; keys: TensorInput; values?: TensorInput }
-  /**
-   * BERT: adds q . table[i - j]; table [2 maxPositions - 1, D]. A distance beyond the table is an error, unless causal order,
-   * a window or padding hides the key and the scores asked for do not show hidden keys (`position`, `raw` and `capped` do).
-   * Tables of some checkpoints count j - i: `sign: 'key-minus-query'`.
-   */
-  | ({ encoding: 'relative_key' } & BertTable)
-  /** Huang's M4 (arXiv:2009.13658): adds (q + k) . table[i - j]. */
-  | ({ encoding: 'relative_key_query' } & BertTable)
-  /** Huang's M3 (arXiv:2009.13658): sum_d q_d k_d table[i - j]_d in place of q . k. */
-  | ({ encoding: 'm3' } & BertTable);
+  | {
+      /** Scores do not depend on positions. */
+      encoding: 'none';
+    }
+  | {
+      /** Copies of q and k are rotated. */
+      encoding: 'rope';
+      /** Rotates heads of size D. */
+      plan: RopePlan;
+      /** Positions of the queries: the first one, or a list. Default those of the call. */
+      queries?: number | PositionsInput;
+      /** Positions of the keys: the first one, or a list. Default those of the call. */
+      keys?: number | PositionsInput;
+    }
+  | {
+      /** Adds -slope |i - j| (arXiv:2108.12409). */
+      encoding: 'alibi';
+    }
+  | ({
+      /** Adds `table[bucket, head]` (arXiv:1910.10683). T5 uses scale 1. */
+      encoding: 't5';
+      /** [numBuckets, H]. `bidirectional` is true by default unless the call is causal. */
+      table: TensorInput;
+    } & T5Options)
+  | ({
+      /** KERPLE (arXiv:2205.09921): subtracts a learned kernel of |i - j|; r1 and r2 [H]. */
+      encoding: 'kerple';
+    } & KerpleNumbers)
+  | {
+      /** Shaw (arXiv:1803.02155): adds to keys, and to values, the row of clip(j - i). */
+      encoding: 'shaw';
+      /** [2 maxDistance + 1, D]. */
+      keys: TensorInput;
+      /** [2 maxDistance + 1, Dv]. Default: nothing is added to values. */
+      values?: TensorInput;
+    }
+  | ({
+      /**
+       * BERT: adds q . table[i - j]. A distance beyond the table is an error, unless causal order, a window or padding
+       * hides the key and the scores asked for do not show hidden keys (`position`, `raw` and `capped` do).
+       */
+      encoding: 'relative_key';
+    } & BertTable)
+  | ({
+      /** Huang's M4 (arXiv:2009.13658): adds (q + k) . table[i - j]. */
+      encoding: 'relative_key_query';
+    } & BertTable)
+  | ({
+      /** Huang's M3 (arXiv:2009.13658): sum_d q_d k_d table[i - j]_d in place of q . k. */
+      encoding: 'm3';
+    } & BertTable);
 
 /** A table with a row for each distance. */
 export interface BertTable {
+  /** [2 maxPositions - 1, D], from the least distance to the largest. */
   table: TensorInput;
   /** Sign of its distances. Default `query-minus-key`, as in Hugging Face's BERT. */
   sign?: RelativeSign;

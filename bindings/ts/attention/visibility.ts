@@ -18,13 +18,18 @@ export interface VisibilityOptions {
   queryOffset?: number | check.IntegersInput;
   /** [Tk], strictly ascending: positions of the keys. Default 0, 1, 2, ... */
   keyPositions?: check.IntegersInput;
-  /** [B]: number of keys; those after are padding. The default of queryOffset is then keyLengths - Tq. Default Tk. */
+  /** `[B]`: number of keys; those after are padding. The default of queryOffset is then keyLengths - Tq. Default Tk. */
   keyLengths?: check.IntegersInput;
-  /**
-   * Hides keys more than `left` positions before the query, and more than `right` after it. -1, the default: no bound.
-   * The query's own position does not count: `window.size` of a KV cache, which counts it, is left + 1.
-   */
-  window?: { left?: number; right?: number };
+  /** Hides keys that are too far from the query. Default: none. */
+  window?: {
+    /**
+     * How many positions before the query are visible. Its own does not count: `window.size` of a KV cache, which counts
+     * it, is left + 1. Default -1: no bound.
+     */
+    left?: number;
+    /** How many positions after the query are visible. Default -1: no bound. */
+    right?: number;
+  };
   /** How many of the first keys every left window keeps visible (StreamingLLM). Default 0. */
   sinkTokens?: number;
 }

@@ -9,6 +9,7 @@ export type EncodingFamily = 'absolute' | 'rotary' | 'bias' | 'relative';
 
 /** One entry of `encodings`. */
 export interface EncodingInfo {
+  /** How it enters a model. */
   readonly family: EncodingFamily;
   /** The function of an instance that computes the encoding's own table, bias or plan. */
   readonly call: 'binary' | 'sinusoidal' | 'learned' | 'rope' | 'alibiBias' | 't5Bias' | 'kerpleBias' | 'relativeRows';
@@ -18,14 +19,7 @@ export interface EncodingInfo {
   readonly source: string;
 }
 
-/**
- * All encodings by name.
- *
- * @example
- * import { encodings } from 'ropewalk';
- * const biases = Object.keys(encodings).filter((name) => encodings[name].family === 'bias');   // alibi, t5, kerple
- */
-export const encodings = {
+const all = {
   binary: { family: 'absolute', call: 'binary', attention: false, source: 'folklore' },
   sinusoidal: { family: 'absolute', call: 'sinusoidal', attention: false, source: 'arXiv:1706.03762' },
   learned: { family: 'absolute', call: 'learned', attention: false, source: 'arXiv:1705.03122' },
@@ -39,5 +33,17 @@ export const encodings = {
   kerple: { family: 'bias', call: 'kerpleBias', attention: true, source: 'arXiv:2205.09921' },
 } as const satisfies Record<string, EncodingInfo>;
 
-/** The name of an encoding. */
-export type EncodingName = keyof typeof encodings;
+/**
+ * The name of an encoding.
+ * @useDeclaredType
+ */
+export type EncodingName = keyof typeof all;
+
+/**
+ * All encodings by name.
+ *
+ * @example
+ * import { encodings } from 'ropewalk';
+ * const { family, attention, source } = encodings.alibi;   // 'bias', true, 'arXiv:2108.12409'
+ */
+export const encodings: Readonly<Record<EncodingName, EncodingInfo>> = all;

@@ -9,7 +9,7 @@ import { matrix, type NdArray, operand, type TensorInput } from '../runtime/tens
 
 /** Options of `rw.learned`. */
 export interface LearnedOptions extends PositionOptions {
-  /** [positions, dim]: one row for each position; dim is the last axis of x, unless rows are concatenated. */
+  /** `[positions, dim]`: one row for each position; dim is the last axis of x, unless rows are concatenated. */
   table: TensorInput;
   /** `add` (the default): x + row; `multiply`: x * row; `concatenate`: [x, row]. */
   mode?: 'add' | 'multiply' | 'concatenate';

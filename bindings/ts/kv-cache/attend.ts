@@ -19,7 +19,13 @@ import type { OpenCache } from './options.js';
  * Position encodings of attention over a cache. A rotary one is an option of the cache; tables of distances (`shaw`,
  * `relative_key`, ...) then apply to the rotated queries and keys.
  */
-export type CachePosition = Exclude<AttentionPosition, { encoding: 'rope' }>;
+export type CachePosition = Exclude<
+  AttentionPosition,
+  {
+    /** An option of the cache. */
+    encoding: 'rope';
+  }
+>;
 
 /**
  * Options of `attend`: those of `rw.attention`, with `causal` true by default. Queries are the last tokens unless
@@ -28,6 +34,7 @@ export type CachePosition = Exclude<AttentionPosition, { encoding: 'rope' }>;
  */
 export interface CacheAttentionOptions<S extends ScoreRequest = ScoreRequest, O extends Out = undefined>
   extends Omit<AttentionOptions<S, O>, 'keyPositions' | 'kvHeads' | 'position'> {
+  /** The position encoding. Default none, beside the cache's own. */
   position?: CachePosition;
 }
 
