@@ -30,9 +30,12 @@ import { type CheckedPosition, checkPosition, positionObject, type TransformerPo
 import { checkStorage } from './weights.js';
 
 /** Position encodings of an attention layer: those of every layer, and sinusoids, which are added to x. */
-export type LayerPosition = TransformerPosition | ({ encoding: 'sinusoidal' } & Sinusoids);
-
-type Sinusoids = Omit<SinusoidalOptions, 'dim' | 'positions' | 'out'>;
+export type LayerPosition =
+  | TransformerPosition
+  | ({
+      /** Adds the sinusoids of its position to each token of x. */
+      encoding: 'sinusoidal';
+    } & Pick<SinusoidalOptions, 'base' | 'layout' | 'scale'>);
 
 /** Options of `rw.attentionLayer`. */
 export interface AttentionLayerOptions extends LayerSizeOptions, LayerAttentionOptions {
@@ -116,7 +119,11 @@ function sinusoids(
 ): { table: CheckedTable; position: CheckedPosition } {
   if ('dim' in own)
     throw new ArgumentRangeError(where, 'position.dim', own, 'is not an option; it follows from the layer');
-  const given = check.options(where, 'position', own as Sinusoids, ['base', 'layout', 'scale']);
+  const given = check.options(where, 'position', own as Pick<SinusoidalOptions, 'base' | 'layout' | 'scale'>, [
+    'base',
+    'layout',
+    'scale',
+  ]);
   const table = checkTable(where, { ...given, dim: dims.modelDim });
   return { table, position: { ...checkPosition(heap, where, undefined, dims, scores), encoding: 'sinusoidal' } };
 }

@@ -28,7 +28,12 @@ export type LayerResult<
 > = {
   /** x's shape. */
   readonly out: R;
-} & (C extends readonly [] ? unknown : { readonly captured: { readonly [N in C[number]]: T } });
+} & (C extends readonly []
+  ? unknown
+  : {
+      /** What was asked for, by name; see CaptureName for the shapes. */
+      readonly captured: { readonly [N in C[number]]: T };
+    });
 
 /** Sizes of one pass. @internal */
 export interface PassShape {

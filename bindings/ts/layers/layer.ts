@@ -19,11 +19,17 @@ export interface MadeLayer extends Omit<PassLayer, 'heap' | 'where' | 'alive'> {
 
 /** A layer with attention: what AttentionLayer and TransformerLayer have in common. */
 export abstract class Layer extends Handle {
+  /** M, width of the input and the output. */
   readonly modelDim: number;
+  /** H, query heads. */
   readonly heads: number;
+  /** G, key/value heads. */
   readonly kvHeads: number;
+  /** D, size of a query's and a key's head. */
   readonly headDim: number;
+  /** Dv, size of a value's head. */
   readonly valueDim: number;
+  /** Whether keys at later positions than the query are hidden. */
   readonly causal: boolean;
   /** Bytes of the weights as they are kept. */
   readonly bytes: number;

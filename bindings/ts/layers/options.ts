@@ -42,9 +42,13 @@ export interface AttentionLayerWeights {
   value: WeightInput;
   /** [modelDim, heads * valueDim] */
   output: WeightInput;
+  /** [heads * headDim]. Default none. */
   queryBias?: WeightInput;
+  /** [kvHeads * headDim]. Default none. */
   keyBias?: WeightInput;
+  /** [kvHeads * valueDim]. Default none. */
   valueBias?: WeightInput;
+  /** [modelDim]. Default none. */
   outputBias?: WeightInput;
 }
 

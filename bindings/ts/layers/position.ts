@@ -19,10 +19,27 @@ import { operand, Tensor } from '../runtime/tensor.js';
  * a plan, or a plan that other layers share, which the layer does not free. The others are those of `rw.attention`.
  */
 export type TransformerPosition =
-  | { encoding: 'none' }
-  | ({ encoding: 'rope' } & Omit<RopeOptions, 'headDim'>)
-  | { encoding: 'rope'; plan: RopePlan }
-  | Exclude<AttentionPosition, { encoding: 'none' | 'rope' }>;
+  | {
+      /** Scores do not depend on positions. */
+      encoding: 'none';
+    }
+  | ({
+      /** Queries and keys are rotated by a plan of the layer's own. */
+      encoding: 'rope';
+    } & Omit<RopeOptions, 'headDim'>)
+  | {
+      /** Queries and keys are rotated by the caller's plan. */
+      encoding: 'rope';
+      /** Rotates heads of size headDim. Dispose of it after the layer. */
+      plan: RopePlan;
+    }
+  | Exclude<
+      AttentionPosition,
+      {
+        /** Those above. */
+        encoding: 'none' | 'rope';
+      }
+    >;
 
 /** A checked position encoding. @internal */
 export interface CheckedPosition {

@@ -45,8 +45,11 @@ export interface TransformerLayerWeights extends AttentionLayerWeights {
   up: WeightInput;
   /** [modelDim, hiddenDim] */
   down: WeightInput;
+  /** [hiddenDim]. Default none. */
   gateBias?: WeightInput;
+  /** [hiddenDim]. Default none. */
   upBias?: WeightInput;
+  /** [modelDim]. Default none. */
   downBias?: WeightInput;
   /** n1 [modelDim]; may be left out of `sandwich`. */
   attentionNorm?: WeightInput;
@@ -56,17 +59,23 @@ export interface TransformerLayerWeights extends AttentionLayerWeights {
   attentionAfterNorm?: WeightInput;
   /** m2 [modelDim], of `sandwich` only. */
   feedForwardAfterNorm?: WeightInput;
+  /** [modelDim], added by n1. Default none. */
   attentionNormBias?: WeightInput;
+  /** [modelDim], added by n2. Default none. */
   feedForwardNormBias?: WeightInput;
+  /** [modelDim], added by m1. Default none. */
   attentionAfterNormBias?: WeightInput;
+  /** [modelDim], added by m2. Default none. */
   feedForwardAfterNormBias?: WeightInput;
   /** Norm of queries before rope: [headDim] for each head (Qwen3, Gemma 3), or [heads * headDim] over all (OLMo 2). */
   queryNorm?: WeightInput;
   /** Norm of keys before rope: [headDim], or [kvHeads * headDim]. */
   keyNorm?: WeightInput;
+  /** The shape of queryNorm. Default none. */
   queryNormBias?: WeightInput;
+  /** The shape of keyNorm. Default none. */
   keyNormBias?: WeightInput;
-  /** [heads]: one more logit in every row, which takes part in the softmax and has no value (gpt-oss). */
+  /** `[heads]`: one more logit in every row, which takes part in the softmax and has no value (gpt-oss). */
   sinks?: WeightInput;
 }
 
@@ -74,6 +83,7 @@ export interface TransformerLayerWeights extends AttentionLayerWeights {
 export interface TransformerLayerOptions extends LayerSizeOptions, LayerAttentionOptions {
   /** N, width within the feed-forward part. */
   hiddenDim: number;
+  /** Trained weights. */
   weights: TransformerLayerWeights;
   /** Default `post` / `pre`. */
   norms?: NormPlacement;
@@ -204,7 +214,9 @@ function make(
  * // x and out [T, 576]; captured.probabilities [1, 2, T, T], captured.hidden [T, 576]
  */
 export class TransformerLayer extends Layer {
+  /** N, width within the feed-forward part. */
   readonly hiddenDim: number;
+  /** The order of norms and residual sums. */
   readonly norms: NormPlacement;
   /** Which encoding the layer was made with. */
   readonly encoding: TransformerPosition['encoding'];

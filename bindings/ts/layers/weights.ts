@@ -19,12 +19,24 @@ export type WeightType = 'float32' | 'float16' | 'bfloat16';
 export type WeightInput =
   | Float32Array
   | Tensor
-  | ({ readonly type?: 'float32'; readonly data: Float32Array } & WeightShape)
-  | ({ readonly type: 'float16' | 'bfloat16'; readonly data: Uint16Array } & WeightShape);
+  | ({
+      /** How data stores the numbers. Default `float32`. */
+      readonly type?: 'float32';
+      /** The numbers, row major. */
+      readonly data: Float32Array;
+    } & WeightShape)
+  | ({
+      /** How data stores the numbers. */
+      readonly type: 'float16' | 'bfloat16';
+      /** The bits of the numbers, row major. */
+      readonly data: Uint16Array;
+    } & WeightShape);
 
 /** The shape of a weight; it is checked where it is given. */
 export interface WeightShape {
+  /** Sizes, outermost first; or their product alone. Default: those that the layer expects. */
   readonly shape?: readonly number[];
+  /** In place of `shape`, as onnxruntime's tensors have it. */
   readonly dims?: readonly number[];
 }
 

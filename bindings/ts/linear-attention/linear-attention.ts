@@ -16,14 +16,20 @@ import { keyMask, type LinearOperands, linearOperands } from './shapes.js';
 
 /** The position encodings of `rw.linearAttention`. */
 export type LinearPosition =
-  | { encoding: 'none' }
-  /** Features are rotated by the plan. Default positions: keys from 0 on, the last query at the last key. */
   | {
+      /** The result does not depend on positions. */
+      encoding: 'none';
+    }
+  | {
+      /** Features of queries and keys are rotated. */
       encoding: 'rope';
+      /** Rotates heads of size D. */
       plan: RopePlan;
       /** Default `numerator`; for cosine similarity `both`, the only one. */
       form?: RopeForm;
+      /** Positions of the queries: the first one, or a list. Default: the last query at the last key. */
       queries?: number | PositionsInput;
+      /** Positions of the keys: the first one, or a list. Default 0, 1, 2, ... */
       keys?: number | PositionsInput;
     };
 

@@ -20,9 +20,20 @@ import { type LinearStateIdentity, packState, unpackState } from './state-bytes.
 
 /** The position encodings of `rw.linearAttentionState`. */
 export type LinearStatePosition =
-  | { encoding: 'none' }
-  /** Features are rotated by the plan; the first token has position `offset` (default 0), the others follow one by one. */
-  | { encoding: 'rope'; plan: RopePlan; form?: RopeForm; offset?: number };
+  | {
+      /** The result does not depend on positions. */
+      encoding: 'none';
+    }
+  | {
+      /** Features of queries and keys are rotated. */
+      encoding: 'rope';
+      /** Rotates heads of size D. */
+      plan: RopePlan;
+      /** Default `numerator`; for cosine similarity `both`, the only one. */
+      form?: RopeForm;
+      /** Position of the first token; the others follow one by one. Default 0. */
+      offset?: number;
+    };
 
 /** Options of `rw.linearAttentionState`. */
 export interface LinearAttentionStateOptions extends LinearForm {
@@ -59,9 +70,13 @@ export interface LinearAppendOptions<O extends Out = undefined> extends OutOptio
  * state.append(q1, k1, v1);                // the next token, [8, 1, 64]
  */
 export class LinearAttentionState extends Handle {
+  /** B. */
   readonly batch: number;
+  /** G, heads of keys and values. */
   readonly kvHeads: number;
+  /** D, size of a query's and a key's head. */
   readonly headDim: number;
+  /** Dv, size of a value's head. */
   readonly valueDim: number;
   /** Bytes of the sums. They do not grow with the number of tokens. */
   readonly bytes: number;
