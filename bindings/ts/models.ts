@@ -15,6 +15,8 @@ export {
 export { type ModelArchitecture, type ModelConfig, type ModelConfigOptions, readModelConfig } from './models/config.js';
 export type { DecodeOptions, DecoderModel, Decoding, LogitsOf } from './models/decoder.js';
 export type {
+  DenseFeedForward,
+  GatedFeedForward,
   ModelBiases,
   ModelFeedForward,
   ModelLayerConfig,

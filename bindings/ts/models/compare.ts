@@ -13,8 +13,18 @@ import type { IdsInput } from './ids.js';
 
 /** Numbers with a shape, in the forms of other frameworks. */
 export type GoldenArray =
-  | { readonly data: ArrayLike<number>; readonly shape: readonly number[] }
-  | { readonly data: ArrayLike<number>; readonly dims: readonly number[] };
+  | {
+      /** The numbers, row major. */
+      readonly data: ArrayLike<number>;
+      /** Sizes, outermost first. */
+      readonly shape: readonly number[];
+    }
+  | {
+      /** The numbers, row major. */
+      readonly data: ArrayLike<number>;
+      /** Sizes, outermost first. */
+      readonly dims: readonly number[];
+    };
 
 /** Stored values by name: an open file or arrays. */
 export type Golden = Safetensors | Readonly<Record<string, GoldenArray>>;
@@ -39,17 +49,21 @@ export interface ComparedTensor {
   readonly name: string;
   /** The layer that it is computed by or is the input of; undefined for `hidden`, `pooled`, `logits`. */
   readonly layer: number | undefined;
+  /** Sizes of the stored values, with tokens before heads. */
   readonly shape: readonly number[];
   /** max |ours - golden| */
   readonly maxAbsolute: number;
   /** maxAbsolute / max |golden|, so that elements near zero do not dominate. */
   readonly maxRelative: number;
-  /** Flat index of the largest difference; `ours` and `golden` are the values there. */
+  /** Flat index of the largest difference. */
   readonly at: number;
+  /** The model's value there. */
   readonly ours: number;
+  /** The stored value there. */
   readonly golden: number;
   /** Why the tensor cannot be compared: an unknown name or another shape. The numbers are then NaN. */
   readonly problem: string | undefined;
+  /** Whether maxAbsolute is at most absolute + tolerance * max |golden|. */
   readonly agrees: boolean;
 }
 
@@ -59,6 +73,7 @@ export interface Comparison {
   readonly tensors: readonly ComparedTensor[];
   /** The first that does not agree. */
   readonly first: ComparedTensor | undefined;
+  /** Whether all do. */
   readonly agrees: boolean;
 }
 

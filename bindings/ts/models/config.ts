@@ -12,11 +12,15 @@ import type { ModelDescription } from './description/description.js';
 import type { Family, LayerType } from './description/family.js';
 import { families } from './families/families.js';
 
-/** The `model_type` of a supported model. */
+/**
+ * The `model_type` of a supported model.
+ * @useDeclaredType
+ */
 export type ModelArchitecture = keyof typeof families;
 
 /** A model as its config.json describes it. */
 export interface ModelConfig extends ModelDescription {
+  /** `model_type`, without `_text`. */
   readonly architecture: ModelArchitecture;
   /** Fields of config.json that do not affect the computation. */
   readonly ignored: readonly string[];

@@ -94,6 +94,7 @@ interface Pass {
  * }
  */
 export class DecoderModel extends Model {
+  /** Tells decoders from encoders. */
   readonly kind = 'decoder';
 
   /** Maximum number of tokens for which the model's frequencies are valid. @internal */

@@ -44,11 +44,11 @@ export interface EncodeOptions<C extends readonly CaptureName[] = readonly Captu
 
 /** The results of an encoder. For ids [T] they have no batch axis. */
 export interface Encoding<C extends readonly CaptureName[] = readonly CaptureName[]> extends Inspected<C> {
-  /** [B, T, M]: a vector for each token. */
+  /** `[B, T, M]`: a vector for each token. */
   readonly hidden: NdArray;
-  /** [B, M]: the pooler's output for the first token; with `pooled`. */
+  /** `[B, M]`: the pooler's output for the first token; with `pooled`. */
   readonly pooled?: NdArray;
-  /** [B, T, V]: logits of the masked language model; with `logits`. */
+  /** `[B, T, V]`: logits of the masked language model; with `logits`. */
   readonly logits?: NdArray;
 }
 
@@ -75,6 +75,7 @@ interface Pass extends Pick<StackPass, 'at' | 'keep'> {
  * }
  */
 export class EncoderModel extends Model {
+  /** Tells encoders from decoders. */
   readonly kind = 'encoder';
   /** Whether the checkpoint has a pooler. */
   readonly hasPooler: boolean;

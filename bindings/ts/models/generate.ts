@@ -21,7 +21,9 @@ import { checkLength, longer } from './positions.js';
 
 /** Progress of reading a prompt, in tokens. */
 export interface GenerateProgress {
+  /** Tokens read so far. */
   readonly loaded: number;
+  /** Tokens of the prompt. */
   readonly total: number;
 }
 
@@ -52,6 +54,7 @@ export interface GenerateOptions extends SamplingOptions {
 
 /** A generated token. */
 export interface GeneratedToken {
+  /** Its id, from 0 to vocabSize - 1. */
   readonly token: number;
   /** The number of tokens before it. */
   readonly position: number;

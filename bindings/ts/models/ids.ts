@@ -8,8 +8,18 @@ import { lengthOf } from '../runtime/typed-arrays.js';
 export type IdsInput =
   | check.IntegersInput
   | readonly check.IntegersInput[]
-  | { readonly data: check.IntegersInput; readonly shape: readonly number[] }
-  | { readonly data: check.IntegersInput; readonly dims: readonly number[] };
+  | {
+      /** The ids, row major. */
+      readonly data: check.IntegersInput;
+      /** [T] or [B, T]. */
+      readonly shape: readonly number[];
+    }
+  | {
+      /** The ids, row major. */
+      readonly data: check.IntegersInput;
+      /** [T] or [B, T]. */
+      readonly dims: readonly number[];
+    };
 
 /** Checked ids. @internal */
 export interface Ids {

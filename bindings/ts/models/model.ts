@@ -16,6 +16,7 @@ import type { ModelWeights } from './weights.js';
 
 /** The size and architecture of a model. */
 export interface ModelInfo {
+  /** `model_type` of its config.json, without `_text`. */
   readonly architecture: ModelArchitecture;
   /** Number of weights; tied ones count once. */
   readonly parameters: number;
@@ -66,6 +67,7 @@ function frozen<T>(value: T): T {
 export abstract class Model extends Handle {
   /** The description from its config.json; frozen. */
   readonly config: ModelConfig;
+  /** Its architecture and size. */
   readonly info: ModelInfo;
   /** Whether the checkpoint has a head that gives logits. */
   readonly hasLogits: boolean;

@@ -29,6 +29,7 @@ export const inspectFields = ['capture', 'captureLayers', 'captureHeads', 'hidde
 
 /** The captured intermediates of one layer. */
 export type CapturedLayer<C extends readonly CaptureName[] = readonly CaptureName[]> = {
+  /** Counted from 0. */
   readonly layer: number;
 } & { readonly [N in C[number]]: NdArray };
 
@@ -87,7 +88,9 @@ export function checkInspect(where: string, options: InspectOptions, layers: rea
 
 /** Progress of a pass, in layers. */
 export interface PassProgress {
+  /** Layers that have run. */
   readonly loaded: number;
+  /** Layers of the pass. */
   readonly total: number;
 }
 

@@ -18,7 +18,9 @@ import { arrayOf, type SafetensorsArray, Widener } from './tensors.js';
 
 /** Progress of a read, in bytes. */
 export interface SafetensorsProgress {
+  /** Bytes read so far. */
   readonly loaded: number;
+  /** Bytes of the whole read. */
   readonly total: number;
   /** Name of the tensor; while a file is opened, of the file. */
   readonly name: string;
@@ -54,9 +56,11 @@ export interface SafetensorsIntoOptions extends SafetensorsSliceOptions {
 
 /** A tensor as its file describes it. */
 export interface SafetensorsInfo {
+  /** How its numbers are stored. */
   readonly dtype: SafetensorsDtype;
   /** Outermost first; [] is a scalar. */
   readonly shape: readonly number[];
+  /** Bytes in the file. */
   readonly byteLength: number;
   /** Name of its file, as in SafetensorsError. */
   readonly file: string;

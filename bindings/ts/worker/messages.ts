@@ -6,12 +6,17 @@ import type { SentError } from './errors.js';
 
 /** One end of a channel: a Worker, a MessagePort, the global scope of a worker, or Node's parentPort. */
 export interface MessageEndpoint {
+  /** Sends a message to the other end; the objects of `transfer` are moved. */
   postMessage(message: unknown, transfer: object[]): void;
+  /** Calls listener for each event of a type: `message`, `messageerror`, `error`. */
   addEventListener?(type: string, listener: (event: Event) => void): void;
   /** Node's variant of addEventListener. */
   on?(type: string, listener: (value: never) => void): unknown;
+  /** Begins to deliver messages; a MessagePort needs it. */
   start?(): void;
+  /** Closes a MessagePort. */
   close?(): void;
+  /** Ends a Worker. */
   terminate?(): unknown;
 }
 

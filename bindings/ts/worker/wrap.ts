@@ -5,6 +5,7 @@ import { unpackError } from './errors.js';
 import { checkPort } from './expose.js';
 import { listen, type MessageEndpoint, pack, post, type Reply, type Request, type Stand, unpack } from './messages.js';
 
+/** What is sent as it is: copied, or moved if it is marked by transfer(). */
 type Cloned =
   | string
   | number
@@ -27,7 +28,10 @@ type Cloned =
 /** A value that is sent to a worker or received from one: each object of the worker is replaced by its proxy. */
 export type RemoteArgument<A> = A extends Cloned
   ? A
-  : A extends { dispose(): void }
+  : A extends {
+        /** What it has stays in the worker. */
+        dispose(): void;
+      }
     ? Remote<A>
     : A extends object
       ? { [K in keyof A]: RemoteArgument<A[K]> }
@@ -62,7 +66,10 @@ export type Remote<T> = {
   readonly [K in Exclude<keyof T, 'dispose' | symbol> as T[K] extends (...args: never[]) => unknown
     ? K
     : never]: RemoteMethod<T[K]>;
-} & { dispose(): Promise<void> } & AsyncDisposable;
+} & {
+  /** Disposes of the object; on the proxy from wrap(), ends the worker. */
+  dispose(): Promise<void>;
+} & AsyncDisposable;
 
 interface Waiting {
   resolve(reply: Reply & { readonly id: number }): void;

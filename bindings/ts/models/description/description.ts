@@ -6,6 +6,7 @@ import type { RopeOptions } from '../../rope/options.js';
 
 /** down(act(up x)) */
 export interface DenseFeedForward {
+  /** One map before the activation. */
   readonly kind: 'dense';
   /** N, `intermediate_size`. */
   readonly hiddenDim: number;
@@ -13,6 +14,7 @@ export interface DenseFeedForward {
 
 /** down(act(gate x) * up x) */
 export interface GatedFeedForward {
+  /** Two maps before the product. */
   readonly kind: 'gated';
   /** N, `intermediate_size`. */
   readonly hiddenDim: number;
@@ -27,6 +29,7 @@ export interface ModelLayerConfig {
   readonly window?: number;
   /** Its rotary encoding, or null. */
   readonly rope: RopeOptions | null;
+  /** Its feed-forward part. */
   readonly feedForward: ModelFeedForward;
 }
 
@@ -34,7 +37,9 @@ export interface ModelLayerConfig {
 export interface ModelBiases {
   /** Of queries, keys and values. */
   readonly attention: boolean;
+  /** Of attention's output projection. */
   readonly attentionOutput: boolean;
+  /** Of every map of the feed-forward part. */
   readonly feedForward: boolean;
 }
 
@@ -46,10 +51,15 @@ export interface ModelDescription {
   readonly modelDim: number;
   /** Width of the token vectors: M, or RoFormer's `embedding_size`. */
   readonly embeddingDim: number;
+  /** H, query heads, `num_attention_heads`. */
   readonly heads: number;
+  /** G, key/value heads, `num_key_value_heads`; H in models without the field. */
   readonly kvHeads: number;
+  /** D, size of a head. */
   readonly headDim: number;
+  /** V, number of token ids, `vocab_size`. */
   readonly vocabSize: number;
+  /** In the order of computation. */
   readonly layers: readonly ModelLayerConfig[];
   /** The position encoding: rotary in the layers that have one, or one of BERT's. */
   readonly position: 'rope' | 'absolute' | 'relative_key' | 'relative_key_query';
@@ -59,14 +69,19 @@ export interface ModelDescription {
   readonly maxPositions?: number;
   /** Number of token types; 0 if there is no table of them. */
   readonly tokenTypes: number;
+  /** The order of norms and residual sums. */
   readonly norms: NormPlacement;
+  /** Layer norm or root mean square norm. */
   readonly norm: 'layer' | 'rms';
+  /** Added to the variance or mean square of a norm, `layer_norm_eps` or `rms_norm_eps`. */
   readonly eps: number;
   /** Whether norms multiply by 1 + weight. */
   readonly unitOffset: boolean;
   /** Whether queries and keys are normalized, each head on its own. */
   readonly queryKeyNorm: boolean;
+  /** Of the feed-forward part. */
   readonly activation: LayerActivation;
+  /** Which maps have biases. */
   readonly biases: ModelBiases;
   /** Multiplies q . k. */
   readonly scale: number;
