@@ -286,7 +286,7 @@ export class Ropewalk implements Instance {
    *
    * @example
    * const { out, scores } = rw.attention(q, k, v, { causal: true, returnScores: 'probabilities' });
-   * const { out } = rw.attention(q, k, v, { causal: true, position: { encoding: 'rope', plan } });
+   * const rotated = rw.attention(q, k, v, { causal: true, position: { encoding: 'rope', plan } });
    */
   attention<const S extends ScoreRequest = 'none', X extends TensorInput = TensorInput, O extends Out = undefined>(
     q: X,
@@ -422,7 +422,7 @@ export class Ropewalk implements Instance {
    *   featureMap: 'relu',
    *   position: { encoding: 'rope', plan, form: 'both' },
    * });
-   * console.log(denominator.minimum, denominator.negative);   // how near 0 the sums of weights came
+   * console.log(denominator?.minimum, denominator?.negative);   // how near 0 the sums of weights came
    */
   linearAttention<X extends TensorInput, O extends Out = undefined>(
     q: X,

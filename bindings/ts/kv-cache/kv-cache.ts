@@ -152,7 +152,7 @@ export class KvCache extends Handle {
    *
    * @example
    * const { out } = cache.attend(q);                                        // causal
-   * const { out } = cache.attend(q, { position: { encoding: 'alibi' } });   // over true positions
+   * const biased = cache.attend(q, { position: { encoding: 'alibi' } });    // over true positions
    */
   attend<const S extends ScoreRequest = 'none', X extends TensorInput = TensorInput, O extends Out = undefined>(
     q: X,

@@ -132,7 +132,6 @@ export async function* bytesOf(
  * An open safetensors file. It holds only the header; each read fetches the bytes that it needs.
  *
  * @example
- * const rw = await load();
  * const file = await openSafetensors(rw, 'https://example.org/model.safetensors');
  * for (const name of file.names) console.log(name, file.info(name).dtype, file.info(name).shape);
  * using weight = rw.tensor(file.info('lm_head.weight').shape);

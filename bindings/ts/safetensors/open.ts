@@ -53,7 +53,7 @@ interface OpenFile {
  * import { openSafetensors } from 'ropewalk/models';
  * const rw = await load();
  * using file = await openSafetensors(rw, 'https://example.org/model.safetensors', { signal });
- * const weights = await file.tensor(file.names[0], { as: 'float32' });
+ * const weights = await file.tensor('model.norm.weight', { as: 'float32' });
  */
 export async function openSafetensors(
   rw: Instance,

@@ -179,11 +179,11 @@ class Exposure {
  *
  * @example
  * import { load } from 'ropewalk';
- * import { loadModel } from 'ropewalk/models';
+ * import { type LoadModelOptions, loadModel } from 'ropewalk/models';
  * import { expose } from 'ropewalk/worker';
  * expose(async () => {
  *   const rw = await load();
- *   return { open: (options) => loadModel(rw, options) };
+ *   return { open: (options: LoadModelOptions) => loadModel(rw, options) };
  * });
  */
 export function expose(target: object | (() => object | Promise<object>), port?: MessageEndpoint): void {
