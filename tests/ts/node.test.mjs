@@ -1,6 +1,7 @@
 // The main entry in Node: reads the build from its file, or unpacks it from the JavaScript if there is no file.
 import assert from 'node:assert/strict';
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { rolldown } from 'rolldown';
@@ -16,12 +17,18 @@ const relaxed = enableRelaxed();
 const dist = join(root, 'dist');
 const builds = ['core.wasm', 'core-relaxed.wasm'];
 
-test('import takes the entry for Node, require() and other runtimes the one with the builds inside', async () => {
+test('import and require() take one entry in Node, bundlers and Deno the one with the builds inside', () => {
   assert.equal(import.meta.resolve('ropewalk'), `file://${join(dist, 'node.js')}`);
+  assert.equal(createRequire(import.meta.url).resolve('ropewalk'), join(dist, 'node.js'));
   const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   assert.deepEqual(Object.keys(exports['.']), ['types', 'module', 'deno', 'node', 'default']); // the first that fits is taken
-  assert.deepEqual(exports['.'].node, { import: './dist/node.js' });
   for (const condition of ['module', 'deno', 'default']) assert.equal(exports['.'][condition], './dist/index.js');
+});
+
+test('require() gives the module that import gives', {
+  skip: !process.features.require_module && 'this Node cannot require() an ES module',
+}, () => {
+  assert.equal(createRequire(import.meta.url)('ropewalk').load, node.load);
 });
 
 test('it gives what the entry elsewhere gives', () => {
