@@ -23,7 +23,8 @@ const ofBoth = (file) => {
   if (text === readFileSync(built('wasm-relaxed', file), 'utf8')) return text;
   throw new Error(`${file} of the simd and of the relaxed build differ; rebuild both`);
 };
-const glue = ofBoth('core.mjs');
+// Bundlers leave out an unused call only where it is marked.
+const glue = ofBoth('core.mjs').replace('var Module = (', 'var Module = /* @__PURE__ */ (');
 
 // Appends to each build a custom section (0, its length, its name, a hash of the preceding bytes), by which load()
 // detects a file of another build or version.

@@ -33,9 +33,9 @@ function probe(code: string): Uint8Array<ArrayBuffer> {
 }
 
 // One instruction of simd128: i8x16.splat (i32.const 1).
-const simdProbe = probe('08 01 06 00  41 01 fd 0f  0b');
+const simdProbe = /* @__PURE__ */ probe('08 01 06 00  41 01 fd 0f  0b');
 // A relaxed one: i8x16.relaxed_swizzle (i8x16.splat (i32.const 1)) (i8x16.splat (i32.const 2)).
-const relaxedProbe = probe('0f 01 0d 00  41 01 fd 0f  41 02 fd 0f  fd 80 02  0b');
+const relaxedProbe = /* @__PURE__ */ probe('0f 01 0d 00  41 01 fd 0f  41 02 fd 0f  fd 80 02  0b');
 
 function buildFor(simd: 'auto' | 'deterministic'): BuildName {
   if (typeof WebAssembly === 'undefined') throw new UnsupportedError('load: this runtime has no WebAssembly');

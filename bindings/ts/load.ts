@@ -63,7 +63,7 @@ function simd128From(relaxed: Uint8Array, steps: Uint8Array): Uint8Array<ArrayBu
   return bytes;
 }
 
-const compiled = compiledOnce(async (name) => {
+const compiled = /* @__PURE__ */ compiledOnce(async (name) => {
   if (name === 'relaxed') return WebAssembly.compile(await inflate(packedRelaxed, sizes.relaxed));
   const parts = [inflate(packedRelaxed, sizes.relaxed), inflate(packedSteps, sizes.steps)] as const;
   return WebAssembly.compile(simd128From(...(await Promise.all(parts))));

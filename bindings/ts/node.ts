@@ -11,7 +11,7 @@ export * from './api.js';
 
 const files = { simd128: 'core.wasm', relaxed: 'core-relaxed.wasm' } satisfies Record<BuildName, string>;
 
-const notBeside = new Error('no file of this build lies here');
+const notBeside = /* @__PURE__ */ new Error('no file of this build lies here');
 
 // The file may be missing or unreadable, and beside bundled code it may be an unrelated one.
 async function compileFile(name: BuildName): Promise<WebAssembly.Module> {
@@ -24,7 +24,7 @@ async function compileFile(name: BuildName): Promise<WebAssembly.Module> {
   throw notBeside;
 }
 
-const compiled = compiledOnce(compileFile);
+const compiled = /* @__PURE__ */ compiledOnce(compileFile);
 
 /**
  * Makes an instance of ropewalk. Every call makes a new instance with a heap of its own; the compiled code is shared.

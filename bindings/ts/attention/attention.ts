@@ -66,7 +66,7 @@ export interface Scored<T, S extends ScoreRequest> {
       : never;
 }
 
-const stages = forStages((stage) => scoreStages.indexOf(stage));
+const stages = /* @__PURE__ */ forStages((stage) => scoreStages.indexOf(stage));
 
 const scoreFields = ['scale', 'softcap', 'mask', 'bias', 'sinks', 'position', 'returnScores', 'scoreHeads'] as const;
 const visibilityFields = ['causal', 'queryOffset', 'keyLengths', 'window', 'sinkTokens'] as const;

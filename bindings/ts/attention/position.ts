@@ -296,9 +296,9 @@ const encodings: {
       });
     },
   },
-  relative_key: { fields: { table: true, sign: true }, make: bert('queryTable') },
-  relative_key_query: { fields: { table: true, sign: true }, make: bert('queryTable', 'keyTable') },
-  m3: { fields: { table: true, sign: true }, make: bert('productTable') },
+  relative_key: { fields: { table: true, sign: true }, make: /* @__PURE__ */ bert('queryTable') },
+  relative_key_query: { fields: { table: true, sign: true }, make: /* @__PURE__ */ bert('queryTable', 'keyTable') },
+  m3: { fields: { table: true, sign: true }, make: /* @__PURE__ */ bert('productTable') },
 };
 
 /** @internal */

@@ -64,7 +64,7 @@ const ofAttention: Readonly<Record<AttentionCaptureName, ShapeOf>> = {
   kRotated: keys,
   vRotated: values,
   context,
-  ...forStages(() => scores),
+  .../* @__PURE__ */ forStages(() => scores),
 };
 const shapes: Readonly<Record<CaptureName, ShapeOf>> = {
   ...ofAttention,
@@ -75,9 +75,9 @@ const shapes: Readonly<Record<CaptureName, ShapeOf>> = {
 };
 
 /** @internal */
-export const attentionCaptures = Object.keys(ofAttention) as readonly CaptureName[];
+export const attentionCaptures = /* @__PURE__ */ Object.keys(ofAttention) as readonly CaptureName[];
 /** @internal */
-export const allCaptures = Object.keys(shapes) as readonly CaptureName[];
+export const allCaptures = /* @__PURE__ */ Object.keys(shapes) as readonly CaptureName[];
 
 /** A checked request. @internal */
 export interface Capture {

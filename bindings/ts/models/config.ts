@@ -52,7 +52,7 @@ const classes: Readonly<Record<string, boolean>> = {
 };
 
 // Unread fields that would change the computation; all others are about training, generation and file management.
-const computes = new RegExp(
+const computes = /* @__PURE__ */ new RegExp(
   [
     ...['rope', 'rotary', 'window', 'alibi', 'bidirectional', 'sink', 'chunk', 'cross_attention'],
     ...['bias$', 'norm$', 'layernorm', 'softcap', 'multiplier', 'scal(e|ing|ar)$', 'gate[ds]?$', 'parallel'],
@@ -60,7 +60,7 @@ const computes = new RegExp(
     ...['altup', 'laurel'],
   ].join('|'),
 );
-const harmless = new Set([
+const harmless = /* @__PURE__ */ new Set([
   ...['original_max_position_embeddings', 'chunk_size_feed_forward'],
   ...['pretraining_tp', 'max_window_layers', 'resid_pdrop'],
 ]);

@@ -213,9 +213,9 @@ const number = (fits: (n: number) => boolean, expected: string) => (where: strin
   throw new ArgumentRangeError(where, name, value, `is ${n}; expected ${expected}`);
 };
 
-const nonNegative = number((n) => n >= 0, 'a number of at least 0');
-const fraction = number((n) => n >= 0 && n <= 1, 'a number from 0 to 1');
-const frequency = number((n) => Math.abs(n) < 2 ** 60, 'less than 2^60 radians per position');
+const nonNegative = /* @__PURE__ */ number((n) => n >= 0, 'a number of at least 0');
+const fraction = /* @__PURE__ */ number((n) => n >= 0 && n <= 1, 'a number from 0 to 1');
+const frequency = /* @__PURE__ */ number((n) => Math.abs(n) < 2 ** 60, 'less than 2^60 radians per position');
 
 function list(entry: (where: string, name: string, value: unknown) => number): Check {
   return (where, name, value) => {
@@ -225,7 +225,7 @@ function list(entry: (where: string, name: string, value: unknown) => number): C
   };
 }
 
-const factors = list(positive);
+const factors = /* @__PURE__ */ list(positive);
 
 // One entry makes a kind of scaling known: its number in the core and its fields.
 const scalings: { readonly [S in RopeScaling as S['type']]: ScalingKind<S> } = {

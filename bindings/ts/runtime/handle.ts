@@ -5,7 +5,7 @@ import { StateError } from './errors.js';
 import type { Heap } from './heap.js';
 
 // Runs only when the event loop turns, and not at any promised time: dispose() is the way to free memory.
-const finalizer = new FinalizationRegistry<() => void>((free) => free());
+const finalizer = /* @__PURE__ */ new FinalizationRegistry<() => void>((free) => free());
 
 // What a finalizer holds must not hold the object itself. A closure made in a constructor shares its scope with every
 // other closure there, and so may hold `this`: these functions make theirs outside.

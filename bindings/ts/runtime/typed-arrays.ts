@@ -8,20 +8,20 @@ export type OwnFloats = ReturnType<typeof Float32Array.of>;
 export type OwnBytes = ReturnType<typeof Uint8Array.of>;
 
 type TypedArrayPrototype = Record<PropertyKey, unknown>;
-const prototype = Object.getPrototypeOf(Uint8Array.prototype) as TypedArrayPrototype;
+const prototype = /* @__PURE__ */ Object.getPrototypeOf(Uint8Array.prototype) as TypedArrayPrototype;
 
 function getter<T>(name: string | symbol): (this: unknown) => T {
   return Object.getOwnPropertyDescriptor(prototype, name)?.get as (this: unknown) => T;
 }
 
-const tag = getter<string | undefined>(Symbol.toStringTag);
-const length = getter<number>('length');
-const byteLength = getter<number>('byteLength');
-const byteOffset = getter<number>('byteOffset');
-const buffer = getter<ArrayBufferLike>('buffer');
+const tag = /* @__PURE__ */ getter<string | undefined>(Symbol.toStringTag);
+const length = /* @__PURE__ */ getter<number>('length');
+const byteLength = /* @__PURE__ */ getter<number>('byteLength');
+const byteOffset = /* @__PURE__ */ getter<number>('byteOffset');
+const buffer = /* @__PURE__ */ getter<ArrayBufferLike>('buffer');
 const { set } = Float32Array.prototype;
 const slice = prototype.slice as <T>(this: T) => T;
-const bufferLength = Object.getOwnPropertyDescriptor(ArrayBuffer.prototype, 'byteLength')?.get as (
+const bufferLength = /* @__PURE__ */ Object.getOwnPropertyDescriptor(ArrayBuffer.prototype, 'byteLength')?.get as (
   this: unknown,
 ) => number;
 

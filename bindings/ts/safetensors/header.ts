@@ -38,7 +38,7 @@ export const lengthBytes = 8;
 const where = 'openSafetensors';
 
 // ignoreBOM keeps a U+FEFF at the beginning of a name.
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+const utf8 = /* @__PURE__ */ new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 type Words = (wanted: number, found: number) => string;
 const notJson = 'is not JSON as the format wants it';

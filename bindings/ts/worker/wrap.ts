@@ -87,7 +87,7 @@ interface Call {
 }
 
 const proxies = new WeakMap<object, { readonly link: Link; readonly target: number }>();
-const forgotten = new FinalizationRegistry<() => void>((free) => free());
+const forgotten = /* @__PURE__ */ new FinalizationRegistry<() => void>((free) => free());
 
 function freer(link: Link, target: number): () => void {
   return () => link.free(target);
