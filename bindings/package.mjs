@@ -10,6 +10,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { deflateRawSync } from 'node:zlib';
 import { rolldown } from 'rolldown';
+import { joinDeclarations } from './declarations.mjs';
 import { stepsFrom } from './steps.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -101,14 +102,15 @@ writeFileSync(join(staging, 'model-ropes.d.ts'), `export const modelRopes: ${rop
 const next = join(staging, 'dist');
 rmSync(next, { recursive: true, force: true });
 const tsc = createRequire(import.meta.url).resolve('typescript/package.json');
-execFileSync(process.execPath, [join(dirname(tsc), 'bin', 'tsc'), '-p', project, '--outDir', next], {
+const ofModules = join(staging, 'declarations');
+rmSync(ofModules, { recursive: true, force: true });
+execFileSync(process.execPath, [join(dirname(tsc), 'bin', 'tsc'), '-p', project, '--outDir', ofModules], {
   stdio: 'inherit',
 });
 
+const entries = ['index', 'external', 'models', 'worker'];
 const bundle = await bundleOf(
-  Object.fromEntries(
-    ['index', 'node', 'external', 'models', 'worker'].map((name) => [name, join(project, `${name}.ts`)]),
-  ),
+  Object.fromEntries([...entries, 'node'].map((name) => [name, join(project, `${name}.ts`)])), // node.ts has index's types
 );
 await bundle.write({
   dir: next,
@@ -121,6 +123,7 @@ await bundle.write({
   chunkFileNames: 'shared-[name].js',
   comments: { annotation: true, jsdoc: false, legal: true }, // editors show the comments of the .d.ts files
 });
+for (const [file, text] of Object.entries(joinDeclarations(ofModules, entries))) writeFileSync(join(next, file), text);
 writeFileSync(join(next, 'core.wasm'), cores[0]);
 writeFileSync(join(next, 'core-relaxed.wasm'), cores[1]);
 rmSync(dist, { recursive: true, force: true });

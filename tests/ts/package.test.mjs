@@ -166,3 +166,18 @@ test('the declarations show nothing that is internal', () => {
     assert.doesNotMatch(sourceOf(name), /@internal|core\.mjs/, name);
   }
 });
+
+test('the declarations of an entry name the values that it exports', async () => {
+  for (const entry of ['index', 'external', 'models', 'worker']) {
+    const text = sourceOf(`${entry}.d.ts`);
+    const passedOn = [...text.matchAll(/^export \{ (.*) \} from/gm)].flatMap(([, names]) => names.split(', '));
+    const own = [...text.matchAll(/^export declare (?:class|const|function) (\w+)/gm)].map(([, name]) => name);
+    const values = Object.keys(await import(`../../dist/${entry}.js`));
+    assert.deepEqual([...new Set([...passedOn, ...own])].sort(), values.sort(), entry);
+  }
+});
+
+test('an entry has one file of declarations, and all share another', () => {
+  const expected = ['external.d.ts', 'index.d.ts', 'models.d.ts', 'shared.d.ts', 'worker.d.ts'];
+  assert.deepEqual(dist.filter((name) => name.endsWith('.d.ts')).sort(), expected);
+});
