@@ -41,7 +41,7 @@ for (const [i, id] of ids.entries()) {
 const [simd128, relaxed] = cores;
 const { count, bytes: steps } = stepsFrom(relaxed, simd128);
 const pack = (bytes) => deflateRawSync(bytes, { level: 9 }).toString('base64');
-const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+const { version, exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 const inline = `// The relaxed build and the steps from it to the other, deflated, in base64. Made by bindings/package.mjs.
 export const sizes = { relaxed: ${relaxed.length}, simd128: ${simd128.length}, steps: ${steps.length} };
 export const packedRelaxed = '${pack(relaxed)}';
@@ -128,3 +128,11 @@ writeFileSync(join(next, 'core.wasm'), cores[0]);
 writeFileSync(join(next, 'core-relaxed.wasm'), cores[1]);
 rmSync(dist, { recursive: true, force: true });
 renameSync(next, dist);
+
+// Resolvers that do not read `exports`, such as Parcel's by default, find `ropewalk/models` by a folder of this name.
+for (const [entry, { types, default: main }] of Object.entries(exports)) {
+  if (entry === '.' || main === undefined) continue;
+  const stub = { type: 'module', main: `.${main}`, types: `.${types}`, sideEffects: false };
+  mkdirSync(join(root, entry), { recursive: true });
+  writeFileSync(join(root, entry, 'package.json'), `${JSON.stringify(stub, null, 2)}\n`);
+}

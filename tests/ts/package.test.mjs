@@ -32,9 +32,11 @@ const packed = async () => {
   return files.map(({ path }) => path);
 };
 const docs = ['docs/calls.md', 'docs/models.md'];
+const stubs = ['external', 'models', 'worker'].map((entry) => `${entry}/package.json`);
 
-test('the package holds dist, its documents, README, LICENSE and package.json, and nothing else', async () => {
-  const expected = ['LICENSE', 'README.md', 'package.json', ...docs, ...dist.map((name) => `dist/${name}`)];
+test('the package holds dist, stubs of its entries, its documents, README, LICENSE and package.json, and nothing else', async () => {
+  const code = dist.map((name) => `dist/${name}`);
+  const expected = ['LICENSE', 'README.md', 'package.json', ...stubs, ...docs, ...code];
   assert.deepEqual((await packed()).sort(), expected.sort());
 });
 
@@ -79,6 +81,14 @@ test('every entry of the package leads to a file in it', () => {
   for (const target of [...targets, manifest.main, manifest.types]) {
     const path = target.replace(/^\.\//, '');
     assert.ok(path === 'package.json' || dist.includes(path.replace(/^dist\//, '')), target);
+  }
+});
+
+test('a stub leads where the entry of its name leads', () => {
+  for (const stub of stubs) {
+    const { main, types } = JSON.parse(readFileSync(join(root, stub), 'utf8'));
+    const { types: declarations, default: code } = manifest.exports[`./${dirname(stub)}`];
+    assert.deepEqual([main, types], [`.${code}`, `.${declarations}`]);
   }
 });
 
