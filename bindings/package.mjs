@@ -40,7 +40,7 @@ for (const [i, id] of ids.entries()) {
 // The two builds are almost identical. The relaxed one, which most engines run, is packed whole and the other as steps
 // from it, so that both together are little larger than one.
 const [simd128, relaxed] = cores;
-const { count, bytes: steps } = stepsFrom(relaxed, simd128);
+const { bytes: steps, ...counts } = stepsFrom(relaxed, simd128);
 
 // Zopfli deflates to 5 % less than zlib and takes seconds, so its output is kept until its input changes.
 mkdirSync(staging, { recursive: true });
@@ -60,12 +60,12 @@ const inline = `// The relaxed build and the steps from it to the other, deflate
 export const sizes = { relaxed: ${relaxed.length}, simd128: ${simd128.length}, steps: ${steps.length} };
 export const packedRelaxed = '${await pack('relaxed', relaxed)}';
 export const packedSteps = '${await pack('steps', steps)}';
-export const stepCount = ${count};
+export const counts = ${JSON.stringify(counts)};
 `;
 const inlineTypes = `export const sizes: { readonly relaxed: number; readonly simd128: number; readonly steps: number };
 export const packedRelaxed: string;
 export const packedSteps: string;
-export const stepCount: number;
+export const counts: { readonly steps: number; readonly changes: number };
 `;
 
 writeFileSync(join(staging, 'core.mjs'), glue);

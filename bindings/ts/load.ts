@@ -1,7 +1,7 @@
 // load() of the package. It contains the wasm of both builds, so it fetches nothing and needs no support from a bundler
 // or server.
 
-import { packedRelaxed, packedSteps, sizes, stepCount } from './inline.js';
+import { counts, packedRelaxed, packedSteps, sizes } from './inline.js';
 import { compiledOnce, type LoadOptions, open } from './instance.js';
 import type { Ropewalk } from './ropewalk.js';
 import { UnsupportedError } from './runtime/errors.js';
@@ -48,17 +48,30 @@ async function inflate(base64: string, size: number): Promise<Uint8Array<ArrayBu
 
 // The simd128 build, from the relaxed one and the steps of bindings/steps.mjs.
 function simd128From(relaxed: Uint8Array, steps: Uint8Array): Uint8Array<ArrayBuffer> {
-  const numbers = new Int32Array(Uint8Array.from(steps).buffer, 0, 3 * stepCount); // a copy is aligned
   const bytes = new Uint8Array(sizes.simd128);
-  let [at, own, next] = [0, numbers.byteLength, 0];
-  for (let i = 0; i < numbers.length; i += 3) {
-    const [owned = 0, skipped = 0, length = 0] = numbers.subarray(i);
-    bytes.set(steps.subarray(own, own + owned), at);
-    const from = next + owned + skipped;
-    bytes.set(relaxed.subarray(from, from + length), at + owned);
-    own += owned;
-    at += owned + length;
-    next = from + length;
+  let [read, at, from] = [0, 0, 0];
+  const varint = (): number => {
+    const byte = steps[read++] ?? 0;
+    return byte < 128 ? byte : byte - 128 + 128 * varint();
+  };
+  const column = (length: number) => Array.from({ length }, varint);
+  const [added, skipped, copied] = [column(counts.steps), column(counts.steps), column(counts.steps)];
+  const places = column(counts.changes);
+  const changed = steps.subarray(read, read + places.length);
+  let own = read + places.length;
+  for (const [i, count] of added.entries()) {
+    const [skip = 0, length = 0] = [skipped[i], copied[i]];
+    bytes.set(steps.subarray(own, own + count), at);
+    own += count;
+    from += count + (skip % 2 === 0 ? skip / 2 : -(skip + 1) / 2);
+    bytes.set(relaxed.subarray(from, from + length), at + count);
+    at += count + length;
+    from += length;
+  }
+  at = 0;
+  for (const [i, byte] of changed.entries()) {
+    at += places[i] ?? 0;
+    bytes[at] = byte;
   }
   return bytes;
 }
