@@ -1,11 +1,13 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 // Base of all objects with memory in the heap. dispose() or `using` frees it, the garbage collector only as a safety net;
 // a freed object is refused.
+
 import { StateError } from './errors.js';
+import { createFinalizer } from './finalizer.js';
 import type { Heap } from './heap.js';
 
 // Runs only when the event loop turns, and not at any promised time: dispose() is the way to free memory.
-const finalizer = /* @__PURE__ */ new FinalizationRegistry<() => void>((free) => free());
+const finalizer = /* @__PURE__ */ createFinalizer();
 
 // What a finalizer holds must not hold the object itself. A closure made in a constructor shares its scope with every
 // other closure there, and so may hold `this`: these functions make theirs outside.

@@ -1,6 +1,8 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 // The calling side: proxies of objects in a worker.
+
 import { ArgumentRangeError, ArgumentTypeError, StateError } from '../runtime/errors.js';
+import { createFinalizer } from '../runtime/finalizer.js';
 import { unpackError } from './errors.js';
 import { checkPort } from './expose.js';
 import { listen, type MessageEndpoint, pack, post, type Reply, type Request, type Stand, unpack } from './messages.js';
@@ -87,7 +89,7 @@ interface Call {
 }
 
 const proxies = new WeakMap<object, { readonly link: Link; readonly target: number }>();
-const forgotten = /* @__PURE__ */ new FinalizationRegistry<() => void>((free) => free());
+const forgotten = /* @__PURE__ */ createFinalizer();
 
 function freer(link: Link, target: number): () => void {
   return () => link.free(target);

@@ -155,6 +155,20 @@ test('objects that nobody holds any more are freed by the garbage collector', as
   assert.deepEqual(stdout.trim().split('\n'), ['tensor 0 0', 'plan 0 0', 'layer 0 0', 'linear state 0 0']);
 });
 
+test('where there is no FinalizationRegistry objects are freed by dispose() alone', async () => {
+  const program = `delete globalThis.FinalizationRegistry;
+const { load } = await import('ropewalk');
+const { wrap } = await import('ropewalk/worker');
+const rw = await load();
+const before = rw.memory().liveObjects;
+const plan = rw.rope({ headDim: 4 });
+const during = rw.memory().liveObjects;
+plan.dispose();
+console.log(typeof wrap, during - before, rw.memory().liveObjects - before);`;
+  const { stdout, stderr } = await run(['--input-type=module', '--eval', program]);
+  assert.equal(stdout + stderr, 'function 1 0\n');
+});
+
 test('a plan or a layer that a getter of an option disposes of is refused as disposed', async () => {
   const instance = await load();
   const plan = instance.rope({ headDim: 2 });
