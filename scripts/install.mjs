@@ -15,7 +15,7 @@ const { dependencies, devDependencies } = read('package.json');
 const wanted = all ? { ...dependencies, ...devDependencies } : dependencies;
 const missing = Object.entries(wanted).filter(([name, version]) => {
   const manifest = join('node_modules', name, 'package.json');
-  return !existsSync(join(folder, manifest)) || read(manifest).version !== version;
+  return !existsSync(join(folder, manifest)) || read(manifest).version !== version.replace(/^npm:.*@/, '');
 });
 if (missing.length > 0) {
   console.log(`installing ${missing.map(([name, version]) => `${name}@${version}`).join(', ')}`);

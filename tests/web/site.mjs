@@ -135,7 +135,8 @@ export async function serve({ under = '/', isPlain = false, inSteps = false } = 
  */
 const isComplete = process.env.BROWSERS === 'all';
 
-function program(name) {
+/** The path of a browser. */
+export function program(name) {
   const usual = `/usr/bin/${name}`;
   return existsSync(usual) ? usual : execFileSync('which', [name], { encoding: 'utf8' }).trim();
 }
