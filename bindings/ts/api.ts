@@ -16,7 +16,7 @@ export { type EncodingFamily, type EncodingInfo, type EncodingName, encodings } 
 export type { KerpleKind, KerpleNumbers, KerpleOptions } from './encodings/kerple.js';
 export type { ExtendLearnedOptions, LearnedOptions } from './encodings/learned.js';
 export type { RelativeRowsOptions, RelativeSign } from './encodings/relative.js';
-export type { SinusoidalOptions, SinusoidLayout } from './encodings/sinusoidal.js';
+export type { SinusoidalOptions, SinusoidalTable, SinusoidLayout } from './encodings/sinusoidal.js';
 export type { T5BiasOptions, T5Options } from './encodings/t5.js';
 export type { LoadOptions } from './instance.js';
 export type { CacheAttentionOptions, CachePosition } from './kv-cache/attend.js';
@@ -102,10 +102,11 @@ export {
   UnsupportedError,
 } from './runtime/errors.js';
 export type { Handle } from './runtime/handle.js';
-export type { HeadOptions } from './runtime/in-place.js';
+export type { FloatsOf, HeadOptions } from './runtime/in-place.js';
 export type { Info, Instance, Memory } from './runtime/instance.js';
 export type { Layout } from './runtime/layout.js';
 export type { Out, OutOption, ResultOf } from './runtime/outputs.js';
 export type { PositionOptions, PositionsInput, RowsInput, RowsRange } from './runtime/positions.js';
 export type { ScoreStage } from './runtime/score-stages.js';
 export type { ArrayLikeInput, NdArray, Tensor, TensorInput } from './runtime/tensor.js';
+export type { Own, OwnBytes, OwnDoubles, OwnFloats, OwnIntegers } from './runtime/typed-arrays.js';

@@ -8,7 +8,7 @@ import { type BinaryOptions, binary } from './encodings/binary.js';
 import { type KerpleOptions, kerpleBias } from './encodings/kerple.js';
 import { type ExtendLearnedOptions, extendLearned, type LearnedOptions, learned } from './encodings/learned.js';
 import { type RelativeRowsOptions, relativeRows } from './encodings/relative.js';
-import { type SinusoidalOptions, sinusoidal } from './encodings/sinusoidal.js';
+import { type SinusoidalOptions, type SinusoidalTable, sinusoidal } from './encodings/sinusoidal.js';
 import { type T5BiasOptions, type T5Options, t5Bias, t5Buckets } from './encodings/t5.js';
 import { createKvCache, type KvCache } from './kv-cache/kv-cache.js';
 import type { KvCacheOptions } from './kv-cache/options.js';
@@ -37,9 +37,11 @@ import { type RotaryEmbeddingOptions, rotaryEmbedding } from './rope/rotary-embe
 import type { IntegersInput } from './runtime/check.js';
 import * as check from './runtime/check.js';
 import type { Heap } from './runtime/heap.js';
+import type { FloatsOf } from './runtime/in-place.js';
 import { type Info, type Instance, type Memory, shareHeap } from './runtime/instance.js';
 import type { Out, OutOption, ResultOf } from './runtime/outputs.js';
 import { type ArrayLikeInput, type NdArray, Tensor, type TensorInput } from './runtime/tensor.js';
+import type { OwnDoubles, OwnFloats, OwnIntegers } from './runtime/typed-arrays.js';
 
 /**
  * An instance with a heap of its own. Tensors, plans and layers work only with the instance that made them. Its methods
@@ -161,13 +163,19 @@ export class Ropewalk implements Instance {
    * const y = rw.rotaryEmbedding({ data, shape: [1, 4, 3, 8] }, { cos, sin, positions: [0, 1, 2] });
    */
   rotaryEmbedding(x: Tensor, options: RotaryEmbeddingOptions): Tensor;
-  rotaryEmbedding(x: Float32Array, options: RotaryEmbeddingOptions): Float32Array;
-  rotaryEmbedding(x: ArrayLikeInput, options: RotaryEmbeddingOptions): NdArray;
-  rotaryEmbedding(x: TensorInput, options: RotaryEmbeddingOptions): Tensor | NdArray;
+  rotaryEmbedding<O extends Float32Array | undefined = undefined>(
+    x: Float32Array,
+    options: RotaryEmbeddingOptions<O>,
+  ): FloatsOf<O>;
+  rotaryEmbedding<O extends Float32Array | undefined = undefined>(
+    x: ArrayLikeInput,
+    options: RotaryEmbeddingOptions<O>,
+  ): NdArray<FloatsOf<O>>;
+  rotaryEmbedding(x: TensorInput, options: RotaryEmbeddingOptions): Tensor | NdArray<Float32Array>;
   rotaryEmbedding(
     x: Tensor | Float32Array | ArrayLikeInput,
     options: RotaryEmbeddingOptions,
-  ): Tensor | Float32Array | NdArray {
+  ): Tensor | Float32Array | NdArray<Float32Array> {
     return rotaryEmbedding(this.#heap, x, options);
   }
 
@@ -178,7 +186,7 @@ export class Ropewalk implements Instance {
    * @example
    * const table = rw.sinusoidal({ dim: 512, positions: { length: 8192 } });   // Float32Array(8192 * 512)
    */
-  sinusoidal<O extends Out = undefined>(options: SinusoidalOptions<O>): O extends Tensor ? Tensor : Float32Array {
+  sinusoidal<O extends Out = undefined>(options: SinusoidalOptions<O>): SinusoidalTable<O> {
     return sinusoidal(this.#heap, options);
   }
 
@@ -188,7 +196,7 @@ export class Ropewalk implements Instance {
    * @example
    * rw.binary({ bits: 4, positions: [7, 8] });   // 1 1 1 0, 0 0 0 1: neighbours that differ in every bit
    */
-  binary(options: BinaryOptions): Float32Array {
+  binary(options: BinaryOptions): OwnFloats {
     return binary(this.#heap, options);
   }
 
@@ -223,7 +231,7 @@ export class Ropewalk implements Instance {
    * @example
    * rw.alibiSlopes(8);   // 0.5, 0.25, ... 0.00390625
    */
-  alibiSlopes(heads: number): Float64Array {
+  alibiSlopes(heads: number): OwnDoubles {
     return alibiSlopes(this.#heap, heads);
   }
 
@@ -243,7 +251,7 @@ export class Ropewalk implements Instance {
    * @example
    * rw.t5Buckets([-1, 0, 1, 200]);   // 1, 0, 17, 31
    */
-  t5Buckets(relativePositions: IntegersInput, options: T5Options = {}): Int32Array {
+  t5Buckets(relativePositions: IntegersInput, options: T5Options = {}): OwnIntegers {
     return t5Buckets(this.#heap, relativePositions, options);
   }
 
@@ -273,7 +281,7 @@ export class Ropewalk implements Instance {
    * @example
    * rw.relativeRows({ queries: 5, keys: 5, maxDistance: 2 });   // row 0: 2 3 4 4 4
    */
-  relativeRows(options: RelativeRowsOptions): Int32Array {
+  relativeRows(options: RelativeRowsOptions): OwnIntegers {
     return relativeRows(this.#heap, options);
   }
 

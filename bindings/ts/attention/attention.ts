@@ -45,9 +45,9 @@ export type ScoreRequest = 'none' | ScoreStage | readonly ScoreStage[];
 
 /** The result of `rw.attention`: of the inputs' kind, tensors or plain arrays; `out` of the kind of the option. */
 export type AttentionResult<
-  T extends Tensor | NdArray,
+  T extends Tensor | NdArray<Float32Array>,
   S extends ScoreRequest = 'none',
-  R extends Tensor | NdArray = T,
+  R extends Tensor | NdArray<Float32Array> = T,
 > = {
   /** The queries' shape with the values' head size. */
   readonly out: R;

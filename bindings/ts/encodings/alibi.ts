@@ -6,6 +6,7 @@ import * as check from '../runtime/check.js';
 import type { Heap, Scratch } from '../runtime/heap.js';
 import { type Out, type OutOption, output, type ResultOf } from '../runtime/outputs.js';
 import type { NdArray } from '../runtime/tensor.js';
+import type { OwnDoubles } from '../runtime/typed-arrays.js';
 import { type BiasShape, biasShape, shapeFields } from './bias-shape.js';
 
 /**
@@ -27,7 +28,7 @@ export interface AlibiOptions<O extends Out = undefined> extends BiasShape, OutO
 }
 
 /** @internal */
-export function alibiSlopes(heap: Heap, heads: number): Float64Array {
+export function alibiSlopes(heap: Heap, heads: number): OwnDoubles {
   const where = 'alibiSlopes';
   const count = check.integer(where, 'heads', heads, 1, 2 ** 16);
   return heap.doublesOf(where, count, (out) => heap.run(where, (c) => c.alibiSlopes(count, out)));

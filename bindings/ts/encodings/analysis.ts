@@ -6,6 +6,7 @@ import * as check from '../runtime/check.js';
 import { checkStatus } from '../runtime/errors.js';
 import type { Heap, Scratch } from '../runtime/heap.js';
 import { matrix, type NdArray, type TensorInput } from '../runtime/tensor.js';
+import type { OwnDoubles, OwnFloats } from '../runtime/typed-arrays.js';
 
 /** The encoding that is analysed, by its frequencies base^(-2i / dim). */
 export interface FrequencySet {
@@ -59,7 +60,7 @@ export class Analysis {
    * @example
    * const curve = rw.analysis.dotCurve({ dim: 128, distances: [0, 1, 2, 10] });   // Float64Array, 64 at distance 0
    */
-  dotCurve(options: FrequencySet & { distances: check.IntegersInput }): Float64Array {
+  dotCurve(options: FrequencySet & { distances: check.IntegersInput }): OwnDoubles {
     return this.#ofDistances('dotCurve', options);
   }
 
@@ -70,7 +71,7 @@ export class Analysis {
    * @example
    * const curve = rw.analysis.decayCurve({ dim: 128, distances: [0, 1, 256] });   // 32.5, 31.54, 6.54
    */
-  decayCurve(options: FrequencySet & { distances: check.IntegersInput }): Float64Array {
+  decayCurve(options: FrequencySet & { distances: check.IntegersInput }): OwnDoubles {
     return this.#ofDistances('decayCurve', options);
   }
 
@@ -90,9 +91,7 @@ export class Analysis {
    * @example
    * const bound = rw.analysis.decayBound({ dim: 64, q, k, distances: [0, 10, 100] });
    */
-  decayBound(
-    options: FrequencySet & { q: Float32Array; k: Float32Array; distances: check.IntegersInput },
-  ): Float64Array {
+  decayBound(options: FrequencySet & { q: Float32Array; k: Float32Array; distances: check.IntegersInput }): OwnDoubles {
     const where = 'analysis.decayBound';
     const given = check.options(where, 'options', options, ['dim', 'base', 'q', 'k', 'distances']);
     const { dim, base } = frequencySet(where, given);
@@ -151,7 +150,7 @@ export class Analysis {
     });
   }
 
-  #floats(where: string, size: number, run: (out: number, scratch: Scratch) => number): Float32Array {
+  #floats(where: string, size: number, run: (out: number, scratch: Scratch) => number): OwnFloats {
     return this.#heap.floatsOf(where, size, (out, scratch) => checkStatus(run(out, scratch), where, tooFast(where)));
   }
 
@@ -159,7 +158,7 @@ export class Analysis {
     where: string,
     distances: unknown,
     run: (at: number, n: number, out: number, scratch: Scratch) => number,
-  ): Float64Array {
+  ): OwnDoubles {
     const list = check.positions(where, 'distances', distances);
     return this.#heap.doublesOf(where, list.length, (out, scratch) => {
       const at = this.#heap.put(scratch, list);

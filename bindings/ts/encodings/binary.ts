@@ -4,6 +4,7 @@ import * as check from '../runtime/check.js';
 import { ArgumentRangeError } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
 import { type RowsInput, rows } from '../runtime/positions.js';
+import type { OwnFloats } from '../runtime/typed-arrays.js';
 
 /** Options of `rw.binary`. */
 export interface BinaryOptions {
@@ -18,7 +19,7 @@ export interface BinaryOptions {
 }
 
 /** @internal */
-export function binary(heap: Heap, options: BinaryOptions): Float32Array {
+export function binary(heap: Heap, options: BinaryOptions): OwnFloats {
   const where = 'binary';
   const given = check.options(where, 'options', options, ['bits', 'positions', 'msbFirst', 'values']);
   const core = {

@@ -3,6 +3,7 @@
 import { RelativeRows } from '../calls.js';
 import * as check from '../runtime/check.js';
 import type { Heap } from '../runtime/heap.js';
+import type { OwnIntegers } from '../runtime/typed-arrays.js';
 import { type BiasShape, biasShape, shapeFields } from './bias-shape.js';
 
 /** Which way distances count: j - i or i - j, for the query i and the key j. Tables of one do not fit the other. */
@@ -22,7 +23,7 @@ export interface RelativeRowsOptions extends BiasShape {
 }
 
 /** @internal */
-export function relativeRows(heap: Heap, options: RelativeRowsOptions): Int32Array {
+export function relativeRows(heap: Heap, options: RelativeRowsOptions): OwnIntegers {
   const where = 'relativeRows';
   const given = check.options(where, 'options', options, [...shapeFields, 'maxDistance', 'sign']);
   const { queries, keys, queryOffset } = biasShape(where, given);

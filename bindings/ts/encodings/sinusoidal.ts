@@ -8,6 +8,7 @@ import type { Heap, Scratch } from '../runtime/heap.js';
 import { type Out, type OutOption, output } from '../runtime/outputs.js';
 import { type RowsInput, rows } from '../runtime/positions.js';
 import { type NdArray, Tensor } from '../runtime/tensor.js';
+import type { OwnFloats } from '../runtime/typed-arrays.js';
 
 /**
  * The three tables that the field calls sinusoidal. `interleaved`: sin, cos, sin, cos, ... (the paper);
@@ -77,17 +78,26 @@ export function writeTable(
   heap.run(where, (c) => c.sinusoidal(options, at, positions.length, out), tooFast(where));
 }
 
+/** The table as the caller gets it: in `out`, O, if given. */
+export type SinusoidalTable<O extends Out> = O extends Tensor
+  ? Tensor
+  : O extends Float32Array
+    ? NoInfer<O>
+    : OwnFloats;
+
 /** @internal */
-export function sinusoidal<O extends Out>(
-  heap: Heap,
-  options: SinusoidalOptions<O>,
-): O extends Tensor ? Tensor : Float32Array {
+export function sinusoidal<O extends Out>(heap: Heap, options: SinusoidalOptions<O>): SinusoidalTable<O> {
   const where = 'sinusoidal';
   const { out, ...given } = check.options(where, 'options', options, [...tableOptions, 'positions', 'out']);
   const table = checkTable(where, given);
   const at = rows(where, given.positions, table.dim);
-  const result: Tensor | NdArray = output(heap, where, false, [at.length, table.dim], out, (to, scratch) =>
-    writeTable(heap, where, table, at, to, scratch),
+  const result: Tensor | NdArray<Float32Array> = output(
+    heap,
+    where,
+    false,
+    [at.length, table.dim],
+    out,
+    (to, scratch) => writeTable(heap, where, table, at, to, scratch),
   );
-  return (result instanceof Tensor ? result : result.data) as O extends Tensor ? Tensor : Float32Array;
+  return (result instanceof Tensor ? result : result.data) as SinusoidalTable<O>;
 }

@@ -7,6 +7,7 @@ import { ArgumentRangeError, wrongShape } from '../runtime/errors.js';
 import type { Heap, Scratch } from '../runtime/heap.js';
 import { type Out, type OutOption, output, type ResultOf } from '../runtime/outputs.js';
 import { matrix, type NdArray, type Operand, type TensorInput } from '../runtime/tensor.js';
+import type { OwnIntegers } from '../runtime/typed-arrays.js';
 import { type BiasShape, biasShape, shapeFields } from './bias-shape.js';
 
 /** How distances fall into buckets. */
@@ -86,7 +87,7 @@ export function t5Table(
 }
 
 /** @internal */
-export function t5Buckets(heap: Heap, relative: check.IntegersInput, options: T5Options): Int32Array {
+export function t5Buckets(heap: Heap, relative: check.IntegersInput, options: T5Options): OwnIntegers {
   const where = 't5Buckets';
   const core = checkT5(where, check.options(where, 'options', options, t5Fields));
   const distances = check.positions(where, 'relativePositions', relative);

@@ -11,6 +11,7 @@ import { destroyer, Handle } from '../runtime/handle.js';
 import type { Heap } from '../runtime/heap.js';
 import type { Out, ResultOf } from '../runtime/outputs.js';
 import type { NdArray, TensorInput } from '../runtime/tensor.js';
+import type { OwnDoubles } from '../runtime/typed-arrays.js';
 import { attendOver, type CacheAttentionOptions } from './attend.js';
 import {
   type AppendOptions,
@@ -100,7 +101,7 @@ export class KvCache extends Handle {
   }
 
   /** The position of each token, ascending, [length]; for a plan with several axes, each token's number in the sequence. */
-  positions(): Float64Array {
+  positions(): OwnDoubles {
     const where = 'kvCache.positions';
     const core = this.#living(where);
     return this.heap.doublesOf(where, core.length, (at) => this.heap.call(() => core.positions(at)));

@@ -185,7 +185,7 @@ export class AttentionLayer extends Layer {
   forward(
     x: TensorInput,
     options: AttentionForwardOptions<'none' | 'probabilities', readonly AttentionCaptureName[], Out> = {},
-  ): LayerResult<Tensor | NdArray> {
+  ): LayerResult<Tensor | NdArray, [], Tensor | NdArray<Float32Array>> {
     const { where, heap } = this;
     const { changes } = heap;
     const given = check.options(where, 'options', options, [...forwardFields, 'returnScores']);

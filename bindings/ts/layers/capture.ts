@@ -22,9 +22,9 @@ export type CaptureName = AttentionCaptureName | 'normed' | 'attentionOut' | 'hi
 
 /** The result of a layer: of the inputs' kind, tensors or plain arrays; `out` of the kind of the option. */
 export type LayerResult<
-  T extends Tensor | NdArray,
+  T extends Tensor | NdArray<Float32Array>,
   C extends readonly CaptureName[] = [],
-  R extends Tensor | NdArray = T,
+  R extends Tensor | NdArray<Float32Array> = T,
 > = {
   /** x's shape. */
   readonly out: R;

@@ -137,7 +137,9 @@ export function pass(
   x: TensorInput,
   options: ForwardOptions<readonly CaptureName[], Out>,
   changes = layer.heap.changes,
-): LayerResult<Tensor | NdArray> & { readonly captured?: { readonly [N in CaptureName]?: Tensor | NdArray } } {
+): LayerResult<Tensor | NdArray, [], Tensor | NdArray<Float32Array>> & {
+  readonly captured?: { readonly [N in CaptureName]?: Tensor | NdArray };
+} {
   const { heap, where, dims, scores, position } = layer;
   const input = operand(heap, where, 'x', x);
   layer.alive();

@@ -60,7 +60,10 @@ export interface DenominatorReport {
 }
 
 /** The result of linear attention: of the inputs' kind, tensors or plain arrays; `out` of the kind of the option. */
-export interface LinearAttentionResult<T extends Tensor | NdArray, R extends Tensor | NdArray = T> {
+export interface LinearAttentionResult<
+  T extends Tensor | NdArray<Float32Array>,
+  R extends Tensor | NdArray<Float32Array> = T,
+> {
   /** The queries' shape with the values' head size. */
   readonly out: R;
   /** Unless `normalize` is false. */

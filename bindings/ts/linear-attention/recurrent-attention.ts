@@ -36,7 +36,10 @@ export interface RecurrentAttentionOptions<O extends Out = undefined> extends Ou
 }
 
 /** The result of `rw.recurrentAttention`: of the inputs' kind, tensors or plain arrays; `out` of the kind of the option. */
-export interface RecurrentAttentionResult<T extends Tensor | NdArray, R extends Tensor | NdArray = T> {
+export interface RecurrentAttentionResult<
+  T extends Tensor | NdArray<Float32Array>,
+  R extends Tensor | NdArray<Float32Array> = T,
+> {
   /** The queries' shape with the values' head size. */
   readonly out: R;
   /** S after the last token, [B, G, D, Dv]. */

@@ -7,7 +7,7 @@ import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError, checkStatus } from '../runtime/errors.js';
 import { destroyer, Handle } from '../runtime/handle.js';
 import type { Heap, Scratch } from '../runtime/heap.js';
-import { checkHeads, type HeadOptions, type Heads, inPlace, turned } from '../runtime/in-place.js';
+import { checkHeads, type FloatsOf, type HeadOptions, type Heads, inPlace, turned } from '../runtime/in-place.js';
 import type { HeadShape, Layout } from '../runtime/layout.js';
 import {
   checkedPositions,
@@ -18,28 +18,37 @@ import {
   rows,
 } from '../runtime/positions.js';
 import type { ArrayLikeInput, NdArray, Tensor } from '../runtime/tensor.js';
-import { overlap } from '../runtime/typed-arrays.js';
+import { type OwnFloats, overlap } from '../runtime/typed-arrays.js';
 import { type Angles, checkRopeOptions, type Pairing, type RopeOptions, tooFast } from './options.js';
 
 /** Options of rotate and unrotate. */
-export interface RotateOptions extends PositionOptions, HeadOptions {
+export interface RotateOptions<O extends Float32Array | undefined = Float32Array | undefined>
+  extends PositionOptions,
+    HeadOptions<O> {
   /** Whether x holds queries or keys. An xPos plan needs it, others do not use it. */
   role?: 'query' | 'key';
 }
 
 /** Options of rotateBoth. */
-export interface RotateBothOptions extends PositionOptions {
+export interface RotateBothOptions<
+  OQ extends Float32Array | undefined = Float32Array | undefined,
+  OK extends Float32Array | undefined = Float32Array | undefined,
+> extends PositionOptions {
   /** Of both. Default `BHTD`. */
   layout?: Layout;
   /** Plain arrays only: where to write the queries and the keys, q and k themselves included. Default new arrays. */
-  out?: readonly [q: Float32Array, k: Float32Array];
+  out?: readonly [q: NonNullable<OQ>, k: NonNullable<OK>];
 }
 
-/** The result for an x: the tensor itself, a Float32Array for a Float32Array, an NdArray for other arrays. */
-export type Rotated<X> = X extends Tensor ? Tensor : X extends Float32Array ? Float32Array : NdArray;
+/** The result for an x: the tensor itself, a Float32Array for a Float32Array, an NdArray for other arrays. O is `out`. */
+export type Rotated<X, O extends Float32Array | undefined = undefined> = X extends Tensor
+  ? Tensor
+  : X extends Float32Array
+    ? FloatsOf<O>
+    : NdArray<FloatsOf<O>>;
 
 /** Options of rerotate. */
-export interface RerotateOptions extends HeadOptions {
+export interface RerotateOptions<O extends Float32Array | undefined = Float32Array | undefined> extends HeadOptions<O> {
   /** The positions at which this plan turned the keys: an offset, or a list as in rotate. */
   from: number | PositionsInput;
   /** The new positions of the keys: an offset, or a list. */
@@ -56,9 +65,9 @@ const tableWidths: Readonly<Record<TableWidth, number>> = { pairs: 0, coordinate
 /** cos and sin at some positions, row major. */
 export interface RopeTables {
   /** [positions, rotaryDim / 2], or [positions, rotaryDim] of width `coordinates`; times attentionFactor. */
-  readonly cos: Float32Array;
+  readonly cos: OwnFloats;
   /** As cos. */
-  readonly sin: Float32Array;
+  readonly sin: OwnFloats;
 }
 
 const names = { q: { x: 'q', out: 'out[0]' }, k: { x: 'k', out: 'out[1]' } } as const;
@@ -177,17 +186,29 @@ export class RopePlan extends Handle {
    * plan.rotate({ data, shape: [2, 8, 3, 64] }, { positions: [0, 5, 9, 2, 3, 4] });   // positions per batch entry
    */
   rotate(x: Tensor, options?: RotateOptions): Tensor;
-  rotate(x: Float32Array, options?: RotateOptions): Float32Array;
-  rotate(x: ArrayLikeInput, options?: RotateOptions): NdArray;
-  rotate(x: Tensor | Float32Array | ArrayLikeInput, options: RotateOptions = {}): Tensor | Float32Array | NdArray {
+  rotate<O extends Float32Array | undefined = undefined>(x: Float32Array, options?: RotateOptions<O>): FloatsOf<O>;
+  rotate<O extends Float32Array | undefined = undefined>(
+    x: ArrayLikeInput,
+    options?: RotateOptions<O>,
+  ): NdArray<FloatsOf<O>>;
+  rotate(
+    x: Tensor | Float32Array | ArrayLikeInput,
+    options: RotateOptions = {},
+  ): Tensor | Float32Array | NdArray<Float32Array> {
     return this.#turn('rope.rotate', x, options, Turn.forward);
   }
 
   /** Undoes rotate at the same positions: the opposite turn, divided by the attention factor. */
   unrotate(x: Tensor, options?: RotateOptions): Tensor;
-  unrotate(x: Float32Array, options?: RotateOptions): Float32Array;
-  unrotate(x: ArrayLikeInput, options?: RotateOptions): NdArray;
-  unrotate(x: Tensor | Float32Array | ArrayLikeInput, options: RotateOptions = {}): Tensor | Float32Array | NdArray {
+  unrotate<O extends Float32Array | undefined = undefined>(x: Float32Array, options?: RotateOptions<O>): FloatsOf<O>;
+  unrotate<O extends Float32Array | undefined = undefined>(
+    x: ArrayLikeInput,
+    options?: RotateOptions<O>,
+  ): NdArray<FloatsOf<O>>;
+  unrotate(
+    x: Tensor | Float32Array | ArrayLikeInput,
+    options: RotateOptions = {},
+  ): Tensor | Float32Array | NdArray<Float32Array> {
     return this.#turn('rope.unrotate', x, options, Turn.back);
   }
 
@@ -206,11 +227,12 @@ export class RopePlan extends Handle {
    * plan.rotateBoth(q, k, { offset: 17 });   // tensors [32, 1, 128] and [8, 1, 128], turned in place
    * const [turnedQ, turnedK] = plan.rotateBoth({ data, shape: [2, 8, 3, 128] }, { data: keys, shape: [2, 2, 3, 128] });
    */
-  rotateBoth<Q extends Tensor | Float32Array | ArrayLikeInput, K extends Tensor | Float32Array | ArrayLikeInput>(
-    q: Q,
-    k: K,
-    options: RotateBothOptions = {},
-  ): [q: Rotated<Q>, k: Rotated<K>] {
+  rotateBoth<
+    Q extends Tensor | Float32Array | ArrayLikeInput,
+    K extends Tensor | Float32Array | ArrayLikeInput,
+    OQ extends Float32Array | undefined = undefined,
+    OK extends Float32Array | undefined = undefined,
+  >(q: Q, k: K, options: RotateBothOptions<OQ, OK> = {}): [q: Rotated<Q, OQ>, k: Rotated<K, OK>] {
     const where = 'rope.rotateBoth';
     const given = check.options(where, 'options', options, ['offset', 'positions', 'layout', 'out']);
     const { layout } = given;
@@ -229,7 +251,7 @@ export class RopePlan extends Handle {
       const call = { q: qAt, k: kAt, tokensFirst, batch, qHeads: queries.heads, kHeads: keys.heads, tokens, positions };
       const fields = this.heap.putCall(scratch, calls.RotateBothCall, call);
       this.heap.run(where, () => this.plan.rotateBoth(fields));
-      return [turned(this.heap, queries, qAt) as Rotated<Q>, turned(this.heap, keys, kAt) as Rotated<K>];
+      return [turned(this.heap, queries, qAt) as Rotated<Q, OQ>, turned(this.heap, keys, kAt) as Rotated<K, OK>];
     });
   }
 
@@ -249,9 +271,15 @@ export class RopePlan extends Handle {
    * plan.rerotate(keys, { from: 0, to: 0, plan: longPlan });       // the same positions under another scaling
    */
   rerotate(x: Tensor, options: RerotateOptions): Tensor;
-  rerotate(x: Float32Array, options: RerotateOptions): Float32Array;
-  rerotate(x: ArrayLikeInput, options: RerotateOptions): NdArray;
-  rerotate(x: Tensor | Float32Array | ArrayLikeInput, options: RerotateOptions): Tensor | Float32Array | NdArray {
+  rerotate<O extends Float32Array | undefined = undefined>(x: Float32Array, options: RerotateOptions<O>): FloatsOf<O>;
+  rerotate<O extends Float32Array | undefined = undefined>(
+    x: ArrayLikeInput,
+    options: RerotateOptions<O>,
+  ): NdArray<FloatsOf<O>>;
+  rerotate(
+    x: Tensor | Float32Array | ArrayLikeInput,
+    options: RerotateOptions,
+  ): Tensor | Float32Array | NdArray<Float32Array> {
     const where = 'rope.rerotate';
     const given = check.options(where, 'options', options, ['from', 'to', 'plan', 'shape', 'layout', 'out']);
     const input = check.read(x);
@@ -324,7 +352,7 @@ export class RopePlan extends Handle {
     });
   }
 
-  #atBothCoordinates(table: Float32Array): Float32Array {
+  #atBothCoordinates(table: OwnFloats): OwnFloats {
     const pairs = this.rotaryDim / 2;
     const interleaved = this.pairing === 'interleaved';
     return Float32Array.from({ length: 2 * table.length }, (_, i) => {
@@ -363,7 +391,12 @@ export class RopePlan extends Handle {
     return this.heap.call(() => this.plan.rotate(fields));
   }
 
-  #turn(where: string, x: unknown, options: RotateOptions, turn: number): Tensor | Float32Array | NdArray {
+  #turn(
+    where: string,
+    x: unknown,
+    options: RotateOptions,
+    turn: number,
+  ): Tensor | Float32Array | NdArray<Float32Array> {
     const known = ['offset', 'positions', 'role', 'shape', 'layout', 'out'] as const;
     const given = check.options(where, 'options', options, known);
     const input = check.read(x);

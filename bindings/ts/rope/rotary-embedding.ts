@@ -9,7 +9,8 @@ import { type NdArray, operand, type Tensor, type TensorInput } from '../runtime
 import { type Pairing, pairings } from './options.js';
 
 /** Options of `rw.rotaryEmbedding`. Semantics are those of ONNX RotaryEmbedding (opset 23). */
-export interface RotaryEmbeddingOptions extends HeadOptions {
+export interface RotaryEmbeddingOptions<O extends Float32Array | undefined = Float32Array | undefined>
+  extends HeadOptions<O> {
   /** [positions, pairs], or, without `positions`, a row for every token: [B, T, pairs]. */
   cos: TensorInput;
   /** As cos. */
@@ -25,7 +26,7 @@ export function rotaryEmbedding(
   heap: Heap,
   x: unknown,
   options: RotaryEmbeddingOptions,
-): Tensor | Float32Array | NdArray {
+): Tensor | Float32Array | NdArray<Float32Array> {
   const where = 'rotaryEmbedding';
   const known = ['cos', 'sin', 'positions', 'pairing', 'shape', 'layout', 'out'] as const;
   const given = check.options(where, 'options', options, known);

@@ -3,7 +3,16 @@
 import type { CallFields, ResultFields } from '../calls.js';
 import type { MainModule } from '../core.mjs';
 import { checkStatus, InstanceLostError, OutOfMemoryError, StateError } from './errors.js';
-import { bufferOf, byteLengthOf, bytesOf, fill, kindOf, offsetOf } from './typed-arrays.js';
+import {
+  bufferOf,
+  byteLengthOf,
+  bytesOf,
+  fill,
+  kindOf,
+  type OwnDoubles,
+  type OwnFloats,
+  offsetOf,
+} from './typed-arrays.js';
 
 // More than any object of the core takes.
 const roomOfAnObject = 4096;
@@ -132,7 +141,7 @@ export class Heap {
   }
 
   /** Runs a call that writes so many float32 numbers from `out` on, and gives a copy of them. */
-  floatsOf(where: string, count: number, run: (out: number, scratch: Scratch) => void): Float32Array {
+  floatsOf(where: string, count: number, run: (out: number, scratch: Scratch) => void): OwnFloats {
     return this.scope(where, (scratch) => {
       const out = scratch(count * 4);
       run(out, scratch);
@@ -141,7 +150,7 @@ export class Heap {
   }
 
   /** The same for doubles. */
-  doublesOf(where: string, count: number, run: (out: number, scratch: Scratch) => void): Float64Array {
+  doublesOf(where: string, count: number, run: (out: number, scratch: Scratch) => void): OwnDoubles {
     return this.scope(where, (scratch) => {
       const out = scratch(count * 8);
       run(out, scratch);
@@ -207,6 +216,8 @@ export class Heap {
   }
 
   /** A copy of n floats, or the caller's array filled with them. */
+  readFloats(pointer: number, length: number): OwnFloats;
+  readFloats(pointer: number, length: number, out: Float32Array | undefined): Float32Array;
   readFloats(pointer: number, length: number, out?: Float32Array): Float32Array {
     const view = this.floats(pointer, length);
     if (out === undefined) return new Float32Array(view); // sooner than slice(), which clears what it fills
@@ -214,7 +225,7 @@ export class Heap {
     return out;
   }
 
-  readDoubles(pointer: number, length: number): Float64Array {
+  readDoubles(pointer: number, length: number): OwnDoubles {
     return new Float64Array(new Float64Array(this.#view().buffer, pointer, length));
   }
 

@@ -5,17 +5,20 @@ import type { Heap, Scratch } from './heap.js';
 import { type HeadShape, headShape, type Layout } from './layout.js';
 import { checkPlainOut } from './outputs.js';
 import { type NdArray, type Operand, operand, plain, type Tensor } from './tensor.js';
-import { lengthOf } from './typed-arrays.js';
+import { lengthOf, type OwnFloats } from './typed-arrays.js';
 
 /** How x of a call lies in memory, and where a result goes. */
-export interface HeadOptions {
+export interface HeadOptions<O extends Float32Array | undefined = Float32Array | undefined> {
   /** The shape of a plain Float32Array; by default it is [T, headDim]. */
   shape?: readonly number[];
   /** Default `BHTD`. */
   layout?: Layout;
   /** Plain arrays only: where to write the result, `x` itself included. Default a new array. */
-  out?: Float32Array;
+  out?: O;
 }
+
+/** The numbers that a call gives for a Float32Array: in `out`, O, if given, otherwise in memory of their own. */
+export type FloatsOf<O extends Float32Array | undefined> = O extends Float32Array ? NoInfer<O> : OwnFloats;
 
 /** Heads that a call turns: what was given, its shape, and where the result goes. @internal */
 export interface Heads extends HeadShape {
@@ -58,7 +61,11 @@ export function checkHeads(
  * What the caller gets of heads that were turned at `pointer`.
  * @internal
  */
-export function turned(heap: Heap, { input, flat, out }: Heads, pointer: number): Tensor | Float32Array | NdArray {
+export function turned(
+  heap: Heap,
+  { input, flat, out }: Heads,
+  pointer: number,
+): Tensor | Float32Array | NdArray<Float32Array> {
   if (input.tensor !== undefined) return input.tensor;
   const data = heap.readFloats(pointer, input.size, out);
   return flat ? data : { data, shape: input.shape };
@@ -75,7 +82,7 @@ export function inPlace(
   options: HeadOptions,
   headDim: number | undefined,
   prepare: (shape: HeadShape, scratch: Scratch) => (pointer: number) => number,
-): Tensor | Float32Array | NdArray {
+): Tensor | Float32Array | NdArray<Float32Array> {
   const heads = checkHeads(heap, where, { x: 'x', out: 'out' }, x, options, headDim);
   return heap.scope(where, (scratch) => {
     const run = prepare(heads, scratch);

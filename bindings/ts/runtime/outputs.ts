@@ -23,13 +23,13 @@ export interface OutOption<O extends Out = undefined> {
 export type ResultOf<X extends TensorInput, O extends Out = undefined> = O extends Tensor
   ? Tensor
   : O extends Float32Array
-    ? NdArray
+    ? NdArray<NoInfer<O>>
     : X extends Tensor
       ? Tensor
       : NdArray;
 
-/** Something for `out`, and for each further result that a call was asked for. @internal */
-export type Named<N extends string, T> = { readonly out: T } & { readonly [name in N]?: T };
+/** Something for `out`, of type R, and for each further result that a call was asked for. @internal */
+export type Named<N extends string, T, R = T> = { readonly out: R } & { readonly [name in N]?: T };
 
 function checkOut(
   heap: Heap,
@@ -64,7 +64,7 @@ export function checkPlainOut(heap: Heap, where: string, name: string, out: Floa
 // Memory of one result, and the result once it is written there.
 interface Destination {
   readonly at: number;
-  finish(): Tensor | NdArray;
+  finish(): Tensor | NdArray<Float32Array>;
 }
 
 function destinationOf(
@@ -142,7 +142,7 @@ export function outputs<N extends string>(
   shapes: Named<N, readonly number[]>,
   out: unknown,
   run: (at: Named<N, number>, scratch: Scratch) => void,
-): Named<N, Tensor | NdArray> {
+): Named<N, Tensor | NdArray, Tensor | NdArray<Float32Array>> {
   const byName = <F, T>(from: Named<N, F>, value: (each: F, name: string) => T) =>
     Object.fromEntries(Object.entries(from).map(([name, each]) => [name, value(each as F, name)])) as Named<N, T>;
   return withDestinations(heap, where, asTensors, checkOut(heap, where, out, shapes.out), (destination, scratch) => {
@@ -151,6 +151,7 @@ export function outputs<N extends string>(
       byName(results, ({ at }) => at),
       scratch,
     );
-    return byName(results, (result) => result.finish());
+    // All but `out` are in memory of their own.
+    return byName(results, (result) => result.finish()) as Named<N, Tensor | NdArray, Tensor | NdArray<Float32Array>>;
   });
 }

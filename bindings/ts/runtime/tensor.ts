@@ -5,10 +5,10 @@ import { Handle, releaser } from './handle.js';
 import type { Heap, Scratch } from './heap.js';
 import { lengthOf, type OwnFloats } from './typed-arrays.js';
 
-/** A plain array with its shape: the result of functions for plain arrays. */
-export interface NdArray {
+/** A plain array with its shape: the result of functions for plain arrays. `Data` is the type of `out` where it is given. */
+export interface NdArray<Data extends Float32Array = OwnFloats> {
   /** The numbers, row major. */
-  readonly data: Float32Array;
+  readonly data: Data;
   /** Sizes, outermost first. */
   readonly shape: readonly number[];
 }

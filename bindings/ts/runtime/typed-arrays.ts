@@ -1,11 +1,23 @@
 // What a typed array is by its own making: kind, length, buffer and offset, read by the getters that all typed arrays of
 // all realms share. A subclass, an own property or another toStringTag can tell the caller otherwise, not these.
 
-/** Numbers in memory of their own, as Blob and WebSocket take them: before TypeScript 5.7 any Float32Array. */
-export type OwnFloats = ReturnType<typeof Float32Array.of>;
+/**
+ * A typed array in memory of its own, as Blob and WebSocket take it: `Float32Array<ArrayBuffer>` for
+ * Float32ArrayConstructor, and before TypeScript 5.7, where it has no type parameter, Float32Array.
+ */
+export type Own<Kind extends { of(...numbers: never[]): unknown }> = ReturnType<Kind['of']>;
+
+/** Numbers in memory of their own. */
+export type OwnFloats = Own<Float32ArrayConstructor>;
+
+/** The same in double precision. */
+export type OwnDoubles = Own<Float64ArrayConstructor>;
+
+/** Integers in memory of their own. */
+export type OwnIntegers = Own<Int32ArrayConstructor>;
 
 /** Bytes in memory of their own. */
-export type OwnBytes = ReturnType<typeof Uint8Array.of>;
+export type OwnBytes = Own<Uint8ArrayConstructor>;
 
 type TypedArrayPrototype = Record<PropertyKey, unknown>;
 const prototype = /* @__PURE__ */ Object.getPrototypeOf(Uint8Array.prototype) as TypedArrayPrototype;

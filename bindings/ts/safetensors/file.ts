@@ -12,6 +12,7 @@ import {
 } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
 import { Tensor } from '../runtime/tensor.js';
+import type { OwnFloats } from '../runtime/typed-arrays.js';
 import type { SafetensorsDtype } from './header.js';
 import { type ByteSource, SourceFailure } from './source.js';
 import { arrayOf, type SafetensorsArray, Widener } from './tensors.js';
@@ -181,7 +182,7 @@ export class Safetensors implements Disposable {
    * @example
    * const weights = await file.tensor('model.norm.weight', { as: 'float32' });
    */
-  tensor(name: string, options: SafetensorsTensorOptions & { as: 'float32' }): Promise<Float32Array>;
+  tensor(name: string, options: SafetensorsTensorOptions & { as: 'float32' }): Promise<OwnFloats>;
   tensor(name: string, options?: SafetensorsTensorOptions): Promise<SafetensorsArray>;
   async tensor(name: string, options: SafetensorsTensorOptions = {}): Promise<SafetensorsArray> {
     const where = 'safetensors.tensor';

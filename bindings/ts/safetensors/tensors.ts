@@ -1,20 +1,21 @@
 // The typed array of each dtype, and the exact widening of float16 and bfloat16 to float32.
 import { WeightType } from '../enums.js';
 import type { Heap } from '../runtime/heap.js';
+import type { Own, OwnBytes, OwnDoubles, OwnFloats, OwnIntegers } from '../runtime/typed-arrays.js';
 import type { SafetensorsDtype } from './header.js';
 
 /** The numbers of a tensor. F16 and BF16 are stored as bits in a Uint16Array, BOOL as one byte each. */
 export type SafetensorsArray =
-  | Float64Array
-  | Float32Array
-  | Int8Array
-  | Uint8Array
-  | Int16Array
-  | Uint16Array
-  | Int32Array
-  | Uint32Array
-  | BigInt64Array
-  | BigUint64Array;
+  | OwnDoubles
+  | OwnFloats
+  | Own<Int8ArrayConstructor>
+  | OwnBytes
+  | Own<Int16ArrayConstructor>
+  | Own<Uint16ArrayConstructor>
+  | OwnIntegers
+  | Own<Uint32ArrayConstructor>
+  | Own<BigInt64ArrayConstructor>
+  | Own<BigUint64ArrayConstructor>;
 
 /** The constructor of the array for each dtype that has one. */
 export const arrayOf: Partial<
