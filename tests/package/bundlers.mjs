@@ -19,6 +19,7 @@ async function esbuild(entry) {
     splitting: true,
     format: 'esm',
     write: false,
+    logLevel: 'error',
   });
   return outputFiles.map(({ text }) => text);
 }

@@ -1,0 +1,71 @@
+// Budgets for what is downloaded: the tarball by an install, bundles by a page. kB are 1000 bytes; bundles are minified
+// by esbuild and compressed by gzip -9.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { bundlers } from './bundlers.mjs';
+import { paths, projectFile, size, target } from './packed.mjs';
+
+// Most kB, and where that is not reached yet, the goal.
+const budgets = {
+  tarball: { most: 508, goal: 400 },
+  'default entry, one plan': { most: 171, goal: 165 },
+  'external entry, one plan, without the wasm': { most: 50, goal: 40 },
+  'core.wasm': { most: 112, goal: 100 },
+  'core-relaxed.wasm': { most: 113, goal: 100 },
+  'models on top of the default entry': { most: 28.5, goal: 25 },
+};
+
+function assertWithin(what, bytes) {
+  const { most, goal } = budgets[what];
+  const kilobytes = bytes / 1000;
+  console.log(`${kilobytes.toFixed(1)} kB of ${most}${goal === undefined ? '' : `, goal ${goal}`}: ${what}`);
+  assert.ok(kilobytes <= most, `${what}: ${kilobytes} kB; expected at most ${most}`);
+}
+
+const zipped = (content) => gzipSync(content, { level: 9 }).length;
+
+const plan = (entry, more = '') => `import { load } from '${entry}';${more}
+const rw = await load();
+console.log(rw.rope({ headDim: 64 }).rotate(new Float32Array(64), { offset: 1 }));`;
+const entries = {
+  'main.mjs': plan('ropewalk'),
+  'external.mjs': plan('ropewalk/external'),
+  'models.mjs': plan('ropewalk', "import { loadModel } from 'ropewalk/models'; globalThis.loadModel = loadModel;"),
+};
+
+describe('within its budget is', () => {
+  test('the tarball', () => assertWithin('tarball', size));
+
+  test('each bundle', async () => {
+    const [main, external, models] = await Promise.all(
+      Object.entries(entries).map(async ([file, code]) => {
+        const codes = await bundlers.esbuild(projectFile(file, code));
+        return codes.reduce((sum, code) => sum + zipped(code), 0);
+      }),
+    );
+    assertWithin('default entry, one plan', main);
+    assertWithin('external entry, one plan, without the wasm', external);
+    assertWithin('models on top of the default entry', models - main);
+  });
+
+  for (const file of ['core.wasm', 'core-relaxed.wasm']) {
+    test(file, () => assertWithin(file, zipped(readFileSync(join(target, 'dist', file)))));
+  }
+});
+
+test('the tarball holds these files', () => {
+  const code = ['external', 'index', 'models', 'node', 'shared-core', 'shared-errors', 'worker'].map(
+    (name) => `${name}.js`,
+  );
+  const types = ['external', 'index', 'models', 'shared', 'worker'].map((name) => `${name}.d.ts`);
+  const expected = [
+    ...['LICENSE', 'README.md', 'package.json'],
+    ...['external/package.json', 'models/package.json', 'worker/package.json'],
+    ...[...code, ...types, 'core.wasm', 'core-relaxed.wasm'].map((name) => `dist/${name}`),
+  ];
+  console.log(`${paths.length} files: ${paths.join(', ')}`);
+  assert.deepEqual(paths, expected.sort());
+});
