@@ -1,7 +1,8 @@
 // Makes dist/ from the two wasm builds and the TypeScript in ts/. The wasm is contained in the JavaScript (deflate,
 // then base64), which works with every bundler and needs no server configuration. The modules of ts/ are bundled to one
-// file for each entry and two shared files, one for the entries that compute and one for all, since every import costs
-// half a millisecond in Node and a request in a page. Nothing is minified, so that the code is readable in a debugger.
+// file for each entry, one with the wasm and two shared files, one for the entries that compute and one for all, since
+// every import costs half a millisecond in Node and a request in a page. Nothing is minified, so that the code is readable
+// in a debugger.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -129,11 +130,12 @@ await bundle.write({
   dir: next,
   codeSplitting: {
     groups: [
+      { name: 'inline', test: /\binline\.js$/, priority: 2 },
       { name: 'errors', minShareCount: 5, priority: 1 }, // used by every entry
       { name: 'core', minShareCount: 3 },
     ],
   },
-  chunkFileNames: 'shared-[name].js',
+  chunkFileNames: ({ name }) => (name === 'inline' ? 'inline.js' : 'shared-[name].js'),
   comments: { annotation: true, jsdoc: false, legal: true }, // editors show the comments of the .d.ts files
 });
 for (const [file, text] of Object.entries(joinDeclarations(ofModules, entries))) writeFileSync(join(next, file), text);

@@ -10,12 +10,12 @@ import { paths, projectFile, size, target } from './packed.mjs';
 
 // Most kB, and where that is not reached yet, the goal.
 const budgets = {
-  tarball: { most: 508, goal: 400 },
-  'default entry, one plan': { most: 171, goal: 165 },
-  'external entry, one plan, without the wasm': { most: 50, goal: 40 },
-  'core.wasm': { most: 112, goal: 100 },
-  'core-relaxed.wasm': { most: 113, goal: 100 },
-  'models on top of the default entry': { most: 28.5, goal: 25 },
+  tarball: { most: 511, goal: 400 },
+  'default entry, one plan': { most: 169, goal: 165 },
+  'external entry, one plan, without the wasm': { most: 51, goal: 40 },
+  'core.wasm': { most: 110, goal: 100 },
+  'core-relaxed.wasm': { most: 111, goal: 100 },
+  'models on top of the default entry': { most: 27, goal: 25 },
 };
 
 function assertWithin(what, bytes) {
@@ -57,12 +57,12 @@ describe('within its budget is', () => {
 });
 
 test('the tarball holds these files', () => {
-  const code = ['external', 'index', 'models', 'node', 'shared-core', 'shared-errors', 'worker'].map(
+  const code = ['external', 'index', 'inline', 'models', 'node', 'shared-core', 'shared-errors', 'worker'].map(
     (name) => `${name}.js`,
   );
   const types = ['external', 'index', 'models', 'shared', 'worker'].map((name) => `${name}.d.ts`);
   const expected = [
-    ...['LICENSE', 'README.md', 'package.json'],
+    ...['LICENSE', 'README.md', 'package.json', 'docs/calls.md', 'docs/external.md', 'docs/models.md'],
     ...['external/package.json', 'models/package.json', 'worker/package.json'],
     ...[...code, ...types, 'core.wasm', 'core-relaxed.wasm'].map((name) => `dist/${name}`),
   ];
