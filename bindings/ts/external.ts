@@ -3,6 +3,7 @@
  * browser runs, while 'ropewalk' contains both. Bundlers that support `new URL('./file', import.meta.url)` (Vite,
  * webpack 5, Parcel, Rspack) copy the files; docs/external.md has a recipe for the others.
  * @packageDocumentation
+ * @module ropewalk/external
  */
 
 import { type BuildName, compiledOnce, type LoadOptions, open } from './instance.js';

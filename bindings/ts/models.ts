@@ -1,6 +1,7 @@
 /**
  * Loads safetensors checkpoints and runs them.
  * @packageDocumentation
+ * @module ropewalk/models
  */
 
 export type { ModelCacheOptions, ModelKvCache } from './models/cache.js';

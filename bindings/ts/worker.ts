@@ -1,6 +1,7 @@
 /**
  * Calls the functions of objects in a worker from the page or the main thread.
  * @packageDocumentation
+ * @module ropewalk/worker
  */
 
 export { expose } from './worker/expose.js';
