@@ -21,6 +21,17 @@ test('every error class has a page, and every page a class', () => {
   assert.ok(classes.length >= 7);
 });
 
+// The fixed parts of the messages in a table: `...`, values and what is expected are filled in when they are thrown.
+function partsOf(text) {
+  const cells = [...text.matchAll(/^\| (`.*?`) \| /gm)].map(([, cell]) => cell);
+  const messages = cells.flatMap((cell) => cell.match(/`[^`]+`/g).map((each) => each.slice(1, -1)));
+  const parts = messages.flatMap((message) => message.split(/\.\.\.|; expected |"[^"]*"|\[[^\]]*\]|\b\d+\b/));
+  return parts.map((part) => part.trim()).filter((part) => part.length >= 8);
+}
+
+const sources = readdirSync(join(root, 'bindings', 'ts'), { recursive: true }).filter((name) => name.endsWith('.ts'));
+const code = sources.map((name) => readFileSync(join(root, 'bindings', 'ts', name), 'utf8').replaceAll("\\'", "'"));
+
 for (const [name, text] of pages) {
   const programs = [...text.matchAll(/^```js\n(.*?)^```$/gms)].map(([, code]) => code);
   const failing = programs.filter((code) => code.startsWith('// throws '));
@@ -35,6 +46,18 @@ for (const [name, text] of pages) {
     assert.equal(failing.length, notThrown.includes(name) ? 0 : 1);
     for (const [, other] of text.matchAll(/\]\((\w+)\.md\)/g)) assert.ok(classes.includes(other), other);
   });
+
+  if (text.includes('| message |')) {
+    test(`the code has the messages on the page of ${name}`, () => {
+      const parts = partsOf(text);
+      assert.ok(parts.length >= 2);
+      for (const part of parts)
+        assert.ok(
+          code.some((source) => source.includes(part)),
+          part,
+        );
+    });
+  }
 
   for (const code of failing) {
     test(`the first example of ${name} throws it`, async () => {
