@@ -31,7 +31,8 @@ const packed = async () => {
   const [{ files }] = JSON.parse(stdout);
   return files.map(({ path }) => path);
 };
-const docs = ['docs/calls.md', 'docs/external.md', 'docs/models.md'];
+const errors = readdirSync(join(root, 'docs', 'errors')).map((name) => `docs/errors/${name}`);
+const docs = ['docs/calls.md', ...errors, 'docs/external.md', 'docs/models.md'];
 const stubs = ['external', 'models', 'worker'].map((entry) => `${entry}/package.json`);
 
 test('the package holds dist, stubs of its entries, its documents, README, LICENSE and package.json, and nothing else', async () => {
