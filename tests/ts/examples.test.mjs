@@ -37,10 +37,11 @@ const compilerOptions = {
   ...{ types: ['node'], typeRoots: [join(root, 'node_modules', '@types')] },
   ...{ strict: true, noUncheckedIndexedAccess: true, outDir: 'out', rootDir: '.' },
 };
+const served = { ...llama, 'core.wasm': readFileSync(join(root, 'dist', 'core.wasm')) };
 const all = examples().map((example, number) => ({ ...example, file: `example${number}` }));
 const { url } = await serve({ after }, (request, response) => {
   const name = new URL(request.url, 'http://localhost').pathname.split('/').at(-1);
-  sendRange(request, response, Buffer.from(llama[name] ?? ''));
+  sendRange(request, response, Buffer.from(served[name] ?? ''));
 });
 const folder = folderWith(
   { after },
@@ -62,8 +63,10 @@ symlinkSync(root, join(folder, 'node_modules', 'ropewalk'));
 const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
 const { stdout: complaints } = await run([tsc, '-p', folder], { cwd: folder }).catch((error) => error);
 
-// What a browser has and Node has not: Worker, and a worker's scope that takes messages.
+// What a browser has and Node has not: Worker, addresses relative to the page, a worker's scope that takes messages.
 globalThis.Worker = Worker;
+const { fetch } = globalThis;
+globalThis.fetch = (address, options) => fetch(new URL(address, url), options);
 const scope = `import { parentPort } from 'node:worker_threads';
 globalThis.on = parentPort.on.bind(parentPort);
 globalThis.postMessage = parentPort.postMessage.bind(parentPort);\n`;
