@@ -5,7 +5,12 @@
  * A typed array in memory of its own, as Blob and WebSocket take it: `Float32Array<ArrayBuffer>` for
  * Float32ArrayConstructor, and before TypeScript 5.7, where it has no type parameter, Float32Array.
  */
-export type Own<Kind extends { of(...numbers: never[]): unknown }> = ReturnType<Kind['of']>;
+export type Own<
+  Kind extends {
+    /** Gives the array; its type is the result. */
+    of(...numbers: never[]): unknown;
+  },
+> = ReturnType<Kind['of']>;
 
 /** Numbers in memory of their own. */
 export type OwnFloats = Own<Float32ArrayConstructor>;
