@@ -1,16 +1,17 @@
 // Budgets for what is downloaded: the tarball by an install, bundles by a page. kB are 1000 bytes; bundles are minified
 // by esbuild and compressed by gzip -9.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
+import { root } from '../ts/support/node.mjs';
 import { bundlers } from './bundlers.mjs';
 import { paths, projectFile, size, target } from './packed.mjs';
 
 // Most kB, and where that is not reached yet, the goal.
 const budgets = {
-  tarball: { most: 511, goal: 400 },
+  tarball: { most: 515, goal: 400 },
   'default entry, one plan': { most: 169, goal: 165 },
   'external entry, one plan, without the wasm': { most: 51, goal: 40 },
   'core.wasm': { most: 110, goal: 100 },
@@ -63,6 +64,7 @@ test('the tarball holds these files', () => {
   const types = ['external', 'index', 'models', 'shared', 'worker'].map((name) => `${name}.d.ts`);
   const expected = [
     ...['LICENSE', 'README.md', 'package.json', 'docs/calls.md', 'docs/external.md', 'docs/models.md'],
+    ...readdirSync(join(root, 'docs', 'errors')).map((name) => `docs/errors/${name}`),
     ...['external/package.json', 'models/package.json', 'worker/package.json'],
     ...[...code, ...types, 'core.wasm', 'core-relaxed.wasm'].map((name) => `dist/${name}`),
   ];
