@@ -1,0 +1,307 @@
+// Every consumer: what builds or runs the package, and how. A consumer has a name, a kind and `files` of its project; a
+// page has `build(folder)`, which gives the folder to serve, or `serve(folder)`, which gives { address, close }; a program
+// has `run(folder)`, which gives what it printed.
+import { join } from 'node:path';
+import { binaryOf, execute, packageOf, serverOf } from './run-command.mjs';
+
+const node = process.execPath;
+
+/** The program of a page or a process; `tell` is handed one line. */
+const program = (tell, entry = 'ropewalk') => `import { load } from '${entry}';
+const rw = await load({ simd: 'deterministic' });
+const plan = rw.rope({ headDim: 8, base: 10000, pairing: 'half' });
+const turned = plan.rotate(Float32Array.of(1, 2, 3, 4, 5, 6, 7, 8), { positions: [12345] });
+${tell}(Array.from(new Uint32Array(turned.buffer), (bits) => bits.toString(16)).join());
+`;
+const catching = (code, tell) => `async function main() {
+${code.replace(/^import (.*) from '(.*)';$/gm, "  const $1 = await import('$2');")}}
+main().catch((error) => ${tell}(String(error)));
+`;
+
+/** The line that every consumer gives: the bits of one rotation. */
+export const expected = async (load) => {
+  const rw = await load({ simd: 'deterministic' });
+  const plan = rw.rope({ headDim: 8, base: 10000, pairing: 'half' });
+  const turned = plan.rotate(Float32Array.of(1, 2, 3, 4, 5, 6, 7, 8), { positions: [12345] });
+  return Array.from(new Uint32Array(turned.buffer), (bits) => bits.toString(16)).join();
+};
+
+const page = (script) => `<!doctype html>
+<html lang="en"><meta charset="utf-8"><title>consumer</title><body><script type="module" src="${script}"></script></body></html>
+`;
+const tell = 'globalThis.tell';
+const define = `${tell} = (line) => { document.title = 'ready'; document.body.textContent = line; };\n`;
+const pageFiles = (entry, script = './main.js') => ({
+  'package.json': '{ "private": true, "type": "module" }',
+  'index.html': page(script),
+  'main.js': define + catching(program(tell, entry), tell),
+});
+
+const vite = (version, entry, how) => {
+  const bin = join(packageOf(`vite${version}`), 'bin', 'vite.js');
+  // The setting of docs/external.md: the servers bundle dependencies, and leave out files beside the code.
+  const config = entry === 'ropewalk/external' ? "optimizeDeps: { exclude: ['ropewalk'] }" : '';
+  return {
+    name: `Vite ${version}, ${how}`,
+    entry,
+    kind: 'page',
+    files: { ...pageFiles(entry, '/main.js'), 'vite.config.js': `export default { base: './', ${config} };\n` },
+    ...(how === 'build'
+      ? {
+          async build(folder) {
+            await execute(node, [bin, 'build'], folder);
+            return join(folder, 'dist');
+          },
+        }
+      : { serve: (folder) => serverOf(node, [bin, '--port', '0', '--host', '127.0.0.1'], folder) }),
+  };
+};
+
+// A bundler that is called by a program: `make` is its source, which writes dist/main.js.
+const byProgram = (name, entry, make) => ({
+  name,
+  entry,
+  kind: 'page',
+  files: { ...pageFiles(entry, './dist/main.js'), 'make.mjs': make },
+  async build(folder) {
+    await execute(node, ['make.mjs'], folder);
+    return folder;
+  },
+});
+
+const webpackLike = (module) => `import bundler from '${module}';
+const { webpack, rspack } = bundler;
+const run = (webpack ?? rspack ?? bundler)({
+  mode: 'production', entry: './main.js', context: import.meta.dirname ?? process.cwd(),
+  output: { path: process.cwd() + '/dist', filename: 'main.js', publicPath: 'auto' }, performance: { hints: false },
+});
+run.run((error, stats) => {
+  if (error || stats.hasErrors()) { console.error(error ?? stats.toString()); process.exit(1); }
+  run.close(() => {});
+});
+`;
+const rollupLike = (module, plugins) => `import { ${module} } from '${module}';
+${plugins ? "import { nodeResolve } from '@rollup/plugin-node-resolve';" : ''}
+const bundle = await ${module}({ input: 'main.js', plugins: [${plugins ? 'nodeResolve()' : ''}] });
+await bundle.write({ dir: 'dist', entryFileNames: 'main.js' });
+`;
+
+const bundlers = (entry) => [
+  ...[5, 7, 8].flatMap((version) => [vite(version, entry, 'dev'), vite(version, entry, 'build')]),
+  byProgram('webpack', entry, webpackLike('webpack')),
+  byProgram('Rspack', entry, webpackLike('@rspack/core')),
+  byProgram(
+    'esbuild',
+    entry,
+    `import { build } from 'esbuild';
+await build({ entryPoints: ['main.js'], bundle: true, format: 'esm', splitting: true, outdir: 'dist', minify: true });
+`,
+  ),
+  byProgram('Rollup', entry, rollupLike('rollup', true)),
+  byProgram('Rolldown', entry, rollupLike('rolldown', false)),
+  {
+    name: 'Parcel',
+    entry,
+    kind: 'page',
+    files: pageFiles(entry),
+    async build(folder) {
+      const bin = join(packageOf('parcel'), 'lib', 'bin.js');
+      await execute(node, [bin, 'build', 'index.html', '--no-cache', '--public-url', './'], folder);
+      return join(folder, 'dist');
+    },
+  },
+  {
+    name: 'Bun, build',
+    entry,
+    kind: 'page',
+    files: pageFiles(entry, './dist/main.js'),
+    async build(folder) {
+      await execute(binaryOf('bun'), ['build', 'main.js', '--outdir', 'dist', '--target', 'browser'], folder);
+      return folder;
+    },
+  },
+  {
+    name: 'no bundler, import map',
+    entry,
+    kind: 'page',
+    files: {
+      ...pageFiles(entry),
+      'index.html': page('./main.js').replace(
+        '<body>',
+        `<script type="importmap">{ "imports": { "${entry}": "./node_modules/ropewalk/dist/${entry === 'ropewalk' ? 'index' : 'external'}.js" } }</script><body>`,
+      ),
+    },
+    build: async (folder) => folder,
+  },
+];
+
+const next = (bundler, side) => ({
+  name: `Next 16, ${bundler}, ${side}`,
+  entry: 'ropewalk',
+  kind: 'page',
+  files: {
+    'package.json': '{ "private": true }',
+    'next.config.mjs': 'export default {};\n',
+    'app/layout.js':
+      'export default function Layout({ children }) { return <html lang="en"><body>{children}</body></html>; }\n',
+    'app/page.js':
+      side === 'client'
+        ? `'use client';
+import { useEffect } from 'react';
+import { load } from 'ropewalk';
+async function compute() {
+${program('return ').replace(/^import.*\n/, '')}}
+export default function Page() {
+  useEffect(() => {
+    compute().catch(String).then((line) => { document.body.textContent = line; document.title = 'ready'; });
+  }, []);
+  return <p>wait</p>;
+}
+`
+        : `import { load } from 'ropewalk';
+async function compute() {
+${program('return ').replace(/^import.*\n/, '')}}
+export const metadata = { title: 'ready' };
+export default async function Page() { return <p>{await compute().catch(String)}</p>; }
+`,
+  },
+  async serve(folder) {
+    const bin = join(packageOf('next'), 'dist', 'bin', 'next');
+    const env = { NEXT_TELEMETRY_DISABLED: '1', NODE_ENV: 'production' };
+    await execute(node, [bin, 'build', `--${bundler.toLowerCase()}`], folder, { env });
+    return serverOf(node, [bin, 'start', '--port', '0', '--hostname', '127.0.0.1'], folder, { env });
+  },
+});
+
+const printing = (name, files, command, args, entry = 'ropewalk') => ({
+  name,
+  entry,
+  kind: 'program',
+  files: { 'package.json': '{ "private": true, "type": "module" }', ...files },
+  run: (folder) => execute(command(), args, folder),
+});
+const log = 'console.log';
+
+const programs = [
+  printing('Node, import', { 'main.mjs': program(log) }, () => node, ['main.mjs']),
+  printing('Node, require', { 'main.cjs': requiring(program(log)) }, () => node, ['--no-warnings', 'main.cjs']),
+  printing('Node, stdin', { 'main.mjs': program(log) }, () => 'sh', [
+    '-c',
+    `'${node}' --input-type=module - < main.mjs`,
+  ]),
+  printing(
+    'Node, external',
+    { 'main.mjs': program(log, 'ropewalk/external') },
+    () => node,
+    ['main.mjs'],
+    'ropewalk/external',
+  ),
+  printing(
+    'Node, worker_threads',
+    {
+      'main.mjs': `import { Worker } from 'node:worker_threads';
+new Worker(new URL('./worker.mjs', import.meta.url)).on('message', (line) => console.log(line));
+`,
+      'worker.mjs': `import { parentPort } from 'node:worker_threads';\n${program('parentPort.postMessage')}`,
+    },
+    () => node,
+    ['main.mjs'],
+  ),
+  printing('Deno', { 'main.mjs': program(log) }, () => binaryOf('deno'), ['run', '--allow-read', 'main.mjs']),
+  printing('Bun, import', { 'main.mjs': program(log) }, () => binaryOf('bun'), ['main.mjs']),
+  printing('Bun, require', { 'main.cjs': requiring(program(log)) }, () => binaryOf('bun'), ['main.cjs']),
+  printing(
+    'Vitest',
+    {
+      'main.test.js': `import { test } from 'vitest';\ntest('it', async () => {\n${program('process.stdout.write').replace(/^import (.*) from '(.*)';$/m, "const $1 = await import('$2');")}});\n`,
+    },
+    () => node,
+    [join(packageOf('vitest'), 'vitest.mjs'), 'run', '--reporter', 'tap', '--disable-console-intercept'],
+  ),
+  printing(
+    'Jest',
+    {
+      'main.test.js': `import { load } from 'ropewalk';\nimport { test } from '@jest/globals';\ntest('it', async () => {\n${program('process.stdout.write').replace(/^import.*\n/, '')}});\n`,
+    },
+    () => node,
+    ['--experimental-vm-modules', '--no-warnings', join(packageOf('jest'), 'bin', 'jest.js'), '--rootDir', '.'],
+  ),
+  printing(
+    'Cloudflare workerd (miniflare)',
+    {
+      'worker.mjs': `import module from './node_modules/ropewalk/dist/core.wasm';
+import { load } from 'ropewalk';
+export default { async fetch() {
+${program('return new Response')
+  .replace(/^import.*\n/, '')
+  .replace("{ simd: 'deterministic' }", '{ module }')}} };
+`,
+      'make.mjs': `import { build } from 'esbuild';
+import { readFileSync } from 'node:fs';
+import { Miniflare } from 'miniflare';
+await build({ entryPoints: ['worker.mjs'], bundle: true, format: 'esm', outfile: 'out.mjs', external: ['*.wasm'], conditions: ['worker'] });
+const contents = readFileSync('out.mjs', 'utf8').replace(/"[^"]*core\\.wasm"/, '"./core.wasm"');
+const miniflare = new Miniflare({ compatibilityDate: '2025-01-01', modules: [
+  { type: 'ESModule', path: 'out.mjs', contents },
+  { type: 'CompiledWasm', path: 'core.wasm', contents: readFileSync('node_modules/ropewalk/dist/core.wasm') },
+] });
+console.log(await (await miniflare.dispatchFetch('http://localhost/')).text());
+await miniflare.dispose();
+`,
+    },
+    () => node,
+    ['make.mjs'],
+  ),
+];
+
+function requiring(code) {
+  return `async function main() {\n${code.replace(/^import (.*) from '(.*)';$/m, "const $1 = require('$2');")}}\nmain();\n`;
+}
+
+const typed = (version) =>
+  ['node16', 'nodenext', 'bundler'].map((resolution) => ({
+    name: `TypeScript ${version}, ${resolution}`,
+    entry: 'ropewalk',
+    kind: 'types',
+    files: {
+      'package.json': '{ "private": true, "type": "module" }',
+      'tsconfig.json': JSON.stringify({
+        compilerOptions: {
+          target: 'es2022',
+          module: resolution === 'bundler' ? 'esnext' : resolution,
+          moduleResolution: resolution,
+          lib: ['es2022', 'dom', 'dom.iterable'],
+          types: [],
+          strict: true,
+          exactOptionalPropertyTypes: true,
+          noEmit: true,
+        },
+        include: ['main.ts'],
+      }),
+      'main.ts': `import { load, type RopePlan } from 'ropewalk';
+import { load as external } from 'ropewalk/external';
+import { loadModel, sample } from 'ropewalk/models';
+import { wrap } from 'ropewalk/worker';
+const rw = await load();
+const plan: RopePlan = rw.rope({ headDim: 64 });
+const x: Float32Array = plan.rotate(new Float32Array(64), { offset: 3 });
+export const blob = new Blob([x.slice()]);
+export const token: number = sample(x, { temperature: 0.5, seed: 1 });
+export const all = [external, loadModel, wrap];
+// @ts-expect-error headDim is missing
+rw.rope({});
+`,
+    },
+    async run(folder) {
+      await execute(node, [join(packageOf(`typescript${version.replace('.', '')}`), 'bin', 'tsc')], folder);
+      return 'no error';
+    },
+  }));
+
+export const consumers = [
+  ...programs,
+  ...bundlers('ropewalk'),
+  ...['Turbopack', 'webpack'].flatMap((bundler) => ['client', 'server'].map((side) => next(bundler, side))),
+  ...bundlers('ropewalk/external'),
+  ...['5.4', '5.9', '6.0', '7.0'].flatMap(typed),
+];
