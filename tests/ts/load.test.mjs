@@ -237,3 +237,12 @@ test('a module that was compiled here runs in a worker', async () => {
   const simd = await new Promise((resolve, reject) => worker.once('message', resolve).once('error', reject));
   assert.equal(simd, 'simd128');
 });
+
+test('a worker without an address, as of workerd before 2025, loads it', async () => {
+  const program = `globalThis.importScripts = () => undefined;
+globalThis.self = globalThis;
+const { load } = await import('ropewalk');
+console.log((await load()).rope({ headDim: 4 }).rotate(Float32Array.of(1, 0, 0, 0), { offset: 0 })[0]);`;
+  const { stdout, stderr } = await run(['--input-type=module', '--eval', program]);
+  assert.equal(stdout + stderr, '1\n');
+});
