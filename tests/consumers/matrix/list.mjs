@@ -1,7 +1,9 @@
 // Every consumer: what builds or runs the package, and how. A consumer has a name, a kind and `files` of its project; a
 // page has `build(folder)`, which gives the folder to serve, or `serve(folder)`, which gives { address, close }; a program
 // has `run(folder)`, which gives what it printed.
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { binaryOf, execute, packageOf, serverOf } from './run-command.mjs';
 
 const node = process.execPath;
@@ -135,6 +137,21 @@ await build({ entryPoints: ['main.js'], bundle: true, format: 'esm', splitting: 
   },
 ];
 
+// The files of a folder of examples/.
+function example(name) {
+  const folder = fileURLToPath(new URL(`../../../examples/${name}/`, import.meta.url));
+  const names = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  const paths = names.map(({ parentPath, path, name }) => join(parentPath ?? path, name));
+  return Object.fromEntries(paths.map((path) => [path.slice(folder.length), readFileSync(path, 'utf8')]));
+}
+
+async function serveNext(folder, ...options) {
+  const bin = join(packageOf('next'), 'dist', 'bin', 'next');
+  const env = { NEXT_TELEMETRY_DISABLED: '1', NODE_ENV: 'production' };
+  await execute(node, [bin, 'build', ...options], folder, { env });
+  return serverOf(node, [bin, 'start', '--port', '0', '--hostname', '127.0.0.1'], folder, { env });
+}
+
 const next = (bundler, side) => ({
   name: `Next 16, ${bundler}, ${side}`,
   entry: 'ropewalk',
@@ -165,12 +182,7 @@ export const metadata = { title: 'ready' };
 export default async function Page() { return <p>{await compute().catch(String)}</p>; }
 `,
   },
-  async serve(folder) {
-    const bin = join(packageOf('next'), 'dist', 'bin', 'next');
-    const env = { NEXT_TELEMETRY_DISABLED: '1', NODE_ENV: 'production' };
-    await execute(node, [bin, 'build', `--${bundler.toLowerCase()}`], folder, { env });
-    return serverOf(node, [bin, 'start', '--port', '0', '--hostname', '127.0.0.1'], folder, { env });
-  },
+  serve: (folder) => serveNext(folder, `--${bundler.toLowerCase()}`),
 });
 
 const printing = (name, files, command, args, entry = 'ropewalk') => ({
@@ -181,6 +193,20 @@ const printing = (name, files, command, args, entry = 'ropewalk') => ({
   run: (folder) => execute(command(), args, folder),
 });
 const log = 'console.log';
+
+// Bundles worker.js and asks it for `path`, in workerd.
+const inWorkerd = (path, date) => `import { build } from 'esbuild';
+import { readFileSync } from 'node:fs';
+import { Miniflare } from 'miniflare';
+await build({ entryPoints: ['worker.js'], bundle: true, format: 'esm', outfile: 'out.mjs', external: ['*.wasm'], conditions: ['worker'] });
+const contents = readFileSync('out.mjs', 'utf8').replace(/from "[^"]*core\\.wasm"/, 'from "./core.wasm"');
+const miniflare = new Miniflare({ compatibilityDate: '${date}', modules: [
+  { type: 'ESModule', path: 'out.mjs', contents },
+  { type: 'CompiledWasm', path: 'core.wasm', contents: readFileSync('node_modules/ropewalk/dist/core.wasm') },
+] });
+console.log(await (await miniflare.dispatchFetch('http://localhost${path}')).text());
+await miniflare.dispose();
+`;
 
 const programs = [
   printing('Node, import', { 'main.mjs': program(log) }, () => node, ['main.mjs']),
@@ -229,29 +255,28 @@ new Worker(new URL('./worker.mjs', import.meta.url)).on('message', (line) => con
   printing(
     'Cloudflare workerd (miniflare)',
     {
-      'worker.mjs': `import module from './node_modules/ropewalk/dist/core.wasm';
+      'worker.js': `import module from 'ropewalk/core.wasm';
 import { load } from 'ropewalk';
 export default { async fetch() {
 ${program('return new Response')
   .replace(/^import.*\n/, '')
   .replace("{ simd: 'deterministic' }", '{ module }')}} };
 `,
-      'make.mjs': `import { build } from 'esbuild';
-import { readFileSync } from 'node:fs';
-import { Miniflare } from 'miniflare';
-await build({ entryPoints: ['worker.mjs'], bundle: true, format: 'esm', outfile: 'out.mjs', external: ['*.wasm'], conditions: ['worker'] });
-const contents = readFileSync('out.mjs', 'utf8').replace(/"[^"]*core\\.wasm"/, '"./core.wasm"');
-const miniflare = new Miniflare({ compatibilityDate: '2025-01-01', modules: [
-  { type: 'ESModule', path: 'out.mjs', contents },
-  { type: 'CompiledWasm', path: 'core.wasm', contents: readFileSync('node_modules/ropewalk/dist/core.wasm') },
-] });
-console.log(await (await miniflare.dispatchFetch('http://localhost/')).text());
-await miniflare.dispose();
-`,
+      // The oldest engine: without FinalizationRegistry.
+      'make.mjs': inWorkerd('/', '2024-01-01'),
     },
     () => node,
     ['make.mjs'],
   ),
+  {
+    ...printing(
+      'examples/cloudflare-worker',
+      { ...example('cloudflare-worker'), 'make.mjs': inWorkerd('/?q=1,2,3,4&k=4,3,2,1&distance=0', '2025-05-05') },
+      () => node,
+      ['make.mjs'],
+    ),
+    gives: '{"together":20,"apart":20}',
+  },
 ];
 
 function requiring(code) {
@@ -302,6 +327,15 @@ export const consumers = [
   ...programs,
   ...bundlers('ropewalk'),
   ...['Turbopack', 'webpack'].flatMap((bundler) => ['client', 'server'].map((side) => next(bundler, side))),
+  {
+    name: 'examples/next',
+    entry: 'ropewalk',
+    kind: 'page',
+    files: example('next'),
+    serve: (folder) => serveNext(folder),
+    isReady: () => document.querySelector('output')?.textContent,
+    gives: '-3.500 -3.000 -2.500 -2.000 -1.500 -1.000 -0.500 0.000',
+  },
   ...bundlers('ropewalk/external'),
   ...['5.4', '5.9', '6.0', '7.0'].flatMap(typed),
 ];

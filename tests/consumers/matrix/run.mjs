@@ -38,7 +38,7 @@ function write(folder, files) {
 }
 
 // What a page shows when it is ready, with what it complained about.
-async function shown(page, address) {
+async function shown(page, address, isReady = () => document.title === 'ready') {
   const complaints = [];
   page.on('console', (message) => {
     const isIcon = /favicon\.ico$/.test(message.location()?.url ?? '');
@@ -46,8 +46,8 @@ async function shown(page, address) {
   });
   page.on('pageerror', (error) => complaints.push(String(error)));
   await page.goto(address);
-  await until(() => complaints.length > 0 || page.evaluate(() => document.title === 'ready'), 'the page').catch(
-    (error) => complaints.push(error.message),
+  await until(() => complaints.length > 0 || page.evaluate(isReady), 'the page').catch((error) =>
+    complaints.push(error.message),
   );
   const text = await page.evaluate(() => document.body.textContent);
   return complaints.length > 0 && !text ? complaints.join(' ') : text;
@@ -70,7 +70,7 @@ async function tried(consumer, browsers, line) {
   write(folder, consumer.files);
   const results = {};
   const faults = [];
-  const judge = (column, text, wanted = line) => {
+  const judge = (column, text, wanted = consumer.gives ?? line) => {
     results[column] = isRight(text, wanted) ? 'yes' : 'no';
     if (results[column] === 'no') faults.push(`${column}: ${briefly(text)}`);
   };
@@ -82,7 +82,7 @@ async function tried(consumer, browsers, line) {
       try {
         for (const [name, browser] of Object.entries(browsers)) {
           const page = await browser.newPage();
-          judge(name, await shown(page, site.address));
+          judge(name, await shown(page, site.address, consumer.isReady));
           await page.close();
         }
       } finally {
