@@ -2,6 +2,7 @@
 // page has `build(folder)`, which gives the folder to serve, or `serve(folder)`, which gives { address, close }; a program
 // has `run(folder)`, which gives what it printed.
 import { readdirSync, readFileSync } from 'node:fs';
+import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { binaryOf, execute, packageOf, serverOf } from './run-command.mjs';
@@ -59,14 +60,22 @@ const vite = (version, entry, how) => {
   };
 };
 
+// What docs/external.md asks of bundlers that leave out files beside the code.
+const copyFiles = async (folder) => {
+  const dist = join(folder, 'node_modules', 'ropewalk', 'dist');
+  for (const name of ['core.wasm', 'core-relaxed.wasm']) await copyFile(join(dist, name), join(folder, 'dist', name));
+};
+const copies = (entry, leavesOut) => entry === 'ropewalk/external' && leavesOut;
+
 // A bundler that is called by a program: `make` is its source, which writes dist/main.js.
-const byProgram = (name, entry, make) => ({
-  name,
+const byProgram = (name, entry, make, leavesOut = false) => ({
+  name: copies(entry, leavesOut) ? `${name}, files copied` : name,
   entry,
   kind: 'page',
   files: { ...pageFiles(entry, './dist/main.js'), 'make.mjs': make },
   async build(folder) {
     await execute(node, ['make.mjs'], folder);
+    if (copies(entry, leavesOut)) await copyFiles(folder);
     return folder;
   },
 });
@@ -98,9 +107,10 @@ const bundlers = (entry) => [
     `import { build } from 'esbuild';
 await build({ entryPoints: ['main.js'], bundle: true, format: 'esm', splitting: true, outdir: 'dist', minify: true });
 `,
+    true,
   ),
-  byProgram('Rollup', entry, rollupLike('rollup', true)),
-  byProgram('Rolldown', entry, rollupLike('rolldown', false)),
+  byProgram('Rollup', entry, rollupLike('rollup', true), true),
+  byProgram('Rolldown', entry, rollupLike('rolldown', false), true),
   {
     name: 'Parcel',
     entry,
@@ -113,12 +123,13 @@ await build({ entryPoints: ['main.js'], bundle: true, format: 'esm', splitting: 
     },
   },
   {
-    name: 'Bun, build',
+    name: copies(entry, true) ? 'Bun, build, files copied' : 'Bun, build',
     entry,
     kind: 'page',
     files: pageFiles(entry, './dist/main.js'),
     async build(folder) {
       await execute(binaryOf('bun'), ['build', 'main.js', '--outdir', 'dist', '--target', 'browser'], folder);
+      if (copies(entry, true)) await copyFiles(folder);
       return folder;
     },
   },
