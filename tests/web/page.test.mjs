@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import { test } from 'node:test';
 import { chapterIds } from '../../web/src/chapters/ids.js';
-import { browsers, contextOf, figureOf, hears, isWhole, open, until, withBoth } from './site.mjs';
+import { browsers, contextOf, figureOf, hears, isWhole, open, setOffline, until, withBoth } from './site.mjs';
 
 const { site, both, browser } = await withBoth();
 
@@ -270,13 +270,13 @@ test('texts of another language that do not arrive are told, and asked for again
   page.on('pageerror', (error) => errors.push(String(error)));
   await page.goto(`${site.address}#lang=en&speed.run.table=1`);
   await isWhole(page, 'en');
-  await context.setOffline(true);
+  await setOffline(page, true);
   await page.locator('#language').click();
   await until(async () => (await page.getByRole('alert').count()) === 1, 'what happened');
   assert.match(await page.getByRole('alert').textContent(), /did not arrive/);
   assert.match(hash(page), /lang=en/);
   assert.equal(await page.evaluate(() => document.documentElement.lang), 'en');
-  await context.setOffline(false);
+  await setOffline(page, false);
   await page.locator('#language').click();
   await isWhole(page, 'zh-Hans');
   assert.equal(await page.getByRole('alert').count(), 0);

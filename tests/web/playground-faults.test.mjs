@@ -21,7 +21,7 @@ import {
   wideFiles,
   write,
 } from './playground.mjs';
-import { isWhole, until } from './site.mjs';
+import { isWhole, setOffline, until } from './site.mjs';
 
 let all;
 before(async () => {
@@ -303,10 +303,10 @@ test('a part of the page that does not come is told by its name, and is asked fo
   const { page, close } = await all.fresh('Chromium', '', { serviceWorkers: 'block' });
   const model = of(page, 'model');
   await until(async () => (await of(page, 'stack').summary()) !== '', 'the worker');
-  await page.context().setOffline(true);
+  await setOffline(page, true);
   await model.choose('Make a small decoder for me');
   await says(page, 'model', /The package says: .*models/);
-  await page.context().setOffline(false);
+  await setOffline(page, false);
   await model.choose('Make a small decoder for me');
   await isLoaded(page);
   await close();

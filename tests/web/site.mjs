@@ -274,6 +274,22 @@ function firefoxOnDemand() {
   };
 }
 
+/**
+ * Takes the network from a page of Chromium, or gives it back. The browser says that it is done before it is: this waits
+ * until a request of the page agrees.
+ */
+export async function setOffline(page, isOffline) {
+  await page.context().setOffline(isOffline);
+  const arrives = () =>
+    page.evaluate(() =>
+      fetch(location.href, { cache: 'no-store' }).then(
+        () => true,
+        () => false,
+      ),
+    );
+  await until(async () => (await arrives()) !== isOffline, isOffline ? 'no network' : 'the network');
+}
+
 /** The browsers for tests that run in each: Chromium, and with BROWSERS=all also Firefox. */
 export const browsers = isComplete ? ['Chromium', 'Firefox'] : ['Chromium'];
 
