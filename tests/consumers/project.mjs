@@ -1,12 +1,12 @@
 // Projects that use ropewalk/external as docs/external.md says, and the pages that their bundlers make, in Chromium under a
 // strict policy.
 import { cpSync, existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import { delimiter, dirname, extname, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { after, before } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { folderWith } from '../ts/support/folder.mjs';
 import { root, run } from '../ts/support/node.mjs';
+import { serveFolder } from '../ts/support/server.mjs';
 import { launch, until } from '../web/site.mjs';
 
 const page = readFileSync(join(root, 'docs', 'external.md'), 'utf8');
@@ -14,7 +14,7 @@ const blocksOf = (language) =>
   [...page.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'))].map((match) => match[1]);
 export const programs = blocksOf('js');
 export const commands = blocksOf('sh');
-/** Tools of more than 50 MB, which npm run test:consumers:all installs. */
+/** Tools of more than 50 MB, which npm run check:consumers installs. */
 export const large = ['bun', 'deno'];
 export const toolOf = (command) => /^npx (\S+)/.exec(command)[1];
 export const named = (name) => programs.find((code) => code.startsWith(`// ${name}\n`));
@@ -59,20 +59,10 @@ async function build(folder, command) {
 }
 
 const policy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'";
-const types = { '.html': 'text/html', '.js': 'text/javascript', '.wasm': 'application/wasm' };
 export async function serve(t, folder) {
-  const server = createServer((request, response) => {
-    const path = join(folder, request.url);
-    if (!existsSync(path) || !(extname(path) in types)) return response.writeHead(404).end();
-    response.writeHead(200, { 'content-type': types[extname(path)], 'content-security-policy': policy });
-    response.end(readFileSync(path));
-  });
-  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  return `http://127.0.0.1:${server.address().port}/`;
+  const { address, close } = await serveFolder(folder, { 'content-security-policy': policy });
+  t.after(close);
+  return address;
 }
 
 let browser;

@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict';
 import { cpSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
-import { extname, join } from 'node:path';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { root, run } from '../ts/support/node.mjs';
+import { installPacked } from '../ts/support/packed.mjs';
+import { serveFolder } from '../ts/support/server.mjs';
 import { fileOfModel, tinyBert, tinyLlama } from '../ts/support/tiny-models.mjs';
 import { launch, until } from '../web/site.mjs';
 
@@ -14,11 +15,7 @@ let base;
 let browser;
 before(async () => {
   base = mkdtempSync(join(tmpdir(), 'ropewalk-examples-'));
-  const npm = (...args) => run(args, { command: 'npm', cwd: base });
-  writeFileSync(join(base, 'package.json'), '{ "private": true }');
-  await npm('pack', root, '--ignore-scripts');
-  const [packed] = readdirSync(base).filter((name) => name.endsWith('.tgz'));
-  await npm('install', `./${packed}`, '--offline', '--no-audit', '--no-fund', '--ignore-scripts');
+  installPacked(base);
   // What examples need besides is that of this checkout.
   for (const name of ['@huggingface', 'vite', 'typescript']) {
     symlinkSync(join(root, 'node_modules', name), join(base, 'node_modules', name));
@@ -61,30 +58,17 @@ function checkpointIn(folder, model) {
   writeFileSync(join(folder, 'tokenizer_config.json'), '{}');
 }
 
-const types = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.wasm': 'application/wasm' };
-
 /** A page of a folder, on a plain server, and what it complains about. */
 async function pageOf(t, folder) {
-  const server = createServer(async (request, response) => {
-    const { pathname } = new URL(request.url, 'http://localhost');
-    const file = join(folder, pathname === '/' ? 'index.html' : pathname);
-    try {
-      const body = await readFile(file);
-      response.writeHead(200, { 'content-type': types[extname(file)] ?? 'application/octet-stream' }).end(body);
-    } catch {
-      response.writeHead(pathname === '/favicon.ico' ? 204 : 404).end();
-    }
-  });
-  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { address, close } = await serveFolder(folder);
   const page = await browser.newPage();
   const complaints = [];
   page.on('pageerror', (error) => complaints.push(String(error)));
   page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
-  await page.goto(`http://127.0.0.1:${server.address().port}/`);
+  await page.goto(address);
   t.after(async () => {
     await page.close();
-    server.closeAllConnections();
-    server.close();
+    close();
   });
   return { page, complaints };
 }

@@ -47,6 +47,9 @@ export type Rotated<X, O extends Float32Array | undefined = undefined> = X exten
     ? FloatsOf<O>
     : NdArray<FloatsOf<O>>;
 
+// rotate, unrotate and rerotate have overloads in place of one signature with Rotated: in Remote<RopePlan>, of
+// ropewalk/worker, a type parameter becomes its constraint, and every result a union of all three kinds.
+
 /** Options of rerotate. */
 export interface RerotateOptions<O extends Float32Array | undefined = Float32Array | undefined> extends HeadOptions<O> {
   /** The positions at which this plan turned the keys: an offset, or a list as in rotate. */

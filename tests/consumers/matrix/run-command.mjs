@@ -1,11 +1,9 @@
 // Runs a consumer's commands: to their end, or as servers.
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import { extname, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
+import { run } from '../../ts/support/node.mjs';
 
 const modules = fileURLToPath(new URL('./node_modules/', import.meta.url));
 const limit = 900_000; // ms; what takes so long has come to a stop
@@ -30,18 +28,12 @@ export function binaryOf(name) {
   throw new Error(`tests/consumers has no ${name}; run npm ci there`);
 }
 
-const environment = (env) => {
-  // A child of a test run must not think that it is one.
-  const { NODE_TEST_CONTEXT, ...inherited } = process.env;
-  return { ...inherited, NO_COLOR: '1', CI: 'true', ...env };
-};
+const plain = { NO_COLOR: '1', CI: 'true' };
 
 /** What a command prints; throws with all of its output where it fails. */
 export async function execute(command, args, cwd, { env = {} } = {}) {
-  const options = { cwd, env: environment(env), timeout: limit, maxBuffer: 2 ** 26 };
   try {
-    const { stdout } = await promisify(execFile)(command, args, options);
-    return stdout;
+    return (await run(args, { command, cwd, env: { ...plain, ...env } })).stdout;
   } catch (error) {
     throw new Error(`${error.message}\n${error.stdout}\n${error.stderr}`);
   }
@@ -49,7 +41,7 @@ export async function execute(command, args, cwd, { env = {} } = {}) {
 
 /** A server that prints its address: { address, close }. */
 export async function serverOf(command, args, cwd, { env = {} } = {}) {
-  const child = spawn(command, args, { cwd, env: environment(env), detached: true });
+  const child = spawn(command, args, { cwd, env: { ...process.env, ...plain, ...env }, detached: true });
   let printed = '';
   const address = await new Promise((resolve, reject) => {
     const read = (data) => {
@@ -63,26 +55,4 @@ export async function serverOf(command, args, cwd, { env = {} } = {}) {
     setTimeout(() => reject(new Error(`no address in ${limit} ms: ${printed}`)), limit).unref();
   });
   return { address, close: () => process.kill(-child.pid) };
-}
-
-const types = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.wasm': 'application/wasm' };
-
-/** A folder on a plain server: { address, close }. */
-export async function served(folder) {
-  const server = createServer(async (request, response) => {
-    const { pathname } = new URL(request.url, 'http://localhost');
-    const file = join(folder, pathname.endsWith('/') ? `${pathname}index.html` : pathname);
-    try {
-      const body = await readFile(file);
-      response.writeHead(200, { 'content-type': types[extname(file)] ?? 'application/octet-stream' }).end(body);
-    } catch {
-      response.writeHead(404).end();
-    }
-  });
-  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const close = () => {
-    server.closeAllConnections();
-    server.close();
-  };
-  return { address: `http://127.0.0.1:${server.address().port}/`, close };
 }

@@ -6,31 +6,20 @@ import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import puppeteer from 'puppeteer-core';
+import { root } from '../../ts/support/node.mjs';
+import { installPacked } from '../../ts/support/packed.mjs';
+import { serveFolder } from '../../ts/support/server.mjs';
 import { launch, program, until } from '../../web/site.mjs';
 import { consumers, expected } from './list.mjs';
-import { execute, served } from './run-command.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
-const root = join(here, '..', '..', '..');
 const base = join(here, 'build');
 const option = (name) => process.argv[process.argv.indexOf(name) + 1];
 const filter = process.argv.includes('--filter') ? new RegExp(option('--filter')) : /./;
 
-const packed = join(base, 'ropewalk');
-
-/** The package as it is packed. */
-async function installPackage() {
-  rmSync(base, { recursive: true, force: true });
-  mkdirSync(packed, { recursive: true });
-  const out = await execute('npm', ['pack', root, '--ignore-scripts', '--json', '--pack-destination', base], base);
-  const [{ filename }] = JSON.parse(out);
-  await execute('tar', ['-xzf', join(base, filename), '--strip-components=1', '-C', packed], base);
-  return import(pathToFileURL(join(packed, 'dist', 'index.js')).href);
-}
-
 // A project with the package among its own modules; those of this folder are found above it.
 function write(folder, files) {
-  cpSync(packed, join(folder, 'node_modules', 'ropewalk'), { recursive: true });
+  cpSync(target, join(folder, 'node_modules', 'ropewalk'), { recursive: true });
   for (const [name, text] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, name)), { recursive: true });
     writeFileSync(join(folder, name), text);
@@ -78,7 +67,7 @@ async function tried(consumer, browsers, line) {
     if (consumer.kind === 'types') judge('types', await consumer.run(folder), 'no error');
     else if (consumer.kind === 'program') judge('runs', await consumer.run(folder));
     else {
-      const site = consumer.serve ? await consumer.serve(folder) : await served(await consumer.build(folder));
+      const site = consumer.serve ? await consumer.serve(folder) : await serveFolder(await consumer.build(folder));
       try {
         for (const [name, browser] of Object.entries(browsers)) {
           const page = await browser.newPage();
@@ -111,7 +100,10 @@ function table(rows) {
 
 const chosen = consumers.filter(({ name, entry }) => filter.test(`${name}, ${entry}`));
 if (chosen.length === 0) throw new Error(`no consumer is named ${filter}`);
-const { load } = await installPackage();
+rmSync(base, { recursive: true, force: true });
+mkdirSync(base, { recursive: true });
+const { target } = installPacked(base);
+const { load } = await import(pathToFileURL(join(target, 'dist', 'index.js')).href);
 const line = await expected(load);
 const browsers = {};
 if (chosen.some(({ kind }) => kind === 'page')) {

@@ -1,5 +1,7 @@
-// A local HTTP server for one test.
+// Local HTTP servers.
+import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
+import { extname, join } from 'node:path';
 
 /** Serves with `answer(request, response)`; gives { url, requests }, where requests lists paths and ranges. */
 export async function serve(t, answer) {
@@ -16,6 +18,30 @@ export async function serve(t, answer) {
     server.close();
   });
   return { url: `http://127.0.0.1:${server.address().port}`, requests };
+}
+
+const types = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.wasm': 'application/wasm' };
+
+/** Serves the files of a folder, with some headers: { address, close }. */
+export async function serveFolder(folder, headers = {}) {
+  const server = createServer(async (request, response) => {
+    const { pathname } = new URL(request.url, 'http://localhost');
+    const file = join(folder, pathname.endsWith('/') ? `${pathname}index.html` : pathname);
+    try {
+      const body = await readFile(file);
+      const type = types[extname(file)] ?? 'application/octet-stream';
+      response.writeHead(200, { 'content-type': type, ...headers }).end(body);
+    } catch {
+      // Browsers ask for the icon by themselves.
+      response.writeHead(pathname === '/favicon.ico' ? 204 : 404).end();
+    }
+  });
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const close = () => {
+    server.closeAllConnections();
+    server.close();
+  };
+  return { address: `http://127.0.0.1:${server.address().port}/`, close };
 }
 
 /** Answers a range request correctly, except for headers replaced by `change`. */
