@@ -1,8 +1,8 @@
 // Makes dist/ from the two wasm builds and the TypeScript in ts/. The wasm is contained in the JavaScript (deflate,
 // then base64), which works with every bundler and needs no server configuration. The modules of ts/ are bundled to one
 // file for each entry, one with the wasm and two shared files, one for the entries that compute and one for all, since
-// every import costs half a millisecond in Node and a request in a page. Nothing is minified, so that the code is readable
-// in a debugger.
+// every import costs half a millisecond in Node and a request in a page. They are not minified, so that the code is
+// readable in a debugger; the script for pages without modules is, since nothing minifies it later.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -138,6 +138,14 @@ await bundle.write({
   chunkFileNames: ({ name }) => (name === 'inline' ? 'inline.js' : 'shared-[name].js'),
   comments: { annotation: true, jsdoc: false, legal: true }, // editors show the comments of the .d.ts files
 });
+const script = await bundleOf(join(project, 'global.ts'));
+await script.write({
+  file: join(next, 'ropewalk.global.js'),
+  format: 'iife',
+  name: 'ropewalk',
+  minify: true,
+  postBanner: `/*! ropewalk ${version} | MIT */`,
+});
 for (const [file, text] of Object.entries(joinDeclarations(ofModules, entries))) writeFileSync(join(next, file), text);
 writeFileSync(join(next, 'core.wasm'), cores[0]);
 writeFileSync(join(next, 'core-relaxed.wasm'), cores[1]);
@@ -150,4 +158,13 @@ for (const [entry, { types, default: main }] of Object.entries(exports)) {
   const stub = { type: 'module', main: `.${main}`, types: `.${types}`, sideEffects: false };
   mkdirSync(join(root, entry), { recursive: true });
   writeFileSync(join(root, entry, 'package.json'), `${JSON.stringify(stub, null, 2)}\n`);
+}
+
+// For <script integrity>, and for the `integrity` of an import map.
+console.log('integrity of what a page can load from another host:');
+for (const file of readdirSync(dist).filter((name) => name.endsWith('.js'))) {
+  const hash = createHash('sha384')
+    .update(readFileSync(join(dist, file)))
+    .digest('base64');
+  console.log(`  dist/${file} sha384-${hash}`);
 }

@@ -46,7 +46,7 @@ const addressOf = {
   relaxed: () => new URL('./core-relaxed.wasm', import.meta.url),
 } satisfies Record<BuildName, () => URL>;
 
-const beside = compiledOnce((name: BuildName) => compileBeside(name, addressOf[name]));
+const beside = /* @__PURE__ */ compiledOnce((name: BuildName) => compileBeside(name, addressOf[name]));
 
 const isAddress = (value: unknown): value is string | URL =>
   typeof value === 'string' || Object.prototype.toString.call(value) === '[object URL]';

@@ -46,7 +46,7 @@ export async function compileBeside(name: BuildName, addressOf: () => URL): Prom
 }
 
 /** Compiles the file at an address that the caller gave: a build of this version, `name` if given. @internal */
-export const compileUrl = compiledOnce((address: string, name?: BuildName) =>
+export const compileUrl = /* @__PURE__ */ compiledOnce((address: string, name?: BuildName) =>
   compileAt(address, name, failureAt(address, served)),
 );
 

@@ -5,6 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
 import { root, run } from '../ts/support/node.mjs';
 import { installPacked } from '../ts/support/packed.mjs';
 import { serveFolder } from '../ts/support/server.mjs';
@@ -104,6 +105,20 @@ test('import-map: a table in a page that nothing was built for', async (t) => {
   // Slope 1/2, from key 0 to query 5.
   assert.deepEqual(cells.slice(30), ['-2.50', '-2.00', '-1.50', '-1.00', '-0.50', '0.00']);
   assert.deepEqual(complaints, []);
+});
+
+test('script-tag: scores in a page from the disk', async (t) => {
+  const page = await browser.newPage();
+  t.after(() => page.close());
+  await page.goto(String(pathToFileURL(join(copyOf('script-tag'), 'index.html'))));
+  const cells = () => page.evaluate(() => Array.from(document.querySelectorAll('td'), (cell) => cell.textContent));
+  await until(async () => (await cells()).length === 10, 'the table');
+  const frequencies = Array.from({ length: 32 }, (_, i) => 10000 ** (-i / 32));
+  const scores = [0, 1, 10, 100, 1000].map((distance) => {
+    const sum = frequencies.reduce((total, frequency) => total + Math.cos(distance * frequency), 0);
+    return [String(distance), (sum / 32).toFixed(3)];
+  });
+  assert.deepEqual(await cells(), scores.flat());
 });
 
 test('vite-worker: types fit, and the built page gets its numbers', async (t) => {

@@ -9,13 +9,16 @@ import { root } from '../ts/support/node.mjs';
 import { bundlers } from './bundlers.mjs';
 import { paths, projectFile, size, target } from './packed.mjs';
 
-// Most kB, and where that is not reached yet, the goal.
+// Most kB, and where that is not reached yet, the goal. The tarball has the wasm four times, in 107 to 111 kB each: in
+// the JavaScript, as a file for either build, and in the script for pages without modules. Gzip finds no repetition that
+// far apart.
 const budgets = {
-  tarball: { most: 515, goal: 400 },
+  tarball: { most: 722 },
   'default entry, one plan': { most: 169, goal: 165 },
   'external entry, one plan, without the wasm': { most: 51, goal: 40 },
   'core.wasm': { most: 110, goal: 100 },
   'core-relaxed.wasm': { most: 111, goal: 100 },
+  'ropewalk.global.js': { most: 206 },
   'models on top of the default entry': { most: 27, goal: 25 },
 };
 
@@ -52,16 +55,17 @@ describe('within its budget is', () => {
     assertWithin('models on top of the default entry', models - main);
   });
 
-  for (const file of ['core.wasm', 'core-relaxed.wasm']) {
+  for (const file of ['core.wasm', 'core-relaxed.wasm', 'ropewalk.global.js']) {
     test(file, () => assertWithin(file, zipped(readFileSync(join(target, 'dist', file)))));
   }
 });
 
 test('the tarball holds these files', () => {
-  const code = ['external', 'index', 'inline', 'models', 'node', 'shared-core', 'shared-errors', 'worker'].map(
+  const entries = ['external', 'index', 'models', 'worker'];
+  const code = [...entries, 'inline', 'node', 'ropewalk.global', 'shared-core', 'shared-errors'].map(
     (name) => `${name}.js`,
   );
-  const types = ['external', 'index', 'models', 'shared', 'worker'].map((name) => `${name}.d.ts`);
+  const types = [...entries, 'shared'].map((name) => `${name}.d.ts`);
   const expected = [
     ...['LICENSE', 'README.md', 'package.json', 'docs/calls.md', 'docs/external.md', 'docs/models.md'],
     ...readdirSync(join(root, 'docs', 'errors')).map((name) => `docs/errors/${name}`),

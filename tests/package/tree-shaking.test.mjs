@@ -10,6 +10,10 @@ const holdsWasm = (code) => /[A-Za-z0-9+/]{1000}|\0asm/.test(code);
 const imports = {
   'nothing.mjs': { code: "import 'ropewalk';", limit: 1000 },
   'positions.mjs': { code: "import { mropePositions } from 'ropewalk'; console.log(mropePositions);", limit: 15000 },
+  'positions-external.mjs': {
+    code: "import { mropePositions } from 'ropewalk/external'; console.log(mropePositions);",
+    limit: 15000,
+  },
   'load.mjs': { code: "import { load } from 'ropewalk'; console.log(load);" },
 };
 

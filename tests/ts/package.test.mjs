@@ -58,9 +58,9 @@ test('no document of the package links to one that it lacks', async () => {
   }
 });
 
-test('dist holds code, types and the two builds only', () => {
+test('dist holds code, types, the two builds and one script only', () => {
   const kinds = new Set(dist.map((name) => name.replace(/^[^.]+/, '*')));
-  assert.deepEqual([...kinds].sort(), ['*.d.ts', '*.js', '*.wasm']);
+  assert.deepEqual([...kinds].sort(), ['*.d.ts', '*.global.js', '*.js', '*.wasm']);
   assert.deepEqual(dist.filter((name) => name.endsWith('.wasm')).sort(), ['core-relaxed.wasm', 'core.wasm']);
 });
 
