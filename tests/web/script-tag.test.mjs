@@ -2,12 +2,12 @@
 // a CDN with an integrity hash, and in a classic worker.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { folderWith } from '../ts/support/folder.mjs';
+import { serve } from '../ts/support/server.mjs';
 import { fileOfModel, tinyLlama } from '../ts/support/tiny-models.mjs';
 import { browsers, launchBoth } from './site.mjs';
 
@@ -36,29 +36,18 @@ function respond(request, response) {
   else response.writeHead(404).end();
 }
 
+const folder = folderWith({ after }, { 'page.html': pageWith(`src="${pathToFileURL(file)}"`) });
+const { url } = await serve({ after }, respond);
 let both;
-let server;
-let folder;
-let address;
 before(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'ropewalk-script-'));
-  writeFileSync(join(folder, 'page.html'), pageWith(`src="${pathToFileURL(file)}"`));
-  server = createServer(respond);
-  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
-  address = `http://127.0.0.1:${server.address().port}/`;
   both = await launchBoth();
 });
-after(async () => {
-  await both?.close();
-  server.close();
-  server.closeAllConnections();
-  rmSync(folder, { recursive: true, force: true });
-});
+after(() => both?.close());
 
-async function opened(t, browser, url) {
+async function opened(t, browser, address) {
   const page = await both.newPage(browser);
   t.after(() => page.close());
-  await page.goto(url);
+  await page.goto(address);
   return page;
 }
 
@@ -69,7 +58,7 @@ test('the fields for CDNs name the script', () => {
 test('the script has what the entries export', async (t) => {
   const entries = await Promise.all(['index', 'models', 'worker'].map((name) => import(`../../dist/${name}.js`)));
   const names = new Set(entries.flatMap((entry) => Object.keys(entry)));
-  const page = await opened(t, 'Chromium', address);
+  const page = await opened(t, 'Chromium', url);
   assert.deepEqual(await page.evaluate(() => Object.keys(globalThis.ropewalk).sort()), [...names].sort());
 });
 
@@ -104,7 +93,7 @@ for (const browser of browsers) {
   });
 
   test(`a page and its classic worker load it from the bare address of a CDN (${browser})`, async (t) => {
-    const page = await opened(t, browser, address);
+    const page = await opened(t, browser, url);
     const turned = await page.evaluate(async () => {
       const remote = globalThis.ropewalk.wrap(new Worker('/worker.js'));
       return Array.from(await remote.turn(Float32Array.of(1, 0)));
@@ -113,7 +102,7 @@ for (const browser of browsers) {
   });
 
   test(`a script with another hash than its integrity is not run (${browser})`, async (t) => {
-    const page = await opened(t, browser, `${address}changed`);
+    const page = await opened(t, browser, `${url}/changed`);
     assert.equal(await page.evaluate(() => typeof globalThis.ropewalk), 'undefined');
   });
 }
