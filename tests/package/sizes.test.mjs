@@ -13,7 +13,7 @@ import { paths, projectFile, size, target } from './packed.mjs';
 // JavaScript, as a file for either build, and in the script for pages without modules. Gzip finds no repetition that far
 // apart.
 const budgets = {
-  tarball: { most: 719, goal: 400 },
+  tarball: { most: 720, goal: 400 },
   'default entry, one plan': { most: 169, goal: 165 },
   'external entry, one plan, without the wasm': { most: 51, goal: 40 },
   'core.wasm': { most: 110, goal: 100 },
@@ -67,7 +67,15 @@ test('the tarball holds these files', () => {
   );
   const types = [...entries, 'shared'].map((name) => `${name}.d.ts`);
   const expected = [
-    ...['LICENSE', 'README.md', 'package.json', 'docs/calls.md', 'docs/external.md', 'docs/models.md'],
+    ...[
+      'LICENSE',
+      'README.md',
+      'package.json',
+      'docs/calls.md',
+      'docs/compatibility.md',
+      'docs/external.md',
+      'docs/models.md',
+    ],
     ...readdirSync(join(root, 'docs', 'errors')).map((name) => `docs/errors/${name}`),
     ...['external/package.json', 'models/package.json', 'worker/package.json'],
     ...[...code, ...types, 'core.wasm', 'core-relaxed.wasm'].map((name) => `dist/${name}`),

@@ -32,7 +32,7 @@ const packed = async () => {
   return files.map(({ path }) => path);
 };
 const errors = readdirSync(join(root, 'docs', 'errors')).map((name) => `docs/errors/${name}`);
-const docs = ['docs/calls.md', ...errors, 'docs/external.md', 'docs/models.md'];
+const docs = ['docs/calls.md', 'docs/compatibility.md', ...errors, 'docs/external.md', 'docs/models.md'];
 const stubs = ['external', 'models', 'worker'].map((entry) => `${entry}/package.json`);
 
 test('the package holds dist, stubs of its entries, its documents, README, LICENSE and package.json, and nothing else', async () => {
