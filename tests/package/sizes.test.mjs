@@ -13,13 +13,13 @@ import { paths, projectFile, size, target } from './packed.mjs';
 // JavaScript, as a file for either build, and in the script for pages without modules. Gzip finds no repetition that far
 // apart.
 const budgets = {
-  tarball: { most: 720, goal: 400 },
+  tarball: { most: 725, goal: 400 },
   'default entry, one plan': { most: 169, goal: 165 },
   'external entry, one plan, without the wasm': { most: 51, goal: 40 },
   'core.wasm': { most: 110, goal: 100 },
   'core-relaxed.wasm': { most: 111, goal: 100 },
-  'ropewalk.global.js': { most: 204 },
-  'models on top of the default entry': { most: 27, goal: 25 },
+  'ropewalk.global.js': { most: 206 },
+  'models on top of the default entry': { most: 28.2, goal: 25 },
 };
 
 function assertWithin(what, bytes) {

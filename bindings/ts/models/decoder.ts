@@ -222,7 +222,12 @@ export class DecoderModel extends Model {
    * holds the ids and all generated tokens, so that the next call needs only new ones. If reading the ids fails or is
    * aborted, the cache is left as it was (if a sliding window has moved on, it is unusable until `reset()`).
    *
-   * @param ids [T] or [1, T], at least one; with a cache, they follow its tokens.
+   * Ids [B, T] are B texts of one length, continued side by side; each token says its `row`, and a row has the tokens
+   * that it has alone with the seed `seed + row` (up to the rounding of logits). Each step gives one token for every row
+   * that has not ended. Rows that have ended go on in the cache with their last token, which is given to nobody; a cache
+   * whose rows ended at different tokens is refused until it is cut back to what all rows have.
+   *
+   * @param ids [T] or [B, T], at least one token; with a cache of batch B, they follow its tokens.
    * @throws ArgumentRangeError where the cache has no room for ids and maxTokens; while it runs, the signal's reason,
    *   and StateError where other work changes the cache.
    *

@@ -1,6 +1,6 @@
-// Generates tokens: reads the prompt in chunks, then chooses a token, runs it, and chooses the next.
+// Generates tokens: reads the prompt in chunks, then chooses a token for each row, runs them, and chooses the next.
 import * as check from '../runtime/check.js';
-import { ArgumentRangeError, StateError } from '../runtime/errors.js';
+import { ArgumentRangeError, ArgumentTypeError, StateError } from '../runtime/errors.js';
 import { EventLoop } from '../runtime/event-loop.js';
 import type { Heap } from '../runtime/heap.js';
 import type { NdArray } from '../runtime/tensor.js';
@@ -29,13 +29,18 @@ export interface GenerateProgress {
 
 /** Options of `model.generate`. */
 export interface GenerateOptions extends SamplingOptions {
-  /** Maximum number of tokens. Default 256, or less if the cache or the frequencies allow only fewer. */
+  /** Maximum number of tokens of a row. Default 256, or less if the cache or the frequencies allow only fewer. */
   maxTokens?: number;
-  /** Ends before one of these tokens, such as `eos_token_id` of a config.json. Default: none. */
+  /** Ends a row before one of these tokens, such as `eos_token_id` of a config.json. Default: none. */
   stop?: number | readonly number[];
   /**
+   * Called for every token with those that were generated in its row so far; ends the row after that token where it
+   * gives true. With `firstJson` it ends at a whole JSON value. Default: none.
+   */
+  stopAfter?: (tokens: readonly number[], row: number) => boolean | Promise<boolean>;
+  /**
    * An integer from 0 to 2^53 - 1. The token at position p is chosen by number p of its sequence, so that an
-   * interrupted text continues with the same tokens. Default: a random seed.
+   * interrupted text continues with the same tokens; row r has the seed `seed + r`, modulo 2^53. Default: a random seed.
    */
   seed?: number;
   /** Whether to return each token's `logprob`. Default false. */
@@ -56,6 +61,8 @@ export interface GenerateOptions extends SamplingOptions {
 export interface GeneratedToken {
   /** Its id, from 0 to vocabSize - 1. */
   readonly token: number;
+  /** The row of the ids that it continues; 0 for ids [T]. */
+  readonly row: number;
   /** The number of tokens before it. */
   readonly position: number;
   /** With `logprobs`: the natural logarithm of its probability before any filter, at temperature 1. */
@@ -63,7 +70,7 @@ export interface GeneratedToken {
 }
 
 const where = 'model.generate';
-const own = ['maxTokens', 'stop', 'seed', 'logprobs', 'previous', 'cache', 'chunk'] as const;
+const own = ['maxTokens', 'stop', 'stopAfter', 'seed', 'logprobs', 'previous', 'cache', 'chunk'] as const;
 const defaultTokens = 256;
 const defaultPiece = 64;
 
@@ -85,14 +92,15 @@ interface Stepper {
 /** Checked arguments. */
 interface Work {
   readonly model: Stepper;
-  readonly ids: Float64Array;
+  readonly ids: Ids;
   readonly sampling: Sampling;
   readonly maxTokens: number;
   readonly stop: ReadonlySet<number>;
+  readonly stopAfter: GenerateOptions['stopAfter'];
   readonly seed: number;
   readonly logprobs: boolean;
-  /** Ids for repetitionPenalty. */
-  readonly seen: number[];
+  /** Ids for repetitionPenalty, besides those of a row. */
+  readonly previous: Float64Array;
   readonly cache: ModelKvCache | undefined;
   readonly chunk: number;
   readonly signal: AbortSignal | undefined;
@@ -132,29 +140,31 @@ function checkWork(model: Stepper, input: unknown, options: GenerateOptions): Wo
   const given = check.options(where, 'options', options, [...samplingFields, ...own, ...readKeys]);
   const { vocabSize } = model.config;
   const ids = readIds(where, input, vocabSize);
-  if (ids.batch !== 1) {
-    throw new ArgumentRangeError(where, 'ids', input, `have ${ids.batch} rows; tokens are generated for one text`);
-  }
   if (!model.hasLogits) {
     throw new ArgumentRangeError(where, 'ids', input, 'lead to no token: the checkpoint has no head that gives logits');
   }
   const { signal, onProgress } = readOptions(where, given as object);
   const cache = checkModelCache(where, model.heap, given.cache);
-  if (cache !== undefined && cache.batch !== 1) {
-    throw new ArgumentRangeError(where, 'cache', cache, `has batch ${cache.batch}; tokens are generated for one text`);
+  if (cache !== undefined && cache.batch !== ids.batch) {
+    throw new ArgumentRangeError(where, 'cache', cache, `has batch ${cache.batch}; ids have ${ids.batch} rows`);
+  }
+  const { stopAfter } = given;
+  if (stopAfter !== undefined && typeof stopAfter !== 'function') {
+    throw new ArgumentTypeError(where, 'stopAfter', stopAfter, 'a function');
   }
   const stops = typeof given.stop === 'number' ? [given.stop] : (given.stop ?? []);
   const seed = given.seed === undefined ? Math.floor(Math.random() * 2 ** 53) : checkSeed(where, given.seed);
   const largest = largestChunk(cache);
   return {
     model,
-    ids: ids.values,
-    sampling: checkSampling(where, given),
+    ids,
+    sampling: checkSampling(where, given, vocabSize),
     maxTokens: checkTokens(given.maxTokens, model, cache, ids),
     stop: new Set(idList('stop', stops, vocabSize)),
+    stopAfter,
     seed,
     logprobs: check.boolean(where, 'logprobs', given.logprobs ?? false),
-    seen: [...idList('previous', given.previous ?? [], vocabSize), ...ids.values],
+    previous: idList('previous', given.previous ?? [], vocabSize),
     cache,
     chunk: check.integer(where, 'chunk', given.chunk ?? Math.min(defaultPiece, largest), 1, largest),
     signal,
@@ -162,12 +172,29 @@ function checkWork(model: Stepper, input: unknown, options: GenerateOptions): Wo
   };
 }
 
+// How many tokens of a cache are those of all its rows, where some of the rows ended before others.
+const even = new WeakMap<ModelKvCache, number>();
+
 // Caches into which a prompt is being read. That takes many turns of the event loop; two prompts would mix.
 const reading = new WeakSet<ModelKvCache>();
 
-// Reads the prompt; gives the logits after it, or undefined if no token is wanted.
+// Tokens first ... end - 1 of every row.
+function part({ values, batch, tokens, shape }: Ids, first: number, end: number): IdsInput {
+  const data = new Float64Array(batch * (end - first));
+  for (let b = 0; b < batch; ++b) {
+    data.set(values.subarray(b * tokens + first, b * tokens + end), b * (end - first));
+  }
+  return { data, shape: [...shape.slice(0, -1), end - first] };
+}
+
+// Reads the prompt; gives the logits [B, V] after it, or undefined if no token is wanted.
 async function readPrompt(work: Work, cache: ModelKvCache, loop: EventLoop): Promise<Float32Array | undefined> {
   const { model, ids, chunk, maxTokens, signal, onProgress } = work;
+  if (cache.length > (even.get(cache) ?? cache.length)) {
+    const problem = `rows of its cache ended at different tokens; truncate(${even.get(cache)}) or reset() it first`;
+    throw new StateError(`${where}: ${problem}`);
+  }
+  even.delete(cache);
   if (reading.has(cache)) throw new StateError(`${where}: another generate is reading its ids into this cache`);
   const before = cache.length;
   reading.add(cache);
@@ -175,11 +202,11 @@ async function readPrompt(work: Work, cache: ModelKvCache, loop: EventLoop): Pro
     for (let first = 0; ; first += chunk) {
       signal?.throwIfAborted();
       unchanged(cache, before + first);
-      const end = Math.min(ids.length, first + chunk);
-      const last = end === ids.length;
+      const end = Math.min(ids.tokens, first + chunk);
+      const last = end === ids.tokens;
       const wanted = last && maxTokens > 0 ? 'last' : 'none';
-      const { logits } = model.pass(where, ids.subarray(first, end), { cache, chunk, logits: wanted });
-      onProgress?.({ loaded: end, total: ids.length });
+      const { logits } = model.pass(where, part(ids, first, end), { cache, chunk, logits: wanted });
+      onProgress?.({ loaded: end, total: ids.tokens });
       await loop.pause();
       if (last) return logits?.data;
     }
@@ -196,38 +223,94 @@ function unchanged(cache: ModelKvCache, length: number): void {
   throw new StateError(`${where}: the cache has ${cache.length} tokens; ${length} were read, so others changed it`);
 }
 
+/** A text that is being continued. */
+interface Row {
+  readonly row: number;
+  readonly seed: number;
+  /** Ids for repetitionPenalty. */
+  readonly seen: number[];
+  readonly tokens: number[];
+  /** The id at its end; a row that has ended goes on with it, unseen, beside the others. */
+  last: number;
+  ended: boolean;
+}
+
+function rowsOf({ ids, seed, previous }: Work): Row[] {
+  return Array.from({ length: ids.batch }, (_, row) => {
+    const own = ids.values.subarray(row * ids.tokens, (row + 1) * ids.tokens);
+    const seen = [...previous, ...own];
+    return {
+      row,
+      seed: row < 2 ** 53 - seed ? seed + row : row - (2 ** 53 - seed),
+      seen,
+      tokens: [],
+      last: own.at(-1) as number,
+      ended: false,
+    };
+  });
+}
+
+// Chooses the row's next token from its logits; undefined where the row ends before it.
+function next(work: Work, row: Row, logits: Float32Array, position: number): GeneratedToken | undefined {
+  const token = chooseToken(where, logits, work.sampling, row.seen, () => randomAt(row.seed, position));
+  if (work.stop.has(token)) {
+    row.ended = true;
+    return undefined;
+  }
+  row.seen.push(token);
+  row.tokens.push(token);
+  row.last = token;
+  return { token, row: row.row, position, ...(work.logprobs && { logprob: logProbability(logits, token) }) };
+}
+
 async function* tokensOf(
   work: Work,
   cache: ModelKvCache,
   loop: EventLoop,
 ): AsyncGenerator<GeneratedToken, void, undefined> {
-  const { model, sampling, seed, stop, seen, signal } = work;
+  const { model, ids, signal, stopAfter } = work;
+  const { vocabSize } = model.config;
+  const rows = rowsOf(work);
+  const latest = () => ({ data: rows.map(({ last }) => last), shape: [...ids.shape.slice(0, -1), 1] });
   let logits = await readPrompt(work, cache, loop);
-  let position = cache.length;
-  let given: number | undefined; // the latest token, which is not in the cache yet
+  const first = cache.length;
+  let position = first;
+  let given = false; // whether tokens were given that are not in the cache yet
   try {
-    for (let count = 0; count < work.maxTokens; ++count) {
+    for (let count = 0; count < work.maxTokens && rows.some(({ ended }) => !ended); ++count) {
       signal?.throwIfAborted();
-      if (given !== undefined) {
+      if (given) {
         unchanged(cache, position);
-        logits = model.pass(where, [given], { cache }).logits?.data;
-        given = undefined;
+        logits = model.pass(where, latest(), { cache }).logits?.data;
+        given = false;
         position += 1;
       }
       await loop.pause();
       signal?.throwIfAborted();
-      const from = logits as Float32Array;
-      const index = position;
-      const token = chooseToken(where, from, sampling, seen, () => randomAt(seed, index));
-      if (stop.has(token)) return;
-      seen.push(token);
-      given = token;
-      yield { token, position, ...(work.logprobs && { logprob: logProbability(from, token) }) };
+      const all = logits as Float32Array;
+      const chosen: { readonly row: Row; readonly token: GeneratedToken }[] = [];
+      for (const row of rows) {
+        if (row.ended) continue;
+        const token = next(work, row, all.subarray(row.row * vocabSize, (row.row + 1) * vocabSize), position);
+        if (token !== undefined) chosen.push({ row, token });
+      }
+      // Rows are whole steps: a caller who leaves between two rows of a step finds both in the cache.
+      given = chosen.length > 0;
+      for (const { row, token } of chosen) {
+        if (stopAfter !== undefined) {
+          given = false; // what a callback throws leaves the cache without this step
+          row.ended = (await stopAfter([...row.tokens], row.row)) === true;
+          given = true;
+        }
+        yield token;
+      }
     }
   } finally {
-    // A caller's cache gets the last token too, so that the next call needs only new ones.
+    // A caller's cache gets the last tokens too, so that the next call needs only new ones.
     const kept = cache === work.cache && !cache.disposed && !model.disposed && cache.length === position;
-    if (given !== undefined && kept) model.pass(where, [given], { cache, logits: 'none' });
+    if (given && kept) model.pass(where, latest(), { cache, logits: 'none' });
+    const counts = rows.map(({ tokens }) => tokens.length);
+    if (kept && Math.min(...counts) < Math.max(...counts)) even.set(cache, first + Math.min(...counts));
   }
 }
 
@@ -239,7 +322,7 @@ export function generate(
 ): AsyncGenerator<GeneratedToken, void, undefined> {
   const work = checkWork(model, ids, options);
   return (async function* () {
-    const cache = work.cache ?? model.kvCache({ chunk: work.chunk });
+    const cache = work.cache ?? model.kvCache({ batch: work.ids.batch, chunk: work.chunk });
     try {
       yield* tokensOf(work, cache, new EventLoop());
     } finally {

@@ -1,9 +1,10 @@
-// Chooses the next token from logits. The filters run in the order of Hugging Face's generate(): repetition penalty,
-// temperature, top-k, top-p, min-p. One random number then chooses.
+// Chooses the next token from logits. The filters run in the order of Hugging Face's generate(): bias, repetition
+// penalty, temperature, top-k, top-p, min-p, typical-p. One random number then chooses.
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
 import { bufferOf, lengthOf } from '../runtime/typed-arrays.js';
 import { expOfNegative } from './exp.js';
+import { keepShare, keepTypical, orderOf, orderOfTopK } from './filters.js';
 import { randomAt } from './random.js';
 
 /** Filters for the choice of the next token. */
@@ -19,9 +20,22 @@ export interface SamplingOptions {
   topP?: number;
   /** Keeps tokens at least minP times as likely as the likeliest. Default 0. */
   minP?: number;
+  /**
+   * Keeps the tokens whose information, -ln p, is nearest to the entropy of what the other filters leave, until their
+   * probabilities sum to at least typicalP (arXiv 2202.00666). Default 1, which keeps all.
+   */
+  typicalP?: number;
+  /**
+   * Numbers added to logits before all filters, by token id: `{ 50256: -Infinity }` or [id, number] pairs, such as a
+   * Map. -Infinity bans a token. Default: none.
+   */
+  logitBias?: LogitBias;
   /** Divides positive logits of tokens that have occurred, and multiplies negative ones. Default 1. */
   repetitionPenalty?: number;
 }
+
+/** Numbers by token id. */
+export type LogitBias = Readonly<Record<number, number>> | Iterable<readonly [number, number]>;
 
 /** Options of sample(). */
 export interface SampleOptions extends SamplingOptions {
@@ -44,11 +58,21 @@ export interface Sampling {
   readonly topK: number;
   readonly topP: number;
   readonly minP: number;
+  readonly typicalP: number;
   readonly repetitionPenalty: number;
+  readonly bias: readonly (readonly [number, number])[];
 }
 
 /** @internal */
-export const samplingFields = ['temperature', 'topK', 'topP', 'minP', 'repetitionPenalty'] as const;
+export const samplingFields = [
+  'temperature',
+  'topK',
+  'topP',
+  'minP',
+  'typicalP',
+  'logitBias',
+  'repetitionPenalty',
+] as const;
 
 function fraction(where: string, name: string, value: unknown): number {
   const number = check.finite(where, name, value);
@@ -56,9 +80,35 @@ function fraction(where: string, name: string, value: unknown): number {
   throw new ArgumentRangeError(where, name, value, `is ${number}; expected a number from 0 to 1`);
 }
 
+// [id, number] pairs, each id once.
+function biasOf(where: string, value: unknown, vocabSize: number): Sampling['bias'] {
+  if (value === undefined) return [];
+  if (typeof value !== 'object' || value === null) {
+    throw new ArgumentTypeError(where, 'logitBias', value, 'numbers by token id, or [id, number] pairs');
+  }
+  const idOf = (key: string) => (/^(?:0|[1-9]\d*)$/.test(key) ? Number(key) : key);
+  const pairs: unknown[] =
+    Symbol.iterator in value
+      ? [...(value as Iterable<unknown>)]
+      : Object.entries(value).map(([key, bias]) => [idOf(key), bias]);
+  const found = new Map<number, number>();
+  for (const pair of pairs) {
+    if (!Array.isArray(pair) || pair.length !== 2) {
+      throw new ArgumentTypeError(where, 'logitBias', pair, 'a pair of a token id and a number');
+    }
+    const [key, bias] = pair as unknown[];
+    const id = check.integer(where, 'logitBias', key, 0, vocabSize - 1);
+    if (bias !== Number.NEGATIVE_INFINITY) check.finite(where, `logitBias[${id}]`, bias);
+    if (found.has(id)) throw new ArgumentRangeError(where, 'logitBias', value, `has token ${id} twice`);
+    found.set(id, bias as number);
+  }
+  return [...found];
+}
+
 /** @internal */
-export function checkSampling(where: string, options: SamplingOptions): Sampling {
-  const { temperature = 1, topK = Number.MAX_SAFE_INTEGER, topP = 1, minP = 0, repetitionPenalty = 1 } = options;
+export function checkSampling(where: string, options: SamplingOptions, vocabSize: number): Sampling {
+  const { temperature = 1, topK = Number.MAX_SAFE_INTEGER, topP = 1, minP = 0, typicalP = 1 } = options;
+  const { repetitionPenalty = 1, logitBias } = options;
   if (check.finite(where, 'temperature', temperature) < 0) {
     const problem = `is ${temperature}; expected 0, which is greedy, or more`;
     throw new ArgumentRangeError(where, 'temperature', temperature, problem);
@@ -68,6 +118,8 @@ export function checkSampling(where: string, options: SamplingOptions): Sampling
     topK: check.integer(where, 'topK', topK, 1),
     topP: fraction(where, 'topP', topP),
     minP: fraction(where, 'minP', minP),
+    typicalP: fraction(where, 'typicalP', typicalP),
+    bias: biasOf(where, logitBias, vocabSize),
     repetitionPenalty: check.positive(where, 'repetitionPenalty', repetitionPenalty),
   };
 }
@@ -93,6 +145,20 @@ function source(where: string, { seed, index, random }: SampleOptions): () => nu
     if (typeof number === 'number' && number >= 0 && number < 1) return number;
     throw new ArgumentRangeError(where, 'random', number, `gave ${number}; expected a number from 0 to below 1`);
   };
+}
+
+/** A copy of the logits with the bias added. */
+function biased(where: string, logits: Float32Array, bias: Sampling['bias']): Float32Array {
+  const changed = logits.slice();
+  for (const [id, number] of bias) {
+    const logit = logits[id] as number;
+    changed[id] = logit + number;
+    if (number !== Number.NEGATIVE_INFINITY && Number.isFinite(logit) && !Number.isFinite(changed[id])) {
+      const problem = `is ${number}, which takes logits[${id}], ${logit}, beyond float32`;
+      throw new ArgumentRangeError(where, `logitBias[${id}]`, number, problem);
+    }
+  }
+  return changed;
 }
 
 /** A copy of the logits with the repetition penalty applied. */
@@ -127,63 +193,6 @@ function largest(where: string, logits: Float32Array): number {
   throw new ArgumentRangeError(where, 'logits', logits, 'are all -Infinity, which leaves no token');
 }
 
-// Maps the bits of a float32 to an unsigned integer in the same order; -0 and 0 give the same.
-function orderOf(bits: number): number {
-  if (bits === 0x80000000) return bits;
-  return (bits & 0x80000000 ? ~bits : bits | 0x80000000) >>> 0;
-}
-
-const buckets = 2 ** 16; // by the upper half of the order
-
-/** The order of the k-th largest number; counts in buckets, so that only one bucket is sorted. */
-function orderOfTopK(bits: Uint32Array, k: number): number {
-  if (k >= bits.length) return 0;
-  const counts = new Uint32Array(buckets);
-  for (let i = 0; i < bits.length; ++i) {
-    const bucket = orderOf(bits[i] as number) >>> 16;
-    counts[bucket] = (counts[bucket] as number) + 1;
-  }
-  let bucket = buckets - 1;
-  let above = 0;
-  for (; above + (counts[bucket] as number) < k; --bucket) above += counts[bucket] as number;
-  const within = new Uint32Array(counts[bucket] as number);
-  let found = 0;
-  for (let i = 0; i < bits.length; ++i) {
-    const order = orderOf(bits[i] as number);
-    if (order >>> 16 === bucket) within[found++] = order;
-  }
-  return within.sort()[found - (k - above)] as number;
-}
-
-/** Sets the weight of every token outside the nucleus to 0. */
-function keepNucleus(bits: Uint32Array, weights: Float64Array, topP: number): void {
-  const masses = new Float64Array(buckets);
-  let total = 0;
-  for (let i = 0; i < bits.length; ++i) {
-    const weight = weights[i] as number;
-    if (weight === 0) continue;
-    const bucket = orderOf(bits[i] as number) >>> 16;
-    masses[bucket] = (masses[bucket] as number) + weight;
-    total += weight;
-  }
-  const wanted = topP * total;
-  let bucket = buckets - 1;
-  let sum = 0;
-  while (bucket > 0 && (masses[bucket] === 0 || sum + (masses[bucket] as number) < wanted)) {
-    sum += masses[bucket--] as number;
-  }
-  const within: { readonly id: number; readonly order: number }[] = [];
-  for (let id = 0; id < bits.length; ++id) {
-    const order = orderOf(bits[id] as number);
-    if (order >>> 16 < bucket) weights[id] = 0;
-    else if (order >>> 16 === bucket && weights[id] !== 0) within.push({ id, order });
-  }
-  within.sort((a, b) => b.order - a.order || a.id - b.id);
-  let kept = 0;
-  for (; kept < within.length && (kept === 0 || sum < wanted); ++kept) sum += weights[within[kept]?.id ?? 0] as number;
-  for (const { id } of within.slice(kept)) weights[id] = 0;
-}
-
 // The first id at which the running sum of the weights exceeds this fraction of the total.
 function choose(weights: Float64Array, fractionOfAll: number): number {
   let total = 0;
@@ -208,22 +217,25 @@ export function chooseToken(
   previous: Iterable<number>,
   random: () => number,
 ): number {
-  const { temperature, topK, topP, minP, repetitionPenalty } = sampling;
-  const logits = repetitionPenalty === 1 ? given : penalize(where, given, previous, repetitionPenalty);
+  const { temperature, topK, topP, minP, typicalP, repetitionPenalty, bias } = sampling;
+  const shifted = bias.length === 0 ? given : biased(where, given, bias);
+  const logits = repetitionPenalty === 1 ? shifted : penalize(where, shifted, previous, repetitionPenalty);
   const best = largest(where, logits);
   if (temperature === 0) return best;
   const max = logits[best] as number;
   const bits = new Uint32Array(bufferOf(logits), logits.byteOffset, logits.length);
   const least = orderOfTopK(bits, topK);
+  const scaled = (id: number) => ((logits[id] as number) - max) / temperature;
   const weights = new Float64Array(logits.length);
   for (let id = 0; id < weights.length; ++id) {
     if (least > 0 && orderOf(bits[id] as number) < least) continue;
-    weights[id] = expOfNegative(((logits[id] as number) - max) / temperature);
+    weights[id] = expOfNegative(scaled(id));
   }
-  if (topP < 1) keepNucleus(bits, weights, topP);
+  if (topP < 1) keepShare((id) => orderOf(bits[id] as number), weights, topP);
   if (minP > 0) {
     for (let id = 0; id < weights.length; ++id) if ((weights[id] as number) < minP) weights[id] = 0;
   }
+  if (typicalP < 1) keepTypical(scaled, weights, typicalP);
   return choose(weights, random());
 }
 
@@ -236,10 +248,10 @@ export function logProbability(logits: Float32Array, token: number): number {
 }
 
 /**
- * Chooses a token. The filters are applied in the order of Hugging Face's `generate()`: repetitionPenalty, temperature,
- * topK, topP, minP. The remaining probabilities are normalized; the chosen token is the first, in the order of ids, at
- * which their running sum exceeds the random number. Sums are in float64, without functions whose rounding depends on
- * the engine, so the same logits, options and seed give the same token everywhere.
+ * Chooses a token. The filters are applied in the order of Hugging Face's `generate()`: logitBias, repetitionPenalty,
+ * temperature, topK, topP, minP, typicalP. The remaining probabilities are normalized; the chosen token is the first, in
+ * the order of ids, at which their running sum exceeds the random number. Sums are in float64, without functions whose
+ * rounding depends on the engine, so the same logits, options and seed give the same token everywhere.
  *
  * @param logits [V], one for each token of the vocabulary; a token with -Infinity is never chosen. Not changed.
  * @throws ArgumentRangeError where a logit is NaN or Infinity, all are -Infinity, or an option is out of range.
@@ -255,11 +267,11 @@ export function sample(logits: Float32Array, options: SampleOptions = {}): numbe
   const where = 'sample';
   const known = [...samplingFields, 'previous', 'seed', 'index', 'random'] as const;
   const given = check.options(where, 'options', options, known);
-  const sampling = checkSampling(where, given);
-  const random = source(where, given);
-  const previous = check.positions(where, 'previous', given.previous ?? []);
   const floats = check.float32(where, 'logits', logits);
   if (lengthOf(floats) === 0) throw new ArgumentRangeError(where, 'logits', logits, 'has 0 numbers; expected some');
+  const sampling = checkSampling(where, given, lengthOf(floats));
+  const random = source(where, given);
+  const previous = check.positions(where, 'previous', given.previous ?? []);
   previous.forEach((id, i) => {
     check.integer(where, `previous[${i}]`, id, 0, lengthOf(floats) - 1);
   });

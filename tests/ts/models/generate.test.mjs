@@ -165,7 +165,7 @@ await onEachBuild(async (rw) => {
       text.push(token);
     }
     const [plain] = [await llama3.generate(prompt, { seed: 1 }).next()];
-    assert.deepEqual(Object.keys(plain.value), ['token', 'position']);
+    assert.deepEqual(Object.keys(plain.value), ['token', 'row', 'position']);
   });
 
   test('progress counts the tokens of the prompt, and others run in between', async (t) => {
@@ -282,6 +282,7 @@ await onEachBuild(async (rw) => {
   test('a loop that is left frees its own cache, one that never began has none', async () => {
     const before = rw.memory();
     for await (const { position } of llama3.generate(prompt, { seed: 1 })) if (position > 15) break;
+    for await (const { row } of llama3.generate([prompt, prompt], { seed: 1 })) if (row === 1) break;
     const generated = llama3.generate(prompt);
     assert.equal(rw.memory().liveObjects, before.liveObjects);
     await generated.return();
@@ -320,6 +321,7 @@ await onEachBuild(async (rw) => {
     assert.equal(cache.length, prompt.length + 4);
     const { done } = await llama3.generate([1], { cache, seed: 5 }).next();
     assert.equal(done, false);
+    cache.dispose();
   });
 
   test('two texts are generated in turns', async () => {
@@ -332,6 +334,122 @@ await onEachBuild(async (rw) => {
     }
     assert.deepEqual(texts, [slowly(llama3, prompt, 6, { seed: 5 }), slowly(llama3, other, 6, { seed: 5 })]);
     await Promise.all([one.return(), two.return()]);
+  });
+
+  // Rows of one text each; the second ends early by its stop token.
+  const rows = [prompt, prompt.toReversed(), prompt.map((id) => (id * 7 + 2) % 97)];
+  const alone = (model, row, options) => tokensOf(model.generate(rows[row], { ...options, seed: options.seed + row }));
+  async function byRow(generated) {
+    const texts = rows.map(() => []);
+    const firsts = [];
+    for await (const { token, row, position } of generated) {
+      firsts[row] ??= position;
+      assert.equal(position, firsts[row] + texts[row].length);
+      texts[row].push(token);
+    }
+    return texts;
+  }
+
+  for (const [name, model] of Object.entries(models)) {
+    test(`${name} continues the rows of a batch as it continues each alone`, async () => {
+      const options = { ...lively, maxTokens: 12 };
+      const want = await Promise.all(rows.map((_, row) => alone(model, row, options)));
+      for (const chunk of [1, 5, undefined]) {
+        assert.deepEqual(await byRow(model.generate(rows, { ...options, ...(chunk && { chunk }) })), want);
+      }
+      const stop = want[1][4];
+      const stopped = want.map((tokens) => (tokens.includes(stop) ? tokens.slice(0, tokens.indexOf(stop)) : tokens));
+      assert.ok(stopped[1].length <= 4);
+      assert.deepEqual(await byRow(model.generate(rows, { ...options, stop })), stopped);
+    });
+  }
+
+  test('a batch goes on over its cache, and a loop that is left within a step leaves whole rows', async () => {
+    const want = await Promise.all(rows.map((_, row) => alone(llama3, row, { ...lively, maxTokens: 9 })));
+    const cache = llama3.kvCache({ batch: 3, capacity: 40 });
+    const texts = rows.map(() => []);
+    for await (const { token, row } of llama3.generate(rows, { ...lively, cache })) {
+      texts[row].push(token);
+      if (texts[1].length === 4) break;
+    }
+    assert.equal(texts.map((tokens) => tokens.length).join(), '4,4,3');
+    assert.equal(cache.length, prompt.length + 4);
+    const last = want.map((tokens) => [tokens[4]]);
+    const further = await byRow(llama3.generate(last, { cache, temperature: 0, maxTokens: 3 }));
+    const whole = rows.map((row, i) => [...row, ...want[i].slice(0, 5)]);
+    const direct = await byRow(llama3.generate(whole, { temperature: 0, maxTokens: 3 }));
+    assert.deepEqual(further, direct);
+    cache.dispose();
+  });
+
+  test('a cache whose rows ended at different tokens is refused until it is cut back', async () => {
+    const want = await Promise.all(rows.map((_, row) => alone(llama3, row, { ...lively, maxTokens: 6 })));
+    const cache = llama3.kvCache({ batch: 3, capacity: 60 });
+    const stopAfter = (tokens, row) => tokens.length === 3 + row;
+    await byRow(llama3.generate(rows, { ...lively, cache, stopAfter }));
+    assert.equal(cache.length, prompt.length + 5);
+    const next = want.map((tokens) => [tokens[3]]);
+    const error = { name: 'StateError', message: new RegExp(`different tokens; truncate\\(${prompt.length + 3}\\)`) };
+    await assert.rejects(byRow(llama3.generate(next, { cache, maxTokens: 1 })), error);
+    cache.truncate(prompt.length + 3);
+    const further = await byRow(llama3.generate(next, { cache, temperature: 0, maxTokens: 2 }));
+    const whole = rows.map((row, i) => [...row, ...want[i].slice(0, 4)]);
+    assert.deepEqual(further, await byRow(llama3.generate(whole, { temperature: 0, maxTokens: 2 })));
+    cache.dispose();
+  });
+
+  test('what stopAfter throws leaves the cache without the token that nobody was given', async () => {
+    const cache = llama3.kvCache({ capacity: 60 });
+    const stopAfter = (tokens) => {
+      if (tokens.length === 3) throw new Error('mine');
+    };
+    const tokens = [];
+    await assert.rejects(async () => {
+      for await (const { token } of llama3.generate(prompt, { ...lively, cache, stopAfter })) tokens.push(token);
+    }, /mine/);
+    assert.equal(tokens.length, 2);
+    assert.equal(cache.length, prompt.length + 2);
+    cache.dispose();
+  });
+
+  test('the seeds of rows wrap around', async () => {
+    const seed = 2 ** 53 - 2;
+    const options = { temperature: 1.5, maxTokens: 6 };
+    const want = await Promise.all(
+      [seed, seed + 1, 0].map((each, row) => tokensOf(llama3.generate(rows[row], { ...options, seed: each }))),
+    );
+    assert.deepEqual(await byRow(llama3.generate(rows, { ...options, seed })), want);
+  });
+
+  test('stopAfter ends a row after the token for which it gives true', async () => {
+    const options = { ...lively, maxTokens: 12 };
+    const want = await Promise.all(rows.map((_, row) => alone(llama3, row, options)));
+    const calls = [];
+    const stopAfter = async (tokens, row) => {
+      calls.push([row, tokens.length]);
+      assert.deepEqual(tokens, want[row].slice(0, tokens.length));
+      tokens.length = 0; // the row's own tokens stay
+      return calls.filter(([r]) => r === row).length === 3 + row;
+    };
+    assert.deepEqual(
+      await byRow(llama3.generate(rows, { ...options, stopAfter })),
+      want.map((tokens, row) => tokens.slice(0, 3 + row)),
+    );
+    assert.equal(calls.length, 3 + 4 + 5);
+    assert.deepEqual(await tokensOf(llama3.generate(prompt, { ...options, stopAfter: () => 1 })), want[0]);
+    const reason = new Error('mine');
+    const thrower = () => {
+      throw reason;
+    };
+    await assert.rejects(tokensOf(llama3.generate(prompt, { stopAfter: thrower })), (error) => error === reason);
+  });
+
+  test('logit biases ban tokens and ask for others', async () => {
+    const banned = await tokensOf(llama3.generate(prompt, { temperature: 0, maxTokens: 8 }));
+    const logitBias = new Map(banned.map((id) => [id, -Infinity]));
+    const others = await tokensOf(llama3.generate(prompt, { temperature: 0, maxTokens: 8, logitBias }));
+    assert.ok(others.every((id) => !banned.includes(id)));
+    assert.deepEqual(await tokensOf(llama3.generate(prompt, { logitBias: { 7: 1000 }, maxTokens: 3 })), [7, 7, 7]);
   });
 
   test('an encoder refuses by its name', () => {
@@ -349,10 +467,12 @@ await onEachBuild(async (rw) => {
   const ids = [wrongType('1', '"1"'), wrongType(null, 'null'), wrongType(5, '5'), outOfRange([1.5], '1.5')];
   const notIds = [outOfRange([97], '97'), outOfRange([-1], '-1'), wrongType({}, 'an object')];
   testAllRefusals(rw, 'model.generate', {
-    ids: [required([...ids, outOfRange([], 'empty'), outOfRange([[1], [2]], '2 rows')]), (value) => generate(value)],
+    ids: [required([...ids, outOfRange([], 'empty')]), (value) => generate(value)],
     options: [notOptions, (value) => generate(prompt, value)],
     maxTokens: [notAnInteger({ min: 0, max: 2 ** 53 - 1 }), (value) => generate(prompt, { maxTokens: value })],
     stop: [notIds, (value) => generate(prompt, { stop: value })],
+    stopAfter: [[wrongType({}, 'an object'), wrongType(1, '1')], (value) => generate(prompt, { stopAfter: value })],
+    logitBias: [[wrongType(5, '5'), outOfRange({ 97: 1 }, '97')], (value) => generate(prompt, { logitBias: value })],
     previous: [notIds, (value) => generate(prompt, { previous: value })],
     seed: [notAnInteger({ min: 0, max: 2 ** 53 - 1 }), (value) => generate(prompt, { seed: value })],
     temperature: [notNonNegative, (value) => generate(prompt, { temperature: value })],
@@ -375,7 +495,8 @@ await onEachBuild(async (rw) => {
       () => generate(prompt, { cache: small, maxTokens: 4 }),
     ],
     'pieces larger than those of the cache': [RangeError, 'chunk', () => generate(prompt, { cache: small, chunk: 9 })],
-    'a cache of two texts': [RangeError, ['cache', 'batch 2'], () => generate(prompt, { cache: batched })],
+    'a cache of two texts for one': [RangeError, ['cache', 'batch 2'], () => generate(prompt, { cache: batched })],
+    'a cache of two texts for three': [RangeError, ['cache', 'batch 2', '3'], () => generate(rows, { cache: batched })],
     'a cache that is gone': [StateError, 'cache', () => generate(prompt, { cache: ended })],
   });
   test('a cache of another model is refused when it is used', async () => {

@@ -23,9 +23,10 @@ const most = (values) => values.reduce((a, b) => Math.max(a, b));
 // Probabilities after all filters, with Hugging Face's definitions, everything sorted.
 function probabilities(
   logits,
-  { temperature = 1, topK = Infinity, topP = 1, minP = 0, repetitionPenalty = 1, previous },
+  { temperature = 1, topK = Infinity, topP = 1, minP = 0, typicalP = 1, repetitionPenalty = 1, previous, logitBias },
 ) {
   let scores = [...logits];
+  for (const [id, bias] of Object.entries(logitBias ?? {})) scores[id] = Math.fround(scores[id] + bias);
   for (const id of new Set(previous ?? [])) {
     const s = scores[id];
     scores[id] = Math.fround(s < 0 ? s * repetitionPenalty : s / repetitionPenalty);
@@ -51,6 +52,19 @@ function probabilities(
   const p = softmax();
   const least = minP * most(p);
   scores = scores.map((s, id) => (p[id] < least ? -Infinity : s));
+  if (typicalP < 1) {
+    const p = softmax();
+    const informationOf = (id) => -Math.log(p[id]);
+    const entropy = sum(p.map((each, id) => (each === 0 ? 0 : each * informationOf(id))));
+    const distance = p.map((each, id) => (each === 0 ? Infinity : Math.fround(Math.abs(informationOf(id) - entropy))));
+    const nearest = distance.map((_, id) => id).sort((a, b) => distance[a] - distance[b] || a - b);
+    let mass = 0;
+    let border = 0;
+    while (border < nearest.length - 1 && mass + p[nearest[border]] < typicalP) mass += p[nearest[border++]];
+    // Two ways to the same distance differ in the last bits.
+    const farthest = distance[nearest[border]] * (1 + 2 ** -22);
+    scores = scores.map((s, id) => (distance[id] > farthest ? -Infinity : s));
+  }
   return softmax();
 }
 
@@ -82,12 +96,18 @@ const filters = [
   { topP: 0.999999 },
   { minP: 0.2 },
   { minP: 1 },
+  { typicalP: 0.2 },
+  { typicalP: 0.9 },
+  { typicalP: 0.999 },
+  { topP: 0.9, typicalP: 0.6 },
+  { logitBias: { 0: 2.5 } },
+  { logitBias: { 0: -3, 2: 1, 3: -Infinity }, repetitionPenalty: 1.3, previous: [0, 2] },
   { temperature: 0.7, topK: 9, topP: 0.8, minP: 0.05, repetitionPenalty: 1.3, previous: [0, 0, 3] },
 ];
 for (const length of [1, 2, 3, 17, 67, 400]) {
   test(`the distribution over ${length} tokens is that of a program that sorts`, () => {
     for (const [i, options] of filters.entries()) {
-      if (options.previous && length < 4) continue;
+      if (options.previous && length < 17) continue;
       for (const spread of [0.01, 4, 30]) assertDistribution(scaled(length, 31 * i + length, spread), options);
     }
   });
@@ -112,6 +132,34 @@ test('topK keeps what is equal to the k-th, topP takes the lower id first', () =
   assert.deepEqual(reached({ topP: 0 }), [1]);
   assert.deepEqual(reached({ topP: 0.5 }), [1, 2]);
   assert.deepEqual(reached({ topK: 4 }), [0, 1, 2, 3]);
+});
+
+test('typicalP leaves out what is too likely, and keeps what is as near to the entropy as the last', () => {
+  // One token of p 1/2 and 64 of p 1/128: the entropy is 4.2 nats / ln 2 = 4 bits, so 1 bit is 3 away, and so are 7.
+  const logits = Float32Array.from({ length: 65 }, (_, id) => (id === 0 ? Math.log(64) : 0));
+  const least = (id) => sample(logits, { typicalP: 0, random: () => (id + 0.5) / 65 });
+  assert.ok(Array.from({ length: 65 }, (_, id) => least(id)).some((id) => id > 0));
+  // p 0.9 and 100 of p 0.001: the entropy is 0.9 * 0.105 + 0.1 * 6.9 = 0.79 nats; the first is 0.68 away.
+  const sharp = Float32Array.from({ length: 101 }, (_, id) => (id === 0 ? Math.log(900) : 0));
+  for (const u of [0, 0.5, 0.95, 0.999]) assert.equal(sample(sharp, { typicalP: 0.5, random: () => u }), 0);
+  // p 0.4 and 600 of p 0.001: 4.5 nats; the first is 3.6 away, the others 2.4, and they sum to 0.6.
+  const flat = Float32Array.from({ length: 601 }, (_, id) => (id === 0 ? Math.log(400) : 0));
+  const reached = new Set(
+    Array.from({ length: 601 }, (_, i) => sample(flat, { typicalP: 0.1, random: () => i / 601 })),
+  );
+  assert.equal(reached.has(0), false);
+  assert.ok(reached.size > 590);
+  assert.equal(sample(flat, { typicalP: 0.7, random: () => 0.1 }), 0);
+});
+
+test('a bias is added before the other filters, in every form, and bans by -Infinity', () => {
+  const logits = Float32Array.of(3, 2, -1, -1.5);
+  const greedy = (logitBias, more) => sample(logits, { temperature: 0, logitBias, ...more });
+  for (const form of [{ 2: 5 }, [[2, 5]], new Map([[2, 5]]), [[2, 5]].values()]) assert.equal(greedy(form), 2);
+  assert.equal(greedy({}), 0);
+  assert.equal(greedy({ 0: -Infinity, 1: -Infinity }), 2);
+  assert.equal(greedy({ 1: 1.5 }, { previous: [1], repetitionPenalty: 2 }), 0); // 3.5 / 2, not 2 / 2 + 1.5
+  assert.deepEqual([...logits], [3, 2, -1, -1.5]);
 });
 
 test('topK beyond the vocabulary and topP of 1 keep everything', () => {
@@ -222,6 +270,25 @@ testAllRefusals(rw, 'sample', {
   topK: [notAnInteger({ min: 1, max: 2 ** 53 - 1 }), (value) => sample(good, { topK: value })],
   topP: [fractions, (value) => sample(good, { topP: value })],
   minP: [fractions, (value) => sample(good, { minP: value })],
+  typicalP: [fractions, (value) => sample(good, { typicalP: value })],
+  logitBias: [
+    [
+      wrongType(5, '5'),
+      wrongType('x', '"x"'),
+      wrongType([5], '5'),
+      wrongType([[1, 2, 3]], '[1, 2, 3]'),
+      outOfRange({ 4: 1 }, '4'),
+      wrongType({ x: 1 }, '"x"'),
+      wrongType({ '': 1 }, '""'),
+      wrongType({ '0x1': 1 }, '"0x1"'),
+      wrongType(new Map([['1', 1]]), '"1"'),
+      outOfRange([[-1, 1]], '-1'),
+      outOfRange({ 1: Number.NaN }, 'NaN'),
+      outOfRange({ 1: Infinity }, 'Infinity'),
+      wrongType({ 1: '1' }, '"1"'),
+    ],
+    (value) => sample(good, { logitBias: value }),
+  ],
   repetitionPenalty: [notPositive, (value) => sample(good, { repetitionPenalty: value })],
   previous: [notPositions(4), (value) => sample(good, { previous: value })],
   seed: [notAnInteger({ min: 0, max: 2 ** 53 - 1 }), (value) => sample(good, { seed: value })],
@@ -251,6 +318,27 @@ testMisfits(rw, 'sample', {
     RangeError,
     ['repetitionPenalty', 'logits[0]', '-10'],
     () => sample(Float32Array.of(-10, 1), { previous: [0], repetitionPenalty: 1e40 }),
+  ],
+  'a bias that takes a logit to Infinity': [
+    RangeError,
+    ['logitBias[1]', 'logits[1]'],
+    () => sample(Float32Array.of(0, 3e38), { logitBias: { 1: 3e38 } }),
+  ],
+  'a bias of a token that is given twice': [
+    RangeError,
+    ['logitBias', '1 twice'],
+    () =>
+      sample(good, {
+        logitBias: [
+          [1, 1],
+          [1, 2],
+        ],
+      }),
+  ],
+  'biases that ban every token': [
+    RangeError,
+    'logits',
+    () => sample(Float32Array.of(1), { logitBias: { 0: -Infinity } }),
   ],
   'no logits': [RangeError, ['logits', '0 numbers'], () => sample(new Float32Array(0))],
   'an id beyond the vocabulary': [RangeError, 'previous[1]', () => sample(good, { previous: [3, 4] })],

@@ -189,6 +189,9 @@ const own = {
   'models/encoder.ts: EncoderModel': { folder: 'bert' },
   'models/encoder.ts: withRope': { folder: 'roformer', model: encoder() },
   'models/encoder.ts: forwardAsync': { folder: 'bert', model: encoder() },
+  'sampling/json.ts: firstJson': {
+    tokenizer: 'const tokenizer = { decode: (tokens: readonly number[]) => tokens.join() };',
+  },
   'safetensors/file.ts: readInto': { file: `const file = await openSafetensors(rw, 'table.safetensors');` },
   'safetensors/file.ts: stream': { crypto: `import * as crypto from 'node:crypto';` },
   'worker/messages.ts: transfer': {
