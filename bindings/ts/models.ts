@@ -22,11 +22,12 @@ export type {
   ModelFeedForward,
   ModelLayerConfig,
 } from './models/description/description.js';
-export type { EncodeOptions, EncoderModel, Encoding } from './models/encoder.js';
+export type { EmbedTextOptions, EncodeOptions, EncoderModel, Encoding } from './models/encoder.js';
 export type { GeneratedToken, GenerateOptions, GenerateProgress } from './models/generate.js';
 export type { IdsInput } from './models/ids.js';
 export { type LoadModelOptions, loadModel } from './models/load.js';
 export type { Model, ModelInfo, RopeChange } from './models/model.js';
+export type { Pooling } from './models/pooling.js';
 export type { CapturedLayer, InspectOptions, PassOptions, PassProgress } from './models/run.js';
 export { SafetensorsError } from './runtime/errors.js';
 export type {

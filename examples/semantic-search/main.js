@@ -21,15 +21,7 @@ const model = await loadModel(rw, { config: await json('config.json'), weights: 
 const tokenizer = new Tokenizer(await json('tokenizer.json'), await json('tokenizer_config.json'));
 
 // The mean of the last layer over all tokens, of length 1: then a dot product is the cosine of the angle between two.
-function embed(text) {
-  const { ids } = tokenizer.encode(text);
-  const { data, shape } = model.forward(ids).hidden; // [tokens, modelDim]
-  const [tokens, modelDim] = shape;
-  const mean = new Float32Array(modelDim);
-  for (let t = 0; t < tokens; ++t) for (let i = 0; i < modelDim; ++i) mean[i] += data[t * modelDim + i];
-  const length = Math.hypot(...mean);
-  return mean.map((value) => value / length);
-}
+const embed = (text) => model.embedText(tokenizer.encode(text).ids).data;
 
 const asked = embed(question);
 const scored = sentences.map((sentence) => ({

@@ -12,6 +12,7 @@ import { sendRange, serve } from './support/server.mjs';
 const page = readFileSync(join(root, 'docs', 'models.md'), 'utf8');
 const blocks = [...page.matchAll(/^```js\n(.*?)^```$/gms)].map((match) => match[1]);
 const address = 'https://example.org/SmolLM2-135M-Instruct/';
+const encoderAddress = 'https://example.org/all-MiniLM-L6-v2/';
 
 // Words for the 97 ids of the tiny model.
 const words = ['<s>', '</s>', 'the', 'sun', 'rises', 'in', 'and', 'moon'];
@@ -24,17 +25,19 @@ const tokenizer = {
 };
 
 async function served(t) {
-  const model = tinyModel('llama3');
+  const [model, encoder] = [tinyModel('llama3'), tinyModel('bert')];
   const files = {
     'config.json': JSON.stringify({ ...model.config, eos_token_id: 96 }),
     'model.safetensors': safetensorsOf(model),
     'tokenizer.json': JSON.stringify(tokenizer),
     'tokenizer_config.json': '{}',
+    'encoder/config.json': JSON.stringify(encoder.config),
+    'encoder/model.safetensors': safetensorsOf(encoder),
   };
   const { url } = await serve(t, (request, response) => {
     sendRange(request, response, Buffer.from(files[request.url.slice(1)]));
   });
-  return (code) => code.replaceAll(address, `${url}/`);
+  return (code) => code.replaceAll(address, `${url}/`).replaceAll(encoderAddress, `${url}/encoder/`);
 }
 
 const named = (name) => blocks.filter((code) => code.startsWith(`// ${name}\n`));
@@ -47,6 +50,7 @@ test('the programs of docs/models.md run one after the other', async (t) => {
   assert.equal(stderr, '');
   assert.match(stdout, /^100 %$/m);
   assert.match(stdout, /^(\S+ ){11}\S+$/m); // twelve tokens, decoded
+  assert.match(stdout, /^alike: -?[01]\.\d{3}$/m);
   assert.match(stdout, /^head 5: the last word looks most at "(the|sun|rises|in)"$/m);
   assert.match(stdout, /^likeliest next: \S+$/m);
   assert.match(stdout, /^true logits 0$/m);

@@ -9,6 +9,7 @@ import type { NdArray } from '../runtime/tensor.js';
 import { readKeys, readOptions } from '../safetensors/file.js';
 import { checkWithin, type Ids, type IdsInput, likeIds, paddingMask, readIds } from './ids.js';
 import { Model, type ModelMaking, type RopeChange, room } from './model.js';
+import { checkPooling, type Pooling, pool } from './pooling.js';
 import { checkLength } from './positions.js';
 import {
   atOnce,
@@ -42,6 +43,14 @@ export interface EncodeOptions<C extends readonly CaptureName[] = readonly Captu
   logits?: boolean;
 }
 
+/** Options of `model.embedText`. */
+export interface EmbedTextOptions extends Pick<EncodeOptions, 'attentionMask' | 'tokenTypes' | 'positions'> {
+  /** Which vectors of a text become its own. Default `mean`. Padding never counts. */
+  pooling?: Pooling;
+  /** Whether to scale vectors to length 1, so that a dot product is a cosine. Default true. */
+  normalize?: boolean;
+}
+
 /** The results of an encoder. For ids [T] they have no batch axis. */
 export interface Encoding<C extends readonly CaptureName[] = readonly CaptureName[]> extends Inspected<C> {
   /** `[B, T, M]`: a vector for each token. */
@@ -53,6 +62,8 @@ export interface Encoding<C extends readonly CaptureName[] = readonly CaptureNam
 }
 
 const fields = ['attentionMask', 'tokenTypes', 'positions', 'pooled', 'logits', ...inspectFields] as const;
+
+const embedFields = ['attentionMask', 'tokenTypes', 'positions', 'pooling', 'normalize'] as const;
 
 /** Checked options of a pass. */
 interface Pass extends Pick<StackPass, 'at' | 'keep'> {
@@ -144,6 +155,39 @@ export class EncoderModel extends Model {
     } finally {
       this.heap.release(x);
     }
+  }
+
+  /**
+   * Gives one vector for each text, as sentence-transformers does: a pass, pooling over the tokens that are not padding,
+   * and length 1.
+   *
+   * @param ids [T], or [B, T] with an `attentionMask` where rows are padded.
+   * @returns `[M]`, or `[B, M]`.
+   * @throws the errors of forward(); ArgumentRangeError for a row that is all padding.
+   *
+   * @example
+   * const { data, shape } = model.embedText([[101, 7592, 102], [101, 2088, 102]]); // [2, M]
+   * const first = model.embedText([101, 7592, 102], { pooling: 'cls', normalize: false });
+   */
+  embedText(ids: IdsInput, options: EmbedTextOptions = {}): NdArray {
+    const where = 'model.embedText';
+    const given = check.options(where, 'options', options, embedFields);
+    const read = readIds(where, ids, this.config.vocabSize);
+    const mask = given.attentionMask === undefined ? undefined : paddingMask(where, given.attentionMask, read).data;
+    const pooling = checkPooling(where, given, read, mask);
+    const { attentionMask, tokenTypes, positions } = given;
+    const pass = this.#begin(
+      where,
+      { data: read.values, shape: read.shape },
+      {
+        ...(attentionMask !== undefined && { attentionMask }),
+        ...(tokenTypes !== undefined && { tokenTypes }),
+        ...(positions !== undefined && { positions }),
+      },
+    );
+    const bytes = check.sizeOf([...pass.ids.shape, this.config.modelDim]) * 4;
+    const { hidden } = this.heap.scope(where, (scratch) => atOnce(this.#steps(pass, scratch(bytes), false)));
+    return pool(hidden, read, pooling);
   }
 
   #begin(where: string, idsInput: IdsInput, given: EncodeOptions): Pass {

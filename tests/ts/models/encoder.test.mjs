@@ -22,6 +22,8 @@ const bare = await loaded({
 });
 const relative = await loaded(tinyBert({ position_embedding_type: 'relative_key' }));
 const roformer = await loaded(tinyRoformer());
+const gone = await loaded(tinyRoformer());
+gone.dispose();
 const turnedValues = await loaded(tinyRoformer({ rotary_value: true }));
 
 const before = inUse(rw);
@@ -147,6 +149,106 @@ describe('a batch', () => {
       made.dispose();
     });
   }
+});
+
+describe('embedText', () => {
+  const rows = [ids, [7, 8, 9, 10, 11, 0, 0, 0, 0]];
+  const attentionMask = [Array(9).fill(1), [1, 1, 1, 1, 1, 0, 0, 0, 0]];
+  const lengths = [9, 5];
+
+  // Of hidden states [B, T, M], in float64.
+  function pooled({ data, shape }, b, pooling) {
+    const [, tokens, size] = shape;
+    const token = (t) => [...data.subarray((b * tokens + t) * size, (b * tokens + t + 1) * size)];
+    if (pooling === 'cls') return token(0);
+    if (pooling === 'last') return token(lengths[b] - 1);
+    const all = Array.from({ length: lengths[b] }, (_, t) => token(t));
+    return token(0).map((_, i) => all.reduce((sum, x) => sum + x[i], 0) / lengths[b]);
+  }
+
+  for (const [name, model] of Object.entries(variants)) {
+    test(`of ${name} pools what forward gives, without the padding`, async () => {
+      const made = await loaded(model);
+      const { hidden } = made.forward(rows, { attentionMask });
+      for (const pooling of ['mean', 'cls', 'last']) {
+        const plain = made.embedText(rows, { attentionMask, pooling, normalize: false });
+        const unit = made.embedText(rows, { attentionMask, pooling });
+        assert.deepEqual(plain.shape, [2, 24]);
+        assert.deepEqual(unit.shape, [2, 24]);
+        for (const b of [0, 1]) {
+          const want = pooled(hidden, b, pooling);
+          assertClose(plain.data.subarray(b * 24, b * 24 + 24), want, 1e-6);
+          const length = Math.hypot(...want);
+          const direction = unit.data.subarray(b * 24, b * 24 + 24);
+          assertClose(
+            direction.map((x) => x * length),
+            want,
+            1e-6,
+          );
+          assert.ok(Math.abs(Math.hypot(...direction) - 1) < 1e-6);
+          const alone = made.embedText(rows[b].slice(0, lengths[b]), { pooling });
+          assert.deepEqual(alone.shape, [24]);
+          assertSameBits(alone.data, direction);
+        }
+      }
+      assertSameBits(
+        made.embedText(rows, { attentionMask }).data,
+        made.embedText(rows, { attentionMask, pooling: 'mean' }).data,
+      );
+      made.dispose();
+      assert.deepEqual(inUse(rw), before);
+    });
+  }
+
+  test('takes token types and positions as forward does', () => {
+    const tokenTypes = ids.map((_, i) => i % 2);
+    const positions = ids.map((_, i) => i + 3);
+    const first = (given) => bert.forward(ids, given).hidden.data.subarray(0, 24);
+    for (const given of [{ tokenTypes }, { positions }, { tokenTypes, positions }]) {
+      assertSameBits(bert.embedText(ids, { ...given, pooling: 'cls', normalize: false }).data, first(given));
+    }
+  });
+
+  test('leaves a vector of zeros as it is', async () => {
+    const model = tinyBert();
+    const { tensors } = model;
+    for (const part of ['weight', 'bias']) tensors[`bert.encoder.layer.1.output.LayerNorm.${part}`].data.fill(0);
+    const made = await loaded(model);
+    assert.deepEqual([...made.embedText(ids).data], Array(24).fill(0));
+    made.dispose();
+  });
+
+  testAllRefusals(rw, 'model.embedText', {
+    ids: [
+      [wrongType(5, '5'), outOfRange([]), outOfRange([1, 37], '37'), outOfRange([[1, 2], [3]], '1 entries')],
+      (value) => bert.embedText(value),
+    ],
+    options: [notOptions, (value) => bert.embedText(ids, value)],
+    attentionMask: [
+      [
+        wrongType(5, '5'),
+        outOfRange([1, 1], '[2]'),
+        outOfRange(Array(9).fill(2), '2'),
+        outOfRange(Array(9).fill(0), 'row 0'),
+      ],
+      (value) => bert.embedText(ids, { attentionMask: value }),
+    ],
+    tokenTypes: [[outOfRange(Array(9).fill(2), '2')], (value) => bert.embedText(ids, { tokenTypes: value })],
+    positions: [[outOfRange([0, 1], '2 entries')], (value) => bert.embedText(ids, { positions: value })],
+    pooling: [[wrongType(1, '1'), outOfRange('max', '"max"')], (value) => bert.embedText(ids, { pooling: value })],
+    normalize: [notABoolean, (value) => bert.embedText(ids, { normalize: value })],
+  });
+  testUnknownOptions(rw, 'model.embedText', ['pooled', 'logits', 'hiddenStates', 'signal'], (options) =>
+    bert.embedText(ids, options),
+  );
+  testMisfits(rw, 'model.embedText', {
+    'a row of a batch that is all padding': [
+      RangeError,
+      ['attentionMask', 'row 1'],
+      () => bert.embedText(rows, { attentionMask: [Array(9).fill(1), Array(9).fill(0)] }),
+    ],
+    'a model that is gone': [StateError, 'model', () => gone.embedText(ids)],
+  });
 });
 
 test('ids come in any form that a tokenizer has', async () => {

@@ -188,6 +188,7 @@ const own = {
   'models/decoder.ts: restoreKvCache': { cache: 'const cache = model.kvCache();' },
   'models/encoder.ts: EncoderModel': { folder: 'bert' },
   'models/encoder.ts: withRope': { folder: 'roformer', model: encoder() },
+  'models/encoder.ts: embedText': { folder: 'bert', model: encoder() },
   'models/encoder.ts: forwardAsync': { folder: 'bert', model: encoder() },
   'sampling/json.ts: firstJson': {
     tokenizer: 'const tokenizer = { decode: (tokens: readonly number[]) => tokens.join() };',
