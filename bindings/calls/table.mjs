@@ -95,7 +95,20 @@ export const enums = {
   },
   WeightType: {
     header: 'kernels/weight_type.h',
-    values: { float32: 'kFloat32', float16: 'kFloat16', bfloat16: 'kBfloat16', int8: 'kInt8' },
+    values: {
+      float32: 'kFloat32',
+      float16: 'kFloat16',
+      bfloat16: 'kBfloat16',
+      int8: 'kInt8',
+      q4_0: 'kQ4_0',
+      q4_1: 'kQ4_1',
+      q5_0: 'kQ5_0',
+      q5_1: 'kQ5_1',
+      q8_0: 'kQ8_0',
+      q4_k: 'kQ4_K',
+      q5_k: 'kQ5_K',
+      q6_k: 'kQ6_K',
+    },
   },
   NormKind: { header: 'layers/norm_layer.h', values: { none: 'kNone', layer: 'kLayer', rms: 'kRms' } },
   NormPlacement: {

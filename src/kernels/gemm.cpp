@@ -5,6 +5,7 @@
 #include "kernels/gemv.h"
 #include "kernels/panel.h"
 #include "kernels/tile.h"
+#include "kernels/weight_format.h"
 #include "simd.h"
 
 namespace ropewalk {
@@ -105,7 +106,7 @@ void gemm(float* out, size_t out_stride, const float* a, size_t a_stride, const 
     const float* from = a + i * a_stride;
     if (k == 0) {
       if (!options.accumulate) clearRows(to, out_stride, rows, n);
-    } else if (rows <= kGemvRows) {
+    } else if (rows <= kGemvRows && !formatOf(w.type()).hasCodes()) {
       gemv(to, out_stride, from, a_stride, w, rows, options.accumulate);
     } else {
       multiplyRows(to, out_stride, from, a_stride, rows, n, k, options.accumulate, panels);

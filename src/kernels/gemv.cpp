@@ -96,7 +96,7 @@ float largestInput(const float* a, size_t a_stride, size_t m, size_t k) {
 void gemv(float* out, size_t out_stride, const float* a, size_t a_stride, const PackedMatrix& w, size_t m,
           bool accumulate) {
   const auto below = [&](float end) { return largestInput(a, a_stride, m, w.columns()) < end; };
-  withFormat(w.type(), [&](auto format) {
+  withFormatOf(NumberFormats(), w.type(), [&](auto format) {
     using Format = decltype(format);
     Format::withQuickReader(w.finite(), below, [&](auto reader) {
       // Eight sums are in the making at a time: fewer wait for each other.

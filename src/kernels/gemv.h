@@ -10,7 +10,7 @@ namespace ropewalk {
 inline constexpr size_t kGemvRows = 2;
 
 // gemm's sums, to the bit, for 1 <= m <= kGemvRows rows: out[i, j] (+)= sum_l a[i, l] w[j, l], added if
-// `accumulate`. k > 0.
+// `accumulate`. k > 0, and w in a format of numbers.
 void gemv(float* out, size_t out_stride, const float* a, size_t a_stride, const PackedMatrix& w, size_t m,
           bool accumulate);
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <type_traits>
 #include <utility>
 
 #include "kernels/weight_format.h"
@@ -12,9 +11,6 @@ namespace ropewalk {
 namespace {
 
 constexpr size_t kChunk = kGemmDepth;  // weights of a row that are converted at a time, whole blocks
-
-template <class Format>
-constexpr bool kIsFloat = std::is_same_v<typename Format::Stored, float>;
 
 // The bytes of a panel of k inputs, or false where they do not fit.
 bool panelBytes(const WeightFormat& format, size_t k, size_t* bytes) {
@@ -111,7 +107,9 @@ Status PackedMatrix::pack(WeightType from, const void* w, size_t n, size_t k, We
 
 bool PackedMatrix::fits(const Source& source, size_t count) const {
   const WeightFormat& format = formatOf(type_);
-  if (source.type == type_ || (format.holds_infinity && formatOf(source.type).end <= format.end)) return true;
+  const WeightFormat& given = formatOf(source.type);
+  if (source.type == type_ || (format.holds_infinity && !given.hasCodes() && given.end <= format.end))
+    return true;
   float values[kChunk];
   for (size_t r = 0; r < count; ++r) {
     for (size_t l = 0; l < k_; l += kChunk) {
@@ -126,58 +124,53 @@ bool PackedMatrix::fits(const Source& source, size_t count) const {
 }
 
 void PackedMatrix::fill(size_t first, size_t count, const Source& source) {
-  withFormat(type_, [&](auto format) {
-    for (size_t r = 0; r < count;) {
-      const size_t rows = std::min(count - r, kPanel - (first + r) % kPanel);
-      fillPanel<decltype(format)>(first + r, rows, source, r);
-      r += rows;
-    }
-  });
+  for (size_t r = 0; r < count;) {
+    const size_t rows = std::min(count - r, kPanel - (first + r) % kPanel);
+    fillPanel(first + r, rows, source, r);
+    r += rows;
+  }
 }
 
 // Writes rows of one panel, a chunk of inputs at a time, so that what is written stays in the cache.
-template <class Format>
 void PackedMatrix::fillPanel(size_t first, size_t count, const Source& source, size_t source_row) {
+  const WeightFormat& format = formatOf(type_);
+  const WeightMethods& methods = methodsOf(type_);
   unsigned char* panel = data_.data() + first / kPanel * panel_bytes_;
   float* scales = reinterpret_cast<float*>(panel) + first % kPanel;  // where there are some
-  if constexpr (Format::kRowScales) {
-    for (size_t r = 0; r < count; ++r) {
-      scales[r] = Format::scaleFor(largestOf(
-          k_, [&](size_t l, size_t size, float* values) { source.read(source_row + r, l, size, values); }));
-    }
+  for (size_t r = 0; format.row_scales && r < count; ++r) {
+    scales[r] = methods.scaleFor(largestOf(
+        k_, [&](size_t l, size_t size, float* values) { source.read(source_row + r, l, size, values); }));
   }
-  static_assert(kChunk % Format::kBlock == 0);
   float values[kChunk];
-  unsigned char narrowed[kChunk / Format::kBlock * Format::kBlockBytes];
+  unsigned char narrowed[kChunk * sizeof(float)];
   for (size_t l = 0; l < k_; l += kChunk) {
     const size_t size = std::min(kChunk, k_ - l);
-    const size_t whole = (size + Format::kBlock - 1) / Format::kBlock * Format::kBlock;
+    const size_t whole = format.blocks(size) * format.block;
     for (size_t r = 0; r < count; ++r) {
       const unsigned char* from = source.at(source_row + r, l);
-      if (source.type != Format::kType || source.stride != 1) {
+      if (source.type != type_ || source.stride != 1) {
         source.read(source_row + r, l, size, values);
         std::fill(values + size, values + whole, 0.0f);
-        if constexpr (Format::kRowScales) {
-          for (size_t i = 0; i < size; ++i) values[i] = scales[r] == 0 ? 0 : values[i] / scales[r];
-        }
-        if constexpr (kIsFloat<Format>) {
-          from = reinterpret_cast<const unsigned char*>(values);
-        } else {
-          Format::narrow(values, whole, narrowed);
-          from = narrowed;
-        }
+        for (size_t i = 0; format.row_scales && i < size; ++i)
+          values[i] = scales[r] == 0 ? 0 : values[i] / scales[r];
+        methods.narrow(values, whole, narrowed);
+        from = narrowed;
       }
-      finite_ = finite_ && Format::finite(from, whole);
-      Format::pack(panel, first % kPanel + r, l, whole, from);
+      finite_ = finite_ && methods.finite(from, whole);
+      methods.pack(panel, first % kPanel + r, l, whole, from);
     }
   }
 }
 
 const float* PackedMatrix::floats(size_t p, size_t l, size_t depth, float* scratch) const {
+  if (formatOf(type_).hasCodes()) {
+    decode(p, l, depth, scratch);
+    return scratch;
+  }
   const float* out = scratch;
-  withFormat(type_, [&](auto format) {
+  withFormatOf(NumberFormats(), type_, [&](auto format) {
     using Format = decltype(format);
-    if constexpr (kIsFloat<Format>) {
+    if constexpr (Format::kType == WeightType::kFloat32) {
       out = Format::at(panel(p), l);
     } else {
       Format::withReader(finite_, [&](auto reader) {
@@ -200,6 +193,24 @@ const float* PackedMatrix::floats(size_t p, size_t l, size_t depth, float* scrat
     }
   });
   return out;
+}
+
+size_t PackedMatrix::unpack(size_t p, size_t l, size_t depth, PanelRun* runs) const {
+  const WeightFormat& format = formatOf(type_);
+  const auto unpackBlock = methodsOf(type_).unpack;
+  const unsigned char* block = panel(p) + l / format.block * format.panel_bytes;
+  for (size_t i = 0; i < depth; i += format.block, block += format.panel_bytes)
+    unpackBlock(block, runs + i / kRunInputs);
+  return (depth + kRunInputs - 1) / kRunInputs;
+}
+
+void PackedMatrix::decode(size_t p, size_t l, size_t depth, float* out) const {
+  PanelRun runs[kGemmDepth / kRunInputs];
+  const size_t count = unpack(p, l, depth, runs);
+  for (size_t run = 0; run < count; ++run) {
+    const size_t start = run * kRunInputs;
+    weightsOf(runs[run], formatOf(type_).codes, std::min(kRunInputs, depth - start), out + start * kPanel);
+  }
 }
 
 void PackedMatrix::row(size_t r, float* out) const {

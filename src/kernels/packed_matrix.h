@@ -4,6 +4,7 @@
 
 #include <cstddef>
 
+#include "kernels/formats/block.h"
 #include "kernels/panel.h"
 #include "kernels/weight_type.h"
 #include "memory.h"
@@ -22,10 +23,11 @@ class PackedMatrix {
   Status allocate(size_t n, size_t k, WeightType stored);
 
   // Rows first ... first + count - 1 from w [count, k], rows of format `from` at any address. A format is
-  // kept exactly in itself and in a wider one, and rounded to nearest, ties to even, in a narrower one.
-  // kInvalidShape: rows that the matrix does not have. kInvalidArgument: `from` has scales of rows, which
-  // a matrix does not accept; or a weight that the stored format cannot hold: a finite one that would become
-  // infinite, or one that is not finite where none can be. The matrix is then as it was.
+  // kept exactly in itself and in a wider one, and rounded to nearest, ties to even, in a narrower one; a
+  // format of blocks with scales chooses those first, as its narrow() says. kInvalidShape: rows that the
+  // matrix does not have. kInvalidArgument: `from` has scales of rows, which a matrix does not accept; or a
+  // weight that the stored format cannot hold: a finite one that would become infinite, or one that is not
+  // finite where none can be. The matrix is then as it was.
   Status packRows(size_t first, size_t count, WeightType from, const void* w);
 
   // allocate and packRows in one, for w in either layout. kInvalidArgument also where `from` has blocks of
@@ -51,12 +53,16 @@ class PackedMatrix {
   // for kGemmDepth inputs, or where they are.
   const float* floats(size_t p, size_t l, size_t depth, float* scratch) const;
 
+  // The same in a format of codes: the runs of those inputs, at most kGemmDepth / kRunInputs, whose number it
+  // answers.
+  size_t unpack(size_t p, size_t l, size_t depth, PanelRun* runs) const;
+
  private:
   struct Source;
 
   bool fits(const Source& source, size_t count) const;
   void fill(size_t first, size_t count, const Source& source);
-  template <class Format>
+  void decode(size_t p, size_t l, size_t depth, float* out) const;
   void fillPanel(size_t first, size_t count, const Source& source, size_t source_row);
 
   Buffer<unsigned char> data_;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "kernels/formats/block.h"
 #include "kernels/panel.h"
 #include "kernels/weight_type.h"
 #include "simd.h"
@@ -28,6 +29,7 @@ struct PlainFormat {
   static constexpr size_t kHeadBytes = 0;
   static constexpr bool kRowScales = false;
   static constexpr bool kHoldsInfinity = true;
+  static constexpr BlockCodes kCodes = {};
   static bool finite(const unsigned char*, size_t) { return true; }
   template <class F>
   static void withReader(bool, F f) {

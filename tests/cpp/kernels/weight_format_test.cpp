@@ -28,7 +28,45 @@ double valueOfFloat16(uint16_t bits) {
   return bits >> 15 != 0 ? -size : size;
 }
 
-// The weights of a block by the definition of each format, in the order of their numbers.
+double halfAt(const unsigned char* bytes) {
+  return valueOfFloat16(numberAt<uint16_t>(bytes));
+}
+
+int bitsOf(unsigned byte, unsigned shift, unsigned count) {
+  return static_cast<int>(byte >> shift & ((1u << count) - 1));
+}
+
+// 32 weights: bytes with four bits of inputs i and i + 16, and for five bits a word whose bit i is that of
+// input i.
+std::vector<double> weightsOf32(const unsigned char* nibbles, const unsigned char* fifth, double scale,
+                                int offset, double minimum) {
+  std::vector<double> weights(32);
+  for (size_t i = 0; i < 32; ++i) {
+    int code = bitsOf(nibbles[i % 16], i < 16 ? 0 : 4, 4);
+    if (fifth != nullptr) code += 16 * bitsOf(fifth[i / 8], static_cast<unsigned>(i % 8), 1);
+    weights[i] = scale * (code - offset) + minimum;
+  }
+  return weights;
+}
+
+// Q4_K, and Q5_K where there are fifth bits: bit s of byte i is that of input i of run s.
+std::vector<double> weightsOfSuperBlock(const unsigned char* block, const unsigned char* nibbles,
+                                        const unsigned char* fifth) {
+  const unsigned char* packed = block + 4;
+  std::vector<double> weights(256);
+  for (size_t l = 0; l < 256; ++l) {
+    const size_t s = l / 32;
+    const int scale = s < 4 ? packed[s] % 64 : packed[s + 4] % 16 + packed[s - 4] / 64 * 16;
+    const int min = s < 4 ? packed[s + 4] % 64 : packed[s + 4] / 16 + packed[s] / 64 * 16;
+    int code = bitsOf(nibbles[l / 64 * 32 + l % 32], s % 2 == 0 ? 0 : 4, 4);
+    if (fifth != nullptr) code += 16 * bitsOf(fifth[l % 32], static_cast<unsigned>(s), 1);
+    weights[l] = halfAt(block) * scale * code - halfAt(block + 2) * min;
+  }
+  return weights;
+}
+
+// The weights of a block by the definition of each format, in the order of their numbers. Every product is
+// exact in double; the one rounding to float32 is that of the sum.
 using Reference = std::vector<double> (*)(const unsigned char* block);
 constexpr Reference kReferences[] = {
     [](const unsigned char* block) { return std::vector<double>{numberAt<float>(block)}; },
@@ -38,6 +76,28 @@ constexpr Reference kReferences[] = {
     },
     [](const unsigned char* block) {
       return std::vector<double>{static_cast<double>(numberAt<int8_t>(block))};
+    },
+    [](const unsigned char* b) { return weightsOf32(b + 2, nullptr, halfAt(b), 8, 0); },
+    [](const unsigned char* b) { return weightsOf32(b + 4, nullptr, halfAt(b), 0, halfAt(b + 2)); },
+    [](const unsigned char* b) { return weightsOf32(b + 6, b + 2, halfAt(b), 16, 0); },
+    [](const unsigned char* b) { return weightsOf32(b + 8, b + 4, halfAt(b), 0, halfAt(b + 2)); },
+    [](const unsigned char* b) {
+      std::vector<double> weights(32);
+      for (size_t i = 0; i < 32; ++i) weights[i] = halfAt(b) * numberAt<int8_t>(b + 2 + i);
+      return weights;
+    },
+    [](const unsigned char* b) { return weightsOfSuperBlock(b, b + 16, nullptr); },
+    [](const unsigned char* b) { return weightsOfSuperBlock(b, b + 48, b + 16); },
+    [](const unsigned char* b) {
+      std::vector<double> weights(256);
+      for (size_t l = 0; l < 256; ++l) {
+        const size_t half = l / 128;
+        const size_t run = l % 128 / 32;
+        const int low = bitsOf(b[half * 64 + run % 2 * 32 + l % 32], run < 2 ? 0 : 4, 4);
+        const int high = bitsOf(b[128 + half * 32 + l % 32], static_cast<unsigned>(2 * run), 2);
+        weights[l] = halfAt(b + 208) * numberAt<int8_t>(b + 192 + l / 16) * (low + 16 * high - 32);
+      }
+      return weights;
     },
 };
 static_assert(std::size(kReferences) == kWeightFormats.size());
@@ -68,6 +128,91 @@ TEST_CASE("widen reads any number of weights of every format, at any address, an
         misses += std::isnan(expected[i]) ? !std::isnan(out[i]) : out[i] != static_cast<float>(expected[i]);
       INFO("type " << static_cast<int>(format.type) << ", n = " << n);
       CHECK(misses == 0);
+    }
+  }
+}
+
+TEST_CASE("Floats are narrowed to blocks within the error that their codes explain", "[kernels]") {
+  // The largest distance of a weight within the range of a block, in ranges: half a step of the codes (a
+  // whole one where the range of a sign has one code less), and the rounding of the scale to float16. A
+  // search for the least squared error may leave out the ends of the range: not by more than a step.
+  struct Bound {
+    WeightType type;
+    double range;  // of codes, in steps
+    double steps;
+  };
+  constexpr Bound kBounds[] = {
+      {WeightType::kQ4_0, 16, 1},   {WeightType::kQ4_1, 15, 0.5},  {WeightType::kQ5_0, 32, 1},
+      {WeightType::kQ5_1, 31, 0.5}, {WeightType::kQ8_0, 254, 0.5}, {WeightType::kQ4_K, 15, 2},
+      {WeightType::kQ5_K, 31, 2},   {WeightType::kQ6_K, 63, 2},
+  };
+  Random random(4);
+  for (const Bound& bound : kBounds) {
+    const WeightFormat& format = formatOf(bound.type);
+    const size_t n = 8 * format.block;
+    for (const double size : {0.02, 1.0, 300.0}) {
+      for (const double shift : {0.0, 3.0}) {  // times the size
+        std::vector<float> x(n);
+        for (float& each : x) each = static_cast<float>(size * (random.uniform(-1, 1) + shift));
+        std::vector<unsigned char> bytes(format.rowBytes(n));
+        withFormat(format.type, [&](auto f) { f.narrow(x.data(), n, bytes.data()); });
+        const std::vector<double> weights = weightsOf(format, bytes.data(), n);
+        const double largest = size * (1 + shift);
+        // Symmetric formats cover -largest ... largest; those with a minimum the numbers that there are, and
+        // blocks of 256 always 0.
+        const bool from_zero = bound.type == WeightType::kQ4_K || bound.type == WeightType::kQ5_K;
+        const double range = format.codes.has_mins ? (from_zero ? largest + size : 2 * size) : 2 * largest;
+        Worst worst;
+        for (size_t i = 0; i < n; ++i)
+          worst.add(weights[i], x[i], range / bound.range * bound.steps + largest * 0x1p-9);
+        INFO("type " << static_cast<int>(format.type) << ", size = " << size << ", shift = " << shift);
+        CHECK(worst.share() <= 1);
+      }
+    }
+  }
+}
+
+TEST_CASE("Blocks of what their format has exactly are narrowed to it", "[kernels]") {
+  for (const WeightFormat& format : kWeightFormats) {
+    if (!format.hasCodes()) continue;
+    // Whole multiples of a power of two, both ends of the codes among them.
+    const int lowest = format.codes.is_signed ? -127 : -static_cast<int>(format.codes.offset);
+    const int highest = format.type == WeightType::kQ8_0   ? 127
+                        : format.type == WeightType::kQ6_K ? 31
+                        : format.type == WeightType::kQ4_0 || format.type == WeightType::kQ4_1 ||
+                                format.type == WeightType::kQ4_K
+                            ? lowest + 15
+                            : lowest + 31;
+    std::vector<float> x(format.block);
+    for (size_t i = 0; i < x.size(); ++i) {
+      const int span = highest - lowest + 1;
+      const size_t run = i % format.codes.scale_inputs;
+      const int code = run == 0 ? lowest : run == 1 ? highest : lowest + static_cast<int>(i * 7) % span;
+      x[i] = static_cast<float>(code) * 0.25f;
+    }
+    std::vector<unsigned char> bytes(format.block_bytes);
+    withFormat(format.type, [&](auto f) { f.narrow(x.data(), x.size(), bytes.data()); });
+    const std::vector<double> weights = weightsOf(format, bytes.data(), x.size());
+    double off = 0;
+    for (size_t i = 0; i < x.size(); ++i) off = std::max(off, std::fabs(weights[i] - x[i]));
+    INFO("type " << static_cast<int>(format.type));
+    // A block of 256 has its scales as multiples of 1 / 63 of a float16.
+    CHECK(off <= (format.block == kSuperBlock ? 0x1p-5 * 0.25 * 31 : 0.0));
+  }
+}
+
+TEST_CASE("Blocks of zeros, of one number and of tiny numbers have finite weights", "[kernels]") {
+  for (const WeightFormat& format : kWeightFormats) {
+    if (!format.hasCodes()) continue;
+    for (const float number : {0.0f, -0.0f, 1.0f, -1.0f, 1e-30f, -1e-30f, 1e-44f, 65000.0f}) {
+      const std::vector<float> x(format.block, number);
+      std::vector<unsigned char> bytes(format.block_bytes);
+      withFormat(format.type, [&](auto f) { f.narrow(x.data(), x.size(), bytes.data()); });
+      Worst worst;
+      for (const double weight : weightsOf(format, bytes.data(), x.size()))
+        worst.add(weight, number, std::fabs(number) * 0.07 + 0x1p-14);
+      INFO("type " << static_cast<int>(format.type) << ", " << number);
+      CHECK(worst.share() <= 1);
     }
   }
 }

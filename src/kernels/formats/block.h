@@ -1,0 +1,111 @@
+// What the formats of GGUF files have in common: blocks of 32 or 256 weights of a row, each with its own
+// scales. A weight is scale * (code - offset) - min, each operation rounded once, as ggml's dequantize_row
+// has it; codes are integers of 4 to 8 bits. A block is decoded in runs of 32 inputs.
+//
+// In memory, a block of a panel holds the blocks of its rows word by word: word w of row r is word w * kPanel
+// + r. Where a block is no whole number of words, its float16 scale is apart: those of all rows stand behind
+// the words.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "kernels/panel.h"
+#include "kernels/weight_type.h"
+
+namespace ropewalk {
+
+inline constexpr size_t kRunInputs = 32;
+inline constexpr size_t kRunWords = kRunInputs / 4;
+
+// 32 inputs of the rows of a panel.
+struct PanelRun {
+  const uint32_t* codes = unpacked;  // [kRunWords][kPanel], four inputs a word, the first in its lowest byte
+  uint32_t unpacked[kRunWords * kPanel];
+  float scales[2][kPanel];  // of inputs 0 ... 15 and 16 ... 31
+  float mins[kPanel];
+};
+
+// How the codes of a format are read. Codes are bytes from 0 to 127, or signed.
+struct BlockCodes {
+  bool is_signed = false;
+  bool has_mins = false;
+  uint32_t offset = 0;
+  size_t scale_inputs = 0;  // that share a scale: 16 or 32; 0 in formats without codes
+};
+
+// out [count][kPanel] = the weights of the first `count` inputs of a run.
+void weightsOf(const PanelRun& run, const BlockCodes& codes, size_t count, float* out);
+
+// Blocks of kPanel rows: words [..][kPanel] and, where they are apart, the float16 numbers of the rows.
+struct BlockRows {
+  const uint32_t* words;
+  const uint16_t* halves;
+
+  const uint32_t* word(size_t w) const { return words + w * kPanel; }
+};
+
+// What a block of a file is: whole words, and where its bytes are none, a float16 scale apart.
+struct BlockShape {
+  size_t weights = 0;
+  size_t bytes = 0;
+  size_t half = 0;  // where that scale is
+
+  bool apart() const { return bytes % 4 != 0; }
+};
+
+// The first n weights of the blocks at `from`, at any address.
+void widenBlocks(const BlockShape& shape, const BlockCodes& codes,
+                 void (*unpack)(const unsigned char*, PanelRun*), const unsigned char* from, size_t n,
+                 float* out);
+// Row r of a panel's blocks from `panel` on = the blocks of n weights at `from`.
+void placeBlocks(const BlockShape& shape, unsigned char* panel, size_t r, size_t n,
+                 const unsigned char* from);
+
+// Format::decode(rows, runs) decodes a block, its words at `rows`, into kBlock / kRunInputs runs, mins
+// included: 0 where a format has none. kHalf is where the float16 scale is in a block of a file whose bytes
+// are not words.
+template <class Format, size_t Weights, size_t Bytes>
+struct BlockFormat {
+  static constexpr size_t kBlock = Weights;
+  static constexpr size_t kBlockBytes = Bytes;
+  static constexpr size_t kHeadBytes = 0;
+  static constexpr size_t kPanelBytes = kPanel * Bytes;
+  static constexpr bool kRowScales = false;
+  static constexpr bool kHoldsInfinity = false;
+  static constexpr size_t kHalf = 0;
+  static bool finite(const unsigned char*, size_t) { return true; }
+
+  static void widen(const unsigned char* from, size_t n, float* out) {
+    widenBlocks({Weights, Bytes, Format::kHalf}, Format::kCodes, unpack, from, n, out);
+  }
+
+  static void pack(unsigned char* panel, size_t r, size_t l, size_t n, const unsigned char* from) {
+    placeBlocks({Weights, Bytes, Format::kHalf}, panel + l / Weights * kPanelBytes, r, n, from);
+  }
+
+  static void unpack(const unsigned char* block, PanelRun* runs) {
+    const auto* words = reinterpret_cast<const uint32_t*>(block);
+    Format::decode({words, reinterpret_cast<const uint16_t*>(words + Bytes / 4 * kPanel)}, runs);
+  }
+
+ private:
+  BlockFormat() = default;
+  friend Format;
+};
+
+// codes = the four bits from `shift` on of each byte of words, count of them.
+void unpackNibbles(uint32_t* codes, const uint32_t* words, size_t count, unsigned shift);
+
+// The scales and the mins of a block of 32 weights: of float16 numbers apart, or of a word that holds both.
+void setScalesOfHalves(PanelRun& run, const uint16_t* halves);
+void setScalesOfWords(PanelRun& run, const uint32_t* words);
+
+// 32 codes of four bits in 16 bytes: those of inputs 0 ... 15, and above them those of inputs 16 ... 31.
+void unpackHalves(PanelRun& run, const uint32_t* words);
+
+// The fifth bits of 32 codes, one word for each row: bit i is that of input i.
+void addFifthBits(PanelRun& run, const uint32_t* bits);
+
+}  // namespace ropewalk
