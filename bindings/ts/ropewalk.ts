@@ -485,6 +485,8 @@ export class Ropewalk implements Instance {
    * @example
    * using query = rw.linear({ weight: { data: w, shape: [512, 768], type: 'bfloat16' } });
    * const q = query.apply(x);   // x [128, 768], q [128, 512]
+   * using small = rw.linear({ weight: { data: w, shape: [512, 768], type: 'bfloat16' }, storage: 'q8_0' });
+   * small.bytes;                // 417792, 34 for 32 weights
    */
   linear(options: LinearOptions): Linear {
     return new Linear(this.#heap, options);

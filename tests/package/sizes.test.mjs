@@ -13,12 +13,12 @@ import { paths, projectFile, size, target } from './packed.mjs';
 // JavaScript, as a file for either build, and in the script for pages without modules. Gzip finds no repetition that far
 // apart.
 const budgets = {
-  tarball: { most: 746, goal: 400 },
-  'default entry, one plan': { most: 173, goal: 165 },
+  tarball: { most: 748, goal: 400 },
+  'default entry, one plan': { most: 173.5, goal: 165 },
   'external entry, one plan, without the wasm': { most: 51, goal: 40 },
   'core.wasm': { most: 115.2, goal: 100 },
   'core-relaxed.wasm': { most: 116, goal: 100 },
-  'ropewalk.global.js': { most: 208 },
+  'ropewalk.global.js': { most: 208.5 },
   'models on top of the default entry': { most: 28.2, goal: 25 },
 };
 

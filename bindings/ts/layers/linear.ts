@@ -23,8 +23,8 @@ import {
 /** Options of `rw.linear`. */
 export interface LinearOptions {
   /**
-   * W, [outputs, inputs], as torch.nn.Linear has it: a tensor, or an array with its shape, float32 or the bits of float16 or
-   * bfloat16. It is copied.
+   * W, [outputs, inputs], as torch.nn.Linear has it: a tensor, or an array with its shape, float32, the bits of float16 or
+   * bfloat16, or blocks of a GGUF file. It is copied.
    */
   weight: Exclude<WeightInput, Float32Array>;
   /** b, [outputs]. Default none. */

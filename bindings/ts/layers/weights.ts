@@ -13,8 +13,16 @@ import { bytesOf, isDetached, lengthOf } from '../runtime/typed-arrays.js';
 export type WeightType = 'float32' | 'float16' | 'bfloat16';
 
 /**
+ * The blocks of GGUF files, with the bytes and the order that ggml gives them: 32 weights of a row with codes of 4, 5 or 8
+ * bits and a float16 scale (in `_1` formats also a minimum), or 256 weights (`_k`) with a scale for each 16 or 32 of them.
+ * Bytes of a block: q4_0 18, q4_1 20, q5_0 22, q5_1 24, q8_0 34; q4_k 144, q5_k 176, q6_k 210.
+ */
+export type BlockType = 'q4_0' | 'q4_1' | 'q5_0' | 'q5_1' | 'q8_0' | 'q4_k' | 'q5_k' | 'q6_k';
+
+/**
  * Weights, row major: float32 numbers, a tensor, or the numbers of a checkpoint as they come, the bits of float16 and
- * bfloat16 in a Uint16Array. With a shape (or dims, as onnxruntime's tensors have) that is checked too.
+ * bfloat16 in a Uint16Array, blocks of a GGUF file in a Uint8Array. With a shape (or dims, as onnxruntime's tensors have)
+ * that is checked too.
  */
 export type WeightInput =
   | Float32Array
@@ -30,6 +38,12 @@ export type WeightInput =
       readonly type: 'float16' | 'bfloat16';
       /** The bits of the numbers, row major. */
       readonly data: Uint16Array;
+    } & WeightShape)
+  | ({
+      /** How data stores the numbers. */
+      readonly type: BlockType;
+      /** The blocks, row after row; a row is whole blocks. */
+      readonly data: Uint8Array;
     } & WeightShape);
 
 /** The shape of a weight; it is checked where it is given. */
@@ -44,13 +58,35 @@ export interface WeightShape {
  * How a layer keeps its matrices: `as given`, at the size they came in, or as one of these. float16 and bfloat16 round
  * to nearest; results are those of a float32 layer with the rounded weights, bit for bit. `int8` keeps a byte per weight
  * and a scale s = max |w| / 127 per output, at least 2^-126: each weight is then off by at most s / 2, and an output by at
- * most s / 2 sum |x|, typically by s / sqrt(12) |x| (Euclidean). Biases and norms stay float32.
+ * most s / 2 sum |x|, typically by s / sqrt(12) |x| (Euclidean). A block type chooses scales and codes as ggml's
+ * reference does; the last block of a row is filled up with zeros. Where m is the largest magnitude of a block, a weight is
+ * off by at most m / 254 (`q8_0`) or m / 8 (`q4_0`), besides the rounding of the scale, m / 2048; `q4_k` is off by about
+ * half a step of its range / 15, more at its ends. Biases and norms stay float32.
  */
-export type WeightStorage = 'as given' | WeightType | 'int8';
+export type WeightStorage = 'as given' | WeightType | 'int8' | BlockType;
 
-const { float32, float16, bfloat16, int8 } = enums.WeightType;
-const types: Readonly<Record<WeightType, number>> = { float32, float16, bfloat16 };
+const { float32, float16, bfloat16, int8, ...blocks } = enums.WeightType;
+const types: Readonly<Record<WeightType | BlockType, number>> = { float32, float16, bfloat16, ...blocks };
 const storages: Readonly<Record<Exclude<WeightStorage, 'as given'>, number>> = { ...types, int8 };
+
+// Weights of a block, and its bytes, by the number of the type.
+const blockSizes: Readonly<Record<number, readonly [weights: number, bytes: number]>> = {
+  [float32]: [1, 4],
+  [float16]: [1, 2],
+  [bfloat16]: [1, 2],
+  [blocks.q4_0]: [32, 18],
+  [blocks.q4_1]: [32, 20],
+  [blocks.q5_0]: [32, 22],
+  [blocks.q5_1]: [32, 24],
+  [blocks.q8_0]: [32, 34],
+  [blocks.q4_k]: [256, 144],
+  [blocks.q5_k]: [256, 176],
+  [blocks.q6_k]: [256, 210],
+};
+const blockNames: Readonly<Record<number, string>> = Object.fromEntries(
+  Object.entries(blocks).map(([name, number]) => [number, name]),
+);
+
 /** @internal */
 export const sliceBytes = 2 ** 20;
 
@@ -115,10 +151,39 @@ function arrayOf(where: string, name: string, value: unknown, wanted: readonly n
   const type = check.choice(where, `${name}.type`, named, types);
   if (shape !== undefined) checkShape(where, name, value, shape, wanted);
   if (type === types.float32) return { data: check.float32(where, `${name}.data`, data), type };
-  if (!check.isTypedArray(data, 'Uint16Array') || isDetached(data)) {
-    throw new ArgumentTypeError(where, `${name}.data`, data, `a Uint16Array with the bits of ${String(named)}`);
+  const isBlocks = type in blockNames;
+  const fits = isBlocks ? check.isTypedArray(data, 'Uint8Array') : check.isTypedArray(data, 'Uint16Array');
+  if (!fits || isDetached(data as Uint8Array)) {
+    const form = isBlocks ? 'a Uint8Array with the blocks' : 'a Uint16Array with the bits';
+    throw new ArgumentTypeError(where, `${name}.data`, data, `${form} of ${String(named)}`);
   }
-  return { data, type };
+  return { data: data as Uint8Array | Uint16Array, type };
+}
+
+// Checks how long data is; gives the bytes of a row.
+function checkLength(
+  where: string,
+  name: string,
+  value: unknown,
+  data: ArrayBufferView,
+  type: number,
+  rows: number,
+  columns: number,
+): number {
+  const [weights, bytes] = blockSizes[type] as readonly [number, number];
+  const blockName = blockNames[type];
+  if (columns % weights !== 0) {
+    const problem = `has rows of ${columns} weights; a row of ${blockName} is whole blocks of ${weights}`;
+    throw new ArgumentRangeError(where, name, value, problem);
+  }
+  const rowBytes = (columns / weights) * bytes;
+  const shape = rows === 1 ? '' : `, [${rows}, ${columns}]`;
+  const { length, wanted, unit } =
+    blockName === undefined
+      ? { length: lengthOf(data as Float32Array), wanted: rows * columns, unit: 'numbers' }
+      : { length: lengthOf(data as Uint8Array), wanted: rows * rowBytes, unit: `bytes of ${blockName}` };
+  if (length === wanted) return rowBytes;
+  throw new ArgumentRangeError(where, name, value, `has ${length} ${unit}; expected ${wanted}${shape}`);
 }
 
 /**
@@ -145,16 +210,11 @@ export function weight(
     return { name, rows, columns, type: types.float32, at: () => 0, inHeap: true, packed: value.matrix };
   }
   const { data, type } = arrayOf(where, name, value, wanted);
-  const size = rows * columns;
-  if (lengthOf(data) !== size) {
-    const shape = rows === 1 ? `${size}` : `${size}, [${rows}, ${columns}]`;
-    throw new ArgumentRangeError(where, name, value, `has ${lengthOf(data)} numbers; expected ${shape}`);
-  }
+  const rowBytes = checkLength(where, name, value, data, type, rows, columns);
   // A view of this heap would die if the heap grows before it is copied.
   const own = heap.owns(data) ? bytesOf(data).slice() : data;
-  const bytes = type === types.float32 ? 4 : 2;
   const at = (slice: number, first: number, count: number) => {
-    heap.write(slice, bytesOf(own, first * columns * bytes, count * columns * bytes));
+    heap.write(slice, bytesOf(own, first * rowBytes, count * rowBytes));
     return slice;
   };
   return { name, rows, columns, type, at, inHeap: false };
@@ -213,6 +273,11 @@ export function withPacked(
  */
 export function unfitProblem(stored: number): string {
   const storage = Object.entries(storages).find(([, number]) => number === stored)?.[0];
-  const reason = stored === storages.int8 ? 'is not finite' : 'would become infinite';
+  const reason =
+    stored === storages.int8
+      ? 'is not finite'
+      : stored in blockNames
+        ? 'is not finite or beyond the range of a float16 scale'
+        : 'would become infinite';
   return `has a number that ${reason} as ${storage}`;
 }

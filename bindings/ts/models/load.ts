@@ -29,7 +29,9 @@ export interface LoadModelOptions extends SafetensorsReadOptions, ModelConfigOpt
   weights: Safetensors | SafetensorsSource;
   /**
    * How matrices are stored, including tables of token vectors. `as given`, the default: in the type of the file.
-   * `int8`: one byte for each weight, with an error of at most s / 2, where s = max |w| / 127 over its row.
+   * `int8`: one byte for each weight, with an error of at most s / 2, where s = max |w| / 127 over its row. `q8_0`, `q4_0`,
+   * `q4_k` and the other block types: 8.5 to 4.5 bits for each weight, with a scale for each 32 of them; their errors are
+   * at `WeightStorage`.
    */
   storage?: WeightStorage;
   /**
