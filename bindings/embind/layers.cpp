@@ -43,8 +43,8 @@ int embedOf(Pointer fields) {
 // Weights arrive one matrix at a time, in slices of rows. The parts of a layer take over each complete
 // matrix.
 
-int allocateMatrix(PackedMatrix& matrix, size_t n, size_t k, int stored) {
-  return number(matrix.allocate(n, k, static_cast<WeightType>(stored)));
+int allocateMatrix(PackedMatrix& matrix, size_t n, size_t k, int stored, bool in_floats) {
+  return number(matrix.allocate(n, k, static_cast<WeightType>(stored), in_floats));
 }
 int packRowsOf(PackedMatrix& matrix, size_t first, size_t count, int type, Pointer w) {
   return number(matrix.packRows(first, count, static_cast<WeightType>(type), at<void>(w)));

@@ -45,7 +45,14 @@ export type {
   TransformerLayerOptions,
   TransformerLayerWeights,
 } from './layers/transformer-layer.js';
-export type { BlockType, WeightInput, WeightShape, WeightStorage, WeightType } from './layers/weights.js';
+export type {
+  BlockType,
+  WeightArithmetic,
+  WeightInput,
+  WeightShape,
+  WeightStorage,
+  WeightType,
+} from './layers/weights.js';
 export type { FeatureMap, LinearForm, OutputNorm, RopeForm } from './linear-attention/form.js';
 export type {
   DenominatorReport,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/code_products.h"
 #include "kernels/gemv.h"
 #include "kernels/panel.h"
 #include "kernels/tile.h"
@@ -97,6 +98,11 @@ void gemm(float* out, size_t out_stride, const float* a, size_t a_stride, const 
           const GemmOptions& options) {
   const size_t n = w.rows();
   const size_t k = w.columns();
+  if (!w.inFloats() && k > 0) {
+    multiplyCodes(out, out_stride, a, a_stride, w, m, options.accumulate);
+    finishRows(out, out_stride, m, n, options);
+    return;
+  }
   const auto panels = [&](size_t p, size_t l, size_t depth, float* scratch) {
     return w.floats(p, l, depth, scratch);
   };

@@ -25,7 +25,7 @@ struct MatrixView {
 
 // out[i, j] = sum_l a[i, l] w[j, l], in blocks of kGemmDepth. Rows of out [m, n] and a [m, k] are their
 // strides apart; out does not overlap a or the bias. Weights are read at the size they are stored and widened
-// on the way. Any size, including 0.
+// on the way, or multiplied in integers: kernels/code_products.h. Any size, including 0.
 void gemm(float* out, size_t out_stride, const float* a, size_t a_stride, const PackedMatrix& w, size_t m,
           const GemmOptions& options = {});
 

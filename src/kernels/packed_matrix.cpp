@@ -59,7 +59,7 @@ struct PackedMatrix::Source {
   }
 };
 
-Status PackedMatrix::allocate(size_t n, size_t k, WeightType stored) {
+Status PackedMatrix::allocate(size_t n, size_t k, WeightType stored, bool in_floats) {
   const size_t panels = n / kPanel + (n % kPanel != 0 ? 1 : 0);
   size_t rows = 0;
   size_t panel_bytes = 0;
@@ -77,6 +77,7 @@ Status PackedMatrix::allocate(size_t n, size_t k, WeightType stored) {
   k_ = k;
   type_ = stored;
   finite_ = true;
+  in_floats_ = in_floats || !formatOf(stored).hasCodes();
   return Status::kOk;
 }
 

@@ -19,8 +19,9 @@ enum class WeightLayout : int {
 
 class PackedMatrix {
  public:
-  // Room for w, all zeros. Leaves the matrix as it was unless it answers kOk.
-  Status allocate(size_t n, size_t k, WeightType stored);
+  // Room for w, all zeros. Leaves the matrix as it was unless it answers kOk. Products are in integers where
+  // the format has codes, unless they are to be in floats; see kernels/code_products.h.
+  Status allocate(size_t n, size_t k, WeightType stored, bool in_floats = false);
 
   // Rows first ... first + count - 1 from w [count, k], rows of format `from` at any address. A format is
   // kept exactly in itself and in a wider one, and rounded to nearest, ties to even, in a narrower one; a
@@ -42,6 +43,7 @@ class PackedMatrix {
   size_t columns() const { return k_; }  // k, inputs
   size_t panels() const { return (n_ + kPanel - 1) / kPanel; }
   WeightType type() const { return type_; }
+  bool inFloats() const { return in_floats_; }
   // Whether no weight is, or has been, infinite or NaN, for formats that are quicker to read then.
   bool finite() const { return finite_; }
   size_t bytes() const { return data_.size(); }
@@ -71,6 +73,7 @@ class PackedMatrix {
   size_t k_ = 0;
   WeightType type_ = WeightType::kFloat32;
   bool finite_ = true;
+  bool in_floats_ = true;
 };
 
 }  // namespace ropewalk

@@ -27,7 +27,7 @@ import {
 } from './options.js';
 import { type ForwardOptions, forwardFields } from './pass.js';
 import { type CheckedPosition, checkPosition, positionObject, type TransformerPosition } from './position.js';
-import { checkStorage } from './weights.js';
+import { checkKeeping } from './weights.js';
 
 /** Position encodings of an attention layer: those of every layer, and sinusoids, which are added to x. */
 export type LayerPosition =
@@ -87,7 +87,7 @@ function seeded(heap: Heap, where: string, plan: ReturnType<typeof planOf>, seed
 
 function create(heap: Heap, where: string, options: AttentionLayerOptions, dims: LayerDims): SelfAttention {
   const plan = planOf(dims);
-  const storage = checkStorage(where, options.storage);
+  const keeping = checkKeeping(where, options);
   if (options.weights !== undefined && options.seed !== undefined) {
     throw new ArgumentRangeError(where, 'seed', options.seed, 'and weights exclude each other; give one of them');
   }
@@ -98,7 +98,7 @@ function create(heap: Heap, where: string, options: AttentionLayerOptions, dims:
     const checked = checkWeights<AttentionLayerWeights, []>(heap, where, weights, plan, []);
     const make = (core: MainModule) => new core.SelfAttention();
     return heap.made(where, make, (layer) => {
-      withParts(heap, where, checked, storage, noNorm, (parts, scratch) => {
+      withParts(heap, where, checked, keeping, noNorm, (parts, scratch) => {
         const fields = heap.putCall(scratch, SelfAttentionOptions, dims);
         heap.run(where, () => layer.create(fields, parts));
       });

@@ -7,7 +7,7 @@ import { BlockLinear, BlockNorm, WeightType } from '../enums.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError } from '../runtime/errors.js';
 import type { Heap, Scratch } from '../runtime/heap.js';
-import { type StoredType, vectorAddress, type Weight, weight, withPacked } from './weights.js';
+import { type Keeping, vectorAddress, type Weight, weight, withPacked } from './weights.js';
 
 /** @internal */
 export type LinearName = keyof typeof BlockLinear;
@@ -101,14 +101,14 @@ export function withParts(
   heap: Heap,
   where: string,
   weights: LayerWeights,
-  storage: StoredType,
+  keeping: Keeping,
   norm: NormOptions,
   work: (parts: BlockParts, scratch: Scratch) => void,
 ): void {
   const parts = heap.construct(where, (core) => new core.BlockParts());
   try {
     for (const { which, matrix, bias } of weights.linears) {
-      withPacked(heap, where, matrix, storage, (packed) =>
+      withPacked(heap, where, matrix, keeping, (packed) =>
         heap.scope(where, (scratch) => {
           const biasAt = bias === undefined ? 0 : vectorAddress(bias, scratch);
           heap.run(where, () => parts.setLinear(which, packed, bias?.type ?? WeightType.float32, biasAt));

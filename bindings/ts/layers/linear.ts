@@ -10,10 +10,11 @@ import { type Out, type OutOption, output, type ResultOf } from '../runtime/outp
 import { operand, type TensorInput } from '../runtime/tensor.js';
 import { activations, type LayerActivation } from './activations.js';
 import {
-  checkStorage,
-  type StoredType,
+  checkKeeping,
+  type Keeping,
   vectorAddress,
   type Weight,
+  type WeightArithmetic,
   type WeightInput,
   type WeightStorage,
   weight,
@@ -31,6 +32,8 @@ export interface LinearOptions {
   bias?: WeightInput;
   /** How W is kept. Default `as given`. */
   storage?: WeightStorage;
+  /** How products with blocks are computed. Default `int8`. */
+  arithmetic?: WeightArithmetic;
   /** The function f of each output. Default none. */
   activation?: LayerActivation;
 }
@@ -57,14 +60,14 @@ export class Linear extends Handle {
   /** @internal */
   constructor(heap: Heap, options: LinearOptions) {
     const where = 'linear';
-    const given = check.options(where, 'options', options, ['weight', 'bias', 'storage', 'activation']);
+    const given = check.options(where, 'options', options, ['weight', 'bias', 'storage', 'arithmetic', 'activation']);
     const { weight: w, bias: b, activation } = given;
-    const storage = checkStorage(where, given.storage);
+    const keeping = checkKeeping(where, given);
     const activated = activation === undefined ? -1 : check.choice(where, 'activation', activation, activations);
     const [rows, columns] = matrixShape(where, w);
     const matrix = weight(heap, where, 'weight', w, [rows, columns], [rows, columns]);
     const bias = b === undefined ? undefined : weight(heap, where, 'bias', b, [1, rows]);
-    const linear = create(heap, where, matrix, bias, storage);
+    const linear = create(heap, where, matrix, bias, keeping);
     super(heap, destroyer(heap, linear));
     this.#linear = linear;
     this.#activation = activated;
@@ -117,10 +120,10 @@ function matrixShape(where: string, w: unknown): readonly [number, number] {
   throw wrongShape(where, 'weight', w, shape, '[outputs, inputs]');
 }
 
-function create(heap: Heap, where: string, matrix: Weight, bias: Weight | undefined, storage: StoredType): CoreLinear {
+function create(heap: Heap, where: string, matrix: Weight, bias: Weight | undefined, keeping: Keeping): CoreLinear {
   const make = (core: MainModule) => new core.Linear();
   return heap.made(where, make, (linear) => {
-    withPacked(heap, where, matrix, storage, (packed) =>
+    withPacked(heap, where, matrix, keeping, (packed) =>
       heap.scope(where, (scratch) => {
         const biasAt = bias === undefined ? 0 : vectorAddress(bias, scratch);
         heap.run(where, () => linear.create(packed, bias?.type ?? WeightType.float32, biasAt));

@@ -4,7 +4,7 @@ import { type Bounds, boundsOf, type VisibilityOptions } from '../attention/visi
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError } from '../runtime/errors.js';
 import type { LayerHeads } from './position.js';
-import type { WeightInput, WeightStorage } from './weights.js';
+import type { WeightArithmetic, WeightInput, WeightStorage } from './weights.js';
 
 /** Sizes of a layer with attention. */
 export interface LayerSizeOptions {
@@ -30,6 +30,8 @@ export interface LayerAttentionOptions extends Pick<VisibilityOptions, 'causal' 
   turnValues?: boolean;
   /** How the matrices are kept. Default `as given`. */
   storage?: WeightStorage;
+  /** How products with matrices in blocks are computed. Default `int8`. */
+  arithmetic?: WeightArithmetic;
 }
 
 /** Weights of attention [out, in], row major; biases may be left out. They are copied. */
@@ -55,7 +57,16 @@ export interface AttentionLayerWeights {
 /** @internal */
 export const sizeFields = ['modelDim', 'heads', 'kvHeads', 'headDim', 'valueDim'] as const;
 /** @internal */
-export const scoreFields = ['causal', 'window', 'sinkTokens', 'scale', 'softcap', 'turnValues', 'storage'] as const;
+export const scoreFields = [
+  'causal',
+  'window',
+  'sinkTokens',
+  'scale',
+  'softcap',
+  'turnValues',
+  'storage',
+  'arithmetic',
+] as const;
 
 /** Checked sizes. @internal */
 export interface LayerDims extends LayerHeads {

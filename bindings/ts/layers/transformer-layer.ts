@@ -26,7 +26,7 @@ import {
 } from './options.js';
 import { type ForwardOptions, forwardFields } from './pass.js';
 import { type CheckedPosition, checkPosition, type TransformerPosition } from './position.js';
-import { checkStorage, vectorAddress, type Weight, type WeightInput, weight } from './weights.js';
+import { checkKeeping, vectorAddress, type Weight, type WeightInput, weight } from './weights.js';
 
 /**
  * The order of norms and residual sums; A is attention, F the feed-forward part.
@@ -182,7 +182,7 @@ function make(
     unitOffset: check.boolean(where, 'unitOffset', given.unitOffset ?? false),
   };
   const activation = check.choice(where, 'activation', given.activation ?? defaults.activation, activations);
-  const storage = checkStorage(where, given.storage);
+  const keeping = checkKeeping(where, given);
   const weights = checkWeights(heap, where, given.weights, planOf(dims, hiddenDim, norms), ['sinks']);
   const { sinks: logits } = given.weights;
   const sinkWeights = logits === undefined ? undefined : weight(heap, where, 'weights.sinks', logits, [1, dims.heads]);
@@ -194,7 +194,7 @@ function make(
     const options = { attention: dims, placement: placements[norms], activation };
     const construct = (core: MainModule) => new core.TransformerBlock();
     return heap.made(where, construct, (block) => {
-      withParts(heap, where, weights, storage, norm, (parts, scratch) => {
+      withParts(heap, where, weights, keeping, norm, (parts, scratch) => {
         const fields = heap.putCall(scratch, BlockOptions, options);
         heap.run(where, () => block.create(fields, parts));
       });

@@ -59,33 +59,38 @@ export interface WeightShape {
  * to nearest; results are those of a float32 layer with the rounded weights, bit for bit. `int8` keeps a byte per weight
  * and a scale s = max |w| / 127 per output, at least 2^-126: each weight is then off by at most s / 2, and an output by at
  * most s / 2 sum |x|, typically by s / sqrt(12) |x| (Euclidean). A block type chooses scales and codes as ggml's
- * reference does; the last block of a row is filled up with zeros. Where m is the largest magnitude of a block, a weight is
- * off by at most m / 254 (`q8_0`) or m / 8 (`q4_0`), besides the rounding of the scale, m / 2048; `q4_k` is off by about
- * half a step of its range / 15, more at its ends. Biases and norms stay float32.
+ * reference does; the last block of a row is filled up with zeros. Where m is the largest magnitude of a block of 32 and
+ * r its range, a weight is off by at most m / 254 (`q8_0`), m / 8 (`q4_0`), m / 16 (`q5_0`), r / 30 (`q4_1`) or r / 62
+ * (`q5_1`), and by what its code makes of the rounding of the scale to float16, by 2^-11 of it or, below 2^-14, by 2^-25.
+ * Blocks of 256 have scales that are multiples of 1 / 63 (`q6_k`: 1 / 128) of their largest, and are chosen for the least
+ * squared error: a weight is off by about half a step of (largest - smallest, or 0) / 15 (`q4_k`) or / 31 (`q5_k`) of its 32,
+ * of m / 32 of its 16 (`q6_k`), more where its neighbours are much larger. Biases and norms stay float32.
  */
 export type WeightStorage = 'as given' | WeightType | 'int8' | BlockType;
 
-const { float32, float16, bfloat16, int8, ...blocks } = enums.WeightType;
+/**
+ * How a layer multiplies by matrices in blocks. `int8` rounds its inputs to whole multiples of a scale for each 32 of them,
+ * max |x| / 127, at least 2^-126, and multiplies codes, in integers: an input is off by at most half that scale. The same
+ * bits on every engine, in the relaxed build too. `float32` multiplies the inputs as they are by the exact weights; for one
+ * row it is several times slower. Other matrices are always multiplied in float32.
+ */
+export type WeightArithmetic = 'int8' | 'float32';
+
+const { float32, float16, bfloat16, int8 } = enums.WeightType;
+const { q4_0, q4_1, q5_0, q5_1, q8_0, q4_k, q5_k, q6_k } = enums.WeightType;
+const blocks: Readonly<Record<BlockType, number>> = { q4_0, q4_1, q5_0, q5_1, q8_0, q4_k, q5_k, q6_k };
 const types: Readonly<Record<WeightType | BlockType, number>> = { float32, float16, bfloat16, ...blocks };
 const storages: Readonly<Record<Exclude<WeightStorage, 'as given'>, number>> = { ...types, int8 };
 
-// Weights of a block, and its bytes, by the number of the type.
-const blockSizes: Readonly<Record<number, readonly [weights: number, bytes: number]>> = {
-  [float32]: [1, 4],
-  [float16]: [1, 2],
-  [bfloat16]: [1, 2],
-  [blocks.q4_0]: [32, 18],
-  [blocks.q4_1]: [32, 20],
-  [blocks.q5_0]: [32, 22],
-  [blocks.q5_1]: [32, 24],
-  [blocks.q8_0]: [32, 34],
-  [blocks.q4_k]: [256, 144],
-  [blocks.q5_k]: [256, 176],
-  [blocks.q6_k]: [256, 210],
+// Weights of a block, and its bytes.
+const blockSizes: Readonly<Record<WeightType | BlockType, readonly [weights: number, bytes: number]>> = {
+  ...{ float32: [1, 4], float16: [1, 2], bfloat16: [1, 2] },
+  ...{ q4_0: [32, 18], q4_1: [32, 20], q5_0: [32, 22], q5_1: [32, 24], q8_0: [32, 34] },
+  ...{ q4_k: [256, 144], q5_k: [256, 176], q6_k: [256, 210] },
 };
-const blockNames: Readonly<Record<number, string>> = Object.fromEntries(
-  Object.entries(blocks).map(([name, number]) => [number, name]),
-);
+
+const nameOf = (type: number) =>
+  Object.keys(storages).find((name) => storages[name as keyof typeof storages] === type) as keyof typeof storages;
 
 /** @internal */
 export const sliceBytes = 2 ** 20;
@@ -120,14 +125,22 @@ export interface Weight {
   readonly packed?: PackedMatrix;
 }
 
-/** Of src/kernels/weight_type.h; undefined is as given. @internal */
-export type StoredType = number | undefined;
+/** How a layer keeps its matrices and multiplies by them. @internal */
+export interface Keeping {
+  /** Of src/kernels/weight_type.h; undefined is as given. */
+  readonly stored: number | undefined;
+  readonly inFloats: boolean;
+}
+
+const arithmetics = { int8: 0, float32: 1 } as const satisfies Record<WeightArithmetic, number>;
 
 /** @internal */
-export function checkStorage(where: string, value: unknown = 'as given'): StoredType {
+export function checkKeeping(where: string, options: { storage?: unknown; arithmetic?: unknown }): Keeping {
+  const { storage = 'as given', arithmetic = 'int8' } = options;
   const asGiven = -1;
-  const type = check.choice(where, 'storage', value, { 'as given': asGiven, ...storages });
-  return type === asGiven ? undefined : type;
+  const type = check.choice(where, 'storage', storage, { 'as given': asGiven, ...storages });
+  const inFloats = check.choice(where, 'arithmetic', arithmetic, arithmetics) === arithmetics.float32;
+  return { stored: type === asGiven ? undefined : type, inFloats };
 }
 
 function checkShape(where: string, name: string, value: unknown, given: unknown, wanted: readonly number[]): void {
@@ -151,7 +164,7 @@ function arrayOf(where: string, name: string, value: unknown, wanted: readonly n
   const type = check.choice(where, `${name}.type`, named, types);
   if (shape !== undefined) checkShape(where, name, value, shape, wanted);
   if (type === types.float32) return { data: check.float32(where, `${name}.data`, data), type };
-  const isBlocks = type in blockNames;
+  const isBlocks = (named as string) in blocks;
   const fits = isBlocks ? check.isTypedArray(data, 'Uint8Array') : check.isTypedArray(data, 'Uint16Array');
   if (!fits || isDetached(data as Uint8Array)) {
     const form = isBlocks ? 'a Uint8Array with the blocks' : 'a Uint16Array with the bits';
@@ -170,20 +183,24 @@ function checkLength(
   rows: number,
   columns: number,
 ): number {
-  const [weights, bytes] = blockSizes[type] as readonly [number, number];
-  const blockName = blockNames[type];
+  const format = nameOf(type) as WeightType | BlockType;
+  const [weights, bytes] = blockSizes[format];
   if (columns % weights !== 0) {
-    const problem = `has rows of ${columns} weights; a row of ${blockName} is whole blocks of ${weights}`;
+    const problem = `has rows of ${columns} weights; a row of ${format} is whole blocks of ${weights}`;
     throw new ArgumentRangeError(where, name, value, problem);
   }
   const rowBytes = (columns / weights) * bytes;
   const shape = rows === 1 ? '' : `, [${rows}, ${columns}]`;
-  const { length, wanted, unit } =
-    blockName === undefined
-      ? { length: lengthOf(data as Float32Array), wanted: rows * columns, unit: 'numbers' }
-      : { length: lengthOf(data as Uint8Array), wanted: rows * rowBytes, unit: `bytes of ${blockName}` };
+  const isBlocks = weights > 1;
+  const length = lengthOf(data as Uint8Array);
+  const wanted = rows * (isBlocks ? rowBytes : columns);
   if (length === wanted) return rowBytes;
-  throw new ArgumentRangeError(where, name, value, `has ${length} ${unit}; expected ${wanted}${shape}`);
+  throw new ArgumentRangeError(
+    where,
+    name,
+    value,
+    `has ${length} ${isBlocks ? `bytes of ${format}` : 'numbers'}; expected ${wanted}${shape}`,
+  );
 }
 
 /**
@@ -236,19 +253,19 @@ export function withPacked(
   heap: Heap,
   where: string,
   from: Weight,
-  storage: StoredType,
+  { stored: wanted, inFloats }: Keeping,
   work: (matrix: PackedMatrix) => void,
 ): void {
   if (from.packed !== undefined) {
     work(from.packed);
     return;
   }
-  const stored = storage ?? from.type;
+  const stored = wanted ?? from.type;
   const rowBytes = Math.max(1, from.columns * 4);
   const sliceRows = from.inHeap ? from.rows : Math.min(from.rows, Math.max(1, Math.floor(sliceBytes / rowBytes)));
   const matrix = heap.construct(where, (core) => new core.PackedMatrix());
   try {
-    heap.run(where, () => matrix.allocate(from.rows, from.columns, stored));
+    heap.run(where, () => matrix.allocate(from.rows, from.columns, stored, inFloats));
     heap.scope(where, (scratch) => {
       const slice = from.inHeap ? 0 : scratch(sliceRows * rowBytes);
       for (let first = 0; first < from.rows; first += sliceRows) {
@@ -272,11 +289,11 @@ export function withPacked(
  * @internal
  */
 export function unfitProblem(stored: number): string {
-  const storage = Object.entries(storages).find(([, number]) => number === stored)?.[0];
+  const storage = nameOf(stored);
   const reason =
-    stored === storages.int8
+    storage === 'int8'
       ? 'is not finite'
-      : stored in blockNames
+      : storage in blocks
         ? 'is not finite or beyond the range of a float16 scale'
         : 'would become infinite';
   return `has a number that ${reason} as ${storage}`;

@@ -1,7 +1,7 @@
 // Loads a model into wasm memory from a config.json and safetensors.
 
 import { checkSign, type RelativeSign } from '../encodings/relative.js';
-import { checkStorage, type StoredType, type WeightStorage } from '../layers/weights.js';
+import { checkKeeping, type Keeping, type WeightArithmetic, type WeightStorage } from '../layers/weights.js';
 import type { Angles } from '../rope/options.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
@@ -30,10 +30,12 @@ export interface LoadModelOptions extends SafetensorsReadOptions, ModelConfigOpt
   /**
    * How matrices are stored, including tables of token vectors. `as given`, the default: in the type of the file.
    * `int8`: one byte for each weight, with an error of at most s / 2, where s = max |w| / 127 over its row. `q8_0`, `q4_0`,
-   * `q4_k` and the other block types: 8.5 to 4.5 bits for each weight, with a scale for each 32 of them; their errors are
-   * at `WeightStorage`.
+   * `q4_k` and the other block types: 8.5 to 4.5 bits for each weight, with scales for 16 or 32 of them; their errors are at
+   * `WeightStorage`.
    */
   storage?: WeightStorage;
+  /** How products with matrices in blocks are computed. Default `int8`. */
+  arithmetic?: WeightArithmetic;
   /**
    * How angles are computed. `exact`, the default: by the formula, without rounding errors that grow with the position.
    * `float32`: with the roundings of Hugging Face's code (inverse frequencies and products in float32), to match its
@@ -48,7 +50,7 @@ export interface LoadModelOptions extends SafetensorsReadOptions, ModelConfigOpt
 }
 
 const where = 'loadModel';
-const own = ['config', 'weights', 'storage', 'angles', 'relativeSign', 'sequenceLength'] as const;
+const own = ['config', 'weights', 'storage', 'arithmetic', 'angles', 'relativeSign', 'sequenceLength'] as const;
 
 /**
  * Loads a model from an unchanged Hugging Face checkpoint: config.json and safetensors. Supports BERT (absolute
@@ -76,7 +78,7 @@ export async function loadModel(rw: Instance, options: LoadModelOptions): Promis
   const heap = heapOf(where, rw);
   const given = check.options(where, 'options', options, [...own, ...readKeys]);
   const { sequenceLength, weights } = given;
-  const storage = checkStorage(where, given.storage);
+  const keeping = checkKeeping(where, given);
   check.choice(where, 'angles', given.angles ?? 'exact', { exact: 0, float32: 1 });
   const read = readOptions(where, given);
   const config = withSign(
@@ -88,10 +90,10 @@ export async function loadModel(rw: Instance, options: LoadModelOptions): Promis
   );
   if (weights === undefined)
     throw new ArgumentTypeError(where, 'weights', weights, 'an open file, or the source of one');
-  if (weights instanceof Safetensors) return fromFile(heap, config, weights, storage, read);
+  if (weights instanceof Safetensors) return fromFile(heap, config, weights, keeping, read);
   const file = await openSafetensors(rw, weights, read.signal === undefined ? {} : { signal: read.signal });
   try {
-    return await fromFile(heap, config, file, storage, read);
+    return await fromFile(heap, config, file, keeping, read);
   } finally {
     file.dispose();
   }
@@ -117,14 +119,14 @@ async function fromFile(
   heap: Heap,
   config: ModelConfig,
   file: Safetensors,
-  storage: StoredType,
+  keeping: Keeping,
   read: SafetensorsReadOptions,
 ): Promise<EncoderModel | DecoderModel> {
   const { names, slots } = checkpointOf(config, file);
   const { destinations } = names;
   const all = [...destinations.values()].flatMap(({ runs }) => runs.map(({ slot }) => slot));
   try {
-    await fillSlots({ heap, where, storage }, file, destinations, read);
+    await fillSlots({ heap, where, keeping }, file, destinations, read);
     read.signal?.throwIfAborted();
     const tokens = [...destinations].find(([, { runs }]) => runs[0]?.slot === slots.tokens)?.[0] ?? '';
     const weights = modelWeights(heap, where, config, slots, file.info(tokens).dtype);

@@ -2,7 +2,7 @@
 // so memory holds the packed weights and one slice.
 
 import * as enums from '../enums.js';
-import { type StoredType, sliceBytes, unfitProblem, type WeightType } from '../layers/weights.js';
+import { type Keeping, sliceBytes, unfitProblem, type WeightType } from '../layers/weights.js';
 import { SafetensorsError } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
 import type { Safetensors, SafetensorsReadOptions } from '../safetensors/file.js';
@@ -31,7 +31,7 @@ function typeOf(dtype: string): NumberType {
 interface Filling {
   readonly heap: Heap;
   readonly where: string;
-  readonly storage: StoredType;
+  readonly keeping: Keeping;
 }
 
 /** Reads every tensor of `destinations`. If it throws, the caller frees the slots. @internal */
@@ -80,11 +80,11 @@ async function fillVectors(
   }
 }
 
-function allocated({ heap, where, storage }: Filling, slot: MatrixSlot, type: number): MatrixSlot['packed'] {
+function allocated({ heap, where, keeping }: Filling, slot: MatrixSlot, type: number): MatrixSlot['packed'] {
   if (slot.packed !== undefined) return slot.packed;
   const matrix = heap.construct(where, (core) => new core.PackedMatrix());
   slot.packed = matrix;
-  heap.run(where, () => matrix.allocate(slot.rows, slot.columns, storage ?? type));
+  heap.run(where, () => matrix.allocate(slot.rows, slot.columns, keeping.stored ?? type, keeping.inFloats));
   return matrix;
 }
 
@@ -131,7 +131,7 @@ interface Packing {
 }
 
 // Gives a function that packs the first rows of the slice into their slots, in the order of the runs.
-function packer({ heap, where, storage }: Filling, file: Safetensors, name: string, packing: Packing) {
+function packer({ heap, where, keeping }: Filling, file: Safetensors, name: string, packing: Packing) {
   const { runs, type, rowBytes, slice } = packing;
   let [run, done] = [0, 0]; // the run being filled, and the number of its rows that are
   return (bytes: number) => {
@@ -143,7 +143,7 @@ function packer({ heap, where, storage }: Filling, file: Safetensors, name: stri
       heap.run(
         where,
         () => matrix.packRows(first + done, now, type, at),
-        () => new SafetensorsError(file.info(name).file, name, unfitProblem(storage ?? type)),
+        () => new SafetensorsError(file.info(name).file, name, unfitProblem(keeping.stored ?? type)),
       );
       row += now;
       done += now;

@@ -12,9 +12,10 @@ namespace ropewalk::test {
 namespace {
 
 PackedMatrix packedFrom(const std::vector<float>& w, size_t n, size_t k,
-                        WeightType stored = WeightType::kFloat32) {
+                        WeightType stored = WeightType::kFloat32, bool in_floats = false) {
   PackedMatrix packed;
-  REQUIRE(packed.pack(WeightType::kFloat32, w.data(), n, k, stored) == Status::kOk);
+  REQUIRE(packed.allocate(n, k, stored, in_floats) == Status::kOk);
+  REQUIRE(packed.packRows(0, n, WeightType::kFloat32, w.data()) == Status::kOk);
   return packed;
 }
 
@@ -189,7 +190,7 @@ TEST_CASE("A product with weights of any type is that with the numbers they stan
   for (const WeightFormat& format : kWeightFormats) {
     for (const size_t n : std::initializer_list<size_t>{1, 8, 15, 16, 33, 67}) {
       for (const size_t k : std::initializer_list<size_t>{1, 5, 255, 256, 257, 600}) {
-        const PackedMatrix packed = packedFrom(random.floats(n * k), n, k, format.type);
+        const PackedMatrix packed = packedFrom(random.floats(n * k), n, k, format.type, true);
         std::vector<float> seen(n * k);
         for (size_t j = 0; j < n; ++j) packed.row(j, seen.data() + j * k);
         const PackedMatrix wide = packedFrom(seen, n, k);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "catch.h"
+#include "checksum.h"
 #include "kernels/gemm.h"
 #include "reference.h"
 
@@ -204,13 +205,15 @@ TEST_CASE("Blocks of what their format has exactly are narrowed to it", "[kernel
 TEST_CASE("Blocks of zeros, of one number and of tiny numbers have finite weights", "[kernels]") {
   for (const WeightFormat& format : kWeightFormats) {
     if (!format.hasCodes()) continue;
-    for (const float number : {0.0f, -0.0f, 1.0f, -1.0f, 1e-30f, -1e-30f, 1e-44f, 65000.0f}) {
-      const std::vector<float> x(format.block, number);
+    for (const float number :
+         {0.0f, -0.0f, 1.0f, -1.0f, 1e-30f, -1e-30f, 4.5e-38f, 1e-38f, 1e-44f, 65000.0f}) {
+      std::vector<float> x(format.block, number);
+      x[5] = 0;
       std::vector<unsigned char> bytes(format.block_bytes);
       withFormat(format.type, [&](auto f) { f.narrow(x.data(), x.size(), bytes.data()); });
       Worst worst;
-      for (const double weight : weightsOf(format, bytes.data(), x.size()))
-        worst.add(weight, number, std::fabs(number) * 0.07 + 0x1p-14);
+      const std::vector<double> weights = weightsOf(format, bytes.data(), x.size());
+      for (size_t i = 0; i < x.size(); ++i) worst.add(weights[i], x[i], std::fabs(number) * 0.07 + 0x1p-14);
       INFO("type " << static_cast<int>(format.type) << ", " << number);
       CHECK(worst.share() <= 1);
     }
@@ -234,7 +237,8 @@ TEST_CASE("A product with the blocks of a file agrees with sums in double", "[ke
         w.insert(w.end(), weights.begin(), weights.end());
       }
       PackedMatrix packed;
-      REQUIRE(packed.pack(format.type, bytes.data(), kN, k, format.type) == Status::kOk);
+      REQUIRE(packed.allocate(kN, k, format.type, true) == Status::kOk);
+      REQUIRE(packed.packRows(0, kN, format.type, bytes.data()) == Status::kOk);
       for (const size_t m : std::initializer_list<size_t>{1, 2, 3, 13}) {
         const std::vector<float> a = random.floats(m * k);
         std::vector<float> out(m * kN, kNaN);
@@ -258,6 +262,165 @@ TEST_CASE("A product with the blocks of a file agrees with sums in double", "[ke
       }
     }
   }
+}
+
+namespace {
+
+// Rows of a [m, k] rounded to bytes, 32 with one scale, by the definition.
+std::vector<double> roundedInputs(const std::vector<float>& a, size_t m, size_t k) {
+  std::vector<double> rounded(a.size());
+  for (size_t i = 0; i < m; ++i) {
+    for (size_t l = 0; l < k; l += 32) {
+      const size_t end = std::min(k, l + 32);
+      float largest = 0;
+      for (size_t j = l; j < end; ++j) largest = std::max(largest, std::fabs(a[i * k + j]));
+      const float scale = std::max(largest / 127, 0x1p-126f);
+      for (size_t j = l; j < end; ++j)
+        rounded[i * k + j] = static_cast<double>(scale) * std::nearbyint(a[i * k + j] / scale);
+    }
+  }
+  return rounded;
+}
+
+// Blocks of any codes, with scales that are finite, for n rows of k weights.
+std::vector<unsigned char> anyBlocks(const WeightFormat& format, size_t n, size_t k, Random& random) {
+  std::vector<unsigned char> bytes(n * format.rowBytes(k));
+  for (unsigned char& byte : bytes) byte = static_cast<unsigned char>(random.bits());
+  for (size_t at = 0; at < bytes.size(); at += format.block_bytes) {
+    const size_t half = format.type == WeightType::kQ6_K ? 208 : 0;
+    bytes[at + half + 1] &= 0xbf;  // exponents below 16: magnitudes below 2
+    if (format.codes.has_mins) bytes[at + 3] &= 0xbf;
+  }
+  return bytes;
+}
+
+// Numbers of all sizes, and runs of one magnitude: all codes are then 127 or -127.
+std::vector<float> anyInputs(size_t count, Random& random) {
+  std::vector<float> a = random.floats(count);
+  for (size_t i = 0; i < count; ++i) {
+    if (i / 32 % 3 == 1) a[i] = a[i] < 0 ? -1.0f : 1.0f;
+    if (i / 32 % 7 == 2) a[i] *= 0x1p-120f;
+  }
+  return a;
+}
+
+}  // namespace
+
+TEST_CASE("Products in integers are those with inputs of 8 bits", "[kernels]") {
+  Random random(3);
+  for (const WeightFormat& format : kWeightFormats) {
+    if (!format.hasCodes()) continue;
+    for (const size_t k : std::initializer_list<size_t>{1, 31, 32, 33, 256, 259, 2047, 2049, 4200}) {
+      constexpr size_t kN = 35;
+      const std::vector<unsigned char> bytes = anyBlocks(format, kN, k, random);
+      PackedMatrix packed;
+      REQUIRE(packed.pack(format.type, bytes.data(), kN, k, format.type) == Status::kOk);
+      for (const size_t m : std::initializer_list<size_t>{1, 2, 3, 8, 9, 65}) {
+        const std::vector<float> a = anyInputs(m * k, random);
+        const std::vector<double> rounded = roundedInputs(a, m, k);
+        std::vector<float> out(m * kN, kNaN);
+        gemm(out.data(), kN, a.data(), k, packed, m);
+        Worst worst;
+        for (size_t j = 0; j < kN; ++j) {
+          const std::vector<double> w = weightsOf(format, bytes.data() + j * format.rowBytes(k), k);
+          for (size_t i = 0; i < m; ++i) {
+            double sum = 0;
+            double work = 0;
+            for (size_t l = 0; l < k; ++l) {
+              const double term = rounded[i * k + l] * w[l];
+              sum += term;
+              // What is subtracted as an offset or a min may be larger than the weight.
+              work += std::fabs(rounded[i * k + l]) * (std::fabs(w[l]) + 130);
+            }
+            worst.add(out[i * kN + j], sum, static_cast<double>(k / 16 + 8) * kUnit * work);
+          }
+        }
+        INFO("type " << static_cast<int>(format.type) << ", k = " << k << ", m = " << m);
+        CHECK(worst.share() <= 1);
+      }
+    }
+  }
+}
+
+TEST_CASE("Products in integers have the same bits in every build, for a million runs", "[kernels]") {
+  Random random(5);
+  Checksum sum;
+  size_t runs = 0;
+  for (const WeightFormat& format : kWeightFormats) {
+    if (!format.hasCodes()) continue;
+    constexpr size_t kN = 64;
+    constexpr size_t kK = 65536;
+    const std::vector<unsigned char> bytes = anyBlocks(format, kN, kK, random);
+    PackedMatrix packed;
+    REQUIRE(packed.pack(format.type, bytes.data(), kN, kK, format.type) == Status::kOk);
+    runs += kN * kK / 32;
+    const std::vector<float> a = anyInputs(kK, random);
+    std::vector<float> out(kN);
+    gemm(out.data(), kN, a.data(), kK, packed, 1);
+    for (const float each : out) sum.add(std::bit_cast<uint32_t>(each));
+    // Several rows, two at a time and one alone, in blocks of inputs.
+    PackedMatrix small;
+    constexpr size_t kSmall = 4160;
+    REQUIRE(small.pack(format.type, bytes.data(), 20, kSmall, format.type) == Status::kOk);
+    for (const size_t m : std::initializer_list<size_t>{9, 69}) {
+      const std::vector<float> rows = anyInputs(m * kSmall, random);
+      std::vector<float> products(m * 20);
+      gemm(products.data(), 20, rows.data(), kSmall, small, m);
+      for (const float each : products) sum.add(std::bit_cast<uint32_t>(each));
+    }
+  }
+  CHECK(runs >= 1'000'000);
+  CHECK(sum.value() == 0x7b7fc61ff0b0a269);
+}
+
+TEST_CASE("A row with a number that is not finite has NaN in integers, the others nothing", "[kernels]") {
+  constexpr size_t kK = 320;
+  constexpr size_t kN = 17;
+  Random random(6);
+  for (const WeightFormat& format : kWeightFormats) {
+    if (!format.hasCodes()) continue;
+    const std::vector<unsigned char> bytes = anyBlocks(format, kN, kK, random);
+    PackedMatrix packed;
+    REQUIRE(packed.pack(format.type, bytes.data(), kN, kK, format.type) == Status::kOk);
+    for (const float bad : {kInfinity, -kInfinity, kNaN}) {
+      std::vector<float> a = random.floats(3 * kK);
+      a[kK + 35] = bad;
+      std::vector<float> out(3 * kN);
+      gemm(out.data(), kN, a.data(), kK, packed, 3);
+      for (size_t i = 0; i < out.size(); ++i) CHECK(std::isnan(out[i]) == (i / kN == 1));
+    }
+  }
+}
+
+TEST_CASE("Blocks whose weights a narrower format cannot hold are refused", "[kernels]") {
+  for (const WeightFormat& format : kWeightFormats) {
+    if (!format.hasCodes()) continue;
+    std::vector<unsigned char> bytes(format.block_bytes,
+                                     static_cast<unsigned char>(0x7b));  // scales of 61280
+    PackedMatrix packed;
+    INFO("type " << static_cast<int>(format.type));
+    CHECK(packed.pack(format.type, bytes.data(), 1, format.block, WeightType::kFloat16) ==
+          Status::kInvalidArgument);
+    CHECK(packed.pack(format.type, bytes.data(), 1, format.block, WeightType::kFloat32) == Status::kOk);
+  }
+}
+
+TEST_CASE("Products in integers are added to what is there", "[kernels]") {
+  constexpr size_t kK = 64;
+  constexpr size_t kN = 20;
+  Random random(7);
+  const WeightFormat& format = formatOf(WeightType::kQ8_0);
+  const std::vector<unsigned char> bytes = anyBlocks(format, kN, kK, random);
+  PackedMatrix packed;
+  REQUIRE(packed.pack(format.type, bytes.data(), kN, kK, format.type) == Status::kOk);
+  const std::vector<float> a = random.floats(2 * kK);
+  std::vector<float> plain(2 * kN);
+  gemm(plain.data(), kN, a.data(), kK, packed, 2);
+  std::vector<float> out(2 * kN, 3);
+  GemmOptions options;
+  options.accumulate = true;
+  gemm(out.data(), kN, a.data(), kK, packed, 2, options);
+  for (size_t i = 0; i < out.size(); ++i) CHECK(out[i] == 3 + plain[i]);
 }
 
 }  // namespace ropewalk::test

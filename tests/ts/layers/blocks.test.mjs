@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { load } from 'ropewalk';
 import { assertSameBits, random, randomArray } from '../support/arrays.mjs';
-import { outOfRange, wrongType } from '../support/bad-values.mjs';
+import { notAChoice, outOfRange, wrongType } from '../support/bad-values.mjs';
 import { blockSizes, randomBlocks, weightsOfBlocks } from '../support/blocks.mjs';
 import { onEachBuild } from '../support/builds.mjs';
 import { layerWeights, matrixShapes } from '../support/layer-reference.mjs';
@@ -21,6 +21,8 @@ const most = {
   ...{ q4_k: 2 / 15, q5_k: 2 / 31, q6_k: 2 / 63 },
 };
 
+const bits = {}; // of the first build
+
 await onEachBuild((rw) => {
   // A product with the identity gives the weights themselves, a column for each row.
   function weightsOf(linear) {
@@ -37,7 +39,7 @@ await onEachBuild((rw) => {
         [35, 3 * size],
       ]) {
         const data = randomBlocks(type, rows * inputs, 7);
-        const linear = rw.linear({ weight: { type, data, shape: [rows, inputs] } });
+        const linear = rw.linear({ weight: { type, data, shape: [rows, inputs] }, arithmetic: 'float32' });
         assertSameBits(
           weightsOf(linear).map((x) => x + 0),
           weightsOfBlocks(type, data).map((x) => x + 0),
@@ -52,7 +54,7 @@ await onEachBuild((rw) => {
       const data = randomBlocks(type, rows * inputs, 9);
       const weights = weightsOfBlocks(type, data);
       const bias = random(rows, 4);
-      const linear = rw.linear({ weight: { type, data, shape: [rows, inputs] }, bias });
+      const linear = rw.linear({ weight: { type, data, shape: [rows, inputs] }, bias, arithmetic: 'float32' });
       const wide = rw.linear({ weight: { data: weights, shape: [rows, inputs] }, bias });
       for (const count of [1, 2, 7, 40]) {
         const x = randomArray([count, inputs], count);
@@ -72,7 +74,7 @@ await onEachBuild((rw) => {
       for (const inputs of [size, size + 24]) {
         const data = random(20 * inputs, 5);
         for (const weight of [{ data, shape: [20, inputs] }, rw.tensor([20, inputs], data)]) {
-          const linear = rw.linear({ weight, storage: type });
+          const linear = rw.linear({ weight, storage: type, arithmetic: 'float32' });
           assert.equal(linear.bytes, 32 * Math.ceil(inputs / size) * bytes);
           for (const [i, w] of weightsOf(linear).entries()) {
             assert.ok(Math.abs(w - data[i]) <= most[type] + 2 ** -10, `${w} for ${data[i]}`);
@@ -82,6 +84,35 @@ await onEachBuild((rw) => {
       }
     });
   }
+
+  test('products in integers are those with inputs rounded to bytes, and the same in every build', () => {
+    for (const [type, [size]] of Object.entries(blockSizes)) {
+      const [rows, inputs] = [40, 2 * size];
+      const data = randomBlocks(type, rows * inputs, 12);
+      const weights = weightsOfBlocks(type, data);
+      const linear = rw.linear({ weight: { type, data, shape: [rows, inputs] } });
+      const x = randomArray([3, inputs], 5);
+      const rounded = Float64Array.from(x.data, (value, i) => {
+        const run = x.data.subarray(i - (i % 32), i - (i % 32) + 32);
+        const scale = Math.fround(run.reduce((most, v) => Math.max(most, Math.abs(v)), 0) / 127);
+        return scale * Math.round(Math.fround(value / scale));
+      });
+      const y = linear.apply(x).data;
+      bits[type] ??= y;
+      assertSameBits(y, bits[type]);
+      for (const [i, value] of y.entries()) {
+        const [row, o] = [Math.floor(i / rows), i % rows];
+        let [sum, work] = [0, 0];
+        for (let l = 0; l < inputs; ++l) {
+          const term = rounded[row * inputs + l] * weights[o * inputs + l];
+          sum += term;
+          work += Math.abs(rounded[row * inputs + l]) * 4; // codes and minima, each at most 4 with these scales
+        }
+        assert.ok(Math.abs(value - sum) <= 40 * 2 ** -24 * work, `${type}: ${value} for ${sum}`);
+      }
+      linear.dispose();
+    }
+  });
 
   test('layers take blocks, each matrix of its own type, with the results of their float32 weights', () => {
     const size = { modelDim: 256, heads: 4, hiddenDim: 512 };
@@ -101,7 +132,7 @@ await onEachBuild((rw) => {
     }
     const x = randomArray([5, 256], 3);
     const [got, want] = [blocks, wide].map((weights) => {
-      const layer = rw.decoderLayer({ ...size, weights, position: { encoding: 'rope' } });
+      const layer = rw.decoderLayer({ ...size, weights, position: { encoding: 'rope' }, arithmetic: 'float32' });
       const { out } = layer.forward(x);
       layer.dispose();
       return out.data;
@@ -135,6 +166,7 @@ testAllRefusals(rw, 'linear', {
     [wrongType(null, 'null'), wrongType(new Uint16Array(36), 'Uint16Array(36)'), wrongType([1, 2], '[1, 2]')],
     (data) => rw.linear({ weight: { ...q4, data } }),
   ],
+  arithmetic: [notAChoice, (arithmetic) => rw.linear({ weight: q4, arithmetic })],
   'weight.type': [
     [outOfRange('Q4_0', '"Q4_0"'), outOfRange('q3_k', '"q3_k"'), outOfRange('int8', '"int8"')],
     (type) => rw.linear({ weight: { ...q4, type } }),
