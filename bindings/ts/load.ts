@@ -5,7 +5,7 @@ import { counts, packedRelaxed, packedSteps, sizes } from './inline.js';
 import { compiledOnce, type LoadOptions, open } from './instance.js';
 import type { Ropewalk } from './ropewalk.js';
 import { UnsupportedError } from './runtime/errors.js';
-import { unpackAtOnce } from './safetensors/node-files.js';
+import { unpackAtOnce } from './sources/node-files.js';
 
 // Engines before 2025 lack fromBase64; a loop takes a tenth of the time of Uint8Array.from with a callback.
 function decodeBase64(text: string): Uint8Array<ArrayBuffer> {

@@ -41,7 +41,7 @@ export type {
 } from './safetensors/file.js';
 export type { SafetensorsDtype } from './safetensors/header.js';
 export { type OpenSafetensorsOptions, openSafetensors } from './safetensors/open.js';
-export type { SafetensorsSource } from './safetensors/open-source.js';
 export type { SafetensorsArray } from './safetensors/tensors.js';
 export { firstJson } from './sampling/json.js';
 export { type LogitBias, type SampleOptions, type SamplingOptions, sample } from './sampling/sampling.js';
+export type { SafetensorsSource } from './sources/open-source.js';

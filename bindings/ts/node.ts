@@ -5,7 +5,7 @@
  */
 import { type BuildName, buildOf, compiledOnce, type LoadOptions, open } from './instance.js';
 import type { Ropewalk } from './ropewalk.js';
-import { readWhole } from './safetensors/node-files.js';
+import { readWhole } from './sources/node-files.js';
 
 export * from './api.js';
 

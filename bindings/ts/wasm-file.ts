@@ -4,7 +4,7 @@
 import { type BuildName, buildOf, compiledOnce, hasRelaxed, refusal } from './instance.js';
 import { ArgumentRangeError, ArgumentTypeError, UnsupportedError } from './runtime/errors.js';
 import { isDetached } from './runtime/typed-arrays.js';
-import { readWhole } from './safetensors/node-files.js';
+import { readWhole } from './sources/node-files.js';
 import { version } from './version.js';
 
 // Makes the error for one file: `problem` is a predicate, and the subject is where the file came from.

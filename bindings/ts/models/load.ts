@@ -9,7 +9,7 @@ import type { Heap } from '../runtime/heap.js';
 import { heapOf, type Instance } from '../runtime/instance.js';
 import { readKeys, readOptions, Safetensors, type SafetensorsReadOptions } from '../safetensors/file.js';
 import { openSafetensors } from '../safetensors/open.js';
-import type { SafetensorsSource } from '../safetensors/open-source.js';
+import type { SafetensorsSource } from '../sources/open-source.js';
 import { type ModelConfig, type ModelConfigOptions, modelConfig } from './config.js';
 import { DecoderModel } from './decoder.js';
 import { EncoderModel } from './encoder.js';

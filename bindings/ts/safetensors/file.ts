@@ -13,8 +13,8 @@ import {
 import type { Heap } from '../runtime/heap.js';
 import { Tensor } from '../runtime/tensor.js';
 import type { OwnFloats } from '../runtime/typed-arrays.js';
+import { type ByteSource, SourceFailure } from '../sources/source.js';
 import type { SafetensorsDtype } from './header.js';
-import { type ByteSource, SourceFailure } from './source.js';
 import { arrayOf, type SafetensorsArray, Widener } from './tensors.js';
 
 /** Progress of a read, in bytes. */

@@ -4,11 +4,11 @@ import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError, SafetensorsError } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
 import { heapOf, type Instance } from '../runtime/instance.js';
+import type { Fetch } from '../sources/http.js';
+import { openSource, type SafetensorsSource } from '../sources/open-source.js';
+import { type ByteSource, gathered, SourceFailure } from '../sources/source.js';
 import { bytesOf, type Entry, readKeys, readOptions, Safetensors, type SafetensorsReadOptions } from './file.js';
 import { type Header, headerBytes, lengthBytes, parseHeader, parseWeightMap } from './header.js';
-import type { Fetch } from './http.js';
-import { openSource, type SafetensorsSource } from './open-source.js';
-import { type ByteSource, gathered, SourceFailure } from './source.js';
 
 /** Options of openSafetensors(). */
 export interface OpenSafetensorsOptions extends SafetensorsReadOptions {
