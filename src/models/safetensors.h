@@ -9,14 +9,11 @@
 #include <cstdint>
 
 #include "memory.h"
+#include "models/file_size.h"
 #include "models/text_map.h"
 #include "status.h"
 
 namespace ropewalk {
-
-inline constexpr uint64_t kMaxHeaderBytes = 100'000'000;  // as the reference implementation has it
-inline constexpr uint64_t kMaxFileBytes = (uint64_t{1} << 53) - 1;
-inline constexpr uint64_t kUnknownBytes = UINT64_MAX;  // size of a file that is known only when it ends
 
 // The numbers cross the wasm boundary: add at the end, never renumber.
 enum class SafetensorsDtype : int {

@@ -16,6 +16,7 @@
 #include "layers/embedding.h"
 #include "layers/linear.h"
 #include "layers/norm_layer.h"
+#include "models/gguf_file.h"
 #include "models/layer_stack.h"
 #include "models/logits_head.h"
 #include "models/safetensors_file.h"
@@ -584,6 +585,30 @@ TEST_CASE("A header that cannot be held for want of memory leaves the one before
     CHECK(failEachAllocation([&] { return readWeightMap(index.data(), index.size(), &map, &fault); },
                              [&] { return map.size() == 0; }) == 2);
     CHECK(map.size() == 1);
+  }
+  CHECK(liveAllocations() == 0);
+}
+
+TEST_CASE("Without memory a GGUF header stays as it was, and a header that is refused allocates nothing") {
+  {
+    GgufParts parts;
+    parts.entries = {ggufEntry("n", 4, le(7u))};
+    parts.tensors = {ggufTensor("a", {3}, 0, 0)};
+    const std::string file = ggufFile(parts, 12);
+    parts.tensors.push_back(ggufTensor("b", {3}, 0, 32));
+    const std::string more = ggufFile(parts, 44);
+    GgufHeader header;
+    GgufFault fault;
+    REQUIRE(header.parse(file.data(), file.size(), file.size(), &fault) == Status::kOk);
+    CHECK(failEachAllocation([&] { return header.parse(more.data(), more.size(), more.size(), &fault); },
+                             [&] { return header.size() == 1 && header.entryCount() == 1; }) == 2);
+    CHECK(header.size() == 2);
+
+    failAllocationAfter(0);
+    for (size_t size = 0; size < ggufHeader(parts).size(); ++size) {
+      CHECK(header.parse(more.data(), size, size, &fault) == Status::kInvalidArgument);
+    }
+    CHECK_FALSE(stopFailing());
   }
   CHECK(liveAllocations() == 0);
 }
