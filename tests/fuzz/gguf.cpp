@@ -3,25 +3,14 @@
 // whole is.
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <vector>
 
+#include "fuzz.h"
 #include "models/gguf.h"
 
 namespace {
 
 using namespace ropewalk;
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
-
-// Reads every byte, so that the sanitizer reports text outside of the file.
-size_t sum(const char* text, size_t bytes) {
-  size_t total = 0;
-  for (size_t i = 0; i < bytes; ++i) total += static_cast<unsigned char>(text[i]);
-  return total;
-}
 
 void checkFault(const GgufFault& fault, size_t size, uint64_t file_bytes) {
   require(fault.reason != GgufReason::kNone);

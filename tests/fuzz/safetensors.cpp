@@ -1,26 +1,15 @@
 // libFuzzer: parses any bytes as a safetensors file and as an index of several. An accepted file must be
 // consistent; a refusal must give a reason and an offset within the bytes.
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <vector>
 
+#include "fuzz.h"
 #include "models/safetensors.h"
 
 namespace {
 
 using namespace ropewalk;
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
-
-// Reads every byte, so that the sanitizer sees text that is not there.
-size_t sum(const char* text, size_t bytes) {
-  size_t total = 0;
-  for (size_t i = 0; i < bytes; ++i) total += static_cast<unsigned char>(text[i]);
-  return total;
-}
 
 void checkFault(const SafetensorsFault& fault, uint64_t file_bytes, size_t header_bytes) {
   require(fault.reason != SafetensorsReason::kNone);

@@ -96,6 +96,11 @@ export class ModelKvCache extends Handle {
   readonly chunk: number;
   /** Maximum number of tokens; undefined if the cache grows. */
   readonly capacity: number | undefined;
+  /**
+   * How many tokens are those of all rows, where a generation ended some rows before others.
+   * @internal
+   */
+  evenLength = Number.POSITIVE_INFINITY;
   readonly #layers: readonly KvCache[];
   readonly #list: LayerCaches;
   // The layers for which the caches were last checked.
@@ -147,6 +152,7 @@ export class ModelKvCache extends Handle {
     const gone = this.length - length;
     if (length === 0) this.reset();
     else if (gone > 0) this.#cut(at, length, gone);
+    if (length <= this.evenLength) this.evenLength = Number.POSITIVE_INFINITY;
     return this;
   }
 
@@ -163,6 +169,7 @@ export class ModelKvCache extends Handle {
     this.alive('modelKvCache.reset');
     for (const cache of this.#layers) cache.reset();
     this.#broken = false;
+    this.evenLength = Number.POSITIVE_INFINITY;
     return this;
   }
 

@@ -172,9 +172,6 @@ function checkWork(model: Stepper, input: unknown, options: GenerateOptions): Wo
   };
 }
 
-// How many tokens of a cache are those of all its rows, where some of the rows ended before others.
-const even = new WeakMap<ModelKvCache, number>();
-
 // Caches into which a prompt is being read. That takes many turns of the event loop; two prompts would mix.
 const reading = new WeakSet<ModelKvCache>();
 
@@ -190,11 +187,10 @@ function part({ values, batch, tokens, shape }: Ids, first: number, end: number)
 // Reads the prompt; gives the logits [B, V] after it, or undefined if no token is wanted.
 async function readPrompt(work: Work, cache: ModelKvCache, loop: EventLoop): Promise<Float32Array | undefined> {
   const { model, ids, chunk, maxTokens, signal, onProgress } = work;
-  if (cache.length > (even.get(cache) ?? cache.length)) {
-    const problem = `rows of its cache ended at different tokens; truncate(${even.get(cache)}) or reset() it first`;
+  if (cache.length > cache.evenLength) {
+    const problem = `rows of its cache ended at different tokens; truncate(${cache.evenLength}) or reset() it first`;
     throw new StateError(`${where}: ${problem}`);
   }
-  even.delete(cache);
   if (reading.has(cache)) throw new StateError(`${where}: another generate is reading its ids into this cache`);
   const before = cache.length;
   reading.add(cache);
@@ -310,7 +306,7 @@ async function* tokensOf(
     const kept = cache === work.cache && !cache.disposed && !model.disposed && cache.length === position;
     if (given && kept) model.pass(where, latest(), { cache, logits: 'none' });
     const counts = rows.map(({ tokens }) => tokens.length);
-    if (kept && Math.min(...counts) < Math.max(...counts)) even.set(cache, first + Math.min(...counts));
+    if (kept && Math.min(...counts) < Math.max(...counts)) cache.evenLength = first + Math.min(...counts);
   }
 }
 

@@ -34,10 +34,8 @@ void placeBlocks(const BlockShape& shape, unsigned char* panel, size_t r, size_t
 void widenBlocks(const BlockShape& shape, const BlockCodes& codes,
                  void (*unpack)(const unsigned char*, PanelRun*), const unsigned char* from, size_t n,
                  float* out) {
-  constexpr size_t kMostWeights = 256;
-  constexpr size_t kMostBytes = 210;
-  alignas(4) unsigned char panel[kPanel * kMostBytes];
-  PanelRun runs[kMostWeights / kRunInputs];
+  alignas(4) unsigned char panel[kPanel * kMostBlockBytes];
+  PanelRun runs[kMostBlockWeights / kRunInputs];
   float weights[kRunInputs * kPanel];
   const size_t whole = kPanel * shape.weights;
   std::fill_n(panel, kPanel * shape.bytes, static_cast<unsigned char>(0));

@@ -3,8 +3,8 @@
 // has it; codes are integers of 4 to 8 bits. A block is decoded in runs of 32 inputs.
 //
 // In memory, a block of a panel holds the blocks of its rows word by word: word w of row r is word w * kPanel
-// + r. Where a block is no whole number of words, its float16 scale is apart: those of all rows stand behind
-// the words.
+// + r. Where a block is no whole number of words, its float16 scale is apart: those of all rows follow the
+// words.
 #pragma once
 
 #include <cstddef>
@@ -46,6 +46,9 @@ struct BlockRows {
   const uint32_t* word(size_t w) const { return words + w * kPanel; }
 };
 
+inline constexpr size_t kMostBlockWeights = 256;
+inline constexpr size_t kMostBlockBytes = 210;
+
 // What a block of a file is: whole words, and where its bytes are none, a float16 scale apart.
 struct BlockShape {
   size_t weights = 0;
@@ -68,6 +71,7 @@ void placeBlocks(const BlockShape& shape, unsigned char* panel, size_t r, size_t
 // are not words.
 template <class Format, size_t Weights, size_t Bytes>
 struct BlockFormat {
+  static_assert(Weights <= kMostBlockWeights && Bytes <= kMostBlockBytes && Weights % kRunInputs == 0);
   static constexpr size_t kBlock = Weights;
   static constexpr size_t kBlockBytes = Bytes;
   static constexpr size_t kHeadBytes = 0;

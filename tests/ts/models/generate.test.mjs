@@ -395,6 +395,14 @@ await onEachBuild(async (rw) => {
     const further = await byRow(llama3.generate(next, { cache, temperature: 0, maxTokens: 2 }));
     const whole = rows.map((row, i) => [...row, ...want[i].slice(0, 4)]);
     assert.deepEqual(further, await byRow(llama3.generate(whole, { temperature: 0, maxTokens: 2 })));
+    // What was cut back stays usable when it has grown again by other means.
+    for (const cutBack of [() => cache.truncate(prompt.length), () => cache.reset()]) {
+      cache.reset();
+      await byRow(llama3.generate(rows, { ...lively, cache, stopAfter }));
+      cutBack();
+      llama3.forward(rows, { cache });
+      await byRow(llama3.generate(next, { cache, maxTokens: 1 }));
+    }
     cache.dispose();
   });
 
