@@ -1,5 +1,7 @@
 #include "kernels/activation.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <limits>
 
 #include "kernels/exp.h"
@@ -51,15 +53,6 @@ struct Tanh {
   f32x4 operator()(f32x4 x) const { return tanh(x); }
 };
 
-template <class F>
-void eachGated(F f, float* out, const float* gate, const float* up, size_t n) {
-  size_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    simd::store(out + i, simd::mul(f(simd::load(gate + i)), simd::load(up + i)));
-  }
-  simd::storeN(out + i, simd::mul(f(simd::loadN(gate + i, n - i)), simd::loadN(up + i, n - i)), n - i);
-}
-
 // Calls work with the function object of f.
 template <class Work>
 void with(Activation f, Work work) {
@@ -84,7 +77,21 @@ void activate(Activation f, float* out, const float* x, size_t n) {
 }
 
 void activateGated(Activation f, float* out, const float* gate, const float* up, size_t n) {
-  with(f, [&](auto function) { eachGated(function, out, gate, up, n); });
+  // Piece by piece, by the function's one loop.
+  constexpr size_t kPiece = 256;
+  float piece[kPiece];
+  for (size_t i = 0; i < n; i += kPiece) {
+    const size_t count = std::min(kPiece, n - i);
+    activate(f, piece, gate + i, count);
+    size_t j = 0;
+    for (; j + kLanes <= count; j += kLanes) {
+      simd::store(out + i + j, simd::mul(simd::load(piece + j), simd::load(up + i + j)));
+    }
+    if (j < count) {
+      simd::storeN(out + i + j, simd::mul(simd::load(piece + j), simd::loadN(up + i + j, count - j)),
+                   count - j);
+    }
+  }
 }
 
 }  // namespace ropewalk

@@ -114,7 +114,8 @@ template <class From, class To, size_t Rows>
 // out, in: 2 * pairs floats, read as From pairs them and written as To does; the same array only if those
 // agree. cos, sin: pairs floats. Any number of pairs, including 0.
 template <class From, class To>
-inline void rotatePairs(float* out, const float* in, const float* cos, const float* sin, size_t pairs) {
+[[gnu::noinline]] void rotatePairs(float* out, const float* in, const float* cos, const float* sin,
+                                   size_t pairs) {
   turnRows<From, To, 1>(out, in, 0, cos, sin, pairs);
 }
 

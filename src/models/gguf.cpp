@@ -358,8 +358,8 @@ bool GgufWalk::place(GgufTensor* out) {
 bool GgufWalk::checkNames() {
   GgufEntry* entry = header_.entries_.data();
   GgufTensor* tensor = header_.tensors_.data();
-  sortBy(entry, entry + entries, keyBefore);
-  sortBy(tensor, tensor + tensors, nameBefore);
+  sortBy<keyBefore>(entry, entry + entries);
+  sortBy<nameBefore>(tensor, tensor + tensors);
   if (const GgufEntry* again = repeated(entry, entries, &GgufEntry::key, &GgufEntry::key_bytes)) {
     nameIs(again->key, again->key_bytes, false);
     return refuse(Reason::kDuplicate, fault.name_at);
@@ -367,7 +367,7 @@ bool GgufWalk::checkNames() {
   if (const GgufTensor* again = repeated(tensor, tensors, &GgufTensor::name, &GgufTensor::name_bytes)) {
     return refuseTensor(Reason::kDuplicate, *again);
   }
-  sortBy(entry, entry + entries, entryBefore);
+  sortBy<entryBefore>(entry, entry + entries);
   return true;
 }
 
@@ -379,7 +379,7 @@ bool GgufWalk::checkPlaces() {
     tensor->begin += at;
     tensor->end += at;
   }
-  sortBy(begin, end, dataBefore);
+  sortBy<dataBefore>(begin, end);
   for (const GgufTensor* tensor = begin; tensor != end; ++tensor) {
     if (tensor->end > std::min(file_bytes_, kMaxFileBytes)) {
       return refuseTensor(Reason::kDataPastEnd, *tensor, tensor->end, std::min(file_bytes_, kMaxFileBytes));

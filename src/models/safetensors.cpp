@@ -247,7 +247,7 @@ Status DataCheck::run(uint64_t data_bytes) {
 }
 
 Status DataCheck::names() {
-  sortBy(begin_, end_, nameBefore);
+  sortBy<nameBefore>(begin_, end_);
   const SafetensorsTensor* second = nullptr;  // the first in the text that stood before
   for (const SafetensorsTensor* t = begin_ + 1; t < end_; ++t) {
     const bool same = compareText(t[-1].name, t[-1].name_bytes, t->name, t->name_bytes) == 0;
@@ -257,7 +257,7 @@ Status DataCheck::names() {
 }
 
 Status DataCheck::sizes() {
-  sortBy(begin_, end_, dataBefore);
+  sortBy<dataBefore>(begin_, end_);
   for (const SafetensorsTensor* t = begin_; t != end_; ++t) {
     uint64_t bits = 0;
     const uint64_t found = t->end - t->begin;

@@ -33,7 +33,7 @@ bool offsetBefore(const TextPair& a, const TextPair& b) {
 // Leaves the pairs in the order of their keys. Returns the offset of the first key in the
 // text that repeats an earlier one, or 0.
 size_t secondOccurrence(TextPair* pairs, size_t n) {
-  sortBy(pairs, pairs + n, keyBefore);
+  sortBy<keyBefore>(pairs, pairs + n);
   size_t first = 0;
   for (size_t i = 1; i < n; ++i) {
     const TextPair& a = pairs[i - 1];
@@ -86,7 +86,7 @@ Status TextMap::read(JsonReader& reader, Fault* fault) {
     *fault = {second, true};
     return Status::kInvalidArgument;
   }
-  sortBy(made.pairs_.data(), made.pairs_.data() + count, offsetBefore);
+  sortBy<offsetBefore>(made.pairs_.data(), made.pairs_.data() + count);
   *this = std::move(made);
   return Status::kOk;
 }

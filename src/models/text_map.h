@@ -3,8 +3,8 @@
 // is needed, one fills.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
+#include <cstdlib>
 
 #include "memory.h"
 #include "models/json_reader.h"
@@ -44,12 +44,15 @@ class TextMap {
 // Below, at or above 0 as a comes before b, is b, or comes after b in the order of bytes.
 int compareText(const char* a, size_t a_bytes, const char* b, size_t b_bytes);
 
-// By heap: a fifth of the code of std::sort, which counts where it is shipped, and n log n in the worst case
-// too.
-template <class T>
-void sortBy(T* begin, T* end, bool (*before)(const T&, const T&)) {
-  std::make_heap(begin, end, before);
-  std::sort_heap(begin, end, before);
+// By the C library: one sort for all types, where std::sort and the heap of <algorithm> are compiled for each.
+// That counts where it is shipped.
+template <auto before, class T>
+void sortBy(T* begin, T* end) {
+  std::qsort(begin, static_cast<size_t>(end - begin), sizeof(T), [](const void* a, const void* b) {
+    const T& x = *static_cast<const T*>(a);
+    const T& y = *static_cast<const T*>(b);
+    return before(x, y) ? -1 : static_cast<int>(before(y, x));
+  });
 }
 
 }  // namespace ropewalk
