@@ -1,10 +1,11 @@
-// Bindings of safetensors files.
+// Bindings of safetensors and GGUF files.
 #include <emscripten/bind.h>
 
 #include <algorithm>
 
 #include "calls.h"
 #include "kernels/weight_format.h"
+#include "models/gguf.h"
 #include "models/safetensors.h"
 
 namespace ropewalk::binding {
@@ -16,7 +17,8 @@ uint64_t fileSize(double bytes) {
 }
 
 // Writes the fault for any status.
-int writeFault(Status status, const SafetensorsFault& fault, Pointer out) {
+template <class Fault>
+int writeFault(Status status, const Fault& fault, Pointer out) {
   writeResult(out, fault);
   return number(status);
 }
@@ -39,10 +41,28 @@ void tensorOfSafetensors(const SafetensorsHeader& header, size_t i, Pointer out)
   writeResult(out, header[i]);
 }
 
+void writeShape(const uint64_t* shape, size_t rank, double* out) {
+  std::transform(shape, shape + rank, out, [](uint64_t n) { return static_cast<double>(n); });
+}
+
 void shapeOfSafetensors(const SafetensorsHeader& header, size_t i, Pointer out) {
-  const SafetensorsTensor& t = header[i];
-  std::transform(t.shape, t.shape + t.rank, at<double>(out),
-                 [](uint64_t n) { return static_cast<double>(n); });
+  writeShape(header[i].shape, header[i].rank, at<double>(out));
+}
+
+int parseGguf(GgufHeader& header, Pointer bytes, size_t size, double file_bytes, Pointer out) {
+  GgufFault fault;
+  const Status status = header.parse(at<char>(bytes), size, fileSize(file_bytes), &fault);
+  return writeFault(status, fault, out);
+}
+
+void entryOfGguf(const GgufHeader& header, size_t i, Pointer out) {
+  writeResult(out, header.entry(i));
+}
+
+// The fields, and kMaxGgufRank sizes behind them.
+void tensorOfGguf(const GgufHeader& header, size_t i, Pointer out) {
+  writeResult(out, header[i]);
+  writeShape(header[i].shape, kMaxGgufRank, at<double>(out) + Fields<GgufTensor>::kDoubles);
 }
 
 void pairOfMap(const TextMap& map, size_t i, Pointer out) {
@@ -84,6 +104,14 @@ EMSCRIPTEN_BINDINGS(models) {
       .function("tensor", &tensorOfSafetensors)
       .function("shape", &shapeOfSafetensors)
       .function("metadata", &metadataOfSafetensors);
+  class_<GgufHeader>("GgufHeader")
+      .constructor<>()
+      .property("size", &GgufHeader::size)
+      .property("entryCount", &GgufHeader::entryCount)
+      .property("version", &GgufHeader::version)
+      .function("parse", &parseGguf)
+      .function("entry", &entryOfGguf)
+      .function("tensor", &tensorOfGguf);
   class_<TextMap>("TextMap")
       .constructor<>()
       .property("size", &TextMap::size)

@@ -1,9 +1,12 @@
 /**
- * Loads safetensors checkpoints and runs them.
+ * Opens safetensors and GGUF files, loads checkpoints and runs them.
  * @packageDocumentation
  * @module ropewalk/models
  */
 
+export type { Gguf } from './gguf/file.js';
+export type { GgufDtype, GgufValue } from './gguf/header.js';
+export { type OpenGgufOptions, openGguf } from './gguf/open.js';
 export type { ModelCacheOptions, ModelKvCache } from './models/cache.js';
 export {
   type ComparedTensor,
@@ -29,19 +32,21 @@ export { type LoadModelOptions, loadModel } from './models/load.js';
 export type { Model, ModelInfo, RopeChange } from './models/model.js';
 export type { Pooling } from './models/pooling.js';
 export type { CapturedLayer, InspectOptions, PassOptions, PassProgress } from './models/run.js';
-export { SafetensorsError } from './runtime/errors.js';
-export type {
-  Safetensors,
-  SafetensorsInfo,
-  SafetensorsIntoOptions,
-  SafetensorsProgress,
-  SafetensorsReadOptions,
-  SafetensorsSliceOptions,
-  SafetensorsTensorOptions,
-} from './safetensors/file.js';
+export { GgufError, SafetensorsError } from './runtime/errors.js';
+export type { Safetensors } from './safetensors/file.js';
 export type { SafetensorsDtype } from './safetensors/header.js';
 export { type OpenSafetensorsOptions, openSafetensors } from './safetensors/open.js';
-export type { SafetensorsArray } from './safetensors/tensors.js';
 export { firstJson } from './sampling/json.js';
 export { type LogitBias, type SampleOptions, type SamplingOptions, sample } from './sampling/sampling.js';
-export type { SafetensorsSource } from './sources/open-source.js';
+export type { StoredArray } from './sources/numbers.js';
+export type { FileSource } from './sources/open-source.js';
+export type { OpenOptions } from './sources/opening.js';
+export type {
+  ReadIntoOptions,
+  ReadOptions,
+  ReadProgress,
+  ReadSliceOptions,
+  ReadTensorOptions,
+  TensorFile,
+  TensorInfo,
+} from './sources/tensor-file.js';

@@ -8,6 +8,7 @@ import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { examples, folderOf, moduleOf, special } from './support/examples.mjs';
 import { folderWith } from './support/folder.mjs';
+import { writeGguf } from './support/gguf.mjs';
 import { root, run } from './support/node.mjs';
 import { writeSafetensors } from './support/safetensors.mjs';
 import { sendRange, serve } from './support/server.mjs';
@@ -26,6 +27,10 @@ const llama = filesOf(tinyLlama({ ...long, eos_token_id: 2 }), {
   'golden.safetensors': writeSafetensors({ logits: float32(3, 41) }),
   'table.safetensors': writeSafetensors({ 'embeddings.weight': float32(32, 768) }),
 });
+const gguf = writeGguf(
+  { 'general.architecture': ['str', 'llama'] },
+  { 'blk.0.attn_q.weight': float32(32, 64), 'output_norm.weight': float32(64) },
+);
 const working = {
   llama: { ...llama, 'SmolLM2-135M/config.json': llama['config.json'] },
   bert: filesOf(tinyBert({ vocab_size: 8000 })),
@@ -37,7 +42,12 @@ const compilerOptions = {
   ...{ types: ['node'], typeRoots: [join(root, 'node_modules', '@types')] },
   ...{ strict: true, noUncheckedIndexedAccess: true, outDir: 'out', rootDir: '.' },
 };
-const served = { ...llama, 'core.wasm': readFileSync(join(root, 'dist', 'core.wasm')) };
+const served = {
+  ...llama,
+  'model-Q4_K_M.gguf': gguf,
+  'model-Q8_0.gguf': gguf,
+  'core.wasm': readFileSync(join(root, 'dist', 'core.wasm')),
+};
 const all = examples().map((example, number) => ({ ...example, file: `example${number}` }));
 const { url } = await serve({ after }, (request, response) => {
   const name = new URL(request.url, 'http://localhost').pathname.split('/').at(-1);

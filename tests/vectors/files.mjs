@@ -1,4 +1,4 @@
-// Reads vector files: our own { format: 1, group, cases }, safetensors files with the expected verdict on each, and the
+// Reads vector files: our own { format: 1, group, cases }, safetensors or GGUF files with the expected verdict on each, and the
 // { tests } of ONNX's backend tests.
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -94,17 +94,24 @@ const isListOfFiles = (cases) =>
 // What a case expects, by its verdict: `either` may be refused, or read rightly.
 const expectations = { ok: undefined, error: 'error', either: 'either' };
 
+// Most files of a set begin as its format says; some are refused because they do not.
+function formatOf(cases) {
+  const beginning = Buffer.from('GGUF').toString('base64').slice(0, 5);
+  const count = cases.filter(({ base64 }) => base64.startsWith(beginning)).length;
+  return 2 * count > cases.length ? 'gguf' : 'safetensors';
+}
+
 function readFiles(path, { group = basename(path, '.json'), cases }) {
+  const op = formatOf(cases);
   return {
     group,
-    cases: cases.map(({ name, verdict, size, base64, tensors }, i) => {
+    cases: cases.map(({ name, verdict, size, base64, why, ...params }, i) => {
       const file = Uint8Array.from(Buffer.from(base64, 'base64'));
       const problem = !Object.hasOwn(expectations, verdict)
         ? `has the verdict ${JSON.stringify(verdict)}; known are ${Object.keys(expectations).join(', ')}`
         : file.length !== (size ?? file.length) && `has ${file.length} bytes, not ${size}`;
       if (problem) throw new UnusableFile(`${path}: case ${i} (${name ?? 'no name'}): ${problem}`);
-      const params = { file, tensors };
-      return { name, op: 'safetensors', params, inputs: {}, outputs: {}, expect: expectations[verdict] };
+      return { name, op, params: { file, ...params }, inputs: {}, outputs: {}, expect: expectations[verdict] };
     }),
   };
 }

@@ -6,7 +6,7 @@ import * as check from '../runtime/check.js';
 import { ArgumentRangeError } from '../runtime/errors.js';
 import { checkedPositions } from '../runtime/positions.js';
 import type { NdArray } from '../runtime/tensor.js';
-import { readKeys, readOptions } from '../safetensors/file.js';
+import { readKeys, readOptions } from '../sources/tensor-file.js';
 import {
   checkModelCache,
   createModelCache,

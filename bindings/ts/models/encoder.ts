@@ -6,7 +6,7 @@ import * as check from '../runtime/check.js';
 import { ArgumentRangeError, UnsupportedError } from '../runtime/errors.js';
 import { checkedPositions } from '../runtime/positions.js';
 import type { NdArray } from '../runtime/tensor.js';
-import { readKeys, readOptions } from '../safetensors/file.js';
+import { readKeys, readOptions } from '../sources/tensor-file.js';
 import { checkWithin, type Ids, type IdsInput, likeIds, paddingMask, readIds } from './ids.js';
 import { Model, type ModelMaking, type RopeChange, room } from './model.js';
 import { checkPooling, type Pooling, pool } from './pooling.js';

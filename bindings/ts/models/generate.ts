@@ -4,7 +4,6 @@ import { ArgumentRangeError, ArgumentTypeError, StateError } from '../runtime/er
 import { EventLoop } from '../runtime/event-loop.js';
 import type { Heap } from '../runtime/heap.js';
 import type { NdArray } from '../runtime/tensor.js';
-import { readKeys, readOptions } from '../safetensors/file.js';
 import { randomAt } from '../sampling/random.js';
 import {
   checkSampling,
@@ -15,6 +14,7 @@ import {
   type SamplingOptions,
   samplingFields,
 } from '../sampling/sampling.js';
+import { readKeys, readOptions } from '../sources/tensor-file.js';
 import { checkModelCache, largestChunk, type ModelCacheOptions, type ModelKvCache } from './cache.js';
 import { checkWithin, type Ids, type IdsInput, readIds } from './ids.js';
 import { checkLength, longer } from './positions.js';

@@ -7,9 +7,10 @@ import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
 import { heapOf, type Instance } from '../runtime/instance.js';
-import { readKeys, readOptions, Safetensors, type SafetensorsReadOptions } from '../safetensors/file.js';
+import { Safetensors } from '../safetensors/file.js';
 import { openSafetensors } from '../safetensors/open.js';
-import type { SafetensorsSource } from '../sources/open-source.js';
+import type { FileSource } from '../sources/open-source.js';
+import { type ReadOptions, readKeys, readOptions } from '../sources/tensor-file.js';
 import { type ModelConfig, type ModelConfigOptions, modelConfig } from './config.js';
 import { DecoderModel } from './decoder.js';
 import { EncoderModel } from './encoder.js';
@@ -19,14 +20,14 @@ import { checkpointOf } from './tensors.js';
 import { freeSlots, modelWeights } from './weights.js';
 
 /** Options of loadModel. `signal` ends the loading and frees all memory; `onProgress` counts bytes. */
-export interface LoadModelOptions extends SafetensorsReadOptions, ModelConfigOptions {
+export interface LoadModelOptions extends ReadOptions, ModelConfigOptions {
   /** The parsed config.json. */
   config: Readonly<Record<string, unknown>>;
   /**
    * A file from `openSafetensors`, which the caller disposes of, or a source: the address, path or bytes of a
    * safetensors file or of the index of several.
    */
-  weights: Safetensors | SafetensorsSource;
+  weights: Safetensors | FileSource;
   /**
    * How matrices are stored, including tables of token vectors. `as given`, the default: in the type of the file.
    * `int8`: one byte for each weight, with an error of at most s / 2, where s = max |w| / 127 over its row. `q8_0`, `q4_0`,
@@ -120,7 +121,7 @@ async function fromFile(
   config: ModelConfig,
   file: Safetensors,
   keeping: Keeping,
-  read: SafetensorsReadOptions,
+  read: ReadOptions,
 ): Promise<EncoderModel | DecoderModel> {
   const { names, slots } = checkpointOf(config, file);
   const { destinations } = names;

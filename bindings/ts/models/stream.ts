@@ -3,9 +3,8 @@
 
 import * as enums from '../enums.js';
 import { type Keeping, sliceBytes, unfitProblem, type WeightType } from '../layers/weights.js';
-import { SafetensorsError } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
-import type { Safetensors, SafetensorsReadOptions } from '../safetensors/file.js';
+import type { ReadOptions, TensorFile } from '../sources/tensor-file.js';
 import { type Destination, isMatrix, type MatrixSlot, type Run } from './description/slots.js';
 
 /** A type of numbers, with its size in bytes. */
@@ -37,9 +36,9 @@ interface Filling {
 /** Reads every tensor of `destinations`. If it throws, the caller frees the slots. @internal */
 export async function fillSlots(
   filling: Filling,
-  file: Safetensors,
+  file: TensorFile,
   destinations: ReadonlyMap<string, Destination>,
-  { signal, onProgress }: SafetensorsReadOptions,
+  { signal, onProgress }: ReadOptions,
 ): Promise<void> {
   const total = [...destinations.keys()].reduce((sum, name) => sum + file.info(name).byteLength, 0);
   let before = 0;
@@ -62,10 +61,10 @@ export async function fillSlots(
 }
 
 async function fillVectors(
-  file: Safetensors,
+  file: TensorFile,
   name: string,
   { shape, runs }: Destination,
-  read: SafetensorsReadOptions,
+  read: ReadOptions,
 ): Promise<void> {
   const [, columns = 1] = shape;
   const data = (await file.tensor(name, read)) as Float32Array | Uint16Array;
@@ -90,10 +89,10 @@ function allocated({ heap, where, keeping }: Filling, slot: MatrixSlot, type: nu
 
 async function fillMatrices(
   filling: Filling,
-  file: Safetensors,
+  file: TensorFile,
   name: string,
   { shape, runs }: Destination,
-  read: SafetensorsReadOptions,
+  read: ReadOptions,
 ): Promise<void> {
   const { heap, where } = filling;
   const [rows = 0, columns = 0] = shape;
@@ -131,7 +130,7 @@ interface Packing {
 }
 
 // Gives a function that packs the first rows of the slice into their slots, in the order of the runs.
-function packer({ heap, where, keeping }: Filling, file: Safetensors, name: string, packing: Packing) {
+function packer({ heap, where, keeping }: Filling, file: TensorFile, name: string, packing: Packing) {
   const { runs, type, rowBytes, slice } = packing;
   let [run, done] = [0, 0]; // the run being filled, and the number of its rows that are
   return (bytes: number) => {
@@ -143,7 +142,7 @@ function packer({ heap, where, keeping }: Filling, file: Safetensors, name: stri
       heap.run(
         where,
         () => matrix.packRows(first + done, now, type, at),
-        () => new SafetensorsError(file.info(name).file, name, unfitProblem(keeping.stored ?? type)),
+        () => file.failure(name, unfitProblem(keeping.stored ?? type)),
       );
       row += now;
       done += now;

@@ -102,6 +102,35 @@ export class SafetensorsError extends Error {
   }
 }
 
+/** As SafetensorsError, for GGUF files; names the key if an entry of the metadata is at fault. */
+export class GgufError extends Error {
+  /** The class, for code that cannot use `instanceof`. */
+  override readonly name: string = 'GgufError';
+  /** The address without its query, the path, or the name of the file; `blob` and `buffer` where there is none. */
+  readonly file: string;
+  /** The name of the tensor at fault, or undefined. */
+  readonly tensor: string | undefined;
+  /** The key of the metadata at fault, or undefined. */
+  readonly key: string | undefined;
+
+  constructor(
+    file: string,
+    tensor: string | undefined,
+    problem: string,
+    options: ErrorOptions & {
+      /** The key at fault. */
+      key?: string | undefined;
+    } = {},
+  ) {
+    const { key } = options;
+    const part = tensor === undefined ? key && `${quoted(key)}: ` : `tensor ${quoted(tensor)}: `;
+    super(`${file}: ${part ?? ''}${problem}`, options);
+    this.file = file;
+    this.tensor = tensor;
+    this.key = key;
+  }
+}
+
 // A name in full up to a length that no name of a model reaches.
 function quoted(name: string): string {
   return JSON.stringify(name.length > 200 ? `${name.slice(0, 200)}...` : name);

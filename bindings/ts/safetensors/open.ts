@@ -1,38 +1,26 @@
 // Opens a file from its source: reads its header, or the index of several files and the header of each.
 
 import * as check from '../runtime/check.js';
-import { ArgumentRangeError, ArgumentTypeError, SafetensorsError } from '../runtime/errors.js';
-import type { Heap } from '../runtime/heap.js';
+import { ArgumentRangeError, SafetensorsError } from '../runtime/errors.js';
 import { heapOf, type Instance } from '../runtime/instance.js';
-import type { Fetch } from '../sources/http.js';
-import { openSource, type SafetensorsSource } from '../sources/open-source.js';
-import { type ByteSource, gathered, SourceFailure } from '../sources/source.js';
-import { bytesOf, type Entry, readKeys, readOptions, Safetensors, type SafetensorsReadOptions } from './file.js';
-import { type Header, headerBytes, lengthBytes, parseHeader, parseWeightMap } from './header.js';
+import type { FileSource } from '../sources/open-source.js';
+import { forFiles, Opening, type OpenOptions } from '../sources/opening.js';
+import { type ByteSource, gathered } from '../sources/source.js';
+import { type Entry, readKeys } from '../sources/tensor-file.js';
+import { Safetensors } from './file.js';
+import { type Header, headerBytes, lengthBytes, parseHeader, parseWeightMap, type SafetensorsDtype } from './header.js';
 
 /** Options of openSafetensors(). */
-export interface OpenSafetensorsOptions extends SafetensorsReadOptions {
-  /** Replaces the global fetch(), for example to add headers. */
-  fetch?: (url: string, init: RequestInit) => Promise<Response>;
+export interface OpenSafetensorsOptions extends OpenOptions {
   /**
    * Gives the source of a file that an index names. Default: the file in the folder of the index. Required if the index
    * is a Blob or bytes.
    */
-  shard?: (file: string) => SafetensorsSource | Promise<SafetensorsSource>;
+  shard?: (file: string) => FileSource | Promise<FileSource>;
 }
 
 const where = 'openSafetensors';
 const maxIndexBytes = 100_000_000;
-const filesAtOnce = 6;
-
-interface Opening {
-  readonly heap: Heap;
-  readonly fetch: Fetch;
-  readonly read: SafetensorsReadOptions;
-  /** All open sources, closed on failure. */
-  readonly sources: ByteSource[];
-}
-
 interface OpenFile {
   readonly source: ByteSource;
   readonly header: Header;
@@ -57,62 +45,29 @@ interface OpenFile {
  */
 export async function openSafetensors(
   rw: Instance,
-  source: SafetensorsSource,
+  source: FileSource,
   options: OpenSafetensorsOptions = {},
 ): Promise<Safetensors> {
   const heap = heapOf(where, rw);
   const given = check.options(where, 'options', options, [...readKeys, 'fetch', 'shard']);
-  const { fetch = (url, init) => globalThis.fetch(url, init), shard } = given;
-  for (const [name, value] of Object.entries({ fetch, shard })) {
-    if (value !== undefined && typeof value !== 'function') {
-      throw new ArgumentTypeError(where, name, value, 'a function');
-    }
-  }
-  const opening: Opening = { heap, fetch, read: readOptions(where, given), sources: [] };
-  try {
-    const first = await open(opening, 'source', source);
-    const start = await firstBytes(first, opening.read.signal);
-    if (!isIndex(start)) return joined(heap, [await readHeader(opening, first, start)]);
-    return await openShards(opening, first, start, shard);
-  } catch (error) {
-    for (const opened of opening.sources) opened.close?.();
-    throw error;
-  }
+  const { shard } = given;
+  const opening = new Opening(heap, where, SafetensorsError, given, { shard });
+  return opening.closing(async () => {
+    const first = await opening.open('source', source);
+    const start = await firstBytes(opening, first);
+    return isIndex(start)
+      ? openShards(opening, first, start, shard)
+      : joined(opening, [await readHeader(opening, first, start)]);
+  });
 }
 
-async function open({ fetch, read, sources }: Opening, name: string, value: unknown): Promise<ByteSource> {
-  const { signal } = read;
-  signal?.throwIfAborted();
-  try {
-    const source = await openSource(where, name, value, fetch, signal);
-    sources.push(source);
-    signal?.throwIfAborted();
-    return source;
-  } catch (error) {
-    signal?.throwIfAborted();
-    if (!(error instanceof SourceFailure)) throw error;
-    throw new SafetensorsError(nameOf(value), undefined, error.message, { cause: error.cause ?? error });
-  }
+async function firstBytes(opening: Opening, source: ByteSource): Promise<Uint8Array> {
+  return collect(opening, source, 0, Math.min(lengthBytes, source.size ?? lengthBytes));
 }
 
-// The name in errors of an address or path that could not be opened, without its query, which may be secret.
-function nameOf(value: unknown): string {
-  const text = String(value);
-  return text.startsWith('data:') ? 'data:' : text.replace(/[?#].*$/, '');
-}
-
-async function firstBytes(source: ByteSource, signal: AbortSignal | undefined): Promise<Uint8Array> {
-  return collect(source, 0, Math.min(lengthBytes, source.size ?? lengthBytes), signal);
-}
-
-async function collect(
-  source: ByteSource,
-  from: number,
-  to: number,
-  signal: AbortSignal | undefined,
-): Promise<Uint8Array> {
+async function collect(opening: Opening, source: ByteSource, from: number, to: number): Promise<Uint8Array> {
   const tooLong = () => new SafetensorsError(source.name, undefined, 'is no index: it is too long for one');
-  return gathered(bytesOf(source, undefined, from, to, signal), maxIndexBytes, tooLong);
+  return gathered(opening.bytesOf(source, from, to), maxIndexBytes, tooLong);
 }
 
 // Whether the first 8 bytes are JSON rather than a header's length: as a number, text is far above the limit.
@@ -121,17 +76,17 @@ function isIndex(start: Uint8Array): boolean {
   return start.length === lengthBytes && /^\s*\{/.test(text) && !text.includes('\0');
 }
 
-async function readHeader({ heap, read }: Opening, source: ByteSource, start: Uint8Array): Promise<OpenFile> {
-  const { signal, onProgress } = read;
+async function readHeader(opening: Opening, source: ByteSource, start: Uint8Array): Promise<OpenFile> {
+  const { heap } = opening;
   const bytes = headerBytes(heap, source.name, start, source.size);
   const total = lengthBytes + bytes;
   const pointer = heap.allocate(bytes, where);
   try {
     let at = 0;
-    for await (const piece of bytesOf(source, undefined, lengthBytes, total, signal)) {
+    for await (const piece of opening.bytesOf(source, lengthBytes, total)) {
       heap.write(pointer + at, piece);
       at += piece.length;
-      onProgress?.({ loaded: lengthBytes + at, total, name: source.name });
+      opening.read.onProgress?.({ loaded: lengthBytes + at, total, name: source.name });
     }
     const header = parseHeader(
       heap,
@@ -153,20 +108,16 @@ async function openShards(
   start: Uint8Array,
   shard: OpenSafetensorsOptions['shard'],
 ): Promise<Safetensors> {
-  const { heap, read } = opening;
-  const rest = await collect(index, start.length, index.size ?? Number.POSITIVE_INFINITY, read.signal);
+  const { heap } = opening;
+  const rest = await collect(opening, index, start.length, index.size ?? Number.POSITIVE_INFINITY);
   const text = new Uint8Array(start.length + rest.length);
   text.set(start);
   text.set(rest, start.length);
   const map = heap.scope(where, (scratch) => parseWeightMap(heap, index.name, heap.put(scratch, text), text.length));
   index.close?.();
   const names = [...new Set(map.map(([, file]) => file))];
-  const files: OpenFile[] = [];
-  for (let i = 0; i < names.length; i += filesAtOnce) {
-    const some = names.slice(i, i + filesAtOnce).map((file) => openShard(opening, index, file, shard));
-    files.push(...(await allOf(some)));
-  }
-  const model = joined(heap, files);
+  const files = await forFiles(names, (file) => openShard(opening, index, file, shard));
+  const model = joined(opening, files);
   const sourceOf = new Map(files.map(({ source }, i) => [names[i], source.name]));
   for (const [tensor, file] of map) {
     if (!model.has(tensor) || model.info(tensor).file !== sourceOf.get(file)) {
@@ -174,15 +125,6 @@ async function openShards(
     }
   }
   return model;
-}
-
-// Like Promise.all, but rejects only when no work is running any more.
-async function allOf<T>(work: readonly Promise<T>[]): Promise<T[]> {
-  const results = await Promise.allSettled(work);
-  return results.map((result) => {
-    if (result.status === 'rejected') throw result.reason;
-    return result.value;
-  });
 }
 
 async function openShard(
@@ -200,14 +142,14 @@ async function openShard(
     const problem = `is missing; ${index.name} is an index, and where its ${file} is nobody can tell`;
     throw new ArgumentRangeError(where, 'shard', undefined, problem);
   }
-  const source = await open(opening, `shard(${JSON.stringify(file)})`, found);
-  const opened = await readHeader(opening, source, await firstBytes(source, opening.read.signal));
+  const source = await opening.open(`shard(${JSON.stringify(file)})`, found);
+  const opened = await readHeader(opening, source, await firstBytes(opening, source));
   source.pause?.();
   return opened;
 }
 
-function joined(heap: Heap, files: readonly OpenFile[]): Safetensors {
-  const entries = new Map<string, Entry>();
+function joined({ heap }: Opening, files: readonly OpenFile[]): Safetensors {
+  const entries = new Map<string, Entry<SafetensorsDtype>>();
   for (const { source, header } of files) {
     for (const { name, dtype, shape, begin, end } of header.tensors) {
       const before = entries.get(name);

@@ -1,11 +1,13 @@
-// The typed array of each dtype, and the exact widening of float16 and bfloat16 to float32.
+// The numbers of tensors in files: the typed array of each dtype, and the conversion to float32.
 import { WeightType } from '../enums.js';
 import type { Heap } from '../runtime/heap.js';
 import type { Own, OwnBytes, OwnDoubles, OwnFloats, OwnIntegers } from '../runtime/typed-arrays.js';
-import type { SafetensorsDtype } from './header.js';
 
-/** The numbers of a tensor. F16 and BF16 are stored as bits in a Uint16Array, BOOL as one byte each. */
-export type SafetensorsArray =
+/**
+ * The numbers of a tensor as they are stored. F16 and BF16 are bits in a Uint16Array, BOOL is one byte each, and blocks of a
+ * GGUF file are bytes.
+ */
+export type StoredArray =
   | OwnDoubles
   | OwnFloats
   | Own<Int8ArrayConstructor>
@@ -17,49 +19,52 @@ export type SafetensorsArray =
   | Own<BigInt64ArrayConstructor>
   | Own<BigUint64ArrayConstructor>;
 
-/** The constructor of the array for each dtype that has one. */
-export const arrayOf: Partial<
-  Record<SafetensorsDtype, { new (buffer: ArrayBuffer): SafetensorsArray; readonly BYTES_PER_ELEMENT: number }>
-> = {
-  BOOL: Uint8Array,
-  U8: Uint8Array,
-  I8: Int8Array,
-  I16: Int16Array,
-  U16: Uint16Array,
-  F16: Uint16Array,
-  BF16: Uint16Array,
-  I32: Int32Array,
-  U32: Uint32Array,
-  F32: Float32Array,
-  F64: Float64Array,
-  I64: BigInt64Array,
-  U64: BigUint64Array,
-};
+/** How a dtype stores numbers. @internal */
+export interface NumberForm {
+  /** Of a number, or of a block of several. */
+  readonly bytes: number;
+  readonly count: number;
+  readonly array?: { new (buffer: ArrayBuffer): StoredArray };
+  /** Of what becomes float32. */
+  readonly weightType?: number;
+}
 
-const weightTypes = { F16: WeightType.float16, BF16: WeightType.bfloat16 } as const;
+/** The dtypes that all formats of files have. @internal */
+export const plainForms = {
+  F32: { bytes: 4, count: 1, array: Float32Array, weightType: WeightType.float32 },
+  F16: { bytes: 2, count: 1, array: Uint16Array, weightType: WeightType.float16 },
+  BF16: { bytes: 2, count: 1, array: Uint16Array, weightType: WeightType.bfloat16 },
+  F64: { bytes: 8, count: 1, array: Float64Array },
+  I8: { bytes: 1, count: 1, array: Int8Array },
+  I16: { bytes: 2, count: 1, array: Int16Array },
+  I32: { bytes: 4, count: 1, array: Int32Array },
+  I64: { bytes: 8, count: 1, array: BigInt64Array },
+} satisfies Record<string, NumberForm>;
 
 const atOnce = 2 ** 16;
 
 /**
- * Widens 2-byte numbers in the core, from pieces that may end within a number. Holds memory of the heap until
- * release().
+ * Converts numbers to float32 in the core, from pieces that may end within a number or a block. Holds memory of the heap
+ * until release().
  * @internal
  */
 export class Widener {
   readonly #heap: Heap;
-  readonly #type: number;
+  readonly #form: NumberForm;
   readonly #pointer: number; // of the bytes of a part
-  #left = 0; // 1 if a piece ended between a number's two bytes
-  /** Address of the widened numbers if `out` is an array. */
+  #left = 0; // bytes of a number or block within which the last piece ended
+  /** Address of the floats if `out` is an array. */
   readonly #floats: number;
   #written = 0;
 
-  constructor(heap: Heap, where: string, dtype: 'F16' | 'BF16') {
+  constructor(heap: Heap, where: string, form: NumberForm) {
     this.#heap = heap;
-    this.#type = weightTypes[dtype];
-    // One allocation: the floats, then the bytes.
-    this.#floats = heap.allocate(2 * atOnce + 4 + atOnce + 1, where);
-    this.#pointer = this.#floats + 2 * atOnce + 4;
+    this.#form = form;
+    const { bytes, count } = form;
+    // One allocation: the floats, then the bytes, of which less than one number or block is left over.
+    const floatBytes = 4 * count * Math.ceil((atOnce + bytes) / bytes);
+    this.#floats = heap.allocate(floatBytes + atOnce + bytes, where);
+    this.#pointer = this.#floats + floatBytes;
   }
 
   /** `out` is the heap address of the first of all numbers, or the caller's array. */
@@ -68,16 +73,17 @@ export class Widener {
   }
 
   #widenPart(part: Uint8Array, out: number | Float32Array): void {
+    const { bytes, count, weightType = WeightType.float32 } = this.#form;
     this.#heap.write(this.#pointer + this.#left, part);
-    const bytes = this.#left + part.length;
-    const count = bytes >> 1;
+    const all = this.#left + part.length;
+    this.#left = all % bytes;
+    const numbers = ((all - this.#left) / bytes) * count;
     const to = typeof out === 'number' ? out + 4 * this.#written : this.#floats;
-    this.#heap.call((core) => core.widen(this.#type, this.#pointer, count, to));
-    // The floats do not overlap the bytes, so the leftover byte is still there.
-    if (typeof out !== 'number') out.set(this.#heap.floats(to, count), this.#written);
-    this.#left = bytes & 1;
-    if (this.#left === 1) this.#heap.move(this.#pointer + bytes - 1, this.#pointer, 1);
-    this.#written += count;
+    this.#heap.call((core) => core.widen(weightType, this.#pointer, numbers, to));
+    if (typeof out !== 'number') out.set(this.#heap.floats(to, numbers), this.#written);
+    // The floats do not overlap the bytes, so those that are left over are still there.
+    this.#heap.move(this.#pointer + all - this.#left, this.#pointer, this.#left);
+    this.#written += numbers;
   }
 
   release(): void {

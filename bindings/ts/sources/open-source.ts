@@ -10,7 +10,7 @@ import { type ByteSource, messageOf, pieceBytes, SourceFailure, unreadable } fro
  * A file: an address (string or URL; a relative one is resolved against the page), a Blob or File, its bytes, or, where
  * there is no page, a path (string or file: URL).
  */
-export type SafetensorsSource = string | URL | Blob | ArrayBuffer | Uint8Array;
+export type FileSource = string | URL | Blob | ArrayBuffer | Uint8Array;
 
 function tagOf(value: unknown): string {
   return Object.prototype.toString.call(value).slice(8, -1);

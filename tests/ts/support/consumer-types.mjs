@@ -14,7 +14,7 @@ import {
 
 import type { GeluOptions, RopeTables, RotateOptions, TensorInput } from 'ropewalk';
 import {
-  compare, type ComparedTensor, type DecoderModel, type GeneratedToken, loadModel, openSafetensors, type Safetensors, type SafetensorsArray, SafetensorsError, sample, type SamplingOptions,
+  compare, type ComparedTensor, type DecoderModel, type GeneratedToken, type FileSource, type Gguf, type GgufDtype, GgufError, type GgufValue, loadModel, openGguf, openSafetensors, type Safetensors, SafetensorsError, type StoredArray, sample, type SamplingOptions,
 } from 'ropewalk/models';
 import { type BuildUrls, type ExternalLoadOptions, load as loadExternal, type WasmInput } from 'ropewalk/external';
 import { expose, type MessageEndpoint, type Remote, transfer, wrap } from 'ropewalk/worker';
@@ -28,9 +28,14 @@ for (const options of elsewhere) await loadExternal(options);
 const streamed: Ropewalk = await loadExternal({ wasm: fetch('/core.wasm') });
 export { streamed };
 const file: Safetensors = await openSafetensors(rw, new Uint8Array(0), { onProgress: ({ loaded, total }) => loaded / total });
-const raw: SafetensorsArray = await file.tensor('w');
+const raw: StoredArray = await file.tensor('w');
 const wide = await file.tensor('w', { as: 'float32' });
 await file.readInto('w', rw.tensor(file.info('w').shape), { start: 0, end: 4, signal: AbortSignal.timeout(1000) });
+const source: FileSource = new Uint8Array(0);
+const gguf: Gguf = await openGguf(rw, source, { part: async (number, count) => String(number + count) });
+const architecture: GgufValue | undefined = gguf.metadata.get('general.architecture');
+const dtype: GgufDtype = gguf.info('w').dtype;
+const key: string | undefined = new GgufError('file', undefined, 'problem', { key: 'k' }).key;
 const damaged: string | undefined = new SafetensorsError('file', 'tensor', 'problem').tensor;
 export { damaged, raw, wide };
 const choice: SamplingOptions = { temperature: 0.7, topK: 40, topP: 0.9, minP: 0.01, repetitionPenalty: 1.1 };

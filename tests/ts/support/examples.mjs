@@ -51,6 +51,7 @@ const names = {
 const model = (await loadModel(rw, { config, weights: 'model.safetensors' })) as DecoderModel;`,
   loadModel: `import { loadModel } from 'ropewalk/models';`,
   openSafetensors: `import { openSafetensors } from 'ropewalk/models';`,
+  openGguf: `import { openGguf } from 'ropewalk/models';`,
   file: `const file = await openSafetensors(rw, 'https://example.org/model.safetensors');`,
   ids: 'const ids = [1, 2, 3];',
   prompt: 'const prompt = [1, 2, 3];',
@@ -193,8 +194,8 @@ const own = {
   'sampling/json.ts: firstJson': {
     tokenizer: 'const tokenizer = { decode: (tokens: readonly number[]) => tokens.join() };',
   },
-  'safetensors/file.ts: readInto': { file: `const file = await openSafetensors(rw, 'table.safetensors');` },
-  'safetensors/file.ts: stream': { crypto: `import * as crypto from 'node:crypto';` },
+  'sources/tensor-file.ts: readInto': { file: `const file = await openSafetensors(rw, 'table.safetensors');` },
+  'sources/tensor-file.ts: stream': { crypto: `import * as crypto from 'node:crypto';` },
   'worker/messages.ts: transfer': {
     remote: `interface Opener {
   openModel(bytes: Uint8Array): number;

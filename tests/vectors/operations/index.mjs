@@ -5,6 +5,7 @@ import { attention } from './attention.mjs';
 import { axes } from './axes.mjs';
 import { bias } from './bias.mjs';
 import { cache } from './cache.mjs';
+import { gguf } from './gguf.mjs';
 import { layers } from './layers.mjs';
 import { linear } from './linear.mjs';
 import { norms } from './norms.mjs';
@@ -23,6 +24,7 @@ export const operations = {
   ...analysis,
   ...attention,
   ...cache,
+  ...gguf,
   ...bias,
   ...linear,
   ...relative,

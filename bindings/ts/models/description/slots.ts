@@ -2,8 +2,7 @@
 // fused tensor, such as queries, keys and values in one, fills several slots.
 import type { PackedMatrix } from '../../core.mjs';
 import type { WeightType } from '../../layers/weights.js';
-import { SafetensorsError } from '../../runtime/errors.js';
-import type { Safetensors } from '../../safetensors/file.js';
+import type { TensorFile } from '../../sources/tensor-file.js';
 import type { ModelFeedForward } from './description.js';
 
 /** A matrix [rows, columns], packed slice by slice while its rows are read. @internal */
@@ -101,11 +100,11 @@ function shapeText(shape: readonly number[]): string {
 /** Collects the tensors that an architecture needs, by their names in the checkpoint. @internal */
 export class Names {
   readonly destinations: Map<string, Destination>;
-  readonly #file: Safetensors;
+  readonly #file: TensorFile;
   readonly #prefix: string;
 
   /** Uses the first prefix with which the file has the tensor `anchor`, or else the first of all. */
-  constructor(file: Safetensors, prefixes: readonly string[], anchor: string, destinations = new Map()) {
+  constructor(file: TensorFile, prefixes: readonly string[], anchor: string, destinations = new Map()) {
     this.#file = file;
     this.destinations = destinations;
     this.#prefix = prefixes.find((prefix) => file.has(prefix + anchor)) ?? prefixes[0] ?? '';
@@ -170,28 +169,27 @@ export class Names {
     return add(name, new Names(this.#file, [''], '', this.destinations));
   }
 
-  /** Throws SafetensorsError for a missing tensor, one of another shape or dtype, or an unknown one. */
+  /** Throws the error of the format for a missing tensor, one of another shape or dtype, or an unknown one. */
   check(harmless: RegExp): void {
     const file = this.#file;
-    const anyFile = file.names[0] === undefined ? 'weights' : file.info(file.names[0]).file;
     for (const [name, { shape }] of this.destinations) {
       if (!file.has(name)) {
-        throw new SafetensorsError(anyFile, name, `is missing; expected float numbers ${shapeText(shape)}`);
+        throw file.failure(name, `is missing; expected float numbers ${shapeText(shape)}`);
       }
       const info = file.info(name);
       if (!floats.includes(info.dtype)) {
-        throw new SafetensorsError(info.file, name, `is ${info.dtype}; expected one of ${floats.join(', ')}`);
+        throw file.failure(name, `is ${info.dtype}; expected one of ${floats.join(', ')}`);
       }
       if (info.shape.length !== shape.length || shape.some((n, axis) => n !== info.shape[axis])) {
         const problem = `has shape ${shapeText(info.shape)}; its config makes it ${shapeText(shape)}`;
-        throw new SafetensorsError(info.file, name, problem);
+        throw file.failure(name, problem);
       }
     }
     const unknown = file.names.find((name) => !this.destinations.has(name) && !harmless.test(name));
     if (unknown === undefined) return;
-    const { file: holder, shape } = file.info(unknown);
+    const { shape } = file.info(unknown);
     const problem = `${shapeText(shape)} has no place in a model of this config; nothing would use it`;
-    throw new SafetensorsError(holder, unknown, problem);
+    throw file.failure(unknown, problem);
   }
 }
 

@@ -8,7 +8,7 @@ import type {
   GeneratedToken,
   GenerateOptions,
   PassOptions,
-  SafetensorsProgress,
+  ReadProgress,
 } from 'ropewalk/models';
 import { itemsOf } from './items';
 import { factsOf, lookAt } from './model-programs';
@@ -31,7 +31,7 @@ export interface ModelFiles {
 
 export interface LoadOptions {
   readonly signal: AbortSignal;
-  readonly onProgress: (progress: SafetensorsProgress) => void;
+  readonly onProgress: (progress: ReadProgress) => void;
 }
 
 /** What is looked at. */

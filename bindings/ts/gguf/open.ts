@@ -1,0 +1,156 @@
+// Opens a GGUF file from its source: reads its header, and of a split file the header of each part.
+
+import * as check from '../runtime/check.js';
+import { ArgumentRangeError, GgufError } from '../runtime/errors.js';
+import { heapOf, type Instance } from '../runtime/instance.js';
+import type { FileSource } from '../sources/open-source.js';
+import { forFiles, Opening, type OpenOptions } from '../sources/opening.js';
+import type { ByteSource } from '../sources/source.js';
+import { type Entry, readKeys } from '../sources/tensor-file.js';
+import { Gguf } from './file.js';
+import { type GgufDtype, type GgufValue, type Header, parseHeader } from './header.js';
+
+/** Options of openGguf(). */
+export interface OpenGgufOptions extends OpenOptions {
+  /**
+   * Gives the source of a part of a split file, by its number from 1 to `count`. Default: the file beside the first part, by
+   * ggml's names (`model-00001-of-00003.gguf`). Required if the first part is a Blob or bytes, or has another name.
+   */
+  part?: (number: number, count: number) => FileSource | Promise<FileSource>;
+}
+
+const where = 'openGguf';
+
+// Most headers without a tokenizer fit into the first read; those with one take 2 to 15 MB.
+const firstBytes = 2 ** 18;
+
+interface OpenFile {
+  readonly source: ByteSource;
+  readonly header: Header;
+}
+
+/**
+ * Opens a GGUF file of version 2 or 3, or a split one by its first part. Reads only headers. The core checks them
+ * completely: a file with a duplicate name, an overlap, a hole, or bytes missing is refused. From servers that support
+ * ranges only the needed bytes are fetched; others send the whole file, which is read as a stream and not kept.
+ *
+ * @param rw the instance whose tensors `readInto` fills.
+ * @param source bytes are not copied: they must stay unchanged until the file is closed.
+ * @throws GgufError where a file cannot be read or is damaged; the reason of `signal`.
+ *
+ * @example
+ * import { load } from 'ropewalk';
+ * import { openGguf } from 'ropewalk/models';
+ * const rw = await load();
+ * using file = await openGguf(rw, 'https://example.org/model-Q8_0.gguf', { signal });
+ * const weights = await file.tensor('output_norm.weight', { as: 'float32' });
+ */
+export async function openGguf(rw: Instance, source: FileSource, options: OpenGgufOptions = {}): Promise<Gguf> {
+  const heap = heapOf(where, rw);
+  const given = check.options(where, 'options', options, [...readKeys, 'fetch', 'part']);
+  const { part } = given;
+  const opening = new Opening(heap, where, GgufError, given, { part });
+  return opening.closing(async () => {
+    const first = await openFile(opening, 'source', source);
+    const count = countIn(first, 'split.count') ?? 1;
+    if (count <= 1) return joined(opening, [first]);
+    first.source.pause?.();
+    const others = Array.from({ length: count - 1 }, (_, i) => i + 2);
+    const rest = await forFiles(others, (number) => openPart(opening, first, number, count, part));
+    const files = [first, ...rest];
+    files.forEach((file, i) => {
+      checkPart(file, i + 1, count);
+    });
+    const file = joined(opening, files);
+    const tensors = countIn(first, 'split.tensors.count');
+    if (tensors === undefined || tensors === file.names.length) return file;
+    const problem = `is ${tensors}; the ${count} parts hold ${file.names.length}`;
+    throw new GgufError(first.source.name, undefined, problem, { key: 'split.tensors.count' });
+  });
+}
+
+async function openFile(opening: Opening, name: string, value: FileSource): Promise<OpenFile> {
+  const source = await opening.open(name, value);
+  return { source, header: await readHeader(opening, source) };
+}
+
+// A header does not say its length, so more and more of the file is read until it is whole.
+async function readHeader(opening: Opening, source: ByteSource): Promise<Header> {
+  const { heap, read } = opening;
+  const limit = source.size ?? Number.POSITIVE_INFINITY;
+  let [pointer, size, asked] = [0, 0, Math.min(firstBytes, limit)];
+  try {
+    for (;;) {
+      const larger = heap.allocate(asked, where);
+      heap.move(pointer, larger, size);
+      heap.release(pointer);
+      pointer = larger;
+      const known = source.size !== undefined;
+      for await (const piece of opening.bytesOf(source, size, asked, !known)) {
+        heap.write(pointer + size, piece);
+        size += piece.length;
+        read.onProgress?.({ loaded: size, total: asked, name: source.name });
+      }
+      const whole = size < asked ? size : source.size;
+      const header = parseHeader(heap, source.name, pointer, size, whole);
+      if (typeof header !== 'number') return header;
+      asked = Math.min(Math.max(header, 4 * size), limit);
+    }
+  } finally {
+    heap.release(pointer);
+  }
+}
+
+async function openPart(
+  opening: Opening,
+  first: OpenFile,
+  number: number,
+  count: number,
+  part: OpenGgufOptions['part'],
+): Promise<OpenFile> {
+  const name = `-${text(1)}-of-${text(count)}.gguf`;
+  const called = first.source.name.split(/[/\\]/).at(-1) ?? '';
+  const stem = called.endsWith(name) ? called.slice(0, -name.length) : undefined;
+  const beside = stem && first.source.sibling?.(`${stem}-${text(number)}-of-${text(count)}.gguf`);
+  const found = part === undefined ? beside : await part(number, count);
+  if (found === undefined || found === '') {
+    const problem = `is missing; ${first.source.name} is the first of ${count} parts, and where the others are nobody can tell`;
+    throw new ArgumentRangeError(where, 'part', undefined, problem);
+  }
+  const opened = await openFile(opening, `part(${number}, ${count})`, found);
+  opened.source.pause?.();
+  return opened;
+}
+
+function text(number: number): string {
+  return String(number).padStart(5, '0');
+}
+
+// A number of the keys that split files have.
+function countIn({ header, source }: OpenFile, key: string): number | undefined {
+  const value = header.metadata.get(key);
+  if (value === undefined) return undefined;
+  if (typeof value === 'number' && Number.isInteger(value) && value >= 0) return value;
+  throw new GgufError(source.name, undefined, 'is no count', { key });
+}
+
+function checkPart(file: OpenFile, number: number, count: number): void {
+  const found = countIn(file, 'split.no');
+  if (found === number - 1 && countIn(file, 'split.count') === count) return;
+  const problem = `is ${found}; expected ${number - 1}, as this is part ${number} of ${count}`;
+  throw new GgufError(file.source.name, undefined, problem, { key: 'split.no' });
+}
+
+function joined({ heap }: Opening, files: readonly OpenFile[]): Gguf {
+  const entries = new Map<string, Entry<GgufDtype>>();
+  for (const { source, header } of files) {
+    for (const { name, dtype, shape, begin, end } of header.tensors) {
+      const before = entries.get(name);
+      if (before !== undefined) throw new GgufError(source.name, name, `is in ${before.source.name} as well`);
+      const info = Object.freeze({ dtype, shape, byteLength: end - begin, file: source.name });
+      entries.set(name, { info, source, begin });
+    }
+  }
+  const [{ header }] = files as [OpenFile];
+  return new Gguf(heap, entries, header.metadata as ReadonlyMap<string, GgufValue>, header.version);
+}

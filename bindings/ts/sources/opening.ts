@@ -1,0 +1,88 @@
+// Opens the sources of a file and of those that belong to it; a failure closes all of them.
+import { ArgumentTypeError } from '../runtime/errors.js';
+import type { Heap } from '../runtime/heap.js';
+import type { Fetch } from './http.js';
+import { type FileSource, openSource } from './open-source.js';
+import { type ByteSource, SourceFailure } from './source.js';
+import { bytesOf, type FailureOf, type ReadOptions, readOptions } from './tensor-file.js';
+
+/** Options of openSafetensors() and openGguf(). */
+export interface OpenOptions extends ReadOptions {
+  /** Replaces the global fetch(), for example to add headers. */
+  fetch?: (url: string, init: RequestInit) => Promise<Response>;
+}
+
+/** @internal */
+export class Opening {
+  readonly heap: Heap;
+  readonly where: string;
+  readonly read: ReadOptions;
+  readonly #Failure: FailureOf;
+  readonly #fetch: Fetch;
+  readonly #sources: ByteSource[] = [];
+
+  /** `finder` is the caller's function that gives the sources of further files, by the name of its option. */
+  constructor(heap: Heap, where: string, Failure: FailureOf, options: OpenOptions, finder: Record<string, unknown>) {
+    const { fetch = (url, init) => globalThis.fetch(url, init) } = options;
+    for (const [name, value] of Object.entries({ fetch, ...finder })) {
+      if (value !== undefined && typeof value !== 'function') {
+        throw new ArgumentTypeError(where, name, value, 'a function');
+      }
+    }
+    this.heap = heap;
+    this.where = where;
+    this.read = readOptions(where, options);
+    this.#Failure = Failure;
+    this.#fetch = fetch;
+  }
+
+  async open(name: string, value: FileSource): Promise<ByteSource> {
+    const { signal } = this.read;
+    signal?.throwIfAborted();
+    try {
+      const source = await openSource(this.where, name, value, this.#fetch, signal);
+      this.#sources.push(source);
+      signal?.throwIfAborted();
+      return source;
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (!(error instanceof SourceFailure)) throw error;
+      throw new this.#Failure(nameOf(value), undefined, error.message, { cause: error.cause ?? error });
+    }
+  }
+
+  /** The bytes of a header or index, which belong to no tensor. */
+  bytesOf(source: ByteSource, from: number, to: number, mayEnd?: boolean): AsyncIterable<Uint8Array> {
+    return bytesOf(this.#Failure, source, undefined, from, to, this.read.signal, mayEnd);
+  }
+
+  /** What `work` gives; if it fails, all sources are closed. */
+  async closing<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      for (const source of this.#sources) source.close?.();
+      throw error;
+    }
+  }
+}
+
+// The name in errors of an address or path that could not be opened, without its query, which may be secret.
+function nameOf(value: unknown): string {
+  const text = String(value);
+  return text.startsWith('data:') ? 'data:' : text.replace(/[?#].*$/, '');
+}
+
+const filesAtOnce = 6;
+
+/** Does work for each of several files, a few at a time; rejects only when no work is running any more. @internal */
+export async function forFiles<T, R>(files: readonly T[], work: (file: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  for (let i = 0; i < files.length; i += filesAtOnce) {
+    for (const result of await Promise.allSettled(files.slice(i, i + filesAtOnce).map(work))) {
+      if (result.status === 'rejected') throw result.reason;
+      results.push(result.value);
+    }
+  }
+  return results;
+}
