@@ -28,7 +28,13 @@ export type {
 export type { EmbedTextOptions, EncodeOptions, EncoderModel, Encoding } from './models/encoder.js';
 export type { GeneratedToken, GenerateOptions, GenerateProgress } from './models/generate.js';
 export type { IdsInput } from './models/ids.js';
-export { type LoadModelOptions, loadModel } from './models/load.js';
+export {
+  type CommonLoadOptions,
+  type LoadCheckpointOptions,
+  type LoadGgufOptions,
+  type LoadModelOptions,
+  loadModel,
+} from './models/load.js';
 export type { Model, ModelInfo, RopeChange } from './models/model.js';
 export type { Pooling } from './models/pooling.js';
 export type { CapturedLayer, InspectOptions, PassOptions, PassProgress } from './models/run.js';

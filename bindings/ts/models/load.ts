@@ -1,33 +1,29 @@
 // Loads a model into wasm memory from a config.json and safetensors.
 
 import { checkSign, type RelativeSign } from '../encodings/relative.js';
-import { checkKeeping, type Keeping, type WeightArithmetic, type WeightStorage } from '../layers/weights.js';
+import { Gguf } from '../gguf/file.js';
+import { openGguf } from '../gguf/open.js';
+import { checkKeeping, type WeightArithmetic, type WeightStorage } from '../layers/weights.js';
 import type { Angles } from '../rope/options.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
-import type { Heap } from '../runtime/heap.js';
 import { heapOf, type Instance } from '../runtime/instance.js';
 import { Safetensors } from '../safetensors/file.js';
 import { openSafetensors } from '../safetensors/open.js';
 import type { FileSource } from '../sources/open-source.js';
-import { type ReadOptions, readKeys, readOptions } from '../sources/tensor-file.js';
+import { type ReadOptions, readKeys, readOptions, type TensorFile, type WeightFile } from '../sources/tensor-file.js';
 import { type ModelConfig, type ModelConfigOptions, modelConfig } from './config.js';
 import { DecoderModel } from './decoder.js';
+import type { Destination } from './description/slots.js';
 import { EncoderModel } from './encoder.js';
+import { ggufModel } from './gguf.js';
 import { modelPositions } from './positions.js';
-import { fillSlots } from './stream.js';
+import { type Filling, fillSlots } from './stream.js';
 import { checkpointOf } from './tensors.js';
 import { freeSlots, modelWeights } from './weights.js';
 
-/** Options of loadModel. `signal` ends the loading and frees all memory; `onProgress` counts bytes. */
-export interface LoadModelOptions extends ReadOptions, ModelConfigOptions {
-  /** The parsed config.json. */
-  config: Readonly<Record<string, unknown>>;
-  /**
-   * A file from `openSafetensors`, which the caller disposes of, or a source: the address, path or bytes of a
-   * safetensors file or of the index of several.
-   */
-  weights: Safetensors | FileSource;
+/** What all models are loaded with. `signal` ends the loading and frees all memory; `onProgress` counts bytes. */
+export interface CommonLoadOptions extends ReadOptions, ModelConfigOptions {
   /**
    * How matrices are stored, including tables of token vectors. `as given`, the default: in the type of the file.
    * `int8`: one byte for each weight, with an error of at most s / 2, where s = max |w| / 127 over its row. `q8_0`, `q4_0`,
@@ -50,20 +46,47 @@ export interface LoadModelOptions extends ReadOptions, ModelConfigOptions {
   relativeSign?: RelativeSign;
 }
 
+/** Options of loadModel for a checkpoint of Hugging Face. */
+export interface LoadCheckpointOptions extends CommonLoadOptions {
+  /** The parsed config.json. */
+  config: Readonly<Record<string, unknown>>;
+  /**
+   * A file from `openSafetensors`, which the caller disposes of, or a source: the address, path or bytes of a
+   * safetensors file or of the index of several.
+   */
+  weights: Safetensors | FileSource;
+}
+
+/** Options of loadModel for a GGUF file. */
+export interface LoadGgufOptions extends CommonLoadOptions {
+  /**
+   * A file from `openGguf`, which the caller disposes of, or a source: the address, path or bytes of a GGUF file, or of the
+   * first part of a split one.
+   */
+  gguf: Gguf | FileSource;
+}
+
+/** Options of loadModel. */
+export type LoadModelOptions = LoadCheckpointOptions | LoadGgufOptions;
+
 const where = 'loadModel';
-const own = ['config', 'weights', 'storage', 'arithmetic', 'angles', 'relativeSign', 'sequenceLength'] as const;
+const own = ['config', 'weights', 'gguf', 'storage', 'arithmetic', 'angles', 'relativeSign', 'sequenceLength'] as const;
 
 /**
- * Loads a model from an unchanged Hugging Face checkpoint: config.json and safetensors. Supports BERT (absolute
+ * Loads a model from an unchanged Hugging Face checkpoint (config.json and safetensors) or from a GGUF file. Supports BERT (absolute
  * positions, relative_key, relative_key_query), RoFormer, GPT-NeoX, LLaMA 2 and 3, Mistral, Qwen 2 and 3, Gemma 1 to 3,
  * Phi-3 and SmolLM3. Weights are copied slice by slice from the file to their place in wasm memory, in the type of the
  * file unless `storage` changes it, and never twice in memory; a head tied to the token vectors shares their memory.
  *
+ * A GGUF file holds everything: `general.architecture` llama (Mistral too), qwen2, qwen3, smollm3, gemma, gemma2, gemma3,
+ * phi3, gptneox or bert, with weights in F32, F16, BF16, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q4_K, Q5_K or Q6_K. The computation is
+ * that of Hugging Face: Phi-3's window counts, and BERT's GELU is exact, where llama.cpp departs from it.
+ *
  * Token vectors of Gemma are multiplied by sqrt(M), rounded to their type in the file as in Hugging Face; all further
  * computation is in float32.
  *
- * @throws ArgumentTypeError or ArgumentRangeError that names an unknown or wrong field of the config; SafetensorsError
- *   that names a tensor that is missing, of another shape or dtype, truncated, or not part of the model. Everything
+ * @throws ArgumentTypeError or ArgumentRangeError that names an unknown or wrong field of the config; SafetensorsError or
+ *   GgufError that names a key of the header that is unknown or wrong, or a tensor that is missing, of another shape or dtype, truncated, or not part of the model. Everything
  *   loaded so far is then freed.
  *
  * @example
@@ -74,27 +97,64 @@ const own = ['config', 'weights', 'storage', 'arithmetic', 'angles', 'relativeSi
  * const config = await (await fetch(`${base}config.json`)).json();
  * using model = await loadModel(rw, { config, weights: `${base}model.safetensors`, signal });
  * if (model.kind === 'decoder') console.log(model.forward([1, 2, 3]).logits);
+ *
+ * @example
+ * import { load } from 'ropewalk';
+ * import { loadModel } from 'ropewalk/models';
+ * const rw = await load();
+ * using model = await loadModel(rw, { gguf: 'https://example.org/model-Q8_0.gguf', signal });
+ * if (model.kind === 'decoder') console.log(model.forward([1, 2, 3]).logits);
  */
 export async function loadModel(rw: Instance, options: LoadModelOptions): Promise<EncoderModel | DecoderModel> {
   const heap = heapOf(where, rw);
-  const given = check.options(where, 'options', options, [...own, ...readKeys]);
-  const { sequenceLength, weights } = given;
+  const either: Partial<LoadCheckpointOptions & LoadGgufOptions> = options;
+  const given = check.options(where, 'options', either, [...own, ...readKeys]);
+  const { sequenceLength, gguf, config, weights } = given;
   const keeping = checkKeeping(where, given);
-  check.choice(where, 'angles', given.angles ?? 'exact', { exact: 0, float32: 1 });
+  const angles = given.angles ?? 'exact';
+  check.choice(where, 'angles', angles, { exact: 0, float32: 1 });
   const read = readOptions(where, given);
-  const config = withSign(
-    withAngles(
-      modelConfig(where, given.config, sequenceLength === undefined ? {} : { sequenceLength }),
-      given.angles ?? 'exact',
-    ),
-    given.relativeSign,
-  );
+  const opening = read.signal === undefined ? {} : { signal: read.signal };
+  const length = sequenceLength === undefined ? {} : { sequenceLength };
+  const asked = (found: ModelConfig) => withSign(withAngles(found, angles), given.relativeSign);
+
+  if (gguf !== undefined) {
+    for (const [name, value] of Object.entries({ config, weights })) {
+      if (value === undefined) continue;
+      throw new ArgumentRangeError(where, name, value, 'and gguf exclude each other; a GGUF file has both');
+    }
+    return opened(
+      gguf,
+      Gguf,
+      () => openGguf(rw, gguf as FileSource, opening),
+      async (file) => {
+        const model = await ggufModel(where, file, length, read);
+        return fromFile({ heap, where, keeping }, asked(model.config), model.file, read, model.ordered);
+      },
+    );
+  }
+  const description = asked(modelConfig(where, config, length));
   if (weights === undefined)
     throw new ArgumentTypeError(where, 'weights', weights, 'an open file, or the source of one');
-  if (weights instanceof Safetensors) return fromFile(heap, config, weights, keeping, read);
-  const file = await openSafetensors(rw, weights, read.signal === undefined ? {} : { signal: read.signal });
+  return opened(
+    weights,
+    Safetensors,
+    () => openSafetensors(rw, weights as FileSource, opening),
+    (file) => fromFile({ heap, where, keeping }, description, file, read),
+  );
+}
+
+// Does work with the caller's open file, or with one that is opened for it.
+async function opened<File extends TensorFile, R>(
+  given: File | FileSource,
+  Kind: abstract new (...args: never[]) => File,
+  open: () => Promise<File>,
+  work: (file: File) => Promise<R>,
+): Promise<R> {
+  if (given instanceof Kind) return work(given);
+  const file = await open();
   try {
-    return await fromFile(heap, config, file, keeping, read);
+    return await work(file);
   } finally {
     file.dispose();
   }
@@ -117,17 +177,21 @@ function withSign(config: ModelConfig, relativeSign: RelativeSign | undefined): 
 }
 
 async function fromFile(
-  heap: Heap,
+  filling: Filling,
   config: ModelConfig,
-  file: Safetensors,
-  keeping: Keeping,
+  file: WeightFile,
   read: ReadOptions,
+  ordered?: (name: string, destination: Destination) => Destination,
 ): Promise<EncoderModel | DecoderModel> {
+  const { heap } = filling;
   const { names, slots } = checkpointOf(config, file);
   const { destinations } = names;
+  if (ordered !== undefined) {
+    for (const [name, destination] of destinations) destinations.set(name, ordered(name, destination));
+  }
   const all = [...destinations.values()].flatMap(({ runs }) => runs.map(({ slot }) => slot));
   try {
-    await fillSlots({ heap, where, keeping }, file, destinations, read);
+    await fillSlots(filling, file, destinations, read);
     read.signal?.throwIfAborted();
     const tokens = [...destinations].find(([, { runs }]) => runs[0]?.slot === slots.tokens)?.[0] ?? '';
     const weights = modelWeights(heap, where, config, slots, file.info(tokens).dtype);

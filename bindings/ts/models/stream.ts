@@ -4,30 +4,14 @@
 import * as enums from '../enums.js';
 import { type Keeping, sliceBytes, unfitProblem, type WeightType } from '../layers/weights.js';
 import type { Heap } from '../runtime/heap.js';
-import type { ReadOptions, TensorFile } from '../sources/tensor-file.js';
+import type { ReadOptions, WeightFile } from '../sources/tensor-file.js';
 import { type Destination, isMatrix, type MatrixSlot, type Run } from './description/slots.js';
 
-/** A type of numbers, with its size in bytes. */
-interface NumberType {
-  readonly type: number;
-  readonly name: WeightType;
-  readonly bytes: number;
-}
+// Types of vectors; others are read as float32.
+const vectorTypes: Readonly<Record<string, WeightType>> = { F16: 'float16', BF16: 'bfloat16' };
 
-const types: Readonly<Record<string, NumberType>> = {
-  F32: { type: enums.WeightType.float32, name: 'float32', bytes: 4 },
-  F16: { type: enums.WeightType.float16, name: 'float16', bytes: 2 },
-  BF16: { type: enums.WeightType.bfloat16, name: 'bfloat16', bytes: 2 },
-};
-
-// The weight type for a dtype.
-function typeOf(dtype: string): NumberType {
-  const found = types[dtype];
-  if (found === undefined) throw new Error(`${dtype} was not checked`);
-  return found;
-}
-
-interface Filling {
+/** @internal */
+export interface Filling {
   readonly heap: Heap;
   readonly where: string;
   readonly keeping: Keeping;
@@ -36,7 +20,7 @@ interface Filling {
 /** Reads every tensor of `destinations`. If it throws, the caller frees the slots. @internal */
 export async function fillSlots(
   filling: Filling,
-  file: TensorFile,
+  file: WeightFile,
   destinations: ReadonlyMap<string, Destination>,
   { signal, onProgress }: ReadOptions,
 ): Promise<void> {
@@ -61,19 +45,22 @@ export async function fillSlots(
 }
 
 async function fillVectors(
-  file: TensorFile,
+  file: WeightFile,
   name: string,
   { shape, runs }: Destination,
   read: ReadOptions,
 ): Promise<void> {
   const [, columns = 1] = shape;
-  const data = (await file.tensor(name, read)) as Float32Array | Uint16Array;
+  const type = vectorTypes[file.info(name).dtype];
+  const data = (await file.tensor(name, type === undefined ? { ...read, as: 'float32' } : read)) as
+    | Float32Array
+    | Uint16Array;
   const Kind = data.constructor as { new (length: number): Float32Array | Uint16Array };
   let row = 0;
   for (const { slot, first, count } of runs) {
     if (isMatrix(slot)) continue;
     slot.data ??= new Kind(slot.rows * columns);
-    slot.type = typeOf(file.info(name).dtype).name;
+    slot.type = type ?? 'float32';
     slot.data.set(data.subarray(row * columns, (row + count) * columns), first * columns);
     row += count;
   }
@@ -89,16 +76,16 @@ function allocated({ heap, where, keeping }: Filling, slot: MatrixSlot, type: nu
 
 async function fillMatrices(
   filling: Filling,
-  file: TensorFile,
+  file: WeightFile,
   name: string,
   { shape, runs }: Destination,
   read: ReadOptions,
 ): Promise<void> {
   const { heap, where } = filling;
   const [rows = 0, columns = 0] = shape;
-  const { type, bytes } = typeOf(file.info(name).dtype);
+  const { weightType: type = enums.WeightType.float32, bytes, count } = file.form(name);
   for (const { slot } of runs) if (isMatrix(slot)) allocated(filling, slot, type);
-  const rowBytes = columns * bytes;
+  const rowBytes = (columns / count) * bytes;
   const size = rowBytes * Math.min(rows, Math.max(1, Math.floor(sliceBytes / rowBytes)));
   const slice = heap.allocate(size, where);
   const flush = packer(filling, file, name, { runs, type, rowBytes, slice });
@@ -130,7 +117,7 @@ interface Packing {
 }
 
 // Gives a function that packs the first rows of the slice into their slots, in the order of the runs.
-function packer({ heap, where, keeping }: Filling, file: TensorFile, name: string, packing: Packing) {
+function packer({ heap, where, keeping }: Filling, file: WeightFile, name: string, packing: Packing) {
   const { runs, type, rowBytes, slice } = packing;
   let [run, done] = [0, 0]; // the run being filled, and the number of its rows that are
   return (bytes: number) => {

@@ -1,6 +1,6 @@
 // Finds the tensors of a checkpoint under the names of its family, and refuses missing and unknown ones.
 
-import type { TensorFile } from '../sources/tensor-file.js';
+import type { WeightFile } from '../sources/tensor-file.js';
 import type { ModelConfig } from './config.js';
 import type { Checkpoint } from './description/family.js';
 import { families } from './families/families.js';
@@ -13,7 +13,7 @@ const poolers = '(^|\\.)pooler\\.';
 const images = '(^|\\.)(vision_tower|multi_modal_projector|vision_model)\\.';
 
 /** @internal */
-export function checkpointOf(config: ModelConfig, file: TensorFile): Checkpoint {
+export function checkpointOf(config: ModelConfig, file: WeightFile): Checkpoint {
   const checkpoint = families[config.architecture].tensors(config, file);
   const spare = (checkpoint.spare ?? []).map((name) => `|(^|\\.)${name.replaceAll('.', '\\.')}$`).join('');
   checkpoint.names.check(new RegExp(`${buffers}|${otherHeads}|${poolers}|${images}${spare}`));

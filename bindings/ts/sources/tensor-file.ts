@@ -150,6 +150,12 @@ export async function* bytesOf(
   }
 }
 
+/** What models read of a file. @internal */
+export interface WeightFile
+  extends Pick<TensorFile, 'names' | 'has' | 'info' | 'form' | 'weightDtypes' | 'stream' | 'failure'> {
+  tensor(name: string, options?: ReadTensorOptions): Promise<StoredArray>;
+}
+
 /** What the open files of all formats have in common. They hold only headers; each read fetches the bytes that it needs. */
 export abstract class TensorFile<Dtype extends string = string> implements Disposable {
   /**
@@ -280,6 +286,17 @@ export abstract class TensorFile<Dtype extends string = string> implements Dispo
     const read = readOptions(where, given);
     const [start, end] = slice(where, entry.info, given, { bytes: 1, count: 1 });
     await this.#read({ where, name, entry, start, end, ...read }, receive);
+  }
+
+  /** How the numbers of a tensor are stored. @internal */
+  form(name: string): NumberForm {
+    return this.#formOf(this.#entry(this.#where('info'), name));
+  }
+
+  /** The dtypes that become float32. @internal */
+  get weightDtypes(): readonly string[] {
+    const forms: readonly (readonly [string, NumberForm])[] = Object.entries(this.#format.forms);
+    return forms.filter(([, { weightType }]) => weightType !== undefined).map(([dtype]) => dtype);
   }
 
   /** The error of this format about a tensor. @internal */

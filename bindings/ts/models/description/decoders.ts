@@ -1,6 +1,6 @@
 // The common part of decoders: LLaMA's description with a family's changes, and its tensors under a family's names.
 
-import type { TensorFile } from '../../sources/tensor-file.js';
+import type { WeightFile } from '../../sources/tensor-file.js';
 import type { ModelDescription, ModelFeedForward } from './description.js';
 import type { Checkpoint, LayerSpelling, Reading } from './family.js';
 import {
@@ -76,7 +76,7 @@ export interface DecoderSpelling extends LayerSpelling {
 
 /** @internal */
 export function decoderTensors(spelling: DecoderSpelling) {
-  return (model: ModelDescription, file: TensorFile): Checkpoint => {
+  return (model: ModelDescription, file: WeightFile): Checkpoint => {
     const { modelDim, vocabSize } = model;
     const names = new Names(file, spelling.prefixes, spelling.tokens);
     const tokens = names.matrix(spelling.tokens, vocabSize, modelDim);

@@ -3,7 +3,7 @@
 import type { Fields } from '../../checkpoints/fields.js';
 import type { ModelRope } from '../../checkpoints/models.js';
 import type { RopeOptions } from '../../rope/options.js';
-import type { TensorFile } from '../../sources/tensor-file.js';
+import type { WeightFile } from '../../sources/tensor-file.js';
 import type { ModelDescription, ModelFeedForward } from './description.js';
 import type { LayerSlots, ModelSlots, Names } from './slots.js';
 
@@ -45,5 +45,5 @@ export interface Family {
   /** Reads its fields. @internal */
   readonly read: (reading: Reading) => ModelDescription;
   /** Its tensors, under the names of its Hugging Face class. @internal */
-  readonly tensors: (model: ModelDescription, file: TensorFile) => Checkpoint;
+  readonly tensors: (model: ModelDescription, file: WeightFile) => Checkpoint;
 }

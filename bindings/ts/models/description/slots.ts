@@ -2,7 +2,7 @@
 // fused tensor, such as queries, keys and values in one, fills several slots.
 import type { PackedMatrix } from '../../core.mjs';
 import type { WeightType } from '../../layers/weights.js';
-import type { TensorFile } from '../../sources/tensor-file.js';
+import type { WeightFile } from '../../sources/tensor-file.js';
 import type { ModelFeedForward } from './description.js';
 
 /** A matrix [rows, columns], packed slice by slice while its rows are read. @internal */
@@ -91,8 +91,6 @@ export function isMatrix(slot: MatrixSlot | VectorSlot): slot is MatrixSlot {
   return 'packed' in slot;
 }
 
-const floats = ['F32', 'F16', 'BF16'];
-
 function shapeText(shape: readonly number[]): string {
   return `[${shape.join(', ')}]`;
 }
@@ -100,11 +98,11 @@ function shapeText(shape: readonly number[]): string {
 /** Collects the tensors that an architecture needs, by their names in the checkpoint. @internal */
 export class Names {
   readonly destinations: Map<string, Destination>;
-  readonly #file: TensorFile;
+  readonly #file: WeightFile;
   readonly #prefix: string;
 
   /** Uses the first prefix with which the file has the tensor `anchor`, or else the first of all. */
-  constructor(file: TensorFile, prefixes: readonly string[], anchor: string, destinations = new Map()) {
+  constructor(file: WeightFile, prefixes: readonly string[], anchor: string, destinations = new Map()) {
     this.#file = file;
     this.destinations = destinations;
     this.#prefix = prefixes.find((prefix) => file.has(prefix + anchor)) ?? prefixes[0] ?? '';
@@ -177,8 +175,8 @@ export class Names {
         throw file.failure(name, `is missing; expected float numbers ${shapeText(shape)}`);
       }
       const info = file.info(name);
-      if (!floats.includes(info.dtype)) {
-        throw file.failure(name, `is ${info.dtype}; expected one of ${floats.join(', ')}`);
+      if (file.form(name).weightType === undefined) {
+        throw file.failure(name, `is ${info.dtype}; expected one of ${file.weightDtypes.join(', ')}`);
       }
       if (info.shape.length !== shape.length || shape.some((n, axis) => n !== info.shape[axis])) {
         const problem = `has shape ${shapeText(info.shape)}; its config makes it ${shapeText(shape)}`;

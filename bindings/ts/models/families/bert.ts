@@ -3,7 +3,7 @@
 import { type Fields, text } from '../../checkpoints/fields.js';
 import * as check from '../../runtime/check.js';
 import { ArgumentRangeError, describe } from '../../runtime/errors.js';
-import type { TensorFile } from '../../sources/tensor-file.js';
+import type { WeightFile } from '../../sources/tensor-file.js';
 import type { DenseFeedForward, ModelDescription } from '../description/description.js';
 import type { Checkpoint, Family, LayerSpelling, Reading } from '../description/family.js';
 import { flag, readActivation, readEps, readSizes, sizeOf } from '../description/fields.js';
@@ -77,7 +77,7 @@ const spelling: LayerSpelling = {
 };
 
 // The head of a masked language model: dense, activation, norm, and the token vectors with a bias.
-function maskedHead(names: Names, model: ModelDescription, file: TensorFile): ModelSlots['head'] {
+function maskedHead(names: Names, model: ModelDescription, file: WeightFile): ModelSlots['head'] {
   const { modelDim, embeddingDim, vocabSize } = model;
   const at = 'cls.predictions.';
   if (model.givesLogits !== true && !file.has(`${at}transform.dense.weight`)) return undefined;
@@ -93,7 +93,7 @@ function maskedHead(names: Names, model: ModelDescription, file: TensorFile): Mo
 
 /** @internal */
 export function encoderTensors(prefix: string) {
-  return (model: ModelDescription, file: TensorFile): Checkpoint => {
+  return (model: ModelDescription, file: WeightFile): Checkpoint => {
     const { modelDim, embeddingDim, vocabSize, tokenTypes, maxPositions = 0 } = model;
     const names = new Names(file, [prefix, ''], 'embeddings.word_embeddings.weight');
     const table = (name: string, rows: number) => names.matrix(`embeddings.${name}.weight`, rows, embeddingDim);

@@ -1,0 +1,116 @@
+// The tensors of GGUF files under the names of Hugging Face's classes, and back.
+import type { ModelArchitecture } from './config.js';
+
+/** Stems of names, by those of Hugging Face; `layer` begins the names of a layer. @internal */
+export interface Naming {
+  readonly layer: string;
+  readonly outer: Readonly<Record<string, string>>;
+  readonly inner: Readonly<Record<string, string>>;
+}
+
+const llama: Naming = {
+  layer: 'model.layers.',
+  outer: { 'model.embed_tokens': 'token_embd', 'model.norm': 'output_norm', lm_head: 'output' },
+  inner: {
+    input_layernorm: 'attn_norm',
+    'self_attn.q_proj': 'attn_q',
+    'self_attn.k_proj': 'attn_k',
+    'self_attn.v_proj': 'attn_v',
+    'self_attn.q_norm': 'attn_q_norm',
+    'self_attn.k_norm': 'attn_k_norm',
+    'self_attn.o_proj': 'attn_output',
+    post_attention_layernorm: 'ffn_norm',
+    'mlp.gate_proj': 'ffn_gate',
+    'mlp.up_proj': 'ffn_up',
+    'mlp.down_proj': 'ffn_down',
+  },
+};
+
+const sandwich: Naming = {
+  ...llama,
+  inner: {
+    ...llama.inner,
+    post_attention_layernorm: 'post_attention_norm',
+    pre_feedforward_layernorm: 'ffn_norm',
+    post_feedforward_layernorm: 'post_ffw_norm',
+  },
+};
+
+const phi3: Naming = {
+  ...llama,
+  inner: {
+    input_layernorm: 'attn_norm',
+    'self_attn.qkv_proj': 'attn_qkv',
+    'self_attn.o_proj': 'attn_output',
+    post_attention_layernorm: 'ffn_norm',
+    'mlp.gate_up_proj': 'ffn_up',
+    'mlp.down_proj': 'ffn_down',
+  },
+};
+
+const gptNeox: Naming = {
+  layer: 'gpt_neox.layers.',
+  outer: { 'gpt_neox.embed_in': 'token_embd', 'gpt_neox.final_layer_norm': 'output_norm', embed_out: 'output' },
+  inner: {
+    input_layernorm: 'attn_norm',
+    'attention.query_key_value': 'attn_qkv',
+    'attention.dense': 'attn_output',
+    post_attention_layernorm: 'ffn_norm',
+    'mlp.dense_h_to_4h': 'ffn_up',
+    'mlp.dense_4h_to_h': 'ffn_down',
+  },
+};
+
+const bert: Naming = {
+  layer: 'encoder.layer.',
+  outer: {
+    'embeddings.word_embeddings': 'token_embd',
+    'embeddings.position_embeddings': 'position_embd',
+    'embeddings.token_type_embeddings': 'token_types',
+    'embeddings.LayerNorm': 'token_embd_norm',
+  },
+  inner: {
+    'attention.self.query': 'attn_q',
+    'attention.self.key': 'attn_k',
+    'attention.self.value': 'attn_v',
+    'attention.output.dense': 'attn_output',
+    'attention.output.LayerNorm': 'attn_output_norm',
+    'intermediate.dense': 'ffn_up',
+    'output.dense': 'ffn_down',
+    'output.LayerNorm': 'layer_output_norm',
+  },
+};
+
+/** By the architecture of the model. @internal */
+export const namings: Partial<Readonly<Record<ModelArchitecture, Naming>>> = {
+  llama,
+  qwen2: llama,
+  qwen3: llama,
+  smollm3: llama,
+  gemma: llama,
+  gemma2: sandwich,
+  gemma3: sandwich,
+  phi3,
+  gpt_neox: gptNeox,
+  bert,
+};
+
+function renamed(name: string, from: string, to: string, outer: Map<string, string>, inner: Map<string, string>) {
+  const [, stem = '', end = ''] = /^(.*)(\.[a-z]+)$/.exec(name) ?? [];
+  if (!stem.startsWith(from)) return outer.has(stem) ? `${outer.get(stem)}${end}` : undefined;
+  const [, layer, rest = ''] = /^(\d+)\.(.*)$/.exec(stem.slice(from.length)) ?? [];
+  return layer !== undefined && inner.has(rest) ? `${to}${layer}.${inner.get(rest)}${end}` : undefined;
+}
+
+const swapped = (names: Readonly<Record<string, string>>) =>
+  new Map(Object.entries(names).map(([key, value]) => [value, key]));
+
+/** The name in a GGUF file of a tensor; undefined for a tensor that such files do not have. @internal */
+export function ggufName({ layer, outer, inner }: Naming, name: string): string | undefined {
+  return renamed(name, layer, 'blk.', new Map(Object.entries(outer)), new Map(Object.entries(inner)));
+}
+
+/** The opposite; a name that is not known stays. @internal */
+export function hubName({ layer, outer, inner }: Naming, name: string): string {
+  return renamed(name, 'blk.', layer, swapped(outer), swapped(inner)) ?? name;
+}

@@ -1,0 +1,376 @@
+// A model from the header of a GGUF file: its description, as its config.json would give it, and its tensors under the
+// names and in the order of rows of Hugging Face's classes.
+
+import type { Gguf } from '../gguf/file.js';
+import type { GgufValue } from '../gguf/header.js';
+import type { RopeOptions } from '../rope/options.js';
+import { describe, GgufError } from '../runtime/errors.js';
+import type { ReadOptions, WeightFile } from '../sources/tensor-file.js';
+import { type ModelArchitecture, type ModelConfig, type ModelConfigOptions, modelConfig } from './config.js';
+import type { Destination, Run } from './description/slots.js';
+import { families } from './families/families.js';
+import { ggufName, hubName, type Naming, namings } from './gguf-names.js';
+
+// By general.architecture; Mistral's files say llama.
+const architectures: Readonly<Record<string, ModelArchitecture>> = {
+  llama: 'llama',
+  qwen2: 'qwen2',
+  qwen3: 'qwen3',
+  smollm3: 'smollm3',
+  gemma: 'gemma',
+  gemma2: 'gemma2',
+  gemma3: 'gemma3',
+  phi3: 'phi3',
+  gptneox: 'gpt_neox',
+  bert: 'bert',
+};
+
+// Tensors that hold settings.
+const factorNames = ['rope_freqs.weight', 'rope_factors_long.weight', 'rope_factors_short.weight'] as const;
+
+// Entries that change the computation; all others are about training, sampling and management of files.
+const computes =
+  /* @__PURE__ */ /scale|softcap|alibi|clamp|clip|expert|causal|parallel|rope|window|groups|residual|multiplier|shared/;
+
+/** The header's entries of one architecture, with errors that name their keys. */
+class Header {
+  readonly architecture: string;
+  readonly #gguf: Gguf;
+  readonly #used = new Set<string>();
+
+  constructor(gguf: Gguf) {
+    this.#gguf = gguf;
+    this.architecture = this.text('general.architecture') ?? '';
+  }
+
+  error(key: string, problem: string): GgufError {
+    const file = this.#gguf.failure(undefined, '').file;
+    return new GgufError(file, undefined, problem, { key });
+  }
+
+  /** A text; `key` is that of the whole entry. */
+  text(key: string): string | undefined {
+    this.#used.add(key);
+    const value = this.#gguf.metadata.get(key);
+    if (value === undefined || typeof value === 'string') return value;
+    throw this.error(key, `is ${describe(value)}; expected a text`);
+  }
+
+  // The value of an entry of the architecture, and its key.
+  #entry(name: string): readonly [string, GgufValue | undefined] {
+    const key = `${this.architecture}.${name}`;
+    this.#used.add(key);
+    return [key, this.#gguf.metadata.get(key)];
+  }
+
+  /** A positive number. */
+  number(name: string): number | undefined {
+    const [key, value] = this.#entry(name);
+    if (value === undefined) return undefined;
+    const number = typeof value === 'bigint' ? Number(value) : value;
+    if (typeof number === 'number' && number > 0 && number < Number.POSITIVE_INFINITY) return decimalOf(number);
+    throw this.error(key, `is ${describe(value)}; expected a positive number`);
+  }
+
+  flag(name: string): boolean | undefined {
+    const [key, value] = this.#entry(name);
+    if (value === undefined || typeof value === 'boolean') return value;
+    throw this.error(key, `is ${describe(value)}; expected a bool`);
+  }
+
+  /** A whole number of at least 1, or an array in which every layer has the same. */
+  size(name: string): number | undefined {
+    const [key, value] = this.#entry(name);
+    const first = ArrayBuffer.isView(value) ? (value as Int32Array)[0] : value;
+    if (ArrayBuffer.isView(value) && (value as Int32Array).some((each) => each !== first)) {
+      throw this.error(key, 'differs from layer to layer; expected one for all');
+    }
+    if (first === undefined) return undefined;
+    const number = Number(first);
+    if (typeof first !== 'boolean' && Number.isInteger(number) && number >= 1) return number;
+    throw this.error(key, `is ${describe(value)}; expected a whole number of at least 1`);
+  }
+
+  /** Refuses an entry of the architecture that was not read and would change the computation. */
+  refuseUnread(): void {
+    for (const [key, value] of this.#gguf.metadata) {
+      if (!key.startsWith(`${this.architecture}.`) || this.#used.has(key) || !computes.test(key)) continue;
+      if (value === 0 || value === false || value === '') continue;
+      throw this.error(key, `is ${describe(value)}; nothing would use it`);
+    }
+  }
+
+  needed(name: string): number {
+    const value = this.size(name);
+    if (value === undefined) throw this.error(`${this.architecture}.${name}`, 'is missing');
+    return value;
+  }
+}
+
+// The shortest decimal with the same float32: what the config.json said that was rounded, such as 1e-5.
+function decimalOf(value: number): number {
+  for (let digits = 6; digits < 9; ++digits) {
+    const decimal = Number(value.toPrecision(digits));
+    if (Math.fround(decimal) === value) return decimal;
+  }
+  return value;
+}
+
+// Rows of a tensor; the error where it is missing comes with the other tensors.
+function rowsOf(gguf: Gguf, name: string): number {
+  return gguf.has(name) ? (gguf.info(name).shape[0] ?? 1) : 1;
+}
+
+function ropeParameters(header: Header, factors: Factors): Readonly<Record<string, unknown>> {
+  const key = `${header.architecture}.rope.scaling.type`;
+  const type = header.text(key) ?? 'linear';
+  header.flag('rope.scaling.finetuned');
+  const older = header.number('rope.scale_linear');
+  const factor = header.number('rope.scaling.factor') ?? older;
+  const length = header.size('rope.scaling.original_context_length');
+  const attention = header.number('rope.scaling.attn_factor');
+  const original = { original_max_position_embeddings: length };
+  const { long, short } = factors;
+  if (long !== undefined || short !== undefined) {
+    // Usually the factor of the formula, rounded.
+    const scale = header.needed('context_length') / (length ?? 1);
+    const usual = scale > 1 ? Math.sqrt(1 + Math.log(scale) / Math.log(length ?? 1)) : 1;
+    const own = attention !== undefined && Math.fround(attention) !== Math.fround(usual);
+    return {
+      ...{ rope_type: 'longrope', long_factor: long, short_factor: short, ...original },
+      ...(own && { attention_factor: attention }),
+    };
+  }
+  switch (type) {
+    case 'none':
+      return { rope_type: 'default' };
+    case 'linear':
+      return factor === undefined ? { rope_type: 'default' } : { rope_type: 'linear', factor };
+    case 'yarn': {
+      const betas = {
+        beta_fast: header.number('rope.scaling.yarn_beta_fast'),
+        beta_slow: header.number('rope.scaling.yarn_beta_slow'),
+      };
+      // ggml multiplies what YaRN gives by this factor.
+      const share = (attention ?? 1) * (header.number('rope.scaling.yarn_attn_factor') ?? 1);
+      const stated = share !== 1 && { attention_factor: share * (1 + 0.1 * Math.log(factor ?? 1)) };
+      return { rope_type: 'yarn', factor, ...betas, ...original, ...stated };
+    }
+    default:
+      throw header.error(key, `is ${describe(type)}; expected "none", "linear" or "yarn"`);
+  }
+}
+
+/** What divides the frequencies. */
+interface Factors {
+  readonly all?: readonly number[];
+  readonly long?: readonly number[];
+  readonly short?: readonly number[];
+}
+
+async function factorsOf(gguf: Gguf, read: ReadOptions): Promise<Factors> {
+  const signal = read.signal === undefined ? {} : { signal: read.signal };
+  const [all, long, short] = await Promise.all(
+    factorNames.map(async (name) =>
+      gguf.has(name) ? Array.from(await gguf.tensor(name, { as: 'float32', ...signal })) : undefined,
+    ),
+  );
+  return { ...(all && { all }), ...(long && { long }), ...(short && { short }) };
+}
+
+// The fields of config.json.
+function configOf(header: Header, gguf: Gguf, model: ModelArchitecture, factors: Factors) {
+  const heads = header.needed('attention.head_count');
+  const modelDim = header.needed('embedding_length');
+  const headDim = header.size('attention.key_length') ?? Math.floor(modelDim / heads);
+  const valueDim = header.size('attention.value_length') ?? headDim;
+  if (valueDim !== headDim) {
+    throw header.error(`${header.architecture}.attention.value_length`, `is ${valueDim}; expected ${headDim}`);
+  }
+  const layers = header.needed('block_count');
+  const rotary = header.size('rope.dimension_count') ?? headDim;
+  const base = header.number('rope.freq_base');
+  const isBert = model === 'bert';
+  const config: Record<string, unknown> = {
+    model_type: model,
+    ...(!isBert && { architectures: [`${families[model].stem}ForCausalLM`] }),
+    hidden_size: modelDim,
+    intermediate_size: header.needed('feed_forward_length'),
+    num_attention_heads: heads,
+    num_key_value_heads: header.size('attention.head_count_kv') ?? heads,
+    head_dim: headDim,
+    num_hidden_layers: layers,
+    vocab_size: rowsOf(gguf, 'token_embd.weight'),
+    tie_word_embeddings: isBert || !gguf.has('output.weight'),
+    max_position_embeddings: isBert ? rowsOf(gguf, 'position_embd.weight') : header.needed('context_length'),
+    rms_norm_eps: header.number('attention.layer_norm_rms_epsilon'),
+    layer_norm_eps: header.number('attention.layer_norm_epsilon'),
+  };
+  if (isBert) return { ...config, type_vocab_size: rowsOf(gguf, 'token_types.weight') };
+  const parameters = {
+    ...ropeParameters(header, factors),
+    rope_theta: base ?? 10000,
+    ...((rotary !== headDim || model === 'gpt_neox') && { partial_rotary_factor: rotary / headDim }),
+  };
+  const window = header.size('attention.sliding_window');
+  const gemmaScale = header.architecture === 'gemma2' ? layers === 46 : layers === 62;
+  switch (model) {
+    case 'gemma2':
+      return {
+        ...config,
+        rope_parameters: parameters,
+        sliding_window: window,
+        attn_logit_softcapping: header.number('attn_logit_softcapping') ?? null,
+        final_logit_softcapping: header.number('final_logit_softcapping') ?? null,
+        query_pre_attn_scalar: gemmaScale ? modelDim / heads : headDim,
+      };
+    case 'gemma3':
+      return {
+        ...config,
+        // The layers that slide are not scaled.
+        rope_parameters: {
+          full_attention: parameters,
+          sliding_attention: { rope_type: 'default', rope_theta: header.number('rope.freq_base_swa') ?? 10000 },
+        },
+        sliding_window: window,
+        query_pre_attn_scalar: gemmaScale ? modelDim / heads : headDim,
+      };
+    case 'gpt_neox':
+      return { ...config, rope_parameters: parameters, use_parallel_residual: header.flag('use_parallel_residual') };
+    case 'phi3':
+      return { ...config, rope_parameters: parameters, sliding_window: window ?? null };
+    case 'llama':
+      if (window === undefined) return { ...config, rope_parameters: parameters };
+      return {
+        ...config,
+        model_type: 'mistral',
+        architectures: ['MistralForCausalLM'],
+        rope_parameters: parameters,
+        sliding_window: window,
+      };
+    default:
+      return { ...config, rope_parameters: parameters };
+  }
+}
+
+// Divides the frequencies of a rotary encoding, as ggml does; LLaMA 3's scaling is stored so.
+function divided(rope: RopeOptions | null, factors: readonly number[]): RopeOptions | null {
+  if (rope === null) return null;
+  const { headDim, rotaryDim = headDim, base = 10000 } = rope;
+  const inverseFrequencies = factors.map((factor, i) => base ** ((-2 * i) / rotaryDim) / factor);
+  return { ...rope, scaling: { type: 'custom', inverseFrequencies } };
+}
+
+/** The description of the model in a GGUF file, and its tensors as fillSlots takes them. @internal */
+export interface GgufModel {
+  readonly config: ModelConfig;
+  readonly file: WeightFile;
+  /** Puts the rows of a tensor into the order in which this file has them. */
+  readonly ordered: (name: string, destination: Destination) => Destination;
+}
+
+/** @internal */
+export async function ggufModel(
+  where: string,
+  gguf: Gguf,
+  options: ModelConfigOptions,
+  read: ReadOptions,
+): Promise<GgufModel> {
+  const header = new Header(gguf);
+  const { architecture } = header;
+  const model = Object.hasOwn(architectures, architecture) ? architectures[architecture] : undefined;
+  const naming = model && namings[model];
+  if (model === undefined || naming === undefined) {
+    const expected = Object.keys(architectures).map(describe).join(', ');
+    throw header.error('general.architecture', `is ${describe(architecture)}; expected one of ${expected}`);
+  }
+  const factors = await factorsOf(gguf, read);
+  const found = modelConfig(where, configOf(header, gguf, model, factors), options);
+  const scale = header.number('attention.scale');
+  if (header.flag('attention.causal') === (model === 'bert')) {
+    throw header.error(`${architecture}.attention.causal`, `is ${model === 'bert'}; expected ${model !== 'bert'}`);
+  }
+  header.refuseUnread();
+  const { all } = factors;
+  if (all !== undefined && all.length !== (found.layers[0]?.rope?.rotaryDim ?? found.headDim) / 2) {
+    throw gguf.failure(factorNames[0], `has ${all.length} factors; expected one for each pair`);
+  }
+  const hasBias = (part: string) => gguf.has(`blk.0.${part}.bias`);
+  const config: ModelConfig = {
+    ...found,
+    // Converters add 1 to Gemma's weights.
+    unitOffset: false,
+    ...(scale !== undefined && { scale }),
+    biases: {
+      attention: hasBias('attn_q') || hasBias('attn_qkv'),
+      attentionOutput: hasBias('attn_output'),
+      feedForward: hasBias('ffn_up'),
+    },
+    ...(all && { layers: found.layers.map((layer) => ({ ...layer, rope: divided(layer.rope, all) })) }),
+  };
+  return { config, file: new Renamed(gguf, naming), ordered: (name, rows) => ordered(config, name, rows) };
+}
+
+// The rows of LLaMA's queries and keys are stored for interleaved pairs, those of GPT-NeoX part by part.
+function ordered({ architecture, headDim }: ModelConfig, name: string, destination: Destination): Destination {
+  const turned = ['llama', 'mistral', 'smollm3'].includes(architecture);
+  if (turned && /self_attn\.[qk]_proj/.test(name)) {
+    return { ...destination, runs: destination.runs.flatMap((run) => interleaved(run, headDim)) };
+  }
+  if (!name.includes('attention.query_key_value')) return destination;
+  const parts = new Map<Run['slot'], Run[]>();
+  for (const run of destination.runs) parts.set(run.slot, [...(parts.get(run.slot) ?? []), run]);
+  return { ...destination, runs: [...parts.values()].flat() };
+}
+
+function interleaved({ slot, first, count }: Run, headDim: number): Run[] {
+  return Array.from({ length: count }, (_, row) => {
+    const [head, pair, second] = [Math.floor(row / headDim), (row % headDim) >> 1, row & 1];
+    return { slot, first: first + head * headDim + second * (headDim / 2) + pair, count: 1 };
+  });
+}
+
+// A GGUF file under the names of Hugging Face's classes.
+class Renamed implements WeightFile {
+  readonly names: readonly string[];
+  readonly weightDtypes: readonly string[];
+  readonly #gguf: Gguf;
+  readonly #naming: Naming;
+
+  constructor(gguf: Gguf, naming: Naming) {
+    this.#gguf = gguf;
+    this.#naming = naming;
+    this.weightDtypes = gguf.weightDtypes;
+    const settings: readonly string[] = factorNames;
+    this.names = gguf.names.filter((name) => !settings.includes(name)).map((name) => hubName(naming, name));
+  }
+
+  has(name: string): boolean {
+    const own = ggufName(this.#naming, name);
+    return own !== undefined && this.#gguf.has(own);
+  }
+
+  info(name: string) {
+    return this.#gguf.info(this.#own(name));
+  }
+
+  form(name: string) {
+    return this.#gguf.form(this.#own(name));
+  }
+
+  tensor(...[name, options]: Parameters<WeightFile['tensor']>) {
+    return this.#gguf.tensor(this.#own(name), options);
+  }
+
+  stream(...[name, receive, options]: Parameters<WeightFile['stream']>) {
+    return this.#gguf.stream(this.#own(name), receive, options);
+  }
+
+  failure(name: string | undefined, problem: string) {
+    return this.#gguf.failure(name && this.#own(name), problem);
+  }
+
+  #own(name: string): string {
+    return ggufName(this.#naming, name) ?? name;
+  }
+}

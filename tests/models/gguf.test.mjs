@@ -1,0 +1,292 @@
+// Models from GGUF files: the same tiny model as a checkpoint and as a GGUF file gives the same numbers, and in 8 bits
+// numbers within what rounding explains.
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { load } from 'ropewalk';
+import { GgufError, loadModel, openGguf } from 'ropewalk/models';
+import { assertSameBits } from '../ts/support/arrays.mjs';
+import { weightsOfBlocks } from '../ts/support/blocks.mjs';
+import { onEachBuild } from '../ts/support/builds.mjs';
+import { folderWith } from '../ts/support/folder.mjs';
+import { inUse } from '../ts/support/peak.mjs';
+import { tinyLlama } from '../ts/support/tiny-models.mjs';
+import { idsOf } from './sequences.mjs';
+import { safetensorsOf } from './tiny/files.mjs';
+import { ggufOf } from './tiny/gguf.mjs';
+import { tinyModel } from './tiny/models.mjs';
+import { encode } from './tiny/numbers.mjs';
+
+// The frequencies of these are stored as rounded factors.
+const rounded = ['llama3', 'llama-biases'];
+const same = [
+  ...['llama2', 'llama-linear', 'mistral', 'qwen2', 'qwen3', 'qwen3-yarn', 'smollm3', 'gemma', 'gemma2', 'gemma3'],
+  ...['phi3', 'phi3-longrope', 'phi3-partial', 'gpt-neox', 'bert', 'bert-gamma', 'bert-bare'],
+];
+const fround = (values) => values?.map(Math.fround);
+
+// With settings that a GGUF file can hold: factors of float32, and Gemma's usual scale.
+function storable({ config, ...model }) {
+  const { rope_scaling: scaling, head_dim: headDim } = config;
+  const lists = { long_factor: fround(scaling?.long_factor), short_factor: fround(scaling?.short_factor) };
+  const changed = {
+    ...(scaling?.long_factor !== undefined && { rope_scaling: { ...scaling, ...lists } }),
+    ...('query_pre_attn_scalar' in config && { query_pre_attn_scalar: headDim }),
+  };
+  return { ...model, config: { ...config, ...changed } };
+}
+
+const hub = (rw, model, options) => loadModel(rw, { config: model.config, weights: safetensorsOf(model), ...options });
+const outputOf = (model, ids) => model.forward(ids, model.kind === 'decoder' ? { logits: 'all' } : {});
+const numbersOf = (model, ids) => {
+  const out = outputOf(model, ids);
+  return (model.kind === 'decoder' ? out.logits : out.hidden).data;
+};
+
+// Sizes that are whole blocks.
+const wide = tinyLlama({
+  ...{ vocab_size: 97, hidden_size: 64, intermediate_size: 96, num_hidden_layers: 2, num_attention_heads: 4 },
+  ...{ num_key_value_heads: 2, head_dim: 16 },
+});
+wide.name = 'wide';
+
+// The file with all matrices in Q8_0, and the model with the weights that those stand for.
+function inBlocks(model) {
+  const tensors = { ...model.tensors };
+  for (const [name, tensor] of Object.entries(tensors)) {
+    if (tensor.shape.length === 2) tensors[name] = { ...tensor, data: weightsOfBlocks('q8_0', q8(tensor.data)) };
+  }
+  const quantize = (_, tensor) => ({ dtype: 'Q8_0', shape: tensor.shape, data: q8(tensor.data) });
+  return [ggufOf(model, quantize), { ...model, tensors }];
+}
+
+const half = (value) => encode('F16', [value])[0];
+
+// ggml's quantize_row_q8_0_ref.
+function q8(values) {
+  const bytes = new Uint8Array((values.length / 32) * 34);
+  for (let block = 0; block < values.length / 32; ++block) {
+    const own = values.subarray(32 * block, 32 * block + 32);
+    const scale = Math.fround(Math.max(...own.map(Math.abs)) / 127);
+    const bits = half(scale);
+    bytes.set([bits & 255, bits >> 8], 34 * block);
+    own.forEach((value, i) => {
+      bytes[34 * block + 2 + i] = Math.sign(value) * Math.round(Math.abs(value / scale));
+    });
+  }
+  return bytes;
+}
+
+const instance = load({ simd: 'deterministic' });
+
+await onEachBuild((rw) => {
+  for (const name of [...same, ...rounded]) {
+    test(`${name} gives the numbers of its checkpoint`, async () => {
+      const before = inUse(rw);
+      const model = storable(tinyModel(name));
+      const want = await hub(rw, model);
+      const got = await loadModel(rw, { gguf: ggufOf(model) });
+      assert.equal(got.kind, want.kind);
+      const ids = idsOf(model, 13);
+      const [numbers, exact] = [numbersOf(got, ids), numbersOf(want, ids)];
+      if (rounded.includes(name)) {
+        numbers.forEach((x, i) => {
+          assert.ok(Math.abs(x - exact[i]) <= 2e-4 * Math.max(1, Math.abs(exact[i])), `${i}: ${x}, ${exact[i]}`);
+        });
+      } else {
+        assertSameBits(numbers, exact);
+      }
+      got.dispose();
+      want.dispose();
+      assert.deepEqual(inUse(rw), before);
+    });
+  }
+
+  test('8-bit blocks give the numbers of their weights, and in integers numbers near them', async () => {
+    const [quantized, widened] = inBlocks(wide);
+    const ids = idsOf(wide, 21);
+    const want = numbersOf(await hub(rw, widened), ids);
+    const model = await loadModel(rw, { gguf: quantized, arithmetic: 'float32' });
+    const got = numbersOf(model, ids);
+    const size = Math.max(...want.map(Math.abs));
+    got.forEach((x, i) => {
+      assert.ok(Math.abs(x - want[i]) <= 2e-5 * size, `${i}: ${x}, ${want[i]}`);
+    });
+    const inIntegers = numbersOf(await loadModel(rw, { gguf: quantized }), ids);
+    // Activations in 8 bits: a part in 254 of the largest of a block, in each of some ten products one after the other.
+    inIntegers.forEach((x, i) => {
+      assert.ok(Math.abs(x - want[i]) <= 0.04 * size, `${i}: ${x}, ${want[i]}`);
+    });
+    assert.notDeepEqual(inIntegers, got);
+    // Greedy tokens are those of the weights.
+    const tokens = async (loaded) => {
+      const made = [];
+      for await (const { token } of loaded.generate(ids.slice(0, 5), { maxTokens: 12, temperature: 0 }))
+        made.push(token);
+      return made;
+    };
+    assert.deepEqual(await tokens(model), await tokens(await hub(rw, widened)));
+  });
+
+  test('a file may be stored anew, and takes as much memory as its blocks', async () => {
+    const [quantized] = inBlocks(wide);
+    const as8 = await loadModel(rw, { gguf: quantized });
+    const as4 = await loadModel(rw, { gguf: quantized, storage: 'q4_0' });
+    const plain = await loadModel(rw, { gguf: ggufOf(wide) });
+    const { bytes } = plain.info;
+    assert.ok(as8.info.bytes < 0.29 * bytes);
+    assert.ok(as4.info.bytes < 0.17 * bytes);
+    for (const model of [as8, as4, plain]) model.dispose();
+  });
+});
+
+// The error names the key or the tensor of the GGUF file, and nothing is left.
+const changed = (change) => ggufOf(wide, undefined, change);
+const refused = {
+  'an unknown architecture': [
+    changed(({ metadata }) => ({ metadata: { ...metadata, 'general.architecture': ['str', 'rwkv7'] } })),
+    { key: 'general.architecture' },
+    /is "rwkv7"; expected one of "llama", .*"bert"/,
+  ],
+  'an architecture that is no text': [
+    changed(({ metadata }) => ({ metadata: { ...metadata, 'general.architecture': ['u32', 7] } })),
+    { key: 'general.architecture' },
+    /is 7; expected a text/,
+  ],
+  'a size that is missing': [
+    changed(({ metadata: { 'llama.embedding_length': _, ...metadata } }) => ({ metadata })),
+    { key: 'llama.embedding_length' },
+    /is missing/,
+  ],
+  'a size of 0': [
+    changed(({ metadata }) => ({ metadata: { ...metadata, 'llama.block_count': ['u32', 0] } })),
+    { key: 'llama.block_count' },
+    /is 0; expected a whole number of at least 1/,
+  ],
+  'heads that differ from layer to layer': [
+    changed(({ metadata }) => ({ metadata: { ...metadata, 'llama.attention.head_count_kv': [['i32'], [1, 2]] } })),
+    { key: 'llama.attention.head_count_kv' },
+    /differs from layer to layer/,
+  ],
+  'an eps that is a text': [
+    changed(({ metadata }) => ({
+      metadata: { ...metadata, 'llama.attention.layer_norm_rms_epsilon': ['str', '1e-5'] },
+    })),
+    { key: 'llama.attention.layer_norm_rms_epsilon' },
+    /is "1e-5"; expected a positive number/,
+  ],
+  'values of another size than keys': [
+    changed(({ metadata }) => ({ metadata: { ...metadata, 'llama.attention.value_length': ['u32', 8] } })),
+    { key: 'llama.attention.value_length' },
+    /is 8; expected 16/,
+  ],
+  'an unknown scaling': [
+    changed(({ metadata }) => ({ metadata: { ...metadata, 'llama.rope.scaling.type': ['str', 'ntk'] } })),
+    { key: 'llama.rope.scaling.type' },
+    /is "ntk"; expected/,
+  ],
+  'a setting that nothing would use': [
+    changed(({ metadata }) => ({ metadata: { ...metadata, 'llama.logit_scale': ['f32', 2] } })),
+    { key: 'llama.logit_scale' },
+    /is 2; nothing would use it/,
+  ],
+  'a decoder that is not causal': [
+    changed(({ metadata }) => ({ metadata: { ...metadata, 'llama.attention.causal': ['bool', false] } })),
+    { key: 'llama.attention.causal' },
+    /is false; expected true/,
+  ],
+  'a tensor that is missing': [
+    changed(({ tensors: { 'blk.1.ffn_down.weight': _, ...tensors } }) => ({ tensors })),
+    { tensor: 'blk.1.ffn_down.weight' },
+    /is missing; expected float numbers \[64, 96\]/,
+  ],
+  'a tensor of another shape': [
+    changed(({ tensors }) => ({
+      tensors: { ...tensors, 'output_norm.weight': { dtype: 'F32', shape: [32], data: new Float32Array(32) } },
+    })),
+    { tensor: 'output_norm.weight' },
+    /has shape \[32\]; its config makes it \[64\]/,
+  ],
+  'a tensor that nothing would use': [
+    changed(({ tensors }) => ({
+      tensors: { ...tensors, 'blk.0.ffn_gate_inp.weight': { dtype: 'F32', shape: [2], data: new Float32Array(2) } },
+    })),
+    { tensor: 'blk.0.ffn_gate_inp.weight' },
+    /has no place in a model/,
+  ],
+  'a type that is not computed with': [
+    changed(({ tensors }) => ({
+      tensors: { ...tensors, 'blk.0.ffn_up.weight': { dtype: 'I8', shape: [96, 64], data: new Int8Array(96 * 64) } },
+    })),
+    { tensor: 'blk.0.ffn_up.weight' },
+    /is I8; expected one of F32, F16, BF16, Q4_0, .*Q6_K/,
+  ],
+  'factors of another count': [
+    changed(({ tensors }) => ({
+      tensors: { ...tensors, 'rope_freqs.weight': { dtype: 'F32', shape: [3], data: Float32Array.of(1, 2, 3) } },
+    })),
+    { tensor: 'rope_freqs.weight' },
+    /has 3 factors; expected one for each pair/,
+  ],
+};
+
+describe('refused by name is', () => {
+  for (const [what, [gguf, { key, tensor }, message]] of Object.entries(refused)) {
+    test(what, async () => {
+      const rw = await instance;
+      const before = inUse(rw);
+      await assert.rejects(loadModel(rw, { gguf }), (error) => {
+        assert.ok(error instanceof GgufError, error.stack);
+        assert.match(error.message, message);
+        assert.deepEqual([error.key, error.tensor, error.file], [key, tensor, 'buffer']);
+        return true;
+      });
+      assert.deepEqual(inUse(rw), before);
+    });
+  }
+
+  test('what excludes the other, and a file of the other format', async () => {
+    const rw = await instance;
+    const gguf = ggufOf(wide);
+    for (const other of ['config', 'weights']) {
+      const options = { gguf, [other]: other === 'config' ? wide.config : safetensorsOf(wide) };
+      await assert.rejects(loadModel(rw, options), { name: 'ArgumentRangeError', argument: other });
+    }
+    await assert.rejects(loadModel(rw, { gguf: safetensorsOf(wide) }), {
+      name: 'GgufError',
+      message: /not a GGUF file/,
+    });
+    await assert.rejects(loadModel(rw, { gguf: 7 }), TypeError);
+    await assert.rejects(loadModel(rw, { config: wide.config, weights: gguf }), { name: 'SafetensorsError' });
+    await assert.rejects(loadModel(rw, { gguf, relativeSign: 'key-minus-query' }), { argument: 'relativeSign' });
+  });
+});
+
+test('a file that is open, one in a folder, progress and an abort', async (t) => {
+  const rw = await instance;
+  const gguf = ggufOf(wide);
+  const before = inUse(rw);
+  const path = join(folderWith(t), 'm.gguf');
+  writeFileSync(path, gguf);
+  const file = await openGguf(rw, path);
+  const progress = [];
+  const ids = idsOf(wide, 9);
+  const checkpoint = await hub(rw, wide);
+  const want = numbersOf(checkpoint, ids);
+  checkpoint.dispose();
+  for (const source of [file, path]) {
+    const model = await loadModel(rw, { gguf: source, onProgress: (each) => progress.push(each) });
+    assertSameBits(numbersOf(model, ids), want);
+    const { loaded, total } = progress.at(-1);
+    assert.deepEqual([loaded, total], [file.byteLength, file.byteLength]);
+    model.dispose();
+  }
+  assert.equal(file.disposed, false);
+  const reason = new Error('enough');
+  const controller = new AbortController();
+  const options = { signal: controller.signal, onProgress: () => controller.abort(reason) };
+  await assert.rejects(loadModel(rw, { gguf: path, ...options }), (error) => error === reason);
+  file.dispose();
+  assert.deepEqual(inUse(rw), before);
+});

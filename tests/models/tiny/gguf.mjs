@@ -1,0 +1,200 @@
+// Tiny models as GGUF files, converted as llama.cpp's convert_hf_to_gguf.py does it.
+import { writeGguf } from '../../ts/support/gguf.mjs';
+import { decode } from './numbers.mjs';
+
+const architectures = { gpt_neox: 'gptneox', gemma3_text: 'gemma3', mistral: 'llama' };
+
+const decoderNames = [
+  [/^model\.embed_tokens/, 'token_embd'],
+  [/^model\.norm/, 'output_norm'],
+  [/^lm_head/, 'output'],
+  [/^model\.layers\.(\d+)\.input_layernorm/, 'blk.$1.attn_norm'],
+  [/^model\.layers\.(\d+)\.self_attn\.([qkv])_proj/, 'blk.$1.attn_$2'],
+  [/^model\.layers\.(\d+)\.self_attn\.([qk])_norm/, 'blk.$1.attn_$2_norm'],
+  [/^model\.layers\.(\d+)\.self_attn\.qkv_proj/, 'blk.$1.attn_qkv'],
+  [/^model\.layers\.(\d+)\.self_attn\.o_proj/, 'blk.$1.attn_output'],
+  [/^model\.layers\.(\d+)\.mlp\.(gate|up|down)_proj/, 'blk.$1.ffn_$2'],
+  [/^model\.layers\.(\d+)\.mlp\.gate_up_proj/, 'blk.$1.ffn_up'],
+];
+const plainNorms = [[/^model\.layers\.(\d+)\.post_attention_layernorm/, 'blk.$1.ffn_norm']];
+const sandwichNorms = [
+  [/^model\.layers\.(\d+)\.post_attention_layernorm/, 'blk.$1.post_attention_norm'],
+  [/^model\.layers\.(\d+)\.pre_feedforward_layernorm/, 'blk.$1.ffn_norm'],
+  [/^model\.layers\.(\d+)\.post_feedforward_layernorm/, 'blk.$1.post_ffw_norm'],
+];
+const neoxNames = [
+  [/^gpt_neox\.embed_in/, 'token_embd'],
+  [/^gpt_neox\.final_layer_norm/, 'output_norm'],
+  [/^embed_out/, 'output'],
+  [/^gpt_neox\.layers\.(\d+)\.input_layernorm/, 'blk.$1.attn_norm'],
+  [/^gpt_neox\.layers\.(\d+)\.post_attention_layernorm/, 'blk.$1.ffn_norm'],
+  [/^gpt_neox\.layers\.(\d+)\.attention\.query_key_value/, 'blk.$1.attn_qkv'],
+  [/^gpt_neox\.layers\.(\d+)\.attention\.dense/, 'blk.$1.attn_output'],
+  [/^gpt_neox\.layers\.(\d+)\.mlp\.dense_h_to_4h/, 'blk.$1.ffn_up'],
+  [/^gpt_neox\.layers\.(\d+)\.mlp\.dense_4h_to_h/, 'blk.$1.ffn_down'],
+];
+const bertNames = [
+  [/^(bert\.)?embeddings\.word_embeddings/, 'token_embd'],
+  [/^(bert\.)?embeddings\.position_embeddings/, 'position_embd'],
+  [/^(bert\.)?embeddings\.token_type_embeddings/, 'token_types'],
+  [/^(bert\.)?embeddings\.LayerNorm/, 'token_embd_norm'],
+  [/^(?:bert\.)?encoder\.layer\.(\d+)\.attention\.self\.query/, 'blk.$1.attn_q'],
+  [/^(?:bert\.)?encoder\.layer\.(\d+)\.attention\.self\.key/, 'blk.$1.attn_k'],
+  [/^(?:bert\.)?encoder\.layer\.(\d+)\.attention\.self\.value/, 'blk.$1.attn_v'],
+  [/^(?:bert\.)?encoder\.layer\.(\d+)\.attention\.output\.dense/, 'blk.$1.attn_output'],
+  [/^(?:bert\.)?encoder\.layer\.(\d+)\.attention\.output\.LayerNorm/, 'blk.$1.attn_output_norm'],
+  [/^(?:bert\.)?encoder\.layer\.(\d+)\.intermediate\.dense/, 'blk.$1.ffn_up'],
+  [/^(?:bert\.)?encoder\.layer\.(\d+)\.output\.dense/, 'blk.$1.ffn_down'],
+  [/^(?:bert\.)?encoder\.layer\.(\d+)\.output\.LayerNorm/, 'blk.$1.layer_output_norm'],
+];
+
+function namesOf(type) {
+  if (type === 'gpt_neox') return neoxNames;
+  if (type === 'bert') return bertNames;
+  return [...decoderNames, ...(/^gemma[23]/.test(type) ? sandwichNorms : plainNorms)];
+}
+
+// What converters leave out.
+const dropped = /pooler|^cls\.|rotary_emb|masked_bias|attention\.bias$|position_ids/;
+
+function renamed(type, name) {
+  const [, stem, end] = /^(.*)(\.(?:weight|bias|gamma|beta))$/.exec(name) ?? [];
+  const found = namesOf(type).find(([pattern]) => stem !== undefined && new RegExp(`${pattern.source}$`).test(stem));
+  if (found === undefined) throw new Error(`${name} of ${type} has no name in GGUF`);
+  return (
+    stem.replace(new RegExp(`${found[0].source}$`), found[1]) + end.replace('gamma', 'weight').replace('beta', 'bias')
+  );
+}
+
+const rowsOf = ({ shape: [rows], data }) => data.length / rows;
+const reordered = (tensor, from) => {
+  const width = rowsOf(tensor);
+  const data = tensor.data.slice();
+  for (let row = 0; row < tensor.shape[0]; ++row) {
+    data.set(tensor.data.subarray(from(row) * width, (from(row) + 1) * width), row * width);
+  }
+  return { ...tensor, data };
+};
+
+// LlamaModel.permute: the halves of each head's pairs side by side.
+const permuted = (tensor, headDim) =>
+  reordered(tensor, (row) => {
+    const [head, within] = [Math.floor(row / headDim), row % headDim];
+    return head * headDim + (within % 2) * (headDim / 2) + Math.floor(within / 2);
+  });
+
+// GPTNeoXModel: queries of all heads, then keys, then values.
+const ungrouped = (tensor, heads, headDim) =>
+  reordered(tensor, (row) => {
+    const [part, rest] = [Math.floor(row / (heads * headDim)), row % (heads * headDim)];
+    return (Math.floor(rest / headDim) * 3 + part) * headDim + (rest % headDim);
+  });
+
+const float32 = (tensor, change = (x) => x) => ({
+  ...tensor,
+  dtype: 'F32',
+  data: Float32Array.from(decode(tensor.dtype, tensor.data), (x) => change(Math.fround(x))),
+});
+
+function tensorOf(name, tensor, config, headDim) {
+  const { model_type: type, num_attention_heads: heads } = config;
+  if (/norm/.test(name) && type.startsWith('gemma')) return float32(tensor, (x) => Math.fround(x + 1));
+  const isTurned = ['llama', 'mistral', 'smollm3'].includes(type) && /self_attn\.[qk]_proj/.test(name);
+  const ordered = isTurned
+    ? permuted(tensor, headDim)
+    : name.includes('query_key_value')
+      ? ungrouped(tensor, heads, headDim)
+      : tensor;
+  return tensor.shape.length === 1 ? float32(ordered) : ordered;
+}
+
+// LlamaModel's rope_freqs: how much llama3 divides each frequency.
+function llama3Factors(rope, headDim) {
+  const { factor, low_freq_factor: low, high_freq_factor: high, original_max_position_embeddings: length } = rope;
+  return Array.from({ length: headDim / 2 }, (_, i) => {
+    const wavelength = 2 * Math.PI * rope.rope_theta ** ((2 * i) / headDim);
+    if (wavelength < length / high) return 1;
+    if (wavelength > length / low) return factor;
+    const smooth = (length / wavelength - low) / (high - low);
+    return 1 / ((1 - smooth) / factor + smooth);
+  });
+}
+
+/**
+ * The GGUF file of a tiny model. `quantize(name, tensor)` may give other tensors for the matrices, and
+ * `change({ metadata, tensors })` other contents.
+ */
+export function ggufOf({ config, tensors }, quantize = (_, tensor) => tensor, change = () => ({})) {
+  const type = config.model_type;
+  const at = architectures[type] ?? type;
+  const heads = config.num_attention_heads;
+  const headDim = config.head_dim ?? config.hidden_size / heads;
+  const rope = {
+    rope_theta: config.rope_theta ?? config.rotary_emb_base ?? 10000,
+    ...config.rope_scaling,
+    ...(config.rope_parameters?.full_attention ?? config.rope_parameters),
+  };
+  const kind = rope.rope_type ?? rope.type ?? 'default';
+  const fraction = config.rotary_pct ?? config.partial_rotary_factor ?? 1;
+  const isBert = type === 'bert';
+  const metadata = {
+    'general.architecture': ['str', at],
+    'general.name': ['str', 'tiny'],
+    [`${at}.context_length`]: ['u32', config.max_position_embeddings],
+    [`${at}.embedding_length`]: ['u32', config.hidden_size],
+    [`${at}.block_count`]: ['u32', config.num_hidden_layers],
+    [`${at}.feed_forward_length`]: ['u32', config.intermediate_size],
+    [`${at}.attention.head_count`]: ['u32', heads],
+    'tokenizer.ggml.model': ['str', 'none'],
+  };
+  const put = (key, valueType, value) => {
+    if (value !== undefined && value !== null) metadata[`${at}.${key}`] = [valueType, value];
+  };
+  put('attention.head_count_kv', 'u32', config.num_key_value_heads);
+  put('attention.layer_norm_rms_epsilon', 'f32', config.rms_norm_eps);
+  put('attention.layer_norm_epsilon', 'f32', config.layer_norm_eps);
+  put('attention.causal', 'bool', isBert ? false : undefined);
+  put('use_parallel_residual', 'bool', config.use_parallel_residual);
+  put('attn_logit_softcapping', 'f32', type === 'gemma2' ? config.attn_logit_softcapping : undefined);
+  put('final_logit_softcapping', 'f32', type === 'gemma2' ? config.final_logit_softcapping : undefined);
+  if (!isBert) {
+    put('attention.key_length', 'u32', config.head_dim);
+    put('attention.value_length', 'u32', config.head_dim);
+    put('rope.dimension_count', 'u32', Math.floor(headDim * fraction));
+    put('rope.freq_base', 'f32', rope.rope_theta);
+    const slides = ['gemma2', 'gemma3_text', 'phi3', 'mistral'].includes(type);
+    put('attention.sliding_window', 'u32', slides ? config.sliding_window : undefined);
+    put(
+      'rope.freq_base_swa',
+      'f32',
+      config.rope_local_base_freq ?? config.rope_parameters?.sliding_attention?.rope_theta,
+    );
+  }
+  if (kind === 'linear' || kind === 'yarn') {
+    put('rope.scaling.type', 'str', kind);
+    put('rope.scaling.factor', 'f32', rope.factor);
+    put('rope.scaling.original_context_length', 'u32', rope.original_max_position_embeddings);
+    put('rope.scaling.yarn_beta_fast', 'f32', rope.beta_fast);
+    put('rope.scaling.yarn_beta_slow', 'f32', rope.beta_slow);
+  }
+  const vector = (values) => ({ dtype: 'F32', shape: [values.length], data: Float32Array.from(values) });
+  const own = {};
+  if (kind === 'llama3') own['rope_freqs.weight'] = vector(llama3Factors(rope, headDim));
+  if (kind === 'longrope') {
+    const length = config.original_max_position_embeddings;
+    const scale = config.max_position_embeddings / length;
+    put('rope.scaling.original_context_length', 'u32', length);
+    put('rope.scaling.attn_factor', 'f32', scale > 1 ? Math.sqrt(1 + Math.log(scale) / Math.log(length)) : 1);
+    own['rope_factors_long.weight'] = vector(rope.long_factor);
+    own['rope_factors_short.weight'] = vector(rope.short_factor);
+  }
+  for (const [name, tensor] of Object.entries(tensors)) {
+    if (dropped.test(name)) continue;
+    if (name === 'lm_head.weight' && config.tie_word_embeddings) continue;
+    const made = tensorOf(name, tensor, config, headDim);
+    const gguf = renamed(type, name);
+    own[gguf] = made.shape.length === 2 ? quantize(gguf, made) : made;
+  }
+  const contents = { metadata, tensors: own, ...change({ metadata, tensors: own }) };
+  return writeGguf(contents.metadata, contents.tensors);
+}
