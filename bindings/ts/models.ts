@@ -6,7 +6,14 @@
 
 export type { Gguf } from './gguf/file.js';
 export type { GgufDtype, GgufValue } from './gguf/header.js';
+export type { GgufMetadata } from './gguf/metadata.js';
 export { type OpenGgufOptions, openGguf } from './gguf/open.js';
+export {
+  type GgufChatTemplate,
+  type GgufTokenizer,
+  type GgufTokenizerConfig,
+  tokenizerFromGguf,
+} from './gguf/tokenizer.js';
 export type { ModelCacheOptions, ModelKvCache } from './models/cache.js';
 export {
   type ComparedTensor,

@@ -184,6 +184,20 @@ const own = {
   'encodings/analysis.ts: pairwise': {
     codes: 'const codes = rw.binary({ bits: 4, positions: { length: 16 } });',
   },
+  'gguf/tokenizer.ts: tokenizerFromGguf': {
+    file: `const entries: readonly [string, unknown][] = [
+  ['tokenizer.ggml.model', 'gpt2'],
+  ['tokenizer.ggml.pre', 'gpt-2'],
+  ['tokenizer.ggml.tokens', [...'thesunri\u0120']],
+  ['tokenizer.ggml.merges', []],
+];
+const file = { metadata: new Map(entries) };`,
+    // Its own declarations are not for Node's resolution.
+    Tokenizer: `class Tokenizer {
+  constructor(readonly json: object, readonly config: object) {}
+  encode = (text: string) => ({ ids: Array.from(text, (_, i) => i) });
+}`,
+  },
   'models/compare.ts: compare': { compare: `import { compare } from 'ropewalk/models';` },
   'models/config.ts: readModelConfig': { readModelConfig: `import { readModelConfig } from 'ropewalk/models';` },
   'models/decoder.ts: restoreKvCache': { cache: 'const cache = model.kvCache();' },
