@@ -147,7 +147,7 @@ const refused = {
   'an unknown architecture': [
     changed(({ metadata }) => ({ metadata: { ...metadata, 'general.architecture': ['str', 'rwkv7'] } })),
     { key: 'general.architecture' },
-    /is "rwkv7"; expected one of "llama", .*"bert"/,
+    /is "rwkv7", which is not supported; expected one of llama, .*bert/,
   ],
   'an architecture that is no text': [
     changed(({ metadata }) => ({ metadata: { ...metadata, 'general.architecture': ['u32', 7] } })),

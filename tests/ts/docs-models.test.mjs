@@ -4,6 +4,7 @@ import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { safetensorsOf } from '../models/tiny/files.mjs';
+import { ggufOf } from '../models/tiny/gguf.mjs';
 import { tinyModel } from '../models/tiny/models.mjs';
 import { folderWith } from './support/folder.mjs';
 import { root, run } from './support/node.mjs';
@@ -12,6 +13,7 @@ import { sendRange, serve } from './support/server.mjs';
 const page = readFileSync(join(root, 'docs', 'models.md'), 'utf8');
 const blocks = [...page.matchAll(/^```js\n(.*?)^```$/gms)].map((match) => match[1]);
 const address = 'https://example.org/SmolLM2-135M-Instruct/';
+const ggufAddress = 'https://example.org/SmolLM2-135M-Instruct-Q8_0.gguf';
 const encoderAddress = 'https://example.org/all-MiniLM-L6-v2/';
 
 // Words for the 97 ids of the tiny model.
@@ -24,6 +26,25 @@ const tokenizer = {
   model: { type: 'WordLevel', vocab, unk_token: '<s>' },
 };
 
+// The same words as a vocabulary of a GGUF file, and a template.
+const template = '{% for message in messages %}<s>{{ message.content }}{% endfor %}';
+const inGguf = ({ metadata }) => ({
+  metadata: {
+    ...metadata,
+    'tokenizer.ggml.model': ['str', 'gpt2'],
+    'tokenizer.ggml.pre': ['str', 'gpt-2'],
+    'tokenizer.ggml.tokens': [
+      ['str'],
+      ['<s>', '</s>', ...'thesunri\u0120', ...Array.from({ length: 86 }, (_, i) => `${i}`)],
+    ],
+    'tokenizer.ggml.token_type': [['i32'], Array.from({ length: 97 }, (_, i) => (i < 2 ? 3 : 1))],
+    'tokenizer.ggml.merges': [['str'], []],
+    'tokenizer.ggml.bos_token_id': ['u32', 0],
+    'tokenizer.ggml.eos_token_id': ['u32', 1],
+    'tokenizer.chat_template': ['str', template],
+  },
+});
+
 async function served(t) {
   const [model, encoder] = [tinyModel('llama3'), tinyModel('bert')];
   const files = {
@@ -31,13 +52,18 @@ async function served(t) {
     'model.safetensors': safetensorsOf(model),
     'tokenizer.json': JSON.stringify(tokenizer),
     'tokenizer_config.json': '{}',
+    'm.gguf': ggufOf(tinyModel('llama-linear'), undefined, inGguf),
     'encoder/config.json': JSON.stringify(encoder.config),
     'encoder/model.safetensors': safetensorsOf(encoder),
   };
   const { url } = await serve(t, (request, response) => {
     sendRange(request, response, Buffer.from(files[request.url.slice(1)]));
   });
-  return (code) => code.replaceAll(address, `${url}/`).replaceAll(encoderAddress, `${url}/encoder/`);
+  return (code) =>
+    code
+      .replaceAll(ggufAddress, `${url}/m.gguf`)
+      .replaceAll(address, `${url}/`)
+      .replaceAll(encoderAddress, `${url}/encoder/`);
 }
 
 const named = (name) => blocks.filter((code) => code.startsWith(`// ${name}\n`));
@@ -54,6 +80,13 @@ test('the programs of docs/models.md run one after the other', async (t) => {
   assert.match(stdout, /^head 5: the last word looks most at "(the|sun|rises|in)"$/m);
   assert.match(stdout, /^likeliest next: \S+$/m);
   assert.match(stdout, /^true logits 0$/m);
+});
+
+test('so does that of a GGUF file', async (t) => {
+  const [code] = named('gguf.js');
+  const { stdout, stderr } = await run(['--input-type=module', '--eval', (await served(t))(code)]);
+  assert.equal(stderr, '');
+  assert.match(stdout, /^1\n\S/m);
 });
 
 test('so do worker and page', async (t) => {

@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
+import { ggufOf } from '../models/tiny/gguf.mjs';
 import { examples, folderOf, moduleOf, special } from './support/examples.mjs';
 import { folderWith } from './support/folder.mjs';
-import { writeGguf } from './support/gguf.mjs';
 import { root, run } from './support/node.mjs';
 import { writeSafetensors } from './support/safetensors.mjs';
 import { sendRange, serve } from './support/server.mjs';
@@ -27,10 +27,7 @@ const llama = filesOf(tinyLlama({ ...long, eos_token_id: 2 }), {
   'golden.safetensors': writeSafetensors({ logits: float32(3, 41) }),
   'table.safetensors': writeSafetensors({ 'embeddings.weight': float32(32, 768) }),
 });
-const gguf = writeGguf(
-  { 'general.architecture': ['str', 'llama'] },
-  { 'blk.0.attn_q.weight': float32(32, 64), 'output_norm.weight': float32(64) },
-);
+const gguf = ggufOf(tinyLlama(long));
 const working = {
   llama: { ...llama, 'SmolLM2-135M/config.json': llama['config.json'] },
   bert: filesOf(tinyBert({ vocab_size: 8000 })),

@@ -2,9 +2,9 @@
 // names and in the order of rows of Hugging Face's classes.
 
 import type { Gguf } from '../gguf/file.js';
-import type { GgufValue } from '../gguf/header.js';
+import { flag, type Kind, Metadata, text } from '../gguf/metadata.js';
 import type { RopeOptions } from '../rope/options.js';
-import { describe, GgufError } from '../runtime/errors.js';
+import { describe, type GgufError } from '../runtime/errors.js';
 import type { ReadOptions, WeightFile } from '../sources/tensor-file.js';
 import { type ModelArchitecture, type ModelConfig, type ModelConfigOptions, modelConfig } from './config.js';
 import type { Destination, Run } from './description/slots.js';
@@ -32,78 +32,71 @@ const factorNames = ['rope_freqs.weight', 'rope_factors_long.weight', 'rope_fact
 const computes =
   /* @__PURE__ */ /scale|softcap|alibi|clamp|clip|expert|causal|parallel|rope|window|groups|residual|multiplier|shared/;
 
-/** The header's entries of one architecture, with errors that name their keys. */
+const positive: Kind<number> = {
+  is: (value): value is number => typeof value === 'number' && value > 0 && value < Number.POSITIVE_INFINITY,
+  expected: 'a positive number',
+};
+
+const anything: Kind<unknown> = { is: (value): value is unknown => value !== undefined, expected: 'a value' };
+
+/** The entries of one architecture, by the rest of their keys. */
 class Header {
   readonly architecture: string;
-  readonly #gguf: Gguf;
+  readonly #metadata: Metadata;
   readonly #used = new Set<string>();
 
   constructor(gguf: Gguf) {
-    this.#gguf = gguf;
-    this.architecture = this.text('general.architecture') ?? '';
+    this.#metadata = new Metadata(gguf);
+    this.architecture = this.#metadata.oneOf('general.architecture', Object.keys(architectures));
   }
 
-  error(key: string, problem: string): GgufError {
-    const file = this.#gguf.failure(undefined, '').file;
-    return new GgufError(file, undefined, problem, { key });
+  error(name: string, problem: string): GgufError {
+    return this.#metadata.error(this.#key(name), problem);
   }
 
-  /** A text; `key` is that of the whole entry. */
-  text(key: string): string | undefined {
+  #key(name: string): string {
+    return `${this.architecture}.${name}`;
+  }
+
+  read<T>(name: string, kind: Kind<T>): T | undefined {
+    const key = this.#key(name);
     this.#used.add(key);
-    const value = this.#gguf.metadata.get(key);
-    if (value === undefined || typeof value === 'string') return value;
-    throw this.error(key, `is ${describe(value)}; expected a text`);
-  }
-
-  // The value of an entry of the architecture, and its key.
-  #entry(name: string): readonly [string, GgufValue | undefined] {
-    const key = `${this.architecture}.${name}`;
-    this.#used.add(key);
-    return [key, this.#gguf.metadata.get(key)];
+    return this.#metadata.read(key, kind);
   }
 
   /** A positive number. */
   number(name: string): number | undefined {
-    const [key, value] = this.#entry(name);
-    if (value === undefined) return undefined;
-    const number = typeof value === 'bigint' ? Number(value) : value;
-    if (typeof number === 'number' && number > 0 && number < Number.POSITIVE_INFINITY) return decimalOf(number);
-    throw this.error(key, `is ${describe(value)}; expected a positive number`);
-  }
-
-  flag(name: string): boolean | undefined {
-    const [key, value] = this.#entry(name);
-    if (value === undefined || typeof value === 'boolean') return value;
-    throw this.error(key, `is ${describe(value)}; expected a bool`);
+    const value = this.read(name, positive);
+    return value === undefined ? undefined : decimalOf(value);
   }
 
   /** A whole number of at least 1, or an array in which every layer has the same. */
   size(name: string): number | undefined {
-    const [key, value] = this.#entry(name);
-    const first = ArrayBuffer.isView(value) ? (value as Int32Array)[0] : value;
-    if (ArrayBuffer.isView(value) && (value as Int32Array).some((each) => each !== first)) {
-      throw this.error(key, 'differs from layer to layer; expected one for all');
+    const value = this.read(name, anything);
+    const [first, ...others] = ArrayBuffer.isView(value) ? (value as Int32Array) : [value];
+    if (others.some((each) => each !== first)) {
+      throw this.error(name, 'differs from layer to layer; expected one for all');
     }
     if (first === undefined) return undefined;
-    const number = Number(first);
-    if (typeof first !== 'boolean' && Number.isInteger(number) && number >= 1) return number;
-    throw this.error(key, `is ${describe(value)}; expected a whole number of at least 1`);
-  }
-
-  /** Refuses an entry of the architecture that was not read and would change the computation. */
-  refuseUnread(): void {
-    for (const [key, value] of this.#gguf.metadata) {
-      if (!key.startsWith(`${this.architecture}.`) || this.#used.has(key) || !computes.test(key)) continue;
-      if (value === 0 || value === false || value === '') continue;
-      throw this.error(key, `is ${describe(value)}; nothing would use it`);
-    }
+    const number = typeof first === 'bigint' ? Number(first) : first;
+    if (typeof number === 'number' && Number.isInteger(number) && number >= 1) return number;
+    throw this.error(name, `is ${describe(value)}; expected a whole number of at least 1`);
   }
 
   needed(name: string): number {
     const value = this.size(name);
-    if (value === undefined) throw this.error(`${this.architecture}.${name}`, 'is missing');
+    if (value === undefined) throw this.error(name, 'is missing; expected a whole number of at least 1');
     return value;
+  }
+
+  /** Refuses an entry that was not read and would change the computation. */
+  refuseUnread(): void {
+    for (const key of this.#metadata.keys()) {
+      if (!key.startsWith(this.#key('')) || this.#used.has(key) || !computes.test(key)) continue;
+      const value = this.#metadata.read(key, anything);
+      if (value === 0 || value === false || value === '') continue;
+      throw this.#metadata.error(key, `is ${describe(value)}; nothing would use it`);
+    }
   }
 }
 
@@ -122,9 +115,8 @@ function rowsOf(gguf: Gguf, name: string): number {
 }
 
 function ropeParameters(header: Header, factors: Factors): Readonly<Record<string, unknown>> {
-  const key = `${header.architecture}.rope.scaling.type`;
-  const type = header.text(key) ?? 'linear';
-  header.flag('rope.scaling.finetuned');
+  const type = header.read('rope.scaling.type', text) ?? 'linear';
+  header.read('rope.scaling.finetuned', flag);
   const older = header.number('rope.scale_linear');
   const factor = header.number('rope.scaling.factor') ?? older;
   const length = header.size('rope.scaling.original_context_length');
@@ -157,7 +149,7 @@ function ropeParameters(header: Header, factors: Factors): Readonly<Record<strin
       return { rope_type: 'yarn', factor, ...betas, ...original, ...stated };
     }
     default:
-      throw header.error(key, `is ${describe(type)}; expected "none", "linear" or "yarn"`);
+      throw header.error('rope.scaling.type', `is ${describe(type)}; expected "none", "linear" or "yarn"`);
   }
 }
 
@@ -185,7 +177,7 @@ function configOf(header: Header, gguf: Gguf, model: ModelArchitecture, factors:
   const headDim = header.size('attention.key_length') ?? Math.floor(modelDim / heads);
   const valueDim = header.size('attention.value_length') ?? headDim;
   if (valueDim !== headDim) {
-    throw header.error(`${header.architecture}.attention.value_length`, `is ${valueDim}; expected ${headDim}`);
+    throw header.error('attention.value_length', `is ${valueDim}; expected ${headDim}`);
   }
   const layers = header.needed('block_count');
   const rotary = header.size('rope.dimension_count') ?? headDim;
@@ -236,7 +228,11 @@ function configOf(header: Header, gguf: Gguf, model: ModelArchitecture, factors:
         query_pre_attn_scalar: gemmaScale ? modelDim / heads : headDim,
       };
     case 'gpt_neox':
-      return { ...config, rope_parameters: parameters, use_parallel_residual: header.flag('use_parallel_residual') };
+      return {
+        ...config,
+        rope_parameters: parameters,
+        use_parallel_residual: header.read('use_parallel_residual', flag),
+      };
     case 'phi3':
       return { ...config, rope_parameters: parameters, sliding_window: window ?? null };
     case 'llama':
@@ -278,17 +274,13 @@ export async function ggufModel(
 ): Promise<GgufModel> {
   const header = new Header(gguf);
   const { architecture } = header;
-  const model = Object.hasOwn(architectures, architecture) ? architectures[architecture] : undefined;
-  const naming = model && namings[model];
-  if (model === undefined || naming === undefined) {
-    const expected = Object.keys(architectures).map(describe).join(', ');
-    throw header.error('general.architecture', `is ${describe(architecture)}; expected one of ${expected}`);
-  }
+  const model = architectures[architecture] as ModelArchitecture;
+  const naming = namings[model] as Naming;
   const factors = await factorsOf(gguf, read);
   const found = modelConfig(where, configOf(header, gguf, model, factors), options);
   const scale = header.number('attention.scale');
-  if (header.flag('attention.causal') === (model === 'bert')) {
-    throw header.error(`${architecture}.attention.causal`, `is ${model === 'bert'}; expected ${model !== 'bert'}`);
+  if (header.read('attention.causal', flag) === (model === 'bert')) {
+    throw header.error('attention.causal', `is ${model === 'bert'}; expected ${model !== 'bert'}`);
   }
   header.refuseUnread();
   const { all } = factors;

@@ -1,6 +1,6 @@
 // The object that the tests of ropewalk/worker call in another thread, in Node and in a browser.
 import { ArgumentRangeError, load } from 'ropewalk';
-import { openSafetensors } from 'ropewalk/models';
+import { openGguf, openSafetensors } from 'ropewalk/models';
 
 /** Events in this thread, for queries from the other. */
 const events = [];
@@ -19,6 +19,7 @@ export const made = async () => {
     view: () => heap.view(),
     echo: (value) => value,
     take: (bytes) => bytes.byteLength,
+    openGguf: (source, options) => openGguf(rw, source, options),
     openSafetensors: (source, options) => openSafetensors(rw, source, options),
     fail: () => rw.rope({ headDim: 63 }),
     throwIt: ({ kind }) => {

@@ -3,10 +3,11 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { MessageChannel, Worker } from 'node:worker_threads';
 import { ArgumentRangeError, ArgumentTypeError, load, StateError } from 'ropewalk';
-import { SafetensorsError } from 'ropewalk/models';
+import { GgufError, SafetensorsError } from 'ropewalk/models';
 import { expose, transfer, wrap } from 'ropewalk/worker';
 import { random } from '../support/arrays.mjs';
 import { made } from '../support/exposed.mjs';
+import { writeGguf } from '../support/gguf.mjs';
 import { writeSafetensors } from '../support/safetensors.mjs';
 
 const rw = await load({ simd: 'deterministic' });
@@ -126,6 +127,12 @@ for (const [kind, open] of Object.entries({ 'a worker of Node': worker, 'a messa
         assert.equal(error.name, 'SafetensorsError');
         assert.equal(error.file, 'buffer');
         assert.equal(error.tensor, undefined);
+        return true;
+      });
+      const gguf = writeGguf({ 'general.alignment': ['u32', 24] }, {});
+      await assert.rejects(remote.openGguf(gguf), (error) => {
+        assert.ok(error instanceof GgufError);
+        assert.deepEqual([error.name, error.file, error.key], ['GgufError', 'buffer', 'general.alignment']);
         return true;
       });
     });
