@@ -1,0 +1,74 @@
+#include "training/norm.h"
+
+#include <cmath>
+
+#include "training/lanes.h"
+
+namespace ropewalk::training {
+
+template <class T>
+void normForward(T* out, NormMoments<T> moments, const T* x, NormParts<const T> parts, T eps, size_t rows,
+                 size_t n) {
+  const bool centered = parts.bias != nullptr;
+  const T count = static_cast<T>(n);
+  for (size_t r = 0; r < rows; ++r, x += n, out += n) {
+    const T mean = centered ? sum(x, n) / count : T{0};
+    for (size_t i = 0; i < n; ++i) out[i] = x[i] - mean;
+    const T inverse = 1 / std::sqrt(dot(out, out, n) / count + eps);
+    for (size_t i = 0; i < n; ++i) out[i] *= inverse * parts.weight[i];
+    if (centered) addScaled(out, T{1}, parts.bias, n);
+    moments.mean[r] = mean;
+    moments.inverse[r] = inverse;
+  }
+}
+
+template <class T>
+void normBackward(T* dx, NormParts<T> gradients, const T* dout, const T* x, NormMoments<const T> moments,
+                  NormParts<const T> parts, size_t rows, size_t n) {
+  using L = Lanes<T>;
+  const bool centered = parts.bias != nullptr;
+  const T count = static_cast<T>(n);
+  for (size_t r = 0; r < rows; ++r, x += n, dx += n, dout += n) {
+    const T mean = moments.mean[r];
+    const T inverse = moments.inverse[r];
+    // With g = dout weight and xhat = (x - mean) inverse:
+    // dx = inverse (g - mean of g (layer norm only) - xhat mean of g xhat).
+    auto products = L::splat(0);
+    auto sums = L::splat(0);
+    size_t i = 0;
+    for (; i + L::kCount <= n; i += L::kCount) {
+      const auto d = L::load(dout + i);
+      const auto g = L::mul(d, L::load(parts.weight + i));
+      const auto xhat = L::mul(L::sub(L::load(x + i), L::splat(mean)), L::splat(inverse));
+      products = L::mulAdd(g, xhat, products);
+      sums = L::add(sums, g);
+      L::store(gradients.weight + i, L::mulAdd(d, xhat, L::load(gradients.weight + i)));
+    }
+    T along = L::sum(products);
+    T total = L::sum(sums);
+    for (; i < n; ++i) {
+      const T xhat = (x[i] - mean) * inverse;
+      along += dout[i] * parts.weight[i] * xhat;
+      total += dout[i] * parts.weight[i];
+      gradients.weight[i] += dout[i] * xhat;
+    }
+    along /= count;
+    total = centered ? total / count : T{0};
+    for (i = 0; i < n; ++i) {
+      const T xhat = (x[i] - mean) * inverse;
+      dx[i] += inverse * (dout[i] * parts.weight[i] - total - xhat * along);
+    }
+    if (centered) addScaled(gradients.bias, T{1}, dout, n);
+  }
+}
+
+template void normForward(float*, NormMoments<float>, const float*, NormParts<const float>, float, size_t,
+                          size_t);
+template void normForward(double*, NormMoments<double>, const double*, NormParts<const double>, double,
+                          size_t, size_t);
+template void normBackward(float*, NormParts<float>, const float*, const float*, NormMoments<const float>,
+                           NormParts<const float>, size_t, size_t);
+template void normBackward(double*, NormParts<double>, const double*, const double*,
+                           NormMoments<const double>, NormParts<const double>, size_t, size_t);
+
+}  // namespace ropewalk::training
