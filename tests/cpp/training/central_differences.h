@@ -18,6 +18,11 @@ inline std::vector<double> randomDoubles(Random& random, size_t n, double low = 
   return x;
 }
 
+template <class T>
+std::vector<T> converted(const std::vector<double>& x) {
+  return {x.begin(), x.end()};
+}
+
 // |gradient - central differences of loss()| / |differences|, as lengths of vectors, for x [n], which loss()
 // reads.
 template <class Loss>

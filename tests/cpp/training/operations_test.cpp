@@ -16,11 +16,6 @@ namespace {
 
 using namespace ropewalk::training;
 
-template <class T>
-std::vector<T> convert(const std::vector<double>& x) {
-  return {x.begin(), x.end()};
-}
-
 struct ProductShape {
   size_t m, n, k;
 };
@@ -32,9 +27,9 @@ double productShare(Random& random, ProductShape s, bool a_transposed, bool b_tr
   const size_t a_stride = (a_transposed ? s.m : s.k) + 1;
   const size_t b_stride = (b_transposed ? s.k : s.n) + 2;
   const size_t out_stride = s.n + 3;
-  std::vector<T> a = convert<T>(randomDoubles(random, (a_transposed ? s.k : s.m) * a_stride));
-  const std::vector<T> b = convert<T>(randomDoubles(random, (b_transposed ? s.n : s.k) * b_stride));
-  std::vector<T> out = convert<T>(randomDoubles(random, s.m * out_stride));
+  std::vector<T> a = converted<T>(randomDoubles(random, (a_transposed ? s.k : s.m) * a_stride));
+  const std::vector<T> b = converted<T>(randomDoubles(random, (b_transposed ? s.n : s.k) * b_stride));
+  std::vector<T> out = converted<T>(randomDoubles(random, s.m * out_stride));
   const auto a_at = [&](size_t i, size_t l) { return a_transposed ? l * a_stride + i : i * a_stride + l; };
   for (size_t i = 0; i < s.m; ++i) {
     for (size_t l = 0; l < s.k; ++l) {

@@ -1,0 +1,66 @@
+#include "training/distance_bias.h"
+
+#include <cmath>
+
+namespace ropewalk::training {
+namespace {
+
+// f(head, |distance|, place in the table of T5, place in [H, distances])
+template <class F>
+void eachDistance(const BiasShape& shape, F f) {
+  const size_t count = shape.distances.count();
+  for (size_t p = 0; p < count; ++p) {
+    const int64_t distance = shape.distances.at(p);
+    const size_t row = shape.kind == BiasKind::kT5 ? shape.buckets->bucket(distance) * shape.heads : 0;
+    for (size_t h = 0; h < shape.heads; ++h)
+      f(h, static_cast<double>(distance < 0 ? -distance : distance), row + h, h * count + p);
+  }
+}
+
+}  // namespace
+
+template <class T>
+void distanceBias(T* out, const BiasShape& shape, BiasParts<const T> parts) {
+  eachDistance(shape, [&](size_t h, double distance, size_t entry, size_t at) {
+    const T d = static_cast<T>(distance);
+    switch (shape.kind) {
+      case BiasKind::kAlibi:
+        out[at] = -parts.first[h] * d;
+        return;
+      case BiasKind::kT5:
+        out[at] = parts.first[entry];
+        return;
+      case BiasKind::kKerple:
+        out[at] = -parts.first[h] * std::log1p(parts.second[h] * d);
+        return;
+    }
+  });
+}
+
+template <class T>
+void distanceBiasBackward(BiasParts<T> gradients, const T* dbias, const BiasShape& shape,
+                          BiasParts<const T> parts) {
+  eachDistance(shape, [&](size_t h, double distance, size_t entry, size_t at) {
+    const T d = static_cast<T>(distance);
+    switch (shape.kind) {
+      case BiasKind::kAlibi:
+        gradients.first[h] -= dbias[at] * d;
+        return;
+      case BiasKind::kT5:
+        gradients.first[entry] += dbias[at];
+        return;
+      case BiasKind::kKerple:
+        gradients.first[h] -= dbias[at] * std::log1p(parts.second[h] * d);
+        gradients.second[h] -= dbias[at] * parts.first[h] * d / (1 + parts.second[h] * d);
+        return;
+    }
+  });
+}
+
+template void distanceBias(float*, const BiasShape&, BiasParts<const float>);
+template void distanceBias(double*, const BiasShape&, BiasParts<const double>);
+template void distanceBiasBackward(BiasParts<float>, const float*, const BiasShape&, BiasParts<const float>);
+template void distanceBiasBackward(BiasParts<double>, const double*, const BiasShape&,
+                                   BiasParts<const double>);
+
+}  // namespace ropewalk::training

@@ -1,0 +1,238 @@
+// Softmax attention of training: values by their definition, gradients by central differences, and what
+// positions make of queries, keys and scores.
+#include <string>
+#include <vector>
+
+#include "catch.h"
+#include "encodings/t5.h"
+#include "reference.h"
+#include "training/attention.h"
+#include "training/central_differences.h"
+#include "training/distance_bias.h"
+#include "training/forget_gate.h"
+#include "training/head_data.h"
+#include "training/rotation.h"
+
+namespace ropewalk::test {
+namespace {
+
+using namespace ropewalk::training;
+
+struct Named {
+  const char* name;
+  HeadTerms terms;
+};
+
+constexpr Named kTerms[] = {{"plain", {}},
+                            {"bias by distance", {.bias = true}},
+                            {"forget sums", {.forget = true}},
+                            {"Shaw", {.query = true, .value = true}},
+                            {"relative_key", {.query = true}},
+                            {"relative_key_query", {.query = true, .key = true}},
+                            {"M3", {.product = true}},
+                            {"everything", {true, true, true, true, true, true}}};
+
+template <class T>
+double valueShare(const HeadData<T>& data, double unit) {
+  const size_t tokens = data.distances.tokens;
+  std::vector<T> weights(tokens * tokens), out(tokens * data.value_dim);
+  std::vector<T> room(attentionRoom(data.distances));
+  attentionForward(weights.data(), out.data(), data.value_dim, data.input(), room.data());
+  std::vector<double> expected(tokens * tokens, 0);
+  Worst worst;
+  for (size_t i = 0; i < tokens; ++i) {
+    double total = 0;
+    for (size_t j = 0; j < data.distances.keys(i); ++j)
+      total += expected[i * tokens + j] = std::exp(data.score(i, j));
+    for (size_t j = 0; j < tokens; ++j) {
+      expected[i * tokens + j] /= total;
+      worst.add(weights[i * tokens + j], expected[i * tokens + j], unit * 100);
+    }
+  }
+  const std::vector<double> mixed = data.mixed(expected);
+  for (size_t i = 0; i < mixed.size(); ++i) worst.add(out[i], mixed[i], unit * 200);
+  return worst.share();
+}
+
+}  // namespace
+
+TEST_CASE("Attention of training is softmax attention with every term, at any size", "[training]") {
+  for (const auto& [name, terms] : kTerms) {
+    INFO(name);
+    Random random(7);
+    for (const size_t tokens : {size_t{0}, size_t{1}, size_t{2}, size_t{5}, size_t{8}, size_t{19}}) {
+      for (const bool causal : {false, true}) {
+        CHECK(valueShare(HeadData<double>(random, tokens, causal, 3, 5, terms), 0x1p-53) <= 1);
+        CHECK(valueShare(HeadData<float>(random, tokens, causal, 8, 4, terms), kUnit) <= 1);
+      }
+    }
+  }
+}
+
+TEST_CASE("Gradients of softmax attention", "[training]") {
+  for (const auto& [name, terms] : kTerms) {
+    for (const bool causal : {false, true}) {
+      Random random(8);
+      HeadData<double> data(random, 6, causal, 4, 3, terms);
+      std::vector<double> weights(36), out(18), room(attentionRoom(data.distances));
+      const auto loss = [&] {
+        attentionForward(weights.data(), out.data(), 3, data.input(), room.data());
+        return dotOf(out, data.c);
+      };
+      loss();
+      HeadGradientData gradients(data);
+      attentionBackward(gradients.parts(data), data.c.data(), 3, weights.data(), data.input(), room.data());
+      const std::string line = std::string("attention, ") + name + (causal ? ", causal" : "");
+      CHECK(reported(line.c_str(), gradients.largestError(data, loss)) < kGradientTolerance);
+    }
+  }
+}
+
+TEST_CASE("Gradients of ALiBi's slopes, T5's table and KERPLE's numbers", "[training]") {
+  constexpr const char* kNames[] = {"ALiBi slopes", "T5 table", "KERPLE r1, r2"};
+  for (const BiasKind kind : {BiasKind::kAlibi, BiasKind::kT5, BiasKind::kKerple}) {
+    for (const bool causal : {false, true}) {
+      Random random(9);
+      T5Buckets buckets;
+      REQUIRE(buckets.create({!causal, 6, 5}) == Status::kOk);
+      const BiasShape shape = {kind, 2, &buckets, {9, causal}};
+      std::vector<double> first = randomDoubles(random, 12, 0.5, 1.5);
+      std::vector<double> second = randomDoubles(random, 2, 0.5, 1.5);
+      const size_t n = 2 * shape.distances.count();
+      const std::vector<double> c = randomDoubles(random, n);
+      std::vector<double> bias(n), dfirst(12, 0), dsecond(2, 0);
+      const auto loss = [&] {
+        distanceBias<double>(bias.data(), shape, {first.data(), second.data()});
+        return dotOf(bias, c);
+      };
+      distanceBiasBackward<double>({dfirst.data(), dsecond.data()}, c.data(), shape,
+                                   {first.data(), second.data()});
+      double error = gradientError(first, dfirst, loss);
+      if (kind == BiasKind::kKerple) error = std::max(error, gradientError(second, dsecond, loss));
+      CHECK(reported(kNames[static_cast<int>(kind)], error) < kGradientTolerance);
+    }
+  }
+}
+
+TEST_CASE("Rows of tables are laid out by distance, and gradients find their row again", "[training]") {
+  for (const bool key_minus_query : {false, true}) {
+    for (const bool causal : {false, true}) {
+      Random random(10);
+      const RelativeRows rows = {2, key_minus_query};
+      const Distances d = {5, causal};
+      std::vector<double> table = randomDoubles(random, rows.rows() * 3);
+      const std::vector<double> c = randomDoubles(random, d.count() * 3);
+      std::vector<double> out(c.size()), gradient(table.size(), 0);
+      const auto loss = [&] {
+        layOutByDistance(out.data(), table.data(), rows, d, 3);
+        return dotOf(out, c);
+      };
+      loss();
+      for (size_t i = 0; i < d.tokens; ++i) {
+        for (size_t j = 0; j < d.keys(i); ++j) {
+          const auto distance = static_cast<int64_t>(j) - static_cast<int64_t>(i);
+          CHECK(out[(d.first(i) + j) * 3] == table[rows.row(distance) * 3]);
+        }
+      }
+      layOutBackward(gradient.data(), c.data(), rows, d, 3);
+      CHECK(reported("relative rows", gradientError(table, gradient, loss)) < kGradientTolerance);
+    }
+  }
+}
+
+TEST_CASE("The gradient of a rotation is the inverse rotation, times the attention factor", "[training]") {
+  constexpr size_t kTokens = 4, kStride = 7, kPairs = 2;
+  constexpr double kFactor = 1.3;
+  for (const Pairing pairing : {Pairing::kHalf, Pairing::kInterleaved}) {
+    Random random(11);
+    std::vector<double> cos(kTokens * kPairs), sin(kTokens * kPairs);
+    for (size_t i = 0; i < cos.size(); ++i) {
+      const double angle = random.uniform(-3, 3);
+      cos[i] = kFactor * std::cos(angle);
+      sin[i] = kFactor * std::sin(angle);
+    }
+    const AngleTables<double> tables = {cos.data(), sin.data(), kPairs};
+    std::vector<double> x = randomDoubles(random, kTokens * kStride);
+    const std::vector<double> c = randomDoubles(random, x.size());
+    const auto loss = [&] {
+      std::vector<double> turned = x;
+      turnRows(turned.data(), kStride, kTokens, tables, pairing, Turn::kForward);
+      return dotOf(turned, c);
+    };
+    std::vector<double> gradient = c;
+    turnRows(gradient.data(), kStride, kTokens, tables, pairing, Turn::kBack);
+    const char* name = pairing == Pairing::kHalf ? "rotation, halves" : "rotation, interleaved";
+    CHECK(reported(name, gradientError(x, gradient, loss)) < kGradientTolerance);
+    turnRows(gradient.data(), kStride, kTokens, tables, pairing, Turn::kForward);
+    for (size_t i = 0; i < gradient.size(); ++i) {
+      const double expected = c[i] * (i % kStride < 2 * kPairs ? kFactor * kFactor : 1);
+      CHECK(std::fabs(gradient[i] - expected) < 1e-14);
+    }
+  }
+}
+
+TEST_CASE("PoPE: the score of its definition, and the gradients of values and phases", "[training]") {
+  constexpr size_t kTokens = 3, kDim = 4, kStride = 5;
+  Random random(12);
+  std::vector<double> theta = randomDoubles(random, kDim), cos, sin;
+  for (size_t t = 0; t < kTokens; ++t) {
+    for (const double w : theta) {
+      cos.push_back(std::cos(static_cast<double>(t) * w));
+      sin.push_back(std::sin(static_cast<double>(t) * w));
+    }
+  }
+  const AngleTables<double> tables = {cos.data(), sin.data(), kDim};
+  std::vector<double> q = randomDoubles(random, kTokens * kStride),
+                      k = randomDoubles(random, kTokens * kStride);
+  std::vector<double> phases = randomDoubles(random, kDim, -3, 3);
+  std::vector<double> turned_q(kTokens * 2 * kDim), turned_k(kTokens * 2 * kDim);
+  popeForward<double>(turned_q.data(), q.data(), kStride, kTokens, tables, nullptr);
+  popeForward<double>(turned_k.data(), k.data(), kStride, kTokens, tables, phases.data());
+  const auto softplus = [](double x) { return std::log(1 + std::exp(x)); };
+  for (size_t i = 0; i < kTokens; ++i) {
+    for (size_t j = 0; j < kTokens; ++j) {
+      double expected = 0;
+      double found = 0;
+      const double distance = static_cast<double>(j) - static_cast<double>(i);
+      for (size_t c = 0; c < kDim; ++c) {
+        expected += softplus(q[i * kStride + c]) * softplus(k[j * kStride + c]) *
+                    std::cos(distance * theta[c] + phases[c]);
+      }
+      for (size_t e = 0; e < 2 * kDim; ++e) found += turned_q[i * 2 * kDim + e] * turned_k[j * 2 * kDim + e];
+      CHECK(std::fabs(found - expected) < 1e-14);
+    }
+  }
+
+  const std::vector<double> c = randomDoubles(random, turned_k.size());
+  const auto loss = [&] {
+    popeForward<double>(turned_k.data(), k.data(), kStride, kTokens, tables, phases.data());
+    return dotOf(turned_k, c);
+  };
+  std::vector<double> dk(k.size(), 0), dphases(kDim, 0);
+  popeBackward<double>(dk.data(), dphases.data(), c.data(), k.data(), kStride, kTokens, tables,
+                       phases.data());
+  CHECK(reported("PoPE, keys", gradientError(k, dk, loss)) < kGradientTolerance);
+  CHECK(reported("PoPE, phases", gradientError(phases, dphases, loss)) < kGradientTolerance);
+}
+
+TEST_CASE("Forget sums add up ln sigmoid of the gates", "[training]") {
+  constexpr size_t kTokens = 5, kStride = 3;
+  Random random(13);
+  std::vector<double> gates = randomDoubles(random, kTokens * kStride, -3, 3);
+  const std::vector<double> c = randomDoubles(random, kTokens);
+  std::vector<double> sums(kTokens), gradient(gates.size(), 0);
+  const auto loss = [&] {
+    forgetSums(sums.data(), gates.data(), kStride, kTokens);
+    return dotOf(sums, c);
+  };
+  loss();
+  double expected = 0;
+  for (size_t t = 0; t < kTokens; ++t) {
+    expected -= std::log(1 + std::exp(-gates[t * kStride]));
+    CHECK(std::fabs(sums[t] - expected) < 1e-14);
+  }
+  forgetSumsBackward(gradient.data(), c.data(), gates.data(), kStride, kTokens);
+  CHECK(reported("forget gates", gradientError(gates, gradient, loss)) < kGradientTolerance);
+}
+
+}  // namespace ropewalk::test
