@@ -1,0 +1,220 @@
+#include "training/layer_attention.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "training/attention.h"
+#include "training/forget_gate.h"
+#include "training/linear_attention.h"
+
+namespace ropewalk::training {
+namespace {
+
+// One head of one sequence.
+struct HeadPlace {
+  size_t b;
+  size_t h;
+  size_t index;  // over all heads of all sequences
+};
+
+template <class T, class F>
+void eachHead(const LayerContext<T>& context, F f) {
+  const size_t heads = context.options.heads;
+  for (size_t b = 0; b < context.memory.batch(); ++b) {
+    for (size_t h = 0; h < heads; ++h) f(HeadPlace{b, h, b * heads + h});
+  }
+}
+
+bool isLinear(const ModelOptions& options) {
+  return options.attention == AttentionKind::kLinear;
+}
+
+// Queries of a head in qkv [M, 3 d], or in its gradient; keys are d further, values 2 d.
+template <class T>
+T* queriesOf(const LayerContext<T>& context, T* qkv, const HeadPlace& at) {
+  const size_t d = context.options.model_dim;
+  return qkv + at.b * context.memory.tokens() * 3 * d + at.h * context.options.headDim();
+}
+
+template <class T>
+T* mixedOf(const LayerContext<T>& context, T* mixed, const HeadPlace& at) {
+  return mixed + at.b * context.memory.tokens() * context.options.model_dim +
+         at.h * context.options.headDim();
+}
+
+// Tables by distance as attention has them; those for values lie behind the others.
+template <class T>
+RelativeTables<T> relativeTables(const LayerContext<T>& context, T* tables) {
+  const PositionPlan<T>& plan = context.plan;
+  T* const values =
+      plan.hasValueTerm() ? tables + plan.distances().count() * context.options.headDim() : nullptr;
+  return {plan.hasQueryTerm() ? tables : nullptr, plan.hasKeyTerm() ? tables : nullptr,
+          plan.hasProductTerm() ? tables : nullptr, values};
+}
+
+template <class T>
+HeadInput<T> inputOf(const LayerContext<T>& context, const HeadPlace& at) {
+  const size_t d = context.options.model_dim;
+  const PositionPlan<T>& plan = context.plan;
+  const LayerState<T>& state = context.memory.layer(context.layer);
+  const ModelState<T>& model = context.memory.model();
+  const T* const q = queriesOf(context, state.qkv, at);
+  HeadInput<T> input;
+  input.distances = plan.distances();
+  input.value_dim = context.options.headDim();
+  input.x = {q, 3 * d, q + d, 3 * d, input.value_dim};
+  input.v = q + 2 * d;
+  input.v_stride = 3 * d;
+  input.scale = static_cast<T>(1 / std::sqrt(static_cast<double>(input.value_dim)));
+  if (plan.hasBias()) input.bias = model.bias + at.h * input.distances.count();
+  if (plan.forgets()) input.forget_sums = state.forget_sums + at.index * input.distances.tokens;
+  if (plan.hasRelative()) {
+    const RelativeTables<T> tables = relativeTables(context, model.tables);
+    input.relative = {tables.query, tables.key, tables.product, tables.value};
+  }
+  return input;
+}
+
+// Of a head with phases: what its queries and keys become.
+template <class T>
+void angle(const LayerContext<T>& context, const HeadPlace& at, HeadInput<T>* input) {
+  const size_t tokens = input->distances.tokens;
+  const size_t dim = input->x.dim;
+  T* const q = context.memory.model().angled;
+  T* const k = q + tokens * 2 * dim;
+  const AngleTables<T> tables = context.plan.angles();
+  popeForward<T>(q, input->x.q, input->x.q_stride, tokens, tables, nullptr);
+  popeForward<T>(k, input->x.k, input->x.k_stride, tokens, tables, context.parts.phases + at.h * dim);
+  input->x = {q, 2 * dim, k, 2 * dim, 2 * dim};
+}
+
+template <class T>
+LinearHead<T> linearHead(const LayerContext<T>& context, const HeadInput<T>& input) {
+  LinearHead<T> head;
+  head.head = input;
+  head.kernel = context.options.kernel;
+  if (context.plan.turns()) head.rotation = context.options.rotation;
+  head.angles = context.plan.angles();
+  head.pairing = context.plan.pairing();
+  return head;
+}
+
+// Queries and keys, or their gradients, of all heads.
+template <class T>
+void turnAll(const LayerContext<T>& context, T* qkv, Turn turn) {
+  if (!context.plan.turns() || isLinear(context.options)) return;
+  const size_t d = context.options.model_dim;
+  const AngleTables<T> tables = context.plan.angles();
+  eachHead(context, [&](const HeadPlace& at) {
+    T* const q = queriesOf(context, qkv, at);
+    turnRows(q, 3 * d, context.memory.tokens(), tables, context.plan.pairing(), turn);
+    turnRows(q + d, 3 * d, context.memory.tokens(), tables, context.plan.pairing(), turn);
+  });
+}
+
+template <class T>
+void layOutTables(const LayerContext<T>& context) {
+  const PositionPlan<T>& plan = context.plan;
+  if (!plan.hasRelative()) return;
+  const size_t dim = context.options.headDim();
+  T* const tables = context.memory.model().tables;
+  layOutByDistance(tables, context.parts.relative, plan.relativeRows(), plan.distances(), dim);
+  if (!plan.hasValueTerm()) return;
+  layOutByDistance(tables + plan.distances().count() * dim, context.parts.relative_values,
+                   plan.relativeRows(), plan.distances(), dim);
+}
+
+}  // namespace
+
+template <class T>
+void layerAttentionForward(const LayerContext<T>& context) {
+  const ModelOptions& options = context.options;
+  const LayerState<T>& state = context.memory.layer(context.layer);
+  T* const room = context.memory.model().room;
+  const size_t tokens = context.memory.tokens();
+  turnAll(context, state.qkv, Turn::kForward);
+  layOutTables(context);
+  eachHead(context, [&](const HeadPlace& at) {
+    if (context.plan.forgets()) {
+      forgetSums(state.forget_sums + at.index * tokens, state.gates + at.b * tokens * options.heads + at.h,
+                 options.heads, tokens);
+    }
+    HeadInput<T> input = inputOf(context, at);
+    T* const weights = context.memory.weights(context.layer, at.index);
+    T* const out = mixedOf(context, state.mixed, at);
+    if (isLinear(options)) {
+      linearAttentionForward(weights, state.denominators + at.index * tokens, out, options.model_dim,
+                             linearHead(context, input), room);
+      return;
+    }
+    if (context.plan.hasPhases()) angle(context, at, &input);
+    attentionForward(weights, out, options.model_dim, input, room);
+  });
+}
+
+template <class T>
+void layerAttentionBackward(const LayerContext<T>& context, const LayerParts<T>& gradients) {
+  const ModelOptions& options = context.options;
+  const PositionPlan<T>& plan = context.plan;
+  const LayerState<T>& state = context.memory.layer(context.layer);
+  const ModelState<T>& model = context.memory.model();
+  const Distances distances = plan.distances();
+  const size_t tokens = distances.tokens;
+  const size_t d = options.model_dim;
+  const size_t dim = options.headDim();
+  layOutTables(context);
+  if (plan.hasRelative()) std::fill_n(model.d_tables, 2 * distances.count() * dim, T{0});
+  eachHead(context, [&](const HeadPlace& at) {
+    HeadInput<T> input = inputOf(context, at);
+    const QueriesAndKeys<const T> projected = input.x;
+    T* const dq = queriesOf(context, model.d_qkv, at);
+    HeadGradients<T> head;
+    head.dx = {dq, 3 * d, dq + d, 3 * d, dim};
+    head.dv = dq + 2 * d;
+    head.dv_stride = 3 * d;
+    if (plan.hasBias()) head.bias = model.d_bias + at.h * distances.count();
+    if (plan.hasRelative()) head.relative = relativeTables(context, model.d_tables);
+    const T* const weights = context.memory.weights(context.layer, at.index);
+    const T* const dout = mixedOf(context, model.d_mixed, at);
+    if (isLinear(options)) {
+      linearAttentionBackward(head, dout, d, weights, state.denominators + at.index * tokens,
+                              linearHead(context, input), model.room);
+      return;
+    }
+    if (plan.forgets()) {
+      head.forget_sums = model.d_forget_sums;
+      std::fill_n(model.d_forget_sums, tokens, T{0});
+    }
+    T* const angled = model.d_angled;
+    if (plan.hasPhases()) {
+      angle(context, at, &input);
+      head.dx = {angled, 2 * dim, angled + tokens * 2 * dim, 2 * dim, 2 * dim};
+    }
+    attentionBackward(head, dout, d, weights, input, model.room);
+    if (plan.hasPhases()) {
+      const AngleTables<T> tables = plan.angles();
+      popeBackward<T>(dq, nullptr, head.dx.q, projected.q, 3 * d, tokens, tables, nullptr);
+      popeBackward<T>(dq + d, gradients.phases + at.h * dim, head.dx.k, projected.k, 3 * d, tokens, tables,
+                      context.parts.phases + at.h * dim);
+    }
+    if (plan.forgets()) {
+      const size_t gate = at.b * tokens * options.heads + at.h;
+      forgetSumsBackward(model.d_gates + gate, model.d_forget_sums, state.gates + gate, options.heads,
+                         tokens);
+    }
+  });
+  turnAll(context, model.d_qkv, Turn::kBack);
+  if (!plan.hasRelative()) return;
+  layOutBackward(gradients.relative, model.d_tables, plan.relativeRows(), distances, dim);
+  if (plan.hasValueTerm()) {
+    layOutBackward(gradients.relative_values, model.d_tables + distances.count() * dim, plan.relativeRows(),
+                   distances, dim);
+  }
+}
+
+template void layerAttentionForward(const LayerContext<float>&);
+template void layerAttentionForward(const LayerContext<double>&);
+template void layerAttentionBackward(const LayerContext<float>&, const LayerParts<float>&);
+template void layerAttentionBackward(const LayerContext<double>&, const LayerParts<double>&);
+
+}  // namespace ropewalk::training

@@ -1,0 +1,130 @@
+#include "training/model_memory.h"
+
+#include <algorithm>
+
+#include "training/attention.h"
+#include "training/linear_attention.h"
+
+namespace ropewalk::training {
+
+// Hands out parts of an array; without one, counts only.
+template <class T>
+class ModelMemory<T>::Carver {
+ public:
+  explicit Carver(T* base) : base_(base) {}
+
+  T* take(size_t a, size_t b = 1) {
+    constexpr size_t kStep = kAlignment / sizeof(T);
+    size_t n = 0;
+    if (!multiply(a, b, &n) || n > SIZE_MAX / sizeof(T) / 2 - used_) {
+      fits_ = false;
+      return nullptr;
+    }
+    T* const part = base_ == nullptr ? nullptr : base_ + used_;
+    used_ += (n + kStep - 1) / kStep * kStep;
+    return part;
+  }
+
+  size_t used() const { return used_; }
+  bool fits() const { return fits_; }
+
+ private:
+  T* base_;
+  size_t used_ = 0;
+  bool fits_ = true;
+};
+
+template <class T>
+LayerState<T> ModelMemory<T>::carveLayer(Carver& carver, const ModelOptions& options,
+                                         const PositionPlan<T>& plan) const {
+  const size_t m = rows();
+  const size_t d = options.model_dim;
+  const size_t heads = batch_ * options.heads;
+  LayerState<T> s;
+  s.hidden = carver.take(m, d);
+  s.attention_moments = {carver.take(m), carver.take(m)};
+  s.attention_input = carver.take(m, d);
+  s.qkv = carver.take(m, 3 * d);
+  if (plan.forgets()) {
+    s.gates = carver.take(m, options.heads);
+    s.forget_sums = carver.take(heads, tokens_);
+  }
+  s.weights = carver.take(keeps_ ? heads : 1, tokens_ * tokens_);
+  if (options.attention == AttentionKind::kLinear) s.denominators = carver.take(heads, tokens_);
+  s.mixed = carver.take(m, d);
+  s.middle = carver.take(m, d);
+  if (options.hidden_dim > 0) {
+    s.forward_moments = {carver.take(m), carver.take(m)};
+    s.forward_input = carver.take(m, d);
+    s.active = carver.take(m, options.hidden_dim);
+    s.slope = carver.take(m, options.hidden_dim);
+  }
+  return s;
+}
+
+template <class T>
+void ModelMemory<T>::carveGradients(Carver& carver, const ModelOptions& options,
+                                    const PositionPlan<T>& plan) {
+  const size_t m = rows();
+  const size_t d = options.model_dim;
+  const size_t count = plan.distances().count();
+  if (plan.hasBias()) model_.d_bias = carver.take(options.heads, count);
+  if (plan.hasRelative()) model_.d_tables = carver.take(count, 2 * options.headDim());
+  if (plan.hasPhases()) model_.d_angled = carver.take(tokens_, 4 * options.headDim());
+  if (plan.forgets()) {
+    model_.d_forget_sums = carver.take(tokens_);
+    model_.d_gates = carver.take(m, options.heads);
+  }
+  model_.d_hidden = carver.take(m, d);
+  model_.d_input = carver.take(m, d);
+  model_.d_mixed = carver.take(m, d);
+  model_.d_qkv = carver.take(m, 3 * d);
+  if (options.hidden_dim > 0) model_.d_active = carver.take(m, options.hidden_dim);
+}
+
+template <class T>
+void ModelMemory<T>::carve(Carver& carver, const ModelOptions& options, const PositionPlan<T>& plan) {
+  const size_t m = rows();
+  const size_t d = options.model_dim;
+  const size_t count = plan.distances().count();
+  for (size_t l = 0; l < options.layers; ++l)
+    layers_[l] = l == 0 || keeps_ ? carveLayer(carver, options, plan) : layers_[0];
+  model_ = {};
+  model_.hidden = carver.take(m, d);
+  model_.moments = {carver.take(m), carver.take(m)};
+  model_.input = carver.take(m, d);
+  model_.logits = carver.take(m, options.vocab);
+  if (plan.hasBias()) model_.bias = carver.take(options.heads, count);
+  if (plan.hasRelative()) model_.tables = carver.take(count, 2 * options.headDim());
+  if (plan.hasPhases()) model_.angled = carver.take(tokens_, 4 * options.headDim());
+  model_.room = carver.take(options.attention == AttentionKind::kLinear
+                                ? linearAttentionRoom(plan.distances(), options.headDim())
+                                : attentionRoom(plan.distances()));
+  if (keeps_) carveGradients(carver, options, plan);
+}
+
+template <class T>
+Status ModelMemory<T>::prepare(const ModelOptions& options, const PositionPlan<T>& plan, size_t batch,
+                               size_t tokens, Purpose purpose) {
+  // Below this the square of the tokens, times a few, fits; the carver sees to the rest.
+  constexpr size_t kMostTokens = size_t{1} << 24;
+  size_t m = 0;
+  if (tokens > kMostTokens || !multiply(batch, tokens, &m) || !multiply(m, options.heads, &m))
+    return Status::kInvalidShape;
+  if (layers_.reserve(options.layers) != Status::kOk) return Status::kOutOfMemory;
+  batch_ = batch;
+  tokens_ = tokens;
+  keeps_ = purpose == Purpose::kTrain;
+  Carver counted(nullptr);
+  carve(counted, options, plan);
+  if (!counted.fits()) return Status::kInvalidShape;
+  if (memory_.reserve(counted.used()) != Status::kOk) return Status::kOutOfMemory;
+  Carver carver(memory_.data());
+  carve(carver, options, plan);
+  return Status::kOk;
+}
+
+template class ModelMemory<float>;
+template class ModelMemory<double>;
+
+}  // namespace ropewalk::training

@@ -1,0 +1,96 @@
+// The memory of a model's passes, carved from one array that is kept from one pass to the next.
+#pragma once
+
+#include <cstddef>
+
+#include "memory.h"
+#include "status.h"
+#include "training/norm.h"
+#include "training/options.h"
+#include "training/position_plan.h"
+
+namespace ropewalk::training {
+
+// What a pass is for: the backward pass needs what the forward pass leaves of every layer, and so do maps of
+// its heads; else layers follow one another in the same memory.
+enum class Purpose { kEvaluate, kTrain };
+
+// Letters of sizes: M = B T rows; d model_dim; H heads of D = d / H; F hidden_dim.
+
+// What the forward pass leaves of a layer. Null where the layer has no such part.
+template <class T>
+struct LayerState {
+  T* hidden = nullptr;  // [M, d], what comes in
+  NormMoments<T> attention_moments;
+  T* attention_input = nullptr;  // [M, d]
+  T* qkv = nullptr;              // [M, 3 d], queries and keys turned
+  T* gates = nullptr;            // [M, H]
+  T* forget_sums = nullptr;      // [B, H, T]
+  T* weights = nullptr;          // [B, H, T, T], or [T, T]
+  T* denominators = nullptr;     // [B, H, T]
+  T* mixed = nullptr;            // [M, d]
+  T* middle = nullptr;           // [M, d], after attention
+  NormMoments<T> forward_moments;
+  T* forward_input = nullptr;  // [M, d]
+  T* active = nullptr;         // [M, F]
+  T* slope = nullptr;          // [M, F]
+};
+
+// Of the model: what all layers share, one after the other. Those named d_ are gradients.
+template <class T>
+struct ModelState {
+  T* hidden = nullptr;  // [M, d], after the last layer
+  NormMoments<T> moments;
+  T* input = nullptr;   // [M, d], of the unembedding
+  T* logits = nullptr;  // [M, V]
+
+  T* bias = nullptr;    // [H, distances]
+  T* tables = nullptr;  // [2][distances, D]
+  T* angled = nullptr;  // [2][T, 2 D], queries and keys of a head with phases
+  T* room = nullptr;    // of attention
+
+  T* d_bias = nullptr;
+  T* d_tables = nullptr;
+  T* d_angled = nullptr;
+  T* d_forget_sums = nullptr;  // [T]
+  T* d_hidden = nullptr;       // [M, d]
+  T* d_input = nullptr;        // [M, d]
+  T* d_mixed = nullptr;        // [M, d]
+  T* d_qkv = nullptr;          // [M, 3 d]
+  T* d_gates = nullptr;        // [M, H]
+  T* d_active = nullptr;       // [M, F]
+};
+
+template <class T>
+class ModelMemory {
+ public:
+  // Room for a pass, after the plan's prepare. What was there before is undefined then. kInvalidShape: sizes
+  // whose products overflow. Allocates only where there is not enough.
+  Status prepare(const ModelOptions& options, const PositionPlan<T>& plan, size_t batch, size_t tokens,
+                 Purpose purpose);
+
+  size_t batch() const { return batch_; }
+  size_t tokens() const { return tokens_; }
+  size_t rows() const { return batch_ * tokens_; }
+  const LayerState<T>& layer(size_t l) const { return layers_[l]; }
+  const ModelState<T>& model() const { return model_; }
+  // Weights of one head, counted over all heads of all sequences.
+  T* weights(size_t l, size_t head) const {
+    return layers_[l].weights + (keeps_ ? head * tokens_ * tokens_ : 0);
+  }
+
+ private:
+  class Carver;
+  void carve(Carver& carver, const ModelOptions& options, const PositionPlan<T>& plan);
+  LayerState<T> carveLayer(Carver& carver, const ModelOptions& options, const PositionPlan<T>& plan) const;
+  void carveGradients(Carver& carver, const ModelOptions& options, const PositionPlan<T>& plan);
+
+  Buffer<T> memory_;
+  Buffer<LayerState<T>> layers_;
+  ModelState<T> model_;
+  size_t batch_ = 0;
+  size_t tokens_ = 0;
+  bool keeps_ = false;
+};
+
+}  // namespace ropewalk::training

@@ -1,0 +1,190 @@
+#include "training/parameters.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "checksum.h"
+#include "layers/init.h"
+
+namespace ropewalk::training {
+namespace {
+
+constexpr size_t kMostShared = 6;     // parameters without a layer, norms' biases counted
+constexpr size_t kMostOfLayer = 12;   // those of a layer
+constexpr size_t kMostLayers = 1024;  // of which names have room
+constexpr Start kOnes = {1, 0};
+
+}  // namespace
+
+struct ParameterLayout::Spec {
+  const char* prefix;
+  const char* name;
+  ParameterShape shape;
+  Start start;
+  bool decays = false;
+};
+
+void ParameterLayout::add(const Spec& spec) {
+  Parameter& p = list_[count_++];
+  p = {};
+  std::snprintf(p.name, sizeof p.name, "%s%s", spec.prefix, spec.name);
+  p.shape = spec.shape;
+  p.offset = size_;
+  p.start = spec.start;
+  p.decays = spec.decays;
+  size_t size = 0;
+  fits_ = fits_ && multiply(spec.shape.rows, std::max<size_t>(spec.shape.columns, 1), &size) &&
+          size <= SIZE_MAX / 64 - size_;
+  if (fits_) size_ += size;
+}
+
+void ParameterLayout::addNorm(const char* prefix, const char* name, const ModelOptions& options) {
+  add({prefix, name, {options.model_dim, 0}, kOnes});
+  if (options.norm != NormKind::kLayer) return;
+  char bias[32];
+  std::snprintf(bias, sizeof bias, "%s_bias", name);
+  add({prefix, bias, {options.model_dim, 0}, {}});
+}
+
+void ParameterLayout::addShared(const ModelOptions& options) {
+  const PositionOptions& position = options.position;
+  switch (position.kind) {
+    case PositionKind::kLearned:
+      add({"",
+           "positions",
+           {position.length, options.positionDim()},
+           {position.mode == LearnedMode::kMultiply ? 1.0 : 0.0, 0.1}});
+      return;
+    case PositionKind::kAlibi:
+      if (position.trainable) add({"", "alibi.slopes", {options.heads, 0}, {}});
+      return;
+    case PositionKind::kT5:
+      add({"", "t5", {position.num_buckets, options.heads}, {}});
+      return;
+    case PositionKind::kKerple:
+      add({"", "kerple.r1", {options.heads, 0}, kOnes});
+      add({"", "kerple.r2", {options.heads, 0}, kOnes});
+      return;
+    default:
+      return;
+  }
+}
+
+void ParameterLayout::addOfLayer(const char* prefix, const ModelOptions& options) {
+  const PositionOptions& position = options.position;
+  const size_t dim = options.headDim();
+  switch (position.kind) {
+    case PositionKind::kShaw:
+      add({prefix, "relative_keys", {2 * position.max_relative + 1, dim}, {0, 0.1}});
+      add({prefix, "relative_values", {2 * position.max_relative + 1, dim}, {0, 0.02}});
+      return;
+    case PositionKind::kRelativeKey:
+    case PositionKind::kRelativeKeyQuery:
+      add({prefix, "relative", {2 * position.length - 1, dim}, {0, 0.1}});
+      return;
+    case PositionKind::kM3:
+      add({prefix, "relative", {2 * position.max_relative + 1, dim}, {1, 0.1}});
+      return;
+    case PositionKind::kPope:
+      add({prefix, "phases", {options.heads, dim}, {}});
+      return;
+    case PositionKind::kForget:
+      add({prefix, "forget", {options.heads, options.model_dim}, {0, 0.02}, true});
+      add({prefix, "forget_bias", {options.heads, 0}, {}});
+      return;
+    default:
+      return;
+  }
+}
+
+void ParameterLayout::addLayer(const char* prefix, const ModelOptions& options) {
+  const size_t d = options.model_dim;
+  // What adds to the residual sum begins smaller, the more of it there is.
+  const double depth = std::sqrt(2 * static_cast<double>(options.layers));
+  const auto inputs = [](size_t n) { return 1 / std::sqrt(static_cast<double>(n)); };
+  addNorm(prefix, "attention_norm", options);
+  for (const char* name : {"query", "key", "value"}) add({prefix, name, {d, d}, {0, inputs(d)}, true});
+  add({prefix, "output", {d, d}, {0, inputs(d) / depth}, true});
+  addOfLayer(prefix, options);
+  if (options.hidden_dim == 0) return;
+  addNorm(prefix, "feed_forward_norm", options);
+  add({prefix, "up", {options.hidden_dim, d}, {0, inputs(d)}, true});
+  add({prefix, "down", {d, options.hidden_dim}, {0, inputs(options.hidden_dim) / depth}, true});
+}
+
+Status ParameterLayout::create(const ModelOptions& options) {
+  if (options.layers > kMostLayers) return Status::kInvalidShape;
+  ParameterLayout made;
+  if (made.list_.allocate(kMostShared + kMostOfLayer * options.layers) != Status::kOk)
+    return Status::kOutOfMemory;
+  made.add({"", "embedding", {options.vocab, options.tokenDim()}, {0, 0.5}});
+  made.addShared(options);
+  for (size_t l = 0; l < options.layers; ++l) {
+    char prefix[16];
+    std::snprintf(prefix, sizeof prefix, "layers.%u.", static_cast<unsigned>(l));
+    made.addLayer(prefix, options);
+  }
+  made.addNorm("", "final_norm", options);
+  made.add({"",
+            "unembedding",
+            {options.vocab, options.model_dim},
+            {0, 0.5 / std::sqrt(static_cast<double>(options.model_dim))},
+            true});
+  if (!made.fits_) return Status::kInvalidShape;
+  *this = std::move(made);
+  return Status::kOk;
+}
+
+const Parameter* ParameterLayout::find(std::string_view name) const {
+  const Parameter* const end = list_.data() + count_;
+  const Parameter* const found =
+      std::find_if(list_.data(), end, [&](const Parameter& p) { return p.name == name; });
+  return found == end ? nullptr : found;
+}
+
+const Parameter* ParameterLayout::find(size_t layer, const char* name) const {
+  char whole[sizeof Parameter{}.name];
+  std::snprintf(whole, sizeof whole, "layers.%u.%s", static_cast<unsigned>(layer), name);
+  return find(whole);
+}
+
+uint64_t ParameterLayout::fingerprint() const {
+  Checksum sum;
+  for (size_t i = 0; i < count_; ++i) {
+    for (const char c : list_[i].name) sum.add(static_cast<uint64_t>(static_cast<unsigned char>(c)));
+    sum.add(uint64_t{list_[i].shape.rows});
+    sum.add(uint64_t{list_[i].shape.columns});
+  }
+  return sum.value();
+}
+
+// The sum of 12 uniform numbers is normally distributed but for its far tails, and needs no function that
+// platforms round differently.
+template <class T>
+Status startParameters(const ParameterLayout& layout, uint64_t seed, T* out) {
+  constexpr size_t kTerms = 12;
+  size_t largest = 0;
+  for (size_t i = 0; i < layout.count(); ++i) largest = std::max(largest, layout[i].shape.size());
+  Buffer<float> uniform;
+  if (uniform.allocate(largest, kTerms) != Status::kOk) return Status::kOutOfMemory;
+  for (size_t i = 0; i < layout.count(); ++i) {
+    const Parameter& p = layout[i];
+    Checksum sum;
+    sum.add(seed);
+    for (const char c : p.name) sum.add(static_cast<uint64_t>(static_cast<unsigned char>(c)));
+    const size_t n = p.shape.size();
+    fillUniform(sum.value() >> 11, 0, 0.5f, uniform.data(), n * kTerms);  // each of variance 1 / 12
+    for (size_t e = 0; e < n; ++e) {
+      double normal = 0;
+      for (size_t t = 0; t < kTerms; ++t) normal += static_cast<double>(uniform[e * kTerms + t]);
+      out[p.offset + e] = static_cast<T>(p.start.mean + p.start.deviation * normal);
+    }
+  }
+  return Status::kOk;
+}
+
+template Status startParameters(const ParameterLayout&, uint64_t, float*);
+template Status startParameters(const ParameterLayout&, uint64_t, double*);
+
+}  // namespace ropewalk::training

@@ -1,0 +1,175 @@
+#include "training/position_plan.h"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+#include <utility>
+
+#include "encodings/alibi.h"
+#include "encodings/binary.h"
+#include "encodings/sinusoidal.h"
+
+namespace ropewalk::training {
+
+template <class T>
+Status PositionPlan<T>::createRope(const ModelOptions& options) {
+  RopeOptions rope;
+  rope.head_dim = options.headDim();
+  rope.frequencies = options.position.frequencies;
+  if (rope.frequencies.dim == 0) rope.frequencies.dim = rope.head_dim;
+  rope.pairing = options.position.pairing;
+  const Status status = rope_.create(rope);
+  if (status != Status::kOk) return status;
+  const double factor = options.position.attention_factor;
+  attention_factor_ = factor == 0 ? 1 : factor / rope_.attentionFactor();
+  pairing_ = rope.pairing;
+  angles_ = rope_.pairs();
+  return Status::kOk;
+}
+
+template <class T>
+Status PositionPlan<T>::createBias(const ModelOptions& options) {
+  const PositionOptions& position = options.position;
+  bias_ = true;
+  if (kind_ == PositionKind::kKerple) {
+    bias_kind_ = BiasKind::kKerple;
+    return Status::kOk;
+  }
+  if (kind_ == PositionKind::kT5) {
+    bias_kind_ = BiasKind::kT5;
+    return buckets_.create({!options.causal, position.num_buckets, position.max_distance});
+  }
+  Buffer<double> usual;
+  if (slopes_.allocate(heads_) != Status::kOk || usual.allocate(heads_) != Status::kOk)
+    return Status::kOutOfMemory;
+  const Status status = alibiSlopes(heads_, usual.data());
+  if (status != Status::kOk) return status;
+  const double* const slopes = position.slopes != nullptr ? position.slopes : usual.data();
+  std::transform(slopes, slopes + heads_, slopes_.data(), [](double s) { return static_cast<T>(s); });
+  return Status::kOk;
+}
+
+template <class T>
+Status PositionPlan<T>::create(const ModelOptions& options) {
+  const PositionOptions& position = options.position;
+  PositionPlan made;
+  made.kind_ = position.kind;
+  made.options_ = position;
+  made.options_.slopes = nullptr;
+  made.options_.frequencies = {};
+  made.causal_ = options.causal;
+  made.heads_ = options.heads;
+  made.width_ = options.positionDim();
+  Status status = Status::kOk;
+  switch (position.kind) {
+    case PositionKind::kNone:
+    case PositionKind::kForget:
+      break;
+    case PositionKind::kBinary:
+    case PositionKind::kLearned:
+      made.longest_ = position.length;
+      made.fixed_vectors_ = position.kind == PositionKind::kBinary;
+      break;
+    case PositionKind::kSinusoidal:
+      made.fixed_vectors_ = true;
+      break;
+    case PositionKind::kRope:
+      status = made.createRope(options);
+      break;
+    case PositionKind::kAlibi:
+    case PositionKind::kT5:
+    case PositionKind::kKerple:
+      status = made.createBias(options);
+      break;
+    case PositionKind::kShaw:
+    case PositionKind::kM3:
+      made.relative_ = true;
+      made.rows_ = {static_cast<int64_t>(position.max_relative), true};
+      break;
+    case PositionKind::kRelativeKey:
+    case PositionKind::kRelativeKeyQuery:
+      made.relative_ = true;
+      made.longest_ = position.length;
+      made.rows_ = {static_cast<int64_t>(position.length) - 1, false};
+      break;
+    case PositionKind::kPope: {
+      made.angles_ = options.headDim();
+      Buffer<Real> radians;
+      if (radians.allocate(made.angles_) != Status::kOk || made.turns_.allocate(made.angles_) != Status::kOk)
+        return Status::kOutOfMemory;
+      status = geometricFrequencies(position.base, static_cast<double>(made.angles_), made.angles_,
+                                    radians.data());
+      if (status == Status::kOk)
+        std::transform(radians.data(), radians.data() + made.angles_, made.turns_.data(), turnsFromRadians);
+      break;
+    }
+  }
+  if (status != Status::kOk) return status;
+  *this = std::move(made);
+  return Status::kOk;
+}
+
+template <class T>
+Status PositionPlan<T>::prepare(size_t tokens) {
+  if (tokens > longest_) return Status::kPositionOutOfRange;
+  if (tokens > filled_ && (fixed_vectors_ || angles_ > 0)) {
+    filled_ = tokens_ = 0;  // until there are tables again
+    if (places_.reserve(tokens) != Status::kOk) return Status::kOutOfMemory;
+    std::iota(places_.data(), places_.data() + tokens, int64_t{0});
+    const Status status = fixed_vectors_ ? fillVectors(tokens) : fillAngles(tokens);
+    if (status != Status::kOk) return status;
+    filled_ = tokens;
+  }
+  tokens_ = tokens;
+  return Status::kOk;
+}
+
+template <class T>
+Status PositionPlan<T>::fillVectors(size_t tokens) {
+  const bool sinusoids = kind_ == PositionKind::kSinusoidal;
+  const size_t bits = sinusoids ? 0 : std::max<size_t>(1, std::bit_width(options_.length - 1));
+  const size_t columns = sinusoids ? width_ : bits;
+  if (vectors_.reserve(tokens, width_) != Status::kOk || room_.reserve(tokens, columns) != Status::kOk)
+    return Status::kOutOfMemory;
+  const Status status =
+      sinusoids ? sinusoidal({width_, options_.base, SinusoidLayout::kInterleaved, options_.scale},
+                             places_.data(), tokens, room_.data())
+                : binaryCode({bits, false, true}, places_.data(), tokens, room_.data());
+  if (status != Status::kOk) return status;
+  const T scale = sinusoids ? T{1} : static_cast<T>(options_.scale);
+  for (size_t t = 0; t < tokens; ++t) {
+    T* const row = vectors_.data() + t * width_;
+    const float* const from = room_.data() + t * columns;
+    std::transform(from, from + columns, row, [&](float v) { return scale * static_cast<T>(v); });
+    std::fill(row + columns, row + width_, T{0});
+  }
+  return Status::kOk;
+}
+
+template <class T>
+Status PositionPlan<T>::fillAngles(size_t tokens) {
+  size_t n = 0;
+  if (!multiply(tokens, angles_, &n) || tables_.reserve(n, 2) != Status::kOk) return Status::kOutOfMemory;
+  T* const cos = tables_.data();
+  T* const sin = cos + n;
+  if (!turns()) {
+    for (size_t i = 0; i < n; ++i) {
+      const SinCos angle = sinCos(phaseAt(turns_[i % angles_], static_cast<int64_t>(i / angles_)));
+      cos[i] = static_cast<T>(angle.cos);
+      sin[i] = static_cast<T>(angle.sin);
+    }
+    return Status::kOk;
+  }
+  if (room_.reserve(n, 2) != Status::kOk) return Status::kOutOfMemory;
+  const Status status = rope_.tables(places_.data(), tokens, room_.data(), room_.data() + n);
+  if (status != Status::kOk) return status;
+  const T factor = static_cast<T>(attention_factor_);
+  std::transform(room_.data(), room_.data() + 2 * n, cos,
+                 [&](float v) { return factor * static_cast<T>(v); });
+  return Status::kOk;
+}
+
+template class PositionPlan<float>;
+template class PositionPlan<double>;
+
+}  // namespace ropewalk::training

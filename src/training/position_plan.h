@@ -1,0 +1,87 @@
+// What an encoding of positions is for sequences of one length: tables that no parameter is part of, and
+// which of its parts a layer has. The rest of training asks here and does not know the kind.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "encodings/relative.h"
+#include "encodings/rope.h"
+#include "encodings/t5.h"
+#include "memory.h"
+#include "status.h"
+#include "training/distance_bias.h"
+#include "training/options.h"
+#include "training/rotation.h"
+
+namespace ropewalk::training {
+
+template <class T>
+class PositionPlan {
+ public:
+  // options have passed check(). Leaves the plan as it was unless it answers kOk.
+  Status create(const ModelOptions& options);
+
+  // Makes the tables for sequences of so many tokens, unless they are there. kPositionOutOfRange: a table of
+  // the encoding is shorter. Allocates nothing for a length up to the longest before.
+  Status prepare(size_t tokens);
+
+  // Vectors [tokens, positionDim] that are no parameters; null: there are none.
+  const T* vectors() const { return fixed_vectors_ ? vectors_.data() : nullptr; }
+
+  // RoPE turns queries and keys, or features; PoPE replaces them. The tables are those of either.
+  bool turns() const { return kind_ == PositionKind::kRope; }
+  bool hasPhases() const { return kind_ == PositionKind::kPope; }
+  AngleTables<T> angles() const { return {tables_.data(), tables_.data() + filled_ * angles_, angles_}; }
+  Pairing pairing() const { return pairing_; }
+
+  // A bias by distance; fixedSlopes() [H] are its `first` where that is no parameter.
+  bool hasBias() const { return bias_; }
+  BiasShape biasShape() const { return {bias_kind_, heads_, &buckets_, distances()}; }
+  const T* fixedSlopes() const { return slopes_.data(); }
+
+  // Tables by distance, one for keys, or factors, and one for values.
+  bool hasRelative() const { return relative_; }
+  const RelativeRows& relativeRows() const { return rows_; }
+  bool hasQueryTerm() const { return relative_ && kind_ != PositionKind::kM3; }
+  bool hasKeyTerm() const { return kind_ == PositionKind::kRelativeKeyQuery; }
+  bool hasProductTerm() const { return kind_ == PositionKind::kM3; }
+  bool hasValueTerm() const { return kind_ == PositionKind::kShaw; }
+
+  bool forgets() const { return kind_ == PositionKind::kForget; }
+
+  Distances distances() const { return {tokens_, causal_}; }
+
+ private:
+  Status createRope(const ModelOptions& options);
+  Status createBias(const ModelOptions& options);
+  Status fillVectors(size_t tokens);
+  Status fillAngles(size_t tokens);
+
+  PositionKind kind_ = PositionKind::kNone;
+  PositionOptions options_;  // without its pointers
+  bool causal_ = true;
+  size_t heads_ = 0;
+  size_t width_ = 0;  // of vectors
+  bool fixed_vectors_ = false;
+  bool bias_ = false;
+  bool relative_ = false;
+  BiasKind bias_kind_ = BiasKind::kAlibi;
+  RelativeRows rows_;
+  size_t longest_ = SIZE_MAX;  // tokens
+  T5Buckets buckets_;
+  Buffer<T> slopes_;
+  RopePlan rope_;
+  double attention_factor_ = 1;  // besides that of rope_
+  Pairing pairing_ = Pairing::kHalf;
+  size_t angles_ = 0;
+  size_t tokens_ = 0;
+  size_t filled_ = 0;       // rows of the tables
+  Buffer<T> vectors_;       // [filled, width]
+  Buffer<T> tables_;        // [2][filled, angles], cos and sin
+  Buffer<float> room_;      // for tables in float
+  Buffer<int64_t> places_;  // 0, 1, ..
+  Buffer<Turns> turns_;     // of PoPE [angles]
+};
+
+}  // namespace ropewalk::training
