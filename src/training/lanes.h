@@ -64,6 +64,18 @@ T sum(const T* a, size_t n) {
   return total;
 }
 
+// Whether no number of a is infinite or NaN: 0 times one of those is NaN.
+template <class T>
+bool allFinite(const T* a, size_t n) {
+  using L = Lanes<T>;
+  typename L::Vector sums = L::splat(0);
+  size_t i = 0;
+  for (; i + L::kCount <= n; i += L::kCount) sums = L::mulAdd(L::load(a + i), L::splat(0), sums);
+  T total = L::sum(sums);
+  for (; i < n; ++i) total += a[i] * 0;
+  return total == 0;
+}
+
 using ropewalk::addScaled;
 inline void addScaled(double* out, double s, const double* x, size_t n) {
   for (size_t i = 0; i < n; ++i) out[i] += s * x[i];

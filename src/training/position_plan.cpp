@@ -12,19 +12,26 @@
 namespace ropewalk::training {
 
 template <class T>
-Status PositionPlan<T>::createRope(const ModelOptions& options) {
-  RopeOptions rope;
-  rope.head_dim = options.headDim();
-  rope.frequencies = options.position.frequencies;
-  if (rope.frequencies.dim == 0) rope.frequencies.dim = rope.head_dim;
-  rope.pairing = options.position.pairing;
-  const Status status = rope_.create(rope);
+Status PositionPlan<T>::createAngles(const FrequencyOptions& frequencies) {
+  const size_t count = frequencies.dim / 2;
+  Buffer<Real> radians;
+  if (radians.allocate(count) != Status::kOk || turns_.allocate(count) != Status::kOk)
+    return Status::kOutOfMemory;
+  const Status status = inverseFrequencies(frequencies, radians.data(), &attention_factor_);
   if (status != Status::kOk) return status;
-  const double factor = options.position.attention_factor;
-  attention_factor_ = factor == 0 ? 1 : factor / rope_.attentionFactor();
-  pairing_ = rope.pairing;
-  angles_ = rope_.pairs();
+  std::transform(radians.data(), radians.data() + count, turns_.data(), turnsFromRadians);
+  angles_ = count;
   return Status::kOk;
+}
+
+template <class T>
+Status PositionPlan<T>::createRope(const ModelOptions& options) {
+  FrequencyOptions frequencies = options.position.frequencies;
+  if (frequencies.dim == 0) frequencies.dim = options.headDim();
+  const Status status = createAngles(frequencies);
+  if (options.position.attention_factor != 0) attention_factor_ = options.position.attention_factor;
+  pairing_ = options.position.pairing;
+  return status;
 }
 
 template <class T>
@@ -92,17 +99,9 @@ Status PositionPlan<T>::create(const ModelOptions& options) {
       made.longest_ = position.length;
       made.rows_ = {static_cast<int64_t>(position.length) - 1, false};
       break;
-    case PositionKind::kPope: {
-      made.angles_ = options.headDim();
-      Buffer<Real> radians;
-      if (radians.allocate(made.angles_) != Status::kOk || made.turns_.allocate(made.angles_) != Status::kOk)
-        return Status::kOutOfMemory;
-      status = geometricFrequencies(position.base, static_cast<double>(made.angles_), made.angles_,
-                                    radians.data());
-      if (status == Status::kOk)
-        std::transform(radians.data(), radians.data() + made.angles_, made.turns_.data(), turnsFromRadians);
+    case PositionKind::kPope:  // base^(-c / D) for each coordinate: RoPE's for twice as many
+      status = made.createAngles({.dim = 2 * options.headDim(), .base = position.base});
       break;
-    }
   }
   if (status != Status::kOk) return status;
   *this = std::move(made);
@@ -114,8 +113,6 @@ Status PositionPlan<T>::prepare(size_t tokens) {
   if (tokens > longest_) return Status::kPositionOutOfRange;
   if (tokens > filled_ && (fixed_vectors_ || angles_ > 0)) {
     filled_ = tokens_ = 0;  // until there are tables again
-    if (places_.reserve(tokens) != Status::kOk) return Status::kOutOfMemory;
-    std::iota(places_.data(), places_.data() + tokens, int64_t{0});
     const Status status = fixed_vectors_ ? fillVectors(tokens) : fillAngles(tokens);
     if (status != Status::kOk) return status;
     filled_ = tokens;
@@ -129,8 +126,11 @@ Status PositionPlan<T>::fillVectors(size_t tokens) {
   const bool sinusoids = kind_ == PositionKind::kSinusoidal;
   const size_t bits = sinusoids ? 0 : std::max<size_t>(1, std::bit_width(options_.length - 1));
   const size_t columns = sinusoids ? width_ : bits;
-  if (vectors_.reserve(tokens, width_) != Status::kOk || room_.reserve(tokens, columns) != Status::kOk)
+  if (vectors_.reserve(tokens, width_) != Status::kOk || room_.reserve(tokens, columns) != Status::kOk ||
+      places_.reserve(tokens) != Status::kOk) {
     return Status::kOutOfMemory;
+  }
+  std::iota(places_.data(), places_.data() + tokens, int64_t{0});
   const Status status =
       sinusoids ? sinusoidal({width_, options_.base, SinusoidLayout::kInterleaved, options_.scale},
                              places_.data(), tokens, room_.data())
@@ -152,20 +152,11 @@ Status PositionPlan<T>::fillAngles(size_t tokens) {
   if (!multiply(tokens, angles_, &n) || tables_.reserve(n, 2) != Status::kOk) return Status::kOutOfMemory;
   T* const cos = tables_.data();
   T* const sin = cos + n;
-  if (!turns()) {
-    for (size_t i = 0; i < n; ++i) {
-      const SinCos angle = sinCos(phaseAt(turns_[i % angles_], static_cast<int64_t>(i / angles_)));
-      cos[i] = static_cast<T>(angle.cos);
-      sin[i] = static_cast<T>(angle.sin);
-    }
-    return Status::kOk;
+  for (size_t i = 0; i < n; ++i) {
+    const SinCos angle = sinCos(phaseAt(turns_[i % angles_], static_cast<int64_t>(i / angles_)));
+    cos[i] = static_cast<T>(angle.cos * attention_factor_);
+    sin[i] = static_cast<T>(angle.sin * attention_factor_);
   }
-  if (room_.reserve(n, 2) != Status::kOk) return Status::kOutOfMemory;
-  const Status status = rope_.tables(places_.data(), tokens, room_.data(), room_.data() + n);
-  if (status != Status::kOk) return status;
-  const T factor = static_cast<T>(attention_factor_);
-  std::transform(room_.data(), room_.data() + 2 * n, cos,
-                 [&](float v) { return factor * static_cast<T>(v); });
   return Status::kOk;
 }
 

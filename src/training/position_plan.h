@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "angles/phase.h"
 #include "encodings/relative.h"
-#include "encodings/rope.h"
 #include "encodings/t5.h"
 #include "memory.h"
 #include "status.h"
@@ -53,6 +53,7 @@ class PositionPlan {
   Distances distances() const { return {tokens_, causal_}; }
 
  private:
+  Status createAngles(const FrequencyOptions& frequencies);
   Status createRope(const ModelOptions& options);
   Status createBias(const ModelOptions& options);
   Status fillVectors(size_t tokens);
@@ -71,17 +72,16 @@ class PositionPlan {
   size_t longest_ = SIZE_MAX;  // tokens
   T5Buckets buckets_;
   Buffer<T> slopes_;
-  RopePlan rope_;
-  double attention_factor_ = 1;  // besides that of rope_
+  double attention_factor_ = 1;
   Pairing pairing_ = Pairing::kHalf;
   size_t angles_ = 0;
+  Buffer<Turns> turns_;  // [angles], per position
   size_t tokens_ = 0;
   size_t filled_ = 0;       // rows of the tables
   Buffer<T> vectors_;       // [filled, width]
   Buffer<T> tables_;        // [2][filled, angles], cos and sin
-  Buffer<float> room_;      // for tables in float
+  Buffer<float> room_;      // for vectors in float
   Buffer<int64_t> places_;  // 0, 1, ..
-  Buffer<Turns> turns_;     // of PoPE [angles]
 };
 
 }  // namespace ropewalk::training
