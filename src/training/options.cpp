@@ -101,7 +101,8 @@ Status check(const ModelOptions& options) {
 }
 
 Status check(const OptimizerOptions& options) {
-  const bool in_range = std::isfinite(options.lr) && options.lr >= 0 && isShare(options.beta1) &&
+  const bool kind = options.kind == OptimizerKind::kAdamW || options.kind == OptimizerKind::kSgd;
+  const bool in_range = kind && std::isfinite(options.lr) && options.lr >= 0 && isShare(options.beta1) &&
                         options.beta1 < 1 && isShare(options.beta2) && options.beta2 < 1 &&
                         isPositive(options.eps) && std::isfinite(options.weight_decay) &&
                         options.weight_decay >= 0 && std::isfinite(options.clip) && options.clip >= 0 &&

@@ -1,0 +1,149 @@
+// Whole models: gradients of every parameter against central differences, in float against double, and what
+// holds for each encoding.
+#include "training/model.h"
+
+#include <string>
+#include <vector>
+
+#include "catch.h"
+#include "reference.h"
+#include "training/central_differences.h"
+#include "training/trainer.h"
+#include "training/trainer_data.h"
+
+namespace ropewalk::test {
+namespace {
+
+using namespace ropewalk::training;
+
+// Nothing is at its usual start, where gradients may be 0 by symmetry.
+template <class T>
+void disturb(Trainer<T>& trainer) {
+  Random random(17);
+  for (size_t i = 0; i < trainer.layout().size(); ++i)
+    trainer.parameters()[i] += static_cast<T>(random.uniform(-0.2, 0.2));
+}
+
+// Some numbers of each parameter, at most kSome apart from each other.
+constexpr size_t kSome = 24;
+
+double worstGradientError(const ModelOptions& model) {
+  Random random(18);
+  Trainer<double> trainer = trainerOf<double>(model);
+  disturb(trainer);
+  const BatchData<double> batch(random, model.vocab, 2, 5);
+  double loss = 0;
+  REQUIRE(trainer.differentiate(batch.view(), &loss) == Status::kOk);
+  const std::vector<double> gradients(trainer.gradients(), trainer.gradients() + trainer.layout().size());
+  const auto evaluated = [&] {
+    double value = 0;
+    REQUIRE(trainer.evaluate(batch.view(), &value) == Status::kOk);
+    return value;
+  };
+  CHECK(evaluated() == loss);
+  double worst = 0;
+  for (size_t i = 0; i < trainer.layout().count(); ++i) {
+    const Parameter& p = trainer.layout()[i];
+    const size_t count = std::min(kSome, p.shape.size());
+    const size_t first = p.offset + (p.shape.size() - count) / 2;
+    const double error =
+        gradientError(trainer.parameters() + first, gradients.data() + first, count, evaluated);
+    INFO(p.name);
+    CHECK(error < kGradientTolerance);
+    worst = std::max(worst, error);
+  }
+  return worst;
+}
+
+}  // namespace
+
+TEST_CASE("Gradients of whole models, every parameter of every encoding", "[training]") {
+  for (const auto& [name, model] : everyModel()) {
+    INFO(name);
+    reported(("a model, " + name).c_str(), worstGradientError(model));
+  }
+}
+
+TEST_CASE("Gradients in float are those in double but for roundings", "[training]") {
+  for (const auto& [name, model] : everyModel()) {
+    Random random(19);
+    Random again(19);
+    Trainer<float> floats = trainerOf<float>(model);
+    disturb(floats);
+    Trainer<double> doubles = trainerOf<double>(model);
+    std::copy_n(floats.parameters(), floats.layout().size(), doubles.parameters());
+    const BatchData<float> batch(random, model.vocab, 3, 9);
+    const BatchData<double> same(again, model.vocab, 3, 9);
+    double in_float = 0;
+    double in_double = 0;
+    REQUIRE(floats.differentiate(batch.view(), &in_float) == Status::kOk);
+    REQUIRE(doubles.differentiate(same.view(), &in_double) == Status::kOk);
+    INFO(name);
+    CHECK(std::fabs(in_float - in_double) < 1e-6 * in_double);
+    double difference = 0;
+    double length = 0;
+    for (size_t i = 0; i < floats.layout().size(); ++i) {
+      const double g = doubles.gradients()[i];
+      difference += std::pow(static_cast<double>(floats.gradients()[i]) - g, 2);
+      length += g * g;
+    }
+    CHECK(std::sqrt(difference / length) < 5e-6);  // some 80 roundings
+  }
+}
+
+TEST_CASE("Models take sequences of one token, and of sizes that no vector has", "[training]") {
+  for (const auto& [name, model] : everyModel()) {
+    for (const size_t tokens : {size_t{1}, size_t{2}, size_t{7}}) {
+      Random random(20);
+      Trainer<float> trainer = trainerOf<float>(model);
+      const BatchData<float> batch(random, model.vocab, tokens == 1 ? 1 : 3, tokens);
+      INFO(name << ", " << tokens << " tokens");
+      CHECK(trainer.step(batch.view()).made());
+    }
+  }
+  ModelOptions smallest = smallModel();
+  smallest.vocab = smallest.model_dim = smallest.heads = smallest.layers = smallest.hidden_dim = 1;
+  Random random(21);
+  Trainer<float> trainer = trainerOf<float>(smallest);
+  const BatchData<float> batch(random, 1, 1, 1);
+  const StepResult result = trainer.step(batch.view());
+  CHECK(result.made());
+  CHECK(result.loss == 0);
+}
+
+TEST_CASE("A causal model does not see later tokens, a bidirectional one does", "[training]") {
+  for (const auto& [name, model] : everyModel()) {
+    Random random(22);
+    Trainer<float> trainer = trainerOf<float>(model);
+    BatchData<float> batch(random, model.vocab, 1, 6);
+    std::vector<float> before(6 * model.vocab), after(6 * model.vocab);
+    double loss = 0;
+    REQUIRE(trainer.evaluate(batch.view(), &loss, {nullptr, nullptr, before.data()}) == Status::kOk);
+    batch.ids[5] = (batch.ids[5] + 1) % 5;
+    REQUIRE(trainer.evaluate(batch.view(), &loss, {nullptr, nullptr, after.data()}) == Status::kOk);
+    INFO(name);
+    CHECK(sameBits(before.data(), after.data(), 5 * model.vocab) == model.causal);
+    CHECK(!sameBits(before, after));
+  }
+}
+
+TEST_CASE("Without positions a bidirectional model is equivariant to permutations", "[training]") {
+  ModelOptions model = smallModel();
+  model.causal = false;
+  Random random(23);
+  Trainer<double> trainer = trainerOf<double>(model);
+  BatchData<double> batch(random, model.vocab, 1, 6);
+  std::vector<double> before(6 * model.vocab), after(6 * model.vocab);
+  double loss = 0;
+  REQUIRE(trainer.evaluate(batch.view(), &loss, {nullptr, nullptr, before.data()}) == Status::kOk);
+  std::reverse(batch.ids.begin(), batch.ids.end());
+  REQUIRE(trainer.evaluate(batch.view(), &loss, {nullptr, nullptr, after.data()}) == Status::kOk);
+  double worst = 0;
+  for (size_t t = 0; t < 6; ++t) {
+    for (size_t c = 0; c < model.vocab; ++c)
+      worst = std::max(worst, std::fabs(before[t * model.vocab + c] - after[(5 - t) * model.vocab + c]));
+  }
+  CHECK(worst < 1e-14);
+}
+
+}  // namespace ropewalk::test
