@@ -8,6 +8,9 @@
 
 namespace ropewalk::training {
 
+inline constexpr size_t kMostTokens = size_t{1}
+                                      << 14;  // of a sequence: three times its square fits into 32 bits
+
 struct Distances {
   size_t tokens = 0;
   bool causal = false;

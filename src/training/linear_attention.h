@@ -14,7 +14,7 @@
 
 namespace ropewalk::training {
 
-// What RoPE turns. The numbers are those of options: add at the end, never renumber.
+// What RoPE turns. The numbers cross the wasm boundary: add at the end, never renumber.
 enum class LinearRotation : int {
   kNone = 0,
   kNumerator = 1,  // the features of the numerators alone

@@ -106,8 +106,6 @@ void ModelMemory<T>::carve(Carver& carver, const ModelOptions& options, const Po
 template <class T>
 Status ModelMemory<T>::prepare(const ModelOptions& options, const PositionPlan<T>& plan, size_t batch,
                                size_t tokens, Purpose purpose) {
-  // Below this the square of the tokens, times a few, fits; the carver sees to the rest.
-  constexpr size_t kMostTokens = size_t{1} << 24;
   size_t m = 0;
   if (tokens > kMostTokens || !multiply(batch, tokens, &m) || !multiply(m, options.heads, &m))
     return Status::kInvalidShape;

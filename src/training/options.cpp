@@ -4,11 +4,14 @@
 #include <cmath>
 
 #include "training/activation.h"
+#include "training/distances.h"
 
 namespace ropewalk::training {
 namespace {
 
-constexpr size_t kLargest = size_t{1} << 24;  // of every size, so that the product of two fits
+// So that products of two of a head's sizes fit into 32 bits; what else is multiplied is checked.
+constexpr size_t kWidest = kMostTokens;
+constexpr size_t kLargest = size_t{1} << 24;
 
 bool isPositive(double x) {
   return x > 0 && std::isfinite(x);
@@ -87,8 +90,9 @@ bool goesWithLinear(PositionKind kind) {
 }  // namespace
 
 Status check(const ModelOptions& options) {
-  if (!isSize(options.vocab) || !isSize(options.model_dim) || !isSize(options.heads) ||
-      !isSize(options.layers) || options.hidden_dim > kLargest || options.model_dim % options.heads != 0) {
+  if (!isSize(options.vocab) || !isSize(options.model_dim) || options.model_dim > kWidest ||
+      !isSize(options.heads) || !isSize(options.layers) || options.hidden_dim > kLargest ||
+      options.model_dim % options.heads != 0) {
     return Status::kInvalidShape;
   }
   const bool norm = options.norm == NormKind::kRms || options.norm == NormKind::kLayer;

@@ -1,5 +1,6 @@
 // Matrix products of training: both operands as they lie or transposed, so that one function serves a
-// product, the gradient of its inputs and that of its weights.
+// product, the gradient of its inputs and that of its weights. gemm (kernels/gemm.h) is for weights that are
+// packed once and read often; these change with every step, and half of the triangles is zeros.
 //   y = x w^T:  product(y, x, w^T)    dx = dy w:  product(dx, dy, w)    dw += dy^T x:  product(dw, dy^T, x)
 #pragma once
 

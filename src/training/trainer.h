@@ -30,7 +30,7 @@ struct StepResult {
   Status status = Status::kOk;
   // Unless it is kNothing the step was not made: parameters, moments and the number of steps are as before.
   NotFinite not_finite = NotFinite::kNothing;
-  std::string_view tensor;   // the parameter whose gradient, or that itself, was not finite
+  std::string_view tensor;   // the parameter that was not finite, or whose gradient; as long as the trainer
   uint64_t step = 0;         // the number of this step, from 1 on
   double loss = 0;           // before the step
   double gradient_norm = 0;  // before it was limited
@@ -62,9 +62,9 @@ class Trainer {
   Status create(const TrainerOptions& options);
 
   // One step of the optimizer. Once it was given a batch of some size it allocates nothing for those that are
-  // no larger. kInvalidShape: no tokens; kPositionOutOfRange: an id or a target that is not below vocab, or
-  // sequences longer than a table of the encoding; kInvalidArgument: a weight below 0 or not finite, or none
-  // above 0.
+  // no larger. kInvalidShape: no tokens, or more than kMostTokens; kPositionOutOfRange: an id or a target
+  // that is not below vocab, or sequences longer than a table of the encoding; kInvalidArgument: a weight
+  // below 0 or not finite, or none above 0.
   StepResult step(const Batch<T>& batch);
 
   // The loss and the gradients of a batch without a step; the statuses of `step`.

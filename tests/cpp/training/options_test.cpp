@@ -33,6 +33,7 @@ TEST_CASE("Sizes that do not fit are refused", "[training]") {
   CHECK(status([](auto&) {}) == Status::kOk);
   CHECK(status([](auto& m) { m.vocab = 0; }) == Status::kInvalidShape);
   CHECK(status([](auto& m) { m.model_dim = 0; }) == Status::kInvalidShape);
+  CHECK(status([](auto& m) { m.model_dim = 16386; }) == Status::kInvalidShape);
   CHECK(status([](auto& m) { m.model_dim = 9; }) == Status::kInvalidShape);
   CHECK(status([](auto& m) { m.heads = 0; }) == Status::kInvalidShape);
   CHECK(status([](auto& m) { m.heads = 3; }) == Status::kInvalidShape);

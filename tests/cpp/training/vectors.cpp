@@ -69,8 +69,9 @@ constexpr Choice<LinearRotation> kRotations[] = {{"none", LinearRotation::kNone}
                                                  {"both", LinearRotation::kBoth},
                                                  {"cosine", LinearRotation::kBoth}};
 
-// `slopes` is where those of ALiBi are kept.
-PositionOptions positionOf(const Json& encoding, const Json& inputs, std::vector<double>* slopes) {
+// `slopes` is where those of ALiBi are kept: where none are given, 2^(-8 h / H) for any H.
+PositionOptions positionOf(const Json& encoding, const Json& inputs, size_t heads,
+                           std::vector<double>* slopes) {
   expectKeys(encoding, {"kind", "length", "mode", "scale", "base", "pairing", "attention_factor", "trainable",
                         "slopes", "num_buckets", "max_distance", "max_rel", "max_positions"});
   PositionOptions position;
@@ -86,7 +87,9 @@ PositionOptions positionOf(const Json& encoding, const Json& inputs, std::vector
   position.attention_factor = encoding["attention_factor"].numberOr(0);
   position.trainable = encoding["trainable"].numberOr(0) != 0;
   for (const Json& slope : encoding["slopes"].items) slopes->push_back(slope.number);
-  if (!slopes->empty()) position.slopes = slopes->data();
+  for (size_t h = slopes->size(); h < heads; ++h)
+    slopes->push_back(std::exp2(-8 * static_cast<double>(h + 1) / static_cast<double>(heads)));
+  position.slopes = slopes->data();
   position.num_buckets = static_cast<size_t>(encoding["num_buckets"].numberOr(32));
   position.max_distance = static_cast<int64_t>(encoding["max_distance"].numberOr(128));
   position.max_relative = static_cast<size_t>(encoding["max_rel"].numberOr(16));
@@ -114,7 +117,7 @@ TrainerOptions optionsOf(const Json& params, const Json& inputs, std::vector<dou
   } else if (attention.text != "softmax") {
     unsupported("attention " + attention.text);
   }
-  model.position = positionOf(params["encoding"], inputs, slopes);
+  model.position = positionOf(params["encoding"], inputs, model.heads, slopes);
   const Json& optimizer = params["optimizer"];
   expectKeys(optimizer, {"lr", "betas", "eps", "weight_decay", "clip"});
   options.optimizer.lr = optimizer["lr"].number;
