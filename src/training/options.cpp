@@ -69,10 +69,10 @@ Status checkPosition(const ModelOptions& options) {
     case PositionKind::kKerple:
       return Status::kOk;
     case PositionKind::kShaw:
-    case PositionKind::kM3:
       return position.max_relative < kLargest ? Status::kOk : Status::kInvalidShape;
     case PositionKind::kRelativeKey:
     case PositionKind::kRelativeKeyQuery:
+    case PositionKind::kM3:
       return isSize(position.length) ? Status::kOk : Status::kInvalidShape;
     case PositionKind::kPope:
       return isPositive(position.base) ? Status::kOk : Status::kInvalidArgument;

@@ -31,14 +31,15 @@ enum class PositionKind : int {
   kShaw = 8,               // tables for keys and values, j - i clipped
   kRelativeKey = 9,        // BERT: a table for keys, i - j
   kRelativeKeyQuery = 10,  // BERT: the same for keys and queries
-  kM3 = 11,                // a factor for each coordinate, distance clipped
+  kM3 = 11,                // a factor for each coordinate, i - j
   kPope = 12,              // magnitudes by softplus, angles by position
   kForget = 13             // FoX: gates that forget; causal only
 };
 
 struct PositionOptions {
   PositionKind kind = PositionKind::kNone;
-  size_t length = 0;  // kLearned, kBinary, kRelativeKey, kRelativeKeyQuery: tokens of the longest sequence
+  // kLearned, kBinary, kRelativeKey, kRelativeKeyQuery, kM3: tokens of the longest sequence.
+  size_t length = 0;
   LearnedMode mode = LearnedMode::kAdd;  // of vectors with tokens; kMultiply for kLearned only
   size_t position_dim = 0;               // kConcatenate: how many of model_dim are the position's
   double scale = 1;                      // kSinusoidal, kBinary: of the vectors
@@ -50,7 +51,7 @@ struct PositionOptions {
   const double* slopes = nullptr;        // kAlibi: [heads], read when a trainer is made; null: the usual ones
   size_t num_buckets = 32;               // kT5: in both directions unless causal
   int64_t max_distance = 128;            // kT5
-  size_t max_relative = 16;              // kShaw, kM3: the largest distance with a row of its own
+  size_t max_relative = 16;              // kShaw: the largest distance with a row of its own
 
   bool hasVectors() const { return kind >= PositionKind::kSinusoidal && kind <= PositionKind::kLearned; }
 };

@@ -84,7 +84,7 @@ void ParameterLayout::addOfLayer(const char* prefix, const ModelOptions& options
       add({prefix, "relative", {2 * position.length - 1, dim}, {0, 0.1}});
       return;
     case PositionKind::kM3:
-      add({prefix, "relative", {2 * position.max_relative + 1, dim}, {1, 0.1}});
+      add({prefix, "relative", {2 * position.length - 1, dim}, {1, 0.1}});
       return;
     case PositionKind::kPope:
       add({prefix, "phases", {options.heads, dim}, {}});

@@ -89,12 +89,12 @@ Status PositionPlan<T>::create(const ModelOptions& options) {
       status = made.createBias(options);
       break;
     case PositionKind::kShaw:
-    case PositionKind::kM3:
       made.relative_ = true;
       made.rows_ = {static_cast<int64_t>(position.max_relative), true};
       break;
     case PositionKind::kRelativeKey:
     case PositionKind::kRelativeKeyQuery:
+    case PositionKind::kM3:
       made.relative_ = true;
       made.longest_ = position.length;
       made.rows_ = {static_cast<int64_t>(position.length) - 1, false};

@@ -68,7 +68,8 @@ TEST_CASE("Options of an encoding out of range are refused", "[training]") {
     return statusOf(kind, [&](TrainerOptions& o) { change(o.model.position); });
   };
   using Kind = PositionKind;
-  for (const Kind kind : {Kind::kLearned, Kind::kBinary, Kind::kRelativeKey, Kind::kRelativeKeyQuery}) {
+  for (const Kind kind :
+       {Kind::kLearned, Kind::kBinary, Kind::kRelativeKey, Kind::kRelativeKeyQuery, Kind::kM3}) {
     CHECK(status(kind, [](auto& p) { p.length = 0; }) == Status::kInvalidShape);
     CHECK(status(kind, [](auto& p) { p.length = SIZE_MAX; }) == Status::kInvalidShape);
   }
