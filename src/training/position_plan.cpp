@@ -124,7 +124,8 @@ Status PositionPlan<T>::prepare(size_t tokens) {
 template <class T>
 Status PositionPlan<T>::fillVectors(size_t tokens) {
   const bool sinusoids = kind_ == PositionKind::kSinusoidal;
-  const size_t bits = sinusoids ? 0 : std::max<size_t>(1, std::bit_width(options_.length - 1));
+  const size_t bits =
+      sinusoids ? 0 : static_cast<size_t>(std::bit_width(std::max<size_t>(options_.length - 1, 1)));
   const size_t columns = sinusoids ? width_ : bits;
   if (vectors_.reserve(tokens, width_) != Status::kOk || room_.reserve(tokens, columns) != Status::kOk ||
       places_.reserve(tokens) != Status::kOk) {

@@ -107,10 +107,13 @@ StepResult Trainer<T>::step(const Batch<T>& batch) {
   result.gradient_norm = lengthOf(gradients_.data(), n);
   const auto stopped = [&](NotFinite what, const Parameter* where) {
     result.not_finite = what;
-    if (where != nullptr) result.tensor = where->name;
+    result.tensor = where != nullptr ? where->name : "loss";
     return result;
   };
-  if (!std::isfinite(result.loss)) return stopped(NotFinite::kLoss, nullptr);
+  if (!std::isfinite(result.loss)) {
+    const Parameter* const cause = firstNotFinite(parameters_.data());
+    return stopped(cause != nullptr ? NotFinite::kParameter : NotFinite::kLoss, cause);
+  }
   if (const Parameter* where = firstNotFinite(gradients_.data())) return stopped(NotFinite::kGradient, where);
 
   std::copy_n(parameters_.data(), kArrays * n, before_.data());

@@ -22,7 +22,7 @@ struct Batch {
   const T* weights = nullptr;        // [batch, tokens], 0 or above; null: 1 each
 };
 
-// What was not finite first.
+// What was not finite first. A loss that a parameter is to blame for is that parameter's.
 enum class NotFinite : int { kNothing = 0, kLoss = 1, kGradient = 2, kParameter = 3 };
 
 struct StepResult {
@@ -30,7 +30,8 @@ struct StepResult {
   Status status = Status::kOk;
   // Unless it is kNothing the step was not made: parameters, moments and the number of steps are as before.
   NotFinite not_finite = NotFinite::kNothing;
-  std::string_view tensor;   // the parameter that was not finite, or whose gradient; as long as the trainer
+  // The parameter that was not finite, or whose gradient or moment; or "loss". As long as the trainer.
+  std::string_view tensor;
   uint64_t step = 0;         // the number of this step, from 1 on
   double loss = 0;           // before the step
   double gradient_norm = 0;  // before it was limited

@@ -145,11 +145,20 @@ TEST_CASE("What is not finite stops a step, is named, and changes nothing", "[tr
     trainer.parameter("unembedding").data[3] = value;
     const StepResult result = stopped(trainer, batch);
     CHECK(result.status == Status::kOk);
-    CHECK(result.not_finite == NotFinite::kLoss);
-    CHECK(result.tensor.empty());
+    CHECK(result.not_finite == NotFinite::kParameter);
+    CHECK(result.tensor == "unembedding");
     CHECK(result.step == 2);
     CHECK(trainer.steps() == 1);
   }
+
+  // Every parameter is finite, the logits are not.
+  Trainer<float> steepest = trainerOf<float>(model);
+  const TensorView<float> unembedding = steepest.parameter("unembedding");
+  std::fill_n(unembedding.data, unembedding.shape.size(), 3e38f);
+  std::fill_n(steepest.parameter("final_norm").data, model.model_dim, 100.0f);
+  const StepResult lost = stopped(steepest, batch);
+  CHECK(lost.not_finite == NotFinite::kLoss);
+  CHECK(lost.tensor == "loss");
 
   // A step so long that a parameter leaves float.
   OptimizerOptions far;
