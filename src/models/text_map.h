@@ -44,8 +44,8 @@ class TextMap {
 // Below, at or above 0 as a comes before b, is b, or comes after b in the order of bytes.
 int compareText(const char* a, size_t a_bytes, const char* b, size_t b_bytes);
 
-// By the C library: one sort for all types, where std::sort and the heap of <algorithm> are compiled for each.
-// That counts where it is shipped.
+// By the C library: one sort for all types, where std::sort and the heap of <algorithm> are compiled for
+// each. That counts where it is shipped.
 template <auto before, class T>
 void sortBy(T* begin, T* end) {
   std::qsort(begin, static_cast<size_t>(end - begin), sizeof(T), [](const void* a, const void* b) {
