@@ -7,7 +7,7 @@ import { describe, test } from 'node:test';
 import { load } from 'ropewalk';
 import { GgufError, loadModel, openGguf } from 'ropewalk/models';
 import { assertSameBits } from '../ts/support/arrays.mjs';
-import { weightsOfBlocks } from '../ts/support/blocks.mjs';
+import { q8, weightsOfBlocks } from '../ts/support/blocks.mjs';
 import { onEachBuild } from '../ts/support/builds.mjs';
 import { folderWith } from '../ts/support/folder.mjs';
 import { inUse } from '../ts/support/peak.mjs';
@@ -16,7 +16,6 @@ import { idsOf } from './sequences.mjs';
 import { safetensorsOf } from './tiny/files.mjs';
 import { ggufOf } from './tiny/gguf.mjs';
 import { tinyModel } from './tiny/models.mjs';
-import { encode } from './tiny/numbers.mjs';
 
 // The frequencies of these are stored as rounded factors.
 const rounded = ['llama3', 'llama-biases'];
@@ -61,23 +60,6 @@ function inBlocks(model) {
   return [ggufOf(model, quantize), { ...model, tensors }];
 }
 
-const half = (value) => encode('F16', [value])[0];
-
-// ggml's quantize_row_q8_0_ref.
-function q8(values) {
-  const bytes = new Uint8Array((values.length / 32) * 34);
-  for (let block = 0; block < values.length / 32; ++block) {
-    const own = values.subarray(32 * block, 32 * block + 32);
-    const scale = Math.fround(Math.max(...own.map(Math.abs)) / 127);
-    const bits = half(scale);
-    bytes.set([bits & 255, bits >> 8], 34 * block);
-    own.forEach((value, i) => {
-      bytes[34 * block + 2 + i] = Math.sign(value) * Math.round(Math.abs(value / scale));
-    });
-  }
-  return bytes;
-}
-
 const instance = load({ simd: 'deterministic' });
 
 await onEachBuild((rw) => {
@@ -102,6 +84,74 @@ await onEachBuild((rw) => {
       assert.deepEqual(inUse(rw), before);
     });
   }
+
+  test('what older files lack, and what newer ones say otherwise', async () => {
+    const same = async (name, fields, change) => {
+      const made = tinyModel(name, { dtype: 'F32' });
+      const model = { ...made, config: { ...made.config, ...fields } };
+      const [want, got] = [await hub(rw, model), await loadModel(rw, { gguf: ggufOf(model, undefined, change) })];
+      const ids = idsOf(model, 13);
+      assertSameBits(numbersOf(got, ids), numbersOf(want, ids));
+      for (const each of [want, got]) each.dispose();
+    };
+    const without =
+      (pattern, more = {}) =>
+      (contents) => ({
+        metadata: {
+          ...Object.fromEntries(Object.entries(contents.metadata).filter(([key]) => !pattern.test(key))),
+          ...more,
+        },
+      });
+    const none = without(/sliding_window/, { 'phi3.attention.sliding_window': ['u32', 0] });
+    await same('phi3', { sliding_window: null }, none); // Phi-4
+    const caps = { attn_logit_softcapping: 50, final_logit_softcapping: 30, sliding_window: 4096 };
+    await same('gemma2', { ...caps, query_pre_attn_scalar: 14 }, without(/softcapping|sliding_window/));
+    await same('gemma3', { sliding_window_pattern: 1, query_pre_attn_scalar: 14 }, without(/sliding_window/));
+    // A flag for each layer, or a period.
+    const types = [
+      'full_attention',
+      'sliding_attention',
+      'sliding_attention',
+      'full_attention',
+      ...Array(3).fill('full_attention'),
+    ];
+    const flags = [['bool'], types.map((type) => type === 'sliding_attention')];
+    const gemma3 = { query_pre_attn_scalar: 14, sliding_window_pattern: undefined };
+    await same(
+      'gemma3',
+      { ...gemma3, layer_types: types },
+      without(/^$/, { 'gemma3.attention.sliding_window_pattern': flags }),
+    );
+    const period = without(/^$/, { 'gemma3.attention.sliding_window_pattern': ['u32', 3] });
+    await same('gemma3', { ...gemma3, sliding_window_pattern: 3 }, period);
+    // config.json's attention_factor, as it is.
+    const yarn = tinyModel('qwen3-yarn').config.rope_scaling;
+    const stated = without(/^$/, { 'qwen3.rope.scaling.yarn_attn_factor': ['f32', 0.75] });
+    await same('qwen3-yarn', { rope_scaling: { ...yarn, attention_factor: 0.75 } }, stated);
+    const row = ({ tensors }) => {
+      const { data } = tensors['token_types.weight'];
+      const width = data.length / 2;
+      return {
+        tensors: { ...tensors, 'token_types.weight': { dtype: 'F32', shape: [width], data: data.slice(0, width) } },
+      };
+    };
+    const bert = tinyModel('bert', { dtype: 'F32' });
+    const [two, one] = [
+      await loadModel(rw, { gguf: ggufOf(bert) }),
+      await loadModel(rw, { gguf: ggufOf(bert, undefined, row) }),
+    ];
+    assertSameBits(numbersOf(one, [1, 2, 3]), numbersOf(two, [1, 2, 3]));
+  });
+
+  test('a file that ranks or pools has no logits', async () => {
+    const pooled = ({ metadata, tensors: { 'output.weight': _, ...tensors } }) => ({
+      metadata: { ...metadata, 'llama.pooling_type': ['u32', 3] },
+      tensors,
+    });
+    const model = await loadModel(rw, { gguf: ggufOf(wide, undefined, pooled) });
+    assert.throws(() => model.forward([1, 2, 3], { logits: 'all' }), /logits/);
+    model.dispose();
+  });
 
   test('8-bit blocks give the numbers of their weights, and in integers numbers near them', async () => {
     const [quantized, widened] = inBlocks(wide);
@@ -221,6 +271,55 @@ const refused = {
     })),
     { tensor: 'blk.0.ffn_up.weight' },
     /is I8; expected one of F32, F16, BF16, Q4_0, .*Q6_K/,
+  ],
+  'heads that do not divide': [
+    changed(({ metadata }) => ({ metadata: { ...metadata, 'llama.attention.head_count_kv': ['u32', 3] } })),
+    { key: 'llama.attention.head_count_kv' },
+    /makes no model: .*does not divide/,
+  ],
+  'more layers than any model': [
+    changed(({ metadata }) => ({ metadata: { ...metadata, 'llama.block_count': ['u32', 100000] } })),
+    { key: 'llama.block_count' },
+    /makes no model/,
+  ],
+  'an eps that is missing': [
+    changed(({ metadata: { 'llama.attention.layer_norm_rms_epsilon': _, ...metadata } }) => ({ metadata })),
+    { key: 'llama.attention.layer_norm_rms_epsilon' },
+    /is missing; expected a positive number/,
+  ],
+  'a factor of cos and sin that nothing would use': [
+    changed(({ metadata }) => ({ metadata: { ...metadata, 'llama.rope.scaling.attn_factor': ['f32', 1.5] } })),
+    { key: 'llama.rope.scaling.attn_factor' },
+    /is 1.5; expected 1/,
+  ],
+  'a ramp of YaRN that is not whole': [
+    changed(({ metadata }) => ({
+      metadata: {
+        ...metadata,
+        'llama.rope.scaling.type': ['str', 'yarn'],
+        'llama.rope.scaling.factor': ['f32', 4],
+        'llama.rope.scaling.yarn_ext_factor': ['f32', 0.5],
+      },
+    })),
+    { key: 'llama.rope.scaling.yarn_ext_factor' },
+    /is 0.5; expected 1/,
+  ],
+  'a factor of 0': [
+    changed(({ tensors }) => ({
+      tensors: { ...tensors, 'rope_freqs.weight': { dtype: 'F32', shape: [8], data: new Float32Array(8) } },
+    })),
+    { tensor: 'rope_freqs.weight' },
+    /has a factor of 0; expected positive numbers/,
+  ],
+  'long factors without short ones': [
+    changed(({ tensors }) => ({
+      tensors: {
+        ...tensors,
+        'rope_factors_long.weight': { dtype: 'F32', shape: [8], data: new Float32Array(8).fill(1) },
+      },
+    })),
+    { tensor: 'rope_factors_short.weight' },
+    /is missing; expected both/,
   ],
   'factors of another count': [
     changed(({ tensors }) => ({

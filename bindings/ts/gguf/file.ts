@@ -59,6 +59,8 @@ export class Gguf extends TensorFile<GgufDtype> {
   readonly metadata: ReadonlyMap<string, GgufValue>;
   /** 2 or 3, as the file says. */
   readonly version: number;
+  /** Its name in errors; of a split file, that of the first part. */
+  readonly file: string;
 
   /** @internal */
   constructor(
@@ -66,9 +68,11 @@ export class Gguf extends TensorFile<GgufDtype> {
     entries: ReadonlyMap<string, Entry<GgufDtype>>,
     metadata: ReadonlyMap<string, GgufValue>,
     version: number,
+    file: string,
   ) {
     super(heap, ggufFormat, entries);
     this.metadata = metadata;
     this.version = version;
+    this.file = file;
   }
 }

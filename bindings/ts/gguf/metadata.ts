@@ -5,13 +5,8 @@ import { describe, GgufError } from '../runtime/errors.js';
 export interface GgufMetadata {
   /** The entries of the header. */
   readonly metadata: ReadonlyMap<string, unknown>;
-  /** Names of the tensors. */
-  readonly names?: readonly string[];
-  /** What the header says of a tensor. */
-  info?(name: string): {
-    /** Name of its file, for errors. */
-    readonly file: string;
-  };
+  /** Its name in errors. Default `GGUF`. */
+  readonly file?: string;
 }
 
 /** What a value has to be. @internal */
@@ -57,16 +52,15 @@ export class Metadata {
 
   constructor(file: GgufMetadata) {
     this.#entries = file.metadata;
-    const [first] = file.names ?? [];
-    this.#file = (first === undefined ? undefined : file.info?.(first).file) ?? 'GGUF';
+    this.#file = file.file ?? 'GGUF';
   }
 
   keys(): readonly string[] {
     return [...this.#entries.keys()];
   }
 
-  error(key: string, problem: string): GgufError {
-    return new GgufError(this.#file, undefined, problem, { key });
+  error(key: string, problem: string, cause?: unknown): GgufError {
+    return new GgufError(this.#file, undefined, problem, { key, ...(cause !== undefined && { cause }) });
   }
 
   /** The value under a key, or undefined. */

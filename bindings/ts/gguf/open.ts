@@ -8,7 +8,7 @@ import { forFiles, Opening, type OpenOptions } from '../sources/opening.js';
 import type { ByteSource } from '../sources/source.js';
 import { type Entry, readKeys } from '../sources/tensor-file.js';
 import { Gguf } from './file.js';
-import { type GgufDtype, type GgufValue, type Header, parseHeader } from './header.js';
+import { type GgufDtype, type Header, parseHeader } from './header.js';
 
 /** Options of openGguf(). */
 export interface OpenGgufOptions extends OpenOptions {
@@ -55,12 +55,10 @@ export async function openGguf(rw: Instance, source: FileSource, options: OpenGg
     const count = countIn(first, 'split.count') ?? 1;
     if (count <= 1) return joined(opening, [first]);
     first.source.pause?.();
+    checkPart(first, 1, count);
     const others = Array.from({ length: count - 1 }, (_, i) => i + 2);
     const rest = await forFiles(others, (number) => openPart(opening, first, number, count, part));
     const files = [first, ...rest];
-    files.forEach((file, i) => {
-      checkPart(file, i + 1, count);
-    });
     const file = joined(opening, files);
     const tensors = countIn(first, 'split.tensors.count');
     if (tensors === undefined || tensors === file.names.length) return file;
@@ -109,7 +107,8 @@ async function openPart(
   part: OpenGgufOptions['part'],
 ): Promise<OpenFile> {
   const name = `-${text(1)}-of-${text(count)}.gguf`;
-  const called = first.source.name.split(/[/\\]/).at(-1) ?? '';
+  const { name: whole } = first.source;
+  const called = (/^(https?|file):/.test(whole) ? decodeURIComponent(whole) : whole).split(/[/\\]/).at(-1) ?? '';
   const stem = called.endsWith(name) ? called.slice(0, -name.length) : undefined;
   const beside = stem && first.source.sibling?.(`${stem}-${text(number)}-of-${text(count)}.gguf`);
   const found = part === undefined ? beside : await part(number, count);
@@ -119,6 +118,7 @@ async function openPart(
   }
   const opened = await openFile(opening, `part(${number}, ${count})`, found);
   opened.source.pause?.();
+  checkPart(opened, number, count);
   return opened;
 }
 
@@ -151,6 +151,6 @@ function joined({ heap }: Opening, files: readonly OpenFile[]): Gguf {
       entries.set(name, { info, source, begin });
     }
   }
-  const [{ header }] = files as [OpenFile];
-  return new Gguf(heap, entries, header.metadata as ReadonlyMap<string, GgufValue>, header.version);
+  const [{ header, source }] = files as [OpenFile];
+  return new Gguf(heap, entries, header.metadata, header.version, source.name);
 }

@@ -4,7 +4,7 @@
 import type { Gguf } from '../gguf/file.js';
 import { flag, type Kind, Metadata, text } from '../gguf/metadata.js';
 import type { RopeOptions } from '../rope/options.js';
-import { describe, type GgufError } from '../runtime/errors.js';
+import { ArgumentRangeError, ArgumentTypeError, describe, type GgufError } from '../runtime/errors.js';
 import type { ReadOptions, WeightFile } from '../sources/tensor-file.js';
 import { type ModelArchitecture, type ModelConfig, type ModelConfigOptions, modelConfig } from './config.js';
 import type { Destination, Run } from './description/slots.js';
@@ -50,8 +50,8 @@ class Header {
     this.architecture = this.#metadata.oneOf('general.architecture', Object.keys(architectures));
   }
 
-  error(name: string, problem: string): GgufError {
-    return this.#metadata.error(this.#key(name), problem);
+  error(name: string, problem: string, cause?: unknown): GgufError {
+    return this.#metadata.error(this.#key(name), problem, cause);
   }
 
   #key(name: string): string {
@@ -83,9 +83,23 @@ class Header {
     throw this.error(name, `is ${describe(value)}; expected a whole number of at least 1`);
   }
 
+  /** The same, where 0 means that there is none. */
+  sizeIfAny(name: string): number | undefined {
+    const value = this.read(name, anything);
+    return value === 0 || value === 0n ? undefined : this.size(name);
+  }
+
+  /** A size that every model has. */
   needed(name: string): number {
-    const value = this.size(name);
-    if (value === undefined) throw this.error(name, 'is missing; expected a whole number of at least 1');
+    return this.#needed(name, this.size(name), 'a whole number of at least 1');
+  }
+
+  neededNumber(name: string): number {
+    return this.#needed(name, this.number(name), positive.expected);
+  }
+
+  #needed(name: string, value: number | undefined, expected: string): number {
+    if (value === undefined) throw this.error(name, `is missing; expected ${expected}`);
     return value;
   }
 
@@ -94,7 +108,7 @@ class Header {
     for (const key of this.#metadata.keys()) {
       if (!key.startsWith(this.#key('')) || this.#used.has(key) || !computes.test(key)) continue;
       const value = this.#metadata.read(key, anything);
-      if (value === 0 || value === false || value === '') continue;
+      if (value === 0 || value === 0n || value === false || value === '') continue;
       throw this.#metadata.error(key, `is ${describe(value)}; nothing would use it`);
     }
   }
@@ -111,7 +125,13 @@ function decimalOf(value: number): number {
 
 // Rows of a tensor; the error where it is missing comes with the other tensors.
 function rowsOf(gguf: Gguf, name: string): number {
-  return gguf.has(name) ? (gguf.info(name).shape[0] ?? 1) : 1;
+  const [rows = 1] = gguf.has(name) ? asTable(gguf.info(name).shape) : [];
+  return rows;
+}
+
+// A table of one row may have been stored as a vector.
+function asTable(shape: readonly number[]): readonly number[] {
+  return shape.length === 1 ? [1, ...shape] : shape;
 }
 
 function ropeParameters(header: Header, factors: Factors): Readonly<Record<string, unknown>> {
@@ -120,18 +140,24 @@ function ropeParameters(header: Header, factors: Factors): Readonly<Record<strin
   const older = header.number('rope.scale_linear');
   const factor = header.number('rope.scaling.factor') ?? older;
   const length = header.size('rope.scaling.original_context_length');
-  const attention = header.number('rope.scaling.attn_factor');
-  const original = { original_max_position_embeddings: length };
+  const attention = header.number('rope.scaling.attn_factor') ?? 1;
   const { long, short } = factors;
   if (long !== undefined || short !== undefined) {
     // Usually the factor of the formula, rounded.
-    const scale = header.needed('context_length') / (length ?? 1);
-    const usual = scale > 1 ? Math.sqrt(1 + Math.log(scale) / Math.log(length ?? 1)) : 1;
-    const own = attention !== undefined && Math.fround(attention) !== Math.fround(usual);
+    const original = header.needed('rope.scaling.original_context_length');
+    const scale = header.needed('context_length') / original;
+    const usual = scale > 1 ? Math.sqrt(1 + Math.log(scale) / Math.log(original)) : 1;
+    const own = attention !== 1 && Math.fround(attention) !== Math.fround(usual);
     return {
-      ...{ rope_type: 'longrope', long_factor: long, short_factor: short, ...original },
+      ...{ rope_type: 'longrope', long_factor: long, short_factor: short, original_max_position_embeddings: original },
       ...(own && { attention_factor: attention }),
     };
+  }
+  if (attention !== 1 && type !== 'yarn') {
+    throw header.error(
+      'rope.scaling.attn_factor',
+      `is ${attention}; expected 1 without yarn or long and short factors`,
+    );
   }
   switch (type) {
     case 'none':
@@ -143,10 +169,16 @@ function ropeParameters(header: Header, factors: Factors): Readonly<Record<strin
         beta_fast: header.number('rope.scaling.yarn_beta_fast'),
         beta_slow: header.number('rope.scaling.yarn_beta_slow'),
       };
-      // ggml multiplies what YaRN gives by this factor.
-      const share = (attention ?? 1) * (header.number('rope.scaling.yarn_attn_factor') ?? 1);
-      const stated = share !== 1 && { attention_factor: share * (1 + 0.1 * Math.log(factor ?? 1)) };
-      return { rope_type: 'yarn', factor, ...betas, ...original, ...stated };
+      const ramp = header.number('rope.scaling.yarn_ext_factor') ?? 1;
+      if (ramp !== 1) throw header.error('rope.scaling.yarn_ext_factor', `is ${ramp}; expected 1`);
+      const by = header.neededNumber('rope.scaling.factor');
+      // The first is config.json's attention_factor, the second multiplies what YaRN gives.
+      const stated = header.number('rope.scaling.yarn_attn_factor');
+      const own = stated ?? (attention === 1 ? undefined : 1 + 0.1 * Math.log(by));
+      return {
+        ...{ rope_type: 'yarn', factor: by, ...betas, original_max_position_embeddings: length },
+        ...(own !== undefined && { attention_factor: own * attention }),
+      };
     }
     default:
       throw header.error('rope.scaling.type', `is ${describe(type)}; expected "none", "linear" or "yarn"`);
@@ -167,6 +199,16 @@ async function factorsOf(gguf: Gguf, read: ReadOptions): Promise<Factors> {
       gguf.has(name) ? Array.from(await gguf.tensor(name, { as: 'float32', ...signal })) : undefined,
     ),
   );
+  for (const [i, list] of [all, long, short].entries()) {
+    const wrong = list?.find((factor) => !(factor > 0 && factor < Number.POSITIVE_INFINITY));
+    if (wrong !== undefined) throw gguf.failure(factorNames[i], `has a factor of ${wrong}; expected positive numbers`);
+  }
+  if ((long === undefined) !== (short === undefined)) {
+    throw gguf.failure(
+      factorNames[long === undefined ? 1 : 2],
+      'is missing; expected both of the long and the short factors',
+    );
+  }
   return { ...(all && { all }), ...(long && { long }), ...(short && { short }) };
 }
 
@@ -183,9 +225,12 @@ function configOf(header: Header, gguf: Gguf, model: ModelArchitecture, factors:
   const rotary = header.size('rope.dimension_count') ?? headDim;
   const base = header.number('rope.freq_base');
   const isBert = model === 'bert';
+  const hasLayerNorms = isBert || model === 'gpt_neox';
+  // Models that give vectors of texts, or that rank them, have no logits.
+  const isPooled = header.sizeIfAny('pooling_type') !== undefined || gguf.names.some((name) => name.startsWith('cls.'));
   const config: Record<string, unknown> = {
     model_type: model,
-    ...(!isBert && { architectures: [`${families[model].stem}ForCausalLM`] }),
+    ...(!isBert && { architectures: [families[model].stem + (isPooled ? 'Model' : 'ForCausalLM')] }),
     hidden_size: modelDim,
     intermediate_size: header.needed('feed_forward_length'),
     num_attention_heads: heads,
@@ -193,10 +238,11 @@ function configOf(header: Header, gguf: Gguf, model: ModelArchitecture, factors:
     head_dim: headDim,
     num_hidden_layers: layers,
     vocab_size: rowsOf(gguf, 'token_embd.weight'),
-    tie_word_embeddings: isBert || !gguf.has('output.weight'),
+    tie_word_embeddings: isBert || (!isPooled && !gguf.has('output.weight')),
     max_position_embeddings: isBert ? rowsOf(gguf, 'position_embd.weight') : header.needed('context_length'),
-    rms_norm_eps: header.number('attention.layer_norm_rms_epsilon'),
-    layer_norm_eps: header.number('attention.layer_norm_epsilon'),
+    ...(hasLayerNorms
+      ? { layer_norm_eps: header.neededNumber('attention.layer_norm_epsilon') }
+      : { rms_norm_eps: header.neededNumber('attention.layer_norm_rms_epsilon') }),
   };
   if (isBert) return { ...config, type_vocab_size: rowsOf(gguf, 'token_types.weight') };
   const parameters = {
@@ -204,29 +250,31 @@ function configOf(header: Header, gguf: Gguf, model: ModelArchitecture, factors:
     rope_theta: base ?? 10000,
     ...((rotary !== headDim || model === 'gpt_neox') && { partial_rotary_factor: rotary / headDim }),
   };
-  const window = header.size('attention.sliding_window');
-  const gemmaScale = header.architecture === 'gemma2' ? layers === 46 : layers === 62;
+  const window = () => header.sizeIfAny('attention.sliding_window');
+  // The models of 27 billion weights have another scale, which no entry tells.
+  const is27B = layers === (model === 'gemma2' ? 46 : 62);
+  const gemmaScale = { query_pre_attn_scalar: is27B ? modelDim / heads : headDim };
   switch (model) {
     case 'gemma2':
       return {
-        ...config,
-        rope_parameters: parameters,
-        sliding_window: window,
-        attn_logit_softcapping: header.number('attn_logit_softcapping') ?? null,
-        final_logit_softcapping: header.number('final_logit_softcapping') ?? null,
-        query_pre_attn_scalar: gemmaScale ? modelDim / heads : headDim,
+        ...{ ...config, ...gemmaScale, ...slidingOf(header), rope_parameters: parameters },
+        sliding_window: window() ?? 4096,
+        attn_logit_softcapping: header.number('attn_logit_softcapping') ?? 50,
+        final_logit_softcapping: header.number('final_logit_softcapping') ?? 30,
       };
-    case 'gemma3':
+    case 'gemma3': {
+      const stated = window();
       return {
-        ...config,
+        ...{ ...config, ...gemmaScale },
         // The layers that slide are not scaled.
         rope_parameters: {
           full_attention: parameters,
           sliding_attention: { rope_type: 'default', rope_theta: header.number('rope.freq_base_swa') ?? 10000 },
         },
-        sliding_window: window,
-        query_pre_attn_scalar: gemmaScale ? modelDim / heads : headDim,
+        ...(stated === undefined ? { sliding_window_pattern: 1 } : { sliding_window: stated, ...slidingOf(header) }),
+        final_logit_softcapping: header.number('final_logit_softcapping') ?? null,
       };
+    }
     case 'gpt_neox':
       return {
         ...config,
@@ -234,27 +282,62 @@ function configOf(header: Header, gguf: Gguf, model: ModelArchitecture, factors:
         use_parallel_residual: header.read('use_parallel_residual', flag),
       };
     case 'phi3':
-      return { ...config, rope_parameters: parameters, sliding_window: window ?? null };
-    case 'llama':
-      if (window === undefined) return { ...config, rope_parameters: parameters };
-      return {
-        ...config,
-        model_type: 'mistral',
-        architectures: ['MistralForCausalLM'],
-        rope_parameters: parameters,
-        sliding_window: window,
-      };
+      return { ...config, rope_parameters: parameters, sliding_window: window() ?? null };
+    case 'llama': {
+      const stated = window();
+      if (stated === undefined) return { ...config, rope_parameters: parameters };
+      const mistral = { model_type: 'mistral', architectures: ['MistralForCausalLM'] };
+      return { ...config, ...mistral, rope_parameters: parameters, sliding_window: stated };
+    }
     default:
       return { ...config, rope_parameters: parameters };
   }
 }
 
+// Which layers slide: every nth does not, or a flag for each layer.
+function slidingOf(header: Header): Readonly<Record<string, unknown>> {
+  const pattern = header.read('attention.sliding_window_pattern', anything);
+  if (Array.isArray(pattern)) {
+    return { layer_types: pattern.map((slides) => (slides ? 'sliding_attention' : 'full_attention')) };
+  }
+  return pattern === undefined ? {} : { sliding_window_pattern: header.needed('attention.sliding_window_pattern') };
+}
+
 // Divides the frequencies of a rotary encoding, as ggml does; LLaMA 3's scaling is stored so.
 function divided(rope: RopeOptions | null, factors: readonly number[]): RopeOptions | null {
   if (rope === null) return null;
-  const { headDim, rotaryDim = headDim, base = 10000 } = rope;
-  const inverseFrequencies = factors.map((factor, i) => base ** ((-2 * i) / rotaryDim) / factor);
+  const { headDim, rotaryDim = headDim, base = 10000, scaling } = rope;
+  const by = scaling?.type === 'linear' ? scaling.factor : 1;
+  const inverseFrequencies = factors.map((factor, i) => base ** ((-2 * i) / rotaryDim) / (factor * by));
   return { ...rope, scaling: { type: 'custom', inverseFrequencies } };
+}
+
+// The entries that fields of config.json come from.
+const keys: Readonly<Record<string, string>> = {
+  hidden_size: 'embedding_length',
+  num_attention_heads: 'attention.head_count',
+  num_key_value_heads: 'attention.head_count_kv',
+  num_hidden_layers: 'block_count',
+  intermediate_size: 'feed_forward_length',
+  max_position_embeddings: 'context_length',
+  partial_rotary_factor: 'rope.dimension_count',
+  factor: 'rope.scaling.factor',
+  rope_theta: 'rope.freq_base',
+  sliding_window: 'attention.sliding_window',
+  layer_types: 'attention.sliding_window_pattern',
+};
+
+// The description by the families; what they refuse is refused under the key of the file.
+function describedBy(header: Header, where: string, config: unknown, options: ModelConfigOptions): ModelConfig {
+  try {
+    return modelConfig(where, config, options);
+  } catch (error) {
+    const isOurs = error instanceof ArgumentTypeError || error instanceof ArgumentRangeError;
+    if (!isOurs || error.argument === 'sequenceLength') throw error;
+    const field = error.argument.split('.').at(-1) ?? '';
+    const problem = error.message.slice(`${where}: `.length);
+    throw header.error(keys[field] ?? field, `makes no model: ${problem}`, error);
+  }
 }
 
 /** The description of the model in a GGUF file, and its tensors as fillSlots takes them. @internal */
@@ -277,8 +360,8 @@ export async function ggufModel(
   const model = architectures[architecture] as ModelArchitecture;
   const naming = namings[model] as Naming;
   const factors = await factorsOf(gguf, read);
-  const found = modelConfig(where, configOf(header, gguf, model, factors), options);
-  const scale = header.number('attention.scale');
+  const found = describedBy(header, where, configOf(header, gguf, model, factors), options);
+  const scale = header.read('attention.scale', anything) === 0 ? undefined : header.number('attention.scale');
   if (header.read('attention.causal', flag) === (model === 'bert')) {
     throw header.error('attention.causal', `is ${model === 'bert'}; expected ${model !== 'bert'}`);
   }
@@ -343,7 +426,9 @@ class Renamed implements WeightFile {
   }
 
   info(name: string) {
-    return this.#gguf.info(this.#own(name));
+    const own = this.#own(name);
+    const info = this.#gguf.info(own);
+    return own === 'token_types.weight' ? { ...info, shape: asTable(info.shape) } : info;
   }
 
   form(name: string) {
@@ -363,6 +448,6 @@ class Renamed implements WeightFile {
   }
 
   #own(name: string): string {
-    return ggufName(this.#naming, name) ?? name;
+    return ggufName(this.#naming, name) ?? ggufName(this.#naming, name.replace(/^bert\./, '')) ?? name;
   }
 }

@@ -82,8 +82,8 @@ const own = ['config', 'weights', 'gguf', 'storage', 'arithmetic', 'angles', 're
  * phi3, gptneox or bert, with weights in F32, F16, BF16, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q4_K, Q5_K or Q6_K. The computation is
  * that of Hugging Face: Phi-3's window counts, and BERT's GELU is exact, where llama.cpp departs from it.
  *
- * Token vectors of Gemma are multiplied by sqrt(M), rounded to their type in the file as in Hugging Face; all further
- * computation is in float32.
+ * Token vectors of Gemma are multiplied by sqrt(M), rounded to their type in the file where that is float16 or bfloat16, as in
+ * Hugging Face; all further computation is in float32.
  *
  * @throws ArgumentTypeError or ArgumentRangeError that names an unknown or wrong field of the config; SafetensorsError or
  *   GgufError that names a key of the header that is unknown or wrong, or a tensor that is missing, of another shape or dtype, truncated, or not part of the model. Everything

@@ -90,7 +90,7 @@ export function freeSlots(heap: Heap, slots: Iterable<MatrixSlot | VectorSlot>):
 function tokenScale({ scaledEmbeddings, modelDim }: ModelConfig, dtype: string): number {
   if (!scaledEmbeddings) return 1;
   const root = Math.fround(Math.sqrt(modelDim));
-  if (dtype === 'F32') return root;
+  if (dtype !== 'BF16' && dtype !== 'F16') return root;
   const steps = dtype === 'BF16' ? 2 ** 7 : 2 ** 10; // between 1 and 2
   const unit = 2 ** Math.floor(Math.log2(root)) / steps;
   const [below, rest] = [Math.floor(root / unit), (root / unit) % 1];

@@ -124,7 +124,8 @@ class RangeSource implements ByteSource {
     const fits =
       range === undefined ||
       (range.first === from &&
-        (last === '' || range.last === to - 1) &&
+        // A file of unknown size may end before.
+        (last === '' || range.last === to - 1 || (this.size === undefined && range.last < to)) &&
         (this.size === undefined || range.total === undefined || range.total === this.size));
     if (!fits) throw misfit(response, `${from} to ${last}`);
     const version = response.headers.get('etag');

@@ -3,7 +3,7 @@ import { fileSystem } from './node-files.js';
 import { type ByteSource, pieceBytes, SourceFailure, unreadable } from './source.js';
 
 export async function openPath(path: string | URL): Promise<ByteSource> {
-  const fs = await fileSystem('openSafetensors: this runtime has no files; pass an address, a File or its bytes');
+  const fs = await fileSystem('this runtime has no files; pass an address, a File or its bytes');
   const open = () => fs.open(path, 'r').catch(unreadable);
   const { size: fileBytes, mtimeMs: modified } = await measured();
 

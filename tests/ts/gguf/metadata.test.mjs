@@ -58,7 +58,7 @@ for (const [entries, key, problem] of refusals) {
 
 test('errors name the file of an open one, and a template that is no text', () => {
   const metadata = new Map([['tokenizer.ggml.model', 'none']]);
-  const file = { metadata, names: ['w'], info: () => ({ file: 'model.gguf' }) };
+  const file = { metadata, file: 'model.gguf' };
   assert.throws(() => tokenizerFromGguf(file), { name: 'GgufError', file: 'model.gguf' });
   const error = failure(ofBytes({ 'tokenizer.chat_template.rag': 3 }));
   assert.equal(error.message, 'GGUF: "tokenizer.chat_template.rag": is 3; expected a text');

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { pathToFileURL } from 'node:url';
 import { load } from 'ropewalk';
 import { GgufError, openGguf } from 'ropewalk/models';
 import { assertSameBits, random } from '../support/arrays.mjs';
@@ -145,6 +146,20 @@ test('the parts of a split file are found beside the first, in a folder and on s
     );
   }
   assert.deepEqual(inUse(rw), before);
+});
+
+test('names with spaces and signs, by a path, a file: URL and an address', async (t) => {
+  const renamed = Object.fromEntries(
+    Object.entries(parts).map(([name, bytes]) => [name.replace('m-', 'my %41 #m-'), bytes]),
+  );
+  const [name] = Object.keys(renamed);
+  const path = join(folderWith(t, renamed), name);
+  await checkParts(await openGguf(rw, path));
+  await checkParts(await openGguf(rw, pathToFileURL(path)));
+  const { url } = await serve(t, (request, response) => {
+    sendRange(request, response, renamed[decodeURIComponent(request.url.slice(1))]);
+  });
+  await checkParts(await openGguf(rw, `${url}/${encodeURIComponent(name)}`));
 });
 
 test('a server that does not say how long a file is, and one that cuts it', async (t) => {

@@ -1,4 +1,5 @@
 // Blocks of GGUF files, decoded by their definitions in float64.
+import { encode } from '../../models/tiny/numbers.mjs';
 
 /** Weights and bytes of a block. */
 export const blockSizes = {
@@ -69,6 +70,23 @@ export function randomBlocks(type, count, seed) {
   const halves = { q4_0: [0], q5_0: [0], q8_0: [0], q6_k: [208] }[type] ?? [0, 2];
   for (let at = 0; at < bytes.length; at += size) {
     for (const half of halves) bytes[at + half + 1] = 0x20 | (bytes[at + half + 1] & 0x87);
+  }
+  return bytes;
+}
+
+const half = (value) => encode('F16', [value])[0];
+
+/** Blocks of Q8_0 for numbers, as ggml's quantize_row_q8_0_ref makes them. */
+export function q8(values) {
+  const bytes = new Uint8Array((values.length / 32) * 34);
+  for (let block = 0; block < values.length / 32; ++block) {
+    const own = values.subarray(32 * block, 32 * block + 32);
+    const scale = Math.fround(Math.max(...own.map(Math.abs)) / 127);
+    const bits = half(scale);
+    bytes.set([bits & 255, bits >> 8], 34 * block);
+    own.forEach((value, i) => {
+      bytes[34 * block + 2 + i] = Math.sign(value) * Math.round(Math.abs(value / scale));
+    });
   }
   return bytes;
 }
