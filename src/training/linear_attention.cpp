@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "training/lanes.h"
 
@@ -21,8 +22,9 @@ void mapRow(LinearKernel kernel, T* out, const T* x, size_t n) {
       for (size_t i = 0; i < n; ++i) out[i] = std::exp(x[i]);
       return;
     case LinearKernel::kCosine: {
-      const T inverse = 1 / std::max(std::sqrt(dot(x, x, n)), static_cast<T>(kSmallestLength));
-      for (size_t i = 0; i < n; ++i) out[i] = x[i] * inverse;
+      // Divided: a head of one number has the direction 1 or -1.
+      const T length = std::max(std::sqrt(dot(x, x, n)), static_cast<T>(kSmallestLength));
+      for (size_t i = 0; i < n; ++i) out[i] = x[i] / length;
       return;
     }
     default:
@@ -123,8 +125,9 @@ void linearAttentionForward(T* weights, T* denominators, T* out, size_t out_stri
     } else {
       denominators[i] = sum(row, keys);
     }
-    const T inverse = denominators[i] == 0 ? T{0} : 1 / denominators[i];
-    for (size_t j = 0; j < keys; ++j) row[j] *= inverse;
+    // Divided: the only key has the weight 1.
+    const T denominator = denominators[i] == 0 ? std::numeric_limits<T>::infinity() : denominators[i];
+    for (size_t j = 0; j < keys; ++j) row[j] /= denominator;
     std::fill(row + keys, row + tokens, T{0});
   }
   mixValues(out, out_stride, weights, head, room);

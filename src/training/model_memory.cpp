@@ -15,8 +15,9 @@ class ModelMemory<T>::Carver {
 
   T* take(size_t a, size_t b = 1) {
     constexpr size_t kStep = kAlignment / sizeof(T);
+    constexpr size_t kMost = SIZE_MAX / sizeof(T) / 2 / kStep;  // steps
     size_t n = 0;
-    if (!multiply(a, b, &n) || n > SIZE_MAX / sizeof(T) / 2 - used_) {
+    if (!multiply(a, b, &n) || n > (kMost - used_ / kStep) * kStep) {
       fits_ = false;
       return nullptr;
     }

@@ -6,6 +6,16 @@
 
 namespace ropewalk::training {
 
+// Of a row whose squares are beyond the type. Not a number where a number of the row is none.
+template <class T>
+T inverseOfLong(const T* x, size_t n) {
+  double largest = 0;
+  for (size_t i = 0; i < n; ++i) largest = std::fabs(x[i]) > largest ? std::fabs(x[i]) : largest;
+  double squares = 0;
+  for (size_t i = 0; i < n; ++i) squares += (x[i] / largest) * (x[i] / largest);
+  return static_cast<T>(1 / (std::sqrt(squares / static_cast<double>(n)) * largest));
+}
+
 template <class T>
 void normForward(T* out, NormMoments<T> moments, const T* x, NormParts<const T> parts, T eps, size_t rows,
                  size_t n) {
@@ -14,7 +24,8 @@ void normForward(T* out, NormMoments<T> moments, const T* x, NormParts<const T> 
   for (size_t r = 0; r < rows; ++r, x += n, out += n) {
     const T mean = centered ? sum(x, n) / count : T{0};
     for (size_t i = 0; i < n; ++i) out[i] = x[i] - mean;
-    const T inverse = 1 / std::sqrt(dot(out, out, n) / count + eps);
+    const T squares = dot(out, out, n) / count;
+    const T inverse = std::isfinite(squares) ? 1 / std::sqrt(squares + eps) : inverseOfLong(out, n);
     for (size_t i = 0; i < n; ++i) out[i] *= inverse * parts.weight[i];
     if (centered) addScaled(out, T{1}, parts.bias, n);
     moments.mean[r] = mean;

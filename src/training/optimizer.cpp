@@ -10,11 +10,14 @@ constexpr double kPi = 3.141592653589793;
 // Numbers of a step that all parameters share.
 template <class T>
 struct AdamStep {
-  T beta1, beta2, size, root, eps, factor;
+  T beta1, beta2, fresh1, fresh2, size, root, eps, factor;
 
   AdamStep(const OptimizerOptions& options, uint64_t step, double rate, double gradient_factor)
       : beta1(static_cast<T>(options.beta1)),
         beta2(static_cast<T>(options.beta2)),
+        // In double: from the rounded betas they would be off where those are near 1.
+        fresh1(static_cast<T>(1 - options.beta1)),
+        fresh2(static_cast<T>(1 - options.beta2)),
         size(static_cast<T>(rate / (1 - std::pow(options.beta1, static_cast<double>(step))))),
         root(static_cast<T>(1 / std::sqrt(1 - std::pow(options.beta2, static_cast<double>(step))))),
         eps(static_cast<T>(options.eps)),
@@ -23,8 +26,8 @@ struct AdamStep {
   void apply(T* p, T* first, T* second, const T* gradients, size_t n) const {
     for (size_t i = 0; i < n; ++i) {
       const T g = factor * gradients[i];
-      first[i] = beta1 * first[i] + (1 - beta1) * g;
-      second[i] = beta2 * second[i] + (1 - beta2) * g * g;
+      first[i] = beta1 * first[i] + fresh1 * g;
+      second[i] = beta2 * second[i] + fresh2 * g * g;
       p[i] -= size * first[i] / (std::sqrt(second[i]) * root + eps);
     }
   }

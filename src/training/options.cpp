@@ -12,6 +12,7 @@ namespace {
 // So that products of two of a head's sizes fit into 32 bits; what else is multiplied is checked.
 constexpr size_t kWidest = kMostTokens;
 constexpr size_t kLargest = size_t{1} << 24;
+constexpr size_t kMostBuckets = 4096;
 
 bool isPositive(double x) {
   return x > 0 && std::isfinite(x);
@@ -65,7 +66,7 @@ Status checkPosition(const ModelOptions& options) {
       }
       return Status::kOk;
     case PositionKind::kT5:
-      return position.num_buckets <= kLargest ? Status::kOk : Status::kInvalidArgument;
+      return position.num_buckets <= kMostBuckets ? Status::kOk : Status::kInvalidArgument;
     case PositionKind::kKerple:
       return Status::kOk;
     case PositionKind::kShaw:
@@ -80,6 +81,12 @@ Status checkPosition(const ModelOptions& options) {
       return options.causal ? Status::kOk : Status::kInvalidArgument;
   }
   return Status::kInvalidArgument;
+}
+
+// Whether a choice is one of those numbered from 0 to the last.
+template <class Choice>
+bool isOneOf(Choice choice, Choice last) {
+  return static_cast<int>(choice) >= 0 && static_cast<int>(choice) <= static_cast<int>(last);
 }
 
 // Scores are what linear attention does not have.
@@ -97,6 +104,14 @@ Status check(const ModelOptions& options) {
   }
   const bool norm = options.norm == NormKind::kRms || options.norm == NormKind::kLayer;
   if (!norm || !isPositive(options.eps) || !hasSlope(options.activation)) return Status::kInvalidArgument;
+  const bool attention =
+      options.attention == AttentionKind::kSoftmax || options.attention == AttentionKind::kLinear;
+  if (!attention || !isOneOf(options.kernel, LinearKernel::kProduct) ||
+      !isOneOf(options.rotation, LinearRotation::kBoth) ||
+      !isOneOf(options.position.mode, LearnedMode::kConcatenate) ||
+      !isOneOf(options.position.pairing, Pairing::kHalf)) {
+    return Status::kInvalidArgument;
+  }
   if (options.attention == AttentionKind::kLinear &&
       (options.kernel == LinearKernel::kProduct || !goesWithLinear(options.position.kind))) {
     return Status::kInvalidArgument;

@@ -36,6 +36,7 @@ Status Trainer<T>::create(const TrainerOptions& options) {
     return Status::kOutOfMemory;
   }
   std::fill_n(made.parameters_.data(), kArrays * n, T{0});
+  std::fill_n(made.gradients_.data(), n, T{0});
   status = startParameters(made.layout(), options.seed, made.parameters_.data());
   if (status != Status::kOk) return status;
   const TensorView<T> slopes = made.parameter("alibi.slopes");
@@ -115,6 +116,7 @@ StepResult Trainer<T>::step(const Batch<T>& batch) {
     return stopped(cause != nullptr ? NotFinite::kParameter : NotFinite::kLoss, cause);
   }
   if (const Parameter* where = firstNotFinite(gradients_.data())) return stopped(NotFinite::kGradient, where);
+  if (!std::isfinite(result.gradient_norm)) return stopped(NotFinite::kGradient, &layout()[0]);
 
   std::copy_n(parameters_.data(), kArrays * n, before_.data());
   optimize<T>(optimizer_, layout(), result.step, clipFactor(optimizer_, result.gradient_norm),
@@ -172,6 +174,7 @@ uint64_t Trainer<T>::fingerprint() const {
   Checksum sum;
   sum.add(layout().fingerprint());
   sum.add(uint64_t{sizeof(T)});
+  sum.add(static_cast<uint64_t>(optimizer_.kind));
   return sum.value();
 }
 
@@ -193,9 +196,13 @@ Status Trainer<T>::restore(const void* bytes, size_t size) {
   StateHeader header;
   if (size != stateBytes()) return Status::kInvalidShape;
   std::memcpy(&header, bytes, sizeof header);
-  if (header.fingerprint != fingerprint()) return Status::kInvalidArgument;
-  std::memcpy(parameters_.data(), static_cast<const unsigned char*>(bytes) + sizeof header,
-              size - sizeof header);
+  if (header.fingerprint != fingerprint() || header.steps >> 53 != 0) return Status::kInvalidArgument;
+  const size_t n = layout().size();
+  std::memcpy(before_.data(), static_cast<const unsigned char*>(bytes) + sizeof header, size - sizeof header);
+  const T* const second = before_.data() + 2 * n;
+  if (!allFinite(before_.data(), kArrays * n) || std::any_of(second, second + n, [](T x) { return x < 0; }))
+    return Status::kInvalidArgument;
+  std::copy_n(before_.data(), kArrays * n, parameters_.data());
   steps_ = header.steps;
   return Status::kOk;
 }

@@ -144,6 +144,16 @@ TEST_CASE("Gradients of norms", "[training]") {
   }
 }
 
+TEST_CASE("Norms of rows whose squares are beyond float32", "[training]") {
+  const float x[] = {3e25f, -4e25f, 0, 0};
+  const float weight[] = {1, 1, 1, 1};
+  float out[4], mean = 0, inverse = 0;
+  normForward<float>(out, {&mean, &inverse}, x, {weight, nullptr}, 1e-6f, 1, 4);
+  CHECK(std::fabs(out[0] - 1.2f) < 1e-6f);
+  CHECK(std::fabs(out[1] + 1.6f) < 1e-6f);
+  CHECK(out[2] == 0);
+}
+
 TEST_CASE("Activations give the kernel's values and the slopes of their function", "[training]") {
   for (const Activation f : {Activation::kGelu, Activation::kSilu}) {
     Random random(3);

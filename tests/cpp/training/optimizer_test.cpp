@@ -64,6 +64,28 @@ TEST_CASE("Three steps of each optimizer are those of its definition", "[trainin
   }
 }
 
+TEST_CASE("In float32 the steps are those of float64, also where a beta is near 1", "[training]") {
+  const ParameterLayout layout = layoutOf();
+  const size_t n = layout.size();
+  for (const double beta2 : {0.98, 0.9999, 0.999999, 0.99999999}) {
+    OptimizerOptions options;
+    options.lr = 0.01;
+    options.beta2 = beta2;
+    options.eps = 1e-4;
+    Random random(25);
+    std::vector<double> p = randomDoubles(random, n), first(n, 0), second(n, 0);
+    std::vector<float> p32(p.begin(), p.end()), first32(n, 0), second32(n, 0);
+    for (uint64_t step = 1; step <= 10; ++step) {
+      const std::vector<double> g = randomDoubles(random, n);
+      const std::vector<float> g32(g.begin(), g.end());
+      optimize<double>(options, layout, step, 1, g.data(), {p.data(), first.data(), second.data()});
+      optimize<float>(options, layout, step, 1, g32.data(), {p32.data(), first32.data(), second32.data()});
+    }
+    const std::vector<double> found(p32.begin(), p32.end());
+    CHECK(largestDifference(found, p) < 2e-6);
+  }
+}
+
 TEST_CASE("Matrices decay, tables, norms and biases do not", "[training]") {
   ParameterLayout layout;
   ModelOptions model = smallModel(PositionKind::kForget);

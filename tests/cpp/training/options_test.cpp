@@ -55,6 +55,12 @@ TEST_CASE("Choices of a model that do not exist or do not go together are refuse
   CHECK(status([](auto& m) { m.activation = Activation::kRelu; }) == Status::kInvalidArgument);
   CHECK(status([](auto& m) { m.attention = AttentionKind::kLinear; }) == Status::kInvalidArgument);
   CHECK(status([](auto& m) { m.position.kind = static_cast<PositionKind>(14); }) == Status::kInvalidArgument);
+  // Choices whose numbers have no name.
+  CHECK(status([](auto& m) { m.attention = static_cast<AttentionKind>(2); }) == Status::kInvalidArgument);
+  CHECK(status([](auto& m) { m.kernel = static_cast<LinearKernel>(5); }) == Status::kInvalidArgument);
+  CHECK(status([](auto& m) { m.rotation = static_cast<LinearRotation>(-1); }) == Status::kInvalidArgument);
+  CHECK(status([](auto& m) { m.position.mode = static_cast<LearnedMode>(3); }) == Status::kInvalidArgument);
+  CHECK(status([](auto& m) { m.position.pairing = static_cast<Pairing>(2); }) == Status::kInvalidArgument);
   const double slopes[] = {1, kInfinite};
   CHECK(status([&](auto& m) { m.position.slopes = slopes; }) == Status::kInvalidArgument);
   CHECK(statusOf(PositionKind::kNone, [](auto& o) {

@@ -1,6 +1,7 @@
 // The trainer: steps, what stops them, state, captures, evaluation, memory, and everything it refuses.
 #include "training/trainer.h"
 
+#include <cstring>
 #include <vector>
 
 #include "catch.h"
@@ -132,6 +133,21 @@ TEST_CASE("A state of other parameters or of another size is refused", "[trainin
   bytes = before;
   bytes[0] ^= 1;  // another fingerprint
   CHECK(trainer.restore(bytes.data(), bytes.size()) == Status::kInvalidArgument);
+  // The count of steps, a parameter that is not a number, a second moment below 0.
+  const auto with = [&](size_t at, const auto& value) {
+    std::vector<unsigned char> changed = before;
+    std::memcpy(changed.data() + at, &value, sizeof value);
+    return changed;
+  };
+  const size_t last = before.size() - sizeof(float);
+  for (const std::vector<unsigned char>& wrong : {with(8, ~uint64_t{0}), with(16, kNaN), with(last, -1.0f)}) {
+    CHECK(trainer.restore(wrong.data(), wrong.size()) == Status::kInvalidArgument);
+    CHECK(sameBits(stateOf(trainer), before));
+  }
+  OptimizerOptions sgd;
+  sgd.kind = OptimizerKind::kSgd;
+  Trainer<float> other = trainerOf<float>(smallModel(PositionKind::kRope), 1, sgd);
+  CHECK(other.restore(before.data(), before.size()) == Status::kInvalidArgument);
   CHECK(sameBits(stateOf(trainer), before));
 }
 
