@@ -87,7 +87,7 @@ class RangeSource implements ByteSource {
   readonly size: number | undefined;
   readonly #remote: Remote;
   readonly #first: Uint8Array;
-  readonly #version: string | null;
+  readonly #version: Headers;
   readonly #closed = new AbortController();
 
   constructor(remote: Remote, first: Uint8Array, size: number | undefined, response: Response) {
@@ -95,7 +95,7 @@ class RangeSource implements ByteSource {
     this.name = remote.name;
     this.#first = first;
     this.size = size;
-    this.#version = response.headers.get('etag');
+    this.#version = response.headers;
   }
 
   async *read(from: number, to: number, signal: AbortSignal | undefined): AsyncIterable<Uint8Array> {
@@ -128,11 +128,7 @@ class RangeSource implements ByteSource {
         (last === '' || range.last === to - 1 || (this.size === undefined && range.last < to)) &&
         (this.size === undefined || range.total === undefined || range.total === this.size));
     if (!fits) throw misfit(response, `${from} to ${last}`);
-    const version = response.headers.get('etag');
-    if (version !== null && this.#version !== null && version !== this.#version) {
-      discard(response);
-      throw new SourceFailure('has changed since it was opened: its ETag is another');
-    }
+    checkVersion(response, this.#version);
     return response;
   }
 
@@ -150,6 +146,7 @@ class StreamSource implements ByteSource {
   readonly name: string;
   readonly size: number | undefined;
   readonly #remote: Remote;
+  readonly #version: Headers;
   #connection: AbortController;
   #pieces: AsyncIterator<Uint8Array> | undefined;
   #rest: Uint8Array = new Uint8Array(0);
@@ -162,6 +159,7 @@ class StreamSource implements ByteSource {
     this.#remote = remote;
     this.name = remote.name;
     this.size = sizeOf(response);
+    this.#version = response.headers;
     this.#connection = connection;
     this.#pieces = bodyOf(response)[Symbol.asyncIterator]();
   }
@@ -200,6 +198,7 @@ class StreamSource implements ByteSource {
       discard(response);
       throw new SourceFailure('has changed since it was opened: its size is another');
     }
+    checkVersion(response, this.#version);
     this.#pieces = bodyOf(response)[Symbol.asyncIterator]();
     this.#rest = new Uint8Array(0);
     this.#at = 0;
@@ -266,6 +265,17 @@ async function* bodyOf(response: Response): AsyncIterable<Uint8Array> {
 // Cancels without waiting; a failure does not matter.
 function discard(response: Response): void {
   response.body?.cancel().catch(() => {});
+}
+
+// Refuses a response of another version than the first one: by ETag or, where one of them has none, by Last-Modified.
+function checkVersion(response: Response, first: Headers): void {
+  for (const name of ['ETag', 'Last-Modified']) {
+    const [then, now] = [first.get(name), response.headers.get(name)];
+    if (then === null || now === null) continue;
+    if (then === now) return;
+    discard(response);
+    throw new SourceFailure(`has changed since it was opened: its ${name} is another`);
+  }
 }
 
 // Undefined for a compressed response, whose Content-Length is not the size of the file.

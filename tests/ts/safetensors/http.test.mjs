@@ -210,6 +210,7 @@ for (const [what, [answer, message, tensor]] of Object.entries(atOpening)) {
 // After the opening, which goes well.
 const later = (answer) => (request, response) =>
   request.headers.range?.startsWith('bytes=0-') ? sendRange(request, response, bytes) : answer(request, response);
+const [monday, tuesday] = ['Mon, 02 Mar 2026 10:00:00 GMT', 'Tue, 03 Mar 2026 10:00:00 GMT'];
 const atReading = {
   'a range that is ignored': [later((_, response) => sendWhole(response, bytes)), /ignored the range/],
   'a file that has gone': [later(status(404)), /HTTP 404/],
@@ -250,6 +251,21 @@ const atReading = {
       sendRange(request, response, bytes, { ETag: request.headers.range.includes('=0-') ? '"a"' : '"b"' }),
     /has changed.*ETag/,
   ],
+  'a file without ETag that was changed': [
+    (request, response) =>
+      sendRange(request, response, bytes, {
+        'Last-Modified': request.headers.range.includes('=0-') ? monday : tuesday,
+      }),
+    /has changed.*Last-Modified/,
+  ],
+  'a file that was changed and has an ETag no more': [
+    (request, response) => {
+      const isFirst = request.headers.range.includes('=0-');
+      const change = isFirst ? { ETag: '"a"', 'Last-Modified': monday } : { 'Last-Modified': tuesday };
+      sendRange(request, response, bytes, change);
+    },
+    /has changed.*Last-Modified/,
+  ],
   'a whole file that is cut': [
     (_, response) => {
       response.writeHead(200, { 'Content-Length': bytes.length });
@@ -278,6 +294,33 @@ for (const [what, [answer, message]] of Object.entries(atReading)) {
     assertSameBits(await file.tensor('first'), first);
     target.dispose();
     file.dispose();
+  });
+}
+
+test('a file with the same ETag is the same, whatever its Last-Modified', async (t) => {
+  const { url } = await serve(t, (request, response) => {
+    sendRange(request, response, bytes, {
+      ETag: '"a"',
+      'Last-Modified': request.headers.range.includes('=0-') ? monday : tuesday,
+    });
+  });
+  await checkAll(await openSafetensors(rw, `${url}/m`));
+});
+
+const changes = {
+  ETag: ['"a"', '"b"'],
+  'Last-Modified': [monday, tuesday],
+};
+for (const [name, versions] of Object.entries(changes)) {
+  test(`a whole file that is sent again and has another ${name} is refused`, async (t) => {
+    const { url } = await serve(t, (request, response) => {
+      response.setHeader(name, versions[request.headers.range === undefined ? 1 : 0]);
+      sendWhole(response, bytes);
+    });
+    const file = await openSafetensors(rw, `${url}/m`);
+    assertSameBits(await file.tensor('large'), large);
+    const place = { file: `${url}/m`, tensor: 'first' };
+    await refusedAs(file.tensor('first'), place, new RegExp(`has changed since it was opened: its ${name} is another`));
   });
 }
 
