@@ -1,5 +1,5 @@
 /**
- * Opens safetensors and GGUF files, loads checkpoints and runs them.
+ * Opens safetensors and GGUF files, keeps them in storage, loads checkpoints and runs them.
  * @packageDocumentation
  * @module ropewalk/models
  */
@@ -45,15 +45,17 @@ export {
 export type { Model, ModelInfo, RopeChange } from './models/model.js';
 export type { Pooling } from './models/pooling.js';
 export type { CapturedLayer, InspectOptions, PassOptions, PassProgress } from './models/run.js';
-export { GgufError, SafetensorsError } from './runtime/errors.js';
+export { GgufError, SafetensorsError, StorageError } from './runtime/errors.js';
 export type { Safetensors } from './safetensors/file.js';
 export type { SafetensorsDtype } from './safetensors/header.js';
 export { type OpenSafetensorsOptions, openSafetensors } from './safetensors/open.js';
 export { firstJson } from './sampling/json.js';
 export { type LogitBias, type SampleOptions, type SamplingOptions, sample } from './sampling/sampling.js';
+export { type CachedOptions, cached, type StoredFile, storedFiles } from './sources/cached.js';
 export type { StoredArray } from './sources/numbers.js';
 export type { FileSource } from './sources/open-source.js';
 export type { OpenOptions } from './sources/opening.js';
+export type { CachedFile } from './sources/source.js';
 export type {
   ReadIntoOptions,
   ReadOptions,

@@ -66,15 +66,27 @@ async function served(t) {
       .replaceAll(encoderAddress, `${url}/encoder/`);
 }
 
+/** A folder with these files, in which `ropewalk` is the built package. */
+function projectWith(t, files) {
+  const folder = folderWith(t, { 'package.json': '{"type":"module"}', ...files });
+  mkdirSync(join(folder, 'node_modules'));
+  symlinkSync(root, join(folder, 'node_modules', 'ropewalk'));
+  return folder;
+}
+
 const named = (name) => blocks.filter((code) => code.startsWith(`// ${name}\n`));
 const plain = blocks.filter((code) => !/^\/\/ \w+\.js\n/.test(code));
 
 test('the programs of docs/models.md run one after the other', async (t) => {
   assert.ok(plain.length >= 6);
   const code = (await served(t))(plain.join('\n'));
-  const { stdout, stderr } = await run(['--input-type=module', '--eval', code]);
+  const folder = projectWith(t, { 'page.js': code });
+  const tokenizers = join('node_modules', '@huggingface');
+  symlinkSync(join(root, tokenizers), join(folder, tokenizers));
+  const { stdout, stderr } = await run([join(folder, 'page.js')], { cwd: folder });
   assert.equal(stderr, '');
   assert.match(stdout, /^100 %$/m);
+  assert.match(stdout, /model\.safetensors \d+ complete/);
   assert.match(stdout, /^(\S+ ){11}\S+$/m); // twelve tokens, decoded
   assert.match(stdout, /^alike: -?[01]\.\d{3}$/m);
   assert.match(stdout, /^head 5: the last word looks most at "(the|sun|rises|in)"$/m);
@@ -97,13 +109,7 @@ test('so do worker and page', async (t) => {
 globalThis.on = parentPort.on.bind(parentPort);
 globalThis.postMessage = parentPort.postMessage.bind(parentPort);\n`;
   const threads = `import { Worker } from 'node:worker_threads';\n`;
-  const folder = folderWith(t, {
-    'package.json': '{"type":"module"}',
-    'worker.js': scope + worker,
-    'page.js': threads + change(main),
-  });
-  mkdirSync(join(folder, 'node_modules'));
-  symlinkSync(root, join(folder, 'node_modules', 'ropewalk'));
+  const folder = projectWith(t, { 'worker.js': scope + worker, 'page.js': threads + change(main) });
   const { stdout, stderr } = await run([join(folder, 'page.js')]);
   assert.equal(stderr, '');
   assert.match(stdout, /loaded: \d+/);

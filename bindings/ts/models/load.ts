@@ -11,6 +11,7 @@ import { heapOf, type Instance } from '../runtime/instance.js';
 import { Safetensors } from '../safetensors/file.js';
 import { openSafetensors } from '../safetensors/open.js';
 import type { FileSource } from '../sources/open-source.js';
+import { CachedFile } from '../sources/source.js';
 import { type ReadOptions, readKeys, readOptions, type TensorFile, type WeightFile } from '../sources/tensor-file.js';
 import { type ModelConfig, type ModelConfigOptions, modelConfig } from './config.js';
 import { DecoderModel } from './decoder.js';
@@ -22,7 +23,10 @@ import { type Filling, fillSlots } from './stream.js';
 import { checkpointOf } from './tensors.js';
 import { freeSlots, modelWeights } from './weights.js';
 
-/** What all models are loaded with. `signal` ends the loading and frees all memory; `onProgress` counts bytes. */
+/**
+ * What all models are loaded with. `signal` ends the loading and frees all memory; `onProgress` counts bytes, first those of a
+ * download of `cached()`, whose `name` is its address.
+ */
 export interface CommonLoadOptions extends ReadOptions, ModelConfigOptions {
   /**
    * How matrices are stored, including tables of token vectors. `as given`, the default: in the type of the file.
@@ -114,7 +118,9 @@ export async function loadModel(rw: Instance, options: LoadModelOptions): Promis
   const angles = given.angles ?? 'exact';
   check.choice(where, 'angles', angles, { exact: 0, float32: 1 });
   const read = readOptions(where, given);
-  const opening = read.signal === undefined ? {} : { signal: read.signal };
+  const { onProgress, ...unheard } = read;
+  // Of a file that is kept, progress begins with the download.
+  const opening = (gguf ?? weights) instanceof CachedFile ? read : unheard;
   const length = sequenceLength === undefined ? {} : { sequenceLength };
   const asked = (found: ModelConfig) => withSign(withAngles(found, angles), given.relativeSign);
 

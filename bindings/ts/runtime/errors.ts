@@ -131,6 +131,37 @@ export class GgufError extends Error {
   }
 }
 
+/** Storage has no room for a file that is to be kept, or cannot be read or written. */
+export class StorageError extends Error {
+  /** The class, for code that cannot use `instanceof`. */
+  override readonly name: string = 'StorageError';
+  /** The address without its query; the folder, or `storage`, where no file is at fault. */
+  readonly file: string;
+  /** Bytes still to be stored; undefined where that is unknown. */
+  readonly needed: number | undefined;
+  /** Bytes that storage has left, or undefined. */
+  readonly available: number | undefined;
+
+  constructor(
+    file: string,
+    problem: string,
+    room: {
+      /** Bytes still to be stored. */
+      needed?: number | undefined;
+      /** Bytes that storage has left. */
+      available?: number | undefined;
+    } = {},
+    options?: ErrorOptions,
+  ) {
+    const { needed, available } = room;
+    const left = available === undefined ? '' : `; storage has ${available} left`;
+    super(`${file}: ${problem}${needed === undefined ? left : ` (needs ${needed} bytes more${left})`}`, options);
+    this.file = file;
+    this.needed = needed;
+    this.available = available;
+  }
+}
+
 // A name in full up to a length that no name of a model reaches.
 function quoted(name: string): string {
   return JSON.stringify(name.length > 200 ? `${name.slice(0, 200)}...` : name);

@@ -1,9 +1,6 @@
 // Reads files over HTTP: ranges if the server supports them, otherwise one stream from the beginning, which is
 // restarted for earlier bytes. Of ranges, only the first bytes are kept: they hold the header of most files.
-import { type ByteSource, gathered, messageOf, SourceFailure } from './source.js';
-
-/** The signature of fetch() that is used. */
-export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+import { type ByteSource, type Fetch, gathered, messageOf, SourceFailure } from './source.js';
 
 const probeBytes = 2 ** 16;
 
@@ -50,7 +47,8 @@ function link(signal: AbortSignal | undefined, controller: AbortController): () 
   return () => signal?.removeEventListener('abort', stop);
 }
 
-class Remote {
+/** A file on a server. */
+export class Remote {
   readonly url: URL;
   /** The address without user, password and query, which may be secret. */
   readonly name: string;
@@ -62,9 +60,10 @@ class Remote {
     this.#fetch = fetch;
   }
 
-  async fetch(signal: AbortSignal | undefined, range: string | undefined): Promise<Response> {
+  async fetch(signal: AbortSignal | undefined, range: string | undefined, init: RequestInit = {}): Promise<Response> {
     try {
       return await this.#fetch(this.url.href, {
+        ...init,
         ...(range !== undefined && { headers: { Range: range } }),
         ...(signal !== undefined && { signal }),
       });
@@ -246,8 +245,8 @@ class StreamSource implements ByteSource {
   }
 }
 
-// The pieces of a response; cancels it when the reader stops.
-async function* bodyOf(response: Response): AsyncIterable<Uint8Array> {
+/** The pieces of a response; cancels it when the reader stops. */
+export async function* bodyOf(response: Response): AsyncIterable<Uint8Array> {
   const reader = response.body?.getReader();
   try {
     for (;;) {
@@ -262,8 +261,8 @@ async function* bodyOf(response: Response): AsyncIterable<Uint8Array> {
   }
 }
 
-// Cancels without waiting; a failure does not matter.
-function discard(response: Response): void {
+/** Cancels without waiting; a failure does not matter. */
+export function discard(response: Response): void {
   response.body?.cancel().catch(() => {});
 }
 
@@ -278,8 +277,8 @@ function checkVersion(response: Response, first: Headers): void {
   }
 }
 
-// Undefined for a compressed response, whose Content-Length is not the size of the file.
-function sizeOf(response: Response): number | undefined {
+/** Undefined for a compressed response, whose Content-Length is not the size of the file. */
+export function sizeOf(response: Response): number | undefined {
   const length = response.headers.get('content-length');
   if (length === null || response.headers.has('content-encoding') || !/^\d{1,15}$/.test(length)) return undefined;
   return Number(length);
@@ -291,7 +290,8 @@ interface ContentRange {
   readonly total: number | undefined;
 }
 
-function rangeOf(response: Response): ContentRange | undefined {
+/** Undefined where there is no Content-Range, or a server of another origin hides it. */
+export function rangeOf(response: Response): ContentRange | undefined {
   const text = response.headers.get('content-range');
   if (text === null) return undefined;
   const match = /^bytes (\d{1,15})-(\d{1,15})\/(\d{1,15}|\*)$/.exec(text);
@@ -304,13 +304,13 @@ function rangeOf(response: Response): ContentRange | undefined {
   return { first, last, total: size };
 }
 
-function misfit(response: Response, asked: string): SourceFailure {
+export function misfit(response: Response, asked: string): SourceFailure {
   discard(response);
   const sent = response.headers.get('content-range');
   return new SourceFailure(`the server sent Content-Range ${JSON.stringify(sent)} when asked for bytes ${asked}`);
 }
 
-function refused(response: Response): SourceFailure {
+export function refused(response: Response): SourceFailure {
   discard(response);
   const { status, statusText } = response;
   if (status === 200)

@@ -12,6 +12,12 @@ function builtin<Module>(name: 'node:buffer' | 'node:fs' | 'node:zlib'): Module 
 export interface FileSystem {
   open(path: string | URL, flags: 'r'): Promise<FileHandle>;
   readFile(path: string | URL): Promise<Uint8Array<ArrayBuffer>>;
+  writeFile(path: string, bytes: Uint8Array, options: { flush: boolean }): Promise<void>;
+  rename(from: string, to: string): Promise<void>;
+  rm(path: string, options: { force: boolean }): Promise<void>;
+  mkdir(path: string, options: { recursive: boolean }): Promise<unknown>;
+  readdir(path: string): Promise<string[]>;
+  statfs(path: string): Promise<{ bavail: number; bsize: number }>;
 }
 /** @internal */
 export interface FileHandle {

@@ -1,29 +1,32 @@
-// Opens the caller's source: memory, a Blob, a path or an address.
+// Opens the caller's source: memory, a Blob, a path, an address or a file that is kept.
 import * as check from '../runtime/check.js';
 import { ArgumentTypeError } from '../runtime/errors.js';
 import { bytesOf } from '../runtime/typed-arrays.js';
-import { type Fetch, openHttp } from './http.js';
+import { blobSource, sourceOf } from './blob.js';
+import { openHttp } from './http.js';
 import { openPath } from './path.js';
-import { type ByteSource, messageOf, pieceBytes, SourceFailure, unreadable } from './source.js';
+import { type ByteSource, CachedFile, type Fetch, messageOf, SourceFailure } from './source.js';
+import type { ReadOptions } from './tensor-file.js';
 
 /**
  * A file: an address (string or URL; a relative one is resolved against the page), a Blob or File, its bytes, or, where
- * there is no page, a path (string or file: URL).
+ * there is no page, a path (string or file: URL); or one that is kept, of `cached()`.
  */
-export type FileSource = string | URL | Blob | ArrayBuffer | Uint8Array;
+export type FileSource = string | URL | Blob | ArrayBuffer | Uint8Array | CachedFile;
 
 function tagOf(value: unknown): string {
   return Object.prototype.toString.call(value).slice(8, -1);
 }
 
-/** Opens the caller's source; fetches the first bytes of an address. */
+/** Opens the caller's source; fetches the first bytes of an address, and all of a file that is to be kept. */
 export async function openSource(
   where: string,
   name: string,
   value: unknown,
   fetch: Fetch,
-  signal: AbortSignal | undefined,
+  { signal, onProgress }: ReadOptions,
 ): Promise<ByteSource> {
+  if (value instanceof CachedFile) return value.open(fetch, signal, onProgress);
   if (typeof value === 'string' || tagOf(value) === 'URL') return openAddress(String(value), fetch, signal);
   const tag = tagOf(value);
   if (tag === 'Blob' || tag === 'File') return blobSource(value as Blob);
@@ -63,26 +66,4 @@ function memorySource(bytes: Uint8Array): ByteSource {
     if (bytes.length !== size) throw new SourceFailure('was detached or resized');
     return bytes.subarray(from, to);
   });
-}
-
-// Sliced rather than streamed: the pieces of a stream may be of any size.
-function blobSource(blob: Blob, name = (blob as Partial<File>).name): ByteSource {
-  const called = typeof name === 'string' && name !== '' ? name : 'blob';
-  return sourceOf(called, blob.size, async (from, to) => {
-    const buffer = await blob.slice(from, to).arrayBuffer().catch(unreadable);
-    return new Uint8Array(buffer);
-  });
-}
-
-// A source of known size without an open connection.
-function sourceOf(
-  name: string,
-  size: number,
-  pieceOf: (from: number, to: number) => Uint8Array | Promise<Uint8Array>,
-): ByteSource {
-  async function* read(from: number, to: number): AsyncIterable<Uint8Array> {
-    const end = Math.min(to, size);
-    for (let at = from; at < end; at += pieceBytes) yield await pieceOf(at, Math.min(at + pieceBytes, end));
-  }
-  return { name, size, read };
 }

@@ -1,9 +1,8 @@
 // Opens the sources of a file and of those that belong to it; a failure closes all of them.
 import { ArgumentTypeError } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
-import type { Fetch } from './http.js';
 import { type FileSource, openSource } from './open-source.js';
-import { type ByteSource, SourceFailure } from './source.js';
+import { type ByteSource, CachedFile, type Fetch, SourceFailure } from './source.js';
 import { bytesOf, type FailureOf, type ReadOptions, readOptions } from './tensor-file.js';
 
 /** Options of openSafetensors() and openGguf(). */
@@ -40,7 +39,7 @@ export class Opening {
     const { signal } = this.read;
     signal?.throwIfAborted();
     try {
-      const source = await openSource(this.where, name, value, this.#fetch, signal);
+      const source = await openSource(this.where, name, value, this.#fetch, this.read);
       this.#sources.push(source);
       signal?.throwIfAborted();
       return source;
@@ -69,7 +68,7 @@ export class Opening {
 
 // The name in errors of an address or path that could not be opened, without its query, which may be secret.
 function nameOf(value: unknown): string {
-  const text = String(value);
+  const text = String(value instanceof CachedFile ? value.address : value);
   return text.startsWith('data:') ? 'data:' : text.replace(/[?#].*$/, '');
 }
 

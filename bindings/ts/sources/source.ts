@@ -13,11 +13,38 @@ export interface ByteSource {
   /** Called once with the offset at which the file must end, for a source without a size. */
   expectEnd?(at: number): void;
   /** The source of a file in the same folder, or undefined where there is no folder. */
-  sibling?(file: string): string | URL | undefined;
+  sibling?(file: string): string | URL | CachedFile | undefined;
   /** Closes an unused connection; browsers allow few per server. */
   pause?(): void;
   /** Ends all reads and connections. */
   close?(): void;
+}
+
+/** The signature of fetch() that is used. */
+export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+
+type Opener = (
+  fetch: Fetch,
+  signal: AbortSignal | undefined,
+  onProgress: ((progress: { loaded: number; total: number; name: string }) => void) | undefined,
+) => Promise<ByteSource>;
+
+/** A file of `cached()`. It brings what opens it, so that only those who import `cached` load the code of storage. */
+export class CachedFile {
+  /** Its address in full, as in `storedFiles()`. */
+  readonly address: string;
+  readonly #open: Opener;
+
+  /** @internal */
+  constructor(address: string, open: Opener) {
+    this.address = address;
+    this.#open = open;
+  }
+
+  /** @internal */
+  open(...args: Parameters<Opener>): Promise<ByteSource> {
+    return this.#open(...args);
+  }
 }
 
 /** Maximum bytes of a piece of a local file. */

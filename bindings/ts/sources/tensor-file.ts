@@ -36,7 +36,10 @@ export type FailureOf = new (
 export interface ReadProgress {
   /** Bytes read so far. */
   readonly loaded: number;
-  /** Bytes of the whole read; of the header of a GGUF file, which does not say its length, as many as are known to be needed. */
+  /**
+   * Bytes of the whole read; of the header of a GGUF file, which does not say its length, as many as are known to be needed;
+   * of a download of unknown length, `loaded`.
+   */
   readonly total: number;
   /** Name of the tensor; while a file is opened, of the file. */
   readonly name: string;

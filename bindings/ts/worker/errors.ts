@@ -14,7 +14,7 @@ export type SentError =
       readonly cause: SentError | undefined;
     };
 
-const fieldNames = ['argument', 'value', 'file', 'tensor', 'key', 'code'];
+const fieldNames = ['argument', 'value', 'file', 'tensor', 'key', 'needed', 'available', 'code'];
 // By the names of the exports, since a minifier may rename classes.
 const builtIn = { Error, EvalError, RangeError, ReferenceError, SyntaxError, TypeError };
 const classes: ReadonlyMap<string, Error> = new Map(

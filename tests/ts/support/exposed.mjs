@@ -1,6 +1,6 @@
 // The object that the tests of ropewalk/worker call in another thread, in Node and in a browser.
 import { ArgumentRangeError, load } from 'ropewalk';
-import { openGguf, openSafetensors } from 'ropewalk/models';
+import { openGguf, openSafetensors, StorageError } from 'ropewalk/models';
 
 /** Events in this thread, for queries from the other. */
 const events = [];
@@ -27,6 +27,7 @@ export const made = async () => {
       if (kind === 'nothing') throw undefined;
       if (kind === 'object') throw { a: 1 };
       if (kind === 'dom') throw new DOMException('gone', 'NotFoundError');
+      if (kind === 'storage') throw new StorageError('file', 'is full', { needed: 2, available: 1 });
       if (kind === 'own') throw Object.assign(new Error('own'), { name: 'OwnError', code: 'E_OWN', value: new Map() });
       throw new ArgumentRangeError('here', 'x', 3, 'is 3', { cause: 1 });
     },
