@@ -4,10 +4,10 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { after, before, test } from 'node:test';
-import { random } from '../ts/support/arrays.mjs';
-import { writeSafetensors } from '../ts/support/safetensors.mjs';
-import { sendRange, serve } from '../ts/support/server.mjs';
-import { browsers, launchBoth, until } from './site.mjs';
+import { random } from '../../ts/support/arrays.mjs';
+import { writeSafetensors } from '../../ts/support/safetensors.mjs';
+import { sendRange, serve } from '../../ts/support/server.mjs';
+import { browsers, launchBoth, until } from '../site.mjs';
 
 const segment = 2 ** 23; // what is stored at once
 const versionOf = (seed) => {
