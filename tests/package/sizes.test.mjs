@@ -13,12 +13,12 @@ import { paths, projectFile, size, target } from './packed.mjs';
 // JavaScript, as a file for either build, and in the script for pages without modules. Gzip finds no repetition that far
 // apart.
 const budgets = {
-  tarball: { most: 769, goal: 400 },
+  tarball: { most: 779, goal: 400 },
   'default entry, one plan': { most: 173.5, goal: 165 },
   'external entry, one plan, without the wasm': { most: 51, goal: 40 },
   'core.wasm': { most: 113.3, goal: 100 },
   'core-relaxed.wasm': { most: 113.8, goal: 100 },
-  'ropewalk.global.js': { most: 220 },
+  'ropewalk.global.js': { most: 223 },
   'models on top of the default entry': { most: 35.9, goal: 25 },
 };
 
