@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 import { load } from 'ropewalk';
 import { loadModel } from 'ropewalk/models';
+import { ggufOf } from '../models/tiny/gguf.mjs';
 import { writeSafetensors } from '../ts/support/safetensors.mjs';
 import { fileOfModel, tinyBert, tinyLlama } from '../ts/support/tiny-models.mjs';
 import {
@@ -229,6 +230,56 @@ for (const browser of browsers) {
       expected.push(names[token]);
     model.dispose();
     assert.deepEqual(await textsOf(page, `${path('write')} .written`), [expected.join(' ')]);
+    assert.deepEqual(complaints, []);
+    await close();
+  });
+
+  test(`a GGUF file is enough, in one part or two, and reads text by its own tokenizer (${browser})`, async () => {
+    const { page, complaints, close } = await all.fresh(
+      browser,
+      'playground.look.ids=abc&playground.write.temperature=0',
+    );
+    const letters = Array.from({ length: 41 }, (_, i) => (i < 26 ? String.fromCharCode(97 + i) : `${i}`));
+    const vocabulary = ({ metadata }) => ({
+      metadata: {
+        ...metadata,
+        'tokenizer.ggml.model': ['str', 'gpt2'],
+        'tokenizer.ggml.pre': ['str', 'gpt-2'],
+        'tokenizer.ggml.tokens': [['str'], letters],
+        'tokenizer.ggml.merges': [['str'], []],
+      },
+    });
+    const made = tinyLlama();
+    const gguf = ggufOf(made, undefined, vocabulary);
+    await give(page, [file('model.gguf', gguf)], 'drop');
+    await isLoaded(page);
+    assert.equal(await noticesOf(page, 'model'), '');
+    await of(page, 'write').choose('Generate');
+    await until(async () => /^32 tokens/.test(await of(page, 'write').summary()), 'tokens');
+    const model = await loadModel(core, { gguf });
+    let expected = 'abc';
+    for await (const { token } of model.generate([0, 1, 2], { maxTokens: 32, temperature: 0 }))
+      expected += letters[token];
+    model.dispose();
+    assert.deepEqual(await textsOf(page, `${path('write')} .written`), [expected]);
+
+    // The first part is asked for by name, then the second.
+    const half = (number) => (contents) => {
+      const { metadata, tensors } = { ...contents, ...vocabulary(contents) };
+      const entries = Object.entries(tensors);
+      const own = number === 0 ? entries.slice(0, 4) : entries.slice(4);
+      const split = { 'split.no': ['u16', number], 'split.count': ['u16', 2] };
+      return { metadata: { ...metadata, ...split }, tensors: Object.fromEntries(own) };
+    };
+    const parts = [0, 1].map((i) => file(`m-0000${i + 1}-of-00002.gguf`, ggufOf(made, undefined, half(i))));
+    await give(page, [parts[1]], 'drop');
+    assert.match(await noticesOf(page, 'model'), /These are parts of a \.gguf; the first is missing still\.$/);
+    await give(page, parts, 'drop');
+    await isLoaded(page);
+    await give(page, [parts[0]], 'drop');
+    await says(page, 'model', /m-00002-of-00002\.gguf\.$/);
+    await give(page, [file('broken.gguf', gguf.slice(0, 2000))], 'drop');
+    await says(page, 'model', /^The package says: .*broken\.gguf/);
     assert.deepEqual(complaints, []);
     await close();
   });

@@ -10,24 +10,13 @@ import type {
   PassOptions,
   ReadProgress,
 } from 'ropewalk/models';
+import type { CheckpointFiles, GgufFiles, ModelFiles } from './files';
 import { itemsOf } from './items';
 import { factsOf, lookAt } from './model-programs';
 import type { ScoreParts } from './score-parts';
 import type { StackOptions } from './stack';
 import { stackScores } from './stack-scores';
 import { tinyModel } from './tiny-model';
-
-/** Files of a model as the reader gave them. */
-export interface ModelFiles {
-  readonly config: Blob;
-  /** The one file, or the index of several. */
-  readonly weights: Blob;
-  /** By the names that an index calls them. */
-  readonly shards: Readonly<Record<string, Blob>>;
-  /** With it the model can be given text. */
-  readonly tokenizer?: Blob;
-  readonly tokenizerConfig?: Blob;
-}
 
 export interface LoadOptions {
   readonly signal: AbortSignal;
@@ -90,7 +79,7 @@ async function json(file: Blob, name: string): Promise<Record<string, unknown>> 
 }
 
 // Hugging Face's own, fetched only by those who bring a tokenizer.json.
-async function tokenizerOf({ tokenizer, tokenizerConfig }: ModelFiles): Promise<Tokenizer | undefined> {
+async function tokenizerOf({ tokenizer, tokenizerConfig }: CheckpointFiles): Promise<Tokenizer | undefined> {
   if (tokenizer === undefined) return undefined;
   const rules = await json(tokenizer, 'tokenizer.json');
   const config = tokenizerConfig ? await json(tokenizerConfig, 'tokenizer_config.json') : {};
@@ -123,8 +112,34 @@ export class Bench {
   }
 
   /** Replaces the model, which is freed first: there may be no memory for two. */
-  async open(files: ModelFiles, { signal, onProgress }: LoadOptions): Promise<ModelFacts> {
+  async open(files: ModelFiles, options: LoadOptions): Promise<ModelFacts> {
     this.close();
+    return 'gguf' in files ? this.#openGguf(files, options) : this.#openCheckpoint(files, options);
+  }
+
+  async #openGguf({ gguf, parts }: GgufFiles, { signal, onProgress }: LoadOptions): Promise<ModelFacts> {
+    const { GgufError, loadModel, openGguf, tokenizerFromGguf } = await models();
+    const part = (number: number): Blob => parts[number] ?? new Blob();
+    const file = await openGguf(this.#core, gguf, { signal, part });
+    try {
+      this.#model = await loadModel(this.#core, { gguf: file, signal, onProgress });
+    } finally {
+      file.dispose();
+    }
+    const { metadata } = file;
+    const length = metadata.get(`${metadata.get('general.architecture')}.context_length`);
+    const { Tokenizer } = await import('@huggingface/tokenizers');
+    let tokenizer: Tokenizer | undefined;
+    try {
+      const { tokenizerJson, tokenizerConfig } = tokenizerFromGguf(file);
+      tokenizer = new Tokenizer(tokenizerJson, tokenizerConfig);
+    } catch (error) {
+      if (!(error instanceof GgufError)) throw error; // a kind that is not known: the model takes ids
+    }
+    return this.#opened({ max_position_embeddings: length }, tokenizer);
+  }
+
+  async #openCheckpoint(files: CheckpointFiles, { signal, onProgress }: LoadOptions): Promise<ModelFacts> {
     const config = await json(files.config, 'config.json');
     const tokenizer = await tokenizerOf(files);
     const { loadModel, openSafetensors } = await models();

@@ -14,7 +14,7 @@ const wishCode = (wish: Exclude<RopeWish, undefined>): string => (wish === 'none
 export function modelCode(source: Source, wish: RopeWish, rest: string): string {
   const made =
     source.kind === 'files'
-      ? `// Yours, from a file picker: config.json, and model.safetensors or the index of several.
+      ? `// Yours, from a file picker: config.json, and model.safetensors or the index of several. Of a .gguf: { gguf: file }.
 const config = JSON.parse(await files.config.text());
 const { weights } = files;`
       : `const { config, weights } = tinyModel(${literal(source.kind)}, ${source.seed});`;

@@ -5,7 +5,8 @@ import { playground } from 'virtual:worker';
 import type { Memory } from 'ropewalk';
 import type { Remote } from 'ropewalk/worker';
 import { pause } from '../../work/pause';
-import type { Bench, ModelFacts, ModelFiles } from './bench';
+import type { Bench, ModelFacts } from './bench';
+import type { ModelFiles } from './files';
 
 /** Where the model comes from. */
 export type Source = { readonly kind: 'decoder' | 'encoder'; readonly seed: number } | { readonly kind: 'files' };

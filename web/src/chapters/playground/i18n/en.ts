@@ -103,24 +103,25 @@ export const texts = {
   ],
   modelTitle: 'Bring your own model',
   modelProse: [
-    'The same looking glass for trained weights: a BERT, a RoFormer, a GPT-NeoX or a model of the LLaMA family, as Hugging Face saves it. Give `config.json` and `model.safetensors`, or the index with all of its files. They are read in this page, by a worker of its own; nothing leaves your device.',
+    'The same looking glass for trained weights: a BERT, a RoFormer, a GPT-NeoX or a model of the LLaMA family, as Hugging Face saves it or as a GGUF file. Give the `.gguf`, which holds everything, or `config.json` and `model.safetensors` (or the index with all of its files). They are read in this page, by a worker of its own; nothing leaves your device.',
     'Without files at hand, let the page make a small model with random weights. It has learnt nothing and writes nonsense, but it is loaded, looked at and run by the same code.',
   ],
   model: {
     caption:
       'A model in the memory of this page. Loading can be cancelled at any time; what had been loaded is freed again.',
     choose: 'Choose files',
-    drop: 'or drop them here: config.json, model.safetensors (or its index and parts), and tokenizer.json if you would rather write text',
+    drop: 'or drop them here: a .gguf; or config.json, model.safetensors (or its index and parts), and tokenizer.json if you would rather write text',
     make: { decoder: 'Make a small decoder for me', encoder: 'Make a small encoder for me' },
     loading: 'Loading the model',
     none: 'There is no model yet.',
     given: (names: string) => `So far: ${names}.`,
     useless: (names: string) =>
-      `Not of use here: ${names}. A model is config.json and files that end in .safetensors, not packed into an archive.`,
+      `Not of use here: ${names}. A model is a .gguf, or config.json and files that end in .safetensors, not packed into an archive.`,
     missing: {
       config: 'config.json is missing still.',
       weights: 'A file that ends in .safetensors is missing still.',
       index: 'These are parts of a model; the file that ends in .safetensors.index.json is missing still.',
+      first: 'These are parts of a .gguf; the first is missing still.',
     },
     absent: (names: string) => `The index names more parts, which are missing still: ${names}.`,
     rivals: (names: string) => `Which of these is the model? Give one of them: ${names}.`,
