@@ -83,7 +83,7 @@ const { url } = await serve({ after }, async (request, response) => {
   const [, kind, name] = path.split('/');
   const body =
     kind === 'dist'
-      ? await readFile(new URL(`../../dist/${name}`, import.meta.url)).catch(() => undefined)
+      ? await readFile(new URL(`../../../dist/${name}`, import.meta.url)).catch(() => undefined)
       : {
           '/': '<!doctype html><title>t</title>',
           '/actions.js': code,
@@ -110,6 +110,7 @@ async function actor(page, place, kind) {
         globalThis.act = (args) =>
           new Promise((resolve) => {
             worker.addEventListener('message', ({ data }) => resolve(data), { once: true });
+            worker.addEventListener('error', ({ message }) => resolve({ name: 'Worker', message }), { once: true });
             worker.postMessage(args);
           });
         return;
