@@ -48,10 +48,12 @@ struct PositionOptions {
   Pairing pairing = Pairing::kHalf;      // kRope
   double attention_factor = 0;           // kRope: of cos and sin; 0: as the frequencies have it
   bool trainable = false;                // kAlibi: slopes are parameters
-  const double* slopes = nullptr;        // kAlibi: [heads], read when a trainer is made; null: the usual ones
-  size_t num_buckets = 32;               // kT5: in both directions unless causal
-  int64_t max_distance = 128;            // kT5
-  size_t max_relative = 16;              // kShaw: the largest distance with a row of its own
+  // kAlibi: [heads], read when a trainer is made; null: the paper's, which interleaves two sequences where
+  // heads are no power of two.
+  const double* slopes = nullptr;
+  size_t num_buckets = 32;     // kT5: in both directions unless causal
+  int64_t max_distance = 128;  // kT5
+  size_t max_relative = 16;    // kShaw: the largest distance with a row of its own
 
   bool hasVectors() const { return kind >= PositionKind::kSinusoidal && kind <= PositionKind::kLearned; }
 };
@@ -69,8 +71,9 @@ struct ModelOptions {
   double eps = 1e-6;                          // of the norms
   Activation activation = Activation::kGelu;  // or kSilu
   AttentionKind attention = AttentionKind::kSoftmax;
-  LinearKernel kernel = LinearKernel::kElu1;        // kLinear: all but kProduct
-  LinearRotation rotation = LinearRotation::kNone;  // kLinear with kRope
+  LinearKernel kernel = LinearKernel::kElu1;  // kLinear: all but kProduct
+  LinearRotation rotation =
+      LinearRotation::kNone;  // kLinear with kRope, which kNone leaves without positions
   PositionOptions position;
 
   size_t headDim() const { return model_dim / heads; }

@@ -88,8 +88,9 @@ class Trainer {
   uint64_t steps() const { return steps_; }
 
   // Parameters, moments and the number of steps, as bytes. restore takes them for any trainer with the same
-  // parameters in the same precision, whatever else differs, and goes on with the same bits. kInvalidShape:
-  // bytes of another size; kInvalidArgument: of other parameters. Nothing is changed then.
+  // parameters in the same precision and the same kind of optimizer, whatever else differs, and goes on with
+  // the same bits. kInvalidShape: bytes of another size; kInvalidArgument: of another trainer, or with
+  // numbers that no step leaves. Nothing is changed then.
   size_t stateBytes() const;
   void save(void* bytes) const;
   Status restore(const void* bytes, size_t size);

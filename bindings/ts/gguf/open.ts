@@ -1,7 +1,7 @@
 // Opens a GGUF file from its source: reads its header, and of a split file the header of each part.
 
 import * as check from '../runtime/check.js';
-import { ArgumentRangeError, GgufError } from '../runtime/errors.js';
+import { ArgumentRangeError, describe, GgufError } from '../runtime/errors.js';
 import { heapOf, type Instance } from '../runtime/instance.js';
 import type { FileSource } from '../sources/open-source.js';
 import { forFiles, Opening, type OpenOptions } from '../sources/opening.js';
@@ -23,6 +23,8 @@ const where = 'openGguf';
 
 // Most headers without a tokenizer fit into the first read; those with one take 2 to 15 MB.
 const firstBytes = 2 ** 18;
+
+const mostParts = 2 ** 16 - 1; // split.count is a uint16
 
 interface OpenFile {
   readonly source: ByteSource;
@@ -54,6 +56,10 @@ export async function openGguf(rw: Instance, source: FileSource, options: OpenGg
     const first = await openFile(opening, 'source', source);
     const count = countIn(first, 'split.count') ?? 1;
     if (count <= 1) return joined(opening, [first]);
+    if (count > mostParts) {
+      const problem = `is ${count}; expected at most ${mostParts}`;
+      throw new GgufError(first.source.name, undefined, problem, { key: 'split.count' });
+    }
     first.source.pause?.();
     checkPart(first, 1, count);
     const others = Array.from({ length: count - 1 }, (_, i) => i + 2);
@@ -108,7 +114,7 @@ async function openPart(
 ): Promise<OpenFile> {
   const name = `-${text(1)}-of-${text(count)}.gguf`;
   const { name: whole } = first.source;
-  const called = (/^(https?|file):/.test(whole) ? decodeURIComponent(whole) : whole).split(/[/\\]/).at(-1) ?? '';
+  const called = (/^(https?|file):/.test(whole) ? decoded(whole) : whole).split(/[/\\]/).at(-1) ?? '';
   const stem = called.endsWith(name) ? called.slice(0, -name.length) : undefined;
   const beside = stem && first.source.sibling?.(`${stem}-${text(number)}-of-${text(count)}.gguf`);
   const found = part === undefined ? beside : await part(number, count);
@@ -122,6 +128,15 @@ async function openPart(
   return opened;
 }
 
+// The text of a URL; one with a percent sign by itself stays.
+function decoded(url: string): string {
+  try {
+    return decodeURIComponent(url);
+  } catch {
+    return url;
+  }
+}
+
 function text(number: number): string {
   return String(number).padStart(5, '0');
 }
@@ -131,7 +146,7 @@ function countIn({ header, source }: OpenFile, key: string): number | undefined 
   const value = header.metadata.get(key);
   if (value === undefined) return undefined;
   if (typeof value === 'number' && Number.isInteger(value) && value >= 0) return value;
-  throw new GgufError(source.name, undefined, 'is no count', { key });
+  throw new GgufError(source.name, undefined, `is ${describe(value)}; expected a count`, { key });
 }
 
 function checkPart(file: OpenFile, number: number, count: number): void {

@@ -95,22 +95,24 @@ export const namings: Partial<Readonly<Record<ModelArchitecture, Naming>>> = {
   bert,
 };
 
-function renamed(name: string, from: string, to: string, outer: Map<string, string>, inner: Map<string, string>) {
-  const [, stem = '', end = ''] = /^(.*)(\.[a-z]+)$/.exec(name) ?? [];
-  if (!stem.startsWith(from)) return outer.has(stem) ? `${outer.get(stem)}${end}` : undefined;
-  const [, layer, rest = ''] = /^(\d+)\.(.*)$/.exec(stem.slice(from.length)) ?? [];
-  return layer !== undefined && inner.has(rest) ? `${to}${layer}.${inner.get(rest)}${end}` : undefined;
-}
+type Names = Readonly<Record<string, string>>;
 
-const swapped = (names: Readonly<Record<string, string>>) =>
-  new Map(Object.entries(names).map(([key, value]) => [value, key]));
+function renamed(name: string, from: string, to: string, outer: Names, inner: Names): string | undefined {
+  const [, stem = '', end = ''] = /^(.*)(\.[a-z]+)$/.exec(name) ?? [];
+  if (!stem.startsWith(from)) return Object.hasOwn(outer, stem) ? `${outer[stem]}${end}` : undefined;
+  const [, layer, rest = ''] = /^(\d+)\.(.*)$/.exec(stem.slice(from.length)) ?? [];
+  return layer !== undefined && Object.hasOwn(inner, rest) ? `${to}${layer}.${inner[rest]}${end}` : undefined;
+}
 
 /** The name in a GGUF file of a tensor; undefined for a tensor that such files do not have. @internal */
 export function ggufName({ layer, outer, inner }: Naming, name: string): string | undefined {
-  return renamed(name, layer, 'blk.', new Map(Object.entries(outer)), new Map(Object.entries(inner)));
+  return renamed(name, layer, 'blk.', outer, inner);
 }
 
-/** The opposite; a name that is not known stays. @internal */
-export function hubName({ layer, outer, inner }: Naming, name: string): string {
-  return renamed(name, 'blk.', layer, swapped(outer), swapped(inner)) ?? name;
+const swapped = (names: Names): Names => Object.fromEntries(Object.entries(names).map(([key, value]) => [value, key]));
+
+/** The opposite for names of GGUF files; one that is not known stays. @internal */
+export function hubNames({ layer, outer, inner }: Naming, names: readonly string[]): string[] {
+  const [ownOuter, ownInner] = [swapped(outer), swapped(inner)];
+  return names.map((name) => renamed(name, 'blk.', layer, ownOuter, ownInner) ?? name);
 }

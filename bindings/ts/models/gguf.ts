@@ -1,6 +1,7 @@
 // A model from the header of a GGUF file: its description, as its config.json would give it, and its tensors under the
 // names and in the order of rows of Hugging Face's classes.
 
+import { ropeFromGgml } from '../checkpoints/runtimes.js';
 import type { Gguf } from '../gguf/file.js';
 import { flag, type Kind, Metadata, text } from '../gguf/metadata.js';
 import type { RopeOptions } from '../rope/options.js';
@@ -9,7 +10,7 @@ import type { ReadOptions, WeightFile } from '../sources/tensor-file.js';
 import { type ModelArchitecture, type ModelConfig, type ModelConfigOptions, modelConfig } from './config.js';
 import type { Destination, Run } from './description/slots.js';
 import { families } from './families/families.js';
-import { ggufName, hubName, type Naming, namings } from './gguf-names.js';
+import { ggufName, hubNames, type Naming, namings } from './gguf-names.js';
 
 // By general.architecture; Mistral's files say llama.
 const architectures: Readonly<Record<string, ModelArchitecture>> = {
@@ -307,9 +308,9 @@ function slidingOf(header: Header): Readonly<Record<string, unknown>> {
 function divided(rope: RopeOptions | null, factors: readonly number[]): RopeOptions | null {
   if (rope === null) return null;
   const { headDim, rotaryDim = headDim, base = 10000, scaling } = rope;
-  const by = scaling?.type === 'linear' ? scaling.factor : 1;
-  const inverseFrequencies = factors.map((factor, i) => base ** ((-2 * i) / rotaryDim) / (factor * by));
-  return { ...rope, scaling: { type: 'custom', inverseFrequencies } };
+  const scale = scaling?.type === 'linear' ? 1 / scaling.factor : 1;
+  const sizes = { n_rot: rotaryDim, head_dim: headDim, mode: 2 } as const;
+  return ropeFromGgml({ ...sizes, freq_base: base, freq_scale: scale, freq_factors: factors });
 }
 
 // The entries that fields of config.json come from.
@@ -417,7 +418,10 @@ class Renamed implements WeightFile {
     this.#naming = naming;
     this.weightDtypes = gguf.weightDtypes;
     const settings: readonly string[] = factorNames;
-    this.names = gguf.names.filter((name) => !settings.includes(name)).map((name) => hubName(naming, name));
+    this.names = hubNames(
+      naming,
+      gguf.names.filter((name) => !settings.includes(name)),
+    );
   }
 
   has(name: string): boolean {

@@ -77,8 +77,8 @@ const where = 'loadModel';
 const own = ['config', 'weights', 'gguf', 'storage', 'arithmetic', 'angles', 'relativeSign', 'sequenceLength'] as const;
 
 /**
- * Loads a model from an unchanged Hugging Face checkpoint (config.json and safetensors) or from a GGUF file. Supports BERT (absolute
- * positions, relative_key, relative_key_query), RoFormer, GPT-NeoX, LLaMA 2 and 3, Mistral, Qwen 2 and 3, Gemma 1 to 3,
+ * Loads a model from an unchanged Hugging Face checkpoint (config.json and safetensors) or from a GGUF file. Supports BERT
+ * (absolute positions, relative_key, relative_key_query), RoFormer, GPT-NeoX, LLaMA 2 and 3, Mistral, Qwen 2 and 3, Gemma 1 to 3,
  * Phi-3 and SmolLM3. Weights are copied slice by slice from the file to their place in wasm memory, in the type of the
  * file unless `storage` changes it, and never twice in memory; a head tied to the token vectors shares their memory.
  *
@@ -90,8 +90,8 @@ const own = ['config', 'weights', 'gguf', 'storage', 'arithmetic', 'angles', 're
  * Hugging Face; all further computation is in float32.
  *
  * @throws ArgumentTypeError or ArgumentRangeError that names an unknown or wrong field of the config; SafetensorsError or
- *   GgufError that names a key of the header that is unknown or wrong, or a tensor that is missing, of another shape or dtype, truncated, or not part of the model. Everything
- *   loaded so far is then freed.
+ *   GgufError that names an unknown or wrong key of the header, or a tensor that is missing, of another shape or dtype,
+ *   truncated, or not part of the model. Everything loaded so far is then freed.
  *
  * @example
  * import { load } from 'ropewalk';

@@ -160,6 +160,12 @@ test('names with spaces and signs, by a path, a file: URL and an address', async
     sendRange(request, response, renamed[decodeURIComponent(request.url.slice(1))]);
   });
   await checkParts(await openGguf(rw, `${url}/${encodeURIComponent(name)}`));
+  // A percent sign by itself is no escape, and no reason to fail otherwise than by a file that is not there.
+  const bare = await serve(t, (request, response) => {
+    if (request.url.includes('00001')) sendRange(request, response, first);
+    else response.writeHead(404).end();
+  });
+  await assert.rejects(openGguf(rw, `${bare.url}/5%-00001-of-00003.gguf`), { name: 'GgufError', message: /HTTP 404/ });
 });
 
 test('a server that does not say how long a file is, and one that cuts it', async (t) => {
@@ -233,7 +239,12 @@ const wrongParts = {
   'a count that is a text': [
     { [names[0]]: writeGguf({ 'split.count': ['str', '3'] }, {}) },
     { file: names[0], key: 'split.count' },
-    /is no count/,
+    /is "3"; expected a count/,
+  ],
+  'more parts than the format counts': [
+    { [names[0]]: writeGguf({ 'split.count': ['u32', 2 ** 32 - 1] }, {}) },
+    { file: names[0], key: 'split.count' },
+    /is 4294967295; expected at most 65535/,
   ],
   'a second part in place of the first': [
     { [names[0]]: second },
