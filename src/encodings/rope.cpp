@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "angles/power.h"
 #include "checksum.h"
 #include "kernels/rope.h"
 
@@ -139,7 +140,7 @@ double RopePlan::magnitude(size_t pair, const AxisPositions& token, Role role) c
   const auto pair_count = static_cast<double>(pairs());
   const double zeta = (static_cast<double>(pair) + 0.4 * pair_count) / (1.4 * pair_count);
   const double steps = (static_cast<double>(token.at[axis_[pair]]) - xpos_.center) / xpos_.scale_base;
-  return attention_factor_ * std::pow(zeta, role == Role::kKey ? -steps : steps);
+  return attention_factor_ * power(zeta, role == Role::kKey ? -steps : steps);
 }
 
 // Whether its pairs turn as those of SinCosRows: exactly, by one position, and by one factor.
