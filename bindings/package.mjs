@@ -1,8 +1,9 @@
 // Makes dist/ from the two wasm builds and the TypeScript in ts/. The wasm is contained in the JavaScript (deflate,
 // then base64), which works with every bundler and needs no server configuration. The modules of ts/ are bundled to one
-// file for each entry, one with the wasm and two shared files, one for the entries that compute and one for all, since
-// every import costs half a millisecond in Node and a request in a page. They are not minified, so that the code is
-// readable in a debugger; the script for pages without modules is, since nothing minifies it later.
+// file for each entry, one with the wasm and few shared files, since every import costs half a millisecond in Node and a
+// request in a page: one for the entries that compute, one for all, one for models, and what loadModel imports only for an
+// encoder or a GGUF file. They are not minified, so that the code is readable in a debugger; the script for
+// pages without modules is, since nothing minifies it later.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -94,11 +95,11 @@ const besides = {
     return made && join(staging, made[1]);
   },
 };
-const bundleOf = (input) =>
+const bundleOf = (input, ...plugins) =>
   rolldown({
     input,
     platform: 'neutral',
-    plugins: [besides],
+    plugins: [besides, ...plugins],
     resolve: { extensionAlias: { '.js': ['.ts'] } },
     tsconfig: join(project, 'tsconfig.json'),
   });
@@ -122,6 +123,12 @@ execFileSync(process.execPath, [join(dirname(tsc), 'bin', 'tsc'), '-p', project,
   stdio: 'inherit',
 });
 
+// Tells which modules an entry needs in any case, so without those that it imports when a function is called.
+const neededBy = async (entry) => {
+  const [{ moduleIds }] = (await (await bundleOf(join(project, entry))).generate()).output;
+  return (id) => moduleIds.includes(id) && !id.endsWith(entry);
+};
+
 const entries = ['index', 'external', 'models', 'worker'];
 const bundle = await bundleOf(
   Object.fromEntries([...entries, 'node'].map((name) => [name, join(project, `${name}.ts`)])), // node.ts has index's types
@@ -130,15 +137,25 @@ await bundle.write({
   dir: next,
   codeSplitting: {
     groups: [
-      { name: 'inline', test: /\binline\.js$/, priority: 2 },
-      { name: 'errors', minShareCount: 5, priority: 1 }, // used by every entry
-      { name: 'core', minShareCount: 3 },
+      { name: 'inline', test: /\binline\.js$/, priority: 4 },
+      { name: 'errors', test: await neededBy('worker.ts'), minShareCount: 3, priority: 3 },
+      { name: 'core', test: await neededBy('index.ts'), minShareCount: 3, priority: 2 },
+      { name: 'models', test: await neededBy('models.ts'), priority: 1 },
     ],
   },
   chunkFileNames: ({ name }) => (name === 'inline' ? 'inline.js' : 'shared-[name].js'),
   comments: { annotation: true, jsdoc: false, legal: true }, // editors show the comments of the .d.ts files
 });
-const script = await bundleOf(join(project, 'global.ts'));
+// A script is one file: it has from the start what the modules import later.
+const fromTheStart = {
+  name: 'from-the-start',
+  transform(code) {
+    const later = [];
+    const changed = code.replace(/await import\('(\.[^']+)'\)/g, (_, path) => `later${later.push(path)}`);
+    return later.map((path, i) => `import * as later${i + 1} from '${path}';\n`).join('') + changed;
+  },
+};
+const script = await bundleOf(join(project, 'global.ts'), fromTheStart);
 await script.write({
   file: join(next, 'ropewalk.global.js'),
   format: 'iife',

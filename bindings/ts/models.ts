@@ -5,9 +5,9 @@
  */
 
 export type { Gguf } from './gguf/file.js';
+export type { OpenGgufOptions } from './gguf/files.js';
 export type { GgufDtype, GgufValue } from './gguf/header.js';
 export type { GgufMetadata } from './gguf/metadata.js';
-export { type OpenGgufOptions, openGguf } from './gguf/open.js';
 export {
   type GgufChatTemplate,
   type GgufTokenizer,
@@ -43,6 +43,7 @@ export {
   loadModel,
 } from './models/load.js';
 export type { Model, ModelInfo, RopeChange } from './models/model.js';
+export { openGguf } from './models/open-gguf.js';
 export type { Pooling } from './models/pooling.js';
 export type { CapturedLayer, InspectOptions, PassOptions, PassProgress } from './models/run.js';
 export { GgufError, SafetensorsError, StorageError } from './runtime/errors.js';

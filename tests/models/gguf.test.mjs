@@ -356,7 +356,11 @@ describe('refused by name is', () => {
       name: 'GgufError',
       message: /not a GGUF file/,
     });
-    await assert.rejects(loadModel(rw, { gguf: 7 }), TypeError);
+    await assert.rejects(loadModel(rw, { gguf: 7 }), {
+      name: 'ArgumentTypeError',
+      argument: 'gguf',
+      message: /^loadModel: gguf is 7; /,
+    });
     await assert.rejects(loadModel(rw, { config: wide.config, weights: gguf }), { name: 'SafetensorsError' });
     await assert.rejects(loadModel(rw, { gguf, relativeSign: 'key-minus-query' }), { argument: 'relativeSign' });
   });

@@ -1,6 +1,6 @@
 // Four bundlers with one interface: { path of the entry } -> code of each file of the bundle, minified, for a page.
 import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { build } from 'esbuild';
 import { rolldown } from 'rolldown';
@@ -10,18 +10,36 @@ import { target } from './packed.mjs';
 
 const codesOf = (output) => output.map((part) => part.code ?? '');
 
-async function esbuild(entry) {
-  const { outputFiles } = await build({
+const esbuilt = (entry) =>
+  build({
     entryPoints: [entry],
-    outdir: join(dirname(entry), 'esbuild'),
+    absWorkingDir: dirname(entry),
+    outdir: 'esbuild',
     bundle: true,
     minify: true,
     splitting: true,
     format: 'esm',
+    metafile: true,
     write: false,
     logLevel: 'error',
   });
+
+async function esbuild(entry) {
+  const { outputFiles } = await esbuilt(entry);
   return outputFiles.map(({ text }) => text);
+}
+
+/** The files of esbuild's bundle, and whether a page loads each at its start, as the entry or by its static imports. */
+export async function splitBundle(entry) {
+  const { outputFiles, metafile } = await esbuilt(entry);
+  const { outputs } = metafile;
+  const first = Object.keys(outputs).filter((path) => outputs[path].entryPoint === basename(entry));
+  for (const path of first) {
+    const imported = outputs[path].imports.filter(({ kind }) => kind === 'import-statement');
+    first.push(...imported.map((each) => each.path).filter((each) => !first.includes(each)));
+  }
+  const atStart = (file) => first.includes(relative(dirname(entry), file.path));
+  return outputFiles.map((file) => ({ text: file.text, atStart: atStart(file) }));
 }
 
 async function rolldownMinified(entry) {

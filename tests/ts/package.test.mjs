@@ -173,7 +173,7 @@ test('the main entry knows the rotary encodings of the families, and has none of
 test('an entry is a few files', () => {
   for (const entry of ['index', 'node', 'external', 'models', 'worker']) {
     const code = reachedFrom(`${entry}.js`).filter((name) => name !== 'inline.js'); // the builds, which index has
-    assert.ok(code.length <= 3, entry);
+    assert.ok(code.length <= (entry === 'models' ? 4 : 3), entry);
   }
 });
 

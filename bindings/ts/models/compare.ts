@@ -7,9 +7,10 @@ import { scoreStages } from '../runtime/score-stages.js';
 import type { NdArray } from '../runtime/tensor.js';
 import { kindOf } from '../runtime/typed-arrays.js';
 import { Safetensors } from '../safetensors/file.js';
-import { type DecodeOptions, DecoderModel, type Decoding } from './decoder.js';
-import { type EncodeOptions, EncoderModel, type Encoding } from './encoder.js';
+import type { DecodeOptions, DecoderModel, Decoding } from './decoder.js';
+import type { EncodeOptions, EncoderModel, Encoding } from './encoder.js';
 import type { IdsInput } from './ids.js';
+import { Model } from './model.js';
 
 /** Numbers with a shape, in the forms of other frameworks. */
 export type GoldenArray =
@@ -265,7 +266,7 @@ export async function compare(
   golden: Golden,
   options: CompareOptions = {},
 ): Promise<Comparison> {
-  if (!(model instanceof EncoderModel) && !(model instanceof DecoderModel)) {
+  if (!(model instanceof Model)) {
     throw new ArgumentTypeError(where, 'model', model, 'what loadModel() gives');
   }
   if (typeof golden !== 'object' || golden === null || Array.isArray(golden)) {

@@ -1,8 +1,9 @@
 // A model from the header of a GGUF file: its description, as its config.json would give it, and its tensors under the
-// names and in the order of rows of Hugging Face's classes.
+// names and in the order of rows of Hugging Face's classes. This and what reads such files is imported by the first call.
 
 import { ropeFromGgml } from '../checkpoints/runtimes.js';
-import type { Gguf } from '../gguf/file.js';
+import { Gguf } from '../gguf/file.js';
+import { openFiles } from '../gguf/files.js';
 import { flag, type Kind, Metadata, text } from '../gguf/metadata.js';
 import type { RopeOptions } from '../rope/options.js';
 import { ArgumentRangeError, ArgumentTypeError, describe, type GgufError } from '../runtime/errors.js';
@@ -30,8 +31,7 @@ const architectures: Readonly<Record<string, ModelArchitecture>> = {
 const factorNames = ['rope_freqs.weight', 'rope_factors_long.weight', 'rope_factors_short.weight'] as const;
 
 // Entries that change the computation; all others are about training, sampling and management of files.
-const computes =
-  /* @__PURE__ */ /scale|softcap|alibi|clamp|clip|expert|causal|parallel|rope|window|groups|residual|multiplier|shared/;
+const computes = /scale|softcap|alibi|clamp|clip|expert|causal|parallel|rope|window|groups|residual|multiplier|shared/;
 
 const positive: Kind<number> = {
   is: (value): value is number => typeof value === 'number' && value > 0 && value < Number.POSITIVE_INFINITY,
@@ -348,6 +348,8 @@ export interface GgufModel {
   /** Puts the rows of a tensor into the order in which this file has them. */
   readonly ordered: (name: string, destination: Destination) => Destination;
 }
+
+export { Gguf, openFiles };
 
 /** @internal */
 export async function ggufModel(

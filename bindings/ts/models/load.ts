@@ -1,8 +1,7 @@
 // Loads a model into wasm memory from a config.json and safetensors.
 
 import { checkSign, type RelativeSign } from '../encodings/relative.js';
-import { Gguf } from '../gguf/file.js';
-import { openGguf } from '../gguf/open.js';
+import type { Gguf } from '../gguf/file.js';
 import { checkKeeping, type WeightArithmetic, type WeightStorage } from '../layers/weights.js';
 import type { Angles } from '../rope/options.js';
 import * as check from '../runtime/check.js';
@@ -16,8 +15,7 @@ import { type ReadOptions, readKeys, readOptions, type TensorFile, type WeightFi
 import { type ModelConfig, type ModelConfigOptions, modelConfig } from './config.js';
 import { DecoderModel } from './decoder.js';
 import type { Destination } from './description/slots.js';
-import { EncoderModel } from './encoder.js';
-import { ggufModel } from './gguf.js';
+import type { EncoderModel } from './encoder.js';
 import { modelPositions } from './positions.js';
 import { type Filling, fillSlots } from './stream.js';
 import { checkpointOf } from './tensors.js';
@@ -129,10 +127,11 @@ export async function loadModel(rw: Instance, options: LoadModelOptions): Promis
       if (value === undefined) continue;
       throw new ArgumentRangeError(where, name, value, 'and gguf exclude each other; a GGUF file has both');
     }
+    const { Gguf, ggufModel, openFiles } = await import('./gguf.js');
     return opened(
       gguf,
       Gguf,
-      () => openGguf(rw, gguf as FileSource, opening),
+      () => openFiles(heap, where, 'gguf', gguf as FileSource, opening),
       async (file) => {
         const model = await ggufModel(where, file, length, read);
         return fromFile({ heap, where, keeping }, asked(model.config), model.file, read, model.ordered);
@@ -190,6 +189,7 @@ async function fromFile(
   ordered?: (name: string, destination: Destination) => Destination,
 ): Promise<EncoderModel | DecoderModel> {
   const { heap } = filling;
+  const Model = config.kind === 'encoder' ? (await import('./encoder.js')).EncoderModel : DecoderModel;
   const { names, slots } = checkpointOf(config, file);
   const { destinations } = names;
   if (ordered !== undefined) {
@@ -206,8 +206,7 @@ async function fromFile(
     try {
       const ropes = config.layers.map(({ rope }) => rope);
       const positions = modelPositions(heap, where, config, weights.parts, ropes);
-      const making = { heap, config, weights, positions, parameters };
-      return config.kind === 'encoder' ? new EncoderModel(making) : new DecoderModel(making);
+      return new Model({ heap, config, weights, positions, parameters });
     } finally {
       weights.release();
     }

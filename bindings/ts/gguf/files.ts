@@ -1,12 +1,11 @@
-// Opens a GGUF file from its source: reads its header, and of a split file the header of each part.
+// Reads the header of a GGUF file, and of a split one the header of each part.
 
-import * as check from '../runtime/check.js';
 import { ArgumentRangeError, describe, GgufError } from '../runtime/errors.js';
-import { heapOf, type Instance } from '../runtime/instance.js';
+import type { Heap } from '../runtime/heap.js';
 import type { FileSource } from '../sources/open-source.js';
 import { forFiles, Opening, type OpenOptions } from '../sources/opening.js';
 import type { ByteSource } from '../sources/source.js';
-import { type Entry, readKeys } from '../sources/tensor-file.js';
+import type { Entry } from '../sources/tensor-file.js';
 import { Gguf } from './file.js';
 import { type GgufDtype, type Header, parseHeader } from './header.js';
 
@@ -19,8 +18,6 @@ export interface OpenGgufOptions extends OpenOptions {
   part?: (number: number, count: number) => FileSource | Promise<FileSource>;
 }
 
-const where = 'openGguf';
-
 // Most headers without a tokenizer fit into the first read; those with one take 2 to 15 MB.
 const firstBytes = 2 ** 18;
 
@@ -31,29 +28,18 @@ interface OpenFile {
   readonly header: Header;
 }
 
-/**
- * Opens a GGUF file of version 2 or 3, or a split one by its first part. Reads only headers. The core checks them
- * completely: a file with a duplicate name, an overlap, a hole, or bytes missing is refused. From servers that support
- * ranges only the needed bytes are fetched; others send the whole file, which is read as a stream and not kept.
- *
- * @param rw the instance whose tensors `readInto` fills.
- * @param source bytes are not copied: they must stay unchanged until the file is closed.
- * @throws GgufError where a file cannot be read or is damaged; the reason of `signal`.
- *
- * @example
- * import { load } from 'ropewalk';
- * import { openGguf } from 'ropewalk/models';
- * const rw = await load();
- * using file = await openGguf(rw, 'https://example.org/model-Q8_0.gguf', { signal });
- * const weights = await file.tensor('output_norm.weight', { as: 'float32' });
- */
-export async function openGguf(rw: Instance, source: FileSource, options: OpenGgufOptions = {}): Promise<Gguf> {
-  const heap = heapOf(where, rw);
-  const given = check.options(where, 'options', options, [...readKeys, 'fetch', 'part']);
-  const { part } = given;
-  const opening = new Opening(heap, where, GgufError, given, { part });
+/** Opens a file, or all parts of a split one; `name` is the source's in errors of `where`. @internal */
+export function openFiles(
+  heap: Heap,
+  where: string,
+  name: string,
+  source: FileSource,
+  options: OpenGgufOptions,
+): Promise<Gguf> {
+  const { part } = options;
+  const opening = new Opening(heap, where, GgufError, options, { part });
   return opening.closing(async () => {
-    const first = await openFile(opening, 'source', source);
+    const first = await openFile(opening, name, source);
     const count = countIn(first, 'split.count') ?? 1;
     if (count <= 1) return joined(opening, [first]);
     if (count > mostParts) {
@@ -80,7 +66,7 @@ async function openFile(opening: Opening, name: string, value: FileSource): Prom
 
 // A header does not say its length, so more and more of the file is read until it is whole.
 async function readHeader(opening: Opening, source: ByteSource): Promise<Header> {
-  const { heap, read } = opening;
+  const { heap, where, read } = opening;
   const limit = source.size ?? Number.POSITIVE_INFINITY;
   let [pointer, size, asked] = [0, 0, Math.min(firstBytes, limit)];
   try {
@@ -120,7 +106,7 @@ async function openPart(
   const found = part === undefined ? beside : await part(number, count);
   if (found === undefined || found === '') {
     const problem = `is missing; ${first.source.name} is the first of ${count} parts, and where the others are nobody can tell`;
-    throw new ArgumentRangeError(where, 'part', undefined, problem);
+    throw new ArgumentRangeError(opening.where, 'part', undefined, problem);
   }
   const opened = await openFile(opening, `part(${number}, ${count})`, found);
   opened.source.pause?.();
