@@ -1,7 +1,8 @@
 // The families by model_type. Every file in tests/models/families/ is one, and exports
 // - variants, by name: [dtype of the weights, config.json, options of the file];
 // - tensors(config, file): [name, shape, deviation, mean] of each, see tiny/shapes.mjs;
-// - reference, for a decoder: how its class reads a config.json, and the names of the weights of a layer.
+// - reference, for a decoder: how its class reads a config.json, and the names of the weights of a layer;
+// - encoder, for an encoder that is no BERT: the whole model in float64, as in reference/encoders.mjs.
 import { readdirSync } from 'node:fs';
 
 const folder = new URL('./families/', import.meta.url);

@@ -12,6 +12,7 @@ import { onEachBuild } from '../ts/support/builds.mjs';
 import { folderWith } from '../ts/support/folder.mjs';
 import { inUse } from '../ts/support/peak.mjs';
 import { tinyLlama } from '../ts/support/tiny-models.mjs';
+import { reference } from './reference/reference.mjs';
 import { idsOf } from './sequences.mjs';
 import { safetensorsOf } from './tiny/files.mjs';
 import { ggufOf } from './tiny/gguf.mjs';
@@ -21,7 +22,8 @@ import { tinyModel } from './tiny/models.mjs';
 const rounded = ['llama3', 'llama-biases'];
 const same = [
   ...['llama2', 'llama-linear', 'mistral', 'qwen2', 'qwen3', 'qwen3-yarn', 'smollm3', 'gemma', 'gemma2', 'gemma3'],
-  ...['phi3', 'phi3-longrope', 'phi3-partial', 'gpt-neox', 'bert', 'bert-gamma', 'bert-bare'],
+  ...['phi3', 'phi3-longrope', 'phi3-partial', 'gpt-neox', 'bert', 'bert-gamma', 'bert-bare', 'nomic-bert'],
+  'nomic-bert-masked',
 ];
 const fround = (values) => values?.map(Math.fround);
 
@@ -143,6 +145,23 @@ await onEachBuild((rw) => {
     assertSameBits(numbersOf(one, [1, 2, 3]), numbersOf(two, [1, 2, 3]));
   });
 
+  test('vectors of texts are the means of the tokens, scaled to length 1', async () => {
+    const made = tinyModel('nomic-bert');
+    const [want, got] = [await hub(rw, made), await loadModel(rw, { gguf: ggufOf(made) })];
+    const ids = idsOf(made, 9);
+    const { data, shape } = got.embedText(ids);
+    assertSameBits(data, want.embedText(ids).data);
+    assert.deepEqual(shape, [36]);
+    const { hidden } = reference(made, { ids });
+    const mean = Array.from(hidden[0], (_, i) => hidden.reduce((sum, token) => sum + token[i], 0) / hidden.length);
+    const length = Math.hypot(...mean);
+    mean.forEach((x, i) => {
+      assert.ok(Math.abs(data[i] - x / length) < 1e-6, `${i}: ${data[i]}, ${x / length}`);
+    });
+    assert.throws(() => got.forward(ids, { logits: true }), /logits is true; the checkpoint has no head/);
+    for (const model of [want, got]) model.dispose();
+  });
+
   test('a file that ranks or pools has no logits', async () => {
     const pooled = ({ metadata, tensors: { 'output.weight': _, ...tensors } }) => ({
       metadata: { ...metadata, 'llama.pooling_type': ['u32', 3] },
@@ -245,6 +264,20 @@ const refused = {
     changed(({ metadata }) => ({ metadata: { ...metadata, 'llama.attention.causal': ['bool', false] } })),
     { key: 'llama.attention.causal' },
     /is false; expected true/,
+  ],
+  'an encoder that is causal': [
+    ggufOf(tinyModel('nomic-bert'), undefined, ({ metadata }) => ({
+      metadata: { ...metadata, 'nomic-bert.attention.causal': ['bool', true] },
+    })),
+    { key: 'nomic-bert.attention.causal' },
+    /is true; expected false/,
+  ],
+  'a gate that is missing': [
+    ggufOf(tinyModel('nomic-bert'), undefined, ({ tensors: { 'blk.0.ffn_gate.weight': _, ...tensors } }) => ({
+      tensors,
+    })),
+    { tensor: 'blk.0.ffn_gate.weight' },
+    /is missing; expected float numbers \[52, 36\]/,
   ],
   'a tensor that is missing': [
     changed(({ tensors: { 'blk.1.ffn_down.weight': _, ...tensors } }) => ({ tensors })),

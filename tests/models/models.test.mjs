@@ -17,7 +17,7 @@ import { tinyModel, variants } from './tiny/models.mjs';
 const projections = ['q', 'k', 'v', 'qRotated', 'kRotated', 'vRotated', 'context'];
 const captured = [...projections, 'raw', 'capped', 'probabilities', 'attentionOut', 'hidden', 'mlp'];
 
-const isEncoder = ({ config }) => ['bert', 'roformer'].includes(config.model_type);
+const isEncoder = ({ config }) => ['bert', 'nomic_bert', 'roformer'].includes(config.model_type);
 /** Whether a model trained on 16 tokens has other frequencies for longer sequences. */
 const dependsOnLength = ({ config }) => ['longrope', 'dynamic'].includes(config.rope_scaling?.type);
 
@@ -230,14 +230,15 @@ await onEachBuild((rw) => {
               ...(positions === undefined ? {} : { positions: positions.flat() }),
               capture: ['probabilities'],
             });
-            assert.deepEqual(result.hidden.shape, [3, width, model.config.hidden_size]);
+            const { modelDim, heads } = loaded.config;
+            assert.deepEqual(result.hidden.shape, [3, width, modelDim]);
             lengths.forEach((_, b) => {
               const input = { ids: ids[b], keep: keep[b], types: types[b], positions: positions?.[b] };
               const want = golden(model, input);
-              const size = width * model.config.hidden_size;
+              const size = width * modelDim;
               const data = result.hidden.data.slice(b * size, (b + 1) * size);
               check(`hidden of ${b}`, { data }, want, (run) => run.hidden);
-              const scores = model.config.num_attention_heads * width * width;
+              const scores = heads * width * width;
               const weights = result.captured[0].probabilities.data.slice(b * scores, (b + 1) * scores);
               check(`probabilities of ${b}`, { data: weights }, want, (run) => run.layers[0].probabilities);
             });

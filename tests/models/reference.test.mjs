@@ -14,7 +14,7 @@ const read = (path) => JSON.parse(readFileSync(new URL(path, import.meta.url), '
 const layers = read('data/layers.json').cases;
 const published = read('../ts/data/published.json');
 
-const isEncoder = (model) => ['bert', 'roformer'].includes(model.config.model_type);
+const isEncoder = (model) => ['bert', 'nomic_bert', 'roformer'].includes(model.config.model_type);
 
 /** A model with some fields of its config replaced. */
 const withConfig = (model, fields) => ({ ...model, config: { ...model.config, ...fields } });
@@ -204,6 +204,8 @@ const overlooked = [
   ['bert-relative-key', { position_embedding_type: 'relative_key_query' }],
   ['bert-relative-key-query', { position_embedding_type: 'relative_key' }],
   ['bert', { hidden_act: 'gelu_new' }],
+  ['nomic-bert-masked', { rotary_emb_base: 10000 }],
+  ['nomic-bert-masked', { layer_norm_epsilon: 1e-3 }],
   ['gpt-neox', { use_parallel_residual: false }],
   ['gpt-neox', { rotary_pct: 0.5 }],
   ['gpt-neox', { rotary_emb_base: 5000 }],

@@ -14,14 +14,14 @@ import { paths, projectFile, size, target } from './packed.mjs';
 // JavaScript, as a file for either build, and in the script for pages without modules. Gzip finds no repetition that far
 // apart.
 const budgets = {
-  tarball: { most: 761, goal: 400 },
+  tarball: { most: 762, goal: 400 },
   'default entry, one plan': { most: 168, goal: 165 },
   'external entry, one plan, without the wasm': { most: 51, goal: 40 },
   'core.wasm': { most: 108, goal: 100 },
   'core-relaxed.wasm': { most: 108.5, goal: 100 },
-  'ropewalk.global.js': { most: 219.5 },
-  'models on top of the default entry': { most: 29.6, goal: 25 },
-  'models with encoders and GGUF files': { most: 39 },
+  'ropewalk.global.js': { most: 220.1 },
+  'models on top of the default entry': { most: 30.3, goal: 25 },
+  'models with encoders and GGUF files': { most: 39.8 },
 };
 
 function assertWithin(what, bytes) {

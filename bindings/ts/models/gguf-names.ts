@@ -81,6 +81,24 @@ const bert: Naming = {
   },
 };
 
+const nomicBert: Naming = {
+  layer: 'encoder.layers.',
+  outer: {
+    'embeddings.word_embeddings': 'token_embd',
+    'embeddings.token_type_embeddings': 'token_types',
+    emb_ln: 'token_embd_norm',
+  },
+  inner: {
+    'attn.Wqkv': 'attn_qkv',
+    'attn.out_proj': 'attn_output',
+    norm1: 'attn_output_norm',
+    'mlp.fc11': 'ffn_up',
+    'mlp.fc12': 'ffn_gate',
+    'mlp.fc2': 'ffn_down',
+    norm2: 'layer_output_norm',
+  },
+};
+
 /** By the architecture of the model. @internal */
 export const namings: Partial<Readonly<Record<ModelArchitecture, Naming>>> = {
   llama,
@@ -93,6 +111,7 @@ export const namings: Partial<Readonly<Record<ModelArchitecture, Naming>>> = {
   phi3,
   gpt_neox: gptNeox,
   bert,
+  nomic_bert: nomicBert,
 };
 
 type Names = Readonly<Record<string, string>>;

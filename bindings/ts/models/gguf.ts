@@ -25,7 +25,10 @@ const architectures: Readonly<Record<string, ModelArchitecture>> = {
   phi3: 'phi3',
   gptneox: 'gpt_neox',
   bert: 'bert',
+  'nomic-bert': 'nomic_bert',
 };
+
+const isEncoder = (model: ModelArchitecture) => model === 'bert' || model === 'nomic_bert';
 
 // Tensors that hold settings.
 const factorNames = ['rope_freqs.weight', 'rope_factors_long.weight', 'rope_factors_short.weight'] as const;
@@ -226,12 +229,13 @@ function configOf(header: Header, gguf: Gguf, model: ModelArchitecture, factors:
   const rotary = header.size('rope.dimension_count') ?? headDim;
   const base = header.number('rope.freq_base');
   const isBert = model === 'bert';
-  const hasLayerNorms = isBert || model === 'gpt_neox';
+  const encodes = isEncoder(model);
+  const hasLayerNorms = encodes || model === 'gpt_neox';
   // Models that give vectors of texts, or that rank them, have no logits.
   const isPooled = header.sizeIfAny('pooling_type') !== undefined || gguf.names.some((name) => name.startsWith('cls.'));
   const config: Record<string, unknown> = {
     model_type: model,
-    ...(!isBert && { architectures: [families[model].stem + (isPooled ? 'Model' : 'ForCausalLM')] }),
+    ...(!encodes && { architectures: [families[model].stem + (isPooled ? 'Model' : 'ForCausalLM')] }),
     hidden_size: modelDim,
     intermediate_size: header.needed('feed_forward_length'),
     num_attention_heads: heads,
@@ -239,13 +243,14 @@ function configOf(header: Header, gguf: Gguf, model: ModelArchitecture, factors:
     head_dim: headDim,
     num_hidden_layers: layers,
     vocab_size: rowsOf(gguf, 'token_embd.weight'),
-    tie_word_embeddings: isBert || (!isPooled && !gguf.has('output.weight')),
+    tie_word_embeddings: encodes || (!isPooled && !gguf.has('output.weight')),
     max_position_embeddings: isBert ? rowsOf(gguf, 'position_embd.weight') : header.needed('context_length'),
     ...(hasLayerNorms
       ? { layer_norm_eps: header.neededNumber('attention.layer_norm_epsilon') }
       : { rms_norm_eps: header.neededNumber('attention.layer_norm_rms_epsilon') }),
   };
-  if (isBert) return { ...config, type_vocab_size: rowsOf(gguf, 'token_types.weight') };
+  const types = { ...(encodes && { type_vocab_size: rowsOf(gguf, 'token_types.weight') }) };
+  if (isBert) return { ...config, ...types };
   const parameters = {
     ...ropeParameters(header, factors),
     rope_theta: base ?? 10000,
@@ -281,6 +286,12 @@ function configOf(header: Header, gguf: Gguf, model: ModelArchitecture, factors:
         ...config,
         rope_parameters: parameters,
         use_parallel_residual: header.read('use_parallel_residual', flag),
+      };
+    case 'nomic_bert':
+      // Converters take no others.
+      return {
+        ...{ ...config, ...types, rope_parameters: parameters, activation_function: 'swiglu', rotary_emb_fraction: 1 },
+        ...{ qkv_proj_bias: false, mlp_fc1_bias: false, mlp_fc2_bias: false },
       };
     case 'phi3':
       return { ...config, rope_parameters: parameters, sliding_window: window() ?? null };
@@ -365,8 +376,8 @@ export async function ggufModel(
   const factors = await factorsOf(gguf, read);
   const found = describedBy(header, where, configOf(header, gguf, model, factors), options);
   const scale = header.read('attention.scale', anything) === 0 ? undefined : header.number('attention.scale');
-  if (header.read('attention.causal', flag) === (model === 'bert')) {
-    throw header.error('attention.causal', `is ${model === 'bert'}; expected ${model !== 'bert'}`);
+  if (header.read('attention.causal', flag) === isEncoder(model)) {
+    throw header.error('attention.causal', `is ${isEncoder(model)}; expected ${!isEncoder(model)}`);
   }
   header.refuseUnread();
   const { all } = factors;

@@ -1,5 +1,6 @@
 // Whole models in plain float64, comparable line by line with Hugging Face's code. It shares no code with the package,
 // and so checks that the package computes what a checkpoint's authors intended.
+import { families } from '../families.mjs';
 import { decoder } from './decoders.mjs';
 import { encoder } from './encoders.mjs';
 import { float64 } from './parts.mjs';
@@ -25,6 +26,7 @@ export function reference(model, input, f = float64) {
     types: input.types ?? ids.map(() => 0),
     positions: input.positions ?? ids.map((_, t) => t),
   };
-  const run = ['bert', 'roformer'].includes(model.config.model_type) ? encoder : decoder;
+  const { model_type: type } = model.config;
+  const run = families[type]?.encoder ?? (['bert', 'roformer'].includes(type) ? encoder : decoder);
   return run(f, model, given);
 }

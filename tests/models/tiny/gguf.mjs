@@ -2,7 +2,7 @@
 import { writeGguf } from '../../ts/support/gguf.mjs';
 import { decode } from './numbers.mjs';
 
-const architectures = { gpt_neox: 'gptneox', gemma3_text: 'gemma3', mistral: 'llama' };
+const architectures = { gpt_neox: 'gptneox', gemma3_text: 'gemma3', mistral: 'llama', nomic_bert: 'nomic-bert' };
 
 const decoderNames = [
   [/^model\.embed_tokens/, 'token_embd'],
@@ -48,7 +48,32 @@ const bertNames = [
   [/^(?:bert\.)?encoder\.layer\.(\d+)\.output\.LayerNorm/, 'blk.$1.layer_output_norm'],
 ];
 
+const nomicNames = [
+  [/^(bert\.)?embeddings\.word_embeddings/, 'token_embd'],
+  [/^(bert\.)?embeddings\.token_type_embeddings/, 'token_types'],
+  [/^(bert\.)?emb_ln/, 'token_embd_norm'],
+  [/^(?:bert\.)?encoder\.layers\.(\d+)\.attn\.Wqkv/, 'blk.$1.attn_qkv'],
+  [/^(?:bert\.)?encoder\.layers\.(\d+)\.attn\.out_proj/, 'blk.$1.attn_output'],
+  [/^(?:bert\.)?encoder\.layers\.(\d+)\.norm1/, 'blk.$1.attn_output_norm'],
+  [/^(?:bert\.)?encoder\.layers\.(\d+)\.mlp\.fc11/, 'blk.$1.ffn_up'],
+  [/^(?:bert\.)?encoder\.layers\.(\d+)\.mlp\.fc12/, 'blk.$1.ffn_gate'],
+  [/^(?:bert\.)?encoder\.layers\.(\d+)\.mlp\.fc2/, 'blk.$1.ffn_down'],
+  [/^(?:bert\.)?encoder\.layers\.(\d+)\.norm2/, 'blk.$1.layer_output_norm'],
+];
+
+// The fields that converters look up under several names.
+const usual = (config) =>
+  config.model_type === 'nomic_bert'
+    ? {
+        ...config,
+        ...{ hidden_size: config.n_embd, intermediate_size: config.n_inner, num_hidden_layers: config.n_layer },
+        ...{ num_attention_heads: config.n_head, layer_norm_eps: config.layer_norm_epsilon },
+        max_position_embeddings: config.max_trained_positions,
+      }
+    : config;
+
 function namesOf(type) {
+  if (type === 'nomic_bert') return nomicNames;
   if (type === 'gpt_neox') return neoxNames;
   if (type === 'bert') return bertNames;
   return [...decoderNames, ...(/^gemma[23]/.test(type) ? sandwichNorms : plainNorms)];
@@ -124,7 +149,8 @@ function llama3Factors(rope, headDim) {
  * The GGUF file of a tiny model. `quantize(name, tensor)` may give other tensors for the matrices, and
  * `change({ metadata, tensors })` other contents.
  */
-export function ggufOf({ config, tensors }, quantize = (_, tensor) => tensor, change = () => ({})) {
+export function ggufOf({ config: stated, tensors }, quantize = (_, tensor) => tensor, change = () => ({})) {
+  const config = usual(stated);
   const type = config.model_type;
   const at = architectures[type] ?? type;
   const heads = config.num_attention_heads;
@@ -153,7 +179,8 @@ export function ggufOf({ config, tensors }, quantize = (_, tensor) => tensor, ch
   put('attention.head_count_kv', 'u32', config.num_key_value_heads);
   put('attention.layer_norm_rms_epsilon', 'f32', config.rms_norm_eps);
   put('attention.layer_norm_epsilon', 'f32', config.layer_norm_eps);
-  put('attention.causal', 'bool', isBert ? false : undefined);
+  put('attention.causal', 'bool', isBert || type === 'nomic_bert' ? false : undefined);
+  put('pooling_type', 'u32', type === 'nomic_bert' ? 1 : undefined);
   put('use_parallel_residual', 'bool', config.use_parallel_residual);
   put('attn_logit_softcapping', 'f32', type === 'gemma2' ? config.attn_logit_softcapping : undefined);
   put('final_logit_softcapping', 'f32', type === 'gemma2' ? config.final_logit_softcapping : undefined);

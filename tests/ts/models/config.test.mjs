@@ -10,6 +10,11 @@ const sizes = {
 };
 const decoder = (model_type, fields = {}) => ({ model_type, ...sizes, ...fields });
 const bert = (fields = {}) => decoder('bert', { max_position_embeddings: 32, ...fields });
+const nomicSettings = {
+  ...{ activation_function: 'swiglu', qkv_proj_bias: false, mlp_fc1_bias: false, mlp_fc2_bias: false },
+  rotary_emb_fraction: 1,
+};
+const nomic = (fields = {}) => decoder('nomic_bert', { ...nomicSettings, ...fields });
 const windows = (config) => readModelConfig(config).layers.map(({ window }) => window ?? 0);
 const bases = (config) => readModelConfig(config).layers.map(({ rope }) => rope?.base ?? 0);
 
@@ -65,6 +70,11 @@ const defaults = {
     layers: every({ ...half(10000, 16, { rotaryDim: 4 }), ...dense }),
   },
   bert: { ...encoderBody, position: 'absolute', maxPositions: 512, layers: every({ rope: null, ...dense }) },
+  nomic_bert: {
+    ...{ ...encoderBody, eps: 1e-5, activation: 'silu' },
+    biases: { attention: false, attentionOutput: false, feedForward: false },
+    layers: every(half(10000)),
+  },
   roformer: {
     ...encoderBody,
     layers: every({ rope: { headDim: 6, base: 10000, pairing: 'interleaved' }, ...dense }),
@@ -74,8 +84,8 @@ const defaults = {
 describe('readModelConfig knows what a class means where the file says only sizes', () => {
   for (const [modelType, expected] of Object.entries(defaults)) {
     test(modelType, () => {
-      const more = modelType === 'gpt_neox' ? { hidden_size: 64 } : {};
-      const { architecture, ...found } = readModelConfig(decoder(modelType, more));
+      const more = { gpt_neox: { hidden_size: 64 }, nomic_bert: nomicSettings };
+      const { architecture, ...found } = readModelConfig(decoder(modelType, more[modelType]));
       assert.equal(architecture, modelType.replace('_text', ''));
       assert.deepEqual(found, expected);
     });
@@ -291,6 +301,25 @@ const refused = {
     ['position_embedding_type', '"relative_key"'],
   ],
   'an encoder and decoder': [bert({ is_encoder_decoder: true }), ['is_encoder_decoder', 'true']],
+  'a Nomic BERT that says no activation': [
+    nomic({ activation_function: null }),
+    ['activation_function', 'undefined', '"swiglu"'],
+  ],
+  'another gate': [nomic({ activation_function: 'geglu' }), ['activation_function', '"geglu"', '"swiglu"']],
+  'a Nomic BERT with biases': [nomic({ qkv_proj_bias: true }), ['qkv_proj_bias', 'true', 'false']],
+  'norms before the parts': [nomic({ prenorm: true }), ['prenorm', 'true', 'false']],
+  'half of each head that turns': [nomic({ rotary_emb_fraction: 0.5 }), ['rotary_emb_fraction', '0.5', '1']],
+  'interleaved pairs': [nomic({ rotary_emb_interleaved: true }), ['rotary_emb_interleaved', 'true']],
+  'a scaling of its own': [nomic({ rotary_scaling_factor: 2 }), ['rotary_scaling_factor', '2']],
+  'a scale of xPos': [nomic({ rotary_emb_scale_base: 512 }), ['rotary_emb_scale_base', '512']],
+  'experts of Nomic': [nomic({ num_experts: 8 }), ['num_experts', '8']],
+  'sizes under two names that differ': [nomic({ n_embd: 48 }), ['hidden_size', '24', 'n_embd', '48']],
+  'grouped heads of Nomic': [nomic({ num_heads_kv: 2 }), ['num_heads_kv', '2', '4']],
+  'heads of Nomic that do not divide': [
+    { ...nomic({ n_embd: 24, n_head: 5 }), hidden_size: null, num_attention_heads: null },
+    ['n_embd', '24', '5'],
+  ],
+  'more layers than any Nomic': [nomic({ num_hidden_layers: 2 ** 13 }), ['num_hidden_layers', '8192', '4096']],
   'pruned heads': [bert({ pruned_heads: { 0: [1] } }), ['pruned_heads']],
   'the yarn of a Phi-3, which is none': [
     decoder('phi3', {

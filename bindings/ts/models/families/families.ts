@@ -9,6 +9,7 @@ import { gemma3 } from './gemma3.js';
 import { gptNeox } from './gpt-neox.js';
 import { llama } from './llama.js';
 import { mistral } from './mistral.js';
+import { nomicBert } from './nomic-bert.js';
 import { phi3 } from './phi3.js';
 import { qwen2 } from './qwen2.js';
 import { qwen3 } from './qwen3.js';
@@ -23,6 +24,7 @@ export const families = {
   gpt_neox: gptNeox,
   llama,
   mistral,
+  nomic_bert: nomicBert,
   phi3,
   qwen2,
   qwen3,
@@ -113,7 +115,6 @@ export const others: Readonly<Record<string, ModelRope>> = {
   modernbert: { pairing: 'half', base: 1.6e5, localBase: 1e4 },
   moonshine: { pairing: 'interleaved', rotaryFraction: 0.9 },
   nemotron: { pairing: 'half', rotaryFraction: 0.5 },
-  nomic_bert: half,
   olmo: half,
   olmo2: half,
   olmo3: { pairing: 'half', base: 5e5, slidingUnscaled: true },
