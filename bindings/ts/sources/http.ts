@@ -13,7 +13,12 @@ export async function openHttp(url: URL, fetch: Fetch, signal: AbortSignal | und
   try {
     const response = await remote.fetch(connection.signal, `bytes=0-${probeBytes - 1}`);
     if (response.status === 200) return new StreamSource(remote, response, connection);
-    return await openRanges(remote, response);
+    if (response.status !== 416 || response.headers.has('content-range')) return await openRanges(remote, response);
+    // No byte is there to send a range of, or the server hides why it sent none.
+    discard(response);
+    const whole = await remote.fetch(connection.signal, undefined);
+    if (whole.status !== 200) throw refused(whole);
+    return new StreamSource(remote, whole, connection);
   } finally {
     unlink();
   }
@@ -109,15 +114,18 @@ class RangeSource implements ByteSource {
     const connection = new AbortController();
     const unlinks = [signal, this.#closed.signal].map((each) => link(each, connection));
     try {
-      yield* bodyOf(await this.#answer(from, to, connection.signal));
+      const response = await this.#answer(from, to, connection.signal);
+      if (response !== undefined) yield* bodyOf(response);
     } finally {
       for (const unlink of unlinks) unlink();
     }
   }
 
-  async #answer(from: number, to: number, signal: AbortSignal): Promise<Response> {
+  // Undefined where a file of unknown size ends before `from`.
+  async #answer(from: number, to: number, signal: AbortSignal): Promise<Response | undefined> {
     const last = Number.isFinite(to) ? String(to - 1) : '';
     const response = await this.#remote.fetch(signal, `bytes=${from}-${last}`);
+    if (response.status === 416 && this.size === undefined) return discard(response) as undefined;
     if (response.status !== 206) throw refused(response);
     const range = rangeOf(response);
     const fits =

@@ -168,6 +168,27 @@ test('names with spaces and signs, by a path, a file: URL and an address', async
   await assert.rejects(openGguf(rw, `${bare.url}/5%-00001-of-00003.gguf`), { name: 'GgufError', message: /HTTP 404/ });
 });
 
+test('a file as long as the first range, of a server that hides Content-Range', async (t) => {
+  const header = writeGguf({}, { w: f32(Array(8).fill(0)) }).length - 32;
+  const values = random((2 ** 16 - header) / 4, 4);
+  const bytes = writeGguf({}, { w: f32(values) });
+  assert.equal(bytes.length, 2 ** 16);
+  const hidden = { 'Content-Range': undefined };
+  const { url, requests } = await serve(t, (request, response) => {
+    if (request.headers.range === 'bytes=0-65535') sendRange(request, response, bytes, hidden);
+    else response.writeHead(416).end();
+  });
+  const file = await openGguf(rw, `${url}/m.gguf`);
+  assertSameBits(await file.tensor('w'), values);
+  assert.deepEqual(requests, ['/m.gguf bytes=0-65535', '/m.gguf bytes=65536-262143']);
+  const cut = await serve(t, (request, response) => {
+    if (request.headers.range === 'bytes=0-65535') sendRange(request, response, longer.subarray(0, 2 ** 16), hidden);
+    else response.writeHead(416).end();
+  });
+  const longer = writeGguf({}, { w: f32([...values, 1, 2]) });
+  await assert.rejects(openGguf(rw, `${cut.url}/m.gguf`), { name: 'GgufError', message: /is cut|ends/ });
+});
+
 test('a server that does not say how long a file is, and one that cuts it', async (t) => {
   const bytes = writeGguf({ k: [['str'], Array.from({ length: 50_000 }, (_, i) => `word ${i}`)] }, { w: f32([1, 2]) });
   const whole = await serve(t, (_, response) => {

@@ -127,6 +127,14 @@ test('a small file is fetched once', async (t) => {
   assert.equal(requests.length, 1);
 });
 
+test('a file behind a server that refuses ranges without a word is read whole', async (t) => {
+  const { url, requests } = await serve(t, (request, response) =>
+    request.headers.range === undefined ? sendWhole(response, small) : response.writeHead(416).end(),
+  );
+  await checkAll(await openSafetensors(rw, `${url}/m`), ['first']);
+  assert.deepEqual(requests.slice(0, 2), ['/m bytes=0-65535', '/m whole']);
+});
+
 test('the given fetch is used, with the signal', async () => {
   const calls = [];
   const fetch = async (url, init) => {
@@ -155,6 +163,10 @@ const atOpening = {
   'a server that fails': [status(500), /HTTP 500/],
   'an answer without content': [status(204), /HTTP 204/],
   'a range that is refused': [status(416), /HTTP 416/],
+  'an empty file of a server that hides Content-Range': [
+    (request, response) => (request.headers.range ? status(416)(request, response) : sendWhole(response, '')),
+    /ended after 0 of 8 bytes|has 0 bytes/,
+  ],
   'an empty file': [status(416, { 'Content-Range': 'bytes */0' }), /has 0 bytes/],
   'a page of HTML': [status(200), /not a safetensors file|ended/],
   'a range that begins elsewhere': [
