@@ -148,10 +148,10 @@ export default defineConfig({
     outDir: '../build/web',
     emptyOutDir: true,
     target: 'es2022',
-    // A worker has no document for preload links.
+    // A worker has no document for preload links, and runs the models.
     modulePreload: {
       polyfill: false,
-      resolveDependencies: (_, files, { hostId }) => (hostId.includes('worker') ? [] : files),
+      resolveDependencies: (_, files, { hostId }) => (/worker|models/.test(hostId) ? [] : files),
     },
     // No data: URLs, which a strict CSP may refuse.
     assetsInlineLimit: 0,
