@@ -77,7 +77,9 @@ document.title = file.names.join();`,
   const { stdout, stderr } = await run([vite, 'build'], { cwd: folder });
   assert.doesNotMatch(stdout + stderr, /externalized|warning|\berror/i);
   const bundles = readdirSync(join(folder, 'dist'), { recursive: true }).map(String);
-  assert.equal(bundles.filter((name) => name.endsWith('.js')).length, 1);
+  const code = bundles.filter((name) => name.endsWith('.js'));
+  // The page's own, what it shares with those that only loadModel imports, and these two.
+  assert.ok(code.length <= 4, code.join());
 });
 
 test('a path is opened where the package is installed', async (t) => {
