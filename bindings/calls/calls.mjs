@@ -234,7 +234,7 @@ export const calls = {
       valueDim: 'size_t',
       capacity: 'size_t',
       growing: 'bool',
-      storage: 'KeyStorage',
+      keys: 'CachedKeys',
       window: 'CacheWindow',
     },
   },

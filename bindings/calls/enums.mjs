@@ -75,7 +75,7 @@ export const enums = {
     header: 'attention/linear_recurrence.h',
     values: { linear: 'kLinear', gated: 'kGated', delta: 'kDelta', gated_delta: 'kGatedDelta' },
   },
-  KeyStorage: {
+  CachedKeys: {
     header: 'attention/kv_cache.h',
     values: { plain: 'kPlain', rotated: 'kRotated', unrotated: 'kUnrotated' },
   },

@@ -13,7 +13,7 @@ export const results = {
       kvHeads: 'size_t',
       headDim: 'size_t',
       valueDim: 'size_t',
-      storage: 'KeyStorage',
+      keys: 'CachedKeys',
       windowSize: 'size_t', // 0: none
       rebased: 'bool',
     },

@@ -20,7 +20,7 @@ void formOfKvCache(const KvCache& cache, Pointer out) {
                                .kv_heads = o.kv_heads,
                                .head_dim = o.head_dim,
                                .value_dim = o.value_dim,
-                               .storage = o.storage,
+                               .keys = o.keys,
                                .window_size = o.window.size,
                                .rebased = o.window.rebased});
 }

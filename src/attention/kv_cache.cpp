@@ -10,7 +10,7 @@ namespace {
 
 Status check(const KvCacheOptions& o) {
   if (o.batch == 0 || o.kv_heads == 0 || o.head_dim == 0 || o.value_dim == 0) return Status::kInvalidShape;
-  if ((o.plan != nullptr) != (o.storage != KeyStorage::kPlain)) return Status::kInvalidArgument;
+  if ((o.plan != nullptr) != (o.keys != CachedKeys::kPlain)) return Status::kInvalidArgument;
   if (o.plan != nullptr && o.plan->headDim() != o.head_dim) return Status::kInvalidShape;
   const CacheWindow& w = o.window;
   if (w.size == 0) return w.sink_tokens == 0 && !w.rebased ? Status::kOk : Status::kInvalidArgument;
@@ -78,7 +78,7 @@ bool KvCache::misses(int64_t position) const {
 }
 
 bool KvCache::turnedAny(size_t slot) const {
-  if (options_.storage != KeyStorage::kRotated) return false;
+  if (options_.keys != CachedKeys::kRotated) return false;
   for (size_t row = 0; row < length(); ++row) {
     if (slotAt(row) == slot) return true;
   }
@@ -199,7 +199,7 @@ Status KvCache::append(HeadView<const float> k, HeadView<const float> v, const A
   if (sizes.axes > 1)
     turn_at = {at.axis_positions, false, at.axis_positions == nullptr ? next_axis_position_ : 0};
   if (plan() != nullptr && !plan()->inRange(turn_at, 1, tokens)) return Status::kPositionOutOfRange;
-  const bool rotated = options_.storage == KeyStorage::kRotated;
+  const bool rotated = options_.keys == CachedKeys::kRotated;
   Buffer<float> block;
   if (rotated) status = allocateBlock(tokens, &block);
   if (status == Status::kOk) status = rows_.reserve(tokens, leaving.count, options_.growing);
@@ -223,7 +223,7 @@ Status KvCache::append(HeadView<const float> k, HeadView<const float> v, const A
   }
   if (rotated) return putTurned(row, k, turn_at, block.data());
   rows_.putKeys(Keys::kKept, row, k);
-  moved_ = moved_ || options_.storage == KeyStorage::kUnrotated;
+  moved_ = moved_ || options_.keys == CachedKeys::kUnrotated;
   return Status::kOk;
 }
 
@@ -231,9 +231,9 @@ Status KvCache::merge(const KvCache& other, size_t first, size_t count, const in
   if (!(other.rows_.sizes() == rows_.sizes()) || first > other.length() || count > other.length() - first) {
     return Status::kInvalidShape;
   }
-  if (&other == this || other.options_.storage != options_.storage || rows_.sizes().axes > 1 ||
+  if (&other == this || other.options_.keys != options_.keys || rows_.sizes().axes > 1 ||
       (plan() != nullptr && !other.plan()->agreesWith(*plan())) ||
-      (options_.storage == KeyStorage::kUnrotated && other.pairing_ != pairing_) ||
+      (options_.keys == CachedKeys::kUnrotated && other.pairing_ != pairing_) ||
       (at != nullptr && options_.window.rebased)) {
     return Status::kInvalidArgument;
   }
@@ -258,7 +258,7 @@ Status KvCache::merge(const KvCache& other, size_t first, size_t count, const in
   const size_t row = length();
   rows_.extend(count);
   rows_.copyRows(row, other.rows_, first, count);
-  const bool rotated = options_.storage == KeyStorage::kRotated;
+  const bool rotated = options_.keys == CachedKeys::kRotated;
   for (size_t t = 0; t < count; ++t) {
     const KeyOrigin& origin = other.rows_.origins()[first + t];
     rows_.positions()[row + t] = from[t] + by;
@@ -326,14 +326,14 @@ Status KvCache::shift(size_t first, size_t count, int64_t by) {
 }
 
 Status KvCache::switchTo(RopePlan* to) {
-  if (to == nullptr || options_.storage == KeyStorage::kPlain) return Status::kInvalidArgument;
+  if (to == nullptr || options_.keys == CachedKeys::kPlain) return Status::kInvalidArgument;
   if (to->headDim() != rows_.sizes().head_dim || to->axes() != rows_.sizes().axes)
     return Status::kInvalidShape;
-  if (options_.storage == KeyStorage::kRotated && length() != 0 && !plans_[slotAt(0)].plan->agreesWith(*to)) {
+  if (options_.keys == CachedKeys::kRotated && length() != 0 && !plans_[slotAt(0)].plan->agreesWith(*to)) {
     return Status::kInvalidShape;
   }
   // Keys as they came are in the order of one pairing.
-  if (options_.storage == KeyStorage::kUnrotated && length() != 0 && to->pairing() != pairing_) {
+  if (options_.keys == CachedKeys::kUnrotated && length() != 0 && to->pairing() != pairing_) {
     return Status::kInvalidArgument;
   }
   for (size_t row = 0; row < length(); ++row) {

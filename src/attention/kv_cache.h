@@ -20,7 +20,7 @@
 namespace ropewalk {
 
 // The numbers of the enum cross the wasm boundary and are saved: add at the end, never renumber.
-enum class KeyStorage : int {
+enum class CachedKeys : int {
   kPlain = 0,     // no rotary encoding
   kRotated = 1,   // turned once, when they come in; read where they lie as long as nothing moved
   kUnrotated = 2  // kept as given, turned into a second buffer for reading
@@ -42,7 +42,7 @@ struct KvCacheOptions {
   size_t value_dim = 0;  // Dv
   size_t capacity = 0;   // tokens that there is room for
   bool growing = true;   // by doubling; else kFull beyond the capacity
-  KeyStorage storage = KeyStorage::kPlain;
+  CachedKeys keys = CachedKeys::kPlain;
   RopePlan* plan = nullptr;  // not owned: has to live as long as the cache holds keys that it turned
   CacheWindow window;
 };

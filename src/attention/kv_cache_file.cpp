@@ -23,7 +23,7 @@ struct Header {
   uint64_t version = kVersion;
   uint64_t bytes = 0;  // of everything, this header included
   uint64_t batch = 0, kv_heads = 0, head_dim = 0, value_dim = 0, axes = 0;
-  uint64_t capacity = 0, growing = 0, storage = 0;
+  uint64_t capacity = 0, growing = 0, keys = 0;
   uint64_t window_size = 0, window_sink_tokens = 0, window_rebased = 0;
   uint64_t length = 0, plan_count = 0, current_plan = 0;
   uint64_t some_left = 0;
@@ -111,10 +111,10 @@ bool isPlausible(const Header& h) {
     if (size > SIZE_MAX) return false;
   }
   return is_flag(h.growing) && is_flag(h.window_rebased) && is_flag(h.some_left) &&
-         h.storage <= static_cast<uint64_t>(KeyStorage::kUnrotated) && h.axes >= 1 && h.axes <= kMaxAxes &&
+         h.keys <= static_cast<uint64_t>(CachedKeys::kUnrotated) && h.axes >= 1 && h.axes <= kMaxAxes &&
          h.length <= h.capacity && isPosition(h.last_left) && (h.window_size != 0 || h.some_left == 0) &&
-         (h.storage == 0 ? h.plan_count == 0 && h.current_plan == 0 && h.axes == 1
-                         : h.current_plan < h.plan_count);
+         (h.keys == 0 ? h.plan_count == 0 && h.current_plan == 0 && h.axes == 1
+                      : h.current_plan < h.plan_count);
 }
 
 RopePlan* planOf(uint64_t fingerprint, RopePlan* const* plans, size_t plan_count) {
@@ -132,7 +132,7 @@ KvCacheOptions optionsOf(const Header& h) {
   options.value_dim = static_cast<size_t>(h.value_dim);
   options.capacity = static_cast<size_t>(h.capacity);
   options.growing = h.growing != 0;
-  options.storage = static_cast<KeyStorage>(h.storage);
+  options.keys = static_cast<CachedKeys>(h.keys);
   options.window = {static_cast<size_t>(h.window_size), static_cast<size_t>(h.window_sink_tokens),
                     h.window_rebased != 0};
   return options;
@@ -166,7 +166,7 @@ void KvCache::save(uint8_t* out) const {
   header.axes = sizes.axes;
   header.capacity = capacity();
   header.growing = options_.growing;
-  header.storage = static_cast<uint64_t>(options_.storage);
+  header.keys = static_cast<uint64_t>(options_.keys);
   header.window_size = window.size;
   header.window_sink_tokens = window.sink_tokens;
   header.window_rebased = window.rebased;
@@ -229,7 +229,7 @@ Status KvCache::restore(const uint8_t* bytes, size_t size, RopePlan* const* plan
     found[slot].plan = planOf(fingerprint, plans, plan_count);
   }
   KvCacheOptions options = optionsOf(header);
-  if (options.storage != KeyStorage::kPlain) {
+  if (options.keys != CachedKeys::kPlain) {
     options.plan = found[static_cast<size_t>(header.current_plan)].plan;
     if (options.plan == nullptr || options.plan->axes() != header.axes) return Status::kInvalidArgument;
   }
@@ -258,7 +258,7 @@ Status KvCache::restore(const uint8_t* bytes, size_t size, RopePlan* const* plan
 
 // The invariants that append() and the moves keep, checked for rows from a file.
 bool KvCache::isSound() const {
-  const bool rotated = options_.storage == KeyStorage::kRotated;
+  const bool rotated = options_.keys == CachedKeys::kRotated;
   const size_t axes = rows_.sizes().axes;
   for (size_t row = 0; row < length(); ++row) {
     const KeyOrigin& origin = rows_.origins()[row];

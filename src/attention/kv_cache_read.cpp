@@ -29,12 +29,12 @@ bool ascendByOne(const int64_t* positions, size_t count) {
 
 bool KvCache::readsElsewhere(size_t row) const {
   const KeyOrigin& origin = rows_.origins()[row];
-  switch (options_.storage) {
-    case KeyStorage::kPlain:
+  switch (options_.keys) {
+    case CachedKeys::kPlain:
       return false;
-    case KeyStorage::kRotated:
+    case CachedKeys::kRotated:
       return origin.position != positions()[row] || slotAt(row) != current_;
-    case KeyStorage::kUnrotated:
+    case CachedKeys::kUnrotated:
       return true;
   }
   return false;
@@ -99,7 +99,7 @@ Status KvCache::turnBlock(size_t first, HeadView<float> block) {
   int64_t now[kMaxAxes * kBlock];
   axisPositionsOf(first, block.tokens, When::kNow, now);
   Status status = Status::kOk;
-  if (options_.storage == KeyStorage::kUnrotated) {
+  if (options_.keys == CachedKeys::kUnrotated) {
     status = plan()->rotate(block, {now, false, 0}, Turn::kForward, Role::kKey);
   } else {
     int64_t then[kMaxAxes * kBlock];
@@ -147,7 +147,7 @@ Status KvCache::unturnedKeys(HeadView<float> out) const {
     return Status::kInvalidShape;
   }
   rows_.getKeys(Keys::kKept, 0, out);
-  if (options_.storage != KeyStorage::kRotated) return Status::kOk;
+  if (options_.keys != CachedKeys::kRotated) return Status::kOk;
   for (size_t first = 0; first < length();) {
     const size_t count = blockFrom(first);
     const HeadView<float> block = tokensOf(out, first, count);

@@ -187,7 +187,7 @@ class Decode : public Work {
     cache.kv_heads = heads;
     cache.head_dim = cache.value_dim = head_dim;
     cache.capacity = past + 1;
-    cache.storage = KeyStorage::kRotated;
+    cache.keys = CachedKeys::kRotated;
     cache.plan = &plan_;
     Buffer<float> keys;
     Buffer<float> values;

@@ -65,12 +65,12 @@ std::vector<float> rotated(RopePlan& plan, const std::vector<float>& x, int64_t 
 }
 
 // For the keys and values of a block of BlockData.
-KvCacheOptions optionsFor(RopePlan& plan, KeyStorage storage) {
+KvCacheOptions optionsFor(RopePlan& plan, CachedKeys kept) {
   KvCacheOptions options;
   options.kv_heads = 2;
   options.head_dim = options.value_dim = 4;
   options.plan = &plan;
-  options.storage = storage;
+  options.keys = kept;
   return options;
 }
 
@@ -340,8 +340,8 @@ TEST_CASE("Reading a cache without memory changes neither it nor the results") {
   {
     const Tokens tokens(random, 10);
     RopePlan plan = planOf(ropeOptions(kDim, kDim));
-    for (const KeyStorage storage : {KeyStorage::kRotated, KeyStorage::kUnrotated}) {
-      KvCache cache = cacheOf(cacheOptions(&plan, storage));
+    for (const CachedKeys kept : {CachedKeys::kRotated, CachedKeys::kUnrotated}) {
+      KvCache cache = cacheOf(cacheOptions(&plan, kept));
       REQUIRE(tokens.appendTo(cache, 0, 10) == Status::kOk);
       REQUIRE(cache.shift(0, 10, 3) == Status::kOk);
       const std::vector<int64_t> positions = positionsOf(cache);
@@ -425,12 +425,12 @@ TEST_CASE("A block without memory for its stages leaves its result as it was") {
 
 TEST_CASE("A block without memory leaves its cache as it was") {
   Random random(11);
-  for (const KeyStorage storage : {KeyStorage::kRotated, KeyStorage::kUnrotated}) {
+  for (const CachedKeys kept : {CachedKeys::kRotated, CachedKeys::kUnrotated}) {
     const BlockData data(random, {}, 1, 3);
     const TransformerBlock block = data.block();
     RopePlan plan = planOf(ropeOptions(4, 4));
     rotated(plan, std::vector<float>(100 * 4), 0);  // the plan's own rows are there from here on
-    KvCache cache = cacheOf(optionsFor(plan, storage));
+    KvCache cache = cacheOf(optionsFor(plan, kept));
     SelfAttentionInput input = data.input();
     input.rope = &plan;
     input.cache = &cache;
@@ -460,7 +460,7 @@ TEST_CASE("A block without memory takes back its tokens where others have left a
     const TransformerBlock block = data.block();
     RopePlan plan = planOf(ropeOptions(4, 4));
     rotated(plan, std::vector<float>(100 * 4), 0);  // the plan's own rows are there from here on
-    KvCacheOptions options = optionsFor(plan, KeyStorage::kRotated);
+    KvCacheOptions options = optionsFor(plan, CachedKeys::kRotated);
     options.window = {4, 1, rebased};
     KvCache spared = cacheOf(options);
     KvCache cache = cacheOf(options);

@@ -3,7 +3,7 @@
 import { type AttentionResult, attendFields, type ScoreRequest } from '../attention/attention.js';
 import { KvCacheOptions as CacheFields, type CacheForm } from '../calls.js';
 import type { KvCache as CoreKvCache, MainModule } from '../core.mjs';
-import { KeyStorage } from '../enums.js';
+import { CachedKeys } from '../enums.js';
 import type { RopePlan } from '../rope/rope.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError, checkStatus, StateError } from '../runtime/errors.js';
@@ -397,7 +397,7 @@ export class KvCache extends Handle {
     for (const size of ['batch', 'kvHeads', 'headDim', 'valueDim'] as const) {
       if (other[size] !== this[size]) refuse(`has ${size} ${other[size]}; expected ${this[size]}`);
     }
-    if (other.#form.storage !== this.#form.storage) refuse('keeps its keys another way');
+    if (other.#form.keys !== this.#form.keys) refuse('keeps its keys another way');
     if (this.#plan === undefined) return;
     const plan: RopePlan = this.#plan;
     if (plan.axes > 1) refuse('has positions with several axes, which cannot follow others');
@@ -408,7 +408,7 @@ export class KvCache extends Handle {
   // Keys that are kept unturned stay in the order of one pairing.
   #checkPairing(where: string, name: string, value: unknown, { pairing }: RopePlan): void {
     const own = this.#plan?.pairing;
-    if (this.#form.storage !== KeyStorage.unrotated || pairing === own) return;
+    if (this.#form.keys !== CachedKeys.unrotated || pairing === own) return;
     const problem = `pairs coordinates as '${pairing}'; the keys, kept unrotated, are in the order of '${own}'`;
     throw new ArgumentRangeError(where, name, value, problem);
   }

@@ -2,7 +2,7 @@
 import { splitHeads } from '../attention/attention.js';
 import * as calls from '../calls.js';
 import type { KvCache as CoreKvCache } from '../core.mjs';
-import { KeyStorage } from '../enums.js';
+import { CachedKeys } from '../enums.js';
 import { checkPlan, type RopePlan } from '../rope/rope.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError } from '../runtime/errors.js';
@@ -69,8 +69,8 @@ export interface AppendOptions extends PositionOptions {
   kvHeads?: number;
 }
 
-const { rotated, unrotated } = KeyStorage;
-const storages = { rotated, unrotated } as const;
+const { rotated, unrotated } = CachedKeys;
+const keptKeys = { rotated, unrotated } as const;
 const windowPositions = { kept: 0, rebased: 1 } as const;
 const largest = 2 ** 30;
 
@@ -81,11 +81,11 @@ export interface CheckedCache {
 }
 
 function ropeOf(heap: Heap, where: string, value: CacheRope | undefined, headDim: number) {
-  if (value === undefined) return { plan: undefined, storage: KeyStorage.plain };
+  if (value === undefined) return { plan: undefined, keys: CachedKeys.plain };
   const { plan, keys = 'rotated' } = check.options(where, 'rope', value, ['plan', 'keys']);
-  const storage = check.choice(where, 'rope.keys', keys, storages);
+  const kept = check.choice(where, 'rope.keys', keys, keptKeys);
   checkPlan(heap, where, 'rope.plan', plan, headDim, 'the cache has');
-  return { plan, storage };
+  return { plan, keys: kept };
 }
 
 function windowOf(where: string, value: CacheWindow | undefined) {
@@ -113,7 +113,7 @@ export function checkCache(heap: Heap, where: string, options: KvCacheOptions): 
   const valueDim = check.integer(where, 'valueDim', given.valueDim ?? headDim, 1, largest);
   const capacity = check.integer(where, 'capacity', given.capacity ?? 0, 0, largest);
   const growing = check.boolean(where, 'growing', given.growing ?? given.capacity === undefined);
-  const { plan, storage } = ropeOf(heap, where, given.rope, headDim);
+  const { plan, keys } = ropeOf(heap, where, given.rope, headDim);
   const window = windowOf(where, given.window);
   if (!growing && given.capacity === undefined) {
     throw new ArgumentRangeError(where, 'capacity', undefined, 'is missing; a cache that does not grow needs one');
@@ -125,7 +125,7 @@ export function checkCache(heap: Heap, where: string, options: KvCacheOptions): 
   if (window.size > 0 && plan !== undefined && plan.axes > 1) {
     throw new ArgumentRangeError(where, 'window', given.window, `needs a plan with one axis; this has ${plan.axes}`);
   }
-  return { core: { batch, kvHeads, headDim, valueDim, capacity, growing, storage, window }, plan };
+  return { core: { batch, kvHeads, headDim, valueDim, capacity, growing, keys, window }, plan };
 }
 
 /**

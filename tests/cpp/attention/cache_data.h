@@ -18,13 +18,13 @@ inline constexpr size_t kKvHeads = 2;  // G
 inline constexpr size_t kDim = 8;      // D
 inline constexpr size_t kValueDim = 6;
 
-inline KvCacheOptions cacheOptions(RopePlan* plan = nullptr, KeyStorage storage = KeyStorage::kRotated) {
+inline KvCacheOptions cacheOptions(RopePlan* plan = nullptr, CachedKeys kept = CachedKeys::kRotated) {
   KvCacheOptions options;
   options.batch = kBatch;
   options.kv_heads = kKvHeads;
   options.head_dim = kDim;
   options.value_dim = kValueDim;
-  options.storage = plan == nullptr ? KeyStorage::kPlain : storage;
+  options.keys = plan == nullptr ? CachedKeys::kPlain : kept;
   options.plan = plan;
   return options;
 }

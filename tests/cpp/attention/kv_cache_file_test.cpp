@@ -19,9 +19,9 @@ Status restored(KvCache& cache, const std::vector<uint8_t>& bytes, const std::ve
 }
 
 // A cache of two plans, with a gap, moved tokens and a window that some have left.
-KvCache usedCache(Random& random, RopePlan* first, RopePlan* second, KeyStorage storage) {
+KvCache usedCache(Random& random, RopePlan* first, RopePlan* second, CachedKeys kept) {
   const Tokens tokens(random, 12);
-  KvCacheOptions options = cacheOptions(first, storage);
+  KvCacheOptions options = cacheOptions(first, kept);
   options.window = {6, 1, false};
   KvCache cache = cacheOf(options);
   REQUIRE(tokens.appendTo(cache, 0, 8) == Status::kOk);
@@ -52,11 +52,11 @@ RopePlan otherPlan() {
 }  // namespace
 
 TEST_CASE("A restored cache gives the same bits, and goes on alike", "[attention]") {
-  for (const KeyStorage storage : {KeyStorage::kRotated, KeyStorage::kUnrotated}) {
+  for (const CachedKeys kept : {CachedKeys::kRotated, CachedKeys::kUnrotated}) {
     Random random(1);
     RopePlan first = planOf(ropeOptions(kDim, kDim));
     RopePlan second = otherPlan();
-    KvCache cache = usedCache(random, &first, &second, storage);
+    KvCache cache = usedCache(random, &first, &second, kept);
     const std::vector<uint8_t> bytes = saved(cache);
     // Equal plans will do, in any order.
     RopePlan second_again = otherPlan();
@@ -104,7 +104,7 @@ TEST_CASE("Bytes that were cut, lengthened or altered are refused, and nothing c
   RopePlan first = planOf(ropeOptions(kDim, kDim));
   RopePlan second = otherPlan();
   const std::vector<RopePlan*> plans = {&first, &second};
-  KvCache cache = usedCache(random, &first, &second, KeyStorage::kRotated);
+  KvCache cache = usedCache(random, &first, &second, CachedKeys::kRotated);
   const Snapshot before = snapshotOf(cache);
   const std::vector<uint8_t> bytes = saved(cache);
   REQUIRE(KvCache::checkSaved(bytes.data(), bytes.size(), plans.data(), 2) == SavedProblem::kNone);
@@ -136,7 +136,7 @@ TEST_CASE("Forged words with a right checksum are refused or restored, and do no
   RopePlan first = planOf(ropeOptions(kDim, kDim));
   RopePlan second = otherPlan();
   const std::vector<RopePlan*> plans = {&first, &second};
-  KvCache cache = usedCache(random, &first, &second, KeyStorage::kRotated);
+  KvCache cache = usedCache(random, &first, &second, CachedKeys::kRotated);
   const std::vector<uint8_t> bytes = saved(cache);
   const uint64_t forgeries[] = {
       0, 1, 2, 3, 5, 1000, uint64_t{1} << 31, uint64_t{1} << 53, uint64_t{1} << 62, UINT64_MAX};

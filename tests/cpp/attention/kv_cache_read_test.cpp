@@ -79,10 +79,10 @@ TEST_CASE("A thousand shifts by one are one shift by a thousand, bit for bit", "
   Random random(2);
   const Tokens tokens(random, 37);
   for (const RopeOptions& options : {ropeOptions(kDim, kDim, Pairing::kInterleaved), yarn(), xpos()}) {
-    for (const KeyStorage storage : {KeyStorage::kRotated, KeyStorage::kUnrotated}) {
+    for (const CachedKeys kept : {CachedKeys::kRotated, CachedKeys::kUnrotated}) {
       RopePlan plan = planOf(options);
-      KvCache often = cacheOf(cacheOptions(&plan, storage));
-      KvCache once = cacheOf(cacheOptions(&plan, storage));
+      KvCache often = cacheOf(cacheOptions(&plan, kept));
+      KvCache once = cacheOf(cacheOptions(&plan, kept));
       const std::vector<int64_t> at = from(1000, 37);
       REQUIRE(tokens.appendTo(often, 0, 37, {at.data(), nullptr}) == Status::kOk);
       REQUIRE(tokens.appendTo(once, 0, 37, {at.data(), nullptr}) == Status::kOk);
@@ -118,13 +118,13 @@ TEST_CASE("A shift does not apply the attention factor again", "[attention]") {
 TEST_CASE("Keys of several plans are read as the last of them has it", "[attention]") {
   Random random(4);
   const Tokens tokens(random, 70);
-  for (const KeyStorage storage : {KeyStorage::kRotated, KeyStorage::kUnrotated}) {
+  for (const CachedKeys kept : {CachedKeys::kRotated, CachedKeys::kUnrotated}) {
     RopePlan first = planOf(ropeOptions(kDim, kDim));
     RopePlan second = planOf(yarn());
     RopeOptions other_base = ropeOptions(kDim, kDim);
     other_base.frequencies.base = 100;
     RopePlan third = planOf(other_base);
-    KvCache cache = cacheOf(cacheOptions(&first, storage));
+    KvCache cache = cacheOf(cacheOptions(&first, kept));
     REQUIRE(tokens.appendTo(cache, 0, 40) == Status::kOk);
     const std::vector<float> before = keysOf(cache);
     REQUIRE(cache.switchTo(&second) == Status::kOk);
@@ -137,7 +137,7 @@ TEST_CASE("Keys of several plans are read as the last of them has it", "[attenti
     std::vector<int64_t> at = from(0, 70);
     for (size_t t = 50; t < 70; ++t) at[t] += 9;
     CHECK(largestDifference(keysOf(cache), turnedKeys(third, tokens, upTo(70), at)) <= 2 * kTurnTolerance);
-    const bool rotated = storage == KeyStorage::kRotated;
+    const bool rotated = kept == CachedKeys::kRotated;
     CHECK(cache.holdsKeysOf(&first) == rotated);
     CHECK(cache.holdsKeysOf(&third) == rotated);
     REQUIRE(cache.truncate(40) == Status::kOk);
@@ -166,18 +166,18 @@ TEST_CASE("A plan that turned none of the keys may be gone when another takes it
   RopeOptions others = ropeOptions(kDim, kDim);
   others.frequencies.base = 500;
   RopePlan next = planOf(others);
-  for (const KeyStorage storage : {KeyStorage::kRotated, KeyStorage::kUnrotated}) {
+  for (const CachedKeys kept : {CachedKeys::kRotated, CachedKeys::kUnrotated}) {
     KvCache cache;
     {
       auto first = std::make_unique<RopePlan>(planOf(ropeOptions(kDim, kDim)));
-      cache = cacheOf(cacheOptions(first.get(), storage));
+      cache = cacheOf(cacheOptions(first.get(), kept));
       REQUIRE(tokens.appendTo(cache, 0, 2) == Status::kOk);
-      if (storage == KeyStorage::kRotated) cache.reset();
+      if (kept == CachedKeys::kRotated) cache.reset();
     }
-    const size_t kept = cache.length();
+    const size_t staying = cache.length();
     REQUIRE(cache.switchTo(&next) == Status::kOk);
-    REQUIRE(tokens.appendTo(cache, kept, 4 - kept) == Status::kOk);
-    KvCache expected = cacheOf(cacheOptions(&next, storage));
+    REQUIRE(tokens.appendTo(cache, staying, 4 - staying) == Status::kOk);
+    KvCache expected = cacheOf(cacheOptions(&next, kept));
     REQUIRE(tokens.appendTo(expected, 0, 4) == Status::kOk);
     CHECK(sameBits(keysOf(cache), keysOf(expected)));
   }
@@ -188,9 +188,9 @@ TEST_CASE("Merged and copied keys are turned to where they now stand", "[attenti
   const Tokens tokens(random, 50);
   RopePlan plan = planOf(ropeOptions(kDim, kDim));
   RopePlan long_plan = planOf(yarn());
-  for (const KeyStorage storage : {KeyStorage::kRotated, KeyStorage::kUnrotated}) {
-    KvCache cache = cacheOf(cacheOptions(&plan, storage));
-    KvCache other = cacheOf(cacheOptions(&long_plan, storage));
+  for (const CachedKeys kept : {CachedKeys::kRotated, CachedKeys::kUnrotated}) {
+    KvCache cache = cacheOf(cacheOptions(&plan, kept));
+    KvCache other = cacheOf(cacheOptions(&long_plan, kept));
     REQUIRE(tokens.appendTo(cache, 0, 10) == Status::kOk);
     REQUIRE(tokens.appendTo(other, 10, 30) == Status::kOk);
     REQUIRE(other.drop(5, 10) == Status::kOk);
@@ -224,8 +224,8 @@ TEST_CASE("Keys are given back as they were before any turn", "[attention]") {
   Random random(7);
   const Tokens tokens(random, 40);
   RopePlan plan = planOf(yarn());
-  for (const KeyStorage storage : {KeyStorage::kRotated, KeyStorage::kUnrotated}) {
-    KvCache cache = cacheOf(cacheOptions(&plan, storage));
+  for (const CachedKeys kept : {CachedKeys::kRotated, CachedKeys::kUnrotated}) {
+    KvCache cache = cacheOf(cacheOptions(&plan, kept));
     REQUIRE(tokens.appendTo(cache, 0, 40) == Status::kOk);
     REQUIRE(cache.shift(7, 33, 100) == Status::kOk);
     std::vector<float> out(kBatch * kKvHeads * 40 * kDim);
@@ -241,8 +241,8 @@ TEST_CASE("A plan with several axes turns tokens at their places, however they m
   RopeOptions options = ropeOptions(kDim, kDim);
   options.axes = {AxisLayout::kSections, 3, {2, 1, 1}};
   RopePlan plan = planOf(options);
-  for (const KeyStorage storage : {KeyStorage::kRotated, KeyStorage::kUnrotated}) {
-    KvCache cache = cacheOf(cacheOptions(&plan, storage));
+  for (const CachedKeys kept : {CachedKeys::kRotated, CachedKeys::kUnrotated}) {
+    KvCache cache = cacheOf(cacheOptions(&plan, kept));
     REQUIRE(tokens.appendTo(cache, 0, 2) == Status::kOk);
     std::vector<int64_t> image(3 * 40);  // 5 rows of 8
     for (size_t t = 0; t < 40; ++t) {
@@ -299,10 +299,10 @@ TEST_CASE("Attention in pieces is attention in one call", "[attention]") {
   Random random(9);
   const Tokens tokens(random, 50);
   RopePlan plan = planOf(yarn());
-  for (const KeyStorage storage : {KeyStorage::kPlain, KeyStorage::kRotated, KeyStorage::kUnrotated}) {
+  for (const CachedKeys kept : {CachedKeys::kPlain, CachedKeys::kRotated, CachedKeys::kUnrotated}) {
     for (const CacheWindow window : {CacheWindow{}, CacheWindow{6, 0, false}, CacheWindow{5, 3, false}}) {
       const auto fresh = [&] {
-        KvCacheOptions options = cacheOptions(storage == KeyStorage::kPlain ? nullptr : &plan, storage);
+        KvCacheOptions options = cacheOptions(kept == CachedKeys::kPlain ? nullptr : &plan, kept);
         options.window = window;
         return cacheOf(options);
       };
@@ -359,8 +359,8 @@ TEST_CASE("Content and position of scores are told apart over a cache", "[attent
   Random random(11);
   const Tokens tokens(random, 9);
   RopePlan plan = planOf(yarn());
-  for (const KeyStorage storage : {KeyStorage::kRotated, KeyStorage::kUnrotated}) {
-    KvCache cache = cacheOf(cacheOptions(&plan, storage));
+  for (const CachedKeys kept : {CachedKeys::kRotated, CachedKeys::kUnrotated}) {
+    KvCache cache = cacheOf(cacheOptions(&plan, kept));
     REQUIRE(tokens.appendTo(cache, 0, 9) == Status::kOk);
     const size_t n = kBatch * kHeads * 9;
     std::vector<float> out(kBatch * kHeads * kValueDim);

@@ -152,8 +152,8 @@ TEST_CASE("A rebased window closes up behind the sinks", "[attention]") {
   Random random(6);
   const Tokens tokens(random, 30);
   RopePlan plan = planOf(ropeOptions(kDim, kDim));
-  for (const KeyStorage storage : {KeyStorage::kRotated, KeyStorage::kUnrotated}) {
-    KvCacheOptions options = cacheOptions(&plan, storage);
+  for (const CachedKeys kept : {CachedKeys::kRotated, CachedKeys::kUnrotated}) {
+    KvCacheOptions options = cacheOptions(&plan, kept);
     options.window = {4, 2, true};
     KvCache cache = cacheOf(options);
     for (size_t t = 0; t < 30; ++t) {
@@ -320,8 +320,8 @@ TEST_CASE("Sizes that do not fit are refused", "[attention]") {
   CHECK(cache.merge(cacheOf(cacheOptions(&plan)), 0, 1) == Status::kInvalidShape);
   CHECK(cacheOf(cacheOptions()).switchTo(&plan) == Status::kInvalidArgument);
   RopePlan interleaved = planOf(ropeOptions(kDim, kDim, Pairing::kInterleaved));
-  KvCache unturned = cacheOf(cacheOptions(&plan, KeyStorage::kUnrotated));
-  const KvCache paired = cacheOf(cacheOptions(&interleaved, KeyStorage::kUnrotated));
+  KvCache unturned = cacheOf(cacheOptions(&plan, CachedKeys::kUnrotated));
+  const KvCache paired = cacheOf(cacheOptions(&interleaved, CachedKeys::kUnrotated));
   REQUIRE(unturned.switchTo(&interleaved) == Status::kOk);
   REQUIRE(unturned.switchTo(&plan) == Status::kOk);
   REQUIRE(tokens.appendTo(unturned, 0, 1) == Status::kOk);

@@ -26,13 +26,13 @@ BlockShape decoder() {
   return shape;
 }
 
-KvCache cacheFor(RopePlan* plan, KeyStorage storage = KeyStorage::kRotated, CacheWindow window = {}) {
+KvCache cacheFor(RopePlan* plan, CachedKeys kept = CachedKeys::kRotated, CacheWindow window = {}) {
   KvCacheOptions options;
   options.batch = 2;
   options.kv_heads = 2;
   options.head_dim = options.value_dim = 6;
   options.plan = plan;
-  options.storage = plan == nullptr ? KeyStorage::kPlain : storage;
+  options.keys = plan == nullptr ? CachedKeys::kPlain : kept;
   options.window = window;
   KvCache cache;
   REQUIRE(cache.create(options) == Status::kOk);
@@ -68,7 +68,7 @@ TEST_CASE("Chunks through a cache give what one call gives, and what is captured
   input.attention.causal = true;
   const size_t splits[][5] = {{9, 0, 0, 0, 0}, {1, 1, 1, 1, 5}, {4, 5, 0, 0, 0}, {2, 3, 1, 3, 0}};
   for (RopePlan* rope : {&plan, static_cast<RopePlan*>(nullptr)}) {
-    for (const KeyStorage storage : {KeyStorage::kRotated, KeyStorage::kUnrotated}) {
+    for (const CachedKeys kept : {CachedKeys::kRotated, CachedKeys::kUnrotated}) {
       for (const auto& chunks : splits) {
         for (const int64_t start : {int64_t{0}, int64_t{1000}}) {
           input.rope = rope;
@@ -81,7 +81,7 @@ TEST_CASE("Chunks through a cache give what one call gives, and what is captured
           std::vector<float> out(data.x.size());
           REQUIRE(block.forward(out.data(), data.x.data(), input, all) == Status::kOk);
 
-          KvCache cache = cacheFor(rope, storage);
+          KvCache cache = cacheFor(rope, kept);
           input.cache = &cache;
           size_t first = 0;
           for (const size_t count : chunks) {
@@ -126,7 +126,7 @@ TEST_CASE("A window of the cache is a window of the layer, and rebased ones stay
   input.attention.window_left = 2;
   input.attention.sink_tokens = 1;
   const std::vector<float> whole = data.forward(block, input);
-  KvCache cache = cacheFor(&plan, KeyStorage::kRotated, {3, 1, false});
+  KvCache cache = cacheFor(&plan, CachedKeys::kRotated, {3, 1, false});
   input.cache = &cache;
   std::vector<float> out;
   for (size_t first = 0; first < kTokens; ++first) {
@@ -137,7 +137,7 @@ TEST_CASE("A window of the cache is a window of the layer, and rebased ones stay
   CHECK(cache.length() == 4);
 
   // Rebased: positions never pass the size of the window and its sink.
-  KvCache rebased = cacheFor(&plan, KeyStorage::kRotated, {3, 1, true});
+  KvCache rebased = cacheFor(&plan, CachedKeys::kRotated, {3, 1, true});
   input.cache = &rebased;
   for (size_t first = 0; first < kTokens; ++first) {
     input.positions.offset = rebased.nextPosition();

@@ -80,7 +80,7 @@ struct StackData {
       options.kv_heads = 2;
       options.head_dim = options.value_dim = 6;
       options.plan = i == 1 ? nullptr : &plan;
-      options.storage = i == 1 ? KeyStorage::kPlain : KeyStorage::kRotated;
+      options.keys = i == 1 ? CachedKeys::kPlain : CachedKeys::kRotated;
       if (i == 1) options.window.size = 3;
       REQUIRE(made[i].create(options) == Status::kOk);
     }
