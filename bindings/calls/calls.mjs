@@ -235,6 +235,7 @@ export const calls = {
       capacity: 'size_t',
       growing: 'bool',
       keys: 'CachedKeys',
+      storage: 'WeightType',
       window: 'CacheWindow',
     },
   },

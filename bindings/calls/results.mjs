@@ -14,6 +14,7 @@ export const results = {
       headDim: 'size_t',
       valueDim: 'size_t',
       keys: 'CachedKeys',
+      storage: 'WeightType',
       windowSize: 'size_t', // 0: none
       rebased: 'bool',
     },

@@ -21,6 +21,7 @@ void formOfKvCache(const KvCache& cache, Pointer out) {
                                .head_dim = o.head_dim,
                                .value_dim = o.value_dim,
                                .keys = o.keys,
+                               .storage = o.storage,
                                .window_size = o.window.size,
                                .rebased = o.window.rebased});
 }
@@ -88,8 +89,8 @@ int keysOfKvCache(KvCache& cache, Pointer out) {
       cache.copyKeys(0, headsFirst(at<float>(out), o.batch, o.kv_heads, cache.length(), o.head_dim)));
 }
 void valuesOfKvCache(const KvCache& cache, Pointer out) {
-  const HeadView<const float> view = cache.values();
-  copyHeads(headsFirst(at<float>(out), view.batch, view.heads, view.tokens, view.dim), view);
+  const KvCacheOptions& o = cache.options();
+  cache.copyValues(headsFirst(at<float>(out), o.batch, o.kv_heads, cache.length(), o.value_dim));
 }
 
 // Keys and values are those of the cache; c.k and c.v are not read.

@@ -21,7 +21,7 @@ export type { T5BiasOptions, T5Options } from './encodings/t5.js';
 export type { LoadOptions } from './instance.js';
 export type { CacheAttentionOptions, CachePosition } from './kv-cache/attend.js';
 export type { KvCache, MergeOptions, TokenRange } from './kv-cache/kv-cache.js';
-export type { AppendOptions, CacheRope, CacheWindow, KvCacheOptions } from './kv-cache/options.js';
+export type { AppendOptions, CacheRope, CacheStorage, CacheWindow, KvCacheOptions } from './kv-cache/options.js';
 export type { RestoreOptions } from './kv-cache/restore.js';
 export type { GeluOptions, LayerActivation } from './layers/activations.js';
 export type {

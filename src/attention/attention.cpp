@@ -8,7 +8,7 @@
 namespace ropewalk {
 namespace {
 
-bool fits(HeadView<float> out, HeadView<const float> q, const KeyView& k, HeadView<const float> v) {
+bool fits(HeadView<float> out, HeadView<const float> q, const KeyView& k, const StoredView& v) {
   return q.batch == k.batch && k.batch == v.batch && out.batch == q.batch && k.heads == v.heads &&
          k.heads != 0 && q.heads % k.heads == 0 && out.heads == q.heads && q.dim == k.dim &&
          k.tokens == v.tokens && out.tokens == q.tokens && out.dim == v.dim;
@@ -16,7 +16,7 @@ bool fits(HeadView<float> out, HeadView<const float> q, const KeyView& k, HeadVi
 
 }  // namespace
 
-Status attention(HeadView<float> out, HeadView<const float> q, const KeyView& k, HeadView<const float> v,
+Status attention(HeadView<float> out, HeadView<const float> q, const KeyView& k, const StoredView& v,
                  const AttentionOptions& options, const ScoreOutputs& scores) {
   if (!fits(out, q, k, v)) return Status::kInvalidShape;
   size_t queries = 0;  // that read one key head

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "kernels/weight_format.h"
+
 namespace ropewalk {
 namespace {
 
@@ -38,14 +40,17 @@ Status CachedRows::create(const RowSizes& sizes, size_t capacity, size_t spare) 
   const size_t room = capacity + spare;
   size_t heads = 0;
   size_t rows = 0;
+  const WeightFormat& format = formatOf(sizes.storage);
+  size_t value_bytes = 0;
   size_t values = 0;
   size_t axis_positions = 0;
   if (!multiply(sizes.batch, sizes.kv_heads, &heads) || !multiply(heads, room, &rows) ||
-      !multiply(rows, sizes.value_dim, &values) || !multiply(room, sizes.axes, &axis_positions)) {
+      !multiply(format.blocks(sizes.value_dim), format.block_bytes, &value_bytes) ||
+      !multiply(rows, value_bytes, &values) || !multiply(room, sizes.axes, &axis_positions)) {
     return Status::kOutOfMemory;
   }
   CachedRows made;
-  if (made.keys_.allocate(sizes.batch, sizes.kv_heads, room, sizes.head_dim) != Status::kOk ||
+  if (made.keys_.allocate(sizes.batch, sizes.kv_heads, room, sizes.head_dim, sizes.storage) != Status::kOk ||
       made.values_.allocate(values) != Status::kOk || made.positions_.allocate(room) != Status::kOk ||
       made.origins_.allocate(room) != Status::kOk ||
       (sizes.axes > 1 && made.axis_positions_.allocate(axis_positions) != Status::kOk)) {
@@ -54,6 +59,7 @@ Status CachedRows::create(const RowSizes& sizes, size_t capacity, size_t spare) 
   made.sizes_ = sizes;
   made.capacity_ = capacity;
   made.room_ = room;
+  made.value_bytes_ = value_bytes;
   *this = std::move(made);
   return Status::kOk;
 }
@@ -65,7 +71,28 @@ size_t CachedRows::bytes() const {
 
 Status CachedRows::makeSecondKeys() {
   if (hasSecondKeys()) return Status::kOk;
-  return second_keys_.allocate(sizes_.batch, sizes_.kv_heads, room_, sizes_.head_dim);
+  return second_keys_.allocate(sizes_.batch, sizes_.kv_heads, room_, sizes_.head_dim, sizes_.storage);
+}
+
+StoredView CachedRows::values() const {
+  const HeadView<const float> shape = {
+      nullptr, sizes_.batch, sizes_.kv_heads, length_, sizes_.value_dim, sizes_.kv_heads * room_, room_, 1};
+  return {shape, sizes_.storage, valueRow(0, 0), value_bytes_};
+}
+
+void CachedRows::putValues(size_t first, HeadView<const float> rows) {
+  const auto narrow = methodsOf(sizes_.storage).narrow;
+  for (size_t n = 0; n < sizes_.batch * sizes_.kv_heads; ++n) {
+    for (size_t t = 0; t < rows.tokens; ++t)
+      narrow(rows.row(n / sizes_.kv_heads, n % sizes_.kv_heads, t), rows.dim, valueRow(n, first + t));
+  }
+}
+
+void CachedRows::getValues(HeadView<float> rows) const {
+  for (size_t n = 0; n < sizes_.batch * sizes_.kv_heads; ++n) {
+    for (size_t t = 0; t < rows.tokens; ++t)
+      widen(sizes_.storage, valueRow(n, t), rows.dim, rows.row(n / sizes_.kv_heads, n % sizes_.kv_heads, t));
+  }
 }
 
 Status CachedRows::reserve(size_t count, size_t leaving, bool may_grow) {
@@ -94,7 +121,8 @@ Status CachedRows::grow(size_t capacity) {
 
 void CachedRows::copyRows(size_t first, const CachedRows& from, size_t from_first, size_t count) {
   keys_.copy(start_ + first, from.keys_, from.start_ + from_first, count);
-  copyHeads(values(first, count), from.values(from_first, count));
+  for (size_t n = 0; n < sizes_.batch * sizes_.kv_heads; ++n)
+    std::memcpy(valueRow(n, first), from.valueRow(n, from_first), count * value_bytes_);
   std::copy_n(from.positions() + from_first, count, positions() + first);
   std::copy_n(from.origins() + from_first, count, origins() + first);
   const size_t axes = sizes_.axes;
@@ -107,7 +135,7 @@ void CachedRows::moveRows(size_t from, size_t to, size_t count) {
   const size_t heads = sizes_.batch * sizes_.kv_heads;
   keys_.copy(to, keys_, from, count);
   if (hasSecondKeys()) second_keys_.copy(to, second_keys_, from, count);
-  moveWithin(values_.data(), heads, room_, sizes_.value_dim, from, to, count);
+  moveWithin(values_.data(), heads, room_, value_bytes_, from, to, count);
   moveWithin(positions_.data(), 1, room_, 1, from, to, count);
   moveWithin(origins_.data(), 1, room_, 1, from, to, count);
   if (sizes_.axes > 1) moveWithin(axis_positions_.data(), 1, room_, sizes_.axes, from, to, count);

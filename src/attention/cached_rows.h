@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "attention/key_panels.h"
+#include "kernels/weight_type.h"
 #include "memory.h"
 #include "status.h"
 #include "tensor_view.h"
@@ -15,11 +16,12 @@
 namespace ropewalk {
 
 struct RowSizes {
-  size_t batch = 1;      // B
-  size_t kv_heads = 0;   // G
-  size_t head_dim = 0;   // D
-  size_t value_dim = 0;  // Dv
-  size_t axes = 1;       // of a rotary position
+  size_t batch = 1;                           // B
+  size_t kv_heads = 0;                        // G
+  size_t head_dim = 0;                        // D
+  size_t value_dim = 0;                       // Dv
+  size_t axes = 1;                            // of a rotary position
+  WeightType storage = WeightType::kFloat32;  // of keys and values; a row is a whole number of its blocks
 
   bool operator==(const RowSizes&) const = default;
 };
@@ -53,9 +55,15 @@ class CachedRows {
   // Keys as they are kept, or a second buffer, for which makeSecondKeys() makes room.
   enum class Keys { kKept, kSecond };
   KeyView keys(Keys which) const { return buffer(which).view(start_, length_); }
-  // The numbers of a kept key of head n of all, kTileColumns apart.
-  float* key(size_t n, size_t row) { return keys_.key(n, start_ + row); }
-  const float* key(size_t n, size_t row) const { return keys_.key(n, start_ + row); }
+  // A kept key or a value of head n of all as its format has a row.
+  void putKeyRow(size_t n, size_t row, const unsigned char* from) { keys_.putRow(n, start_ + row, from); }
+  void getKeyRow(size_t n, size_t row, unsigned char* to) const { keys_.getRow(n, start_ + row, to); }
+  unsigned char* valueRow(size_t n, size_t row) {
+    return values_.data() + (n * room_ + start_ + row) * value_bytes_;
+  }
+  const unsigned char* valueRow(size_t n, size_t row) const {
+    return values_.data() + (n * room_ + start_ + row) * value_bytes_;
+  }
   void putKeys(Keys which, size_t first, HeadView<const float> rows) {
     buffer(which).put(start_ + first, rows);
   }
@@ -66,12 +74,9 @@ class CachedRows {
   void keepKeys(size_t first, size_t count) {
     second_keys_.copy(start_ + first, keys_, start_ + first, count);
   }
-  HeadView<float> values(size_t first, size_t count) {
-    return view(values_.data(), sizes_.value_dim, first, count);
-  }
-  HeadView<const float> values(size_t first, size_t count) const {
-    return view(values_.data(), sizes_.value_dim, first, count);
-  }
+  StoredView values() const;
+  void putValues(size_t first, HeadView<const float> rows);
+  void getValues(HeadView<float> rows) const;  // all of them
 
   // With room for all rows; rows move in both. Its contents are up to the caller.
   Status makeSecondKeys();
@@ -90,17 +95,6 @@ class CachedRows {
   void erase(size_t first, size_t count);
 
  private:
-  template <class T>
-  HeadView<T> view(T* data, size_t dim, size_t first, size_t count) const {
-    return {data + (start_ + first) * dim,
-            sizes_.batch,
-            sizes_.kv_heads,
-            count,
-            dim,
-            sizes_.kv_heads * room_ * dim,
-            room_ * dim,
-            dim};
-  }
   KeyPanels& buffer(Keys which) { return which == Keys::kKept ? keys_ : second_keys_; }
   const KeyPanels& buffer(Keys which) const { return which == Keys::kKept ? keys_ : second_keys_; }
   Status grow(size_t capacity);
@@ -112,8 +106,9 @@ class CachedRows {
   size_t start_ = 0;
   size_t length_ = 0;
   KeyPanels keys_;
-  KeyPanels second_keys_;  // or none
-  Buffer<float> values_;   // [B, G, room, Dv]
+  KeyPanels second_keys_;         // or none
+  Buffer<unsigned char> values_;  // [B, G, room] rows of Dv
+  size_t value_bytes_ = 0;        // of a row
   Buffer<int64_t> positions_;
   Buffer<KeyOrigin> origins_;
   Buffer<int64_t> axis_positions_;  // only of several axes

@@ -1,8 +1,10 @@
 #include "attention/key_blocks.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "kernels/transpose.h"
+#include "kernels/weight_format.h"
 #include "simd.h"
 
 namespace ropewalk {
@@ -29,6 +31,28 @@ void packValues(float* out, const float* rows, size_t stride, size_t count, size
   }
 }
 
+// out [count][dim][kWidth] = panels as attention/key_panels.h has them.
+void widenPanels(WeightType type, const unsigned char* panels, size_t count, size_t dim, float* out) {
+  const size_t numbers = count * dim * kWidth;
+  if (type != WeightType::kQ8_0) return widen(type, panels, numbers, out);
+  constexpr size_t kHeadBytes = kWidth * sizeof(uint16_t);
+  constexpr size_t kCodes = Q8_0Format::kBlock * kWidth;
+  for (size_t done = 0; done < numbers; done += kCodes) {
+    uint16_t halves[kWidth];
+    std::memcpy(halves, panels, kHeadBytes);
+    const f32x4 scales[] = {simd::loadF16(halves), simd::loadF16(halves + kLanes)};
+    const auto* codes = reinterpret_cast<const int8_t*>(panels + kHeadBytes);
+    for (size_t i = 0; i < kCodes; i += 2 * kWidth) {
+      f32x4 x[2 * kWidth / kLanes];
+      simd::loadI8(codes + i, x);
+      for (size_t v = 0; v < 2 * kWidth / kLanes; ++v)
+        simd::store(out + i + v * kLanes, simd::mul(x[v], scales[v % 2]));
+    }
+    panels += kHeadBytes + kCodes;
+    out += kCodes;
+  }
+}
+
 }  // namespace
 
 void packPanels(float* out, const float* rows, size_t stride, size_t count, size_t dim) {
@@ -40,20 +64,22 @@ void packPanels(float* out, const float* rows, size_t stride, size_t count, size
   }
 }
 
-Status KeyBlocks::allocate(const KeyView& k, HeadView<const float> v, bool read_again) {
+Status KeyBlocks::allocate(const KeyView& k, const StoredView& v, bool read_again) {
   k_ = k;
   v_ = v;
-  read_again_ = read_again;
-  const size_t packed = read_again ? count() : 1;
+  const bool stored = k.stored != nullptr;
+  read_again_ = read_again && !stored;
+  const size_t packed = read_again_ ? count() : 1;
   size_t keys = 0;
   size_t values = 0;
-  if (!multiply(k.dim, kBlockKeys, &key_size_) || !multiply(panelWidth(v.dim), kBlockKeys, &value_size_) ||
-      !multiply(packed, key_size_, &keys) || !multiply(packed, value_size_, &values)) {
+  if (!multiply(k.dim, stored ? kScoreStride : kBlockKeys, &key_size_) ||
+      !multiply(panelWidth(v.dim), kBlockKeys, &value_size_) || !multiply(packed, key_size_, &keys) ||
+      !multiply(packed, value_size_, &values)) {
     return Status::kOutOfMemory;
   }
-  Status status = k.in_panels ? Status::kOk : keys_.allocate(keys);
-  if (status == Status::kOk && copiesValues()) status = values_.allocate(values);
-  if (status == Status::kOk && read_again) status = blocks_.allocate(packed);
+  Status status = k.in_panels && !stored ? Status::kOk : keys_.allocate(keys);
+  if (status == Status::kOk && (stored || copiesValues())) status = values_.allocate(values);
+  if (status == Status::kOk && read_again_) status = blocks_.allocate(packed);
   return status;
 }
 
@@ -65,7 +91,23 @@ void KeyBlocks::startHead(size_t b, size_t g) {
 }
 
 KeyBlock KeyBlocks::block(size_t n) {
-  return read_again_ ? blocks_[n] : pack(n, 0);
+  if (read_again_) return blocks_[n];
+  return k_.stored != nullptr ? widenBlock(n) : pack(n, 0);
+}
+
+KeyBlock KeyBlocks::widenBlock(size_t n) {
+  const size_t start = n * kBlockKeys;
+  const size_t count = std::min(kBlockKeys, k_.tokens - start);
+  const size_t width = panelWidth(v_.dim);
+  widenPanels(k_.type, k_.storedRow(b_, g_, start), panelWidth(k_.lane + count) / kWidth, k_.dim,
+              keys_.data());
+  const auto widenRow = methodsOf(v_.type).widen;
+  for (size_t j = 0; j < count; ++j) {
+    float* const row = values_.data() + j * width;
+    widenRow(v_.storedRow(b_, g_, start + j), v_.dim, row);
+    std::fill(row + v_.dim, row + width, 0.0f);
+  }
+  return {start, count, keys_.data(), k_.lane, values_.data(), kWidth, width};
 }
 
 // Block n, what is copied of it as number `copy` of the copies.

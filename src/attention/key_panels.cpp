@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "kernels/transpose.h"
+#include "kernels/weight_format.h"
 
 namespace ropewalk {
 namespace {
@@ -15,44 +16,90 @@ size_t inPanel(size_t at, size_t count) {
   return std::min(count, kWidth - at % kWidth);
 }
 
+// Calls f(at, in_block, bytes) for the parts of a block: where that of lane 0 is in the block of a panel,
+// where it is in the block of a file, and its bytes.
+template <class F>
+void eachPart(size_t lead, size_t block_bytes, F f) {
+  f(size_t{0}, size_t{0}, lead);
+  for (size_t i = lead; i < block_bytes; ++i) f(kWidth * i, i, size_t{1});
+}
+
 }  // namespace
 
-Status KeyPanels::allocate(size_t batch, size_t heads, size_t slots, size_t dim) {
+Status KeyPanels::allocate(size_t batch, size_t heads, size_t slots, size_t dim, WeightType type) {
+  const WeightFormat& format = formatOf(type);
   const size_t panels = slots / kWidth + (slots % kWidth == 0 ? 0 : 1);
   size_t size = 0;
   if (!multiply(batch, heads, &size) || !multiply(size, panels, &size) || !multiply(size, kWidth, &size) ||
-      !multiply(size, dim, &size) || data_.allocate(size) != Status::kOk) {
+      !multiply(size, format.blocks(dim), &size) || !multiply(size, format.block_bytes, &size) ||
+      data_.allocate(size) != Status::kOk) {
     return Status::kOutOfMemory;
   }
   // Products go through whole panels, and what memory happened to hold could be slow to multiply.
-  std::fill_n(data_.data(), size, 0.0f);
+  if (size != 0) std::memset(data_.data(), 0, size);
+  type_ = type;
   batch_ = batch;
   heads_ = heads;
   panels_ = panels;
   dim_ = dim;
+  blocks_ = format.blocks(dim);
+  block_bytes_ = format.block_bytes;
+  lead_ = format.hasCodes() ? sizeof(uint16_t) : block_bytes_;
   return Status::kOk;
 }
 
+void KeyPanels::putBlocks(size_t n, size_t slot, size_t first, size_t count, const unsigned char* blocks) {
+  unsigned char* panel = data_.data() + panelAt(n, slot) + first * kWidth * block_bytes_;
+  for (; count > 0; --count, panel += kWidth * block_bytes_, blocks += block_bytes_) {
+    eachPart(lead_, block_bytes_, [&](size_t at, size_t in_block, size_t bytes) {
+      std::memcpy(panel + at + slot % kWidth * bytes, blocks + in_block, bytes);
+    });
+  }
+}
+
+void KeyPanels::getBlocks(size_t n, size_t slot, size_t first, size_t count, unsigned char* blocks) const {
+  const unsigned char* panel = data_.data() + panelAt(n, slot) + first * kWidth * block_bytes_;
+  for (; count > 0; --count, panel += kWidth * block_bytes_, blocks += block_bytes_) {
+    eachPart(lead_, block_bytes_, [&](size_t at, size_t in_block, size_t bytes) {
+      std::memcpy(blocks + in_block, panel + at + slot % kWidth * bytes, bytes);
+    });
+  }
+}
+
 void KeyPanels::put(size_t at, HeadView<const float> rows) {
-  for (size_t b = 0; b < batch_; ++b) {
-    for (size_t h = 0; h < heads_; ++h) {
-      for (size_t t = 0; t < rows.tokens;) {
-        const size_t count = inPanel(at + t, rows.tokens - t);
-        transpose(key(b * heads_ + h, at + t), kWidth, rows.row(b, h, t), rows.token_stride, count, dim_);
-        t += count;
+  const bool in_floats = type_ == WeightType::kFloat32;
+  const WeightFormat& format = formatOf(type_);
+  for (size_t n = 0; n < batch_ * heads_; ++n) {
+    for (size_t t = 0; t < rows.tokens;) {
+      const float* from = rows.row(n / heads_, n % heads_, t);
+      const size_t count = in_floats ? inPanel(at + t, rows.tokens - t) : 1;
+      if (in_floats) transpose(floats() + floatAt(n, at + t), kWidth, from, rows.token_stride, count, dim_);
+      for (size_t l = 0; !in_floats && l < dim_; l += kPiece) {
+        unsigned char blocks[kPiece * sizeof(float)];
+        const size_t size = std::min(kPiece, dim_ - l);
+        methodsOf(type_).narrow(from + l, size, blocks);
+        putBlocks(n, at + t, l / format.block, format.blocks(size), blocks);
       }
+      t += count;
     }
   }
 }
 
 void KeyPanels::get(size_t at, HeadView<float> rows) const {
-  for (size_t b = 0; b < batch_; ++b) {
-    for (size_t h = 0; h < heads_; ++h) {
-      for (size_t t = 0; t < rows.tokens;) {
-        const size_t count = inPanel(at + t, rows.tokens - t);
-        transpose(rows.row(b, h, t), rows.token_stride, key(b * heads_ + h, at + t), kWidth, dim_, count);
-        t += count;
+  const bool in_floats = type_ == WeightType::kFloat32;
+  const WeightFormat& format = formatOf(type_);
+  for (size_t n = 0; n < batch_ * heads_; ++n) {
+    for (size_t t = 0; t < rows.tokens;) {
+      float* to = rows.row(n / heads_, n % heads_, t);
+      const size_t count = in_floats ? inPanel(at + t, rows.tokens - t) : 1;
+      if (in_floats) transpose(to, rows.token_stride, floats() + floatAt(n, at + t), kWidth, dim_, count);
+      for (size_t l = 0; !in_floats && l < dim_; l += kPiece) {
+        unsigned char blocks[kPiece * sizeof(float)];
+        const size_t size = std::min(kPiece, dim_ - l);
+        getBlocks(n, at + t, l / format.block, format.blocks(size), blocks);
+        widen(type_, blocks, size, to + l);
       }
+      t += count;
     }
   }
 }
@@ -68,13 +115,18 @@ void KeyPanels::copy(size_t at, const KeyPanels& from, size_t from_slot, size_t 
           backwards ? std::min({left, (from_slot + left - 1) % kWidth + 1, (at + left - 1) % kWidth + 1})
                     : std::min(inPanel(from_slot + done, left), inPanel(at + done, left));
       const size_t first = backwards ? left - run : done;
-      float* const to = key(n, at + first);
-      const float* const keys = from.key(n, from_slot + first);
+      unsigned char* to = data_.data() + panelAt(n, at + first);
+      const unsigned char* keys = from.data_.data() + from.panelAt(n, from_slot + first);
+      const size_t to_lane = (at + first) % kWidth;
+      const size_t lane = (from_slot + first) % kWidth;
       if (run == kWidth) {
-        std::memmove(to, keys, kWidth * dim_ * sizeof(float));
+        std::memmove(to, keys, panelBytes());
       } else {
-        for (size_t d = 0; d < dim_; ++d)
-          std::memmove(to + d * kWidth, keys + d * kWidth, run * sizeof(float));
+        for (size_t b = 0; b < blocks_; ++b, to += kWidth * block_bytes_, keys += kWidth * block_bytes_) {
+          eachPart(lead_, block_bytes_, [&](size_t part, size_t, size_t bytes) {
+            std::memmove(to + part + to_lane * bytes, keys + part + lane * bytes, run * bytes);
+          });
+        }
       }
       done += run;
     }
@@ -82,10 +134,9 @@ void KeyPanels::copy(size_t at, const KeyPanels& from, size_t from_slot, size_t 
 }
 
 KeyView KeyPanels::view(size_t at, size_t count) const {
-  const size_t lane = at % kWidth;
-  return {{data_.data() + (at - lane) * dim_, batch_, heads_, count, dim_, heads_ * headStride(),
-           headStride(), dim_},
-          lane};
+  const size_t slots = panels_ * kWidth;
+  const HeadView<const float> shape = {nullptr, batch_, heads_, count, dim_, heads_ * slots, slots, 1};
+  return {StoredView(shape, type_, data_.data() + panelAt(0, at), panelBytes() / kWidth), at % kWidth};
 }
 
 }  // namespace ropewalk

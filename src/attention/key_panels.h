@@ -1,12 +1,16 @@
 // Keys kept in panels (attention/key_view.h), so that attention over them transposes nothing: with one
 // query, transposing rows took as long as all the rest. A key's slot is its number in the buffer; slots that
 // hold none hold anything.
+//
+// A panel holds the blocks of its keys (kernels/weight_format.h) side by side, [D / block] of them: first the
+// numbers of the kTileColumns keys, or the scales of their blocks, then the codes of a block, code by code.
 #pragma once
 
 #include <cstddef>
 
 #include "attention/key_view.h"
 #include "kernels/tile.h"
+#include "kernels/weight_type.h"
 #include "memory.h"
 #include "status.h"
 #include "tensor_view.h"
@@ -15,37 +19,50 @@ namespace ropewalk {
 
 class KeyPanels {
  public:
-  // For `slots` keys [B, G, slots, D].
-  Status allocate(size_t batch, size_t heads, size_t slots, size_t dim);
+  // For `slots` keys [B, G, slots, D] in a format of which a row of D numbers is a whole number of blocks.
+  Status allocate(size_t batch, size_t heads, size_t slots, size_t dim,
+                  WeightType type = WeightType::kFloat32);
 
   bool empty() const { return data_.size() == 0; }
-  size_t bytes() const { return data_.size() * sizeof(float); }
+  size_t bytes() const { return data_.size(); }
 
-  // The numbers of a key of head n of all, kTileColumns apart.
-  float* key(size_t n, size_t slot) { return data_.data() + offset(n, slot); }
-  const float* key(size_t n, size_t slot) const { return data_.data() + offset(n, slot); }
+  // A key of head n of all as a row of its format in a file.
+  void putRow(size_t n, size_t slot, const unsigned char* row) { putBlocks(n, slot, 0, blocks_, row); }
+  void getRow(size_t n, size_t slot, unsigned char* row) const { getBlocks(n, slot, 0, blocks_, row); }
 
   // From slot `at` on: keys of these rows, rows of these keys.
   void put(size_t at, HeadView<const float> rows);
   void get(size_t at, HeadView<float> rows) const;
 
-  // From slot `at` on: keys of these or other panels of the same heads, which may overlap.
+  // From slot `at` on: keys of these or other panels of the same heads and format, which may overlap.
   void copy(size_t at, const KeyPanels& from, size_t from_slot, size_t count);
 
   KeyView view(size_t at, size_t count) const;
 
  private:
-  size_t headStride() const { return panels_ * kTileColumns * dim_; }
-  size_t offset(size_t n, size_t slot) const {
-    const size_t lane = slot % kTileColumns;
-    return n * headStride() + (slot - lane) * dim_ + lane;
-  }
+  // Numbers that are narrowed or widened at a time: whole blocks.
+  static constexpr size_t kPiece = 32;
 
+  size_t panelBytes() const { return kTileColumns * blocks_ * block_bytes_; }
+  size_t panelAt(size_t n, size_t slot) const { return (n * panels_ + slot / kTileColumns) * panelBytes(); }
+  // The floats of a key, kTileColumns apart.
+  size_t floatAt(size_t n, size_t slot) const {
+    return panelAt(n, slot) / sizeof(float) + slot % kTileColumns;
+  }
+  float* floats() { return reinterpret_cast<float*>(data_.data()); }
+  const float* floats() const { return reinterpret_cast<const float*>(data_.data()); }
+  void putBlocks(size_t n, size_t slot, size_t first, size_t count, const unsigned char* blocks);
+  void getBlocks(size_t n, size_t slot, size_t first, size_t count, unsigned char* blocks) const;
+
+  WeightType type_ = WeightType::kFloat32;
   size_t batch_ = 0;
   size_t heads_ = 0;
   size_t panels_ = 0;  // of a head
   size_t dim_ = 0;
-  Buffer<float> data_;  // [B, G, panels, D, kTileColumns]
+  size_t blocks_ = 0;  // of a key
+  size_t block_bytes_ = 0;
+  size_t lead_ = 0;             // bytes of a block before its codes
+  Buffer<unsigned char> data_;  // [B, G, panels] of them
 };
 
 }  // namespace ropewalk

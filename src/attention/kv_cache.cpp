@@ -5,6 +5,8 @@
 #include <functional>
 #include <utility>
 
+#include "kernels/weight_format.h"
+
 namespace ropewalk {
 namespace {
 
@@ -12,6 +14,11 @@ Status check(const KvCacheOptions& o) {
   if (o.batch == 0 || o.kv_heads == 0 || o.head_dim == 0 || o.value_dim == 0) return Status::kInvalidShape;
   if ((o.plan != nullptr) != (o.keys != CachedKeys::kPlain)) return Status::kInvalidArgument;
   if (o.plan != nullptr && o.plan->headDim() != o.head_dim) return Status::kInvalidShape;
+  const bool is_cached = o.storage == WeightType::kFloat32 || o.storage == WeightType::kFloat16 ||
+                         o.storage == WeightType::kQ8_0;
+  if (!is_cached) return Status::kInvalidArgument;
+  const size_t block = formatOf(o.storage).block;
+  if (o.head_dim % block != 0 || o.value_dim % block != 0) return Status::kInvalidShape;
   const CacheWindow& w = o.window;
   if (w.size == 0) return w.sink_tokens == 0 && !w.rebased ? Status::kOk : Status::kInvalidArgument;
   // Positions of several axes do not follow one another, so that a window would have no meaning.
@@ -52,8 +59,9 @@ Status KvCache::create(const KvCacheOptions& options) {
   KvCache made;
   made.options_ = options;
   const size_t axes = options.plan == nullptr ? 1 : options.plan->axes();
-  status = made.rows_.create({options.batch, options.kv_heads, options.head_dim, options.value_dim, axes},
-                             options.capacity, spareRows(options));
+  status = made.rows_.create(
+      {options.batch, options.kv_heads, options.head_dim, options.value_dim, axes, options.storage},
+      options.capacity, spareRows(options));
   if (status == Status::kOk && options.plan != nullptr) status = made.reservePlans(1);
   if (status != Status::kOk) return status;
   if (options.plan != nullptr) {
@@ -209,7 +217,7 @@ Status KvCache::append(HeadView<const float> k, HeadView<const float> v, const A
   leave(leaving);
   const size_t row = length();
   rows_.extend(tokens);
-  copyHeads(rows_.values(row, tokens), v);
+  rows_.putValues(row, v);
   for (size_t t = 0; t < tokens; ++t) {
     const int64_t position = listed ? at.positions[t] : next + static_cast<int64_t>(t);
     rows_.positions()[row + t] = position;

@@ -43,6 +43,8 @@ struct KvCacheOptions {
   size_t capacity = 0;   // tokens that there is room for
   bool growing = true;   // by doubling; else kFull beyond the capacity
   CachedKeys keys = CachedKeys::kPlain;
+  // Of keys and values: kFloat32, kFloat16 or kQ8_0, whose blocks of 32 numbers lie along D and Dv.
+  WeightType storage = WeightType::kFloat32;
   RopePlan* plan = nullptr;  // not owned: has to live as long as the cache holds keys that it turned
   CacheWindow window;
 };
@@ -121,7 +123,7 @@ class KvCache {
   // Keys of the out.tokens tokens from `first` on, [B, G, T, D], rotated by the plan in force to their
   // positions.
   Status copyKeys(size_t first, HeadView<float> out);
-  HeadView<const float> values() const { return rows_.values(0, length()); }
+  void copyValues(HeadView<float> out) const { rows_.getValues(out); }  // [B, G, length, Dv]
   // Writes the keys as they were before any rotation, in the pairing of the plan in force.
   Status unturnedKeys(HeadView<float> out) const;
 

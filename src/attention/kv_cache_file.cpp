@@ -1,6 +1,6 @@
 // A KV cache as bytes: a header of 64-bit words, fingerprints of plans, positions, origins, positions on
-// several axes, keys, values; all little-endian, the numbers packed [B, G, length, D]. A checksum covers
-// every byte.
+// several axes, keys, values; all little-endian, [B, G, length] rows in the format of the cache. A checksum
+// covers every byte.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -8,6 +8,7 @@
 
 #include "attention/kv_cache.h"
 #include "checksum.h"
+#include "kernels/weight_format.h"
 
 namespace ropewalk {
 namespace {
@@ -15,7 +16,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little);
 
 constexpr uint64_t kMagic = 0x00766b65706f7200;  // "\0ropekv\0"
-constexpr uint64_t kVersion = 1;
+constexpr uint64_t kVersion = 2;
 constexpr uint64_t kNoPlan = 0;  // in place of the fingerprint of a plan that turned none of the keys
 
 struct Header {
@@ -28,23 +29,29 @@ struct Header {
   uint64_t length = 0, plan_count = 0, current_plan = 0;
   uint64_t some_left = 0;
   int64_t last_left = 0;
+  uint64_t storage = 0;
   uint64_t checksum = 0;  // of all bytes but its own
 };
-static_assert(sizeof(Header) == size_t{20} * 8);
+static_assert(sizeof(Header) == size_t{21} * 8);
 
 // The size that a header's numbers ask for; false where it does not fit 64 bits.
 bool sizeOf(const Header& h, uint64_t* bytes) {
+  if (h.storage >= kWeightFormats.size() || h.head_dim > SIZE_MAX || h.value_dim > SIZE_MAX) return false;
+  const WeightFormat& format = kWeightFormats[static_cast<size_t>(h.storage)];
+  uint64_t blocks = 0;
   uint64_t rows = 0;
   uint64_t positions = 0;
-  uint64_t floats = 0;
+  uint64_t numbers = 0;  // their bytes
   uint64_t words = 0;
   const bool fits = !__builtin_mul_overflow(h.batch, h.kv_heads, &rows) &&
                     !__builtin_mul_overflow(rows, h.length, &rows) &&
-                    !__builtin_add_overflow(h.head_dim, h.value_dim, &floats) &&
-                    !__builtin_mul_overflow(rows, floats, &floats) &&
+                    !__builtin_add_overflow(format.blocks(static_cast<size_t>(h.head_dim)),
+                                            format.blocks(static_cast<size_t>(h.value_dim)), &blocks) &&
+                    !__builtin_mul_overflow(rows, blocks, &numbers) &&
+                    !__builtin_mul_overflow(numbers, uint64_t{format.block_bytes}, &numbers) &&
                     !__builtin_mul_overflow(h.length, 3 + (h.axes > 1 ? h.axes : 0), &positions) &&
                     !__builtin_add_overflow(h.plan_count, positions, &words) &&
-                    !__builtin_add_overflow(words, floats / 2 + floats % 2, &words);
+                    !__builtin_add_overflow(words, numbers / 8 + (numbers % 8 != 0 ? 1 : 0), &words);
   return fits && !__builtin_mul_overflow(words, uint64_t{8}, bytes) &&
          !__builtin_add_overflow(*bytes, sizeof(Header), bytes);
 }
@@ -75,31 +82,21 @@ class Cursor {
     at_ += count * sizeof(T);
   }
 
+  // Where that many bytes begin.
+  Byte* next(size_t bytes) {
+    at_ += bytes;
+    return at_ - bytes;
+  }
+
  private:
   Byte* at_;
 };
 
-void putHeads(Cursor<uint8_t>& to, HeadView<const float> x) {
-  for (size_t b = 0; b < x.batch; ++b) {
-    for (size_t h = 0; h < x.heads; ++h) to.put(x.row(b, h, 0), x.tokens * x.dim);
-  }
-}
-
-void getHeads(Cursor<const uint8_t>& from, HeadView<float> x) {
-  for (size_t b = 0; b < x.batch; ++b) {
-    for (size_t h = 0; h < x.heads; ++h) from.get(x.row(b, h, 0), x.tokens * x.dim);
-  }
-}
-
-// Calls f with each number of the kept keys, [B, G, length, D].
-template <class Rows, class F>
-void eachKeyNumber(Rows& rows, F f) {
-  const RowSizes& sizes = rows.sizes();
-  for (size_t head = 0; head < sizes.batch * sizes.kv_heads; ++head) {
-    for (size_t row = 0; row < rows.length(); ++row) {
-      auto* const key = rows.key(head, row);
-      for (size_t d = 0; d < sizes.head_dim; ++d) f(key + d * kTileColumns);
-    }
+// Calls f(head, row) for the rows [B, G, length].
+template <class F>
+void eachRow(const CachedRows& rows, F f) {
+  for (size_t head = 0; head < rows.sizes().batch * rows.sizes().kv_heads; ++head) {
+    for (size_t row = 0; row < rows.length(); ++row) f(head, row);
   }
 }
 
@@ -133,6 +130,7 @@ KvCacheOptions optionsOf(const Header& h) {
   options.capacity = static_cast<size_t>(h.capacity);
   options.growing = h.growing != 0;
   options.keys = static_cast<CachedKeys>(h.keys);
+  options.storage = static_cast<WeightType>(h.storage);
   options.window = {static_cast<size_t>(h.window_size), static_cast<size_t>(h.window_sink_tokens),
                     h.window_rebased != 0};
   return options;
@@ -150,6 +148,7 @@ size_t KvCache::savedSize() const {
   header.axes = sizes.axes;
   header.length = length();
   header.plan_count = plan_count_;
+  header.storage = static_cast<uint64_t>(options_.storage);
   uint64_t bytes = 0;
   return sizeOf(header, &bytes) && bytes <= SIZE_MAX ? static_cast<size_t>(bytes) : SIZE_MAX;
 }
@@ -167,6 +166,7 @@ void KvCache::save(uint8_t* out) const {
   header.capacity = capacity();
   header.growing = options_.growing;
   header.keys = static_cast<uint64_t>(options_.keys);
+  header.storage = static_cast<uint64_t>(options_.storage);
   header.window_size = window.size;
   header.window_sink_tokens = window.sink_tokens;
   header.window_rebased = window.rebased;
@@ -185,11 +185,13 @@ void KvCache::save(uint8_t* out) const {
   body.put(positions(), length());
   body.put(rows_.origins(), length());
   if (sizes.axes > 1) body.put(rows_.axisPositions(), length() * sizes.axes);
-  eachKeyNumber(rows_, [&](const float* x) { body.put(x, 1); });
-  putHeads(body, values());
-  const size_t floats = sizes.batch * sizes.kv_heads * length() * (sizes.head_dim + sizes.value_dim);
-  const uint32_t nothing = 0;
-  body.put(&nothing, floats % 2);
+  const WeightFormat& format = formatOf(options_.storage);
+  const size_t key_bytes = format.rowBytes(sizes.head_dim);
+  const size_t value_bytes = format.rowBytes(sizes.value_dim);
+  eachRow(rows_, [&](size_t head, size_t row) { rows_.getKeyRow(head, row, body.next(key_bytes)); });
+  eachRow(rows_, [&](size_t head, size_t row) { body.put(rows_.valueRow(head, row), value_bytes); });
+  uint8_t* const end = body.next(0);
+  std::fill(end, out + header.bytes, uint8_t{0});
   header.checksum = checksumOf(header, out + sizeof(Header));
   std::memcpy(out, &header, sizeof(Header));
 }
@@ -243,8 +245,11 @@ Status KvCache::restore(const uint8_t* bytes, size_t size, RopePlan* const* plan
   body.get(rows.positions(), length);
   body.get(rows.origins(), length);
   if (rows.sizes().axes > 1) body.get(rows.axisPositions(), length * rows.sizes().axes);
-  eachKeyNumber(rows, [&](float* x) { body.get(x, 1); });
-  getHeads(body, rows.values(0, length));
+  const WeightFormat& format = formatOf(options.storage);
+  const size_t key_bytes = format.rowBytes(options.head_dim);
+  const size_t value_bytes = format.rowBytes(options.value_dim);
+  eachRow(rows, [&](size_t head, size_t row) { rows.putKeyRow(head, row, body.next(key_bytes)); });
+  eachRow(rows, [&](size_t head, size_t row) { body.get(rows.valueRow(head, row), value_bytes); });
   made.plans_ = std::move(found);
   made.plan_count_ = made.plans_.size();
   made.current_ = static_cast<size_t>(header.current_plan);

@@ -257,7 +257,7 @@ Status KvCache::attend(HeadView<float> out, const CacheQueries& queries, const A
   } else {
     options.query_offset = ahead;
   }
-  return attention(out, q, k, values(), options, scores);
+  return attention(out, q, k, rows_.values(), options, scores);
 }
 
 }  // namespace ropewalk

@@ -345,7 +345,7 @@ TEST_CASE("Reading a cache without memory changes neither it nor the results") {
       REQUIRE(tokens.appendTo(cache, 0, 10) == Status::kOk);
       REQUIRE(cache.shift(0, 10, 3) == Status::kOk);
       const std::vector<int64_t> positions = positionsOf(cache);
-      const std::vector<float> values = written(cache.values());
+      const std::vector<float> values = valuesOf(cache);
       std::vector<float> out(kBatch * kHeads * kValueDim, 7.0f);
       std::vector<float> content(kBatch * kHeads * 10, 7.0f);
       ScoreOutputs scores;
@@ -371,7 +371,7 @@ TEST_CASE("Reading a cache without memory changes neither it nor the results") {
         CHECK(sameBits(out, out_before));
         CHECK(sameBits(content, content_before));
         CHECK(positionsOf(cache) == positions);
-        CHECK(sameBits(written(cache.values()), values));
+        CHECK(sameBits(valuesOf(cache), values));
         CHECK(liveAllocations() <= live + 1);  // keys that were turned before are kept
       }
       CHECK(failures > 3);

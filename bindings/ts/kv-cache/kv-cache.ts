@@ -3,7 +3,7 @@
 import { type AttentionResult, attendFields, type ScoreRequest } from '../attention/attention.js';
 import { KvCacheOptions as CacheFields, type CacheForm } from '../calls.js';
 import type { KvCache as CoreKvCache, MainModule } from '../core.mjs';
-import { CachedKeys } from '../enums.js';
+import { CachedKeys, nameOf, WeightType } from '../enums.js';
 import type { RopePlan } from '../rope/rope.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError, checkStatus, StateError } from '../runtime/errors.js';
@@ -15,6 +15,7 @@ import type { OwnDoubles } from '../runtime/typed-arrays.js';
 import { attendOver, type CacheAttentionOptions } from './attend.js';
 import {
   type AppendOptions,
+  type CacheStorage,
   checkAppended,
   checkCache,
   formOf,
@@ -58,6 +59,8 @@ export class KvCache extends Handle {
   readonly headDim: number;
   /** Coordinates of a value. */
   readonly valueDim: number;
+  /** The format of keys and values. */
+  readonly storage: CacheStorage;
   readonly #core: CoreKvCache;
   readonly #form: CacheForm;
   #plan: RopePlan | undefined;
@@ -71,6 +74,7 @@ export class KvCache extends Handle {
     this.kvHeads = form.kvHeads;
     this.headDim = form.headDim;
     this.valueDim = form.valueDim;
+    this.storage = nameOf(WeightType, form.storage) as CacheStorage;
     this.#core = core;
     this.#form = form;
     this.#plan = plan;
@@ -253,7 +257,7 @@ export class KvCache extends Handle {
   }
 
   /**
-   * Adds tokens of another cache of the same sizes and storage after the last one. Their distances stay; their keys are
+   * Adds tokens of another cache of the same sizes, `keys` and `storage` after the last one. Their distances stay; their keys are
    * rotated to their new positions when they are read. With a window, keys that have left the other cache's window are
    * missing here as well.
    *
@@ -398,6 +402,7 @@ export class KvCache extends Handle {
       if (other[size] !== this[size]) refuse(`has ${size} ${other[size]}; expected ${this[size]}`);
     }
     if (other.#form.keys !== this.#form.keys) refuse('keeps its keys another way');
+    if (other.storage !== this.storage) refuse(`stores numbers as ${other.storage}; expected ${this.storage}`);
     if (this.#plan === undefined) return;
     const plan: RopePlan = this.#plan;
     if (plan.axes > 1) refuse('has positions with several axes, which cannot follow others');

@@ -2,7 +2,7 @@
 import { splitHeads } from '../attention/attention.js';
 import * as calls from '../calls.js';
 import type { KvCache as CoreKvCache } from '../core.mjs';
-import { CachedKeys } from '../enums.js';
+import { CachedKeys, WeightType } from '../enums.js';
 import { checkPlan, type RopePlan } from '../rope/rope.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError } from '../runtime/errors.js';
@@ -38,6 +38,14 @@ export interface CacheWindow {
   positions?: 'kept' | 'rebased';
 }
 
+/**
+ * The format in which a cache stores keys and values. `float32`: as they are. `float16`: half the memory; each number is
+ * rounded to nearest, by 2^-11 of its magnitude at most, and magnitudes from 65520 on become infinite. `q8_0`: 27 % of the
+ * memory; 32 numbers along headDim or valueDim share a float16 scale, as ggml's reference quantizes them, and each is rounded
+ * by 1/254 of the largest of them and 2^-11 of its own magnitude at most; a block with a number that is not finite becomes NaN.
+ */
+export type CacheStorage = 'float32' | 'float16' | 'q8_0';
+
 /** Options of `rw.kvCache`. */
 export interface KvCacheOptions {
   /** B. Default 1. */
@@ -55,6 +63,12 @@ export interface KvCacheOptions {
   capacity?: number;
   /** Whether the capacity doubles when it is exceeded; otherwise more tokens are an error. Default true without a capacity. */
   growing?: boolean;
+  /**
+   * The format of keys and values. Keys are rotated first. Moved keys (`shift`, `merge`, `switchTo`, a rebased window) are read,
+   * rotated, and rounded once more, always from the numbers stored first: rounding errors do not add up. `q8_0` needs headDim
+   * and valueDim that are multiples of 32. Default `float32`.
+   */
+  storage?: CacheStorage;
   /** Default: no rotary encoding. */
   rope?: CacheRope;
   /** Default: every query sees all keys. */
@@ -69,6 +83,9 @@ export interface AppendOptions extends PositionOptions {
   kvHeads?: number;
 }
 
+const { float32, float16, q8_0 } = WeightType;
+/** @internal */
+export const cacheStorages = { float32, float16, q8_0 } as const;
 const { rotated, unrotated } = CachedKeys;
 const keptKeys = { rotated, unrotated } as const;
 const windowPositions = { kept: 0, rebased: 1 } as const;
@@ -106,11 +123,17 @@ function windowOf(where: string, value: CacheWindow | undefined) {
 /** @internal */
 export function checkCache(heap: Heap, where: string, options: KvCacheOptions): CheckedCache {
   const sizes = ['batch', 'kvHeads', 'headDim', 'valueDim'] as const;
-  const given = check.options(where, 'options', options, [...sizes, 'capacity', 'growing', 'rope', 'window']);
+  const known = [...sizes, 'capacity', 'growing', 'storage', 'rope', 'window'] as const;
+  const given = check.options(where, 'options', options, known);
   const batch = check.integer(where, 'batch', given.batch ?? 1, 1, largest);
   const kvHeads = check.integer(where, 'kvHeads', given.kvHeads, 1, largest);
   const headDim = check.integer(where, 'headDim', given.headDim, 1, largest);
   const valueDim = check.integer(where, 'valueDim', given.valueDim ?? headDim, 1, largest);
+  const storage = check.choice(where, 'storage', given.storage ?? 'float32', cacheStorages);
+  for (const [name, dim] of Object.entries({ headDim, valueDim })) {
+    if (storage !== q8_0 || dim % 32 === 0) continue;
+    throw new ArgumentRangeError(where, name, dim, `is ${dim}; storage 'q8_0' needs a multiple of 32`);
+  }
   const capacity = check.integer(where, 'capacity', given.capacity ?? 0, 0, largest);
   const growing = check.boolean(where, 'growing', given.growing ?? given.capacity === undefined);
   const { plan, keys } = ropeOf(heap, where, given.rope, headDim);
@@ -125,7 +148,7 @@ export function checkCache(heap: Heap, where: string, options: KvCacheOptions): 
   if (window.size > 0 && plan !== undefined && plan.axes > 1) {
     throw new ArgumentRangeError(where, 'window', given.window, `needs a plan with one axis; this has ${plan.axes}`);
   }
-  return { core: { batch, kvHeads, headDim, valueDim, capacity, growing, keys, window }, plan };
+  return { core: { batch, kvHeads, headDim, valueDim, capacity, growing, keys, storage, window }, plan };
 }
 
 /**

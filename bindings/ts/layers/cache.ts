@@ -10,7 +10,8 @@ import type { LayerDims, LayerScores } from './options.js';
 import type { CheckedPosition } from './position.js';
 
 /** Options of a layer's `kvCache`; sizes and plan are the layer's. */
-export interface LayerCacheOptions extends Pick<KvCacheOptions, 'batch' | 'capacity' | 'growing' | 'window'> {
+export interface LayerCacheOptions
+  extends Pick<KvCacheOptions, 'batch' | 'capacity' | 'growing' | 'storage' | 'window'> {
   /** How keys of a rotary encoding are kept; see `CacheRope`. Default `rotated`. */
   keys?: NonNullable<CacheRope['keys']>;
 }
@@ -23,7 +24,7 @@ export function layerCache(
   { rope: plan }: CheckedPosition,
   options: LayerCacheOptions,
 ): KvCache {
-  const known = ['batch', 'capacity', 'growing', 'window', 'keys'] as const;
+  const known = ['batch', 'capacity', 'growing', 'storage', 'window', 'keys'] as const;
   const { keys, ...rest } = check.options(where, 'options', options, known);
   if (plan === undefined && keys !== undefined) {
     throw new ArgumentRangeError(where, 'keys', keys, 'is for layers with a rotary encoding');

@@ -2,7 +2,7 @@
 
 import type { LayerCaches } from '../core.mjs';
 import { createKvCache, type KvCache } from '../kv-cache/kv-cache.js';
-import type { CacheRope } from '../kv-cache/options.js';
+import { type CacheRope, type CacheStorage, cacheStorages } from '../kv-cache/options.js';
 import { restoreKvCache } from '../kv-cache/restore.js';
 import { checkLayerCache } from '../layers/cache.js';
 import * as check from '../runtime/check.js';
@@ -23,7 +23,12 @@ export interface ModelCacheOptions {
    * their window. Default 512.
    */
   chunk?: number;
-  /** How keys with a rotary encoding are stored. Default `rotated`. */
+  /**
+   * The format in which keys and values are stored; see `rw.kvCache`. `q8_0` needs layers whose headDim is a multiple of 32.
+   * Default `float32`.
+   */
+  storage?: CacheStorage;
+  /** How keys with a rotary encoding are kept. Default `rotated`. */
   keys?: NonNullable<CacheRope['keys']>;
 }
 
@@ -35,12 +40,13 @@ const mostTokens = 2 ** 30;
 
 /** @internal */
 export function createModelCache(heap: Heap, layers: readonly ModelLayer[], options: ModelCacheOptions): ModelKvCache {
-  const given = check.options(where, 'options', options, ['batch', 'capacity', 'chunk', 'keys']);
+  const given = check.options(where, 'options', options, ['batch', 'capacity', 'chunk', 'storage', 'keys']);
   const batch = check.integer(where, 'batch', given.batch ?? 1, 1, 2 ** 20);
   const chunk = check.integer(where, 'chunk', given.chunk ?? defaultChunk, 1, mostAtOnce);
   const capacity =
     given.capacity === undefined ? undefined : check.integer(where, 'capacity', given.capacity, 1, mostTokens);
-  const keys = given.keys ?? 'rotated';
+  const { storage = 'float32', keys = 'rotated' } = given;
+  check.choice(where, 'storage', storage, cacheStorages);
   check.choice(where, 'keys', keys, { rotated: 0, unrotated: 1 });
   const caches: KvCache[] = [];
   try {
@@ -55,6 +61,7 @@ export function createModelCache(heap: Heap, layers: readonly ModelLayer[], opti
         kvHeads,
         headDim,
         valueDim,
+        storage,
         ...(slides && { window: { size: left + 1 } }),
         // Without a capacity, a windowed cache grows too: a window may be as large as Phi-3's 262144.
         ...(capacity !== undefined && { capacity: slides ? room : capacity }),

@@ -1,4 +1,5 @@
 // Generates tokens: reads the prompt in chunks, then chooses a token for each row, runs them, and chooses the next.
+import { type CacheStorage, cacheStorages } from '../kv-cache/options.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError, StateError } from '../runtime/errors.js';
 import { EventLoop } from '../runtime/event-loop.js';
@@ -49,6 +50,8 @@ export interface GenerateOptions extends SamplingOptions {
   previous?: check.IntegersInput;
   /** Holds the earlier tokens; ids are then only the new ones. Afterwards it holds all tokens. */
   cache?: ModelKvCache;
+  /** Where no `cache` is given: the format in which keys and values are stored; see `model.kvCache`. Default `float32`. */
+  storage?: CacheStorage;
   /** Number of prompt tokens read at once; other work runs in between. Does not change the tokens. Default 64. */
   chunk?: number;
   /** Ends the work with the signal's reason. */
@@ -70,7 +73,7 @@ export interface GeneratedToken {
 }
 
 const where = 'model.generate';
-const own = ['maxTokens', 'stop', 'stopAfter', 'seed', 'logprobs', 'previous', 'cache', 'chunk'] as const;
+const own = ['maxTokens', 'stop', 'stopAfter', 'seed', 'logprobs', 'previous', 'cache', 'storage', 'chunk'] as const;
 const defaultTokens = 256;
 const defaultPiece = 64;
 
@@ -102,6 +105,7 @@ interface Work {
   /** Ids for repetitionPenalty, besides those of a row. */
   readonly previous: Float64Array;
   readonly cache: ModelKvCache | undefined;
+  readonly storage: CacheStorage;
   readonly chunk: number;
   readonly signal: AbortSignal | undefined;
   readonly onProgress: ((progress: GenerateProgress) => void) | undefined;
@@ -148,7 +152,11 @@ function checkWork(model: Stepper, input: unknown, options: GenerateOptions): Wo
   if (cache !== undefined && cache.batch !== ids.batch) {
     throw new ArgumentRangeError(where, 'cache', cache, `has batch ${cache.batch}; ids have ${ids.batch} rows`);
   }
-  const { stopAfter } = given;
+  const { stopAfter, storage = 'float32' } = given;
+  check.choice(where, 'storage', storage, cacheStorages);
+  if (cache !== undefined && given.storage !== undefined) {
+    throw new ArgumentRangeError(where, 'storage', storage, 'is an option of the cache, which is given');
+  }
   if (stopAfter !== undefined && typeof stopAfter !== 'function') {
     throw new ArgumentTypeError(where, 'stopAfter', stopAfter, 'a function');
   }
@@ -166,6 +174,7 @@ function checkWork(model: Stepper, input: unknown, options: GenerateOptions): Wo
     logprobs: check.boolean(where, 'logprobs', given.logprobs ?? false),
     previous: idList('previous', given.previous ?? [], vocabSize),
     cache,
+    storage,
     chunk: check.integer(where, 'chunk', given.chunk ?? Math.min(defaultPiece, largest), 1, largest),
     signal,
     onProgress: onProgress as Work['onProgress'],
@@ -318,7 +327,8 @@ export function generate(
 ): AsyncGenerator<GeneratedToken, void, undefined> {
   const work = checkWork(model, ids, options);
   return (async function* () {
-    const cache = work.cache ?? model.kvCache({ batch: work.ids.batch, chunk: work.chunk });
+    const { chunk, storage } = work;
+    const cache = work.cache ?? model.kvCache({ batch: work.ids.batch, chunk, storage });
     try {
       yield* tokensOf(work, cache, new EventLoop());
     } finally {

@@ -264,11 +264,15 @@ void Q5_1Format::narrow(const float* x, size_t n, unsigned char* out) {
 
 void Q8_0Format::narrow(const float* x, size_t n, unsigned char* out) {
   for (size_t l = 0; l < n; l += kBlock, x += kBlock, out += kBlockBytes) {
-    const float scale = std::fabs(extremeOf(x, kBlock)) / 127;
+    float nothing = 0;  // unless a number is not finite
+    for (size_t i = 0; i < kBlock; ++i) nothing += x[i] * 0;
+    const float scale = std::fabs(extremeOf(x, kBlock)) / 127 + nothing;
     const float inverse = finiteRatio(1, scale);
     putHalf(out, scale);
-    for (size_t i = 0; i < kBlock; ++i)
-      out[2 + i] = static_cast<unsigned char>(static_cast<int>(std::round(x[i] * inverse)));
+    for (size_t i = 0; i < kBlock; ++i) {
+      const float code = nothing == 0 ? std::round(x[i] * inverse) : 0;
+      out[2 + i] = static_cast<unsigned char>(static_cast<int>(code));
+    }
   }
 }
 

@@ -83,6 +83,13 @@ inline std::vector<float> keysOf(KvCache& cache) {
   return out;
 }
 
+inline std::vector<float> valuesOf(const KvCache& cache) {
+  const KvCacheOptions& o = cache.options();
+  std::vector<float> out(o.batch * o.kv_heads * cache.length() * o.value_dim, kNaN);
+  cache.copyValues(headsFirst(out.data(), o.batch, o.kv_heads, cache.length(), o.value_dim));
+  return out;
+}
+
 inline std::vector<int64_t> positionsOf(const KvCache& cache) {
   return {cache.positions(), cache.positions() + cache.length()};
 }
@@ -97,7 +104,7 @@ struct Snapshot {
   bool operator==(const Snapshot&) const = default;
 };
 inline Snapshot snapshotOf(KvCache& cache) {
-  return {keysOf(cache), written(cache.values()), positionsOf(cache), cache.capacity(), cache.plan()};
+  return {keysOf(cache), valuesOf(cache), positionsOf(cache), cache.capacity(), cache.plan()};
 }
 
 // Keys of chosen tokens turned by a plan at some positions, [B, G, T, D].

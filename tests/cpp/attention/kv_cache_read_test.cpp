@@ -276,7 +276,7 @@ TEST_CASE("A plan with several axes turns tokens at their places, however they m
     copyHeads(turned, all);
     REQUIRE(plan.rotate(turned, {at.data(), false, 0}) == Status::kOk);
     const std::vector<float> keys = turnedKeys(plan, tokens, upTo(45), at);
-    const std::vector<float> values = written(cache.values());
+    const std::vector<float> values = valuesOf(cache);
     // The gap in the sequence is one in the positions as well, and the last 45 tokens do not stand in a row.
     AttentionOptions order = scaled(kDim);
     order.causal = true;

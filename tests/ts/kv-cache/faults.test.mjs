@@ -10,7 +10,7 @@ const sizes = { kvHeads: 2, headDim: 8 };
 const tokens = (count, heads = 2) => randomArray([1, heads, count, 8], count + heads);
 
 // Words of a saved cache, by name; the body follows.
-const [axes, storage, windowSize, someLeft, checksum, body] = [7, 10, 11, 17, 19, 20];
+const [axes, keys, windowSize, someLeft, storage, checksum, body] = [7, 10, 11, 17, 19, 20, 21];
 const mask = (1n << 64n) - 1n;
 
 // The bytes with some words replaced and the checksum that goes with them.
@@ -54,7 +54,10 @@ await onEachBuild((rw) => {
       'keys that left no window': [forged(left, [[windowSize, 0n]]), forged(bytes, [[someLeft, 1n]])],
       'sinks of no window': [forged(bytes, [[12, 3n]])],
       'a rebased window of nothing': [forged(bytes, [[13, 1n]])],
-      'rope without a plan': [forged(bytes, [[storage, 1n]])],
+      'rope without a plan': [forged(bytes, [[keys, 1n]])],
+      'another format, or one that no cache has': [1n, 2n, 8n, 12n, 1n << 40n].map((type) =>
+        forged(bytes, [[storage, type]]),
+      ),
       'a window larger than its fixed capacity': [
         forged(bytes, [
           [9, 0n],

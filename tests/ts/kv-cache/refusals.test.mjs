@@ -31,6 +31,7 @@ await onEachBuild((rw) => {
     valueDim: [notAnInteger(count), (valueDim) => make({ valueDim })],
     capacity: [notAnInteger({ min: 0, max: 2 ** 30 }), (capacity) => make({ capacity })],
     growing: [notABoolean, (growing) => make({ growing })],
+    storage: [notAChoice, (storage) => make({ storage })],
     rope: [notOptions, (rope) => make({ rope })],
     'rope.keys': [notAChoice, (keys) => make({ rope: { plan, keys } })],
     window: [notOptions, (window) => make({ window })],
@@ -51,6 +52,21 @@ await onEachBuild((rw) => {
       () => make({ window: { size: 1, sinks: 4 } }),
     ],
     'a fixed capacity that nobody gives': [RangeError, 'capacity', () => make({ growing: false })],
+    'keys that are no whole blocks': [
+      RangeError,
+      ['headDim', '8', 'q8_0', '32'],
+      () => make({ storage: 'q8_0', valueDim: 32 }),
+    ],
+    'values that are no whole blocks': [
+      RangeError,
+      ['valueDim', '48', 'q8_0', '32'],
+      () => make({ storage: 'q8_0', headDim: 64, valueDim: 48 }),
+    ],
+    'a format that caches do not have': [
+      RangeError,
+      ['storage', 'q4_0', 'float32', 'float16', 'q8_0'],
+      () => make({ storage: 'q4_0' }),
+    ],
     'a window larger than a fixed capacity': [
       RangeError,
       ['capacity', '9', '10'],
@@ -296,7 +312,7 @@ await onEachBuild((rw) => {
       ['buffer', 'version'],
       () => {
         const bytes = new Uint8Array(saved.slice(0));
-        bytes[8] = 2;
+        bytes[8] = 3;
         rw.restoreKvCache(bytes, { plan });
       },
     ],
