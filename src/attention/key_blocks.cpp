@@ -31,10 +31,18 @@ void packValues(float* out, const float* rows, size_t stride, size_t count, size
   }
 }
 
+// out = n float16 numbers at an even address.
+void widenHalves(const unsigned char* from, size_t n, float* out) {
+  const auto* halves = reinterpret_cast<const uint16_t*>(from);
+  size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) simd::store(out + i, simd::loadF16(halves + i));
+  for (; i < n; ++i) out[i] = widenFloat16(halves[i]);
+}
+
 // out [count][dim][kWidth] = panels as attention/key_panels.h has them.
 void widenPanels(WeightType type, const unsigned char* panels, size_t count, size_t dim, float* out) {
   const size_t numbers = count * dim * kWidth;
-  if (type != WeightType::kQ8_0) return widen(type, panels, numbers, out);
+  if (type == WeightType::kFloat16) return widenHalves(panels, numbers, out);
   constexpr size_t kHeadBytes = kWidth * sizeof(uint16_t);
   constexpr size_t kCodes = Q8_0Format::kBlock * kWidth;
   for (size_t done = 0; done < numbers; done += kCodes) {
@@ -101,7 +109,7 @@ KeyBlock KeyBlocks::widenBlock(size_t n) {
   const size_t width = panelWidth(v_.dim);
   widenPanels(k_.type, k_.storedRow(b_, g_, start), panelWidth(k_.lane + count) / kWidth, k_.dim,
               keys_.data());
-  const auto widenRow = methodsOf(v_.type).widen;
+  const auto widenRow = v_.type == WeightType::kFloat16 ? widenHalves : methodsOf(v_.type).widen;
   for (size_t j = 0; j < count; ++j) {
     float* const row = values_.data() + j * width;
     widenRow(v_.storedRow(b_, g_, start + j), v_.dim, row);

@@ -425,12 +425,16 @@ TEST_CASE("A block without memory for its stages leaves its result as it was") {
 
 TEST_CASE("A block without memory leaves its cache as it was") {
   Random random(11);
-  for (const CachedKeys kept : {CachedKeys::kRotated, CachedKeys::kUnrotated}) {
+  for (const auto& [kept, storage] : {std::pair{CachedKeys::kRotated, WeightType::kFloat32},
+                                      {CachedKeys::kUnrotated, WeightType::kFloat32},
+                                      {CachedKeys::kUnrotated, WeightType::kFloat16}}) {
     const BlockData data(random, {}, 1, 3);
     const TransformerBlock block = data.block();
     RopePlan plan = planOf(ropeOptions(4, 4));
     rotated(plan, std::vector<float>(100 * 4), 0);  // the plan's own rows are there from here on
-    KvCache cache = cacheOf(optionsFor(plan, kept));
+    KvCacheOptions options = optionsFor(plan, kept);
+    options.storage = storage;
+    KvCache cache = cacheOf(options);
     SelfAttentionInput input = data.input();
     input.rope = &plan;
     input.cache = &cache;

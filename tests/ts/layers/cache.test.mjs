@@ -96,6 +96,24 @@ await onEachBuild((rw) => {
     layer.dispose();
   });
 
+  test('a cache in float16 changes a layer by what rounding explains', () => {
+    const layer = rw.decoderLayer({ ...size, weights, position: { encoding: 'rope' } });
+    const whole = layer.forward(x).out.data;
+    const cache = layer.kvCache({ batch, storage: 'float16' });
+    assert.equal(cache.storage, 'float16');
+    const parts = [layer.forward(piece(0, 5), { cache }).out, layer.forward(piece(5, 3), { cache }).out];
+    const modelDim = whole.length / batch / tokens;
+    const got = [0, 1].flatMap((b) =>
+      parts.flatMap(({ data }) => [...data.subarray((b * data.length) / batch, ((b + 1) * data.length) / batch)]),
+    );
+    assert.equal(got.length, batch * tokens * modelDim);
+    const most = whole.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0);
+    assertClose(Float32Array.from(got), whole, 2 ** -11 * 16 * most);
+    assert.notDeepEqual(Float32Array.from(got), whole);
+    cache.dispose();
+    layer.dispose();
+  });
+
   test('content and position are given for keys in a cache, whatever it keeps', () => {
     const layer = rw.decoderLayer({ ...size, weights, position: { encoding: 'rope' } });
     const capture = ['q', 'k', 'qRotated', 'kRotated', 'content', 'position', 'raw'];
@@ -267,8 +285,11 @@ testMisfits(rw, 'forward with a cache', {
     },
   ],
 });
-testAllRefusals(rw, 'kvCache of a layer', { keys: [notAChoice, (keys) => layer.kvCache({ keys })] });
-testUnknownOptions(rw, 'kvCache of a layer', ['kvHeads', 'rope', 'storage'], (options) => layer.kvCache(options));
+testAllRefusals(rw, 'kvCache of a layer', {
+  keys: [notAChoice, (keys) => layer.kvCache({ keys })],
+  storage: [notAChoice, (storage) => layer.kvCache({ storage })],
+});
+testUnknownOptions(rw, 'kvCache of a layer', ['kvHeads', 'rope', 'format'], (options) => layer.kvCache(options));
 testMisfits(rw, 'kvCache of a layer', {
   'a way to keep turned keys where nothing turns': [
     RangeError,

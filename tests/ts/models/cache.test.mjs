@@ -25,7 +25,12 @@ const logitsOf = (model, tokens, cache) => model.forward(tokens, { cache }).logi
 
 describe('saved in the middle and restored, a cache goes on with the same bits', () => {
   for (const [name, model] of Object.entries(models)) {
-    for (const options of [{ capacity: 40, chunk: 4 }, { chunk: 4 }, { capacity: 20, keys: 'unrotated' }]) {
+    for (const options of [
+      { capacity: 40, chunk: 4 },
+      { chunk: 4 },
+      { capacity: 20, keys: 'unrotated' },
+      { chunk: 4, storage: 'float16' },
+    ]) {
       test(`${name}, ${JSON.stringify(options)}`, () => {
         const cache = model.kvCache(options);
         model.forward(ids.slice(0, 11), { cache, logits: 'none' });
@@ -52,6 +57,15 @@ describe('saved in the middle and restored, a cache goes on with the same bits',
     cache.dispose();
     again.dispose();
   });
+});
+
+test('float16 halves the numbers of every layer', () => {
+  const [wide, half] = [llama.kvCache({ capacity: 16 }), llama.kvCache({ capacity: 16, storage: 'float16' })];
+  const numbers = half.layers.reduce((sum, { kvHeads, headDim }) => sum + 2 * kvHeads * headDim * 16, 0);
+  assert.equal(wide.bytes - half.bytes, 2 * numbers);
+  assert.ok(half.layers.every(({ storage }) => storage === 'float16'));
+  wide.dispose();
+  half.dispose();
 });
 
 test('truncate forgets what came later', () => {
@@ -243,7 +257,15 @@ testAllRefusals(rw, 'model.kvCache', {
   batch: [count(2 ** 20), (batch) => llama.kvCache({ batch })],
   chunk: [count(2 ** 20), (chunk) => llama.kvCache({ chunk })],
   capacity: [count(2 ** 30), (capacity) => llama.kvCache({ capacity })],
+  storage: [notAChoice, (storage) => llama.kvCache({ storage })],
   keys: [notAChoice, (keys) => llama.kvCache({ keys })],
+});
+testMisfits(rw, 'model.kvCache', {
+  'heads that are no whole blocks': [
+    RangeError,
+    ['headDim', '6', 'q8_0', '32'],
+    () => llama.kvCache({ storage: 'q8_0' }),
+  ],
 });
 testUnknownOptions(rw, 'model.kvCache', ['window', 'growing', 'length'], (options) => llama.kvCache(options));
 

@@ -9,6 +9,7 @@ import { safetensorsOf } from '../../models/tiny/files.mjs';
 import { tinyModel } from '../../models/tiny/models.mjs';
 import {
   notABoolean,
+  notAChoice,
   notAnInteger,
   notNonNegative,
   notOptions,
@@ -467,6 +468,15 @@ await onEachBuild(async (rw) => {
     );
   });
 
+  test('storage is that of the cache which a generation makes', async () => {
+    for (const storage of ['float32', 'float16']) {
+      const cache = llama3.kvCache({ storage });
+      const want = await tokensOf(llama3.generate(prompt, { ...lively, cache, maxTokens: 12 }));
+      assert.deepEqual(await tokensOf(llama3.generate(prompt, { ...lively, storage, maxTokens: 12 })), want);
+      cache.dispose();
+    }
+  });
+
   const generate = (ids, options) => llama3.generate(ids, options).return();
   const [batched, foreign] = [llama3.kvCache({ batch: 2 }), models['gpt-neox'].kvCache()];
   const small = llama3.kvCache({ capacity: 16, chunk: 8 });
@@ -486,6 +496,7 @@ await onEachBuild(async (rw) => {
     temperature: [notNonNegative, (value) => generate(prompt, { temperature: value })],
     logprobs: [notABoolean, (value) => generate(prompt, { logprobs: value })],
     chunk: [notAnInteger({ min: 1, max: 2 ** 20 }), (value) => generate(prompt, { chunk: value })],
+    storage: [notAChoice, (value) => generate(prompt, { storage: value })],
     cache: [[wrongType({}, 'an object'), wrongType(1, '1')], (value) => generate(prompt, { cache: value })],
     signal: [[wrongType({}, 'an object'), wrongType(1, '1')], (value) => generate(prompt, { signal: value })],
     onProgress: [[wrongType({}, 'an object'), wrongType(1, '1')], (value) => generate(prompt, { onProgress: value })],
@@ -503,6 +514,11 @@ await onEachBuild(async (rw) => {
       () => generate(prompt, { cache: small, maxTokens: 4 }),
     ],
     'pieces larger than those of the cache': [RangeError, 'chunk', () => generate(prompt, { cache: small, chunk: 9 })],
+    'a format beside a cache': [
+      RangeError,
+      ['storage', 'cache'],
+      () => generate(prompt, { cache: small, storage: 'float16' }),
+    ],
     'a cache of two texts for one': [RangeError, ['cache', 'batch 2'], () => generate(prompt, { cache: batched })],
     'a cache of two texts for three': [RangeError, ['cache', 'batch 2', '3'], () => generate(rows, { cache: batched })],
     'a cache that is gone': [StateError, 'cache', () => generate(prompt, { cache: ended })],
