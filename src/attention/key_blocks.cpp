@@ -33,10 +33,10 @@ void packValues(float* out, const float* rows, size_t stride, size_t count, size
 
 // out = n float16 numbers at an even address.
 void widenHalves(const unsigned char* from, size_t n, float* out) {
+  if (n % kLanes != 0) return widen(WeightType::kFloat16, from, n, out);
   const auto* halves = reinterpret_cast<const uint16_t*>(from);
-  size_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) simd::store(out + i, simd::loadF16(halves + i));
-  for (; i < n; ++i) out[i] = widenFloat16(halves[i]);
+  ROPEWALK_KEEP_LOOP
+  for (size_t i = 0; i < n; i += kLanes) simd::store(out + i, simd::loadF16(halves + i));
 }
 
 // out [count][dim][kWidth] = panels as attention/key_panels.h has them.
@@ -50,6 +50,7 @@ void widenPanels(WeightType type, const unsigned char* panels, size_t count, siz
     std::memcpy(halves, panels, kHeadBytes);
     const f32x4 scales[] = {simd::loadF16(halves), simd::loadF16(halves + kLanes)};
     const auto* codes = reinterpret_cast<const int8_t*>(panels + kHeadBytes);
+    ROPEWALK_KEEP_LOOP
     for (size_t i = 0; i < kCodes; i += 2 * kWidth) {
       f32x4 x[2 * kWidth / kLanes];
       simd::loadI8(codes + i, x);
