@@ -28,7 +28,7 @@ const ofBoth = (file) => {
   throw new Error(`${file} of the simd and of the relaxed build differ; rebuild both`);
 };
 // Bundlers leave out an unused call only where it is marked.
-const glue = ofBoth('core.mjs').replace('var Module = (', 'var Module = /* @__PURE__ */ (');
+const pure = (text) => text.replace('var Module = (', 'var Module = /* @__PURE__ */ (');
 
 // Appends to each build a custom section (0, its length, its name, a hash of the preceding bytes), by which load()
 // detects a file of another build or version.
@@ -70,12 +70,25 @@ export const packedSteps: string;
 export const counts: { readonly steps: number; readonly changes: number };
 `;
 
-writeFileSync(join(staging, 'core.mjs'), glue);
-cpSync(built('wasm-simd', 'core.d.mts'), join(staging, 'core.d.mts'));
+// The core of training, which has one build.
+const training = readFileSync(built('wasm-simd', 'training-core.wasm'));
+const inlineTraining = `// The core of training, deflated, in base64. Made by bindings/package.mjs.
+export const size = ${training.length};
+export const packedTraining = '${await pack('training', training)}';
+`;
+
+writeFileSync(join(staging, 'core.mjs'), pure(ofBoth('core.mjs')));
+writeFileSync(join(staging, 'training-core.mjs'), pure(readFileSync(built('wasm-simd', 'training-core.mjs'), 'utf8')));
+for (const file of ['core.d.mts', 'training-core.d.mts']) cpSync(built('wasm-simd', file), join(staging, file));
 for (const file of ['calls.d.ts', 'calls.js', 'enums.d.ts', 'enums.js'])
   writeFileSync(join(staging, file), ofBoth(file));
 writeFileSync(join(staging, 'inline.js'), inline);
 writeFileSync(join(staging, 'inline.d.ts'), inlineTypes);
+writeFileSync(join(staging, 'training-inline.js'), inlineTraining);
+writeFileSync(
+  join(staging, 'training-inline.d.ts'),
+  'export const size: number;\nexport const packedTraining: string;\n',
+);
 const versions = `// Made by bindings/package.mjs.
 export const version = '${version}';
 export const buildIds = { simd128: '${ids[0]}', relaxed: '${ids[1]}' };
@@ -91,7 +104,10 @@ const project = join(root, 'bindings', 'ts');
 const besides = {
   name: 'besides',
   resolveId: (source) => {
-    const made = /^(?:\.\.?\/)+(core\.mjs|(?:calls|enums|inline|model-ropes|version)\.js)$/.exec(source);
+    const made =
+      /^(?:\.\.?\/)+((?:training-)?core\.mjs|(?:calls|enums|(?:training-)?inline|model-ropes|version)\.js)$/.exec(
+        source,
+      );
     return made && join(staging, made[1]);
   },
 };
@@ -129,7 +145,7 @@ const neededBy = async (entry) => {
   return (id) => moduleIds.includes(id) && !id.endsWith(entry);
 };
 
-const entries = ['index', 'external', 'models', 'worker'];
+const entries = ['index', 'external', 'models', 'training', 'worker'];
 const bundle = await bundleOf(
   Object.fromEntries([...entries, 'node'].map((name) => [name, join(project, `${name}.ts`)])), // node.ts has index's types
 );
@@ -137,13 +153,14 @@ await bundle.write({
   dir: next,
   codeSplitting: {
     groups: [
-      { name: 'inline', test: /\binline\.js$/, priority: 4 },
+      { name: 'inline', test: /[\\/]inline\.js$/, priority: 4 },
+      { name: 'training-inline', test: /\btraining-inline\.js$/, priority: 4 },
       { name: 'errors', test: await neededBy('worker.ts'), minShareCount: 3, priority: 3 },
       { name: 'core', test: await neededBy('index.ts'), minShareCount: 3, priority: 2 },
       { name: 'models', test: await neededBy('models.ts'), priority: 1 },
     ],
   },
-  chunkFileNames: ({ name }) => (name === 'inline' ? 'inline.js' : 'shared-[name].js'),
+  chunkFileNames: ({ name }) => (/inline$/.test(name) ? '[name].js' : 'shared-[name].js'),
   comments: { annotation: true, jsdoc: false, legal: true }, // editors show the comments of the .d.ts files
 });
 // A script is one file: it has from the start what the modules import later.

@@ -408,4 +408,79 @@ export const calls = {
       capture: 'CaptureCall',
     },
   },
+
+  // A trainer's encoding. slopes is [heads] doubles.
+  TrainedPositionOptions: {
+    header: 'training/options.h',
+    struct: 'training::PositionOptions',
+    fields: {
+      kind: 'TrainedPosition',
+      length: 'size_t',
+      mode: 'LearnedMode',
+      positionDim: 'size_t',
+      scale: 'double',
+      base: 'double',
+      frequencies: 'FrequencyOptions',
+      pairing: 'Pairing',
+      trainable: 'bool',
+      slopes: 'pointer?',
+      numBuckets: 'size_t',
+      maxDistance: 'int64_t',
+      maxRelative: 'size_t',
+    },
+  },
+  TrainedModelOptions: {
+    header: 'training/options.h',
+    struct: 'training::ModelOptions',
+    fields: {
+      vocab: 'size_t',
+      modelDim: 'size_t',
+      heads: 'size_t',
+      layers: 'size_t',
+      hiddenDim: 'size_t',
+      causal: 'bool',
+      norm: 'NormKind',
+      eps: 'double',
+      activation: 'Activation',
+      attention: 'TrainedAttention',
+      kernel: 'LinearKernel',
+      rotation: 'LinearRotation',
+      position: 'TrainedPositionOptions',
+    },
+  },
+  OptimizerOptions: {
+    header: 'training/options.h',
+    struct: 'training::OptimizerOptions',
+    fields: {
+      kind: 'OptimizerKind',
+      lr: 'double',
+      beta1: 'double',
+      beta2: 'double',
+      eps: 'double',
+      weightDecay: 'double',
+      clip: 'double',
+      warmup: 'uint64_t',
+      totalSteps: 'uint64_t',
+      finalShare: 'double',
+    },
+  },
+  TrainerOptions: {
+    header: 'training/options.h',
+    struct: 'training::TrainerOptions',
+    fields: { model: 'TrainedModelOptions', optimizer: 'OptimizerOptions', seed: 'uint64_t' },
+  },
+  // ids and targets [batch, tokens] int32, weights [batch, tokens] float32.
+  BatchCall: {
+    fields: { ids: 'pointer', targets: 'pointer', weights: 'pointer', batch: 'size_t', tokens: 'size_t' },
+  },
+  EvaluateCall: {
+    fields: {
+      batch: 'BatchCall',
+      loss: 'pointer', // of one double
+      losses: 'pointer',
+      predictions: 'pointer',
+      logits: 'pointer?',
+      position: 'pointer?', // a TrainedPositionOptions in place of the trainer's
+    },
+  },
 };

@@ -133,6 +133,47 @@ export const enums = {
     },
   },
 
+  TrainedPosition: {
+    header: 'training/options.h',
+    type: 'training::PositionKind',
+    values: {
+      none: 'kNone',
+      sinusoidal: 'kSinusoidal',
+      binary: 'kBinary',
+      learned: 'kLearned',
+      rope: 'kRope',
+      alibi: 'kAlibi',
+      t5: 'kT5',
+      kerple: 'kKerple',
+      shaw: 'kShaw',
+      relative_key: 'kRelativeKey',
+      relative_key_query: 'kRelativeKeyQuery',
+      m3: 'kM3',
+      pope: 'kPope',
+      forget: 'kForget',
+    },
+  },
+  TrainedAttention: {
+    header: 'training/options.h',
+    type: 'training::AttentionKind',
+    values: { softmax: 'kSoftmax', linear: 'kLinear' },
+  },
+  LinearRotation: {
+    header: 'training/linear_attention.h',
+    type: 'training::LinearRotation',
+    values: { none: 'kNone', numerator: 'kNumerator', both: 'kBoth' },
+  },
+  OptimizerKind: {
+    header: 'training/options.h',
+    type: 'training::OptimizerKind',
+    values: { adamw: 'kAdamW', sgd: 'kSgd' },
+  },
+  NotFinite: {
+    header: 'training/trainer.h',
+    type: 'training::NotFinite',
+    values: { nothing: 'kNothing', loss: 'kLoss', gradient: 'kGradient', parameter: 'kParameter' },
+  },
+
   SafetensorsDtype: {
     header: 'models/safetensors.h',
     values: {

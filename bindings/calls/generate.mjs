@@ -44,11 +44,12 @@ const parts = ({ count, ...field }) =>
 
 // --- C++
 
-function enumInCpp([name, { header, values }]) {
+function enumInCpp([name, { header, type = name, values }]) {
   const enumerators = Object.values(values);
   if (header === undefined) return `enum class ${name} : int { ${enumerators.join(', ')} };\n\n`;
+  const alias = type === name ? '' : `using ${name} = ${type};\n`;
   // In a switch without default, -Wswitch reports an enumerator that is missing in the table.
-  return `constexpr bool isInTable(${name} e) {
+  return `${alias}constexpr bool isInTable(${name} e) {
   switch (e) {
 ${byLine(enumerators, (each) => `    case ${name}::${each}:`)}      return true;
   }

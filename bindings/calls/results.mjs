@@ -82,4 +82,19 @@ export const results = {
     header: 'models/text_map.h',
     fields: { key: 'pointer', keyBytes: 'size_t', value: 'pointer', valueBytes: 'size_t' },
   },
+  // A parameter of a trainer: columns is 0 for a vector; offset counts numbers from the first parameter.
+  TrainedParameter: {
+    fields: { name: 'pointer', nameBytes: 'size_t', rows: 'size_t', columns: 'size_t', offset: 'size_t' },
+  },
+  StepReport: {
+    fields: {
+      notFinite: 'NotFinite',
+      tensor: 'pointer',
+      tensorBytes: 'size_t',
+      step: 'uint64_t',
+      loss: 'double',
+      gradientNorm: 'double',
+      learningRate: 'double',
+    },
+  },
 };

@@ -1,11 +1,12 @@
 // The common part of every load(): chooses a build, instantiates it, and explains failures. The caller supplies the
 // compiled module.
 
-import createCore from './core.mjs';
+import createCore, { type MainModule } from './core.mjs';
 import { Ropewalk } from './ropewalk.js';
 import * as check from './runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError, OutOfMemoryError, UnsupportedError } from './runtime/errors.js';
 import { Heap } from './runtime/heap.js';
+import { unpackAtOnce } from './sources/node-files.js';
 import { buildIds, version } from './version.js';
 
 /** Options of load(). */
@@ -37,7 +38,8 @@ const simdProbe = /* @__PURE__ */ probe('08 01 06 00  41 01 fd 0f  0b');
 // A relaxed one: i8x16.relaxed_swizzle (i8x16.splat (i32.const 1)) (i8x16.splat (i32.const 2)).
 const relaxedProbe = /* @__PURE__ */ probe('0f 01 0d 00  41 01 fd 0f  41 02 fd 0f  fd 80 02  0b');
 
-function buildFor(simd: 'auto' | 'deterministic'): BuildName {
+/** The build for this engine; UnsupportedError where there is none. @internal */
+export function buildFor(simd: 'auto' | 'deterministic'): BuildName {
   if (typeof WebAssembly === 'undefined') throw new UnsupportedError('load: this runtime has no WebAssembly');
   if (simd === 'auto' && hasRelaxed()) return 'relaxed';
   if (!WebAssembly.validate(simdProbe)) {
@@ -72,8 +74,15 @@ export function refusal(error: unknown): UnsupportedError | undefined {
   return undefined;
 }
 
-async function instantiate(module: WebAssembly.Module): Promise<Heap> {
-  // createCore() never settles if its callback is not called, so failures reject this promise.
+/**
+ * An instance of a module, by the glue that was made with it.
+ * @internal
+ */
+export async function instantiate(
+  module: WebAssembly.Module,
+  create: (options: object) => Promise<unknown> = createCore,
+): Promise<Heap> {
+  // create() never settles if its callback is not called, so failures reject this promise.
   return new Promise((resolve, reject) => {
     let memory: WebAssembly.Memory | undefined;
     const fail = (cause?: unknown) => reject(refusal(cause) ?? outOfMemory(cause) ?? notOurs(module, cause));
@@ -86,8 +95,8 @@ async function instantiate(module: WebAssembly.Module): Promise<Heap> {
         .catch(fail);
       return {};
     };
-    createCore({ instantiateWasm })
-      .then((core) => (memory ? resolve(new Heap(core, memory)) : fail()))
+    create({ instantiateWasm })
+      .then((core) => (memory ? resolve(new Heap(core as MainModule, memory)) : fail()))
       .catch(fail);
   });
 }
@@ -112,6 +121,46 @@ function notOurs(module: WebAssembly.Module, cause?: unknown): ArgumentTypeError
   const error = new ArgumentTypeError('load', 'module', module, "the compiled 'ropewalk/core.wasm' of this version");
   error.cause = cause;
   return error;
+}
+
+// Engines before 2025 lack fromBase64; a loop takes a tenth of the time of Uint8Array.from with a callback.
+function decodeBase64(text: string): Uint8Array<ArrayBuffer> {
+  const { fromBase64 } = Uint8Array as { fromBase64?: (text: string) => Uint8Array<ArrayBuffer> };
+  if (fromBase64 !== undefined) return fromBase64(text);
+  const binary = atob(text);
+  const bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < bytes.length; ++i) bytes[i] = binary.charCodeAt(i);
+  return bytes;
+}
+
+function inflater(): DecompressionStream {
+  try {
+    return new DecompressionStream('deflate-raw');
+  } catch (cause) {
+    const known = 'Chrome 103, Firefox 113, Safari 16.4 and Node 20 do';
+    const problem = `load: this runtime cannot unpack the WebAssembly inside; ${known}, or import 'ropewalk/external'`;
+    throw new UnsupportedError(problem, { cause });
+  }
+}
+
+/** Unpacks a build that the JavaScript contains: deflated, in base64. @internal */
+// Reads the stream directly: new Response(stream) is shorter, but makes some runtimes load all of fetch first.
+export async function inflate(base64: string, size: number): Promise<Uint8Array<ArrayBuffer>> {
+  const atOnce = unpackAtOnce(base64);
+  if (atOnce !== undefined) return atOnce;
+  const { writable, readable } = inflater();
+  const writer = writable.getWriter();
+  const reader = readable.getReader();
+  const bytes = new Uint8Array(size);
+  const read = async () => {
+    let at = 0;
+    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+      bytes.set(part.value, at);
+      at += part.value.length;
+    }
+  };
+  await Promise.all([writer.write(decodeBase64(base64)), writer.close(), read()]);
+  return bytes;
 }
 
 /** Compiles once for the same arguments; retries after a failure. @internal */

@@ -2,49 +2,8 @@
 // or server.
 
 import { counts, packedRelaxed, packedSteps, sizes } from './inline.js';
-import { compiledOnce, type LoadOptions, open } from './instance.js';
+import { compiledOnce, inflate, type LoadOptions, open } from './instance.js';
 import type { Ropewalk } from './ropewalk.js';
-import { UnsupportedError } from './runtime/errors.js';
-import { unpackAtOnce } from './sources/node-files.js';
-
-// Engines before 2025 lack fromBase64; a loop takes a tenth of the time of Uint8Array.from with a callback.
-function decodeBase64(text: string): Uint8Array<ArrayBuffer> {
-  const { fromBase64 } = Uint8Array as { fromBase64?: (text: string) => Uint8Array<ArrayBuffer> };
-  if (fromBase64 !== undefined) return fromBase64(text);
-  const binary = atob(text);
-  const bytes = new Uint8Array(binary.length);
-  for (let i = 0; i < bytes.length; ++i) bytes[i] = binary.charCodeAt(i);
-  return bytes;
-}
-
-function inflater(): DecompressionStream {
-  try {
-    return new DecompressionStream('deflate-raw');
-  } catch (cause) {
-    const known = 'Chrome 103, Firefox 113, Safari 16.4 and Node 20 do';
-    const problem = `load: this runtime cannot unpack the WebAssembly inside; ${known}, or import 'ropewalk/external'`;
-    throw new UnsupportedError(problem, { cause });
-  }
-}
-
-// Reads the stream directly: new Response(stream) is shorter, but makes some runtimes load all of fetch first.
-async function inflate(base64: string, size: number): Promise<Uint8Array<ArrayBuffer>> {
-  const atOnce = unpackAtOnce(base64);
-  if (atOnce !== undefined) return atOnce;
-  const { writable, readable } = inflater();
-  const writer = writable.getWriter();
-  const reader = readable.getReader();
-  const bytes = new Uint8Array(size);
-  const read = async () => {
-    let at = 0;
-    for (let part = await reader.read(); !part.done; part = await reader.read()) {
-      bytes.set(part.value, at);
-      at += part.value.length;
-    }
-  };
-  await Promise.all([writer.write(decodeBase64(base64)), writer.close(), read()]);
-  return bytes;
-}
 
 // The simd128 build, from the relaxed one and the steps of bindings/steps.mjs.
 function simd128From(relaxed: Uint8Array, steps: Uint8Array): Uint8Array<ArrayBuffer> {

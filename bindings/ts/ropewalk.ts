@@ -38,7 +38,7 @@ import type { IntegersInput } from './runtime/check.js';
 import * as check from './runtime/check.js';
 import type { Heap } from './runtime/heap.js';
 import type { FloatsOf } from './runtime/in-place.js';
-import { type Info, type Instance, type Memory, shareHeap } from './runtime/instance.js';
+import { type Info, type Instance, type Memory, memoryOf, shareHeap } from './runtime/instance.js';
 import type { Out, OutOption, ResultOf } from './runtime/outputs.js';
 import { type ArrayLikeInput, type NdArray, Tensor, type TensorInput } from './runtime/tensor.js';
 import type { OwnDoubles, OwnFloats, OwnIntegers } from './runtime/typed-arrays.js';
@@ -69,12 +69,7 @@ export class Ropewalk implements Instance {
 
   /** Memory in use, in bytes, and the number of live objects. */
   memory(): Memory {
-    return {
-      heapBytes: this.#heap.byteLength,
-      usedBytes: this.#heap.call((core) => core.bytesInUse()),
-      peak: this.#heap.call((core) => core.peakBytes()),
-      liveObjects: this.#heap.liveObjects,
-    };
+    return memoryOf(this.#heap);
   }
 
   /**

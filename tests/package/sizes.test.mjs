@@ -62,9 +62,9 @@ describe('within its budget is', () => {
 });
 
 test('the tarball holds these files', () => {
-  const entries = ['external', 'index', 'models', 'worker'];
-  const shared = ['core', 'encoder', 'errors', 'gguf', 'models'];
-  const code = [...entries, 'inline', 'node', 'ropewalk.global', ...shared.map((name) => `shared-${name}`)].map(
+  const entries = ['external', 'index', 'models', 'training', 'worker'];
+  const shared = ['core', 'encoder', 'errors', 'gguf', 'models'].map((name) => `shared-${name}`);
+  const code = [...entries, 'inline', 'node', 'ropewalk.global', 'training-inline', ...shared].map(
     (name) => `${name}.js`,
   );
   const types = [...entries, 'shared'].map((name) => `${name}.d.ts`);
@@ -79,7 +79,7 @@ test('the tarball holds these files', () => {
       'docs/models.md',
     ],
     ...readdirSync(join(root, 'docs', 'errors')).map((name) => `docs/errors/${name}`),
-    ...['external/package.json', 'models/package.json', 'worker/package.json'],
+    ...['external/package.json', 'models/package.json', 'training/package.json', 'worker/package.json'],
     ...[...code, ...types, 'core.wasm', 'core-relaxed.wasm'].map((name) => `dist/${name}`),
   ];
   console.log(`${paths.length} files: ${paths.join(', ')}`);

@@ -33,7 +33,7 @@ const packed = async () => {
 };
 const errors = readdirSync(join(root, 'docs', 'errors')).map((name) => `docs/errors/${name}`);
 const docs = ['docs/calls.md', 'docs/compatibility.md', ...errors, 'docs/external.md', 'docs/models.md'];
-const stubs = ['external', 'models', 'worker'].map((entry) => `${entry}/package.json`);
+const stubs = ['external', 'models', 'training', 'worker'].map((entry) => `${entry}/package.json`);
 
 test('the package holds dist, stubs of its entries, its documents, README, LICENSE and package.json, and nothing else', async () => {
   const code = dist.map((name) => `dist/${name}`);
@@ -171,8 +171,8 @@ test('the main entry knows the rotary encodings of the families, and has none of
 });
 
 test('an entry is a few files', () => {
-  for (const entry of ['index', 'node', 'external', 'models', 'worker']) {
-    const code = reachedFrom(`${entry}.js`).filter((name) => name !== 'inline.js'); // the builds, which index has
+  for (const entry of ['index', 'node', 'external', 'models', 'training', 'worker']) {
+    const code = reachedFrom(`${entry}.js`).filter((name) => !/inline\.js$/.test(name)); // the builds
     assert.ok(code.length <= (entry === 'models' ? 4 : 3), entry);
   }
 });
@@ -184,7 +184,7 @@ test('the declarations show nothing that is internal', () => {
 });
 
 test('the declarations of an entry name the values that it exports', async () => {
-  for (const entry of ['index', 'external', 'models', 'worker']) {
+  for (const entry of ['index', 'external', 'models', 'training', 'worker']) {
     const text = sourceOf(`${entry}.d.ts`);
     const passedOn = [...text.matchAll(/^export \{ (.*) \} from/gm)].flatMap(([, names]) => names.split(', '));
     const own = [...text.matchAll(/^export declare (?:class|const|function) (\w+)/gm)].map(([, name]) => name);
@@ -194,6 +194,6 @@ test('the declarations of an entry name the values that it exports', async () =>
 });
 
 test('an entry has one file of declarations, and all share another', () => {
-  const expected = ['external.d.ts', 'index.d.ts', 'models.d.ts', 'shared.d.ts', 'worker.d.ts'];
+  const expected = ['external.d.ts', 'index.d.ts', 'models.d.ts', 'shared.d.ts', 'training.d.ts', 'worker.d.ts'];
   assert.deepEqual(dist.filter((name) => name.endsWith('.d.ts')).sort(), expected);
 });

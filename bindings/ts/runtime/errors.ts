@@ -162,6 +162,22 @@ export class StorageError extends Error {
   }
 }
 
+/** A step of training was not made, because a number was not finite. The trainer is as it was before the step. */
+export class TrainingError extends Error {
+  /** The class, for code that cannot use `instanceof`. */
+  override readonly name: string = 'TrainingError';
+  /** The step, counted from 1. */
+  readonly step: number;
+  /** The parameter that was not finite, or whose gradient was not; undefined if only the loss was not. */
+  readonly tensor: string | undefined;
+
+  constructor(step: number, tensor: string | undefined, problem: string) {
+    super(`trainer.step: step ${step} was not made: ${problem}`);
+    this.step = step;
+    this.tensor = tensor;
+  }
+}
+
 // A name in full up to a length that no name of a model reaches.
 function quoted(name: string): string {
   return JSON.stringify(name.length > 200 ? `${name.slice(0, 200)}...` : name);

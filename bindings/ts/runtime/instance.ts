@@ -30,6 +30,16 @@ export interface Instance {
   memory(): Memory;
 }
 
+/** @internal */
+export function memoryOf(heap: Heap): Memory {
+  return {
+    heapBytes: heap.byteLength,
+    usedBytes: heap.call((core) => core.bytesInUse()),
+    peak: heap.call((core) => core.peakBytes()),
+    liveObjects: heap.liveObjects,
+  };
+}
+
 const heaps = new WeakMap<object, Heap>();
 
 /**

@@ -1,5 +1,17 @@
 // Sends errors between threads with their class, message and fields.
-import * as errors from '../runtime/errors.js';
+import {
+  ArgumentRangeError,
+  ArgumentTypeError,
+  describe,
+  GgufError,
+  InstanceLostError,
+  OutOfMemoryError,
+  SafetensorsError,
+  StateError,
+  StorageError,
+  TrainingError,
+  UnsupportedError,
+} from '../runtime/errors.js';
 
 /** An error as it is sent; `thrown` is a thrown value that is not an error. @internal */
 export type SentError =
@@ -14,29 +26,40 @@ export type SentError =
       readonly cause: SentError | undefined;
     };
 
-const fieldNames = ['argument', 'value', 'file', 'tensor', 'key', 'needed', 'available', 'code'];
-// By the names of the exports, since a minifier may rename classes.
-const builtIn = { Error, EvalError, RangeError, ReferenceError, SyntaxError, TypeError };
-const classes: ReadonlyMap<string, Error> = new Map(
-  Object.entries({ ...errors, ...builtIn }).flatMap(([name, each]) => {
-    const prototype: unknown = each.prototype;
-    return prototype instanceof Error || each === Error ? [[name, prototype as Error] as const] : [];
-  }),
-);
+const fieldNames = ['argument', 'value', 'file', 'tensor', 'key', 'needed', 'available', 'code', 'step'];
+// By these names, since a minifier may rename classes.
+const classes: Readonly<Record<string, { readonly prototype: Error }>> = {
+  ArgumentRangeError,
+  ArgumentTypeError,
+  Error,
+  EvalError,
+  GgufError,
+  InstanceLostError,
+  OutOfMemoryError,
+  RangeError,
+  ReferenceError,
+  SafetensorsError,
+  StateError,
+  StorageError,
+  SyntaxError,
+  TrainingError,
+  TypeError,
+  UnsupportedError,
+};
 const deepest = 8; // limit of a chain of causes
 
 /** @internal */
 export function packError(error: unknown, depth = 0): SentError {
   if (!(error instanceof Error) && !(error instanceof DOMException)) {
     const plain = error === null || (typeof error !== 'object' && typeof error !== 'function');
-    return { thrown: plain && typeof error !== 'symbol' ? error : errors.describe(error) };
+    return { thrown: plain && typeof error !== 'symbol' ? error : describe(error) };
   }
   const fields: Record<string, unknown> = {};
   for (const name of fieldNames) {
     if (!Object.hasOwn(error, name)) continue;
     const field = (error as unknown as Record<string, unknown>)[name];
     // An object or symbol may not be cloneable; its description is.
-    fields[name] = Object(field) === field || typeof field === 'symbol' ? errors.describe(field) : field;
+    fields[name] = Object(field) === field || typeof field === 'symbol' ? describe(field) : field;
   }
   const cause = error.cause === undefined || depth === deepest ? undefined : packError(error.cause, depth + 1);
   const dom = error instanceof DOMException;
@@ -48,9 +71,9 @@ export function unpackError(sent: SentError): unknown {
   if ('thrown' in sent) return sent.thrown;
   const { dom, name, message, stack, fields, cause } = sent;
   if (dom) return new DOMException(message, name);
-  const known = classes.get(name);
+  const known = Object.hasOwn(classes, name) ? classes[name] : undefined;
   const error = new Error(message, cause && { cause: unpackError(cause) });
-  if (known !== undefined) Object.setPrototypeOf(error, known);
+  if (known !== undefined) Object.setPrototypeOf(error, known.prototype);
   const own = { ...fields, name, stack };
   for (const [key, value] of Object.entries(own)) {
     Object.defineProperty(error, key, { value, configurable: true, writable: true, enumerable: key in fields });

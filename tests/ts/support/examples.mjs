@@ -59,9 +59,23 @@ const model = (await loadModel(rw, { config, weights: 'model.safetensors' })) as
   next: 'const next = 4;',
 };
 
+// Those of training, which has an instance of its own.
+function trainingNames(symbols) {
+  const instance = { rw: `import { load } from 'ropewalk/training';\nconst rw = await load();` };
+  const sizes = `{ layers: 1, modelDim: 8, heads: 2, vocab: 16, context: 32, position: { encoding: 'rope' } }`;
+  const names = { ...instance, trainer: `const trainer = rw.trainer(${sizes});` };
+  return Object.fromEntries(
+    symbols.map((symbol) => [
+      `training/trainer.ts: ${symbol}`,
+      symbol === 'Trainer' ? { ...instance, ids: 'const ids = new Int32Array(8 * 32);' } : names,
+    ]),
+  );
+}
+
 // The same for one example: { name of the example: { name: statements } }. `folder` has its model, if it is no decoder;
 // `end` comes after it.
 const own = {
+  ...trainingNames(['Trainer', 'step', 'evaluate', 'capture', 'parameters', 'save']),
   'rope/rope.ts: rotate': { data: 'const { data } = array(2, 8, 3, 64);' },
   'rope/rope.ts: rotateBoth': {
     plan: 'const plan = rw.rope({ headDim: 128 });',

@@ -15,6 +15,7 @@ import { relative } from './relative.mjs';
 import { rope } from './rope.mjs';
 import { safetensors } from './safetensors.mjs';
 import { sinusoidal } from './sinusoidal.mjs';
+import { training } from './training.mjs';
 
 export const operations = {
   ...absolute,
@@ -33,4 +34,5 @@ export const operations = {
   ...onnx,
   ...onnxAttention,
   ...safetensors,
+  ...training,
 };

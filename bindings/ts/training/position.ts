@@ -1,0 +1,318 @@
+// The position encodings that a trainer takes: each checks its options, then says what it adds to the core's call.
+import type * as calls from '../calls.js';
+import { checkT5 } from '../encodings/t5.js';
+import { LearnedMode, Pairing as PairingNumber, Scaling, TrainedPosition } from '../enums.js';
+import { checkRopeOptions, type Pairing, type RopeScaling } from '../rope/options.js';
+import * as check from '../runtime/check.js';
+import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
+import type { Heap, Scratch } from '../runtime/heap.js';
+
+/** How vectors of positions and of tokens become one. */
+export interface VectorOptions {
+  /** `add` (the default), or `concatenate`: the last positionDim coordinates are the position's. */
+  mode?: 'add' | 'concatenate';
+  /** Of mode `concatenate`: from 1 to modelDim - 1. */
+  positionDim?: number;
+}
+
+/** RoPE of a trainer. */
+export interface TrainedRope {
+  /** Queries and keys are turned, or the features of linear attention. */
+  encoding: 'rope';
+  /** How many coordinates of a head are turned; even. Default all. */
+  rotaryDim?: number;
+  /** Default 10000. */
+  base?: number;
+  /** Default `half`. */
+  pairing?: Pairing;
+  /** Default none. */
+  scaling?: RopeScaling;
+}
+
+/** Tables of distances from -(maxPositions - 1) to maxPositions - 1, query minus key, a table for each layer. */
+export interface TrainedTable {
+  /** Default: the trainer's context. */
+  maxPositions?: number;
+}
+
+/** Position encodings of a trainer. What an encoding learns is trained with the rest. */
+export type TrainerPosition =
+  | {
+      /** The model knows no positions; causal order alone tells it of them. */
+      encoding: 'none';
+    }
+  | ({
+      /** Adds sines and cosines to token vectors. */
+      encoding: 'sinusoidal';
+      /** Default 10000. */
+      base?: number;
+      /** Multiplies them. Default 1. */
+      scale?: number;
+    } & VectorOptions)
+  | ({
+      /** Adds the bits of the position as -1 and 1, then zeros. */
+      encoding: 'binary';
+      /** Positions of which there are codes. Default: the trainer's context. */
+      maxPositions?: number;
+      /** Multiplies them. Default 1. */
+      scale?: number;
+    } & VectorOptions)
+  | ({
+      /** Adds a learned vector for each position, or multiplies by it. */
+      encoding: 'learned';
+      /** Rows of the table. Default: the trainer's context. */
+      maxPositions?: number;
+      /** `add` (the default), `multiply` or `concatenate`. */
+      mode?: VectorOptions['mode'] | 'multiply';
+    } & Pick<VectorOptions, 'positionDim'>)
+  | TrainedRope
+  | {
+      /** Adds -slope |j - i| to scores (arXiv:2108.12409). */
+      encoding: 'alibi';
+      /** [heads]. Default the paper's. */
+      slopes?: readonly number[];
+      /** Whether slopes are learned, `alibi.slopes`. Default false. */
+      trainable?: boolean;
+    }
+  | {
+      /** Adds a learned number for each bucket of distances and head (arXiv:1910.10683); scores are scaled. */
+      encoding: 't5';
+      /** Default 32; both directions together where the model is not causal. */
+      numBuckets?: number;
+      /** Default 128. */
+      maxDistance?: number;
+    }
+  | {
+      /** KERPLE (arXiv:2205.09921): subtracts r1 ln(1 + r2 |j - i|), both learned for each head. */
+      encoding: 'kerple';
+    }
+  | {
+      /** Shaw (arXiv:1803.02155): learned vectors for keys and values by clip(j - i). */
+      encoding: 'shaw';
+      /** Distances with rows of their own. Default 16. */
+      maxDistance?: number;
+    }
+  | ({
+      /** BERT: adds q . table[i - j]. */
+      encoding: 'relative_key';
+    } & TrainedTable)
+  | ({
+      /** Huang's M4 (arXiv:2009.13658): adds (q + k) . table[i - j]. */
+      encoding: 'relative_key_query';
+    } & TrainedTable)
+  | ({
+      /** Huang's M3 (arXiv:2009.13658): sum_d q_d k_d table[i - j]_d in place of q . k. */
+      encoding: 'm3';
+    } & TrainedTable)
+  | {
+      /** PoPE (arXiv:2509.10534): magnitudes by softplus, angles by position and a learned phase. */
+      encoding: 'pope';
+      /** Default 10000. */
+      base?: number;
+    }
+  | {
+      /** FoX (arXiv:2503.02130): learned gates by which a head forgets. Causal models only. */
+      encoding: 'forget';
+    };
+
+/** Sizes of the model that an encoding may need. @internal */
+export interface ModelSizes {
+  readonly modelDim: number;
+  readonly heads: number;
+  readonly context: number;
+  readonly causal: boolean;
+}
+
+type Fields = calls.TrainedPositionOptions;
+type Encoding = TrainerPosition['encoding'];
+type Given<E extends Encoding> = Extract<TrainerPosition, { readonly encoding: E }>;
+
+/** A checked encoding. @internal */
+export interface CheckedPosition {
+  /** As it was given. */
+  readonly given: TrainerPosition;
+  /** Tokens of the longest sequence that it takes. */
+  readonly longest: number;
+  /** What the core takes, its lists in memory that `scratch` gives. */
+  fields(heap: Heap, scratch: Scratch): Fields;
+}
+
+const frequencies: calls.FrequencyOptions = {
+  dim: 0, // the core's own default
+  base: 10000,
+  scaling: Scaling.default,
+  factor: 1,
+  betaFast: 32,
+  betaSlow: 1,
+  truncate: true,
+  lowFreqFactor: 1,
+  highFreqFactor: 4,
+  rotaryFraction: 1,
+};
+const defaults: Fields = {
+  kind: TrainedPosition.none,
+  length: 0,
+  mode: LearnedMode.add,
+  positionDim: 0,
+  scale: 1,
+  base: 10000,
+  frequencies,
+  pairing: PairingNumber.half,
+  trainable: false,
+  numBuckets: 32,
+  maxDistance: 128,
+  maxRelative: 16,
+};
+
+// What an encoding adds to the defaults.
+interface Part {
+  readonly fields?: Partial<Fields>;
+  readonly longest?: number;
+  readonly slopes?: readonly number[];
+  readonly lists?: ReturnType<typeof checkRopeOptions>['lists'];
+}
+
+interface EncodingKind<E extends Encoding> {
+  readonly options: readonly Exclude<keyof Given<E>, 'encoding'>[];
+  read(where: string, given: Given<E>, sizes: ModelSizes): Part;
+}
+
+const { add, multiply, concatenate } = LearnedMode;
+const fixedModes = { add, concatenate };
+
+function vectors(
+  where: string,
+  given: { readonly mode?: string | undefined; readonly positionDim?: number },
+  sizes: ModelSizes,
+  modes: Readonly<Record<string, number>> = fixedModes,
+): Pick<Fields, 'mode' | 'positionDim'> {
+  const mode = check.choice(where, 'position.mode', given.mode ?? 'add', modes);
+  if (mode === concatenate) {
+    const most = sizes.modelDim - 1;
+    return { mode, positionDim: check.integer(where, 'position.positionDim', given.positionDim, 1, most) };
+  }
+  if (given.positionDim === undefined) return { mode, positionDim: 0 };
+  const problem = "has no place here; only mode 'concatenate' keeps coordinates for positions";
+  throw new ArgumentRangeError(where, 'position.positionDim', given.positionDim, problem);
+}
+
+function maxPositions(where: string, given: { readonly maxPositions?: number }, { context }: ModelSizes): number {
+  return check.integer(where, 'position.maxPositions', given.maxPositions ?? context, context, 2 ** 20);
+}
+
+const scale = (where: string, given: { readonly scale?: number }) =>
+  check.float32Number(where, 'position.scale', given.scale ?? 1);
+const base = (where: string, given: { readonly base?: number }) =>
+  check.base(where, 'position.base', given.base ?? 10000);
+
+const nothing = { options: [], read: () => ({}) } as const;
+const table = {
+  options: ['maxPositions'],
+  read: (where: string, given: TrainedTable, sizes: ModelSizes) => {
+    const length = maxPositions(where, given, sizes);
+    return { fields: { length }, longest: length };
+  },
+} as const;
+
+function slopesOf(where: string, value: readonly number[] | undefined, heads: number): readonly number[] | undefined {
+  if (value === undefined) return undefined;
+  const expected = `${heads} numbers, one for each head`;
+  if (!Array.isArray(value)) throw new ArgumentTypeError(where, 'position.slopes', value, expected);
+  if (value.length !== heads) {
+    throw new ArgumentRangeError(where, 'position.slopes', value, `has ${value.length} entries; expected ${expected}`);
+  }
+  return value.map((slope, h) => check.float32Number(where, `position.slopes[${h}]`, slope));
+}
+
+// One entry makes an encoding known.
+const encodings: { readonly [E in Encoding]: EncodingKind<E> } = {
+  none: nothing,
+  sinusoidal: {
+    options: ['base', 'scale', 'mode', 'positionDim'],
+    read: (where, given, sizes) => ({
+      fields: { ...vectors(where, given, sizes), base: base(where, given), scale: scale(where, given) },
+    }),
+  },
+  binary: {
+    options: ['maxPositions', 'scale', 'mode', 'positionDim'],
+    read: (where, given, sizes) => {
+      const length = maxPositions(where, given, sizes);
+      const mode = vectors(where, given, sizes);
+      const [bits, room] = [Math.ceil(Math.log2(length)), mode.positionDim || sizes.modelDim];
+      if (bits <= room) return { fields: { ...mode, length, scale: scale(where, given) }, longest: length };
+      const problem = `is ${length}, which takes ${bits} bits; there are ${room} coordinates for them`;
+      throw new ArgumentRangeError(where, 'position.maxPositions', length, problem);
+    },
+  },
+  learned: {
+    options: ['maxPositions', 'mode', 'positionDim'],
+    read: (where, given, sizes) => {
+      const length = maxPositions(where, given, sizes);
+      return { fields: { ...vectors(where, given, sizes, { add, multiply, concatenate }), length }, longest: length };
+    },
+  },
+  rope: {
+    options: ['rotaryDim', 'base', 'pairing', 'scaling'],
+    read: (where, { encoding: _, ...given }, { modelDim, heads }) => {
+      const options = { ...given, headDim: modelDim / heads };
+      const { core, lists } = checkRopeOptions(where, options, (option) => `position.${option}`);
+      return { fields: { frequencies: core.frequencies, pairing: core.pairing }, lists };
+    },
+  },
+  alibi: {
+    options: ['slopes', 'trainable'],
+    read: (where, given, { heads }) => {
+      const trainable = check.boolean(where, 'position.trainable', given.trainable ?? false);
+      const slopes = slopesOf(where, given.slopes, heads);
+      return slopes === undefined ? { fields: { trainable } } : { fields: { trainable }, slopes };
+    },
+  },
+  t5: {
+    options: ['numBuckets', 'maxDistance'],
+    read: (where, { numBuckets = 32, maxDistance = 128 }, { causal }) => ({
+      fields: checkT5(where, { bidirectional: !causal, numBuckets, maxDistance }, 'position.'),
+    }),
+  },
+  kerple: nothing,
+  shaw: {
+    options: ['maxDistance'],
+    read: (where, given) => ({
+      fields: { maxRelative: check.integer(where, 'position.maxDistance', given.maxDistance ?? 16, 0, 2 ** 16) },
+    }),
+  },
+  relative_key: table,
+  relative_key_query: table,
+  m3: table,
+  pope: { options: ['base'], read: (where, given) => ({ fields: { base: base(where, given) } }) },
+  forget: {
+    options: [],
+    read: (where, given, { causal }) => {
+      if (causal) return {};
+      const problem = "is 'forget', whose gates lie between a key and a later query; it needs causal: true";
+      throw new ArgumentRangeError(where, 'position.encoding', given.encoding, problem);
+    },
+  },
+};
+
+/** Checks an encoding. @internal */
+export function checkPosition(where: string, given: TrainerPosition, sizes: ModelSizes): CheckedPosition {
+  check.plainObject(where, 'position', given, "an object such as { encoding: 'rope' }");
+  const kind = check.choice(where, 'position.encoding', given.encoding, encodings) as EncodingKind<Encoding>;
+  check.keys(where, 'position', given, ['encoding', ...kind.options]);
+  const { fields, longest = Number.MAX_SAFE_INTEGER, slopes, lists = [] } = kind.read(where, given, sizes);
+  return {
+    given,
+    longest,
+    fields: (heap, scratch) => {
+      const put = (numbers: readonly number[]) => heap.put(scratch, Float64Array.from(numbers));
+      const addresses = Object.fromEntries(lists.map(({ field, numbers }) => [field, put(numbers)]));
+      return {
+        ...defaults,
+        ...fields,
+        kind: TrainedPosition[given.encoding],
+        frequencies: { ...frequencies, ...fields?.frequencies, ...addresses },
+        slopes: slopes && put(slopes),
+      };
+    },
+  };
+}

@@ -1,0 +1,271 @@
+// The trainer: what it learns, its state, and what it refuses. Its numbers are those of tests/vectors.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { load, TrainingError } from 'ropewalk/training';
+
+const rw = await load();
+const sizes = { layers: 2, modelDim: 16, heads: 2, vocab: 8, context: 12 };
+const optimizer = { learningRate: 1e-2, warmup: 5, totalSteps: 60 };
+const rope = { encoding: 'rope', base: 100 };
+
+const encodings = [
+  { encoding: 'none' },
+  { encoding: 'sinusoidal', scale: 0.5 },
+  { encoding: 'sinusoidal', mode: 'concatenate', positionDim: 4 },
+  { encoding: 'binary' },
+  { encoding: 'learned' },
+  { encoding: 'learned', mode: 'multiply', maxPositions: 20 },
+  { encoding: 'learned', mode: 'concatenate', positionDim: 3 },
+  rope,
+  { encoding: 'rope', pairing: 'interleaved', rotaryDim: 4, scaling: { type: 'linear', factor: 2 } },
+  { encoding: 'alibi' },
+  { encoding: 'alibi', slopes: [1, 0], trainable: true },
+  { encoding: 't5', numBuckets: 8, maxDistance: 12 },
+  { encoding: 'kerple' },
+  { encoding: 'shaw', maxDistance: 4 },
+  { encoding: 'relative_key' },
+  { encoding: 'relative_key_query' },
+  { encoding: 'm3' },
+  { encoding: 'pope' },
+  { encoding: 'forget' },
+];
+
+// Sequences that count up from a random id.
+function counting(batch, tokens, seed = 1) {
+  const ids = Int32Array.from({ length: batch * tokens }, (_, i) => {
+    const [b, t] = [Math.floor(i / tokens), i % tokens];
+    return (b * seed * 5 + t) % 8;
+  });
+  return { ids: { data: ids, shape: [batch, tokens] } };
+}
+
+function trained(options, steps) {
+  const trainer = rw.trainer({ ...sizes, optimizer, ...options });
+  for (let s = 1; s <= steps; ++s) trainer.step(counting(4, 12, s));
+  return trainer;
+}
+
+for (const position of encodings) {
+  test(`learns to count with ${JSON.stringify(position)}`, () => {
+    const trainer = trained({ position }, 0);
+    const first = trainer.evaluate(counting(4, 12)).loss;
+    for (let s = 1; s <= 60; ++s) assert.equal(trainer.step(counting(4, 12, s)).step, s);
+    const { loss, accuracy } = trainer.evaluate(counting(4, 12));
+    assert.ok(loss < first / 2, `${loss} of ${first}`);
+    assert.ok(accuracy > 0.5 && accuracy <= 1);
+    trainer.dispose();
+  });
+}
+
+for (const attention of [
+  { linear: 'elu1' },
+  { linear: 'relu' },
+  { linear: 'exp', ropeForm: 'both' },
+  { linear: 'cosine' },
+]) {
+  test(`learns with attention ${JSON.stringify(attention)}, layer norms and SGD`, () => {
+    const sgd = { type: 'sgd', learningRate: 0.1, momentum: 0.9 };
+    const trainer = trained({ position: rope, attention, norm: 'layer', hiddenDim: 24, optimizer: sgd }, 60);
+    assert.ok(trainer.evaluate(counting(4, 12)).accuracy > 0.5);
+    trainer.dispose();
+  });
+}
+
+test('a step, an evaluation and a map have what they say', () => {
+  const trainer = trained({ position: rope }, 3);
+  assert.equal(trainer.steps, 3);
+  const { loss, losses, predictions, logits } = trainer.evaluate(counting(2, 12), { logits: true });
+  assert.deepEqual([losses.length, predictions.length, logits.length], [24, 24, 192]);
+  assert.equal(losses[11], 0); // the last token of a sequence has no next one
+  const mean = losses.reduce((sum, each) => sum + each, 0) / 22;
+  assert.ok(Math.abs(mean - loss) < 1e-6);
+  const best = [...logits.subarray(0, 8)].reduce((a, x, i, all) => (x > all[a] ? i : a), 0);
+  assert.equal(predictions[0], best);
+  const { data, shape } = trainer.capture([[0, 1, 2]]);
+  assert.deepEqual(shape, [2, 1, 2, 3, 3]);
+  for (let row = 0; row < data.length; row += 3) {
+    assert.ok(Math.abs(data[row] + data[row + 1] + data[row + 2] - 1) < 1e-6);
+  }
+  assert.equal(data[1], 0); // a later key
+  const count = Object.values(trainer.gradients()).reduce((sum, { data: numbers }) => sum + numbers.length, 0);
+  assert.equal(count, trainer.parameterCount);
+  trainer.dispose();
+});
+
+test('evaluates at longer lengths, and with another scaling, which changes nothing that is trained', () => {
+  const trainer = trained({ position: rope }, 30);
+  const long = counting(2, 48);
+  const scaled = trainer.evaluate(long, {
+    position: { scaling: { type: 'yarn', factor: 4, originalLength: 12, betaFast: 4 } },
+  });
+  assert.notEqual(scaled.loss, trainer.evaluate(long).loss);
+  assert.equal(trainer.evaluate(long, { position: {} }).loss, trainer.evaluate(long).loss);
+  assert.notEqual(trainer.evaluate(long, { position: { base: 10 } }).loss, trainer.evaluate(long).loss);
+  trainer.dispose();
+});
+
+test('save and restore go on with the same bits', () => {
+  const trainer = trained({ position: { encoding: 'shaw' } }, 10);
+  const bytes = trainer.save();
+  const other = rw.trainer({ ...sizes, optimizer, position: { encoding: 'shaw' }, seed: 7 });
+  other.restore(bytes);
+  for (let s = 11; s <= 20; ++s) for (const each of [trainer, other]) each.step(counting(4, 12, s));
+  assert.deepEqual(other.save(), trainer.save());
+  assert.equal(other.steps, 20);
+  trainer.dispose();
+  other.dispose();
+});
+
+test('a seed gives the same parameters, another others, and encodings share those that they have in common', () => {
+  const weights = (options) => {
+    const trainer = rw.trainer({ ...sizes, ...options });
+    const all = trainer.parameters();
+    trainer.dispose();
+    return all;
+  };
+  assert.deepEqual(weights({ position: rope }).embedding, weights({ position: { encoding: 'shaw' } }).embedding);
+  assert.notDeepEqual(weights({ seed: 1 }).embedding, weights({ seed: 2 }).embedding);
+});
+
+test('a step that is not finite is an error, and nothing is lost', () => {
+  const trainer = trained({ position: rope }, 2);
+  const { data, shape } = trainer.parameters()['layers.1.key'];
+  trainer.setParameters({ 'layers.1.key': { data: data.map((x, i) => (i === 3 ? Number.NaN : x)), shape } });
+  assert.throws(
+    () => trainer.step(counting(4, 12)),
+    (error) => error instanceof TrainingError && error.step === 3 && error.tensor === 'layers.1.key',
+  );
+  assert.equal(trainer.steps, 2);
+  trainer.setParameters({ 'layers.1.key': { data, shape } });
+  assert.equal(trainer.step(counting(4, 12)).step, 3);
+  trainer.dispose();
+});
+
+test('trainers free their memory', () => {
+  const before = rw.memory();
+  for (let i = 0; i < 3; ++i) trained({ position: rope, seed: i }, 2).dispose();
+  assert.equal(rw.memory().liveObjects, before.liveObjects);
+  assert.equal(rw.memory().usedBytes, before.usedBytes);
+  assert.deepEqual(Object.keys(rw.info()), ['version', 'simd']);
+});
+
+describe('refuses', () => {
+  const trainer = trained({ position: { encoding: 'learned' } }, 1);
+  const ropeTrainer = trained({ position: rope }, 1);
+  const make = (options) => () => rw.trainer({ ...sizes, ...options });
+  const bad = {
+    'a sequence beyond context': [() => trainer.step(counting(1, 13)), 'ids', /13 tokens; the most is context, 12/],
+    'a sequence beyond a table': [() => trainer.evaluate(counting(1, 13)), 'ids', /13 tokens/],
+    'an id out of range': [() => trainer.step({ ids: [1, 8] }), 'ids[1]', /is 8; the vocabulary has 8/],
+    'a target out of range': [
+      () => trainer.step({ ids: [1, 2], targets: [1, -1] }),
+      'targets[1]',
+      /is -1; the vocabulary/,
+    ],
+    'other targets than ids': [() => trainer.step({ ids: [1, 2], targets: [1] }), 'targets', /shape/],
+    'a negative weight': [
+      () => trainer.step({ ids: [1, 2], weights: Float32Array.of(-1, 1) }),
+      'weights[0]',
+      /is -1; expected a finite/,
+    ],
+    'no weight': [() => trainer.step({ ids: [1, 2], weights: new Float32Array(2) }), 'weights', /all 0/],
+    'one token alone': [() => trainer.step({ ids: [1] }), 'weights', /all 0/],
+    'an unknown option': [() => trainer.step({ ids: [1, 2], target: [1] }), 'batch.target', /not an option/],
+    'another position of a model without RoPE': [
+      () => trainer.evaluate({ ids: [1, 2] }, { position: { base: 10 } }),
+      'position',
+      /encoding 'learned'; only RoPE/,
+    ],
+    'another encoding than RoPE': [
+      () => ropeTrainer.evaluate({ ids: [1, 2] }, { position: { encoding: 'none' } }),
+      'position.encoding',
+      /expected one of "rope"/,
+    ],
+    'a state of another trainer': [() => trainer.restore(ropeTrainer.save()), 'bytes', /bytes; the state/],
+    'a damaged state': [
+      () => {
+        const bytes = trainer.save();
+        bytes[0] ^= 1;
+        trainer.restore(bytes);
+      },
+      'bytes',
+      /other options, or damaged/,
+    ],
+    'a parameter that is not there': [
+      () => trainer.setParameters({ nothing: { data: new Float32Array(1), shape: [1] } }),
+      'values.nothing',
+      /not an option/,
+    ],
+    'a parameter of another shape': [
+      () => trainer.setParameters({ final_norm: { data: new Float32Array(1), shape: [1] } }),
+      'values.final_norm',
+      /shape \[1\]; expected \[16\]/,
+    ],
+    'heads that do not divide': [make({ heads: 3 }), 'modelDim', /is 16; expected a multiple of heads, 3/],
+    'nine layers': [make({ layers: 9 }), 'layers', /from 1 to 8/],
+    'no encoding of this name': [make({ position: { encoding: 'xpos' } }), 'position.encoding', /one of/],
+    'an option of another encoding': [make({ position: { encoding: 'rope', scale: 1 } }), 'position.scale', /not an/],
+    'forget gates without causal order': [
+      make({ position: { encoding: 'forget' }, causal: false }),
+      'position.encoding',
+      /causal: true/,
+    ],
+    'scores of linear attention': [
+      make({ position: { encoding: 'alibi' }, attention: { linear: 'elu1' } }),
+      'position.encoding',
+      /linear attention/,
+    ],
+    'slopes for other heads': [make({ position: { encoding: 'alibi', slopes: [1] } }), 'position.slopes', /1 entries/],
+    'a table shorter than context': [
+      make({ position: { encoding: 'm3', maxPositions: 4 } }),
+      'position.maxPositions',
+      /at least 12|from 12/,
+    ],
+    'no coordinates for positions': [
+      make({ position: { encoding: 'learned', mode: 'concatenate', positionDim: 16 } }),
+      'position.positionDim',
+      /from 1 to 15/,
+    ],
+    'too few coordinates for bits': [
+      make({ position: { encoding: 'binary', mode: 'concatenate', positionDim: 3 } }),
+      'position.maxPositions',
+      /takes 4 bits/,
+    ],
+    'a beta of 1': [make({ optimizer: { betas: [0.9, 1] } }), 'optimizer.betas', /from 0 to below 1/],
+    'betas of SGD': [make({ optimizer: { type: 'sgd', betas: [0, 0] } }), 'optimizer.betas', /of SGD/],
+    'more warmup than steps': [
+      make({ optimizer: { warmup: 9, totalSteps: 8 } }),
+      'optimizer.warmup',
+      /at most totalSteps, 8/,
+    ],
+    'a numerator of cosine': [
+      make({ position: rope, attention: { linear: 'cosine', ropeForm: 'numerator' } }),
+      'attention.ropeForm',
+      /cosine/,
+    ],
+    'RoPE of a model without': [
+      make({ attention: { linear: 'elu1', ropeForm: 'both' } }),
+      'attention.ropeForm',
+      /no RoPE/,
+    ],
+  };
+  for (const [what, [call, argument, message]] of Object.entries(bad)) {
+    test(what, () => {
+      const before = trainer.save();
+      assert.throws(call, (error) => {
+        assert.equal(error.argument, argument);
+        assert.match(error.message, message);
+        return error.name === 'ArgumentRangeError';
+      });
+      assert.deepEqual(trainer.save(), before);
+    });
+  }
+
+  test('targets that are missing, and wrong types', () => {
+    const both = rw.trainer({ ...sizes, causal: false });
+    const wrong = [() => both.step({ ids: [1, 2] }), () => both.restore('x'), make({ layers: '2' })];
+    for (const call of wrong) assert.throws(call, { name: 'ArgumentTypeError' });
+    both.dispose();
+    assert.throws(() => both.save(), { name: 'StateError' });
+  });
+});
