@@ -13,8 +13,24 @@ import { version } from './version.js';
 export type { IdsInput } from './models/ids.js';
 export { TrainingError } from './runtime/errors.js';
 export type { TrainingBatch } from './training/batch.js';
+export { type CharactersOptions, type CharactersTask, charactersTask } from './training/characters.js';
 export type { OptimizerOptions, TrainedLinearAttention, TrainerOptions } from './training/options.js';
 export type { TrainedRope, TrainedTable, TrainerPosition, VectorOptions } from './training/position.js';
+export type { Task, TaskBatch, TaskIds, TaskOptions } from './training/task.js';
+export {
+  type CopyOptions,
+  copyTask,
+  type FetchByContentOptions,
+  type FetchByPositionOptions,
+  fetchByContentTask,
+  fetchByPositionTask,
+  type InductionOptions,
+  inductionTask,
+  type RandomIdsOptions,
+  reverseTask,
+  skipLanguageTask,
+  sortTask,
+} from './training/tasks.js';
 export type { EvaluateOptions, EvaluateResult, StepResult, Trainer } from './training/trainer.js';
 export type { Training } from './training/training.js';
 

@@ -75,6 +75,10 @@ function trainingNames(symbols) {
 // The same for one example: { name of the example: { name: statements } }. `folder` has its model, if it is no decoder;
 // `end` comes after it.
 const own = {
+  'training/tasks.ts: copyTask': { copyTask: `import { copyTask } from 'ropewalk/training';` },
+  'training/characters.ts: charactersTask': {
+    charactersTask: `import { charactersTask } from 'ropewalk/training';`,
+  },
   ...trainingNames(['Trainer', 'step', 'evaluate', 'capture', 'parameters', 'save']),
   'rope/rope.ts: rotate': { data: 'const { data } = array(2, 8, 3, 64);' },
   'rope/rope.ts: rotateBoth': {

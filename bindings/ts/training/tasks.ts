@@ -1,0 +1,216 @@
+// Tasks that show what an encoding is worth. Each is a seeded source of batches with what is right.
+import * as check from '../runtime/check.js';
+import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
+import { expOfNegative } from '../sampling/exp.js';
+import { Random } from './random.js';
+import { aimAtNext, checkTask, type Sequence, type Task, type TaskOptions, taskFields, taskOf } from './task.js';
+
+/** Options of tasks on random ids. */
+export interface RandomIdsOptions extends TaskOptions {
+  /** Ids are below it. Default 16. */
+  vocab?: number;
+}
+
+/** Options of `copyTask`. */
+export interface CopyOptions extends RandomIdsOptions {
+  /** How many places before. Default 1, the previous token. */
+  offset?: number;
+}
+
+/** Options of `inductionTask`. */
+export interface InductionOptions extends RandomIdsOptions {
+  /** Default 32. */
+  vocab?: number;
+  /** Default 48. */
+  tokens?: number;
+  /** The shortest and the longest period; at most vocab, and below tokens. Default [8, 24]. */
+  period?: readonly [number, number];
+}
+
+/** Options of `fetchByPositionTask`. */
+export interface FetchByPositionOptions extends RandomIdsOptions {
+  /** Ids of content. Default 16. */
+  vocab?: number;
+  /** The most places before, of which it is asked. Default tokens - 1. */
+  places?: number;
+}
+
+/** Options of `fetchByContentTask`. */
+export interface FetchByContentOptions extends TaskOptions {
+  /** At least tokens - 1: those of a sequence are distinct. Default tokens. */
+  keys?: number;
+  /** Default 4. */
+  values?: number;
+}
+
+const randomFields = ['vocab', ...taskFields] as const;
+
+const vocabOf = (where: string, given: RandomIdsOptions) =>
+  check.integer(where, 'vocab', given.vocab ?? 16, 2, 2 ** 20);
+
+function fillRandom({ ids }: Sequence, random: Random, vocab: number): void {
+  for (let t = 0; t < ids.length; ++t) ids[t] = random.below(vocab);
+}
+
+/**
+ * Random ids, each to be named `offset` places later: with offset 1 the previous token. Best loss 0; a model without
+ * positions cannot tell one place from another.
+ *
+ * @example
+ * const task = copyTask({ tokens: 8, vocab: 16 });
+ * const { ids, targets } = task.batch(4);   // each [4, 8]
+ */
+export function copyTask(options: CopyOptions = {}): Task {
+  const where = 'copyTask';
+  const given = check.options(where, 'options', options, [...randomFields, 'offset']);
+  const vocab = vocabOf(where, given);
+  const { tokens, random } = checkTask(where, given, 2);
+  const offset = check.integer(where, 'offset', given.offset ?? 1, 1, tokens - 1);
+  return taskOf(where, vocab, tokens, 0, (sequence) => {
+    fillRandom(sequence, random, vocab);
+    sequence.targets.set(sequence.ids.subarray(0, tokens - offset), offset);
+    sequence.weights.fill(1, offset);
+  });
+}
+
+/**
+ * Random ids, to be named in reverse order. Best loss 0, for models that are not causal. Absolute positions are what it needs.
+ */
+export function reverseTask(options: RandomIdsOptions = {}): Task {
+  return rearranged('reverseTask', options, (ids) => ids.reverse());
+}
+
+/** Random ids, to be named in rising order. Best loss 0, for models that are not causal. */
+export function sortTask(options: RandomIdsOptions = {}): Task {
+  return rearranged('sortTask', options, (ids) => ids.sort());
+}
+
+function rearranged(where: string, options: RandomIdsOptions, arrange: (ids: Int32Array) => void): Task {
+  const given = check.options(where, 'options', options, randomFields);
+  const vocab = vocabOf(where, given);
+  const { tokens, random } = checkTask(where, given, 1);
+  return taskOf(where, vocab, tokens, 0, (sequence) => {
+    fillRandom(sequence, random, vocab);
+    sequence.targets.set(sequence.ids);
+    arrange(sequence.targets);
+    sequence.weights.fill(1);
+  });
+}
+
+/**
+ * Sequences that repeat with a random period of distinct ids: from the second period on the next id is the one that followed
+ * the same id before. Best loss 0. Two layers learn it (Olsson et al., arXiv:2209.11895), one does not.
+ */
+export function inductionTask(options: InductionOptions = {}): Task {
+  const where = 'inductionTask';
+  const given = check.options(where, 'options', options, [...randomFields, 'period']);
+  const vocab = vocabOf(where, { vocab: given.vocab ?? 32 });
+  const { tokens, random } = checkTask(where, { ...given, tokens: given.tokens ?? 48 }, 3);
+  const { period = [8, 24] } = given;
+  if (!Array.isArray(period) || period.length !== 2) {
+    throw new ArgumentTypeError(where, 'period', period, 'two numbers of tokens, the shortest and the longest');
+  }
+  const most = Math.min(vocab, tokens - 2);
+  const shortest = check.integer(where, 'period[0]', period[0], 1, most);
+  const longest = check.integer(where, 'period[1]', period[1], shortest, most);
+  return taskOf(where, vocab, tokens, 0, (sequence) => {
+    const length = shortest + random.below(longest - shortest + 1);
+    const cycle = random.distinct(vocab, length);
+    for (let t = 0; t < tokens; ++t) sequence.ids[t] = cycle[t % length] as number;
+    aimAtNext(sequence, length);
+  });
+}
+
+const sampled = 16384; // ids, of which a language's entropy is the mean
+
+/**
+ * A language in which an id depends on those two and four places before it: its logits are 2 A[x(t-2)] + 2 B[x(t-4)], with
+ * normally distributed tables A and B of the seed. bestLoss is its entropy, within about 0.01.
+ */
+export function skipLanguageTask(options: RandomIdsOptions = {}): Task {
+  const where = 'skipLanguageTask';
+  const given = check.options(where, 'options', options, randomFields);
+  const vocab = vocabOf(where, given);
+  const { tokens, seed, random } = checkTask(where, given, 5);
+  const ofTables = new Random(seed, 2);
+  const table = () => Float64Array.from({ length: vocab * vocab }, () => 2 * ofTables.normal());
+  const [near, far] = [table(), table()];
+  const shares = new Float64Array(vocab);
+  // The shares of each id after these, times their sum, which it gives.
+  const weigh = (second: number, fourth: number): number => {
+    let largest = -Infinity;
+    for (let v = 0; v < vocab; ++v) {
+      const logit = (near[second * vocab + v] as number) + (far[fourth * vocab + v] as number);
+      shares[v] = logit;
+      largest = Math.max(largest, logit);
+    }
+    let sum = 0;
+    for (let v = 0; v < vocab; ++v) sum += shares[v] = expOfNegative((shares[v] as number) - largest);
+    return sum;
+  };
+  const speak = (ids: Int32Array, from: Random, heed: (sum: number) => void = () => {}) => {
+    for (let t = 0; t < ids.length; ++t) {
+      if (t < 4) {
+        ids[t] = from.below(vocab);
+        continue;
+      }
+      const sum = weigh(ids[t - 2] as number, ids[t - 4] as number);
+      heed(sum);
+      let [left, v] = [from.share() * sum, 0];
+      for (; v < vocab - 1 && left >= (shares[v] as number); ++v) left -= shares[v] as number;
+      ids[t] = v;
+    }
+  };
+  let entropy = 0;
+  speak(new Int32Array(sampled + 4), new Random(seed, 3), (sum) => {
+    for (const share of shares) if (share > 0) entropy -= ((share / sum) * Math.log(share / sum)) / sampled;
+  });
+  return taskOf(where, vocab, tokens, entropy, (sequence) => {
+    speak(sequence.ids, random);
+    aimAtNext(sequence, 3);
+  });
+}
+
+/**
+ * Fetching by position alone: the last id says how many places before it the id stands that is to be named; it is `vocab - 1`
+ * plus that number. Best loss 0. With `fetchByContentTask` it tells encodings apart that mix position with content, as RoPE
+ * does, from those that do not, as PoPE (arXiv:2509.10534).
+ */
+export function fetchByPositionTask(options: FetchByPositionOptions = {}): Task {
+  const where = 'fetchByPositionTask';
+  const given = check.options(where, 'options', options, [...randomFields, 'places']);
+  const vocab = vocabOf(where, given);
+  const { tokens, random } = checkTask(where, given, 2);
+  const places = check.integer(where, 'places', given.places ?? tokens - 1, 1, tokens - 1);
+  return taskOf(where, vocab + places, tokens, 0, (sequence) => {
+    const { ids, targets, weights } = sequence;
+    fillRandom(sequence, random, vocab);
+    const place = 1 + random.below(places);
+    ids[tokens - 1] = vocab - 1 + place;
+    targets[tokens - 1] = ids[tokens - 1 - place] as number;
+    weights[tokens - 1] = 1;
+  });
+}
+
+/**
+ * Fetching by content alone: ids are keys with values, `key * values + value`, of distinct keys; the last id asks for a key,
+ * `keys * values + key`, and the id of that key is to be named, wherever it stands. Best loss 0.
+ */
+export function fetchByContentTask(options: FetchByContentOptions = {}): Task {
+  const where = 'fetchByContentTask';
+  const given = check.options(where, 'options', options, [...taskFields, 'keys', 'values']);
+  const { tokens, random } = checkTask(where, given, 2);
+  const keys = check.integer(where, 'keys', given.keys ?? tokens, tokens - 1, 2 ** 12);
+  const values = check.integer(where, 'values', given.values ?? 4, 1, 2 ** 8);
+  if (keys * values === 1) {
+    throw new ArgumentRangeError(where, 'values', values, 'is 1, as keys is; there is nothing to tell apart');
+  }
+  return taskOf(where, keys * (values + 1), tokens, 0, ({ ids, targets, weights }) => {
+    const chosen = random.distinct(keys, tokens - 1);
+    for (const [t, key] of chosen.entries()) ids[t] = key * values + random.below(values);
+    const asked = random.below(tokens - 1);
+    ids[tokens - 1] = keys * values + (chosen[asked] as number);
+    targets[tokens - 1] = ids[asked] as number;
+    weights[tokens - 1] = 1;
+  });
+}
