@@ -17,7 +17,7 @@ import {
   restoreModelCache,
 } from './cache.js';
 import { type GeneratedToken, type GenerateOptions, generate } from './generate.js';
-import { type Ids, type IdsInput, paddingMask, readIds } from './ids.js';
+import { type Ids, type IdsInput, paddingMask, perToken, readIds } from './ids.js';
 import { Model, type RopeChange, room } from './model.js';
 import { checkLength } from './positions.js';
 import {
@@ -265,7 +265,7 @@ export class DecoderModel extends Model {
     const { batch, tokens } = part;
     const pass = { x, batch, tokens, ...stand, caches };
     const batched = ids.shape.length === 2;
-    this.embed(where, x, part);
+    this.embed(where, x, part, undefined, this.#rows(given, part));
     const seen = yield* run({ heap, where, layers, stack, pass, caches: cache?.layers, inspection, batched, inTurns });
     const { modelDim } = this.config;
     heap.call(() => this.making.weights.parts.finalNorm?.apply(x, x, batch * tokens));
@@ -281,6 +281,14 @@ export class DecoderModel extends Model {
       ...(inspection.hiddenStates && { hiddenStates: seen.hiddenStates }),
       ...(inspection.capture && { captured: seen.captured }),
     };
+  }
+
+  // Rows of the table of positions, where the model has one.
+  #rows({ cache, stand }: Pass, part: Ids): Float64Array | undefined {
+    if (this.config.position !== 'absolute') return undefined;
+    const { values, offset } = stand.at;
+    const first = cache?.length ?? offset;
+    return perToken(values ?? Float64Array.from({ length: part.tokens }, (_, t) => first + t), part);
   }
 
   #copyRows(x: number, { batch, tokens }: Ids, ids: Ids, first: number, hidden: NdArray): void {

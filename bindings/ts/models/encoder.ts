@@ -7,7 +7,7 @@ import { ArgumentRangeError, UnsupportedError } from '../runtime/errors.js';
 import { checkedPositions } from '../runtime/positions.js';
 import type { NdArray } from '../runtime/tensor.js';
 import { readKeys, readOptions } from '../sources/tensor-file.js';
-import { checkWithin, type Ids, type IdsInput, likeIds, paddingMask, readIds } from './ids.js';
+import { checkWithin, type Ids, type IdsInput, likeIds, paddingMask, perToken, readIds } from './ids.js';
 import { Model, type ModelMaking, type RopeChange, room } from './model.js';
 import { checkPooling, type Pooling, pool } from './pooling.js';
 import { checkLength } from './positions.js';
@@ -283,9 +283,4 @@ export class EncoderModel extends Model {
     yield* this.logits(where, { at: x, count: values.length }, result.data, 0);
     return result;
   }
-}
-
-function perToken(positions: Float64Array, { values, tokens }: Ids): Float64Array {
-  if (positions.length === values.length) return positions;
-  return Float64Array.from(values, (_, i) => positions[i % tokens] as number);
 }

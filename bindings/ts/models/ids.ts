@@ -95,6 +95,12 @@ export function likeIds(where: string, name: string, value: unknown, ids: Ids): 
   throw new ArgumentRangeError(where, name, value, problem);
 }
 
+/** Positions [T] or [B * T] as one for each id. @internal */
+export function perToken(positions: Float64Array, { values, tokens }: Ids): Float64Array {
+  if (positions.length === values.length) return positions;
+  return Float64Array.from(values, (_, i) => positions[i % tokens] as number);
+}
+
 /** A mask of 1 for tokens and 0 for padding, in the shape [B, 1, 1, T] for layers. @internal */
 export function paddingMask(where: string, value: unknown, ids: Ids) {
   const values = likeIds(where, 'attentionMask', value, ids);

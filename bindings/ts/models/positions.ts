@@ -20,7 +20,7 @@ export interface ModelPositions {
   readonly ropes: readonly (RopeOptions | null)[];
   /** Plans and tables that are freed with the model. */
   readonly owned: readonly Handle[];
-  /** Maximum number of tokens for which the frequencies are valid. */
+  /** Maximum number of tokens for which the frequencies, or a decoder's table of positions, are valid. */
   readonly maxLength: number;
 }
 
@@ -72,7 +72,9 @@ export function modelPositions(
       return { block: layer.block, dims, scores, position, sinks, captures };
     });
     const stack = makeStack(heap, where, ownLayers);
-    return { layers: ownLayers, stack, ropes, owned, maxLength: Math.min(...ropes.map(longest)) };
+    const table = config.kind === 'decoder' ? config.maxPositions : undefined;
+    const maxLength = Math.min(table ?? Number.POSITIVE_INFINITY, ...ropes.map(longest));
+    return { layers: ownLayers, stack, ropes, owned, maxLength };
   } catch (error) {
     for (const each of owned) each.dispose();
     throw error;
@@ -91,6 +93,6 @@ export function checkLength(
   end: number,
 ): void {
   if (end <= maxLength) return;
-  const problem = `reaches position ${end - 1}; the frequencies are for ${maxLength} tokens, ${longer}`;
+  const problem = `reaches position ${end - 1}; the positions of this model are for ${maxLength} tokens, ${longer}`;
   throw new ArgumentRangeError(where, name, value, problem);
 }

@@ -22,7 +22,7 @@ export interface CharactersTask extends Task {
   decode(ids: ArrayLike<number>): string;
 }
 
-const other = '\ufffd';
+const other = /* @__PURE__ */ String.fromCharCode(0xfffd); // the sign of a character that cannot be shown
 
 function charactersOf(where: string, text: string, most: number | undefined): readonly string[] {
   const counts = new Map<string, number>();

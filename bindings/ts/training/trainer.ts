@@ -11,6 +11,7 @@ import { type NdArray, operand, type TensorInput } from '../runtime/tensor.js';
 import { bytesOf, type OwnBytes, type OwnFloats, type OwnIntegers } from '../runtime/typed-arrays.js';
 import { type BatchLimits, batchCall, checkBatch, checkIds, putIds, type TrainingBatch } from './batch.js';
 import { type CoreTrainer, trainingCore } from './core.js';
+import { type ExportedModel, type ExportOptions, exportModel } from './export.js';
 import { type CheckedTrainer, checkTrainer, type TrainerOptions } from './options.js';
 import { checkPosition, type TrainedRope } from './position.js';
 
@@ -249,6 +250,19 @@ export class Trainer extends Handle {
       const base = heap.call(() => this.#core.parameters());
       for (const { from, offset, bytes } of moves) heap.move(from, base + offset * 4, bytes);
     });
+  }
+
+  /**
+   * The model as a checkpoint: causal softmax models with RMS norms and no positions, RoPE, learned or sinusoidal ones.
+   *
+   * @throws ArgumentRangeError for another model.
+   *
+   * @example
+   * const { config, weights } = trainer.exportModel();
+   * const model = await loadModel(main, { config, weights });   // main is what load() of 'ropewalk' gives
+   */
+  exportModel(options: ExportOptions = {}): ExportedModel {
+    return exportModel(this.#checked, this.parameters(), options);
   }
 
   /**

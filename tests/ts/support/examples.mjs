@@ -61,7 +61,10 @@ const model = (await loadModel(rw, { config, weights: 'model.safetensors' })) as
 
 // Those of training, which has an instance of its own.
 function trainingNames(symbols) {
-  const instance = { rw: `import { load } from 'ropewalk/training';\nconst rw = await load();` };
+  const instance = {
+    rw: `import { load } from 'ropewalk/training';\nconst rw = await load();`,
+    main: `import { load as loadMain } from 'ropewalk';\nconst main = await loadMain();`,
+  };
   const sizes = `{ layers: 1, modelDim: 8, heads: 2, vocab: 16, context: 32, position: { encoding: 'rope' } }`;
   const names = { ...instance, trainer: `const trainer = rw.trainer(${sizes});` };
   return Object.fromEntries(
@@ -79,7 +82,7 @@ const own = {
   'training/characters.ts: charactersTask': {
     charactersTask: `import { charactersTask } from 'ropewalk/training';`,
   },
-  ...trainingNames(['Trainer', 'step', 'evaluate', 'capture', 'parameters', 'save']),
+  ...trainingNames(['Trainer', 'step', 'evaluate', 'capture', 'parameters', 'save', 'exportModel']),
   'rope/rope.ts: rotate': { data: 'const { data } = array(2, 8, 3, 64);' },
   'rope/rope.ts: rotateBoth': {
     plan: 'const plan = rw.rope({ headDim: 128 });',

@@ -72,14 +72,17 @@ export interface DecoderSpelling extends LayerSpelling {
   readonly tokens: string;
   readonly finalNorm: string;
   readonly head: readonly string[];
+  /** Of the table of positions, where the family has one. */
+  readonly positions?: string;
 }
 
 /** @internal */
 export function decoderTensors(spelling: DecoderSpelling) {
   return (model: ModelDescription, file: WeightFile): Checkpoint => {
-    const { modelDim, vocabSize } = model;
+    const { modelDim, vocabSize, maxPositions } = model;
     const names = new Names(file, spelling.prefixes, spelling.tokens);
     const tokens = names.matrix(spelling.tokens, vocabSize, modelDim);
+    const positions = spelling.positions && maxPositions && names.matrix(spelling.positions, maxPositions, modelDim);
     const layers = model.layers.map(({ feedForward }, i) =>
       spelling.layer(names.within(`layers.${i}.`), model, feedForward),
     );
@@ -90,7 +93,7 @@ export function decoderTensors(spelling: DecoderSpelling) {
         ? undefined
         : names.outside(spelling.head, (name, plain) => plain.matrix(name, vocabSize, modelDim));
     const head = weight === undefined ? {} : { weight };
-    const slots = { tokens, layers, finalNorm, ...(hasHead && { head }) };
+    const slots = { tokens, ...(positions && { positions }), layers, finalNorm, ...(hasHead && { head }) };
     return { names, slots, ...(weight === undefined && { spare: spelling.head }) };
   };
 }

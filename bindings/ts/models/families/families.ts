@@ -14,6 +14,7 @@ import { phi3 } from './phi3.js';
 import { qwen2 } from './qwen2.js';
 import { qwen3 } from './qwen3.js';
 import { roformer } from './roformer.js';
+import { ropewalk } from './ropewalk.js';
 import { smollm3 } from './smollm3.js';
 
 export const families = {
@@ -29,6 +30,7 @@ export const families = {
   qwen2,
   qwen3,
   roformer,
+  ropewalk,
   smollm3,
 };
 
