@@ -73,7 +73,7 @@ void attentionForward(T* weights, T* out, size_t out_stride, const HeadInput<T>&
     if (input.bias != nullptr) addScaled(row, T{1}, input.bias + d.first(i), keys);
     // F_i is the same for all keys, but without it numbers would grow.
     for (size_t j = 0; input.forget_sums != nullptr && j < keys; ++j)
-      row[j] += input.forget_sums[i] - input.forget_sums[j];
+      row[j] += static_cast<T>(input.forget_sums[i] - input.forget_sums[j]);
     softmaxRow(row, keys);
     std::fill(row + keys, row + tokens, T{0});
   }

@@ -19,8 +19,8 @@ struct HeadInput {
   size_t v_stride = 0;
   size_t value_dim = 0;
   T scale = 1;
-  const T* bias = nullptr;         // [distances], null: none
-  const T* forget_sums = nullptr;  // F [tokens], null: none
+  const T* bias = nullptr;              // [distances], null: none
+  const double* forget_sums = nullptr;  // F [tokens], null: none
   RelativeTables<const T> relative;
 };
 

@@ -5,11 +5,11 @@
 namespace ropewalk::training {
 
 template <class T>
-void forgetSums(T* sums, const T* gates, size_t stride, size_t tokens) {
-  T sum = 0;
+void forgetSums(double* sums, const T* gates, size_t stride, size_t tokens) {
+  double sum = 0;
   for (size_t t = 0; t < tokens; ++t) {
-    const T g = gates[t * stride];
-    sum += (g < 0 ? g : T{0}) - std::log1p(std::exp(-std::fabs(g)));
+    const double g = gates[t * stride];
+    sum += (g < 0 ? g : 0) - std::log1p(std::exp(-std::fabs(g)));
     sums[t] = sum;
   }
 }
@@ -23,7 +23,7 @@ void forgetSumsBackward(T* dgates, const T* dsums, const T* gates, size_t stride
   }
 }
 
-template void forgetSums(float*, const float*, size_t, size_t);
+template void forgetSums(double*, const float*, size_t, size_t);
 template void forgetSums(double*, const double*, size_t, size_t);
 template void forgetSumsBackward(float*, const float*, const float*, size_t, size_t);
 template void forgetSumsBackward(double*, const double*, const double*, size_t, size_t);

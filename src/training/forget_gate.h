@@ -7,8 +7,9 @@
 namespace ropewalk::training {
 
 // sums[t] = ln sigmoid(g_0) + .. + ln sigmoid(g_t) of one head; the gates are `stride` apart.
+// Doubles: they grow with the position, and only differences count.
 template <class T>
-void forgetSums(T* sums, const T* gates, size_t stride, size_t tokens);
+void forgetSums(double* sums, const T* gates, size_t stride, size_t tokens);
 
 // Writes dgates, `stride` apart as the gates, from dsums [tokens].
 template <class T>

@@ -40,6 +40,10 @@ class Model {
   // parameters.
   void backward(T* gradients, const T* parameters, const Sequences& sequences, const PositionPlan<T>& plan);
 
+  // Memory of passes for n numbers of the caller's, until the next pass; what a pass left is gone then.
+  Status reserveRoom(size_t n) { return memory_.reserve(n); }
+  T* room() { return memory_.room(); }
+
   T* logits() const { return memory_.model().logits; }
   // Attention weights of a layer [batch, heads, tokens, tokens], after forward for kTrain.
   const T* weights(size_t layer) const { return memory_.weights(layer, 0); }

@@ -26,6 +26,12 @@ class ModelMemory<T>::Carver {
     return part;
   }
 
+  double* takeDoubles(size_t a, size_t b) {
+    size_t n = 0;
+    fits_ = fits_ && multiply(b, sizeof(double) / sizeof(T), &n);
+    return reinterpret_cast<double*>(take(a, n));
+  }
+
   size_t used() const { return used_; }
   bool fits() const { return fits_; }
 
@@ -48,7 +54,7 @@ LayerState<T> ModelMemory<T>::carveLayer(Carver& carver, const ModelOptions& opt
   s.qkv = carver.take(m, 3 * d);
   if (plan.forgets()) {
     s.gates = carver.take(m, options.heads);
-    s.forget_sums = carver.take(heads, tokens_);
+    s.forget_sums = carver.takeDoubles(heads, tokens_);
   }
   s.weights = carver.take(keeps_ ? heads : 1, tokens_ * tokens_);
   if (options.attention == AttentionKind::kLinear) s.denominators = carver.take(heads, tokens_);

@@ -22,14 +22,14 @@ template <class T>
 struct LayerState {
   T* hidden = nullptr;  // [M, d], what comes in
   NormMoments<T> attention_moments;
-  T* attention_input = nullptr;  // [M, d]
-  T* qkv = nullptr;              // [M, 3 d], queries and keys turned
-  T* gates = nullptr;            // [M, H]
-  T* forget_sums = nullptr;      // [B, H, T]
-  T* weights = nullptr;          // [B, H, T, T], or [T, T]
-  T* denominators = nullptr;     // [B, H, T]
-  T* mixed = nullptr;            // [M, d]
-  T* middle = nullptr;           // [M, d], after attention
+  T* attention_input = nullptr;   // [M, d]
+  T* qkv = nullptr;               // [M, 3 d], queries and keys turned
+  T* gates = nullptr;             // [M, H]
+  double* forget_sums = nullptr;  // [B, H, T]
+  T* weights = nullptr;           // [B, H, T, T], or [T, T]
+  T* denominators = nullptr;      // [B, H, T]
+  T* mixed = nullptr;             // [M, d]
+  T* middle = nullptr;            // [M, d], after attention
   NormMoments<T> forward_moments;
   T* forward_input = nullptr;  // [M, d]
   T* active = nullptr;         // [M, F]
@@ -68,6 +68,11 @@ class ModelMemory {
   // than kMostTokens tokens, or sizes whose products overflow. Allocates only where there is not enough.
   Status prepare(const ModelOptions& options, const PositionPlan<T>& plan, size_t batch, size_t tokens,
                  Purpose purpose);
+
+  // Room for at least n numbers, whatever passes need. room() is where they are, until the next pass; what a
+  // pass left is gone then.
+  Status reserve(size_t n) { return memory_.reserve(n); }
+  T* room() { return memory_.data(); }
 
   size_t batch() const { return batch_; }
   size_t tokens() const { return tokens_; }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 
 #include "checksum.h"
 #include "layers/init.h"
@@ -120,11 +121,13 @@ Status ParameterLayout::create(const ModelOptions& options) {
     return Status::kOutOfMemory;
   made.add({"", "embedding", {options.vocab, options.tokenDim()}, {0, 0.5}});
   made.addShared(options);
+  made.first_of_layers_ = made.count_;
   for (size_t l = 0; l < options.layers; ++l) {
     char prefix[16];
     std::snprintf(prefix, sizeof prefix, "layers.%u.", static_cast<unsigned>(l));
     made.addLayer(prefix, options);
   }
+  made.per_layer_ = (made.count_ - made.first_of_layers_) / options.layers;
   made.addNorm("", "final_norm", options);
   made.add({"",
             "unembedding",
@@ -144,9 +147,14 @@ const Parameter* ParameterLayout::find(std::string_view name) const {
 }
 
 const Parameter* ParameterLayout::find(size_t layer, const char* name) const {
-  char whole[sizeof Parameter{}.name];
-  std::snprintf(whole, sizeof whole, "layers.%u.%s", static_cast<unsigned>(layer), name);
-  return find(whole);
+  // All layers have the same, and lie one after the other. A name is "layers.", a number, "." and the rest.
+  const Parameter* const first = list_.data() + first_of_layers_ + layer * per_layer_;
+  const Parameter* const end = first + per_layer_;
+  const auto is_named = [&](const Parameter& p) {
+    return std::strcmp(std::strchr(p.name + std::strlen("layers."), '.') + 1, name) == 0;
+  };
+  const Parameter* const found = std::find_if(first, end, is_named);
+  return found == end ? nullptr : found;
 }
 
 uint64_t ParameterLayout::fingerprint() const {

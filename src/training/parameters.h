@@ -64,6 +64,8 @@ class ParameterLayout {
 
   Buffer<Parameter> list_;
   size_t count_ = 0;
+  size_t first_of_layers_ = 0;
+  size_t per_layer_ = 0;
   size_t size_ = 0;
   bool fits_ = true;
 };

@@ -31,8 +31,9 @@ Status Trainer<T>::create(const TrainerOptions& options) {
   if (status == Status::kOk) status = made.model_.create(options.model);
   if (status != Status::kOk) return status;
   const size_t n = made.layout().size();
-  if (made.parameters_.allocate(n, kArrays) != Status::kOk ||
-      made.before_.allocate(n, kArrays) != Status::kOk || made.gradients_.allocate(n) != Status::kOk) {
+  // A step keeps the arrays as they were where its pass had its memory.
+  if (made.parameters_.allocate(n, kArrays) != Status::kOk || made.gradients_.allocate(n) != Status::kOk ||
+      made.model_.reserveRoom(kArrays * n) != Status::kOk) {
     return Status::kOutOfMemory;
   }
   std::fill_n(made.parameters_.data(), kArrays * n, T{0});
@@ -118,12 +119,13 @@ StepResult Trainer<T>::step(const Batch<T>& batch) {
   if (const Parameter* where = firstNotFinite(gradients_.data())) return stopped(NotFinite::kGradient, where);
   if (!std::isfinite(result.gradient_norm)) return stopped(NotFinite::kGradient, &layout()[0]);
 
-  std::copy_n(parameters_.data(), kArrays * n, before_.data());
+  T* const before = model_.room();
+  std::copy_n(parameters_.data(), kArrays * n, before);
   optimize<T>(optimizer_, layout(), result.step, clipFactor(optimizer_, result.gradient_norm),
               gradients_.data(), {parameters_.data(), parameters_.data() + n, parameters_.data() + 2 * n});
   for (size_t a = 0; a < kArrays; ++a) {
     if (const Parameter* where = firstNotFinite(parameters_.data() + a * n)) {
-      std::copy_n(before_.data(), kArrays * n, parameters_.data());
+      std::copy_n(before, kArrays * n, parameters_.data());
       return stopped(NotFinite::kParameter, where);
     }
   }
@@ -198,11 +200,12 @@ Status Trainer<T>::restore(const void* bytes, size_t size) {
   std::memcpy(&header, bytes, sizeof header);
   if (header.fingerprint != fingerprint() || header.steps >> 53 != 0) return Status::kInvalidArgument;
   const size_t n = layout().size();
-  std::memcpy(before_.data(), static_cast<const unsigned char*>(bytes) + sizeof header, size - sizeof header);
-  const T* const second = before_.data() + 2 * n;
-  if (!allFinite(before_.data(), kArrays * n) || std::any_of(second, second + n, [](T x) { return x < 0; }))
+  T* const saved = model_.room();
+  std::memcpy(saved, static_cast<const unsigned char*>(bytes) + sizeof header, size - sizeof header);
+  const T* const second = saved + 2 * n;
+  if (!allFinite(saved, kArrays * n) || std::any_of(second, second + n, [](T x) { return x < 0; }))
     return Status::kInvalidArgument;
-  std::copy_n(before_.data(), kArrays * n, parameters_.data());
+  std::copy_n(saved, kArrays * n, parameters_.data());
   steps_ = header.steps;
   return Status::kOk;
 }

@@ -111,7 +111,6 @@ class Trainer {
   Model<T> model_;
   PositionPlan<T> plan_;
   Buffer<T> parameters_;  // followed by the moments [3][layout().size()]
-  Buffer<T> before_;      // the same before a step
   Buffer<T> gradients_;
   uint64_t steps_ = 0;
 };

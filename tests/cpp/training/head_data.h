@@ -26,7 +26,8 @@ struct HeadData {
   size_t dim;
   size_t value_dim;
   HeadTerms terms;
-  std::vector<T> q, k, v, bias, sums, query, key, product, value, c;
+  std::vector<T> q, k, v, bias, query, key, product, value, c;
+  std::vector<double> sums;
 
   HeadData(Random& random, size_t tokens, bool causal, size_t head_dim, size_t values, HeadTerms with)
       : distances{tokens, causal}, dim(head_dim), value_dim(values), terms(with) {
@@ -35,7 +36,7 @@ struct HeadData {
     k = make(rows(dim));
     v = make(rows(value_dim));
     bias = make(distances.count());
-    sums = make(tokens);
+    sums = randomDoubles(random, tokens);
     query = make(distances.count() * dim);
     key = make(distances.count() * dim);
     product = make(distances.count() * dim);
@@ -75,7 +76,7 @@ struct HeadData {
     }
     s *= static_cast<double>(static_cast<T>(0.7));
     if (terms.bias) s += static_cast<double>(bias[place]);
-    if (terms.forget) s += static_cast<double>(sums[i]) - static_cast<double>(sums[j]);
+    if (terms.forget) s += sums[i] - sums[j];
     return s;
   }
 
