@@ -336,6 +336,7 @@ export const calls = {
   EmbedCall: {
     fields: {
       out: 'pointer',
+      type: 'WeightType',
       table: 'pointer', // [tableRows, dim]
       tableRows: 'size_t',
       dim: 'size_t',

@@ -36,8 +36,8 @@ void softmaxRowsAt(Pointer out, Pointer x, size_t rows, size_t n) {
 }
 int embedOf(Pointer fields) {
   const auto c = readCall<EmbedCall>(fields);
-  return number(embed(at<float>(c.out), at<float>(c.table), c.table_rows, c.dim, integers(c.ids, c.count),
-                      c.count, c.scale));
+  return number(embed(at<float>(c.out), c.type, at<void>(c.table), c.table_rows, c.dim,
+                      integers(c.ids, c.count), c.count, c.scale));
 }
 
 // Weights arrive one matrix at a time, in slices of rows. The parts of a layer take over each complete

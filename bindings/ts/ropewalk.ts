@@ -15,7 +15,7 @@ import type { KvCacheOptions } from './kv-cache/options.js';
 import { type RestoreOptions, restoreKvCache } from './kv-cache/restore.js';
 import { type GeluOptions, gelu, silu, softmax } from './layers/activations.js';
 import { AttentionLayer, type AttentionLayerOptions } from './layers/attention-layer.js';
-import { type EmbedOptions, embed } from './layers/embedding.js';
+import { type EmbedOptions, type EmbedResult, embed, type StoredTable } from './layers/embedding.js';
 import { Linear, type LinearOptions } from './layers/linear.js';
 import { type LayerNormOptions, layerNorm, type RmsNormOptions, rmsNorm } from './layers/norms.js';
 import { TransformerLayer, type TransformerLayerOptions } from './layers/transformer-layer.js';
@@ -392,9 +392,10 @@ export class Ropewalk implements Instance {
   }
 
   /**
-   * Rows of an embedding table, [.., M]. A plain table is copied for each call; keep a large one as a tensor.
+   * Rows of an embedding table, [.., M]. A plain table is copied for each call; keep a large one as a tensor. Of a table in
+   * the format of a checkpoint only the rows of the ids are copied and widened.
    *
-   * @param table [V, M]
+   * @param table [V, M]: numbers, a tensor, or `{ type, data, shape }` with float16, bfloat16 or blocks of a GGUF file.
    * @param ids integers from 0 to V - 1; others throw ArgumentRangeError.
    *
    * @example
@@ -402,11 +403,11 @@ export class Ropewalk implements Instance {
    * using x = rw.embed(table, [101, 7592, 102]);   // [3, 768]
    * rw.embed(table, [1012, 102, 0], { out: x });   // the next three in the same memory
    */
-  embed<X extends TensorInput, O extends Out = undefined>(
+  embed<X extends TensorInput | StoredTable, O extends Out = undefined>(
     table: X,
     ids: IntegersInput,
     options: EmbedOptions<O> = {},
-  ): ResultOf<X, O> {
+  ): EmbedResult<X, O> {
     return embed(this.#heap, table, ids, options);
   }
 

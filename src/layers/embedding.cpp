@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/weight_format.h"
 #include "memory.h"
 
 namespace ropewalk {
@@ -14,12 +15,13 @@ bool allWithin(const int64_t* ids, size_t n, size_t rows) {
 
 }  // namespace
 
-Status embed(float* out, const float* table, size_t rows, size_t dim, const int64_t* ids, size_t n,
-             float scale) {
+Status embed(float* out, WeightType type, const void* table, size_t rows, size_t dim, const int64_t* ids,
+             size_t n, float scale) {
   if (!allWithin(ids, n, rows)) return Status::kPositionOutOfRange;
-  for (size_t i = 0; i < n; ++i) {
-    const float* row = table + static_cast<size_t>(ids[i]) * dim;
-    for (size_t d = 0; d < dim; ++d) *out++ = scale * row[d];
+  const size_t row_bytes = formatOf(type).rowBytes(dim);
+  for (size_t i = 0; i < n; ++i, out += dim) {
+    widen(type, static_cast<const unsigned char*>(table) + static_cast<size_t>(ids[i]) * row_bytes, dim, out);
+    for (size_t d = 0; d < dim; ++d) out[d] *= scale;
   }
   return Status::kOk;
 }

@@ -1,10 +1,12 @@
 // Embedding lookup: rows of a table by number.
 import { EmbedCall } from '../calls.js';
+import { WeightType } from '../enums.js';
 import * as check from '../runtime/check.js';
-import { ArgumentRangeError } from '../runtime/errors.js';
-import type { Heap } from '../runtime/heap.js';
+import { ArgumentRangeError, wrongShape } from '../runtime/errors.js';
+import type { Heap, Scratch } from '../runtime/heap.js';
 import { type Out, type OutOption, output, type ResultOf } from '../runtime/outputs.js';
-import { matrix, type TensorInput } from '../runtime/tensor.js';
+import { type ArrayLikeInput, matrix, Tensor, type TensorInput } from '../runtime/tensor.js';
+import { type BlockType, type Weight, weight } from './weights.js';
 
 /** Options of `rw.embed`. */
 export interface EmbedOptions<O extends Out = undefined> extends OutOption<O> {
@@ -14,17 +16,53 @@ export interface EmbedOptions<O extends Out = undefined> extends OutOption<O> {
   scale?: number;
 }
 
+/** A table in the format of a checkpoint: the bits of float16 or bfloat16 numbers, or blocks of a GGUF file. */
+export type StoredTable =
+  | {
+      /** How data stores the numbers. */
+      readonly type: 'float16' | 'bfloat16';
+      /** The bits of the numbers, row major. */
+      readonly data: Uint16Array;
+      /** [V, M] */
+      readonly shape: readonly number[];
+    }
+  | {
+      /** How data stores the numbers. */
+      readonly type: BlockType;
+      /** The blocks, row after row; a row is whole blocks. */
+      readonly data: Uint8Array;
+      /** [V, M] */
+      readonly shape: readonly number[];
+    };
+
+/** What `rw.embed` answers: a tensor for a table that is one, unless `out` says otherwise. */
+export type EmbedResult<X, O extends Out> = ResultOf<X extends Tensor ? X : ArrayLikeInput, O>;
+
+const axes = '[ids, dim]';
+
+// A table whose type is not float32; undefined for any other.
+function storedTable(heap: Heap, where: string, value: unknown): Weight | undefined {
+  const { type, shape: given } = (value ?? {}) as { type?: unknown; shape?: unknown };
+  if (value instanceof Tensor || type === undefined || type === 'float32') return undefined;
+  const shape = check.shape(where, 'table.shape', given);
+  const [rows = 0, dim = 0] = shape;
+  if (shape.length !== 2) throw wrongShape(where, 'table', value, shape, axes);
+  return weight(heap, where, 'table', value, [rows, dim], shape);
+}
+
 /** @internal */
-export function embed<X extends TensorInput, O extends Out>(
+export function embed<X extends TensorInput | StoredTable, O extends Out>(
   heap: Heap,
   tableInput: X,
   idsInput: check.IntegersInput,
   options: EmbedOptions<O>,
-): ResultOf<X, O> {
+): EmbedResult<X, O> {
   const where = 'embed';
   const given = check.options(where, 'options', options, ['shape', 'scale', 'out']);
   const [tableRead, idsRead] = [check.read(tableInput), check.read(idsInput)];
-  const { input: table, rows, columns: dim } = matrix(heap, where, 'table', tableRead, '[ids, dim]');
+  const stored = storedTable(heap, where, tableRead);
+  const table = stored ?? matrix(heap, where, 'table', tableRead, axes);
+  const { rows, columns: dim } = table;
   const ids = check.positions(where, 'ids', idsRead);
   const outside = ids.findIndex((id) => id < 0 || id >= rows);
   if (outside >= 0) {
@@ -37,10 +75,25 @@ export function embed<X extends TensorInput, O extends Out>(
     throw new ArgumentRangeError(where, 'shape', given.shape, problem);
   }
   const scale = check.float32Number(where, 'scale', given.scale ?? 1);
-  return output<X, O>(heap, where, table.tensor !== undefined, [...shape, dim], given.out, (to, scratch) => {
-    const [tableAt, idsAt] = [table.address(scratch), heap.put(scratch, ids)];
-    const lookup = { out: to, table: tableAt, tableRows: rows, dim, ids: idsAt, count: ids.length, scale };
-    const fields = heap.putCall(scratch, EmbedCall, lookup);
+  const asTensor = 'input' in table && table.input.tensor !== undefined;
+  const result = output(heap, where, asTensor, [...shape, dim], given.out, (to, scratch) => {
+    const call = { out: to, dim, count: ids.length, scale };
+    const lookup =
+      'input' in table
+        ? { ...call, type: WeightType.float32, table: table.input.address(scratch), tableRows: rows, ids }
+        : { ...call, ...rowsOf(table, ids, scratch) };
+    const fields = heap.putCall(scratch, EmbedCall, { ...lookup, ids: heap.put(scratch, lookup.ids) });
     heap.run(where, (c) => c.embed(fields));
   });
+  return result as EmbedResult<X, O>;
+}
+
+// The rows that are asked for, in a table of their own.
+function rowsOf(table: Weight, ids: ArrayLike<number>, scratch: Scratch) {
+  const at = scratch(ids.length * table.rowBytes);
+  const own = Float64Array.from(ids, (id, i) => {
+    table.at(at + i * table.rowBytes, id, 1);
+    return i;
+  });
+  return { type: table.type, table: at, tableRows: ids.length, ids: own };
 }

@@ -117,6 +117,8 @@ export interface Weight {
   readonly rows: number;
   readonly columns: number;
   readonly type: number;
+  /** Bytes of a row, as `at` gives them. */
+  readonly rowBytes: number;
   /** The address of `count` rows from `first` on; `slice` has room for them, if they are not in the heap already. */
   at(slice: number, first: number, count: number): number;
   /** Whether they lie in the heap already. */
@@ -219,12 +221,13 @@ export function weight(
   if (value instanceof Tensor) {
     value.usableIn(heap, where, name);
     checkShape(where, name, value, value.shape, wanted);
-    const at = (_: number, first: number) => value.pointer + first * columns * 4;
-    return { name, rows, columns, type: types.float32, at, inHeap: true };
+    const rowBytes = columns * 4;
+    const at = (_: number, first: number) => value.pointer + first * rowBytes;
+    return { name, rows, columns, type: types.float32, rowBytes, at, inHeap: true };
   }
   if (value instanceof PackedWeight) {
     checkShape(where, name, value, value.shape, wanted);
-    return { name, rows, columns, type: types.float32, at: () => 0, inHeap: true, packed: value.matrix };
+    return { name, rows, columns, type: types.float32, rowBytes: 0, at: () => 0, inHeap: true, packed: value.matrix };
   }
   const { data, type } = arrayOf(where, name, value, wanted);
   const rowBytes = checkLength(where, name, value, data, type, rows, columns);
@@ -234,7 +237,7 @@ export function weight(
     heap.write(slice, bytesOf(own, first * rowBytes, count * rowBytes));
     return slice;
   };
-  return { name, rows, columns, type, at, inHeap: false };
+  return { name, rows, columns, type, rowBytes, at, inHeap: false };
 }
 
 /**
