@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "kernels/panel.h"
 #include "kernels/weight_format.h"
@@ -25,9 +26,10 @@ constexpr size_t kMostParts = 2;  // of a run, which may have a scale each
 
 // Rows of inputs, rounded: [row][run][..].
 struct RoundedInputs {
-  int8_t codes[kMostRuns][kRunInputs];
+  int8_t codes[kMostRuns][kRunInputs];  // their magnitudes where products take the signs apart
+  int8_t signs[kMostRuns][kRunInputs];  // then -1 where a code is negative, 0 elsewhere
   float scales[kMostRuns];
-  int32_t sums[kMostRuns][kMostParts];  // of the codes
+  int32_t sums[kMostRuns][kMostParts];  // of the codes; then of the magnitudes of negative ones
 };
 
 // The scale of a run; NaN where a number is not finite.
@@ -43,7 +45,7 @@ float scaleOf(const float* x) {
   return scale + simd::sum(nothing);
 }
 
-void roundRun(const float* x, RoundedInputs& to, size_t at) {
+void roundRun(const float* x, bool signs_apart, RoundedInputs& to, size_t at) {
   const float scale = scaleOf(x);
   to.scales[at] = scale;
   int32_t codes[kRunInputs] = {};
@@ -58,16 +60,21 @@ void roundRun(const float* x, RoundedInputs& to, size_t at) {
     for (size_t i = 0; i < kRunInputs; ++i)
       codes[i] = std::bit_cast<int32_t>(shifted[i]) - std::bit_cast<int32_t>(kShift);
   }
-  for (size_t i = 0; i < kRunInputs; ++i) to.codes[at][i] = static_cast<int8_t>(codes[i]);
+  for (size_t i = 0; i < kRunInputs; ++i) {
+    const int32_t sign = signs_apart && codes[i] < 0 ? -1 : 0;
+    to.signs[at][i] = static_cast<int8_t>(sign);
+    to.codes[at][i] = static_cast<int8_t>((codes[i] ^ sign) - sign);
+    if (signs_apart) codes[i] &= sign;
+  }
   constexpr size_t kPart = kRunInputs / kMostParts;
   for (size_t part = 0; part < kMostParts; ++part) {
     int32_t sum = 0;
     for (size_t i = 0; i < kPart; ++i) sum += codes[part * kPart + i];
-    to.sums[at][part] = sum;
+    to.sums[at][part] = signs_apart ? -sum : sum;
   }
 }
 
-void roundRows(const float* a, size_t a_stride, size_t rows, size_t depth, size_t row_runs,
+void roundRows(const float* a, size_t a_stride, size_t rows, size_t depth, size_t row_runs, bool signs_apart,
                RoundedInputs& to) {
   for (size_t r = 0; r < rows; ++r) {
     for (size_t run = 0; run < row_runs; ++run) {
@@ -75,42 +82,181 @@ void roundRows(const float* a, size_t a_stride, size_t rows, size_t depth, size_
       float last[kRunInputs] = {};
       const size_t count = std::min(kRunInputs, depth - run * kRunInputs);
       if (count < kRunInputs) x = std::copy_n(x, count, last) - count;
-      roundRun(x, to, r * row_runs + run);
+      roundRun(x, signs_apart, to, r * row_runs + run);
     }
   }
 }
 
-// sums [kPanel] = the products of `count` runs with those of a row, the first of which is number `at`.
-template <size_t Parts>
+void putSums(float* out, bool add, const float* sums, size_t columns) {
+  for (size_t j = 0; j < columns; ++j) out[j] = add ? out[j] + sums[j] : sums[j];
+}
+
+// How codes are read: as bytes, or four bits at a time where they are.
+struct ReadBytes {
+  static constexpr bool kShifts = false;
+  template <class Shift>
+  simd::Codes operator()(const uint32_t* words, Shift) const {
+    return simd::loadCodes(words);
+  }
+};
+struct ReadFourBits {
+  static constexpr bool kShifts = true;
+  simd::Codes mask = simd::fourBits();
+  template <class Shift>
+  simd::Codes operator()(const uint32_t* words, Shift) const {
+    return simd::loadFourBits(words, Shift::value, mask);
+  }
+};
+
+// sums [Rows][kPanel] = the products of `count` runs with those of rows, the first of which are numbers `at`,
+// at + stride and so on.
+template <class Reader, bool SignsApart, size_t Rows>
 void multiplyRuns(float* sums, const PanelRun* runs, size_t count, const BlockCodes& codes,
-                  const RoundedInputs& a, size_t at) {
-  constexpr size_t kWords = kRunWords / Parts;
-  f32x4 totals[kPanelVectors];
-  for (f32x4& total : totals) total = simd::splat(0);
-  for (size_t run = 0; run < count; ++run, ++at) {
-    const PanelRun& weights = runs[run];
-    const int32_t sum = a.sums[at][0] + a.sums[at][1];
-    for (size_t part = 0; part < Parts; ++part) {
-      const int32_t start = -static_cast<int32_t>(codes.offset) * (Parts == 1 ? sum : a.sums[at][part]);
-      ByteDots dots[kPanelVectors];
-      for (ByteDots& each : dots) each = ByteDots(start);
-      ROPEWALK_KEEP_LOOP
-      for (size_t w = part * kWords; w < (part + 1) * kWords; ++w) {
-        for (size_t v = 0; v < kPanelVectors; ++v)
-          dots[v].add(a.codes[at] + w * 4, weights.codes + w * kPanel + v * kLanes);
+                  const RoundedInputs& a, size_t at, size_t stride) {
+  using Dots = ByteDots<SignsApart>;
+  constexpr size_t kVectors =
+      std::min(kPanelVectors, 8 / (Rows * Dots::kVectors));  // sums that fit into registers
+  constexpr size_t kHalves = 2;
+  const Reader read;
+  const size_t part_halves = codes.scale_inputs < kRunInputs ? 1 : kHalves;  // of a run, that have a scale
+  for (size_t first = 0; first < kPanelVectors; first += kVectors) {
+    f32x4 totals[Rows][kVectors];
+    for (auto& row : totals) {
+      for (f32x4& total : row) total = simd::splat(0);
+    }
+    for (size_t run = 0; run < count; ++run) {
+      const PanelRun& weights = runs[run];
+      for (size_t part = 0; part < kHalves; part += part_halves) {
+        Dots dots[Rows][kVectors];
+        for (size_t r = 0; r < Rows; ++r) {
+          const int32_t* halves = a.sums[at + r * stride + run];
+          const int32_t sum = part_halves == kHalves ? halves[0] + halves[1] : halves[part];
+          for (Dots& each : dots[r]) each = Dots(SignsApart ? sum : -codes.offset * sum);
+        }
+        for (size_t half = part; half < part + part_halves; ++half) {
+          const uint32_t* words = weights.codes[half] + first * kLanes;
+          const auto addHalf = [&](auto shift) {
+            ROPEWALK_KEEP_LOOP
+            for (size_t i = half * 16; i < (half + 1) * 16; i += 4, words += kPanel) {
+              typename Dots::Inputs inputs[Rows];
+              for (size_t r = 0; r < Rows; ++r) {
+                const size_t from = at + r * stride + run;
+                inputs[r] = Dots::inputs(a.codes[from] + i, a.signs[from] + i);
+              }
+              for (size_t v = 0; v < kVectors; ++v) {
+                const simd::Codes w = read(words + v * kLanes, shift);
+                for (size_t r = 0; r < Rows; ++r) dots[r][v].add(inputs[r], w);
+              }
+            }
+          };
+          if (!Reader::kShifts || weights.shifts[half] == 0) {
+            addHalf(std::integral_constant<unsigned, 0>());
+          } else {
+            addHalf(std::integral_constant<unsigned, 4>());
+          }
+        }
+        for (size_t r = 0; r < Rows; ++r) {
+          const f32x4 s = simd::splat(a.scales[at + r * stride + run]);
+          for (size_t v = 0; v < kVectors; ++v) {
+            const f32x4 scale = simd::load(weights.scales[part] + (first + v) * kLanes);
+            totals[r][v] = simd::add(totals[r][v], simd::mul(s, simd::mul(scale, dots[r][v].floats())));
+          }
+        }
       }
-      const f32x4 s = simd::splat(a.scales[at]);
-      for (size_t v = 0; v < kPanelVectors; ++v) {
-        const f32x4 scaled = simd::mul(simd::load(weights.scales[part] + v * kLanes), dots[v].floats());
-        totals[v] = simd::add(totals[v], simd::mul(s, scaled));
+      if (!codes.has_mins) continue;
+      for (size_t r = 0; r < Rows; ++r) {
+        const size_t from = at + r * stride + run;
+        const f32x4 s = simd::splat(a.scales[from] * static_cast<float>(a.sums[from][0] + a.sums[from][1]));
+        for (size_t v = 0; v < kVectors; ++v) {
+          const f32x4 min = simd::load(weights.mins + (first + v) * kLanes);
+          totals[r][v] = simd::sub(totals[r][v], simd::mul(s, min));
+        }
       }
     }
-    if (!codes.has_mins) continue;
-    const f32x4 s = simd::splat(a.scales[at] * static_cast<float>(sum));
-    for (size_t v = 0; v < kPanelVectors; ++v)
-      totals[v] = simd::sub(totals[v], simd::mul(s, simd::load(weights.mins + v * kLanes)));
+    for (size_t r = 0; r < Rows; ++r) {
+      for (size_t v = 0; v < kVectors; ++v)
+        simd::store(sums + r * kPanel + (first + v) * kLanes, totals[r][v]);
+    }
+  }
+}
+
+// Two rows at a time, and one; null where that is two of which one counts for nothing.
+struct RunProducts {
+  using Multiply = decltype(&multiplyRuns<ReadBytes, false, 1>);
+  Multiply two = multiplyRuns<ReadBytes, false, 2>;
+  Multiply one = multiplyRuns<ReadBytes, false, 1>;
+};
+
+RunProducts productsOf(const BlockCodes& codes, bool in_place) {
+  RunProducts products;
+  if (in_place) products.one = multiplyRuns<ReadFourBits, false, 1>;
+  if constexpr (simd::kDotsTakeSigns) {
+    if (codes.is_signed) products = {multiplyRuns<ReadBytes, true, 2>, nullptr};
+  }
+  return products;
+}
+
+// The same for one row and blocks of 32 weights with a finite scale, read from where they are.
+template <class Format>
+void multiplyBlocks(float* sums, const unsigned char* block, size_t count, const RoundedInputs& a,
+                    size_t at) {
+  constexpr BlockCodes kCodes = Format::kCodes;
+  constexpr bool kSignsApart = kCodes.is_signed && simd::kDotsTakeSigns;
+  using Dots = ByteDots<kSignsApart>;
+  const simd::F16Constants halves;
+  const simd::Codes mask = simd::fourBits();
+  f32x4 totals[kPanelVectors];
+  for (f32x4& total : totals) total = simd::splat(0);
+  for (; count > 0; --count, ++at, block += Format::kPanelBytes) {
+    const auto* words = reinterpret_cast<const uint32_t*>(block);
+    const auto* scales = reinterpret_cast<const uint16_t*>(words + Format::kBlockBytes / 4 * kPanel);
+    const int32_t sum = a.sums[at][0] + a.sums[at][1];
+    Dots dots[kPanelVectors];
+    for (Dots& each : dots) each = Dots(kSignsApart ? sum : -kCodes.offset * sum);
+    ROPEWALK_KEEP_LOOP
+    for (size_t i = 0; i < (kCodes.four_bits ? 16 : 32); i += 4, words += kPanel) {
+      const auto low = Dots::inputs(a.codes[at] + i, a.signs[at] + i);
+      if constexpr (kCodes.four_bits) {
+        const auto high = Dots::inputs(a.codes[at] + i + 16, a.signs[at] + i + 16);
+        for (size_t v = 0; v < kPanelVectors; ++v) {
+          dots[v].add(low, simd::loadFourBits(words + v * kLanes, 0, mask));
+          dots[v].add(high, simd::loadFourBits(words + v * kLanes, 4, mask));
+        }
+      } else {
+        for (size_t v = 0; v < kPanelVectors; ++v) dots[v].add(low, simd::loadCodes(words + v * kLanes));
+      }
+    }
+    const f32x4 s = simd::splat(a.scales[at]);
+    for (size_t v = 0; v < kPanelVectors; ++v) {
+      const f32x4 scale = simd::mul(simd::loadSmallF16(scales + v * kLanes, halves.mask), halves.scale);
+      totals[v] = simd::add(totals[v], simd::mul(s, simd::mul(scale, dots[v].floats())));
+    }
   }
   for (size_t v = 0; v < kPanelVectors; ++v) simd::store(sums + v * kLanes, totals[v]);
+}
+
+using QuickFormats = FormatList<Q4_0Format, Q8_0Format>;
+
+// A product of one row, where multiplyBlocks serves its format; answers whether it does.
+bool multiplyRow(float* out, bool add, const PackedMatrix& w, size_t start, size_t depth,
+                 const RoundedInputs& a) {
+  bool done = false;
+  if (!w.finite()) return done;
+  withFormatOf(QuickFormats(), w.type(), [&](auto format) {
+    using Format = decltype(format);
+    for (size_t p = 0; p < w.panels(); ++p) {
+      const size_t columns = std::min(kPanel, w.rows() - p * kPanel);
+      for (size_t l = 0; l < depth; l += kGemmDepth) {
+        const size_t count = (std::min(kGemmDepth, depth - l) + kRunInputs - 1) / kRunInputs;
+        const unsigned char* block = w.panel(p) + (start + l) / kRunInputs * Format::kPanelBytes;
+        float sums[kPanel];
+        multiplyBlocks<Format>(sums, block, count, a, l / kRunInputs);
+        putSums(out + p * kPanel, add || l > 0, sums, columns);
+      }
+    }
+    done = true;
+  });
+  return done;
 }
 
 // Some rows and inputs of a product.
@@ -122,21 +268,26 @@ struct Piece {
   size_t row_runs;
 };
 
-template <size_t Parts>
 void multiplyPiece(const Piece& piece, const PackedMatrix& w, size_t start, size_t depth,
                    const RoundedInputs& a) {
   const BlockCodes& codes = formatOf(w.type()).codes;
+  const bool in_place = codes.four_bits && piece.rows == 1;
+  const RunProducts products = productsOf(codes, in_place);
   PanelRun runs[kGemmDepth / kRunInputs];
   for (size_t p = 0; p < w.panels(); ++p) {
     const size_t columns = std::min(kPanel, w.rows() - p * kPanel);
     for (size_t l = 0; l < depth; l += kGemmDepth) {
       const size_t count = w.unpack(p, start + l, std::min(kGemmDepth, depth - l), runs);
-      const bool add = piece.add || l > 0;
-      for (size_t row = 0; row < piece.rows; ++row) {
-        float sums[kPanel];
-        multiplyRuns<Parts>(sums, runs, count, codes, a, row * piece.row_runs + l / kRunInputs);
-        float* out = piece.out + row * piece.out_stride + p * kPanel;
-        for (size_t j = 0; j < columns; ++j) out[j] = add ? out[j] + sums[j] : sums[j];
+      for (size_t run = 0; codes.four_bits && !in_place && run < count; ++run) runs[run].toBytes();
+      for (size_t row = 0; row < piece.rows; row += 2) {
+        const size_t rows = std::min(size_t{2}, piece.rows - row);
+        const size_t at = row * piece.row_runs + l / kRunInputs;
+        float sums[2 * kPanel];
+        const auto multiply = rows == 1 && products.one != nullptr ? products.one : products.two;
+        multiply(sums, runs, count, codes, a, at, rows == 1 ? 0 : piece.row_runs);
+        for (size_t r = 0; r < rows; ++r)
+          putSums(piece.out + (row + r) * piece.out_stride + p * kPanel, piece.add || l > 0,
+                  sums + r * kPanel, columns);
       }
     }
   }
@@ -148,6 +299,7 @@ void multiplyCodes(float* out, size_t out_stride, const float* a, size_t a_strid
                    size_t m, bool accumulate) {
   const size_t k = w.columns();
   const BlockCodes& codes = formatOf(w.type()).codes;
+  const bool signs_apart = codes.is_signed && simd::kDotsTakeSigns;
   RoundedInputs rounded;
   for (size_t i = 0; i < m; i += kMostRows) {
     const size_t rows = std::min(kMostRows, m - i);
@@ -155,13 +307,10 @@ void multiplyCodes(float* out, size_t out_stride, const float* a, size_t a_strid
     for (size_t l = 0; l < k; l += most) {
       const size_t depth = std::min(most, k - l);
       const size_t row_runs = (depth + kRunInputs - 1) / kRunInputs;
-      roundRows(a + i * a_stride + l, a_stride, rows, depth, row_runs, rounded);
+      roundRows(a + i * a_stride + l, a_stride, rows, depth, row_runs, signs_apart, rounded);
+      if (rows == 1 && multiplyRow(out + i * out_stride, accumulate || l > 0, w, l, depth, rounded)) continue;
       const Piece piece = {out + i * out_stride, out_stride, accumulate || l > 0, rows, row_runs};
-      if (codes.scale_inputs < kRunInputs) {
-        multiplyPiece<2>(piece, w, l, depth, rounded);
-      } else {
-        multiplyPiece<1>(piece, w, l, depth, rounded);
-      }
+      multiplyPiece(piece, w, l, depth, rounded);
     }
   }
 }

@@ -13,12 +13,16 @@ async function importPackage() {
   }
 }
 
-/** Enables relaxed SIMD if possible, and gives whether it works. Node 20 needs a flag, which later versions lack. */
+/**
+ * Enables relaxed SIMD if possible, and gives whether it works. Node 20 needs flags, which later versions lack or do without:
+ * the compiler that starts first has wrong dot products of bytes there.
+ */
 export function enableRelaxed() {
   const relaxed = readFileSync(fileURLToPath(import.meta.resolve('ropewalk/core-relaxed.wasm')));
   if (WebAssembly.validate(relaxed)) return true;
   if (Number(process.versions.node.split('.')[0]) > 20) return false;
   setFlagsFromString('--experimental-wasm-relaxed-simd');
+  setFlagsFromString('--no-liftoff');
   return WebAssembly.validate(relaxed);
 }
 

@@ -1,21 +1,25 @@
 #include "kernels/formats/block.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "simd.h"
 
 namespace ropewalk {
 
 void weightsOf(const PanelRun& run, const BlockCodes& codes, size_t count, float* out) {
-  const uint32_t flip = codes.is_signed ? 0x80808080 : 0;
+  const uint32_t flip = codes.is_signed ? 0x80 : 0;
+  const uint32_t bits = codes.four_bits ? 0xf : 0xff;
   const auto offset = static_cast<int32_t>(codes.is_signed ? 128 : codes.offset);
   for (size_t i = 0; i < count; ++i) {
-    const uint32_t* words = run.codes + i / 4 * kPanel;
-    const float* scales = run.scales[i / 16];
-    const auto shift = static_cast<unsigned>(8 * (i % 4));
+    const size_t half = i / 16;
+    const uint32_t* words = run.codes[half] + i % 16 / 4 * kPanel;
+    const float* scales = run.scales[codes.scale_inputs == kRunInputs ? 0 : half];
+    const auto shift = static_cast<unsigned>(run.shifts[half] + 8 * (i % 4));
     for (size_t r = 0; r < kPanel; ++r) {
-      const auto code = static_cast<int32_t>((words[r] ^ flip) >> shift & 0xff);
-      out[i * kPanel + r] = static_cast<float>(code - offset) * scales[r] - run.mins[r];
+      const auto code = static_cast<int32_t>((words[r] >> shift & bits) ^ flip);
+      out[i * kPanel + r] =
+          static_cast<float>(code - offset) * scales[r] - (codes.has_mins ? run.mins[r] : 0);
     }
   }
 }
@@ -28,6 +32,16 @@ void placeBlocks(const BlockShape& shape, unsigned char* panel, size_t r, size_t
     for (size_t w = 0; w < words; ++w) std::memcpy(panel + (w * kPanel + r) * 4, from + skip + w * 4, 4);
     if (shape.apart()) std::memcpy(panel + words * kPanel * 4 + r * 2, from + shape.half, 2);
   }
+}
+
+bool hasFiniteHalves(const BlockShape& shape, const unsigned char* from, size_t n) {
+  bool all = true;
+  for (size_t i = 0; shape.apart() && i < n; i += shape.weights, from += shape.bytes) {
+    uint16_t bits = 0;
+    std::memcpy(&bits, from + shape.half, sizeof bits);
+    all = all && (bits & 0x7c00) != 0x7c00;
+  }
+  return all;
 }
 
 // As many blocks as a panel has rows are decoded as its rows.
@@ -55,38 +69,69 @@ void widenBlocks(const BlockShape& shape, const BlockCodes& codes,
   }
 }
 
-void unpackNibbles(uint32_t* codes, const uint32_t* words, size_t count, unsigned shift) {
+void PanelRun::toBytes() {
+  constexpr size_t kHalf = kRunWords / 2 * kPanel;
+  const Splat mask = 0x0f0f0f0f;
+  for (size_t half = 0; half < 2; ++half) {
+    const uint32_t* from = codes[half];
+    const unsigned shift = shifts[half];
+    uint32_t* bytes = unpacked + half * kHalf;
+    ROPEWALK_KEEP_LOOP
+    for (size_t i = 0; i < kHalf; ++i) bytes[i] = from[i] >> shift & mask.value;
+    codes[half] = bytes;
+    shifts[half] = 0;
+  }
+}
+
+namespace {
+
+template <class T>
+void widen(const T* numbers, unsigned shift, float (&out)[kPanel]) {
+  const Splat sign = 0x8000;
+  const Splat rest = 0x7fff;
+  const Splat all = 0x7c00;
+  const Splat infinity = 0x7f800000;
+  const Splat scale = std::bit_cast<uint32_t>(0x1p112f);
   ROPEWALK_KEEP_LOOP
-  for (size_t i = 0; i < count; ++i) codes[i] = words[i] >> shift & 0x0f0f0f0f;
+  for (size_t r = 0; r < kPanel; ++r) {
+    // As widenFloat16 has it.
+    const uint32_t bits = uint32_t{numbers[r]} >> shift;
+    const uint32_t placed = (bits & sign.value) << 16 | (bits & rest.value) << 13;
+    const float wide = std::bit_cast<float>(placed) * std::bit_cast<float>(scale.value);
+    const uint32_t special = (bits & all.value) == all.value ? infinity.value : 0;
+    out[r] = std::bit_cast<float>(std::bit_cast<uint32_t>(wide) | special);
+  }
+}
+
+}  // namespace
+
+void halvesOfRows(const uint32_t* words, unsigned shift, float (&out)[kPanel]) {
+  widen(words, shift, out);
+}
+
+void halvesOfRows(const uint16_t* halves, float (&out)[kPanel]) {
+  widen(halves, 0, out);
 }
 
 void setScalesOfHalves(PanelRun& run, const uint16_t* halves) {
-  ROPEWALK_KEEP_LOOP
-  for (size_t r = 0; r < kPanel; ++r) {
-    run.scales[0][r] = run.scales[1][r] = widenFloat16(halves[r]);
-    run.mins[r] = 0;
-  }
+  halvesOfRows(halves, run.scales[0]);
 }
 
 void setScalesOfWords(PanelRun& run, const uint32_t* words) {
-  ROPEWALK_KEEP_LOOP
-  for (size_t r = 0; r < kPanel; ++r) {
-    run.scales[0][r] = run.scales[1][r] = widenFloat16(static_cast<uint16_t>(words[r]));
-    run.mins[r] = -widenFloat16(static_cast<uint16_t>(words[r] >> 16));
-  }
-}
-
-void unpackHalves(PanelRun& run, const uint32_t* words) {
-  unpackNibbles(run.unpacked, words, 4 * kPanel, 0);
-  unpackNibbles(run.unpacked + 4 * kPanel, words, 4 * kPanel, 4);
+  halvesOfRows(words, 0, run.scales[0]);
+  halvesOfRows(words, 16, run.mins);
+  for (float& min : run.mins) min = -min;
 }
 
 void addFifthBits(PanelRun& run, const uint32_t* bits) {
-  for (size_t w = 0; w < kRunWords; ++w) {
+  const Splat four = 0xf;
+  const Splat spread = 0x00204081;
+  const Splat lowest = 0x01010101;
+  for (unsigned w = 0; w < kRunWords; ++w) {
     // Four bits, each to the lowest of its byte.
     ROPEWALK_KEEP_LOOP
     for (size_t r = 0; r < kPanel; ++r)
-      run.unpacked[w * kPanel + r] |= ((bits[r] >> 4 * w & 0xf) * 0x00204081 & 0x01010101) << 4;
+      run.unpacked[w * kPanel + r] |= ((bits[r] >> 4 * w & four.value) * spread.value & lowest.value) << 4;
   }
 }
 

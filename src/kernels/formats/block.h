@@ -21,17 +21,28 @@ inline constexpr size_t kRunWords = kRunInputs / 4;
 
 // 32 inputs of the rows of a panel.
 struct PanelRun {
-  const uint32_t* codes = unpacked;  // [kRunWords][kPanel], four inputs a word, the first in its lowest byte
+  PanelRun() = default;
+  PanelRun(const PanelRun&) = delete;
+  PanelRun& operator=(const PanelRun&) = delete;
+
+  // Writes codes of four bits as bytes.
+  void toBytes();
+
+  // Of inputs 0 ... 15 and 16 ... 31: [kRunWords / 2][kPanel], four inputs a word, the first in its lowest
+  // byte. Codes of four bits may be read where they are: those from bit `shifts` on of each byte.
+  const uint32_t* codes[2] = {unpacked, unpacked + kRunWords / 2 * kPanel};
+  unsigned shifts[2] = {0, 0};
   uint32_t unpacked[kRunWords * kPanel];
-  float scales[2][kPanel];  // of inputs 0 ... 15 and 16 ... 31
-  float mins[kPanel];
+  float scales[2][kPanel];  // of inputs 0 ... 15 and 16 ... 31, or the first of all where they share one
+  float mins[kPanel];       // where a format has them
 };
 
 // How the codes of a format are read. Codes are bytes from 0 to 127, or signed.
 struct BlockCodes {
   bool is_signed = false;
   bool has_mins = false;
-  uint32_t offset = 0;
+  bool four_bits = false;  // and two codes to a byte
+  int32_t offset = 0;
   size_t scale_inputs = 0;  // that share a scale: 16 or 32; 0 in formats without codes
 };
 
@@ -62,6 +73,8 @@ struct BlockShape {
 void widenBlocks(const BlockShape& shape, const BlockCodes& codes,
                  void (*unpack)(const unsigned char*, PanelRun*), const unsigned char* from, size_t n,
                  float* out);
+// Whether the scales that are apart of the blocks of n weights are finite.
+bool hasFiniteHalves(const BlockShape& shape, const unsigned char* from, size_t n);
 // Row r of a panel's blocks from `panel` on = the blocks of n weights at `from`.
 void placeBlocks(const BlockShape& shape, unsigned char* panel, size_t r, size_t n,
                  const unsigned char* from);
@@ -79,7 +92,9 @@ struct BlockFormat {
   static constexpr bool kRowScales = false;
   static constexpr bool kHoldsInfinity = false;
   static constexpr size_t kHalf = 0;
-  static bool finite(const unsigned char*, size_t) { return true; }
+  static bool finite(const unsigned char* from, size_t n) {
+    return hasFiniteHalves({Weights, Bytes, Format::kHalf}, from, n);
+  }
 
   static void widen(const unsigned char* from, size_t n, float* out) {
     widenBlocks({Weights, Bytes, Format::kHalf}, Format::kCodes, unpack, from, n, out);
@@ -99,15 +114,26 @@ struct BlockFormat {
   friend Format;
 };
 
-// codes = the four bits from `shift` on of each byte of words, count of them.
-void unpackNibbles(uint32_t* codes, const uint32_t* words, size_t count, unsigned shift);
+// A number that the compiler takes for a variable. As a vector it is then made before a loop, not in every
+// step.
+struct Splat {
+  uint32_t value;
+  Splat(uint32_t constant) : value(*simd::hidden(&constant)) {}
+};
+
+// out = the float16 numbers of the rows: from the bit `shift` of a word on, or apart.
+void halvesOfRows(const uint32_t* words, unsigned shift, float (&out)[kPanel]);
+void halvesOfRows(const uint16_t* halves, float (&out)[kPanel]);
 
 // The scales and the mins of a block of 32 weights: of float16 numbers apart, or of a word that holds both.
 void setScalesOfHalves(PanelRun& run, const uint16_t* halves);
 void setScalesOfWords(PanelRun& run, const uint32_t* words);
 
 // 32 codes of four bits in 16 bytes: those of inputs 0 ... 15, and above them those of inputs 16 ... 31.
-void unpackHalves(PanelRun& run, const uint32_t* words);
+inline void setHalves(PanelRun& run, const uint32_t* words) {
+  run.codes[0] = run.codes[1] = words;
+  run.shifts[1] = 4;
+}
 
 // The fifth bits of 32 codes, one word for each row: bit i is that of input i.
 void addFifthBits(PanelRun& run, const uint32_t* bits);

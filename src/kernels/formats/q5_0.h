@@ -12,7 +12,8 @@ struct Q5_0Format : BlockFormat<Q5_0Format, 32, 22> {
   static void narrow(const float* x, size_t n, unsigned char* out);
 
   static void decode(const BlockRows& rows, PanelRun* run) {
-    unpackHalves(*run, rows.word(1));
+    setHalves(*run, rows.word(1));
+    run->toBytes();
     addFifthBits(*run, rows.word(0));
     setScalesOfHalves(*run, rows.halves);
   }

@@ -12,7 +12,8 @@ struct Q5_1Format : BlockFormat<Q5_1Format, 32, 24> {
   static void narrow(const float* x, size_t n, unsigned char* out);
 
   static void decode(const BlockRows& rows, PanelRun* run) {
-    unpackHalves(*run, rows.word(2));
+    setHalves(*run, rows.word(2));
+    run->toBytes();
     addFifthBits(*run, rows.word(1));
     setScalesOfWords(*run, rows.word(0));
   }

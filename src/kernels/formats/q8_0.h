@@ -30,7 +30,8 @@ struct Q8_0Format : BlockFormat<Q8_0Format, 32, 34> {
 
   // The codes are read where they are.
   static void decode(const BlockRows& rows, PanelRun* run) {
-    run->codes = rows.words;
+    run->codes[0] = rows.words;
+    run->codes[1] = rows.word(kRunWords / 2);
     setScalesOfHalves(*run, rows.halves);
   }
 };

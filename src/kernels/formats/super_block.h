@@ -13,6 +13,6 @@ inline constexpr size_t kSuperRuns = kSuperBlock / kRunInputs;
 void setSuperScales(const BlockRows& rows, PanelRun* runs);
 
 // The four lower bits: runs 2 i and 2 i + 1 share 32 bytes.
-void unpackSuperNibbles(PanelRun* runs, const uint32_t* words);
+void setSuperCodes(PanelRun* runs, const uint32_t* words);
 
 }  // namespace ropewalk

@@ -392,6 +392,36 @@ TEST_CASE("A row with a number that is not finite has NaN in integers, the other
   }
 }
 
+TEST_CASE("A scale that is not finite changes its row alone, and no row depends on how many there are",
+          "[kernels]") {
+  constexpr size_t kK = 608;
+  constexpr size_t kN = 35;
+  Random random(8);
+  for (const WeightFormat& format : kWeightFormats) {
+    if (!format.hasCodes()) continue;
+    INFO("type " << static_cast<int>(format.type));
+    std::vector<unsigned char> bytes = anyBlocks(format, kN, kK, random);
+    const std::vector<float> a = anyInputs(3 * kK, random);
+    std::vector<float> rows(3 * kN);
+    PackedMatrix packed;
+    REQUIRE(packed.pack(format.type, bytes.data(), kN, kK, format.type) == Status::kOk);
+    gemm(rows.data(), kN, a.data(), kK, packed, 3);
+    const size_t scale = format.type == WeightType::kQ6_K ? 208 : 0;
+    const uint16_t infinity = 0x7c00;
+    std::memcpy(bytes.data() + 34 * format.rowBytes(kK) + scale, &infinity, sizeof infinity);
+    PackedMatrix other;
+    REQUIRE(other.pack(format.type, bytes.data(), kN, kK, format.type) == Status::kOk);
+    for (size_t i = 0; i < 3; ++i) {
+      std::vector<float> one(kN);
+      gemm(one.data(), kN, a.data() + i * kK, kK, packed, 1);
+      CHECK(std::memcmp(one.data(), rows.data() + i * kN, kN * sizeof(float)) == 0);
+      gemm(one.data(), kN, a.data() + i * kK, kK, other, 1);
+      CHECK(std::memcmp(one.data(), rows.data() + i * kN, 34 * sizeof(float)) == 0);
+      CHECK_FALSE(std::isfinite(one[34]));
+    }
+  }
+}
+
 TEST_CASE("Blocks whose weights a narrower format cannot hold are refused", "[kernels]") {
   for (const WeightFormat& format : kWeightFormats) {
     if (!format.hasCodes()) continue;
