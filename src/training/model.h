@@ -40,8 +40,9 @@ class Model {
   // parameters.
   void backward(T* gradients, const T* parameters, const Sequences& sequences, const PositionPlan<T>& plan);
 
-  // Memory of passes for n numbers of the caller's, until the next pass; what a pass left is gone then.
-  Status reserveRoom(size_t n) { return memory_.reserve(n); }
+  // Memory of passes for numbers of the caller's: see ModelMemory.
+  void keepRoom(size_t n) { memory_.keepRoom(n); }
+  Status reserveRoom() { return memory_.reserveRoom(); }
   T* room() { return memory_.room(); }
 
   T* logits() const { return memory_.model().logits; }

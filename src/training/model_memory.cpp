@@ -123,7 +123,7 @@ Status ModelMemory<T>::prepare(const ModelOptions& options, const PositionPlan<T
   Carver counted(nullptr);
   carve(counted, options, plan);
   if (!counted.fits()) return Status::kInvalidShape;
-  if (memory_.reserve(counted.used()) != Status::kOk) return Status::kOutOfMemory;
+  if (memory_.reserve(std::max(counted.used(), least_)) != Status::kOk) return Status::kOutOfMemory;
   Carver carver(memory_.data());
   carve(carver, options, plan);
   return Status::kOk;

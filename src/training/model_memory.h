@@ -69,9 +69,11 @@ class ModelMemory {
   Status prepare(const ModelOptions& options, const PositionPlan<T>& plan, size_t batch, size_t tokens,
                  Purpose purpose);
 
-  // Room for at least n numbers, whatever passes need. room() is where they are, until the next pass; what a
-  // pass left is gone then.
-  Status reserve(size_t n) { return memory_.reserve(n); }
+  // From now on the memory of a pass has room for at least n numbers of the caller's, which are there after
+  // the pass, until the next one; what the pass left is gone then.
+  void keepRoom(size_t n) { least_ = n; }
+  // The same without a pass.
+  Status reserveRoom() { return memory_.reserve(least_); }
   T* room() { return memory_.data(); }
 
   size_t batch() const { return batch_; }
@@ -96,6 +98,7 @@ class ModelMemory {
   size_t batch_ = 0;
   size_t tokens_ = 0;
   bool keeps_ = false;
+  size_t least_ = 0;  // numbers of memory_
 };
 
 }  // namespace ropewalk::training

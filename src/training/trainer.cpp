@@ -31,11 +31,9 @@ Status Trainer<T>::create(const TrainerOptions& options) {
   if (status == Status::kOk) status = made.model_.create(options.model);
   if (status != Status::kOk) return status;
   const size_t n = made.layout().size();
-  // A step keeps the arrays as they were where its pass had its memory.
-  if (made.parameters_.allocate(n, kArrays) != Status::kOk || made.gradients_.allocate(n) != Status::kOk ||
-      made.model_.reserveRoom(kArrays * n) != Status::kOk) {
+  made.model_.keepRoom(kArrays * n);  // for the arrays as they were before a step
+  if (made.parameters_.allocate(n, kArrays) != Status::kOk || made.gradients_.allocate(n) != Status::kOk)
     return Status::kOutOfMemory;
-  }
   std::fill_n(made.parameters_.data(), kArrays * n, T{0});
   std::fill_n(made.gradients_.data(), n, T{0});
   status = startParameters(made.layout(), options.seed, made.parameters_.data());
@@ -200,6 +198,7 @@ Status Trainer<T>::restore(const void* bytes, size_t size) {
   std::memcpy(&header, bytes, sizeof header);
   if (header.fingerprint != fingerprint() || header.steps >> 53 != 0) return Status::kInvalidArgument;
   const size_t n = layout().size();
+  if (model_.reserveRoom() != Status::kOk) return Status::kOutOfMemory;
   T* const saved = model_.room();
   std::memcpy(saved, static_cast<const unsigned char*>(bytes) + sizeof header, size - sizeof header);
   const T* const second = saved + 2 * n;

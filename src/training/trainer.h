@@ -90,7 +90,7 @@ class Trainer {
   // Parameters, moments and the number of steps, as bytes. restore takes them for any trainer with the same
   // parameters in the same precision and the same kind of optimizer, whatever else differs, and goes on with
   // the same bits. kInvalidShape: bytes of another size; kInvalidArgument: of another trainer, or with
-  // numbers that no step leaves. Nothing is changed then.
+  // numbers that no step leaves; kOutOfMemory. Nothing is changed then.
   size_t stateBytes() const;
   void save(void* bytes) const;
   Status restore(const void* bytes, size_t size);

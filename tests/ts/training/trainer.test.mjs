@@ -149,6 +149,18 @@ test('trainers free their memory', () => {
   assert.deepEqual(Object.keys(rw.info()), ['version', 'simd']);
 });
 
+test('a model of 107 thousand parameters trains in 16 MB', async () => {
+  const own = await load();
+  const trainer = own.trainer({
+    ...{ layers: 2, modelDim: 64, heads: 4, hiddenDim: 256, vocab: 64, context: 64 },
+    position: rope,
+  });
+  assert.equal(trainer.parameterCount, 106816);
+  const ids = { data: new Int32Array(16 * 64), shape: [16, 64] };
+  for (let s = 0; s < 3; ++s) trainer.step({ ids });
+  assert.ok(own.memory().peak <= 16e6, `${own.memory().peak}`);
+});
+
 describe('refuses', () => {
   const trainer = trained({ position: { encoding: 'learned' } }, 1);
   const ropeTrainer = trained({ position: rope }, 1);
