@@ -26,10 +26,9 @@ class ModelMemory<T>::Carver {
     return part;
   }
 
+  // b is a number of tokens.
   double* takeDoubles(size_t a, size_t b) {
-    size_t n = 0;
-    fits_ = fits_ && multiply(b, sizeof(double) / sizeof(T), &n);
-    return reinterpret_cast<double*>(take(a, n));
+    return reinterpret_cast<double*>(take(a, b * sizeof(double) / sizeof(T)));
   }
 
   size_t used() const { return used_; }
