@@ -8,6 +8,7 @@
 
 #include "kernels/compensated_sum.h"
 #include "kernels/gemm.h"
+#include "parallel.h"
 
 namespace ropewalk {
 namespace {
@@ -56,10 +57,14 @@ Status LinearAttentionState::create(const LinearAttentionOptions& options, const
   state.dim_ = featureDim(options.kernel, shape.head_dim);
   size_t features = 0;
   size_t sums = 0;
+  size_t update = 0;
   if (!multiply(shape.batch, shape.kv_heads, &features) || !multiply(features, state.dim_, &features) ||
-      !multiply(features, shape.value_dim, &sums)) {
+      !multiply(features, shape.value_dim, &sums) ||
+      !multiply(state.dim_ + shape.value_dim + kLinearBlock, kLinearBlock, &state.kept_size_) ||
+      !multiply(state.dim_, shape.value_dim, &update) || update > SIZE_MAX - state.kept_size_) {
     return Status::kOutOfMemory;
   }
+  state.kept_size_ += update;
   if (state.sums_.allocate(sums) != Status::kOk || state.lost_.allocate(sums) != Status::kOk ||
       state.normalizers_.allocate(options.normalize ? features : 0) != Status::kOk) {
     return Status::kOutOfMemory;
@@ -125,10 +130,7 @@ Status LinearAttentionState::prepare(const LinearAttentionInput& input, const Li
   }
   const bool ok = queries_.reserve(querySource(input)) == Status::kOk &&
                   keys_.reserve(keySource(input)) == Status::kOk &&
-                  keys_transposed_.reserve(dim_, kLinearBlock) == Status::kOk &&
-                  values_.reserve(v.dim, kLinearBlock) == Status::kOk &&
-                  weights_.reserve(kLinearBlock * kLinearBlock) == Status::kOk &&
-                  update_.reserve(dim_, v.dim) == Status::kOk &&
+                  kept_.reserve(threadsFor(k.heads, headGrain(input)), kept_size_) == Status::kOk &&
                   denominators_.reserve(q.heads, kLinearBlock) == Status::kOk;
   return ok ? Status::kOk : Status::kOutOfMemory;
 }
@@ -148,17 +150,20 @@ Status LinearAttentionState::run(const LinearAttentionInput& input, const Linear
   if (status != Status::kOk) return status;
   if (output.report != nullptr) *output.report = {std::numeric_limits<double>::infinity(), 0, 0, 0};
   const size_t group = input.q.heads / input.k.heads;
+  const size_t grain = headGrain(input);
   const size_t lead = input.k.tokens - (causal ? input.q.tokens : 0);  // keys before any query
   for (size_t b = 0; b < input.q.batch; ++b) {
     for (size_t start = 0; start < lead; start += kLinearBlock) {
       const TokenBlock block = {b, start, std::min(kLinearBlock, lead - start)};
       const Status filled = keys_.fill(keySource(input), block);
       if (filled != Status::kOk) return filled;
-      for (size_t g = 0; g < input.k.heads; ++g) {
-        gather(input, block, g);
-        normalizers(block, g, 0);
-        addKeys(b, g);
-      }
+      parallelFor(input.k.heads, grain, [&](const Share& share) {
+        for (size_t g = share.first; g < share.end; ++g) {
+          const KeptKeys kept = gather(input, block, g, share.thread);
+          normalizers(block, g, 0, kept);
+          addKeys(b, g, kept);
+        }
+      });
     }
     for (size_t start = 0; start < input.q.tokens; start += kLinearBlock) {
       const TokenBlock block = {b, start, std::min(kLinearBlock, input.q.tokens - start)};
@@ -166,52 +171,69 @@ Status LinearAttentionState::run(const LinearAttentionInput& input, const Linear
       Status filled = queries_.fill(querySource(input), block);
       if (filled == Status::kOk && causal) filled = keys_.fill(keySource(input), keys);
       if (filled != Status::kOk) return filled;
-      for (size_t g = 0; g < input.k.heads; ++g) {
-        gather(input, keys, g);
-        normalizers(block, g, group);
-        for (size_t h = g * group; h < (g + 1) * group; ++h) {
-          mix(block, g, h, output.out);
-          finish(block, h, output);
+      parallelFor(input.k.heads, grain, [&](const Share& share) {
+        for (size_t g = share.first; g < share.end; ++g) {
+          const KeptKeys kept = gather(input, keys, g, share.thread);
+          normalizers(block, g, group, kept);
+          for (size_t h = g * group; h < (g + 1) * group; ++h) {
+            mix(block, g, h, kept, output.out);
+            finish(block, h, output);
+          }
+          addKeys(b, g, kept);
         }
-        addKeys(b, g);
-      }
+      });
+      if (options_.normalize && output.report != nullptr) countDenominators(block, output);
     }
   }
   return Status::kOk;
 }
 
-// The kept keys of a block and their values, side by side: a hidden key is nowhere, whatever it holds.
-void LinearAttentionState::gather(const LinearAttentionInput& input, const TokenBlock& block,
-                                  size_t kv_head) {
+// Heads whose blocks are worth another thread's while.
+size_t LinearAttentionState::headGrain(const LinearAttentionInput& input) const {
+  const size_t group = input.q.heads / input.k.heads;
+  return grainOf(std::min(kLinearBlock, input.k.tokens) * dim_ * shape_.value_dim * (group + 1));
+}
+
+// Side by side: a hidden key is nowhere, whatever it holds.
+LinearAttentionState::KeptKeys LinearAttentionState::gather(const LinearAttentionInput& input,
+                                                            const TokenBlock& block, size_t kv_head,
+                                                            size_t thread) {
   const uint8_t* const keep =
       input.keep == nullptr
           ? nullptr
           : input.keep + block.batch_entry * input.keep_batch_stride + block.start * input.keep_key_stride;
-  kept_count_ = 0;
+  const size_t width = input.v.dim;
+  KeptKeys kept;
+  kept.transposed = kept_.data() + thread * kept_size_;
+  kept.values = kept.transposed + dim_ * kLinearBlock;
+  kept.weights = kept.values + width * kLinearBlock;
+  kept.update = kept.weights + kLinearBlock * kLinearBlock;
   for (size_t t = 0; t < block.count; ++t) {
-    if (keep == nullptr || keep[t * input.keep_key_stride] != 0) kept_[kept_count_++] = t;
+    if (keep == nullptr || keep[t * input.keep_key_stride] != 0) kept.tokens[kept.count++] = t;
   }
   const float* const features = keys_.turned(kv_head);
   for (size_t f = 0; f < dim_; ++f) {
-    float* const row = keys_transposed_.data() + f * kLinearBlock;
-    for (size_t j = 0; j < kept_count_; ++j) row[j] = features[kept_[j] * dim_ + f];
+    float* const row = kept.transposed + f * kLinearBlock;
+    for (size_t j = 0; j < kept.count; ++j) row[j] = features[kept.tokens[j] * dim_ + f];
   }
-  for (size_t j = 0; j < kept_count_; ++j) {
-    std::copy_n(input.v.row(block.batch_entry, kv_head, block.start + kept_[j]), input.v.dim,
-                values_.data() + j * input.v.dim);
+  for (size_t j = 0; j < kept.count; ++j) {
+    std::copy_n(input.v.row(block.batch_entry, kv_head, block.start + kept.tokens[j]), width,
+                kept.values + j * width);
   }
-  values_finite_ = allFinite(values_.data(), kept_count_ * input.v.dim);
+  kept.values_finite = allFinite(kept.values, kept.count * width);
+  return kept;
 }
 
 // z after each token of the block, and what it comes to for the queries of `group` heads (0: there are none).
-void LinearAttentionState::normalizers(const TokenBlock& block, size_t kv_head, size_t group) {
+void LinearAttentionState::normalizers(const TokenBlock& block, size_t kv_head, size_t group,
+                                       const KeptKeys& kept) {
   if (!options_.normalize) return;
   double* const z = normalizer(block.batch_entry, kv_head);
   const float* const features = keys_.unturned(kv_head);
   size_t next = 0;
   for (size_t t = 0; t < block.count; ++t) {
-    for (; next < kept_count_ && kept_[next] <= t; ++next) {
-      const float* const key = features + kept_[next] * dim_;
+    for (; next < kept.count && kept.tokens[next] <= t; ++next) {
+      const float* const key = features + kept.tokens[next] * dim_;
       for (size_t f = 0; f < dim_; ++f) z[f] += static_cast<double>(key[f]);
     }
     for (size_t h = kv_head * group; h < (kv_head + 1) * group; ++h) {
@@ -221,32 +243,32 @@ void LinearAttentionState::normalizers(const TokenBlock& block, size_t kv_head, 
 }
 
 // Numerators: what earlier blocks left in the sum, and the keys of this block up to each query's own.
-void LinearAttentionState::mix(const TokenBlock& block, size_t kv_head, size_t h, HeadView<float> out) {
+void LinearAttentionState::mix(const TokenBlock& block, size_t kv_head, size_t h, const KeptKeys& kept,
+                               HeadView<float> out) {
   const size_t width = shape_.value_dim;
   const float* const queries = queries_.turned(h);
   float* const rows = out.row(block.batch_entry, h, block.start);
   const MatrixView earlier = {sum(block.batch_entry, kv_head), dim_, width, width};
   gemm(rows, out.token_stride, queries, dim_, earlier, block.count);
-  if (kept_count_ == 0) return;
-  float* const weights = weights_.data();
-  gemm(weights, kLinearBlock, queries, dim_, {keys_transposed_.data(), dim_, kept_count_, kLinearBlock},
-       block.count);
+  if (kept.count == 0) return;
+  float* const weights = kept.weights;
+  gemm(weights, kLinearBlock, queries, dim_, {kept.transposed, dim_, kept.count, kLinearBlock}, block.count);
   GemmOptions added;
   added.accumulate = true;
   size_t seen = 0;
   for (size_t i = 0; i < block.count; ++i) {
-    while (seen < kept_count_ && kept_[seen] <= i) ++seen;
+    while (seen < kept.count && kept.tokens[seen] <= i) ++seen;
     float* const weight = weights + i * kLinearBlock;
-    if (values_finite_) {
-      std::fill(weight + seen, weight + kept_count_, 0.0f);
+    if (kept.values_finite) {
+      std::fill(weight + seen, weight + kept.count, 0.0f);
     } else {  // a weight of 0 would spread NaN to queries before it
       gemm(rows + i * out.token_stride, out.token_stride, weight, kLinearBlock,
-           {values_.data(), seen, width, width}, 1, added);
+           {kept.values, seen, width, width}, 1, added);
     }
   }
-  if (!values_finite_) return;
-  gemm(rows, out.token_stride, weights, kLinearBlock, {values_.data(), kept_count_, width, width},
-       block.count, added);
+  if (!kept.values_finite) return;
+  gemm(rows, out.token_stride, weights, kLinearBlock, {kept.values, kept.count, width, width}, block.count,
+       added);
 }
 
 void LinearAttentionState::finish(const TokenBlock& block, size_t h,
@@ -256,7 +278,6 @@ void LinearAttentionState::finish(const TokenBlock& block, size_t h,
     float* const row = out.row(block.batch_entry, h, block.start + t);
     if (options_.normalize) {
       const double denominator = denominators_[h * kLinearBlock + t];
-      if (output.report != nullptr) countDenominator(denominator, output.report);
       if (output.denominators != nullptr) {
         output.denominators[(block.batch_entry * out.heads + h) * out.tokens + block.start + t] =
             static_cast<float>(denominator);
@@ -273,13 +294,20 @@ void LinearAttentionState::finish(const TokenBlock& block, size_t h,
   }
 }
 
-void LinearAttentionState::addKeys(size_t b, size_t kv_head) {
-  if (kept_count_ == 0) return;
+void LinearAttentionState::countDenominators(const TokenBlock& block,
+                                             const LinearAttentionOutput& output) const {
+  for (size_t h = 0; h < output.out.heads; ++h) {
+    for (size_t t = 0; t < block.count; ++t)
+      countDenominator(denominators_[h * kLinearBlock + t], output.report);
+  }
+}
+
+void LinearAttentionState::addKeys(size_t b, size_t kv_head, const KeptKeys& kept) {
+  if (kept.count == 0) return;
   const size_t width = shape_.value_dim;
   float* const sums = sum(b, kv_head);
-  gemm(update_.data(), width, keys_transposed_.data(), kLinearBlock,
-       {values_.data(), kept_count_, width, width}, dim_);
-  addCompensated(sums, lost_.data() + (sums - sums_.data()), update_.data(), dim_ * width);
+  gemm(kept.update, width, kept.transposed, kLinearBlock, {kept.values, kept.count, width, width}, dim_);
+  addCompensated(sums, lost_.data() + (sums - sums_.data()), kept.update, dim_ * width);
 }
 
 Status linearAttention(const LinearAttentionOptions& options, bool causal, const LinearAttentionInput& input,

@@ -86,13 +86,26 @@ class LinearAttentionState {
   float* sums() { return sums_.data(); }
 
  private:
+  // The kept keys of a block and their values, in the room of one thread.
+  struct KeptKeys {
+    size_t count = 0;
+    size_t tokens[kLinearBlock];  // which of the block they are
+    bool values_finite = true;
+    float* transposed;  // [F, kLinearBlock]
+    float* values;      // [count, Dv]
+    float* weights;     // room for [kLinearBlock, kLinearBlock]
+    float* update;      // room for [F, Dv]
+  };
+
   Status prepare(const LinearAttentionInput& input, const LinearAttentionOutput& output);
   Status run(const LinearAttentionInput& input, const LinearAttentionOutput& output, bool causal);
-  void gather(const LinearAttentionInput& input, const TokenBlock& block, size_t kv_head);
-  void normalizers(const TokenBlock& block, size_t kv_head, size_t group);
-  void mix(const TokenBlock& block, size_t kv_head, size_t h, HeadView<float> out);
+  KeptKeys gather(const LinearAttentionInput& input, const TokenBlock& block, size_t kv_head, size_t thread);
+  void normalizers(const TokenBlock& block, size_t kv_head, size_t group, const KeptKeys& kept);
+  void mix(const TokenBlock& block, size_t kv_head, size_t h, const KeptKeys& kept, HeadView<float> out);
+  size_t headGrain(const LinearAttentionInput& input) const;
   void finish(const TokenBlock& block, size_t h, const LinearAttentionOutput& output) const;
-  void addKeys(size_t b, size_t kv_head);
+  void countDenominators(const TokenBlock& block, const LinearAttentionOutput& output) const;
+  void addKeys(size_t b, size_t kv_head, const KeptKeys& kept);
 
   FeatureSource querySource(const LinearAttentionInput& input) const;
   FeatureSource keySource(const LinearAttentionInput& input) const;
@@ -105,7 +118,8 @@ class LinearAttentionState {
 
   LinearAttentionOptions options_;
   LinearStateShape shape_;
-  size_t dim_ = 0;  // F
+  size_t dim_ = 0;        // F
+  size_t kept_size_ = 0;  // floats that KeptKeys point to
   Buffer<double> normalizers_;
   Buffer<float> sums_;
   Buffer<float> lost_;
@@ -113,14 +127,8 @@ class LinearAttentionState {
   // Room for one block, kept for the next call.
   FeatureBlock queries_;
   FeatureBlock keys_;
-  Buffer<float> keys_transposed_;   // [F, kLinearBlock], kept keys only
-  Buffer<float> values_;            // [kLinearBlock, Dv], of the same keys
-  Buffer<float> weights_;           // [kLinearBlock, kLinearBlock]
-  Buffer<float> update_;            // [F, Dv]
-  Buffer<double> denominators_;     // [H, kLinearBlock]
-  size_t kept_[kLinearBlock] = {};  // which tokens of the block the kept keys are
-  size_t kept_count_ = 0;
-  bool values_finite_ = true;
+  Buffer<float> kept_;           // what KeptKeys point to, for each thread
+  Buffer<double> denominators_;  // [H, kLinearBlock]
 };
 
 // The same in one call: append or attend of a state that was empty before.

@@ -4,9 +4,12 @@
 
 #include "kernels/activation.h"
 #include "kernels/feature_map.h"
+#include "parallel.h"
 
 namespace ropewalk {
 namespace {
+
+constexpr size_t kElementWork = 16;  // multiplications that take as long as one coordinate
 
 void mapHead(LinearKernel kernel, float* out, const float* x, size_t dim) {
   switch (kernel) {
@@ -56,14 +59,16 @@ Status FeatureBlock::reserve(const FeatureSource& source) {
 }
 
 Status FeatureBlock::fill(const FeatureSource& source, const TokenBlock& block) {
-  for (size_t h = 0; h < source.x.heads; ++h) {
-    float* const head = features_.data() + h * headStride();
-    for (size_t t = 0; t < block.count; ++t) {
-      mapHead(source.kernel, head + t * dim_, source.x.row(block.batch_entry, h, block.start + t),
-              source.x.dim);
+  parallelFor(source.x.heads, grainOf(kElementWork * block.count * dim_), [&](const Share& share) {
+    for (size_t h = share.first; h < share.end; ++h) {
+      float* const head = features_.data() + h * headStride();
+      for (size_t t = 0; t < block.count; ++t) {
+        mapHead(source.kernel, head + t * dim_, source.x.row(block.batch_entry, h, block.start + t),
+                source.x.dim);
+      }
+      if (separate_) std::copy_n(head, block.count * dim_, plain_.data() + h * headStride());
     }
-    if (separate_) std::copy_n(head, block.count * dim_, plain_.data() + h * headStride());
-  }
+  });
   if (source.rope == nullptr) return Status::kOk;
   int64_t room[kMaxAxes * kLinearBlock];
   const HeadView<float> heads = {features_.data(), 1, source.x.heads, block.count,

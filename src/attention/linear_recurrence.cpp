@@ -6,6 +6,7 @@
 #include "attention/linear_attention.h"
 #include "kernels/gemm.h"
 #include "memory.h"
+#include "parallel.h"
 
 namespace ropewalk {
 namespace {
@@ -65,6 +66,35 @@ void forget(float* state, const float* decay, bool per_key, size_t dim, size_t w
   }
 }
 
+// All tokens of key head g. state [D, Dv]; written: room for [Dv].
+void runHead(const LinearRecurrenceInput& in, HeadView<float> out, size_t b, size_t g, float* state,
+             float* written) {
+  const size_t dim = in.q.dim;
+  const size_t width = in.v.dim;
+  const size_t group = in.q.heads / in.k.heads;
+  GemmOptions added;
+  added.accumulate = true;
+  const MatrixView state_view = {state, dim, width, width};
+  for (size_t t = 0; t < in.q.tokens; ++t) {
+    const float* const key = in.k.row(b, g, t);
+    const float* const value = in.v.row(b, g, t);
+    if (isGated(in.rule)) forget(state, in.decay.row(b, g, t), in.decay.dim != 1, dim, width);
+    std::copy_n(value, width, written);
+    if (isDelta(in.rule)) {
+      const float beta = *in.beta.row(b, in.beta.heads == 1 ? 0 : g, t);
+      gemm(written, width, key, dim, state_view, 1);
+      for (size_t m = 0; m < width; ++m) written[m] = beta * (value[m] - written[m]);
+    }
+    gemm(state, width, key, 1, {written, 1, width, width}, dim, added);
+    const size_t first = g * group;
+    gemm(out.row(b, first, t), out.head_stride, in.q.row(b, first, t), in.q.head_stride, state_view, group);
+    for (size_t h = first; h < first + group; ++h) {
+      float* const row = out.row(b, h, t);
+      for (size_t m = 0; m < width; ++m) row[m] *= in.scale;
+    }
+  }
+}
+
 }  // namespace
 
 Status linearRecurrence(const LinearRecurrenceInput& in, HeadView<float> out, float* present) {
@@ -75,41 +105,20 @@ Status linearRecurrence(const LinearRecurrenceInput& in, HeadView<float> out, fl
   const size_t state_size = in.q.batch * in.k.heads * dim * width;
   if (in.rule == UpdateRule::kLinear) return plainSum(in, out, present, state_size);
 
-  Buffer<float> line;
-  if (line.allocate(width) != Status::kOk) return Status::kOutOfMemory;
+  const size_t heads = in.q.batch * in.k.heads;
+  const size_t grain = grainOf(in.q.tokens * dim * width * (group + 1));
+  Buffer<float> lines;
+  if (lines.allocate(threadsFor(heads, grain), width) != Status::kOk) return Status::kOutOfMemory;
   if (in.past != nullptr) {
     std::copy_n(in.past, state_size, present);
   } else {
     std::fill_n(present, state_size, 0.0f);
   }
-  float* const written = line.data();
-  GemmOptions added;
-  added.accumulate = true;
-  for (size_t b = 0; b < in.q.batch; ++b) {
-    for (size_t g = 0; g < in.k.heads; ++g) {
-      float* const state = present + (b * in.k.heads + g) * dim * width;
-      const MatrixView state_view = {state, dim, width, width};
-      for (size_t t = 0; t < in.q.tokens; ++t) {
-        const float* const key = in.k.row(b, g, t);
-        const float* const value = in.v.row(b, g, t);
-        if (isGated(in.rule)) forget(state, in.decay.row(b, g, t), in.decay.dim != 1, dim, width);
-        std::copy_n(value, width, written);
-        if (isDelta(in.rule)) {
-          const float beta = *in.beta.row(b, in.beta.heads == 1 ? 0 : g, t);
-          gemm(written, width, key, dim, state_view, 1);
-          for (size_t m = 0; m < width; ++m) written[m] = beta * (value[m] - written[m]);
-        }
-        gemm(state, width, key, 1, {written, 1, width, width}, dim, added);
-        const size_t first = g * group;
-        gemm(out.row(b, first, t), out.head_stride, in.q.row(b, first, t), in.q.head_stride, state_view,
-             group);
-        for (size_t h = first; h < first + group; ++h) {
-          float* const row = out.row(b, h, t);
-          for (size_t m = 0; m < width; ++m) row[m] *= in.scale;
-        }
-      }
-    }
-  }
+  parallelFor(heads, grain, [&](const Share& share) {
+    float* const line = lines.data() + share.thread * width;
+    for (size_t n = share.first; n < share.end; ++n)
+      runHead(in, out, n / in.k.heads, n % in.k.heads, present + n * dim * width, line);
+  });
   return Status::kOk;
 }
 

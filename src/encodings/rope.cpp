@@ -9,6 +9,7 @@
 #include "angles/power.h"
 #include "checksum.h"
 #include "kernels/rope.h"
+#include "parallel.h"
 
 namespace ropewalk {
 namespace {
@@ -16,6 +17,8 @@ namespace {
 // Tokens that are turned for every head before the next: long stretches of memory, and a table for them that
 // stays in the second cache level.
 constexpr size_t kTokenBlock = 256;
+
+constexpr size_t kElementWork = 4;  // multiplications that take as long as one coordinate
 
 // The cache of forward rows stops growing here; later positions are computed where they are used.
 constexpr size_t kMaxCacheBytes = size_t{16} << 20;
@@ -258,7 +261,13 @@ void RopePlan::turnTogether(std::span<const HeadView<float>> all, const Position
         // Single tokens of several sequences get a row each, and find it again.
         rows[count] = scratchRow((b + made++) % kScratchRows, at, turn, role);
       }
-      for (const HeadView<float>& x : all) turnRows(x, b, start, count, rows, pairing_, nullptr);
+      parallelFor(count, grainOf(kElementWork * all.size() * all.front().heads * head_dim_),
+                  [&](const Share& share) {
+                    for (const HeadView<float>& x : all) {
+                      turnRows(x, b, start + share.first, share.end - share.first, rows + share.first,
+                               pairing_, nullptr);
+                    }
+                  });
       start += count;
     }
   }

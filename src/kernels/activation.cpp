@@ -8,6 +8,7 @@
 #include "kernels/gelu.h"
 #include "kernels/map_row.h"
 #include "kernels/tanh.h"
+#include "parallel.h"
 #include "simd.h"
 
 namespace ropewalk {
@@ -15,6 +16,8 @@ namespace {
 
 using simd::f32x4;
 using simd::kLanes;
+
+constexpr size_t kElementWork = 32;  // multiplications that take as long as one number
 
 // x / (1 + e^-u). Only the exponential of -|u| is asked for, which cannot overflow.
 f32x4 timesSigmoid(f32x4 x, f32x4 u) {
@@ -73,25 +76,31 @@ void with(Activation f, Work work) {
 }  // namespace
 
 void activate(Activation f, float* out, const float* x, size_t n) {
-  with(f, [&](auto function) { mapRow(out, x, n, function); });
+  parallelFor(n, grainOf(kElementWork), [&](const Share& share) {
+    with(f, [&](auto function) {
+      mapRow(out + share.first, x + share.first, share.end - share.first, function);
+    });
+  });
 }
 
 void activateGated(Activation f, float* out, const float* gate, const float* up, size_t n) {
-  // Piece by piece, by the function's one loop.
-  constexpr size_t kPiece = 256;
-  float piece[kPiece];
-  for (size_t i = 0; i < n; i += kPiece) {
-    const size_t count = std::min(kPiece, n - i);
-    activate(f, piece, gate + i, count);
-    size_t j = 0;
-    for (; j + kLanes <= count; j += kLanes) {
-      simd::store(out + i + j, simd::mul(simd::load(piece + j), simd::load(up + i + j)));
+  parallelFor(n, grainOf(kElementWork), [&](const Share& share) {
+    // Piece by piece, by the function's one loop.
+    constexpr size_t kPiece = 256;
+    float piece[kPiece];
+    for (size_t i = share.first; i < share.end; i += kPiece) {
+      const size_t count = std::min(kPiece, share.end - i);
+      activate(f, piece, gate + i, count);
+      size_t j = 0;
+      for (; j + kLanes <= count; j += kLanes) {
+        simd::store(out + i + j, simd::mul(simd::load(piece + j), simd::load(up + i + j)));
+      }
+      if (j < count) {
+        simd::storeN(out + i + j, simd::mul(simd::load(piece + j), simd::loadN(up + i + j, count - j)),
+                     count - j);
+      }
     }
-    if (j < count) {
-      simd::storeN(out + i + j, simd::mul(simd::load(piece + j), simd::loadN(up + i + j, count - j)),
-                   count - j);
-    }
-  }
+  });
 }
 
 }  // namespace ropewalk

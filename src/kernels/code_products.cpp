@@ -238,13 +238,13 @@ void multiplyBlocks(float* sums, const unsigned char* block, size_t count, const
 using QuickFormats = FormatList<Q4_0Format, Q8_0Format>;
 
 // A product of one row, where multiplyBlocks serves its format; answers whether it does.
-bool multiplyRow(float* out, bool add, const PackedMatrix& w, size_t start, size_t depth,
+bool multiplyRow(float* out, bool add, const PackedMatrix& w, PanelRange panels, size_t start, size_t depth,
                  const RoundedInputs& a) {
   bool done = false;
   if (!w.finite()) return done;
   withFormatOf(QuickFormats(), w.type(), [&](auto format) {
     using Format = decltype(format);
-    for (size_t p = 0; p < w.panels(); ++p) {
+    for (size_t p = panels.first; p < panels.end; ++p) {
       const size_t columns = std::min(kPanel, w.rows() - p * kPanel);
       for (size_t l = 0; l < depth; l += kGemmDepth) {
         const size_t count = (std::min(kGemmDepth, depth - l) + kRunInputs - 1) / kRunInputs;
@@ -266,6 +266,7 @@ struct Piece {
   bool add;
   size_t rows;
   size_t row_runs;
+  PanelRange panels;
 };
 
 void multiplyPiece(const Piece& piece, const PackedMatrix& w, size_t start, size_t depth,
@@ -274,7 +275,7 @@ void multiplyPiece(const Piece& piece, const PackedMatrix& w, size_t start, size
   const bool in_place = codes.four_bits && piece.rows == 1;
   const RunProducts products = productsOf(codes, in_place);
   PanelRun runs[kGemmDepth / kRunInputs];
-  for (size_t p = 0; p < w.panels(); ++p) {
+  for (size_t p = piece.panels.first; p < piece.panels.end; ++p) {
     const size_t columns = std::min(kPanel, w.rows() - p * kPanel);
     for (size_t l = 0; l < depth; l += kGemmDepth) {
       const size_t count = w.unpack(p, start + l, std::min(kGemmDepth, depth - l), runs);
@@ -296,7 +297,7 @@ void multiplyPiece(const Piece& piece, const PackedMatrix& w, size_t start, size
 }  // namespace
 
 void multiplyCodes(float* out, size_t out_stride, const float* a, size_t a_stride, const PackedMatrix& w,
-                   size_t m, bool accumulate) {
+                   PanelRange panels, size_t m, bool accumulate) {
   const size_t k = w.columns();
   const BlockCodes& codes = formatOf(w.type()).codes;
   const bool signs_apart = codes.is_signed && simd::kDotsTakeSigns;
@@ -308,8 +309,9 @@ void multiplyCodes(float* out, size_t out_stride, const float* a, size_t a_strid
       const size_t depth = std::min(most, k - l);
       const size_t row_runs = (depth + kRunInputs - 1) / kRunInputs;
       roundRows(a + i * a_stride + l, a_stride, rows, depth, row_runs, signs_apart, rounded);
-      if (rows == 1 && multiplyRow(out + i * out_stride, accumulate || l > 0, w, l, depth, rounded)) continue;
-      const Piece piece = {out + i * out_stride, out_stride, accumulate || l > 0, rows, row_runs};
+      if (rows == 1 && multiplyRow(out + i * out_stride, accumulate || l > 0, w, panels, l, depth, rounded))
+        continue;
+      const Piece piece = {out + i * out_stride, out_stride, accumulate || l > 0, rows, row_runs, panels};
       multiplyPiece(piece, w, l, depth, rounded);
     }
   }

@@ -7,6 +7,7 @@
 #include "kernels/panel.h"
 #include "kernels/tile.h"
 #include "kernels/weight_format.h"
+#include "parallel.h"
 #include "simd.h"
 
 namespace ropewalk {
@@ -15,6 +16,7 @@ namespace {
 using simd::kLanes;
 
 constexpr size_t kRowBlock = 10 * kTileRows;  // rows of a that are packed at a time, 60 KiB at most
+constexpr size_t kWidePart = 16;              // panels, for which packing rows is next to nothing
 
 // The rows of a block in tiles of nearly the same height: 5 and 4, not 6 and 3.
 struct Tiles {
@@ -58,37 +60,87 @@ void addTo(float* out, const float* x, size_t n) {
   for (; j < n; ++j) out[j] += x[j];
 }
 
-void finishRows(float* out, size_t out_stride, size_t rows, size_t n, const GemmOptions& options) {
-  for (size_t i = 0; i < rows; ++i) {
-    float* row = out + i * out_stride;
-    if (options.bias != nullptr) addTo(row, options.bias, n);
-    if (options.activation != nullptr) options.activation(row, n);
+// Some rows of out and a, and the columns of out that some panels give.
+struct Part {
+  float* out;  // from column 0 on
+  size_t out_stride;
+  const float* a;
+  size_t a_stride;
+  size_t rows;
+  PanelRange panels;
+  size_t n;  // columns of all panels
+
+  size_t firstColumn() const { return panels.first * kPanel; }
+  size_t columns() const { return std::min(n, panels.end * kPanel) - firstColumn(); }
+};
+
+void finishRows(const Part& part, const GemmOptions& options) {
+  const size_t first = part.firstColumn();
+  for (size_t i = 0; i < part.rows; ++i) {
+    float* row = part.out + i * part.out_stride + first;
+    if (options.bias != nullptr) addTo(row, options.bias + first, part.columns());
+    if (options.activation != nullptr) options.activation(row, part.columns());
   }
 }
 
-void clearRows(float* out, size_t out_stride, size_t rows, size_t n) {
-  for (size_t i = 0; i < rows; ++i) std::fill_n(out + i * out_stride, n, 0.0f);
+void clearRows(const Part& part) {
+  for (size_t i = 0; i < part.rows; ++i)
+    std::fill_n(part.out + i * part.out_stride + part.firstColumn(), part.columns(), 0.0f);
 }
 
-// One block of rows. panels(p, l, depth, scratch) is panel p from l on as floats [depth][kPanel], in scratch
-// or wherever they are.
+// multiply(part) for all of a product with k inputs, split over threads: by columns, each part of which packs
+// all rows, so that it has many where there are many rows; by rows where there are too few columns for that.
+template <class Multiply>
+void inParts(const Part& all, size_t k, const Multiply& multiply) {
+  const size_t panels = all.panels.end;
+  const size_t panel_grain = std::max(grainOf(all.rows * k * kPanel), all.rows > kGemvRows ? kWidePart : 1);
+  const size_t row_grain = std::max(grainOf(all.n * k), kRowBlock);
+  const bool by_rows =
+      kHasThreads && panels / panel_grain < std::min(threadsFor(panels, 1), all.rows / row_grain);
+  parallelFor(by_rows ? all.rows : panels, by_rows ? row_grain : panel_grain, [&](const Share& share) {
+    Part part = all;
+    if (by_rows) {
+      part.out += share.first * all.out_stride;
+      part.a += share.first * all.a_stride;
+      part.rows = share.end - share.first;
+    } else {
+      part.panels = {share.first, share.end};
+    }
+    multiply(part);
+  });
+}
+
+// panels(p, l, depth, scratch) is panel p from l on as floats [depth][kPanel], in scratch or wherever they
+// are.
 template <class Panels>
-void multiplyRows(float* out, size_t out_stride, const float* a, size_t a_stride, size_t rows, size_t n,
-                  size_t k, bool accumulate, const Panels& panels) {
+void multiplyRows(const Part& part, size_t k, bool accumulate, const Panels& panels) {
   alignas(kAlignment) float packed[kRowBlock * kGemmDepth];
   alignas(kAlignment) float scratch[kPanel * kGemmDepth];
-  const Tiles tiles(rows);
+  const Tiles tiles(part.rows);
   for (size_t l = 0; l < k; l += kGemmDepth) {
     const size_t depth = std::min(kGemmDepth, k - l);
     for (size_t t = 0; t < tiles.count; ++t) {
       const size_t start = tiles.start(t);
-      packTile(packed + start * depth, a + start * a_stride + l, a_stride, tiles.start(t + 1) - start, depth);
+      packTile(packed + start * depth, part.a + start * part.a_stride + l, part.a_stride,
+               tiles.start(t + 1) - start, depth);
     }
-    for (size_t p = 0; p * kPanel < n; ++p) {
+    for (size_t p = part.panels.first; p < part.panels.end; ++p) {
       const float* panel = panels(p, l, depth, scratch);
-      multiplyPanel(out + p * kPanel, out_stride, accumulate || l > 0, tiles, packed, panel, depth,
-                    std::min(kPanel, n - p * kPanel));
+      multiplyPanel(part.out + p * kPanel, part.out_stride, accumulate || l > 0, tiles, packed, panel, depth,
+                    std::min(kPanel, part.n - p * kPanel));
     }
+  }
+}
+
+// block(part) for blocks of at most kRowBlock rows.
+template <class Block>
+void inRowBlocks(const Part& part, const Block& block) {
+  for (size_t i = 0; i < part.rows; i += kRowBlock) {
+    Part rows = part;
+    rows.out += i * part.out_stride;
+    rows.a += i * part.a_stride;
+    rows.rows = std::min(kRowBlock, part.rows - i);
+    block(rows);
   }
 }
 
@@ -96,29 +148,27 @@ void multiplyRows(float* out, size_t out_stride, const float* a, size_t a_stride
 
 void gemm(float* out, size_t out_stride, const float* a, size_t a_stride, const PackedMatrix& w, size_t m,
           const GemmOptions& options) {
-  const size_t n = w.rows();
   const size_t k = w.columns();
-  if (!w.inFloats() && k > 0) {
-    multiplyCodes(out, out_stride, a, a_stride, w, m, options.accumulate);
-    finishRows(out, out_stride, m, n, options);
-    return;
-  }
   const auto panels = [&](size_t p, size_t l, size_t depth, float* scratch) {
     return w.floats(p, l, depth, scratch);
   };
-  for (size_t i = 0; i < m; i += kRowBlock) {
-    const size_t rows = std::min(kRowBlock, m - i);
-    float* to = out + i * out_stride;
-    const float* from = a + i * a_stride;
-    if (k == 0) {
-      if (!options.accumulate) clearRows(to, out_stride, rows, n);
-    } else if (rows <= kGemvRows && !formatOf(w.type()).hasCodes()) {
-      gemv(to, out_stride, from, a_stride, w, rows, options.accumulate);
-    } else {
-      multiplyRows(to, out_stride, from, a_stride, rows, n, k, options.accumulate, panels);
+  inParts({out, out_stride, a, a_stride, m, {0, w.panels()}, w.rows()}, k, [&](const Part& part) {
+    if (!w.inFloats() && k > 0) {
+      multiplyCodes(part.out, out_stride, part.a, a_stride, w, part.panels, part.rows, options.accumulate);
+      finishRows(part, options);
+      return;
     }
-    finishRows(to, out_stride, rows, n, options);
-  }
+    inRowBlocks(part, [&](const Part& rows) {
+      if (k == 0) {
+        if (!options.accumulate) clearRows(rows);
+      } else if (rows.rows <= kGemvRows && !formatOf(w.type()).hasCodes()) {
+        gemv(rows.out, out_stride, rows.a, a_stride, w, rows.panels, rows.rows, options.accumulate);
+      } else {
+        multiplyRows(rows, k, options.accumulate, panels);
+      }
+      finishRows(rows, options);
+    });
+  });
 }
 
 void gemm(float* out, size_t out_stride, const float* a, size_t a_stride, const MatrixView& b, size_t m,
@@ -138,13 +188,14 @@ void gemm(float* out, size_t out_stride, const float* a, size_t a_stride, const 
     }
     return static_cast<const float*>(scratch);
   };
-  for (size_t i = 0; i < m; i += kRowBlock) {
-    const size_t rows = std::min(kRowBlock, m - i);
-    float* to = out + i * out_stride;
-    if (b.rows == 0 && !options.accumulate) clearRows(to, out_stride, rows, n);
-    multiplyRows(to, out_stride, a + i * a_stride, a_stride, rows, n, b.rows, options.accumulate, panels);
-    finishRows(to, out_stride, rows, n, options);
-  }
+  const PanelRange all = {0, (n + kPanel - 1) / kPanel};
+  inParts({out, out_stride, a, a_stride, m, all, n}, b.rows, [&](const Part& part) {
+    inRowBlocks(part, [&](const Part& rows) {
+      if (b.rows == 0 && !options.accumulate) clearRows(rows);
+      multiplyRows(rows, b.rows, options.accumulate, panels);
+      finishRows(rows, options);
+    });
+  });
 }
 
 }  // namespace ropewalk

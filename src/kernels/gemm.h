@@ -11,7 +11,8 @@ namespace ropewalk {
 struct GemmOptions {
   bool accumulate = false;      // added to what out holds, which is else overwritten
   const float* bias = nullptr;  // [n], added to each row
-  // Called for each finished row of n numbers, while it is in the cache; may change it in place.
+  // Called for each finished row of n numbers, or for parts of it, while they are in the cache; may change
+  // each number in place by its value alone.
   void (*activation)(float* row, size_t n) = nullptr;
 };
 

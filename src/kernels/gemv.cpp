@@ -93,22 +93,22 @@ float largestInput(const float* a, size_t a_stride, size_t m, size_t k) {
 
 }  // namespace
 
-void gemv(float* out, size_t out_stride, const float* a, size_t a_stride, const PackedMatrix& w, size_t m,
-          bool accumulate) {
+void gemv(float* out, size_t out_stride, const float* a, size_t a_stride, const PackedMatrix& w,
+          PanelRange panels, size_t m, bool accumulate) {
   const auto below = [&](float end) { return largestInput(a, a_stride, m, w.columns()) < end; };
   withFormatOf(NumberFormats(), w.type(), [&](auto format) {
     using Format = decltype(format);
     Format::withQuickReader(w.finite(), below, [&](auto reader) {
       // Eight sums are in the making at a time: fewer wait for each other.
       constexpr size_t kPanels = decltype(reader)::kPanels;
-      size_t p = 0;
+      size_t p = panels.first;
       if (m == 1) {
-        for (; p + kPanels <= w.panels(); p += kPanels)
+        for (; p + kPanels <= panels.end; p += kPanels)
           multiplyColumns<Format, 1, kPanels>(out, out_stride, accumulate, a, a_stride, w, p, reader);
-        for (; p < w.panels(); ++p)
+        for (; p < panels.end; ++p)
           multiplyColumns<Format, 1, 1>(out, out_stride, accumulate, a, a_stride, w, p, reader);
       } else {
-        for (; p < w.panels(); ++p)
+        for (; p < panels.end; ++p)
           multiplyColumns<Format, 2, 1>(out, out_stride, accumulate, a, a_stride, w, p, reader);
       }
     });

@@ -4,14 +4,15 @@
 #include <cstddef>
 
 #include "kernels/packed_matrix.h"
+#include "kernels/panel.h"
 
 namespace ropewalk {
 
 inline constexpr size_t kGemvRows = 2;
 
-// gemm's sums, to the bit, for 1 <= m <= kGemvRows rows: out[i, j] (+)= sum_l a[i, l] w[j, l], added if
-// `accumulate`. k > 0, and w in a format of numbers.
-void gemv(float* out, size_t out_stride, const float* a, size_t a_stride, const PackedMatrix& w, size_t m,
-          bool accumulate);
+// gemm's sums, to the bit, for 1 <= m <= kGemvRows rows and the columns of out of some panels: out[i, j] (+)=
+// sum_l a[i, l] w[j, l], added if `accumulate`. k > 0, and w in a format of numbers.
+void gemv(float* out, size_t out_stride, const float* a, size_t a_stride, const PackedMatrix& w,
+          PanelRange panels, size_t m, bool accumulate);
 
 }  // namespace ropewalk

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "parallel.h"
 #include "simd.h"
 
 namespace ropewalk {
@@ -10,6 +11,8 @@ namespace {
 
 using simd::f32x4;
 using simd::kLanes;
+
+constexpr size_t kElementWork = 16;  // multiplications that take as long as one number of a row
 
 // y = ((x - shift) - delta) scale: the center as a float and what that float lacks.
 struct Moments {
@@ -134,25 +137,30 @@ void add(float* out, const float* a, const float* b, size_t n) {
   for (; i < n; ++i) out[i] = a[i] + b[i];
 }
 
+void normRow(float* out, const float* x, size_t r, size_t n, const NormOptions& options,
+             const NormResidual& residual, bool centered) {
+  float* out_row = out + r * n;
+  const float* row = x + r * n;
+  if (residual.residual != nullptr) {
+    float* sum = residual.sum == nullptr ? out_row : residual.sum + r * n;
+    add(sum, row, residual.residual + r * n, n);
+    row = sum;
+  }
+  const Moments m = centered ? layerMoments(row, n, options.eps) : rmsMoments(row, n, options.eps);
+  // Within these bounds no square that matters was lost, and the scale is a normal float. False for NaN.
+  if (m.spread >= 0x1p-96 && m.spread <= 0x1p100) {
+    writeRow(out_row, row, n, options, m);
+  } else {
+    rowInDouble(out_row, row, n, options, centered);
+  }
+}
+
 void normRows(float* out, const float* x, size_t rows, size_t n, const NormOptions& options,
               const NormResidual& residual, bool centered) {
   if (n == 0) return;
-  for (size_t r = 0; r < rows; ++r) {
-    float* out_row = out + r * n;
-    const float* row = x + r * n;
-    if (residual.residual != nullptr) {
-      float* sum = residual.sum == nullptr ? out_row : residual.sum + r * n;
-      add(sum, row, residual.residual + r * n, n);
-      row = sum;
-    }
-    const Moments m = centered ? layerMoments(row, n, options.eps) : rmsMoments(row, n, options.eps);
-    // Within these bounds no square that matters was lost, and the scale is a normal float. False for NaN.
-    if (m.spread >= 0x1p-96 && m.spread <= 0x1p100) {
-      writeRow(out_row, row, n, options, m);
-    } else {
-      rowInDouble(out_row, row, n, options, centered);
-    }
-  }
+  parallelFor(rows, grainOf(kElementWork * n), [&](const Share& share) {
+    for (size_t r = share.first; r < share.end; ++r) normRow(out, x, r, n, options, residual, centered);
+  });
 }
 
 }  // namespace

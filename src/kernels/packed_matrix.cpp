@@ -1,15 +1,18 @@
 #include "kernels/packed_matrix.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <utility>
 
 #include "kernels/weight_format.h"
+#include "parallel.h"
 
 namespace ropewalk {
 namespace {
 
+constexpr size_t kElementWork = 8;     // multiplications that take as long as one weight
 constexpr size_t kChunk = kGemmDepth;  // weights of a row that are converted at a time, whole blocks
 
 // The bytes of a panel of k inputs, or false where they do not fit.
@@ -111,29 +114,40 @@ bool PackedMatrix::fits(const Source& source, size_t count) const {
   const WeightFormat& given = formatOf(source.type);
   if (source.type == type_ || (format.holds_infinity && !given.hasCodes() && given.end <= format.end))
     return true;
-  float values[kChunk];
-  for (size_t r = 0; r < count; ++r) {
-    for (size_t l = 0; l < k_; l += kChunk) {
-      const size_t size = std::min(kChunk, k_ - l);
-      source.read(r, l, size, values);
-      for (size_t i = 0; i < size; ++i) {
-        if (!format.holds(values[i])) return false;
+  std::atomic<bool> fit = true;
+  parallelFor(count, grainOf(kElementWork * k_), [&](const Share& share) {
+    float values[kChunk];
+    for (size_t r = share.first; r < share.end && fit.load(std::memory_order_relaxed); ++r) {
+      for (size_t l = 0; l < k_; l += kChunk) {
+        const size_t size = std::min(kChunk, k_ - l);
+        source.read(r, l, size, values);
+        for (size_t i = 0; i < size; ++i) {
+          if (!format.holds(values[i])) fit.store(false, std::memory_order_relaxed);
+        }
       }
     }
-  }
-  return true;
+  });
+  return fit.load(std::memory_order_relaxed);
 }
 
 void PackedMatrix::fill(size_t first, size_t count, const Source& source) {
-  for (size_t r = 0; r < count;) {
-    const size_t rows = std::min(count - r, kPanel - (first + r) % kPanel);
-    fillPanel(first + r, rows, source, r);
-    r += rows;
-  }
+  const size_t first_panel = first / kPanel;
+  const size_t panels = count == 0 ? 0 : (first + count - 1) / kPanel + 1 - first_panel;
+  std::atomic<bool> finite = finite_;
+  parallelFor(panels, grainOf(kElementWork * kPanel * k_), [&](const Share& share) {
+    for (size_t p = share.first; p < share.end; ++p) {
+      const size_t start = std::max(first, (first_panel + p) * kPanel);
+      const size_t end = std::min(first + count, (first_panel + p + 1) * kPanel);
+      if (!fillPanel(start, end - start, source, start - first))
+        finite.store(false, std::memory_order_relaxed);
+    }
+  });
+  finite_ = finite.load(std::memory_order_relaxed);
 }
 
-// Writes rows of one panel, a chunk of inputs at a time, so that what is written stays in the cache.
-void PackedMatrix::fillPanel(size_t first, size_t count, const Source& source, size_t source_row) {
+// Writes rows of one panel, a chunk of inputs at a time, so that what is written stays in the cache. Answers
+// whether all of them are finite.
+bool PackedMatrix::fillPanel(size_t first, size_t count, const Source& source, size_t source_row) {
   const WeightFormat& format = formatOf(type_);
   const WeightMethods& methods = methodsOf(type_);
   unsigned char* panel = data_.data() + first / kPanel * panel_bytes_;
@@ -142,6 +156,7 @@ void PackedMatrix::fillPanel(size_t first, size_t count, const Source& source, s
     scales[r] = methods.scaleFor(largestOf(
         k_, [&](size_t l, size_t size, float* values) { source.read(source_row + r, l, size, values); }));
   }
+  bool finite = true;
   float values[kChunk];
   unsigned char narrowed[kChunk * sizeof(float)];
   for (size_t l = 0; l < k_; l += kChunk) {
@@ -157,10 +172,11 @@ void PackedMatrix::fillPanel(size_t first, size_t count, const Source& source, s
         methods.narrow(values, whole, narrowed);
         from = narrowed;
       }
-      finite_ = finite_ && methods.finite(from, whole);
+      finite = finite && methods.finite(from, whole);
       methods.pack(panel, first % kPanel + r, l, whole, from);
     }
   }
+  return finite;
 }
 
 const float* PackedMatrix::floats(size_t p, size_t l, size_t depth, float* scratch) const {

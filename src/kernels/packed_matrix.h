@@ -65,7 +65,7 @@ class PackedMatrix {
   bool fits(const Source& source, size_t count) const;
   void fill(size_t first, size_t count, const Source& source);
   void decode(size_t p, size_t l, size_t depth, float* out) const;
-  void fillPanel(size_t first, size_t count, const Source& source, size_t source_row);
+  bool fillPanel(size_t first, size_t count, const Source& source, size_t source_row);
 
   Buffer<unsigned char> data_;
   size_t panel_bytes_ = 0;

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "kernels/exp.h"
+#include "parallel.h"
 #include "simd.h"
 
 namespace ropewalk {
@@ -12,6 +13,7 @@ namespace {
 using simd::f32x4;
 using simd::kLanes;
 
+constexpr size_t kElementWork = 32;  // multiplications that take as long as one number
 constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 
 // The largest of n entries; -infinity if there is none. NaN is ignored.
@@ -76,7 +78,10 @@ void softmaxRow(float* out, const float* x, size_t n, const Exp& exp_of) {
 
 void softmaxRows(float* out, size_t out_stride, const float* in, size_t in_stride, size_t rows, size_t n) {
   const Exp exp_of;
-  for (size_t r = 0; r < rows; ++r) softmaxRow(out + r * out_stride, in + r * in_stride, n, exp_of);
+  parallelFor(rows, grainOf(kElementWork * n), [&](const Share& share) {
+    for (size_t r = share.first; r < share.end; ++r)
+      softmaxRow(out + r * out_stride, in + r * in_stride, n, exp_of);
+  });
 }
 
 }  // namespace ropewalk

@@ -1,0 +1,139 @@
+#include "thread_pool.h"
+
+#include <algorithm>
+#ifndef __EMSCRIPTEN__
+#include <thread>
+#endif
+
+namespace ropewalk {
+namespace {
+
+// More than one for each thread, so that the others take over from one that is late.
+constexpr size_t kSharesPerThread = 4;
+
+constexpr uint32_t leftOf(uint64_t ticket) {
+  return static_cast<uint32_t>(ticket);
+}
+
+#ifdef __EMSCRIPTEN__
+constexpr uint64_t kSpins = uint64_t{1} << 16;  // before a thread sleeps, about 100 microseconds
+// About ten seconds without progress: a thread was ended from outside.
+constexpr uint64_t kPatience = uint64_t{1} << 33;
+
+void pause(uint64_t) {}
+void wait(std::atomic<uint32_t>& word, uint32_t value) {
+  __builtin_wasm_memory_atomic_wait32(reinterpret_cast<int*>(&word), static_cast<int>(value), -1);
+}
+void notify(std::atomic<uint32_t>& word, uint32_t count) {
+  __builtin_wasm_memory_atomic_notify(reinterpret_cast<int*>(&word), count);
+}
+#else
+constexpr uint64_t kSpins = uint64_t{1} << 12;
+constexpr uint64_t kPatience = UINT64_MAX;  // a native thread does not end alone
+
+// There may be fewer cores than threads.
+void pause(uint64_t spins) {
+  if (spins % 64 == 63) std::this_thread::yield();
+}
+void wait(std::atomic<uint32_t>& word, uint32_t value) {
+  word.wait(value);
+}
+void notify(std::atomic<uint32_t>& word, uint32_t) {
+  word.notify_all();
+}
+#endif
+
+}  // namespace
+
+ThreadPool& threadPool() {
+  static constinit ThreadPool pool;
+  return pool;
+}
+
+void ThreadPool::open(size_t threads, bool eager) {
+  closed_.store(false);
+  eager_.store(eager);
+  threads_.store(std::max<size_t>(1, threads));
+}
+
+void ThreadPool::close() {
+  threads_.store(1);
+  closed_.store(true);
+  wake_.fetch_add(1);
+  notify(wake_, UINT32_MAX);
+}
+
+size_t ThreadPool::shares(size_t count, size_t grain) const {
+  const size_t most = threads() * kSharesPerThread;
+  if (most == kSharesPerThread) return 1;
+  return std::min(most, eager_.load(std::memory_order_relaxed) ? count : count / grain);
+}
+
+void ThreadPool::run(size_t count, size_t shares, Call call, const void* body) {
+  if (busy_.exchange(true, std::memory_order_acquire)) return call(body, {0, count, 0});
+  count_.store(count, std::memory_order_relaxed);
+  shares_.store(static_cast<uint32_t>(shares), std::memory_order_relaxed);
+  call_.store(call, std::memory_order_relaxed);
+  body_.store(body, std::memory_order_relaxed);
+  done_.store(0, std::memory_order_relaxed);
+  const uint64_t number = (ticket_.load(std::memory_order_relaxed) >> 32) + 1;
+  ticket_.store(number << 32 | shares);
+  // A thread that counts itself among the sleepers later than this sees the ticket.
+  if (sleepers_.load() != 0) {
+    wake_.fetch_add(1);
+    notify(wake_, static_cast<uint32_t>(shares - 1));
+  }
+  takeShares(0);
+  awaitShares(static_cast<uint32_t>(shares));
+  busy_.store(false, std::memory_order_release);
+}
+
+void ThreadPool::takeShares(size_t thread) {
+  uint64_t ticket = ticket_.load(std::memory_order_acquire);
+  while (leftOf(ticket) != 0) {
+    const size_t count = count_.load(std::memory_order_relaxed);
+    const size_t shares = shares_.load(std::memory_order_relaxed);
+    const Call call = call_.load(std::memory_order_relaxed);
+    const void* body = body_.load(std::memory_order_relaxed);
+    if (!ticket_.compare_exchange_weak(ticket, ticket - 1, std::memory_order_acq_rel,
+                                       std::memory_order_acquire)) {
+      continue;
+    }
+    const auto share = static_cast<size_t>(shares - leftOf(ticket));
+    const size_t each = count / shares;
+    const size_t longer = count % shares;
+    const size_t first = share * each + std::min(share, longer);
+    call(body, {first, first + each + (share < longer ? 1 : 0), thread});
+    done_.fetch_add(1, std::memory_order_release);
+    ticket = ticket_.load(std::memory_order_acquire);
+  }
+}
+
+void ThreadPool::awaitShares(uint32_t count) {
+  uint32_t done = 0;
+  for (uint64_t spins = 0; (done = done_.load(std::memory_order_acquire)) != count; ++spins) {
+    if (lost_.load(std::memory_order_relaxed) != 0 || spins == kPatience) __builtin_trap();
+    pause(spins);
+  }
+}
+
+bool ThreadPool::idle() const {
+  return leftOf(ticket_.load()) == 0 && !closed_.load();
+}
+
+void ThreadPool::work(size_t thread) {
+  while (!closed_.load()) {
+    takeShares(thread);
+    for (uint64_t spins = 0; spins < kSpins && idle(); ++spins) pause(spins);
+    if (idle()) sleep();
+  }
+}
+
+void ThreadPool::sleep() {
+  const uint32_t seen = wake_.load();
+  sleepers_.fetch_add(1);
+  if (idle()) wait(wake_, seen);
+  sleepers_.fetch_sub(1);
+}
+
+}  // namespace ropewalk
