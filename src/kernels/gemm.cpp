@@ -74,7 +74,7 @@ struct Part {
   size_t columns() const { return std::min(n, panels.end * kPanel) - firstColumn(); }
 };
 
-void finishRows(const Part& part, const GemmOptions& options) {
+[[gnu::noinline]] void finishRows(const Part& part, const GemmOptions& options) {
   const size_t first = part.firstColumn();
   for (size_t i = 0; i < part.rows; ++i) {
     float* row = part.out + i * part.out_stride + first;
@@ -83,7 +83,7 @@ void finishRows(const Part& part, const GemmOptions& options) {
   }
 }
 
-void clearRows(const Part& part) {
+[[gnu::noinline]] void clearRows(const Part& part) {
   for (size_t i = 0; i < part.rows; ++i)
     std::fill_n(part.out + i * part.out_stride + part.firstColumn(), part.columns(), 0.0f);
 }
