@@ -102,15 +102,13 @@ void gemv(float* out, size_t out_stride, const float* a, size_t a_stride, const 
       // Eight sums are in the making at a time: fewer wait for each other.
       constexpr size_t kPanels = decltype(reader)::kPanels;
       size_t p = panels.first;
-      if (m == 1) {
-        for (; p + kPanels <= panels.end; p += kPanels)
-          multiplyColumns<Format, 1, kPanels>(out, out_stride, accumulate, a, a_stride, w, p, reader);
-        for (; p < panels.end; ++p)
-          multiplyColumns<Format, 1, 1>(out, out_stride, accumulate, a, a_stride, w, p, reader);
-      } else {
-        for (; p < panels.end; ++p)
-          multiplyColumns<Format, 2, 1>(out, out_stride, accumulate, a, a_stride, w, p, reader);
-      }
+      for (; m == 1 && p + kPanels <= panels.end; p += kPanels)
+        multiplyColumns<Format, 1, kPanels>(out, out_stride, accumulate, a, a_stride, w, p, reader);
+      // A panel that is left of one row is multiplied as that of two, which are the same.
+      const size_t second = m - 1;
+      for (; p < panels.end; ++p)
+        multiplyColumns<Format, 2, 1>(out, second * out_stride, accumulate, a, second * a_stride, w, p,
+                                      reader);
     });
   });
 }

@@ -11,15 +11,18 @@ void weightsOf(const PanelRun& run, const BlockCodes& codes, size_t count, float
   const uint32_t flip = codes.is_signed ? 0x80 : 0;
   const uint32_t bits = codes.four_bits ? 0xf : 0xff;
   const auto offset = static_cast<int32_t>(codes.is_signed ? 128 : codes.offset);
+  constexpr float kZeros[kPanel] = {};
+  const float* mins = codes.has_mins ? run.mins : kZeros;
+  ROPEWALK_KEEP_LOOP
   for (size_t i = 0; i < count; ++i) {
     const size_t half = i / 16;
     const uint32_t* words = run.codes[half] + i % 16 / 4 * kPanel;
     const float* scales = run.scales[codes.scale_inputs == kRunInputs ? 0 : half];
     const auto shift = static_cast<unsigned>(run.shifts[half] + 8 * (i % 4));
+    ROPEWALK_KEEP_LOOP
     for (size_t r = 0; r < kPanel; ++r) {
       const auto code = static_cast<int32_t>((words[r] >> shift & bits) ^ flip);
-      out[i * kPanel + r] =
-          static_cast<float>(code - offset) * scales[r] - (codes.has_mins ? run.mins[r] : 0);
+      out[i * kPanel + r] = static_cast<float>(code - offset) * scales[r] - mins[r];
     }
   }
 }
@@ -127,6 +130,7 @@ void addFifthBits(PanelRun& run, const uint32_t* bits) {
   const Splat four = 0xf;
   const Splat spread = 0x00204081;
   const Splat lowest = 0x01010101;
+  ROPEWALK_KEEP_LOOP
   for (unsigned w = 0; w < kRunWords; ++w) {
     // Four bits, each to the lowest of its byte.
     ROPEWALK_KEEP_LOOP

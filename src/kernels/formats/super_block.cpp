@@ -29,6 +29,7 @@ void setSuperScales(const BlockRows& rows, PanelRun* runs) {
   halvesOfRows(rows.word(0), 0, d);
   halvesOfRows(rows.word(0), 16, dmin);
   const Splat byte = 0xff;
+  ROPEWALK_KEEP_LOOP
   for (size_t s = 0; s < kSuperRuns; ++s) {
     const uint32_t* scale = scales[s / 4];
     const uint32_t* min = mins[s / 4];
@@ -56,6 +57,7 @@ void Q5_KFormat::decode(const BlockRows& rows, PanelRun* runs) {
   setSuperScales(rows, runs);
   const uint32_t* bits = rows.word(4);
   const Splat lowest = 0x01010101;
+  ROPEWALK_KEEP_LOOP
   for (size_t s = 0; s < kSuperRuns; ++s) {
     runs[s].toBytes();
     const auto shift = static_cast<unsigned>(s);
