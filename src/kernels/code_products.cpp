@@ -110,7 +110,7 @@ struct ReadFourBits {
 
 // sums [Rows][kPanel] = the products of `count` runs with those of rows, the first of which are numbers `at`,
 // at + stride and so on.
-template <class Reader, bool SignsApart, size_t Rows>
+template <class Reader, bool SignsApart, size_t Parts, size_t Rows>
 void multiplyRuns(float* sums, const PanelRun* runs, size_t count, const BlockCodes& codes,
                   const RoundedInputs& a, size_t at, size_t stride) {
   using Dots = ByteDots<SignsApart>;
@@ -118,7 +118,7 @@ void multiplyRuns(float* sums, const PanelRun* runs, size_t count, const BlockCo
       std::min(kPanelVectors, 8 / (Rows * Dots::kVectors));  // sums that fit into registers
   constexpr size_t kHalves = 2;
   const Reader read;
-  const size_t part_halves = codes.scale_inputs < kRunInputs ? 1 : kHalves;  // of a run, that have a scale
+  constexpr size_t kPartHalves = kHalves / Parts;
   for (size_t first = 0; first < kPanelVectors; first += kVectors) {
     f32x4 totals[Rows][kVectors];
     for (auto& row : totals) {
@@ -126,14 +126,14 @@ void multiplyRuns(float* sums, const PanelRun* runs, size_t count, const BlockCo
     }
     for (size_t run = 0; run < count; ++run) {
       const PanelRun& weights = runs[run];
-      for (size_t part = 0; part < kHalves; part += part_halves) {
+      for (size_t part = 0; part < kHalves; part += kPartHalves) {
         Dots dots[Rows][kVectors];
         for (size_t r = 0; r < Rows; ++r) {
           const int32_t* halves = a.sums[at + r * stride + run];
-          const int32_t sum = part_halves == kHalves ? halves[0] + halves[1] : halves[part];
+          const int32_t sum = kPartHalves == kHalves ? halves[0] + halves[1] : halves[part];
           for (Dots& each : dots[r]) each = Dots(SignsApart ? sum : -codes.offset * sum);
         }
-        for (size_t half = part; half < part + part_halves; ++half) {
+        for (size_t half = part; half < part + kPartHalves; ++half) {
           const uint32_t* words = weights.codes[half] + first * kLanes;
           const auto addHalf = [&](auto shift) {
             ROPEWALK_KEEP_LOOP
@@ -182,18 +182,20 @@ void multiplyRuns(float* sums, const PanelRun* runs, size_t count, const BlockCo
 
 // Two rows at a time, and one; null where that is two of which one counts for nothing.
 struct RunProducts {
-  using Multiply = decltype(&multiplyRuns<ReadBytes, false, 1>);
-  Multiply two = multiplyRuns<ReadBytes, false, 2>;
-  Multiply one = multiplyRuns<ReadBytes, false, 1>;
+  using Multiply = void (*)(float*, const PanelRun*, size_t, const BlockCodes&, const RoundedInputs&, size_t,
+                            size_t);
+  Multiply two;
+  Multiply one;
 };
 
 RunProducts productsOf(const BlockCodes& codes, bool in_place) {
-  RunProducts products;
-  if (in_place) products.one = multiplyRuns<ReadFourBits, false, 1>;
+  if (codes.scale_inputs < kRunInputs)
+    return {multiplyRuns<ReadBytes, false, 2, 2>, multiplyRuns<ReadBytes, false, 2, 1>};
   if constexpr (simd::kDotsTakeSigns) {
-    if (codes.is_signed) products = {multiplyRuns<ReadBytes, true, 2>, nullptr};
+    if (codes.is_signed) return {multiplyRuns<ReadBytes, true, 1, 2>, nullptr};
   }
-  return products;
+  const auto one = in_place ? multiplyRuns<ReadFourBits, false, 1, 1> : multiplyRuns<ReadBytes, false, 1, 1>;
+  return {multiplyRuns<ReadBytes, false, 1, 2>, one};
 }
 
 // The same for one row and blocks of 32 weights with a finite scale, read from where they are.
