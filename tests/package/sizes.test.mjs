@@ -10,18 +10,18 @@ import { root } from '../ts/support/node.mjs';
 import { splitBundle } from './bundlers.mjs';
 import { paths, projectFile, size, target } from './packed.mjs';
 
-// Most kB, and where that is not reached, the goal. The tarball has the wasm four times, in 107 to 109 kB each: in the
+// Most kB, and where that is not reached, the goal. The tarball has the wasm four times, in 111 to 114 kB each: in the
 // JavaScript, as a file for either build, and in the script for pages without modules. Gzip finds no repetition that far
 // apart.
 const budgets = {
-  tarball: { most: 762, goal: 400 },
-  'default entry, one plan': { most: 168, goal: 165 },
-  'external entry, one plan, without the wasm': { most: 51, goal: 40 },
-  'core.wasm': { most: 108, goal: 100 },
-  'core-relaxed.wasm': { most: 108.5, goal: 100 },
-  'ropewalk.global.js': { most: 220.1 },
-  'models on top of the default entry': { most: 30.3, goal: 25 },
-  'models with encoders and GGUF files': { most: 39.8 },
+  tarball: { most: 878, goal: 400 },
+  'default entry, one plan': { most: 177, goal: 165 },
+  'external entry, one plan, without the wasm': { most: 51.5, goal: 40 },
+  'core.wasm': { most: 112, goal: 100 },
+  'core-relaxed.wasm': { most: 113, goal: 100 },
+  'ropewalk.global.js': { most: 230 },
+  'models on top of the default entry': { most: 31, goal: 25 },
+  'models with encoders and GGUF files': { most: 40.5 },
 };
 
 function assertWithin(what, bytes) {
