@@ -5,6 +5,7 @@
  */
 
 import { buildFor, compiledOnce, inflate, instantiate, refusal } from './instance.js';
+import * as check from './runtime/check.js';
 import { Training } from './training/training.js';
 import createTrainingCore from './training-core.mjs';
 import { packedTraining, size } from './training-inline.js';
@@ -39,7 +40,7 @@ const compiled = /* @__PURE__ */ compiledOnce(async () => WebAssembly.compile(aw
 
 /**
  * Makes an instance that trains. Nothing is fetched: the WebAssembly is inside. Every call makes a new instance with a
- * heap of its own; the compiled code is shared.
+ * heap of its own; the compiled code is shared. There are no options yet.
  *
  * @throws UnsupportedError where WebAssembly SIMD is missing or a Content-Security-Policy forbids WebAssembly.
  *
@@ -47,7 +48,8 @@ const compiled = /* @__PURE__ */ compiledOnce(async () => WebAssembly.compile(aw
  * import { load } from 'ropewalk/training';
  * const rw = await load();
  */
-export async function load(): Promise<Training> {
+export async function load(options: object = {}): Promise<Training> {
+  check.options('load', 'options', options, []);
   buildFor('deterministic');
   try {
     return new Training(await instantiate(await compiled(), createTrainingCore), version);

@@ -18,7 +18,17 @@ constexpr size_t kArrays = 3;  // of a state: parameters and two moments
 struct StateHeader {
   uint64_t fingerprint;
   uint64_t steps;
+  uint64_t checksum;  // of the arrays
 };
+
+uint64_t checksumOf(const void* bytes, size_t size) {
+  Checksum sum;
+  sum.add(static_cast<const uint8_t*>(bytes), size);
+  uint32_t last = 0;
+  if (size % 8 != 0) std::memcpy(&last, static_cast<const uint8_t*>(bytes) + size - sizeof last, sizeof last);
+  sum.add(uint64_t{last});
+  return sum.value();
+}
 
 }  // namespace
 
@@ -175,6 +185,16 @@ uint64_t Trainer<T>::fingerprint() const {
   sum.add(layout().fingerprint());
   sum.add(uint64_t{sizeof(T)});
   sum.add(static_cast<uint64_t>(optimizer_.kind));
+  // What the numbers are for. Frequencies, eps and what a step does may be others.
+  const ModelOptions& o = model_.options();
+  for (const auto each :
+       {static_cast<int>(o.norm), static_cast<int>(o.activation), static_cast<int>(o.attention),
+        static_cast<int>(o.kernel), static_cast<int>(o.rotation), static_cast<int>(o.position.kind),
+        static_cast<int>(o.position.mode), static_cast<int>(o.position.pairing),
+        static_cast<int>(o.causal)}) {
+    sum.add(static_cast<uint64_t>(each));
+  }
+  sum.add(uint64_t{o.heads});
   return sum.value();
 }
 
@@ -185,10 +205,10 @@ size_t Trainer<T>::stateBytes() const {
 
 template <class T>
 void Trainer<T>::save(void* bytes) const {
-  const StateHeader header = {fingerprint(), steps_};
+  const size_t size = stateBytes() - sizeof(StateHeader);
+  const StateHeader header = {fingerprint(), steps_, checksumOf(parameters_.data(), size)};
   std::memcpy(bytes, &header, sizeof header);
-  std::memcpy(static_cast<unsigned char*>(bytes) + sizeof header, parameters_.data(),
-              stateBytes() - sizeof header);
+  std::memcpy(static_cast<unsigned char*>(bytes) + sizeof header, parameters_.data(), size);
 }
 
 template <class T>
@@ -196,11 +216,15 @@ Status Trainer<T>::restore(const void* bytes, size_t size) {
   StateHeader header;
   if (size != stateBytes()) return Status::kInvalidShape;
   std::memcpy(&header, bytes, sizeof header);
-  if (header.fingerprint != fingerprint() || header.steps >> 53 != 0) return Status::kInvalidArgument;
+  const unsigned char* arrays = static_cast<const unsigned char*>(bytes) + sizeof header;
+  if (header.fingerprint != fingerprint() || header.steps >> 53 != 0 ||
+      header.checksum != checksumOf(arrays, size - sizeof header)) {
+    return Status::kInvalidArgument;
+  }
   const size_t n = layout().size();
   if (model_.reserveRoom() != Status::kOk) return Status::kOutOfMemory;
   T* const saved = model_.room();
-  std::memcpy(saved, static_cast<const unsigned char*>(bytes) + sizeof header, size - sizeof header);
+  std::memcpy(saved, arrays, size - sizeof header);
   const T* const second = saved + 2 * n;
   if (!allFinite(saved, kArrays * n) || std::any_of(second, second + n, [](T x) { return x < 0; }))
     return Status::kInvalidArgument;

@@ -56,9 +56,12 @@ function checkWeights(where: string, value: unknown, { values, tokens }: Ids, ha
   }
   const weights = new Float32Array(check.float32(where, 'weights', value, values.length));
   const bad = weights.findIndex((weight) => !(weight >= 0 && weight < Infinity));
-  if (bad < 0) return weights;
-  const problem = `is ${weights[bad]}; expected a finite number of at least 0`;
-  throw new ArgumentRangeError(where, `weights[${bad}]`, weights[bad], problem);
+  if (bad >= 0) {
+    const problem = `is ${weights[bad]}; expected a finite number of at least 0`;
+    throw new ArgumentRangeError(where, `weights[${bad}]`, weights[bad], problem);
+  }
+  // Nothing follows the last token.
+  return hasTargets ? weights : weights.map((weight, i) => ((i + 1) % tokens === 0 ? 0 : weight));
 }
 
 /** @internal */

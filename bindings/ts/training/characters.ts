@@ -30,7 +30,10 @@ function charactersOf(where: string, text: string, most: number | undefined): re
   const order = (a: string, b: string) => (a < b ? -1 : 1);
   const all = [...counts.keys()].sort((a, b) => (counts.get(b) ?? 0) - (counts.get(a) ?? 0) || order(a, b));
   if (most === undefined || all.length <= most) return all.sort(order);
-  const kept = all.slice(0, check.integer(where, 'vocab', most, 2, all.length) - 1).sort(order);
+  const kept = all
+    .filter((character) => character !== other)
+    .slice(0, check.integer(where, 'vocab', most, 2, all.length) - 1)
+    .sort(order);
   return [...kept, other];
 }
 
@@ -51,9 +54,17 @@ export function charactersTask(text: string, options: CharactersOptions = {}): C
   const most = given.vocab === undefined ? undefined : check.integer(where, 'vocab', given.vocab, 2, 2 ** 20);
   const characters = charactersOf(where, text, most);
   const idOf = new Map(characters.map((character, id) => [character, id]));
-  const last = characters.length - 1;
-  const encode = (of: string): OwnIntegers => Int32Array.from(of, (character) => idOf.get(character) ?? last);
-  const all = Int32Array.from([...text], (character) => idOf.get(character) ?? last);
+  const shared = idOf.get(other); // of the rest, where vocab has left some out
+  const encode = (of: string): OwnIntegers => {
+    if (typeof of !== 'string') throw new ArgumentTypeError(where, 'encode: text', of, 'a text');
+    return Int32Array.from([...of], (character, place) => {
+      const id = idOf.get(character) ?? shared;
+      if (id !== undefined) return id;
+      const problem = `is at place ${place}, and not among the characters of this task`;
+      throw new ArgumentRangeError(where, 'encode: text', character, problem);
+    });
+  };
+  const all = encode(text);
   const [from, to] = checkPart(where, given.part ?? [0, 1]);
   const part = all.subarray(Math.floor(from * all.length), Math.floor(to * all.length));
   const places = part.length - tokens;

@@ -107,7 +107,7 @@ function positionFields(where: string, { given, context, core, position }: Check
       return {
         position_embedding_type: 'rope',
         max_position_embeddings: context,
-        partial_rotary_factor: (rotaryDim * heads) / modelDim,
+        rotary_dim: rotaryDim,
         rope_parameters: ropeParameters(where, base, rotaryDim, scaling),
       };
     }

@@ -174,7 +174,7 @@ function checkOptimizer(where: string, options: OptimizerOptions): calls.Optimiz
     lr: number('learningRate', given.learningRate ?? 1e-3),
     beta1: isSgd ? number('momentum', given.momentum ?? 0.9, 1) : number('betas', betas[0], 1),
     beta2: number('betas', betas[1], 1),
-    eps: check.positive(where, 'optimizer.eps', given.eps ?? 1e-8),
+    eps: check.positiveFloat32(where, 'optimizer.eps', given.eps ?? 1e-8),
     weightDecay: number('weightDecay', given.weightDecay ?? 0.01),
     clip: number('clip', given.clip ?? 1),
     warmup,
@@ -219,7 +219,7 @@ export function checkTrainer(where: string, options: TrainerOptions): CheckedTra
     hiddenDim: check.integer(where, 'hiddenDim', given.hiddenDim ?? 0, 0, 2 ** 16),
     causal,
     norm: check.choice(where, 'norm', given.norm ?? 'rms', norms),
-    eps: check.positive(where, 'normEps', given.normEps ?? 1e-6),
+    eps: check.positiveFloat32(where, 'normEps', given.normEps ?? 1e-6),
     activation: check.choice(where, 'activation', given.activation ?? 'gelu', activations),
     ...checkAttention(where, given.attention, position.given),
   };

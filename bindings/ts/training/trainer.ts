@@ -160,7 +160,8 @@ export class Trainer extends Handle {
     const given = check.options(where, 'options', options, ['position', 'logits']);
     const wantsLogits = check.boolean(where, 'logits', given.logits ?? false);
     const checked = checkBatch(where, batch, this.#longest());
-    const position = given.position && this.#otherPosition(where, given.position);
+    const position =
+      given.position === undefined ? undefined : this.#otherPosition(where, given.position, checked.tokens);
     this.alive(where);
     const { heap } = this;
     const { vocab } = this.#checked.core.model;
@@ -318,16 +319,22 @@ export class Trainer extends Handle {
     return this.#limits(Math.min(this.#checked.position.longest, 2 ** 14), 'the most is that of the encoding');
   }
 
-  #otherPosition(where: string, given: Partial<TrainedRope>) {
+  #otherPosition(where: string, options: Partial<TrainedRope>, tokens: number) {
     const { position, context, causal, core } = this.#checked;
     const { modelDim, heads } = core.model;
     if (position.given.encoding !== 'rope') {
       const problem = `is given, but the model has encoding '${position.given.encoding}'; only RoPE can be changed`;
-      throw new ArgumentRangeError(where, 'position', given, problem);
+      throw new ArgumentRangeError(where, 'position', options, problem);
     }
-    check.plainObject(where, 'position', given, "an object such as { scaling: { type: 'yarn', .. } }");
+    check.plainObject(where, 'position', options, "an object such as { scaling: { type: 'yarn', .. } }");
+    const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
     check.choice(where, 'position.encoding', given.encoding ?? 'rope', { rope: 0 });
-    return checkPosition(where, { ...position.given, ...given }, { modelDim, heads, context, causal });
+    const changed: TrainedRope = { ...position.given, ...given };
+    const { scaling } = changed;
+    // What depends on a length takes that of the batch.
+    const byLength = scaling?.type === 'dynamic' || scaling?.type === 'longrope';
+    const fitted = byLength ? { ...changed, scaling: { sequenceLength: tokens, ...scaling } } : changed;
+    return checkPosition(where, fitted, { modelDim, heads, context, causal });
   }
 
   #failure(step: number, notFinite: number, tensor: number, tensorBytes: number): TrainingError {

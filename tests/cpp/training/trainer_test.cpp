@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "catch.h"
+#include "checksum.h"
 #include "failing_memory.h"
 #include "reference.h"
 #include "training/trainer_data.h"
@@ -133,16 +134,39 @@ TEST_CASE("A state of other parameters or of another size is refused", "[trainin
   bytes = before;
   bytes[0] ^= 1;  // another fingerprint
   CHECK(trainer.restore(bytes.data(), bytes.size()) == Status::kInvalidArgument);
-  // The count of steps, a parameter that is not a number, a second moment below 0.
+  bytes = before;
+  bytes[before.size() / 2] ^= 1;  // a damaged number
+  CHECK(trainer.restore(bytes.data(), bytes.size()) == Status::kInvalidArgument);
+  // The count of steps, a parameter that is not a number, a second moment below 0; with the checksum that
+  // they need.
+  constexpr size_t kHeader = 24;
   const auto with = [&](size_t at, const auto& value) {
     std::vector<unsigned char> changed = before;
     std::memcpy(changed.data() + at, &value, sizeof value);
+    Checksum sum;
+    sum.add(changed.data() + kHeader, changed.size() - kHeader);
+    uint32_t rest = 0;
+    if (changed.size() % 8 != 0)
+      std::memcpy(&rest, changed.data() + changed.size() - sizeof rest, sizeof rest);
+    sum.add(uint64_t{rest});
+    const uint64_t checksum = sum.value();
+    std::memcpy(changed.data() + 16, &checksum, sizeof checksum);
     return changed;
   };
+  REQUIRE(sameBits(with(8, uint64_t{0}), before));
   const size_t last = before.size() - sizeof(float);
-  for (const std::vector<unsigned char>& wrong : {with(8, ~uint64_t{0}), with(16, kNaN), with(last, -1.0f)}) {
+  for (const std::vector<unsigned char>& wrong :
+       {with(8, ~uint64_t{0}), with(kHeader, kNaN), with(last, -1.0f)}) {
     CHECK(trainer.restore(wrong.data(), wrong.size()) == Status::kInvalidArgument);
     CHECK(sameBits(stateOf(trainer), before));
+  }
+  // Models with the same parameters.
+  ModelOptions many = smallModel(PositionKind::kRope);
+  many.causal = !many.causal;
+  for (const ModelOptions& model :
+       {smallModel(PositionKind::kNone), smallModel(PositionKind::kAlibi), many}) {
+    Trainer<float> same = trainerOf<float>(model);
+    CHECK(same.restore(before.data(), before.size()) == Status::kInvalidArgument);
   }
   OptimizerOptions sgd;
   sgd.kind = OptimizerKind::kSgd;

@@ -19,6 +19,7 @@ const models = {
   'no positions': {},
   RoPE: { position: { encoding: 'rope' }, hiddenDim: 24 },
   'interleaved RoPE of a part': { position: { encoding: 'rope', pairing: 'interleaved', rotaryDim: 4, base: 50 } },
+  'RoPE of 30 of 44 coordinates': { modelDim: 88, position: { encoding: 'rope', rotaryDim: 30 } },
   'RoPE by YaRN': {
     position: { encoding: 'rope', scaling: { type: 'yarn', factor: 4, originalLength: 8 } },
     hiddenDim: 24,

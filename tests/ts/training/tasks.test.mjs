@@ -111,30 +111,37 @@ test('inductionTask repeats with periods of distinct ids, and counts from the se
     assert.throws(() => inductionTask({ period }), /period\[/);
 });
 
-test('skipLanguageTask has the entropy that it says, and one language in all streams', () => {
-  const task = skipLanguageTask({ tokens: 64 });
-  assert.equal(task.bestLoss, skipLanguageTask({ tokens: 9, stream: 4 }).bestLoss);
-  // Counts of what follows each context, of another stream than those that are predicted.
-  const counts = new Map();
-  const each = (stream, size, f) => {
-    for (const { ids } of sequences(skipLanguageTask({ tokens: 64, stream }).batch(size))) {
-      for (let t = 4; t < ids.length; ++t) f(ids[t - 2] * 16 + ids[t - 4], ids[t]);
-    }
-  };
-  each(1, 6000, (context, id) => {
-    const list = counts.get(context) ?? new Float64Array(17);
-    counts.set(context, list);
-    list[id] += 1;
-    list[16] += 1;
+for (const [seed, tokens] of [
+  [0, 64],
+  [5, 32],
+  [4, 8],
+]) {
+  test(`skipLanguageTask has the entropy that it says, and one language in all streams: seed ${seed}, ${tokens} tokens`, () => {
+    const task = skipLanguageTask({ seed, tokens });
+    assert.equal(task.bestLoss, skipLanguageTask({ seed, tokens, stream: 4 }).bestLoss);
+    // Counts of what follows each context, of another stream than those that are predicted.
+    const counts = new Map();
+    const each = (stream, ids, f) => {
+      const size = Math.ceil(ids / tokens);
+      for (const { ids } of sequences(skipLanguageTask({ seed, tokens, stream }).batch(size))) {
+        for (let t = 4; t < ids.length; ++t) f(ids[t - 2] * 16 + ids[t - 4], ids[t]);
+      }
+    };
+    each(1, 400000, (context, id) => {
+      const list = counts.get(context) ?? new Float64Array(17);
+      counts.set(context, list);
+      list[id] += 1;
+      list[16] += 1;
+    });
+    let [loss, n] = [0, 0];
+    each(2, 64000, (context, id) => {
+      const list = counts.get(context);
+      loss -= Math.log(((list?.[id] ?? 0) + 0.02) / ((list?.[16] ?? 0) + 0.32));
+      n += 1;
+    });
+    assert.ok(Math.abs(loss / n - task.bestLoss) < 0.03, `${loss / n} against ${task.bestLoss}`);
   });
-  let [loss, n] = [0, 0];
-  each(2, 1000, (context, id) => {
-    const list = counts.get(context);
-    loss -= Math.log(((list?.[id] ?? 0) + 0.02) / ((list?.[16] ?? 0) + 0.32));
-    n += 1;
-  });
-  assert.ok(Math.abs(loss / n - task.bestLoss) < 0.03, `${loss / n} against ${task.bestLoss}`);
-});
+}
 
 test('fetchByPositionTask and fetchByContentTask ask with the last id alone', () => {
   for (const { ids, targets, weights } of sequences(fetchByPositionTask({ tokens: 12, places: 5 }).batch(40))) {
@@ -164,6 +171,8 @@ test('charactersTask has the characters of the text, and pieces of the part that
   const few = charactersTask('aaabbbccd😀', { tokens: 2, vocab: 3 });
   assert.deepEqual(few.characters, ['a', 'b', '\ufffd']);
   assert.deepEqual([...few.encode('abcd😀x')], [0, 1, 2, 2, 2, 2]);
+  assert.throws(() => task.encode('a\u{1f600}'), { name: 'ArgumentRangeError', message: /place 1/ });
+  assert.throws(() => task.encode(5), { name: 'ArgumentTypeError' });
   assert.throws(() => charactersTask('short'), { argument: 'text' });
   assert.throws(() => charactersTask(7), { name: 'ArgumentTypeError', argument: 'text' });
   for (const each of [

@@ -116,6 +116,71 @@ test('save and restore go on with the same bits', () => {
   other.dispose();
 });
 
+test('a damaged state, or one of another model with the same parameters, is refused, and nothing changes', () => {
+  const trainer = trained({ position: rope }, 3);
+  const saved = trainer.save();
+  for (const place of [30, saved.length >> 1, saved.length - 1]) {
+    const bytes = saved.slice();
+    bytes[place] ^= 1;
+    assert.throws(() => trainer.restore(bytes), { name: 'ArgumentRangeError', argument: 'bytes' });
+  }
+  for (const other of [
+    { position: { encoding: 'none' } },
+    { position: rope, heads: 4 },
+    { position: rope, activation: 'silu' },
+  ]) {
+    const model = rw.trainer({ ...sizes, optimizer, ...other });
+    assert.throws(() => model.restore(saved), { name: 'ArgumentRangeError', argument: 'bytes' });
+    model.dispose();
+  }
+  assert.deepEqual(trainer.save(), saved);
+  trainer.dispose();
+});
+
+test('without targets the last token of a sequence has no weight, whatever is given', () => {
+  const trainer = trained({}, 2);
+  const batch = counting(2, 6);
+  const ones = new Float32Array(12).fill(1);
+  const { loss, losses } = trainer.evaluate(batch);
+  const weighted = trainer.evaluate({ ...batch, weights: ones });
+  assert.equal(weighted.loss, loss);
+  assert.deepEqual(weighted.losses, losses);
+  assert.deepEqual([losses[5], losses[11]], [0, 0]);
+  const last = Float32Array.from(ones, (_, i) => (i % 6 === 5 ? 1 : 0));
+  assert.throws(() => trainer.evaluate({ ...batch, weights: last }), { argument: 'weights' });
+  trainer.dispose();
+});
+
+test('what an evaluation says of positions is as trained where it is left out or undefined', () => {
+  const position = { ...rope, scaling: { type: 'yarn', factor: 4, originalLength: 6 } };
+  const trainer = trained({ position }, 5);
+  const batch = counting(2, 12);
+  const { loss } = trainer.evaluate(batch);
+  assert.equal(trainer.evaluate(batch, { position: { scaling: undefined } }).loss, loss);
+  assert.equal(trainer.evaluate(batch, { position: {} }).loss, loss);
+  assert.notEqual(trainer.evaluate(batch, { position: { scaling: { type: 'default' } } }).loss, loss);
+  for (const bad of [false, 0, '']) {
+    assert.throws(() => trainer.evaluate(batch, { position: bad }), {
+      name: 'ArgumentTypeError',
+      argument: 'position',
+    });
+  }
+  // Dynamic scaling takes the length of the batch.
+  const dynamic = { type: 'dynamic', factor: 4, maxLength: 4 };
+  const ofBatch = trainer.evaluate(batch, { position: { scaling: dynamic } }).loss;
+  assert.equal(trainer.evaluate(batch, { position: { scaling: { ...dynamic, sequenceLength: 12 } } }).loss, ofBatch);
+  assert.notEqual(trainer.evaluate(batch, { position: { scaling: { ...dynamic, sequenceLength: 4 } } }).loss, ofBatch);
+  trainer.dispose();
+});
+
+test('load takes no options, and numbers that float32 does not have are refused', async () => {
+  await assert.rejects(load({ simd: 'auto' }), { name: 'ArgumentRangeError', argument: 'simd' });
+  assert.throws(() => rw.trainer({ ...sizes, normEps: 1e-50 }), { argument: 'normEps' });
+  for (const eps of [1e-50, 1e39]) {
+    assert.throws(() => rw.trainer({ ...sizes, optimizer: { eps } }), { argument: 'optimizer.eps' });
+  }
+});
+
 test('a seed gives the same parameters, another others, and encodings share those that they have in common', () => {
   const weights = (options) => {
     const trainer = rw.trainer({ ...sizes, ...options });
