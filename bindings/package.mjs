@@ -1,6 +1,6 @@
 // Makes dist/ from the two wasm builds and the TypeScript in ts/. The wasm is contained in the JavaScript (deflate,
 // then base64), which works with every bundler and needs no server configuration. The modules of ts/ are bundled to one
-// file for each entry, one with the wasm and few shared files, since every import costs half a millisecond in Node and a
+// file for each entry, two with wasm and a few shared files, since every import costs half a millisecond in Node and a
 // request in a page: one for the entries that compute, one for all, one for models, and what loadModel imports only for an
 // encoder or a GGUF file. They are not minified, so that the code is readable in a debugger; the script for
 // pages without modules is, since nothing minifies it later.
@@ -142,8 +142,9 @@ execFileSync(process.execPath, [join(dirname(tsc), 'bin', 'tsc'), '-p', project,
 // Tells which modules an entry needs in any case, so without those that it imports when a function is called.
 const neededBy = async (entry) => {
   const [{ moduleIds }] = (await (await bundleOf(join(project, entry))).generate()).output;
-  return (id) => moduleIds.includes(id) && !id.endsWith(entry);
+  return (id) => moduleIds.includes(id) && id !== join(project, entry);
 };
+const [ofIndex, ofTraining] = [await neededBy('index.ts'), await neededBy('training.ts')];
 
 const entries = ['index', 'external', 'models', 'training', 'worker'];
 const bundle = await bundleOf(
@@ -156,7 +157,7 @@ await bundle.write({
       { name: 'inline', test: /[\\/]inline\.js$/, priority: 4 },
       { name: 'training-inline', test: /\btraining-inline\.js$/, priority: 4 },
       { name: 'errors', test: await neededBy('worker.ts'), minShareCount: 3, priority: 3 },
-      { name: 'core', test: await neededBy('index.ts'), minShareCount: 3, priority: 2 },
+      { name: 'core', test: (id) => ofIndex(id) || ofTraining(id), minShareCount: 2, priority: 2 },
       { name: 'models', test: await neededBy('models.ts'), priority: 1 },
     ],
   },
