@@ -95,6 +95,7 @@ class Cursor {
 // Calls f(head, row) for the rows [B, G, length].
 template <class F>
 void eachRow(const CachedRows& rows, F f) {
+  if (rows.length() == 0) return;
   for (size_t head = 0; head < rows.sizes().batch * rows.sizes().kv_heads; ++head) {
     for (size_t row = 0; row < rows.length(); ++row) f(head, row);
   }

@@ -40,9 +40,10 @@ export interface CacheWindow {
 
 /**
  * The format in which a cache stores keys and values. `float32`: as they are. `float16`: half the memory; each number is
- * rounded to nearest, by 2^-11 of its magnitude at most, and magnitudes from 65520 on become infinite. `q8_0`: 27 % of the
+ * rounded to nearest, by 2^-11 of its magnitude at most (below 2^-14 by 2^-25), and magnitudes from 65520 on become infinite. `q8_0`: 27 % of the
  * memory; 32 numbers along headDim or valueDim share a float16 scale, as ggml's reference quantizes them, and each is rounded
- * by 1/254 of the largest of them and 2^-11 of its own magnitude at most; a block with a number that is not finite becomes NaN.
+ * by 1/254 of the largest of them and 2^-11 of its own magnitude at most, or by 3.8e-6 where the largest is below 0.0078; a block
+ * with a number that is not finite, or from 8.3e6 on, becomes infinite or NaN.
  */
 export type CacheStorage = 'float32' | 'float16' | 'q8_0';
 
@@ -64,7 +65,7 @@ export interface KvCacheOptions {
   /** Whether the capacity doubles when it is exceeded; otherwise more tokens are an error. Default true without a capacity. */
   growing?: boolean;
   /**
-   * The format of keys and values. Keys are rotated first. Moved keys (`shift`, `merge`, `switchTo`, a rebased window) are read,
+   * The format of keys and values. Keys are rotated first, or with `keys: 'unrotated'` when they are read. Moved keys (`shift`, `merge`, `switchTo`, a rebased window) are read,
    * rotated, and rounded once more, always from the numbers stored first: rounding errors do not add up. `q8_0` needs headDim
    * and valueDim that are multiples of 32. Default `float32`.
    */
