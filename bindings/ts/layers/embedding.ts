@@ -6,7 +6,7 @@ import { ArgumentRangeError, wrongShape } from '../runtime/errors.js';
 import type { Heap, Scratch } from '../runtime/heap.js';
 import { type Out, type OutOption, output, type ResultOf } from '../runtime/outputs.js';
 import { type ArrayLikeInput, matrix, Tensor, type TensorInput } from '../runtime/tensor.js';
-import { type BlockType, type Weight, weight } from './weights.js';
+import { type BlockType, type Weight, type WeightShape, weight } from './weights.js';
 
 /** Options of `rw.embed`. */
 export interface EmbedOptions<O extends Out = undefined> extends OutOption<O> {
@@ -16,24 +16,20 @@ export interface EmbedOptions<O extends Out = undefined> extends OutOption<O> {
   scale?: number;
 }
 
-/** A table in the format of a checkpoint: the bits of float16 or bfloat16 numbers, or blocks of a GGUF file. */
+/** A table [V, M] in the format of a checkpoint, with its shape (or dims): the bits of float16 or bfloat16 numbers, or blocks of a GGUF file. */
 export type StoredTable =
-  | {
+  | ({
       /** How data stores the numbers. */
       readonly type: 'float16' | 'bfloat16';
       /** The bits of the numbers, row major. */
       readonly data: Uint16Array;
-      /** [V, M] */
-      readonly shape: readonly number[];
-    }
-  | {
+    } & WeightShape)
+  | ({
       /** How data stores the numbers. */
       readonly type: BlockType;
       /** The blocks, row after row; a row is whole blocks. */
       readonly data: Uint8Array;
-      /** [V, M] */
-      readonly shape: readonly number[];
-    };
+    } & WeightShape);
 
 /** What `rw.embed` answers: a tensor for a table that is one, unless `out` says otherwise. */
 export type EmbedResult<X, O extends Out> = ResultOf<X extends Tensor ? X : ArrayLikeInput, O>;
@@ -42,12 +38,12 @@ const axes = '[ids, dim]';
 
 // A table whose type is not float32; undefined for any other.
 function storedTable(heap: Heap, where: string, value: unknown): Weight | undefined {
-  const { type, shape: given } = (value ?? {}) as { type?: unknown; shape?: unknown };
+  const { type, shape, dims } = (value ?? {}) as { type?: unknown; shape?: unknown; dims?: unknown };
   if (value instanceof Tensor || type === undefined || type === 'float32') return undefined;
-  const shape = check.shape(where, 'table.shape', given);
-  const [rows = 0, dim = 0] = shape;
-  if (shape.length !== 2) throw wrongShape(where, 'table', value, shape, axes);
-  return weight(heap, where, 'table', value, [rows, dim], shape);
+  const sizes = check.shape(where, 'table.shape', shape ?? dims);
+  const [rows = 0, dim = 0] = sizes;
+  if (sizes.length !== 2) throw wrongShape(where, 'table', value, sizes, axes);
+  return weight(heap, where, 'table', value, [rows, dim], sizes);
 }
 
 /** @internal */

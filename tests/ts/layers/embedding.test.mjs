@@ -94,6 +94,10 @@ await onEachBuild((rw) => {
     const bfloat16 = { type: 'bfloat16', data: Uint16Array.of(0x3f80, 0xc000, 0x0080, 0x4058), shape: [2, 2] };
     assert.deepEqual([...rw.embed(float16, [1, 0]).data], [2 ** -14, 65504, 1, -2]);
     assert.deepEqual([...rw.embed(bfloat16, [1, 0]).data], [2 ** -126, 3.375, 1, -2]);
+    assert.deepEqual(
+      [...rw.embed({ ...bfloat16, shape: undefined, dims: [1, 4] }, [0]).data],
+      [1, -2, 2 ** -126, 3.375],
+    );
   });
 
   test('no ids give nothing, even from an empty table', () => {
@@ -119,7 +123,7 @@ testAllRefusals(rw, 'embed', {
   options: [notOptions, (options) => rw.embed(table, [0], options)],
   table: [required(notFloats(20)), (data) => rw.embed({ data, shape: [5, 4] }, [0])],
   'table.type': [[...notAChoice, outOfRange('q4_2', 'q4_0')], (type) => rw.embed({ ...stored, type }, [0])],
-  'table.data': [wrongType(new Uint16Array(34)), (data) => rw.embed({ ...stored, data }, [0])],
+  'table.data': [[wrongType(new Uint16Array(34), 'Uint16Array(34)')], (data) => rw.embed({ ...stored, data }, [0])],
   'table.shape': [notAShape, (shape) => rw.embed({ data: table.data, shape }, [0])],
   ids: [
     [...required(notPositions(3)), ...[-1, 5, 2 ** 53 - 1].map((id) => outOfRange([0, 1, id], String(id)))],
