@@ -223,6 +223,10 @@ export async function open(
       const problem = "is the relaxed build, which simd: 'deterministic' excludes";
       throw new ArgumentRangeError('load', given.name, module ?? given.value, problem);
     }
+    if (isRelaxed && !hasRelaxed()) {
+      const problem = 'is the relaxed build, whose dot products this engine computes wrongly; expected core.wasm';
+      throw new ArgumentRangeError('load', given.name, module ?? given.value, problem);
+    }
     return new Ropewalk(heap, { version, simd: isRelaxed ? 'relaxed' : 'simd128' });
   } catch (error) {
     throw refusal(error) ?? error;

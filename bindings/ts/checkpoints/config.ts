@@ -47,6 +47,7 @@ export interface ConfigReading {
 
 const pairings: Readonly<Record<Pairing, number>> = { interleaved: 0, half: 1 };
 const lengthFields = ['max_position_embeddings', 'n_positions'] as const;
+const trained = ['max_trained_positions', 'max_position_embeddings'] as const;
 const baseFields = ['rope_theta', 'rotary_emb_base'] as const;
 
 // Bases of sliding and full attention layers in files older than rope_parameters.
@@ -113,7 +114,9 @@ export function readRopeConfig(where: string, source: unknown, options: RopeConf
     pairs: size.rotaryDim / 2,
     rotaryFraction: size.fraction,
     sequenceLength: asked.sequenceLength,
-    maxLength: agreed(config.at(...lengthFields), check.positive)?.value,
+    // Nomic's files have n_positions too: how far a scaling that is not theirs would reach.
+    maxLength: agreed(config.at(...(config.has('max_trained_positions') ? trained : lengthFields)), check.positive)
+      ?.value,
     classLength: defaults.originalLength,
   };
   const scaling = kinds[kindName.kind]?.(kind) ?? { type: 'default' };

@@ -137,7 +137,7 @@ function ropeReader(fields: Fields, architecture: ModelArchitecture, sequenceLen
     const ropeFields = Object.keys(values).filter((field) =>
       /rope|rotary|partial_rotary|^original_max_pos/.test(field),
     );
-    const unread = reading.unused.find((field) => ropeFields.includes(field) && fields.peek(field) !== false);
+    const unread = reading.unused.find((field) => ropeFields.includes(field) && isActive(fields.peek(field)));
     fields.use(...ropeFields.filter((field) => field !== unread));
     if (reading.options.headDim !== headDim) {
       const problem = `is ${headDim}, but its rotary encoding is for heads of ${reading.options.headDim}`;

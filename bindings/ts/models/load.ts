@@ -1,4 +1,4 @@
-// Loads a model into wasm memory from a config.json and safetensors.
+// Loads a model into wasm memory from a config.json and safetensors, or from a GGUF file.
 
 import { checkSign, type RelativeSign } from '../encodings/relative.js';
 import type { Gguf } from '../gguf/file.js';

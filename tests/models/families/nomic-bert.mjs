@@ -55,7 +55,13 @@ const nomic = (architecture, fields) => ({
 
 /** By name: [dtype of the weights, config, options of the file]. */
 export const variants = {
-  'nomic-bert': ['F32', nomic('NomicBertModel', {})],
+  'nomic-bert': [
+    'F32',
+    nomic('NomicBertModel', {
+      max_position_embeddings: 64,
+      rope_parameters: { rope_theta: 1000, rope_type: 'default' },
+    }),
+  ],
   'nomic-bert-masked': ['BF16', nomic('NomicBertForPreTraining', {}), { head: true }],
 };
 

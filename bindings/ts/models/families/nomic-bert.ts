@@ -10,7 +10,7 @@ import type { Family, LayerSpelling } from '../description/family.js';
 import { size } from '../description/fields.js';
 import { type ModelSlots, Names } from '../description/slots.js';
 
-// The settings of Nomic's models. Those of `needed` are others in its class where a file lacks them.
+// The settings of Nomic's models. Where a file lacks one of `needed`, Nomic's class has another value.
 const needed = {
   activation_function: 'swiglu',
   qkv_proj_bias: false,
@@ -84,10 +84,11 @@ export const nomicBert: Family = {
     refuseOthers(fields);
     const modelDim = sizeIn(fields, 'n_embd', 'hidden_size');
     const heads = sizeIn(fields, 'n_head', 'num_attention_heads');
-    if (modelDim % heads !== 0) throw fields.misfit('n_embd', `, no multiple of n_head, ${heads}; expected that`);
+    const [width, headCount] = fields.has('n_embd') ? ['n_embd', 'n_head'] : ['hidden_size', 'num_attention_heads'];
+    if (modelDim % heads !== 0) throw fields.misfit(width, `, no multiple of ${headCount}, ${heads}; expected that`);
     const kvHeads = agreed(fields.at('num_heads_kv', 'num_key_value_heads'), size);
     if (kvHeads !== undefined && kvHeads.value !== heads) {
-      throw fields.misfit(kvHeads.name, `; expected n_head, ${heads}`);
+      throw fields.misfit(kvHeads.name, `; expected ${headCount}, ${heads}`);
     }
     const headDim = modelDim / heads;
     const hiddenDim = sizeIn(fields, 'n_inner', 'intermediate_size');
