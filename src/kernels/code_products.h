@@ -12,8 +12,8 @@ namespace ropewalk {
 // inputs of a run of 32 are q s, where s is max |a| / 127, at least 2^-126, and q the nearest integer to a /
 // s, ties to even. A run's sum is
 //   s (scale . sum q (code - offset)) - (s sum q) min
-// with sums in integers, which are exact, and every other operation rounded once; formats with two scales a run
-// have two terms of scale. The terms of all runs are added to the total one after the other, in blocks of
+// with sums in integers, which are exact, and every other operation rounded once; formats with two scales a
+// run have two terms of scale. The terms of all runs are added to the total one after the other, in blocks of
 // kGemmDepth. So all builds give the
 // same bits. Where an input is not finite, the outputs of its row are NaN.
 void multiplyCodes(float* out, size_t out_stride, const float* a, size_t a_stride, const PackedMatrix& w,
