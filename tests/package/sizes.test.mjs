@@ -14,14 +14,14 @@ import { paths, projectFile, size, target } from './packed.mjs';
 // JavaScript, as a file for either build, and in the script for pages without modules. Gzip finds no repetition that far
 // apart.
 const budgets = {
-  tarball: { most: 878, goal: 400 },
+  tarball: { most: 880, goal: 400 },
   'default entry, one plan': { most: 177, goal: 165 },
-  'external entry, one plan, without the wasm': { most: 51.5, goal: 40 },
+  'external entry, one plan, without the wasm': { most: 52, goal: 40 },
   'core.wasm': { most: 112, goal: 100 },
   'core-relaxed.wasm': { most: 113, goal: 100 },
   'ropewalk.global.js': { most: 230 },
   'models on top of the default entry': { most: 31, goal: 25 },
-  'models with encoders and GGUF files': { most: 40.5 },
+  'models with encoders and GGUF files': { most: 41 },
 };
 
 function assertWithin(what, bytes) {
