@@ -157,7 +157,8 @@ await bundle.write({
       { name: 'inline', test: /[\\/]inline\.js$/, priority: 4 },
       { name: 'training-inline', test: /\btraining-inline\.js$/, priority: 4 },
       { name: 'errors', test: await neededBy('worker.ts'), minShareCount: 3, priority: 3 },
-      { name: 'core', test: (id) => ofIndex(id) || ofTraining(id), minShareCount: 2, priority: 2 },
+      { name: 'core', test: ofIndex, minShareCount: 3, priority: 2 },
+      { name: 'ids', test: ofTraining, minShareCount: 2, priority: 2 }, // of models and training
       { name: 'models', test: await neededBy('models.ts'), priority: 1 },
     ],
   },

@@ -167,11 +167,11 @@ export default defineConfig({
             // The package in a separate file: it changes less often, and its size is visible apart from the page's.
             {
               name: 'ropewalk',
-              test: /^(?!.*node_modules).*[\\/]dist[\\/](?!worker|models|shared-(models|encoder|gguf))/,
+              test: /^(?!.*node_modules).*[\\/]dist[\\/](?!worker|models|shared-(models|encoder|gguf|ids))/,
             },
             // Calls across threads and whole models load with the playground.
             { name: 'ropewalk-worker', test: /[\\/]dist[\\/]worker\.js$/ },
-            { name: 'models', test: /[\\/]dist[\\/](shared-)?models\.js$/ },
+            { name: 'models', test: /[\\/]dist[\\/](models|shared-(models|ids))\.js$/ },
             ...['en', 'zh'].flatMap(textsOf),
             // Code that workers also run, which must not import code that needs a document.
             { name: 'everywhere', test: /[\\/](word-vector\.js|items\.ts)|preload-helper/, priority: 1 },

@@ -63,7 +63,7 @@ describe('within its budget is', () => {
 
 test('the tarball holds these files', () => {
   const entries = ['external', 'index', 'models', 'training', 'worker'];
-  const shared = ['core', 'encoder', 'errors', 'gguf', 'models'].map((name) => `shared-${name}`);
+  const shared = ['core', 'encoder', 'errors', 'gguf', 'ids', 'models'].map((name) => `shared-${name}`);
   const code = [...entries, 'inline', 'node', 'ropewalk.global', 'training-inline', ...shared].map(
     (name) => `${name}.js`,
   );
