@@ -1,9 +1,7 @@
 #include "thread_pool.h"
 
 #include <algorithm>
-#ifndef __EMSCRIPTEN__
 #include <thread>
-#endif
 
 namespace ropewalk {
 namespace {
@@ -15,33 +13,12 @@ constexpr uint32_t leftOf(uint64_t ticket) {
   return static_cast<uint32_t>(ticket);
 }
 
-#ifdef __EMSCRIPTEN__
-constexpr uint64_t kSpins = uint64_t{1} << 16;  // before a thread sleeps, about 100 microseconds
-// About ten seconds without progress: a thread was ended from outside.
-constexpr uint64_t kPatience = uint64_t{1} << 33;
-
-void pause(uint64_t) {}
-void wait(std::atomic<uint32_t>& word, uint32_t value) {
-  __builtin_wasm_memory_atomic_wait32(reinterpret_cast<int*>(&word), static_cast<int>(value), -1);
-}
-void notify(std::atomic<uint32_t>& word, uint32_t count) {
-  __builtin_wasm_memory_atomic_notify(reinterpret_cast<int*>(&word), count);
-}
-#else
-constexpr uint64_t kSpins = uint64_t{1} << 12;
-constexpr uint64_t kPatience = UINT64_MAX;  // a native thread does not end alone
+constexpr uint64_t kSpins = uint64_t{1} << 12;  // before a thread sleeps
 
 // There may be fewer cores than threads.
 void pause(uint64_t spins) {
   if (spins % 64 == 63) std::this_thread::yield();
 }
-void wait(std::atomic<uint32_t>& word, uint32_t value) {
-  word.wait(value);
-}
-void notify(std::atomic<uint32_t>& word, uint32_t) {
-  word.notify_all();
-}
-#endif
 
 }  // namespace
 
@@ -60,7 +37,7 @@ void ThreadPool::close() {
   threads_.store(1);
   closed_.store(true);
   wake_.fetch_add(1);
-  notify(wake_, UINT32_MAX);
+  wake_.notify_all();
 }
 
 size_t ThreadPool::shares(size_t count, size_t grain) const {
@@ -81,7 +58,7 @@ void ThreadPool::run(size_t count, size_t shares, Call call, const void* body) {
   // A thread that counts itself among the sleepers later than this sees the ticket.
   if (sleepers_.load() != 0) {
     wake_.fetch_add(1);
-    notify(wake_, static_cast<uint32_t>(shares - 1));
+    wake_.notify_all();
   }
   takeShares(0);
   awaitShares(static_cast<uint32_t>(shares));
@@ -110,11 +87,7 @@ void ThreadPool::takeShares(size_t thread) {
 }
 
 void ThreadPool::awaitShares(uint32_t count) {
-  uint32_t done = 0;
-  for (uint64_t spins = 0; (done = done_.load(std::memory_order_acquire)) != count; ++spins) {
-    if (lost_.load(std::memory_order_relaxed) != 0 || spins == kPatience) __builtin_trap();
-    pause(spins);
-  }
+  for (uint64_t spins = 0; done_.load(std::memory_order_acquire) != count; ++spins) pause(spins);
 }
 
 bool ThreadPool::idle() const {
@@ -132,7 +105,7 @@ void ThreadPool::work(size_t thread) {
 void ThreadPool::sleep() {
   const uint32_t seen = wake_.load();
   sleepers_.fetch_add(1);
-  if (idle()) wait(wake_, seen);
+  if (idle()) wake_.wait(seen);
   sleepers_.fetch_sub(1);
 }
 

@@ -17,7 +17,7 @@ class ThreadPool {
   using Call = void (*)(const void* body, const Share& share);
 
   // With the thread that calls run(), `threads` take part. eager: loops are split as finely as can be, for
-  // tests. No loop runs meanwhile.
+  // tests. No loop runs meanwhile, and every work() of before has returned.
   void open(size_t threads, bool eager);
   // Makes every work() return; one thread takes part.
   void close();
@@ -33,9 +33,6 @@ class ThreadPool {
   // What thread 1 ... threads() - 1 does until the pool is closed.
   void work(size_t thread);
 
-  // Not 0: a thread has ended within a loop, which will never be complete.
-  std::atomic<uint32_t>& lost() { return lost_; }
-
  private:
   bool idle() const;
   void takeShares(size_t thread);
@@ -45,7 +42,6 @@ class ThreadPool {
   std::atomic<size_t> threads_{1};
   std::atomic<bool> eager_{false};
   std::atomic<bool> closed_{false};
-  std::atomic<uint32_t> lost_{0};
 
   std::atomic<bool> busy_{false};
   // The loop at hand. It may change only while no share of it is left.
