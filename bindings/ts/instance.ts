@@ -76,16 +76,18 @@ export function hasRelaxed(): boolean {
  * EvalError in some versions, and in some only at instantiation.
  * @internal
  */
-export function refusal(error: unknown): UnsupportedError | undefined {
+export function refusal(
+  error: unknown,
+  advice = "import 'ropewalk/core.wasm' as a module and pass it: load({ module })",
+): UnsupportedError | undefined {
   if (!(error instanceof Error && /^(Compile|Eval)Error$/.test(error.name))) return undefined;
   if (/content.security.policy|unsafe-eval|\bCSP\b/i.test(error.message)) {
-    const advice = "add 'wasm-unsafe-eval' to script-src ('unsafe-eval' is not needed)";
-    return new UnsupportedError(`load: this page's Content-Security-Policy refuses WebAssembly; ${advice}`, {
+    const source = "add 'wasm-unsafe-eval' to script-src ('unsafe-eval' is not needed)";
+    return new UnsupportedError(`load: this page's Content-Security-Policy refuses WebAssembly; ${source}`, {
       cause: error,
     });
   }
   if (/disallowed by embedder/i.test(error.message)) {
-    const advice = "import 'ropewalk/core.wasm' as a module and pass it: load({ module })";
     return new UnsupportedError(`load: this runtime compiles no WebAssembly at run time; ${advice}`, { cause: error });
   }
   return undefined;

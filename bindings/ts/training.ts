@@ -54,6 +54,6 @@ export async function load(options: object = {}): Promise<Training> {
   try {
     return new Training(await instantiate(await compiled(), createTrainingCore), version);
   } catch (error) {
-    throw refusal(error) ?? error;
+    throw refusal(error, 'ropewalk/training has no other form') ?? error;
   }
 }

@@ -17,7 +17,10 @@ double crossEntropy(T* logits, const int32_t* targets, const T* weights, size_t 
   for (size_t r = 0; r < rows; ++r, logits += classes) {
     const double weight = weights == nullptr ? 1 : static_cast<double>(weights[r]);
     const auto best = static_cast<size_t>(std::max_element(logits, logits + classes) - logits);
-    if (results.predictions != nullptr) results.predictions[r] = static_cast<int32_t>(best);
+    if (results.predictions != nullptr) {
+      const bool none = std::any_of(logits, logits + classes, [](T x) { return std::isnan(x); });
+      results.predictions[r] = none ? -1 : static_cast<int32_t>(best);
+    }
     if (results.losses != nullptr) results.losses[r] = 0;
     if (weight == 0) {
       std::fill_n(logits, classes, T{0});

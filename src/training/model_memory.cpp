@@ -114,14 +114,14 @@ Status ModelMemory<T>::prepare(const ModelOptions& options, const PositionPlan<T
                                size_t tokens, Purpose purpose) {
   size_t m = 0;
   if (tokens > kMostTokens || !multiply(batch, tokens, &m) || !multiply(m, options.heads, &m))
-    return Status::kInvalidShape;
+    return Status::kOutOfMemory;
   if (layers_.reserve(options.layers) != Status::kOk) return Status::kOutOfMemory;
   batch_ = batch;
   tokens_ = tokens;
   keeps_ = purpose == Purpose::kTrain;
   Carver counted(nullptr);
   carve(counted, options, plan);
-  if (!counted.fits()) return Status::kInvalidShape;
+  if (!counted.fits()) return Status::kOutOfMemory;
   if (memory_.reserve(std::max(counted.used(), least_)) != Status::kOk) return Status::kOutOfMemory;
   Carver carver(memory_.data());
   carve(carver, options, plan);

@@ -134,7 +134,7 @@ Status ParameterLayout::create(const ModelOptions& options) {
             {options.vocab, options.model_dim},
             {0, 0.5 / std::sqrt(static_cast<double>(options.model_dim))},
             true});
-  if (!made.fits_) return Status::kInvalidShape;
+  if (!made.fits_) return Status::kOutOfMemory;
   *this = std::move(made);
   return Status::kOk;
 }
@@ -170,29 +170,30 @@ uint64_t ParameterLayout::fingerprint() const {
 // The sum of 12 uniform numbers is normally distributed but for its far tails, and needs no function that
 // platforms round differently.
 template <class T>
-Status startParameters(const ParameterLayout& layout, uint64_t seed, T* out) {
+void startParameters(const ParameterLayout& layout, uint64_t seed, T* out) {
   constexpr size_t kTerms = 12;
-  size_t largest = 0;
-  for (size_t i = 0; i < layout.count(); ++i) largest = std::max(largest, layout[i].shape.size());
-  Buffer<float> uniform;
-  if (uniform.allocate(largest, kTerms) != Status::kOk) return Status::kOutOfMemory;
+  constexpr size_t kPiece = 64;
+  float uniform[kPiece * kTerms];
   for (size_t i = 0; i < layout.count(); ++i) {
     const Parameter& p = layout[i];
     Checksum sum;
     sum.add(seed);
     for (const char c : p.name) sum.add(static_cast<uint64_t>(static_cast<unsigned char>(c)));
     const size_t n = p.shape.size();
-    fillUniform(sum.value() >> 11, 0, 0.5f, uniform.data(), n * kTerms);  // each of variance 1 / 12
-    for (size_t e = 0; e < n; ++e) {
-      double normal = 0;
-      for (size_t t = 0; t < kTerms; ++t) normal += static_cast<double>(uniform[e * kTerms + t]);
-      out[p.offset + e] = static_cast<T>(p.start.mean + p.start.deviation * normal);
+    for (size_t start = 0; start < n; start += kPiece) {
+      const size_t count = std::min(kPiece, n - start);
+      const uint64_t next = (sum.value() >> 11) + start * kTerms * kUniformStep;
+      fillUniform(next, 0, 0.5f, uniform, count * kTerms);  // each of variance 1 / 12
+      for (size_t e = 0; e < count; ++e) {
+        double normal = 0;
+        for (size_t t = 0; t < kTerms; ++t) normal += static_cast<double>(uniform[e * kTerms + t]);
+        out[p.offset + start + e] = static_cast<T>(p.start.mean + p.start.deviation * normal);
+      }
     }
   }
-  return Status::kOk;
 }
 
-template Status startParameters(const ParameterLayout&, uint64_t, float*);
-template Status startParameters(const ParameterLayout&, uint64_t, double*);
+template void startParameters(const ParameterLayout&, uint64_t, float*);
+template void startParameters(const ParameterLayout&, uint64_t, double*);
 
 }  // namespace ropewalk::training

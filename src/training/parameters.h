@@ -73,6 +73,6 @@ class ParameterLayout {
 // Values for all parameters, the same for a seed on every platform. Each parameter's depend on the seed and
 // its name alone, so that models which differ in their encoding begin with the same weights.
 template <class T>
-Status startParameters(const ParameterLayout& layout, uint64_t seed, T* out);
+void startParameters(const ParameterLayout& layout, uint64_t seed, T* out);
 
 }  // namespace ropewalk::training

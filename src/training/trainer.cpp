@@ -46,8 +46,7 @@ Status Trainer<T>::create(const TrainerOptions& options) {
     return Status::kOutOfMemory;
   std::fill_n(made.parameters_.data(), kArrays * n, T{0});
   std::fill_n(made.gradients_.data(), n, T{0});
-  status = startParameters(made.layout(), options.seed, made.parameters_.data());
-  if (status != Status::kOk) return status;
+  startParameters(made.layout(), options.seed, made.parameters_.data());
   const TensorView<T> slopes = made.parameter("alibi.slopes");
   if (slopes.data != nullptr) std::copy_n(made.plan_.fixedSlopes(), slopes.shape.size(), slopes.data);
   made.optimizer_ = options.optimizer;

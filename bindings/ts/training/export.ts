@@ -2,7 +2,7 @@
 import type { RopeScaling } from '../rope/options.js';
 import { permutePairing } from '../rope/pairing.js';
 import * as check from '../runtime/check.js';
-import { ArgumentRangeError } from '../runtime/errors.js';
+import { ArgumentRangeError, StateError } from '../runtime/errors.js';
 import type { NdArray } from '../runtime/tensor.js';
 import { bytesOf, type OwnBytes, type OwnFloats } from '../runtime/typed-arrays.js';
 import type { CheckedTrainer } from './options.js';
@@ -168,7 +168,15 @@ export function exportModel(checked: CheckedTrainer, parameters: Arrays, options
   const rows = check.integer(where, 'maxPositions', given.maxPositions ?? context, 1, 2 ** 20);
   const fields = positionFields(where, checked, rows);
   let arrays = hiddenDim === 0 ? withFeedForward(parameters, layers, modelDim) : parameters;
+  for (const [name, { data }] of Object.entries(parameters)) {
+    const bad = data.findIndex((number) => !Number.isFinite(number));
+    if (bad >= 0) throw new StateError(`${where}: ${name} has ${data[bad]}, which is not finite`);
+  }
   const encoding = position.given;
+  if (given.maxPositions !== undefined && encoding.encoding !== 'sinusoidal') {
+    const problem = `is for sinusoidal positions; this model has ${encoding.encoding}`;
+    throw new ArgumentRangeError(where, 'maxPositions', given.maxPositions, problem);
+  }
   if (encoding.encoding === 'sinusoidal') {
     const { base = 10000, scale = 1 } = encoding;
     arrays = { ...arrays, positions: sinusoids(rows, modelDim, base, scale) };

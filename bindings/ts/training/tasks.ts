@@ -106,11 +106,11 @@ export function inductionTask(options: InductionOptions = {}): Task {
   const given = check.options(where, 'options', options, [...randomFields, 'period']);
   const vocab = vocabOf(where, { vocab: given.vocab ?? 32 });
   const { tokens, random } = checkTask(where, { ...given, tokens: given.tokens ?? 48 }, 3);
-  const { period = [8, 24] } = given;
+  const most = Math.min(vocab, tokens - 2);
+  const { period = [Math.min(8, most), Math.min(24, most)] } = given;
   if (!Array.isArray(period) || period.length !== 2) {
     throw new ArgumentTypeError(where, 'period', period, 'two numbers of tokens, the shortest and the longest');
   }
-  const most = Math.min(vocab, tokens - 2);
   const shortest = check.integer(where, 'period[0]', period[0], 1, most);
   const longest = check.integer(where, 'period[1]', period[1], shortest, most);
   return taskOf(where, vocab, tokens, 0, (sequence) => {
@@ -197,6 +197,8 @@ export function fetchByPositionTask(options: FetchByPositionOptions = {}): Task 
   });
 }
 
+const mostKeys = 2 ** 12;
+
 /**
  * Fetching by content alone: ids are keys with values, `key * values + value`, of distinct keys; the last id asks for a key,
  * `keys * values + key`, and the id of that key is to be named, wherever it stands. Best loss 0.
@@ -205,7 +207,15 @@ export function fetchByContentTask(options: FetchByContentOptions = {}): Task {
   const where = 'fetchByContentTask';
   const given = check.options(where, 'options', options, [...taskFields, 'keys', 'values']);
   const { tokens, random } = checkTask(where, given, 2);
-  const keys = check.integer(where, 'keys', given.keys ?? tokens, tokens - 1, 2 ** 12);
+  if (tokens - 1 > mostKeys) {
+    throw new ArgumentRangeError(
+      where,
+      'tokens',
+      tokens,
+      `is ${tokens}; there are at most ${mostKeys} keys and the question`,
+    );
+  }
+  const keys = check.integer(where, 'keys', given.keys ?? Math.min(tokens, mostKeys), tokens - 1, mostKeys);
   const values = check.integer(where, 'values', given.values ?? 4, 1, 2 ** 8);
   if (keys * values === 1) {
     throw new ArgumentRangeError(where, 'values', values, 'is 1, as keys is; there is nothing to tell apart');

@@ -7,7 +7,7 @@ import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError, TrainingError, wrongShape } from '../runtime/errors.js';
 import { destroyer, Handle } from '../runtime/handle.js';
 import type { Heap } from '../runtime/heap.js';
-import { type NdArray, operand, type TensorInput } from '../runtime/tensor.js';
+import { type ArrayLikeInput, type NdArray, operand } from '../runtime/tensor.js';
 import { bytesOf, type OwnBytes, type OwnFloats, type OwnIntegers } from '../runtime/typed-arrays.js';
 import { type BatchLimits, batchCall, checkBatch, checkIds, putIds, type TrainingBatch } from './batch.js';
 import { type CoreTrainer, trainingCore } from './core.js';
@@ -43,7 +43,7 @@ export interface EvaluateResult {
   readonly accuracy: number;
   /** [B, T], cross entropy in nats; 0 where the weight is 0. */
   readonly losses: OwnFloats;
-  /** [B, T], the most probable id. */
+  /** [B, T], the most probable id; -1 where a logit is NaN. */
   readonly predictions: OwnIntegers;
   /** [B, T, vocab], if asked for. */
   readonly logits: OwnFloats | undefined;
@@ -232,7 +232,7 @@ export class Trainer extends Handle {
    *
    * @throws ArgumentRangeError for a name that there is not, and an array of another shape; nothing is set then.
    */
-  setParameters(values: Readonly<Record<string, TensorInput>>): void {
+  setParameters(values: Readonly<Record<string, ArrayLikeInput>>): void {
     const where = 'trainer.setParameters';
     const known = this.#parameters.map(({ name }) => name);
     const given = check.read(values);

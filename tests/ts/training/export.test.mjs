@@ -75,4 +75,7 @@ test('what decoders of checkpoints do not have is not exported', () => {
     assert.throws(() => trainer.exportModel(), { name: 'ArgumentRangeError', argument });
     trainer.dispose();
   }
+  const trainer = rw.trainer({ ...sizes, position: { encoding: 'rope' } });
+  assert.throws(() => trainer.exportModel({ maxPositions: 99 }), { argument: 'maxPositions' });
+  trainer.dispose();
 });

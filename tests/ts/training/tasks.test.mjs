@@ -109,6 +109,9 @@ test('inductionTask repeats with periods of distinct ids, and counts from the se
     [8, 64],
   ])
     assert.throws(() => inductionTask({ period }), /period\[/);
+  for (const small of [{ vocab: 16 }, { tokens: 9 }]) {
+    for (const { ids } of sequences(inductionTask(small).batch(5))) assert.ok(ids.indexOf(ids[0], 1) > 0);
+  }
 });
 
 for (const [seed, tokens] of [
@@ -156,6 +159,7 @@ test('fetchByPositionTask and fetchByContentTask ask with the last id alone', ()
     assert.deepEqual(found, [targets[11]]);
   }
   assert.throws(() => fetchByContentTask({ tokens: 12, keys: 10 }), { argument: 'keys' });
+  assert.throws(() => fetchByContentTask({ tokens: 5000 }), { argument: 'tokens' });
 });
 
 test('charactersTask has the characters of the text, and pieces of the part that is asked for', () => {

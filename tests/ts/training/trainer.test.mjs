@@ -95,12 +95,14 @@ test('a step, an evaluation and a map have what they say', () => {
 test('evaluates at longer lengths, and with another scaling, which changes nothing that is trained', () => {
   const trainer = trained({ position: rope }, 30);
   const long = counting(2, 48);
+  const before = trainer.save();
   const scaled = trainer.evaluate(long, {
     position: { scaling: { type: 'yarn', factor: 4, originalLength: 12, betaFast: 4 } },
   });
   assert.notEqual(scaled.loss, trainer.evaluate(long).loss);
   assert.equal(trainer.evaluate(long, { position: {} }).loss, trainer.evaluate(long).loss);
   assert.notEqual(trainer.evaluate(long, { position: { base: 10 } }).loss, trainer.evaluate(long).loss);
+  assert.deepEqual(trainer.save(), before);
   trainer.dispose();
 });
 
@@ -201,8 +203,35 @@ test('a step that is not finite is an error, and nothing is lost', () => {
     (error) => error instanceof TrainingError && error.step === 3 && error.tensor === 'layers.1.key',
   );
   assert.equal(trainer.steps, 2);
+  const { loss, accuracy, predictions } = trainer.evaluate(counting(4, 12));
+  assert.ok(Number.isNaN(loss) && accuracy === 0 && predictions.every((id) => id === -1));
+  assert.throws(() => trainer.exportModel(), { name: 'StateError', message: /layers\.1\.key has NaN/ });
   trainer.setParameters({ 'layers.1.key': { data, shape } });
   assert.equal(trainer.step(counting(4, 12)).step, 3);
+  trainer.dispose();
+});
+
+test('a step that would overflow leaves the state of before it', () => {
+  const trainer = trained({ position: rope, optimizer: { learningRate: 1e30, clip: 0 } }, 0);
+  for (let s = 1; ; ++s) {
+    assert.ok(s < 100, 'it overflows');
+    const before = trainer.save();
+    try {
+      trainer.step(counting(4, 12, s));
+    } catch (error) {
+      assert.ok(error instanceof TrainingError && error.step === s, String(error));
+      assert.deepEqual(trainer.save(), before);
+      break;
+    }
+  }
+  trainer.dispose();
+});
+
+test('what needs more memory than there is says so', () => {
+  assert.throws(() => rw.trainer({ ...sizes, vocab: 2 ** 20, modelDim: 128 }), { name: 'OutOfMemoryError' });
+  const trainer = rw.trainer({ ...sizes, heads: 8, context: 2 ** 13 });
+  assert.throws(() => trainer.step({ ids: new Int32Array(2 ** 13) }), { name: 'OutOfMemoryError' });
+  assert.equal(trainer.step(counting(2, 12)).step, 1);
   trainer.dispose();
 });
 
