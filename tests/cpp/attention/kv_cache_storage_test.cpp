@@ -207,8 +207,21 @@ TEST_CASE("Scores of a stored cache come apart as content and position", "[atten
     std::vector<float> out(sizes.batch * 2 * sizes.kv_heads * sizes.value_dim);
     REQUIRE(cache.attend(headsFirst(out.data(), sizes.batch, 2 * sizes.kv_heads, 1, sizes.value_dim),
                          {given.queries(19, 1), true, false}, scaled(sizes.dim), scores) == Status::kOk);
-    for (size_t i = 0; i < raw.size(); ++i)
+    const double scale = scaled(sizes.dim).scale;
+    for (size_t i = 0; i < raw.size(); ++i) {
       CHECK(std::fabs(content[i] + position[i] - raw[i]) <= 8 * kUnit * (std::fabs(content[i]) + 1));
+      // The content is the product of the query with the key as it was given, rounded.
+      const size_t head = i / 20;  // of queries; two read a head of keys
+      const float* q = &given.q[(head * 20 + 19) * sizes.dim];
+      const float* k = &plain[(head / 2 * 20 + i % 20) * sizes.dim];
+      double dot = 0;
+      double work = 0;
+      for (size_t d = 0; d < sizes.dim; ++d) {
+        dot += static_cast<double>(q[d]) * static_cast<double>(k[d]);
+        work += std::fabs(static_cast<double>(q[d]) * static_cast<double>(k[d]));
+      }
+      CHECK(std::fabs(content[i] - scale * dot) <= scale * work * 256 * kUnit);
+    }
   }
 }
 
@@ -233,8 +246,12 @@ TEST_CASE("Moved keys are rounded once more, however often they move", "[attenti
       REQUIRE(exact.shift(0, 50, 1000) == Status::kOk);
       for (KvCache* cache : {&often, &once, &exact}) REQUIRE(cache->switchTo(&other) == Status::kOk);
       CHECK(sameBits(keysOf(often), keysOf(once)));
-      // The second keys have the format of the others.
-      CHECK(often.bytes() - before <= before);
+      // The second keys have the format of the others: rows of blocks, in panels of 8 tokens.
+      const size_t panels = (50 + 7) / 8;
+      const size_t row_bytes = formatOf(type).rowBytes(sizes.dim);
+      const size_t keys = sizes.batch * sizes.kv_heads * panels * 8 * row_bytes;
+      const size_t grown = often.bytes() - before;
+      CHECK((grown >= keys && grown < keys + 64));  // and where they begin
       // Two roundings of numbers up to 3 sqrt 2, the first of which is turned.
       const double step = type == WeightType::kFloat16 ? 0x1p-9 : 3 * std::sqrt(2.0) / 254 * 1.001;
       CHECK(largestDifference(keysOf(once), keysOf(exact)) <= (1 + std::sqrt(2.0)) * step);

@@ -42,6 +42,10 @@ await onEachBuild((rw) => {
     const plain = rw.kvCache(sizes).append(tokens(5), tokens(5));
     const roped = rw.kvCache({ ...sizes, rope: { plan } }).append(tokens(5), tokens(5));
     windowed.append(tokens(1), tokens(1));
+    const halves = rw
+      .kvCache({ ...sizes, storage: 'float16' })
+      .append(tokens(5), tokens(5))
+      .save();
     const [left, bytes, turned] = [windowed.save(), plain.save(), roped.save()];
     const forgeries = {
       'places of a cache without rope': [2, 3, 4].map((count) => withPlaces(bytes, 5, count)),
@@ -55,9 +59,10 @@ await onEachBuild((rw) => {
       'sinks of no window': [forged(bytes, [[12, 3n]])],
       'a rebased window of nothing': [forged(bytes, [[13, 1n]])],
       'rope without a plan': [forged(bytes, [[keys, 1n]])],
-      'another format, or one that no cache has': [1n, 2n, 8n, 12n, 1n << 40n].map((type) =>
-        forged(bytes, [[storage, type]]),
-      ),
+      'another format, or one that no cache has': [
+        ...[1n, 2n, 8n, 12n, 1n << 40n].map((type) => forged(bytes, [[storage, type]])),
+        forged(halves, [[storage, 2n]]), // bfloat16, of the same size
+      ],
       'a window larger than its fixed capacity': [
         forged(bytes, [
           [9, 0n],
