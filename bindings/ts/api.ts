@@ -32,7 +32,7 @@ export type {
 } from './layers/attention-layer.js';
 export type { LayerCacheOptions } from './layers/cache.js';
 export type { AttentionCaptureName, CaptureName, LayerResult } from './layers/capture.js';
-export type { EmbedOptions, EmbedResult, StoredTable } from './layers/embedding.js';
+export type { EmbedOptions, EmbedResult } from './layers/embedding.js';
 export type { Layer } from './layers/layer.js';
 export type { Linear, LinearOptions } from './layers/linear.js';
 export type { LayerNormOptions, RmsNormOptions } from './layers/norms.js';
@@ -47,6 +47,7 @@ export type {
 } from './layers/transformer-layer.js';
 export type {
   BlockType,
+  StoredWeight,
   WeightArithmetic,
   WeightInput,
   WeightShape,

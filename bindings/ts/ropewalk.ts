@@ -15,10 +15,11 @@ import type { KvCacheOptions } from './kv-cache/options.js';
 import { type RestoreOptions, restoreKvCache } from './kv-cache/restore.js';
 import { type GeluOptions, gelu, silu, softmax } from './layers/activations.js';
 import { AttentionLayer, type AttentionLayerOptions } from './layers/attention-layer.js';
-import { type EmbedOptions, type EmbedResult, embed, type StoredTable } from './layers/embedding.js';
+import { type EmbedOptions, type EmbedResult, embed } from './layers/embedding.js';
 import { Linear, type LinearOptions } from './layers/linear.js';
 import { type LayerNormOptions, layerNorm, type RmsNormOptions, rmsNorm } from './layers/norms.js';
 import { TransformerLayer, type TransformerLayerOptions } from './layers/transformer-layer.js';
+import type { StoredWeight } from './layers/weights.js';
 import {
   type LinearAttentionOptions,
   type LinearAttentionResult,
@@ -403,7 +404,7 @@ export class Ropewalk implements Instance {
    * using x = rw.embed(table, [101, 7592, 102]);   // [3, 768]
    * rw.embed(table, [1012, 102, 0], { out: x });   // the next three in the same memory
    */
-  embed<X extends TensorInput | StoredTable, O extends Out = undefined>(
+  embed<X extends TensorInput | StoredWeight, O extends Out = undefined>(
     table: X,
     ids: IntegersInput,
     options: EmbedOptions<O> = {},

@@ -6,7 +6,7 @@ import { ArgumentRangeError, wrongShape } from '../runtime/errors.js';
 import type { Heap, Scratch } from '../runtime/heap.js';
 import { type Out, type OutOption, output, type ResultOf } from '../runtime/outputs.js';
 import { type ArrayLikeInput, matrix, Tensor, type TensorInput } from '../runtime/tensor.js';
-import { type BlockType, type Weight, type WeightShape, weight } from './weights.js';
+import { type StoredWeight, type Weight, weight } from './weights.js';
 
 /** Options of `rw.embed`. */
 export interface EmbedOptions<O extends Out = undefined> extends OutOption<O> {
@@ -15,21 +15,6 @@ export interface EmbedOptions<O extends Out = undefined> extends OutOption<O> {
   /** Multiplies every number. Default 1; Gemma takes sqrt(M), rounded to bfloat16 where the checkpoint is. */
   scale?: number;
 }
-
-/** A table [V, M] in the format of a checkpoint, with its shape (or dims): the bits of float16 or bfloat16 numbers, or blocks of a GGUF file. */
-export type StoredTable =
-  | ({
-      /** How data stores the numbers. */
-      readonly type: 'float16' | 'bfloat16';
-      /** The bits of the numbers, row major. */
-      readonly data: Uint16Array;
-    } & WeightShape)
-  | ({
-      /** How data stores the numbers. */
-      readonly type: BlockType;
-      /** The blocks, row after row; a row is whole blocks. */
-      readonly data: Uint8Array;
-    } & WeightShape);
 
 /** What `rw.embed` answers: a tensor for a table that is one, unless `out` says otherwise. */
 export type EmbedResult<X, O extends Out> = ResultOf<X extends Tensor ? X : ArrayLikeInput, O>;
@@ -47,7 +32,7 @@ function storedTable(heap: Heap, where: string, value: unknown): Weight | undefi
 }
 
 /** @internal */
-export function embed<X extends TensorInput | StoredTable, O extends Out>(
+export function embed<X extends TensorInput | StoredWeight, O extends Out>(
   heap: Heap,
   tableInput: X,
   idsInput: check.IntegersInput,

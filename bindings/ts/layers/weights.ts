@@ -33,6 +33,10 @@ export type WeightInput =
       /** The numbers, row major. */
       readonly data: Float32Array;
     } & WeightShape)
+  | StoredWeight;
+
+/** Weights in another format than float32: the bits of numbers, or blocks of a GGUF file. */
+export type StoredWeight =
   | ({
       /** How data stores the numbers. */
       readonly type: 'float16' | 'bfloat16';

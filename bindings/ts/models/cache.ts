@@ -38,6 +38,17 @@ export const defaultChunk = 512;
 const mostAtOnce = 2 ** 20;
 const mostTokens = 2 ** 30;
 
+/** Throws where a cache of these layers cannot have such a storage. @internal */
+export function checkStorage(where: string, storage: unknown, layers: readonly Pick<ModelLayer, 'dims'>[]): void {
+  check.choice(where, 'storage', storage, cacheStorages);
+  for (const { dims } of layers) {
+    const { headDim, valueDim } = dims;
+    if (storage !== 'q8_0' || (headDim % 32 === 0 && valueDim % 32 === 0)) continue;
+    const problem = `is 'q8_0', for multiples of 32; headDim is ${headDim}, valueDim ${valueDim}`;
+    throw new ArgumentRangeError(where, 'storage', storage, problem);
+  }
+}
+
 /** @internal */
 export function createModelCache(heap: Heap, layers: readonly ModelLayer[], options: ModelCacheOptions): ModelKvCache {
   const given = check.options(where, 'options', options, ['batch', 'capacity', 'chunk', 'storage', 'keys']);
@@ -46,7 +57,7 @@ export function createModelCache(heap: Heap, layers: readonly ModelLayer[], opti
   const capacity =
     given.capacity === undefined ? undefined : check.integer(where, 'capacity', given.capacity, 1, mostTokens);
   const { storage = 'float32', keys = 'rotated' } = given;
-  check.choice(where, 'storage', storage, cacheStorages);
+  checkStorage(where, storage, layers);
   check.choice(where, 'keys', keys, { rotated: 0, unrotated: 1 });
   const caches: KvCache[] = [];
   try {

@@ -9,6 +9,7 @@ import type { NdArray } from '../runtime/tensor.js';
 import { readKeys, readOptions } from '../sources/tensor-file.js';
 import {
   checkModelCache,
+  checkStorage,
   createModelCache,
   defaultChunk,
   largestChunk,
@@ -125,6 +126,11 @@ export class DecoderModel extends Model {
   kvCache(options: ModelCacheOptions = {}): ModelKvCache {
     this.alive('model.kvCache');
     return createModelCache(this.heap, this.making.positions.layers, options);
+  }
+
+  /** @internal */
+  checkStorage(where: string, storage: unknown): void {
+    checkStorage(where, storage, this.making.positions.layers);
   }
 
   /**

@@ -1,5 +1,5 @@
 // Generates tokens: reads the prompt in chunks, then chooses a token for each row, runs them, and chooses the next.
-import { type CacheStorage, cacheStorages } from '../kv-cache/options.js';
+import type { CacheStorage } from '../kv-cache/options.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError, StateError } from '../runtime/errors.js';
 import { EventLoop } from '../runtime/event-loop.js';
@@ -85,6 +85,7 @@ interface Stepper {
   readonly maxLength: number;
   readonly disposed: boolean;
   kvCache(options: ModelCacheOptions): ModelKvCache;
+  checkStorage(where: string, storage: unknown): void;
   pass(
     where: string,
     ids: IdsInput,
@@ -134,7 +135,7 @@ function checkTokens(value: unknown, model: Stepper, cache: ModelKvCache | undef
     throw new ArgumentRangeError(where, 'maxTokens', value, problem);
   }
   if (tokens > most) {
-    const problem = `is ${tokens}; behind ids the frequencies are for ${most} tokens, ${longer}`;
+    const problem = `is ${tokens}; behind ids the positions of this model are for ${most} tokens, ${longer}`;
     throw new ArgumentRangeError(where, 'maxTokens', value, problem);
   }
   return tokens;
@@ -153,7 +154,7 @@ function checkWork(model: Stepper, input: unknown, options: GenerateOptions): Wo
     throw new ArgumentRangeError(where, 'cache', cache, `has batch ${cache.batch}; ids have ${ids.batch} rows`);
   }
   const { stopAfter, storage = 'float32' } = given;
-  check.choice(where, 'storage', storage, cacheStorages);
+  model.checkStorage(where, storage);
   if (cache !== undefined && given.storage !== undefined) {
     throw new ArgumentRangeError(where, 'storage', storage, 'is an option of the cache, which is given');
   }

@@ -81,8 +81,8 @@ export function modelPositions(
   }
 }
 
-/** Advice in errors about too many tokens. @internal */
-export const longer = 'give loadModel a sequenceLength for more';
+/** What decides how many tokens there may be, in errors about too many. @internal */
+export const longer = 'by its table or the sequenceLength of loadModel';
 
 /** Throws for tokens beyond the length of the frequencies. @internal */
 export function checkLength(
