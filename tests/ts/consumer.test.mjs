@@ -76,10 +76,21 @@ document.title = file.names.join();`,
   });
   const { stdout, stderr } = await run([vite, 'build'], { cwd: folder });
   assert.doesNotMatch(stdout + stderr, /externalized|warning|\berror/i);
-  const bundles = readdirSync(join(folder, 'dist'), { recursive: true }).map(String);
-  const code = bundles.filter((name) => name.endsWith('.js'));
-  // The page's own, what it shares with those that only loadModel imports, and these two.
-  assert.ok(code.length <= 4, code.join());
+  const assets = join(folder, 'dist', 'assets');
+  const importsOf = (name) =>
+    [...readFileSync(join(assets, name), 'utf8').matchAll(/\b(?:from|import)\s*["'`]\.\/([^"'`]+)["'`]/g)].map(
+      ([, to]) => to,
+    );
+  // What the page fetches before its first line runs: the static imports of its own file, and theirs.
+  const first = new Set(readdirSync(assets).filter((name) => name.startsWith('index-')));
+  for (const name of first) for (const to of importsOf(name)) first.add(to);
+  const kinds = (names) => Array.from(names, (name) => name.replace(/-.{8}\.js$/, '')).sort();
+  const isBundlers = (kind) => kind.includes('runtime');
+  assert.deepEqual(
+    kinds(first).filter((kind) => !isBundlers(kind)),
+    ['index', 'shared-models'],
+  );
+  assert.deepEqual(kinds(readdirSync(assets).filter((name) => !first.has(name))), ['shared-encoder', 'shared-gguf']);
 });
 
 test('a path is opened where the package is installed', async (t) => {
