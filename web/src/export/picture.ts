@@ -4,6 +4,9 @@ import { pause } from '../work/pause';
 
 const margin = 16;
 
+// Rows that are drawn in one task.
+const strip = 128;
+
 // In an image a canvas would be empty; what it shows goes along as an image of its own.
 function frozen(canvas: HTMLCanvasElement): HTMLElement {
   const image = document.createElement('img');
@@ -118,9 +121,12 @@ export async function pngOf(picture: HTMLElement, drawn: readonly Element[]): Pr
   const context = canvas.getContext('2d');
   if (context === null) throw new Error('no canvas');
   context.fillStyle = ground;
-  context.fillRect(0, 0, canvas.width, canvas.height);
-  context.drawImage(shown, 0, 0, canvas.width, canvas.height);
-  await pause();
+  for (let top = 0; top < shown.height; top += strip) {
+    const high = Math.min(strip, shown.height - top);
+    context.fillRect(0, 2 * top, canvas.width, 2 * high);
+    context.drawImage(shown, 0, top, shown.width, high, 0, 2 * top, canvas.width, 2 * high);
+    await pause();
+  }
   return new Promise((resolve, reject) => {
     canvas.toBlob((blob) => (blob === null ? reject(new Error('no PNG')) : resolve(blob)), 'image/png');
   });

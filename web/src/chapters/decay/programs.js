@@ -26,11 +26,11 @@ export const decayCurves = (rw, dim, base, reach) => {
 
 /**
  * The score of one query at each distance from one key, as attention has it before scale and softmax.
- * @type {(rw: Ropewalk, plan: RopePlan, q: Float32Array, k: Float32Array, distances: number[]) => Float32Array}
+ * @type {(rw: Ropewalk, plan: RopePlan, q: Float32Array, k: Float32Array, distances: number[], queries?: Float32Array) =>
+ *   Float32Array}
  */
-export const scoresAt = (rw, plan, q, k, distances) => {
+export const scoresAt = (rw, plan, q, k, distances, queries = new Float32Array(distances.length * q.length)) => {
   const D = q.length;
-  const queries = new Float32Array(distances.length * D);
   for (let row = 0; row < distances.length; ++row) queries.set(q, row * D);
   plan.rotate(queries, { positions: distances, out: queries });
   const key = { data: k, shape: [1, D] };
@@ -61,9 +61,10 @@ export const randomScores = (rw, { dim, base, pairs, reach }, tell = () => undef
   const distances = distancesTo(reach);
   const [sum, squares] = [new Float64Array(distances.length), new Float64Array(distances.length)];
   const plan = rw.rope({ headDim: dim, base, pairing: 'interleaved' });
+  const queries = new Float32Array(distances.length * dim);
   for (let pair = 0; pair < pairs; ++pair) {
     const [q, k] = ['query', 'key'].map((name) => Float32Array.from(wordVector(`${name} ${pair}`, dim)));
-    for (const [i, score] of scoresAt(rw, plan, q, k, distances).entries()) {
+    for (const [i, score] of scoresAt(rw, plan, q, k, distances, queries).entries()) {
       sum[i] += score / dim;
       squares[i] += (score / dim) ** 2;
     }
