@@ -27,6 +27,17 @@ void weightsOf(const PanelRun& run, const BlockCodes& codes, size_t count, float
   }
 }
 
+namespace {
+
+// Bit 4 w + b becomes bit w of byte b.
+uint32_t transposed(uint32_t bits) {
+  uint32_t out = 0;
+  for (unsigned w = 0; w < kRunWords; ++w) out |= ((bits >> 4 * w & 0xf) * 0x00204081 & 0x01010101) << w;
+  return out;
+}
+
+}  // namespace
+
 void placeBlocks(const BlockShape& shape, unsigned char* panel, size_t r, size_t n,
                  const unsigned char* from) {
   const size_t words = shape.bytes / 4;
@@ -34,6 +45,12 @@ void placeBlocks(const BlockShape& shape, unsigned char* panel, size_t r, size_t
   for (size_t i = 0; i < n; i += shape.weights, from += shape.bytes, panel += kPanel * shape.bytes) {
     for (size_t w = 0; w < words; ++w) std::memcpy(panel + (w * kPanel + r) * 4, from + skip + w * 4, 4);
     if (shape.apart()) std::memcpy(panel + words * kPanel * 4 + r * 2, from + shape.half, 2);
+    if (shape.fifth_bits == kNoFifthBits) continue;
+    unsigned char* place = panel + (shape.fifth_bits * kPanel + r) * 4;
+    uint32_t bits = 0;
+    std::memcpy(&bits, place, sizeof bits);
+    bits = transposed(bits);
+    std::memcpy(place, &bits, sizeof bits);
   }
 }
 
@@ -126,16 +143,19 @@ void setScalesOfWords(PanelRun& run, const uint32_t* words) {
   for (float& min : run.mins) min = -min;
 }
 
-void addFifthBits(PanelRun& run, const uint32_t* bits) {
-  const Splat four = 0xf;
-  const Splat spread = 0x00204081;
-  const Splat lowest = 0x01010101;
+void setFiveBits(PanelRun& run, const uint32_t* words, const uint32_t* bits) {
+  const Splat four = 0x0f0f0f0f;
+  const Splat fifth = 0x10101010;
   ROPEWALK_KEEP_LOOP
-  for (unsigned w = 0; w < kRunWords; ++w) {
-    // Four bits, each to the lowest of its byte.
+  for (unsigned w = 0; w < kRunWords / 2; ++w) {
+    uint32_t* low = run.unpacked + w * kPanel;
+    uint32_t* high = low + kRunWords / 2 * kPanel;
     ROPEWALK_KEEP_LOOP
-    for (size_t r = 0; r < kPanel; ++r)
-      run.unpacked[w * kPanel + r] |= ((bits[r] >> 4 * w & four.value) * spread.value & lowest.value) << 4;
+    for (size_t r = 0; r < kPanel; ++r) {
+      const uint32_t codes = words[w * kPanel + r];
+      low[r] = (codes & four.value) | (bits[r] << 4 >> w & fifth.value);
+      high[r] = (codes >> 4 & four.value) | (bits[r] >> w & fifth.value);
+    }
   }
 }
 

@@ -4,7 +4,8 @@
 //
 // In memory, a block of a panel holds the blocks of its rows word by word: word w of row r is word w * kPanel
 // + r. Where a block is no whole number of words, its float16 scale is apart: those of all rows follow the
-// words.
+// words. A word with the fifth bits of 32 codes is transposed: bit w of byte b is that of input 4 w + b, as
+// codes are in words.
 #pragma once
 
 #include <cstddef>
@@ -60,11 +61,14 @@ struct BlockRows {
 inline constexpr size_t kMostBlockWeights = 256;
 inline constexpr size_t kMostBlockBytes = 210;
 
+inline constexpr size_t kNoFifthBits = SIZE_MAX;
+
 // What a block of a file is: whole words, and where its bytes are none, a float16 scale apart.
 struct BlockShape {
   size_t weights = 0;
   size_t bytes = 0;
-  size_t half = 0;  // where that scale is
+  size_t half = 0;                   // where that scale is
+  size_t fifth_bits = kNoFifthBits;  // the word that has them
 
   bool apart() const { return bytes % 4 != 0; }
 };
@@ -81,7 +85,7 @@ void placeBlocks(const BlockShape& shape, unsigned char* panel, size_t r, size_t
 
 // Format::decode(rows, runs) decodes a block, its words at `rows`, into kBlock / kRunInputs runs, mins
 // included: 0 where a format has none. kHalf is where the float16 scale is in a block of a file whose bytes
-// are not words.
+// are not words; kFifthBits is the word that has those of 32 codes.
 template <class Format, size_t Weights, size_t Bytes>
 struct BlockFormat {
   static_assert(Weights <= kMostBlockWeights && Bytes <= kMostBlockBytes && Weights % kRunInputs == 0);
@@ -92,16 +96,18 @@ struct BlockFormat {
   static constexpr bool kRowScales = false;
   static constexpr bool kHoldsInfinity = false;
   static constexpr size_t kHalf = 0;
+  static constexpr size_t kFifthBits = kNoFifthBits;
   static bool finite(const unsigned char* from, size_t n) {
-    return hasFiniteHalves({Weights, Bytes, Format::kHalf}, from, n);
+    return hasFiniteHalves({Weights, Bytes, Format::kHalf, Format::kFifthBits}, from, n);
   }
 
   static void widen(const unsigned char* from, size_t n, float* out) {
-    widenBlocks({Weights, Bytes, Format::kHalf}, Format::kCodes, unpack, from, n, out);
+    widenBlocks({Weights, Bytes, Format::kHalf, Format::kFifthBits}, Format::kCodes, unpack, from, n, out);
   }
 
   static void pack(unsigned char* panel, size_t r, size_t l, size_t n, const unsigned char* from) {
-    placeBlocks({Weights, Bytes, Format::kHalf}, panel + l / Weights * kPanelBytes, r, n, from);
+    placeBlocks({Weights, Bytes, Format::kHalf, Format::kFifthBits}, panel + l / Weights * kPanelBytes, r, n,
+                from);
   }
 
   static void unpack(const unsigned char* block, PanelRun* runs) {
@@ -135,7 +141,7 @@ inline void setHalves(PanelRun& run, const uint32_t* words) {
   run.shifts[1] = 4;
 }
 
-// The fifth bits of 32 codes, one word for each row: bit i is that of input i.
-void addFifthBits(PanelRun& run, const uint32_t* bits);
+// 32 codes of five bits: four as setHalves has them, and a word of fifth bits for each row.
+void setFiveBits(PanelRun& run, const uint32_t* words, const uint32_t* bits);
 
 }  // namespace ropewalk

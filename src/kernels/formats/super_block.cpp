@@ -1,5 +1,7 @@
 #include "kernels/formats/super_block.h"
 
+#include <utility>
+
 #include "kernels/formats/q5_k.h"
 #include "kernels/formats/q6_k.h"
 #include "simd.h"
@@ -51,20 +53,30 @@ void setSuperCodes(PanelRun* runs, const uint32_t* words) {
   }
 }
 
-// Bit s of 32 bytes has the fifth bits of run s.
-void Q5_KFormat::decode(const BlockRows& rows, PanelRun* runs) {
-  setSuperCodes(runs, rows.word(12));
-  setSuperScales(rows, runs);
-  const uint32_t* bits = rows.word(4);
-  const Splat lowest = 0x01010101;
+namespace {
+
+// Codes of five bits of run S: `low` has four of them, and bit S of each byte of `bits` the fifth.
+template <size_t S>
+void joinFiveBits(const uint32_t* low, const uint32_t* bits, uint32_t* codes) {
+  const Splat four = 0x0f0f0f0f;
+  const Splat fifth = 0x10101010;
   ROPEWALK_KEEP_LOOP
-  for (size_t s = 0; s < kSuperRuns; ++s) {
-    runs[s].toBytes();
-    const auto shift = static_cast<unsigned>(s);
-    ROPEWALK_KEEP_LOOP
-    for (size_t i = 0; i < kRunWords * kPanel; ++i)
-      runs[s].unpacked[i] |= (bits[i] >> shift & lowest.value) << 4;
+  for (size_t w = 0; w < kRunWords * kPanel; ++w) {
+    const uint32_t upper = S < 4 ? bits[w] << (4 - S) : bits[w] >> (S - 4);
+    codes[w] = (low[w] >> 4 * (S % 2) & four.value) | (upper & fifth.value);
   }
+}
+
+template <size_t... S>
+void setFiveBitsOf(const BlockRows& rows, PanelRun* runs, std::index_sequence<S...>) {
+  (joinFiveBits<S>(rows.word(12 + S / 2 * kRunWords), rows.word(4), runs[S].unpacked), ...);
+}
+
+}  // namespace
+
+void Q5_KFormat::decode(const BlockRows& rows, PanelRun* runs) {
+  setSuperScales(rows, runs);
+  setFiveBitsOf(rows, runs, std::make_index_sequence<kSuperRuns>());
 }
 
 namespace {
