@@ -1,8 +1,9 @@
-// node tests/bench/decoder.mjs [--folder DIR] [--rounds N] [--browser] [--peer]
+// node tests/bench/decoder.mjs [--folder DIR] [--rounds N] [--browser] [--peer] [--gguf]
 // Measures a model of SmolLM2-135M's shape (made in DIR by tests/models/make.mjs if missing): time and memory of
 // loading, tokens per second for a prompt of 512 and for decoding after it, compared with the limits of multiply-adds
 // in registers and of reading the weights from memory, and with onnxruntime-web; and the cost of a token apart from the
-// products. Times are processor time in Node and wall-clock time in a page. Nothing is asserted.
+// products. With --gguf instead: files in blocks of 8 and 4 bits, in Node, and in Chromium beside wllama. Times are
+// processor time in Node and wall-clock time in a page; with --gguf all of the clock. Nothing is asserted.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -21,10 +22,18 @@ const { values: options } = parseArgs({
     rounds: { type: 'string', default: '5' },
     browser: { type: 'boolean', default: false },
     peer: { type: 'boolean', default: false },
+    gguf: { type: 'boolean', default: false },
   },
 });
 const { folder, peer } = options;
 const rounds = Number(options.rounds);
+if (options.gguf) {
+  const { ggufRows } = await import('./decoder/gguf.mjs');
+  const rows = await ggufRows(folder, rounds);
+  console.log(`\n${machineLine({ ...machine(), runtime: `Node ${process.version}` })}`);
+  console.log(columns(rows));
+  process.exit(0);
+}
 if (!existsSync(join(folder, 'config.json'))) {
   const make = fileURLToPath(new URL('../models/make.mjs', import.meta.url));
   execFileSync(process.execPath, [make, 'smollm2-135m', folder], { stdio: 'inherit' });
