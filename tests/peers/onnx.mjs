@@ -2,7 +2,7 @@
 // because a protobuf library with the schema is a hundred times as large. It checks nothing: onnxruntime does.
 
 // TensorProto.DataType
-const types = { float32: 1, int32: 6, int64: 7, bool: 9 };
+const types = { float32: 1, uint8: 2, int8: 3, int32: 6, int64: 7, bool: 9 };
 
 function typeOf(data) {
   if (data instanceof Float32Array) return types.float32;
@@ -73,12 +73,12 @@ function valueInfo(field, name, { type = 'float32', shape }) {
   return bytes(field, string(1, name), bytes(2, bytes(1, number(1, types[type]), dims ? bytes(2, dims) : [])));
 }
 
-function initializer(name, { data, shape }) {
+function initializer(name, { data, shape, type }) {
   const raw = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
   return bytes(
     5,
     shape.map((dim) => number(1, dim)),
-    number(2, typeOf(data)),
+    number(2, type === undefined ? typeOf(data) : types[type]),
     string(8, name),
     bytes(9, raw),
   );
@@ -86,7 +86,8 @@ function initializer(name, { data, shape }) {
 
 /**
  * A model. `nodes` are { op, domain, in: [names], out: name or names, ...attributes }, `inputs` and `outputs`
- * { name: { type, shape } }, `constants` { name: { data, shape } }.
+ * { name: { type, shape } }, `constants` { name: { data, shape, type } }, with
+ * the type of bytes where they are not booleans.
  */
 export function model({ nodes, inputs = {}, outputs, constants = {}, opset = 24 }) {
   const graph = [

@@ -107,6 +107,57 @@ function linear({ rows, inputs, outputs }, { x, weight }) {
   ];
 }
 
+// Weights of 8 bits with a scale for each output, and of 4 bits with one for each 32 inputs.
+function int8Product({ rows, inputs, outputs }, { x, weight }) {
+  const rowsOf = (o) => weight.subarray(o * inputs, (o + 1) * inputs);
+  const scales = Float32Array.from({ length: outputs }, (_, o) => largest(rowsOf(o)) / 127);
+  const codes = new Int8Array(weight.length);
+  for (let o = 0; o < outputs; ++o) {
+    for (const [i, value] of rowsOf(o).entries()) codes[i * outputs + o] = Math.round(value / scales[o]);
+  }
+  return {
+    form: 'DynamicQuantizeMatMul',
+    nodes: [{ op: 'DynamicQuantizeMatMul', domain: ms, in: ['x', 'w', 'scales'], out: 'y' }],
+    data: { x: { data: x, shape: [rows, inputs] } },
+    constants: {
+      w: { data: codes, shape: [inputs, outputs], type: 'int8' },
+      scales: { data: scales, shape: [outputs] },
+    },
+    outputs: { y: 2 },
+  };
+}
+
+function fourBitProducts({ rows, inputs, outputs }, { x, weight }) {
+  const blocks = inputs / 32;
+  const scales = new Float32Array(outputs * blocks);
+  const codes = new Uint8Array(weight.length / 2);
+  for (let block = 0; block < scales.length; ++block) {
+    const values = weight.subarray(block * 32, block * 32 + 32);
+    scales[block] = largest(values) / 7;
+    for (const [i, value] of values.entries()) {
+      codes[block * 16 + (i >> 1)] |= (Math.round(value / scales[block]) + 8) << (4 * (i % 2));
+    }
+  }
+  const constants = {
+    w: { data: codes, shape: [outputs, blocks, 16], type: 'uint8' },
+    scales: { data: scales, shape: [outputs * blocks] },
+  };
+  const sizes = { K: inputs, N: outputs, bits: 4, block_size: 32 };
+  // Accuracy level 0 multiplies floats, 4 integers.
+  return [0, 4].map((level) => ({
+    form: `MatMulNBits, accuracy level ${level}`,
+    nodes: [{ op: 'MatMulNBits', domain: ms, in: ['x', 'w', 'scales'], out: 'y', ...sizes, accuracy_level: level }],
+    data: { x: { data: x, shape: [rows, inputs] } },
+    constants,
+    outputs: { y: 2 },
+  }));
+}
+
+const largest = (values) => values.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+
+const blockLinear = (sizes, given) =>
+  sizes.type === 'q4_0' ? fourBitProducts(sizes, given) : [int8Product(sizes, given)];
+
 function softmax({ rows, columns }, { x }) {
   const data = { x: { data: x, shape: [rows, columns] } };
   return [{ form: 'Softmax', nodes: [{ op: 'Softmax', in: ['x'], out: 'y', axis: -1 }], data, outputs: { y: 2 } }];
@@ -332,4 +383,4 @@ function encoderLayer({ modelDim, heads, ffn, tokens, rope: turns, epsilon }, { 
   ];
 }
 
-export const forms = { rope, sinusoid, linear, softmax, attention, attentionLayer, decode, encoderLayer };
+export const forms = { rope, sinusoid, linear, blockLinear, softmax, attention, attentionLayer, decode, encoderLayer };

@@ -48,8 +48,8 @@ function sinusoid(rw, { rows, dim }) {
   };
 }
 
-function linear(rw, { rows, inputs, outputs }, { x, weight }) {
-  const map = rw.linear({ weight: { data: weight, shape: [outputs, inputs] } });
+function linear(rw, { rows, inputs, outputs, type: storage = 'float32' }, { x, weight }) {
+  const map = rw.linear({ weight: { data: weight, shape: [outputs, inputs] }, storage });
   const shape = [rows, inputs];
   const [inside, result] = [rw.tensor(shape, x), rw.tensor([rows, outputs])];
   const out = new Float32Array(rows * outputs);
@@ -184,6 +184,7 @@ const operations = {
   rope,
   sinusoid,
   linear,
+  blockLinear: linear,
   softmax,
   attention,
   linearAttention,

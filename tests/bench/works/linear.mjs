@@ -1,5 +1,5 @@
 // x [rows, inputs] times a constant weight matrix [outputs, inputs]: a square product, a projection, a projection of
-// one row. The weights are constant, so contenders that pack them do so once.
+// one row; and with weights in blocks of 8 or 4 bits. The weights are constant, so contenders that pack them do so once.
 import { random } from '../random.mjs';
 import { linear, sample, spread } from '../reference.mjs';
 
@@ -33,6 +33,21 @@ const projection = (rows, inputs, outputs) =>
     outputs,
   );
 
+const blockBytes = { q8_0: 34 / 32, q4_0: 18 / 32 };
+
+// Each contender rounds the weights as its own format of as many bits has it; the reference has them as they were.
+function inBlocks(type, rows, inputs, outputs) {
+  const plain = projection(rows, inputs, outputs);
+  return {
+    ...plain,
+    id: `${type} ${rows}x${inputs}->${outputs}`,
+    title: `${plain.title}, weights in ${type}`,
+    operation: 'blockLinear',
+    sizes: { rows, inputs, outputs, type },
+    bytes: blockBytes[type] * inputs * outputs + 4 * rows * (inputs + outputs),
+  };
+}
+
 export const works = [
   matmul(256),
   matmul(512),
@@ -41,4 +56,7 @@ export const works = [
   projection(1, 768, 3072),
   projection(128, 512, 512),
   projection(2048, 512, 512),
+  projection(1, 2048, 2048),
+  projection(128, 2048, 2048),
+  ...['q8_0', 'q4_0'].flatMap((type) => [inBlocks(type, 1, 2048, 2048), inBlocks(type, 128, 2048, 2048)]),
 ];
