@@ -6,6 +6,15 @@ const bindings = {
   // By the id of a C++ type: converts returned values of types that are not plain numbers.
   $readers: {},
   $classes: {},
+  // `lost` is true while a call runs, and stays true where a call is left other than by its own return: by a trap, or at
+  // the end of JavaScript's stack. The state of the core is then unknown, and every later call throws `error()`.
+  $state: { lost: false },
+  $state__postset: "Module['state'] = state;",
+  $enter__deps: ['$state'],
+  $enter: () => {
+    if (state.lost) throw state.error();
+    state.lost = true;
+  },
 
   $textAt: (address) => {
     let text = '';
@@ -13,24 +22,31 @@ const bindings = {
     return text;
   },
 
-  $boundFunction__deps: ['$readers', '$wasmTable'],
+  $boundFunction__deps: ['$enter', '$readers', '$wasmTable'],
   $boundFunction: (invoker, target, type) => {
     let call;
     let read;
     return (...args) => {
       call ??= wasmTable.get(invoker);
       read ??= readers[type] ?? ((value) => value);
-      return read(call(target, ...args));
+      enter();
+      const result = call(target, ...args);
+      state.lost = false;
+      return read(result);
     };
   },
-  $boundMethod__deps: ['$readers', '$wasmTable'],
+  $boundMethod__deps: ['$enter', '$readers', '$wasmTable'],
   $boundMethod: (invoker, target, type) => {
     let call;
     let read;
     return function (...args) {
       call ??= wasmTable.get(invoker);
       read ??= readers[type] ?? ((value) => value);
-      return read(call(target, this.valueOf(), ...args));
+      const address = this.valueOf();
+      enter();
+      const result = call(target, address, ...args);
+      state.lost = false;
+      return read(result);
     };
   },
 
@@ -48,14 +64,18 @@ const bindings = {
     Module[textAt(name)] = boundFunction(invoker, target, HEAPU32[types >> 2]);
   },
 
-  _embind_register_class__deps: ['$classes', '$textAt', '$wasmTable'],
+  _embind_register_class__deps: ['$classes', '$enter', '$textAt', '$wasmTable'],
   _embind_register_class: (type, _p, _constP, _base, _s, _actual, _s2, _up, _s3, _down, name, _s4, destructor) => {
     classes[type] = class {
       constructor() {
         this.$$ = classes[type].create();
       }
       delete() {
-        wasmTable.get(destructor)(this.valueOf());
+        const address = this.valueOf();
+        const destroy = wasmTable.get(destructor);
+        enter();
+        destroy(address);
+        state.lost = false;
         this.$$ = 0;
       }
       valueOf() {

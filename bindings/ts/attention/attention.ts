@@ -227,7 +227,7 @@ export function attention<X extends TensorInput, S extends ScoreRequest, O exten
 ): AttentionResult<ResultOf<X>, S, ResultOf<X, O>> {
   const where = 'attention';
   const given = check.options(where, 'options', options, [...attendFields, 'keyPositions', 'kvHeads']);
-  const inputs = inputsOf(heap, where, check.read([qInput, kInput, vInput]), given);
+  const inputs = inputsOf(heap, where, [check.read(qInput), check.read(kInput), check.read(vInput)], given);
   const visibility = visibilityOf(where, boundsOf(where, given), given, inputs.qs, inputs.ks);
   return attend<X, S, O>(heap, where, inputs, given, visibility, (fields) =>
     heap.call((core) => core.attention(fields)),

@@ -27,7 +27,7 @@ export function linearOperands(
   inputs: { readonly q: unknown; readonly k: unknown; readonly v: unknown },
   layout: Layout,
 ): LinearOperands {
-  const given = check.read(inputs);
+  const given = { q: check.read(inputs.q), k: check.read(inputs.k), v: check.read(inputs.v) };
   const q = operand(heap, where, 'q', given.q);
   const k = operand(heap, where, 'k', given.k);
   const v = operand(heap, where, 'v', given.v);

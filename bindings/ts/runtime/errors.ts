@@ -71,7 +71,10 @@ export class OutOfMemoryError extends Error {
   override readonly name: string = 'OutOfMemoryError';
 }
 
-/** The WebAssembly instance trapped; its state is unknown and every later call on it is refused. `load()` again. */
+/**
+ * The WebAssembly instance trapped, or JavaScript's stack ended within a call; its state is unknown and every later call on
+ * it is refused. `load()` again.
+ */
 export class InstanceLostError extends Error {
   /** The class, for code that cannot use `instanceof`. */
   override readonly name: string = 'InstanceLostError';

@@ -81,8 +81,11 @@ export abstract class Handle implements Disposable {
   /** Frees the memory at once. A second call does nothing; any other use afterwards throws StateError. */
   dispose(): void {
     if (this.#free === undefined) return;
-    finalizer.unregister(this);
-    this.#free();
+    const free = this.#free;
+    this.#heap.whole(() => {
+      finalizer.unregister(this);
+      free();
+    });
     this.#free = undefined;
   }
 

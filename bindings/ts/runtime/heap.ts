@@ -30,14 +30,37 @@ export interface Scratch {
   readonly writes?: object;
 }
 
+// What bindings/embind/library.js keeps of the calls into a core.
+interface CallState {
+  /** Whether a call runs, or one was left other than by its own return. */
+  lost: boolean;
+  /** Makes the error of later calls. */
+  error?: () => Error;
+}
+
+const reload = 'load() gives a new one';
+
+// Told by the words of V8 and WebKit, and of Firefox: the class is another in each engine. No regular expression: V8 ends
+// the whole process where its compiler has no stack.
+function isEndOfStack(error: unknown): boolean {
+  if (!(error instanceof Error) || Object.hasOwn(error, 'name')) return false;
+  return error.message.includes('call stack') || error.message === 'too much recursion';
+}
+
+// Words on the stack that construct() asks for.
+const stackWords = 2048;
+const nothing = () => {};
+
 /** @internal */
 export class Heap {
   readonly core: MainModule;
   readonly #memory: WebAssembly.Memory;
+  readonly #state: CallState;
+  readonly #words: 0[] = new Array(stackWords).fill(0);
   #bytes = new Uint8Array();
   #floats = new Float32Array();
   #doubles = new Float64Array();
-  #lost: unknown;
+  #cause: unknown; // of the loss
   readonly #staging: number;
   #staged = 0; // bytes of it that scopes have taken
   #scopes = 0; // that are open
@@ -49,22 +72,44 @@ export class Heap {
   constructor(core: MainModule, memory: WebAssembly.Memory) {
     this.core = core;
     this.#memory = memory;
+    this.#state = (core as unknown as { readonly state: CallState }).state;
+    this.#state.error = () => {
+      const problem = `an earlier call on this instance trapped or ran out of stack; ${reload}`;
+      return new InstanceLostError(problem, { cause: this.#cause });
+    };
     this.#staging = this.allocate(stagingBytes, 'load');
   }
 
-  /** Runs a call into the core. After a trap the state of the heap is unknown, so every later call is refused. */
+  /**
+   * Runs a call into the core. After a trap, or where JavaScript's stack ended within, the state of the heap is unknown, so
+   * every later call is refused.
+   */
   call<T>(run: (core: MainModule) => T): T {
-    if (this.#lost !== undefined) {
-      throw new InstanceLostError('this instance trapped in an earlier call; load() gives a new one', {
-        cause: this.#lost,
-      });
-    }
+    const state = this.#state;
+    if (state.lost) throw state.error?.();
     try {
       return run(this.core);
     } catch (error) {
-      if (!(error instanceof WebAssembly.RuntimeError)) throw error;
-      this.#lost = error;
-      throw new InstanceLostError('the WebAssembly instance trapped; load() gives a new one', { cause: error });
+      if (!state.lost) throw error;
+      this.#cause = error;
+      throw new InstanceLostError(`the WebAssembly instance trapped or ran out of stack; ${reload}`, { cause: error });
+    }
+  }
+
+  /**
+   * Runs steps that belong together and nothing of the caller's. Where JavaScript's stack ends between two of them, the
+   * instance is lost.
+   */
+  whole<T>(steps: () => T): T {
+    const state = this.#state;
+    try {
+      return steps();
+    } catch (error) {
+      const { lost } = state;
+      state.lost = true; // and stays so if the stack ends here, too
+      state.lost = lost || isEndOfStack(error);
+      if (state.lost) this.#cause ??= error;
+      throw error;
     }
   }
 
@@ -89,11 +134,15 @@ export class Heap {
 
   /** Frees what allocate gave. Never throws: it runs in finally blocks and finalizers. */
   release(pointer: number): void {
-    if (this.#lost === undefined) this.core.release(pointer);
+    if (!this.#state.lost) this.core.release(pointer);
   }
 
-  /** Makes an object of the core. Its own `new` would abort where memory is short, so room for it is asked for first. */
+  /**
+   * Makes an object of the core. Its own `new` would abort where memory is short, so room for it is asked for first; and room
+   * on the stack, or the caller might not come to keep the object, or to delete it.
+   */
   construct<T>(where: string, make: (core: MainModule) => T): T {
+    nothing.apply(undefined, this.#words as []);
     this.release(this.allocate(roomOfAnObject, where));
     return this.call(make);
   }
@@ -111,33 +160,35 @@ export class Heap {
 
   /** Deletes an object of the core. Never throws either. */
   destroy(object: { delete(): void }): void {
-    if (this.#lost === undefined) object.delete();
+    if (!this.#state.lost) object.delete();
   }
 
   /**
    * Runs work that needs memory for its own time: every pointer that `scratch` gives is freed when it ends.
    */
   scope<T>(where: string, work: (scratch: Scratch) => T): T {
-    let allocated: number[] | undefined;
-    this.#scopes += 1;
-    try {
-      return work((bytes) => {
-        const start = this.#staged;
-        if (bytes <= stagingBytes - start) {
-          this.#staged = start + Math.ceil(bytes / alignment) * alignment;
-          return this.#staging + start;
-        }
-        const pointer = this.allocate(bytes, where);
-        allocated ??= [];
-        allocated.push(pointer);
-        return pointer;
-      });
-    } finally {
-      this.#scopes -= 1;
-      // Not before the outermost ends: an outer one may have taken more within an inner one.
-      if (this.#scopes === 0) this.#staged = 0;
-      if (allocated !== undefined) for (const pointer of allocated) this.release(pointer);
-    }
+    return this.whole(() => {
+      let allocated: number[] | undefined;
+      this.#scopes += 1;
+      try {
+        return work((bytes) => {
+          const start = this.#staged;
+          if (bytes <= stagingBytes - start) {
+            this.#staged = start + Math.ceil(bytes / alignment) * alignment;
+            return this.#staging + start;
+          }
+          const pointer = this.allocate(bytes, where);
+          allocated ??= [];
+          allocated.push(pointer);
+          return pointer;
+        });
+      } finally {
+        this.#scopes -= 1;
+        // Not before the outermost ends: an outer one may have taken more within an inner one.
+        if (this.#scopes === 0) this.#staged = 0;
+        if (allocated !== undefined) for (const pointer of allocated) this.release(pointer);
+      }
+    });
   }
 
   /** Runs a call that writes so many float32 numbers from `out` on, and gives a copy of them. */

@@ -1,0 +1,99 @@
+// Calls at the end of JavaScript's stack: every public function, a few frames nearer to the beginning each time until it
+// works, either leaves all as it was or loses the instance in the typed way.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { InstanceLostError, load } from 'ropewalk';
+import { attempt, makeCalls, memoryOf } from '../support/calls.mjs';
+import { atEndOfStack, isEndOfStack } from '../support/dive.mjs';
+
+// No stack frame of the package is this much larger than one of a dive.
+const step = 3;
+const workingAtLast = 2;
+
+let all = await makeCalls();
+const names = Object.keys(all.calls);
+const wanted = {};
+for (const name of names) wanted[name] = (await attempt(all, name)).bits;
+
+function isLost() {
+  const lost = [all.rw, all.trainers].filter((instance) => {
+    try {
+      instance.memory();
+      return false;
+    } catch (error) {
+      assert.ok(error instanceof InstanceLostError, error);
+      return true;
+    }
+  });
+  return lost.length > 0;
+}
+
+for (const name of names) {
+  test(`${name} at the end of the stack harms nothing or loses the instance`, async () => {
+    let working = 0;
+    for (let frames = 0; working < workingAtLast; frames += step) {
+      const before = memoryOf(all);
+      const { bits, error } = await attempt(all, name, (call) => atEndOfStack(frames, call)).catch((error) => ({
+        error,
+      }));
+      if (isLost()) {
+        all = await makeCalls();
+        continue;
+      }
+      working += error === undefined ? 1 : 0;
+      const at = `${frames} frames before the end`;
+      if (error === undefined) assert.equal(bits, wanted[name], at);
+      else assert.ok(isEndOfStack(error) || isEndOfStack(error.cause), `${at}: ${error?.name}: ${error?.message}`);
+      assert.equal(memoryOf(all), before, at);
+      assert.equal((await attempt(all, name)).bits, wanted[name], at);
+    }
+  });
+}
+
+test('an argument that runs out of stack loses nothing', async () => {
+  const rw = await load();
+  const deeper = () => deeper();
+  const x = { data: new Float32Array(4), shape: [2, 2] };
+  const calls = [
+    () => rw.rope(Object.defineProperty({}, 'headDim', { enumerable: true, get: deeper })),
+    () => rw.rope({ headDim: 2 }).rotate(Object.defineProperty({ shape: [2, 2] }, 'data', { get: deeper })),
+    () => rw.attention(x, x, Object.defineProperty({ shape: [2, 2] }, 'data', { get: deeper })),
+  ];
+  for (const call of calls) assert.throws(call, isEndOfStack);
+  assert.deepEqual([...rw.silu(x).data], [0, 0, 0, 0]);
+});
+
+test('a linear attention whose argument throws throws the same', async () => {
+  const rw = await load();
+  const x = { data: new Float32Array(4), shape: [2, 2] };
+  const failing = Object.defineProperty({ shape: [2, 2] }, 'data', { get: () => assert.fail('mine') });
+  for (const call of ['attention', 'linearAttention'])
+    assert.throws(() => rw[call](x, failing, x), { message: 'mine' });
+});
+
+test('a lost instance refuses every call and tells why, and others go on', async () => {
+  const other = await load();
+  let rw;
+  for (let frames = 0, lost = false; !lost; ++frames) {
+    rw = await load();
+    const tensor = rw.tensor([2]);
+    rw.softmax(tensor).dispose(); // compiled: the compiler needs more stack than the call
+    try {
+      atEndOfStack(frames, () => rw.softmax(tensor));
+      assert.fail('no call lost the instance');
+    } catch (error) {
+      if (!isEndOfStack(error) && !isEndOfStack(error.cause)) throw error;
+    }
+    try {
+      rw.memory();
+    } catch (error) {
+      lost = true;
+      assert.ok(isEndOfStack(error.cause) || error.cause === undefined, error.cause);
+    }
+    tensor.dispose();
+  }
+  for (const use of [() => rw.memory(), () => rw.tensor([2]), () => rw.rope({ headDim: 2 })]) {
+    assert.throws(use, { name: 'InstanceLostError', message: /ran out of stack; load\(\) gives a new one/ });
+  }
+  assert.deepEqual([...other.tensor([2]).data()], [0, 0]);
+});
