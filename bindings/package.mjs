@@ -120,14 +120,29 @@ const bundleOf = (input, ...plugins) =>
     tsconfig: join(project, 'tsconfig.json'),
   });
 
-// The RoPE defaults of each model type as data, for the main entry, which does not contain the models.
-const known = await bundleOf(join(project, 'models', 'families', 'families.ts'));
-const [{ code }] = (await known.generate()).output;
-const { families, others } = await import(`data:text/javascript,${encodeURIComponent(code)}`);
-const ofFamilies = Object.fromEntries(Object.entries(families).map(([name, { rope }]) => [name, rope]));
-const ropes = JSON.stringify({ ...others, ...ofFamilies });
-writeFileSync(join(staging, 'model-ropes.js'), `export const modelRopes = ${ropes};\n`);
-writeFileSync(join(staging, 'model-ropes.d.ts'), `export const modelRopes: ${ropes};\n`);
+// What classes of models make of RoPE, as data, for the main entry, which does not contain the models: a row for all model
+// types that have the same in common.
+const importBundled = async (...path) => {
+  const [{ code }] = (await (await bundleOf(join(project, ...path))).generate()).output;
+  return import(`data:text/javascript,${encodeURIComponent(code)}`);
+};
+const { families } = await importBundled('models', 'families', 'families.ts');
+const { others } = await importBundled('models', 'families', 'others.ts');
+const alike = new Map();
+for (const [names, rope] of [...Object.entries(families).map(([name, family]) => [name, family.rope]), ...others]) {
+  if (rope === undefined) continue;
+  const key = JSON.stringify(rope);
+  alike.set(key, [...(alike.get(key) ?? []), ...names.split(' ')]);
+}
+const named = [...alike.values()].flat();
+const twice = named.find((name, i) => named.indexOf(name) < i);
+if (twice !== undefined) throw new Error(`${twice} has two entries in families.ts and others.ts; expected one`);
+const rows = [...alike].map(([rope, names]) => `  ['${names.sort().join(' ')}', ${rope}],\n`);
+writeFileSync(join(staging, 'model-ropes.js'), `export const modelRopes = [\n${rows.join('')}];\n`);
+writeFileSync(
+  join(staging, 'model-ropes.d.ts'),
+  'export const modelRopes: readonly (readonly [names: string, rope: object])[];\n',
+);
 
 // Builds in the staging folder and replaces dist/ at the end, so that a failure keeps the previous one.
 const next = join(staging, 'dist');

@@ -4,7 +4,7 @@ export type { AttentionOptions, AttentionResult, Scored, ScoreRequest } from './
 export type { KeepMaskInput } from './attention/mask.js';
 export type { AttentionPosition, BertTable } from './attention/position.js';
 export type { VisibilityOptions } from './attention/visibility.js';
-export { type RopeConfigOptions, ropeFromConfig } from './checkpoints/config.js';
+export { type RopeConfigOptions, type RopeFactSource, type RopeSources, ropeFromConfig } from './checkpoints/config.js';
 export type { ExplainedPair, ExplainOptions, RopeExplanation, ScalingBand } from './checkpoints/explain.js';
 export { type GgmlRope, type MlxRope, ropeFromGgml, ropeFromMlx } from './checkpoints/runtimes.js';
 export type { RopeWarning } from './checkpoints/warnings.js';

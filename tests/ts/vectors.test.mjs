@@ -43,6 +43,16 @@ const rope = {
   outputs: { out: wants([1, 1, 1, 2], [0, 0]) },
 };
 
+const configCase = (outputs, layer_type) => ({
+  name: 'c',
+  op: 'rope_config',
+  params: {
+    config: { model_type: 'cohere2', hidden_size: 4, num_attention_heads: 2, rope_theta: 50 },
+    ...(layer_type && { layer_type }),
+  },
+  outputs: Object.fromEntries(Object.entries(outputs).map(([name, value]) => [name, i64([], [value])])),
+});
+
 async function runner(paths, cwd = root) {
   const command = [join(root, 'tests', 'vectors', 'run.mjs'), ...paths];
   const child = await run(command, { cwd }).catch((error) => error);
@@ -118,6 +128,9 @@ const cases = {
     'passed',
     { ...rope, params: { ...rope.params, attention_factor: 0.9 } },
   ],
+  'a configuration that is read': ['passed', configCase({ has_rope: 1, interleaved: 1, rotary_dim: 2, base: 50 })],
+  'a layer without RoPE': ['passed', configCase({ has_rope: 0 }, 'full_attention')],
+  'a pairing that is wrong': ['failed', configCase({ interleaved: 0 }), /interleaved\[\] got 1, want 0/],
   'an attention factor that a kind cannot have': [
     'failed',
     { ...rope, params: { ...rope.params, kind: 'linear', attention_factor: 0.9 } },

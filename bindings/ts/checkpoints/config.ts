@@ -1,22 +1,12 @@
 // Reads RoPE options from a Hugging Face config.json of any version: rope_scaling or rope_parameters, type or
 // rope_type, one object for all layers or one for each type of layer.
 
-import { checkRopeOptions, type Pairing, type RopeAxes, type RopeOptions } from '../rope/options.js';
+import { checkRopeOptions, type Pairing, type RopeAxes, type RopeOptions, type RopeScaling } from '../rope/options.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError, describe } from '../runtime/errors.js';
 import { agreed, Fields, isRecord, sizes, text } from './fields.js';
 import { checkSame, fieldName, given, isPerLayer, type KindName, type KindReading, kindOf, kinds } from './kinds.js';
-import {
-  alibiFrom,
-  type ClassDefaults,
-  defaultsOf,
-  interleavedSections,
-  interleaveFields,
-  layerWithoutRope,
-  modelName,
-  pairingOf,
-  unlikeOurs,
-} from './models.js';
+import { type ClassDefaults, classOf, interleaveFields, type ModelRope, modelName } from './models.js';
 import { headSize } from './sizes.js';
 
 /** Options of ropeFromConfig, for settings that a config.json lacks. */
@@ -25,8 +15,29 @@ export interface RopeConfigOptions {
   layerType?: string;
   /** The length in use, in tokens; `dynamic` and `longrope` depend on it. Default: the training length. */
   sequenceLength?: number;
-  /** Default: the pairing of the model_type, or `half` for an unknown one. */
+  /**
+   * Default: the pairing of the model_type; for an unknown one `half`, or `interleaved` with latent attention.
+   * `rw.explainRope` tells what is known and what is assumed.
+   */
   pairing?: Pairing;
+}
+
+/**
+ * Where a fact is from: an option, a field of the file, what is known of the model's class, or nowhere, since the
+ * model_type is not known.
+ */
+export type RopeFactSource = 'option' | 'file' | 'class' | 'assumed';
+
+/** Where the facts are from that a config.json may leave to the code of the model. */
+export interface RopeSources {
+  /** Which coordinates form a pair. */
+  readonly pairing: RopeFactSource;
+  /** The base of the frequencies. */
+  readonly base: RopeFactSource;
+  /** How many coordinates of a head turn. */
+  readonly rotaryDim: RopeFactSource;
+  /** Which types of layers turn at all. */
+  readonly layers: RopeFactSource;
 }
 
 /** The options of a configuration, and how they were found. @internal */
@@ -34,10 +45,8 @@ export interface ConfigReading {
   readonly options: RopeOptions;
   /** The model_type, without `_text`; '' where there is none. */
   readonly model: string;
-  /** Whether the pairing comes from an option, a field or a known model_type. */
-  readonly pairingKnown: boolean;
-  /** True where neither a field nor the model's class gives the base. */
-  readonly baseAssumed: boolean;
+  readonly known: ClassDefaults;
+  readonly sources: RopeSources;
   readonly kindName: KindName;
   readonly kind: KindReading;
   readonly perLayer: boolean;
@@ -57,6 +66,13 @@ const layerBases = [
 ] as const;
 
 const speaksOfRope = /rope|rotary|yarn|^original_max_position/;
+
+// Where models with images or sound keep the fields of their text model.
+const textFields = ['text_config', 'llm_config', 'language_config', 'thinker_config'] as const;
+
+// Types of layers that are no softmax attention, and fields that are false where no layer has RoPE.
+const withoutAttention = /^(linear_attention|conv|mamba\d?|recurrent|moe|mlp)$/;
+const switches = ['use_rope', 'use_mem_rope'] as const;
 
 /**
  * Options of `rw.rope()` from a Hugging Face config.json (the parsed object; of a multimodal model, its text_config is
@@ -93,11 +109,12 @@ export function readRopeConfig(where: string, source: unknown, options: RopeConf
   if (!isRecord(value)) throw new ArgumentTypeError(where, 'config', value, 'an object, as a config.json holds it');
   const asked = askedOf(where, options);
   const outer = new Fields(where, '', value);
-  const config = isRecord(value.text_config) ? new Fields(where, 'text_config', value.text_config) : outer;
+  const config = textConfig(outer);
   const modelType = config.optional('model_type', text) ?? outer.optional('model_type', text);
   const model = modelName(modelType ?? '');
-  refuseUnlike(config, model);
-  const defaults = defaultsOf(model);
+  const known = classOf(model);
+  refuseUnlike(config, model, known);
+  const defaults: ClassDefaults = known ?? {};
   const layer = ropeOfLayer(config, asked.layerType, defaults);
   if (layer === null || hasNoRope(config, model, asked.layerType, defaults)) return null;
 
@@ -106,7 +123,9 @@ export function readRopeConfig(where: string, source: unknown, options: RopeConf
   const oldSpelling = layer.rope.path.endsWith('rope_scaling') && Object.keys(layer.rope.values).length > 0;
   if (oldSpelling && kindName.fields.length === 0) layer.rope.need('rope_type', text);
   const stated = agreed(layer.base, check.base);
-  const base = stated?.value ?? layer.fallback;
+  // ChatGLM multiplies the base.
+  const ratio = config.optional('rope_ratio', check.positive) ?? 1;
+  const base = ratio * (stated?.value ?? layer.fallback ?? 10000);
   const size = headSize(config, layer.rope, asked.layerType, kindName.kind, defaults);
   const kind: KindReading = {
     rope: layer.rope,
@@ -119,16 +138,21 @@ export function readRopeConfig(where: string, source: unknown, options: RopeConf
       ?.value,
     classLength: defaults.originalLength,
   };
-  const scaling = kinds[kindName.kind]?.(kind) ?? { type: 'default' };
+  let scaling = kinds[kindName.kind]?.(kind) ?? { type: 'default' };
+  if (defaults.reversed) scaling = backwards(layer.rope, kindName, base, size.rotaryDim);
   if (kind.trainingLength === undefined && kind.maxLength !== undefined) kind.trainingLength = kind.maxLength;
-  const pairing = asked.pairing ?? pairingIn(config, model);
+  const [pairing, pairingSource] = pairingOf(config, asked, defaults);
+  const fromFile = (given: boolean): RopeFactSource => {
+    if (given && !layer.ofClass) return 'file';
+    return known === undefined ? 'assumed' : 'class';
+  };
   const ropeOptions = given<RopeOptions>({
     headDim: size.headDim,
     rotaryDim: size.rotaryDim === size.headDim ? undefined : size.rotaryDim,
-    base: base ?? 10000,
-    pairing: pairing ?? 'half',
+    base,
+    pairing,
     scaling: scaling.type === 'default' ? undefined : scaling,
-    axes: mropeAxes(layer.rope, model, kindName, size.rotaryDim / 2),
+    axes: mropeAxes(layer.rope, defaults, kindName, size.rotaryDim / 2),
   });
   checkRopeOptions(where, ropeOptions, (option) =>
     option === 'base' ? (stated?.name ?? 'rope_theta') : fieldName(kind, option),
@@ -141,8 +165,13 @@ export function readRopeConfig(where: string, source: unknown, options: RopeConf
   return {
     options: ropeOptions,
     model,
-    pairingKnown: pairing !== undefined,
-    baseAssumed: base === undefined,
+    known: defaults,
+    sources: {
+      pairing: pairingSource,
+      base: fromFile(stated !== undefined),
+      rotaryDim: fromFile(size.stated),
+      layers: fromFile(layer.perLayer),
+    },
     kindName,
     kind,
     perLayer: layer.perLayer,
@@ -154,22 +183,41 @@ function mentionsRope(config: Fields): boolean {
   return Object.keys(config.values).some((field) => speaksOfRope.test(field) && config.has(field));
 }
 
-function refuseUnlike(config: Fields, model: string): void {
-  const why = unlikeOurs(model);
-  if (why !== undefined) throw config.misfit('model_type', `, ${why}; give rope() its options`);
-  if (model === '' || pairingOf(model) !== undefined) return;
+function textConfig(fields: Fields): Fields {
+  const name = textFields.find((field) => isRecord(fields.values[field]));
+  return name === undefined ? fields : textConfig(fields.inner(name));
+}
+
+function refuseUnlike(config: Fields, model: string, known: ModelRope | undefined): void {
+  if (known?.unlike !== undefined) throw config.misfit('model_type', `, ${known.unlike}; give rope() its options`);
+  if (config.peek('position_encoding_2d') === true) {
+    throw config.misfit('position_encoding_2d', ', which rope() has no options for; expected positions of one axis');
+  }
+  if (model === '' || known !== undefined) return;
   if (mentionsRope(config) || config.has('position_embedding_type') || config.has('alibi')) return;
   throw config.misfit('model_type', ', which is not known to use RoPE, and no field speaks of it; expected rope_theta');
+}
+
+// Pairs that turn by the negated angle.
+function backwards(rope: Fields, { kind, fields }: KindName, base: number, dim: number): RopeScaling {
+  if (kind !== 'default')
+    throw rope.misfit(fields[0] ?? 'rope_type', ', for pairs that turn backwards; expected "default"');
+  const inverseFrequencies = Array.from({ length: dim / 2 }, (_, i) => -(base ** ((-2 * i) / dim)));
+  return { type: 'custom', inverseFrequencies };
 }
 
 function hasNoRope(
   config: Fields,
   model: string,
   layerType: string | undefined,
-  { positionType }: ClassDefaults,
+  { positionType, withoutRope, alibiFrom }: ClassDefaults,
 ): boolean {
-  if (layerType !== undefined && layerWithoutRope(model) === layerType && config.has('sliding_window')) return true;
-  if (config.peek('alibi') === true || Number(config.peek('hidden_size')) >= alibiFrom(model)) return true;
+  if (layerType !== undefined) {
+    if (withoutAttention.test(layerType)) return true;
+    if (layerType === withoutRope && config.values.sliding_window !== null) return true;
+  }
+  if (switches.some((field) => config.peek(field) === false)) return true;
+  if (config.peek('alibi') === true || Number(config.peek('hidden_size')) >= (alibiFrom ?? Infinity)) return true;
   const type = config.peek('position_embedding_type') ?? positionType;
   if (type === 'nope' || type === 'alibi') return true;
   return (
@@ -187,6 +235,8 @@ interface LayerRope {
   readonly base: readonly (readonly [Fields, string])[];
   /** The base if no field gives it. */
   readonly fallback: number | undefined;
+  /** Whether the parameters are those of the class. */
+  readonly ofClass: boolean;
 }
 
 function known(where: string, layerType: string | undefined, types: readonly string[]): string {
@@ -209,6 +259,7 @@ function ropeOfLayer(config: Fields, layerType: string | undefined, defaults: Cl
     .map((field) => config.inner(field))
     .filter((fields) => Object.keys(fields.values).length > 0);
   const [now = parametersOfClass(config, defaults), old] = objects;
+  const ofClass = objects.length === 0 && now !== undefined;
   const nested = [now, old].find((fields) => fields !== undefined && isPerLayer(fields.values));
   if (now !== undefined && old !== undefined) {
     if (nested !== undefined) throw config.misfit('rope_scaling', ', beside a rope_parameters; expected one of them');
@@ -223,7 +274,7 @@ function ropeOfLayer(config: Fields, layerType: string | undefined, defaults: Cl
     // The first of: the entry's own base, the older field for this type, the base of all layers.
     const sources = [...rope.at('rope_theta'), ...older, ...top];
     const base = sources.filter(([fields, field]) => fields.has(field)).slice(0, 1);
-    return { rope, perLayer: true, base, fallback: baseOfClass(type, defaults) };
+    return { rope, perLayer: true, base, fallback: baseOfClass(type, defaults), ofClass };
   }
   const rope = now ?? new Fields(where, config.name('rope_parameters'), {});
   const names = namesOfBases(config, defaults);
@@ -238,16 +289,18 @@ function ropeOfLayer(config: Fields, layerType: string | undefined, defaults: Cl
       perLayer: true,
       base: config.at(field),
       fallback: baseOfClass(type, defaults),
+      ofClass,
     };
   }
   const types = config.peek('layer_types');
   if (layerType !== undefined && Array.isArray(types)) known(where, layerType, [...new Set(types)]);
   const base = [...objects.flatMap((fields) => fields.at('rope_theta')), ...top];
   const fallback = defaults.base;
-  if (!defaults.slidingUnscaled || kindOf(rope).kind === 'default') return { rope, perLayer: false, base, fallback };
+  if (!defaults.slidingUnscaled || kindOf(rope).kind === 'default')
+    return { rope, perLayer: false, base, fallback, ofClass };
   const type = known(where, layerType, ['full_attention', 'sliding_attention']);
   const ofLayer = type === 'sliding_attention' ? new Fields(where, rope.path, {}) : rope;
-  return { rope: ofLayer, perLayer: true, base, fallback };
+  return { rope: ofLayer, perLayer: true, base, fallback, ofClass };
 }
 
 function baseOfClass(type: string, { base, localBase }: ClassDefaults): number | undefined {
@@ -262,20 +315,27 @@ function namesOfBases(config: Fields, { localBase }: ClassDefaults): (typeof lay
   );
 }
 
-function pairingIn(config: Fields, model: string): Pairing | undefined {
-  const says = agreed(config.at(...interleaveFields), check.boolean);
-  if (says === undefined) return pairingOf(model);
-  return says.value ? 'interleaved' : 'half';
+function pairingOf(
+  config: Fields,
+  asked: RopeConfigOptions,
+  known: ClassDefaults,
+): readonly [pairing: Pairing, source: RopeFactSource] {
+  const says = agreed(config.at(...interleaveFields), check.boolean)?.value;
+  if (asked.pairing !== undefined) return [asked.pairing, 'option'];
+  if (says !== undefined) return [says ? 'interleaved' : 'half', 'file'];
+  if (known.pairing !== undefined) return [known.pairing, 'class'];
+  // All known classes with latent attention but MiniCPM3's pair neighbours.
+  return [config.has('qk_rope_head_dim') ? 'interleaved' : 'half', 'assumed'];
 }
 
-function mropeAxes(rope: Fields, model: string, kind: KindName, pairs: number): RopeAxes | undefined {
+function mropeAxes(rope: Fields, known: ClassDefaults, kind: KindName, pairs: number): RopeAxes | undefined {
   const flag = rope.optional('mrope_interleaved', check.boolean);
   const field = 'mrope_section';
   if (!rope.has(field) && !kind.mrope && !flag) return undefined;
   const sections = rope.need(field, sizes);
   const sum = sections.reduce((a, b) => a + b, 0);
   if (sum !== pairs) throw rope.misfit(field, `, which adds up to ${sum}; ${2 * pairs} coordinates are ${pairs} pairs`);
-  const interleaved = flag ?? interleavedSections.includes(model);
+  const interleaved = flag ?? known.interleavedAxes;
   if (sections.length !== 3)
     throw rope.misfit(field, `, with ${sections.length} entries; expected 3: time, row, column`);
   return { layout: interleaved ? 'interleaved' : 'sections', sections };

@@ -7,7 +7,7 @@ import { RopePlan } from '../rope/rope.js';
 import * as check from '../runtime/check.js';
 import { ArgumentTypeError } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
-import { configFields, type RopeConfigOptions, readRopeConfig } from './config.js';
+import { configFields, type RopeConfigOptions, type RopeSources, readRopeConfig } from './config.js';
 import { isRecord } from './fields.js';
 import { given, yarnBand } from './kinds.js';
 import { type Explained, type RopeWarning, short, softmaxScaleFactor, warningsOf } from './warnings.js';
@@ -76,6 +76,8 @@ export interface RopeExplanation {
   readonly pairs: readonly ExplainedPair[];
   /** Number of pairs that complete a turn within the training length; null where that is unknown. */
   readonly completePairs: number | null;
+  /** Where the facts are from that a config.json may leave out; absent where options were explained. */
+  readonly sources?: RopeSources;
   /** Fields of the configuration about RoPE that were not used. */
   readonly unusedFields: readonly string[];
   /** One for each known trap that the options or the configuration meet. */
@@ -139,6 +141,7 @@ export function explainRope(heap: Heap, config: unknown, options: ExplainOptions
       band: bandOf(scaling, plan),
       pairs,
       completePairs: trainingLength === undefined ? null : pairs.filter(({ completes }) => completes).length,
+      sources: what.reading?.sources,
       unusedFields: what.reading?.unused ?? [],
       warnings: warningsOf(explained),
     });

@@ -150,12 +150,15 @@ function longrope(r: KindReading): RopeScaling {
 }
 
 function llama3(r: KindReading): RopeScaling {
+  const lowFreqFactor = r.rope.need('low_freq_factor', check.positive);
+  const high = r.rope.need('high_freq_factor', check.positive);
   return {
     type: 'llama3',
     factor: neededFactor(r),
     originalLength: originalLength(r),
-    lowFreqFactor: r.rope.need('low_freq_factor', check.positive),
-    highFreqFactor: r.rope.need('high_freq_factor', check.positive),
+    lowFreqFactor,
+    // Llama 4: both are 1, and no pair is blended. The next number leaves none between them either.
+    highFreqFactor: high === lowFreqFactor ? high * (1 + Number.EPSILON) : high,
   };
 }
 

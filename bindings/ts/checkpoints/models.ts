@@ -1,21 +1,11 @@
-// Facts of Hugging Face's model classes that a config.json may omit: the pairing, default values, layers without RoPE.
-// Keys are values of model_type, without `_text`. bindings/package.mjs copies the defaults from models/families/.
+// What a model's class knows of RoPE that its config.json may omit. The table is in models/families/: `rope` of each
+// family, and others.ts; bindings/package.mjs copies it.
 import { modelRopes } from '../model-ropes.js';
 import type { Pairing } from '../rope/options.js';
 
-// An own entry of a table: a model_type may be any text, such as 'toString'.
-function own<T>(table: Readonly<Record<string, T>>, key: string): T | undefined {
-  return Object.hasOwn(table, key) ? table[key] : undefined;
-}
-
-/** The key of a model type in the tables here. */
+/** The name of a model type in the table. */
 export function modelName(modelType: string): string {
-  return modelType.replace(/_text$/, '');
-}
-
-/** The pairing of a model, or undefined if unknown. */
-export function pairingOf(modelType: string): Pairing | undefined {
-  return own<ModelRope>(modelRopes, modelType)?.pairing;
+  return modelType.replace(/_text(_model)?$/, '');
 }
 
 /** Fields that give the pairing of any model: true means interleaved. */
@@ -42,43 +32,22 @@ export interface ModelRope {
   readonly originalLength?: number;
   /** position_embedding_type */
   readonly positionType?: string;
+  /** The type of layer that has no RoPE, unless sliding_window is null. */
+  readonly withoutRope?: string;
+  /** hidden_size from which the model has ALiBi in place of RoPE. */
+  readonly alibiFrom?: number;
+  /** Pairs turn by the negated angle. */
+  readonly reversed?: true;
+  /** The axes of M-RoPE are interleaved, although the file may not say so. */
+  readonly interleavedAxes?: true;
+  /** Why the options of rope() cannot describe it. */
+  readonly unlike?: string;
 }
 
 export type ClassDefaults = Partial<ModelRope>;
 
-export function defaultsOf(model: string): ClassDefaults {
-  return own<ModelRope>(modelRopes, model) ?? {};
-}
-
-// Models whose layers of one type have no RoPE, if the model has a sliding window.
-const layersWithoutRope: Readonly<Record<string, string>> = {
-  cohere2: 'full_attention',
-  exaone4: 'full_attention',
-};
-
-/** The type of layer that has no RoPE in a model with a sliding window, if there is one. */
-export function layerWithoutRope(model: string): string | undefined {
-  return own(layersWithoutRope, model);
-}
-
-/** The hidden size from which a model has ALiBi: Baichuan 7B has RoPE, Baichuan 13B does not. */
-export function alibiFrom(model: string): number {
-  return model === 'baichuan' ? 5120 : Number.POSITIVE_INFINITY;
-}
-
-/** Models that interleave the axes of M-RoPE although the file may not say so. */
-export const interleavedSections: readonly string[] = [
-  ...['qwen3_vl', 'qwen3_vl_moe', 'qwen3_omni_moe', 'qwen3_5', 'qwen3_5_moe'],
-];
-
-// Models whose RoPE the options of rope() cannot describe, and why.
-const unlike: Readonly<Record<string, string>> = {
-  chatglm: 'which turns half of each head by rules of its own code',
-  ernie4_5_vl: 'whose three axes share the pairs in an order of their own',
-  ernie4_5_vl_moe: 'whose three axes share the pairs in an order of their own',
-};
-
-/** Why the options of rope() cannot describe a model's RoPE, if so. */
-export function unlikeOurs(model: string): string | undefined {
-  return own(unlike, model);
+/** What is known of a model type; undefined where nothing is. */
+export function classOf(model: string): ModelRope | undefined {
+  const rows = modelRopes as readonly (readonly [names: string, rope: ModelRope])[];
+  return rows.find(([names]) => names.split(' ').includes(model))?.[1];
 }

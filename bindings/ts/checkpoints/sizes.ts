@@ -19,6 +19,8 @@ export interface HeadSize {
   readonly headDim: number;
   readonly rotaryDim: number;
   readonly fraction: number | undefined;
+  /** Whether a field says how many coordinates rotate. */
+  readonly stated: boolean;
 }
 
 /** @internal */
@@ -41,18 +43,20 @@ export function headSize(
         throw config.misfit('qk_rope_head_dim', `, but ${stated.name} ${stated.value} of head_dim is not that`);
       }
     }
-    return { headDim: apart, rotaryDim: apart, fraction: undefined };
+    return { headDim: apart, rotaryDim: apart, fraction: undefined, stated: config.has('qk_rope_head_dim') };
   }
   const full = headDim(config, layerType, defaults);
   if (full === undefined) {
     const heads = config.has('hidden_size') ? 'num_attention_heads' : 'head_dim';
     throw new ArgumentTypeError(config.where, config.name(heads), undefined, 'an integer, to know the size of a head');
   }
-  if (kind === 'proportional') return { headDim: full, rotaryDim: full, fraction: part };
+  if (kind === 'proportional') return { headDim: full, rotaryDim: full, fraction: part, stated: stated !== undefined };
   const turned = stated === undefined ? undefined : Math.trunc(full * stated.value);
-  const explicit = config.optional('rotary_dim', evenSize);
-  if (explicit !== undefined && turned !== undefined && explicit !== turned) {
-    throw config.misfit('rotary_dim', `, but ${stated?.name} makes it ${turned}`);
+  const named = agreed(config.at('rotary_dim', 'attn_rotary_emb'), evenSize);
+  const explicit = named?.value;
+  if (named !== undefined && turned !== undefined && explicit !== turned) {
+    const problem = `is ${explicit}, but ${stated?.name} makes it ${turned}`;
+    throw new ArgumentRangeError(config.where, named.name, explicit, problem);
   }
   const rotaryDim = explicit ?? turned ?? defaults.rotaryDim ?? Math.trunc(full * (part ?? 1));
   if (rotaryDim < 2 || rotaryDim % 2 !== 0) {
@@ -61,12 +65,12 @@ export function headSize(
     throw new ArgumentRangeError(config.where, name, stated?.value ?? full, problem);
   }
   if (rotaryDim > full) throw config.misfit('rotary_dim', `; a head has ${full} coordinates`);
-  return { headDim: full, rotaryDim, fraction: part };
+  return { headDim: full, rotaryDim, fraction: part, stated: (explicit ?? turned) !== undefined };
 }
 
 function headDim(config: Fields, layerType: string | undefined, defaults: ClassDefaults): number | undefined {
   const global = config.optional('global_head_dim', evenSize);
-  const own = config.optional('head_dim', evenSize);
+  const own = agreed(config.at('head_dim', 'kv_channels'), evenSize)?.value;
   if (global === undefined && sizesPerLayer(config)) {
     throw config.misfit('per_layer_config', ' that sets head_dim; expected one size of head for these layers');
   }

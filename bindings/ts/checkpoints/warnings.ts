@@ -2,7 +2,6 @@
 
 import type { RopeOptions, RopeScaling } from '../rope/options.js';
 import type { ConfigReading } from './config.js';
-import { layerWithoutRope } from './models.js';
 
 /** A trap in a configuration, or a fact that other programs often miss. */
 export interface RopeWarning {
@@ -94,10 +93,16 @@ function proportional({ scaling, options }: Explained): string | undefined {
   return `${rotaryDim} of ${headDim} coordinates turn, with exponents over ${rotaryDim}; the kind 'proportional' takes them over ${headDim}: the two are not interchangeable`;
 }
 
+function modelUnknown({ reading }: Explained): string | undefined {
+  if (reading?.sources.layers !== 'assumed') return;
+  const assumed = Object.entries(reading.sources).filter(([, source]) => source === 'assumed');
+  return `model_type ${JSON.stringify(reading.model)} is not known; assumed: ${assumed.map(([fact]) => fact).join(', ')}`;
+}
+
 function withoutRope({ reading }: Explained): string | undefined {
   if (reading === undefined) return;
-  const type = layerWithoutRope(reading.model);
-  if (type !== undefined && reading.kind.config.has('sliding_window')) return `layers of ${type} have no RoPE`;
+  const type = reading.known.withoutRope;
+  if (type !== undefined && reading.kind.config.values.sliding_window !== null) return `layers of ${type} have no RoPE`;
   const field = reading.unused.find((name) => name.startsWith('no_rope_layer'));
   return field && `${field} takes RoPE from some of the layers, by their number`;
 }
@@ -140,11 +145,13 @@ const traps: Readonly<Record<string, Message>> = {
     reading.kind.rope.has('truncate') &&
     'truncate stands in the parameters of one type of layer; Hugging Face reads it from the object around them and takes true',
   'proportional-or-partial': proportional,
+  'model-unknown': modelUnknown,
   'pairing-unknown': ({ reading }) =>
-    reading !== undefined &&
-    !reading.pairingKnown &&
-    `no pairing is known for model_type ${JSON.stringify(reading.model)}; 'half' is assumed, and a wrong one shows only after the first tokens`,
-  'base-assumed': ({ reading }) => reading?.baseAssumed && 'no field gives the base; 10000 is assumed',
+    reading?.sources.pairing === 'assumed' &&
+    `no pairing is known for model_type ${JSON.stringify(reading.model)}; '${reading.options.pairing}' is assumed, and a wrong one shows only after the first tokens`,
+  'base-assumed': ({ reading }) => reading?.sources.base === 'assumed' && 'no field gives the base; 10000 is assumed',
+  'turns-backwards': ({ reading }) =>
+    reading?.known.reversed && 'pairs of this model turn by the negated angle, so its frequencies are negative',
   'layers-without-rope': withoutRope,
   'float32-angles': float32,
 };

@@ -145,6 +145,41 @@ const models = {
     },
     { headDim: 128, base: 10000, pairing: 'half', scaling: { type: 'ntk', factor: 1000 } },
   ],
+  'ChatGLM, which multiplies the base': [
+    { model_type: 'chatglm', hidden_size: 4096, num_attention_heads: 32, kv_channels: 128, rope_ratio: 50 },
+    { headDim: 128, rotaryDim: 64, base: 500000, pairing: 'interleaved' },
+  ],
+  'Llama 4, which blends nothing': [
+    {
+      model_type: 'llama4',
+      text_config: {
+        ...{ model_type: 'llama4_text', head_dim: 128, rope_theta: 500000 },
+        rope_scaling: { rope_type: 'llama3', ...llama3, high_freq_factor: 1 },
+      },
+    },
+    {
+      ...{ headDim: 128, base: 500000, pairing: 'interleaved' },
+      scaling: {
+        ...{ type: 'llama3', factor: 8, originalLength: 8192, lowFreqFactor: 1 },
+        highFreqFactor: 1 + Number.EPSILON,
+      },
+    },
+  ],
+  'Bamba, under the older name of its part': [
+    { model_type: 'bamba', hidden_size: 4096, num_attention_heads: 32, attn_rotary_emb: 32, rope_theta: 10000 },
+    { headDim: 128, rotaryDim: 32, base: 10000, pairing: 'half' },
+  ],
+  'InternVL, whose text model has a name of its own': [
+    { model_type: 'internvl_chat', llm_config: { model_type: 'internlm2', head_dim: 128, rope_theta: 1000000 } },
+    { headDim: 128, base: 1000000, pairing: 'half' },
+  ],
+  'Qwen2.5-Omni, whose text model stands in another': [
+    {
+      model_type: 'qwen2_5_omni',
+      thinker_config: { model_type: 'qwen2_5_omni_thinker', text_config: { head_dim: 128, rope_theta: 1000000 } },
+    },
+    { headDim: 128, base: 1000000, pairing: 'half' },
+  ],
   'a model that nobody knows': [
     { model_type: 'new_thing', head_dim: 64, rope_theta: 77 },
     { headDim: 64, base: 77, pairing: 'half' },
@@ -441,8 +476,13 @@ testMisfits(rw, 'ropeFromConfig', {
   ],
   'a model whose RoPE is like no other': [
     RangeError,
-    ['model_type', '"chatglm"'],
-    from({ model_type: 'chatglm', head_dim: 128, rope_ratio: 50 }),
+    ['model_type', '"ernie4_5_vl"'],
+    from({ model_type: 'ernie4_5_vl', head_dim: 128, rope_theta: 500000 }),
+  ],
+  'positions with two axes of ChatGLM': [
+    RangeError,
+    'position_encoding_2d',
+    from({ model_type: 'chatglm', head_dim: 128, position_encoding_2d: true }),
   ],
   'a base that is no number': [TypeError, 'rope_theta', from({ ...size, rope_theta: [1e4, 1e6] })],
   'a base of 1': [RangeError, ['rope_theta', '1'], from({ ...size, rope_theta: 1 })],

@@ -9,6 +9,8 @@ const rw = await load({ simd: 'deterministic' });
 const sizes = { hidden_size: 3072, num_attention_heads: 32 };
 const plain = { headDim: 96, base: 10000 };
 const half = { headDim: 96, rotaryDim: 48, base: 10000 };
+const wide = { headDim: 128, base: 10000 };
+const latent = { headDim: 64, base: 10000 };
 const quarter = { headDim: 256, rotaryDim: 64, base: 10000 };
 const gemma = {
   full_attention: { headDim: 256, base: 1000000 },
@@ -19,6 +21,12 @@ const gemma = {
 const filledIn = {
   interleaved: {
     ...{ roformer: plain, cohere2: plain, glm4v: plain, glm_ocr: plain },
+    cohere2_moe: { headDim: 128, base: 10000 },
+    chatglm: half,
+    moonshine_streaming: { headDim: 96, rotaryDim: 76, base: 10000 },
+    ...{ axk1: latent, glm4_moe_lite: latent, glm_moe_dsa: latent, kimi_k2: latent, mistral4: latent, youtu: latent },
+    axk2: { headDim: 32, base: 10000 },
+    deepseek_v4: { headDim: 512, base: 10000 },
     gptj: { headDim: 96, rotaryDim: 64, base: 10000 },
     codegen: { headDim: 96, rotaryDim: 64, base: 10000 },
     cohere: { headDim: 96, base: 500000 },
@@ -30,16 +38,22 @@ const filledIn = {
     ernie4_5_moe: { headDim: 96, base: 500000 },
     llama4: { headDim: 128, base: 500000 },
     longcat_flash: { headDim: 64, base: 10000000 },
-    deepseek_v2: { headDim: 64, base: 10000 },
-    deepseek_v3: { headDim: 64, base: 10000 },
-    deepseek_v32: { headDim: 64, base: 10000 },
+    ...{ deepseek_v2: latent, deepseek_v3: latent, deepseek_v32: latent },
   },
   half: {
     ...{ llama: plain, mistral: plain, ministral: plain, arcee: plain, qwen2: plain, qwen2_moe: plain },
     ...{ qwen3_moe: plain, phi3: plain, gpt_neox_japanese: plain, falcon: plain, starcoder2: plain, olmo: plain },
-    ...{ olmo2: plain, olmoe: plain, granite: plain, granitemoe: plain, exaone4: plain, nomic_bert: plain },
-    ...{ hunyuan_v1_dense: plain, hunyuan_v1_moe: plain },
-    ...{ phi: half, nemotron: half, glm4_moe: half, glm4v_moe: half, recurrent_gemma: half },
+    ...{ olmo2: plain, olmoe: plain, granite: plain, granitemoe: plain, exaone4: plain, exaone4_5: plain },
+    ...{ hunyuan_v1_dense: plain, hunyuan_v1_moe: plain, exaone_moe: plain, olmo_hybrid: plain, zamba2: plain },
+    nomic_bert: { headDim: 96, base: 1000 },
+    jina_embeddings_v3: { headDim: 96, base: 20000 },
+    ...{ afmoe: wide, mellum: wide, ministral3: wide, step3p5: wide },
+    hy_v3: { headDim: 128, base: 11158840 },
+    minicpm3: { headDim: 32, base: 10000 },
+    minimax_m2: { headDim: 128, base: 5000000 },
+    minimax_m3_vl: { headDim: 128, rotaryDim: 64, base: 5000000 },
+    fuyu: { headDim: 96, rotaryDim: 48, base: 25000 },
+    ...{ bamba: half, phi: half, nemotron: half, glm4_moe: half, glm4v_moe: half, recurrent_gemma: half },
     persimmon: { headDim: 96, rotaryDim: 48, base: 25000 },
     gpt_neox: { headDim: 96, rotaryDim: 24, base: 10000 },
     stablelm: { headDim: 96, rotaryDim: 24, base: 10000 },
@@ -74,6 +88,14 @@ const filledIn = {
       full_attention: { headDim: 512, base: 1000000, scaling: { type: 'proportional', rotaryFraction: 0.25 } },
       sliding_attention: { headDim: 256, base: 10000 },
     },
+    laguna: {
+      full_attention: { headDim: 128, rotaryDim: 64, base: 500000 },
+      sliding_attention: { headDim: 128, base: 10000 },
+    },
+    zaya: {
+      hybrid: { headDim: 128, rotaryDim: 64, base: 5000000 },
+      hybrid_sliding: { headDim: 128, rotaryDim: 64, base: 10000 },
+    },
     modernbert: {
       full_attention: { headDim: 96, base: 160000 },
       sliding_attention: { headDim: 96, base: 10000 },
@@ -87,19 +109,19 @@ const stated = {
   rope_scaling: { rope_type: 'linear', factor: 2 },
 };
 const statedOptions = { headDim: 160, rotaryDim: 32, base: 12345, scaling: { type: 'linear', factor: 2 } };
-const latent = ['longcat_flash', 'deepseek_v2', 'deepseek_v3', 'deepseek_v32'];
+const latentTypes = ['axk2', 'longcat_flash', 'minicpm3'];
 
 for (const [pairing, types] of Object.entries(filledIn)) {
   for (const [model_type, expected] of Object.entries(types)) {
     const config = { model_type, ...sizes };
-    const layers = 'full_attention' in expected ? Object.entries(expected) : [[undefined, expected]];
+    const layers = 'headDim' in expected ? [[undefined, expected]] : Object.entries(expected);
     for (const [layerType, options] of layers) {
       const what = layerType === undefined ? model_type : `${layerType} of ${model_type}`;
       const asked = layerType && { layerType };
       test(`ropeFromConfig fills in what the class of ${what} has`, () => {
         assert.deepEqual(ropeFromConfig(config, asked), { ...options, pairing });
-        const assumed = rw.explainRope(config, asked).warnings.some(({ code }) => code === 'base-assumed');
-        assert.equal(assumed, layerType === undefined && options.base === 10000);
+        const { sources } = rw.explainRope(config, asked);
+        assert.deepEqual(Object.values(sources), ['class', 'class', 'class', layerType ? sources.layers : 'class']);
       });
       test(`fields of the file win over the class of ${what}`, () => {
         const { rope_theta, rope_scaling, partial_rotary_factor, ...heads } = stated;
@@ -107,8 +129,8 @@ for (const [pairing, types] of Object.entries(filledIn)) {
         const rope = layerType === undefined ? stated : { ...heads, rope_parameters: { [layerType]: parameters } };
         const given = { ...config, ...rope, position_embedding_type: 'rotary' };
         // Without a type, layers of OLMo 3 differ in their scaling.
-        const scaled = asked ?? { layerType: 'full_attention' };
-        if (!latent.includes(model_type)) {
+        const scaled = asked ?? (model_type === 'olmo3' ? { layerType: 'full_attention' } : {});
+        if (expected !== latent && !latentTypes.includes(model_type)) {
           assert.deepEqual(ropeFromConfig(given, scaled), { ...statedOptions, pairing });
           return;
         }
@@ -165,4 +187,70 @@ test('ESM has RoPE only where the file says so', () => {
   const esm = { model_type: 'esm', ...sizes };
   assert.equal(ropeFromConfig(esm), null);
   assert.deepEqual(ropeFromConfig({ ...esm, position_embedding_type: 'rotary' }), { ...plain, pairing: 'half' });
+});
+
+test('layers of some types have no RoPE, whatever the file says of it', () => {
+  const of = (model_type, layerType, fields) =>
+    ropeFromConfig({ model_type, ...sizes, rope_theta: 777, ...fields }, { layerType })?.base;
+  for (const model_type of ['cohere2', 'cohere2_moe', 'exaone4', 'exaone4_5_text', 'exaone_moe', 'afmoe', 'llama4']) {
+    assert.equal(of(model_type, 'full_attention'), undefined, model_type);
+    assert.equal(of(model_type, 'sliding_attention'), 777, model_type);
+  }
+  assert.equal(of('exaone4', 'full_attention', { sliding_window: null }), 777, 'a model without a window');
+  assert.equal(of('llama', 'full_attention'), 777);
+  for (const layerType of ['linear_attention', 'conv', 'mamba', 'recurrent']) {
+    assert.equal(of('qwen3_next', layerType), undefined, layerType);
+  }
+});
+
+test('models without RoPE give null although the file has fields of it', () => {
+  for (const model_type of ['jamba', 'kimi_linear', 'nemotron_h', 'zamba']) {
+    assert.equal(ropeFromConfig({ model_type, ...sizes, position_embedding_type: null }), null, model_type);
+  }
+  const zamba2 = { model_type: 'zamba2', ...sizes };
+  assert.equal(ropeFromConfig({ ...zamba2, use_mem_rope: false }), null);
+  assert.deepEqual(ropeFromConfig({ ...zamba2, use_mem_rope: true }), { ...plain, pairing: 'half' });
+});
+
+test('pairs of nanochat turn by the negated angle', () => {
+  const nanochat = { model_type: 'nanochat', hidden_size: 8, num_attention_heads: 2, rope_theta: 100 };
+  const scaling = { type: 'custom', inverseFrequencies: [-1, -0.1] };
+  assert.deepEqual(ropeFromConfig(nanochat), { headDim: 4, base: 100, pairing: 'half', scaling });
+  const { pairs, warnings } = rw.explainRope(nanochat, { trainingLength: 100 });
+  assert.deepEqual(
+    pairs.map(({ inverseFrequency, wavelength }) => [inverseFrequency, wavelength > 0]),
+    [
+      [-1, true],
+      [-0.1, true],
+    ],
+  );
+  assert.ok(warnings.some(({ code }) => code === 'turns-backwards'));
+  const rope_scaling = { rope_type: 'linear', factor: 2 };
+  assert.throws(() => ropeFromConfig({ ...nanochat, rope_scaling }), {
+    name: 'ArgumentRangeError',
+    message: /rope_scaling\.rope_type is "linear", for pairs that turn backwards; expected "default"/,
+  });
+});
+
+test('a class that is not known is told from one that is', () => {
+  const sourcesOf = (config, asked) => rw.explainRope({ ...sizes, ...config }, asked).sources;
+  const nothing = { pairing: 'assumed', base: 'assumed', rotaryDim: 'assumed', layers: 'assumed' };
+  assert.deepEqual(sourcesOf({ model_type: 'new_thing', rope_scaling: { rope_type: 'default' } }), nothing);
+  assert.deepEqual(sourcesOf({ rope_theta: 7 }), { ...nothing, base: 'file' });
+  const told = { rope_theta: 7, rope_interleave: true, partial_rotary_factor: 0.5 };
+  const file = { pairing: 'file', base: 'file', rotaryDim: 'file' };
+  assert.deepEqual(sourcesOf({ model_type: 'new_thing', ...told }), { ...file, layers: 'assumed' });
+  assert.deepEqual(sourcesOf({ model_type: 'llama', ...told }), { ...file, layers: 'class' });
+  assert.equal(sourcesOf({ model_type: 'llama' }, { pairing: 'interleaved' }).pairing, 'option');
+  const rope_parameters = { full_attention: { rope_theta: 7 } };
+  assert.equal(sourcesOf({ model_type: 'new_thing', rope_parameters }, { layerType: 'full_attention' }).layers, 'file');
+  assert.equal(rw.explainRope({ headDim: 8 }).sources, undefined);
+});
+
+test('latent attention of a class that is not known is assumed to pair neighbours', () => {
+  const unknown = { model_type: 'new_thing', qk_rope_head_dim: 64, rope_theta: 10000 };
+  assert.deepEqual(ropeFromConfig(unknown), { ...latent, pairing: 'interleaved' });
+  const { warnings } = rw.explainRope(unknown);
+  const { message } = warnings.find(({ code }) => code === 'pairing-unknown');
+  assert.match(message, /'interleaved' is assumed/);
 });

@@ -204,7 +204,12 @@ const traps = {
     [llama],
   ],
   'pairing-unknown': [[{ ...llama, model_type: 'new_thing' }], '"new_thing"', [{ ...llama, rope_interleave: true }]],
-  'base-assumed': [[{ model_type: 'llama', head_dim: 8 }], '10000', [llama]],
+  'model-unknown': [
+    [{ model_type: 'new_thing', head_dim: 8, rope_theta: 100, rope_interleave: false }],
+    'model_type "new_thing" is not known; assumed: rotaryDim, layers',
+    [llama],
+  ],
+  'base-assumed': [[{ model_type: 'new_thing', head_dim: 8, rope_interleave: false }], '10000', [llama]],
   'layers-without-rope': [[{ ...llama, no_rope_layers: [1, 0] }], 'no_rope_layers', [llama]],
   'float32-angles': [[llama, { angles: 'float32' }], '0.00000384 at 64', [llama]],
 };

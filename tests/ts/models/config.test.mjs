@@ -73,7 +73,7 @@ const defaults = {
   nomic_bert: {
     ...{ ...encoderBody, eps: 1e-5, activation: 'silu' },
     biases: { attention: false, attentionOutput: false, feedForward: false },
-    layers: every(half(10000)),
+    layers: every(half(1000)),
   },
   roformer: {
     ...encoderBody,

@@ -5,6 +5,7 @@ import { attention } from './attention.mjs';
 import { axes } from './axes.mjs';
 import { bias } from './bias.mjs';
 import { cache } from './cache.mjs';
+import { config } from './config.mjs';
 import { gguf } from './gguf.mjs';
 import { layers } from './layers.mjs';
 import { linear } from './linear.mjs';
@@ -25,6 +26,7 @@ export const operations = {
   ...analysis,
   ...attention,
   ...cache,
+  ...config,
   ...gguf,
   ...bias,
   ...linear,

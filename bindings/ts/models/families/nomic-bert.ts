@@ -78,7 +78,7 @@ function maskedHead(names: Names, { modelDim, givesLogits }: ModelDescription, f
 
 export const nomicBert: Family = {
   stem: 'NomicBert',
-  rope: { pairing: 'half' },
+  rope: { pairing: 'half', base: 1000 },
   read(reading) {
     const { fields, givesLogits } = reading;
     refuseOthers(fields);
