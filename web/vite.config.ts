@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import temml from 'temml';
 import { defineConfig, type Plugin } from 'vite';
-import { chapterIds } from './src/chapters/ids.js';
+import { chapterIds, onDemand } from './src/chapters/ids.js';
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
@@ -55,7 +55,8 @@ const programs: Plugin = {
 };
 
 // Builds the workers as further entries, so that they share the package with the page. With `new Worker(new URL(..))`
-// each would contain a copy.
+// each would contain a copy. The lab's does (`?worker&url`): it needs little of what the page has, and what it alone needs
+// would come with the first figure.
 function workers(): Plugin {
   const scripts = { address: '/src/chapters/worker.ts', playground: '/src/chapters/playground/worker.ts' };
   let building = false;
@@ -132,8 +133,9 @@ const offline: Plugin = {
   },
 };
 
-// Texts of successive chapters compress better together; the first chapter's are separate, so that they load first.
-const later = chapterIds.slice(1);
+// Texts of successive chapters compress better together; the first chapter's are separate, so that they load first, and
+// those of the chapter that comes on demand.
+const later = chapterIds.slice(1).filter((id) => id !== onDemand);
 const half = Math.floor(later.length / 2);
 const textsOf = (language: string) =>
   [later.slice(0, half), later.slice(half)].map((ids) => ({
@@ -173,6 +175,10 @@ export default defineConfig({
             { name: 'ropewalk-worker', test: /[\\/]dist[\\/]worker\.js$/ },
             { name: 'models', test: /[\\/]dist[\\/](models|shared-(models|ids))\.js$/ },
             ...['en', 'zh'].flatMap(textsOf),
+            ...['en', 'zh'].map((language) => ({
+              name: `${onDemand}-${language}`,
+              test: new RegExp(`[\\\\/]${onDemand}[\\\\/]i18n[\\\\/]${language}\\.ts$`),
+            })),
             // Code that workers also run, which must not import code that needs a document.
             { name: 'everywhere', test: /[\\/](word-vector\.js|items\.ts)|preload-helper/, priority: 1 },
             // Code that several parts of the page share, in one file rather than a dozen.
@@ -182,5 +188,6 @@ export default defineConfig({
       },
     },
   },
+  worker: { format: 'es', rolldownOptions: { output: { entryFileNames: 'assets/lab-[name]-[hash].js' } } },
   plugins: [formulas, programs, workers(), reasons, offline],
 });

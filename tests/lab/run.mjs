@@ -1,10 +1,12 @@
 // The experiments: npm run lab [-- A B ...]. Prints curves as tables, and what must hold of the means of three seeds.
-// Exit code 1: something does not.
+// Exit code 1: something does not. `npm run lab -- record [order ...]` writes the curves
+// that figures of the page show behind their own.
 import { failures } from './experiment.mjs';
 import { induction } from './induction.mjs';
 import { length } from './length.mjs';
 import { linear, linearText } from './linear.mjs';
 import { order, reverse } from './order.mjs';
+import { record } from './record.mjs';
 import { characters } from './text.mjs';
 
 const seeds = [0, 1, 2];
@@ -17,6 +19,10 @@ const experiments = {
 };
 
 const chosen = process.argv.slice(2);
+if (chosen[0] === 'record') {
+  record(chosen.slice(1));
+  process.exit();
+}
 for (const name of chosen) {
   if (Object.hasOwn(experiments, name)) continue;
   console.error(`${name} is no experiment; there are ${Object.keys(experiments).join(', ')}`);

@@ -2,7 +2,7 @@
 // For axe-core see sweeps/axe.test.mjs.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { browsers, figureOf, frames, isWhole, serve, until, withBoth } from './site.mjs';
+import { bringLab, browsers, figureOf, frames, isWhole, serve, until, withBoth } from './site.mjs';
 
 const { site, both } = await withBoth();
 
@@ -42,6 +42,7 @@ for (const name of browsers) {
 
   test(`the keyboard alone reaches every control in reading order, sees where it is, and is never caught (${name})`, async () => {
     const { page, close } = await both.open(name, site.address);
+    await bringLab(page);
     await page.evaluate(() => {
       globalThis.wanted = Array.from(
         document.querySelectorAll('button, input, summary, pre, a[href], [tabindex="0"]'),

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import { test } from 'node:test';
 import { chapterIds } from '../../web/src/chapters/ids.js';
-import { browsers, contextOf, figureOf, hears, isWhole, open, setOffline, until, withBoth } from './site.mjs';
+import { bringLab, browsers, contextOf, figureOf, hears, isWhole, open, setOffline, until, withBoth } from './site.mjs';
 
 const { site, both, browser } = await withBoth();
 
@@ -20,6 +20,7 @@ test('every folder of chapters is a chapter of the page', async () => {
 for (const name of browsers) {
   test(`loads under a strict policy without a complaint, from its own server alone (${name})`, async () => {
     const { page, complaints, close } = await both.open(name, site.address);
+    await bringLab(page);
     const seen = await page.evaluate(() => ({
       chapters: Array.from(document.querySelectorAll('.chapter'), ({ id }) => id),
       bare: Array.from(document.querySelectorAll('.chapter'), (chapter) => [

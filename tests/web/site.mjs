@@ -359,6 +359,13 @@ export const isWhole = (page, lang = '') =>
     [lang, limit],
   );
 
+/** Goes to the chapter that comes when the reader is near it, and waits until it is there. */
+export async function bringLab(page) {
+  await page.evaluate(() => document.querySelector('#chapter-lab').scrollIntoView());
+  const said = () => page.evaluate(() => document.querySelector('#figure-lab-order .summary')?.textContent);
+  await until(said, 'the lab');
+}
+
 /** A figure of the page, by chapter and name, in either browser. */
 export function figureOf(page, chapter, name) {
   const id = `figure-${chapter}-${name}`;
@@ -438,7 +445,10 @@ export function figureOf(page, chapter, name) {
 /** Runs a program of the page in Node with the built package, and gives some of its variables. */
 export async function runProgram(code, names) {
   const own = (file) => JSON.stringify(new URL(`../../dist/${file}.js`, import.meta.url).href);
-  const found = code.replace("'ropewalk'", own('index')).replace("'ropewalk/models'", own('models'));
+  const found = code
+    .replace("'ropewalk'", own('index'))
+    .replace("'ropewalk/models'", own('models'))
+    .replace("'ropewalk/training'", own('training'));
   const program = `${found}\nexport { ${names.join(', ')} };`;
   return import(`data:text/javascript,${encodeURIComponent(program)}`);
 }

@@ -5,7 +5,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { chapterIds } from '../../web/src/chapters/ids.js';
-import { frames, open, serve, until, withChromium } from './site.mjs';
+import { bringLab, frames, open, serve, until, withChromium } from './site.mjs';
 import { firstFigure } from './tasks.mjs';
 
 const { site, browser } = await withChromium();
@@ -59,6 +59,28 @@ test('all of it in one language is at most 120 KB beside the package', async (t)
   assert.ok(built.some(isOf('en')) && built.some(isOf('zh')));
   assert.equal([...own].filter(isOf('zh')).length, built.filter(isOf('zh')).length);
   assert.deepEqual([...own].filter(isOf('en')), []);
+});
+
+test('the lab comes with who is near it, in at most 16 KB, and what trains when training begins', async (t) => {
+  const own = await serve();
+  t.after(own.close);
+  const { page, close } = await open(browser, own.address, { hash: '#lang=zh' });
+  const before = new Set(own.asked);
+  const isTrainer = (path) => path.includes('/lab-worker-');
+  const later = () => [...own.asked].filter((path) => !before.has(path));
+  assert.ok(![...before].some((path) => path.includes('/lab-')));
+  await bringLab(page);
+  let sum = 0;
+  for (const path of later()) sum += await sizeOf(path.slice(1));
+  t.diagnostic(`${sum} bytes in ${later().length} files`);
+  assert.ok(sum <= 16 * 1024, `${sum} bytes`);
+  assert.ok(!later().some(isTrainer));
+  await page.click('#figure-lab-order .run button');
+  const trainer = await until(() => later().find(isTrainer), 'the worker');
+  const size = await sizeOf(trainer.slice(1));
+  t.diagnostic(`${size} bytes of what trains`);
+  assert.ok(size <= 100 * 1024, `${size} bytes`);
+  await close();
 });
 
 test('a window of another width gives another style to what changes, not to all of the page', async (t) => {

@@ -11,6 +11,10 @@ export const chapterIds = /** @type {const} */ ([
   'context',
   'axes',
   'linear',
+  'lab',
   'playground',
   'speed',
 ]);
+
+/** The chapter that comes when the reader is near it: few need what it takes. */
+export const onDemand = 'lab';

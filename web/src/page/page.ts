@@ -1,7 +1,7 @@
 // The article around the chapters: bar, title, contents, footer. Built anew for each language.
 import type { Ropewalk } from 'ropewalk';
-import { fetchChapter } from '../chapters/fetch';
-import { chapterIds } from '../chapters/ids';
+import { fetchChapter, type Mount } from '../chapters/fetch';
+import { chapterIds, onDemand } from '../chapters/ids';
 import { type ChapterId, chapterOf } from '../chapters/registry';
 import { type Language, languageNames, languages, languageTags } from '../i18n/language';
 import type { FrameTexts } from '../i18n/texts';
@@ -11,6 +11,7 @@ import { richText } from '../ui/rich-text';
 import { choice, type Field, type Section, type State } from '../ui/state';
 import { type Theme, themes } from '../ui/theme';
 import { needles } from '../views/needles';
+import { whenNear } from '../work/near';
 import { rest, wake } from '../work/rest';
 import { settled } from '../work/soon';
 import { turns } from './needles-picture';
@@ -328,6 +329,7 @@ export function createPage(state: State, page: PageSection, core: Ropewalk): Pag
   const unmounts: (() => void)[] = [];
   let unfollow = (): void => undefined;
   let latest = 0;
+  let hasCome = false;
   addEventListener('pagehide', () => keepPlace(readingPlace(sections)));
 
   // Replaces chapter i by the one in its language, without moving what the reader looks at. Gives
@@ -344,7 +346,13 @@ export function createPage(state: State, page: PageSection, core: Ropewalk): Pag
     const root = h('div');
     const heading = h('h2', { tabindex: -1 }, chapterOf(id).title[lang]);
     const section = h('section', { class: 'chapter', id: `chapter-${id}`, lang: languageTags[lang] }, heading, root);
-    const mount = await fetchChapter(id, lang).catch(() => undefined);
+    const fetched = () => fetchChapter(id, lang).catch(() => undefined);
+    const fill = (mount: Mount | undefined): void => {
+      if (mount === undefined) root.replaceChildren(lost(texts));
+      unmounts[i] = mount?.(root, state, core) ?? (() => undefined);
+    };
+    const waits = id === onDemand && !hasCome;
+    const mount = waits ? undefined : await fetched();
     const old = sections[i];
     if (old === undefined || isLate()) return;
     const wasRead = old.childElementCount > 0;
@@ -352,8 +360,13 @@ export function createPage(state: State, page: PageSection, core: Ropewalk): Pag
     unmounts[i]?.();
     old.replaceWith(section);
     sections[i] = section;
-    if (mount === undefined) root.replaceChildren(lost(texts));
-    unmounts[i] = mount?.(root, state, core) ?? (() => undefined);
+    if (waits) {
+      unmounts[i] = whenNear(section, async () => {
+        hasCome = true;
+        const late = await fetched();
+        if (sections[i] === section) fill(late);
+      });
+    } else fill(mount);
     await settled();
     if (!wasRead) return;
     if (holds(reading)) return;
@@ -385,7 +398,7 @@ export function createPage(state: State, page: PageSection, core: Ropewalk): Pag
         if (isLate()) return;
         mounted(chapterIds[i]);
         // The first one has been seen to; now the others may come, several at a time.
-        if (nth === 0) for (const id of chapterIds) fetchChapter(id, lang).catch(() => undefined);
+        if (nth === 0) for (const id of chapterIds) if (id !== onDemand) fetchChapter(id, lang).catch(() => undefined);
       }
       await settled();
       if (isLate()) return;

@@ -37,16 +37,18 @@ function used(shown: Readonly<Record<string, string>>, lines: string): string[] 
  * A whole program: the declarations of `shown` that its lines use, then the lines.
  *
  * @param imports what it begins with.
+ * @param loads how it gets its core.
  */
 export function program(
   shown: Readonly<Record<string, string>>,
   lines: string,
   imports = "import { load } from 'ropewalk';",
+  loads = "load({ simd: 'deterministic' })",
 ): string {
   const functions = used(shown, lines).map((text) => `${text}\n\n`);
   return `${imports}
 
-${functions.join('')}const rw = await load({ simd: 'deterministic' });
+${functions.join('')}const rw = await ${loads};
 ${lines}
 `;
 }

@@ -1,0 +1,176 @@
+// The lab: models are trained in a worker, by steps that the test asks for; what is shown is what the program computes.
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { test } from 'node:test';
+import { orderSteps } from '../../web/src/chapters/lab/course.js';
+import { recordedOrder } from '../lab/record.mjs';
+import {
+  bringLab,
+  figureOf,
+  frames,
+  isWhole,
+  open,
+  runProgram,
+  serve,
+  setOffline,
+  until,
+  withChromium,
+} from './site.mjs';
+
+const { site, browser } = await withChromium();
+
+async function openLab(state = '', options = {}) {
+  const opened = await open(browser, site.address, { hash: `#${state}`, ...options });
+  await bringLab(opened.page);
+  return opened;
+}
+
+const hasTrained = (figure, steps) =>
+  until(async () => new RegExp(`after ${steps} steps`).test(await figure.summary()), `${steps} steps`);
+
+const buttonOf = (page, nth) => page.evaluate((nth) => document.querySelectorAll('.run button')[nth].textContent, nth);
+
+test('each step trains all models, and the table has the numbers of the program', async () => {
+  for (const state of ['', 'lab.order.task=reverse&lab.order.seed=7&lab.order.measure=loss']) {
+    const { page, complaints, close } = await openLab(state);
+    const order = figureOf(page, 'lab', 'order');
+    assert.match(await order.summary(), /^Nothing is trained yet/);
+    for (const steps of [5, 10, 15]) {
+      await order.choose('5 steps');
+      await hasTrained(order, steps);
+    }
+    const [table] = await order.tables();
+    assert.equal(table.length, 4);
+    assert.equal(table[0].length, 8);
+    const { result } = await runProgram(await order.code(), ['result']);
+    assert.deepEqual(table.flat(), result);
+    assert.deepEqual(complaints, []);
+    await close();
+  }
+});
+
+test('a training runs to its end by itself, and what it learned differs as the text says', async () => {
+  const { page, complaints, close } = await openLab('lab.order.table=1');
+  const order = figureOf(page, 'lab', 'order');
+  await order.choose('Train');
+  await hasTrained(order, orderSteps);
+  await until(async () => (await buttonOf(page, 0)) === 'Train again', 'the end');
+  const [none, alibi, ...others] = (await order.tables())[0].at(-1);
+  assert.ok(none < 0.2 && alibi < 0.3);
+  for (const share of others) assert.ok(share > 0.95, `${others}`);
+  assert.deepEqual(complaints, []);
+  await close();
+});
+
+test('it pauses, goes on, and starts over', async () => {
+  const { page, close } = await openLab();
+  const order = figureOf(page, 'lab', 'order');
+  await order.choose('Train');
+  assert.equal(await buttonOf(page, 0), 'Pause');
+  await until(async () => /after/.test(await order.summary()), 'the first look');
+  await order.choose('Pause');
+  await until(async () => (await buttonOf(page, 0)) === 'Go on', 'the pause');
+  await order.choose('Start over');
+  assert.match(await order.summary(), /^Nothing is trained yet/);
+  assert.equal(await buttonOf(page, 0), 'Train');
+  // The run that was given up tells nothing more.
+  await order.choose('5 steps');
+  await hasTrained(order, 5);
+  assert.equal((await order.tables())[0].length, 2);
+  await close();
+});
+
+test('another seed or task forgets what was trained with the one before; another view of it does not', async () => {
+  const { page, close } = await openLab();
+  const order = figureOf(page, 'lab', 'order');
+  await order.choose('5 steps');
+  await hasTrained(order, 5);
+  await order.choose('loss');
+  await hasTrained(order, 5);
+  await order.press('Seed', 'ArrowRight');
+  assert.match(await order.summary(), /^Nothing is trained yet/);
+  await order.choose('5 steps');
+  await hasTrained(order, 5);
+  await order.choose('the sequence backwards');
+  assert.match(await order.summary(), /^Nothing is trained yet/);
+  const { hash } = new URL(await page.evaluate(() => location.href));
+  assert.match(hash, /lab\.order\.task=reverse/);
+  assert.match(hash, /lab\.order\.seed=2/);
+  assert.match(hash, /lab\.order\.measure=loss/);
+  await close();
+});
+
+test('a reader who changes the language keeps what was trained', async () => {
+  const { page, close } = await openLab();
+  const order = figureOf(page, 'lab', 'order');
+  await order.choose('5 steps');
+  await hasTrained(order, 5);
+  await page.click('#language');
+  await isWhole(page, 'zh');
+  assert.match(await order.summary(), /^5 步以后/);
+  await close();
+});
+
+test('a tab in the background trains nothing', async () => {
+  const { page, close } = await openLab();
+  const order = figureOf(page, 'lab', 'order');
+  await page.evaluate(() => {
+    Object.defineProperty(document, 'hidden', { configurable: true, get: () => true });
+  });
+  await order.choose('5 steps');
+  await frames(page, 20);
+  assert.match(await order.summary(), /^Nothing is trained yet/);
+  await page.evaluate(() => {
+    delete document.hidden;
+    document.dispatchEvent(new Event('visibilitychange'));
+  });
+  await hasTrained(order, 5);
+  await close();
+});
+
+test('the keyboard reads out all models at one step', async () => {
+  const { page, close } = await openLab();
+  const order = figureOf(page, 'lab', 'order');
+  await order.choose('5 steps');
+  await hasTrained(order, 5);
+  const readings = () =>
+    page.evaluate(() => Array.from(document.querySelectorAll('.panel-reading'), (r) => r.textContent));
+  const last = await readings();
+  assert.equal(last.length, 8);
+  for (const reading of last) assert.match(reading, /^\d+%$/);
+  await page.evaluate(() => document.querySelector('.curve-panels').focus());
+  await page.keyboard.press('Home');
+  await hasTrained(order, 0);
+  assert.notDeepEqual(await readings(), last);
+  await page.keyboard.press('ArrowRight');
+  await hasTrained(order, 5);
+  assert.deepEqual(await readings(), last);
+  // Where nothing is trained yet there is nothing to read out.
+  await page.keyboard.press('End');
+  assert.deepEqual(new Set(await readings()), new Set(['']));
+  await close();
+});
+
+test('without a network the lab says so, and trains when there is one again', async () => {
+  const own = await serve();
+  const { page, close } = await open(browser, own.address, { serviceWorkers: 'block' });
+  await bringLab(page);
+  const order = figureOf(page, 'lab', 'order');
+  await setOffline(page, true);
+  await order.choose('5 steps');
+  const said = () => page.evaluate(() => document.querySelector('.run [role=status]').textContent);
+  await until(async () => /ended early/.test(await said()), 'the failure');
+  assert.equal(await buttonOf(page, 0), 'Train');
+  await setOffline(page, false);
+  await order.choose('5 steps');
+  await hasTrained(order, 5);
+  assert.equal(await said(), '');
+  await close();
+  await own.close();
+});
+
+test('the recorded curves are those that the command records', async () => {
+  const file = new URL('../../web/src/chapters/lab/recorded.json', import.meta.url);
+  const recorded = JSON.parse(await readFile(file, 'utf8'));
+  assert.deepEqual(recorded.order.previous.alibi, recordedOrder('previous', 'alibi'));
+});

@@ -1,0 +1,26 @@
+// The lab: small transformers, trained while one looks on.
+import './lab.css';
+import type { Chapter } from '../../figure/chapter';
+import { compose } from '../../figure/figure';
+import { prediction } from '../../figure/prediction';
+import { formula, pitfalls, prose, subheading } from '../../ui/rich-text';
+import type { Texts } from './i18n/en';
+import { mathml } from './loss.tex';
+import { labOrder } from './order-figure';
+
+export const chapter: Chapter<Texts> = {
+  mount(root, state) {
+    const texts = state.texts;
+    return compose(
+      root,
+      prose(...texts.opening),
+      formula(mathml, texts.formula),
+      subheading(texts.orderTitle),
+      prose(...texts.orderProse),
+      prediction(state, texts.ask),
+      labOrder(state),
+      prose(...texts.orderAfter),
+      pitfalls(state.frame.figure.pitfalls, texts.pitfalls),
+    );
+  },
+};

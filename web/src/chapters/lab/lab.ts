@@ -1,0 +1,92 @@
+// What the lab's worker does: models are trained a few steps at a time, as often as the page asks.
+import type { Training } from 'ropewalk/training';
+import { inductionModel, lengthModel, orderModel, type orderTasks, type positions } from './programs';
+
+export type EncodingName = keyof typeof positions;
+
+export interface OrderInput {
+  readonly encodings: readonly EncodingName[];
+  readonly task: keyof typeof orderTasks;
+  readonly seed: number;
+}
+
+export interface InductionInput {
+  readonly encoding: EncodingName;
+  readonly layers: number;
+  readonly seed: number;
+}
+
+export type InductionLook = ReturnType<ReturnType<typeof inductionModel>['look']>;
+
+export interface LengthInput {
+  readonly encoding: EncodingName;
+  readonly base: number;
+  readonly seed: number;
+}
+
+/** Losses by position, as trained and with each scaling. */
+export type LengthLook = ReturnType<ReturnType<typeof lengthModel>['look']>;
+
+/** What models make of sequences that they are not trained on. */
+export interface OrderLook {
+  /** In nats, of each model. */
+  readonly loss: readonly number[];
+  /** The share of tokens that each names right. */
+  readonly share: readonly number[];
+}
+
+type Model<L> = { step(): void; look(): L; dispose(): void };
+
+/** Models that are trained side by side. */
+export class Run<L, R> {
+  readonly #models: readonly Model<L>[];
+  readonly #tell: (looks: readonly L[]) => R;
+
+  constructor(models: readonly Model<L>[], tell: (looks: readonly L[]) => R) {
+    this.#models = models;
+    this.#tell = tell;
+  }
+
+  /** Trains each model so many steps, then looks at it. */
+  advance(steps: number): R {
+    for (const model of this.#models) for (let s = 0; s < steps; ++s) model.step();
+    return this.#tell(this.#models.map((model) => model.look()));
+  }
+
+  dispose(): void {
+    for (const model of this.#models) model.dispose();
+  }
+}
+
+export class Lab {
+  readonly #core: Training;
+
+  constructor(core: Training) {
+    this.#core = core;
+  }
+
+  /** Answers once the core is there. */
+  version(): string {
+    return this.#core.info().version;
+  }
+
+  order({ encodings, task, seed }: OrderInput) {
+    const models = encodings.map((encoding) => orderModel(this.#core, encoding, task, seed));
+    return new Run(
+      models,
+      (looks): OrderLook => ({
+        loss: looks.map(({ loss }) => loss),
+        share: looks.map(({ share }) => share),
+      }),
+    );
+  }
+
+  induction({ encoding, layers, seed }: InductionInput) {
+    const model = inductionModel(this.#core, encoding, layers, seed);
+    return new Run([model], ([look]) => look as InductionLook);
+  }
+
+  length({ encoding, base, seed }: LengthInput) {
+    return new Run([lengthModel(this.#core, encoding, base, seed)], ([look]) => look as LengthLook);
+  }
+}
