@@ -26,7 +26,7 @@ async function openLab(state = '', options = {}) {
 }
 
 const hasTrained = (figure, steps) =>
-  until(async () => new RegExp(`after ${steps} steps`).test(await figure.summary()), `${steps} steps`);
+  until(async () => new RegExp(`after ${steps} steps`, 'i').test(await figure.summary()), `${steps} steps`);
 
 const buttonOf = (page, nth) => page.evaluate((nth) => document.querySelectorAll('.run button')[nth].textContent, nth);
 
@@ -47,6 +47,43 @@ test('each step trains all models, and the table has the numbers of the program'
     assert.deepEqual(complaints, []);
     await close();
   }
+});
+
+test('heads and losses by position, too, are what their programs compute', async () => {
+  const { page, complaints, close } = await openLab('lab.induction.layers=1&lab.induction.encoding=t5');
+  const induction = figureOf(page, 'lab', 'induction');
+  await induction.choose('5 steps');
+  await hasTrained(induction, 5);
+  assert.equal(await page.locator('#figure-lab-induction .field').count(), 2);
+  const looks = (await induction.tables())[0];
+  assert.equal(looks.length, 2);
+  assert.deepEqual(looks.flat(), (await runProgram(await induction.code(), ['result'])).result);
+  await induction.choose('View as picture', '2');
+  await until(async () => (await page.locator('#figure-lab-induction .field').count()) === 4, 'two layers of heads');
+
+  const length = figureOf(page, 'lab', 'length');
+  await length.choose('NTK', '25 steps');
+  await hasTrained(length, 25);
+  const [table] = await length.tables();
+  assert.deepEqual([table.length, table[0].length], [32, 3]);
+  assert.deepEqual(table.flat(), (await runProgram(await length.code(), ['result'])).result);
+  // Positions of other encodings cannot be scaled.
+  await length.choose('Shaw');
+  assert.match(await length.summary(), /^Nothing is trained yet/);
+  const isShown = (label) =>
+    page.evaluate(
+      (label) =>
+        Array.from(document.querySelectorAll('#figure-lab-length label'))
+          .find(({ textContent }) => textContent.startsWith(label))
+          .checkVisibility(),
+      label,
+    );
+  assert.deepEqual([await isShown('Base'), await isShown('YaRN')], [false, false]);
+  await length.choose('25 steps');
+  await hasTrained(length, 25);
+  assert.equal((await length.tables())[0][0].length, 1);
+  assert.deepEqual(complaints, []);
+  await close();
 });
 
 test('a training runs to its end by itself, and what it learned differs as the text says', async () => {

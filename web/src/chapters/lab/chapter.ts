@@ -5,6 +5,8 @@ import { compose } from '../../figure/figure';
 import { prediction } from '../../figure/prediction';
 import { formula, pitfalls, prose, subheading } from '../../ui/rich-text';
 import type { Texts } from './i18n/en';
+import { labInduction } from './induction-figure';
+import { labLength } from './length-figure';
 import { mathml } from './loss.tex';
 import { labOrder } from './order-figure';
 
@@ -20,6 +22,14 @@ export const chapter: Chapter<Texts> = {
       prediction(state, texts.ask),
       labOrder(state),
       prose(...texts.orderAfter),
+      subheading(texts.inductionTitle),
+      prose(...texts.inductionProse),
+      labInduction(state),
+      prose(...texts.inductionAfter),
+      subheading(texts.lengthTitle),
+      prose(...texts.lengthProse),
+      labLength(state),
+      prose(...texts.lengthAfter),
       pitfalls(state.frame.figure.pitfalls, texts.pitfalls),
     );
   },

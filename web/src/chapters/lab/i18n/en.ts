@@ -9,7 +9,7 @@ export const texts = {
   formula:
     '$p_t(y_t)$ is the probability that the model gives to the right token $y_t$ at place $t$. Training makes the loss smaller, step by step. A blind guess among 16 tokens has a loss of $ln 16$, which is 2.77; a model that is sure and right has 0.',
   seed: 'Seed',
-  pace: 'Steps per second and model, at most',
+  pace: 'Steps per second, at most',
   fullPace: 'no limit',
   steps: 'training steps',
   run: {
@@ -89,7 +89,7 @@ export const texts = {
     cell: (q: string, at: string, k: string, of: string, weight: string) =>
       `Query ${q} at position ${at} gives key ${k} at position ${of} the weight ${weight}.`,
     caption:
-      'Left: repeated tokens that are foretold right. Middle and right: the attention that the best head of the first layer gives to the token before, and the best head of the last layer to what followed the same token. Below: what each head looks at in a sequence of 36 tokens that repeats after 12. Point at a step and see the maps as they were then.',
+      'First panel: repeated tokens that are foretold right. Second and third: the attention that the best head of the first layer gives to the token before, and the best head of the last layer to what followed the same token. Maps: what each head looks at in a sequence of 36 tokens that repeats after 12. Point at a step and see the maps as they were then.',
     notYet: 'Nothing is trained yet. Press Train; with RoPE the heads form between 200 and 350 steps.',
     summary: (steps: string, share: string, previous: string, followed: string, layers: string) =>
       `After ${steps} steps the share foretold right is ${share}. The best head of layer 1 gives ${previous} of its attention to the token before, the best of layer ${layers} gives ${followed} to what followed the same token.`,
