@@ -1,7 +1,9 @@
 #include "thread_pool.h"
 
 #include <algorithm>
+#ifndef __EMSCRIPTEN__
 #include <thread>
+#endif
 
 namespace ropewalk {
 namespace {
@@ -13,12 +15,33 @@ constexpr uint32_t leftOf(uint64_t ticket) {
   return static_cast<uint32_t>(ticket);
 }
 
-constexpr uint64_t kSpins = uint64_t{1} << 12;  // before a thread sleeps
+// kSpins: before a thread sleeps. kPatience: without progress, before a loop counts as lost.
+#ifdef __EMSCRIPTEN__
+constexpr uint64_t kSpins = uint64_t{1} << 16;     // about 100 microseconds
+constexpr uint64_t kPatience = uint64_t{1} << 33;  // about 10 seconds: a worker was ended from outside
+
+void pause(uint64_t) {}
+void wait(std::atomic<uint32_t>& word, uint32_t value) {
+  __builtin_wasm_memory_atomic_wait32(reinterpret_cast<int*>(&word), static_cast<int>(value), -1);
+}
+void notify(std::atomic<uint32_t>& word, uint32_t count) {
+  __builtin_wasm_memory_atomic_notify(reinterpret_cast<int*>(&word), count);
+}
+#else
+constexpr uint64_t kSpins = uint64_t{1} << 12;
+constexpr uint64_t kPatience = UINT64_MAX;  // a native thread does not end alone
 
 // There may be fewer cores than threads.
 void pause(uint64_t spins) {
   if (spins % 64 == 63) std::this_thread::yield();
 }
+void wait(std::atomic<uint32_t>& word, uint32_t value) {
+  word.wait(value);
+}
+void notify(std::atomic<uint32_t>& word, uint32_t) {
+  word.notify_all();
+}
+#endif
 
 }  // namespace
 
@@ -37,7 +60,7 @@ void ThreadPool::close() {
   threads_.store(1);
   closed_.store(true);
   wake_.fetch_add(1);
-  wake_.notify_all();
+  notify(wake_, UINT32_MAX);
 }
 
 size_t ThreadPool::shares(size_t count, size_t grain) const {
@@ -58,7 +81,7 @@ void ThreadPool::run(size_t count, size_t shares, Call call, const void* body) {
   // A thread that counts itself among the sleepers later than this sees the ticket.
   if (sleepers_.load() != 0) {
     wake_.fetch_add(1);
-    wake_.notify_all();
+    notify(wake_, static_cast<uint32_t>(shares - 1));
   }
   takeShares(0);
   awaitShares(static_cast<uint32_t>(shares));
@@ -87,7 +110,16 @@ void ThreadPool::takeShares(size_t thread) {
 }
 
 void ThreadPool::awaitShares(uint32_t count) {
-  for (uint64_t spins = 0; done_.load(std::memory_order_acquire) != count; ++spins) pause(spins);
+  uint32_t done = 0;
+  for (uint64_t spins = 0; done != count; ++spins) {
+    pause(spins);
+    if (const uint32_t now = done_.load(std::memory_order_acquire); now != done) {
+      done = now;
+      spins = 0;
+    }
+    if (spins == kPatience) lost_.store(UINT32_MAX);
+    if (lost_.load(std::memory_order_relaxed) != 0) __builtin_trap();
+  }
 }
 
 bool ThreadPool::idle() const {
@@ -105,7 +137,7 @@ void ThreadPool::work(size_t thread) {
 void ThreadPool::sleep() {
   const uint32_t seen = wake_.load();
   sleepers_.fetch_add(1);
-  if (idle()) wake_.wait(seen);
+  if (idle()) wait(wake_, seen);
   sleepers_.fetch_sub(1);
 }
 

@@ -33,6 +33,10 @@ class ThreadPool {
   // What thread 1 ... threads() - 1 does until the pool is closed.
   void work(size_t thread);
 
+  // Not 0 when a loop will never be complete, and run() traps: set to the number of a thread that failed, by
+  // its owner, or to UINT32_MAX where one gave no sign for about 10 seconds.
+  std::atomic<uint32_t>& lost() { return lost_; }
+
  private:
   bool idle() const;
   void takeShares(size_t thread);
@@ -42,6 +46,7 @@ class ThreadPool {
   std::atomic<size_t> threads_{1};
   std::atomic<bool> eager_{false};
   std::atomic<bool> closed_{false};
+  std::atomic<uint32_t> lost_{0};
 
   std::atomic<bool> busy_{false};
   // The loop at hand. It may change only while no share of it is left.
