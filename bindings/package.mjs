@@ -77,8 +77,33 @@ export const size = ${training.length};
 export const packedTraining = '${await pack('training', training)}';
 `;
 
+// The build with threads, whose bindings are those of the others and a few more.
+const threadsCore = readFileSync(built('wasm-threads', 'core.wasm'));
+const { bytes: threadsSteps, ...threadsCounts } = stepsFrom(relaxed, threadsCore);
+const inlineThreads = `// The steps from the relaxed build to the one with threads, deflated, in base64. Made by bindings/package.mjs.
+export const sizes = { threads: ${threadsCore.length}, steps: ${threadsSteps.length} };
+export const packedSteps = '${await pack('threads', threadsSteps)}';
+export const counts = ${JSON.stringify(threadsCounts)};
+`;
+const inlineThreadsTypes = `export const sizes: { readonly threads: number; readonly steps: number };
+export const packedSteps: string;
+export const counts: { readonly steps: number; readonly changes: number };
+`;
+const threadsTypes = `// Made by bindings/package.mjs: core.d.mts, and what embind/threads.cpp adds.
+import type { MainModule as Core } from './core.mjs';
+export type MainModule = Core & {
+  readonly wasmMemory: WebAssembly.Memory;
+  openPool(threads: number): void;
+  poolEntry(): number;
+  poolLost(): number;
+};
+export default function createCore(options?: unknown): Promise<MainModule>;
+`;
+
 writeFileSync(join(staging, 'core.mjs'), pure(ofBoth('core.mjs')));
 writeFileSync(join(staging, 'training-core.mjs'), pure(readFileSync(built('wasm-simd', 'training-core.mjs'), 'utf8')));
+writeFileSync(join(staging, 'threads-core.mjs'), pure(readFileSync(built('wasm-threads', 'core.mjs'), 'utf8')));
+writeFileSync(join(staging, 'threads-core.d.mts'), threadsTypes);
 for (const file of ['core.d.mts', 'training-core.d.mts']) cpSync(built('wasm-simd', file), join(staging, file));
 for (const file of ['calls.d.ts', 'calls.js', 'enums.d.ts', 'enums.js'])
   writeFileSync(join(staging, file), ofBoth(file));
@@ -89,6 +114,8 @@ writeFileSync(
   join(staging, 'training-inline.d.ts'),
   'export const size: number;\nexport const packedTraining: string;\n',
 );
+writeFileSync(join(staging, 'threads-inline.js'), inlineThreads);
+writeFileSync(join(staging, 'threads-inline.d.ts'), inlineThreadsTypes);
 const versions = `// Made by bindings/package.mjs.
 export const version = '${version}';
 export const buildIds = { simd128: '${ids[0]}', relaxed: '${ids[1]}' };
@@ -104,10 +131,9 @@ const project = join(root, 'bindings', 'ts');
 const besides = {
   name: 'besides',
   resolveId: (source) => {
-    const made =
-      /^(?:\.\.?\/)+((?:training-)?core\.mjs|(?:calls|enums|(?:training-)?inline|model-ropes|version)\.js)$/.exec(
-        source,
-      );
+    const made = /^(?:\.\.?\/)+((?:\w+-)?core\.mjs|(?:calls|enums|(?:\w+-)?inline|model-ropes|version)\.js)$/.exec(
+      source,
+    );
     return made && join(staging, made[1]);
   },
 };
@@ -161,9 +187,10 @@ const neededBy = async (entry) => {
 };
 const [ofIndex, ofTraining] = [await neededBy('index.ts'), await neededBy('training.ts')];
 
-const entries = ['index', 'external', 'models', 'training', 'worker'];
+const entries = ['index', 'external', 'models', 'threads', 'training', 'worker'];
 const bundle = await bundleOf(
-  Object.fromEntries([...entries, 'node'].map((name) => [name, join(project, `${name}.ts`)])), // node.ts has index's types
+  // node.ts has index's types, and thread.ts is run, not imported.
+  Object.fromEntries([...entries, 'node', 'thread'].map((name) => [name, join(project, `${name}.ts`)])),
 );
 await bundle.write({
   dir: next,

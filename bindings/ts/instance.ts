@@ -182,6 +182,44 @@ export async function inflate(base64: string, size: number): Promise<Uint8Array<
   return bytes;
 }
 
+/**
+ * The build of `size` bytes that the steps of bindings/steps.mjs, which are so many, make of the relaxed one.
+ * @internal
+ */
+export function fromSteps(
+  relaxed: Uint8Array,
+  steps: Uint8Array,
+  size: number,
+  counts: { readonly steps: number; readonly changes: number },
+): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(size);
+  let [read, at, from] = [0, 0, 0];
+  const varint = (): number => {
+    const byte = steps[read++] ?? 0;
+    return byte < 128 ? byte : byte - 128 + 128 * varint();
+  };
+  const column = (length: number) => Array.from({ length }, varint);
+  const [added, skipped, copied] = [column(counts.steps), column(counts.steps), column(counts.steps)];
+  const places = column(counts.changes);
+  const changed = steps.subarray(read, read + places.length);
+  let own = read + places.length;
+  for (const [i, count] of added.entries()) {
+    const [skip = 0, length = 0] = [skipped[i], copied[i]];
+    bytes.set(steps.subarray(own, own + count), at);
+    own += count;
+    from += count + (skip % 2 === 0 ? skip / 2 : -(skip + 1) / 2);
+    bytes.set(relaxed.subarray(from, from + length), at + count);
+    at += count + length;
+    from += length;
+  }
+  at = 0;
+  for (const [i, byte] of changed.entries()) {
+    at += places[i] ?? 0;
+    bytes[at] = byte;
+  }
+  return bytes;
+}
+
 /** Compiles once for the same arguments; retries after a failure. @internal */
 export function compiledOnce<Args extends readonly (string | undefined)[]>(
   compile: (...args: Args) => Promise<WebAssembly.Module>,

@@ -19,9 +19,9 @@ test('publint --strict finds nothing', async () => {
   assert.match(stdout, /All good!/); // suggestions do not change the exit code
 });
 
-// The profile leaves out require() before Node 20.19 and resolution without `exports`; the wasm files have no types.
+// The profile leaves out require() before Node 20.19 and resolution without `exports`; the wasm files and a worker's have no types.
 test('attw --profile esm-only finds no problem', async () => {
-  const table = ['--format', 'table', '--exclude-entrypoints', 'core.wasm', 'core-relaxed.wasm'];
+  const table = ['--format', 'table', '--exclude-entrypoints', 'core.wasm', 'core-relaxed.wasm', 'thread.js'];
   const { code, stdout } = await check(
     '@arethetypeswrong/cli/dist/index.js',
     '--profile',

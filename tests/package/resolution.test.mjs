@@ -11,6 +11,7 @@ const entries = {
   ropewalk: 'index',
   'ropewalk/external': 'external',
   'ropewalk/models': 'models',
+  'ropewalk/threads': 'threads',
   'ropewalk/training': 'training',
   'ropewalk/worker': 'worker',
 };

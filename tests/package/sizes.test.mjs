@@ -62,9 +62,11 @@ describe('within its budget is', () => {
 });
 
 test('the tarball holds these files', () => {
-  const entries = ['external', 'index', 'models', 'training', 'worker'];
-  const shared = ['core', 'encoder', 'errors', 'gguf', 'ids', 'models'].map((name) => `shared-${name}`);
-  const code = [...entries, 'inline', 'node', 'ropewalk.global', 'training-inline', ...shared].map(
+  const entries = ['external', 'index', 'models', 'threads', 'training', 'worker'];
+  const shared = ['core', 'encoder', 'errors', 'gguf', 'ids', 'models', 'threaded-build'].map(
+    (name) => `shared-${name}`,
+  );
+  const code = [...entries, 'inline', 'node', 'ropewalk.global', 'thread', 'training-inline', ...shared].map(
     (name) => `${name}.js`,
   );
   const types = [...entries, 'shared'].map((name) => `${name}.d.ts`);
@@ -77,9 +79,10 @@ test('the tarball holds these files', () => {
       'docs/compatibility.md',
       'docs/external.md',
       'docs/models.md',
+      'docs/threads.md',
     ],
     ...readdirSync(join(root, 'docs', 'errors')).map((name) => `docs/errors/${name}`),
-    ...['external/package.json', 'models/package.json', 'training/package.json', 'worker/package.json'],
+    ...['external', 'models', 'threads', 'training', 'worker'].map((entry) => `${entry}/package.json`),
     ...[...code, ...types, 'core.wasm', 'core-relaxed.wasm'].map((name) => `dist/${name}`),
   ];
   console.log(`${paths.length} files: ${paths.join(', ')}`);

@@ -6,13 +6,14 @@ import { test } from 'node:test';
 import * as main from 'ropewalk';
 import * as external from 'ropewalk/external';
 import * as models from 'ropewalk/models';
+import * as threads from 'ropewalk/threads';
 import * as training from 'ropewalk/training';
 import * as worker from 'ropewalk/worker';
 import { root, run } from './support/node.mjs';
 
 const folder = join(root, 'docs', 'errors');
 const pages = readdirSync(folder).map((name) => [name.replace(/\.md$/, ''), readFileSync(join(folder, name), 'utf8')]);
-const exported = { ...main, ...external, ...models, ...training, ...worker };
+const exported = { ...main, ...external, ...models, ...threads, ...training, ...worker };
 const classes = Object.keys(exported).filter((name) => exported[name].prototype instanceof Error);
 // Nothing that a caller can do makes an instance trap, and Node runs what this package needs.
 const notThrown = ['InstanceLostError', 'UnsupportedError'];

@@ -32,8 +32,9 @@ const packed = async () => {
   return files.map(({ path }) => path);
 };
 const errors = readdirSync(join(root, 'docs', 'errors')).map((name) => `docs/errors/${name}`);
-const docs = ['docs/calls.md', 'docs/compatibility.md', ...errors, 'docs/external.md', 'docs/models.md'];
-const stubs = ['external', 'models', 'training', 'worker'].map((entry) => `${entry}/package.json`);
+const documents = ['calls', 'compatibility', 'external', 'models', 'threads'].map((name) => `docs/${name}.md`);
+const docs = [...errors, ...documents];
+const stubs = ['external', 'models', 'threads', 'training', 'worker'].map((entry) => `${entry}/package.json`);
 
 test('the package holds dist, stubs of its entries, its documents, README, LICENSE and package.json, and nothing else', async () => {
   const code = dist.map((name) => `dist/${name}`);
@@ -118,9 +119,14 @@ const unwanted = {
   'starts workers or shares memory': /\bnew\s+(?:Shared)?Worker\b|\bSharedArrayBuffer\b/,
 };
 // Each has its one reason: files are asked for when one is opened, in an import that no bundler follows; and the entries
-// whose wasm lies beside them have to say where. The one for Node falls back, and is nobody's but Node's.
+// whose wasm lies beside them have to say where. The one for Node falls back, and is nobody's but Node's. The entry with
+// threads starts workers of a file beside it, or of Node.
 const mayAskForNode = 'shared-core.js';
-const exceptions = { 'asks for Node': [mayAskForNode], 'looks for its own address': ['external.js', 'node.js'] };
+const exceptions = {
+  'asks for Node': [mayAskForNode, 'thread.js', 'threads.js'],
+  'looks for its own address': ['external.js', 'node.js', 'threads.js'],
+  'starts workers or shares memory': ['threads.js'],
+};
 for (const [what, pattern] of Object.entries(unwanted)) {
   test(`no code in dist ${what}`, () => {
     for (const name of scripts) {
@@ -194,6 +200,14 @@ test('the declarations of an entry name the values that it exports', async () =>
 });
 
 test('an entry has one file of declarations, and all share another', () => {
-  const expected = ['external.d.ts', 'index.d.ts', 'models.d.ts', 'shared.d.ts', 'training.d.ts', 'worker.d.ts'];
+  const expected = [
+    'external.d.ts',
+    'index.d.ts',
+    'models.d.ts',
+    'shared.d.ts',
+    'threads.d.ts',
+    'training.d.ts',
+    'worker.d.ts',
+  ];
   assert.deepEqual(dist.filter((name) => name.endsWith('.d.ts')).sort(), expected);
 });

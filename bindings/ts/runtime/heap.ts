@@ -57,7 +57,8 @@ export class Heap {
   readonly #memory: WebAssembly.Memory;
   readonly #state: CallState;
   readonly #words: 0[] = new Array(stackWords).fill(0);
-  #bytes = new Uint8Array();
+  /** All of the memory. Empty where this and other views have to be made anew. */
+  protected allBytes: Uint8Array<ArrayBuffer> = new Uint8Array();
   #floats = new Float32Array();
   #doubles = new Float64Array();
   #cause: unknown; // of the loss
@@ -286,12 +287,12 @@ export class Heap {
 
   // Growth takes the memory from its views, which tells sooner than asking for the buffer, a call out of JavaScript.
   #view(): Uint8Array<ArrayBuffer> {
-    if (this.#bytes.length === 0) {
+    if (this.allBytes.length === 0) {
       const { buffer } = this.#memory;
-      this.#bytes = new Uint8Array(buffer);
+      this.allBytes = new Uint8Array(buffer);
       this.#floats = new Float32Array(buffer);
       this.#doubles = new Float64Array(buffer);
     }
-    return this.#bytes as Uint8Array<ArrayBuffer>;
+    return this.allBytes;
   }
 }

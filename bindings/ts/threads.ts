@@ -1,0 +1,75 @@
+/**
+ * The package with several threads: long calls are split over workers that share the instance's memory. Results have the
+ * same bits with any number of threads. Where workers cannot share memory, the same `load()` gives one thread, and
+ * `rw.info()` says why. docs/threads.md says what pages and bundlers need.
+ * @packageDocumentation
+ * @module ropewalk/threads
+ */
+import * as check from './runtime/check.js';
+import { ArgumentTypeError } from './runtime/errors.js';
+import { heapOf } from './runtime/instance.js';
+import { obstacle, ownWorker, processors } from './threads/environment.js';
+import { openThreads } from './threads/open.js';
+import type { ThreadWorker } from './threads/pool.js';
+import { ThreadedRopewalk } from './threads/threaded-ropewalk.js';
+
+export * from './api.js';
+export type { ThreadWorker } from './threads/pool.js';
+export type { ThreadedRopewalk, ThreadsInfo } from './threads/threaded-ropewalk.js';
+
+/** Options of load() of 'ropewalk/threads'. */
+export interface ThreadsLoadOptions {
+  /**
+   * How many threads take part, the calling one among them: 1 to 64. `auto` (the default) is one less than there are
+   * processors, at most 8.
+   */
+  threads?: number | 'auto';
+  /**
+   * Makes a worker that runs `ropewalk/dist/thread.js`, where the file is not beside the code: a bundler left it out, or
+   * the code comes from another host.
+   */
+  worker?: () => ThreadWorker;
+}
+
+const mostThreads = 64;
+
+// Why there is one thread though this runtime may have more.
+const askedForOne = 'one thread was asked for';
+const oneIsFree = 'one processor, or two, leave none for another thread; load({ threads: 2 }) has one all the same';
+
+/**
+ * Makes an instance of ropewalk with several threads. Nothing is fetched but the worker's file, `thread.js`. What forbids
+ * threads is no error: the instance then has one, and `rw.info().why` tells the reason.
+ *
+ * @throws ArgumentTypeError and ArgumentRangeError for options that do not fit; UnsupportedError where WebAssembly SIMD is
+ *   missing or a Content-Security-Policy forbids WebAssembly.
+ *
+ * @example
+ * import { load } from 'ropewalk/threads';
+ * const rw = await load({ threads: 2 });
+ * console.log(rw.info().threads);
+ * rw.dispose();
+ */
+export async function load(options: ThreadsLoadOptions = {}): Promise<ThreadedRopewalk> {
+  const { threads = 'auto', worker } = check.options('load', 'options', options, ['threads', 'worker']);
+  if (worker !== undefined && typeof worker !== 'function') {
+    throw new ArgumentTypeError('load', 'worker', worker, 'a function that makes a Worker');
+  }
+  const isAuto = threads === 'auto';
+  if (!isAuto && typeof threads !== 'number') {
+    throw new ArgumentTypeError('load', 'threads', threads, `an integer from 1 to ${mostThreads}, or 'auto'`);
+  }
+  const count = isAuto
+    ? Math.max(1, Math.min(8, (await processors()) - 1))
+    : check.integer('load', 'threads', threads, 1, mostThreads);
+  let why = count === 1 ? (isAuto ? oneIsFree : askedForOne) : obstacle();
+  if (why === undefined) {
+    try {
+      return await openThreads(count, worker ?? (await ownWorker()));
+    } catch (error) {
+      why = error instanceof Error ? error.message : String(error);
+    }
+  }
+  const alone = await (await import('./index.js')).load();
+  return new ThreadedRopewalk(heapOf('load', alone), { ...alone.info(), threads: 1, why });
+}

@@ -1,0 +1,39 @@
+// Where threads come from: workers of the web, or of Node.
+import { hasRelaxed } from '../instance.js';
+import type { ThreadWorker } from './pool.js';
+
+// Bundlers for the browser ignore an import whose name is no literal.
+async function builtin<Module>(name: string): Promise<Module> {
+  return (await import(/* @vite-ignore */ /* webpackIgnore: true */ name)) as Module;
+}
+
+const isWeb = (): boolean => typeof Worker !== 'undefined';
+
+/** Gives the function that makes workers of the file beside this module. @internal */
+export async function ownWorker(): Promise<() => ThreadWorker> {
+  // Bundlers find the file only by this literal.
+  if (isWeb()) return () => new Worker(new URL('./thread.js', import.meta.url), { type: 'module' });
+  const node = await builtin<{ Worker: new (file: URL, options: object) => ThreadWorker }>('node:worker_threads');
+  const here = import.meta.url; // in a variable, so that bundlers do not copy the file twice
+  const options = { execArgv: [] }; // --input-type, for one, is for the main thread's code
+  return () => new node.Worker(new URL('thread.js', here), options);
+}
+
+/** How many processors there are. @internal */
+export async function processors(): Promise<number> {
+  const { navigator } = globalThis as { navigator?: { hardwareConcurrency?: number } };
+  if (navigator?.hardwareConcurrency !== undefined) return navigator.hardwareConcurrency;
+  if (isWeb()) return 1;
+  return (await builtin<{ availableParallelism(): number }>('node:os')).availableParallelism();
+}
+
+/** Why this runtime cannot have several threads; undefined where nothing is known to forbid them. @internal */
+export function obstacle(): string | undefined {
+  if (typeof SharedArrayBuffer === 'undefined') {
+    const { crossOriginIsolated } = globalThis as { crossOriginIsolated?: boolean };
+    if (crossOriginIsolated !== false) return 'this runtime has no SharedArrayBuffer';
+    const headers = 'Cross-Origin-Opener-Policy: same-origin and Cross-Origin-Embedder-Policy: require-corp';
+    return `the page is not cross-origin isolated; its server has to send ${headers}`;
+  }
+  return hasRelaxed() ? undefined : 'this engine has no relaxed SIMD, which the build with threads needs';
+}

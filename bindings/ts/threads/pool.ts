@@ -1,0 +1,135 @@
+// The TypeScript side of the pool of threads (src/thread_pool.h): workers that share the memory of one instance.
+import { InstanceLostError, UnsupportedError } from '../runtime/errors.js';
+import { createFinalizer } from '../runtime/finalizer.js';
+
+/** A worker of the web or of Node's `worker_threads`. */
+export interface ThreadWorker {
+  /** Sends a message. */
+  postMessage(message: unknown): void;
+  /** Ends it. */
+  terminate(): unknown;
+  /** Of the web: calls `listener` for each event of this type. */
+  addEventListener?(type: string, listener: (event: object) => void): void;
+  /** Of Node: the same. */
+  on?(type: string, listener: (value: unknown) => void): unknown;
+  /** Of Node: lets the process exit while the worker lives. */
+  unref?(): void;
+}
+
+/** What a worker is sent; ts/thread.ts reads it. @internal */
+export interface ThreadStart {
+  readonly module: WebAssembly.Module;
+  readonly memory: WebAssembly.Memory;
+  /** Of the function that a thread runs, in the table of functions. */
+  readonly entry: number;
+  readonly thread: number;
+  /** The addresses of the thread's stack, which grows from its end. */
+  readonly stack: number;
+  readonly stackEnd: number;
+  /** The address of the word that a thread sets to its number if it fails. Why is a text at the address of its stack. */
+  readonly lost: number;
+}
+
+const finalizer = /* @__PURE__ */ createFinalizer();
+
+function ender(workers: ThreadWorker[]): () => void {
+  return () => {
+    for (const worker of workers.splice(0)) void worker.terminate();
+  };
+}
+
+const reasonOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
+
+// Of either kind of worker: its first message, and what ends it.
+function listen(worker: ThreadWorker, message: () => void, failed: (cause: unknown) => void): void {
+  if (worker.on !== undefined) {
+    worker.on('message', message);
+    worker.on('error', failed);
+    worker.on('exit', (code: unknown) => failed(new Error(`it exited with code ${code}`)));
+    return;
+  }
+  worker.addEventListener?.('message', message);
+  worker.addEventListener?.('error', (event: { message?: string }) =>
+    failed(new Error(event.message || 'its file cannot be loaded')),
+  );
+}
+
+/** The workers of one instance. @internal */
+export class Pool {
+  readonly #end: () => void;
+  readonly #starts: readonly ThreadStart[];
+  #lost: InstanceLostError | undefined;
+  #isDisposed = false;
+
+  /** The workers end with `owner`, at the latest. */
+  private constructor(owner: object, workers: ThreadWorker[], starts: readonly ThreadStart[]) {
+    this.#starts = starts;
+    this.#end = ender(workers);
+    finalizer.register(owner, this.#end, this);
+  }
+
+  /** Starts a worker for each message. All of them run, or none and the promise is rejected. */
+  static async start(owner: object, make: () => ThreadWorker, starts: readonly ThreadStart[]): Promise<Pool> {
+    const workers: ThreadWorker[] = [];
+    const pool = new Pool(owner, workers, starts);
+    const weak = new WeakRef(pool); // what a worker's listeners hold is never collected
+    try {
+      const started = starts.map(
+        (start) =>
+          new Promise<void>((resolve, reject) => {
+            const worker = make();
+            workers.push(worker);
+            listen(worker, resolve, (cause) => {
+              reject(cause);
+              weak.deref()?.lose(reasonOf(cause), cause);
+            });
+            worker.postMessage(start);
+          }),
+      );
+      await Promise.all(started);
+      for (const worker of workers) worker.unref?.(); // not before, or Node might exit meanwhile
+    } catch (cause) {
+      pool.dispose();
+      throw new UnsupportedError(`load: a worker does not start (${reasonOf(cause)})`, { cause });
+    }
+    return pool;
+  }
+
+  /** Throws if a thread has ended that should not have. */
+  check(): void {
+    if (this.#lost !== undefined) throw this.#lost;
+  }
+
+  /** Ends the threads after a trap of the calling one, and throws the reason if that is the failure of another. */
+  trapped(cause: unknown): void {
+    const [start] = this.#starts;
+    if (start === undefined) return;
+    const { memory, lost } = start;
+    const thread = Atomics.load(new Int32Array(memory.buffer), lost / 4);
+    const failed = this.#starts.find((each) => each.thread === thread);
+    if (failed !== undefined) this.lose(textAt(memory, failed.stack), cause);
+    else if (thread !== 0) this.lose('it does not finish its work', cause);
+    this.dispose();
+    this.check();
+  }
+
+  private lose(why: string, cause: unknown): void {
+    if (this.#isDisposed || this.#lost !== undefined) return;
+    const problem = `a thread of this instance failed: ${why}; load() gives a new one`;
+    this.#lost = new InstanceLostError(problem, { cause });
+    this.dispose();
+  }
+
+  /** Ends the threads. */
+  dispose(): void {
+    this.#isDisposed = true;
+    finalizer.unregister(this);
+    this.#end();
+  }
+}
+
+// A text that ends with a zero.
+function textAt(memory: WebAssembly.Memory, address: number): string {
+  const bytes = new Uint8Array(memory.buffer).slice(address, address + 1000); // a copy: none is decoded of shared memory
+  return new TextDecoder().decode(bytes.subarray(0, bytes.indexOf(0)));
+}

@@ -1,0 +1,104 @@
+// What becomes of an instance whose threads, memory or work end before their time.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Worker } from 'node:worker_threads';
+import { InstanceLostError, OutOfMemoryError } from 'ropewalk';
+import { loadModel } from 'ropewalk/models';
+import { load } from 'ropewalk/threads';
+import { enableRelaxed } from '../../vectors/builds.mjs';
+import { fileOfModel, tinyLlama } from '../support/tiny-models.mjs';
+
+const options = { skip: !enableRelaxed() && 'this Node has no relaxed SIMD' };
+
+const x = { data: Float32Array.from({ length: 2 ** 18 }, (_, i) => Math.sin(i)), shape: [256, 1024] };
+const threadFile = new URL('../../../dist/thread.js', import.meta.url);
+
+// load() with workers of a file, and the workers.
+async function loadWith(file, threads) {
+  const workers = [];
+  const worker = () => {
+    workers.push(new Worker(file));
+    return workers.at(-1);
+  };
+  const rw = await load({ threads, worker });
+  assert.equal(rw.info().threads, threads, rw.info().why);
+  return { rw, workers };
+}
+
+const exitOf = (worker) => new Promise((resolve) => worker.once('exit', resolve));
+
+test('a thread that traps makes the instance lost, with the reason, and ends the others', options, async () => {
+  const { rw, workers } = await loadWith(new URL('../support/thread-without-stack.mjs', import.meta.url), 3);
+  const exits = workers.map(exitOf);
+  const isReason = (error) => {
+    assert.ok(error instanceof InstanceLostError, String(error));
+    assert.match(error.message, /^a thread of this instance failed: RuntimeError: .*; load\(\) gives a new one$/);
+    assert.ok(error.cause instanceof WebAssembly.RuntimeError);
+    return true;
+  };
+  // Until one of them has had a share.
+  const untilLost = () => {
+    for (;;) rw.softmax(x);
+  };
+  assert.throws(untilLost, isReason);
+  assert.throws(() => rw.tensor([1]), isReason);
+  await Promise.all(exits);
+  assert.throws(() => rw.memory(), isReason);
+  rw.dispose();
+  const next = await load({ threads: 3 });
+  next.softmax(x);
+  next.dispose();
+});
+
+test('a worker that is ended between calls makes the instance lost', options, async () => {
+  const { rw, workers } = await loadWith(threadFile, 3);
+  rw.softmax(x);
+  const exits = workers.map(exitOf);
+  workers[0].terminate();
+  await Promise.all(exits); // the others end with it
+  const problem = /^a thread of this instance failed: it exited with code 1; load\(\) gives a new one$/;
+  assert.throws(
+    () => rw.softmax(x),
+    (error) => error instanceof InstanceLostError && problem.test(error.message),
+  );
+});
+
+// Whether a worker has a share when it ends is the system's affair: calls give their results, or the instance is lost.
+test('a worker that is ended while calls are made never makes them wait for ever', options, async () => {
+  for (let i = 0; i < 5; ++i) {
+    const { rw, workers } = await loadWith(threadFile, 2);
+    const expected = rw.softmax(x);
+    const exit = exitOf(workers[0]);
+    workers[0].terminate();
+    try {
+      for (let call = 0; call < 50; ++call) assert.deepEqual(rw.softmax(x), expected);
+    } catch (error) {
+      assert.ok(error instanceof InstanceLostError, String(error));
+    }
+    await exit;
+    assert.throws(() => rw.softmax(x), InstanceLostError);
+  }
+});
+
+test('where memory cannot grow the error says so, and the threads go on', options, async () => {
+  const rw = await load({ threads: 2 });
+  const expected = rw.softmax(x);
+  assert.throws(() => rw.tensor([2 ** 30 - 64]), OutOfMemoryError);
+  assert.throws(() => rw.tensor([2 ** 30]), OutOfMemoryError);
+  assert.deepEqual(rw.softmax(x), expected);
+  rw.dispose();
+});
+
+test('a signal ends a pass between its layers, and the threads go on', options, async () => {
+  const rw = await load({ threads: 2 });
+  const made = tinyLlama();
+  const model = await loadModel(rw, { config: made.config, weights: fileOfModel(made) });
+  const ids = [3, 1, 4, 1, 5, 9, 2, 6];
+  const expected = await model.forwardAsync(ids);
+  const controller = new AbortController();
+  const onProgress = () => controller.abort(new Error('enough'));
+  await assert.rejects(model.forwardAsync(ids, { signal: controller.signal, onProgress }), /enough/);
+  assert.deepEqual(await model.forwardAsync(ids), expected);
+  rw.softmax(x);
+  rw.dispose();
+});
