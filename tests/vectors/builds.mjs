@@ -4,9 +4,9 @@ import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 import { UnusableFile } from './files.mjs';
 
-async function importPackage() {
+async function importPackage(entry = 'ropewalk') {
   try {
-    return await import('ropewalk');
+    return await import(entry);
   } catch (error) {
     if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error;
     throw new UnusableFile('the package is not built; run: npm run build');
@@ -34,6 +34,13 @@ export async function builds() {
     { name: 'simd', load: () => loadAs(load, 'simd128', { simd: 'deterministic' }) },
     { name: 'relaxed', load: relaxed ? () => loadAs(load, 'relaxed', { simd: 'auto' }) : undefined },
   ];
+}
+
+/** The same, and the build with threads. */
+export async function buildsAndThreads() {
+  const [threads, ...all] = [await importPackage('ropewalk/threads'), ...(await builds())];
+  const isRun = all.every((build) => build.load !== undefined);
+  return [...all, { name: 'threads', load: isRun ? () => threads.load({ threads: 2 }) : undefined }];
 }
 
 async function loadAs(load, expected, options) {

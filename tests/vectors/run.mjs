@@ -2,7 +2,7 @@
 // Exit code 0: nothing failed. 1: a case failed. 2: a path or file cannot be used, or the package is not built.
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { builds } from './builds.mjs';
+import { buildsAndThreads } from './builds.mjs';
 import { readVectors, UnusableFile } from './files.mjs';
 import { Report } from './report.mjs';
 import { Session } from './session.mjs';
@@ -13,7 +13,7 @@ const defaultPath = join(root, '..', 'shared', 'vectors', 'public');
 try {
   const groups = readVectors(process.argv.length > 2 ? process.argv.slice(2) : [defaultPath]);
   const report = new Report();
-  for (const build of await builds()) {
+  for (const build of await buildsAndThreads()) {
     if (build.load === undefined) {
       report.note(`${build.name}: skipped, this runtime does not run it`);
       continue;
