@@ -133,6 +133,9 @@ const offline: Plugin = {
   },
 };
 
+// The page may have threads: see docs/threads.md.
+const headers = { 'Cross-Origin-Opener-Policy': 'same-origin', 'Cross-Origin-Embedder-Policy': 'require-corp' };
+
 // Texts of successive chapters compress better together; the first chapter's are separate, so that they load first, and
 // those of the chapter that comes on demand.
 const later = chapterIds.slice(1).filter((id) => id !== onDemand);
@@ -146,6 +149,8 @@ const textsOf = (language: string) =>
 export default defineConfig({
   // Relative, so that the page works in any folder of any server.
   base: './',
+  server: { headers },
+  preview: { headers },
   build: {
     outDir: '../build/web',
     emptyOutDir: true,

@@ -19,6 +19,9 @@ const policy = [
   "img-src 'self' data:",
 ].join('; ');
 
+// Lets workers share memory (docs/threads.md).
+const isolation = { 'cross-origin-opener-policy': 'same-origin', 'cross-origin-embedder-policy': 'require-corp' };
+
 /** Timeout in milliseconds, ten times what a slow machine needs, so that only what never happens fails. */
 const limit = 120_000;
 
@@ -60,7 +63,7 @@ function askAtEachStep() {
  * answers.
  *
  * @param under the path of the page on the host.
- * @param isPlain a host that sends no CSP header, and wasm as application/octet-stream.
+ * @param isPlain a host that sends no CSP header, no isolation, and wasm as application/octet-stream.
  * @param inSteps the playground's worker requests `/step?load=…` and `/step?pass=…` when it reports the progress of a
  *   load or a pass, and `/step?item=…` with each token, and continues after the answer.
  */
@@ -73,7 +76,7 @@ export async function serve({ under = '/', isPlain = false, inSteps = false } = 
     const path = normalize(decodeURIComponent(url.pathname));
     asked.add(path);
     const file = path.endsWith('/') ? `${path}index.html` : path;
-    const headers = isPlain ? {} : { 'content-security-policy': policy };
+    const headers = isPlain ? {} : { 'content-security-policy': policy, ...isolation };
     for (const { isHere, stop } of holds) if (isHere(url)) await stop();
     if (path === '/step') {
       response.writeHead(204).end();
