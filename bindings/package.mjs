@@ -131,9 +131,10 @@ const project = join(root, 'bindings', 'ts');
 const besides = {
   name: 'besides',
   resolveId: (source) => {
-    const made = /^(?:\.\.?\/)+((?:\w+-)?core\.mjs|(?:calls|enums|(?:\w+-)?inline|model-ropes|version)\.js)$/.exec(
-      source,
-    );
+    const made =
+      /^(?:\.\.?\/)+((?:\w+-)?core\.mjs|(?:calls|enums|(?:\w+-)?inline|model-ropes|thread-code|version)\.js)$/.exec(
+        source,
+      );
     return made && join(staging, made[1]);
   },
 };
@@ -169,6 +170,12 @@ writeFileSync(
   join(staging, 'model-ropes.d.ts'),
   'export const modelRopes: readonly (readonly [names: string, rope: object])[];\n',
 );
+
+// The worker's file as a text, for pages that lack the file.
+const worker = await bundleOf(join(project, 'thread.ts'));
+const [{ code: threadCode }] = (await worker.generate({ format: 'iife', minify: true })).output;
+writeFileSync(join(staging, 'thread-code.js'), `export const threadCode = ${JSON.stringify(threadCode)};\n`);
+writeFileSync(join(staging, 'thread-code.d.ts'), 'export const threadCode: string;\n');
 
 // Builds in the staging folder and replaces dist/ at the end, so that a failure keeps the previous one.
 const next = join(staging, 'dist');

@@ -8,7 +8,7 @@
 import * as check from './runtime/check.js';
 import { ArgumentTypeError } from './runtime/errors.js';
 import { heapOf } from './runtime/instance.js';
-import { obstacle, ownWorker, processors } from './threads/environment.js';
+import { obstacle, ownWorkers, processors } from './threads/environment.js';
 import { openThreads } from './threads/open.js';
 import type { ThreadWorker } from './threads/pool.js';
 import { ThreadedRopewalk } from './threads/threaded-ropewalk.js';
@@ -25,8 +25,8 @@ export interface ThreadsLoadOptions {
    */
   threads?: number | 'auto';
   /**
-   * Makes a worker that runs `ropewalk/dist/thread.js`, where the file is not beside the code: a bundler left it out, or
-   * the code comes from another host.
+   * Makes a worker that runs `ropewalk/thread.js`. Needed only where the file is not beside the code, since a bundler left
+   * it out or the code comes from another host, and a policy forbids workers of `blob:`.
    */
   worker?: () => ThreadWorker;
 }
@@ -65,7 +65,7 @@ export async function load(options: ThreadsLoadOptions = {}): Promise<ThreadedRo
   let why = count === 1 ? (isAuto ? oneIsFree : askedForOne) : obstacle();
   if (why === undefined) {
     try {
-      return await openThreads(count, worker ?? (await ownWorker()));
+      return await openThreads(count, worker ? [worker] : await ownWorkers());
     } catch (error) {
       why = error instanceof Error ? error.message : String(error);
     }

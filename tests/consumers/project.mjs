@@ -52,7 +52,8 @@ export function project(t, files = {}) {
   return folder;
 }
 
-async function build(folder, command) {
+/** Runs a command of the page in a project. */
+export async function build(folder, command) {
   const bins = [join(here, 'node_modules', '.bin'), join(root, 'node_modules', '.bin'), process.env.PATH];
   const env = { PATH: bins.join(delimiter) };
   await run(['-euc', command.replaceAll(/^npx /gm, '')], { command: 'bash', cwd: folder, env });

@@ -1,5 +1,6 @@
 // Where threads come from: workers of the web, or of Node.
 import { hasRelaxed } from '../instance.js';
+import { threadCode } from '../thread-code.js';
 import type { ThreadWorker } from './pool.js';
 
 // Bundlers for the browser ignore an import whose name is no literal.
@@ -9,14 +10,25 @@ async function builtin<Module>(name: string): Promise<Module> {
 
 const isWeb = (): boolean => typeof Worker !== 'undefined';
 
-/** Gives the function that makes workers of the file beside this module. @internal */
-export async function ownWorker(): Promise<() => ThreadWorker> {
-  // Bundlers find the file only by this literal.
-  if (isWeb()) return () => new Worker(new URL('./thread.js', import.meta.url), { type: 'module' });
+let inside: string | undefined;
+
+/** Gives the functions that may make workers, to be tried in turn: of the file beside this module, or of its code. @internal */
+export async function ownWorkers(): Promise<(() => ThreadWorker)[]> {
+  if (isWeb()) {
+    return [
+      // Bundlers find the file only by this literal.
+      () => new Worker(new URL('./thread.js', import.meta.url), { type: 'module' }),
+      // Where it is missing, or of another host. A strict policy forbids this.
+      () => {
+        inside ??= URL.createObjectURL(new Blob([threadCode], { type: 'text/javascript' }));
+        return new Worker(inside);
+      },
+    ];
+  }
   const node = await builtin<{ Worker: new (file: URL, options: object) => ThreadWorker }>('node:worker_threads');
   const here = import.meta.url; // in a variable, so that bundlers do not copy the file twice
   const options = { execArgv: [] }; // --input-type, for one, is for the main thread's code
-  return () => new node.Worker(new URL('thread.js', here), options);
+  return [() => new node.Worker(new URL('thread.js', here), options)];
 }
 
 /** How many processors there are. @internal */

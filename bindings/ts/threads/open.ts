@@ -1,7 +1,7 @@
 // An instance with threads: its module, its memory, its workers.
 import createCore, { type MainModule } from '../threads-core.mjs';
 import { version } from '../version.js';
-import { Pool, type ThreadWorker } from './pool.js';
+import { Pool, type ThreadStart, type ThreadWorker } from './pool.js';
 import { SharedHeap } from './shared-heap.js';
 import { ThreadedRopewalk } from './threaded-ropewalk.js';
 
@@ -18,8 +18,21 @@ async function instantiate(module: WebAssembly.Module): Promise<MainModule> {
   });
 }
 
-/** Makes an instance with `threads` threads, of which `make` makes all but the calling one. @internal */
-export async function openThreads(threads: number, make: () => ThreadWorker): Promise<ThreadedRopewalk> {
+// The first pool that starts. What forbids the first way to make workers is what there is to tell.
+async function started(heap: SharedHeap, makers: (() => ThreadWorker)[], starts: ThreadStart[]): Promise<Pool> {
+  let reason: unknown;
+  for (const make of makers) {
+    try {
+      return await Pool.start(heap, make, starts);
+    } catch (error) {
+      reason ??= error;
+    }
+  }
+  throw reason;
+}
+
+/** Makes an instance with `threads` threads, of which one of `makers` makes all but the calling one. @internal */
+export async function openThreads(threads: number, makers: (() => ThreadWorker)[]): Promise<ThreadedRopewalk> {
   const { compiled } = await import('./threaded-build.js');
   const module = await compiled();
   const core = await instantiate(module);
@@ -29,7 +42,7 @@ export async function openThreads(threads: number, make: () => ThreadWorker): Pr
     const stack = heap.allocate(stackBytes, 'load');
     return { ...shared, thread: i + 1, stack, stackEnd: stack + stackBytes };
   });
-  heap.pool = await Pool.start(heap, make, starts);
+  heap.pool = await started(heap, makers, starts);
   core.openPool(threads);
   return new ThreadedRopewalk(heap, { version, simd: 'relaxed', threads, why: undefined });
 }

@@ -20,6 +20,9 @@ const isolated = {
 const strict = {
   'content-security-policy': "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'",
 };
+const loose = {
+  'content-security-policy': "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src blob:",
+};
 const noWorkers = {
   'content-security-policy': "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'none'",
 };
@@ -27,6 +30,7 @@ const noWorkers = {
 const sites = {
   isolated: await serveFolder(folder, { ...isolated, ...strict }),
   plain: await serveFolder(folder, strict),
+  blobs: await serveFolder(folder, { ...isolated, ...loose }),
   workerless: await serveFolder(folder, { ...isolated, ...noWorkers }),
 };
 const browser = await launch();
@@ -89,6 +93,11 @@ test('where the server sends no headers there is one thread, and info() names th
     info.why,
     /not cross-origin isolated; .* Cross-Origin-Opener-Policy: same-origin and Cross-Origin-Embedder/,
   );
+});
+
+test("where the worker's file cannot be used, its code is", async () => {
+  const { info } = await runIn(await pageOf(sites.blobs), 2);
+  assert.deepEqual([info.threads, info.why], [2, null]);
 });
 
 test('where a policy forbids workers there is one thread, and info() says so', async () => {
