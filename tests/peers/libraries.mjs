@@ -2,6 +2,8 @@
 import { readFileSync } from 'node:fs';
 
 export const onnxruntimeWeb = () => import('onnxruntime-web/wasm');
+/** Its build for Node, which has threads there. A copy for each number of them, which it keeps from its first use on. */
+export const onnxruntimeThreads = (threads) => import(`${import.meta.resolve('onnxruntime-web')}?threads=${threads}`);
 export const onnxruntimeNode = () => import('onnxruntime-node');
 export const jax = () => import('@jax-js/jax');
 

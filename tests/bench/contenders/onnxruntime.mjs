@@ -1,7 +1,7 @@
-// onnxruntime with one thread: the web build as a peer, the native build for comparison. `op` leaves data and result
+// onnxruntime, with one thread unless said otherwise: the web build as a peer, the native build for comparison. `op` leaves data and result
 // inside: the web build has inputs as constants of the graph (with constant folding off, or nothing would be computed),
 // the native one reads the caller's arrays in place; only one number of the result is fetched.
-import { onnxruntimeNode, onnxruntimeWeb } from '../../peers/libraries.mjs';
+import { onnxruntimeNode, onnxruntimeThreads, onnxruntimeWeb } from '../../peers/libraries.mjs';
 import { model } from '../../peers/onnx.mjs';
 import { forms } from './onnx-forms.mjs';
 
@@ -124,10 +124,10 @@ const smallest = model({
 });
 
 /** @param paths addresses of the wasm files, for a page. */
-async function openWeb({ paths } = {}) {
-  const ort = await onnxruntimeWeb();
+async function openWeb({ paths } = {}, threads = 1) {
+  const ort = await (threads === 1 ? onnxruntimeWeb() : onnxruntimeThreads(threads));
   ort.env.logLevel = 'error';
-  ort.env.wasm.numThreads = 1;
+  ort.env.wasm.numThreads = threads;
   if (paths) ort.env.wasm.wasmPaths = paths.onnxruntime;
   await withoutTraces(async () => (await ort.InferenceSession.create(smallest)).release());
   const extra = { optimization: { disable_specified_optimizers: 'ConstantFolding' } };
@@ -144,6 +144,14 @@ async function openNode() {
   const options = { executionProviders: ['cpu'], intraOpNumThreads: 1, interOpNumThreads: 1 };
   return withRuntime(ort.env.versions.node, { ort, dataIsConstant: false, options });
 }
+
+/** onnxruntime-web with several threads, in Node. */
+export const threaded = (threads) => ({
+  id: `ort-${threads}`,
+  title: `onnxruntime-web, wasm, ${threads} threads`,
+  nodeOnly: true,
+  open: (environment) => openWeb(environment, threads),
+});
 
 export const contenders = [
   { id: 'ort', title: 'onnxruntime-web, wasm, 1 thread', open: openWeb },

@@ -193,16 +193,26 @@ const operations = {
   encoderLayer,
 };
 
+const withInstance = (rw) => ({
+  version: rw.info().version,
+  operations: Object.fromEntries(Object.entries(operations).map(([name, f]) => [name, (...given) => f(rw, ...given)])),
+});
+
 async function open(build, options) {
   const rw = await load(options);
-  if (rw.info().simd !== build) return undefined;
-  return {
-    version: rw.info().version,
-    operations: Object.fromEntries(
-      Object.entries(operations).map(([name, f]) => [name, (...given) => f(rw, ...given)]),
-    ),
-  };
+  return rw.info().simd === build ? withInstance(rw) : undefined;
 }
+
+/** ropewalk with several threads: no contender of every bench, since a page needs headers for it. */
+export const threaded = (threads) => ({
+  id: `ropewalk-${threads}`,
+  title: `ropewalk, ${threads} threads`,
+  async open() {
+    const rw = await (await import('ropewalk/threads')).load({ threads });
+    if (rw.info().threads !== threads) throw new Error(rw.info().why);
+    return { ...withInstance(rw), close: () => rw.dispose() };
+  },
+});
 
 export const contenders = [
   { id: 'relaxed', title: 'ropewalk, relaxed SIMD', open: () => open('relaxed', { simd: 'auto' }) },
