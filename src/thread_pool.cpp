@@ -11,6 +11,10 @@ namespace {
 // More than one for each thread, so that the others take over from one that is late.
 constexpr size_t kSharesPerThread = 4;
 
+// The most grains of a share, so that none takes longer than a fraction of a second: a thread that gives no
+// sign for kPatience counts as ended.
+constexpr size_t kMostGrains = size_t{1} << 14;
+
 constexpr uint32_t leftOf(uint64_t ticket) {
   return static_cast<uint32_t>(ticket);
 }
@@ -18,7 +22,7 @@ constexpr uint32_t leftOf(uint64_t ticket) {
 // kSpins: before a thread sleeps. kPatience: without progress, before a loop counts as lost.
 #ifdef __EMSCRIPTEN__
 constexpr uint64_t kSpins = uint64_t{1} << 16;     // about 100 microseconds
-constexpr uint64_t kPatience = uint64_t{1} << 33;  // about 10 seconds: a worker was ended from outside
+constexpr uint64_t kPatience = uint64_t{1} << 34;  // about 20 seconds: a worker was ended from outside
 
 void pause(uint64_t) {}
 void wait(std::atomic<uint32_t>& word, uint32_t value) {
@@ -64,9 +68,11 @@ void ThreadPool::close() {
 }
 
 size_t ThreadPool::shares(size_t count, size_t grain) const {
-  const size_t most = threads() * kSharesPerThread;
-  if (most == kSharesPerThread) return 1;
-  return std::min(most, eager_.load(std::memory_order_relaxed) ? count : count / grain);
+  const size_t fair = threads() * kSharesPerThread;
+  if (fair == kSharesPerThread) return 1;
+  if (eager_.load(std::memory_order_relaxed)) return std::min(fair, count);
+  const size_t grains = count / grain;
+  return std::min(grains, std::max(fair, grains / kMostGrains));
 }
 
 void ThreadPool::run(size_t count, size_t shares, Call call, const void* body) {

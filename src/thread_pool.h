@@ -34,7 +34,7 @@ class ThreadPool {
   void work(size_t thread);
 
   // Not 0 when a loop will never be complete, and run() traps: set to the number of a thread that failed, by
-  // its owner, or to UINT32_MAX where one gave no sign for about 10 seconds.
+  // its owner, or to UINT32_MAX where one gave no sign for about 20 seconds.
   std::atomic<uint32_t>& lost() { return lost_; }
 
  private:
