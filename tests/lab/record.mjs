@@ -1,9 +1,17 @@
 // The curves that stand behind those of the page's lab: means of three seeds, of the very programs that the page runs.
 import { readFileSync, writeFileSync } from 'node:fs';
-import { inductionSteps, lengthSteps, orderSteps } from '../../web/src/chapters/lab/course.js';
+import {
+  inductionSteps,
+  lengthSteps,
+  linearEvery,
+  linearSteps,
+  orderSteps,
+} from '../../web/src/chapters/lab/course.js';
 import {
   inductionModel,
   lengthModel,
+  linearForms,
+  linearModel,
   orderModel,
   orderTasks,
   positions,
@@ -45,6 +53,11 @@ function recordedLength(encoding) {
   );
 }
 
+function recordedLinear(form) {
+  const all = seeds.map((seed) => train(linearModel(rw, form, seed), linearSteps, linearEvery));
+  return written(all[0].map((_, i) => mean(all.map((losses) => losses[i]))));
+}
+
 // By figure.
 const parts = {
   order: () =>
@@ -55,6 +68,7 @@ const parts = {
     mapped([1, 2], (layers) =>
       mapped(['none', 't5', 'shaw', 'learned', 'rope'], (encoding) => recordedInduction(layers, encoding)),
     ),
+  linear: () => mapped(Object.keys(linearForms), recordedLinear),
   length: () => mapped(['none', 'alibi', 't5', 'shaw', 'learned', 'sinusoidal', 'rope'], recordedLength),
 };
 

@@ -82,6 +82,13 @@ test('heads and losses by position, too, are what their programs compute', async
   await length.choose('25 steps');
   await hasTrained(length, 25);
   assert.equal((await length.tables())[0][0].length, 1);
+
+  const linear = figureOf(page, 'lab', 'linear');
+  await linear.choose('10 steps');
+  await hasTrained(linear, 10);
+  const losses = (await linear.tables())[0].flat();
+  assert.equal(losses.length, 12);
+  assert.deepEqual(losses, (await runProgram(await linear.code(), ['result'])).result);
   assert.deepEqual(complaints, []);
   await close();
 });
@@ -171,7 +178,9 @@ test('the keyboard reads out all models at one step', async () => {
   await order.choose('5 steps');
   await hasTrained(order, 5);
   const readings = () =>
-    page.evaluate(() => Array.from(document.querySelectorAll('.panel-reading'), (r) => r.textContent));
+    page.evaluate(() =>
+      Array.from(document.querySelectorAll('#figure-lab-order .panel-reading'), (r) => r.textContent),
+    );
   const last = await readings();
   assert.equal(last.length, 8);
   for (const reading of last) assert.match(reading, /^\d+%$/);

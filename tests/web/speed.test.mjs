@@ -64,7 +64,7 @@ test('all of it in one language is at most 120 KB beside the package', async (t)
 test('the lab comes with who is near it, in at most 16 KB, and what trains when training begins', async (t) => {
   const own = await serve();
   t.after(own.close);
-  const { page, close } = await open(browser, own.address, { hash: '#lang=zh' });
+  const { page, close } = await open(browser, own.address, { hash: '#lang=zh', serviceWorkers: 'block' });
   const before = new Set(own.asked);
   const isTrainer = (path) => path.includes('/lab-worker-');
   const later = () => [...own.asked].filter((path) => !before.has(path));

@@ -7,6 +7,7 @@ import { formula, pitfalls, prose, subheading } from '../../ui/rich-text';
 import type { Texts } from './i18n/en';
 import { labInduction } from './induction-figure';
 import { labLength } from './length-figure';
+import { labLinear } from './linear-figure';
 import { mathml } from './loss.tex';
 import { labOrder } from './order-figure';
 
@@ -30,6 +31,10 @@ export const chapter: Chapter<Texts> = {
       prose(...texts.lengthProse),
       labLength(state),
       prose(...texts.lengthAfter),
+      subheading(texts.linearTitle),
+      prose(...texts.linearProse),
+      labLinear(state),
+      prose(...texts.linearAfter),
       pitfalls(state.frame.figure.pitfalls, texts.pitfalls),
     );
   },

@@ -18,3 +18,7 @@ export const lengthEvery = 25;
 
 /** Tokens of a training sequence, of a test sequence, and positions that a test takes together. */
 export const lengths = { trained: 32, tested: 128, bin: 4 };
+
+/** Steps of a run that compares forms of linear attention, and those between two looks at it. */
+export const linearSteps = 400;
+export const linearEvery = 10;

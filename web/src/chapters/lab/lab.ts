@@ -1,6 +1,14 @@
 // What the lab's worker does: models are trained a few steps at a time, as often as the page asks.
 import type { Training } from 'ropewalk/training';
-import { inductionModel, lengthModel, orderModel, type orderTasks, type positions } from './programs';
+import {
+  inductionModel,
+  lengthModel,
+  type linearForms,
+  linearModel,
+  orderModel,
+  type orderTasks,
+  type positions,
+} from './programs';
 
 export type EncodingName = keyof typeof positions;
 
@@ -26,6 +34,11 @@ export interface LengthInput {
 
 /** Losses by position, as trained and with each scaling. */
 export type LengthLook = ReturnType<ReturnType<typeof lengthModel>['look']>;
+
+export interface LinearInput {
+  readonly forms: readonly (keyof typeof linearForms)[];
+  readonly seed: number;
+}
 
 /** What models make of sequences that they are not trained on. */
 export interface OrderLook {
@@ -88,5 +101,13 @@ export class Lab {
 
   length({ encoding, base, seed }: LengthInput) {
     return new Run([lengthModel(this.#core, encoding, base, seed)], ([look]) => look as LengthLook);
+  }
+
+  /** The loss of each model. */
+  linear({ forms, seed }: LinearInput) {
+    return new Run(
+      forms.map((form) => linearModel(this.#core, form, seed)),
+      (looks) => looks,
+    );
   }
 }

@@ -1,7 +1,7 @@
 // What the lab trains, as its programs show it.
 // @ts-nocheck
 import { copyTask, inductionTask, reverseTask, skipLanguageTask } from 'ropewalk/training';
-import { inductionSteps, lengthSteps, lengths, lookEvery, orderSteps, repeats } from './course.js';
+import { inductionSteps, lengthSteps, lengths, linearSteps, lookEvery, orderSteps, repeats } from './course.js';
 /** @import { Training } from 'ropewalk/training' */
 
 /** Position encodings with the settings of small models. */
@@ -159,6 +159,41 @@ export const lengthModel = (rw, encoding, base, seed) => {
   return {
     step: () => trainer.step(trained.batch(32)),
     look: () => Object.fromEntries(read.map(([name, scaling]) => [name, lossWith(scaling)])),
+    dispose: () => trainer.dispose(),
+  };
+};
+
+/** Linear attention without positions, with sines, with RoPE in three places; and softmax with RoPE. */
+export const linearForms = {
+  none: { attention: { linear: 'elu1' }, position: positions.none },
+  sinusoidal: { attention: { linear: 'elu1' }, position: positions.sinusoidal },
+  numerator: { attention: { linear: 'elu1', ropeForm: 'numerator' }, position: positions.rope },
+  both: { attention: { linear: 'elu1', ropeForm: 'both' }, position: positions.rope },
+  cosine: { attention: { linear: 'cosine' }, position: positions.rope },
+  softmax: { position: positions.rope },
+};
+
+/**
+ * A causal model of the language of `lengthModel`, with a form of linear attention: its loss.
+ * @type {(rw: Training, form: keyof typeof linearForms, seed: number) =>
+ *   { step(): void, look(): number, dispose(): void }}
+ */
+export const linearModel = (rw, form, seed) => {
+  const [trained, seen] = [0, 1].map((more) => skipLanguageTask({ seed: 4, stream: 2 * seed + more }));
+  const trainer = rw.trainer({
+    layers: 2,
+    modelDim: 32,
+    heads: 2,
+    vocab: trained.vocab,
+    context: trained.tokens,
+    ...linearForms[form],
+    optimizer: { ...optimizer, learningRate: 5e-3, totalSteps: linearSteps },
+    seed,
+  });
+  const held = seen.batch(32);
+  return {
+    step: () => trainer.step(trained.batch(32)),
+    look: () => trainer.evaluate(held).loss,
     dispose: () => trainer.dispose(),
   };
 };

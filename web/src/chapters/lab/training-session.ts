@@ -40,6 +40,9 @@ interface Attempt<I, L> {
   failure?: Error;
 }
 
+// Milliseconds between two looks that are shown: a picture for each would keep the page busy.
+const showEvery = 80;
+
 // A tab in the background trains nothing.
 async function untilSeen(): Promise<void> {
   while (document.hidden) {
@@ -134,6 +137,7 @@ export class TrainingSession<I, L> {
   async #work(own: Attempt<I, L>): Promise<void> {
     if (own.isBusy) return;
     own.isBusy = true;
+    let shownAt = Number.NEGATIVE_INFINITY;
     try {
       while (own === this.#attempt && own.wanted > 0 && !this.isDone) {
         await untilSeen();
@@ -143,8 +147,12 @@ export class TrainingSession<I, L> {
         own.wanted -= 1;
         // The first look is of models as they were made: who wants a step wants to see what it changes.
         if (own.looks.length === 1 && own.wanted === 0) own.wanted = 1;
-        if (own === this.#attempt) this.#tell();
-        await pause(Math.max(0, begin + this.interval - performance.now()));
+        const now = performance.now();
+        if (own === this.#attempt && now - shownAt >= showEvery) {
+          shownAt = now;
+          this.#tell();
+        }
+        await pause(Math.max(0, begin + this.interval - now));
       }
     } catch (error) {
       own.failure = error instanceof Error ? error : new Error(String(error));

@@ -126,6 +126,30 @@ export const texts = {
     'The scalings of chapter 8 help unequally. PI slows all pairs down, the fast ones too. The fast ones count single steps, and this task is about single steps: PI fails everywhere, even within the trained length. A short training would mend it. NTK spares the fast pairs and moves the cliff outwards. YaRN, with its ramp from 1 to 4 turns, removes it.',
     'The base is worth a try as well. With base 10 the slowest pair, too, turns nearly once within 32 positions. So hardly any angle is new, and the cliff is gone. With base 1,000,000 the slow pairs hardly turn in 128 positions, and the cliff lies farther out.',
   ],
+  linearTitle: 'RoPE where there is no softmax',
+  linearProse: [
+    'The last chapter asked where RoPE belongs in linear attention. Here is the answer by experiment: the same small language, two layers, and the three places.',
+  ],
+  linear: {
+    forms: {
+      none: 'No positions',
+      sinusoidal: 'Sinusoidal',
+      numerator: 'RoPE, numerator',
+      both: 'RoPE, both sums',
+      cosine: 'RoPE, 1 + cos',
+      softmax: 'Softmax, RoPE',
+    },
+    label: 'Loss of forms of linear attention, by training steps',
+    y: 'loss in nats',
+    caption:
+      'Five models with linear attention, and one with softmax for comparison. All but the last two have the features elu + 1. The language itself leaves a loss of 0.97.',
+    notYet: 'Nothing is trained yet. Press Train; the curves part after about 100 steps.',
+    one: (form: string, loss: string) => `${form} ${loss}`,
+    summary: (steps: string, all: readonly string[]) => `Losses after ${steps} steps: ${all.join('; ')}.`,
+  },
+  linearAfter: [
+    'RoPE in the numerator does best among the linear forms, with 1.40 against 1.82 without positions. Softmax with RoPE reaches 1.06: it can point at one token, and linear attention cannot. With both sums turned, the denominator can come near zero. That model ends up worse than the one without positions: its loss rises again after the first 150 steps.',
+  ],
   pitfalls: [
     [
       '“The encoding that learns fastest here is the best.”',

@@ -1,0 +1,104 @@
+// Linear attention with RoPE in different places: how well each model learns the language of skips.
+import type { ChapterState } from '../../figure/chapter';
+import { type Figure, figure } from '../../figure/figure';
+import { slider, together } from '../../figure/settings';
+import { call, program } from '../../programs/program';
+import { whole } from '../../ui/controls';
+import { curvePanels } from '../../views/curve-panels';
+import { linearEvery, linearSteps } from './course';
+import type { Texts } from './i18n/en';
+import type { LinearInput } from './lab';
+import { shown } from './programs.js?shown';
+import recorded from './recorded.json';
+import { runControl } from './run-control';
+import { intervalOf, paceOf, recordedPoints, seeds } from './settings';
+import { TrainingSession } from './training-session';
+
+const forms = ['none', 'sinusoidal', 'numerator', 'both', 'cosine', 'softmax'] as const;
+const steps = whole(0, linearSteps, linearEvery);
+
+const session = new TrainingSession<LinearInput, readonly number[]>(
+  linearSteps,
+  (lab, input) => lab.linear(input),
+  linearEvery,
+);
+
+const codeOf = ({ seed }: LinearInput, trained: number): string =>
+  program(
+    shown,
+    `const forms = ['${forms.join("', '")}'];
+const curves = forms.map((form) => train(${call('linearModel', 'FORM', seed).replace("'FORM'", 'form')}, ${trained}, ${linearEvery}));
+// By step, then by form.
+const result = curves[0].flatMap((_, i) => curves.map((losses) => losses[i]));`,
+    "import { load, skipLanguageTask } from 'ropewalk/training';",
+    'load()',
+  );
+
+export function labLinear(chapter: ChapterState<Texts>): Figure {
+  const texts = chapter.texts.linear;
+  const { plain, fixed } = chapter.numbers;
+  const fields = { seed: slider(chapter.texts.seed, seeds, 1, plain), pace: paceOf(chapter) };
+  const options = { name: 'linear', caption: texts.caption, wide: true };
+  return figure(chapter, options, fields, (section, { seed, pace }) => {
+    let at: number | undefined;
+    let showAgain: () => void = () => undefined;
+    const inputOf = (): LinearInput => ({ forms, seed: section.values.seed });
+    const run = runControl(chapter.texts.run, plain, session, inputOf);
+    const panels = curvePanels(steps, (place) => {
+      at = place;
+      showAgain();
+    });
+    const unsubscribe = session.subscribe(() => showAgain());
+    return {
+      controls: [together(seed, pace), run.element],
+      picture: [panels.element],
+      again(show) {
+        showAgain = show;
+      },
+      show({ pace }) {
+        session.interval = intervalOf(pace, linearEvery);
+        session.follow(inputOf());
+        run.show();
+        const { looks } = session;
+        const last = Math.max(0, looks.length - 1);
+        const told = at === undefined ? last : Math.min(at / linearEvery, last);
+        const losses = looks[told];
+        panels.update({
+          label: texts.label,
+          x: { title: chapter.texts.steps, min: 0, max: linearSteps, ticks: [], print: plain },
+          y: { title: texts.y, min: 1, max: 3, ticks: [1, 2, 3], print: plain },
+          names: { now: chapter.texts.now, before: chapter.texts.before },
+          at,
+          panels: forms.map((form, i) => ({
+            name: texts.forms[form],
+            reading: losses === undefined ? '' : fixed(losses[i] ?? 0, 2),
+            now: looks.map((look, n) => [n * linearEvery, look[i] ?? 0]),
+            before: recordedPoints(recorded.linear[form], linearSteps),
+          })),
+        });
+        return {
+          summary:
+            losses === undefined
+              ? texts.notYet
+              : texts.summary(
+                  plain(told * linearEvery),
+                  forms.map((form, i) => texts.one(texts.forms[form], fixed(losses[i] ?? 0, 2))),
+                ),
+          isEmpty: losses === undefined,
+          code: codeOf(inputOf(), losses === undefined ? linearSteps : last * linearEvery),
+          table: () => [
+            {
+              caption: texts.label,
+              corner: chapter.texts.steps,
+              columns: forms.map((form) => texts.forms[form]),
+              rows: looks.map((look, n) => ({ name: plain(n * linearEvery), values: look })),
+              print: (value) => fixed(value, 4),
+            },
+          ],
+        };
+      },
+      reset: () => session.reset(),
+      end: unsubscribe,
+    };
+  });
+}
