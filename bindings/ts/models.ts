@@ -33,6 +33,15 @@ export type {
   ModelLayerConfig,
 } from './models/description/description.js';
 export type { EmbedTextOptions, EncodeOptions, EncoderModel, Encoding } from './models/encoder.js';
+export type {
+  LengthCurve,
+  LengthCurveOptions,
+  LengthPoint,
+  MeasureProgress,
+  Measuring,
+  Perplexity,
+  PerplexityOptions,
+} from './models/evaluate.js';
 export type { GeneratedToken, GenerateOptions, GenerateProgress } from './models/generate.js';
 export type { IdsInput } from './models/ids.js';
 export {
@@ -42,9 +51,12 @@ export {
   type LoadModelOptions,
   loadModel,
 } from './models/load.js';
+export { lengthCurve, perplexity } from './models/measure.js';
 export type { Model, ModelInfo, RopeChange } from './models/model.js';
 export { openGguf } from './models/open-gguf.js';
 export type { Pooling } from './models/pooling.js';
+export { replaceEncoding } from './models/replace-encoding.js';
+export type { ModelEncoding, ReplaceEncodingOptions } from './models/replaced.js';
 export type { CapturedLayer, InspectOptions, PassOptions, PassProgress } from './models/run.js';
 export { GgufError, SafetensorsError, StorageError } from './runtime/errors.js';
 export type { Safetensors } from './safetensors/file.js';

@@ -63,7 +63,7 @@ describe('within its budget is', () => {
 
 test('the tarball holds these files', () => {
   const entries = ['external', 'index', 'models', 'threads', 'training', 'worker'];
-  const shared = ['core', 'encoder', 'errors', 'gguf', 'ids', 'models', 'threaded-build'].map(
+  const shared = ['core', 'encoder', 'errors', 'experiments', 'gguf', 'ids', 'models', 'threaded-build'].map(
     (name) => `shared-${name}`,
   );
   const code = [...entries, 'inline', 'node', 'ropewalk.global', 'thread', 'training-inline', ...shared].map(

@@ -91,6 +91,8 @@ test('the programs of docs/models.md run one after the other', async (t) => {
   assert.match(stdout, /^alike: -?[01]\.\d{3}$/m);
   assert.match(stdout, /^head 5: the last word looks most at "(the|sun|rises|in)"$/m);
   assert.match(stdout, /^likeliest next: \S+$/m);
+  assert.equal([...stdout.matchAll(/^\d+\.\d\d hardest: \S+$/gm)].length, 2);
+  assert.match(stdout, /^ntk up to 5: \d+\.\d\d, up to 11: \d+\.\d\d$/m);
   assert.match(stdout, /^true logits 0$/m);
 });
 

@@ -10,7 +10,7 @@ import type { Heap } from '../runtime/heap.js';
 import type { NdArray } from '../runtime/tensor.js';
 import type { ModelArchitecture, ModelConfig } from './config.js';
 import type { Ids } from './ids.js';
-import { type ModelPositions, modelPositions } from './positions.js';
+import { type ModelPositions, modelPositions, type OtherPosition } from './positions.js';
 import type { Steps } from './run.js';
 import type { ModelWeights } from './weights.js';
 
@@ -37,6 +37,8 @@ export interface ModelMaking {
   readonly weights: ModelWeights;
   readonly positions: ModelPositions;
   readonly parameters: number;
+  /** Encodings of layers without a rotary one, in place of the model's own. */
+  readonly others?: readonly OtherPosition[];
 }
 
 /** Rows [count, M] in the heap, at the address `at`. @internal */
@@ -96,18 +98,25 @@ export abstract class Model extends Handle {
   }
 
   /** @internal */
+  parts(where: string): ModelMaking {
+    this.alive(where);
+    return this.making;
+  }
+
+  /** @internal */
   protected changed(change: RopeChange): ModelMaking {
     const where = 'model.withRope';
-    this.alive(where);
-    const { heap, config, weights, parameters } = this.making;
-    if (config.position !== 'rope') {
+    const { heap, config, weights, parameters, others } = this.parts(where);
+    if (config.position !== 'rope' && others === undefined) {
       const problem = `is for models with a rotary encoding; this one has ${config.position}`;
       throw new ArgumentRangeError(where, 'change', change, problem);
     }
     const ropes = changedRopes(where, config, this.ropes, change);
     this.alive(where); // the caller's function may have disposed of it
-    const positions = modelPositions(heap, where, config, weights.parts, ropes);
-    return { heap, config, weights, positions, parameters };
+    // A function tells the encoding of every layer, null for none.
+    const rest = typeof change === 'function' ? others && [] : others;
+    const positions = modelPositions(heap, where, config, weights.parts, ropes, rest);
+    return { heap, config, weights, positions, parameters, ...(rest && { others: rest }) };
   }
 
   /** Writes the input of the first layer, token vectors [B, T, M]. @internal */

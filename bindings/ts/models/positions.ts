@@ -1,7 +1,8 @@
 // The position encoding of each layer of a model: plans that layers share, or BERT's tables of distances.
 
 import type { LayerStack } from '../core.mjs';
-import { checkPosition } from '../layers/position.js';
+import type { LayerScores } from '../layers/options.js';
+import { type CheckedPosition, checkPosition, type LayerHeads } from '../layers/position.js';
 import { checkRopeOptions, type RopeOptions } from '../rope/options.js';
 import { RopePlan } from '../rope/rope.js';
 import { ArgumentRangeError, describe } from '../runtime/errors.js';
@@ -33,13 +34,21 @@ function longest(rope: RopeOptions | null): number {
   return (scaling.sequenceLength ?? 0) > scaling.originalLength ? Number.POSITIVE_INFINITY : scaling.originalLength;
 }
 
-/** @internal */
+/** A position encoding in place of a layer's own. @internal */
+export interface OtherPosition {
+  readonly make: (dims: LayerHeads, scores: LayerScores) => CheckedPosition;
+  /** Maximum number of tokens. */
+  readonly maxLength: number;
+}
+
+/** Makes them; `others`, where given, are those of layers without a rotary one, which is none if there is no entry. @internal */
 export function modelPositions(
   heap: Heap,
   where: string,
   config: ModelConfig,
   { layers, distances }: ModelParts,
   ropes: readonly (RopeOptions | null)[],
+  others?: readonly OtherPosition[],
 ): ModelPositions {
   const plans = new Map<string, RopePlan>();
   const owned: Handle[] = [];
@@ -58,7 +67,7 @@ export function modelPositions(
   const positionOf = (i: number) => {
     const rope = ropes[i];
     if (rope) return { encoding: 'rope', plan: planOf(rope) };
-    const table = distances[i];
+    const table = others === undefined ? distances[i] : undefined;
     return table === undefined
       ? { encoding: 'none' }
       : { encoding: config.position, table, sign: config.relativeSign ?? 'query-minus-key' };
@@ -67,13 +76,15 @@ export function modelPositions(
     const ownLayers = layers.map((layer, i): ModelLayer => {
       const { dims, sinks, captures, ...own } = layer.passLayer;
       const scores = { ...own.scores, turnValues: config.turnValues && ropes[i] !== null };
-      const position = checkPosition(heap, where, positionOf(i), dims, scores);
+      const other = ropes[i] === null ? others?.[i] : undefined;
+      const position = other?.make(dims, scores) ?? checkPosition(heap, where, positionOf(i), dims, scores);
       owned.push(...position.owned);
       return { block: layer.block, dims, scores, position, sinks, captures };
     });
     const stack = makeStack(heap, where, ownLayers);
     const table = config.kind === 'decoder' ? config.maxPositions : undefined;
-    const maxLength = Math.min(table ?? Number.POSITIVE_INFINITY, ...ropes.map(longest));
+    const lengths = [...ropes.map(longest), ...(others ?? []).map((other) => other.maxLength)];
+    const maxLength = Math.min(table ?? Number.POSITIVE_INFINITY, ...lengths);
     return { layers: ownLayers, stack, ropes, owned, maxLength };
   } catch (error) {
     for (const each of owned) each.dispose();

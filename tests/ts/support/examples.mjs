@@ -226,6 +226,11 @@ const file = { metadata: new Map(entries) };`,
   'models/encoder.ts: withRope': { folder: 'roformer', model: encoder() },
   'models/encoder.ts: embedText': { folder: 'bert', model: encoder() },
   'models/encoder.ts: forwardAsync': { folder: 'bert', model: encoder() },
+  'models/measure.ts: perplexity': { perplexity: `import { perplexity } from 'ropewalk/models';` },
+  'models/measure.ts: lengthCurve': { lengthCurve: `import { lengthCurve } from 'ropewalk/models';` },
+  'models/replace-encoding.ts: replaceEncoding': {
+    replaceEncoding: `import { replaceEncoding } from 'ropewalk/models';`,
+  },
   'sampling/json.ts: firstJson': {
     tokenizer: 'const tokenizer = { decode: (tokens: readonly number[]) => tokens.join() };',
   },

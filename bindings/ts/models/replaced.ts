@@ -1,0 +1,164 @@
+// Makes a model with another position encoding over the same weights.
+
+import { visibilityOf } from '../attention/visibility.js';
+import type { T5Options } from '../encodings/t5.js';
+import {
+  attentionShapes,
+  type CheckedPosition,
+  checkPosition,
+  type LayerHeads,
+  type TransformerPosition,
+} from '../layers/position.js';
+import type { RopeOptions } from '../rope/options.js';
+import type { RopePlan } from '../rope/rope.js';
+import * as check from '../runtime/check.js';
+import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
+import { orDisposed } from '../runtime/handle.js';
+import type { Heap } from '../runtime/heap.js';
+import { Tensor } from '../runtime/tensor.js';
+import { randomAt } from '../sampling/random.js';
+import { checkSeed } from '../sampling/sampling.js';
+import type { DecoderModel } from './decoder.js';
+import type { EncoderModel } from './encoder.js';
+import { Model, type ModelMaking } from './model.js';
+import { modelPositions, type OtherPosition } from './positions.js';
+
+/**
+ * A position encoding of a layer, with its options as in `TransformerPosition`; parameters that are left out are drawn at
+ * random.
+ */
+export type ModelEncoding =
+  | Exclude<
+      TransformerPosition,
+      {
+        /** Plans belong to the model. */
+        plan: RopePlan;
+      }
+    >
+  | ({
+      /** With a random table [numBuckets, H]. */
+      encoding: 't5';
+    } & T5Options)
+  | {
+      /** With random tables, or random r1 and r2 from 0.5 to 1.5. */
+      encoding: 'shaw' | 'relative_key' | 'relative_key_query' | 'm3' | 'kerple';
+    };
+
+/** Options of `replaceEncoding`. */
+export interface ReplaceEncodingOptions {
+  /**
+   * The most tokens of a pass and its cache, for encodings that add to scores by distance (ALiBi, T5, KERPLE): those keep
+   * [H, 2 maxLength - 1] numbers for each layer. Random tables of BERT's encodings have rows for as many. Default 1024.
+   */
+  maxLength?: number;
+  /** Random tables of `shaw` have rows for distances up to this one. Default 64. */
+  maxDistance?: number;
+  /** An integer from 0 to 2^53 - 1; the same seed gives the same random parameters. Default 0. */
+  seed?: number;
+  /** Standard deviation of numbers in random tables, which are uniform around 0. Default 0.02. */
+  deviation?: number;
+}
+
+const where = 'replaceEncoding';
+
+interface Sizes {
+  readonly heads: number;
+  readonly headDim: number;
+  readonly buckets: number;
+  readonly maxDistance: number;
+  readonly maxLength: number;
+}
+
+type Draw = (...shape: readonly number[]) => { data: Float32Array; shape: readonly number[] };
+
+const bertTable = { table: (draw: Draw, { maxLength, headDim }: Sizes) => draw(2 * maxLength - 1, headDim) };
+
+// The parameters that an encoding has; those that are not given are drawn.
+const parameters: Readonly<Record<string, Readonly<Record<string, (draw: Draw, sizes: Sizes) => unknown>>>> = {
+  t5: { table: (draw, { buckets, heads }) => draw(buckets, heads) },
+  shaw: { keys: (draw, { maxDistance, headDim }) => draw(2 * maxDistance + 1, headDim) },
+  relative_key: bertTable,
+  relative_key_query: bertTable,
+  m3: bertTable,
+  kerple: { r1: positive, r2: positive },
+};
+
+// Numbers from 0.5 to 1.5, one for each head.
+function positive(draw: Draw, { heads }: Sizes): Float32Array {
+  const { data } = draw(heads);
+  const most = data.reduce((a, b) => Math.max(a, Math.abs(b)), 0) || 1;
+  return data.map((x) => 1 + x / most / 2);
+}
+
+const byDistance = ['alibi', 't5', 'kerple'];
+
+// An encoding that adds to scores by distance, as a table for all distances below maxLength in the heap: the layers of a
+// model are registered once, for passes of any length.
+function tabulated(heap: Heap, position: CheckedPosition, dims: LayerHeads, maxLength: number): CheckedPosition {
+  const heads = { tokensFirst: true, batch: 1, heads: dims.heads, tokens: maxLength, dim: dims.headDim };
+  const visibility = visibilityOf(where, { causal: false, left: -1, right: -1, sinkTokens: 0 }, {}, heads, heads);
+  const shapes = attentionShapes(dims, 1, maxLength, maxLength, visibility);
+  return heap.scope(where, (scratch) => {
+    const { distanceBias = 0, distanceFirst = 0, distanceCount = 0 } = position.part(shapes, scratch);
+    const table = new Tensor(heap, [dims.heads, distanceCount], where);
+    heap.move(distanceBias, table.pointer, table.size * 4);
+    const part = { distanceBias: table.pointer, distanceFirst, distanceCount };
+    return { ...position, owned: [...position.owned, table.adopted()], part: () => part };
+  });
+}
+
+/** @internal */
+export function replaced<M extends EncoderModel | DecoderModel>(
+  model: M,
+  encoding: ModelEncoding | ((layer: number) => ModelEncoding),
+  options: ReplaceEncodingOptions,
+): M {
+  if (!(model instanceof Model)) throw new ArgumentTypeError(where, 'model', model, 'what loadModel() gives');
+  const given = check.options(where, 'options', options, ['maxLength', 'maxDistance', 'seed', 'deviation']);
+  const maxLength = check.integer(where, 'maxLength', given.maxLength ?? 1024, 1, 2 ** 20);
+  const maxDistance = check.integer(where, 'maxDistance', given.maxDistance ?? 64, 1, 2 ** 20);
+  const seed = checkSeed(where, given.seed ?? 0);
+  const deviation = check.positive(where, 'deviation', given.deviation ?? 0.02);
+  const { heap, config, weights, parameters: count } = model.parts(where);
+  if (config.position === 'absolute') {
+    const problem = 'adds its positions to the token vectors; expected a model whose layers have them';
+    throw new ArgumentRangeError(where, 'model', model, problem);
+  }
+  let drawn = 0;
+  const draw: Draw = (...shape) => {
+    const data = new Float32Array(check.sizeOf(shape));
+    for (let i = 0; i < data.length; ++i) data[i] = (2 * randomAt(seed, drawn++) - 1) * Math.sqrt(3) * deviation;
+    return { data, shape };
+  };
+  const { heads, headDim } = config;
+  const layers = config.layers.map((_, i) => {
+    const own: unknown = check.read(typeof encoding === 'function' ? encoding(i) : encoding);
+    check.plainObject(where, 'encoding', own, "options such as { encoding: 'alibi' }");
+    const { encoding: name, ...fields } = { ...(own as Readonly<Record<string, unknown>>) };
+    if ('headDim' in fields) {
+      const problem = `is ${fields.headDim}; it follows from the model and is not an option`;
+      throw new ArgumentRangeError(where, 'encoding.headDim', fields.headDim, problem);
+    }
+    if (name === 'rope') return { rope: { ...fields, headDim } as RopeOptions };
+    const sizes = { heads, headDim, buckets: Number(fields.numBuckets ?? 32), maxDistance, maxLength };
+    const random = Object.entries(parameters).find(([other]) => other === name)?.[1] ?? {};
+    for (const [field, make] of Object.entries(random)) fields[field] ??= make(draw, sizes);
+    if (name === 't5') fields.bidirectional ??= model.kind === 'encoder';
+    return { position: { encoding: name, ...fields } };
+  });
+  model.parts(where); // the caller's function may have disposed of it
+  const ropes = layers.map(({ rope }) => rope ?? null);
+  const others = layers.map(({ position = { encoding: 'none' } }): OtherPosition => {
+    const limited = byDistance.includes(position.encoding as string);
+    return {
+      maxLength: limited ? maxLength : Number.POSITIVE_INFINITY,
+      make(dims, scores) {
+        const checked = checkPosition(heap, where, position, dims, scores);
+        return limited ? orDisposed(checked.owned, () => tabulated(heap, checked, dims, maxLength)) : checked;
+      },
+    };
+  });
+  const positions = modelPositions(heap, where, config, weights.parts, ropes, others);
+  const Made = model.constructor as new (making: ModelMaking) => M;
+  return new Made({ heap, config, weights, positions, parameters: count, others });
+}
