@@ -12,8 +12,8 @@ const execute = promisify(execFile);
 const limit = 600_000;
 
 /** { stdout, stderr } of a child that exits with 0; otherwise throws with the child's output. */
-export function run(args, { cwd = root, command = process.execPath, env = {} } = {}) {
+export function run(args, { cwd = root, command = process.execPath, env = {}, timeout = limit } = {}) {
   // A child of a test run must not think that it is one.
   const { NODE_TEST_CONTEXT, ...inherited } = process.env;
-  return execute(command, args, { cwd, env: { ...inherited, ...env }, timeout: limit, maxBuffer: 2 ** 24 });
+  return execute(command, args, { cwd, env: { ...inherited, ...env }, timeout, maxBuffer: 2 ** 24 });
 }

@@ -96,7 +96,7 @@ test(`${rounds} instances come and go, and leave no thread and no memory`, optio
     const before = [count(), bytes()];
     for (let i = 0; i < ${rounds}; ++i) await round();
     console.log(JSON.stringify([before, [count(), bytes()]]));`);
-  const { stdout } = await run(['--expose-gc', '--input-type=module', '--eval', code]);
+  const { stdout } = await run(['--expose-gc', '--input-type=module', '--eval', code], { timeout: 0 });
   const [before, after] = JSON.parse(stdout);
   assert.deepEqual(after[0], before[0]);
   // An instance that stays is 16 MiB of memory, of which it has written a tenth, and the thread's own.
