@@ -47,7 +47,7 @@ function isEndOfStack(error: unknown): boolean {
   return error.message.includes('call stack') || error.message === 'too much recursion';
 }
 
-// Words on the stack that construct() asks for.
+// Words on the stack that the makers of objects ask for.
 const stackWords = 2048;
 const nothing = () => {};
 
@@ -139,11 +139,16 @@ export class Heap {
   }
 
   /**
-   * Makes an object of the core. Its own `new` would abort where memory is short, so room for it is asked for first; and room
-   * on the stack, or the caller might not come to keep the object, or to delete it.
+   * Asks for room on the stack, without which the maker of an object might not come to keep or to free it: throws the
+   * engine's error where there is none.
    */
-  construct<T>(where: string, make: (core: MainModule) => T): T {
+  needStack(): void {
     nothing.apply(undefined, this.#words as []);
+  }
+
+  /** Makes an object of the core. Its own `new` would abort where memory is short, so room for it is asked for first. */
+  construct<T>(where: string, make: (core: MainModule) => T): T {
+    this.needStack();
     this.release(this.allocate(roomOfAnObject, where));
     return this.call(make);
   }

@@ -51,6 +51,7 @@ export class Tensor extends Handle {
   /** @internal */
   constructor(heap: Heap, shape: readonly number[], where: string) {
     const size = check.sizeOf(shape);
+    heap.needStack();
     const pointer = heap.allocate(size * 4, where);
     super(heap, releaser(heap, pointer));
     this.shape = Object.freeze([...shape]);

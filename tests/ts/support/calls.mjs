@@ -396,10 +396,10 @@ export async function makeCalls() {
 }
 
 /** The name of the method of a call. */
-const methodOf = (name) => name.split(',')[0].split('.').at(-1);
+export const methodOf = (name) => name.split(',')[0].split('.').at(-1);
 
 /** Disposes of handles among what a call gave or was given, but not of `kept`. */
-function disposeOf(value, kept) {
+export function disposeOf(value, kept) {
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value) || kept.includes(value)) return;
   if (typeof value.dispose === 'function') value.dispose();
   else if (isPlain(value) || Array.isArray(value)) for (const each of Object.values(value)) disposeOf(each, kept);
