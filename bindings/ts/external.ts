@@ -10,6 +10,7 @@ import { type BuildName, compiledOnce, type LoadOptions, open } from './instance
 import type { Ropewalk } from './ropewalk.js';
 import * as check from './runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError } from './runtime/errors.js';
+import { tagOf } from './runtime/typed-arrays.js';
 import { compileBeside, compileGiven, compileUrl } from './wasm-file.js';
 
 export * from './api.js';
@@ -48,8 +49,7 @@ const addressOf = {
 
 const beside = /* @__PURE__ */ compiledOnce((name: BuildName) => compileBeside(name, addressOf[name]));
 
-const isAddress = (value: unknown): value is string | URL =>
-  typeof value === 'string' || Object.prototype.toString.call(value) === '[object URL]';
+const isAddress = (value: unknown): value is string | URL => typeof value === 'string' || tagOf(value) === 'URL';
 
 // How a build is compiled from the caller's addresses.
 function fromUrl(url: NonNullable<ExternalLoadOptions['url']>): (name: BuildName) => Promise<WebAssembly.Module> {

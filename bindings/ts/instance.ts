@@ -6,6 +6,7 @@ import { Ropewalk } from './ropewalk.js';
 import * as check from './runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError, OutOfMemoryError, UnsupportedError } from './runtime/errors.js';
 import { Heap } from './runtime/heap.js';
+import { tagOf } from './runtime/typed-arrays.js';
 import { unpackAtOnce } from './sources/node-files.js';
 import { buildIds, version } from './version.js';
 
@@ -252,7 +253,7 @@ export async function open(
 ): Promise<Ropewalk> {
   const { simd = 'auto', module } = check.options('load', 'options', options, ['simd', 'module']);
   check.choice('load', 'simd', simd, { auto: 0, deterministic: 1 });
-  if (module !== undefined && Object.prototype.toString.call(module) !== '[object WebAssembly.Module]') {
+  if (module !== undefined && tagOf(module) !== 'WebAssembly.Module') {
     throw new ArgumentTypeError('load', 'module', module, 'a WebAssembly.Module');
   }
   if (module !== undefined && buildOf(module) === undefined) throw notOurs(module);

@@ -3,7 +3,7 @@
 
 import { type BuildName, buildOf, compiledOnce, hasRelaxed, refusal } from './instance.js';
 import { ArgumentRangeError, ArgumentTypeError, UnsupportedError } from './runtime/errors.js';
-import { isDetached } from './runtime/typed-arrays.js';
+import { isDetached, tagOf } from './runtime/typed-arrays.js';
 import { readWhole } from './sources/node-files.js';
 import { version } from './version.js';
 
@@ -53,7 +53,7 @@ export const compileUrl = /* @__PURE__ */ compiledOnce((address: string, name?: 
 /** Compiles what the caller gave as `wasm`: a build of this version. @internal */
 export async function compileGiven(given: unknown): Promise<WebAssembly.Module> {
   const value = await settled(given);
-  const tag = Object.prototype.toString.call(value).slice(8, -1);
+  const tag = tagOf(value);
   if (tag === 'URL') return compileUrl(String(value));
   if (tag === 'Response') {
     const response = value as Response;

@@ -217,7 +217,9 @@ function hasNoRope(
     if (layerType === withoutRope && config.values.sliding_window !== null) return true;
   }
   if (switches.some((field) => config.peek(field) === false)) return true;
-  if (config.peek('alibi') === true || Number(config.peek('hidden_size')) >= (alibiFrom ?? Infinity)) return true;
+  const hidden = config.peek('hidden_size');
+  const isLarge = alibiFrom !== undefined && Number.isInteger(hidden) && Number(hidden) >= alibiFrom;
+  if (config.peek('alibi') === true || isLarge) return true;
   const type = config.peek('position_embedding_type') ?? positionType;
   if (type === 'nope' || type === 'alibi') return true;
   return (

@@ -3,7 +3,7 @@
 
 import { checkRopeOptions, type Pairing, type RopeOptions, type RopeScaling } from '../rope/options.js';
 import * as check from '../runtime/check.js';
-import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
+import { ArgumentRangeError } from '../runtime/errors.js';
 import { given, yarnBand } from './kinds.js';
 
 /** Parameters of ggml_rope_ext under their own names; in llama.cpp, those of the context after the model's defaults. */
@@ -51,10 +51,7 @@ export interface MlxRope {
 const pairs: Readonly<Record<string, Pairing>> = { 0: 'interleaved', 2: 'half' };
 
 function list(where: string, name: string, value: unknown, length: number, infinite: boolean): number[] {
-  if (!Array.isArray(value) && !(ArrayBuffer.isView(value) && !(value instanceof DataView))) {
-    throw new ArgumentTypeError(where, name, value, 'an array of numbers');
-  }
-  const entries = Array.from(value as unknown as ArrayLike<unknown>, (entry, i) =>
+  const entries = Array.from(check.list(where, name, value, 'an array of numbers'), (entry, i) =>
     infinite && entry === Infinity ? Infinity : check.positive(where, `${name}[${i}]`, entry),
   );
   if (entries.length === length) return entries;
@@ -101,6 +98,7 @@ export function ropeFromGgml(parameters: GgmlRope): RopeOptions {
   const factors =
     p.freq_factors === undefined ? undefined : list(where, 'freq_factors', p.freq_factors, dims / 2, false);
   const attention = check.positive(where, 'attn_factor', p.attn_factor ?? 1);
+  for (const name of ['beta_fast', 'beta_slow', 'n_ctx_orig'] as const) check.finite(where, name, p[name] ?? 0);
   const sequence = { dims, base, scale, attention, factors };
   const scaling = mix === 0 ? unmixed(sequence) : mixed(where, p, sequence, mix);
   return plan(where, headDim, dims, given<Partial<RopeOptions>>({ base, pairing, scaling }));

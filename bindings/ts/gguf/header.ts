@@ -4,7 +4,7 @@ import * as calls from '../calls.js';
 import type { GgufHeader } from '../core.mjs';
 import * as enums from '../enums.js';
 import type * as check from '../runtime/check.js';
-import { checkStatus, GgufError } from '../runtime/errors.js';
+import { checkStatus, GgufError, stated } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
 import type { Own, OwnBytes, OwnDoubles, OwnFloats, OwnIntegers } from '../runtime/typed-arrays.js';
 
@@ -64,10 +64,10 @@ const reasons: Readonly<Record<keyof typeof enums.GgufReason, Words>> = {
   bigEndian: () => 'is big-endian; expected a little-endian file',
   headerTooLong: (wanted) => `has a header of more than ${wanted} bytes: damaged`,
   headerPastEnd: (wanted, found) => `is cut: its header needs ${wanted} more bytes where there are ${found}`,
-  entryCount: (wanted, found) => `says it has ${found} entries of metadata; it has room for ${wanted}`,
-  tensorCount: (wanted, found) => `says it has ${found} tensors; it has room for ${wanted}`,
-  textPastEnd: (wanted, found) => `holds a text of ${wanted} bytes where ${found} are left`,
-  arrayPastEnd: (wanted, found) => `is an array of ${wanted} values where there is room for ${found}`,
+  entryCount: (wanted, found) => `says it has ${stated(found)} entries of metadata; it has room for ${wanted}`,
+  tensorCount: (wanted, found) => `says it has ${stated(found)} tensors; it has room for ${wanted}`,
+  textPastEnd: (wanted, found) => `holds a text of ${stated(wanted)} bytes where ${found} are left`,
+  arrayPastEnd: (wanted, found) => `is an array of ${stated(wanted)} values where there is room for ${found}`,
   notUtf8: () => 'holds a text that is not UTF-8',
   emptyKey: () => 'has an entry of metadata without a key',
   duplicate: () => 'is the second of its name',
@@ -77,7 +77,7 @@ const reasons: Readonly<Record<keyof typeof enums.GgufReason, Words>> = {
   alignmentType: () => 'is no uint32',
   alignmentSize: (_, found) => `is ${found}; expected a power of 2`,
   rank: (wanted, found) => `has ${found} dimensions; expected at most ${wanted}`,
-  shape: (_, found) => `has a dimension of ${found}, more than any file holds`,
+  shape: (_, found) => `has a dimension of ${stated(found)}, more than any file holds`,
   tensorType: (_, found) => `has type ${found}, which the format does not have`,
   block: (wanted, found) => `has rows of ${found} weights, which are no whole blocks of ${wanted}`,
   size: () => 'has more weights than any file',

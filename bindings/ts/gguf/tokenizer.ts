@@ -1,6 +1,7 @@
 // The tokenizer of a GGUF file as the two objects that @huggingface/tokenizers takes. Where the metadata is silent, the
 // defaults are those of llama.cpp's src/llama-vocab.cpp.
 import { ArgumentTypeError } from '../runtime/errors.js';
+import { isRevoked } from '../runtime/typed-arrays.js';
 import { flag, type GgufMetadata, Metadata, text } from './metadata.js';
 import { type Part, type TokenizerParts, tokenizerParts } from './tokenizer-models.js';
 import { addedTokens, neededId, type Role, readVocabulary, type Vocabulary } from './vocabulary.js';
@@ -101,7 +102,10 @@ function chatTemplate(metadata: Metadata): GgufTokenizerConfig['chat_template'] 
  * console.log(tokenizer.encode('the sun rises').ids);
  */
 export function tokenizerFromGguf(file: GgufMetadata): GgufTokenizer {
-  if (typeof (file as Partial<GgufMetadata> | null | undefined)?.metadata?.get !== 'function') {
+  const given = isRevoked(file) ? undefined : (file as Partial<GgufMetadata> | null | undefined);
+  const map = isRevoked(given?.metadata) ? undefined : given?.metadata;
+  const isNamed = given?.file === undefined || typeof given.file === 'string';
+  if (typeof map?.get !== 'function' || !isNamed) {
     throw new ArgumentTypeError('tokenizerFromGguf', 'file', file, 'an open GGUF file');
   }
   const metadata = new Metadata(file);

@@ -4,7 +4,7 @@ import { TokenVectorsCall } from '../calls.js';
 import type { CaptureName } from '../layers/capture.js';
 import { type RopeOptions, ropeFields } from '../rope/options.js';
 import * as check from '../runtime/check.js';
-import { ArgumentRangeError, ArgumentTypeError, OutOfMemoryError } from '../runtime/errors.js';
+import { ArgumentRangeError, ArgumentTypeError, describe, OutOfMemoryError } from '../runtime/errors.js';
 import { Handle } from '../runtime/handle.js';
 import type { Heap } from '../runtime/heap.js';
 import type { NdArray } from '../runtime/tensor.js';
@@ -184,7 +184,7 @@ function changedRopes(
       where,
       'change.headDim',
       given.headDim,
-      `is ${given.headDim}; the model has ${headDim}`,
+      `is ${describe(given.headDim)}; the model has ${headDim}`,
     );
   }
   return ropes.map((rope) => rope && { ...rope, ...given });

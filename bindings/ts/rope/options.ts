@@ -3,7 +3,7 @@ import type * as calls from '../calls.js';
 import * as enums from '../enums.js';
 import * as check from '../runtime/check.js';
 import { boolean as flag, positive } from '../runtime/check.js';
-import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
+import { ArgumentRangeError } from '../runtime/errors.js';
 
 /**
  * Which coordinates form a pair. `half`: (j, j + rotaryDim / 2), as Hugging Face LLaMA and GPT-NeoX have it;
@@ -219,9 +219,8 @@ const frequency = /* @__PURE__ */ number((n) => Math.abs(n) < 2 ** 60, 'less tha
 
 function list(entry: (where: string, name: string, value: unknown) => number): Check {
   return (where, name, value) => {
-    if (!Array.isArray(value) && !ArrayBuffer.isView(value))
-      throw new ArgumentTypeError(where, name, value, 'an array of numbers');
-    return Array.from(value as unknown as ArrayLike<unknown>, (v, i) => entry(where, `${name}[${i}]`, v));
+    const numbers = check.list(where, name, value, 'an array of numbers');
+    return Array.from(numbers, (v, i) => entry(where, `${name}[${i}]`, v));
   };
 }
 

@@ -5,7 +5,7 @@ import { ArgumentRangeError, ArgumentTypeError, wrongShape } from '../runtime/er
 import type { Heap } from '../runtime/heap.js';
 import type { PositionsInput } from '../runtime/positions.js';
 import { operand, type TensorInput } from '../runtime/tensor.js';
-import { kindOf, lengthOf } from '../runtime/typed-arrays.js';
+import { isDetached, kindOf, lengthOf } from '../runtime/typed-arrays.js';
 import { type Pairing, type RopeOptions, rotarySizes } from './options.js';
 import { RopePlan } from './rope.js';
 
@@ -50,8 +50,8 @@ const kinds = { Float32Array, Float64Array, Uint16Array, Int16Array, Uint8Array,
 // A new array of the same kind, from this realm; Buffer becomes a Uint8Array.
 function emptyLike<T extends PairingArray>(where: string, name: string, value: T): T {
   const kind = kindOf(value);
-  if (kind === undefined || !Object.hasOwn(kinds, kind)) {
-    throw new ArgumentTypeError(where, name, value, `a ${Object.keys(kinds).join(', ')}`);
+  if (kind === undefined || !Object.hasOwn(kinds, kind) || isDetached(value)) {
+    throw new ArgumentTypeError(where, name, value, `a ${Object.keys(kinds).join(', ')} that is not detached`);
   }
   return new kinds[kind as keyof typeof kinds](lengthOf(value)) as T;
 }

@@ -2,7 +2,7 @@
 // value back with its type, or throws an error that names all three.
 import { ArgumentRangeError, ArgumentTypeError, describe, Unreadable } from './errors.js';
 import { Handle } from './handle.js';
-import { bytesOf, isDetached, kindOf, lengthOf } from './typed-arrays.js';
+import { bytesOf, isArray, isDetached, isRevoked, kindOf, lengthOf } from './typed-arrays.js';
 
 /** The largest position, 2^53 - 1: positions beyond are not all distinct numbers in JavaScript. */
 const maxPosition = Number.MAX_SAFE_INTEGER;
@@ -78,13 +78,14 @@ export function choice<T extends string, V>(
 
 // Whether its own properties are all that it has, in this realm or another: no Map, no instance of a class, nothing with
 // options on a prototype, which a look at its keys would miss.
-function isPlain(value: object): boolean {
+export function isPlain(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === null || Object.hasOwn(prototype as object, 'isPrototypeOf');
 }
 
 export function plainObject(where: string, name: string, value: unknown, expected: string): object {
-  if (typeof value === 'object' && value !== null && isPlain(value)) return value;
+  if (isPlain(value)) return value;
   throw new ArgumentTypeError(where, name, value, expected);
 }
 
@@ -97,6 +98,7 @@ function isArrayLike(value: object): boolean {
 
 // What stays as it is.
 function isKept(value: unknown): boolean {
+  if (typeof value === 'function') return !isRevoked(value);
   return typeof value !== 'object' || value === null || ArrayBuffer.isView(value) || value instanceof Handle;
 }
 
@@ -113,6 +115,7 @@ function entryOf(value: object, copies: Map<object, unknown>): unknown {
 // `copies` has what was read already: objects may hold one another. Most hold none, and need no such map.
 function copied(value: object, copies?: Map<object, unknown>): unknown {
   if (copies?.has(value)) return copies.get(value);
+  if (isRevoked(value)) return new Unreadable(value, undefined);
   const copy: unknown[] | Record<string, unknown> = Array.isArray(value) ? [] : {};
   const read = (entry: unknown) => {
     if (isKept(entry)) return entry;
@@ -183,7 +186,7 @@ function isSize(value: unknown): value is number {
 }
 
 export function shape(where: string, name: string, value: unknown): readonly number[] {
-  if (!Array.isArray(value)) throw new ArgumentTypeError(where, name, value, 'an array of sizes');
+  if (!isArray(value)) throw new ArgumentTypeError(where, name, value, 'an array of sizes');
   const sizes = [...value];
   let product = 1;
   for (let axis = 0; axis < sizes.length; ++axis) {
@@ -193,7 +196,7 @@ export function shape(where: string, name: string, value: unknown): readonly num
   if (product > 2 ** 30) {
     throw new ArgumentRangeError(where, name, value, `${describe(value)} holds ${product} numbers; at most 2^30 fit`);
   }
-  return product === 0 ? sizes.map((size) => size + 0) : sizes; // -0 becomes 0
+  return product === 0 ? (sizes as number[]).map((size) => size + 0) : (sizes as number[]); // -0 becomes 0
 }
 
 /** How many numbers a checked shape holds. */
@@ -234,21 +237,25 @@ export function positiveFloat32(where: string, name: string, value: unknown): nu
   throw new ArgumentRangeError(where, name, value, `is ${number}, which is 0 in float32; expected a number above 0`);
 }
 
+/** A list of numbers: an array, or a typed array of any kind that has its memory. */
+export function list(where: string, name: string, value: unknown, expected: string): ArrayLike<unknown> {
+  const isTyped = kindOf(value) !== undefined && !isDetached(value as ArrayBufferView);
+  if (isTyped || isArray(value)) return value as ArrayLike<unknown>;
+  throw new ArgumentTypeError(where, name, value, expected);
+}
+
 /** What a list of integers may come as. */
 export type IntegersInput = readonly number[] | Int32Array | Uint32Array | Float64Array | BigInt64Array;
 
 /** Any of IntegersInput, each entry a whole number within ±(2^53 - 1), as doubles. */
 export function positions(where: string, name: string, value: unknown): Float64Array {
-  const typed = kindOf(value) === undefined ? undefined : (value as ArrayBufferView);
-  const isList = Array.isArray(value) || (typed !== undefined && !isDetached(typed));
-  if (!isList) throw new ArgumentTypeError(where, name, value, 'an array of integers');
-  const from = value as ArrayLike<unknown>;
-  const to = new Float64Array(typed ? lengthOf(typed) : from.length);
+  const from = list(where, name, value, 'an array of integers');
+  const to = new Float64Array(ArrayBuffer.isView(from) ? lengthOf(from) : from.length);
   for (let i = 0; i < to.length; ++i) {
     const entry = from[i];
     // Told as it is: as a number it would be rounded.
     if (typeof entry === 'bigint' && BigInt.asIntN(54, entry) !== entry) {
-      const problem = `is ${entry}; expected an integer in +-(2^53 - 1)`;
+      const problem = `is ${describe(entry)}; expected an integer in +-(2^53 - 1)`;
       throw new ArgumentRangeError(where, `${name}[${i}]`, entry, problem);
     }
     to[i] = position(where, `${name}[${i}]`, typeof entry === 'bigint' ? Number(entry) : entry);

@@ -12,6 +12,25 @@ export class Unreadable {
   }
 }
 
+// Names and values of a caller's may be of any length: of a long message the beginning and the end are kept.
+function limited(message: string): string {
+  return message.length <= 2000 ? message : `${message.slice(0, 1200)} ... ${message.slice(-400)}`;
+}
+
+// A revoked proxy is of no class, and throws where it is asked for one.
+function unreadableOf(value: unknown): Unreadable | undefined {
+  try {
+    return value instanceof Unreadable ? value : undefined;
+  } catch (cause) {
+    return new Unreadable(value, cause);
+  }
+}
+
+/** A number of a file's for a message: beyond 2^53 it was rounded. @internal */
+export function stated(number: number): string {
+  return Number.isSafeInteger(number) ? String(number) : `about ${number}`;
+}
+
 /** A wrong type of argument: names the argument, says what came and what would be right. */
 export class ArgumentTypeError extends TypeError {
   /** The class, for code that cannot use `instanceof`. */
@@ -22,9 +41,9 @@ export class ArgumentTypeError extends TypeError {
   readonly value: unknown;
 
   constructor(where: string, argument: string, value: unknown, expected: string) {
-    const unreadable = value instanceof Unreadable ? value : undefined;
+    const unreadable = unreadableOf(value);
     super(
-      `${where}: ${argument} is ${describe(value)}; expected ${expected}`,
+      limited(`${where}: ${argument} is ${describe(unreadable ?? value)}; expected ${expected}`),
       unreadable && { cause: unreadable.cause },
     );
     this.argument = argument;
@@ -42,7 +61,7 @@ export class ArgumentRangeError extends RangeError {
   readonly value: unknown;
 
   constructor(where: string, argument: string, value: unknown, problem: string) {
-    super(`${where}: ${argument} ${problem}`);
+    super(limited(`${where}: ${argument} ${problem}`));
     this.argument = argument;
     this.value = value;
   }
@@ -99,7 +118,7 @@ export class SafetensorsError extends Error {
   readonly tensor: string | undefined;
 
   constructor(file: string, tensor: string | undefined, problem: string, options?: ErrorOptions) {
-    super(`${file}: ${tensor === undefined ? '' : `tensor ${quoted(tensor)}: `}${problem}`, options);
+    super(limited(`${file}: ${tensor === undefined ? '' : `tensor ${quoted(tensor)}: `}${problem}`), options);
     this.file = file;
     this.tensor = tensor;
   }
@@ -127,7 +146,7 @@ export class GgufError extends Error {
   ) {
     const { key } = options;
     const part = tensor === undefined ? key && `${quoted(key)}: ` : `tensor ${quoted(tensor)}: `;
-    super(`${file}: ${part ?? ''}${problem}`, options);
+    super(limited(`${file}: ${part ?? ''}${problem}`), options);
     this.file = file;
     this.tensor = tensor;
     this.key = key;
@@ -158,7 +177,10 @@ export class StorageError extends Error {
   ) {
     const { needed, available } = room;
     const left = available === undefined ? '' : `; storage has ${available} left`;
-    super(`${file}: ${problem}${needed === undefined ? left : ` (needs ${needed} bytes more${left})`}`, options);
+    super(
+      limited(`${file}: ${problem}${needed === undefined ? left : ` (needs ${needed} bytes more${left})`}`),
+      options,
+    );
     this.file = file;
     this.needed = needed;
     this.available = available;
@@ -204,7 +226,7 @@ function described(value: unknown): string {
   if (typeof value === 'bigint') return `${short(String(value))}n`;
   if (typeof value === 'function') return 'a function';
   if (ArrayBuffer.isView(value)) {
-    return `${value.constructor.name}(${'length' in value ? value.length : value.byteLength})`;
+    return `${short(value.constructor.name)}(${'length' in value ? value.length : value.byteLength})`;
   }
   if (Array.isArray(value)) {
     return value.length <= 8 && value.every((v) => typeof v === 'number')
@@ -213,9 +235,9 @@ function described(value: unknown): string {
   }
   if (typeof value === 'object' && value !== null) {
     const name = Object.getPrototypeOf(value)?.constructor?.name ?? 'Object';
-    return name === 'Object' || name === '' ? 'an object' : `a ${name}`;
+    return name === 'Object' || name === '' ? 'an object' : `a ${short(name)}`;
   }
-  return Object.is(value, -0) ? '-0' : String(value);
+  return Object.is(value, -0) ? '-0' : short(String(value));
 }
 
 const statusErrors: Readonly<Record<Exclude<keyof typeof Status, 'ok'>, (where: string) => Error>> = {

@@ -48,6 +48,20 @@ export abstract class Handle implements Disposable {
   #free: (() => void) | undefined;
   readonly #count: { value: number };
 
+  /**
+   * Whether the value was made by this class, not only given its prototype; and no trap of a proxy is called.
+   * @internal
+   */
+  static [Symbol.hasInstance](value: unknown): boolean {
+    return (
+      typeof value === 'object' &&
+      value !== null &&
+      #heap in value &&
+      // biome-ignore lint/complexity/noThisInStatic: a class derived from this asks for its own prototype
+      Object.prototype.isPrototypeOf.call(this.prototype, value)
+    );
+  }
+
   /** @internal */
   protected constructor(heap: Heap, free: () => void) {
     this.#heap = heap;

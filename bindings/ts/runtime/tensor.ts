@@ -3,7 +3,7 @@ import * as check from './check.js';
 import { ArgumentRangeError, ArgumentTypeError, wrongShape } from './errors.js';
 import { Handle, releaser } from './handle.js';
 import type { Heap, Scratch } from './heap.js';
-import { lengthOf, type OwnFloats } from './typed-arrays.js';
+import { isRevoked, lengthOf, type OwnFloats } from './typed-arrays.js';
 
 /** A plain array with its shape: the result of functions for plain arrays. `Data` is the type of `out` where it is given. */
 export interface NdArray<Data extends Float32Array = OwnFloats> {
@@ -137,7 +137,7 @@ export function operand(heap: Heap, where: string, name: string, value: unknown)
     return new Operand(heap, where, name, value, value.shape);
   }
   const expected = 'a tensor, or an object with a Float32Array as data and its shape (or dims)';
-  if (typeof value !== 'object' || value === null || !('data' in value)) {
+  if (typeof value !== 'object' || value === null || isRevoked(value) || !('data' in value)) {
     throw new ArgumentTypeError(where, name, value, expected);
   }
   const given = value as { data: unknown; shape?: unknown; dims?: unknown };

@@ -79,6 +79,30 @@ export function bytesOf(array: ArrayBufferView, start = 0, count = byteLengthOf(
   return new Uint8Array(bufferOf(array), byteOffset.call(array) + start, count);
 }
 
+/** Array.isArray; undefined for a proxy that was revoked, of which nothing can be asked. */
+function maybeArray(value: unknown): boolean | undefined {
+  try {
+    return Array.isArray(value);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether the value is an array, and no proxy that was revoked. */
+export function isArray(value: unknown): value is unknown[] {
+  return maybeArray(value) === true;
+}
+
+/** Whether the value is a proxy that was revoked. */
+export function isRevoked(value: unknown): boolean {
+  return maybeArray(value) === undefined;
+}
+
+/** What Object.prototype.toString calls the value, such as `URL`; nothing for a proxy that was revoked. */
+export function tagOf(value: unknown): string {
+  return isRevoked(value) ? '' : Object.prototype.toString.call(value).slice(8, -1);
+}
+
 /** Whether the value is an ArrayBuffer, of any realm and whatever its toStringTag says; detached ones are, too. */
 export function isArrayBuffer(value: unknown): value is ArrayBuffer {
   try {

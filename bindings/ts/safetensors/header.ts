@@ -4,7 +4,7 @@ import * as calls from '../calls.js';
 import type { SafetensorsHeader, TextMap } from '../core.mjs';
 import * as enums from '../enums.js';
 import type * as check from '../runtime/check.js';
-import { checkStatus, SafetensorsError } from '../runtime/errors.js';
+import { checkStatus, SafetensorsError, stated } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
 
 /** The type of a tensor's numbers in a file. F8, F6, F4 and C64 have no typed array; they are read as bytes only. */
@@ -46,7 +46,7 @@ const reasons: Readonly<Record<keyof typeof enums.SafetensorsReason, Words>> = {
   none: () => 'is refused',
   tooShort: (_, found) => `has ${found} bytes, and not even the 8 of a length: not a safetensors file`,
   headerTooLong: (wanted, found) =>
-    `would have a header of ${found} bytes, more than ${wanted}: damaged, or not a safetensors file`,
+    `would have a header of ${stated(found)} bytes, more than ${wanted}: damaged, or not a safetensors file`,
   headerPastEnd: (wanted, found) => `is cut: of the ${wanted} bytes of its header there are ${found}`,
   notUtf8: () => 'is not UTF-8',
   notAnObject: () => 'does not begin with "{": not a safetensors file',

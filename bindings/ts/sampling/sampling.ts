@@ -83,14 +83,14 @@ function fraction(where: string, name: string, value: unknown): number {
 // [id, number] pairs, each id once.
 function biasOf(where: string, value: unknown, vocabSize: number): Sampling['bias'] {
   if (value === undefined) return [];
-  if (typeof value !== 'object' || value === null) {
+  const isIterable = typeof value === 'object' && value !== null && Symbol.iterator in value;
+  if (ArrayBuffer.isView(value) || !(isIterable || check.isPlain(value))) {
     throw new ArgumentTypeError(where, 'logitBias', value, 'numbers by token id, or [id, number] pairs');
   }
   const idOf = (key: string) => (/^(?:0|[1-9]\d*)$/.test(key) ? Number(key) : key);
-  const pairs: unknown[] =
-    Symbol.iterator in value
-      ? [...(value as Iterable<unknown>)]
-      : Object.entries(value).map(([key, bias]) => [idOf(key), bias]);
+  const pairs: unknown[] = isIterable
+    ? [...(value as Iterable<unknown>)]
+    : Object.entries(value).map(([key, bias]) => [idOf(key), bias]);
   const found = new Map<number, number>();
   for (const pair of pairs) {
     if (!Array.isArray(pair) || pair.length !== 2) {

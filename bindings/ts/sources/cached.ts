@@ -2,6 +2,7 @@
 // server's at each opening.
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError, describe, StorageError } from '../runtime/errors.js';
+import { tagOf } from '../runtime/typed-arrays.js';
 import { bodyOf, discard, misfit, Remote, rangeOf, refused, sizeOf } from './http.js';
 import { type ByteSource, CachedFile, messageOf, SourceFailure } from './source.js';
 import { alone, storeOf } from './store.js';
@@ -57,7 +58,7 @@ export interface StoredFile {
  */
 export function cached(address: string | URL, options: CachedOptions = {}): CachedFile {
   const where = 'cached';
-  if (typeof address !== 'string' && Object.prototype.toString.call(address) !== '[object URL]') {
+  if (typeof address !== 'string' && tagOf(address) !== 'URL') {
     throw new ArgumentTypeError(where, 'address', address, 'an address');
   }
   let url: URL | undefined;

@@ -1,7 +1,7 @@
 // Opens the caller's source: memory, a Blob, a path, an address or a file that is kept.
 import * as check from '../runtime/check.js';
 import { ArgumentTypeError } from '../runtime/errors.js';
-import { bytesOf } from '../runtime/typed-arrays.js';
+import { bytesOf, isDetached, tagOf } from '../runtime/typed-arrays.js';
 import { blobSource, sourceOf } from './blob.js';
 import { openHttp } from './http.js';
 import { openPath } from './path.js';
@@ -14,10 +14,6 @@ import type { ReadOptions } from './tensor-file.js';
  */
 export type FileSource = string | URL | Blob | ArrayBuffer | Uint8Array | CachedFile;
 
-function tagOf(value: unknown): string {
-  return Object.prototype.toString.call(value).slice(8, -1);
-}
-
 /** Opens the caller's source; fetches the first bytes of an address, and all of a file that is to be kept. */
 export async function openSource(
   where: string,
@@ -26,12 +22,14 @@ export async function openSource(
   fetch: Fetch,
   { signal, onProgress }: ReadOptions,
 ): Promise<ByteSource> {
-  if (value instanceof CachedFile) return value.open(fetch, signal, onProgress);
-  if (typeof value === 'string' || tagOf(value) === 'URL') return openAddress(String(value), fetch, signal);
   const tag = tagOf(value);
+  if (tag !== '' && value instanceof CachedFile) return value.open(fetch, signal, onProgress);
+  if (typeof value === 'string' || tag === 'URL') return openAddress(String(value), fetch, signal);
   if (tag === 'Blob' || tag === 'File') return blobSource(value as Blob);
-  if (check.isTypedArray(value, 'Uint8Array')) return memorySource(bytesOf(value));
-  if (tag === 'ArrayBuffer') return memorySource(new Uint8Array(value as ArrayBuffer));
+  const isBytes = check.isTypedArray(value, 'Uint8Array');
+  if ((isBytes || tag === 'ArrayBuffer') && !isDetached(value as Uint8Array | ArrayBuffer)) {
+    return memorySource(isBytes ? bytesOf(value) : new Uint8Array(value as ArrayBuffer));
+  }
   throw new ArgumentTypeError(where, name, value, 'an address, a path, a Blob, an ArrayBuffer or a Uint8Array');
 }
 

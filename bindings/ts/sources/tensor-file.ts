@@ -13,7 +13,7 @@ import {
 } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
 import { Tensor } from '../runtime/tensor.js';
-import type { OwnFloats } from '../runtime/typed-arrays.js';
+import { type OwnFloats, tagOf } from '../runtime/typed-arrays.js';
 import { type NumberForm, type StoredArray, Widener } from './numbers.js';
 import { type ByteSource, SourceFailure } from './source.js';
 /** How a format names itself, fails, and stores the numbers of each dtype. @internal */
@@ -112,7 +112,7 @@ const sliceKeys = ['start', 'end', ...readKeys] as const;
 /** @internal */
 export function readOptions(where: string, options: ReadOptions): ReadOptions {
   const { signal, onProgress } = options;
-  if (signal !== undefined && Object.prototype.toString.call(signal) !== '[object AbortSignal]') {
+  if (signal !== undefined && tagOf(signal) !== 'AbortSignal') {
     throw new ArgumentTypeError(where, 'signal', signal, 'an AbortSignal');
   }
   if (onProgress !== undefined && typeof onProgress !== 'function') {
@@ -185,7 +185,8 @@ export abstract class TensorFile<Dtype extends string = string> implements Dispo
 
   /** Whether a tensor has this name. */
   has(name: string): boolean {
-    return this.#entries.has(name);
+    if (typeof name === 'string') return this.#entries.has(name);
+    throw new ArgumentTypeError(this.#where('has'), 'name', name, 'the name of a tensor');
   }
 
   /** The dtype, shape and size of a tensor. @throws ArgumentRangeError for an unknown name */

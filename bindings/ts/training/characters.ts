@@ -77,7 +77,11 @@ export function charactersTask(text: string, options: CharactersOptions = {}): C
     sequence.ids.set(part.subarray(place, place + tokens));
     aimAtNext(sequence, 0);
   });
-  return { ...task, characters, encode, decode: (ids) => Array.from(ids, (id) => characters[id] ?? other).join('') };
+  const decode = (ids: ArrayLike<number>) => {
+    const list = check.positions('task.decode', 'ids', check.read(ids));
+    return Array.from(list, (id) => characters[id] ?? other).join('');
+  };
+  return { ...task, characters, encode, decode };
 }
 
 function checkPart(where: string, part: readonly [number, number]): readonly [number, number] {

@@ -8,7 +8,7 @@ import { ArgumentRangeError, ArgumentTypeError, TrainingError, wrongShape } from
 import { destroyer, Handle } from '../runtime/handle.js';
 import type { Heap } from '../runtime/heap.js';
 import { type ArrayLikeInput, type NdArray, operand } from '../runtime/tensor.js';
-import { bytesOf, type OwnBytes, type OwnFloats, type OwnIntegers } from '../runtime/typed-arrays.js';
+import { bytesOf, isDetached, type OwnBytes, type OwnFloats, type OwnIntegers } from '../runtime/typed-arrays.js';
 import { type BatchLimits, batchCall, checkBatch, checkIds, putIds, type TrainingBatch } from './batch.js';
 import { type CoreTrainer, trainingCore } from './core.js';
 import { type ExportedModel, type ExportOptions, exportModel } from './export.js';
@@ -291,7 +291,7 @@ export class Trainer extends Handle {
    */
   restore(bytes: Uint8Array): void {
     const where = 'trainer.restore';
-    if (!check.isTypedArray(bytes, 'Uint8Array')) {
+    if (!check.isTypedArray(bytes, 'Uint8Array') || isDetached(bytes)) {
       throw new ArgumentTypeError(where, 'bytes', bytes, 'a Uint8Array, as save() gives it');
     }
     this.alive(where);

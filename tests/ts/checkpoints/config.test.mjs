@@ -347,6 +347,13 @@ test('DBRX has names of its own for sizes, and its base beside its heads', () =>
   });
 });
 
+test('a size that is no number is refused, and does not make a model one without RoPE', () => {
+  const llama = { model_type: 'llama', num_attention_heads: 4 };
+  for (const hidden_size of [Infinity, Symbol('s'), 8n, '64']) {
+    assert.throws(() => ropeFromConfig({ ...llama, hidden_size }), { argument: 'hidden_size' });
+  }
+});
+
 test('layers and models without RoPE give null', () => {
   const cohere = { model_type: 'cohere2', hidden_size: 512, num_attention_heads: 8, rope_theta: 50000 };
   const of = (layerType) => ropeFromConfig({ ...cohere, sliding_window: 4096 }, { layerType });

@@ -145,3 +145,23 @@ test('the public names are those of the documentation, and no more', () => {
   assert.equal(typeof ropewalk.load, 'function');
   assert.equal('default' in ropewalk, false);
 });
+
+test('a message stays short, whatever names and values a caller has, and ends with what would be right', () => {
+  const long = 'x'.repeat(200_000);
+  const ones = { data: new Float32Array(1), shape: new Array(100_000).fill(1) };
+  const calls = {
+    'known are': () => rw.rope({ headDim: 4, [long]: 1 }),
+    'expected an integer': () => rw.rope({ headDim: new { [long]: class {} }[long]() }),
+    'expected an integer in': () => rw.t5Buckets([10n ** 100_000n]),
+    'expected [outputs, inputs]': () => rw.linear({ weight: ones }),
+    'is an object that cannot be read; expected a plain object': () => {
+      const { proxy, revoke } = Proxy.revocable({}, {});
+      revoke();
+      rw.rope(proxy);
+    },
+  };
+  for (const [words, call] of Object.entries(calls)) {
+    const { message } = errorOf(call);
+    assert.ok(message.length < 2000 && message.includes(words), `${message.length}: ${message.slice(-300)}`);
+  }
+});

@@ -433,3 +433,17 @@ test('a full heap refuses a file for want of memory, and opens it when there is 
   const { stdout } = await run(['--input-type=module', '-e', script]);
   assert.equal(stdout.trim(), 'OutOfMemoryError opened');
 });
+
+test('a length that no double holds is not told as if it were exact', async () => {
+  const bytes = new Uint8Array(16);
+  new DataView(bytes.buffer).setBigUint64(0, 2n ** 53n + 1n, true);
+  await assert.rejects(openSafetensors(rw, bytes), { message: /a header of about 9007199254740992 bytes/ });
+  new DataView(bytes.buffer).setBigUint64(0, 100_000_001n, true);
+  await assert.rejects(openSafetensors(rw, bytes), { message: /a header of 100000001 bytes/ });
+});
+
+test('bytes that were detached are refused by the name of the argument', async () => {
+  for (const gone of [detached(new Uint8Array(16)), detached(new Uint8Array(16)).buffer]) {
+    await assert.rejects(openSafetensors(rw, gone), { name: 'ArgumentTypeError', argument: 'source' });
+  }
+});

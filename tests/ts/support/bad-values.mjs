@@ -3,6 +3,12 @@
 import { runInNewContext } from 'node:vm';
 import { detached } from './arrays.mjs';
 
+/** The names of the errors that refuse something; InstanceLostError is none of them. */
+export const errorNames = new Set([
+  ...['ArgumentTypeError', 'ArgumentRangeError', 'StateError', 'OutOfMemoryError', 'UnsupportedError'],
+  ...['SafetensorsError', 'GgufError', 'StorageError', 'TrainingError'],
+]);
+
 export const wrongType = (value, shows, label = shows) => ({ value, shows, label, error: TypeError });
 export const outOfRange = (value, shows = String(value), label = shows) => ({ value, shows, label, error: RangeError });
 
