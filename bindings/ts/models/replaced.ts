@@ -90,6 +90,11 @@ function positive(draw: Draw, { heads }: Sizes): Float32Array {
   return data.map((x) => 1 + x / most / 2);
 }
 
+// A copy, since layers share what is given once.
+function readEncoding(source: unknown): Record<string, unknown> {
+  return { ...check.plainObject(where, 'encoding', check.read(source), "options such as { encoding: 'alibi' }") };
+}
+
 const byDistance = ['alibi', 't5', 'kerple'];
 
 // An encoding that adds to scores by distance, as a table for all distances below maxLength in the heap: the layers of a
@@ -131,10 +136,9 @@ export function replaced<M extends EncoderModel | DecoderModel>(
     return { data, shape };
   };
   const { heads, headDim } = config;
+  const shared = typeof encoding === 'function' ? undefined : readEncoding(encoding);
   const layers = config.layers.map((_, i) => {
-    const own: unknown = check.read(typeof encoding === 'function' ? encoding(i) : encoding);
-    check.plainObject(where, 'encoding', own, "options such as { encoding: 'alibi' }");
-    const { encoding: name, ...fields } = { ...(own as Readonly<Record<string, unknown>>) };
+    const { encoding: name, ...fields } = shared ?? readEncoding((encoding as (layer: number) => unknown)(i));
     if ('headDim' in fields) {
       const problem = `is ${fields.headDim}; it follows from the model and is not an option`;
       throw new ArgumentRangeError(where, 'encoding.headDim', fields.headDim, problem);
