@@ -365,8 +365,12 @@ export const isWhole = (page, lang = '') =>
 /** Goes to the chapter that comes when the reader is near it, and waits until it is there. */
 export async function bringLab(page) {
   await page.evaluate(() => document.querySelector('#chapter-lab').scrollIntoView());
-  const said = () => page.evaluate(() => document.querySelector('#figure-lab-order .summary')?.textContent);
-  await until(said, 'the lab');
+  const isThere = () =>
+    page.evaluate(() => {
+      const said = Array.from(document.querySelectorAll('#chapter-lab .summary'), ({ textContent }) => textContent);
+      return said.length > 0 && said.every((text) => text !== '');
+    });
+  await until(isThere, 'the lab');
 }
 
 /** A figure of the page, by chapter and name, in either browser. */
