@@ -174,7 +174,7 @@ export default defineConfig({
             // The package in a separate file: it changes less often, and its size is visible apart from the page's.
             {
               name: 'ropewalk',
-              test: /^(?!.*node_modules).*[\\/]dist[\\/](?!worker|models|shared-(models|encoder|gguf|ids))/,
+              test: /^(?!.*node_modules).*[\\/]dist[\\/](index|external|shared-(core|errors))\.js$/,
             },
             // Calls across threads and whole models load with the playground.
             { name: 'ropewalk-worker', test: /[\\/]dist[\\/]worker\.js$/ },

@@ -70,8 +70,12 @@ const own = /^(mine|Class constructor|Cannot perform 'apply')/;
 const loose = {
   'Trainer.setParameters': /^0\.embedding, undefined/,
   'DecoderModel.generate': /^1\.stop\.0, BigInt/,
+  'CharactersTask.decode': /^0\.[01], BigInt/,
   compare: /^2\.logits\.data\.0, NaN/,
 };
+
+// A weight may come without a shape, or with null in its place.
+const noShape = /^0\.(bias|weights\.\w+)\.shape, null/;
 
 // Passes of models and trainers keep the memory that they needed.
 const keeps = /^(DecoderModel|EncoderModel|Trainer)\./;
@@ -104,7 +108,7 @@ async function check(name) {
         problemOf(outcome, isWrong(types, id)) ??
         (left === before || (keeps.test(name) && !outcome.error) ? undefined : `left ${left}, had ${before}`);
       const what = `${path.join('.')}, ${label}`;
-      if (problem !== undefined && !loose[name]?.test(what)) problems.push(`${what} ${problem}`);
+      if (problem !== undefined && !loose[name]?.test(what) && !noShape.test(what)) problems.push(`${what} ${problem}`);
     }
     const { bits } = await attempt(all, name);
     if (bits !== wanted) problems.push(`${path.join('.')}: the next good call gave other bits`);

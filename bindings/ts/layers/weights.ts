@@ -166,7 +166,7 @@ function arrayOf(where: string, name: string, value: unknown, wanted: readonly n
   if (!isObject || !('data' in value)) throw new ArgumentTypeError(where, name, value, expected);
   const given = value as { data: unknown; type?: unknown; shape?: unknown; dims?: unknown };
   const { data, type: named = 'float32' } = given;
-  const shape = given.shape === undefined ? given.dims : given.shape;
+  const shape = given.shape ?? given.dims;
   const type = check.choice(where, `${name}.type`, named, types);
   if (shape !== undefined) checkShape(where, name, value, shape, wanted);
   if (type === types.float32) return { data: check.float32(where, `${name}.data`, data), type };

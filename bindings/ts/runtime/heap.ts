@@ -38,7 +38,7 @@ interface CallState {
   error?: () => Error;
 }
 
-const reload = 'load() gives a new one';
+const lost = 'this instance trapped or ran out of stack; load() gives a new one';
 
 // Told by the words of V8 and WebKit, and of Firefox: the class is another in each engine. No regular expression: V8 ends
 // the whole process where its compiler has no stack.
@@ -74,10 +74,7 @@ export class Heap {
     this.core = core;
     this.#memory = memory;
     this.#state = (core as unknown as { readonly state: CallState }).state;
-    this.#state.error = () => {
-      const problem = `an earlier call on this instance trapped or ran out of stack; ${reload}`;
-      return new InstanceLostError(problem, { cause: this.#cause });
-    };
+    this.#state.error = () => new InstanceLostError(lost, { cause: this.#cause });
     this.#staging = this.allocate(stagingBytes, 'load');
   }
 
@@ -93,7 +90,7 @@ export class Heap {
     } catch (error) {
       if (!state.lost) throw error;
       this.#cause = error;
-      throw new InstanceLostError(`the WebAssembly instance trapped or ran out of stack; ${reload}`, { cause: error });
+      throw state.error?.();
     }
   }
 
@@ -106,9 +103,9 @@ export class Heap {
     try {
       return steps();
     } catch (error) {
-      const { lost } = state;
+      const before = state.lost;
       state.lost = true; // and stays so if the stack ends here, too
-      state.lost = lost || isEndOfStack(error);
+      state.lost = before || isEndOfStack(error);
       if (state.lost) this.#cause ??= error;
       throw error;
     }
