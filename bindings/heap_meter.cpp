@@ -1,10 +1,10 @@
 #include "heap_meter.h"
 
 #include <emscripten/heap.h>
-#include <malloc.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 
 namespace {
@@ -12,11 +12,30 @@ namespace {
 size_t in_use = 0;
 size_t peak = 0;
 
-void* counted(void* p) {
-  if (p != nullptr) {
-    in_use += malloc_usable_size(p);
-    peak = std::max(peak, in_use);
-  }
+// Stands before what a caller is given.
+struct Header {
+  void* block;  // of the allocator
+  size_t size;
+};
+
+constexpr size_t kLeastAlignment = 16;
+
+Header& headerOf(void* p) {
+  return static_cast<Header*>(p)[-1];
+}
+
+// The allocator is asked for no alignment: what it leaves free for one would count for the block before.
+void* place(size_t size, size_t alignment) {
+  alignment = std::max(alignment, kLeastAlignment);
+  const size_t more = sizeof(Header) + alignment;
+  if (size > SIZE_MAX - more) return nullptr;
+  void* const block = emscripten_builtin_malloc(size + more);
+  if (block == nullptr) return nullptr;
+  const uintptr_t end = reinterpret_cast<uintptr_t>(block) + more;
+  void* const p = reinterpret_cast<void*>(end / alignment * alignment);
+  headerOf(p) = {block, size};
+  in_use += size;
+  peak = std::max(peak, in_use);
   return p;
 }
 
@@ -40,35 +59,39 @@ void resetPeak() {
 extern "C" {
 
 void* malloc(size_t size) {
-  return counted(emscripten_builtin_malloc(size));
+  return place(size, 0);
 }
 
 void* calloc(size_t count, size_t size) {
-  return counted(emscripten_builtin_calloc(count, size));
+  if (size != 0 && count > SIZE_MAX / size) return nullptr;
+  void* const p = place(count * size, 0);
+  return p == nullptr ? nullptr : std::memset(p, 0, count * size);
 }
 
 void* memalign(size_t alignment, size_t size) {
-  return counted(emscripten_builtin_memalign(alignment, size));
+  return place(size, alignment);
 }
 
 void* aligned_alloc(size_t alignment, size_t size) {
-  return memalign(alignment, size);
+  return place(size, alignment);
 }
 
 int posix_memalign(void** out, size_t alignment, size_t size) {
-  *out = memalign(alignment, size);
+  *out = place(size, alignment);
   return *out == nullptr ? ENOMEM : 0;
 }
 
 void free(void* p) {
-  if (p != nullptr) in_use -= malloc_usable_size(p);
-  emscripten_builtin_free(p);
+  if (p == nullptr) return;
+  const Header header = headerOf(p);
+  in_use -= header.size;
+  emscripten_builtin_free(header.block);
 }
 
 void* realloc(void* p, size_t size) {
   void* const moved = malloc(size);
   if (moved != nullptr && p != nullptr) {
-    std::memcpy(moved, p, std::min(size, malloc_usable_size(p)));
+    std::memcpy(moved, p, std::min(size, headerOf(p).size));
     free(p);
   }
   return moved;

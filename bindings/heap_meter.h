@@ -1,5 +1,5 @@
-// Measures how much of the heap is in use, now and at the peak. Counts the usable bytes of every block from
-// malloc, calloc and the like until it is freed: a few more than requested, without malloc's own headers.
+// Measures how much of the heap is in use, now and at the peak: the bytes that malloc, calloc and the like
+// were asked for, until they are freed.
 #pragma once
 
 #include <cstddef>
