@@ -19,6 +19,7 @@ struct Header {
 };
 
 constexpr size_t kLeastAlignment = 16;
+constexpr size_t kMost = (size_t{1} << 31) - (size_t{1} << 16);  // sbrk takes a signed number
 
 Header& headerOf(void* p) {
   return static_cast<Header*>(p)[-1];
@@ -28,7 +29,7 @@ Header& headerOf(void* p) {
 void* place(size_t size, size_t alignment) {
   alignment = std::max(alignment, kLeastAlignment);
   const size_t more = sizeof(Header) + alignment;
-  if (size > SIZE_MAX - more) return nullptr;
+  if (size > kMost - more) return nullptr;
   void* const block = emscripten_builtin_malloc(size + more);
   if (block == nullptr) return nullptr;
   const uintptr_t end = reinterpret_cast<uintptr_t>(block) + more;

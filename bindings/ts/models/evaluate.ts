@@ -227,7 +227,11 @@ export async function measureLengths(
   const text = checkText(where, model, ids, given);
   const last = text.length - 1;
   const points = check.integer(where, 'points', given.points ?? Math.min(defaultPoints, last), 1, last);
-  const named = Object.entries(check.plainObject(where, 'scalings', scalings, 'scalings by name'));
+  const named = Object.entries(check.plainObject(where, 'scalings', check.read(scalings), 'scalings by name'));
+  for (const [name, scaling] of named) {
+    if (scaling === undefined)
+      throw new ArgumentTypeError(where, `scalings.${name}`, scaling, "as { type: 'default' }");
+  }
   const windows = windowsOf(text.ids.length, text.length, text.length);
   const progress = { ran: 0, total: named.length * tokensIn(windows) };
   const curves: LengthCurve[] = [];

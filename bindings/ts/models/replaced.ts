@@ -144,10 +144,14 @@ export function replaced<M extends EncoderModel | DecoderModel>(
       throw new ArgumentRangeError(where, 'encoding.headDim', fields.headDim, problem);
     }
     if (name === 'rope') return { rope: { ...fields, headDim } as RopeOptions };
-    const sizes = { heads, headDim, buckets: Number(fields.numBuckets ?? 32), maxDistance, maxLength };
+    const isT5 = name === 't5';
+    const buckets = isT5 ? check.integer(where, 'encoding.numBuckets', fields.numBuckets ?? 32, 1, 2 ** 16) : 0;
+    const sizes = { heads, headDim, buckets, maxDistance, maxLength };
     const random = Object.entries(parameters).find(([other]) => other === name)?.[1] ?? {};
-    for (const [field, make] of Object.entries(random)) fields[field] ??= make(draw, sizes);
-    if (name === 't5') fields.bidirectional ??= model.kind === 'encoder';
+    for (const [field, make] of Object.entries(random)) {
+      if (fields[field] === undefined) fields[field] = make(draw, sizes);
+    }
+    if (isT5 && fields.bidirectional === undefined) fields.bidirectional = model.kind === 'encoder';
     return { position: { encoding: name, ...fields } };
   });
   model.parts(where); // the caller's function may have disposed of it

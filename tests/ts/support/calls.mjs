@@ -307,6 +307,15 @@ export async function makeCalls() {
         { tolerance: 1e-3, layout: 'BHTD', names: (name) => name, pass: { positions: [0, 1, 2, 3] } },
       ],
     ],
+    perplexity: [() => models, () => [decoder, ids, { length: 3, stride: 1, signal, onProgress }]],
+    lengthCurve: [
+      () => models,
+      () => [decoder, ids, { ntk: { type: 'ntk', factor: 2 } }, { length: 4, points: 2, signal, onProgress }],
+    ],
+    replaceEncoding: [
+      () => models,
+      () => [decoder, { encoding: 'shaw' }, { maxLength: 8, maxDistance: 3, seed: 1, deviation: 0.1 }],
+    ],
     ...Object.fromEntries(
       Object.entries({ Safetensors: safetensors, Gguf: gguf }).flatMap(([kind, file]) => [
         [`${kind}.has`, [() => file, () => ['w']]],
@@ -450,4 +459,7 @@ export async function attempt({ calls, kept }, name, run = (call) => call(), cha
 
 /** Bytes and objects of both instances. */
 export const memoryOf = ({ rw, trainers }) =>
-  [rw, trainers].map((each) => `${each.memory().usedBytes} bytes, ${each.memory().liveObjects} objects`).join('; ');
+  [rw, trainers].map((each) => each.memory()).flatMap(({ usedBytes, liveObjects }) => [usedBytes, liveObjects]);
+
+/** Whether it holds more than before. Less is no fault: the collector frees what earlier calls left, whenever it likes. */
+export const hasGrown = (all, before) => memoryOf(all).some((count, i) => count > before[i]);
