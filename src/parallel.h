@@ -87,6 +87,7 @@ class PerThread {
     one_.emplace(arguments...);
     return Status::kOk;
   }
+  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): create() comes first
   T& operator[](size_t) { return *one_; }
   size_t size() const { return 1; }
 
