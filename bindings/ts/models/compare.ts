@@ -265,23 +265,23 @@ function checkOptions(options: CompareOptions) {
 export async function compare(
   model: EncoderModel | DecoderModel,
   ids: IdsInput,
-  goldenInput: Golden,
+  golden: Golden,
   options: CompareOptions = {},
 ): Promise<Comparison> {
-  const golden = check.read(goldenInput);
+  const given = check.read(golden);
   if (!(model instanceof Model)) {
     throw new ArgumentTypeError(where, 'model', model, 'what loadModel() gives');
   }
-  if (!(golden instanceof Safetensors) && !check.isPlain(golden)) {
-    throw new ArgumentTypeError(where, 'golden', golden, 'an open safetensors file, or an object of arrays by name');
+  if (!(given instanceof Safetensors) && !check.isPlain(given)) {
+    throw new ArgumentTypeError(where, 'golden', given, 'an open safetensors file, or an object of arrays by name');
   }
   const { names, layout, pass, ...allowed } = checkOptions(options);
-  const wanted = (golden instanceof Safetensors ? golden.names : Object.keys(golden)).flatMap((name): Wanted[] => {
+  const wanted = (given instanceof Safetensors ? given.names : Object.keys(given)).flatMap((name): Wanted[] => {
     const ours = names(name);
     return ours === undefined ? [] : [{ name, target: targetOf(ours, model.config.layers.length) }];
   });
   if (wanted.length === 0) {
-    throw new ArgumentRangeError(where, 'golden', golden, 'has no tensor to compare with, or names leaves out all');
+    throw new ArgumentRangeError(where, 'golden', given, 'has no tensor to compare with, or names leaves out all');
   }
   const turnOf = ({ target }: Wanted) => target?.turn ?? [Number.POSITIVE_INFINITY, 0];
   wanted.sort((a, b) => {
@@ -292,7 +292,7 @@ export async function compare(
   const tensors: ComparedTensor[] = [];
   for (const each of wanted) {
     const { target } = each;
-    const stored = await goldenOf(golden, each.name);
+    const stored = await goldenOf(given, each.name);
     const swap =
       layout === 'BHTD' && target?.kind === 'capture' && headed.includes(target.part) && stored.shape.length > 2;
     const ours = target === undefined ? undefined : oursOf(passed, target);
