@@ -228,9 +228,11 @@ export async function measureLengths(
   const last = text.length - 1;
   const points = check.integer(where, 'points', given.points ?? Math.min(defaultPoints, last), 1, last);
   const named = Object.entries(check.plainObject(where, 'scalings', check.read(scalings), 'scalings by name'));
+  // All are tried before the first is measured.
   for (const [name, scaling] of named) {
     if (scaling === undefined)
-      throw new ArgumentTypeError(where, `scalings.${name}`, scaling, "as { type: 'default' }");
+      throw new ArgumentTypeError(where, `scalings.${name}`, scaling, "a scaling, as { type: 'default' }");
+    model.withRope({ scaling: scaling as RopeScaling }).dispose();
   }
   const windows = windowsOf(text.ids.length, text.length, text.length);
   const progress = { ran: 0, total: named.length * tokensIn(windows) };

@@ -227,7 +227,11 @@ describe('what cannot be measured is refused', async () => {
     await refused(perplexity(short, ids, { length: 20 }), /^perplexity: length reaches position 18.*8 tokens/);
     await refused(lengthCurve(short, ids, { scaling }, { length: 20 }), /^lengthCurve: length reaches position 18/);
     assert.equal((await lengthCurve(short, ids, { none: { type: 'default' } }, { length: 20 })).length, 1);
-    await refused(lengthCurve(llama.model, ids, { a: { type: 'nonsense' } }), /scaling\.type/);
+    let pieces = 0;
+    const onProgress = () => (pieces += 1);
+    const scalings = { good: { type: 'default' }, bad: { type: 'nonsense' } };
+    await refused(lengthCurve(llama.model, ids, scalings, { onProgress }), /scaling\.type/);
+    assert.equal(pieces, 0, 'no scaling is measured before all fit');
     await assert.rejects(lengthCurve(llama.model, ids, [{ type: 'default' }]), /scalings/);
     assert.deepEqual(await lengthCurve(llama.model, ids, {}), []);
   });
