@@ -9,9 +9,8 @@ namespace ropewalk {
 inline constexpr uint64_t kUniformStep = 0x9e3779b97f4a7c15;
 
 // n numbers uniform in [-bound, bound), the same for the same seed (below 2^53) and stream (below 2^11) on
-// every platform (SplitMix64; Steele, Lea and Flood 2014). Those of stream 0 go on behind the first i from
-// seed
-// + i kUniformStep.
+// every platform (SplitMix64; Steele, Lea and Flood 2014). In stream 0, seed + i kUniformStep gives the
+// numbers that follow the first i.
 inline void fillUniform(uint64_t seed, unsigned stream, float bound, float* out, size_t n) {
   seed |= uint64_t{stream} << 53;
   for (size_t i = 0; i < n; ++i) {
