@@ -5,15 +5,15 @@ import { oneName, slider, together } from '../../figure/settings';
 import { call, program } from '../../programs/program';
 import { whole } from '../../ui/controls';
 import { h } from '../../ui/dom';
-import { type CurvePanelsData, curvePanels } from '../../views/curve-panels';
+import type { CurvePanelsData } from '../../views/curve-panels';
 import { type FieldGroupData, fieldGroup } from '../../views/field-group';
 import { inductionSteps, lookEvery, repeats } from './course';
 import type { Texts } from './i18n/en';
 import type { InductionInput, InductionLook } from './lab';
+import { liveRun } from './live-run';
 import { shown } from './programs.js?shown';
 import recorded from './recorded.json';
-import { runControl } from './run-control';
-import { intervalOf, paceOf, recordedPoints, seeds } from './settings';
+import { paceOf, recordedPoints, seeds } from './settings';
 import { TrainingSession } from './training-session';
 
 const encodings = ['none', 't5', 'shaw', 'learned', 'rope'] as const;
@@ -87,24 +87,17 @@ export function labInduction(chapter: ChapterState<Texts>): Figure {
   };
   const options = { name: 'induction', caption: texts.caption, wide: true };
   return figure(chapter, options, fields, (section, { encoding, layers, seed, pace }) => {
-    let at: number | undefined;
-    let showAgain: () => void = () => undefined;
     const inputOf = (): InductionInput => {
       const { encoding, layers, seed } = section.values;
       return { encoding, layers: Number(layers), seed };
     };
-    const run = runControl(chapter.texts.run, plain, session, inputOf);
-    const panels = curvePanels(steps, (place) => {
-      at = place;
-      showAgain();
-    });
+    const live = liveRun(chapter, session, steps, inputOf);
     const maps = fieldGroup(chapter.frame.figure.cells);
     maps.element.classList.add('head-maps');
-    const unsubscribe = session.subscribe(() => showAgain());
     // What is read out: the step that is pointed at, or the last one.
     const seen = (): number => {
       const trained = Math.max(0, session.looks.length - 1);
-      return at === undefined ? trained : Math.min(at / lookEvery, trained);
+      return live.at === undefined ? trained : Math.min(live.at / lookEvery, trained);
     };
 
     function dataOf(): CurvePanelsData {
@@ -116,7 +109,7 @@ export function labInduction(chapter: ChapterState<Texts>): Figure {
         x: { title: chapter.texts.steps, min: 0, max: inductionSteps, ticks: [], print: plain },
         y: { title: texts.y, min: 0, max: 1, ticks: [0, 0.5, 1], print: plain },
         names: { now: chapter.texts.now, before: chapter.texts.before },
-        at,
+        at: live.at,
         panels: measures.map((measure) => ({
           name: texts.measures[measure],
           reading: look === undefined ? '' : fixed(look[measure], 2),
@@ -127,18 +120,14 @@ export function labInduction(chapter: ChapterState<Texts>): Figure {
     }
 
     return {
-      controls: [h('div', { class: 'row' }, encoding.element, layers.element), together(seed, pace), run.element],
-      picture: [panels.element, maps.element],
-      again(show) {
-        showAgain = show;
-      },
+      controls: [h('div', { class: 'row' }, encoding.element, layers.element), together(seed, pace), live.control],
+      picture: [live.panels.element, maps.element],
+      ...live.hooks,
       show({ layers, pace }) {
-        session.interval = intervalOf(pace);
-        session.follow(inputOf());
-        run.show();
+        live.follow(pace);
         const { looks } = session;
         const look = looks[seen()];
-        panels.update(dataOf());
+        live.panels.update(dataOf());
         maps.update(mapsOf(texts, look, Number(layers), (value) => fixed(value, 2)));
         const trained = Math.max(0, looks.length - 1) * lookEvery;
         const [share, previous, followed] = measures.map((measure) => fixed(look?.[measure] ?? 0, 2));
@@ -163,9 +152,8 @@ export function labInduction(chapter: ChapterState<Texts>): Figure {
           ],
         };
       },
-      reset: () => session.reset(),
       end() {
-        unsubscribe();
+        live.hooks.end();
         maps.destroy();
       },
     };

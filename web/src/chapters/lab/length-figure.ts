@@ -5,14 +5,14 @@ import { oneName, slider, together, toggle } from '../../figure/settings';
 import { call, program } from '../../programs/program';
 import { whole } from '../../ui/controls';
 import { h } from '../../ui/dom';
-import { type CurvePanel, type CurvePanelsData, curvePanels } from '../../views/curve-panels';
+import type { CurvePanel, CurvePanelsData } from '../../views/curve-panels';
 import { lengthEvery, lengthSteps, lengths } from './course';
 import type { Texts } from './i18n/en';
 import type { LengthInput, LengthLook } from './lab';
+import { liveRun } from './live-run';
 import { shown } from './programs.js?shown';
 import recorded from './recorded.json';
-import { runControl } from './run-control';
-import { intervalOf, paceOf, seeds } from './settings';
+import { paceOf, seeds } from './settings';
 import { TrainingSession } from './training-session';
 
 const encodings = ['none', 'alibi', 't5', 'shaw', 'learned', 'sinusoidal', 'rope'] as const;
@@ -64,19 +64,12 @@ export function labLength(chapter: ChapterState<Texts>): Figure {
   const options = { name: 'length', caption: texts.caption, wide: true };
   return figure(chapter, options, fields, (section, controls) => {
     const { encoding, base, linear, ntk, yarn, seed, pace } = controls;
-    let at: number | undefined;
-    let showAgain: () => void = () => undefined;
     const inputOf = (): LengthInput => {
       const { encoding, base, seed } = section.values;
       return { encoding, base: encoding === 'rope' ? base : usualBase, seed };
     };
-    const run = runControl(chapter.texts.run, plain, session, inputOf);
-    const panels = curvePanels(places, (place) => {
-      at = place;
-      showAgain();
-    });
+    const live = liveRun(chapter, session, places, inputOf);
     const switches = h('div', { class: 'row' }, linear.element, ntk.element, yarn.element);
-    const unsubscribe = session.subscribe(() => showAgain());
 
     // What is read of the model that is trained: as it is, and with the scalings that are switched on.
     function readings(): readonly Reading[] {
@@ -90,7 +83,7 @@ export function labLength(chapter: ChapterState<Texts>): Figure {
       const isRecorded = encoding !== 'rope' || section.values.base === usualBase || !isTrained;
       const before = isRecorded ? recordedOf(encoding, reading) : [];
       const told = now.length > 0 ? now : before;
-      const value = told[at === undefined ? told.length - 1 : places.indexOf(at)];
+      const value = told[live.at === undefined ? told.length - 1 : places.indexOf(live.at)];
       return {
         name,
         reading: value === undefined ? '' : fixed(value, 2),
@@ -104,7 +97,7 @@ export function labLength(chapter: ChapterState<Texts>): Figure {
       x: { title: texts.position, min: 0, max: tested, ticks: [], print: plain },
       y: { title: texts.y, min: 0, max: 5, ticks: [0, 1, 2, 3, 4, 5], print: plain },
       names: { now: chapter.texts.now, before: chapter.texts.before },
-      at,
+      at: live.at,
       limit: trained,
       panels: [
         ...encodings.map((encoding) => panelOf(encoding, 'asTrained', names[encoding])),
@@ -115,19 +108,15 @@ export function labLength(chapter: ChapterState<Texts>): Figure {
     });
 
     return {
-      controls: [encoding.element, switches, together(base, seed, pace), run.element],
-      picture: [panels.element],
-      again(show) {
-        showAgain = show;
-      },
+      controls: [encoding.element, switches, together(base, seed, pace), live.control],
+      picture: [live.panels.element],
+      ...live.hooks,
       show(values) {
-        session.interval = intervalOf(values.pace, lengthEvery);
-        session.follow(inputOf());
-        run.show();
+        live.follow(values.pace);
         // Other encodings have neither.
         switches.hidden = values.encoding !== 'rope';
         base.element.hidden = values.encoding !== 'rope';
-        panels.update(dataOf());
+        live.panels.update(dataOf());
         const { looks } = session;
         const look = looks.at(-1);
         const steps = Math.max(0, looks.length - 1) * lengthEvery;
@@ -165,8 +154,6 @@ export function labLength(chapter: ChapterState<Texts>): Figure {
           ],
         };
       },
-      reset: () => session.reset(),
-      end: unsubscribe,
     };
   });
 }

@@ -4,14 +4,13 @@ import { type Figure, figure } from '../../figure/figure';
 import { slider, together } from '../../figure/settings';
 import { call, program } from '../../programs/program';
 import { whole } from '../../ui/controls';
-import { curvePanels } from '../../views/curve-panels';
 import { linearEvery, linearSteps } from './course';
 import type { Texts } from './i18n/en';
 import type { LinearInput } from './lab';
+import { liveRun } from './live-run';
 import { shown } from './programs.js?shown';
 import recorded from './recorded.json';
-import { runControl } from './run-control';
-import { intervalOf, paceOf, recordedPoints, seeds } from './settings';
+import { paceOf, recordedPoints, seeds } from './settings';
 import { TrainingSession } from './training-session';
 
 const forms = ['none', 'sinusoidal', 'numerator', 'both', 'cosine', 'softmax'] as const;
@@ -40,35 +39,24 @@ export function labLinear(chapter: ChapterState<Texts>): Figure {
   const fields = { seed: slider(chapter.texts.seed, seeds, 1, plain), pace: paceOf(chapter) };
   const options = { name: 'linear', caption: texts.caption, wide: true };
   return figure(chapter, options, fields, (section, { seed, pace }) => {
-    let at: number | undefined;
-    let showAgain: () => void = () => undefined;
     const inputOf = (): LinearInput => ({ forms, seed: section.values.seed });
-    const run = runControl(chapter.texts.run, plain, session, inputOf);
-    const panels = curvePanels(steps, (place) => {
-      at = place;
-      showAgain();
-    });
-    const unsubscribe = session.subscribe(() => showAgain());
+    const live = liveRun(chapter, session, steps, inputOf);
     return {
-      controls: [together(seed, pace), run.element],
-      picture: [panels.element],
-      again(show) {
-        showAgain = show;
-      },
+      controls: [together(seed, pace), live.control],
+      picture: [live.panels.element],
+      ...live.hooks,
       show({ pace }) {
-        session.interval = intervalOf(pace, linearEvery);
-        session.follow(inputOf());
-        run.show();
+        live.follow(pace);
         const { looks } = session;
         const last = Math.max(0, looks.length - 1);
-        const told = at === undefined ? last : Math.min(at / linearEvery, last);
+        const told = live.at === undefined ? last : Math.min(live.at / linearEvery, last);
         const losses = looks[told];
-        panels.update({
+        live.panels.update({
           label: texts.label,
           x: { title: chapter.texts.steps, min: 0, max: linearSteps, ticks: [], print: plain },
           y: { title: texts.y, min: 1, max: 3, ticks: [1, 2, 3], print: plain },
           names: { now: chapter.texts.now, before: chapter.texts.before },
-          at,
+          at: live.at,
           panels: forms.map((form, i) => ({
             name: texts.forms[form],
             reading: losses === undefined ? '' : fixed(losses[i] ?? 0, 2),
@@ -97,8 +85,6 @@ export function labLinear(chapter: ChapterState<Texts>): Figure {
           ],
         };
       },
-      reset: () => session.reset(),
-      end: unsubscribe,
     };
   });
 }

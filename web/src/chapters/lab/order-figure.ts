@@ -5,14 +5,14 @@ import { oneName, slider, together } from '../../figure/settings';
 import { call, program } from '../../programs/program';
 import { whole } from '../../ui/controls';
 import { h } from '../../ui/dom';
-import { type CurvePanelsData, curvePanels } from '../../views/curve-panels';
+import type { CurvePanelsData } from '../../views/curve-panels';
 import { lookEvery, orderSteps } from './course';
 import type { Texts } from './i18n/en';
 import type { EncodingName, OrderInput, OrderLook } from './lab';
+import { liveRun } from './live-run';
 import { shown } from './programs.js?shown';
 import recorded from './recorded.json';
-import { runControl } from './run-control';
-import { intervalOf, paceOf, recordedPoints, seeds } from './settings';
+import { paceOf, recordedPoints, seeds } from './settings';
 import { TrainingSession } from './training-session';
 
 const encodings: readonly EncodingName[] = ['none', 'alibi', 't5', 'shaw', 'learned', 'sinusoidal', 'rope', 'pope'];
@@ -47,15 +47,8 @@ export function labOrder(chapter: ChapterState<Texts>): Figure {
   };
   const options = { name: 'order', caption: texts.caption, wide: true };
   return figure(chapter, options, fields, (section, { task, measure, seed, pace }) => {
-    let at: number | undefined;
-    let showAgain: () => void = () => undefined;
     const inputOf = (): OrderInput => ({ encodings, task: section.values.task, seed: section.values.seed });
-    const run = runControl(chapter.texts.run, plain, session, inputOf);
-    const panels = curvePanels(steps, (place) => {
-      at = place;
-      showAgain();
-    });
-    const unsubscribe = session.subscribe(() => showAgain());
+    const live = liveRun(chapter, session, steps, inputOf);
 
     function dataOf(measure: Measure, task: OrderInput['task']): CurvePanelsData {
       const { looks } = session;
@@ -70,10 +63,10 @@ export function labOrder(chapter: ChapterState<Texts>): Figure {
             ? { title: texts.y[measure], min: 0, max: 1, ticks: [0, 0.5, 1], print: plain }
             : { title: texts.y[measure], min: 0, max: 3, ticks: [0, 1, 2, 3], print: plain },
         names: { now: chapter.texts.now, before: chapter.texts.before },
-        at,
+        at: live.at,
         panels: encodings.map((encoding, i) => ({
           name: names[encoding],
-          reading: print((at === undefined ? looks.at(-1) : looks[at / lookEvery])?.[measure][i]),
+          reading: print((live.at === undefined ? looks.at(-1) : looks[live.at / lookEvery])?.[measure][i]),
           now: looks.map((look, n) => [n * lookEvery, look[measure][i] ?? 0]),
           before: recordedPoints(recorded.order[task][encoding][measure], orderSteps),
         })),
@@ -81,19 +74,15 @@ export function labOrder(chapter: ChapterState<Texts>): Figure {
     }
 
     return {
-      controls: [h('div', { class: 'row' }, task.element, measure.element), together(seed, pace), run.element],
-      picture: [panels.element],
-      again(show) {
-        showAgain = show;
-      },
+      controls: [h('div', { class: 'row' }, task.element, measure.element), together(seed, pace), live.control],
+      picture: [live.panels.element],
+      ...live.hooks,
       show({ task, measure, pace }) {
-        session.interval = intervalOf(pace);
-        session.follow(inputOf());
-        run.show();
+        live.follow(pace);
         const { looks } = session;
-        panels.update(dataOf(measure, task));
+        live.panels.update(dataOf(measure, task));
         const trained = Math.max(0, looks.length - 1) * lookEvery;
-        const told = at !== undefined && at <= trained ? at : trained;
+        const told = live.at !== undefined && live.at <= trained ? live.at : trained;
         const shares = looks[told / lookEvery]?.share ?? [];
         const ranked = encodings
           .map((encoding, i) => [names[encoding], shares[i] ?? 0] as const)
@@ -120,8 +109,6 @@ export function labOrder(chapter: ChapterState<Texts>): Figure {
           ],
         };
       },
-      reset: () => session.reset(),
-      end: unsubscribe,
     };
   });
 }

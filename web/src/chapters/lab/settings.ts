@@ -2,7 +2,6 @@
 import type { ChapterState } from '../../figure/chapter';
 import { type Setting, slider } from '../../figure/settings';
 import { type StepControl, whole } from '../../ui/controls';
-import { lookEvery } from './course';
 import type { Texts } from './i18n/en';
 
 /** Of all random numbers of a run. */
@@ -19,7 +18,7 @@ export function paceOf({ texts, numbers }: ChapterState<Texts>): Setting<number,
 }
 
 /** The least time between two looks, in milliseconds. */
-export const intervalOf = (pace: number, every = lookEvery): number => (pace === fullPace ? 0 : (1000 * every) / pace);
+export const intervalOf = (pace: number, every: number): number => (pace === fullPace ? 0 : (1000 * every) / pace);
 
 /** A recorded curve: values in hundredths, evenly over so many steps. */
 export function recordedPoints(text: string, steps: number): (readonly [number, number])[] {
