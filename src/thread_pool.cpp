@@ -22,7 +22,7 @@ constexpr uint32_t leftOf(uint64_t ticket) {
 // kSpins: before a thread sleeps. kPatience: without progress, before a loop counts as lost.
 #ifdef __EMSCRIPTEN__
 constexpr uint64_t kSpins = uint64_t{1} << 16;     // about 100 microseconds
-constexpr uint64_t kPatience = uint64_t{1} << 34;  // about 20 seconds: a worker was ended from outside
+constexpr uint64_t kPatience = uint64_t{1} << 34;  // 20 to 50 seconds: a worker was ended
 
 void pause(uint64_t) {}
 void wait(std::atomic<uint32_t>& word, uint32_t value) {

@@ -36,7 +36,7 @@ class ThreadPool {
   void work(size_t thread);
 
   // Not 0 when a loop will never be complete, and run() traps: set to the number of a thread that failed, by
-  // its owner, or to UINT32_MAX where one gave no sign for about 20 seconds.
+  // its owner, or to UINT32_MAX where one gave no sign for 20 to 50 seconds.
   std::atomic<uint32_t>& lost() { return lost_; }
 
  private:
