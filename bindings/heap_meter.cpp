@@ -1,5 +1,6 @@
 #include "heap_meter.h"
 
+#include <emscripten/emmalloc.h>
 #include <emscripten/heap.h>
 
 #include <algorithm>
@@ -19,10 +20,28 @@ struct Header {
 };
 
 constexpr size_t kLeastAlignment = 16;
-constexpr size_t kMost = (size_t{1} << 31) - (size_t{1} << 16);  // sbrk takes a signed number
+constexpr size_t kMost = SIZE_MAX - (size_t{1} << 16);  // what emmalloc and sbrk add must not wrap
 
 Header& headerOf(void* p) {
   return static_cast<Header*>(p)[-1];
+}
+
+// emmalloc takes a free block for long enough where the sum of its address and the size wraps at 4 GiB. What
+// is too short is held until a block is found or none is left.
+void* blockOf(size_t size) {
+  void* held = nullptr;
+  void* block = emscripten_builtin_malloc(size);
+  while (block != nullptr && emmalloc_usable_size(block) < size) {
+    *static_cast<void**>(block) = held;
+    held = block;
+    block = emscripten_builtin_malloc(size);
+  }
+  while (held != nullptr) {
+    void* const next = *static_cast<void**>(held);
+    emscripten_builtin_free(held);
+    held = next;
+  }
+  return block;
 }
 
 // The allocator is asked for no alignment: what it leaves free for one would count for the block before.
@@ -30,7 +49,7 @@ void* place(size_t size, size_t alignment) {
   alignment = std::max(alignment, kLeastAlignment);
   const size_t more = sizeof(Header) + alignment;
   if (size > kMost - more) return nullptr;
-  void* const block = emscripten_builtin_malloc(size + more);
+  void* const block = blockOf(size + more);
   if (block == nullptr) return nullptr;
   const uintptr_t end = reinterpret_cast<uintptr_t>(block) + more;
   void* const p = reinterpret_cast<void*>(end / alignment * alignment);

@@ -20,6 +20,23 @@ test('sizes and addresses beyond 2^31 are no negative numbers, and objects work 
   plan.delete();
 });
 
+test('a heap of 4 GiB that is full gives no block shorter than asked, and gives again what was freed', async () => {
+  const core = await makeCore();
+  const large = [core.allocate(1.9 * 2 ** 30), core.allocate(1.9 * 2 ** 30)];
+  const small = [];
+  for (let at = core.allocate(2 ** 22); at !== 0; at = core.allocate(2 ** 22)) small.push(at);
+  assert.ok(small.length > 10, `${small.length}`);
+  for (let at = 1; at < small.length; at += 2) core.release(small[at]);
+  const before = core.bytesInUse();
+  for (const size of [2 ** 30, 1.9 * 2 ** 30, 2 ** 31, 2 ** 32 - 2 ** 20, 2 ** 32 - 1])
+    assert.equal(core.allocate(size), 0);
+  assert.equal(core.bytesInUse(), before);
+  core.release(large[0]);
+  assert.equal(core.allocate(1.9 * 2 ** 30), large[0]);
+  const again = small.map(() => core.allocate(2 ** 22)).filter((at) => at !== 0);
+  assert.deepEqual(again.sort(), small.filter((_, i) => i % 2 === 1).sort());
+});
+
 test('a boolean is a boolean, and nothing is undefined', async () => {
   const core = await makeCore();
   assert.equal(core.isRelaxed(), false);
