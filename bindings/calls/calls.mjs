@@ -362,7 +362,16 @@ export const calls = {
   },
   BlockOptions: {
     header: 'layers/transformer_block.h',
-    fields: { attention: 'SelfAttentionOptions', placement: 'NormPlacement', activation: 'Activation' },
+    fields: {
+      attention: 'SelfAttentionOptions',
+      placement: 'NormPlacement',
+      activation: 'Activation',
+      residual: 'float',
+    },
+  },
+  HeadOptions: {
+    header: 'models/logits_head.h',
+    fields: { activation: 'Activation', scale: 'float', softcap: 'float' },
   },
   // Addresses for the intermediates of a layer; none: not wanted.
   CaptureCall: {

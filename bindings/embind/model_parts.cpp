@@ -67,9 +67,8 @@ int setHeadBias(HeadParts& parts, int type, Pointer bias, size_t n) {
   widen(static_cast<WeightType>(type), at<void>(bias), n, parts.bias.data());
   return number(Status::kOk);
 }
-int createHead(LogitsHead& head, int activation, float softcap, HeadParts& parts, const TokenVectors& tied) {
-  return number(
-      head.create({static_cast<Activation>(activation), softcap}, std::move(parts), &tied.tokens()));
+int createHead(LogitsHead& head, Pointer fields, HeadParts& parts, const TokenVectors& tied) {
+  return number(head.create(readCall<HeadOptions>(fields), std::move(parts), &tied.tokens()));
 }
 int applyHead(const LogitsHead& head, Pointer out, Pointer x, size_t rows) {
   return number(head.apply(at<float>(out), at<float>(x), rows));

@@ -13,6 +13,11 @@ void show(float* captured, const float* x, size_t n) {
   if (captured != nullptr) std::copy_n(x, n, captured);
 }
 
+void multiplyBy(float factor, float* x, size_t n) {
+  if (factor == 1) return;
+  for (size_t i = 0; i < n; ++i) x[i] *= factor;
+}
+
 }  // namespace
 
 Status TransformerBlock::create(const BlockOptions& options, BlockParts&& parts) {
@@ -85,10 +90,16 @@ void TransformerBlock::finish(float* out, const float* x, const Work& work,
   const size_t n = rows * options_.attention.model_dim;
   float* const normed = work.normed;
   float* const branch = work.branch;
+  const auto readyToAdd = [&](float* part, const NormLayer& after) {
+    if (options_.placement == NormPlacement::kSandwich) after.apply(part, part, rows);
+    multiplyBy(options_.residual, part, n);
+  };
   const auto feedForward = [&](float* to, const float* from) {
     feed_forward_.apply(to, from, rows, work.feed_forward);
     show(capture.mlp, to, n);
+    readyToAdd(to, feed_forward_after_norm_);
   };
+  readyToAdd(branch, attention_after_norm_);
   switch (options_.placement) {
     case NormPlacement::kPost:
       attention_norm_.apply(normed, branch, rows, {x, nullptr});
@@ -97,14 +108,10 @@ void TransformerBlock::finish(float* out, const float* x, const Work& work,
       feed_forward_norm_.apply(out, branch, rows, {normed, nullptr});
       return;
     case NormPlacement::kSandwich:
-      attention_after_norm_.apply(branch, branch, rows);
-      [[fallthrough]];
     case NormPlacement::kPre:
       feed_forward_norm_.apply(normed, branch, rows, {x, out});
       show(capture.hidden, out, n);
       feedForward(branch, normed);
-      if (options_.placement == NormPlacement::kSandwich)
-        feed_forward_after_norm_.apply(branch, branch, rows);
       addScaled(out, 1, branch, n);
       return;
     case NormPlacement::kParallel:

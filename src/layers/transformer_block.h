@@ -26,6 +26,7 @@ struct BlockOptions {
   SelfAttentionOptions attention;
   NormPlacement placement = NormPlacement::kPre;
   Activation activation = Activation::kSilu;
+  float residual = 1;  // multiplies what is added to x and h (Granite)
 };
 
 // Norms of kNone pass what they get; the last two are kSandwich's.

@@ -43,6 +43,9 @@ Status LogitsHead::apply(float* out, const float* x, size_t rows) const {
   }
   const size_t vocab = vocabSize();
   gemm(out, vocab, x, width, weight(), rows, {false, parts_.bias.data(), nullptr});
+  if (options_.scale != 1) {
+    for (size_t i = 0; i < rows * vocab; ++i) out[i] *= options_.scale;
+  }
   if (options_.softcap > 0) softcapRow(out, rows * vocab, options_.softcap);
   return Status::kOk;
 }

@@ -95,6 +95,8 @@ export interface TransformerLayerOptions extends LayerSizeOptions, LayerAttentio
   unitOffset?: boolean;
   /** Default `gelu` / `silu`. */
   activation?: LayerActivation;
+  /** Multiplies what attention and the feed-forward part give, before it is added (Granite). Default 1. */
+  residualScale?: number;
   /** Default `{ encoding: 'none' }`. `causal` is false / true by default. */
   position?: TransformerPosition;
 }
@@ -182,6 +184,7 @@ function make(
     unitOffset: check.boolean(where, 'unitOffset', given.unitOffset ?? false),
   };
   const activation = check.choice(where, 'activation', given.activation ?? defaults.activation, activations);
+  const residual = check.float32Number(where, 'residualScale', given.residualScale ?? 1);
   const keeping = checkKeeping(where, given);
   const weights = checkWeights(heap, where, given.weights, planOf(dims, hiddenDim, norms), ['sinks']);
   const { sinks: logits } = given.weights;
@@ -191,7 +194,7 @@ function make(
   return orDisposed(owned, () => {
     const sinks = sinkWeights && copyOf(heap, where, sinkWeights);
     if (sinks !== undefined) owned.push(sinks);
-    const options = { attention: dims, placement: placements[norms], activation };
+    const options = { attention: dims, placement: placements[norms], activation, residual };
     const construct = (core: MainModule) => new core.TransformerBlock();
     return heap.made(where, construct, (block) => {
       withParts(heap, where, weights, keeping, norm, (parts, scratch) => {
@@ -225,7 +228,17 @@ export class TransformerLayer extends Layer {
   /** @internal */
   constructor(heap: Heap, kind: keyof typeof layerDefaults, options: TransformerLayerOptions) {
     const defaults: LayerDefaults = layerDefaults[kind];
-    const own = ['hiddenDim', 'weights', 'norms', 'norm', 'eps', 'unitOffset', 'activation', 'position'] as const;
+    const own = [
+      'hiddenDim',
+      'weights',
+      'norms',
+      'norm',
+      'eps',
+      'unitOffset',
+      'activation',
+      'residualScale',
+      'position',
+    ] as const;
     const given = check.options(kind, 'options', options, [...sizeFields, ...scoreFields, ...own]);
     const dims = checkDims(kind, given);
     const hiddenDim = check.integer(kind, 'hiddenDim', given.hiddenDim, 1, 2 ** 20);

@@ -1,5 +1,5 @@
 // Makes the parts of a model around its layers in the core from filled slots: token vectors, norms, maps, and the head.
-import { NormCall } from '../calls.js';
+import { HeadOptions, NormCall } from '../calls.js';
 import type { HeadParts, Linear, LogitsHead, MainModule, NormLayer, PackedMatrix, TokenVectors } from '../core.mjs';
 import { NormKind, WeightType } from '../enums.js';
 import { activations } from '../layers/activations.js';
@@ -48,7 +48,7 @@ export class PartMaker {
 
   /** The head for logits; without its own weight it shares the token vectors, which must outlive it. */
   head(slots: NonNullable<ModelSlots['head']>, vectors: TokenVectors): LogitsHead {
-    const { activation, logitSoftcap } = this.#config;
+    const { activation, logitScale, logitSoftcap } = this.#config;
     return this.#gathered(
       (core) => new core.HeadParts(),
       (parts) => {
@@ -56,10 +56,14 @@ export class PartMaker {
         if (slots.norm) this.#used(this.norm(slots.norm), (norm) => parts.setNorm(norm));
         if (slots.weight) this.#moved(slots.weight, (matrix) => parts.setWeight(matrix));
         if (slots.bias) this.#headBias(slots.bias, parts);
-        return this.#made(
-          (core) => new core.LogitsHead(),
-          (head) => head.create(activations[activation], logitSoftcap ?? 0, parts, vectors),
-        );
+        return this.#heap.scope(this.#where, (scratch) => {
+          const options = { activation: activations[activation], scale: logitScale ?? 1, softcap: logitSoftcap ?? 0 };
+          const fields = this.#heap.putCall(scratch, HeadOptions, options);
+          return this.#made(
+            (core) => new core.LogitsHead(),
+            (head) => head.create(fields, parts, vectors),
+          );
+        });
       },
     );
   }

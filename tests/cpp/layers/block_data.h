@@ -29,6 +29,7 @@ struct BlockShape {
   bool gated = true;
   bool biases = false;
   Activation activation = Activation::kSilu;
+  float residual = 1;
 };
 
 // A matrix [n, k] with a bias, or without rows.
@@ -116,7 +117,7 @@ struct BlockData {
   SelfAttentionOptions attentionOptions() const {
     return {shape.model, shape.heads, shape.kv_heads, shape.dim, shape.value_dim};
   }
-  BlockOptions options() const { return {attentionOptions(), shape.place, shape.activation}; }
+  BlockOptions options() const { return {attentionOptions(), shape.place, shape.activation, shape.residual}; }
 
   SelfAttentionParts attentionParts(WeightType stored = WeightType::kFloat32) const {
     return {query.linear(stored),  key.linear(stored), value.linear(stored),
@@ -320,20 +321,28 @@ inline Matrix sumOf(const Matrix& a, const Matrix& b) {
 
 inline Matrix naiveBlock(const BlockData& data, const SelfAttentionInput& input) {
   const Matrix x(data.x.begin(), data.x.end());
-  const auto attended = [&](const Matrix& a) { return naiveSelfAttention(a, data, input).out; };
+  // The norms after are kNone in all but a sandwich.
+  const auto added = [&](Matrix part, const NormData& after) {
+    part = naiveNorm(std::move(part), after);
+    for (double& value : part) value *= data.shape.residual;
+    return part;
+  };
+  const auto attended = [&](const Matrix& a) {
+    return added(naiveSelfAttention(a, data, input).out, data.attention_after);
+  };
+  const auto fed = [&](const Matrix& a) { return added(naiveFeedForward(a, data), data.feed_forward_after); };
   const auto n1 = [&](const Matrix& a) { return naiveNorm(a, data.attention_norm); };
   const auto n2 = [&](const Matrix& a) { return naiveNorm(a, data.feed_forward_norm); };
   if (data.shape.place == NormPlacement::kPost) {
     const Matrix h = n1(sumOf(x, attended(x)));
-    return n2(sumOf(h, naiveFeedForward(h, data)));
+    return n2(sumOf(h, fed(h)));
   }
   if (data.shape.place == NormPlacement::kParallel) {
     const Matrix read = data.feed_forward_norm.options.kind == NormKind::kNone ? n1(x) : n2(x);
-    return sumOf(sumOf(x, attended(n1(x))), naiveFeedForward(read, data));
+    return sumOf(sumOf(x, attended(n1(x))), fed(read));
   }
-  // The norms after are kNone in a pre-norm block.
-  const Matrix h = sumOf(x, naiveNorm(attended(n1(x)), data.attention_after));
-  return sumOf(h, naiveNorm(naiveFeedForward(n2(h), data), data.feed_forward_after));
+  const Matrix h = sumOf(x, attended(n1(x)));
+  return sumOf(h, fed(n2(h)));
 }
 
 inline double errorShare(const std::vector<float>& got, const Matrix& want, double tolerance) {

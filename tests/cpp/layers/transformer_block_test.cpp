@@ -57,6 +57,7 @@ TEST_CASE("A block agrees with its formula in double, for each place of the norm
       if (variant & 2) shape.biases = !shape.biases;
       if (variant & 4) shape.norm = NormKind::kLayer;
       shape.activation = static_cast<Activation>(variant % 5);
+      if (variant % 3 == 1) shape.residual = 0.22f;
       const BlockData data(random, shape, variant % 3 + 1, 1 + variant % 7);
       RopePlan plan = planOf(ropeOptions(shape.dim, shape.dim));
       SelfAttentionInput input = data.input();

@@ -23,7 +23,7 @@ struct HeadData {
   HeadOptions options;
 
   HeadData(Random& random, size_t model_dim, size_t table_width, bool with_transform, bool with_bias,
-           float softcap)
+           float softcap, float scale = 1)
       : model(with_transform ? model_dim : table_width),
         width(table_width),
         transforms(with_transform),
@@ -31,7 +31,7 @@ struct HeadData {
         transform(random, with_transform ? width : 0, model_dim, true),
         norm(random, with_transform ? NormKind::kLayer : NormKind::kNone, width, false),
         bias(random.floats(with_bias ? kVocab : 0)),
-        options{Activation::kGelu, softcap} {}
+        options{Activation::kGelu, scale, softcap} {}
 
   PackedMatrix packed() const {
     PackedMatrix matrix;
@@ -62,6 +62,7 @@ struct HeadData {
     Matrix logits = naiveLinear(t, weight);
     for (size_t i = 0; i < logits.size(); ++i) {
       if (!bias.empty()) logits[i] += bias[i % kVocab];
+      logits[i] *= options.scale;
       if (options.softcap > 0) logits[i] = options.softcap * std::tanh(logits[i] / options.softcap);
     }
     return logits;
@@ -70,12 +71,14 @@ struct HeadData {
 
 }  // namespace
 
-TEST_CASE("A head gives W t + b, capped, with a weight of its own or the token table", "[models]") {
+TEST_CASE("A head gives W t + b, scaled and capped, with a weight of its own or the token table",
+          "[models]") {
   Random random(1);
   for (const size_t width : {size_t{1}, size_t{12}, size_t{40}}) {
     for (int bits = 0; bits < 4; ++bits) {
       for (const float softcap : {0.0f, 0.5f, 30.0f}) {
-        const HeadData data(random, 20, width, (bits & 1) != 0, (bits & 2) != 0, softcap);
+        const float scale = bits == 3 ? 0.0625f : 1;
+        const HeadData data(random, 20, width, (bits & 1) != 0, (bits & 2) != 0, softcap, scale);
         const PackedMatrix table = data.packed();
         LogitsHead tied;
         LogitsHead own;
