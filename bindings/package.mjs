@@ -2,7 +2,7 @@
 // then base64), which works with every bundler and needs no server configuration. The modules of ts/ are bundled to one
 // file for each entry, two with wasm and a few shared files, since every import costs half a millisecond in Node and a
 // request in a page: one for the entries that compute, one for all, one for models, and what loadModel imports only for an
-// encoder or a GGUF file. They are not minified, so that the code is readable in a debugger; the script for
+// encoder, a GGUF file, or a model of a family that few use. They are not minified, so that the code is readable in a debugger; the script for
 // pages without modules is, since nothing minifies it later.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -193,6 +193,19 @@ const neededBy = async (entry) => {
   return (id) => moduleIds.includes(id) && id !== join(project, entry);
 };
 const [ofIndex, ofTraining] = [await neededBy('index.ts'), await neededBy('training.ts')];
+// The families that loadModel imports when a config names one, and what needs them at once, without what others need.
+const inModels = (...path) => join('models', ...path);
+const [allFamilies, common, reading] = [
+  inModels('families', 'families.ts'),
+  inModels('families', 'common.ts'),
+  inModels('read-config.ts'),
+];
+const [ofFamilies, ofCommon] = [await neededBy(allFamilies), await neededBy(common)];
+const isFamily = (id) => {
+  if ([allFamilies, reading].some((file) => id === join(project, file))) return true;
+  return ofFamilies(id) && !ofCommon(id) && id !== join(project, common);
+};
+const ofModels = await neededBy('models.ts');
 
 const entries = ['index', 'external', 'models', 'threads', 'training', 'worker'];
 const bundle = await bundleOf(
@@ -208,7 +221,9 @@ await bundle.write({
       { name: 'errors', test: await neededBy('worker.ts'), minShareCount: 3, priority: 3 },
       { name: 'core', test: ofIndex, minShareCount: 3, priority: 2 },
       { name: 'ids', test: ofTraining, minShareCount: 2, priority: 2 }, // of models and training
-      { name: 'models', test: await neededBy('models.ts'), priority: 1 },
+      // Each takes what its modules need with them, unless another has it already.
+      { name: 'models', test: (id) => ofModels(id) && !isFamily(id), priority: 1 },
+      { name: 'families', test: isFamily, priority: 0 },
     ],
   },
   chunkFileNames: ({ name }) => (/inline$/.test(name) ? '[name].js' : 'shared-[name].js'),

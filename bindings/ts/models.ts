@@ -23,7 +23,7 @@ export {
   type Golden,
   type GoldenArray,
 } from './models/compare.js';
-export { type ModelArchitecture, type ModelConfig, type ModelConfigOptions, readModelConfig } from './models/config.js';
+export type { ModelArchitecture, ModelConfig, ModelConfigOptions } from './models/config.js';
 export type { DecodeOptions, DecoderModel, Decoding, LogitsOf } from './models/decoder.js';
 export type {
   DenseFeedForward,
@@ -55,6 +55,7 @@ export { lengthCurve, perplexity } from './models/measure.js';
 export type { Model, ModelInfo, RopeChange } from './models/model.js';
 export { openGguf } from './models/open-gguf.js';
 export type { Pooling } from './models/pooling.js';
+export { readModelConfig } from './models/read-config.js';
 export { replaceEncoding } from './models/replace-encoding.js';
 export type { ModelEncoding, ReplaceEncodingOptions } from './models/replaced.js';
 export type { CapturedLayer, InspectOptions, PassOptions, PassProgress } from './models/run.js';

@@ -8,4 +8,7 @@ import { readdirSync } from 'node:fs';
 const folder = new URL('./families/', import.meta.url);
 const all = await Promise.all(readdirSync(folder).map((file) => import(new URL(file, folder))));
 
+/** Whether a model with this config.json is an encoder. */
+export const isEncoder = ({ config }) => families[(config.text_config ?? config).model_type].reference === undefined;
+
 export const families = Object.fromEntries(all.map((family) => [family.modelType, family]));

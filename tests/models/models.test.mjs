@@ -8,8 +8,9 @@ import { assertSameBits } from '../ts/support/arrays.mjs';
 import { onEachBuild } from '../ts/support/builds.mjs';
 import { folderWith } from '../ts/support/folder.mjs';
 import { inUse } from '../ts/support/peak.mjs';
+import { isEncoder } from './families.mjs';
 import { float32, reference } from './reference/reference.mjs';
-import { assertAgrees, flat, toleranceOf } from './rows.mjs';
+import { assertAgrees, difference, flat, largest, toleranceOf } from './rows.mjs';
 import { idsOf } from './sequences.mjs';
 import { safetensorsOf, shardsOf } from './tiny/files.mjs';
 import { tinyModel, variants } from './tiny/models.mjs';
@@ -17,7 +18,6 @@ import { tinyModel, variants } from './tiny/models.mjs';
 const projections = ['q', 'k', 'v', 'qRotated', 'kRotated', 'vRotated', 'context'];
 const captured = [...projections, 'raw', 'capped', 'probabilities', 'attentionOut', 'hidden', 'mlp'];
 
-const isEncoder = ({ config }) => ['bert', 'nomic_bert', 'roformer'].includes(config.model_type);
 /** Whether a model trained on 16 tokens has other frequencies for longer sequences. */
 const dependsOnLength = ({ config }) => ['longrope', 'dynamic'].includes(config.rope_scaling?.type);
 
@@ -41,6 +41,13 @@ function check(name, got, { exact, allows }, pick) {
   assertAgrees(name, got.data, pick(exact), allows(pick));
 }
 
+/** The largest difference of any number from the float64 reference, as a part of the largest number. */
+function tellDifference(t, got, { exact }, pick) {
+  const want = flat(pick(exact));
+  const share = difference(want, Array.from(got.data)) / largest(want);
+  t.diagnostic(`largest difference from float64: ${share.toExponential(1)}`);
+}
+
 // Compares scores of visible keys only; those of hidden keys are unspecified.
 function checkScores(name, got, { exact, allows }, pick, seen) {
   const kept = flat(seen).map((weight) => weight > 0);
@@ -48,8 +55,8 @@ function checkScores(name, got, { exact, allows }, pick, seen) {
   assertAgrees(name, only(Array.from(got.data)), only(pick(exact)), allows(pick));
 }
 
-function checkLayers(result, want, model) {
-  const parallel = model.config.use_parallel_residual === true;
+function checkLayers(result, want, { config }) {
+  const parallel = config.norms === 'parallel';
   for (const [i, layer] of result.captured.entries()) {
     for (const name of captured) {
       if (name === 'hidden' && parallel) continue;
@@ -66,8 +73,8 @@ function checkLayers(result, want, model) {
   }
 }
 
-const captureOf = (model) =>
-  model.config.use_parallel_residual === true ? captured.filter((name) => name !== 'hidden') : captured;
+const captureOf = ({ config }) =>
+  config.norms === 'parallel' ? captured.filter((name) => name !== 'hidden') : captured;
 
 const load = (rw, model, options) => loadModel(rw, { config: model.config, weights: safetensorsOf(model), ...options });
 
@@ -86,25 +93,27 @@ const biggest = (logits) => logits.indexOf(Math.max(...logits));
 await onEachBuild((rw) => {
   describe('everything that a layer computes', () => {
     for (const model of tiny) {
-      test(model.name, () =>
+      test(model.name, (t) =>
         withModel(rw, model, {}, (loaded) => {
           const ids = idsOf(model, 11, 10);
           const want = golden(model, { ids });
-          const options = { capture: captureOf(model), hiddenStates: true };
+          const options = { capture: captureOf(loaded), hiddenStates: true };
           if (isEncoder(model)) {
             const has = { logits: loaded.hasLogits, pooled: loaded.hasPooler };
             assert.equal(has.logits, want.exact.logits !== undefined);
             assert.equal(has.pooled, want.exact.pooled !== undefined);
             const result = loaded.forward(ids, { ...options, ...has });
-            checkLayers(result, want, model);
+            checkLayers(result, want, loaded);
             check('hidden', result.hidden, want, (run) => run.hidden);
+            tellDifference(t, result.hidden, want, (run) => run.hidden);
             if (has.pooled) check('pooled', result.pooled, want, (run) => run.pooled);
             if (has.logits) check('logits', result.logits, want, (run) => run.logits);
           } else {
             const result = loaded.forward(ids, { ...options, hidden: true, logits: 'all' });
-            checkLayers(result, want, model);
+            checkLayers(result, want, loaded);
             check('hidden', result.hidden, want, (run) => run.hidden);
             check('logits', result.logits, want, (run) => run.logits);
+            tellDifference(t, result.logits, want, (run) => run.logits);
             check('last logits', loaded.forward(ids).logits, want, (run) => run.logits.at(-1));
           }
         }),
@@ -118,8 +127,8 @@ await onEachBuild((rw) => {
         withModel(rw, model, { relativeSign: 'key-minus-query' }, (loaded) => {
           const ids = idsOf(model, 11, 10);
           const want = golden(model, { ids, keyMinusQuery: true });
-          const result = loaded.forward(ids, { capture: captureOf(model), hiddenStates: true });
-          checkLayers(result, want, model);
+          const result = loaded.forward(ids, { capture: captureOf(loaded), hiddenStates: true });
+          checkLayers(result, want, loaded);
           check('hidden', result.hidden, want, (run) => run.hidden);
         }),
       );
@@ -218,7 +227,8 @@ await onEachBuild((rw) => {
           const width = lengths[0];
           const columns = Array.from({ length: width }, (_, t) => t);
           const keep = lengths.map((length) => columns.map((t) => t >= width - length));
-          const types = keep.map((row, b) => row.map((kept, t) => (kept && t % 3 === b ? 1 : 0)));
+          const most = loaded.config.tokenTypes - 1;
+          const types = keep.map((row, b) => row.map((kept, t) => (kept && t % 3 === b ? most : 0)));
           const ids = lengths.map((_, b) => idsOf(model, width, 20 + b));
           const own = keep.map((row, b) => row.map((kept, t) => (kept ? t - (width - lengths[b]) : 0)));
           // Distances between columns are those between tokens.
@@ -273,7 +283,10 @@ await onEachBuild((rw) => {
 
           const attentionMask = [Array(9).fill(1), [0, 0, 0, 0, 1, 1, 1, 1, 1]];
           const padded = [ids[0], [0, 0, 0, 0, ...ids[1].slice(0, 5)]];
-          const { logits } = loaded.forward(padded, { attentionMask, logits: 'all' });
+          // A row of a table is not a distance: the tokens behind the padding have to be told where they stand.
+          const positions = [...ids[0].keys(), 0, 0, 0, 0, 0, 1, 2, 3, 4];
+          const asked = { attentionMask, logits: 'all', ...(loaded.config.position === 'absolute' && { positions }) };
+          const { logits } = loaded.forward(padded, asked);
           const vocabulary = logits.shape[2];
           const short = golden(model, { ids: ids[1].slice(0, 5) });
           check('padded', { data: logits.data.slice((9 + 4) * vocabulary) }, short, (run) => run.logits);

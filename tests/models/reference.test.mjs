@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
+import { isEncoder } from './families.mjs';
 import { encoderLayer } from './reference/encoders.mjs';
 import { float32, float64, reference } from './reference/reference.mjs';
 import { ropeOf, rotate } from './reference/rope.mjs';
@@ -14,7 +15,11 @@ const read = (path) => JSON.parse(readFileSync(new URL(path, import.meta.url), '
 const layers = read('data/layers.json').cases;
 const published = read('../ts/data/published.json');
 
-const isEncoder = (model) => ['bert', 'nomic_bert', 'roformer'].includes(model.config.model_type);
+/** Whether the tokens have positions of a learned table. */
+const hasTable = ({ tensors }) =>
+  Object.keys(tensors).some(
+    (name) => /(position_embeddings|wpe|embed_positions)\./.test(name) && !/encoder\./.test(name),
+  );
 
 /** A model with some fields of its config replaced. */
 const withConfig = (model, fields) => ({ ...model, config: { ...model.config, ...fields } });
@@ -178,7 +183,7 @@ describe('what holds of every model', () => {
       });
     }
 
-    const absolute = ['bert', 'bert-gamma', 'bert-bare', 'roformer-value'].includes(name);
+    const absolute = hasTable(model) || name === 'roformer-value';
     test(`${name}: ${absolute ? 'positions' : 'only distances'} matter`, () => {
       // Scalings that depend on the length change above 16 positions.
       const shift = absolute || ['longrope', 'dynamic'].includes(model.config.rope_scaling?.type) ? 3 : 1000;

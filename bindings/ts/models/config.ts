@@ -9,8 +9,9 @@ import type { RopeOptions } from '../rope/options.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError, describe } from '../runtime/errors.js';
 import type { ModelDescription } from './description/description.js';
-import type { Family, LayerType } from './description/family.js';
-import { families } from './families/families.js';
+import type { Families, Family, LayerType } from './description/family.js';
+import { common } from './families/common.js';
+import type { families } from './families/families.js';
 
 /**
  * The `model_type` of a supported model.
@@ -41,6 +42,7 @@ const classes: Readonly<Record<string, boolean>> = {
   Model: false,
   TextModel: false,
   ForCausalLM: true,
+  LMHeadModel: true,
   ForMaskedLM: true,
   ForPreTraining: true,
   ForConditionalGeneration: true,
@@ -92,7 +94,7 @@ function refuseForeign(fields: Fields): void {
   }
 }
 
-function architectureOf(where: string, outer: Fields, inner: Fields): ModelArchitecture {
+function architectureOf(where: string, outer: Fields, inner: Fields, families: Families): ModelArchitecture {
   const expected = `one of ${Object.keys(families).map(describe).join(', ')}`;
   const modelType = inner.optional('model_type', text) ?? outer.need('model_type', text);
   const name = modelName(modelType);
@@ -105,15 +107,25 @@ function architectureOf(where: string, outer: Fields, inner: Fields): ModelArchi
   );
 }
 
-function logitsGiven(fields: Fields, { stem }: Family): boolean | undefined {
+/** Whether a config names a model that loadModel knows from the start, or is none. @internal */
+export function isCommon(source: unknown): boolean {
+  const value = check.read(source);
+  if (!isRecord(value)) return true;
+  const inner = isRecord(value.text_config) ? value.text_config : value;
+  const type = inner.model_type ?? value.model_type;
+  return typeof type === 'string' && Object.hasOwn(common, modelName(type));
+}
+
+function logitsGiven(fields: Fields, { stem, otherStem = stem }: Family): boolean | undefined {
   const names = fields.optional('architectures', (where, name, value) => {
     if (Array.isArray(value) && value.every((entry) => typeof entry === 'string')) return value as readonly string[];
     throw new ArgumentTypeError(where, name, value, 'an array of names');
   });
   if (names === undefined || names.length === 0) return undefined;
   return names.some((name) => {
-    const known = name.startsWith(stem) && Object.hasOwn(classes, name.slice(stem.length));
-    if (known) return classes[name.slice(stem.length)];
+    const end = [stem, otherStem].find((each) => name.startsWith(each))?.length;
+    const known = end !== undefined && Object.hasOwn(classes, name.slice(end));
+    if (known) return classes[name.slice(end)];
     const expected = Object.keys(classes).map((end) => stem + end);
     const problem = `holds ${describe(name)}; expected of this model_type ${expected.join(', ')}`;
     throw new ArgumentRangeError(fields.where, fields.name('architectures'), names, problem);
@@ -121,16 +133,16 @@ function logitsGiven(fields: Fields, { stem }: Family): boolean | undefined {
 }
 
 // Uses the reader of ropeFromConfig(), which supports all spellings.
-function ropeReader(fields: Fields, architecture: ModelArchitecture, sequenceLength: number | undefined) {
+function ropeReader(fields: Fields, architecture: string, { rope }: Family, sequenceLength: number | undefined) {
   const { where } = fields;
-  const { rope }: Family = families[architecture];
   const values = { ...fields.values, model_type: architecture };
   return (layerType: LayerType, headDim: number): RopeOptions | null => {
+    if (rope === undefined) return null;
     const nested = ['rope_parameters', 'rope_scaling'].some((field) => {
       const object = fields.peek(field);
       return isRecord(object) && isPerLayer(object);
     });
-    const perType = nested || rope?.localBase !== undefined;
+    const perType = nested || rope.localBase || rope.slidingUnscaled || rope.withoutRope;
     const asked = { ...(perType && { layerType }), ...(sequenceLength !== undefined && { sequenceLength }) };
     const reading = readRopeConfig(where, values, asked);
     if (reading === null) return null;
@@ -149,40 +161,27 @@ function ropeReader(fields: Fields, architecture: ModelArchitecture, sequenceLen
   };
 }
 
-/**
- * Reads a Hugging Face config.json (the parsed object; for Gemma 3 with images, its text_config) into a description of
- * the model. Defaults are those of Hugging Face's classes.
- *
- * @throws ArgumentTypeError or ArgumentRangeError that names the field, for an unknown architecture or option, a
- *   missing size, or two fields that contradict each other.
- *
- * @example
- * const config = readModelConfig(JSON.parse(await readFile('SmolLM2-135M/config.json', 'utf8')));
- * // { architecture: 'llama', kind: 'decoder', modelDim: 576, heads: 9, kvHeads: 3, layers: [...30], ... }
- */
-export function readModelConfig(
-  config: Readonly<Record<string, unknown>>,
-  options: ModelConfigOptions = {},
-): ModelConfig {
-  return modelConfig('readModelConfig', config, options);
-}
-
 /** @internal */
-export function modelConfig(where: string, source: unknown, options: ModelConfigOptions): ModelConfig {
+export function modelConfig(
+  where: string,
+  source: unknown,
+  options: ModelConfigOptions,
+  families: Families,
+): ModelConfig {
   const value = check.read(source);
   if (!isRecord(value)) throw new ArgumentTypeError(where, 'config', value, 'an object, as a config.json holds it');
   const { sequenceLength } = check.options(where, 'options', options, ['sequenceLength']);
   if (sequenceLength !== undefined) check.integer(where, 'sequenceLength', sequenceLength, 1);
   const outer = new Fields(where, '', value);
   const inner = isRecord(value.text_config) ? new Fields(where, 'text_config', value.text_config) : outer;
-  const name = architectureOf(where, outer, inner);
-  const family: Family = families[name];
+  const name = architectureOf(where, outer, inner, families);
+  const family = families[name] as Family;
   if (inner !== outer && !family.images) throw outer.misfit('text_config', '; expected a model of text alone');
   for (const fields of new Set([outer, inner])) refuseForeign(fields);
   const givesLogits = logitsGiven(inner.has('architectures') ? inner : outer, family);
   const tied = inner === outer ? undefined : outer.optional('tie_word_embeddings', check.boolean);
-  const rope = ropeReader(inner, name, sequenceLength);
-  const found = family.read({ fields: inner, givesLogits, headDim: family.rope?.headDim, rope });
+  const rope = ropeReader(inner, name, family, sequenceLength);
+  const found = family.read({ fields: inner, givesLogits, sequenceLength, headDim: family.rope?.headDim, rope });
   return {
     architecture: name,
     ...found,

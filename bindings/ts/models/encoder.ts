@@ -200,7 +200,7 @@ export class EncoderModel extends Model {
     const types = this.#tokenTypes(where, given.tokenTypes, ids);
     const { batch, tokens } = ids;
     const mask = given.attentionMask === undefined ? undefined : paddingMask(where, given.attentionMask, ids);
-    // BERT's relative tables use distances in the sequence, not `positions`.
+    // Relative tables and ALiBi use distances in the sequence, not `positions`.
     const turned = this.config.position === 'rope' && positions !== undefined;
     const at = checkedPositions(where, turned ? { positions } : {}, batch, tokens);
     const keep = keepMask(this.heap, where, mask, [batch, this.config.heads, tokens, tokens]);
@@ -243,7 +243,7 @@ export class EncoderModel extends Model {
       checkLength(where, this.making.positions, 'ids', value, ids.tokens);
       return undefined;
     }
-    if (this.config.position.startsWith('relative')) {
+    if (!['rope', 'absolute'].includes(this.config.position)) {
       const problem = `are for models with absolute or rotary positions; this one's are ${this.config.position}`;
       throw new ArgumentRangeError(where, 'positions', value, problem);
     }

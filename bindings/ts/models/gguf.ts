@@ -9,6 +9,7 @@ import type { RopeOptions } from '../rope/options.js';
 import { ArgumentRangeError, ArgumentTypeError, describe, type GgufError } from '../runtime/errors.js';
 import type { ReadOptions, WeightFile } from '../sources/tensor-file.js';
 import { type ModelArchitecture, type ModelConfig, type ModelConfigOptions, modelConfig } from './config.js';
+import type { Family } from './description/family.js';
 import type { Destination, Run } from './description/slots.js';
 import { families } from './families/families.js';
 import { ggufName, hubNames, type Naming, namings } from './gguf-names.js';
@@ -342,7 +343,7 @@ const keys: Readonly<Record<string, string>> = {
 // The description by the families; what they refuse is refused under the key of the file.
 function describedBy(header: Header, where: string, config: unknown, options: ModelConfigOptions): ModelConfig {
   try {
-    return modelConfig(where, config, options);
+    return modelConfig(where, config, options, families);
   } catch (error) {
     const isOurs = error instanceof ArgumentTypeError || error instanceof ArgumentRangeError;
     if (!isOurs || error.argument === 'sequenceLength') throw error;
@@ -355,6 +356,7 @@ function describedBy(header: Header, where: string, config: unknown, options: Mo
 /** The description of the model in a GGUF file, and its tensors as fillSlots takes them. @internal */
 export interface GgufModel {
   readonly config: ModelConfig;
+  readonly family: Family;
   readonly file: WeightFile;
   /** Puts the rows of a tensor into the order in which this file has them. */
   readonly ordered: (name: string, destination: Destination) => Destination;
@@ -397,7 +399,8 @@ export async function ggufModel(
     },
     ...(all && { layers: found.layers.map((layer) => ({ ...layer, rope: divided(layer.rope, all) })) }),
   };
-  return { config, file: new Renamed(gguf, naming), ordered: (name, rows) => ordered(config, name, rows) };
+  const family: Family = families[config.architecture];
+  return { config, family, file: new Renamed(gguf, naming), ordered: (name, rows) => ordered(config, name, rows) };
 }
 
 // The rows of LLaMA's queries and keys are stored for interleaved pairs, those of GPT-NeoX part by part.

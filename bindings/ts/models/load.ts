@@ -12,10 +12,12 @@ import { openSafetensors } from '../safetensors/open.js';
 import type { FileSource } from '../sources/open-source.js';
 import { CachedFile } from '../sources/source.js';
 import { type ReadOptions, readKeys, readOptions, type TensorFile, type WeightFile } from '../sources/tensor-file.js';
-import { type ModelConfig, type ModelConfigOptions, modelConfig } from './config.js';
+import { isCommon, type ModelConfig, type ModelConfigOptions, modelConfig } from './config.js';
 import { DecoderModel } from './decoder.js';
+import type { Families, Family } from './description/family.js';
 import type { Destination } from './description/slots.js';
 import type { EncoderModel } from './encoder.js';
+import { common } from './families/common.js';
 import { modelPositions } from './positions.js';
 import { type Filling, fillSlots } from './stream.js';
 import { checkpointOf } from './tensors.js';
@@ -137,18 +139,21 @@ export async function loadModel(rw: Instance, options: LoadModelOptions): Promis
       () => openFiles(heap, where, 'gguf', gguf as FileSource, opening),
       async (file) => {
         const model = await ggufModel(where, file, length, read);
-        return fromFile({ heap, where, keeping }, asked(model.config), model.file, read, model.ordered);
+        return fromFile({ heap, where, keeping }, model.family, asked(model.config), model.file, read, model.ordered);
       },
     );
   }
-  const description = asked(modelConfig(where, config, length));
+  // Imported at once where a config names a model that few use.
+  const families: Families = isCommon(config) ? common : (await import('./families/families.js')).families;
+  const description = asked(modelConfig(where, config, length, families));
+  const family = families[description.architecture] as Family;
   if (weights === undefined)
     throw new ArgumentTypeError(where, 'weights', weights, 'an open file, or the source of one');
   return opened(
     weights,
     Safetensors,
     () => openSafetensors(rw, weights as FileSource, opening),
-    (file) => fromFile({ heap, where, keeping }, description, file, read),
+    (file) => fromFile({ heap, where, keeping }, family, description, family.fileOf?.(file) ?? file, read),
   );
 }
 
@@ -186,6 +191,7 @@ function withSign(config: ModelConfig, relativeSign: RelativeSign | undefined): 
 
 async function fromFile(
   filling: Filling,
+  family: Family,
   config: ModelConfig,
   file: WeightFile,
   read: ReadOptions,
@@ -193,7 +199,7 @@ async function fromFile(
 ): Promise<EncoderModel | DecoderModel> {
   const { heap } = filling;
   const Model = config.kind === 'encoder' ? (await import('./encoder.js')).EncoderModel : DecoderModel;
-  const { names, slots } = checkpointOf(config, file);
+  const { names, slots } = checkpointOf(family, config, file);
   const { destinations } = names;
   if (ordered !== undefined) {
     for (const [name, destination] of destinations) destinations.set(name, ordered(name, destination));
@@ -213,8 +219,7 @@ async function fromFile(
     } finally {
       weights.release();
     }
-  } catch (error) {
-    freeSlots(heap, all);
-    throw error;
+  } finally {
+    freeSlots(heap, all); // where loading failed, and rows that no part has
   }
 }

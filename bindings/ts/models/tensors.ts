@@ -2,8 +2,7 @@
 
 import type { WeightFile } from '../sources/tensor-file.js';
 import type { ModelConfig } from './config.js';
-import type { Checkpoint } from './description/family.js';
-import { families } from './families/families.js';
+import type { Checkpoint, Family } from './description/family.js';
 
 // Names of tensors that are not needed: recomputed tables, masks, heads of other tasks.
 const buffers =
@@ -13,8 +12,8 @@ const poolers = '(^|\\.)pooler\\.';
 const images = '(^|\\.)(vision_tower|multi_modal_projector|vision_model)\\.';
 
 /** @internal */
-export function checkpointOf(config: ModelConfig, file: WeightFile): Checkpoint {
-  const checkpoint = families[config.architecture].tensors(config, file);
+export function checkpointOf(family: Family, config: ModelConfig, file: WeightFile): Checkpoint {
+  const checkpoint = family.tensors(config, file);
   const spare = (checkpoint.spare ?? []).map((name) => `|(^|\\.)${name.replaceAll('.', '\\.')}$`).join('');
   checkpoint.names.check(new RegExp(`${buffers}|${otherHeads}|${poolers}|${images}${spare}`));
   return checkpoint;

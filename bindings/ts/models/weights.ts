@@ -87,8 +87,8 @@ export function freeSlots(heap: Heap, slots: Iterable<MatrixSlot | VectorSlot>):
 }
 
 // sqrt(M) rounded to the dtype of the token vectors in the file: Hugging Face multiplies in that type.
-function tokenScale({ scaledEmbeddings, modelDim }: ModelConfig, dtype: string): number {
-  if (!scaledEmbeddings) return 1;
+function tokenScale({ scaledEmbeddings, embeddingScale, modelDim }: ModelConfig, dtype: string): number {
+  if (!scaledEmbeddings) return embeddingScale ?? 1;
   const root = Math.fround(Math.sqrt(modelDim));
   if (dtype !== 'BF16' && dtype !== 'F16') return root;
   const steps = dtype === 'BF16' ? 2 ** 7 : 2 ** 10; // between 1 and 2
@@ -165,7 +165,8 @@ function layerOf(heap: Heap, config: ModelConfig, slots: LayerSlots, i: number):
       ? new PackedWeight(slot.packed as PackedMatrix, [slot.rows, slot.columns])
       : { data: slot.data, type: slot.type },
   ]);
-  const { kind, modelDim, heads, kvHeads, headDim, scale, softcap, norms, norm, eps, unitOffset, activation } = config;
+  const { kind, modelDim, heads, kvHeads, headDim, scale, softcap, norms, norm, eps, unitOffset } = config;
+  const { activation, residualScale } = config;
   const layer = new TransformerLayer(heap, kind === 'encoder' ? 'encoderLayer' : 'decoderLayer', {
     modelDim,
     hiddenDim,
@@ -179,6 +180,7 @@ function layerOf(heap: Heap, config: ModelConfig, slots: LayerSlots, i: number):
     unitOffset,
     activation,
     ...(softcap !== undefined && { softcap }),
+    ...(residualScale !== undefined && { residualScale }),
     ...(window !== undefined && { window: { left: window - 1 } }),
     weights: Object.fromEntries(given) as unknown as TransformerLayerWeights,
   });

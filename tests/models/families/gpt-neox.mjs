@@ -52,10 +52,9 @@ export function tensors(c) {
   ];
 }
 
-// One matrix, head by head: query, key and value rows of head 0, then those of head 1.
-function weights(w, at, c) {
+/** Query, key and value of one matrix, head by head: query, key and value rows of head 0, then those of head 1. */
+export function headRows({ weight, bias }, c) {
   const headDim = headDimOf(c);
-  const { weight, bias } = w.linear(`${at}attention.query_key_value`);
   const rowsOf = (which) =>
     Array.from({ length: c.num_attention_heads * headDim }, (_, o) => {
       const [head, d] = [Math.floor(o / headDim), o % headDim];
@@ -65,17 +64,17 @@ function weights(w, at, c) {
     weight: rowsOf(which).map((r) => weight[r]),
     bias: Float64Array.from(rowsOf(which), (r) => bias[r]),
   });
-  return {
-    attentionNorm: w.norm(`${at}input_layernorm`),
-    query: part(0),
-    key: part(1),
-    value: part(2),
-    output: w.linear(`${at}attention.dense`),
-    feedForwardNorm: w.norm(`${at}post_attention_layernorm`),
-    up: w.linear(`${at}mlp.dense_h_to_4h`),
-    down: w.linear(`${at}mlp.dense_4h_to_h`),
-  };
+  return { query: part(0), key: part(1), value: part(2) };
 }
+
+const weights = (w, at, c) => ({
+  attentionNorm: w.norm(`${at}input_layernorm`),
+  ...headRows(w.linear(`${at}attention.query_key_value`), c),
+  output: w.linear(`${at}attention.dense`),
+  feedForwardNorm: w.norm(`${at}post_attention_layernorm`),
+  up: w.linear(`${at}mlp.dense_h_to_4h`),
+  down: w.linear(`${at}mlp.dense_4h_to_h`),
+});
 
 export const reference = {
   ...llama,

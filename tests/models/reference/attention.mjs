@@ -6,9 +6,10 @@ import { dot, softmax } from './parts.mjs';
  * [T][heads * headDim]. Query head h reads key/value head h // (heads / kvHeads).
  *
  * @param keeps (i, j) => whether key j is visible to query i.
+ * @param bias (h, i, j) => what is added to the score, or undefined.
  * @param distances { table [rows][headDim], rowOf: (i, j) => row, keys: whether keys use the table too }, or undefined.
  */
-export function attend(f, { q, k, v }, { heads, kvHeads, headDim, scale, softcap, keeps, distances }) {
+export function attend(f, { q, k, v }, { heads, kvHeads, headDim, scale, softcap, keeps, distances, bias }) {
   const tokens = q.length;
   const part = (x, t, h) => x[t].subarray(h * headDim, (h + 1) * headDim);
   const grid = () =>
@@ -31,7 +32,8 @@ export function attend(f, { q, k, v }, { heads, kvHeads, headDim, scale, softcap
         raw[h][i][j] = f(score * f(scale));
         const value = raw[h][i][j];
         capped[h][i][j] = softcap == null ? value : f(softcap * f(Math.tanh(f(value / softcap))));
-        logits[j] = keeps(i, j) ? capped[h][i][j] : Number.NEGATIVE_INFINITY;
+        const biased = bias === undefined ? capped[h][i][j] : f(capped[h][i][j] + f(bias(h, i, j)));
+        logits[j] = keeps(i, j) ? biased : Number.NEGATIVE_INFINITY;
       }
       probabilities[h][i] = softmax(f, logits);
       for (let d = 0; d < headDim; ++d) {

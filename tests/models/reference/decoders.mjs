@@ -1,4 +1,5 @@
-// GPT-NeoX and the LLaMA family: one whole sequence at once. Runs with a cache must give the same.
+// Decoders: one whole sequence at once. Runs with a cache must give the same. What a family has otherwise than LLaMA is in
+// its file: `reference` in families/*.mjs.
 
 import { families } from '../families.mjs';
 import { attend } from './attention.mjs';
@@ -10,22 +11,21 @@ import { Weights } from './weights.mjs';
 const norm = (f, x, weight, options) =>
   options.kind === 'rms' ? rmsNorm(f, x, weight, options) : layerNorm(f, x, weight, options.eps);
 
-// The norm of each head by itself.
-function headNorm(f, x, weight, options, headDim) {
+// The norm of each head by itself, or of as many numbers as it has weights.
+function headNorm(f, x, weight, options) {
   if (weight === undefined) return x;
+  const size = weight.weight.length;
   return x.map((each) => {
-    const heads = Array.from({ length: each.length / headDim }, (_, h) =>
-      each.subarray(h * headDim, (h + 1) * headDim),
-    );
-    return Float64Array.from(norm(f, heads, weight, options).flatMap((row) => [...row]));
+    const parts = Array.from({ length: each.length / size }, (_, h) => each.subarray(h * size, (h + 1) * size));
+    return Float64Array.from(norm(f, parts, weight, options).flatMap((row) => [...row]));
   });
 }
 
 function attention(f, x, { config, family, index, weights, keep, positions }) {
   const headDim = headDimOf(config);
   const normOf = family.norm(config);
-  const q = headNorm(f, linear(f, x, weights.query), weights.queryNorm, normOf, headDim);
-  const k = headNorm(f, linear(f, x, weights.key), weights.keyNorm, normOf, headDim);
+  const q = headNorm(f, linear(f, x, weights.query), weights.queryNorm, normOf);
+  const k = headNorm(f, linear(f, x, weights.key), weights.keyNorm, normOf);
   const v = linear(f, x, weights.value);
   const rope = family.rope(config, index, Math.max(...positions) + 1);
   const turned = (a) => (rope === undefined ? a : rotate(f, a, { ...rope, positions, headDim }));
@@ -40,6 +40,7 @@ function attention(f, x, { config, family, index, weights, keep, positions }) {
       headDim,
       scale: family.scale(config),
       softcap: config.attn_logit_softcapping,
+      bias: family.bias?.(config),
       keeps: (i, j) => keep[j] && j <= i && i - j < window,
     },
   );
@@ -59,12 +60,21 @@ function layer(f, x, options) {
   const { config, family, weights } = options;
   const normOf = family.norm(config);
   const maybe = (a, weight) => (weight === undefined ? a : norm(f, a, weight, normOf));
-  const normed = norm(f, x, weights.attentionNorm, normOf);
+  const added = (a, b) => add(f, a, times(f, b, f(family.residual?.(config) ?? 1)));
+  if (family.post?.(config)) {
+    const made = attention(f, x, options);
+    const hidden = norm(f, added(x, made.attentionOut), weights.attentionNorm, normOf);
+    const mlp = feedForward(f, hidden, weights, family.activation(config));
+    return { ...made, normed: x, hidden, mlp, out: norm(f, added(hidden, mlp), weights.feedForwardNorm, normOf) };
+  }
+  const normed = maybe(x, weights.attentionNorm);
   const made = attention(f, normed, options);
-  const hidden = add(f, x, maybe(made.attentionOut, weights.attentionAfterNorm));
-  const read = norm(f, family.parallel?.(config) ? x : hidden, weights.feedForwardNorm, normOf);
+  const hidden = added(x, maybe(made.attentionOut, weights.attentionAfterNorm));
+  const parallel = family.parallel?.(config);
+  // With one norm for both parts, both read the same.
+  const read = parallel && !weights.feedForwardNorm ? normed : maybe(parallel ? x : hidden, weights.feedForwardNorm);
   const mlp = feedForward(f, read, weights, family.activation(config));
-  return { ...made, normed, hidden, mlp, out: add(f, hidden, maybe(mlp, weights.feedForwardAfterNorm)) };
+  return { ...made, normed, hidden, mlp, out: added(hidden, maybe(mlp, weights.feedForwardAfterNorm)) };
 }
 
 /** See reference.mjs. */
@@ -73,28 +83,36 @@ export function decoder(f, model, { ids, keep, positions }) {
   const text = model.config.text_config;
   const all = new Weights(model.tensors, text === undefined ? '' : 'language_model.');
   const { reference: family } = families[(text ?? model.config).model_type];
-  const config = { ...family.defaults, ...(text ?? model.config) };
-  const { names } = family;
+  const stated = text ?? model.config;
+  const config = { ...family.defaults, ...stated, ...family.fields?.(stated) };
+  const names = typeof family.names === 'function' ? family.names(all) : family.names;
   const words = all.matrix(names.embed);
   // The scale is a number of the type that the vectors are stored in.
   const scale = all.asStored(names.embed, family.embedScale(config));
-  const embeddings = times(
+  let embeddings = times(
     f,
     ids.map((id) => words[id]),
     scale,
   );
+  if (names.positions !== undefined) {
+    const places = all.matrix(names.positions);
+    const first = family.firstPosition ?? 0;
+    embeddings = embeddings.map((each, t) => each.map((value, i) => f(value + places[first + positions[t]][i])));
+  }
+  if (names.embedNorm !== undefined) embeddings = norm(f, embeddings, all.norm(names.embedNorm), family.norm(config));
   const layers = [];
   let x = embeddings;
   for (let index = 0; index < config.num_hidden_layers; ++index) {
-    const weights = family.weights(all, `${names.base}layers.${index}.`, config);
+    const weights = family.weights(all, `${names.layers ?? `${names.base}layers.`}${index}.`, config);
     const made = layer(f, x, { config, family, index, weights, keep, positions });
     layers.push(made);
     x = made.out;
   }
-  const hidden = norm(f, x, all.norm(names.finalNorm), family.norm(config));
+  const hidden = family.post?.(config) ? x : norm(f, x, all.norm(names.finalNorm), family.norm(config));
   const head = config.tie_word_embeddings ? { weight: words } : all.linear(names.head);
+  const logitScale = f(family.logitScale?.(config) ?? 1);
   const cap = config.final_logit_softcapping ?? undefined;
-  const logits = linear(f, hidden, head).map((each) =>
+  const logits = times(f, linear(f, hidden, head), logitScale).map((each) =>
     cap === undefined ? each : each.map((value) => f(cap * f(Math.tanh(f(value / cap))))),
   );
   return { embeddings, layers, hidden, pooled: undefined, logits };

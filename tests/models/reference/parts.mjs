@@ -33,7 +33,7 @@ export function layerNorm(f, x, { weight, bias }, eps) {
     const mean = f(each.reduce((sum, value) => f(sum + value), 0) / n);
     const centred = each.map((value) => f(value - mean));
     const root = f(Math.sqrt(f(f(dot(f, centred, centred) / n) + eps)));
-    return centred.map((value, i) => f(f(f(value / root) * weight[i]) + bias[i]));
+    return centred.map((value, i) => f(f(f(value / root) * weight[i]) + (bias?.[i] ?? 0)));
   });
 }
 

@@ -361,7 +361,7 @@ describe('loadModel refuses', () => {
       [{ config, weights, sequenceLength: 0 }, RangeError, ['sequenceLength', '0']],
       [{ config, weights, relativeSign: 'backwards' }, RangeError, ['relativeSign', '"backwards"']],
       [{ config, weights, relativeSign: 'query-minus-key' }, RangeError, ['relativeSign', 'rope positions']],
-      [{ config: { ...config, model_type: 'gpt2' }, weights }, RangeError, ['model_type', '"gpt2"']],
+      [{ config: { ...config, model_type: 'mamba' }, weights }, RangeError, ['model_type', '"gpt2"']],
     ];
     for (const [options, Class, words] of table) await assertRefused(loadModel(rw, options), Class, words);
     await assertRefused(loadModel({}, { config, weights }), TypeError, ['rw', 'load()']);

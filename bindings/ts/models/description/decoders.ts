@@ -70,30 +70,58 @@ export function readDecoder(reading: Reading, own: DecoderOptions): ModelDescrip
 export interface DecoderSpelling extends LayerSpelling {
   readonly prefixes: readonly string[];
   readonly tokens: string;
+  /** The norm of token vectors, where the family has one. */
+  readonly embeddingNorm?: string;
+  /** Begins the names of layers. Default `layers.`. */
+  readonly layers?: string;
+  /** Not of post-norm models. */
   readonly finalNorm: string;
   readonly head: readonly string[];
   /** Of the table of positions, where the family has one. */
   readonly positions?: string;
 }
 
+/** Whether the norms of a model have biases. @internal */
+export function hasNormBias({ norm, biases }: ModelDescription): boolean {
+  return norm === 'layer' && biases.norms !== false;
+}
+
 /** @internal */
 export function decoderTensors(spelling: DecoderSpelling) {
   return (model: ModelDescription, file: WeightFile): Checkpoint => {
-    const { modelDim, vocabSize, maxPositions } = model;
+    const { modelDim, vocabSize, maxPositions, firstPosition, norms, biases } = model;
     const names = new Names(file, spelling.prefixes, spelling.tokens);
     const tokens = names.matrix(spelling.tokens, vocabSize, modelDim);
-    const positions = spelling.positions && maxPositions && names.matrix(spelling.positions, maxPositions, modelDim);
+    const positions =
+      spelling.positions && maxPositions && names.matrix(spelling.positions, maxPositions, modelDim, firstPosition);
+    const normOf = (name: string) => names.norm(name, modelDim, hasNormBias(model));
+    const embeddingNorm = spelling.embeddingNorm && normOf(spelling.embeddingNorm);
     const layers = model.layers.map(({ feedForward }, i) =>
-      spelling.layer(names.within(`layers.${i}.`), model, feedForward),
+      spelling.layer(names.within(`${spelling.layers ?? 'layers.'}${i}.`), model, feedForward),
     );
-    const finalNorm = names.norm(spelling.finalNorm, modelDim, model.norm === 'layer');
+    const finalNorm = norms === 'post' ? undefined : normOf(spelling.finalNorm);
     const hasHead = model.tiedEmbeddings || model.givesLogits === true || spelling.head.some((name) => file.has(name));
     const weight =
       model.tiedEmbeddings || !hasHead
         ? undefined
         : names.outside(spelling.head, (name, plain) => plain.matrix(name, vocabSize, modelDim));
-    const head = weight === undefined ? {} : { weight };
-    const slots = { tokens, ...(positions && { positions }), layers, finalNorm, ...(hasHead && { head }) };
+    const head = {
+      ...(weight && { weight }),
+      ...(biases.head && {
+        bias: names.outside(
+          spelling.head.map((name) => name.replace('weight', 'bias')),
+          (name, plain) => plain.vector(name, vocabSize),
+        ),
+      }),
+    };
+    const slots = {
+      tokens,
+      ...(positions && { positions }),
+      ...(embeddingNorm && { embeddingNorm }),
+      layers,
+      ...(finalNorm && { finalNorm }),
+      ...(hasHead && { head }),
+    };
     return { names, slots, ...(weight === undefined && { spare: spelling.head }) };
   };
 }

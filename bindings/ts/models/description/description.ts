@@ -41,6 +41,10 @@ export interface ModelBiases {
   readonly attentionOutput: boolean;
   /** Of every map of the feed-forward part. */
   readonly feedForward: boolean;
+  /** Of the head's matrix; absent: none. Those of masked language models follow from their class. */
+  readonly head?: boolean;
+  /** Of layer norms; absent: all have one. */
+  readonly norms?: boolean;
 }
 
 /** A model, without the names of its tensors. */
@@ -61,12 +65,16 @@ export interface ModelDescription {
   readonly vocabSize: number;
   /** In the order of computation. */
   readonly layers: readonly ModelLayerConfig[];
-  /** The position encoding: rotary in the layers that have one, or one of BERT's. */
-  readonly position: 'rope' | 'absolute' | 'relative_key' | 'relative_key_query';
+  /** The position encoding: rotary in the layers that have one, linear biases of scores, or one of BERT's. */
+  readonly position: 'rope' | 'alibi' | 'absolute' | 'relative_key' | 'relative_key_query';
   /** The sign of the distances of relative positions; absent: `query-minus-key`, as in Hugging Face. */
   readonly relativeSign?: RelativeSign;
-  /** Number of positions in BERT's tables; absent if no table limits them. */
+  /** Number of positions in tables, those of ALiBi's distances too; absent if no table limits them. */
   readonly maxPositions?: number;
+  /** Rows of the table of positions before that of the first token (OPT, RoBERTa); absent: none. */
+  readonly firstPosition?: number;
+  /** m of ALiBi's slopes, from 2^(-m / H) to 2^-m for H heads that are a power of 2; absent: 8. */
+  readonly alibiMax?: number;
   /** Number of token types; 0 if there is no table of them. */
   readonly tokenTypes: number;
   /** The order of norms and residual sums. */
@@ -77,8 +85,8 @@ export interface ModelDescription {
   readonly eps: number;
   /** Whether norms multiply by 1 + weight. */
   readonly unitOffset: boolean;
-  /** Whether queries and keys are normalized, each head on its own. */
-  readonly queryKeyNorm: boolean;
+  /** Whether queries and keys are normalized, each head on its own or all heads of a token together. */
+  readonly queryKeyNorm: boolean | 'all heads';
   /** Of the feed-forward part. */
   readonly activation: LayerActivation;
   /** Which maps have biases. */
@@ -89,6 +97,12 @@ export interface ModelDescription {
   readonly softcap?: number;
   /** The same for logits. */
   readonly logitSoftcap?: number;
+  /** Multiplies logits, before a softcap; absent: 1. */
+  readonly logitScale?: number;
+  /** Multiplies what attention and the feed-forward part give, before it is added; absent: 1. */
+  readonly residualScale?: number;
+  /** Multiplies token vectors; absent: 1. */
+  readonly embeddingScale?: number;
   /** Whether token vectors are multiplied by sqrt(M), rounded to their type in the file (Gemma). */
   readonly scaledEmbeddings: boolean;
   /** Whether the rotary encoding also rotates values (`rotary_value`). */

@@ -15,6 +15,8 @@ export interface Reading {
   /** Fields of the config.json, or of its text_config. */
   readonly fields: Fields;
   readonly givesLogits: boolean | undefined;
+  /** The length in use, where the caller states one. */
+  readonly sequenceLength: number | undefined;
   /** The default size of a head. */
   readonly headDim: number | undefined;
   /** Reads the rotary encoding of layers of a type, for heads of a size. */
@@ -38,12 +40,19 @@ export interface LayerSpelling {
 export interface Family {
   /** The prefix of its names in `architectures`. @internal */
   readonly stem: string;
+  /** That of the code which its authors publish with checkpoints. @internal */
+  readonly otherStem?: string;
   /** Set for a model_type with images, whose text_config is read. @internal */
   readonly images?: true;
   /** RoPE defaults of its class; absent without RoPE. Plain data, also used by `ropeFromConfig`. @internal */
   readonly rope?: ModelRope;
   /** Reads its fields. @internal */
   readonly read: (reading: Reading) => ModelDescription;
+  /** A safetensors file with matrices [outputs, inputs], where its class stores them otherwise. @internal */
+  readonly fileOf?: (file: WeightFile) => WeightFile;
   /** Its tensors, under the names of its Hugging Face class. @internal */
   readonly tensors: (model: ModelDescription, file: WeightFile) => Checkpoint;
 }
+
+/** By model_type, without `_text`. @internal */
+export type Families = Readonly<Record<string, Family>>;

@@ -1,6 +1,6 @@
 // Readers for fields that several families share: sizes, activations, types of layers.
 
-import { type Fields, text } from '../../checkpoints/fields.js';
+import { agreed, type Fields, text } from '../../checkpoints/fields.js';
 import type { LayerActivation } from '../../layers/activations.js';
 import type { RopeOptions } from '../../rope/options.js';
 import * as check from '../../runtime/check.js';
@@ -34,34 +34,55 @@ export interface Sizes {
   readonly count: number;
 }
 
+/** A class's own names of fields. @internal */
+export type SizeNames = Readonly<
+  Partial<Record<'hidden_size' | 'num_attention_heads' | 'num_hidden_layers' | 'intermediate_size', string>>
+>;
+
 /** Default sizes of a class. @internal */
 export interface SizeDefaults {
   readonly heads?: number;
   readonly kvHeads?: number;
   readonly vocabSize?: number;
+  /** N, by M. */
+  readonly hiddenDim?: (modelDim: number) => number;
+  /** Files may have these names, or the usual ones. */
+  readonly names?: SizeNames;
+}
+
+// The name under which the file has a field.
+function spelled(fields: Fields, field: keyof SizeNames, { [field]: own = field }: SizeNames): string {
+  if (own === field) return field;
+  agreed(fields.at(own, field), size);
+  return fields.has(field) && !fields.has(own) ? field : own;
 }
 
 /** @internal */
 export function readSizes({ fields, headDim }: Reading, defaults: SizeDefaults = {}): Sizes {
-  const modelDim = sizeOf(fields, 'hidden_size');
-  const heads = sizeOf(fields, 'num_attention_heads', defaults.heads);
+  const { names = {} } = defaults;
+  const [widthName, headsName] = [spelled(fields, 'hidden_size', names), spelled(fields, 'num_attention_heads', names)];
+  const modelDim = sizeOf(fields, widthName);
+  const heads = sizeOf(fields, headsName, defaults.heads);
   const kvHeads = fields.optional('num_key_value_heads', size) ?? defaults.kvHeads ?? heads;
   if (heads % kvHeads !== 0) {
-    throw fields.misfit('num_key_value_heads', `, which does not divide num_attention_heads, ${heads}`);
+    throw fields.misfit('num_key_value_heads', `, which does not divide ${headsName}, ${heads}`);
   }
   const stated = fields.optional('head_dim', size) ?? headDim;
   if (stated === undefined && modelDim % heads !== 0) {
-    throw fields.misfit('hidden_size', `, no multiple of num_attention_heads, ${heads}; expected that, or head_dim`);
+    throw fields.misfit(widthName, `, no multiple of ${headsName}, ${heads}; expected that, or head_dim`);
   }
+  const wide = spelled(fields, 'intermediate_size', names);
   return {
     modelDim,
-    hiddenDim: sizeOf(fields, 'intermediate_size'),
+    hiddenDim: sizeOf(fields, wide, defaults.hiddenDim?.(modelDim)),
     heads,
     kvHeads,
     headDim: stated ?? modelDim / heads,
     vocabSize: sizeOf(fields, 'vocab_size', defaults.vocabSize),
     // Bounded, because every layer is described before the file is read.
-    count: fields.need('num_hidden_layers', (where, name, value) => check.integer(where, name, value, 1, 2 ** 12)),
+    count: fields.need(spelled(fields, 'num_hidden_layers', names), (where, name, value) =>
+      check.integer(where, name, value, 1, 2 ** 12),
+    ),
   };
 }
 

@@ -117,9 +117,11 @@ export class Names {
     return this.#file.has(this.#prefix + name);
   }
 
-  matrix(name: string, rows: number, columns: number): MatrixSlot {
+  /** Of a tensor with further rows before these, which are not kept. */
+  matrix(name: string, rows: number, columns: number, before = 0): MatrixSlot {
     const slot = matrixSlot(rows, columns);
-    this.fused(name, [rows, columns], [{ slot, first: 0, count: rows }]);
+    const skipped = before > 0 ? [{ slot: matrixSlot(before, columns), first: 0, count: before }] : [];
+    this.fused(name, [before + rows, columns], [...skipped, { slot, first: 0, count: rows }]);
     return slot;
   }
 
@@ -148,12 +150,37 @@ export class Names {
     return hasBias ? { weight, bias: this.vector(beta ? `${name}.beta` : `${name}.bias`, length) } : { weight };
   }
 
-  /** `name.weight` with the rows of several maps without biases, one after the other. */
-  joined<const R extends readonly number[]>(name: string, rows: R, columns: number): { [I in keyof R]: LinearSlots } {
-    const slots = rows.map((count) => matrixSlot(count, columns));
-    const runs = slots.map((slot) => ({ slot, first: 0, count: slot.rows }));
-    this.fused(`${name}.weight`, [rows.reduce((sum, count) => sum + count, 0), columns], runs);
-    return slots.map((weight) => ({ weight })) as { [I in keyof R]: LinearSlots };
+  /** `name.weight` with the rows of several maps, one after the other, and with `hasBias` `name.bias`. */
+  joined<const R extends readonly number[]>(
+    name: string,
+    rows: R,
+    columns: number,
+    hasBias = false,
+  ): { [I in keyof R]: LinearSlots } {
+    const sum = rows.reduce((sum, count) => sum + count, 0);
+    const filled = <S extends MatrixSlot | VectorSlot>(part: string, shape: readonly number[], slots: readonly S[]) => {
+      this.fused(
+        `${name}.${part}`,
+        shape,
+        slots.map((slot) => ({ slot, first: 0, count: slot.rows })),
+      );
+      return slots;
+    };
+    const weights = filled(
+      'weight',
+      [sum, columns],
+      rows.map((count) => matrixSlot(count, columns)),
+    );
+    const biases = hasBias
+      ? filled(
+          'bias',
+          [sum],
+          rows.map((count) => vectorSlot(count)),
+        )
+      : [];
+    return weights.map((weight, i) => ({ weight, ...(biases[i] && { bias: biases[i] }) })) as {
+      [I in keyof R]: LinearSlots;
+    };
   }
 
   /** A tensor whose rows fill several slots. */

@@ -92,15 +92,16 @@ function maskedHead(names: Names, model: ModelDescription, file: WeightFile): Mo
 }
 
 /** @internal */
-export function encoderTensors(prefix: string) {
+export function encoderTensors(prefix: string, headOf = maskedHead) {
   return (model: ModelDescription, file: WeightFile): Checkpoint => {
-    const { modelDim, embeddingDim, vocabSize, tokenTypes, maxPositions = 0 } = model;
+    const { modelDim, embeddingDim, vocabSize, tokenTypes, maxPositions = 0, firstPosition } = model;
     const names = new Names(file, [prefix, ''], 'embeddings.word_embeddings.weight');
-    const table = (name: string, rows: number) => names.matrix(`embeddings.${name}.weight`, rows, embeddingDim);
-    const head = maskedHead(names, model, file);
+    const table = (name: string, rows: number, before = 0) =>
+      names.matrix(`embeddings.${name}.weight`, rows, embeddingDim, before);
+    const head = headOf(names, model, file);
     const slots: ModelSlots = {
       tokens: table('word_embeddings', vocabSize),
-      ...(model.position === 'absolute' && { positions: table('position_embeddings', maxPositions) }),
+      ...(model.position === 'absolute' && { positions: table('position_embeddings', maxPositions, firstPosition) }),
       tokenTypes: table('token_type_embeddings', tokenTypes),
       embeddingNorm: names.norm('embeddings.LayerNorm', embeddingDim, true),
       ...(embeddingDim !== modelDim && {

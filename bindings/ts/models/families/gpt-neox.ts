@@ -14,13 +14,13 @@ import {
   vectorSlot,
 } from '../description/slots.js';
 
-// The rows of query_key_value are ordered by head: its query, its key, its value.
-function byHead(names: Names, { modelDim, heads, headDim, biases }: ModelDescription): LayerMaps {
+/** Queries, keys and values in one tensor, whose rows are ordered by head: its query, its key, its value. @internal */
+export function byHead(names: Names, { modelDim, heads, headDim, biases }: ModelDescription, name: string): LayerMaps {
   const rows = heads * headDim;
   const join = <S extends MatrixSlot | VectorSlot>(part: string, shape: readonly number[], make: () => S) => {
     const slots = [make(), make(), make()] as const;
     const ofHead = (_: unknown, head: number) => slots.map((slot) => ({ slot, first: head * headDim, count: headDim }));
-    names.fused(`attention.query_key_value.${part}`, shape, Array.from({ length: heads }, ofHead).flat());
+    names.fused(`${name}.${part}`, shape, Array.from({ length: heads }, ofHead).flat());
     return slots;
   };
   const weights = join('weight', [3 * rows, modelDim], () => matrixSlot(rows, modelDim));
@@ -38,7 +38,7 @@ const spelling: DecoderSpelling = {
     const { modelDim, heads, headDim, biases } = model;
     return {
       maps: {
-        ...byHead(names, model),
+        ...byHead(names, model, 'attention.query_key_value'),
         output: names.linear('attention.dense', modelDim, heads * headDim, biases.attentionOutput),
         attentionNorm: names.norm('input_layernorm', modelDim, true),
         feedForwardNorm: names.norm('post_attention_layernorm', modelDim, true),

@@ -1,31 +1,40 @@
 // LLaMA 2 and 3, and the parts that most decoders share.
 
-import { type DecoderSpelling, decoderTensors, readDecoder } from '../description/decoders.js';
+import { type DecoderSpelling, decoderTensors, hasNormBias, readDecoder } from '../description/decoders.js';
 import type { GatedFeedForward, ModelDescription } from '../description/description.js';
 import type { Family } from '../description/family.js';
 import { readBiases } from '../description/fields.js';
-import type { LayerMaps, Names } from '../description/slots.js';
+import type { FeedForwardSlots, LayerMaps, Names } from '../description/slots.js';
+
+/** The norms around attention and the feed-forward part. @internal */
+export function llamaNorms(names: Names, model: ModelDescription): LayerMaps {
+  const { modelDim, norms } = model;
+  const norm = (name: string) => names.norm(name, modelDim, hasNormBias(model));
+  return {
+    attentionNorm: norm('input_layernorm'),
+    ...(norms === 'sandwich' && {
+      attentionAfterNorm: norm('post_attention_layernorm'),
+      feedForwardNorm: norm('pre_feedforward_layernorm'),
+      feedForwardAfterNorm: norm('post_feedforward_layernorm'),
+    }),
+    ...(norms === 'pre' && { feedForwardNorm: norm('post_attention_layernorm') }),
+  };
+}
 
 /** The output projection and the norms. @internal */
-export function llamaRest(names: Names, model: ModelDescription): LayerMaps {
-  const { modelDim, heads, headDim, biases, norms, queryKeyNorm } = model;
-  const norm = (name: string, length = modelDim) => names.norm(name, length, false);
+export function llamaRest(names: Names, model: ModelDescription, norms = llamaNorms): LayerMaps {
+  const { modelDim, heads, kvHeads, headDim, biases, queryKeyNorm } = model;
+  const headNorm = (name: string, count: number) =>
+    names.norm(`self_attn.${name}`, queryKeyNorm === 'all heads' ? count * headDim : headDim, false);
   return {
     output: names.linear('self_attn.o_proj', modelDim, heads * headDim, biases.attentionOutput),
-    attentionNorm: norm('input_layernorm'),
-    ...(norms === 'sandwich'
-      ? {
-          attentionAfterNorm: norm('post_attention_layernorm'),
-          feedForwardNorm: norm('pre_feedforward_layernorm'),
-          feedForwardAfterNorm: norm('post_feedforward_layernorm'),
-        }
-      : { feedForwardNorm: norm('post_attention_layernorm') }),
-    ...(queryKeyNorm && { queryNorm: norm('self_attn.q_norm', headDim), keyNorm: norm('self_attn.k_norm', headDim) }),
+    ...norms(names, model),
+    ...(queryKeyNorm && { queryNorm: headNorm('q_norm', heads), keyNorm: headNorm('k_norm', kvHeads) }),
   };
 }
 
 /** All maps and norms except the feed-forward part. @internal */
-export function llamaMaps(names: Names, model: ModelDescription): LayerMaps {
+export function llamaMaps(names: Names, model: ModelDescription, norms = llamaNorms): LayerMaps {
   const { modelDim, heads, kvHeads, headDim, biases } = model;
   const map = (name: string, count: number) =>
     names.linear(`self_attn.${name}`, count * headDim, modelDim, biases.attention);
@@ -33,7 +42,23 @@ export function llamaMaps(names: Names, model: ModelDescription): LayerMaps {
     query: map('q_proj', heads),
     key: map('k_proj', kvHeads),
     value: map('v_proj', kvHeads),
-    ...llamaRest(names, model),
+    ...llamaRest(names, model, norms),
+  };
+}
+
+/** The feed-forward part. @internal */
+export function llamaFeedForward(
+  names: Names,
+  { modelDim, biases }: ModelDescription,
+  { hiddenDim }: GatedFeedForward,
+): FeedForwardSlots {
+  const part = (name: string, outputs: number, inputs: number) =>
+    names.linear(`mlp.${name}`, outputs, inputs, biases.feedForward);
+  return {
+    kind: 'gated',
+    gate: part('gate_proj', hiddenDim, modelDim),
+    up: part('up_proj', hiddenDim, modelDim),
+    down: part('down_proj', modelDim, hiddenDim),
   };
 }
 
@@ -43,19 +68,8 @@ export const llamaSpelling: DecoderSpelling = {
   tokens: 'embed_tokens.weight',
   finalNorm: 'norm',
   head: ['lm_head.weight', 'language_model.lm_head.weight'],
-  layer(names, model, { hiddenDim }: GatedFeedForward) {
-    const { modelDim, biases } = model;
-    const part = (name: string, outputs: number, inputs: number) =>
-      names.linear(`mlp.${name}`, outputs, inputs, biases.feedForward);
-    return {
-      maps: llamaMaps(names, model),
-      feedForward: {
-        kind: 'gated',
-        gate: part('gate_proj', hiddenDim, modelDim),
-        up: part('up_proj', hiddenDim, modelDim),
-        down: part('down_proj', modelDim, hiddenDim),
-      },
-    };
+  layer(names, model, feedForward: GatedFeedForward) {
+    return { maps: llamaMaps(names, model), feedForward: llamaFeedForward(names, model, feedForward) };
   },
 };
 
