@@ -4,6 +4,7 @@
 import { bert } from './bert.js';
 import { common } from './common.js';
 import { gptNeox } from './gpt-neox.js';
+import { gpt2 } from './gpt2.js';
 import { nomicBert } from './nomic-bert.js';
 import { roformer } from './roformer.js';
 import { ropewalk } from './ropewalk.js';
@@ -11,6 +12,7 @@ import { ropewalk } from './ropewalk.js';
 export const families = {
   ...common,
   bert,
+  gpt2,
   gpt_neox: gptNeox,
   nomic_bert: nomicBert,
   roformer,
