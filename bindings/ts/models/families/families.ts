@@ -6,6 +6,7 @@ import { common } from './common.js';
 import { gptNeox } from './gpt-neox.js';
 import { gpt2 } from './gpt2.js';
 import { nomicBert } from './nomic-bert.js';
+import { opt } from './opt.js';
 import { roformer } from './roformer.js';
 import { ropewalk } from './ropewalk.js';
 
@@ -15,6 +16,7 @@ export const families = {
   gpt2,
   gpt_neox: gptNeox,
   nomic_bert: nomicBert,
+  opt,
   roformer,
   ropewalk,
 };
