@@ -7,16 +7,20 @@ import { gptNeox } from './gpt-neox.js';
 import { gpt2 } from './gpt2.js';
 import { nomicBert } from './nomic-bert.js';
 import { opt } from './opt.js';
+import { camembert, roberta, xlmRoberta } from './roberta.js';
 import { roformer } from './roformer.js';
 import { ropewalk } from './ropewalk.js';
 
 export const families = {
   ...common,
   bert,
+  camembert,
   gpt2,
   gpt_neox: gptNeox,
   nomic_bert: nomicBert,
   opt,
+  roberta,
   roformer,
   ropewalk,
+  'xlm-roberta': xlmRoberta,
 };
