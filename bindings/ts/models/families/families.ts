@@ -5,6 +5,7 @@ import { bert } from './bert.js';
 import { common } from './common.js';
 import { gptNeox } from './gpt-neox.js';
 import { gpt2 } from './gpt2.js';
+import { gptj } from './gptj.js';
 import { nomicBert } from './nomic-bert.js';
 import { opt } from './opt.js';
 import { camembert, roberta, xlmRoberta } from './roberta.js';
@@ -17,6 +18,7 @@ export const families = {
   camembert,
   gpt2,
   gpt_neox: gptNeox,
+  gptj,
   nomic_bert: nomicBert,
   opt,
   roberta,

@@ -18,7 +18,7 @@ const interleaved: readonly (readonly [names: string, rope: Omit<ModelRope, 'pai
   ['cohere', { base: 5e5 }],
   ['cohere2 cohere2_vision aya_vision', { withoutRope: 'full_attention' }],
   ['cohere2_moe', { headDim: 128, withoutRope: 'full_attention' }],
-  ['codegen gptj', { rotaryDim: 64 }],
+  ['codegen', { rotaryDim: 64 }],
   ['chatglm', { rotaryFraction: 0.5 }],
   ['glm glm4', { headDim: 128, rotaryFraction: 0.5 }],
   ['ernie4_5', { headDim: 128, base: 5e5 }],
