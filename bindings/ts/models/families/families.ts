@@ -8,6 +8,7 @@ import { gpt2 } from './gpt2.js';
 import { gptj } from './gptj.js';
 import { nomicBert } from './nomic-bert.js';
 import { opt } from './opt.js';
+import { phi } from './phi.js';
 import { camembert, roberta, xlmRoberta } from './roberta.js';
 import { roformer } from './roformer.js';
 import { ropewalk } from './ropewalk.js';
@@ -21,6 +22,7 @@ export const families = {
   gptj,
   nomic_bert: nomicBert,
   opt,
+  phi,
   roberta,
   roformer,
   ropewalk,
