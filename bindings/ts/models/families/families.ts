@@ -12,6 +12,7 @@ import { phi } from './phi.js';
 import { camembert, roberta, xlmRoberta } from './roberta.js';
 import { roformer } from './roformer.js';
 import { ropewalk } from './ropewalk.js';
+import { stablelm } from './stablelm.js';
 
 export const families = {
   ...common,
@@ -26,5 +27,6 @@ export const families = {
   roberta,
   roformer,
   ropewalk,
+  stablelm,
   'xlm-roberta': xlmRoberta,
 };

@@ -47,7 +47,7 @@ const half: readonly (readonly [names: string, rope: Omit<ModelRope, 'pairing'>]
   ['esm', { positionType: 'absolute' }],
   ['jamba kimi_linear nemotron_h zamba', { positionType: 'nope' }],
   ['bamba glm4_moe glm4v_moe nemotron recurrent_gemma', { rotaryFraction: 0.5 }],
-  ['stablelm stablelm_epoch', { rotaryFraction: 0.25 }],
+  ['stablelm_epoch', { rotaryFraction: 0.25 }],
   ['fuyu persimmon', { rotaryFraction: 0.5, base: 25000 }],
   ['bitnet csm csm_depth_decoder_model evolla flex_olmo mllama', { base: 5e5 }],
   ['emu3 lfm2 lfm2_moe minimax mixtral phimoe', { base: 1e6 }],
