@@ -7,6 +7,7 @@ import { gptNeox } from './gpt-neox.js';
 import { gpt2 } from './gpt2.js';
 import { gptj } from './gptj.js';
 import { nomicBert } from './nomic-bert.js';
+import { olmo2, olmo3 } from './olmo2.js';
 import { opt } from './opt.js';
 import { phi } from './phi.js';
 import { camembert, roberta, xlmRoberta } from './roberta.js';
@@ -22,6 +23,8 @@ export const families = {
   gpt_neox: gptNeox,
   gptj,
   nomic_bert: nomicBert,
+  olmo2,
+  olmo3,
   opt,
   phi,
   roberta,
