@@ -6,6 +6,7 @@ import { common } from './common.js';
 import { gptNeox } from './gpt-neox.js';
 import { gpt2 } from './gpt2.js';
 import { gptj } from './gptj.js';
+import { granite } from './granite.js';
 import { nomicBert } from './nomic-bert.js';
 import { olmo2, olmo3 } from './olmo2.js';
 import { opt } from './opt.js';
@@ -22,6 +23,7 @@ export const families = {
   gpt2,
   gpt_neox: gptNeox,
   gptj,
+  granite,
   nomic_bert: nomicBert,
   olmo2,
   olmo3,

@@ -38,7 +38,7 @@ const interleaved: readonly (readonly [names: string, rope: Omit<ModelRope, 'pai
 
 const half: readonly (readonly [names: string, rope: Omit<ModelRope, 'pairing'>])[] = [
   ['arcee aria chameleon cohere_compass dbrx deepseek deepseek_ocr2 diffllama doge dots1 dream eurobert', {}],
-  ['exaone falcon falcon_h1 glm_image gpt_neox_japanese granite granite_swa granitemoe granitemoe_swa', {}],
+  ['exaone falcon falcon_h1 glm_image gpt_neox_japanese granite_swa granitemoe granitemoe_swa', {}],
   ['granitemoehybrid granitemoeshared hunyuan_v1_dense hunyuan_v1_moe hunyuan_vl hyperclovax internlm', {}],
   ['internlm2 internlm3 jais2 kyutai_speech_to_text llada mimo minicpm ministral mistral3 moshi olmo', {}],
   ['olmo_hybrid olmoe orion phi-msft qwen qwen2_moe qwen3_moe starcoder2 voxtral_realtime xverse', {}],
