@@ -2,6 +2,7 @@
 // names one that common.ts does not have. Those of which only the rotary encoding is known are in others.ts.
 
 import { bert } from './bert.js';
+import { cohere, cohere2 } from './cohere.js';
 import { common } from './common.js';
 import { gptNeox } from './gpt-neox.js';
 import { gpt2 } from './gpt2.js';
@@ -20,6 +21,8 @@ export const families = {
   ...common,
   bert,
   camembert,
+  cohere,
+  cohere2,
   gpt2,
   gpt_neox: gptNeox,
   gptj,

@@ -15,8 +15,7 @@ const llama3 = (factor: number) => ({
 
 const interleaved: readonly (readonly [names: string, rope: Omit<ModelRope, 'pairing'>])[] = [
   ['glm4v glm46v glm_ocr', {}],
-  ['cohere', { base: 5e5 }],
-  ['cohere2 cohere2_vision aya_vision', { withoutRope: 'full_attention' }],
+  ['cohere2_vision aya_vision', { withoutRope: 'full_attention' }],
   ['cohere2_moe', { headDim: 128, withoutRope: 'full_attention' }],
   ['codegen', { rotaryDim: 64 }],
   ['chatglm', { rotaryFraction: 0.5 }],
