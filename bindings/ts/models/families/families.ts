@@ -2,6 +2,7 @@
 // names one that common.ts does not have. Those of which only the rotary encoding is known are in others.ts.
 
 import { bert } from './bert.js';
+import { bloom } from './bloom.js';
 import { cohere, cohere2 } from './cohere.js';
 import { common } from './common.js';
 import { gptNeox } from './gpt-neox.js';
@@ -20,6 +21,7 @@ import { stablelm } from './stablelm.js';
 export const families = {
   ...common,
   bert,
+  bloom,
   camembert,
   cohere,
   cohere2,
