@@ -9,6 +9,7 @@ import { gptNeox } from './gpt-neox.js';
 import { gpt2 } from './gpt2.js';
 import { gptj } from './gptj.js';
 import { granite } from './granite.js';
+import { mpt } from './mpt.js';
 import { nomicBert } from './nomic-bert.js';
 import { olmo2, olmo3 } from './olmo2.js';
 import { opt } from './opt.js';
@@ -29,6 +30,7 @@ export const families = {
   gpt_neox: gptNeox,
   gptj,
   granite,
+  mpt,
   nomic_bert: nomicBert,
   olmo2,
   olmo3,
