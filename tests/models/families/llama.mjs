@@ -47,6 +47,8 @@ export const variants = {
     }),
   ],
   'llama-linear': ['F32', llama({ num_key_value_heads: undefined, rope_scaling: { type: 'linear', factor: 4 } })],
+  // Falcon 3 and SmolLM2 are of this class too.
+  falcon3: ['BF16', llama({ head_dim: 16, num_attention_heads: 3, num_key_value_heads: 1, rope_theta: 1000042 })],
   'llama-dynamic': ['F32', llama({ max_position_embeddings: 16, rope_scaling: { type: 'dynamic', factor: 3 } })],
 };
 
