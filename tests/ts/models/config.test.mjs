@@ -41,6 +41,76 @@ const dense = { feedForward: { kind: 'dense', hiddenDim: 36 } };
 const half = (base, headDim = 6, more = {}) => ({ rope: { headDim, base, pairing: 'half', ...more }, ...gated });
 const slid = (layer, window) => ({ window, ...layer });
 
+const biased = { attention: true, attentionOutput: true, feedForward: true };
+const unplaced = { rope: null, ...dense };
+const later = {
+  bloom: {
+    ...{ ...body, norm: 'layer', eps: 1e-5, activation: 'geluTanh', biases: biased, tiedEmbeddings: true },
+    ...{ position: 'alibi', maxPositions: 2048 },
+    layers: every({ rope: null, feedForward: { kind: 'dense', hiddenDim: 96 } }),
+  },
+  cohere: {
+    ...{ ...body, norms: 'parallel', norm: 'layer', eps: 1e-5, tiedEmbeddings: true, logitScale: 0.0625 },
+    biases: { ...body.biases, norms: false },
+    layers: every({ rope: { headDim: 6, base: 5e5, pairing: 'interleaved' }, ...gated }),
+  },
+  cohere2: {
+    ...{ ...body, norms: 'parallel', norm: 'layer', eps: 1e-5, tiedEmbeddings: true, logitScale: 0.0625 },
+    biases: { ...body.biases, norms: false },
+    layers: [4096, 4096, 4096, 0].map((window) => {
+      const rope = { headDim: 6, base: 1e4, pairing: 'interleaved' };
+      return window === 0 ? { rope: null, ...gated } : { window, rope, ...gated };
+    }),
+  },
+  gpt2: {
+    ...{ ...body, norm: 'layer', eps: 1e-5, activation: 'geluTanh', biases: biased, tiedEmbeddings: true },
+    ...{ position: 'absolute', maxPositions: 1024, layers: every(unplaced) },
+  },
+  gptj: {
+    ...{ ...body, norms: 'parallel', norm: 'layer', eps: 1e-5, activation: 'geluTanh' },
+    ...{ headDim: 64, modelDim: 256, embeddingDim: 256, scale: 1 / 8 },
+    biases: { attention: false, attentionOutput: false, feedForward: true, head: true },
+    layers: every({ rope: { headDim: 64, base: 1e4, pairing: 'interleaved' }, ...dense }),
+  },
+  granite: {
+    ...{ ...body, scale: 1, embeddingScale: 1, residualScale: 1, logitScale: 1 },
+    layers: every(half(10000)),
+  },
+  mpt: {
+    ...{ ...body, norm: 'layer', eps: 1e-5, activation: 'gelu', tiedEmbeddings: true },
+    ...{ position: 'alibi', maxPositions: 2048, alibiMax: 8, biases: { ...body.biases, norms: false } },
+    layers: every(unplaced),
+  },
+  olmo2: {
+    ...{ ...body, norms: 'sandwich', eps: 1e-5, queryKeyNorm: 'all heads' },
+    layers: every(half(10000)),
+  },
+  olmo3: {
+    ...{ ...body, norms: 'sandwich', eps: 1e-5, queryKeyNorm: 'all heads' },
+    layers: [4096, 4096, 4096, 0].map((window) => (window ? slid(half(5e5), window) : half(5e5))),
+  },
+  opt: {
+    ...{ ...body, norm: 'layer', eps: 1e-5, activation: 'relu', biases: biased, tiedEmbeddings: true },
+    ...{ position: 'absolute', maxPositions: 2048, firstPosition: 2, layers: every(unplaced) },
+  },
+  phi: {
+    ...{ ...body, norms: 'parallel', norm: 'layer', eps: 1e-5, activation: 'geluTanh' },
+    ...{ headDim: 16, modelDim: 64, embeddingDim: 64, scale: 1 / 4 },
+    biases: { ...biased, head: true },
+    layers: every({ ...half(10000, 16, { rotaryDim: 8 }), ...dense }),
+  },
+  'xlm-roberta': {
+    ...{ ...encoderBody, position: 'absolute', maxPositions: 510, firstPosition: 2 },
+    layers: every(unplaced),
+  },
+  stablelm: {
+    ...{ ...body, norm: 'layer', eps: 1e-5 },
+    ...{ headDim: 16, modelDim: 64, embeddingDim: 64, scale: 1 / 4 },
+    layers: every(half(10000, 16, { rotaryDim: 4 })),
+  },
+};
+for (const name of ['roberta', 'camembert']) later[name] = later['xlm-roberta'];
+
 const defaults = {
   llama: { ...body, layers: every(half(10000)) },
   mistral: { ...body, layers: every(slid(half(10000), 4096)) },
@@ -69,6 +139,7 @@ const defaults = {
     biases: { attention: true, attentionOutput: true, feedForward: true },
     layers: every({ ...half(10000, 16, { rotaryDim: 4 }), ...dense }),
   },
+  ...later,
   bert: { ...encoderBody, position: 'absolute', maxPositions: 512, layers: every({ rope: null, ...dense }) },
   nomic_bert: {
     ...{ ...encoderBody, eps: 1e-5, activation: 'silu' },
@@ -84,7 +155,11 @@ const defaults = {
 describe('readModelConfig knows what a class means where the file says only sizes', () => {
   for (const [modelType, expected] of Object.entries(defaults)) {
     test(modelType, () => {
-      const more = { gpt_neox: { hidden_size: 64 }, nomic_bert: nomicSettings };
+      const wide = { hidden_size: 64 };
+      const more = {
+        ...{ gpt_neox: wide, phi: wide, stablelm: wide, gptj: { hidden_size: 256 }, nomic_bert: nomicSettings },
+        opt: { ffn_dim: 36, intermediate_size: undefined },
+      };
       const { architecture, ...found } = readModelConfig(decoder(modelType, more[modelType]));
       assert.equal(architecture, modelType.replace('_text', ''));
       assert.deepEqual(found, expected);
@@ -320,6 +395,44 @@ const refused = {
     ['n_embd', '24', '5'],
   ],
   'more layers than any Nomic': [nomic({ num_hidden_layers: 2 ** 13 }), ['num_hidden_layers', '8192', '4096']],
+  'sizes of GPT-2 under two names that differ': [
+    decoder('gpt2', { n_embd: 48 }),
+    ['hidden_size', '24', 'n_embd', '48'],
+  ],
+  'heads of GPT-2 that do not divide': [
+    { ...decoder('gpt2', { n_embd: 24, n_head: 5 }), hidden_size: null, num_attention_heads: null },
+    ['n_embd', '24', 'n_head', '5'],
+  ],
+  'scores by the layer': [
+    decoder('gpt2', { scale_attn_by_inverse_layer_idx: true }),
+    ['scale_attn_by_inverse_layer_idx', 'true', 'false'],
+  ],
+  'a projection of token vectors': [decoder('opt', { word_embed_proj_dim: 12 }), ['word_embed_proj_dim', '12', '24']],
+  'an OPT without its last norm': [
+    decoder('opt', { _remove_final_layer_norm: true }),
+    ['_remove_final_layer_norm', 'true'],
+  ],
+  'a table that the padding fills': [
+    decoder('roberta', { max_position_embeddings: 4, pad_token_id: 3 }),
+    ['max_position_embeddings', '4'],
+  ],
+  'relative positions of RoBERTa': [
+    decoder('roberta', { position_embedding_type: 'relative_key' }),
+    ['position_embedding_type', '"relative_key"', '"absolute"'],
+  ],
+  'norms of queries of Phi': [decoder('phi', { qk_layernorm: true }), ['qk_layernorm', 'true']],
+  'norms of queries of StableLM': [decoder('stablelm', { qk_layernorm: true }), ['qk_layernorm', 'true']],
+  'norms of queries of Command R': [decoder('cohere', { use_qk_norm: true }), ['use_qk_norm', 'true']],
+  'a residual from behind the norm': [
+    decoder('bloom', { apply_residual_connection_post_layernorm: true }),
+    ['apply_residual_connection_post_layernorm', 'true'],
+  ],
+  'an MPT without ALiBi': [decoder('mpt', { attn_config: { alibi: false } }), ['attn_config.alibi', 'false']],
+  'clipped queries': [decoder('mpt', { attn_config: { clip_qkv: 6 } }), ['attn_config.clip_qkv', '6']],
+  'an MPT with biases': [decoder('mpt', { no_bias: false }), ['no_bias', 'false']],
+  'logits that are scaled by name': [decoder('mpt', { logit_scale: 'inv_sqrt_d_model' }), ['logit_scale']],
+  'another norm of MPT': [decoder('mpt', { norm_type: 'rmsnorm' }), ['norm_type', '"rmsnorm"']],
+  'a factor of 0': [decoder('granite', { logits_scaling: 0 }), ['logits_scaling', '0']],
   'pruned heads': [bert({ pruned_heads: { 0: [1] } }), ['pruned_heads']],
   'the yarn of a Phi-3, which is none': [
     decoder('phi3', {
