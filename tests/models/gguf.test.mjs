@@ -23,7 +23,8 @@ const rounded = ['llama3', 'llama-biases'];
 const same = [
   ...['llama2', 'llama-linear', 'mistral', 'qwen2', 'qwen3', 'qwen3-yarn', 'smollm3', 'gemma', 'gemma2', 'gemma3'],
   ...['phi3', 'phi3-longrope', 'phi3-partial', 'gpt-neox', 'bert', 'bert-gamma', 'bert-bare', 'nomic-bert'],
-  'nomic-bert-masked',
+  ...['nomic-bert-masked', 'gpt2', 'bloom', 'bloom-6', 'mpt', 'phi', 'stablelm'],
+  ...['stablelm-parallel', 'olmo2', 'olmo2-grouped', 'olmo3-plain', 'granite', 'cohere', 'cohere2', 'falcon3'],
 ];
 const fround = (values) => values?.map(Math.fround);
 

@@ -36,6 +36,29 @@ const sandwich: Naming = {
   },
 };
 
+const olmo2: Naming = {
+  ...llama,
+  inner: {
+    ...llama.inner,
+    post_attention_layernorm: 'post_attention_norm',
+    post_feedforward_layernorm: 'post_ffw_norm',
+  },
+};
+
+const phi: Naming = {
+  layer: llama.layer,
+  outer: { 'model.embed_tokens': 'token_embd', 'model.final_layernorm': 'output_norm', lm_head: 'output' },
+  inner: {
+    input_layernorm: 'attn_norm',
+    'self_attn.q_proj': 'attn_q',
+    'self_attn.k_proj': 'attn_k',
+    'self_attn.v_proj': 'attn_v',
+    'self_attn.dense': 'attn_output',
+    'mlp.fc1': 'ffn_up',
+    'mlp.fc2': 'ffn_down',
+  },
+};
+
 const phi3: Naming = {
   ...llama,
   inner: {
@@ -58,6 +81,55 @@ const gptNeox: Naming = {
     post_attention_layernorm: 'ffn_norm',
     'mlp.dense_h_to_4h': 'ffn_up',
     'mlp.dense_4h_to_h': 'ffn_down',
+  },
+};
+
+const gpt2: Naming = {
+  layer: 'transformer.h.',
+  outer: {
+    'transformer.wte': 'token_embd',
+    'transformer.wpe': 'position_embd',
+    'transformer.ln_f': 'output_norm',
+    lm_head: 'output',
+  },
+  inner: {
+    ln_1: 'attn_norm',
+    'attn.c_attn': 'attn_qkv',
+    'attn.c_proj': 'attn_output',
+    ln_2: 'ffn_norm',
+    'mlp.c_fc': 'ffn_up',
+    'mlp.c_proj': 'ffn_down',
+  },
+};
+
+const bloom: Naming = {
+  layer: 'transformer.h.',
+  outer: {
+    'transformer.word_embeddings': 'token_embd',
+    'transformer.word_embeddings_layernorm': 'token_embd_norm',
+    'transformer.ln_f': 'output_norm',
+    lm_head: 'output',
+  },
+  inner: {
+    input_layernorm: 'attn_norm',
+    'self_attention.query_key_value': 'attn_qkv',
+    'self_attention.dense': 'attn_output',
+    post_attention_layernorm: 'ffn_norm',
+    'mlp.dense_h_to_4h': 'ffn_up',
+    'mlp.dense_4h_to_h': 'ffn_down',
+  },
+};
+
+const mpt: Naming = {
+  layer: 'transformer.blocks.',
+  outer: { 'transformer.wte': 'token_embd', 'transformer.norm_f': 'output_norm', lm_head: 'output' },
+  inner: {
+    norm_1: 'attn_norm',
+    'attn.Wqkv': 'attn_qkv',
+    'attn.out_proj': 'attn_output',
+    norm_2: 'ffn_norm',
+    'ffn.up_proj': 'ffn_up',
+    'ffn.down_proj': 'ffn_down',
   },
 };
 
@@ -108,8 +180,17 @@ export const namings: Partial<Readonly<Record<ModelArchitecture, Naming>>> = {
   gemma: llama,
   gemma2: sandwich,
   gemma3: sandwich,
+  phi,
   phi3,
+  stablelm: llama,
+  olmo2,
+  granite: llama,
+  cohere: llama,
+  cohere2: llama,
   gpt_neox: gptNeox,
+  gpt2,
+  bloom,
+  mpt,
   bert,
   nomic_bert: nomicBert,
 };

@@ -2,7 +2,10 @@
 import { writeGguf } from '../../ts/support/gguf.mjs';
 import { decode } from './numbers.mjs';
 
-const architectures = { gpt_neox: 'gptneox', gemma3_text: 'gemma3', mistral: 'llama', nomic_bert: 'nomic-bert' };
+const architectures = {
+  ...{ gpt_neox: 'gptneox', gemma3_text: 'gemma3', mistral: 'llama', nomic_bert: 'nomic-bert' },
+  ...{ phi: 'phi2', cohere: 'command-r', olmo3: 'olmo2' },
+};
 
 const decoderNames = [
   [/^model\.embed_tokens/, 'token_embd'],
@@ -33,6 +36,46 @@ const neoxNames = [
   [/^gpt_neox\.layers\.(\d+)\.mlp\.dense_h_to_4h/, 'blk.$1.ffn_up'],
   [/^gpt_neox\.layers\.(\d+)\.mlp\.dense_4h_to_h/, 'blk.$1.ffn_down'],
 ];
+const phiNames = [
+  ...decoderNames,
+  [/^model\.final_layernorm/, 'output_norm'],
+  [/^model\.layers\.(\d+)\.self_attn\.dense/, 'blk.$1.attn_output'],
+  [/^model\.layers\.(\d+)\.mlp\.fc1/, 'blk.$1.ffn_up'],
+  [/^model\.layers\.(\d+)\.mlp\.fc2/, 'blk.$1.ffn_down'],
+];
+const afterNorms = [sandwichNorms[0], sandwichNorms[2]];
+const gpt2Names = [
+  [/^(?:transformer\.)?wte/, 'token_embd'],
+  [/^(?:transformer\.)?wpe/, 'position_embd'],
+  [/^(?:transformer\.)?ln_f/, 'output_norm'],
+  [/^(?:transformer\.)?h\.(\d+)\.ln_1/, 'blk.$1.attn_norm'],
+  [/^(?:transformer\.)?h\.(\d+)\.ln_2/, 'blk.$1.ffn_norm'],
+  [/^(?:transformer\.)?h\.(\d+)\.attn\.c_attn/, 'blk.$1.attn_qkv'],
+  [/^(?:transformer\.)?h\.(\d+)\.attn\.c_proj/, 'blk.$1.attn_output'],
+  [/^(?:transformer\.)?h\.(\d+)\.mlp\.c_fc/, 'blk.$1.ffn_up'],
+  [/^(?:transformer\.)?h\.(\d+)\.mlp\.c_proj/, 'blk.$1.ffn_down'],
+];
+const bloomNames = [
+  [/^transformer\.word_embeddings/, 'token_embd'],
+  [/^transformer\.word_embeddings_layernorm/, 'token_embd_norm'],
+  [/^transformer\.ln_f/, 'output_norm'],
+  [/^transformer\.h\.(\d+)\.input_layernorm/, 'blk.$1.attn_norm'],
+  [/^transformer\.h\.(\d+)\.post_attention_layernorm/, 'blk.$1.ffn_norm'],
+  [/^transformer\.h\.(\d+)\.self_attention\.query_key_value/, 'blk.$1.attn_qkv'],
+  [/^transformer\.h\.(\d+)\.self_attention\.dense/, 'blk.$1.attn_output'],
+  [/^transformer\.h\.(\d+)\.mlp\.dense_h_to_4h/, 'blk.$1.ffn_up'],
+  [/^transformer\.h\.(\d+)\.mlp\.dense_4h_to_h/, 'blk.$1.ffn_down'],
+];
+const mptNames = [
+  [/^transformer\.wte/, 'token_embd'],
+  [/^transformer\.norm_f/, 'output_norm'],
+  [/^transformer\.blocks\.(\d+)\.norm_1/, 'blk.$1.attn_norm'],
+  [/^transformer\.blocks\.(\d+)\.norm_2/, 'blk.$1.ffn_norm'],
+  [/^transformer\.blocks\.(\d+)\.attn\.Wqkv/, 'blk.$1.attn_qkv'],
+  [/^transformer\.blocks\.(\d+)\.attn\.out_proj/, 'blk.$1.attn_output'],
+  [/^transformer\.blocks\.(\d+)\.ffn\.up_proj/, 'blk.$1.ffn_up'],
+  [/^transformer\.blocks\.(\d+)\.ffn\.down_proj/, 'blk.$1.ffn_down'],
+];
 const bertNames = [
   [/^(bert\.)?embeddings\.word_embeddings/, 'token_embd'],
   [/^(bert\.)?embeddings\.position_embeddings/, 'position_embd'],
@@ -62,25 +105,39 @@ const nomicNames = [
 ];
 
 // The fields that converters look up under several names.
-const usual = (config) =>
-  config.model_type === 'nomic_bert'
-    ? {
-        ...config,
-        ...{ hidden_size: config.n_embd, intermediate_size: config.n_inner, num_hidden_layers: config.n_layer },
-        ...{ num_attention_heads: config.n_head, layer_norm_eps: config.layer_norm_epsilon },
-        max_position_embeddings: config.max_trained_positions,
-      }
-    : config;
+const usual = (config) => ({ ...config, ...usualOf[config.model_type]?.(config) });
+const gptSizes = (c) => ({
+  ...{ hidden_size: c.n_embd ?? c.n_embed ?? c.hidden_size, num_hidden_layers: c.n_layer },
+  ...{ num_attention_heads: c.n_head ?? c.num_attention_heads, layer_norm_eps: c.layer_norm_epsilon },
+  max_position_embeddings: c.n_positions ?? c.seq_length,
+});
+const usualOf = {
+  gpt2: (c) => ({ ...gptSizes(c), intermediate_size: c.n_inner ?? 4 * c.n_embd }),
+  bloom: (c) => ({ ...gptSizes(c), intermediate_size: 4 * gptSizes(c).hidden_size }),
+  mpt: (c) => ({
+    ...{ hidden_size: c.d_model, num_hidden_layers: c.n_layers, num_attention_heads: c.n_heads },
+    ...{ layer_norm_eps: 1e-5, max_position_embeddings: c.max_seq_len },
+    intermediate_size: (c.expansion_ratio ?? 4) * c.d_model,
+  }),
+  nomic_bert: (c) => ({
+    ...{ hidden_size: c.n_embd, intermediate_size: c.n_inner, num_hidden_layers: c.n_layer },
+    ...{ num_attention_heads: c.n_head, layer_norm_eps: c.layer_norm_epsilon },
+    max_position_embeddings: c.max_trained_positions,
+  }),
+};
 
 function namesOf(type) {
   if (type === 'nomic_bert') return nomicNames;
   if (type === 'gpt_neox') return neoxNames;
   if (type === 'bert') return bertNames;
+  const own = { gpt2: gpt2Names, bloom: bloomNames, mpt: mptNames, phi: phiNames }[type];
+  if (own !== undefined) return own;
+  if (/^olmo/.test(type)) return [...decoderNames, ...afterNorms];
   return [...decoderNames, ...(/^gemma[23]/.test(type) ? sandwichNorms : plainNorms)];
 }
 
 // What converters leave out.
-const dropped = /pooler|^cls\.|rotary_emb|masked_bias|attention\.bias$|position_ids/;
+const dropped = /pooler|^cls\.|rotary_emb|masked_bias|\.(attention|attn)\.bias$|position_ids/;
 
 function renamed(type, name) {
   const [, stem, end] = /^(.*)(\.(?:weight|bias|gamma|beta))$/.exec(name) ?? [];
@@ -115,6 +172,13 @@ const ungrouped = (tensor, heads, headDim) =>
     return (Math.floor(rest / headDim) * 3 + part) * headDim + (rest % headDim);
   });
 
+const transposed = (tensor) => {
+  const [rows, columns] = tensor.shape;
+  const data = tensor.data.slice();
+  for (let i = 0; i < data.length; ++i) data[(i % columns) * rows + Math.floor(i / columns)] = tensor.data[i];
+  return { ...tensor, shape: [columns, rows], data };
+};
+
 const float32 = (tensor, change = (x) => x) => ({
   ...tensor,
   dtype: 'F32',
@@ -124,7 +188,9 @@ const float32 = (tensor, change = (x) => x) => ({
 function tensorOf(name, tensor, config, headDim) {
   const { model_type: type, num_attention_heads: heads } = config;
   if (/norm/.test(name) && type.startsWith('gemma')) return float32(tensor, (x) => Math.fround(x + 1));
-  const isTurned = ['llama', 'mistral', 'smollm3'].includes(type) && /self_attn\.[qk]_proj/.test(name);
+  const isTurned = ['llama', 'mistral', 'smollm3', 'granite'].includes(type) && /self_attn\.[qk]_proj/.test(name);
+  // GPT2Model: [outputs, inputs].
+  if (type === 'gpt2' && /\.(c_attn|c_proj|c_fc)\.weight$/.test(name)) return transposed(tensor);
   const ordered = isTurned
     ? permuted(tensor, headDim)
     : name.includes('query_key_value')
@@ -184,12 +250,18 @@ export function ggufOf({ config: stated, tensors }, quantize = (_, tensor) => te
   put('use_parallel_residual', 'bool', config.use_parallel_residual);
   put('attn_logit_softcapping', 'f32', type === 'gemma2' ? config.attn_logit_softcapping : undefined);
   put('final_logit_softcapping', 'f32', type === 'gemma2' ? config.final_logit_softcapping : undefined);
-  if (!isBert) {
+  put('attention.max_alibi_bias', 'f32', config.attn_config?.alibi_bias_max);
+  put('attention.clamp_kqv', 'f32', config.attn_config?.clip_qkv);
+  put('attention.scale', 'f32', config.attn_config?.softmax_scale ?? config.attention_multiplier);
+  put('embedding_scale', 'f32', config.embedding_multiplier);
+  put('residual_scale', 'f32', config.residual_multiplier);
+  put('logit_scale', 'f32', config.logits_scaling ?? config.logit_scale);
+  if (!isBert && !['gpt2', 'bloom', 'mpt'].includes(type)) {
     put('attention.key_length', 'u32', config.head_dim);
     put('attention.value_length', 'u32', config.head_dim);
     put('rope.dimension_count', 'u32', Math.floor(headDim * fraction));
     put('rope.freq_base', 'f32', rope.rope_theta);
-    const slides = ['gemma2', 'gemma3_text', 'phi3', 'mistral'].includes(type);
+    const slides = ['gemma2', 'gemma3_text', 'phi3', 'mistral', 'cohere2', 'olmo3'].includes(type);
     put('attention.sliding_window', 'u32', slides ? config.sliding_window : undefined);
     put(
       'rope.freq_base_swa',
