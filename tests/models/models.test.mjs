@@ -232,7 +232,7 @@ await onEachBuild((rw) => {
           const ids = lengths.map((_, b) => idsOf(model, width, 20 + b));
           const own = keep.map((row, b) => row.map((kept, t) => (kept ? t - (width - lengths[b]) : 0)));
           // Distances between columns are those between tokens.
-          const relative = model.config.position_embedding_type?.startsWith('relative');
+          const relative = !['rope', 'absolute'].includes(loaded.config.position);
           for (const positions of relative ? [undefined] : [undefined, own]) {
             const result = loaded.forward(ids, {
               attentionMask: keep.map((row) => row.map(Number)),

@@ -1,6 +1,6 @@
-// BERT with each of its position types.
+// BERT with each of its position types, and Jina BERT v2, whose model_type it is.
 import { encoder } from '../tiny/configs.mjs';
-import { dense, layerNorm, sharper } from '../tiny/shapes.mjs';
+import { dense, layerNorm, matrix, sharper } from '../tiny/shapes.mjs';
 
 export const modelType = 'bert';
 
@@ -13,6 +13,16 @@ export const variants = {
   'bert-bare': ['BF16', bert({}, 'BertModel'), { pooler: true, bare: true }],
   'bert-relative-key': ['F32', bert({ position_embedding_type: 'relative_key' })],
   'bert-relative-key-query': ['F16', bert({ position_embedding_type: 'relative_key_query' })],
+  'jina-bert': [
+    'F32',
+    bert({ emb_pooler: 'mean', feed_forward_type: 'geglu', position_embedding_type: 'alibi' }, 'JinaBertForMaskedLM'),
+    { pooler: true },
+  ],
+  'jina-bert-bare': [
+    'F16',
+    bert({ feed_forward_type: 'reglu', num_attention_heads: 4, position_embedding_type: 'alibi' }, 'JinaBertModel'),
+    { bare: true },
+  ],
 };
 
 /** The tensors of BERT and RoFormer. */
@@ -22,7 +32,8 @@ export function tensors(c, { gamma, bare, pooler, table }) {
   const [width, wide] = [c.hidden_size, c.intermediate_size];
   const headDim = width / c.num_attention_heads;
   const relative = c.position_embedding_type?.startsWith('relative');
-  const absolute = c.model_type === 'bert' && !relative;
+  const isJina = c.position_embedding_type === 'alibi';
+  const absolute = c.model_type === 'bert' && !relative && !isJina;
   const layer = (i) => {
     const at = `${base}encoder.layer.${i}.`;
     return [
@@ -34,9 +45,17 @@ export function tensors(c, { gamma, bare, pooler, table }) {
         : []),
       ...dense(`${at}attention.output.dense`, width, width),
       ...layerNorm(`${at}attention.output.LayerNorm`, width, gamma),
-      ...dense(`${at}intermediate.dense`, wide, width),
-      ...dense(`${at}output.dense`, width, wide),
-      ...layerNorm(`${at}output.LayerNorm`, width, gamma),
+      ...(isJina
+        ? [
+            matrix(`${at}mlp.gated_layers`, 2 * wide, width),
+            ...dense(`${at}mlp.wo`, width, wide),
+            ...layerNorm(`${at}mlp.layernorm`, width),
+          ]
+        : [
+            ...dense(`${at}intermediate.dense`, wide, width),
+            ...dense(`${at}output.dense`, width, wide),
+            ...layerNorm(`${at}output.LayerNorm`, width, gamma),
+          ]),
     ];
   };
   return [

@@ -1,5 +1,6 @@
 // BERT with each of its position types, and RoFormer: one whole sequence at once.
 import { attend } from './attention.mjs';
+import { alibi, slopesOf } from './config.mjs';
 import { activate, add, layerNorm, linear } from './parts.mjs';
 import { ropeOf, rotate } from './rope.mjs';
 import { Weights } from './weights.mjs';
@@ -24,12 +25,31 @@ const isAbsolute = (config) =>
 // BERT counts distances from query minus key; the row of distance 0 is the middle one. `keyMinusQuery` is the other way.
 function distancesOf(config, weights, at, { positions, keyMinusQuery }) {
   const type = config.position_embedding_type ?? 'absolute';
-  if (config.model_type !== 'bert' || type === 'absolute') return undefined;
+  if (config.model_type !== 'bert' || !type.startsWith('relative')) return undefined;
   const table = weights.matrix(`${at}attention.self.distance_embedding.weight`);
   const middle = config.max_position_embeddings - 1;
   const sign = keyMinusQuery ? -1 : 1;
   const rowOf = (i, j) => middle + sign * (positions[i] - positions[j]);
   return { table, rowOf, keys: type === 'relative_key_query' };
+}
+
+function dense(f, x, config, weights, at) {
+  const wide = activate(f, config.hidden_act, linear(f, x, weights.linear(`${at}intermediate.dense`)));
+  return linear(f, wide, weights.linear(`${at}output.dense`));
+}
+
+// Jina BERT's activations of the first half, which multiplies the second.
+const gates = { geglu: 'gelu', reglu: 'relu' };
+
+function gated(f, x, gate, { intermediate_size: size }, weights, at) {
+  const wide = linear(f, x, weights.linear(`${at}mlp.gated_layers`));
+  const first = activate(
+    f,
+    gate,
+    wide.map((each) => each.subarray(0, size)),
+  );
+  const product = first.map((each, t) => each.map((value, i) => f(value * wide[t][size + i])));
+  return linear(f, product, weights.linear(`${at}mlp.wo`));
 }
 
 /** One layer whose weights' names begin with `at`. */
@@ -54,15 +74,19 @@ export function encoderLayer(f, x, config, weights, at, { keep, positions, keyMi
       headDim,
       scale: 1 / Math.sqrt(headDim),
       keeps: (_, j) => keep[j],
+      bias: config.position_embedding_type === 'alibi' ? alibi(slopesOf(heads)) : undefined,
       distances: distancesOf(config, weights, at, { positions, keyMinusQuery }),
     },
   );
   const normed = (a, name) => layerNorm(f, a, weights.norm(`${at}${name}.LayerNorm`), config.layer_norm_eps);
   const attentionOut = linear(f, attended.context, weights.linear(`${at}attention.output.dense`));
   const hidden = normed(add(f, attentionOut, x), 'attention.output');
-  const wide = activate(f, config.hidden_act, linear(f, hidden, weights.linear(`${at}intermediate.dense`)));
-  const mlp = linear(f, wide, weights.linear(`${at}output.dense`));
-  const out = normed(add(f, mlp, hidden), 'output');
+  const gate = gates[config.feed_forward_type];
+  const mlp = gate === undefined ? dense(f, hidden, config, weights, at) : gated(f, hidden, gate, config, weights, at);
+  const out =
+    gate === undefined
+      ? normed(add(f, mlp, hidden), 'output')
+      : layerNorm(f, add(f, mlp, hidden), weights.norm(`${at}mlp.layernorm`), config.layer_norm_eps);
   return { q, k, v, qRotated, kRotated, vRotated, ...attended, attentionOut, hidden, mlp, out };
 }
 

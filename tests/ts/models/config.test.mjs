@@ -433,6 +433,10 @@ const refused = {
   'logits that are scaled by name': [decoder('mpt', { logit_scale: 'inv_sqrt_d_model' }), ['logit_scale']],
   'another norm of MPT': [decoder('mpt', { norm_type: 'rmsnorm' }), ['norm_type', '"rmsnorm"']],
   'a factor of 0': [decoder('granite', { logits_scaling: 0 }), ['logits_scaling', '0']],
+  'a Jina BERT without a gate': [
+    bert({ position_embedding_type: 'alibi', feed_forward_type: 'original' }),
+    ['feed_forward_type', '"original"', '"geglu"'],
+  ],
   'pruned heads': [bert({ pruned_heads: { 0: [1] } }), ['pruned_heads']],
   'the yarn of a Phi-3, which is none': [
     decoder('phi3', {

@@ -51,19 +51,23 @@ function positionOf(fields: Fields): keyof typeof positions {
   throw new ArgumentRangeError(fields.where, fields.name('position_embedding_type'), value, problem);
 }
 
+/** The maps of attention and the norm after them. @internal */
+export function bertAttention(names: Names, { modelDim, heads, headDim }: ModelDescription) {
+  const rows = heads * headDim;
+  return {
+    query: names.linear('attention.self.query', rows, modelDim),
+    key: names.linear('attention.self.key', rows, modelDim),
+    value: names.linear('attention.self.value', rows, modelDim),
+    output: names.linear('attention.output.dense', modelDim, rows),
+    attentionNorm: names.norm('attention.output.LayerNorm', modelDim, true),
+  };
+}
+
 const spelling: LayerSpelling = {
   layer(names, model, { hiddenDim }: DenseFeedForward) {
-    const { modelDim, heads, headDim, position, maxPositions = 1 } = model;
-    const rows = heads * headDim;
+    const { modelDim, headDim, position, maxPositions = 1 } = model;
     return {
-      maps: {
-        query: names.linear('attention.self.query', rows, modelDim),
-        key: names.linear('attention.self.key', rows, modelDim),
-        value: names.linear('attention.self.value', rows, modelDim),
-        output: names.linear('attention.output.dense', modelDim, rows),
-        attentionNorm: names.norm('attention.output.LayerNorm', modelDim, true),
-        feedForwardNorm: names.norm('output.LayerNorm', modelDim, true),
-      },
+      maps: { ...bertAttention(names, model), feedForwardNorm: names.norm('output.LayerNorm', modelDim, true) },
       feedForward: {
         kind: 'dense',
         up: names.linear('intermediate.dense', hiddenDim, modelDim),
@@ -91,8 +95,8 @@ function maskedHead(names: Names, model: ModelDescription, file: WeightFile): Mo
   });
 }
 
-/** @internal */
-export function encoderTensors(prefix: string, headOf = maskedHead) {
+/** With the names of BERT, unless a family has a head or layers of others. @internal */
+export function encoderTensors(prefix: string, { headOf = maskedHead, layers = spelling } = {}) {
   return (model: ModelDescription, file: WeightFile): Checkpoint => {
     const { modelDim, embeddingDim, vocabSize, tokenTypes, maxPositions = 0, firstPosition } = model;
     const names = new Names(file, [prefix, ''], 'embeddings.word_embeddings.weight');
@@ -108,7 +112,7 @@ export function encoderTensors(prefix: string, headOf = maskedHead) {
         projection: names.linear('embeddings_project', modelDim, embeddingDim),
       }),
       layers: model.layers.map(({ feedForward }, i) =>
-        spelling.layer(names.within(`encoder.layer.${i}.`), model, feedForward),
+        layers.layer(names.within(`encoder.layer.${i}.`), model, feedForward),
       ),
       ...((names.has('pooler.dense.weight') || names.has('pooler.dense.bias')) && {
         pooler: names.linear('pooler.dense', modelDim, modelDim),

@@ -1,7 +1,6 @@
 // The model types that can be loaded, without `_text`. To add one, add an entry. loadModel imports this file when a config
 // names one that common.ts does not have. Those of which only the rotary encoding is known are in others.ts.
 
-import { bert } from './bert.js';
 import { bloom } from './bloom.js';
 import { cohere, cohere2 } from './cohere.js';
 import { common } from './common.js';
@@ -9,6 +8,7 @@ import { gptNeox } from './gpt-neox.js';
 import { gpt2 } from './gpt2.js';
 import { gptj } from './gptj.js';
 import { granite } from './granite.js';
+import { bertOrJina } from './jina-bert.js';
 import { mpt } from './mpt.js';
 import { nomicBert } from './nomic-bert.js';
 import { olmo2, olmo3 } from './olmo2.js';
@@ -21,7 +21,7 @@ import { stablelm } from './stablelm.js';
 
 export const families = {
   ...common,
-  bert,
+  bert: bertOrJina,
   bloom,
   camembert,
   cohere,

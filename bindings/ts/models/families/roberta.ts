@@ -39,6 +39,6 @@ function read(reading: Reading): ModelDescription {
 }
 
 // All have the names of RoBERTa.
-export const roberta: Family = { stem: 'Roberta', read, tensors: encoderTensors('roberta.', maskedHead) };
+export const roberta: Family = { stem: 'Roberta', read, tensors: encoderTensors('roberta.', { headOf: maskedHead }) };
 export const xlmRoberta: Family = { ...roberta, stem: 'XLMRoberta' };
 export const camembert: Family = { ...roberta, stem: 'Camembert' };
