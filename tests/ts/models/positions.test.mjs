@@ -1,0 +1,94 @@
+// Positions of models without RoPE: learned tables and ALiBi, how long they reach, and what changes them.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { load } from 'ropewalk';
+import { loadModel, replaceEncoding } from 'ropewalk/models';
+import { idsOf } from '../../models/sequences.mjs';
+import { safetensorsOf } from '../../models/tiny/files.mjs';
+import { tinyModel } from '../../models/tiny/models.mjs';
+import { assertSameBits } from '../support/arrays.mjs';
+import { inUse } from '../support/peak.mjs';
+
+const rw = await load({ simd: 'deterministic' });
+const loaded = (model, options) => loadModel(rw, { config: model.config, weights: safetensorsOf(model), ...options });
+const logitsOf = (model, ids) => model.forward(ids, { logits: 'all' }).logits.data;
+const farthest = (a, b) => a.reduce((most, x, i) => Math.max(most, Math.abs(x - b[i])), 0);
+
+for (const name of ['gpt2', 'opt', 'bloom', 'mpt']) {
+  test(`${name} takes as many tokens as its table reaches, in one pass and in a cache`, async () => {
+    const model = tinyModel(name);
+    const own = await loaded(model);
+    const { maxPositions } = own.config;
+    const ids = idsOf(model, maxPositions + 1, 1);
+    assert.equal(own.forward(ids.slice(1), { logits: 'none', hidden: true }).hidden.shape[0], maxPositions);
+    const tooMany = { name: 'ArgumentRangeError', argument: 'ids', message: new RegExp(`for ${maxPositions} tokens`) };
+    assert.throws(() => own.forward(ids), tooMany);
+    const cache = own.kvCache();
+    own.forward(ids.slice(1), { cache, logits: 'none' });
+    assert.throws(() => own.forward([1], { cache }), tooMany);
+    cache.dispose();
+    own.dispose();
+  });
+
+  test(`${name} has no rotary encoding that withRope could change`, async () => {
+    const own = await loaded(tinyModel(name));
+    const { position } = own.config;
+    const refused = { name: 'ArgumentRangeError', argument: 'change', message: new RegExp(`this one has ${position}`) };
+    assert.throws(() => own.withRope({ base: 5000 }), refused);
+    assert.throws(() => own.withRope(() => null), refused);
+    own.dispose();
+  });
+}
+
+for (const name of ['bloom', 'mpt']) {
+  test(`${name} takes longer input where loadModel is told so, with the same bits up to there`, async () => {
+    const model = tinyModel(name);
+    const [own, longer] = [await loaded(model), await loaded(model, { sequenceLength: 60 })];
+    const ids = idsOf(model, 60, 2);
+    const logits = logitsOf(longer, ids);
+    const part = logitsOf(own, ids.slice(0, own.config.maxPositions));
+    assertSameBits(logits.slice(0, part.length), part);
+    own.dispose();
+    longer.dispose();
+  });
+
+  test(`${name} is what replaceEncoding makes with ALiBi, and other without it`, async () => {
+    const before = inUse(rw);
+    const model = tinyModel(name);
+    const own = await loaded(model);
+    const ids = idsOf(model, 20, 3);
+    const want = logitsOf(own, ids);
+    const alibi = await replaceEncoding(own, { encoding: 'alibi' }, { maxLength: 30 });
+    assertSameBits(logitsOf(alibi, ids), want);
+    const without = await replaceEncoding(own, { encoding: 'none' });
+    assert.ok(farthest(logitsOf(without, ids), want) > 0.01);
+    for (const each of [own, alibi, without]) each.dispose();
+    assert.deepEqual(inUse(rw), before);
+  });
+}
+
+test('RoPE in place of ALiBi may be changed again', async () => {
+  const model = tinyModel('bloom-6');
+  const own = await loaded(model);
+  const turned = await replaceEncoding(own, { encoding: 'rope' });
+  const other = turned.withRope({ base: 100 });
+  const ids = idsOf(model, 20, 4);
+  assert.ok(farthest(logitsOf(turned, ids), logitsOf(own, ids)) > 0.01);
+  assert.ok(farthest(logitsOf(turned, ids), logitsOf(other, ids)) > 0.01);
+  for (const each of [own, turned, other]) each.dispose();
+});
+
+test('an encoder with ALiBi refuses positions of its tokens', async () => {
+  const own = await loaded(tinyModel('jina-bert'));
+  assert.throws(() => own.forward([1, 2], { positions: [3, 4] }), {
+    name: 'ArgumentRangeError',
+    argument: 'positions',
+  });
+  own.dispose();
+});
+
+test('learned positions are not replaced', async () => {
+  const own = await loaded(tinyModel('gpt2'));
+  await assert.rejects(replaceEncoding(own, { encoding: 'none' }), { name: 'ArgumentRangeError', argument: 'model' });
+  own.dispose();
+});
