@@ -63,9 +63,17 @@ describe('within its budget is', () => {
 
 test('the tarball holds these files', () => {
   const entries = ['external', 'index', 'models', 'threads', 'training', 'worker'];
-  const shared = ['core', 'encoder', 'errors', 'experiments', 'gguf', 'ids', 'models', 'threaded-build'].map(
-    (name) => `shared-${name}`,
-  );
+  const shared = [
+    'core',
+    'encoder',
+    'errors',
+    'experiments',
+    'families',
+    'gguf',
+    'ids',
+    'models',
+    'threaded-build',
+  ].map((name) => `shared-${name}`);
   const code = [...entries, 'inline', 'node', 'ropewalk.global', 'thread', 'training-inline', ...shared].map(
     (name) => `${name}.js`,
   );

@@ -90,7 +90,7 @@ document.title = file.names.join();`,
     kinds(first).filter((kind) => !isBundlers(kind)),
     ['index', 'shared-models'],
   );
-  const later = ['shared-encoder', 'shared-experiments', 'shared-gguf'];
+  const later = ['shared-encoder', 'shared-experiments', 'shared-families', 'shared-gguf'];
   assert.deepEqual(kinds(readdirSync(assets).filter((name) => !first.has(name))), later);
 });
 

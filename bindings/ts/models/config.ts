@@ -30,8 +30,8 @@ export interface ModelConfig extends ModelDescription {
 /** Options of `readModelConfig`. */
 export interface ModelConfigOptions {
   /**
-   * The length in use, in tokens, on which `dynamic` and `longrope` depend. Default: the training length; longer input
-   * is then refused.
+   * The length in use, in tokens, on which `dynamic`, `longrope` and the table of ALiBi's distances depend. Default: the
+   * training length; longer input is then refused.
    */
   sequenceLength?: number;
 }

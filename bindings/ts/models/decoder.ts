@@ -85,7 +85,7 @@ interface Pass {
 }
 
 /**
- * A model of the LLaMA family, a Gemma or a GPT-NeoX, made by `loadModel()`.
+ * A model that generates: of the LLaMA family, a GPT, a BLOOM and so on, made by `loadModel()`.
  *
  * @example
  * using model = await loadModel(rw, { config, weights: 'model.safetensors' });

@@ -78,15 +78,16 @@ const own = ['config', 'weights', 'gguf', 'storage', 'arithmetic', 'angles', 're
 
 /**
  * Loads a model from an unchanged Hugging Face checkpoint (config.json and safetensors) or from a GGUF file. Supports BERT
- * (absolute positions, relative_key, relative_key_query), Nomic BERT, RoFormer, GPT-NeoX, LLaMA 2 and 3, Mistral, Qwen 2
- * and 3, Gemma 1 to 3, Phi-3 and SmolLM3. Weights are copied slice by slice from the file to their place in wasm memory, in
- * the type of the file unless `storage` changes it, and never twice in memory; a head tied to the token vectors shares
- * their memory.
+ * (absolute positions, relative_key, relative_key_query), Jina BERT v2, RoBERTa, XLM-R, CamemBERT, Nomic BERT, RoFormer,
+ * GPT-2, GPT-J, GPT-NeoX, OPT, BLOOM, MPT, LLaMA 2 and 3, Mistral, Qwen 2 and 3, Gemma 1 to 3,
+ * Phi 1 to 3, SmolLM3, StableLM, OLMo 2 and 3, Granite, Command R and R7B. Weights are copied slice by slice from the file to their place in wasm memory, in
+ * the type of the file unless `storage` changes it, and never twice in memory (but each matrix of GPT-2 once more while it is
+ * turned); a head tied to the token vectors shares their memory.
  *
  * A GGUF file holds everything: `general.architecture` llama (Mistral too), qwen2, qwen3, smollm3, gemma, gemma2, gemma3,
- * phi3, gptneox, bert or nomic-bert, with weights in F32, F16, BF16, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q4_K, Q5_K or Q6_K. The
+ * phi2, phi3, gptneox, gpt2, bloom, mpt, stablelm, olmo2, granite, command-r, cohere2, bert or nomic-bert, with weights in F32, F16, BF16, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q4_K, Q5_K or Q6_K. The
  * computation is that of Hugging Face: Phi-3's window counts, and BERT's GELU is exact, where llama.cpp departs from it.
- * The code of encoders and of GGUF files is imported by the first call that needs it; a service worker, which cannot do that,
+ * The code of encoders, of GGUF files and of most families is imported by the first call that needs it; a service worker, which cannot do that,
  * takes `ropewalk.global.js` or a bundle in one file.
  *
  * Token vectors of Gemma are multiplied by sqrt(M), rounded to their type in the file where that is float16 or bfloat16, as in
