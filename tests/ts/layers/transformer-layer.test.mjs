@@ -7,6 +7,7 @@ import {
   notABoolean,
   notAChoice,
   notAnInteger,
+  notFinite,
   notFloats,
   notOptions,
   notPositive,
@@ -110,6 +111,16 @@ const families = {
     weights: { norms: [['attentionNorm', 16]], biases: ['attentionNorm'], without: ['gate'] },
     options: { norms: 'parallel', norm: 'layer', eps: 1e-5, activation: 'geluTanh' },
     means: { norms: 'parallel', kind: 'layer', eps: 1e-5, activation: 'geluTanh', causal: true },
+  },
+  'Granite, whose parts count less': {
+    kind: 'decoderLayer',
+    size: grouped,
+    weights: { norms: two(12) },
+    options: { residualScale: 0.22, scale: 0.1, position: { encoding: 'rope' } },
+    means: {
+      ...{ norms: 'pre', kind: 'rms', eps: 1e-6, activation: 'silu', causal: true, rope: {} },
+      ...{ residual: 0.22, scale: 0.1 },
+    },
   },
   'SmolLM3 without rope, values of another size': {
     kind: 'decoderLayer',
@@ -278,6 +289,7 @@ testAllRefusals(rw, 'decoderLayer', {
   eps: [notPositive, (eps) => make({ eps })],
   unitOffset: [notABoolean, (unitOffset) => make({ unitOffset })],
   activation: [notAChoice, (activation) => make({ activation })],
+  residualScale: [notFinite, (residualScale) => make({ residualScale })],
   turnValues: [notABoolean, (turnValues) => make({ turnValues })],
   causal: [notABoolean, (causal) => make({ causal })],
   softcap: [[...notPositive, outOfRange(1e-46)], (softcap) => make({ softcap })],

@@ -93,7 +93,7 @@ const byToken = (data, heads, dim) => byHead(data, data.length / heads / dim, di
 /** { out, scores } of a layer for x [T, M]; `rope` is { pairing, offset } or undefined. */
 export function layerReference(x, size, weights, options) {
   const { modelDim, heads, kvHeads = heads, headDim = modelDim / heads, valueDim = headDim } = size;
-  const { norms, kind, eps, unitOffset, activation, causal, keeps, rope, turnValues, scale } = options;
+  const { norms, kind, eps, unitOffset, activation, causal, keeps, rope, turnValues, scale, residual = 1 } = options;
   const normal = { kind, eps, unitOffset };
   let scores;
   const project = (a, name, inputs) => linear(a, weights[name], weights[`${name}Bias`], inputs);
@@ -129,16 +129,21 @@ export function layerReference(x, size, weights, options) {
   };
   const n1 = (a) => norm(a, weights, 'attentionNorm', normal);
   const n2 = (a) => norm(a, weights, 'feedForwardNorm', normal);
+  const added = (a, part) =>
+    sum(
+      a,
+      map(part, (value) => residual * value),
+    );
   const start = Float64Array.from(x);
   if (norms === 'post') {
-    const h = n1(sum(start, attended(start)));
-    return { out: n2(sum(h, fed(h))), scores };
+    const h = n1(added(start, attended(start)));
+    return { out: n2(added(h, fed(h))), scores };
   }
   if (norms === 'parallel') {
     const first = n1(start);
-    const out = sum(sum(start, attended(first)), fed(weights.feedForwardNorm ? n2(start) : first));
+    const out = added(added(start, attended(first)), fed(weights.feedForwardNorm ? n2(start) : first));
     return { out, scores };
   }
-  const h = sum(start, norm(attended(n1(start)), weights, 'attentionAfterNorm', normal));
-  return { out: sum(h, norm(fed(n2(h)), weights, 'feedForwardAfterNorm', normal)), scores };
+  const h = added(start, norm(attended(n1(start)), weights, 'attentionAfterNorm', normal));
+  return { out: added(h, norm(fed(n2(h)), weights, 'feedForwardAfterNorm', normal)), scores };
 }
