@@ -360,12 +360,16 @@ export const calls = {
     header: 'layers/self_attention.h',
     fields: { modelDim: 'size_t', heads: 'size_t', kvHeads: 'size_t', headDim: 'size_t', valueDim: 'size_t' },
   },
+  FeedForwardOptions: {
+    header: 'layers/feed_forward.h',
+    fields: { activation: 'Activation', chosen: 'size_t?', normalize: 'bool?' },
+  },
   BlockOptions: {
     header: 'layers/transformer_block.h',
     fields: {
       attention: 'SelfAttentionOptions',
       placement: 'NormPlacement',
-      activation: 'Activation',
+      feedForward: 'FeedForwardOptions',
       residual: 'float',
     },
   },

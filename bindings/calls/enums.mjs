@@ -120,6 +120,7 @@ export const enums = {
       gate: 'kGate',
       up: 'kUp',
       down: 'kDown',
+      router: 'kRouter',
     },
   },
   BlockNorm: {

@@ -1,6 +1,8 @@
 // Bindings of layers and their parts.
 #include <emscripten/bind.h>
 
+#include <memory>
+#include <new>
 #include <utility>
 
 #include "attention_call.h"
@@ -93,6 +95,8 @@ Linear& linearOf(BlockParts& parts, BlockLinear which) {
       return parts.feed_forward.up;
     case BlockLinear::kDown:
       return parts.feed_forward.down;
+    case BlockLinear::kRouter:
+      return parts.feed_forward.router;
   }
 }
 int setLinear(BlockParts& parts, int which, PackedMatrix& matrix, int bias_type, Pointer bias) {
@@ -118,6 +122,15 @@ NormLayer& normOf(BlockParts& parts, BlockNorm which) {
 int setNorm(BlockParts& parts, int which, Pointer fields) {
   const auto c = readCall<NormCall>(fields);
   return number(normOf(parts, static_cast<BlockNorm>(which)).create(c.options, c.weights));
+}
+
+// Puts the maps of the feed-forward part behind those that come next, as another expert.
+int addExpert(BlockParts& parts, int activation) {
+  std::unique_ptr<FeedForward> made(new (std::nothrow) FeedForward);
+  if (made == nullptr) return number(Status::kOutOfMemory);
+  const Status status = made->create({static_cast<Activation>(activation)}, std::move(parts.feed_forward));
+  parts.feed_forward.next = std::move(made);
+  return number(status);
 }
 
 int createSelfAttention(SelfAttention& layer, Pointer fields, BlockParts& parts) {
@@ -181,7 +194,8 @@ EMSCRIPTEN_BINDINGS(layers) {
   class_<BlockParts>("BlockParts")
       .constructor<>()
       .function("setLinear", &setLinear)
-      .function("setNorm", &setNorm);
+      .function("setNorm", &setNorm)
+      .function("addExpert", &addExpert);
   class_<SelfAttention>("SelfAttention")
       .constructor<>()
       .property("bytes", &SelfAttention::bytes)

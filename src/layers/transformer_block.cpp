@@ -34,7 +34,7 @@ Status TransformerBlock::create(const BlockOptions& options, BlockParts&& parts)
   TransformerBlock block;
   Status status = block.attention_.create(options.attention, std::move(parts.attention));
   if (status == Status::kOk) {
-    status = block.feed_forward_.create(options.activation, std::move(parts.feed_forward));
+    status = block.feed_forward_.create(options.feed_forward, std::move(parts.feed_forward));
   }
   if (status != Status::kOk) return status;
   if (block.feed_forward_.modelDim() != model) return Status::kInvalidShape;

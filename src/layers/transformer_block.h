@@ -25,11 +25,11 @@ enum class NormPlacement : int {
 struct BlockOptions {
   SelfAttentionOptions attention;
   NormPlacement placement = NormPlacement::kPre;
-  Activation activation = Activation::kSilu;
-  float residual = 1;  // multiplies what is added to x and h (Granite)
+  FeedForwardOptions feed_forward = {Activation::kSilu};  // no experts in kParallel
+  float residual = 1;                                     // multiplies what is added to x and h (Granite)
 };
 
-// Norms of kNone pass what they get; the last two are kSandwich's.
+// Norms of kNone pass what they get; the last two of them are kSandwich's.
 struct BlockParts {
   SelfAttentionParts attention;
   FeedForwardParts feed_forward;

@@ -2,7 +2,7 @@
 // layer with other defaults.
 
 import { BlockOptions } from '../calls.js';
-import type { MainModule, TransformerBlock } from '../core.mjs';
+import type { BlockParts, MainModule, TransformerBlock } from '../core.mjs';
 import * as enums from '../enums.js';
 import * as check from '../runtime/check.js';
 import { destroyer, type Handle, orDisposed } from '../runtime/handle.js';
@@ -104,6 +104,14 @@ export interface TransformerLayerOptions extends LayerSizeOptions, LayerAttentio
 const normKinds = { layer: enums.NormKind.layer, rms: enums.NormKind.rms } as const;
 const placements: check.Choices<NormPlacement, typeof enums.NormPlacement> = enums.NormPlacement;
 
+/** Experts in place of the feed-forward part of a model's layer. @internal */
+export interface LayerExperts {
+  readonly chosen: number;
+  readonly normalize: boolean;
+  /** Puts the router and the maps of every expert into the parts of the layer. */
+  put(parts: BlockParts): void;
+}
+
 /** What encoders and decoders differ in. @internal */
 export interface LayerDefaults {
   readonly norms: NormPlacement;
@@ -119,7 +127,12 @@ export const layerDefaults = {
   decoderLayer: { norms: 'pre', norm: 'rms', eps: 1e-6, activation: 'silu', causal: true },
 } as const satisfies Record<string, LayerDefaults>;
 
-function planOf(dims: LayerDims, hiddenDim: number, norms: NormPlacement): WeightPlan<TransformerLayerWeights> {
+function planOf(
+  dims: LayerDims,
+  hiddenDim: number,
+  norms: NormPlacement,
+  experts: LayerExperts | undefined,
+): WeightPlan<TransformerLayerWeights> {
   const { modelDim, heads, kvHeads, headDim, valueDim } = dims;
   const model = [modelDim];
   return {
@@ -141,6 +154,7 @@ function planOf(dims: LayerDims, hiddenDim: number, norms: NormPlacement): Weigh
     },
     optional: [
       'gate',
+      ...(experts ? (['up', 'down'] as const) : []),
       'queryNorm',
       'keyNorm',
       ...(norms === 'sandwich' ? (['attentionNorm', 'feedForwardNorm'] as const) : []),
@@ -176,6 +190,7 @@ function make(
   given: TransformerLayerOptions,
   sizes: { dims: LayerDims; hiddenDim: number; norms: NormPlacement; scores: LayerScores },
   defaults: LayerDefaults,
+  experts: LayerExperts | undefined,
 ): Made {
   const { dims, hiddenDim, norms, scores } = sizes;
   const norm: NormOptions = {
@@ -186,7 +201,7 @@ function make(
   const activation = check.choice(where, 'activation', given.activation ?? defaults.activation, activations);
   const residual = check.float32Number(where, 'residualScale', given.residualScale ?? 1);
   const keeping = checkKeeping(where, given);
-  const weights = checkWeights(heap, where, given.weights, planOf(dims, hiddenDim, norms), ['sinks']);
+  const weights = checkWeights(heap, where, given.weights, planOf(dims, hiddenDim, norms, experts), ['sinks']);
   const { sinks: logits } = given.weights;
   const sinkWeights = logits === undefined ? undefined : weight(heap, where, 'weights.sinks', logits, [1, dims.heads]);
   const position = checkPosition(heap, where, given.position, dims, scores);
@@ -194,10 +209,12 @@ function make(
   return orDisposed(owned, () => {
     const sinks = sinkWeights && copyOf(heap, where, sinkWeights);
     if (sinks !== undefined) owned.push(sinks);
-    const options = { attention: dims, placement: placements[norms], activation, residual };
+    const feedForward = { activation, chosen: experts?.chosen, normalize: experts?.normalize };
+    const options = { attention: dims, placement: placements[norms], feedForward, residual };
     const construct = (core: MainModule) => new core.TransformerBlock();
     return heap.made(where, construct, (block) => {
       withParts(heap, where, weights, keeping, norm, (parts, scratch) => {
+        experts?.put(parts);
         const fields = heap.putCall(scratch, BlockOptions, options);
         heap.run(where, () => block.create(fields, parts));
       });
@@ -226,7 +243,7 @@ export class TransformerLayer extends Layer {
   readonly #block: TransformerBlock;
 
   /** @internal */
-  constructor(heap: Heap, kind: keyof typeof layerDefaults, options: TransformerLayerOptions) {
+  constructor(heap: Heap, kind: keyof typeof layerDefaults, options: TransformerLayerOptions, experts?: LayerExperts) {
     const defaults: LayerDefaults = layerDefaults[kind];
     const own = [
       'hiddenDim',
@@ -245,7 +262,14 @@ export class TransformerLayer extends Layer {
     const scores = checkScores(kind, given, dims, defaults.causal);
     const norms = given.norms ?? defaults.norms;
     check.choice(kind, 'norms', norms, placements);
-    const { block, owned, position, sinks } = make(heap, kind, given, { dims, hiddenDim, norms, scores }, defaults);
+    const { block, owned, position, sinks } = make(
+      heap,
+      kind,
+      given,
+      { dims, hiddenDim, norms, scores },
+      defaults,
+      experts,
+    );
     super(heap, kind, {
       dims,
       scores,

@@ -117,14 +117,16 @@ struct BlockData {
   SelfAttentionOptions attentionOptions() const {
     return {shape.model, shape.heads, shape.kv_heads, shape.dim, shape.value_dim};
   }
-  BlockOptions options() const { return {attentionOptions(), shape.place, shape.activation, shape.residual}; }
+  BlockOptions options() const {
+    return {attentionOptions(), shape.place, {shape.activation}, shape.residual};
+  }
 
   SelfAttentionParts attentionParts(WeightType stored = WeightType::kFloat32) const {
     return {query.linear(stored),  key.linear(stored), value.linear(stored),
             output.linear(stored), query_norm.norm(),  key_norm.norm()};
   }
   FeedForwardParts feedForwardParts(WeightType stored = WeightType::kFloat32) const {
-    return {gate.linear(stored), up.linear(stored), down.linear(stored)};
+    return {gate.linear(stored), up.linear(stored), down.linear(stored), {}, {}};
   }
   BlockParts parts(WeightType stored = WeightType::kFloat32) const {
     return {attentionParts(stored),   feedForwardParts(stored), attention_norm.norm(),

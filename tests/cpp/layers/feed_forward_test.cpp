@@ -11,7 +11,7 @@ namespace {
 
 FeedForward feedForwardOf(const BlockData& data) {
   FeedForward made;
-  REQUIRE(made.create(data.shape.activation, data.feedForwardParts()) == Status::kOk);
+  REQUIRE(made.create({data.shape.activation}, data.feedForwardParts()) == Status::kOk);
   return made;
 }
 
@@ -82,7 +82,7 @@ TEST_CASE("Parts that do not fit each other leave the old feed-forward part in p
   const auto refuses = [&](auto spoil) {
     FeedForwardParts parts = data.feedForwardParts();
     spoil(parts);
-    CHECK(layer.create(Activation::kRelu, std::move(parts)) == Status::kInvalidShape);
+    CHECK(layer.create({Activation::kRelu}, std::move(parts)) == Status::kInvalidShape);
   };
   refuses([](FeedForwardParts& p) { p.up = Linear(); });
   refuses([](FeedForwardParts& p) { p.down = Linear(); });

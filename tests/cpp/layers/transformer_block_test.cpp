@@ -224,8 +224,9 @@ TEST_CASE("A block of no tokens is no error, and one that does not fit leaves th
   const MatrixData narrow_up(random, 20, 7, false);
   const MatrixData narrow_down(random, 7, 20, false);
   refuses([&](BlockParts& p) {  // fits itself, but not the model
-    p.feed_forward = {Linear(), narrow_up.linear(WeightType::kFloat32),
-                      narrow_down.linear(WeightType::kFloat32)};
+    p.feed_forward.gate = Linear();
+    p.feed_forward.up = narrow_up.linear(WeightType::kFloat32);
+    p.feed_forward.down = narrow_down.linear(WeightType::kFloat32);
   });
   CHECK(sameBits(data.forward(block, data.input()), before));
 
