@@ -11,12 +11,14 @@ const [begin, end] = ['<!-- npm run cards -->\n', '<!-- end -->'];
 
 // Settings of another program, in files that it has changed.
 const foreign = ['context_window_size', 'prefill_chunk_size', 'sliding_window_size', 'attention_sink_size'];
-const withoutGguf = ['gptj', 'opt', 'roformer', 'ropewalk'];
+const withoutGguf = ['gptj', 'mixtral', 'opt', 'qwen3_moe', 'roformer', 'ropewalk'];
 
 // The weights of matrices; norms and biases are a thousandth of them.
 function parametersOf({ modelDim, vocabSize, heads, kvHeads, headDim, layers, tiedEmbeddings, kind }) {
   const attention = 2 * modelDim * headDim * (heads + kvHeads);
-  const own = layers.map(({ feedForward: { kind, hiddenDim } }) => (kind === 'gated' ? 3 : 2) * modelDim * hiddenDim);
+  const own = layers.map(({ feedForward: { kind, hiddenDim, experts = 1 } }) => {
+    return (kind === 'dense' ? 2 : 3) * experts * modelDim * hiddenDim;
+  });
   const tables = vocabSize * modelDim * (tiedEmbeddings || kind === 'encoder' ? 1 : 2);
   return own.reduce((sum, each) => sum + each + attention, tables);
 }

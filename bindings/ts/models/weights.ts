@@ -1,15 +1,24 @@
 // The weights of a loaded model in wasm memory: layers, tables and heads. Models that differ only in their position
 // encoding share them; they are freed with the last of these models.
 import type { Linear, LogitsHead, NormLayer, PackedMatrix, TokenVectors } from '../core.mjs';
-import { copyOf, TransformerLayer, type TransformerLayerWeights } from '../layers/transformer-layer.js';
+import { BlockLinear, WeightType } from '../enums.js';
+import { activations } from '../layers/activations.js';
+import {
+  copyOf,
+  type LayerExperts,
+  TransformerLayer,
+  type TransformerLayerWeights,
+} from '../layers/transformer-layer.js';
 import { PackedWeight, weight } from '../layers/weights.js';
 import type { Heap } from '../runtime/heap.js';
 import type { ModelConfig } from './config.js';
 import {
   type FeedForwardSlots,
+  type GatedMaps,
   isMatrix,
   type LayerMaps,
   type LayerSlots,
+  type LinearSlots,
   type MatrixSlot,
   type ModelSlots,
   type VectorSlot,
@@ -148,7 +157,32 @@ function feedForwardOf(part: FeedForwardSlots): { hiddenDim: number; maps: Layer
       return { hiddenDim: part.up.weight.rows, maps: { up: part.up, down: part.down } };
     case 'gated':
       return { hiddenDim: part.up.weight.rows, maps: { gate: part.gate, up: part.up, down: part.down } };
+    case 'experts':
+      return { hiddenDim: part.experts[0]?.up.weight.rows ?? 1, maps: {} };
   }
+}
+
+// Moves the maps of experts, which have no biases, into the parts of a layer.
+function expertsOf(heap: Heap, where: string, part: FeedForwardSlots, activation: number): LayerExperts | undefined {
+  if (part.kind !== 'experts') return undefined;
+  const { router, experts, chosen, normalized } = part;
+  return {
+    chosen,
+    normalize: normalized,
+    put(parts) {
+      const move = (name: 'router' | keyof GatedMaps, { weight }: LinearSlots) => {
+        const matrix = weight.packed as PackedMatrix;
+        heap.run(where, () => parts.setLinear(BlockLinear[name], matrix, WeightType.float32, 0));
+        freeSlots(heap, [weight]);
+      };
+      // Each is put before those that come next.
+      for (let i = experts.length - 1; i >= 0; --i) {
+        for (const [name, map] of Object.entries(experts[i] as GatedMaps)) move(name as keyof GatedMaps, map);
+        if (i > 0) heap.run(where, () => parts.addExpert(activation));
+      }
+      move('router', router);
+    },
+  };
 }
 
 function layerOf(heap: Heap, config: ModelConfig, slots: LayerSlots, i: number): TransformerLayer {
@@ -167,7 +201,9 @@ function layerOf(heap: Heap, config: ModelConfig, slots: LayerSlots, i: number):
   ]);
   const { kind, modelDim, heads, kvHeads, headDim, scale, softcap, norms, norm, eps, unitOffset } = config;
   const { activation, residualScale } = config;
-  const layer = new TransformerLayer(heap, kind === 'encoder' ? 'encoderLayer' : 'decoderLayer', {
+  const where = kind === 'encoder' ? 'encoderLayer' : 'decoderLayer';
+  const experts = expertsOf(heap, where, slots.feedForward, activations[activation]);
+  const options = {
     modelDim,
     hiddenDim,
     heads,
@@ -183,7 +219,8 @@ function layerOf(heap: Heap, config: ModelConfig, slots: LayerSlots, i: number):
     ...(residualScale !== undefined && { residualScale }),
     ...(window !== undefined && { window: { left: window - 1 } }),
     weights: Object.fromEntries(given) as unknown as TransformerLayerWeights,
-  });
+  };
+  const layer = new TransformerLayer(heap, where, options, experts);
   freeSlots(heap, named.values()); // the layer has taken over the matrices; these objects are empty
   return layer.adopted();
 }

@@ -4,7 +4,7 @@
 import { families } from '../families.mjs';
 import { attend } from './attention.mjs';
 import { headDimOf, kvHeadsOf } from './config.mjs';
-import { activate, add, layerNorm, linear, rmsNorm, times } from './parts.mjs';
+import { activate, add, layerNorm, linear, rmsNorm, softmax, times } from './parts.mjs';
 import { rotate } from './rope.mjs';
 import { Weights } from './weights.mjs';
 
@@ -48,7 +48,21 @@ function attention(f, x, { config, family, index, weights, keep, positions }) {
   return { q, k, v, qRotated, kRotated, vRotated: v, ...attended, attentionOut };
 }
 
+// The chosen experts of each token, each with its share of the router's softmax.
+function experts(f, x, { router, experts, chosen, normalized }, activation) {
+  const shares = linear(f, x, router).map((logits) => softmax(f, logits));
+  return x.map((row, t) => {
+    const order = [...shares[t].keys()].sort((a, b) => shares[t][b] - shares[t][a]).slice(0, chosen);
+    const sum = normalized ? order.reduce((total, e) => f(total + shares[t][e]), 0) : 1;
+    return order.reduce((total, e) => {
+      const [made] = feedForward(f, [row], experts[e], activation);
+      return total.map((value, i) => f(value + f(f(shares[t][e] / sum) * made[i])));
+    }, new Float64Array(row.length));
+  });
+}
+
 function feedForward(f, x, weights, activation) {
+  if (weights.experts !== undefined) return experts(f, x, weights, activation);
   const up = linear(f, x, weights.up);
   if (weights.gate === undefined) return linear(f, activate(f, activation, up), weights.down);
   const gate = activate(f, activation, linear(f, x, weights.gate));

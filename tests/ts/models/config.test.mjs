@@ -76,6 +76,20 @@ const later = {
     ...{ ...body, scale: 1, embeddingScale: 1, residualScale: 1, logitScale: 1 },
     layers: every(half(10000)),
   },
+  mixtral: {
+    ...{ ...body, eps: 1e-5 },
+    layers: every({
+      rope: { headDim: 6, base: 1e6, pairing: 'half' },
+      feedForward: { kind: 'experts', hiddenDim: 36, experts: 8, chosen: 2, normalized: true },
+    }),
+  },
+  qwen3_moe: {
+    ...{ ...body, queryKeyNorm: true },
+    layers: every({
+      rope: { headDim: 6, base: 1e4, pairing: 'half' },
+      feedForward: { kind: 'experts', hiddenDim: 768, experts: 128, chosen: 8, normalized: false },
+    }),
+  },
   mpt: {
     ...{ ...body, norm: 'layer', eps: 1e-5, activation: 'gelu', tiedEmbeddings: true },
     ...{ position: 'alibi', maxPositions: 2048, alibiMax: 8, biases: { ...body.biases, norms: false } },
@@ -159,6 +173,7 @@ describe('readModelConfig knows what a class means where the file says only size
       const more = {
         ...{ gpt_neox: wide, phi: wide, stablelm: wide, gptj: { hidden_size: 256 }, nomic_bert: nomicSettings },
         opt: { ffn_dim: 36, intermediate_size: undefined },
+        ...{ mixtral: { num_key_value_heads: 4 }, qwen3_moe: { num_key_value_heads: 4 } },
       };
       const { architecture, ...found } = readModelConfig(decoder(modelType, more[modelType]));
       assert.equal(architecture, modelType.replace('_text', ''));
@@ -313,7 +328,11 @@ const refused = {
   'no object': [[], ['config', 'an object']],
   'no model_type': [sizes, ['model_type', 'undefined']],
   'an unknown model_type': [decoder('mamba'), ['model_type', '"mamba"', '"llama"']],
-  'a mixture of experts': [decoder('mixtral'), ['model_type', '"mixtral"']],
+  'more experts of a token than there are': [
+    decoder('mixtral', { num_attention_heads: 4, num_key_value_heads: 2, num_experts_per_tok: 9 }),
+    ['num_experts_per_tok', '9', '8'],
+  ],
+  'layers without experts that are no list': [decoder('qwen3_moe', { mlp_only_layers: 3 }), ['mlp_only_layers', '3']],
   'a class of its own': [
     llama({ architectures: ['LlamaBidirectionalModel'] }),
     ['architectures', '"LlamaBidirectionalModel"'],

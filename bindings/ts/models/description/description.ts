@@ -20,8 +20,22 @@ export interface GatedFeedForward {
   readonly hiddenDim: number;
 }
 
+/** The sum of the gated parts that a router chooses for a token, multiplied by its softmax. */
+export interface ExpertsFeedForward {
+  /** Many gated parts. */
+  readonly kind: 'experts';
+  /** N of each. */
+  readonly hiddenDim: number;
+  /** How many there are. */
+  readonly experts: number;
+  /** How many a token takes. */
+  readonly chosen: number;
+  /** Whether the factors of a token's experts are divided by their sum. */
+  readonly normalized: boolean;
+}
+
 /** The feed-forward part of a layer. For a new member, the compiler reports every place to extend. */
-export type ModelFeedForward = DenseFeedForward | GatedFeedForward;
+export type ModelFeedForward = DenseFeedForward | GatedFeedForward | ExpertsFeedForward;
 
 /** The settings of one layer. */
 export interface ModelLayerConfig {

@@ -44,9 +44,22 @@ export interface NormSlots {
   readonly bias?: VectorSlot;
 }
 
+/** down(act(gate x) * up x) */
+export interface GatedMaps {
+  readonly gate: LinearSlots;
+  readonly up: LinearSlots;
+  readonly down: LinearSlots;
+}
+
 interface FeedForwardMaps {
   readonly dense: { readonly up: LinearSlots; readonly down: LinearSlots };
-  readonly gated: { readonly gate: LinearSlots; readonly up: LinearSlots; readonly down: LinearSlots };
+  readonly gated: GatedMaps;
+  readonly experts: {
+    readonly router: LinearSlots;
+    readonly experts: readonly GatedMaps[];
+    readonly chosen: number;
+    readonly normalized: boolean;
+  };
 }
 
 /** The feed-forward part of a layer, by its kind. @internal */

@@ -9,11 +9,13 @@ import { gpt2 } from './gpt2.js';
 import { gptj } from './gptj.js';
 import { granite } from './granite.js';
 import { bertOrJina } from './jina-bert.js';
+import { mixtral } from './mixtral.js';
 import { mpt } from './mpt.js';
 import { nomicBert } from './nomic-bert.js';
 import { olmo2, olmo3 } from './olmo2.js';
 import { opt } from './opt.js';
 import { phi } from './phi.js';
+import { qwen3Moe } from './qwen3-moe.js';
 import { camembert, roberta, xlmRoberta } from './roberta.js';
 import { roformer } from './roformer.js';
 import { ropewalk } from './ropewalk.js';
@@ -30,12 +32,14 @@ export const families = {
   gpt_neox: gptNeox,
   gptj,
   granite,
+  mixtral,
   mpt,
   nomic_bert: nomicBert,
   olmo2,
   olmo3,
   opt,
   phi,
+  qwen3_moe: qwen3Moe,
   roberta,
   roformer,
   ropewalk,
