@@ -15,12 +15,12 @@ struct TileWork {
   KeyBlocks blocks;
   size_t head = 0;  // one more than the number of that which the blocks are of
 
-  TileWork(HeadView<float> out, HeadView<const float> q, const KeyView& k, const AttentionOptions& options,
+  TileWork(HeadView<float> out, HeadView<const float> q, const StoredView& k, const AttentionOptions& options,
            const ScoreOutputs& scores)
       : tile(out, q, k, options, scores) {}
 };
 
-bool fits(HeadView<float> out, HeadView<const float> q, const KeyView& k, const StoredView& v) {
+bool fits(HeadView<float> out, HeadView<const float> q, const StoredView& k, const StoredView& v) {
   return q.batch == k.batch && k.batch == v.batch && out.batch == q.batch && k.heads == v.heads &&
          k.heads != 0 && q.heads % k.heads == 0 && out.heads == q.heads && q.dim == k.dim &&
          k.tokens == v.tokens && out.tokens == q.tokens && out.dim == v.dim;
@@ -28,7 +28,7 @@ bool fits(HeadView<float> out, HeadView<const float> q, const KeyView& k, const 
 
 }  // namespace
 
-Status attention(HeadView<float> out, HeadView<const float> q, const KeyView& k, const StoredView& v,
+Status attention(HeadView<float> out, HeadView<const float> q, const StoredView& k, const StoredView& v,
                  const AttentionOptions& options, const ScoreOutputs& scores) {
   if (!fits(out, q, k, v)) return Status::kInvalidShape;
   size_t queries = 0;  // that read one key head

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "attention/key_view.h"
+#include "attention/stored_view.h"
 #include "encodings/relative.h"
 #include "status.h"
 #include "tensor_view.h"
@@ -92,7 +92,7 @@ struct ScoreOutputs {
 // reads key head h / (H / G). A query that may attend to nothing gives zeros; one whose scores all overflow
 // float32 gives NaN. out may not overlap an input. A hidden key's values are not read: NaN there does not
 // spread.
-Status attention(HeadView<float> out, HeadView<const float> q, const KeyView& k, const StoredView& v,
+Status attention(HeadView<float> out, HeadView<const float> q, const StoredView& k, const StoredView& v,
                  const AttentionOptions& options, const ScoreOutputs& scores = {});
 
 }  // namespace ropewalk

@@ -22,7 +22,7 @@ class AttentionTile {
  public:
   static constexpr size_t kQueries = 60;
 
-  AttentionTile(HeadView<float> out, HeadView<const float> q, const KeyView& k,
+  AttentionTile(HeadView<float> out, HeadView<const float> q, const StoredView& k,
                 const AttentionOptions& options, const ScoreOutputs& outputs)
       : out_(out),
         q_(q),
@@ -63,7 +63,7 @@ class AttentionTile {
 
   HeadView<float> out_;
   HeadView<const float> q_;
-  KeyView k_;
+  StoredView k_;
   const AttentionOptions& options_;
   const ScoreOutputs& outputs_;
   ScoreStages stages_;

@@ -11,13 +11,21 @@ namespace {
 
 constexpr size_t kSmallestCapacity = 16;  // of rows that grow
 
-// Moves rows within every head of a buffer [heads, room, dim].
 template <class T>
-void moveWithin(T* data, size_t heads, size_t room, size_t dim, size_t from, size_t to, size_t count) {
-  for (size_t h = 0; h < heads; ++h) {
-    T* head = data + h * room * dim;
-    std::memmove(head + to * dim, head + from * dim, count * dim * sizeof(T));
-  }
+void moveWithin(Buffer<T>& buffer, size_t from, size_t to, size_t count) {
+  std::memmove(buffer.data() + to, buffer.data() + from, count * sizeof(T));
+}
+
+// Makes *grown where `from` is too small. It lies in one piece, and few bytes beside keys and values: beyond
+// a page it gets twice the size, so that the holes which it leaves in the heap stay few.
+template <class T>
+Status growBuffer(const Buffer<T>& from, size_t size, Buffer<T>* grown) {
+  if (size <= from.size()) return Status::kOk;
+  if ((size <= kPageSlots || grown->allocate(2 * size) != Status::kOk) &&
+      grown->allocate(size) != Status::kOk)
+    return Status::kOutOfMemory;
+  std::copy_n(from.data(), from.size(), grown->data());
+  return Status::kOk;
 }
 
 template <class T>
@@ -38,34 +46,29 @@ void copyHeads(HeadView<float> to, HeadView<const float> from) {
 Status CachedRows::create(const RowSizes& sizes, size_t capacity, size_t spare) {
   if (spare > SIZE_MAX - capacity) return Status::kOutOfMemory;
   const size_t room = capacity + spare;
-  size_t heads = 0;
-  size_t rows = 0;
   const WeightFormat& format = formatOf(sizes.storage);
+  size_t heads = 0;
   size_t value_bytes = 0;
-  size_t values = 0;
-  size_t axis_positions = 0;
-  if (!multiply(sizes.batch, sizes.kv_heads, &heads) || !multiply(heads, room, &rows) ||
-      !multiply(format.blocks(sizes.value_dim), format.block_bytes, &value_bytes) ||
-      !multiply(rows, value_bytes, &values) || !multiply(room, sizes.axes, &axis_positions)) {
+  if (!multiply(sizes.batch, sizes.kv_heads, &heads) ||
+      !multiply(format.blocks(sizes.value_dim), format.block_bytes, &value_bytes)) {
     return Status::kOutOfMemory;
   }
   CachedRows made;
   if (made.keys_.allocate(sizes.batch, sizes.kv_heads, room, sizes.head_dim, sizes.storage) != Status::kOk ||
-      made.values_.allocate(values) != Status::kOk || made.positions_.allocate(room) != Status::kOk ||
-      made.origins_.allocate(room) != Status::kOk ||
-      (sizes.axes > 1 && made.axis_positions_.allocate(axis_positions) != Status::kOk)) {
+      made.values_.allocate(heads, room, value_bytes) != Status::kOk ||
+      made.positions_.allocate(room) != Status::kOk || made.origins_.allocate(room) != Status::kOk ||
+      (sizes.axes > 1 && made.axis_positions_.allocate(room, sizes.axes) != Status::kOk)) {
     return Status::kOutOfMemory;
   }
   made.sizes_ = sizes;
   made.capacity_ = capacity;
   made.room_ = room;
-  made.value_bytes_ = value_bytes;
   *this = std::move(made);
   return Status::kOk;
 }
 
 size_t CachedRows::bytes() const {
-  return keys_.bytes() + second_keys_.bytes() + bytesOf(values_) + bytesOf(positions_) + bytesOf(origins_) +
+  return keys_.bytes() + second_keys_.bytes() + values_.bytes() + bytesOf(positions_) + bytesOf(origins_) +
          bytesOf(axis_positions_);
 }
 
@@ -75,9 +78,8 @@ Status CachedRows::makeSecondKeys() {
 }
 
 StoredView CachedRows::values() const {
-  const HeadView<const float> shape = {
-      nullptr, sizes_.batch, sizes_.kv_heads, length_, sizes_.value_dim, sizes_.kv_heads * room_, room_, 1};
-  return {shape, sizes_.storage, valueRow(0, 0), value_bytes_};
+  return {
+      {nullptr, sizes_.batch, sizes_.kv_heads, length_, sizes_.value_dim}, sizes_.storage, &values_, start_};
 }
 
 void CachedRows::putValues(size_t first, HeadView<const float> rows) {
@@ -100,29 +102,54 @@ Status CachedRows::reserve(size_t count, size_t leaving, bool may_grow) {
   if (count > SIZE_MAX - length_) return Status::kOutOfMemory;
   if (count > capacity_ || staying > capacity_ - count) {
     if (!may_grow) return Status::kFull;
-    return grow(
-        std::max({length_ + count, capacity_ > SIZE_MAX / 2 ? capacity_ : 2 * capacity_, kSmallestCapacity}));
+    return grow(length_ + count);
   }
   // It fits, if need be by moving all rows to the front; that has to make room enough to be worth it.
   const bool at_the_end = length_ + count > room_ - start_;
-  if (at_the_end && may_grow && 2 * (start_ + leaving) < staying) return grow(2 * capacity_);
+  // Where memory is short, they move.
+  if (at_the_end && may_grow && 2 * (start_ + leaving) < staying)
+    static_cast<void>(grow(start_ + length_ + count));
   return Status::kOk;
 }
 
-Status CachedRows::grow(size_t capacity) {
+// Doubles the capacity up to a page, then adds whole pages, or what memory still holds of one.
+Status CachedRows::grow(size_t least) {
+  const size_t page = (least - 1) / kPageSlots * kPageSlots + kPageSlots;
+  size_t capacity = least;
+  if (page > least) capacity = std::min(page, std::max({least, 2 * capacity_, kSmallestCapacity}));
+  Status status = growTo(capacity);
+  while (status != Status::kOk && least > kPageSlots && capacity > least) {
+    capacity = least + (capacity - least) / 2;
+    status = growTo(capacity);
+  }
+  return status;
+}
+
+Status CachedRows::growTo(size_t capacity) {
   CachedRows grown;
-  const Status status = grown.create(sizes_, capacity);
+  const size_t axis_positions = sizes_.axes > 1 ? capacity * sizes_.axes : 0;
+  Status status = keys_.prepareGrowth(capacity, &grown.keys_);
+  if (status == Status::kOk) status = values_.prepareGrowth(capacity, &grown.values_);
+  if (status == Status::kOk) status = growBuffer(positions_, capacity, &grown.positions_);
+  if (status == Status::kOk) status = growBuffer(origins_, capacity, &grown.origins_);
+  if (status == Status::kOk) status = growBuffer(axis_positions_, axis_positions, &grown.axis_positions_);
   if (status != Status::kOk) return status;
-  grown.length_ = length_;
-  grown.copyRows(0, *this, 0, length_);
-  *this = std::move(grown);
+  keys_.moveTo(&grown.keys_);
+  values_.moveTo(&grown.values_);
+  keys_ = std::move(grown.keys_);
+  values_ = std::move(grown.values_);
+  if (positions_.size() < capacity) positions_ = std::move(grown.positions_);
+  if (origins_.size() < capacity) origins_ = std::move(grown.origins_);
+  if (axis_positions_.size() < axis_positions) axis_positions_ = std::move(grown.axis_positions_);
+  dropSecondKeys();
+  capacity_ = capacity;
+  room_ = capacity;
   return Status::kOk;
 }
 
 void CachedRows::copyRows(size_t first, const CachedRows& from, size_t from_first, size_t count) {
   keys_.copy(start_ + first, from.keys_, from.start_ + from_first, count);
-  for (size_t n = 0; n < sizes_.batch * sizes_.kv_heads; ++n)
-    std::memcpy(valueRow(n, first), from.valueRow(n, from_first), count * value_bytes_);
+  values_.copy(start_ + first, from.values_, from.start_ + from_first, count);
   std::copy_n(from.positions() + from_first, count, positions() + first);
   std::copy_n(from.origins() + from_first, count, origins() + first);
   const size_t axes = sizes_.axes;
@@ -132,13 +159,13 @@ void CachedRows::copyRows(size_t first, const CachedRows& from, size_t from_firs
 
 void CachedRows::moveRows(size_t from, size_t to, size_t count) {
   if (count == 0 || from == to) return;
-  const size_t heads = sizes_.batch * sizes_.kv_heads;
   keys_.copy(to, keys_, from, count);
   if (hasSecondKeys()) second_keys_.copy(to, second_keys_, from, count);
-  moveWithin(values_.data(), heads, room_, value_bytes_, from, to, count);
-  moveWithin(positions_.data(), 1, room_, 1, from, to, count);
-  moveWithin(origins_.data(), 1, room_, 1, from, to, count);
-  if (sizes_.axes > 1) moveWithin(axis_positions_.data(), 1, room_, sizes_.axes, from, to, count);
+  values_.copy(to, values_, from, count);
+  moveWithin(positions_, from, to, count);
+  moveWithin(origins_, from, to, count);
+  const size_t axes = sizes_.axes;
+  if (axes > 1) moveWithin(axis_positions_, from * axes, to * axes, count * axes);
 }
 
 void CachedRows::extend(size_t count) {

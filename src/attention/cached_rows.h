@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "attention/key_panels.h"
+#include "attention/pages.h"
 #include "kernels/weight_type.h"
 #include "memory.h"
 #include "status.h"
@@ -54,16 +55,12 @@ class CachedRows {
 
   // Keys as they are kept, or a second buffer, for which makeSecondKeys() makes room.
   enum class Keys { kKept, kSecond };
-  KeyView keys(Keys which) const { return buffer(which).view(start_, length_); }
+  StoredView keys(Keys which) const { return buffer(which).view(start_, length_); }
   // A kept key or a value of head n of all as its format has a row.
   void putKeyRow(size_t n, size_t row, const unsigned char* from) { keys_.putRow(n, start_ + row, from); }
   void getKeyRow(size_t n, size_t row, unsigned char* to) const { keys_.getRow(n, start_ + row, to); }
-  unsigned char* valueRow(size_t n, size_t row) {
-    return values_.data() + (n * room_ + start_ + row) * value_bytes_;
-  }
-  const unsigned char* valueRow(size_t n, size_t row) const {
-    return values_.data() + (n * room_ + start_ + row) * value_bytes_;
-  }
+  unsigned char* valueRow(size_t n, size_t row) { return values_.at(n, start_ + row); }
+  const unsigned char* valueRow(size_t n, size_t row) const { return values_.at(n, start_ + row); }
   void putKeys(Keys which, size_t first, HeadView<const float> rows) {
     buffer(which).put(start_ + first, rows);
   }
@@ -97,7 +94,8 @@ class CachedRows {
  private:
   KeyPanels& buffer(Keys which) { return which == Keys::kKept ? keys_ : second_keys_; }
   const KeyPanels& buffer(Keys which) const { return which == Keys::kKept ? keys_ : second_keys_; }
-  Status grow(size_t capacity);
+  Status grow(size_t least);
+  Status growTo(size_t capacity);
   void moveRows(size_t from, size_t to, size_t count);  // by rows of the buffers
 
   RowSizes sizes_;
@@ -106,9 +104,8 @@ class CachedRows {
   size_t start_ = 0;
   size_t length_ = 0;
   KeyPanels keys_;
-  KeyPanels second_keys_;         // or none
-  Buffer<unsigned char> values_;  // [B, G, room] rows of Dv
-  size_t value_bytes_ = 0;        // of a row
+  KeyPanels second_keys_;  // or none
+  Pages values_;           // rows of Dv
   Buffer<int64_t> positions_;
   Buffer<KeyOrigin> origins_;
   Buffer<int64_t> axis_positions_;  // only of several axes

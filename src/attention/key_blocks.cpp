@@ -62,6 +62,16 @@ void widenPanels(WeightType type, const unsigned char* panels, size_t count, siz
   }
 }
 
+// How many of `count` rows from `start` on lie in one page.
+size_t inPage(const StoredView& rows, size_t start, size_t count) {
+  return rows.pages == nullptr ? count : Pages::inPage(rows.first + start, count);
+}
+
+// Whether blocks of these rows may begin in one page and end in another.
+bool splits(const StoredView& rows) {
+  return rows.first % kBlockKeys != 0 && inPage(rows, 0, rows.tokens) != rows.tokens;
+}
+
 }  // namespace
 
 void packPanels(float* out, const float* rows, size_t stride, size_t count, size_t dim) {
@@ -73,21 +83,21 @@ void packPanels(float* out, const float* rows, size_t stride, size_t count, size
   }
 }
 
-Status KeyBlocks::allocate(const KeyView& k, const StoredView& v, bool read_again) {
+Status KeyBlocks::allocate(const StoredView& k, const StoredView& v, bool read_again) {
   k_ = k;
   v_ = v;
-  const bool stored = k.stored != nullptr;
-  read_again_ = read_again && !stored;
+  read_again_ = read_again && !widens();
   const size_t packed = read_again_ ? count() : 1;
   size_t keys = 0;
   size_t values = 0;
-  if (!multiply(k.dim, stored ? kScoreStride : kBlockKeys, &key_size_) ||
+  if (!multiply(k.dim, k.pages == nullptr ? kBlockKeys : kScoreStride, &key_size_) ||
       !multiply(panelWidth(v.dim), kBlockKeys, &value_size_) || !multiply(packed, key_size_, &keys) ||
       !multiply(packed, value_size_, &values)) {
     return Status::kOutOfMemory;
   }
-  Status status = k.in_panels && !stored ? Status::kOk : keys_.allocate(keys);
-  if (status == Status::kOk && (stored || copiesValues())) status = values_.allocate(values);
+  Status status = Status::kOk;
+  if (k.pages == nullptr || widens() || splits(k)) status = keys_.allocate(keys);
+  if (status == Status::kOk && (widens() || copiesValues() || splits(v))) status = values_.allocate(values);
   if (status == Status::kOk && read_again_) status = blocks_.allocate(packed);
   return status;
 }
@@ -101,41 +111,72 @@ void KeyBlocks::startHead(size_t b, size_t g) {
 
 KeyBlock KeyBlocks::block(size_t n) {
   if (read_again_) return blocks_[n];
-  return k_.stored != nullptr ? widenBlock(n) : pack(n, 0);
+  return widens() ? widenBlock(n) : pack(n, 0);
 }
 
 KeyBlock KeyBlocks::widenBlock(size_t n) {
   const size_t start = n * kBlockKeys;
   const size_t count = std::min(kBlockKeys, k_.tokens - start);
   const size_t width = panelWidth(v_.dim);
-  widenPanels(k_.type, k_.storedRow(b_, g_, start), panelWidth(k_.lane + count) / kWidth, k_.dim,
-              keys_.data());
+  float* keys = keys_.data();
+  for (size_t done = 0; done < count;) {
+    const size_t run = inPage(k_, start + done, count - done);
+    const size_t slot = k_.first + start + done;
+    const size_t columns = panelWidth(slot % kWidth + run);
+    widenPanels(k_.type, k_.pages->at(head(), slot - slot % kWidth), columns / kWidth, k_.dim, keys);
+    keys += columns * k_.dim;
+    done += run;
+  }
   const auto widenRow = v_.type == WeightType::kFloat16 ? widenHalves : methodsOf(v_.type).widen;
   for (size_t j = 0; j < count; ++j) {
     float* const row = values_.data() + j * width;
-    widenRow(v_.storedRow(b_, g_, start + j), v_.dim, row);
+    widenRow(v_.pages->at(head(), v_.first + start + j), v_.dim, row);
     std::fill(row + v_.dim, row + width, 0.0f);
   }
-  return {start, count, keys_.data(), k_.lane, values_.data(), kWidth, width};
+  return {start, count, keys_.data(), (k_.first + start) % kWidth, values_.data(), kWidth, width};
+}
+
+const float* KeyBlocks::values(size_t start) const {
+  if (v_.pages == nullptr) return v_.row(b_, g_, start);
+  return reinterpret_cast<const float*>(v_.pages->at(head(), v_.first + start));
 }
 
 // Block n, what is copied of it as number `copy` of the copies.
 KeyBlock KeyBlocks::pack(size_t n, size_t copy) {
   const size_t start = n * kBlockKeys;
   const size_t count = std::min(kBlockKeys, k_.tokens - start);
-  KeyBlock block = {start, count, nullptr, 0, v_.row(b_, g_, start), kWidth, v_.token_stride};
-  if (k_.in_panels) {
-    block.keys = k_.row(b_, g_, 0) + start * k_.dim;  // whole panels from that of key 0 on
-    block.lane = k_.lane;
+  KeyBlock block = {start,
+                    count,
+                    keys_.data() + copy * key_size_,
+                    0,
+                    values(start),
+                    kWidth,
+                    v_.pages == nullptr ? v_.token_stride : v_.dim};
+  if (k_.pages == nullptr) {
+    packPanels(keys_.data() + copy * key_size_, k_.row(b_, g_, start), k_.token_stride, count, k_.dim);
   } else {
-    float* const keys = keys_.data() + copy * key_size_;
-    packPanels(keys, k_.row(b_, g_, start), k_.token_stride, count, k_.dim);
-    block.keys = keys;
+    const size_t first = k_.first + start;
+    block.lane = first % kWidth;
+    const unsigned char* const panels = k_.pages->at(head(), first - block.lane);
+    const size_t run = inPage(k_, start, count);
+    if (run == count) {
+      block.keys = reinterpret_cast<const float*>(panels);
+    } else {
+      auto* const keys = reinterpret_cast<unsigned char*>(keys_.data() + copy * key_size_);
+      const size_t key_bytes = k_.dim * sizeof(float);
+      const size_t before = (block.lane + run) * key_bytes;
+      std::memcpy(keys, panels, before);
+      std::memcpy(keys + before, k_.pages->at(head(), first + run), panelWidth(count - run) * key_bytes);
+    }
   }
-  if (copiesValues()) {
-    float* const values = values_.data() + copy * value_size_;
-    packValues(values, block.values, block.value_stride, count, v_.dim);
-    block.values = values;
+  if (copiesValues() || inPage(v_, start, count) != count) {
+    float* const packed = values_.data() + copy * value_size_;
+    for (size_t done = 0; done < count;) {
+      const size_t run = inPage(v_, start + done, count - done);
+      packValues(packed + done * kWidth, values(start + done), block.value_stride, run, v_.dim);
+      done += run;
+    }
+    block.values = packed;
     block.value_panel = kBlockKeys * kWidth;
     block.value_stride = kWidth;
   }

@@ -1,12 +1,13 @@
 // Keys and values of one head in blocks of kBlockKeys, in the order in which tiles read them. Rows of keys
 // are packed: the whole head once where it is read more than once, else each block when it is met. Keys in
-// panels stay where they lie. What is stored in another format than float32 is widened block by block, as
-// often as it is read: that costs little beside the products with a tile of queries.
+// panels stay where they lie, but those of a block that begins in one page and ends in another. What is
+// stored in another format than float32 is widened block by block, as often as it is read: that costs little
+// beside the products with a tile of queries.
 #pragma once
 
 #include <cstddef>
 
-#include "attention/key_view.h"
+#include "attention/stored_view.h"
 #include "kernels/tile.h"
 #include "memory.h"
 #include "status.h"
@@ -42,7 +43,7 @@ void packPanels(float* out, const float* rows, size_t stride, size_t count, size
 class KeyBlocks {
  public:
   // For keys and values of these shapes, and whether a head's blocks are read more than once.
-  Status allocate(const KeyView& k, const StoredView& v, bool read_again);
+  Status allocate(const StoredView& k, const StoredView& v, bool read_again);
 
   // Selects key head g of batch entry b.
   void startHead(size_t b, size_t g);
@@ -55,10 +56,13 @@ class KeyBlocks {
  private:
   KeyBlock pack(size_t n, size_t copy);
   KeyBlock widenBlock(size_t n);
+  const float* values(size_t start) const;
+  size_t head() const { return b_ * k_.heads + g_; }
+  bool widens() const { return k_.pages != nullptr && k_.type != WeightType::kFloat32; }
   // Values that are read once stay where they lie, where a panel holds no more than its row.
   bool copiesValues() const { return read_again_ || v_.dim % kTileColumns != 0; }
 
-  KeyView k_;
+  StoredView k_;
   StoredView v_;
   bool read_again_ = false;  // and packed once
   size_t b_ = 0;

@@ -28,28 +28,51 @@ void eachPart(size_t lead, size_t block_bytes, F f) {
 
 Status KeyPanels::allocate(size_t batch, size_t heads, size_t slots, size_t dim, WeightType type) {
   const WeightFormat& format = formatOf(type);
-  const size_t panels = slots / kWidth + (slots % kWidth == 0 ? 0 : 1);
-  size_t size = 0;
-  if (!multiply(batch, heads, &size) || !multiply(size, panels, &size) || !multiply(size, kWidth, &size) ||
-      !multiply(size, format.blocks(dim), &size) || !multiply(size, format.block_bytes, &size) ||
-      data_.allocate(size) != Status::kOk) {
+  size_t all = 0;
+  size_t slot_bytes = 0;
+  if (slots > SIZE_MAX - kWidth || !multiply(batch, heads, &all) ||
+      !multiply(format.blocks(dim), format.block_bytes, &slot_bytes) ||
+      pages_.allocate(all, wholePanels(slots), slot_bytes) != Status::kOk) {
     return Status::kOutOfMemory;
   }
-  // Products go through whole panels, and what memory happened to hold could be slow to multiply.
-  if (size != 0) std::memset(data_.data(), 0, size);
   type_ = type;
   batch_ = batch;
   heads_ = heads;
-  panels_ = panels;
   dim_ = dim;
   blocks_ = format.blocks(dim);
   block_bytes_ = format.block_bytes;
   lead_ = format.hasCodes() ? sizeof(uint16_t) : block_bytes_;
+  clear(0);
   return Status::kOk;
 }
 
+Status KeyPanels::prepareGrowth(size_t slots, KeyPanels* grown) const {
+  if (slots > SIZE_MAX - kWidth) return Status::kOutOfMemory;
+  const Status status = pages_.prepareGrowth(wholePanels(slots), &grown->pages_);
+  if (status != Status::kOk) return status;
+  grown->type_ = type_;
+  grown->batch_ = batch_;
+  grown->heads_ = heads_;
+  grown->dim_ = dim_;
+  grown->blocks_ = blocks_;
+  grown->block_bytes_ = block_bytes_;
+  grown->lead_ = lead_;
+  grown->clear(pages_.slots());
+  return Status::kOk;
+}
+
+// Products go through whole panels, and what memory happened to hold could be slow to multiply.
+void KeyPanels::clear(size_t first) {
+  for (size_t slot = first; slot < pages_.slots();) {
+    const size_t run = Pages::inPage(slot, pages_.slots() - slot);
+    for (size_t n = 0; n < batch_ * heads_; ++n)
+      std::memset(panelAt(n, slot), 0, run * blocks_ * block_bytes_);
+    slot += run;
+  }
+}
+
 void KeyPanels::putBlocks(size_t n, size_t slot, size_t first, size_t count, const unsigned char* blocks) {
-  unsigned char* panel = data_.data() + panelAt(n, slot) + first * kWidth * block_bytes_;
+  unsigned char* panel = panelAt(n, slot) + first * kWidth * block_bytes_;
   for (; count > 0; --count, panel += kWidth * block_bytes_, blocks += block_bytes_) {
     eachPart(lead_, block_bytes_, [&](size_t at, size_t in_block, size_t bytes) {
       std::memcpy(panel + at + slot % kWidth * bytes, blocks + in_block, bytes);
@@ -58,7 +81,7 @@ void KeyPanels::putBlocks(size_t n, size_t slot, size_t first, size_t count, con
 }
 
 void KeyPanels::getBlocks(size_t n, size_t slot, size_t first, size_t count, unsigned char* blocks) const {
-  const unsigned char* panel = data_.data() + panelAt(n, slot) + first * kWidth * block_bytes_;
+  const unsigned char* panel = panelAt(n, slot) + first * kWidth * block_bytes_;
   for (; count > 0; --count, panel += kWidth * block_bytes_, blocks += block_bytes_) {
     eachPart(lead_, block_bytes_, [&](size_t at, size_t in_block, size_t bytes) {
       std::memcpy(blocks + in_block, panel + at + slot % kWidth * bytes, bytes);
@@ -73,7 +96,7 @@ void KeyPanels::put(size_t at, HeadView<const float> rows) {
     for (size_t t = 0; t < rows.tokens;) {
       const float* from = rows.row(n / heads_, n % heads_, t);
       const size_t count = in_floats ? inPanel(at + t, rows.tokens - t) : 1;
-      if (in_floats) transpose(floats() + floatAt(n, at + t), kWidth, from, rows.token_stride, count, dim_);
+      if (in_floats) transpose(floatsAt(n, at + t), kWidth, from, rows.token_stride, count, dim_);
       for (size_t l = 0; !in_floats && l < dim_; l += kPiece) {
         unsigned char blocks[kPiece * sizeof(float)];
         const size_t size = std::min(kPiece, dim_ - l);
@@ -92,7 +115,7 @@ void KeyPanels::get(size_t at, HeadView<float> rows) const {
     for (size_t t = 0; t < rows.tokens;) {
       float* to = rows.row(n / heads_, n % heads_, t);
       const size_t count = in_floats ? inPanel(at + t, rows.tokens - t) : 1;
-      if (in_floats) transpose(to, rows.token_stride, floats() + floatAt(n, at + t), kWidth, dim_, count);
+      if (in_floats) transpose(to, rows.token_stride, floatsAt(n, at + t), kWidth, dim_, count);
       for (size_t l = 0; !in_floats && l < dim_; l += kPiece) {
         unsigned char blocks[kPiece * sizeof(float)];
         const size_t size = std::min(kPiece, dim_ - l);
@@ -115,8 +138,8 @@ void KeyPanels::copy(size_t at, const KeyPanels& from, size_t from_slot, size_t 
           backwards ? std::min({left, (from_slot + left - 1) % kWidth + 1, (at + left - 1) % kWidth + 1})
                     : std::min(inPanel(from_slot + done, left), inPanel(at + done, left));
       const size_t first = backwards ? left - run : done;
-      unsigned char* to = data_.data() + panelAt(n, at + first);
-      const unsigned char* keys = from.data_.data() + from.panelAt(n, from_slot + first);
+      unsigned char* to = panelAt(n, at + first);
+      const unsigned char* keys = from.panelAt(n, from_slot + first);
       const size_t to_lane = (at + first) % kWidth;
       const size_t lane = (from_slot + first) % kWidth;
       if (run == kWidth) {
@@ -133,10 +156,8 @@ void KeyPanels::copy(size_t at, const KeyPanels& from, size_t from_slot, size_t 
   }
 }
 
-KeyView KeyPanels::view(size_t at, size_t count) const {
-  const size_t slots = panels_ * kWidth;
-  const HeadView<const float> shape = {nullptr, batch_, heads_, count, dim_, heads_ * slots, slots, 1};
-  return {StoredView(shape, type_, data_.data() + panelAt(0, at), panelBytes() / kWidth), at % kWidth};
+StoredView KeyPanels::view(size_t at, size_t count) const {
+  return {{nullptr, batch_, heads_, count, dim_}, type_, &pages_, at};
 }
 
 }  // namespace ropewalk

@@ -1,4 +1,4 @@
-// Keys kept in panels (attention/key_view.h), so that attention over them transposes nothing: with one
+// Keys kept in panels (attention/stored_view.h), so that attention over them transposes nothing: with one
 // query, transposing rows took as long as all the rest. A key's slot is its number in the buffer; slots that
 // hold none hold anything.
 //
@@ -8,10 +8,10 @@
 
 #include <cstddef>
 
-#include "attention/key_view.h"
+#include "attention/pages.h"
+#include "attention/stored_view.h"
 #include "kernels/tile.h"
 #include "kernels/weight_type.h"
-#include "memory.h"
 #include "status.h"
 #include "tensor_view.h"
 
@@ -22,9 +22,12 @@ class KeyPanels {
   // For `slots` keys [B, G, slots, D] in a format of which a row of D numbers is a whole number of blocks.
   Status allocate(size_t batch, size_t heads, size_t slots, size_t dim,
                   WeightType type = WeightType::kFloat32);
+  // As those of Pages, for keys.
+  Status prepareGrowth(size_t slots, KeyPanels* grown) const;
+  void moveTo(KeyPanels* grown) { pages_.moveTo(&grown->pages_); }
 
-  bool empty() const { return data_.size() == 0; }
-  size_t bytes() const { return data_.size(); }
+  bool empty() const { return pages_.empty(); }
+  size_t bytes() const { return pages_.bytes(); }
 
   // A key of head n of all as a row of its format in a file.
   void putRow(size_t n, size_t slot, const unsigned char* row) { putBlocks(n, slot, 0, blocks_, row); }
@@ -37,32 +40,39 @@ class KeyPanels {
   // From slot `at` on: keys of these or other panels of the same heads and format, which may overlap.
   void copy(size_t at, const KeyPanels& from, size_t from_slot, size_t count);
 
-  KeyView view(size_t at, size_t count) const;
+  StoredView view(size_t at, size_t count) const;
 
  private:
   // Numbers that are narrowed or widened at a time: whole blocks.
   static constexpr size_t kPiece = 32;
 
-  size_t panelBytes() const { return kTileColumns * blocks_ * block_bytes_; }
-  size_t panelAt(size_t n, size_t slot) const { return (n * panels_ + slot / kTileColumns) * panelBytes(); }
-  // The floats of a key, kTileColumns apart.
-  size_t floatAt(size_t n, size_t slot) const {
-    return panelAt(n, slot) / sizeof(float) + slot % kTileColumns;
+  static size_t wholePanels(size_t slots) {
+    return slots / kTileColumns * kTileColumns + (slots % kTileColumns == 0 ? 0 : kTileColumns);
   }
-  float* floats() { return reinterpret_cast<float*>(data_.data()); }
-  const float* floats() const { return reinterpret_cast<const float*>(data_.data()); }
+  size_t panelBytes() const { return kTileColumns * blocks_ * block_bytes_; }
+  const unsigned char* panelAt(size_t n, size_t slot) const {
+    return pages_.at(n, slot / kTileColumns * kTileColumns);
+  }
+  unsigned char* panelAt(size_t n, size_t slot) { return pages_.at(n, slot / kTileColumns * kTileColumns); }
+  // The floats of a key, kTileColumns apart.
+  const float* floatsAt(size_t n, size_t slot) const {
+    return reinterpret_cast<const float*>(panelAt(n, slot)) + slot % kTileColumns;
+  }
+  float* floatsAt(size_t n, size_t slot) {
+    return reinterpret_cast<float*>(panelAt(n, slot)) + slot % kTileColumns;
+  }
+  void clear(size_t first);
   void putBlocks(size_t n, size_t slot, size_t first, size_t count, const unsigned char* blocks);
   void getBlocks(size_t n, size_t slot, size_t first, size_t count, unsigned char* blocks) const;
 
   WeightType type_ = WeightType::kFloat32;
   size_t batch_ = 0;
   size_t heads_ = 0;
-  size_t panels_ = 0;  // of a head
   size_t dim_ = 0;
   size_t blocks_ = 0;  // of a key
   size_t block_bytes_ = 0;
-  size_t lead_ = 0;             // bytes of a block before its codes
-  Buffer<unsigned char> data_;  // [B, G, panels] of them
+  size_t lead_ = 0;  // bytes of a block before its codes
+  Pages pages_;
 };
 
 }  // namespace ropewalk

@@ -41,7 +41,7 @@ struct KvCacheOptions {
   size_t head_dim = 0;   // D
   size_t value_dim = 0;  // Dv
   size_t capacity = 0;   // tokens that there is room for
-  bool growing = true;   // by doubling; else kFull beyond the capacity
+  bool growing = true;   // by doubling, then by pages; else kFull beyond the capacity
   CachedKeys keys = CachedKeys::kPlain;
   // Of keys and values: kFloat32, kFloat16 or kQ8_0, whose blocks of 32 numbers lie along D and Dv.
   WeightType storage = WeightType::kFloat32;
@@ -176,7 +176,7 @@ class KvCache {
   HeadView<float> blockOf(float* block, size_t count) const;
   Status putTurned(size_t first, HeadView<const float> k, const Positions& at, float* block);
   Status turnBlock(size_t first, HeadView<float> block);
-  Status readKeys(KeyView* view);
+  Status readKeys(StoredView* view);
   Status positionQueries(const CacheQueries& queries, AttentionOptions* options) const;
   Status turnQueries(HeadView<float> q, bool at_end, const AttentionOptions& options) const;
   bool isSound() const;

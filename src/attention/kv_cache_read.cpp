@@ -111,7 +111,7 @@ Status KvCache::turnBlock(size_t first, HeadView<float> block) {
 }
 
 // All keys as copyKeys() gives them, where they lie; valid until the next call.
-Status KvCache::readKeys(KeyView* view) {
+Status KvCache::readKeys(StoredView* view) {
   if (!moved_) {
     *view = rows_.keys(Keys::kKept);
     return Status::kOk;
@@ -134,7 +134,7 @@ Status KvCache::copyKeys(size_t first, HeadView<float> out) {
       first > length() || out.tokens > length() - first) {
     return Status::kInvalidShape;
   }
-  KeyView ready;
+  StoredView ready;
   const Status status = readKeys(&ready);
   if (status == Status::kOk) rows_.getKeys(moved_ ? Keys::kSecond : Keys::kKept, first, out);
   return status;
@@ -216,7 +216,7 @@ Status KvCache::attend(HeadView<float> out, const CacheQueries& queries, const A
   if (q.dim != rows_.sizes().head_dim || q.batch != rows_.sizes().batch) return Status::kInvalidShape;
   AttentionOptions options = given;
   Status status = positionQueries(queries, &options);
-  KeyView k;
+  StoredView k;
   if (status == Status::kOk) status = readKeys(&k);
   if (status != Status::kOk) return status;
 

@@ -1,7 +1,9 @@
 #include "failing_memory.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <unordered_map>
 
 #include "memory.h"
 
@@ -12,7 +14,9 @@ constexpr size_t kNever = SIZE_MAX;
 
 size_t until_failure = kNever;
 bool failed = false;
-size_t live = 0;
+size_t limit = SIZE_MAX;
+size_t live_bytes = 0;
+std::unordered_map<void*, size_t> live;  // bytes of each
 
 }  // namespace
 
@@ -23,13 +27,19 @@ void* alignedAllocate(size_t bytes) {
     return nullptr;
   }
   if (until_failure != kNever) --until_failure;
+  if (bytes > limit - std::min(limit, live_bytes)) return nullptr;
   void* p = std::aligned_alloc(kAlignment, (bytes / kAlignment + 1) * kAlignment);
-  live += p != nullptr;
+  if (p == nullptr) return nullptr;
+  live[p] = bytes;
+  live_bytes += bytes;
   return p;
 }
 
 void alignedFree(void* p) {
-  live -= p != nullptr;
+  const auto block = live.find(p);
+  if (block == live.end()) return;
+  live_bytes -= block->second;
+  live.erase(block);
   std::free(p);
 }
 
@@ -46,7 +56,11 @@ bool stopFailing() {
 }
 
 size_t liveAllocations() {
-  return live;
+  return live.size();
+}
+
+void limitMemory(size_t bytes) {
+  limit = bytes;
 }
 
 }  // namespace test

@@ -13,4 +13,7 @@ bool stopFailing();
 
 size_t liveAllocations();
 
+// From here on allocations fail that would take what is live above so many bytes.
+void limitMemory(size_t bytes);
+
 }  // namespace ropewalk::test

@@ -62,7 +62,10 @@ export interface KvCacheOptions {
    * that none of the appended ones sees: to append T at once when full it needs `window.size - 1 + T + window.sinkTokens`.
    */
   capacity?: number;
-  /** Whether the capacity doubles when it is exceeded; otherwise more tokens are an error. Default true without a capacity. */
+  /**
+   * Whether the capacity grows when it is exceeded: it doubles up to 4096 tokens, then 4096 more are reserved at a time, and
+   * what was there stays where it is. Otherwise more tokens are an error. Default true without a capacity.
+   */
   growing?: boolean;
   /**
    * The format of keys and values. Keys are rotated first, or with `keys: 'unrotated'` when they are read. Moved keys (`shift`, `merge`, `switchTo`, a rebased window) are read,

@@ -113,7 +113,7 @@ TEST_CASE("Attention reads keys in panels as it reads rows, bit for bit", "[atte
       const AttentionShape shape = {2, 4, 2, queries, keys, 7, 6};
       const AttentionData data(random, shape);
       const std::vector<float> tables = random.floats(3 * kTable * shape.dim);
-      const auto attend = [&](Kind kind, const KeyView& k) {
+      const auto attend = [&](Kind kind, const StoredView& k) {
         AttentionOptions options = scaled(shape.dim);
         ScoreOutputs scores;
         const size_t cells = 2 * 4 * queries * keys;
