@@ -41,7 +41,8 @@ Real yarnMagnitude(double factor, double mscale) {
 // How much longer than max_length dynamic scaling makes the context; 1 up to max_length.
 Real dynamicStretch(const FrequencyOptions& o) {
   const double length = o.sequence_length > o.max_length ? o.sequence_length : o.max_length;
-  return Real(o.factor) * length / o.max_length - (Real(o.factor) - 1.0);
+  return Real(o.factor) * (Real(length) - o.max_length) / o.max_length +
+         1.0;  // factor length / max - (factor - 1)
 }
 
 Status linear(const FrequencyOptions& o, Real* w, double*) {

@@ -148,6 +148,10 @@ TEST_CASE("Dynamic frequencies follow the sequence length beyond the original on
     const bool unchanged = frequenciesOf(o).w == frequenciesOf(optionsOf(Scaling::kDefault, 64, 1e4)).w;
     CHECK(unchanged == (length <= 2048));
   }
+  // A factor beside which 1 is nothing.
+  o.factor = 1e300;
+  o.sequence_length = 2048;
+  CHECK(frequenciesOf(o).w == frequenciesOf(optionsOf(Scaling::kDefault, 64, 1e4)).w);
 }
 
 TEST_CASE("YaRN's frequencies are those of the formula", "[angles]") {
