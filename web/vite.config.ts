@@ -137,8 +137,8 @@ const offline: Plugin = {
 const headers = { 'Cross-Origin-Opener-Policy': 'same-origin', 'Cross-Origin-Embedder-Policy': 'require-corp' };
 
 // Texts of successive chapters compress better together; the first chapter's are separate, so that they load first, and
-// those of the chapter that comes on demand.
-const later = chapterIds.slice(1).filter((id) => id !== onDemand);
+// those of the chapters that come on demand.
+const later = chapterIds.slice(1).filter((id) => !onDemand.includes(id));
 const half = Math.floor(later.length / 2);
 const textsOf = (language: string) =>
   [later.slice(0, half), later.slice(half)].map((ids) => ({
@@ -180,10 +180,12 @@ export default defineConfig({
             { name: 'ropewalk-worker', test: /[\\/]dist[\\/]worker\.js$/ },
             { name: 'models', test: /[\\/]dist[\\/](models|shared-(models|ids))\.js$/ },
             ...['en', 'zh'].flatMap(textsOf),
-            ...['en', 'zh'].map((language) => ({
-              name: `${onDemand}-${language}`,
-              test: new RegExp(`[\\\\/]${onDemand}[\\\\/]i18n[\\\\/]${language}\\.ts$`),
-            })),
+            ...['en', 'zh'].flatMap((language) =>
+              onDemand.map((id) => ({
+                name: `${id}-${language}`,
+                test: new RegExp(`[\\\\/]${id}[\\\\/]i18n[\\\\/]${language}\\.ts$`),
+              })),
+            ),
             // Code that workers also run, which must not import code that needs a document.
             { name: 'everywhere', test: /[\\/](word-vector\.js|items\.ts)|preload-helper/, priority: 1 },
             // Code that several parts of the page share, in one file rather than a dozen.

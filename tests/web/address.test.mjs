@@ -2,7 +2,7 @@
 // undoes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bringLab, browsers, figureOf, until, withBoth } from './site.mjs';
+import { bring, browsers, figureOf, until, withBoth } from './site.mjs';
 
 const { site, both } = await withBoth();
 
@@ -20,7 +20,7 @@ const figures = (page) => ({
 
 // What all figures say and what their controls are at, for comparing two pages.
 async function said(page) {
-  await bringLab(page);
+  await bring(page);
   await until(() => page.evaluate(() => document.querySelector('figure[aria-busy]') === null), 'all figures');
   return page.evaluate(() =>
     Array.from(document.querySelectorAll('figure'), (figure) => ({

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { load, mropePositions } from 'ropewalk';
 import { wordVector } from '../../web/src/programs/word-vector.js';
-import { browsers, figureOf, until, withBoth } from './site.mjs';
+import { bring, browsers, figureOf, until, withBoth } from './site.mjs';
 
 const [{ site, both }, core] = await Promise.all([withBoth(), load({ simd: 'deterministic' })]);
 // One page in each: figures have nothing to do with each other.
@@ -426,6 +426,7 @@ const chapters = {
   },
 
   async 'speed: measures in the background and says how fast'(page) {
+    await bring(page, 'speed');
     const figure = figureOf(page, 'speed', 'run');
     await figure.choose('Run');
     await until(async () => /times as fast/.test(await figure.summary()), 'the measurement');

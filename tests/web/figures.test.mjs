@@ -1,12 +1,12 @@
 // Properties of every figure: its program runs in Node and gives the numbers of its table, and its languages agree.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bringLab, figureOf, open, runProgram, until, withChromium } from './site.mjs';
+import { bring, figureOf, open, runProgram, until, withChromium } from './site.mjs';
 
 const { site, browser } = await withChromium();
 
-// Another state than the first for every figure that has one; speed measures and is never the same. The figures of a
-// model show the small one. Those of the lab have tests of their own, lab.test.mjs.
+// Another state than the first for every figure that is there at once. The figures of a model show the small one. Those of
+// the lab have tests of their own, lab.test.mjs.
 const states = {
   'order-words': 'order=2,0,1,3,4&encoding=rope',
   'order-map': 'words=it%27s+a+"test"&encoding=sinusoidal&causal=1&heads=1',
@@ -76,7 +76,7 @@ test('every figure shows numbers that its program computes in Node, at first and
   for (const change of [false, true]) {
     const { page, complaints, close } = await open(browser, site.address, { hash: hashOf(change) });
     const names = await page.evaluate(() => Array.from(document.querySelectorAll('figure'), ({ id }) => id.slice(7)));
-    assert.deepEqual(names.filter((name) => name !== 'speed-run').sort(), Object.keys(states).sort());
+    assert.deepEqual(names.sort(), Object.keys(states).sort());
     await prepareModel(page);
     for (const name of Object.keys(states)) {
       const figure = figureOf(page, ...name.split('-'));
@@ -109,7 +109,7 @@ test('every question tells the right answer from the others, and of each other w
   const right = {};
   for (const locale of ['en-US', 'zh-CN']) {
     const { page, complaints, close } = await open(browser, site.address, { locale });
-    await bringLab(page);
+    await bring(page);
     const questions = await page.evaluate(() =>
       Array.from(document.querySelectorAll('.prediction'), (question) =>
         Array.from(question.querySelectorAll('.answer'), (answer) => {
@@ -144,7 +144,7 @@ test('both languages have the same parts in the same order', async () => {
   const parts = {};
   for (const locale of ['en-US', 'zh-CN']) {
     const { page, close } = await open(browser, site.address, { locale });
-    await bringLab(page);
+    await bring(page);
     parts[locale] = await page.evaluate(() =>
       Array.from(document.querySelectorAll('.chapter'), (chapter) => {
         const all = chapter.querySelectorAll(':is(h2, h3, p, dt, dd, figure, math, pre, button, label, input, legend)');

@@ -4,24 +4,13 @@ import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { orderSteps } from '../../web/src/chapters/lab/course.js';
 import { recordedOrder } from '../lab/record.mjs';
-import {
-  bringLab,
-  figureOf,
-  frames,
-  isWhole,
-  open,
-  runProgram,
-  serve,
-  setOffline,
-  until,
-  withChromium,
-} from './site.mjs';
+import { bring, figureOf, frames, isWhole, open, runProgram, serve, setOffline, until, withChromium } from './site.mjs';
 
 const { site, browser } = await withChromium();
 
 async function openLab(state = '', options = {}) {
   const opened = await open(browser, site.address, { hash: `#${state}`, ...options });
-  await bringLab(opened.page);
+  await bring(opened.page, 'lab');
   return opened;
 }
 
@@ -200,7 +189,7 @@ test('the keyboard reads out all models at one step', async () => {
 test('without a network the lab says so, and trains when there is one again', async () => {
   const own = await serve();
   const { page, close } = await open(browser, own.address, { serviceWorkers: 'block' });
-  await bringLab(page);
+  await bring(page, 'lab');
   const order = figureOf(page, 'lab', 'order');
   await setOffline(page, true);
   await order.choose('5 steps');

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import { test } from 'node:test';
 import { chapterIds } from '../../web/src/chapters/ids.js';
-import { bringLab, browsers, contextOf, figureOf, hears, isWhole, open, setOffline, until, withBoth } from './site.mjs';
+import { bring, browsers, contextOf, figureOf, hears, isWhole, open, setOffline, until, withBoth } from './site.mjs';
 
 const { site, both, browser } = await withBoth();
 
@@ -20,7 +20,7 @@ test('every folder of chapters is a chapter of the page', async () => {
 for (const name of browsers) {
   test(`loads under a strict policy without a complaint, from its own server alone (${name})`, async () => {
     const { page, complaints, close } = await both.open(name, site.address);
-    await bringLab(page);
+    await bring(page);
     const seen = await page.evaluate(() => ({
       chapters: Array.from(document.querySelectorAll('.chapter'), ({ id }) => id),
       bare: Array.from(document.querySelectorAll('.chapter'), (chapter) => [
@@ -256,7 +256,7 @@ test('a chapter that does not arrive says so, keeps the others, and comes when t
   const lost = page.locator('#chapter-linear');
   assert.match(await lost.getByRole('alert').textContent(), /did not arrive/);
   assert.equal(await page.locator('.chapter h2').count(), chapterIds.length);
-  assert.equal(await page.locator('#chapter-speed figure').count(), 1);
+  assert.equal(await page.locator('#chapter-axes figure').count(), 2);
   await page.unroute('**/assets/linear-*.js', isBroken);
   await lost.getByRole('button', { name: 'Load the page again' }).click();
   await until(async () => (await page.locator('#chapter-linear figure').count()) === 4, 'the chapter');

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { createServer } from 'vite';
-import { figureOf, open, until, withChromium } from './site.mjs';
+import { bring, figureOf, open, until, withChromium } from './site.mjs';
 
 const { site, browser } = await withChromium();
 
@@ -143,6 +143,7 @@ test('with the window or the text of another size, every picture is drawn for it
 
 test('measured times are bars as long as the times', async () => {
   const { page, close } = await fresh();
+  await bring(page, 'speed');
   const figure = figureOf(page, 'speed', 'run');
   const tableButton = page.locator('#figure-speed-run .table-button');
   assert.equal(await tableButton.isVisible(), false, 'there is nothing to see as a table');

@@ -8,6 +8,7 @@ import { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
 import puppeteer from 'puppeteer-core';
+import { onDemand } from '../../web/src/chapters/ids.js';
 
 const folder = fileURLToPath(new URL('../../build/web/', import.meta.url));
 
@@ -362,15 +363,17 @@ export const isWhole = (page, lang = '') =>
     [lang, limit],
   );
 
-/** Goes to the chapter that comes when the reader is near it, and waits until it is there. */
-export async function bringLab(page) {
-  await page.evaluate(() => document.querySelector('#chapter-lab').scrollIntoView());
-  const isThere = () =>
-    page.evaluate(() => {
-      const said = Array.from(document.querySelectorAll('#chapter-lab .summary'), ({ textContent }) => textContent);
-      return said.length > 0 && said.every((text) => text !== '');
-    });
-  await until(isThere, 'the lab');
+/** Goes to chapters that come when the reader is near them, and waits until they are there; default: to all of them. */
+export async function bring(page, ...ids) {
+  for (const id of ids.length > 0 ? ids : onDemand) {
+    await page.evaluate((id) => document.querySelector(`#chapter-${id}`).scrollIntoView(), id);
+    const isThere = () =>
+      page.evaluate((id) => {
+        const said = Array.from(document.querySelectorAll(`#chapter-${id} .summary`), (summary) => summary.textContent);
+        return said.length > 0 && said.every((text) => text !== '');
+      }, id);
+    await until(isThere, id);
+  }
 }
 
 /** A figure of the page, by chapter and name, in either browser. */

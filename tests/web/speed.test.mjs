@@ -5,7 +5,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { chapterIds } from '../../web/src/chapters/ids.js';
-import { bringLab, frames, open, serve, until, withChromium } from './site.mjs';
+import { bring, frames, open, serve, until, withChromium } from './site.mjs';
 import { firstFigure } from './tasks.mjs';
 
 const { site, browser } = await withChromium();
@@ -69,7 +69,7 @@ test('the lab comes with who is near it, in at most 16 KB, and what trains when 
   const isTrainer = (path) => path.includes('/lab-worker-');
   const later = () => [...own.asked].filter((path) => !before.has(path));
   assert.ok(![...before].some((path) => path.includes('/lab-')));
-  await bringLab(page);
+  await bring(page, 'lab');
   let sum = 0;
   for (const path of later()) sum += await sizeOf(path.slice(1));
   t.diagnostic(`${sum} bytes in ${later().length} files`);

@@ -2,7 +2,7 @@
 // milliseconds of processor time, with a reference task in the same browser on the same machine. Tests compare the two;
 // `npm run bench:page` prints them.
 import assert from 'node:assert/strict';
-import { bringLab, contextOf, frames, isWhole, open, until } from './site.mjs';
+import { bring, contextOf, frames, isWhole, open, until } from './site.mjs';
 
 // In the page.
 function watchFirstFigure() {
@@ -142,7 +142,7 @@ async function workControls(id) {
 /** A page, and [id, work] for each figure, where `work` operates all its controls. */
 export async function controlsOf(browser, site) {
   const { page, complaints, close } = await open(browser, site.address);
-  await bringLab(page);
+  await bring(page);
   await page.evaluate(watchTasks);
   await page.evaluate(() => {
     HTMLAnchorElement.prototype.click = () => undefined;

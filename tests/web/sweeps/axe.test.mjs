@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import axe from 'axe-core';
-import { bringLab, browsers, withBoth } from '../site.mjs';
+import { bring, browsers, withBoth } from '../site.mjs';
 
 const { site, both } = await withBoth();
 
@@ -12,7 +12,7 @@ for (const name of browsers) {
   for (const { lang, theme } of looks) {
     test(`axe-core finds nothing in any chapter, in ${lang} and ${theme} (${name})`, async () => {
       const { page, close } = await both.open(name, site.address, { hash: `#lang=${lang}&theme=${theme}` });
-      await bringLab(page);
+      await bring(page);
       // Questions answered and programs open: what comes up later counts as well.
       await page.evaluate(() => {
         for (const question of document.querySelectorAll('.prediction')) question.querySelector('.answer').click();

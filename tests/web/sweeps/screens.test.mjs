@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { chapterIds } from '../../../web/src/chapters/ids.js';
-import { bringLab, browsers, frames, open, until, withBoth } from '../site.mjs';
+import { bring, browsers, frames, open, until, withBoth } from '../site.mjs';
 
 const { site, both, browser } = await withBoth();
 
@@ -18,7 +18,7 @@ for (const name of browsers) {
         'order.map.words=Donaudampfschifffahrtsgesellschaft+x&rope.pair.q=-170,1.1&rope.pair.m=64&rope.pair.lock=1',
       ]) {
         const { page, close } = await both.open(name, site.address, { hash: `#lang=${lang}&${state}`, ...small });
-        await bringLab(page);
+        await bring(page);
         const seen = await page.evaluate(() => {
           for (const details of document.querySelectorAll('details.code, .save')) details.open = true;
           const { clientWidth, scrollWidth } = document.documentElement;

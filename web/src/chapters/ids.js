@@ -16,5 +16,9 @@ export const chapterIds = /** @type {const} */ ([
   'speed',
 ]);
 
-/** The chapter that comes when the reader is near it: few need what it takes. */
-export const onDemand = 'lab';
+/**
+ * The chapters that come when the reader is near them: few need what they take.
+ *
+ * @type {readonly string[]}
+ */
+export const onDemand = ['lab', 'speed'];

@@ -15,6 +15,7 @@ import { whenNear } from '../work/near';
 import { rest, wake } from '../work/rest';
 import { settled } from '../work/soon';
 import { turns } from './needles-picture';
+import { comesBack, holds, keepPlace, type ReadingPlace, readingPlace, topOf } from './place';
 
 /** The part of the state that belongs to no chapter. Absent fields: the reader's language, the system's theme. */
 export const pageFields = (language: Language) => ({
@@ -217,72 +218,6 @@ export interface Page {
   show(texts: FrameTexts, mounted?: (id: ChapterId | undefined) => void): Promise<void>;
 }
 
-interface ReadingPlace {
-  /** The chapter at the top of the window, and which share of it has passed. */
-  readonly index: number;
-  readonly into: number;
-  /** The figure of it that is nearest to where one reads, and where it is; every language has the same ones. */
-  readonly figure?: { readonly id: string; readonly top: number };
-  isLeft(): boolean;
-}
-
-const topOf = (element: Element | null | undefined): number | undefined => element?.getBoundingClientRect().top;
-
-function readingPlace(sections: readonly HTMLElement[]): ReadingPlace {
-  const boxes = sections.map((section) => section.getBoundingClientRect());
-  const index = Math.max(
-    0,
-    boxes.findLastIndex((box) => box.top < innerHeight / 4),
-  );
-  const box = boxes[index];
-  const into = box && box.height > 0 ? -box.top / box.height : 0;
-  const figures = [...(sections[index]?.querySelectorAll('figure[id]') ?? [])]
-    .map((figure) => ({ id: figure.id, top: figure.getBoundingClientRect().top }))
-    .filter(({ top }) => Math.abs(top) < 2 * innerHeight)
-    .sort((a, b) => Math.abs(a.top - innerHeight / 4) - Math.abs(b.top - innerHeight / 4));
-  return { index, into, ...(figures[0] && { figure: figures[0] }), isLeft: watchMoves() };
-}
-
-// Keeps the figure where it was until the reader moves the page; false where there is none to keep.
-function holds({ figure, isLeft }: ReadingPlace): boolean {
-  const top = figure && !isLeft() ? topOf(document.getElementById(figure.id)) : undefined;
-  if (figure === undefined || top === undefined) return false;
-  scrollBy({ top: top - figure.top, behavior: 'instant' });
-  return true;
-}
-
-// Where a visit ended, for the page that is loaded again.
-const placeKey = 'place';
-
-function keepPlace(place: ReadingPlace): void {
-  try {
-    sessionStorage.setItem(placeKey, JSON.stringify({ ...place, address: location.href }));
-  } catch {
-    // Without storage the page begins at its chapter.
-  }
-}
-
-// Goes to where the reader was when the page was left at this address. Whether it did.
-function comesBack(): boolean {
-  const [navigation] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[];
-  if (navigation?.type !== 'reload' && navigation?.type !== 'back_forward') return false;
-  try {
-    const place = JSON.parse(sessionStorage.getItem(placeKey) ?? '{}');
-    return place.address === location.href && holds({ ...place, isLeft: () => false });
-  } catch {
-    return false;
-  }
-}
-
-// Whether the reader has moved the page since.
-function watchMoves(): () => boolean {
-  const moves = new AbortController();
-  for (const kind of ['wheel', 'touchmove', 'keydown', 'pointerdown']) {
-    addEventListener(kind, () => moves.abort(), { signal: moves.signal, passive: true });
-  }
-  return () => moves.signal.aborted;
-}
-
 // A chapter that could not be fetched; what the reader has set is in the address and survives.
 function lost(texts: FrameTexts): HTMLElement {
   const again = button(texts.page.again, () => location.reload());
@@ -329,7 +264,8 @@ export function createPage(state: State, page: PageSection, core: Ropewalk): Pag
   const unmounts: (() => void)[] = [];
   let unfollow = (): void => undefined;
   let latest = 0;
-  let hasCome = false;
+  // Chapters on demand that somebody was near.
+  const come = new Set<ChapterId>();
   addEventListener('pagehide', () => keepPlace(readingPlace(sections)));
 
   // Replaces chapter i by the one in its language, without moving what the reader looks at. Gives
@@ -351,7 +287,7 @@ export function createPage(state: State, page: PageSection, core: Ropewalk): Pag
       if (mount === undefined) root.replaceChildren(lost(texts));
       unmounts[i] = mount?.(root, state, core) ?? (() => undefined);
     };
-    const waits = id === onDemand && !hasCome;
+    const waits = onDemand.includes(id) && !come.has(id);
     const mount = waits ? undefined : await fetched();
     const old = sections[i];
     if (old === undefined || isLate()) return;
@@ -362,7 +298,7 @@ export function createPage(state: State, page: PageSection, core: Ropewalk): Pag
     sections[i] = section;
     if (waits) {
       unmounts[i] = whenNear(section, async () => {
-        hasCome = true;
+        come.add(id);
         const late = await fetched();
         if (sections[i] === section) fill(late);
       });
@@ -398,7 +334,8 @@ export function createPage(state: State, page: PageSection, core: Ropewalk): Pag
         if (isLate()) return;
         mounted(chapterIds[i]);
         // The first one has been seen to; now the others may come, several at a time.
-        if (nth === 0) for (const id of chapterIds) if (id !== onDemand) fetchChapter(id, lang).catch(() => undefined);
+        if (nth === 0)
+          for (const id of chapterIds) if (!onDemand.includes(id)) fetchChapter(id, lang).catch(() => undefined);
       }
       await settled();
       if (isLate()) return;
