@@ -64,7 +64,8 @@ function askAtEachStep() {
  * answers.
  *
  * @param under the path of the page on the host.
- * @param isPlain a host that sends no CSP header, no isolation, and wasm as application/octet-stream.
+ * @param isPlain a host that sends no CSP header, no isolation, wasm as application/octet-stream, and `Vary: Origin` with
+ *   each file, as hosts do that answer other origins too.
  * @param inSteps the playground's worker requests `/step?load=…` and `/step?pass=…` when it reports the progress of a
  *   load or a pass, and `/step?item=…` with each token, and continues after the answer.
  */
@@ -77,7 +78,7 @@ export async function serve({ under = '/', isPlain = false, inSteps = false } = 
     const path = normalize(decodeURIComponent(url.pathname));
     asked.add(path);
     const file = path.endsWith('/') ? `${path}index.html` : path;
-    const headers = isPlain ? {} : { 'content-security-policy': policy, ...isolation };
+    const headers = isPlain ? { vary: 'Origin' } : { 'content-security-policy': policy, ...isolation };
     for (const { isHere, stop } of holds) if (isHere(url)) await stop();
     if (path === '/step') {
       response.writeHead(204).end();

@@ -14,6 +14,8 @@ addEventListener('activate', (event) => {
 
 addEventListener('fetch', (event) => {
   if (event.request.method !== 'GET' || new URL(event.request.url).origin !== location.origin) return;
-  const kept = caches.open(cacheName).then((cache) => cache.match(event.request, { ignoreSearch: true }));
+  // The files are the same for whoever asks, whatever the host says that they vary by.
+  const how = { ignoreSearch: true, ignoreVary: true };
+  const kept = caches.open(cacheName).then((cache) => cache.match(event.request, how));
   event.respondWith(kept.then((answer) => answer ?? fetch(event.request)));
 });
