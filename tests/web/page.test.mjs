@@ -3,7 +3,19 @@ import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import { test } from 'node:test';
 import { chapterIds } from '../../web/src/chapters/ids.js';
-import { bring, browsers, contextOf, figureOf, hears, isWhole, open, setOffline, until, withBoth } from './site.mjs';
+import {
+  bring,
+  browsers,
+  contextOf,
+  figureOf,
+  frames,
+  hears,
+  isWhole,
+  open,
+  setOffline,
+  until,
+  withBoth,
+} from './site.mjs';
 
 const { site, both, browser } = await withBoth();
 
@@ -223,8 +235,32 @@ test('a link to a chapter opens there, and the contents lead there', async () =>
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
   const copyLink = pair(page).getByRole('button', { name: 'Copy link' });
   await hears(page, '#figure-rope-pair', 'Copied', () => copyLink.click());
-  assert.match(await page.evaluate(() => navigator.clipboard.readText()), /at=rope/);
+  assert.match(await page.evaluate(() => navigator.clipboard.readText()), /at=rope\.pair/);
   await close();
+});
+
+test('a link to a figure opens at it, also where its chapter is still to come, and ids of the page are links', async () => {
+  for (const [hash, id, name] of [
+    ['#lang=en&at=rope.broken', 'figure-rope-broken', 'Figure 6.5'],
+    ['#lang=en&at=lab.length', 'figure-lab-length', 'Figure 11.3'],
+    ['#figure-decay-bound', 'figure-decay-bound', 'Figure 7.2'],
+    ['#chapter-rope', 'chapter-rope', ''],
+    ['#lang=en&at=rope.nothing', 'chapter-rope', ''],
+  ]) {
+    const { page, complaints, close } = await open(browser, site.address, { hash });
+    const place = () =>
+      page.evaluate((id) => {
+        const { activeElement } = document;
+        const label = document.getElementById(activeElement.getAttribute('aria-labelledby'))?.textContent ?? '';
+        const found = document.getElementById(id);
+        return { top: found?.getBoundingClientRect().top, name: found?.contains(activeElement) ? label : undefined };
+      }, id);
+    // Below the bar, and nothing but it.
+    const isAt = ({ top, name: focused }) => Math.abs(top - 70) < 50 && focused === name;
+    await until(async () => isAt(await place()), `${hash}: ${JSON.stringify(await place())}`);
+    assert.deepEqual(complaints, []);
+    await close();
+  }
 });
 
 test('another language comes to the place where one reads', async () => {
@@ -243,6 +279,16 @@ test('another language comes to the place where one reads', async () => {
     return text.startsWith('6') && text;
   }, 'the chapter in the bar');
   assert.match(here, /RoPE/);
+  // So it is with "back", wherever one has read on to.
+  await page.evaluate(() => {
+    scrollTo({ top: document.querySelector('#figure-axes-grid').getBoundingClientRect().top + scrollY - 200 });
+  });
+  const later = () => page.evaluate(() => document.querySelector('#figure-axes-grid').getBoundingClientRect().top);
+  await until(async () => Math.abs((await later()) - 200) < 2, 'another figure');
+  await page.evaluate(() => history.back());
+  await isWhole(page, 'en');
+  await frames(page, 2);
+  assert.ok(Math.abs((await later()) - 200) < 40, `${await later()}`);
   await close();
 });
 

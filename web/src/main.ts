@@ -16,11 +16,12 @@ import { fetchChapter } from './chapters/fetch';
 import { chapterIds } from './chapters/ids';
 import { frameTexts, languageTags, preferredLanguage } from './i18n/language';
 import { keepForOffline } from './offline/register';
-import { createPage, follow, goTo, type PageSection, pageFields, showTheme, tellLost } from './page/page';
+import { chapterIn, createPage, follow, goTo, type PageSection, pageFields, showTheme, tellLost } from './page/page';
 import { followTextSize } from './page/text-size';
 import { h } from './ui/dom';
 import { State } from './ui/state';
 import { setTheme } from './ui/theme';
+import { pause } from './work/pause';
 
 const state = new State(() => [['lang', page.values.lang]]);
 const page: PageSection = state.section('', pageFields(preferredLanguage()));
@@ -43,7 +44,7 @@ async function start(): Promise<void> {
   followTextSize();
   const { at } = page.values;
   const complete = article.show(texts, (id) => {
-    if (id !== undefined && id === at) goTo(id);
+    if (at !== undefined && id === chapterIn(at)) goTo(at);
   });
 
   state.subscribe(async () => {
@@ -53,6 +54,10 @@ async function start(): Promise<void> {
     if (lang === shown) return;
     const before = shown;
     shown = lang;
+    // With "back" the browser goes where the texts of that language were once read, in a moment; the reader stays here.
+    const top = scrollY;
+    await pause();
+    scrollTo({ top, behavior: 'instant' });
     const next = await frameTexts(lang).catch(() => undefined);
     // Meanwhile the reader may have thought of something else.
     if (shown !== lang) return;

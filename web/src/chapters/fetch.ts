@@ -21,7 +21,7 @@ export async function fetchChapter(id: ChapterId, lang: Language): Promise<Mount
         frame,
         numbers: numbersOf(lang),
         section: (name, fields) => state.section(`${id}.${name}`, fields),
-        link: () => state.link({ at: id }),
+        link: (figure) => state.link({ at: `${id}.${figure}` }),
         work: longWork,
       },
       core,

@@ -14,8 +14,8 @@ export interface ChapterState<Texts = unknown> {
   readonly numbers: Numbers;
   /** A part of the chapter's state: one figure's. */
   section<F extends Readonly<Record<string, Field<unknown>>>>(name: string, fields: F): Section<F>;
-  /** The address that shows the page as it is now, opened at this chapter. */
-  link(): string;
+  /** The address that shows the page as it is now, opened at a figure of this chapter. */
+  link(figure: string): string;
   /** For what takes longer than a frame. */
   readonly work: LongWork;
 }

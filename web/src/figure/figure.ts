@@ -128,7 +128,7 @@ export function figure<F extends Fields>(
       figure: `${chapter.id}-${name}`,
       caption,
       summary: report?.summary ?? '',
-      address: chapter.link(),
+      address: chapter.link(name),
       code: report?.code ?? '',
     }),
     tables: () => report?.table() ?? [],
@@ -172,7 +172,7 @@ export function figure<F extends Fields>(
   };
   const tools = [
     tableButton,
-    copyButton(texts.copyLink, texts, () => chapter.link()),
+    copyButton(texts.copyLink, texts, () => chapter.link(name)),
     save,
     button(texts.reset, reset, 'button quiet'),
   ];

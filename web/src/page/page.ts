@@ -15,18 +15,24 @@ import { whenNear } from '../work/near';
 import { rest, wake } from '../work/rest';
 import { settled } from '../work/soon';
 import { turns } from './needles-picture';
-import { comesBack, holds, keepPlace, type ReadingPlace, readingPlace, topOf } from './place';
+import { comesBack, holds, keepPlace, type ReadingPlace, readingPlace, topOf, watchMoves } from './place';
+
+/** A chapter, or a figure of one: `rope.pair`. */
+export type Place = ChapterId | `${ChapterId}.${string}`;
+
+/** The chapter of a place. */
+export const chapterIn = (place: Place): ChapterId => place.split('.')[0] as ChapterId;
 
 /** The part of the state that belongs to no chapter. Absent fields: the reader's language, the system's theme. */
 export const pageFields = (language: Language) => ({
   lang: choice(languages, language),
   theme: { ...choice(themes, 'auto'), print: (theme: Theme) => (theme === 'auto' ? undefined : theme) },
-  // The chapter that a link opens at.
+  // What a link opens at.
   at: {
     initial: undefined,
-    parse: (id: string) => chapterIds.find((known) => known === id),
-    print: (id: ChapterId | undefined) => id,
-  } satisfies Field<ChapterId | undefined> as Field<ChapterId | undefined>,
+    parse: (place: string) => (chapterIds.includes(chapterIn(place as Place)) ? (place as Place) : undefined),
+    print: (place: Place | undefined) => place,
+  } satisfies Field<Place | undefined> as Field<Place | undefined>,
 });
 
 export type PageSection = Section<ReturnType<typeof pageFields>>;
@@ -57,14 +63,18 @@ function showThemeOn(themeButton: HTMLElement, texts: FrameTexts, theme: Theme):
   themeButton.title = texts.page.themeIs(theme);
 }
 
-const headingOf = (id: ChapterId | undefined) =>
-  document.querySelector<HTMLElement>(id === undefined ? 'main' : `#chapter-${id} h2`);
+// The figure of a place, the heading of a chapter where there is none (yet), or all of the article.
+const headOf = (place: Place | undefined) =>
+  document.getElementById(`figure-${place?.replace('.', '-')}`) ??
+  document.querySelector<HTMLElement>(place === undefined ? 'main' : `#chapter-${chapterIn(place)} h2`);
 
-/** Brings a chapter to the top of the window, and the keyboard with it. */
-export function goTo(id: ChapterId): void {
-  const heading = headingOf(id);
-  heading?.scrollIntoView();
-  heading?.focus({ preventScroll: true });
+/** Brings a place to the top of the window, and the keyboard with it. */
+export function goTo(place: Place): void {
+  const head = headOf(place);
+  if (head === null) return;
+  head.tabIndex = -1;
+  head.scrollIntoView();
+  head.focus({ preventScroll: true });
 }
 
 /** Tells that the texts of another language did not come, wherever one reads. */
@@ -74,10 +84,10 @@ export function tellLost(texts: FrameTexts): void {
   setTimeout(() => notice.remove(), 10000);
 }
 
-/** With "back" the view goes by itself; the keyboard goes along, unless a control has it. A link leads to its chapter. */
-export function follow(id: ChapterId | undefined, isLink: boolean): void {
-  if (isLink && id !== undefined) goTo(id);
-  else if (document.activeElement?.matches('body, main, h2')) headingOf(id)?.focus({ preventScroll: true });
+/** With "back" the view goes by itself; the keyboard goes along, unless a control has it. A link leads to its place. */
+export function follow(place: Place | undefined, isLink: boolean): void {
+  if (isLink && place !== undefined) goTo(place);
+  else if (document.activeElement?.matches('body, main, h2, figure')) headOf(place)?.focus({ preventScroll: true });
 }
 
 function chapterLinks(page: PageSection, state: State, followed: () => void): HTMLElement {
@@ -159,8 +169,10 @@ function followReading(
   const tell = (): void => {
     const index = sections.findIndex((section) => inSight.has(section));
     const chapter = chapterIds[index];
-    told = chapter;
-    page.amend({ at: chapter });
+    const { at } = page.values;
+    // A link to a figure stays one while its chapter is read.
+    told = at && chapterIn(at) === chapter ? at : chapter;
+    page.amend({ at: told });
     const title = chapter && `${index + 1} · ${chapterOf(chapter).title[lang]}`;
     if (name !== null) name.textContent = title ?? texts.page.contents;
     for (const link of header.querySelectorAll<HTMLElement>('[data-chapter]')) {
@@ -299,8 +311,14 @@ export function createPage(state: State, page: PageSection, core: Ropewalk): Pag
     if (waits) {
       unmounts[i] = whenNear(section, async () => {
         come.add(id);
+        const isLeft = watchMoves();
         const late = await fetched();
-        if (sections[i] === section) fill(late);
+        if (sections[i] !== section) return;
+        fill(late);
+        await settled();
+        // A link to a figure that was not there yet has led to the chapter.
+        const { at } = page.values;
+        if (at?.startsWith(`${id}.`) && !isLeft()) goTo(at);
       });
     } else fill(mount);
     await settled();

@@ -57,8 +57,8 @@ export function comesBack(): boolean {
   }
 }
 
-// Whether the reader has moved the page since.
-function watchMoves(): () => boolean {
+/** Tells whether the reader has moved the page since. */
+export function watchMoves(): () => boolean {
   const moves = new AbortController();
   for (const kind of ['wheel', 'touchmove', 'keydown', 'pointerdown']) {
     addEventListener(kind, () => moves.abort(), { signal: moves.signal, passive: true });

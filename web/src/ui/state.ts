@@ -219,7 +219,9 @@ export class State {
   }
 
   #load(): void {
-    this.#entries = new Map(new URLSearchParams(location.hash.slice(1)));
+    // The id of a chapter or a figure, as other pages may link to it, is a place.
+    const [, place] = /^#(?:chapter|figure)-([\w-]+)$/.exec(location.hash) ?? [];
+    this.#entries = new Map(place ? [['at', place.replace('-', '.')]] : new URLSearchParams(location.hash.slice(1)));
   }
 
   #hash(): string {
