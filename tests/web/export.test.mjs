@@ -1,5 +1,6 @@
 // Saving figures, in Chromium and Firefox: files contain the numbers of the tables, and pictures match the figures.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
 import { bring, browsers, figureOf, open, until, withBoth } from './site.mjs';
 
@@ -37,11 +38,21 @@ const savedText = (page) =>
     return { name, text: new TextDecoder('utf-8', { ignoreBOM: true }).decode(await file.arrayBuffer()) };
   });
 
-// RFC 4180, as a spreadsheet reads it.
+// Of several tables.
+const csvColumns = ['table', 'row', 'column', 'value'];
+
+const python = (code, input) => JSON.parse(execFileSync('python3', ['-c', code], { input, encoding: 'utf8' }));
+const readCsv = `import csv, io, json, sys
+text = sys.stdin.buffer.read().decode("utf-8-sig")
+print(json.dumps(list(csv.DictReader(io.StringIO(text)))))`;
+const readJson = 'import json, sys; print(json.dumps(json.load(sys.stdin)))';
+
+// RFC 4180 after a byte order mark, as a spreadsheet reads it.
 function cells(csv) {
   const rows = [[]];
-  for (const [, quoted, plain, end] of csv.matchAll(/(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n|$)/g)) {
+  for (const [, quoted, plain, end] of csv.slice(1, -2).matchAll(/(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n|$)/g)) {
     rows.at(-1).push(quoted?.replaceAll('""', '"') ?? plain);
+    if (end === '') break;
     if (end === '\r\n') rows.push([]);
   }
   return rows;
@@ -71,17 +82,13 @@ for (const browser of browsers) {
       const csv = await savedText(page);
       assert.equal(csv.name, `${chapter}-${name}.csv`);
       assert.equal(csv.text[0], '\ufeff');
-      const rows = cells(csv.text.slice(1));
-      let at = 0;
-      for (const [i, table] of tables.entries()) {
-        assert.equal(rows[at][0], saved[i].caption);
-        assert.equal(rows[at + 1].length, table[0].length + 1);
-        for (const [j, row] of table.entries()) {
-          const values = rows[at + 2 + j].slice(1).map((cell) => (cell === '' ? Number.NaN : Number(cell)));
-          assert.deepEqual(values, row);
-        }
-        at += table.length + 3;
-      }
+      const [head, ...rows] = cells(csv.text);
+      const isOne = tables.length === 1;
+      assert.deepEqual(head, isOne ? [saved[0].corner, ...saved[0].columns.map(String)] : csvColumns);
+      const values = rows
+        .flatMap((row) => row.slice(isOne ? 1 : 3))
+        .map((cell) => (cell === '' ? Number.NaN : Number(cell)));
+      assert.deepEqual(values, tables.flat(2));
       await figureOf(page, chapter, name).choose('View as picture');
     }
     assert.deepEqual(complaints.splice(0), []);
@@ -93,20 +100,45 @@ for (const browser of browsers) {
     const [, { rows }] = JSON.parse((await savedText(page)).text).tables;
     assert.deepEqual(new Set(rows[1].values), new Set(['time', 'row', 'column']));
     await save(page, 'axes', 'ids', 'Numbers (CSV)');
+    const axes = cells((await savedText(page)).text).slice(-rows.length * rows[0].values.length);
     assert.deepEqual(
-      cells((await savedText(page)).text.slice(1))
-        .at(-2)
-        .slice(1, 5),
-      rows[1].values.slice(0, 4),
+      axes.map((cells) => cells.at(-1)),
+      rows.flatMap(({ values }) => values),
     );
   });
 
   test(`no word becomes a formula of a spreadsheet (${browser})`, async () => {
     const { page } = pages[browser];
     await save(page, 'order', 'map', 'Numbers (CSV)');
-    const [, head, ...rows] = cells((await savedText(page)).text.slice(1));
-    assert.deepEqual(head.slice(1), ["'=1+1", 'a,b', '"c"']);
-    assert.equal(rows[0][0], "'=1+1");
+    const rows = cells((await savedText(page)).text).slice(1, 4);
+    assert.deepEqual(
+      rows.map(([, row, column]) => [row, column]),
+      ["'=1+1", 'a,b', '"c"'].map((column) => ["'=1+1", column]),
+    );
+  });
+
+  test(`Python reads what is saved, and numbers as numbers (${browser})`, async () => {
+    const { page } = pages[browser];
+    for (const [chapter, name, isOne] of [
+      ['algebra', 'dot', true],
+      ['rope', 'pair', true],
+      ['linear', 'cost', false],
+    ]) {
+      const [[[first]]] = await figureOf(page, chapter, name).tables();
+      await figureOf(page, chapter, name).choose('View as picture');
+      await save(page, chapter, name, 'Numbers (CSV)');
+      const rows = python(readCsv, (await savedText(page)).text);
+      const names = Object.keys(rows[0]);
+      if (!isOne) assert.deepEqual(names, csvColumns);
+      const place = isOne ? rows.map((row) => row[names[0]]) : rows.map(({ row }) => row);
+      assert.ok(place.every((text) => !text.includes('\u2212')));
+      if (isOne) assert.ok(place.map(Number).every((number) => Number.isInteger(number)) && place[0] < 0);
+      assert.equal(Number(rows[0][isOne ? names[1] : 'value']), first);
+      await save(page, chapter, name, 'Numbers (JSON)');
+      const { tables } = python(readJson, (await savedText(page)).text);
+      assert.ok(tables[0].rows.every(({ name }) => typeof name === 'number'));
+      assert.equal(tables[0].rows[0].values[0], first);
+    }
   });
 
   test(`every picture is saved as it is seen, to its last row (${browser})`, async () => {
@@ -182,6 +214,31 @@ async function look(id) {
     ...counts,
   };
 }
+
+test('below a saved picture stand its caption, its settings and its address', async () => {
+  const { page, complaints, close } = await open(chromium, site.address, { hash: '#lang=en&rope.pair.m=40' });
+  // What is drawn as the image is kept.
+  await page.evaluate(() => {
+    const { set, ...rest } = Object.getOwnPropertyDescriptor(HTMLImageElement.prototype, 'src');
+    Object.defineProperty(HTMLImageElement.prototype, 'src', {
+      ...rest,
+      set(address) {
+        if (address.startsWith('data:image/svg')) globalThis.drawn = decodeURIComponent(address);
+        set.call(this, address);
+      },
+    });
+  });
+  await page.locator('#figure-rope-pair .save summary').click();
+  await page.locator('#figure-rope-pair .save-items button').first().click();
+  const drawn = await until(() => page.evaluate(() => globalThis.drawn), 'the image');
+  const [, figure] = drawn.split('<foreignObject');
+  const text = figure.replace(/<[^>]*>/g, '').replaceAll('&amp;', '&');
+  assert.match(text, /Figure 6\.1One pair of coordinates/);
+  assert.match(text, /Position m of the query: 40 · Position n of the key: \d+ · Lock the distance m − n: – · /);
+  assert.match(text, /http:\/\/127\.0\.0\.1:\d+\/#lang=en&rope\.pair\.m=40&at=rope\.pair/);
+  assert.deepEqual(complaints, []);
+  await close();
+});
 
 test('a file really arrives, and the menu is opened, left and used by keyboard', async () => {
   const { page, complaints, close } = await open(chromium, site.address);

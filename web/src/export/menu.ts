@@ -19,7 +19,7 @@ const kinds = ['png', 'csv', 'json'] as const;
 type Kind = (typeof kinds)[number];
 
 async function fileOf(kind: Kind, { picture, drawn, about, tables }: Savable): Promise<Blob> {
-  if (kind === 'png') return (await import('./picture')).pngOf(picture, drawn);
+  if (kind === 'png') return (await import('./picture')).pngOf(picture, drawn, about().address);
   const { csvOf, jsonOf } = await import('./numbers');
   return kind === 'csv'
     ? new Blob([csvOf(tables())], { type: 'text/csv;charset=utf-8' })

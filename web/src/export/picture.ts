@@ -1,5 +1,5 @@
 // A picture of the page as a PNG: a copy of its elements with the page's style sheets in an SVG image, drawn on a
-// canvas. Nothing is fetched, and what is drawn is what is seen.
+// canvas, and below it what it shows: caption, settings and address. Nothing is fetched, and what is drawn is what is seen.
 import { pause } from '../work/pause';
 
 const margin = 16;
@@ -51,15 +51,42 @@ function row(parts: readonly Element[]): HTMLElement {
   return made;
 }
 
+// What the controls of a figure are set to, in its words.
+function settingsOf(figure: Element): string {
+  const settings = Array.from(figure.querySelectorAll('.controls .control'), (control) => {
+    const name = control.querySelector('legend, label, span')?.textContent ?? '';
+    const input = control.querySelector('input');
+    const chosen = control.querySelector('input[type=radio]:checked')?.parentElement?.textContent;
+    const ticked = input?.type === 'checkbox' ? (input.checked ? '✓' : '–') : undefined;
+    return `${name}: ${control.querySelector('output')?.value ?? chosen ?? ticked ?? input?.value ?? ''}`;
+  });
+  return settings.join(' · ');
+}
+
+// What tells those who find the picture what it shows, and where.
+function told(figure: Element, address: string): Node[] {
+  const line = (text: string): HTMLElement => {
+    const made = document.createElement('p');
+    made.className = 'summary';
+    made.style.overflowWrap = 'anywhere';
+    made.append(text);
+    return made;
+  };
+  const caption = figure.querySelector('figcaption')?.cloneNode(true);
+  const settings = settingsOf(figure);
+  return [...(caption ? [caption] : []), ...(settings ? [line(settings)] : []), line(address)];
+}
+
 // The picture, below what else is drawn, in the surroundings that its style rules speak of.
-function surrounded(picture: HTMLElement, drawn: readonly Element[], width: number): HTMLElement {
+function surrounded(picture: HTMLElement, drawn: readonly Element[], address: string, width: number): HTMLElement {
   const around = document.createElement('div');
+  const figure = picture.closest('figure');
   const outer = document.createElement('figure');
-  outer.className = picture.closest('figure')?.className ?? '';
+  outer.className = figure?.className ?? '';
   // Also where figures rest, the copy has its full height.
   outer.style.cssText = 'max-width: none; margin: 0; padding: 0; content-visibility: visible;';
   if (drawn.length > 0) outer.append(row(drawn));
-  outer.append(copyOf(picture));
+  outer.append(copyOf(picture), ...(figure ? told(figure, address) : []));
   const { color, fontFamily, fontSize, lineHeight } = getComputedStyle(picture);
   around.style.cssText = `display: flow-root; width: ${width}px; padding: ${margin}px; box-sizing: content-box;`;
   Object.assign(around.style, { color, fontFamily, fontSize, lineHeight });
@@ -96,15 +123,16 @@ function image(around: HTMLElement, width: number, height: number): string {
  * Twice as fine as the screen's own pixels, on its background.
  *
  * @param drawn what the figure draws elsewhere, among its controls.
+ * @param address shows the figure again.
  */
-export async function pngOf(picture: HTMLElement, drawn: readonly Element[]): Promise<Blob> {
+export async function pngOf(picture: HTMLElement, drawn: readonly Element[], address: string): Promise<Blob> {
   // A picture that is hidden by a table has no size; it is shown for a moment.
   const { hidden } = picture;
   picture.hidden = false;
   if (hidden) await pause(50);
   const width = Math.ceil(picture.getBoundingClientRect().width);
   const ground = getComputedStyle(picture.parentElement ?? picture).backgroundColor;
-  const around = surrounded(picture, drawn, width);
+  const around = surrounded(picture, drawn, address, width);
   picture.hidden = hidden;
   // From here on the page may change, and step by step it is not held up for long.
   await pause();
