@@ -31,6 +31,23 @@ test('on a small screen formulas, tables and listings are seen whole, without sc
   }
 });
 
+test('what is wider than a very small screen scrolls, and its edge shows that there is more', async () => {
+  for (const locale of ['en-US', 'zh-CN']) {
+    const page = await pageOf(320, locale);
+    const wide = await page.evaluate(() =>
+      Array.from(document.querySelectorAll('main :is(.formula, .scroller, pre)'))
+        .filter((box) => box.checkVisibility() && box.scrollWidth > box.clientWidth)
+        .map((box) => {
+          const { overflowX, backgroundAttachment } = getComputedStyle(box);
+          return [box.textContent.slice(0, 60), overflowX, backgroundAttachment];
+        }),
+    );
+    assert.ok(wide.length > 0);
+    for (const [text, ...style] of wide) assert.deepEqual(style, ['auto', 'local, scroll'], text);
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 320);
+  }
+});
+
 test('what a button says when it was pressed stands clear of the ring around it', async () => {
   const { page, close } = await open(browser, site.address);
   const clear = await page.evaluate(() =>
