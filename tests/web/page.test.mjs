@@ -443,8 +443,8 @@ test('a picture that changes is told once, where it comes to rest', async () => 
     globalThis.told = [];
     new MutationObserver((changes) => {
       for (const { target } of changes) {
-        const region = (target.nodeType === 1 ? target : target.parentElement)?.closest('[role=status]');
-        if (region) globalThis.told.push(region.textContent);
+        const region = (target.nodeType === 1 ? target : target.parentElement)?.closest('[role=status], output');
+        if (region && region.ariaLive !== 'off') globalThis.told.push(region.textContent);
       }
     }).observe(document.body, { childList: true, characterData: true, subtree: true });
     const slider = document.querySelector('#figure-rope-pair input[type=range]');
@@ -462,6 +462,13 @@ test('a picture that changes is told once, where it comes to rest', async () => 
   assert.deepEqual(await toldAfter(499), []);
   assert.deepEqual(await toldAfter(1), [summary]);
   assert.deepEqual(await toldAfter(5000), [summary]);
+  // A cell is told while the keyboard is among cells; neither leaving them nor a step of a slider tells of one.
+  const map = figureOf(page, 'sinusoid', 'map');
+  await page.locator('#figure-sinusoid-map .field-plot').first().focus();
+  const cell = await page.locator('#figure-sinusoid-map .readout').textContent();
+  assert.deepEqual(await toldAfter(0), [summary, cell]);
+  await map.press('Columns D', 'ArrowLeft');
+  assert.deepEqual(await toldAfter(5000), [summary, cell, await map.summary()]);
   assert.deepEqual(complaints, []);
   await close();
 });

@@ -89,14 +89,14 @@ export function flagControl(label: string, changed: (value: boolean) => void): C
   };
 }
 
-/** A number on a scale, with its reading in words. */
+/** A number on a scale, with its reading in words. A screen reader is told it as the value of the slider, and nothing else. */
 export function rangeControl(
   label: string,
   range: { readonly min: number; readonly max: number; readonly look?: string },
   changed: (value: number) => void,
 ): Control<{ readonly value: number; readonly reading: string; readonly spoken: string; readonly max?: number }> {
   const id = freshId();
-  const reading = h('output', { for: id });
+  const reading = h('output', { for: id, 'aria-live': 'off' });
   const input = h('input', { id, type: 'range', min: range.min, max: range.max, step: 1, class: range.look });
   input.addEventListener('input', () => changed(input.valueAsNumber));
   return {

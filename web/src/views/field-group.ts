@@ -1,5 +1,6 @@
 // One field or several, with one line that reads out the current cell and the colour scale of each. Fields of the same
 // size have the current cell together.
+import { tellIn } from '../ui/announce';
 import { h } from '../ui/dom';
 import { isDark } from '../ui/theme';
 import { colorOf, paintScale } from './color-scale';
@@ -110,8 +111,7 @@ export function fieldGroup(hint: string, picked?: (cell: Cell, field: number) =>
       showKinds(made.kinds, each, onDark);
     }
     readout.classList.toggle('idle', current === undefined);
-    const text = current === undefined ? hint : data.tell(current.cell, current.field);
-    if (readout.textContent !== text) readout.textContent = text;
+    tellIn(box, readout, current === undefined ? hint : data.tell(current.cell, current.field));
   }
 
   return {

@@ -1,5 +1,6 @@
 // Heat maps of the same words side by side, one for each head: one colour scale, one current cell in all of them, one
 // line that reads it out, and the same numbers as tables.
+import { tellIn } from '../ui/announce';
 import { h, observeWidth } from '../ui/dom';
 import { paintScale } from './color-scale';
 import { type Cell, type HeatMap, heatMap } from './heat-map';
@@ -129,8 +130,7 @@ export function heatGrid(texts: HeatGridTexts): HeatGrid {
       });
     }
     readout.classList.toggle('idle', current === undefined);
-    const text = tell();
-    if (readout.textContent !== text) readout.textContent = text;
+    tellIn(box, readout, tell());
   }
 
   const stop = observeWidth(box, (now) => {

@@ -27,7 +27,7 @@ export interface ScorePanel {
 }
 
 export function scorePanel(texts: ScorePanelTexts): ScorePanel {
-  const score = h('output', { class: 'score-value' });
+  const score = h('output', { class: 'score-value', 'aria-live': 'off' });
   const notes = h('div', { class: 'score-notes' });
   const rows = h('tbody');
   const titles = [texts.vector, texts.before, texts.after].map((title) => h('th', { scope: 'col' }, title));
