@@ -12,6 +12,7 @@ const pages = {};
 for (const name of browsers) pages[name] = await both.open(name, site.address, { hash: '#lang=en' });
 
 const times = (n, key) => Array.from({ length: n }, () => key);
+const whole = (from, to) => Array.from({ length: to - from + 1 }, (_, i) => from + i);
 const column = (table, i) => table.map((row) => row[i]);
 const near = (a, b, tolerance) =>
   assert.ok(Math.abs(a - b) <= tolerance, `${a} and ${b} differ by more than ${tolerance}`);
@@ -73,6 +74,27 @@ const chapters = {
     const [turned] = await figure.tables();
     assert.deepEqual(turned, outputs(moved, 'rope'));
     assert.match(await figure.summary(), /other columns/);
+  },
+
+  async 'order: what a column says that it has changed by at most is not less than it has'(page) {
+    const figure = figureOf(page, 'order', 'words');
+    await figure.choose('Reset', 'RoPE');
+    const [before] = await figure.tables();
+    await figure.choose('View as picture');
+    await page.evaluate(() => document.querySelectorAll('#figure-order-words .chip')[0].focus());
+    for (const key of times(4, 'ArrowRight')) await page.keyboard.press(key);
+    const notes = await page.evaluate(() =>
+      Array.from(document.querySelectorAll('#figure-order-words .chip-note'), ({ textContent }) => textContent),
+    );
+    const [after] = await figure.tables();
+    const most = after.map((row, i) => Math.max(...row.map((value, d) => Math.abs(value - before[(i + 1) % 5][d]))));
+    for (const [i, note] of notes.entries()) {
+      const said = Number(note.slice(1));
+      assert.ok(said >= most[i] && said < most[i] + 0.011, `${note} for ${most[i]}`);
+    }
+    const [, said] = /at most ([\d.]+)\.$/.exec(await figure.summary());
+    assert.ok(Number(said) >= Math.max(...most), said);
+    await figure.choose('View as picture', 'Reset');
   },
 
   async 'binary: all bits flip from 7 to 8, and what has no code is refused'(page) {
@@ -171,11 +193,19 @@ const chapters = {
     const maps = figureOf(page, 'relative', 'maps');
     await maps.press('Head', 'Home');
     const [shaw, t5, alibi] = await maps.tables();
+    const summary = await maps.summary();
     for (const map of [shaw, t5, alibi]) {
       for (let i = 1; i < 24; ++i) for (let j = 1; j < 24; ++j) assert.equal(map[i][j], map[i - 1][j - 1]);
     }
     assert.equal(alibi[9][0], -4.5);
-    assert.deepEqual([t5[8][0], t5[12][0], t5[16][0], t5[0][1]], [8, 9, 10, 17]);
+    // What T5 adds, a number for each bucket; no bucket has a magnitude.
+    const buckets = Array.from(core.t5Buckets(whole(-23, 23)));
+    const numbers = new Map(buckets.map((bucket, i) => [bucket, i < 23 ? t5[23 - i][0] : t5[0][i - 23]]));
+    for (const [i, bucket] of buckets.entries())
+      assert.equal(i < 23 ? t5[23 - i][0] : t5[0][i - 23], numbers.get(bucket));
+    assert.ok(new Set(numbers.values()).size > 10 && [...numbers.values()].some((number) => number < 0));
+    const [, said] = /T5 adds the (\S+) of bucket 8,/.exec(summary);
+    near(Number(said.replace('−', '-')), t5[9][0], 1e-6);
     assert.deepEqual([shaw[4][0], shaw[9][0], shaw[0][9]], [0, 0, 8]);
   },
 
@@ -381,6 +411,8 @@ const chapters = {
   async 'linear: softmax and cosine look where the query is aimed, positive features at its own place'(page) {
     const figure = figureOf(page, 'linear', 'aim');
     const highest = (values) => values.indexOf(Math.max(...values));
+    // The text says “about an eighth”, and no more than that.
+    near(Math.max(...column((await figure.tables())[0], 0)), 1 / 8, 0.01);
     for (const back of [8, 9, 10]) {
       const [weights] = await figure.tables();
       for (let form = 0; form < 2; ++form) {

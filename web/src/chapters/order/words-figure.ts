@@ -22,7 +22,7 @@ const rounding = 1e-5;
 
 export function orderWords(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
   const texts = chapter.texts.words;
-  const { plain, fixed } = chapter.numbers;
+  const { plain, fixed, bound } = chapter.numbers;
   const fields = {
     words: line(texts.label, maxSentence, texts.sentence, { order: undefined }),
     order: order(),
@@ -62,7 +62,7 @@ export function orderWords(chapter: ChapterState<Texts>, core: Ropewalk): Figure
             key: places[at] ?? at,
             word,
             values: Array.from(now.subarray(at * outputDim, (at + 1) * outputDim)),
-            note: (moved[at] ?? 0) < rounding ? texts.same : texts.changed(fixed(moved[at] ?? 0, 2)),
+            note: (moved[at] ?? 0) < rounding ? texts.same : texts.changed(bound(moved[at] ?? 0, 2)),
             changed: (moved[at] ?? 0) >= rounding,
           })),
           limit,
@@ -83,7 +83,7 @@ export function orderWords(chapter: ChapterState<Texts>, core: Ropewalk): Figure
                 ? texts.asWritten
                 : most < rounding
                   ? texts.equal
-                  : texts.different(fixed(most, 2)),
+                  : texts.different(bound(most, 2)),
           code: program(shown, `const result = ${call('outputs', standing, position)};`),
           table: () => [
             {

@@ -1,4 +1,4 @@
-// Three ways to see a distance, side by side: Shaw's rows, T5's buckets, ALiBi's bias.
+// Three ways to see a distance, side by side: Shaw's rows, T5's bias, ALiBi's bias.
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
@@ -21,7 +21,7 @@ function mapsOf(
   { plain, significant }: Numbers,
   values: { readonly length: number; readonly head: number; readonly decoder: boolean },
   far: number,
-  { shaw, t5, alibi }: ReturnType<typeof biases>,
+  { shaw, buckets, t5, alibi }: ReturnType<typeof biases>,
 ): FieldGroupData {
   const T = values.length;
   const isHidden = (i: number): boolean => values.decoder && i % T > Math.floor(i / T);
@@ -55,12 +55,11 @@ function mapsOf(
         ...common,
         title: texts.t5,
         label: texts.t5,
-        legend: texts.bucket,
+        legend: texts.bias,
         values: visible(t5),
-        scale: 'sequential',
-        limit: 31,
-        whole: true,
-        print: plain,
+        scale: 'diverging',
+        limit: 1,
+        print: short,
       },
       {
         ...common,
@@ -83,7 +82,8 @@ function mapsOf(
             plain(column),
             plain(column - row),
             plain(shaw[i] ?? 0),
-            plain(t5[i] ?? 0),
+            plain(buckets[i] ?? 0),
+            short(t5[i] ?? 0),
             short(alibi[i] ?? 0),
           );
     },
@@ -113,7 +113,7 @@ export function relativeMaps(chapter: ChapterState<Texts>, core: Ropewalk): Figu
         const far = Math.min(values.d, T - 1);
         d.show(far, T - 1);
         const made = biases(core, T, values.head - 1, values.decoder);
-        const { shaw, t5, alibi } = made;
+        const { shaw, buckets, t5, alibi } = made;
         const short = (value: number): string => significant(value, 3);
         maps.update(mapsOf(texts, chapter.numbers, values, far, made));
         const at = far * T;
@@ -128,7 +128,8 @@ export function relativeMaps(chapter: ChapterState<Texts>, core: Ropewalk): Figu
           summary: texts.summary(
             plain(far),
             plain(shaw[at] ?? 0),
-            plain(t5[at] ?? 0),
+            plain(buckets[at] ?? 0),
+            short(t5[at] ?? 0),
             plain(values.head),
             short(alibi[at] ?? 0),
           ),

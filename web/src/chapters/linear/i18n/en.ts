@@ -77,7 +77,7 @@ export const texts = {
   ],
   aimTitle: 'How sharply can it point?',
   aimProse: [
-    'A head of ordinary attention can look exactly three words back. Its query is the key turned by three positions, and the exponential makes a peak of the match. Here is such a query for each form, over 64 equal keys, so that nothing but distance decides.',
+    'A head of ordinary attention can point three words back. Its query is the key turned by three positions, and the exponential makes a peak of the match. The peak is not all of the weight: the longer query and key are, the sharper it is. Here is such a query for each form, over 64 equal keys, so that nothing but distance decides. Softmax gives the key that it aims at about an eighth of the weight, where an equal share would be a sixty-fourth.',
   ],
   askAim: {
     question:

@@ -36,7 +36,7 @@ export const texts = {
       'What an attention layer makes of each word: sixteen numbers, blue below zero, orange above. Below each column, by how much it differs at most from what the same word gave in the order in which you typed.',
     asWritten: 'The words stand as you typed them. Drag one, or move it with the arrow keys.',
     equal: 'Another order, the same columns: no word’s output has changed.',
-    different: (by: string) => `Another order, other columns: some number has changed by ${by}.`,
+    different: (by: string) => `Another order, other columns: numbers have changed by at most ${by}.`,
     table: 'The layer’s output for each word, in the present order',
     corner: 'word',
   },

@@ -71,20 +71,19 @@ export const texts = {
     d: 'Words back',
     decoder: 'Decoder: look back only',
     shaw: 'Shaw: row, k = 4',
-    t5: 'T5: bucket',
+    t5: 'T5: bias of a head',
     alibi: (head: string) => `ALiBi: bias of head ${head}`,
     row: 'Row',
-    bucket: 'Bucket',
     bias: 'Bias',
     query: 'query',
     key: 'key',
-    cell: (q: string, k: string, d: string, shaw: string, t5: string, alibi: string) =>
-      `query ${q}, key ${k}, distance ${d}: row ${shaw}, bucket ${t5}, bias ${alibi}`,
+    cell: (q: string, k: string, d: string, shaw: string, bucket: string, t5: string, alibi: string) =>
+      `query ${q}, key ${k}, distance ${d}: Shaw’s row ${shaw}; T5’s bucket ${bucket}, bias ${t5}; ALiBi’s bias ${alibi}`,
     hidden: (q: string, k: string) => `query ${q} may not look at key ${k}, which comes later`,
     caption:
-      'How three encodings see the same words. Shaw looks up a learned vector and T5 a learned number; shown is where they look. ALiBi computes its number. The frame marks one distance: along it nothing changes.',
-    summary: (d: string, shaw: string, t5: string, head: string, alibi: string) =>
-      `${d} ${d === '1' ? 'word' : 'words'} back: Shaw takes row ${shaw}, T5 bucket ${t5}, and head ${head} of ALiBi adds ${alibi}.`,
+      'How three encodings see the same words. Shaw looks up a learned vector; shown is in which row. T5 adds a learned number for each bucket; nobody trained these, they stand for any. ALiBi computes its number. The frame marks one distance: along it nothing changes.',
+    summary: (d: string, shaw: string, bucket: string, t5: string, head: string, alibi: string) =>
+      `${d} ${d === '1' ? 'word' : 'words'} back: Shaw takes row ${shaw}, T5 adds the ${t5} of bucket ${bucket}, and head ${head} of ALiBi adds ${alibi}.`,
   },
   after: [
     'All three maps are striped along the diagonal. That is what “relative” means: the same distance, the same treatment, wherever it occurs. Pull *words back* and watch the frame: Shaw stops telling distances apart after 4, T5 goes on with growing steps, ALiBi never stops.',

@@ -67,19 +67,19 @@ export const texts: Texts = {
     d: '往回几个词',
     decoder: '解码器：只能往回看',
     shaw: 'Shaw：行号，k = 4',
-    t5: 'T5：桶号',
+    t5: 'T5：一个头的偏置',
     alibi: (head) => `ALiBi：第 ${head} 个头的偏置`,
     row: '行',
-    bucket: '桶',
     bias: '偏置',
     query: '查询',
     key: '键',
-    cell: (q, k, d, shaw, t5, alibi) => `查询 ${q}，键 ${k}，距离 ${d}：第 ${shaw} 行，第 ${t5} 桶，偏置 ${alibi}`,
+    cell: (q, k, d, shaw, bucket, t5, alibi) =>
+      `查询 ${q}，键 ${k}，距离 ${d}：Shaw 第 ${shaw} 行；T5 第 ${bucket} 桶，偏置 ${t5}；ALiBi 偏置 ${alibi}`,
     hidden: (q, k) => `查询 ${q} 不许看键 ${k}，因为后者在它之后`,
     caption:
-      '同样的词，三种编码各怎么看。Shaw 查的是学到的向量，T5 查的是学到的数，图里画的是去哪里查；ALiBi 的数是直接算的。框标出一个距离，沿着它什么都不变。',
-    summary: (d, shaw, t5, head, alibi) =>
-      `往回 ${d} 个词：Shaw 用第 ${shaw} 行，T5 用第 ${t5} 桶，ALiBi 的第 ${head} 个头加上 ${alibi}。`,
+      '同样的词，三种编码各怎么看。Shaw 查的是学到的向量，图里画的是查哪一行；T5 给每个桶加一个学到的数，这些数没有训练过，只是个样子；ALiBi 的数是直接算的。框标出一个距离，沿着它什么都不变。',
+    summary: (d, shaw, bucket, t5, head, alibi) =>
+      `往回 ${d} 个词：Shaw 用第 ${shaw} 行，T5 加上第 ${bucket} 桶的 ${t5}，ALiBi 的第 ${head} 个头加上 ${alibi}。`,
   },
   after: [
     '三幅图都是沿对角线的条纹。这就是“相对”的意思：距离相同，待遇就相同，在哪里都一样。拉动“往回几个词”，看着框移动：Shaw 过了 4 就不再区分远近，T5 的步子越来越大，ALiBi 一直数下去。',

@@ -3,19 +3,23 @@ import type { Translated } from '../../../i18n/texts';
 
 export const texts = {
   opening: [
-    'Turning queries and keys is little arithmetic on much memory. The package does it with SIMD instructions, four numbers at a time, in WebAssembly. Below, your device does the same work twice: with the package, and with plain JavaScript, written with care. And it copies the same numbers: as many bytes, and no arithmetic.',
+    'Turning queries and keys is little arithmetic on much memory. The package does it with SIMD instructions, four numbers at a time, in WebAssembly. Below, your device does the same work twice: with the package, and with plain JavaScript, written with care. And it copies the same numbers, without arithmetic.',
   ],
   formula:
-    'To turn $N$ numbers is to move $8N$ bytes, 4 in and 4 out for each. At $B$ bytes per second that takes $t$ seconds at least.',
+    'To turn $N$ numbers of one head moves $12N$ bytes: $8N$ for the numbers, 4 in and 4 out for each, and $4N$ for the tables, a cosine and a sine for each two numbers. At $B$ bytes per second that takes $t$ seconds at least. Heads of one layer share the tables.',
   ask: {
-    question: 'Many queries and keys are turned, with cosines and sines at hand. What takes most of the time?',
+    question:
+      'One head of 2,048 tokens is turned, with cosines and sines at hand. How long does it take, if a copy of its numbers takes 1?',
     answers: [
-      ['The multiplications', 'There are two for each number, and with SIMD four numbers go through them at once.'],
-      ['The cosines and sines', 'They would, if each call computed them anew. Here they are at hand.'],
-      ['Reading and writing the numbers'],
+      ['As long as the copy', 'The copy reads each number and writes it. The turn also reads the tables and computes.'],
+      ['A few times as long'],
+      [
+        'A hundred times as long',
+        'So it would be with a cosine and a sine computed for each pair. Here they are at hand.',
+      ],
     ],
     explanation:
-      'Each number is read once with the cosine and the sine of its pair, meets two multiplications and one addition, and is written once. With SIMD the arithmetic is done before the memory is. Measure below how much longer than a mere copy it takes.',
+      'The turn moves half as many bytes again as the copy, and for each number it does two multiplications and an addition, four numbers at a time. Numbers as few as these lie in the cache of the processor, so that arithmetic counts as well as memory. Measure below how it is on your device.',
   },
   run: {
     table: 'Milliseconds for one call, medians',
