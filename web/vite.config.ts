@@ -5,24 +5,29 @@ import { fileURLToPath } from 'node:url';
 import temml from 'temml';
 import { defineConfig, type Plugin } from 'vite';
 import { chapterIds, onDemand } from './src/chapters/ids.js';
+import { textPage } from './text-pages.ts';
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
 // Makes `import { mathml } from './name.tex'` give formulas as MathML. An empty line separates formulas; a line that
 // begins with a relation, a plus or a matrix continues the formula, and wraps to a new line if there is no room.
+function mathmlOf(tex: string): string {
+  const set = (one: string): string => temml.renderToString(one.trim(), { displayMode: true });
+  const chain = (lines: readonly string[]): string =>
+    lines.length === 1 ? set(lines[0] ?? '') : `<span class="chain">${lines.map(set).join('')}</span>`;
+  // The page's CSP forbids style attributes; our style sheet replaces the removed ones.
+  return tex
+    .split(/\n\s*\n/)
+    .map((one) => chain(one.trim().split(/\n(?=[=+]|\\le\b|\\begin)/)))
+    .join('')
+    .replaceAll(/ style="[^"]*(display:block math|padding|text-align)[^"]*"/g, '');
+}
+
 const formulas: Plugin = {
   name: 'formulas',
   transform(tex, id) {
     if (!id.endsWith('.tex')) return;
-    const set = (one: string): string => temml.renderToString(one.trim(), { displayMode: true });
-    const chain = (lines: readonly string[]): string =>
-      lines.length === 1 ? set(lines[0] ?? '') : `<span class="chain">${lines.map(set).join('')}</span>`;
-    // The page's CSP forbids style attributes; our style sheet replaces the removed ones.
-    const mathml = tex
-      .split(/\n\s*\n/)
-      .map((one) => chain(one.trim().split(/\n(?=[=+]|\\le\b|\\begin)/)))
-      .join('')
-      .replaceAll(/ style="[^"]*(display:block math|padding|text-align)[^"]*"/g, '');
+    const mathml = mathmlOf(tex);
     if (mathml.includes('style='))
       this.error(`${id}: this formula needs a style attribute, which the page's CSP refuses: ${mathml}`);
     return { code: `export const mathml = ${JSON.stringify(mathml)};`, map: null, moduleType: 'js' };
@@ -95,6 +100,28 @@ function workers(): Plugin {
   };
 }
 
+// Adds the article without its figures, a file for each language.
+const texts: Plugin = {
+  name: 'texts',
+  apply: 'build',
+  async generateBundle(_, bundle) {
+    const styles = Object.keys(bundle).filter((file) => /assets\/index-.*\.css$/.test(file));
+    const render = (file: string): string => mathmlOf(readFileSync(file, 'utf8'));
+    for (const [language, tag] of [
+      ['en', 'en'],
+      ['zh', 'zh-Hans'],
+    ] as const) {
+      const source = await textPage(
+        language,
+        tag,
+        styles.map((file) => `./${file}`),
+        render,
+      );
+      this.emitFile({ type: 'asset', fileName: `text.${language}.html`, source });
+    }
+  },
+};
+
 // Vite's preload helper uses `window` when a chunk fails to load. Workers have no `window`, so the real error would be
 // lost.
 const reasons: Plugin = {
@@ -122,8 +149,8 @@ const offline: Plugin = {
         const made = bundle[file];
         hash.update(made?.type === 'chunk' ? made.code : (made?.source ?? ''));
       }
-      // The page uses only the deterministic build.
-      const unused = (file: string): boolean => file === 'index.html' || /core-relaxed.*\.wasm$/.test(file);
+      // The page uses only the deterministic build, and has its texts in its scripts.
+      const unused = (file: string): boolean => /\.html$|core-relaxed.*\.wasm$/.test(file);
       const kept = ['./', './favicon.svg', ...files.filter((file) => !unused(file)).map((file) => `./${file}`)];
       const source = readFileSync(here('src/offline/service-worker.js'), 'utf8')
         .replace('HASH', hash.digest('hex').slice(0, 12))
@@ -196,5 +223,5 @@ export default defineConfig({
     },
   },
   worker: { format: 'es', rolldownOptions: { output: { entryFileNames: 'assets/lab-[name]-[hash].js' } } },
-  plugins: [formulas, programs, workers(), reasons, offline],
+  plugins: [formulas, programs, workers(), reasons, texts, offline],
 });

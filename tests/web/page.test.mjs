@@ -414,6 +414,35 @@ test('what was seen before a link was followed is not told of where it leads', a
   await close();
 });
 
+test('without scripts the page leads to its text, which has every paragraph of the page', async () => {
+  for (const [locale, lang] of [
+    ['en-US', 'en'],
+    ['zh-CN', 'zh'],
+  ]) {
+    const live = await open(browser, site.address, { locale });
+    await bring(live.page);
+    const paragraphs = await live.page.evaluate(() =>
+      Array.from(
+        document.querySelectorAll('main :is(h1, h2, h3, .prose > p:not(.needles-note), dt, dd)'),
+        (each) => each.textContent,
+      ),
+    );
+    await live.close();
+    const context = await contextOf(browser, { locale, javaScriptEnabled: false });
+    const page = await context.newPage();
+    await page.goto(site.address);
+    assert.match(await page.locator('h1').textContent(), /How attention knows.*注意力/);
+    await page.locator(`a[href="./text.${lang}.html"]`).click();
+    await page.waitForURL(/text/);
+    const text = (await page.locator('main').textContent()).replace(/\s+/g, ' ');
+    assert.ok(paragraphs.length > 150);
+    const missing = paragraphs.filter((each) => !text.includes(each.replace(/\s+/g, ' ').trim()));
+    assert.deepEqual(missing, []);
+    assert.ok((await page.locator('math').count()) > 20);
+    await context.close();
+  }
+});
+
 test('without WebAssembly the page says so in the reader’s language', async () => {
   for (const [lang, tag, words] of [
     ['en', 'en', /need WebAssembly/],

@@ -1,11 +1,8 @@
-// Prose with the little markup that the dictionaries use, as nodes: *emphasis*, `code`, $formula$ with $x_i$ and $x^n$,
-// and [text](address); names like Qwen2-VL are kept whole at the end of a line. No HTML is parsed, so a text can hold
-// any character.
+// Prose with the markup of the dictionaries, as nodes.
 import { h } from './dom';
+import { marked, raised } from './markup';
 
 const functions = new Set(['sin', 'cos', 'ln', 'clip', 'slope']);
-
-const marked = /(\*[^*]+\*|`[^`]+`|\$[^$]+\$|\[[^\]]+\]\([^)\s]+\)|\b[A-Z]\w*-[A-Z\d]\w+)/;
 
 // As is the custom: letters slanted, but neither digits and signs nor the names of functions.
 function set(text: string): (Node | string)[] {
@@ -15,7 +12,7 @@ function set(text: string): (Node | string)[] {
 
 /** A short formula within a line, which is never broken. */
 export function math(text: string): HTMLElement {
-  const pieces = text.split(/([_^](?:\w|\{[^}]+\}))/);
+  const pieces = text.split(raised);
   const small = (piece: string) =>
     h(piece[0] === '_' ? 'sub' : 'sup', {}, ...set(piece.slice(1).replace(/^\{|\}$/g, '')));
   return h('span', { class: 'math' }, ...pieces.flatMap((piece, i) => (i % 2 === 0 ? set(piece) : [small(piece)])));

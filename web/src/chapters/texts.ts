@@ -1,0 +1,18 @@
+// All texts at once, for the build, which writes them as HTML. The page imports none of this.
+import type { ChapterSource } from '../figure/chapter';
+import type { FrameTexts } from '../i18n/texts';
+
+const [frames, chapters, sources] = [
+  import.meta.glob<FrameTexts>('../i18n/{en,zh}.ts', { eager: true }),
+  import.meta.glob<Readonly<Record<string, unknown>>>('./*/i18n/*.ts', { eager: true, import: 'texts' }),
+  import.meta.glob<ChapterSource<unknown>>('./*/index.ts', { eager: true, import: 'source' }),
+];
+
+/** The texts around the chapters. */
+export const frameIn = (language: string) => frames[`../i18n/${language}.ts`];
+
+/** The title and the texts of a chapter, in reading order. */
+export const chapterTexts = (id: string, language: 'en' | 'zh') => ({
+  title: sources[`./${id}/index.ts`]?.title[language],
+  texts: chapters[`./${id}/i18n/${language}.ts`] ?? {},
+});

@@ -1,0 +1,148 @@
+// The article without its figures, as an HTML file for each language: for readers without scripts, and for whoever reads
+// the page without running it. index.html leads there.
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { runnerImport } from 'vite';
+import { chapterIds } from './src/chapters/ids.js';
+import { marked, raised } from './src/ui/markup.ts';
+
+type Everything = typeof import('./src/chapters/texts.ts');
+
+const live = { en: 'With live figures', zh: '带现场计算的图' };
+
+const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+const escaped = (text: string): string => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
+
+const math = (text: string): string =>
+  text
+    .split(raised)
+    .map((piece, i) => {
+      if (i % 2 === 0) return escaped(piece);
+      const tag = piece[0] === '_' ? 'sub' : 'sup';
+      return `<${tag}>${escaped(piece.slice(1).replace(/^\{|\}$/g, ''))}</${tag}>`;
+    })
+    .join('');
+
+function marker(piece: string): string {
+  const inner = piece.slice(1, -1);
+  switch (piece[0]) {
+    case '*':
+      return `<em>${escaped(inner)}</em>`;
+    case '`':
+      return `<code>${escaped(inner)}</code>`;
+    case '$':
+      return `<i>${math(inner)}</i>`;
+    case '[': {
+      const [text = '', href = ''] = inner.split('](');
+      return `<a href="${escaped(href)}">${escaped(text)}</a>`;
+    }
+    default:
+      return escaped(piece);
+  }
+}
+
+const rich = (text: string): string =>
+  text
+    .split(marked)
+    .map((piece, i) => (i % 2 === 0 ? escaped(piece) : marker(piece)))
+    .join('');
+
+const paragraphs = (texts: readonly unknown[]): string =>
+  texts.map((text) => `<p>${rich(String(text))}</p>`).join('\n');
+
+// The formulas of a chapter, by the text that explains them: what its chapter.ts says.
+function formulasOf(id: string, render: (file: string) => string): Map<string, string> {
+  const code = readFileSync(here(`src/chapters/${id}/chapter.ts`), 'utf8');
+  const files = new Map(
+    Array.from(code.matchAll(/import \{ mathml(?: as (\w+))? \} from '\.\/(.+\.tex)'/g), ([, name, file]) => [
+      name ?? 'mathml',
+      here(`src/chapters/${id}/${file}`),
+    ]),
+  );
+  const made = new Map<string, string>();
+  let waiting = '';
+  for (const [, name = '', key] of code.matchAll(/\bformulas?\((\w+)(?:, texts\.(\w+))?/g)) {
+    const file = files.get(name);
+    waiting += file === undefined ? '' : render(file);
+    if (key === undefined) continue;
+    made.set(key, waiting);
+    waiting = '';
+  }
+  return made;
+}
+
+// Texts of a chapter stand in its dictionary in reading order. Labels and what figures say of numbers are left out.
+function chapterHtml(
+  texts: Readonly<Record<string, unknown>>,
+  formulas: ReadonlyMap<string, string>,
+  pitfalls: string,
+): string {
+  const part = (key: string, value: unknown): string => {
+    const formula = formulas.get(key);
+    if (formula !== undefined)
+      return `<div class="formula">${formula}</div>${typeof value === 'string' ? paragraphs([value]) : ''}`;
+    if (typeof value === 'string') {
+      if (/Title$/.test(key)) return `<h3>${rich(value)}</h3>`;
+      // A label is no sentence.
+      return /[.。]$/.test(value) ? paragraphs([value]) : '';
+    }
+    if (Array.isArray(value)) {
+      if (!Array.isArray(value[0])) return paragraphs(value);
+      return `<h3>${pitfalls}</h3><dl>${value.map(([claim, truth]) => `<dt>${rich(claim)}</dt><dd>${rich(truth)}</dd>`).join('\n')}</dl>`;
+    }
+    if (typeof value !== 'object' || value === null) return '';
+    const { question, answers, explanation, caption } = value as Readonly<Record<string, unknown>>;
+    if (Array.isArray(answers)) {
+      const items = answers.map(([answer]) => `<li>${rich(answer)}</li>`).join('');
+      return `${paragraphs([question])}<ul>${items}</ul>${paragraphs([explanation])}`;
+    }
+    return typeof caption === 'string' ? `<p class="formula-note">${rich(caption)}</p>` : '';
+  };
+  return Object.entries(texts)
+    .map(([key, value]) => part(key, value))
+    .filter(Boolean)
+    .join('\n');
+}
+
+/**
+ * The file for a language.
+ *
+ * @param tag what HTML calls the language.
+ * @param styles addresses of style sheets.
+ * @param render makes MathML of a .tex file.
+ */
+export async function textPage(
+  language: 'en' | 'zh',
+  tag: string,
+  styles: readonly string[],
+  render: (file: string) => string,
+): Promise<string> {
+  const { module } = await runnerImport<Everything>(here('src/chapters/texts.ts'), { configFile: false });
+  const frame = module.frameIn(language);
+  if (frame === undefined) throw new Error(`no texts in ${language}`);
+  const title = escaped(frame.page.title.join(''));
+  const chapters = chapterIds.map((id) => {
+    const { title: heading = '', texts } = module.chapterTexts(id, language);
+    const back = `<p><a href="./#lang=${language}&amp;at=${id}">${live[language]}</a></p>`;
+    const body = chapterHtml(texts, formulasOf(id, render), frame.figure.pitfalls);
+    return `<section class="chapter" id="chapter-${id}"><h2>${escaped(heading)}</h2>\n${body}\n${back}</section>`;
+  });
+  return `<!doctype html>
+<html lang="${tag}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="description" content="${escaped(frame.page.lede)}">
+<title>${title} · Ropewalk</title>
+${styles.map((href) => `<link rel="stylesheet" href="${href}">`).join('\n')}
+</head>
+<body>
+<main class="prose">
+<h1>${title}</h1>
+<p class="lede">${rich(frame.page.lede)}</p>
+${chapters.join('\n')}
+</main>
+</body>
+</html>
+`;
+}
