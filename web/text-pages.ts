@@ -125,7 +125,7 @@ export async function textPage(
     const { title: heading = '', texts } = module.chapterTexts(id, language);
     const back = `<p><a href="./#lang=${language}&amp;at=${id}">${live[language]}</a></p>`;
     const body = chapterHtml(texts, formulasOf(id, render), frame.figure.pitfalls);
-    return `<section class="chapter" id="chapter-${id}"><h2>${escaped(heading)}</h2>\n${body}\n${back}</section>`;
+    return `<section class="chapter" id="chapter-${id}"><h2>${escaped(heading)}</h2>\n<div class="prose">\n${body}\n${back}\n</div></section>`;
   });
   return `<!doctype html>
 <html lang="${tag}">
@@ -137,9 +137,11 @@ export async function textPage(
 ${styles.map((href) => `<link rel="stylesheet" href="${href}">`).join('\n')}
 </head>
 <body>
-<main class="prose">
+<main>
+<div class="opening prose">
 <h1>${title}</h1>
 <p class="lede">${rich(frame.page.lede)}</p>
+</div>
 ${chapters.join('\n')}
 </main>
 </body>

@@ -215,6 +215,12 @@ export default defineConfig({
             ),
             // Code that workers also run, which must not import code that needs a document.
             { name: 'everywhere', test: /[\\/](word-vector\.js|items\.ts)|preload-helper/, priority: 1 },
+            // Pictures that several chapters have, and not the first.
+            {
+              name: 'views',
+              test: /[\\/]views[\\/](field|field-group|line-chart|dials|ticks|work-(bar|control))\.ts$/,
+              priority: 1,
+            },
             // Code that several parts of the page share, in one file rather than a dozen.
             { name: 'common', test: /[\\/]src[\\/](?!chapters[\\/]\w+[\\/](programs|numbers)\.)/, minShareCount: 2 },
           ],
