@@ -72,7 +72,8 @@ function told(figure: Element, address: string): Node[] {
     made.append(text);
     return made;
   };
-  const caption = figure.querySelector('figcaption')?.cloneNode(true);
+  const caption = figure.querySelector('figcaption')?.cloneNode(true) as HTMLElement | undefined;
+  if (caption) caption.style.maxWidth = 'none';
   const settings = settingsOf(figure);
   return [...(caption ? [caption] : []), ...(settings ? [line(settings)] : []), line(address)];
 }
