@@ -173,6 +173,13 @@ const textsOf = (language: string) =>
     test: new RegExp(`[\\\\/](${ids.join('|')})[\\\\/]i18n[\\\\/]${language}\\.ts$`),
   }));
 
+// What the page and its chapters share, but for what workers run.
+const isCommon = (id: string): boolean => /[\\/]src[\\/](?!chapters[\\/]\w+[\\/](programs|numbers)\.)/.test(id);
+
+// Pictures that several chapters have, and not the first.
+const isLater = (id: string): boolean =>
+  /[\\/]views[\\/](field|field-group|line-chart|dials|ticks|work-(bar|control))\.ts$/.test(id);
+
 export default defineConfig({
   // Relative, so that the page works in any folder of any server.
   base: './',
@@ -215,14 +222,10 @@ export default defineConfig({
             ),
             // Code that workers also run, which must not import code that needs a document.
             { name: 'everywhere', test: /[\\/](word-vector\.js|items\.ts)|preload-helper/, priority: 1 },
-            // Pictures that several chapters have, and not the first.
-            {
-              name: 'views',
-              test: /[\\/]views[\\/](field|field-group|line-chart|dials|ticks|work-(bar|control))\.ts$/,
-              priority: 1,
-            },
             // Code that several parts of the page share, in one file rather than a dozen.
-            { name: 'common', test: /[\\/]src[\\/](?!chapters[\\/]\w+[\\/](programs|numbers)\.)/, minShareCount: 2 },
+            { name: 'common', test: (id) => isCommon(id) && !isLater(id), minShareCount: 2 },
+            // After it, or it would take along what it stands on.
+            { name: 'views', test: isLater },
           ],
         },
       },

@@ -209,6 +209,34 @@ const chapters = {
     assert.deepEqual([shaw[4][0], shaw[9][0], shaw[0][9]], [0, 0, 8]);
   },
 
+  async 'relative: the terms of Shaw and M4 add up to their scores, and M3 multiplies three vectors'(page) {
+    const figure = figureOf(page, 'relative', 'terms');
+    const [words, dim] = [12, 8];
+    const rows = (name, count) => whole(0, count - 1).map((i) => wordVector(`${name} 1 ${i}`, dim).map(Math.fround));
+    const [q, k, table] = [rows('query', words), rows('key', words), rows('distance', 2 * words - 1)];
+    const product = (...vectors) =>
+      whole(0, dim - 1).reduce((sum, d) => sum + vectors.reduce((all, vector) => all * vector[d], 1), 0) /
+      Math.sqrt(dim);
+    // Rows of the table go from the least distance, key minus query, to the largest.
+    const map = (term) =>
+      whole(0, words - 1).map((i) => whole(0, words - 1).map((j) => term(q[i], k[j], table[j - i + 11])));
+    const parts = [map((q, k) => product(q, k)), map((q, _, a) => product(q, a)), map((_, k, a) => product(k, a))];
+    const sum = (maps) => maps[0].map((row, i) => row.map((_, j) => maps.reduce((all, each) => all + each[i][j], 0)));
+    for (const [method, expected] of [
+      ['M4', [...parts, sum(parts)]],
+      ['Shaw', [...parts.slice(0, 2), sum(parts.slice(0, 2))]],
+      ['M3', [map((q, k, a) => product(q, k, a))]],
+    ]) {
+      await figure.choose(method);
+      const shown = await figure.tables();
+      assert.equal(shown.length, expected.length, method);
+      // Products of eight numbers of at most √3, and differences of them, in float32.
+      for (const [t, term] of expected.entries())
+        for (const [i, row] of term.entries())
+          for (const [j, value] of row.entries()) near(shown[t][i][j], value, 4e-6);
+    }
+  },
+
   async 'relative: a learned table ends, and can be extended'(page) {
     const figure = figureOf(page, 'relative', 'learned');
     const [own] = await figure.tables();
@@ -232,6 +260,28 @@ const chapters = {
       near(later[i][0] * key[i][0] + later[i][1] * key[i][1], cos, 3e-7);
       near(later[i][1] * key[i][0] - later[i][0] * key[i][1], sin, 3e-7);
     }
+  },
+
+  async 'rope: pairs add up to the score, and it tells before from after'(page) {
+    const figure = figureOf(page, 'rope', 'sum');
+    const [table] = await figure.tables();
+    const [q, k] = ['query', 'key'].map((name) => wordVector(`${name} 1`, 6));
+    for (const [row, [...parts]] of table.entries()) {
+      const score = parts.pop();
+      for (const [i, part] of parts.entries()) {
+        const turn = (row - 16) * 100 ** ((-2 * i) / 6);
+        const [a, b] = [q.slice(2 * i, 2 * i + 2), k.slice(2 * i, 2 * i + 2)];
+        const angle = Math.atan2(a[1], a[0]) - Math.atan2(b[1], b[0]);
+        near(part, Math.hypot(...a) * Math.hypot(...b) * Math.cos(angle + turn), 2e-6);
+      }
+      near(
+        score,
+        parts.reduce((a, b) => a + b),
+        1e-6,
+      );
+    }
+    const [, before, after] = /= (\S+)\. At distance −5 it is (\S+)\.$/.exec(await figure.summary());
+    assert.notEqual(before, after);
   },
 
   async 'rope: the worked example, the two layouts, the mistake'(page) {
@@ -316,6 +366,7 @@ const chapters = {
   },
 
   async 'axes: with two axes the neighbours beside and below are alike, with one they are not'(page) {
+    await bring(page, 'axes');
     const figure = figureOf(page, 'axes', 'grid');
     const [line] = await figure.tables();
     assert.ok(line[3][4] - line[4][3] > 0.2);

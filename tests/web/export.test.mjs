@@ -96,6 +96,7 @@ for (const browser of browsers) {
 
   test(`a number that stands for a name is saved as the name (${browser})`, async () => {
     const { page } = pages[browser];
+    await bring(page, 'axes');
     await save(page, 'axes', 'ids', 'Numbers (JSON)');
     const [, { rows }] = JSON.parse((await savedText(page)).text).tables;
     assert.deepEqual(new Set(rows[1].values), new Set(['time', 'row', 'column']));

@@ -5,7 +5,7 @@ import { bring, figureOf, open, runProgram, until, withChromium } from './site.m
 
 const { site, browser } = await withChromium();
 
-// Another state than the first for every figure that is there at once. The figures of a model show the small one. Those of
+// Another state than the first for every figure but those of a device. The figures of a model show the small one. Those of
 // the lab have tests of their own, lab.test.mjs.
 const states = {
   'order-words': 'order=2,0,1,3,4&encoding=rope',
@@ -17,9 +17,11 @@ const states = {
   'algebra-shift': 'p=41&k=-7',
   'algebra-dot': 'dim=16&s=5&d=9',
   'relative-learned': 'longer=1&at=30',
+  'relative-terms': 'method=shaw&seed=4',
   'relative-rows': 'length=5&k=3&sign=query-minus-key',
   'relative-maps': 'length=12&head=7&decoder=1&d=3',
   'rope-pair': 'q=-100,0.7&pair=2&n=60',
+  'rope-sum': 'seed=5&d=-7',
   'rope-clocks': 'n=77&d=-12',
   'rope-worked': 'm=7',
   'rope-layout': 'at=6',
@@ -75,6 +77,7 @@ test('every figure shows numbers that its program computes in Node, at first and
   const seen = new Map();
   for (const change of [false, true]) {
     const { page, complaints, close } = await open(browser, site.address, { hash: hashOf(change) });
+    await bring(page, 'axes');
     const names = await page.evaluate(() => Array.from(document.querySelectorAll('figure'), ({ id }) => id.slice(7)));
     assert.deepEqual(names.sort(), Object.keys(states).sort());
     await prepareModel(page);

@@ -281,9 +281,9 @@ test('another language comes to the place where one reads', async () => {
   assert.match(here, /RoPE/);
   // So it is with "back", wherever one has read on to.
   await page.evaluate(() => {
-    scrollTo({ top: document.querySelector('#figure-axes-grid').getBoundingClientRect().top + scrollY - 200 });
+    scrollTo({ top: document.querySelector('#figure-context-waves').getBoundingClientRect().top + scrollY - 200 });
   });
-  const later = () => page.evaluate(() => document.querySelector('#figure-axes-grid').getBoundingClientRect().top);
+  const later = () => page.evaluate(() => document.querySelector('#figure-context-waves').getBoundingClientRect().top);
   await until(async () => Math.abs((await later()) - 200) < 2, 'another figure');
   await page.evaluate(() => history.back());
   await isWhole(page, 'en');
@@ -302,7 +302,7 @@ test('a chapter that does not arrive says so, keeps the others, and comes when t
   const lost = page.locator('#chapter-linear');
   assert.match(await lost.getByRole('alert').textContent(), /did not arrive/);
   assert.equal(await page.locator('.chapter h2').count(), chapterIds.length);
-  assert.equal(await page.locator('#chapter-axes figure').count(), 2);
+  assert.equal(await page.locator('#chapter-decay figure').count(), 3);
   await page.unroute('**/assets/linear-*.js', isBroken);
   await lost.getByRole('button', { name: 'Load the page again' }).click();
   await until(async () => (await page.locator('#chapter-linear figure').count()) === 4, 'the chapter');

@@ -59,6 +59,7 @@ test('random scores say how many of those wanted are drawn, until all are', asyn
 for (const colorScheme of ['light', 'dark']) {
   test(`axes are kinds: each has its name and a colour of its own, none that of the panel (${colorScheme})`, async () => {
     const { page, close } = await fresh('', { colorScheme });
+    await bring(page, 'axes');
     const kinds = '#figure-axes-ids .field-box .kind';
     assert.deepEqual(await textsOf(page, kinds), ['t: time', 'r: row', 'c: column']);
     const colors = await page.evaluate((selector) => {

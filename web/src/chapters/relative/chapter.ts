@@ -3,13 +3,16 @@
 import type { Chapter } from '../../figure/chapter';
 import { compose } from '../../figure/figure';
 import { prediction } from '../../figure/prediction';
-import { formula, pitfalls, prose, subheading } from '../../ui/rich-text';
+import { formula, formulas, pitfalls, prose, subheading } from '../../ui/rich-text';
 import { mathml as bias } from './bias.tex';
+import { mathml as huang } from './huang.tex';
 import type { Texts } from './i18n/en';
 import { relativeLearned } from './learned-figure';
 import { relativeMaps } from './maps-figure';
 import { relativeRowsFigure } from './rows-figure';
 import { mathml as shaw } from './shaw.tex';
+import { mathml as terms } from './terms.tex';
+import { relativeTerms } from './terms-figure';
 
 export const chapter: Chapter<Texts> = {
   mount(root, state, core) {
@@ -23,6 +26,12 @@ export const chapter: Chapter<Texts> = {
       formula(shaw, texts.shawFormula),
       prediction(state, texts.ask),
       relativeRowsFigure(state, core),
+      subheading(texts.termsTitle),
+      prose(...texts.terms),
+      formula(terms, texts.termsFormula),
+      prose(...texts.huang),
+      formulas(huang, texts.huangFormula, texts.huangNote),
+      relativeTerms(state, core),
       subheading(texts.biasTitle),
       prose(...texts.bias),
       formula(bias, texts.biasFormula),

@@ -1,6 +1,7 @@
 // What the figures compute, as their programs show it.
 // @ts-nocheck
 /** @import { NdArray, Ropewalk } from 'ropewalk' */
+import { wordVector } from '../../programs/word-vector.js';
 
 export const heads = 8;
 export const shawDistance = 4;
@@ -11,7 +12,7 @@ export const shawDistance = 4;
  */
 export const t5Table = () => {
   // It is not trained.
-  const data = Float32Array.from({ length: 32 }, (_, bucket) => Math.round(100 * Math.sin(1.7 * bucket + 1)) / 100);
+  const data = Float32Array.from({ length: 32 }, (_, bucket) => Math.round(100 * Math.sin(0.7 * bucket + 1)) / 100);
   return { data, shape: [32, 1] };
 };
 
@@ -52,4 +53,33 @@ export const learnedTable = () => {
 export const learnedRows = (rw, length) => {
   const own = learnedTable();
   return length > learnedLength ? rw.extendLearned(own, { length }).data : own.data;
+};
+
+export const termWords = 12;
+export const termDim = 8;
+
+/**
+ * The terms of the scores of random words, each [termWords, termWords], and the scores: with Shaw and M4 their sum, by the
+ * package, with M3 the only term.
+ * @type {(rw: Ropewalk, method: 'shaw' | 'm4' | 'm3', seed: number) => Float32Array[]}
+ */
+export const terms = (rw, method, seed) => {
+  const rows = (name, count) => {
+    const data = Array.from({ length: count }, (_, i) => Array.from(wordVector(`${name} ${seed} ${i}`, termDim)));
+    return { data: Float32Array.from(data.flat()), shape: [count, termDim] };
+  };
+  const [q, k, table] = [rows('query', termWords), rows('key', termWords), rows('distance', 2 * termWords - 1)];
+  const bert = { table, sign: 'key-minus-query' };
+  const encodings = {
+    shaw: { encoding: 'relative_key', ...bert },
+    m4: { encoding: 'relative_key_query', ...bert },
+    m3: { encoding: 'm3', ...bert },
+  };
+  const scores = (keys, position) => rw.attention(q, keys, keys, { position, returnScores: 'raw' }).scores.data;
+  const none = scores(k);
+  const all = scores(k, encodings[method]);
+  if (method === 'm3') return [all];
+  const ofQuery = scores(k, encodings.shaw).map((value, i) => value - none[i]);
+  const ofKey = all.map((value, i) => value - none[i] - ofQuery[i]);
+  return method === 'shaw' ? [none, ofQuery, all] : [none, ofQuery, ofKey, all];
 };

@@ -9,10 +9,13 @@ import { ropeBroken } from './broken-figure';
 import { ropeClocks } from './clocks-figure';
 import { mathml as complex } from './complex.tex';
 import { mathml as efficient } from './efficient.tex';
+import { mathml as euler } from './euler.tex';
 import type { Texts } from './i18n/en';
 import { ropeLayout } from './layout-figure';
 import { ropePair } from './pair-figure';
 import { mathml as score } from './score.tex';
+import { mathml as sum } from './sum.tex';
+import { ropeSum } from './sum-figure';
 import { mathml as turn } from './turn.tex';
 import { mathml as wish } from './wish.tex';
 import { ropeWorked } from './worked-figure';
@@ -24,6 +27,9 @@ export const chapter: Chapter<Texts> = {
     return compose(
       root,
       prose(...texts.opening),
+      subheading(texts.complexTitle),
+      prose(...texts.complex),
+      formula(euler, texts.eulerFormula),
       subheading(texts.stepsTitle),
       ...steps,
       subheading(texts.pairTitle),
@@ -31,6 +37,11 @@ export const chapter: Chapter<Texts> = {
       formula(score, texts.scoreFormula),
       prediction(state, texts.ask),
       ropePair(state, core),
+      subheading(texts.sumTitle),
+      prose(...texts.sumProse),
+      formula(sum, texts.sumFormula),
+      ropeSum(state, core),
+      prose(...texts.sumAfter),
       subheading(texts.clocksTitle),
       prose(...texts.clocksProse),
       ropeClocks(state, core),

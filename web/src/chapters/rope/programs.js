@@ -1,6 +1,7 @@
 // What the figures compute, as their programs show it.
 // @ts-nocheck
 /** @import { RopePlan, Ropewalk } from 'ropewalk' */
+import { wordVector } from '../../programs/word-vector.js';
 
 export const headDim = 64;
 
@@ -143,4 +144,26 @@ export const brokenScores = (rw, distance) => {
   const made = { right: scores(turnRight), wrong: scores(turnWrong) };
   for (const plan of [plain, first, second]) plan.dispose();
   return made;
+};
+
+export const summedPairs = 3;
+
+/**
+ * What each pair of a small head adds to a score, at each distance from -reach to reach, and the sum of all pairs.
+ * @type {(rw: Ropewalk, seed: number, reach: number) => Float32Array[]}
+ */
+export const pairSums = (rw, seed, reach) => {
+  const dim = 2 * summedPairs;
+  const plan = rw.rope({ headDim: dim, base: 100, pairing: 'interleaved' });
+  const [query, key] = ['query', 'key'].map((name) => Float32Array.from(wordVector(`${name} ${seed}`, dim)));
+  const positions = Array.from({ length: 2 * reach + 1 }, (_, i) => i - reach);
+  const tokens = Float32Array.from({ length: positions.length * dim }, (_, i) => query[i % dim]);
+  const turned = plan.rotate(tokens, { positions });
+  plan.dispose();
+  const products = turned.map((value, i) => value * key[i % dim]);
+  const sum = (from, to) =>
+    Float32Array.from(positions, (_, row) => {
+      return products.subarray(row * dim + from, row * dim + to).reduce((a, b) => a + b, 0);
+    });
+  return [...Array.from({ length: summedPairs }, (_, pair) => sum(2 * pair, 2 * pair + 2)), sum(0, dim)];
 };

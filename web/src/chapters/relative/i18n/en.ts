@@ -5,6 +5,7 @@ export const texts = {
   opening: [
     'Why design waves at all? Give each position a row of numbers of its own and let training find them. BERT and GPT-2 do just that. A *learned* table can hold whatever helps, and for positions that were seen often enough it works well.',
     'Its weakness is plain. A table with 512 rows has nothing for position 512, and the rows near its end were seen in few texts. One can stretch a table after the fact: Su Jianlin, of whom more is to come, makes new rows out of the old ones and mixes each position from two of the new, a coarse and a fine one, 0.4 to 0.6, such that the old positions stay as they were.',
+    'Added is not the only way. A word can be *multiplied* number by number with its position, which scales what it has and brings in nothing of its own. Or the position can be *appended* to it: the next matrix then has columns for the word and columns for the position, so their two products are added all the same, and the vectors are wider. Adding costs nothing, and the matrices of later layers can learn to tell the two apart.',
   ],
   learned: {
     at: 'Position',
@@ -57,6 +58,37 @@ export const texts = {
         : unused === 0
           ? `The table has ${rows} rows, and at this length all of them are used.`
           : `The table has ${rows} rows. At this length ${used} of them are used and ${unused} are not.`,
+  },
+  termsTitle: 'Four terms',
+  terms: [
+    'Add a position to a word, make query and key of the sum, and the score is a sum of four products: word with word, word with position, position with word, position with position.',
+  ],
+  termsFormula:
+    '$q_i$ and $k_j$ are made of the words alone; $p_i$ and $r_j$ are what the same matrices make of the two positions.',
+  huang: [
+    'Absolute encodings have all four. Relative ones keep the first and give the others a form that knows the distance alone. Shaw keeps the second. T5 and ALiBi make a single number of the last.',
+    'Huang and colleagues ([2020](https://arxiv.org/abs/2009.13658)) compare four methods. M4 puts the vector of the distance beside the query and beside the key, expands the product, and leaves out $a · a$. So a distance can call for a key, and a key can call for a distance. M3 has one term: it multiplies query, key and the vector of the distance number by number, so that a distance decides how much each number counts. The authors see in M4 a generalisation of the absolute encoding, and report better results on SQuAD 1.1 than with the encodings before it.',
+  ],
+  huangFormula: ['M4', 'M3'],
+  huangNote: '$a_{ij}$ is the learned vector of the distance between query and key, $d$ counts its numbers.',
+  split: {
+    method: 'Method',
+    methods: { shaw: 'Shaw', m4: 'M4', m3: 'M3' },
+    seed: 'Random words, number',
+    content: 'q · k',
+    query: 'q · a',
+    key: 'k · a',
+    score: 'score',
+    label: (part: string) => `${part} for each query and key`,
+    legend: 'product',
+    row: 'query',
+    column: 'key',
+    cell: (q: string, k: string, parts: string, score: string) => `query ${q}, key ${k}: ${parts}; score ${score}`,
+    caption:
+      'The terms of a score, before softmax, of twelve random words and a random table of distances. The maps before the last add up to it; with M3 there is one product and nothing to add. Blue is below zero, orange above.',
+    summary: (query: string, key: string) =>
+      `Query with distance moves the scores by ${query}, key with distance by ${key} (root mean square).`,
+    summaryOne: 'One product of three: no part of the score is free of the distance.',
   },
   biasTitle: 'A number for each distance',
   bias: [

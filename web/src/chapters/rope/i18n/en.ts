@@ -6,11 +6,18 @@ export const texts = {
     'So far something was *added*: a position to the word, or a distance to the key or the score. Su Jianlin asked for something else ([RoFormer, 2021](https://arxiv.org/abs/2104.09864)): let each query and each key be changed once, by its own position, so that their product knows only how far apart they are. Absolute work, relative result.',
     'There is hardly any freedom in how to do that. Four small steps lead to the answer.',
   ],
+  complexTitle: 'Arrows that multiply',
+  complex: [
+    'The steps speak of complex numbers, so here they are in a minute. A complex number is an arrow in the plane: two coordinates, or a length and an angle. To multiply two of them, multiply the lengths and add the angles. The *conjugate*, with a star, has the opposite angle; so a number times the conjugate of another has the difference of their angles.',
+    'An arrow of length 1 does nothing but turn what it is multiplied with. Euler’s formula writes it as a power, since angles add up as exponents do.',
+  ],
+  eulerFormula:
+    'The arrow of length 1 at the angle $φ$. Let $φ$ grow in step with the position, and it turns like the hand of a clock.',
   stepsTitle: 'From the wish to the turn',
   steps: [
     '*One: the wish.* We look for a function $f$ that puts position $m$ into a query and $n$ into a key. Of the two positions, their product may only keep the difference. At position 0 nothing happens.',
-    '*Two: complex numbers.* Take two coordinates at a time and read them as one complex number. The dot product of two such pairs is then the real part of the one times the conjugate of the other. (Forget the conjugate, and the sum of the angles comes out in place of the difference.)',
-    '*Three: lengths and angles.* Put $m = n$ into the wish: the difference is 0, so lengths cannot depend on the position. Nor can the angle’s share $φ$ depend on the vector. Put $n = m − 1$: from each position to the next, $φ$ grows by the same amount. Call it $ω$.',
+    '*Two: complex numbers.* Take two coordinates at a time and read them as one complex number. The dot product of two such pairs is then the real part of the one times the conjugate of the other. (Forget the conjugate, and the sum of the angles comes out in place of the difference.) Here the derivation assumes more than the wish says: not only the real part, the whole product is a function $g$ of the difference. It is an assumption, and few derivations say so; what it leads to fulfils the wish.',
+    '*Three: lengths and angles.* Put $m = n$ into the last line: the difference is 0, as it is at position 0, so lengths cannot depend on the position. The angle between any query and any key stays as well, so both gain the same $φ$, whatever the vector is. Put $n = m − 1$: from each position to the next, $φ$ grows by the same amount. Call it $ω$.',
     '*Four: the answer.* A position turns the pair by $mω$. In real numbers that is a rotation matrix. For more than two coordinates, put pairs side by side, each with its own $ω_i$; the usual choice is that of the sinusoidal encoding, base to the power of $−2i/D$.',
   ],
   pairTitle: 'One pair, in the plane',
@@ -61,10 +68,33 @@ export const texts = {
     summary: (m: string, n: string, score: string) => `Query at position ${m}, key at position ${n}: score ${score}.`,
     table: 'Score by distance',
   },
+  sumTitle: 'Direction regained',
+  sumProse: [
+    'Chapter 4 lost something: the dot product of two rows of waves tells how far, and not in which direction. There both rows had the same hands, so $α$ was 0 in every pair, and a cosine does not mind the sign of its angle. Here $α$ is the angle between a query and a key, and the matrices of the model set it. With $α$ other than 0 the curve above has its peak to one side: “seven before” and “seven after” score differently. The distance of RoPE has a sign.',
+    'A head has many pairs, and the score is the sum of what each of them says. Each adds a wave of its own speed, height and $α$.',
+  ],
+  sumFormula:
+    '$α_i$ is the angle from key to query in pair $i$. The first thing that training can choose is these angles and lengths; the speeds are given.',
+  sum: {
+    d: 'Distance m − n',
+    seed: 'Query and key number',
+    distance: 'distance m − n',
+    pair: (i: string) => `pair ${i}`,
+    all: 'score',
+    label: 'What each pair adds to the score, by distance',
+    y: 'score',
+    caption:
+      'A random query and key of a head of size 6: three waves, and their sum as dots on stems. The upright line is the distance that is chosen.',
+    summary: (d: string, parts: string, score: string, opposite: string, other: string) =>
+      `At distance ${d}: ${parts} = ${score}. At distance ${opposite} it is ${other}.`,
+  },
+  sumAfter: [
+    'This is all of RoPE: each word is turned once, by itself, and the score of two words knows how far they are apart and who comes first.',
+  ],
   clocksTitle: 'All pairs at once',
   clocksProse: [
     'A head has many pairs, and each turns at its own speed. Below, the query’s hand and the key’s hand of every pair start together and turn to their positions. The number is the angle between them.',
-    'Move the key: every hand turns, and no angle changes. Change the distance: now all angles change, those of the fast pairs by much and those of the slow ones by little. Fast pairs tell neighbours apart, slow ones tell paragraphs apart.',
+    'Move the key: every hand turns, and no angle changes. Change the distance: now all angles change, those of the fast pairs by much and those of the slow ones by little. Fast pairs tell neighbours apart. That slow ones tell paragraphs apart is often said, and *contested*: in a trained model the fastest pairs were found to make the heads that look at positions, and the slowest to carry content, which they hardly turn ([Barbero et al., 2024](https://arxiv.org/abs/2410.06205)).',
   ],
   clocks: {
     n: 'Position n of the key',
