@@ -332,6 +332,7 @@ const chapters = {
   },
 
   async 'context: methods give the plan’s wavelengths and take new angles away'(page) {
+    await bring(page, 'context');
     const figure = figureOf(page, 'context', 'waves');
     const plan = core.rope({ headDim: 64 });
     assert.deepEqual(column((await figure.tables())[0], 0), Array.from(plan.wavelengths));
@@ -358,6 +359,7 @@ const chapters = {
   },
 
   async 'context: the error of 32-bit angles grows with the position'(page) {
+    await bring(page, 'context');
     const errors = column((await figureOf(page, 'context', 'error').tables())[0], 0);
     for (const [i, error] of errors.entries()) {
       const position = 2 ** (i + 4);

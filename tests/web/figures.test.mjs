@@ -77,7 +77,7 @@ test('every figure shows numbers that its program computes in Node, at first and
   const seen = new Map();
   for (const change of [false, true]) {
     const { page, complaints, close } = await open(browser, site.address, { hash: hashOf(change) });
-    await bring(page, 'axes');
+    await bring(page, 'context', 'axes');
     const names = await page.evaluate(() => Array.from(document.querySelectorAll('figure'), ({ id }) => id.slice(7)));
     assert.deepEqual(names.sort(), Object.keys(states).sort());
     await prepareModel(page);

@@ -281,9 +281,9 @@ test('another language comes to the place where one reads', async () => {
   assert.match(here, /RoPE/);
   // So it is with "back", wherever one has read on to.
   await page.evaluate(() => {
-    scrollTo({ top: document.querySelector('#figure-context-waves').getBoundingClientRect().top + scrollY - 200 });
+    scrollTo({ top: document.querySelector('#figure-decay-bound').getBoundingClientRect().top + scrollY - 200 });
   });
-  const later = () => page.evaluate(() => document.querySelector('#figure-context-waves').getBoundingClientRect().top);
+  const later = () => page.evaluate(() => document.querySelector('#figure-decay-bound').getBoundingClientRect().top);
   await until(async () => Math.abs((await later()) - 200) < 2, 'another figure');
   await page.evaluate(() => history.back());
   await isWhole(page, 'en');

@@ -263,6 +263,7 @@ test('a cell with room has its number in the middle and one colour around it', a
 test('dots go from one method of longer contexts to the next, unless motion is unwelcome', async () => {
   for (const reducedMotion of ['no-preference', 'reduce']) {
     const { page, close } = await fresh('', { reducedMotion });
+    await bring(page, 'context');
     const ticks = () => textsOf(page, '#figure-context-waves .chart .tick');
     const before = await ticks();
     // In one task: an animation does not go on forever.

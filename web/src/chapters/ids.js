@@ -21,4 +21,4 @@ export const chapterIds = /** @type {const} */ ([
  *
  * @type {readonly string[]}
  */
-export const onDemand = ['axes', 'lab', 'speed'];
+export const onDemand = ['context', 'axes', 'lab', 'speed'];

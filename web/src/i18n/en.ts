@@ -6,6 +6,14 @@ export const page = {
   needles:
     'A row for each word of the title, a needle for each pair of coordinates: all start level at the first word and turn as the words go by, the leftmost fastest. Where the needles point tells the place.',
   lede: 'Position encodings, explained with pictures that you can take hold of. Type, drag and turn: whatever you see is computed as you read, by the same code that the ropewalk package ships.',
+  hero: {
+    // The words of the title that walk.
+    words: [1, 5],
+    alone: 'Let one walk alone',
+    note: 'Drag a word, or move it with the arrow keys. Its needles turn with its place, the leftmost fastest. While both walk together, their score stays.',
+    score: (distance: string, score: string, stays: boolean) =>
+      `Distance ${distance}: score ${score}${stays ? ', as before.' : '.'}`,
+  },
   contents: 'Chapters',
   skip: 'Skip to the text',
   themeIs: (theme: 'auto' | 'light' | 'dark') => `Theme: ${theme}`,

@@ -3,8 +3,10 @@
 import type * as en from './en';
 
 /** Texts of another language in place of English ones. */
-export type Translated<T> = T extends string
-  ? string
+export type Translated<T> = T extends string | number
+  ? T extends string
+    ? string
+    : number
   : T extends (...values: infer A) => string
     ? (...values: A) => string
     : { readonly [K in keyof T]: Translated<T[K]> };

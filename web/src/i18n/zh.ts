@@ -6,6 +6,12 @@ export const page: FrameTexts['page'] = {
   needles:
     '标题里每个词一行，每组坐标一根指针：在第一个词处全部放平，往后一个词一个词地转，最左边的转得最快。看指针的指向，就知道词的位置。',
   lede: '用可以动手的图来讲位置编码。输入、拖动、旋转：你看到的每个数都是阅读时现算的，用的正是 ropewalk 包里的那份代码。',
+  hero: {
+    words: [0, 3],
+    alone: '只让一个走',
+    note: '拖动一个词，或者用方向键移动它。它的指针随位置转动，最左边的转得最快。两个词一起走，得分不变。',
+    score: (distance, score, stays) => `距离 ${distance}：得分 ${score}${stays ? '，没有变。' : '。'}`,
+  },
   contents: '章节',
   skip: '跳到正文',
   themeIs: (theme) => `主题：${{ auto: '跟随系统', light: '浅色', dark: '深色' }[theme]}`,

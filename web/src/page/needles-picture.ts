@@ -1,11 +1,28 @@
-// The needles under the title. Knows nothing of the DOM.
+// The needles under the title, and the words that walk. Knows nothing of the DOM.
 import type { Ropewalk } from 'ropewalk';
+import { wordVector } from '../programs/word-vector';
+
+// A small base: with that of large models, most needles would not stir within a title.
+const options = { headDim: 24, base: 100 };
 
 /** For each of the first positions, by how many radians each pair of a small head is turned there. */
 export function turns(core: Ropewalk, positions: number): number[][] {
-  // A small base: with that of large models, most needles would not stir within a title.
-  const plan = core.rope({ headDim: 24, base: 100 });
+  const plan = core.rope(options);
   const frequencies = Array.from(plan.inverseFrequencies);
   plan.dispose();
   return Array.from({ length: positions }, (_, p) => frequencies.map((frequency) => p * frequency));
+}
+
+/** The score of two words, by their places: the first is the query, the second the key. */
+export function walkers(core: Ropewalk, words: readonly string[]) {
+  const plan = core.rope(options);
+  const vectors = words.map((word) => Float32Array.from(wordVector(word, options.headDim)));
+  return {
+    frequencies: Array.from(plan.inverseFrequencies),
+    score(...places: readonly number[]): number {
+      const [query = [], key = []] = vectors.map((vector, i) => plan.rotate(vector, { positions: [places[i] ?? 0] }));
+      return Array.from(query).reduce((sum, value, i) => sum + value * (key[i] ?? 0), 0);
+    },
+    dispose: () => plan.dispose(),
+  };
 }

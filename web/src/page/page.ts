@@ -3,7 +3,7 @@ import type { Ropewalk } from 'ropewalk';
 import { fetchChapter, type Mount } from '../chapters/fetch';
 import { chapterIds, onDemand } from '../chapters/ids';
 import { type ChapterId, chapterOf } from '../chapters/registry';
-import { type Language, languageNames, languages, languageTags } from '../i18n/language';
+import { type Language, languageNames, languages, languageTags, numbersOf } from '../i18n/language';
 import type { FrameTexts } from '../i18n/texts';
 import { button } from '../ui/controls';
 import { h, svg } from '../ui/dom';
@@ -211,6 +211,7 @@ function opening(texts: FrameTexts, page: PageSection, state: State, core: Ropew
     { class: 'opening prose' },
     h('h1', {}, ...title),
     h('p', { class: 'lede' }, texts.page.lede),
+    h('div', { class: 'hero' }),
     picture,
     h('p', { class: 'needles-note' }, texts.page.needles),
     h(
@@ -276,6 +277,7 @@ export function createPage(state: State, page: PageSection, core: Ropewalk): Pag
   const unmounts: (() => void)[] = [];
   let unfollow = (): void => undefined;
   let latest = 0;
+  let endHero = (): void => undefined;
   // Chapters on demand that somebody was near.
   const come = new Set<ChapterId>();
   addEventListener('pagehide', () => keepPlace(readingPlace(sections)));
@@ -328,6 +330,16 @@ export function createPage(state: State, page: PageSection, core: Ropewalk): Pag
     scrollBy({ top: (topOf(sections[reading.index]) ?? 0) - target, behavior: 'instant' });
   }
 
+  // Fills the head of the page; without its code it stays empty.
+  async function mountHero(texts: FrameTexts, isLate: () => boolean): Promise<void> {
+    const made = await import('./hero').catch(() => undefined);
+    if (made === undefined || isLate()) return;
+    endHero();
+    const { element, end } = made.hero(texts, numbersOf(page.values.lang), state, core);
+    endHero = end;
+    document.querySelector('.hero')?.replaceChildren(element);
+  }
+
   return {
     async show(texts, mounted = () => undefined) {
       latest += 1;
@@ -352,6 +364,7 @@ export function createPage(state: State, page: PageSection, core: Ropewalk): Pag
         if (isLate()) return;
         mounted(chapterIds[i]);
         // The first one has been seen to; now the others may come, several at a time.
+        if (nth === 0) await mountHero(texts, isLate);
         if (nth === 0)
           for (const id of chapterIds) if (!onDemand.includes(id)) fetchChapter(id, lang).catch(() => undefined);
       }
