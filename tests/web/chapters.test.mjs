@@ -262,6 +262,29 @@ const chapters = {
     }
   },
 
+  async 'the scorecard grows by the encodings of each chapter, and says why'(page) {
+    const cards = await page.evaluate(() =>
+      Array.from(document.querySelectorAll('.scorecard'), (card) => [
+        card.closest('.chapter').id,
+        Array.from(card.tBodies, ({ rows: [marks, reason] }) => [
+          marks.cells[0].textContent,
+          marks.cells.length,
+          reason.textContent.length > 20,
+        ]),
+      ]),
+    );
+    const names = ['Binary', 'Sinusoidal', 'Learned', 'Shaw', 'T5', 'ALiBi', 'RoPE'];
+    assert.deepEqual(
+      cards,
+      [
+        ['binary', 1],
+        ['algebra', 2],
+        ['relative', 6],
+        ['rope', 7],
+      ].map(([id, count]) => [`chapter-${id}`, names.slice(0, count).map((name) => [name, 5, true])]),
+    );
+  },
+
   async 'rope: pairs add up to the score, and it tells before from after'(page) {
     const figure = figureOf(page, 'rope', 'sum');
     const [table] = await figure.tables();

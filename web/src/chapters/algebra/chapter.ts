@@ -3,6 +3,7 @@
 import type { Chapter } from '../../figure/chapter';
 import { compose } from '../../figure/figure';
 import { prediction } from '../../figure/prediction';
+import { scorecard } from '../../figure/scorecard';
 import { formula, pitfalls, prose } from '../../ui/rich-text';
 import { mathml as dot } from './dot.tex';
 import { algebraDot } from './dot-figure';
@@ -25,6 +26,7 @@ export const chapter: Chapter<Texts> = {
       prediction(state, texts.ask),
       algebraDot(state, core),
       prose(...texts.after),
+      scorecard(state, 'sinusoidal'),
       pitfalls(state.frame.figure.pitfalls, texts.pitfalls),
     );
   },

@@ -3,6 +3,7 @@
 import type { Chapter } from '../../figure/chapter';
 import { compose } from '../../figure/figure';
 import { prediction } from '../../figure/prediction';
+import { scorecard } from '../../figure/scorecard';
 import { formula, pitfalls, prose } from '../../ui/rich-text';
 import { mathml as bit } from './bit.tex';
 import { binaryCodeFigure } from './code-figure';
@@ -24,6 +25,8 @@ export const chapter: Chapter<Texts> = {
       prose(texts.compared),
       binaryNeighbours(state, core),
       prose(...texts.after),
+      prose(...texts.card),
+      scorecard(state, 'binary'),
       pitfalls(state.frame.figure.pitfalls, texts.pitfalls),
     );
   },

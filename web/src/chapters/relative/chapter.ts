@@ -3,6 +3,7 @@
 import type { Chapter } from '../../figure/chapter';
 import { compose } from '../../figure/figure';
 import { prediction } from '../../figure/prediction';
+import { scorecard } from '../../figure/scorecard';
 import { formula, formulas, pitfalls, prose, subheading } from '../../ui/rich-text';
 import { mathml as bias } from './bias.tex';
 import { mathml as huang } from './huang.tex';
@@ -37,6 +38,7 @@ export const chapter: Chapter<Texts> = {
       formula(bias, texts.biasFormula),
       relativeMaps(state, core),
       prose(...texts.after),
+      scorecard(state, 'alibi'),
       pitfalls(state.frame.figure.pitfalls, texts.pitfalls),
     );
   },

@@ -3,6 +3,7 @@
 import type { Chapter } from '../../figure/chapter';
 import { compose } from '../../figure/figure';
 import { prediction } from '../../figure/prediction';
+import { scorecard } from '../../figure/scorecard';
 import { formula, pitfalls, prose, subheading } from '../../ui/rich-text';
 import { mathml as angle } from './angle.tex';
 import { ropeBroken } from './broken-figure';
@@ -56,6 +57,7 @@ export const chapter: Chapter<Texts> = {
       subheading(texts.brokenTitle),
       prose(...texts.brokenProse),
       ropeBroken(state, core),
+      scorecard(state, 'rope'),
       pitfalls(state.frame.figure.pitfalls, texts.pitfalls),
     );
   },

@@ -56,6 +56,9 @@ export const texts = {
     'The third flaw is subtler. That 5 and 8 are three apart is not visible in 0101 and 1000. To find it, the network would have to learn to subtract in binary, with its borrows. One would like a code in which “three further” is the same simple operation everywhere.',
     'So three wishes remain. Neighbours should look alike, the code should not end, and a shift should be simple. Keep the waves of different speed, and make them smooth.',
   ],
+  card: [
+    'Four things may be asked of an encoding: that each position has one of its own, that positions near each other look near, that one operation leads a step further from everywhere, and that it holds in texts longer than those of training. The scorecard is filled as we go.',
+  ],
   pitfalls: [
     [
       '“Every position has its own code, so positions are easy to tell apart.”',
