@@ -2,7 +2,7 @@
 // and font sizes see sweeps/screens.test.mjs.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { figureOf, open, until, withBoth } from './site.mjs';
+import { bring, figureOf, open, until, withBoth } from './site.mjs';
 
 const { site, both, browser } = await withBoth();
 
@@ -81,6 +81,7 @@ test('formulas that stand side by side stand on one line', async () => {
 test('names with a hyphen are not broken at it', async () => {
   for (const locale of ['en-US', 'zh-CN']) {
     const page = await pageOf(360, locale);
+    await bring(page, 'axes');
     const [found, broken] = await page.evaluate(() => {
       const walker = document.createTreeWalker(document.querySelector('main'), NodeFilter.SHOW_TEXT);
       const names = [];

@@ -21,7 +21,7 @@ export function scorecard(chapter: ChapterState, last: keyof typeof rows): HTMLE
   const texts = chapter.frame.scorecard;
   const names = Object.keys(rows) as (keyof typeof rows)[];
   const shown = names.slice(0, names.indexOf(last) + 1);
-  const head = ['', ...texts.criteria].map((name) => h('th', { scope: 'col' }, name));
+  const head = texts.criteria.map((name) => h('th', { scope: 'col' }, name));
   const bodies = shown.map((encoding) => {
     const [name = '', reason = ''] = texts.rows[encoding];
     const cells = Array.from(rows[encoding], (mark) => {
@@ -35,7 +35,12 @@ export function scorecard(chapter: ChapterState, last: keyof typeof rows): HTMLE
       h('tr', { class: 'reason' }, h('td', { colspan: 5 }, ...richText(reason))),
     );
   });
-  const table = h('table', { class: 'scorecard' }, h('caption', {}, texts.title), h('thead', {}, h('tr', {}, ...head)));
+  const table = h(
+    'table',
+    { class: 'scorecard' },
+    h('caption', {}, texts.title),
+    h('thead', {}, h('tr', {}, h('td'), ...head)),
+  );
   table.append(...bodies);
   return h('div', { class: 'prose' }, table);
 }
