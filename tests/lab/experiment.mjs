@@ -36,6 +36,25 @@ export function train({ task, steps, lr, batch = 32, optimizer = {}, each = step
   return trainer;
 }
 
+/**
+ * Mean attention of each head to one earlier token of each query, of maps [B, H, T, T]. `distanceOf(b, t)` says how many
+ * places before it that is; undefined leaves the query out.
+ */
+export function meanAttention(maps, [batch, heads, tokens], distanceOf) {
+  return Array.from({ length: heads }, (_, h) => {
+    let [sum, count] = [0, 0];
+    for (let b = 0; b < batch; ++b) {
+      for (let t = 0; t < tokens; ++t) {
+        const distance = distanceOf(b, t);
+        if (distance === undefined || distance > t) continue;
+        sum += maps[((b * heads + h) * tokens + t) * tokens + t - distance];
+        count += 1;
+      }
+    }
+    return sum / count;
+  });
+}
+
 /** Prints rows of numbers under a title; names to lists, one number for each column. */
 export function printTable(title, columns, rows, digits = 2) {
   const width = Math.max(...Object.keys(rows).map((name) => name.length)) + 2;

@@ -1,27 +1,14 @@
 // B. Induction: after one period, the next token is the one that followed the same token before.
 import { inductionTask } from 'ropewalk/training';
-import { encodings, holds, overSeeds, printTable, train } from './experiment.mjs';
+import { encodings, holds, meanAttention, overSeeds, printTable, train } from './experiment.mjs';
 
 const steps = 500;
 const looks = 10;
 
-// Mean attention of queries to the key so many places before, the best head of a layer.
+// The best head of a layer.
 function headScore({ data, shape }, layer, distanceOf) {
-  const [, batch, heads, tokens] = shape;
-  let best = 0;
-  for (let h = 0; h < heads; ++h) {
-    let [sum, count] = [0, 0];
-    for (let b = 0; b < batch; ++b) {
-      for (let t = 0; t < tokens; ++t) {
-        const distance = distanceOf(b, t);
-        if (distance === undefined || distance > t) continue;
-        sum += data[(((layer * batch + b) * heads + h) * tokens + t) * tokens + t - distance];
-        count += 1;
-      }
-    }
-    best = Math.max(best, sum / count);
-  }
-  return best;
+  const size = data.length / shape[0];
+  return Math.max(...meanAttention(data.subarray(layer * size, (layer + 1) * size), shape.slice(1), distanceOf));
 }
 
 function run(name, layers, seed) {
