@@ -149,8 +149,8 @@ const offline: Plugin = {
         const made = bundle[file];
         hash.update(made?.type === 'chunk' ? made.code : (made?.source ?? ''));
       }
-      // The page uses only the deterministic build, and has its texts in its scripts.
-      const unused = (file: string): boolean => /\.html$|core-relaxed.*\.wasm$/.test(file);
+      // The page uses only the deterministic build, and has its texts in its scripts; the trained model is large, and few want it.
+      const unused = (file: string): boolean => /core-relaxed.*\.wasm$|\.(html|json|safetensors)$/.test(file);
       const kept = ['./', './favicon.svg', ...files.filter((file) => !unused(file)).map((file) => `./${file}`)];
       const source = readFileSync(here('src/offline/service-worker.js'), 'utf8')
         .replace('HASH', hash.digest('hex').slice(0, 12))

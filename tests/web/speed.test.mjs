@@ -5,7 +5,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { chapterIds } from '../../web/src/chapters/ids.js';
-import { bring, frames, open, serve, until, withChromium } from './site.mjs';
+import { bring, figureOf, frames, open, serve, until, withChromium } from './site.mjs';
 import { firstFigure } from './tasks.mjs';
 
 const { site, browser } = await withChromium();
@@ -81,6 +81,28 @@ test('the lab comes with who is near it, in at most 16 KB, and what trains when 
   t.diagnostic(`${size} bytes of what trains`);
   assert.ok(size <= 100 * 1024, `${size} bytes`);
   await close();
+});
+
+test('the small model comes when it is asked for, in at most 640 KB, and with it at most 80 KB that run it', async (t) => {
+  const own = await serve();
+  t.after(own.close);
+  const { page, close } = await open(browser, own.address, { hash: '#lang=zh', serviceWorkers: 'block' });
+  const before = new Set(own.asked);
+  const isModel = (path) => /\/assets\/.*\.(safetensors|json)$/.test(path);
+  assert.ok(![...before].some(isModel));
+  await figureOf(page, 'playground', 'model').choose('载入小模型');
+  const isThere = () => Boolean(document.querySelector('#figure-playground-damage .summary')?.textContent);
+  await until(() => page.evaluate(isThere), 'the losses');
+  await close();
+  let [model, others] = [0, 0];
+  for (const path of own.asked) {
+    if (before.has(path)) continue;
+    const size = await sizeOf(path.slice(1));
+    if (isModel(path)) model += size;
+    else others += size;
+  }
+  t.diagnostic(`${model} bytes of the model, ${others} that run it`);
+  assert.ok(model <= 640 * 1024 && others <= 80 * 1024, `${model} and ${others} bytes`);
 });
 
 test('a window of another width gives another style to what changes, not to all of the page', async (t) => {

@@ -203,12 +203,18 @@ export function figure<F extends Fields>(
   };
 }
 
-/** Puts the parts of a chapter into its element, in reading order, and counts figures. Gives the chapter's unmount. */
+/**
+ * Puts the parts of a chapter, or of a piece of it, into its element, in reading order, and counts figures. Gives what
+ * undoes it.
+ */
 export function compose(root: HTMLElement, ...parts: readonly (Node | Figure)[]): () => void {
   root.replaceChildren(...parts.map((part) => (part instanceof Node ? part : part.element)));
   // Not by the style sheet: browsers leave its counters out of names.
-  const before = Array.from(document.querySelectorAll('.chapter')).findIndex((chapter) => chapter.contains(root));
-  for (const [i, label] of root.querySelectorAll('figcaption span').entries()) label.append(` ${before + 1}.${i + 1}`);
+  const chapters = Array.from(document.querySelectorAll('.chapter'));
+  const before = chapters.findIndex((chapter) => chapter.contains(root));
+  for (const [i, label] of (chapters[before] ?? root).querySelectorAll('figcaption span').entries()) {
+    if (root.contains(label)) label.append(` ${before + 1}.${i + 1}`);
+  }
   return () => {
     for (const part of parts) if (!(part instanceof Node)) part.end();
     root.replaceChildren();

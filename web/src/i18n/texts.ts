@@ -2,14 +2,16 @@
 // surplus entry in another language does not compile.
 import type * as en from './en';
 
-/** Texts of another language in place of English ones. */
+/** Texts of another language in place of English ones; some are fetched when they are needed. */
 export type Translated<T> = T extends string | number
   ? T extends string
     ? string
     : number
   : T extends (...values: infer A) => string
     ? (...values: A) => string
-    : { readonly [K in keyof T]: Translated<T[K]> };
+    : T extends () => Promise<infer R>
+      ? () => Promise<Translated<R>>
+      : { readonly [K in keyof T]: Translated<T[K]> };
 
 /** The texts around the chapters, and in every figure. */
 export type FrameTexts = Translated<typeof en>;

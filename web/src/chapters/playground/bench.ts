@@ -12,6 +12,7 @@ import type {
 } from 'ropewalk/models';
 import type { CheckpointFiles, GgufFiles, ModelFiles } from './files';
 import { itemsOf } from './items';
+import type { Losses } from './losses';
 import { factsOf, lookAt } from './model-programs';
 import type { ScoreParts } from './score-parts';
 import type { StackOptions } from './stack';
@@ -246,6 +247,11 @@ export class Bench {
       top,
       memory: this.memory(),
     };
+  }
+
+  /** Losses of a text, as the trained model has them and with other positions. */
+  async losses(ids: readonly number[], seed: number): Promise<Losses> {
+    return (await import('./losses')).lossesByChange(this.#here() as DecoderModel, ids, seed);
   }
 
   generate(ids: readonly number[], wish: RopeWish, options: GenerateOptions): AsyncIterable<GeneratedToken> {

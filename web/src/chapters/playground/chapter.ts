@@ -9,6 +9,7 @@ import { playgroundLook } from './look-figure';
 import { playgroundModel } from './model-figure';
 import { mathml } from './parts.tex';
 import { playgroundStack } from './stack-figure';
+import { playgroundTrained } from './trained';
 import { playgroundWrite } from './write-figure';
 
 export const chapter: Chapter<Texts> = {
@@ -30,6 +31,7 @@ export const chapter: Chapter<Texts> = {
       playgroundLook(state),
       prose(...texts.writeProse),
       playgroundWrite(state),
+      playgroundTrained(state),
       pitfalls(state.frame.figure.pitfalls, texts.pitfalls),
     );
   },

@@ -68,7 +68,7 @@ async function see(
 
 export function lookCode({ ready, ids, layer, at, wish }: Seen, result: string): string {
   return modelCode(
-    ready.source,
+    ready,
     wish,
     `const ids = [${ids.join(', ')}];
 const T = ids.length;

@@ -13,9 +13,10 @@ import { workBar } from '../../views/work-bar';
 import { absentParts, isOfUse, latestOf, sortFiles } from './files';
 import type { Texts } from './i18n/en';
 import { modelCode } from './model-code';
-import { isSame, session } from './session';
+import { session } from './session';
+import { isSame } from './source';
 
-const tinyKinds = ['none', 'decoder', 'encoder'] as const;
+const tinyKinds = ['none', 'decoder', 'encoder', 'trained'] as const;
 const seeds = whole(1, 20);
 const mebibyte = 2 ** 20;
 
@@ -150,7 +151,7 @@ export function playgroundModel(chapter: ChapterState<Texts>): Figure {
       showAgain();
     };
     const zone = dropZone(texts, (files) => void take(files));
-    const make = (kind: 'decoder' | 'encoder') =>
+    const make = (kind: keyof Texts['model']['make']) =>
       button(texts.make[kind], () => {
         forget();
         // Also after one that failed or was cancelled.
@@ -171,7 +172,8 @@ export function playgroundModel(chapter: ChapterState<Texts>): Figure {
       wanted = key;
       const source = session.loading?.source ?? session.ready?.source;
       if (tiny !== 'none') {
-        if (!isSame(source, { kind: tiny, seed })) void session.tiny(tiny, seed);
+        if (isSame(source, { kind: tiny, seed })) return;
+        void (tiny === 'trained' ? session.open() : session.tiny(tiny, seed));
       } else if (source !== undefined && source.kind !== 'files') session.close();
     }
 
@@ -179,14 +181,18 @@ export function playgroundModel(chapter: ChapterState<Texts>): Figure {
     const stop = session.subscribe(() => showAgain());
     for (const type of ['dragover', 'drop'] as const) addEventListener(type, catchFiles);
     return {
-      controls: [zone, h('div', { class: 'settings' }, make('decoder'), make('encoder'), seed.element), work.element],
+      controls: [
+        zone,
+        h('div', { class: 'settings' }, make('trained'), make('decoder'), make('encoder'), seed.element),
+        work.element,
+      ],
       picture: [notice, refused.element, h('div', { class: 'model-tables' }, ...tables.map(({ element }) => element))],
       again(show) {
         showAgain = show;
       },
       show(values) {
         follow(values);
-        seed.element.hidden = values.tiny === 'none';
+        seed.element.hidden = values.tiny === 'none' || values.tiny === 'trained';
         work.show(session.loading?.share);
         const waiting = waitingFor(texts);
         if (notice.textContent !== waiting) notice.textContent = waiting;
@@ -201,7 +207,7 @@ export function playgroundModel(chapter: ChapterState<Texts>): Figure {
         return {
           summary: summaryOf(chapter),
           isEmpty: all.length === 0,
-          code: all.length === 0 ? '' : modelCode(ready?.source ?? { kind: 'files' }, undefined, factsCode),
+          code: ready === undefined ? '' : modelCode(ready, undefined, factsCode),
           table: data,
         };
       },

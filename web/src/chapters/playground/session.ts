@@ -7,16 +7,18 @@ import type { Remote } from 'ropewalk/worker';
 import { pause } from '../../work/pause';
 import type { Bench, ModelFacts } from './bench';
 import type { ModelFiles } from './files';
-
-/** Where the model comes from. */
-export type Source = { readonly kind: 'decoder' | 'encoder'; readonly seed: number } | { readonly kind: 'files' };
+import type { Origin, Source } from './source';
 
 export interface Ready {
   readonly source: Source;
+  readonly origin: Origin;
   /** Another one for each model that was loaded. */
   readonly number: number;
   readonly facts: ModelFacts;
 }
+
+// Fetched with the first model.
+const origins = () => import('./origins');
 
 let bench: Promise<Remote<Bench>> | undefined;
 
@@ -95,8 +97,9 @@ async function load(source: Source, work: (own: AbortController, remote: Remote<
       controller.signal.throwIfAborted();
       const remote = await remoteBench();
       const facts = await work(controller, remote);
+      const origin = (await origins()).originOf(source);
       made += 1;
-      if (loading?.controller === controller) ready = { source, number: made, facts };
+      if (loading?.controller === controller) ready = { source, origin, number: made, facts };
     } catch (error) {
       if (!controller.signal.aborted) failure = error instanceof Error ? error : new Error(String(error));
     }
@@ -138,13 +141,14 @@ export const session = {
   tiny(kind: 'decoder' | 'encoder', seed: number): Promise<void> {
     return load({ kind, seed }, (_, remote) => remote.tiny(kind, seed));
   },
-  open(files: ModelFiles): Promise<void> {
-    return load({ kind: 'files' }, ({ signal }, remote) => {
+  /** The reader's files, or those of the trained model. */
+  open(files?: ModelFiles): Promise<void> {
+    return load({ kind: files ? 'files' : 'trained' }, async ({ signal }, remote) => {
       const onProgress = ({ loaded, total }: { loaded: number; total: number }): void => {
         share = total > 0 ? loaded / total : 0;
         tell();
       };
-      return remote.open(files, { signal, onProgress });
+      return remote.open(files ?? (await (await origins()).trainedFiles(signal)), { signal, onProgress });
     });
   },
   cancel(): void {
@@ -167,8 +171,3 @@ export const session = {
     tell();
   },
 };
-
-/** Whether two sources are of the same model that needs no files. */
-export function isSame(a: Source | undefined, b: Source): boolean {
-  return a !== undefined && a.kind !== 'files' && b.kind !== 'files' && a.kind === b.kind && a.seed === b.seed;
-}

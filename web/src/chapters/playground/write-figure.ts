@@ -143,14 +143,14 @@ async function writeOn(
 }
 
 function writeCode(
-  ready: Ready | undefined,
+  ready: Ready,
   look: LookValues,
   options: ReturnType<typeof optionsIn>,
   ids: readonly number[],
 ): string {
   return modelCode(
-    ready?.source ?? { kind: 'files' },
-    ready && wishOf(look, ready.facts),
+    ready,
+    wishOf(look, ready.facts),
     `const options = ${literal(options)};
 const result = [];
 for await (const { token, logprob } of model.generate([${ids.join(', ')}], options)) {
@@ -257,7 +257,7 @@ export function playgroundWrite(chapter: ChapterState<Texts>): Figure {
         return {
           summary: sheet.isStopped ? `${soFar} ${texts.stopped}` : soFar,
           isEmpty: missing !== '' || written.length === 0,
-          code: missing !== '' ? '' : writeCode(ready, prompt.values, options, ids),
+          code: missing !== '' || ready === undefined ? '' : writeCode(ready, prompt.values, options, ids),
           table: () => [tableOf(texts, chapter.numbers, written, ids.length)],
         };
       },

@@ -93,13 +93,13 @@ export const texts: Texts = {
   modelTitle: '用你自己的模型',
   modelProse: [
     '同样的图，也可以用来看训练过的权重：BERT、RoFormer、GPT-NeoX，或者 LLaMA 一族，按 Hugging Face 保存的样子或者 GGUF 文件都行。`.gguf` 一个就够；否则给出 `config.json` 和 `model.safetensors`，或者索引文件连同它的所有分片。文件就在本页里由一个后台线程读取，什么都不会离开你的设备。',
-    '手边没有文件，就让本页造一个随机权重的小模型。它什么也没学过，写出来的毫无意义，但载入、查看和运行用的都是同一份代码。',
+    '手边没有文件，可以载入本页自带的小模型（0.7 MB），它是用简·奥斯汀的小说训练的；也可以让本页造一个随机权重的小模型：它什么也没学过，写出来的毫无意义，但载入、查看和运行用的都是同一份代码。',
   ],
   model: {
     caption: '本页内存里的一个模型。载入途中随时可以取消，已经载入的部分会立即释放。',
     choose: '选择文件',
     drop: '或者把文件拖到这里：一个 .gguf；或者 config.json、model.safetensors（或者索引和各个分片）；想直接写文字，再加上 tokenizer.json',
-    make: { decoder: '替我造一个小解码器', encoder: '替我造一个小编码器' },
+    make: { trained: '载入小模型', decoder: '替我造一个小解码器', encoder: '替我造一个小编码器' },
     loading: '正在载入模型',
     none: '还没有模型。',
     given: (names) => `已有：${names}。`,
@@ -192,6 +192,7 @@ export const texts: Texts = {
     id: '编号',
     logprob: '对数概率',
   },
+  damage: () => import('./damage-zh'),
   pitfalls: [
     [
       '“注意力图显示了模型在想什么。”',
