@@ -201,10 +201,10 @@ const [allFamilies, common, reading] = [
   inModels('read-config.ts'),
 ];
 const [ofFamilies, ofCommon] = [await neededBy(allFamilies), await neededBy(common)];
-const isFamily = (id) => {
-  if ([allFamilies, reading].some((file) => id === join(project, file))) return true;
-  return ofFamilies(id) && !ofCommon(id) && id !== join(project, common);
-};
+const isFamily = (id) =>
+  id === join(project, allFamilies) || (ofFamilies(id) && !ofCommon(id) && id !== join(project, common));
+// In a file of its own: esbuild loads at the start what an import of models.js leads to, used or not.
+const isReading = (id) => id === join(project, reading);
 const ofModels = await neededBy('models.ts');
 
 const entries = ['index', 'external', 'models', 'threads', 'training', 'worker'];
@@ -216,14 +216,15 @@ await bundle.write({
   dir: next,
   codeSplitting: {
     groups: [
-      { name: 'inline', test: /[\\/]inline\.js$/, priority: 4 },
-      { name: 'training-inline', test: /\btraining-inline\.js$/, priority: 4 },
-      { name: 'errors', test: await neededBy('worker.ts'), minShareCount: 3, priority: 3 },
-      { name: 'core', test: ofIndex, minShareCount: 3, priority: 2 },
-      { name: 'ids', test: ofTraining, minShareCount: 2, priority: 2 }, // of models and training
+      { name: 'inline', test: /[\\/]inline\.js$/, priority: 5 },
+      { name: 'training-inline', test: /\btraining-inline\.js$/, priority: 5 },
+      { name: 'errors', test: await neededBy('worker.ts'), minShareCount: 3, priority: 4 },
+      { name: 'core', test: ofIndex, minShareCount: 3, priority: 3 },
+      { name: 'ids', test: ofTraining, minShareCount: 2, priority: 3 }, // of models and training
       // Each takes what its modules need with them, unless another has it already.
-      { name: 'models', test: (id) => ofModels(id) && !isFamily(id), priority: 1 },
-      { name: 'families', test: isFamily, priority: 0 },
+      { name: 'models', test: (id) => ofModels(id) && !isFamily(id) && !isReading(id), priority: 2 },
+      { name: 'families', test: isFamily, priority: 1 },
+      { name: 'config', test: isReading, priority: 0 },
     ],
   },
   chunkFileNames: ({ name }) => (/inline$/.test(name) ? '[name].js' : 'shared-[name].js'),

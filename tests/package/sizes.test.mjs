@@ -10,18 +10,18 @@ import { root } from '../ts/support/node.mjs';
 import { splitBundle } from './bundlers.mjs';
 import { paths, projectFile, size, target } from './packed.mjs';
 
-// Most kB, and where that is not reached, the goal. The tarball has the wasm four times, in 109 to 111 kB each: in the
+// Most kB, and where that is not reached, the goal. The tarball has the wasm four times, in 111 to 113 kB each: in the
 // JavaScript, as a file for either build, and in the script for pages without modules. Gzip finds no repetition that far
 // apart.
 const budgets = {
-  tarball: { most: 924, goal: 400 },
-  'default entry, one plan': { most: 176.5, goal: 165 },
+  tarball: { most: 946, goal: 400 },
+  'default entry, one plan': { most: 178, goal: 165 },
   'external entry, one plan, without the wasm': { most: 53.5, goal: 40 },
-  'core.wasm': { most: 110, goal: 100 },
-  'core-relaxed.wasm': { most: 111, goal: 100 },
-  'ropewalk.global.js': { most: 232 },
-  'models on top of the default entry': { most: 31.6, goal: 25 },
-  'models with encoders, GGUF files and experiments': { most: 44 },
+  'core.wasm': { most: 112, goal: 100 },
+  'core-relaxed.wasm': { most: 113, goal: 100 },
+  'ropewalk.global.js': { most: 239 },
+  'models on top of the default entry': { most: 30, goal: 25 },
+  'models with encoders, GGUF files and all families': { most: 50 },
 };
 
 function assertWithin(what, bytes) {
@@ -53,7 +53,7 @@ describe('within its budget is', () => {
     assertWithin('default entry, one plan', sum(main));
     assertWithin('external entry, one plan, without the wasm', sum(external));
     assertWithin('models on top of the default entry', sum(models.filter(({ atStart }) => atStart)) - sum(main));
-    assertWithin('models with encoders, GGUF files and experiments', sum(models) - sum(main));
+    assertWithin('models with encoders, GGUF files and all families', sum(models) - sum(main));
   });
 
   for (const file of ['core.wasm', 'core-relaxed.wasm', 'ropewalk.global.js']) {
@@ -64,6 +64,7 @@ describe('within its budget is', () => {
 test('the tarball holds these files', () => {
   const entries = ['external', 'index', 'models', 'threads', 'training', 'worker'];
   const shared = [
+    'config',
     'core',
     'encoder',
     'errors',

@@ -91,7 +91,8 @@ document.title = file.names.join();`,
     ['index', 'shared-models'],
   );
   const later = ['shared-encoder', 'shared-experiments', 'shared-families', 'shared-gguf'];
-  assert.deepEqual(kinds(readdirSync(assets).filter((name) => !first.has(name))), later);
+  // Of families there may be two: one that is imported, and one that has what others need of it.
+  assert.deepEqual([...new Set(kinds(readdirSync(assets).filter((name) => !first.has(name))))], later);
 });
 
 test('a path is opened where the package is installed', async (t) => {
