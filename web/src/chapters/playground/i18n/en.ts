@@ -105,7 +105,7 @@ export const texts = {
   modelTitle: 'Bring your own model',
   modelProse: [
     'The same looking glass for trained weights: a BERT, a RoFormer, a GPT-NeoX or a model of the LLaMA family, as Hugging Face saves it or as a GGUF file. Give the `.gguf`, which holds everything, or `config.json` and `model.safetensors` (or the index with all of its files). They are read in this page, by a worker of its own; nothing leaves your device.',
-    'Without files at hand, load the small model that comes with this page (0.7 MB), which was trained on Jane Austen’s novels. Or let the page make one with random weights: it has learnt nothing and writes nonsense, but it is loaded, looked at and run by the same code.',
+    'Without files at hand, load the small model that comes with this page (0.6 MiB), which was trained on Jane Austen’s novels. Or let the page make one with random weights: it has learnt nothing and writes nonsense, but it is loaded, looked at and run by the same code.',
   ],
   model: {
     caption:
