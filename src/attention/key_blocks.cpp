@@ -145,28 +145,24 @@ const float* KeyBlocks::values(size_t start) const {
 KeyBlock KeyBlocks::pack(size_t n, size_t copy) {
   const size_t start = n * kBlockKeys;
   const size_t count = std::min(kBlockKeys, k_.tokens - start);
-  KeyBlock block = {start,
-                    count,
-                    keys_.data() + copy * key_size_,
-                    0,
-                    values(start),
-                    kWidth,
-                    v_.pages == nullptr ? v_.token_stride : v_.dim};
-  if (k_.pages == nullptr) {
-    packPanels(keys_.data() + copy * key_size_, k_.row(b_, g_, start), k_.token_stride, count, k_.dim);
-  } else {
-    const size_t first = k_.first + start;
+  const size_t stride = v_.pages == nullptr ? v_.token_stride : v_.dim;
+  KeyBlock block = {start, count, nullptr, 0, values(start), kWidth, stride};
+  const size_t first = k_.first + start;
+  const size_t paged = inPage(k_, start, count);  // keys before the end of their page
+  if (k_.pages != nullptr && paged == count) {
     block.lane = first % kWidth;
-    const unsigned char* const panels = k_.pages->at(head(), first - block.lane);
-    const size_t run = inPage(k_, start, count);
-    if (run == count) {
-      block.keys = reinterpret_cast<const float*>(panels);
+    block.keys = reinterpret_cast<const float*>(k_.pages->at(head(), first - block.lane));
+  } else {
+    float* const keys = keys_.data() + copy * key_size_;
+    block.keys = keys;
+    if (k_.pages == nullptr) {
+      packPanels(keys, k_.row(b_, g_, start), k_.token_stride, count, k_.dim);
     } else {
-      auto* const keys = reinterpret_cast<unsigned char*>(keys_.data() + copy * key_size_);
-      const size_t key_bytes = k_.dim * sizeof(float);
-      const size_t before = (block.lane + run) * key_bytes;
-      std::memcpy(keys, panels, before);
-      std::memcpy(keys + before, k_.pages->at(head(), first + run), panelWidth(count - run) * key_bytes);
+      block.lane = first % kWidth;
+      const size_t before = (block.lane + paged) * k_.dim;
+      std::memcpy(keys, k_.pages->at(head(), first - block.lane), before * sizeof(float));
+      std::memcpy(keys + before, k_.pages->at(head(), first + paged),
+                  panelWidth(count - paged) * k_.dim * sizeof(float));
     }
   }
   if (copiesValues() || inPage(v_, start, count) != count) {
