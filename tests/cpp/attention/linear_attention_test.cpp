@@ -68,6 +68,25 @@ TEST_CASE("Linear attention is right at every number of tokens and every head si
   }
 }
 
+TEST_CASE("Positions of linear attention may be listed, for all of a batch or each of its entries",
+          "[attention]") {
+  Random random(23);
+  const LinearShape shape = {2, 4, 2, 130, 130, 8, 5};
+  RopePlan rope = planOf(ropeOptions(8, 8));
+  LinearData data(random, shape);
+  const LinearCase c = caseOf(LinearKernel::kElu1, true, &rope);
+  REQUIRE(data.run(c) == Status::kOk);
+  const std::vector<float> expected = data.out;
+  for (const bool per_batch : {false, true}) {
+    std::vector<int64_t> positions((per_batch ? 2 : 1) * shape.keys);
+    for (size_t i = 0; i < positions.size(); ++i) positions[i] = 5 + static_cast<int64_t>(i % shape.keys);
+    LinearAttentionInput input = data.input(c);
+    input.key_positions = input.query_positions = {positions.data(), per_batch, 0};
+    REQUIRE(linearAttention(c.options, true, input, data.output()) == Status::kOk);
+    CHECK(sameBits(data.out, expected));
+  }
+}
+
 TEST_CASE("Linear attention of nothing is nothing, and without keys a row of zeros", "[attention]") {
   Random random(3);
   const LinearCase c = caseOf(LinearKernel::kElu1, false);
