@@ -66,7 +66,8 @@ Status inverseFrequencies(const FrequencyOptions& options, Real* out, double* at
 
 // The same frequencies as Hugging Face's float32 arithmetic makes them, each step rounded as it rounds there.
 // (Its powers come from a vector library within 1 ulp; these are rounded correctly.) Options must be such
-// that inverseFrequencies takes them.
+// that inverseFrequencies takes them. kInvalidArgument: a number that float32 does not hold, or a frequency
+// of kMaxFrequency or more there.
 Status inverseFrequencies32(const FrequencyOptions& options, float* out);
 
 // base^(-2i/divisor) for i = 0 .. count - 1. divisor is dim for the usual table, dim - 2 for tensor2tensor's.

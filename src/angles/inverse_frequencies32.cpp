@@ -91,7 +91,9 @@ Status inverseFrequencies32(const FrequencyOptions& options, float* out) {
   if (options.dim == 0 || options.dim % 2 != 0) return Status::kInvalidShape;
   if (kind >= sizeof(kScalings) / sizeof(kScalings[0])) return Status::kInvalidArgument;
   kScalings[kind](options, out);
-  return Status::kOk;
+  const bool fits =
+      std::all_of(out, out + options.dim / 2, [](float w) { return std::fabs(w) < kMaxFrequency; });
+  return fits ? Status::kOk : Status::kInvalidArgument;
 }
 
 }  // namespace ropewalk

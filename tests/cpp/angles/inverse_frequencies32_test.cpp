@@ -146,6 +146,11 @@ TEST_CASE("float32 frequencies refuse a dimension or kind that has none", "[angl
   CHECK(inverseFrequencies32(optionsOf(Scaling::kDefault, 0, 1e4), w) == Status::kInvalidShape);
   CHECK(inverseFrequencies32(optionsOf(Scaling::kDefault, 5, 1e4), w) == Status::kInvalidShape);
   CHECK(inverseFrequencies32(optionsOf(static_cast<Scaling>(9), 4, 1e4), w) == Status::kInvalidArgument);
+  // float32 holds neither the base nor the factor.
+  CHECK(inverseFrequencies32(optionsOf(Scaling::kDefault, 4, 1e-300), w) == Status::kInvalidArgument);
+  FrequencyOptions tiny = optionsOf(Scaling::kLinear, 4, 1e4);
+  tiny.factor = 1e-60;
+  CHECK(inverseFrequencies32(tiny, w) == Status::kInvalidArgument);
 }
 
 TEST_CASE("float32 frequencies of a base beyond float32 are what float32 makes of it", "[angles]") {
