@@ -230,6 +230,17 @@ inline Matrix naiveFeedForward(const Matrix& x, const BlockData& data) {
 }
 
 // x [B, T, heads, dim] turned as a plan of half-split pairs has it.
+// What a feed-forward part makes of rows.
+inline std::vector<float> outOf(const FeedForward& layer, const std::vector<float>& x) {
+  const size_t rows = x.size() / layer.modelDim();
+  size_t size = 0;
+  REQUIRE(layer.workSize(rows, &size));
+  std::vector<float> work(size, kNaN);  // of exact size for the sanitizer
+  std::vector<float> out(x.size(), kNaN);
+  layer.apply(out.data(), x.data(), rows, work.data());
+  return out;
+}
+
 inline void naiveRotate(Matrix& x, const BlockData& data, size_t heads, const SelfAttentionInput& input) {
   const RopePlan& plan = *input.rope;
   const size_t pairs = plan.pairs();

@@ -66,16 +66,6 @@ struct ExpertsData {
   }
 };
 
-std::vector<float> outOf(const FeedForward& layer, const std::vector<float>& x) {
-  const size_t rows = x.size() / kModel;
-  size_t size = 0;
-  REQUIRE(layer.workSize(rows, &size));
-  std::vector<float> work(size, kNaN);  // of exact size for the sanitizer
-  std::vector<float> out(x.size(), kNaN);
-  layer.apply(out.data(), x.data(), rows, work.data());
-  return out;
-}
-
 }  // namespace
 
 TEST_CASE("Experts are their formula in double, for each number that a row takes", "[layers]") {

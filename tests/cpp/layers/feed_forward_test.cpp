@@ -15,16 +15,6 @@ FeedForward feedForwardOf(const BlockData& data) {
   return made;
 }
 
-std::vector<float> outOf(const FeedForward& layer, const std::vector<float>& x) {
-  const size_t rows = x.size() / layer.modelDim();
-  size_t size = 0;
-  REQUIRE(layer.workSize(rows, &size));
-  std::vector<float> work(size, kNaN);  // of exact size for the sanitizer
-  std::vector<float> out(x.size(), kNaN);
-  layer.apply(out.data(), x.data(), rows, work.data());
-  return out;
-}
-
 }  // namespace
 
 TEST_CASE("A feed-forward part is its formula in double, gated or not", "[layers]") {
