@@ -5,7 +5,7 @@ import { pause } from '../work/pause';
 const margin = 16;
 
 // Rows that are drawn in one task.
-const strip = 128;
+const strip = 256;
 
 // In an image a canvas would be empty; what it shows goes along as an image of its own.
 function frozen(canvas: HTMLCanvasElement): HTMLElement {
@@ -120,8 +120,11 @@ function image(around: HTMLElement, width: number, height: number): string {
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" lang="${lang}" xml:lang="${lang}" data-theme="${dataset.theme}" style="font-size: ${root.fontSize}"><style>${styles}</style><foreignObject width="${width}" height="${height}">${drawn}</foreignObject></svg>`;
 }
 
+// Of a whole picture: where memory is dear, a larger canvas holds the reader up when it is made.
+const mostPixels = 5e6;
+
 /**
- * Twice as fine as the screen's own pixels, on its background.
+ * Twice as fine as the screen's own pixels, or as fine as `mostPixels` allow, on its background.
  *
  * @param drawn what the figure draws elsewhere, among its controls.
  * @param address shows the figure again.
@@ -145,15 +148,17 @@ export async function pngOf(picture: HTMLElement, drawn: readonly Element[], add
   await shown.decode();
   await pause();
   const canvas = document.createElement('canvas');
-  canvas.width = shown.width * 2;
-  canvas.height = shown.height * 2;
+  const scale = Math.min(2, Math.sqrt(mostPixels / (shown.width * shown.height)));
+  canvas.width = Math.floor(shown.width * scale);
+  canvas.height = Math.floor(shown.height * scale);
   const context = canvas.getContext('2d');
   if (context === null) throw new Error('no canvas');
   context.fillStyle = ground;
-  for (let top = 0; top < shown.height; top += strip) {
-    const high = Math.min(strip, shown.height - top);
-    context.fillRect(0, 2 * top, canvas.width, 2 * high);
-    context.drawImage(shown, 0, top, shown.width, high, 0, 2 * top, canvas.width, 2 * high);
+  const down = shown.height / canvas.height; // of the image, per pixel
+  for (let top = 0; top < canvas.height; top += strip) {
+    const high = Math.min(strip, canvas.height - top);
+    context.fillRect(0, top, canvas.width, high);
+    context.drawImage(shown, 0, down * top, shown.width, down * high, 0, top, canvas.width, high);
     await pause();
   }
   return new Promise((resolve, reject) => {
