@@ -96,6 +96,8 @@ export type MainModule = Core & {
   openPool(threads: number): void;
   poolEntry(): number;
   poolLost(): number;
+  poolClosed(): number;
+  poolWake(): number;
 };
 export default function createCore(options?: unknown): Promise<MainModule>;
 `;

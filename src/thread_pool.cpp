@@ -12,17 +12,16 @@ namespace {
 constexpr size_t kSharesPerThread = 4;
 
 // The most grains of a share, so that none takes longer than a fraction of a second: a thread that gives no
-// sign for kPatience counts as ended.
+// sign for its owner's patience counts as ended.
 constexpr size_t kMostGrains = size_t{1} << 14;
 
 constexpr uint32_t leftOf(uint64_t ticket) {
   return static_cast<uint32_t>(ticket);
 }
 
-// kSpins: before a thread sleeps. kPatience: without progress, before a loop counts as lost.
+// kSpins: before a thread sleeps.
 #ifdef __EMSCRIPTEN__
-constexpr uint64_t kSpins = uint64_t{1} << 16;     // about 100 microseconds
-constexpr uint64_t kPatience = uint64_t{1} << 34;  // 20 to 50 seconds: a worker was ended
+constexpr uint64_t kSpins = uint64_t{1} << 16;  // about 100 microseconds
 
 void pause(uint64_t) {}
 void wait(std::atomic<uint32_t>& word, uint32_t value) {
@@ -33,7 +32,6 @@ void notify(std::atomic<uint32_t>& word, uint32_t count) {
 }
 #else
 constexpr uint64_t kSpins = uint64_t{1} << 12;
-constexpr uint64_t kPatience = UINT64_MAX;  // a native thread does not end alone
 
 // There may be fewer cores than threads.
 void pause(uint64_t spins) {
@@ -54,15 +52,16 @@ ThreadPool& threadPool() {
   return pool;
 }
 
-void ThreadPool::open(size_t threads, bool eager) {
-  closed_.store(false);
+void ThreadPool::open(size_t threads, bool eager, uint64_t patience) {
+  closed_.store(0);
+  patience_.store(patience);
   eager_.store(eager);
   threads_.store(std::max<size_t>(1, threads));
 }
 
 void ThreadPool::close() {
   threads_.store(1);
-  closed_.store(true);
+  closed_.store(1);
   wake_.fetch_add(1);
   notify(wake_, UINT32_MAX);
 }
@@ -116,6 +115,7 @@ void ThreadPool::takeShares(size_t thread) {
 }
 
 void ThreadPool::awaitShares(uint32_t count) {
+  const uint64_t patience = patience_.load(std::memory_order_relaxed);
   uint32_t done = 0;
   for (uint64_t spins = 0; done != count; ++spins) {
     pause(spins);
@@ -123,17 +123,17 @@ void ThreadPool::awaitShares(uint32_t count) {
       done = now;
       spins = 0;
     }
-    if (spins == kPatience) lost_.store(UINT32_MAX);
+    if (spins == patience) lost_.store(UINT32_MAX);
     if (lost_.load(std::memory_order_relaxed) != 0) __builtin_trap();
   }
 }
 
 bool ThreadPool::idle() const {
-  return leftOf(ticket_.load()) == 0 && !closed_.load();
+  return leftOf(ticket_.load()) == 0 && closed_.load() == 0;
 }
 
 void ThreadPool::work(size_t thread) {
-  while (!closed_.load()) {
+  while (closed_.load() == 0) {
     takeShares(thread);
     for (uint64_t spins = 0; spins < kSpins && idle(); ++spins) pause(spins);
     if (idle()) sleep();

@@ -18,9 +18,13 @@ class ThreadPool {
  public:
   using Call = void (*)(const void* body, const Share& share);
 
+  // Of `patience`: what a worker that was ended in the middle of a share is given up after, 20 to 50 seconds.
+  static constexpr uint64_t kPatience = uint64_t{1} << 34;
+
   // With the thread that calls run(), `threads` take part. eager: loops are split as finely as can be, for
-  // tests. No loop runs meanwhile, and every work() of before has returned.
-  void open(size_t threads, bool eager);
+  // tests. patience: how often run() looks in vain for a share that is done before the loop counts as lost.
+  // No loop runs meanwhile, and every work() of before has returned.
+  void open(size_t threads, bool eager, uint64_t patience);
   // Makes every work() return; one thread takes part.
   void close();
 
@@ -36,8 +40,13 @@ class ThreadPool {
   void work(size_t thread);
 
   // Not 0 when a loop will never be complete, and run() traps: set to the number of a thread that failed, by
-  // its owner, or to UINT32_MAX where one gave no sign for 20 to 50 seconds.
+  // its owner, or to UINT32_MAX where run() lost its patience.
   std::atomic<uint32_t>& lost() { return lost_; }
+
+  // What close() writes and wakes sleepers by, for owners that cannot call it: 1 where the pool is closed,
+  // and a number that grows.
+  std::atomic<uint32_t>& closed() { return closed_; }
+  std::atomic<uint32_t>& wake() { return wake_; }
 
  private:
   bool idle() const;
@@ -47,7 +56,8 @@ class ThreadPool {
 
   std::atomic<size_t> threads_{1};
   std::atomic<bool> eager_{false};
-  std::atomic<bool> closed_{false};
+  std::atomic<uint64_t> patience_{kPatience};
+  std::atomic<uint32_t> closed_{0};
   std::atomic<uint32_t> lost_{0};
 
   std::atomic<bool> busy_{false};

@@ -25,8 +25,16 @@ Pointer poolLost() {
   return reinterpret_cast<Pointer>(&threadPool().lost());
 }
 
+Pointer poolClosed() {
+  return reinterpret_cast<Pointer>(&threadPool().closed());
+}
+
+Pointer poolWake() {
+  return reinterpret_cast<Pointer>(&threadPool().wake());
+}
+
 void openPool(size_t threads) {
-  threadPool().open(threads, false);
+  threadPool().open(threads, false, ThreadPool::kPatience);
 }
 
 }  // namespace
@@ -39,4 +47,6 @@ EMSCRIPTEN_BINDINGS(threads) {
   function("openPool", &openPool);
   function("poolEntry", &poolEntry);
   function("poolLost", &poolLost);
+  function("poolClosed", &poolClosed);
+  function("poolWake", &poolWake);
 }

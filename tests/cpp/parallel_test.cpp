@@ -1,9 +1,14 @@
 // Results have the same bits with any number of threads, also with more than there are cores.
 #include "parallel.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <atomic>
+#include <csignal>
 #include <functional>
 #include <initializer_list>
+#include <thread>
 #include <vector>
 
 #include "attention/attention.h"
@@ -76,6 +81,29 @@ TEST_CASE("A loop within a loop is not split", "[parallel]") {
     for (size_t i = share.first; i < share.end; ++i) parallelFor(100, 1, [&](const Share&) { ++inner; });
   });
   CHECK(inner == 8);
+}
+
+// In a process of its own, since it ends.
+TEST_CASE("A loop of which a share is never done is given up, and no call waits for it", "[parallel]") {
+  useThreads(1, false);  // only the thread that forks goes on in the other process
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    alarm(120);
+    threadPool().open(2, true, 1000);
+    std::thread([] { threadPool().work(1); }).detach();
+    std::atomic<bool> begun = false;
+    parallelFor(8, 1, [&](const Share& share) {
+      if (share.thread == 1) begun = true;
+      while (share.thread == 1 || !begun) std::this_thread::yield();
+    });
+    _exit(0);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK_FALSE(WIFEXITED(status));
+  if (WIFSIGNALED(status)) CHECK(WTERMSIG(status) != SIGALRM);
+  useThreads(4, true);
 }
 
 TEST_CASE("Products of every format have the same bits with any number of threads", "[parallel]") {

@@ -36,7 +36,7 @@ void useThreads(size_t threads, bool eager) {
   threadPool().close();
   for (std::thread& worker : workers) worker.join();
   workers.clear();
-  threadPool().open(threads, eager);
+  threadPool().open(threads, eager, UINT64_MAX);  // a native thread does not end alone
   for (size_t i = 1; i < threads; ++i) workers.emplace_back([i] { threadPool().work(i); });
 }
 

@@ -19,11 +19,18 @@ async function instantiate(module: WebAssembly.Module): Promise<MainModule> {
 }
 
 // The first pool that starts. What forbids the first way to make workers is what there is to tell.
-async function started(heap: SharedHeap, makers: (() => ThreadWorker)[], starts: ThreadStart[]): Promise<Pool> {
+async function started(
+  core: MainModule,
+  heap: SharedHeap,
+  makers: (() => ThreadWorker)[],
+  starts: ThreadStart[],
+): Promise<Pool> {
+  const exit = { memory: core.wasmMemory, closed: core.poolClosed(), wake: core.poolWake() };
   let reason: unknown;
   for (const make of makers) {
+    core.openPool(starts.length + 1);
     try {
-      return await Pool.start(heap, make, starts);
+      return await Pool.start(heap, make, starts, exit);
     } catch (error) {
       reason ??= error;
     }
@@ -42,7 +49,6 @@ export async function openThreads(threads: number, makers: (() => ThreadWorker)[
     const stack = heap.allocate(stackBytes, 'load');
     return { ...shared, thread: i + 1, stack, stackEnd: stack + stackBytes };
   });
-  heap.pool = await started(heap, makers, starts);
-  core.openPool(threads);
+  heap.pool = await started(core, heap, makers, starts);
   return new ThreadedRopewalk(heap, { version, simd: 'relaxed', threads, why: undefined });
 }

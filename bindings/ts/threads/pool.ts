@@ -32,8 +32,22 @@ export interface ThreadStart {
 
 const finalizer = /* @__PURE__ */ createFinalizer();
 
-function ender(workers: ThreadWorker[]): () => void {
+/** What makes the threads leave the core, also one that is lost: addresses of words. @internal */
+export interface Exit {
+  readonly memory: WebAssembly.Memory;
+  /** 1 where the pool is closed. */
+  readonly closed: number;
+  /** A number that grows, on which threads sleep. */
+  readonly wake: number;
+}
+
+// Deno does not end a worker that sleeps in the core.
+function ender(workers: ThreadWorker[], { memory, closed, wake }: Exit): () => void {
   return () => {
+    const words = new Int32Array(memory.buffer);
+    Atomics.store(words, closed / 4, 1);
+    Atomics.add(words, wake / 4, 1);
+    Atomics.notify(words, wake / 4);
     for (const worker of workers.splice(0)) void worker.terminate();
   };
 }
@@ -54,6 +68,19 @@ function listen(worker: ThreadWorker, message: () => void, failed: (cause: unkno
   );
 }
 
+const mostMilliseconds = 30_000;
+
+// Rejected where `started` takes longer than a worker may.
+async function inTime(started: Promise<unknown>): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const give = () =>
+      reject(new Error(`it says nothing for ${mostMilliseconds / 1000} s; its file has to be ropewalk/thread.js`));
+    timer = setTimeout(give, mostMilliseconds);
+  });
+  await Promise.race([started, late]).finally(() => clearTimeout(timer));
+}
+
 /** The workers of one instance. @internal */
 export class Pool {
   readonly #end: () => void;
@@ -62,16 +89,21 @@ export class Pool {
   #isDisposed = false;
 
   /** The workers end with `owner`, at the latest. */
-  private constructor(owner: object, workers: ThreadWorker[], starts: readonly ThreadStart[]) {
+  private constructor(owner: object, end: () => void, starts: readonly ThreadStart[]) {
     this.#starts = starts;
-    this.#end = ender(workers);
+    this.#end = end;
     finalizer.register(owner, this.#end, this);
   }
 
   /** Starts a worker for each message. All of them run, or none and the promise is rejected. */
-  static async start(owner: object, make: () => ThreadWorker, starts: readonly ThreadStart[]): Promise<Pool> {
+  static async start(
+    owner: object,
+    make: () => ThreadWorker,
+    starts: readonly ThreadStart[],
+    exit: Exit,
+  ): Promise<Pool> {
     const workers: ThreadWorker[] = [];
-    const pool = new Pool(owner, workers, starts);
+    const pool = new Pool(owner, ender(workers, exit), starts);
     const weak = new WeakRef(pool); // what a worker's listeners hold is never collected
     try {
       const started = starts.map(
@@ -86,7 +118,7 @@ export class Pool {
             worker.postMessage(start);
           }),
       );
-      await Promise.all(started);
+      await inTime(Promise.all(started));
       for (const worker of workers) worker.unref?.(); // not before, or Node might exit meanwhile
     } catch (cause) {
       pool.dispose();

@@ -50,6 +50,35 @@ test('a thread that traps makes the instance lost, with the reason, and ends the
   next.dispose();
 });
 
+test('a loop of which a share is never done makes the instance lost', options, async () => {
+  const { rw } = await loadWith(new URL('../support/impatient-thread.mjs', import.meta.url), 2);
+  const problem = /^a thread of this instance failed: it does not finish its work; load\(\) gives a new one$/;
+  // Until a call has to wait for the other thread.
+  const untilLost = () => {
+    for (;;) rw.softmax(x);
+  };
+  assert.throws(untilLost, (error) => error instanceof InstanceLostError && problem.test(error.message));
+});
+
+test('a worker that says nothing is given up, and there is one thread', options, async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const exits = [];
+  const rw = await load({
+    threads: 3,
+    worker() {
+      const worker = new Worker(new URL('../support/silent-thread.mjs', import.meta.url));
+      exits.push(exitOf(worker));
+      // Both are made in the same turn.
+      if (exits.length === 2) setImmediate(() => t.mock.timers.tick(30_000));
+      return worker;
+    },
+  });
+  assert.equal(rw.info().threads, 1);
+  assert.match(rw.info().why, /^load: a worker does not start \(it says nothing for 30 s; .* ropewalk\/thread\.js\)$/);
+  assert.deepEqual(rw.softmax(x).shape, x.shape);
+  await Promise.all(exits);
+});
+
 test('a worker that is ended between calls makes the instance lost', options, async () => {
   const { rw, workers } = await loadWith(threadFile, 3);
   rw.softmax(x);
