@@ -1,6 +1,7 @@
 // Every consumer: what builds or runs the package, and how. A consumer has a name, a kind and `files` of its project; a
-// page has `build(folder)`, which gives the folder to serve, or `serve(folder)`, which gives { address, close }; a program
-// has `run(folder)`, which gives what it printed.
+// page has `build(folder)`, which gives the folder to serve with `headers`, or `serve(folder)`, which gives { address, close };
+// a program has `run(folder)`, which gives what it printed. `gives` is a line that replaces the usual one; with
+// `mayComplain` the console may have errors.
 import { readdirSync, readFileSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,13 +10,37 @@ import { binaryOf, execute, packageOf, serverOf } from './run-command.mjs';
 
 const node = process.execPath;
 
-/** The program of a page or a process; `tell` is handed one line. */
-const program = (tell, entry = 'ropewalk') => `import { load } from '${entry}';
+const threadsEntry = 'ropewalk/threads';
+
+// What it gives: the same numbers as one thread.
+const threaded = (tell) => `import { load } from '${threadsEntry}';
+const x = { data: Float32Array.from({ length: 2 ** 18 }, (_, i) => (i * 7919) % 1000), shape: [256, 1024] };
+const [two, one] = [await load({ threads: 2 }), await load({ threads: 1 })];
+const [a, b] = [two, one].map((rw) => rw.softmax(x).data);
+const { threads, why } = two.info();
+two.dispose();
+${tell}(threads + ' threads, ' + (a.every((value, i) => value === b[i]) ? 'equal' : 'other') + ' bits, ' + why);
+`;
+// A browser says that the worker's file is missing, where it is, before the package tries another way.
+const linesOf = (entry) =>
+  entry === threadsEntry ? { gives: '2 threads, equal bits, undefined', mayComplain: true } : {};
+
+// What docs/threads.md asks of servers.
+const isolation = {
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Embedder-Policy': 'require-corp',
+};
+const headersOf = (entry) => (entry === threadsEntry ? isolation : {});
+
+const rotating = (tell, entry) => `import { load } from '${entry}';
 const rw = await load({ simd: 'deterministic' });
 const plan = rw.rope({ headDim: 8, base: 10000, pairing: 'half' });
 const turned = plan.rotate(Float32Array.of(1, 2, 3, 4, 5, 6, 7, 8), { positions: [12345] });
 ${tell}(Array.from(new Uint32Array(turned.buffer), (bits) => bits.toString(16)).join());
 `;
+
+/** The program of a page or a process; `tell` is handed one line. */
+const program = (tell, entry = 'ropewalk') => (entry === threadsEntry ? threaded(tell) : rotating(tell, entry));
 const catching = (code, tell) => `async function main() {
 ${code.replace(/^import (.*) from '(.*)';$/gm, "  const $1 = await import('$2');")}}
 main().catch((error) => ${tell}(String(error)));
@@ -40,14 +65,18 @@ const pageFiles = (entry, script = './main.js') => ({
   'main.js': define + catching(program(tell, entry), tell),
 });
 
+const pageOf = (entry) => ({ entry, kind: 'page', headers: headersOf(entry), ...linesOf(entry) });
+
 const vite = (version, entry, how) => {
   const bin = join(packageOf(`vite${version}`), 'bin', 'vite.js');
   // The setting of docs/external.md: the servers bundle dependencies, and leave out files beside the code.
-  const config = entry === 'ropewalk/external' ? "optimizeDeps: { exclude: ['ropewalk'] }" : '';
+  const config =
+    entry === 'ropewalk/external'
+      ? "optimizeDeps: { exclude: ['ropewalk'] }"
+      : `server: { headers: ${JSON.stringify(headersOf(entry))} }`;
   return {
     name: `Vite ${version}, ${how}`,
-    entry,
-    kind: 'page',
+    ...pageOf(entry),
     files: { ...pageFiles(entry, '/main.js'), 'vite.config.js': `export default { base: './', ${config} };\n` },
     ...(how === 'build'
       ? {
@@ -70,8 +99,7 @@ const copies = (entry, leavesOut) => entry === 'ropewalk/external' && leavesOut;
 // A bundler that is called by a program: `make` is its source, which writes dist/main.js.
 const byProgram = (name, entry, make, leavesOut = false) => ({
   name: copies(entry, leavesOut) ? `${name}, files copied` : name,
-  entry,
-  kind: 'page',
+  ...pageOf(entry),
   files: { ...pageFiles(entry, './dist/main.js'), 'make.mjs': make },
   async build(folder) {
     await execute(node, ['make.mjs'], folder);
@@ -113,8 +141,7 @@ await build({ entryPoints: ['main.js'], bundle: true, format: 'esm', splitting: 
   byProgram('Rolldown', entry, rollupLike('rolldown', false), true),
   {
     name: 'Parcel',
-    entry,
-    kind: 'page',
+    ...pageOf(entry),
     files: pageFiles(entry),
     async build(folder) {
       const bin = join(packageOf('parcel'), 'lib', 'bin.js');
@@ -124,8 +151,7 @@ await build({ entryPoints: ['main.js'], bundle: true, format: 'esm', splitting: 
   },
   {
     name: copies(entry, true) ? 'Bun, build, files copied' : 'Bun, build',
-    entry,
-    kind: 'page',
+    ...pageOf(entry),
     files: pageFiles(entry, './dist/main.js'),
     async build(folder) {
       await execute(binaryOf('bun'), ['build', 'main.js', '--outdir', 'dist', '--target', 'browser'], folder);
@@ -135,13 +161,12 @@ await build({ entryPoints: ['main.js'], bundle: true, format: 'esm', splitting: 
   },
   {
     name: 'no bundler, import map',
-    entry,
-    kind: 'page',
+    ...pageOf(entry),
     files: {
       ...pageFiles(entry),
       'index.html': page('./main.js').replace(
         '<body>',
-        `<script type="importmap">{ "imports": { "${entry}": "./node_modules/ropewalk/dist/${entry === 'ropewalk' ? 'index' : 'external'}.js" } }</script><body>`,
+        `<script type="importmap">{ "imports": { "${entry}": "./node_modules/ropewalk/dist/${entry === 'ropewalk' ? 'index' : entry.slice(9)}.js" } }</script><body>`,
       ),
     },
     build: async (folder) => folder,
@@ -163,22 +188,25 @@ async function serveNext(folder, ...options) {
   return serverOf(node, [bin, 'start', '--port', '0', '--hostname', '127.0.0.1'], folder, { env });
 }
 
-const next = (bundler, side) => ({
+const next = (bundler, side, entry) => ({
   name: `Next 16, ${bundler}, ${side}`,
-  entry: 'ropewalk',
-  kind: 'page',
+  ...pageOf(entry),
   files: {
     'package.json': '{ "private": true }',
-    'next.config.mjs': 'export default {};\n',
+    'next.config.mjs': `const headers = ${JSON.stringify(
+      Object.entries(headersOf(entry)).map(([key, value]) => ({ key, value })),
+    )};
+export default headers.length > 0 ? { headers: async () => [{ source: '/:path*', headers }] } : {};
+`,
     'app/layout.js':
       'export default function Layout({ children }) { return <html lang="en"><body>{children}</body></html>; }\n',
     'app/page.js':
       side === 'client'
         ? `'use client';
 import { useEffect } from 'react';
-import { load } from 'ropewalk';
+import { load } from '${entry}';
 async function compute() {
-${program('return ').replace(/^import.*\n/, '')}}
+${program('return ', entry).replace(/^import.*\n/, '')}}
 export default function Page() {
   useEffect(() => {
     compute().catch(String).then((line) => { document.body.textContent = line; document.title = 'ready'; });
@@ -186,9 +214,9 @@ export default function Page() {
   return <p>wait</p>;
 }
 `
-        : `import { load } from 'ropewalk';
+        : `import { load } from '${entry}';
 async function compute() {
-${program('return ').replace(/^import.*\n/, '')}}
+${program('return ', entry).replace(/^import.*\n/, '')}}
 export const metadata = { title: 'ready' };
 export default async function Page() { return <p>{await compute().catch(String)}</p>; }
 `,
@@ -200,10 +228,16 @@ const printing = (name, files, command, args, entry = 'ropewalk') => ({
   name,
   entry,
   kind: 'program',
+  ...linesOf(entry),
   files: { 'package.json': '{ "private": true, "type": "module" }', ...files },
   run: (folder) => execute(command(), args, folder),
 });
 const log = 'console.log';
+
+// Node 20 has relaxed SIMD, which threads need, by these only.
+const isNode20 = process.versions.node.startsWith('20.');
+const flagsOf = (entry) =>
+  entry === threadsEntry && isNode20 ? ['--experimental-wasm-relaxed-simd', '--no-liftoff'] : [];
 
 // Bundles worker.js and asks it for `path`, in workerd.
 const inWorkerd = (path, date) => `import { build } from 'esbuild';
@@ -219,19 +253,22 @@ console.log(await (await miniflare.dispatchFetch('http://localhost${path}')).tex
 await miniflare.dispose();
 `;
 
-const programs = [
-  printing('Node, import', { 'main.mjs': program(log) }, () => node, ['main.mjs']),
-  printing('Node, require', { 'main.cjs': requiring(program(log)) }, () => node, ['--no-warnings', 'main.cjs']),
-  printing('Node, stdin', { 'main.mjs': program(log) }, () => 'sh', [
-    '-c',
-    `'${node}' --input-type=module - < main.mjs`,
-  ]),
+// Node, Deno and Bun.
+const runtimes = (entry) => [
+  printing('Node, import', { 'main.mjs': program(log, entry) }, () => node, [...flagsOf(entry), 'main.mjs'], entry),
   printing(
-    'Node, external',
-    { 'main.mjs': program(log, 'ropewalk/external') },
+    'Node, require',
+    { 'main.cjs': requiring(program(log, entry)) },
     () => node,
-    ['main.mjs'],
-    'ropewalk/external',
+    ['--no-warnings', ...flagsOf(entry), 'main.cjs'],
+    entry,
+  ),
+  printing(
+    'Node, stdin',
+    { 'main.mjs': program(log, entry) },
+    () => 'sh',
+    ['-c', `'${node}' ${flagsOf(entry).join(' ')} --input-type=module - < main.mjs`],
+    entry,
   ),
   printing(
     'Node, worker_threads',
@@ -239,14 +276,32 @@ const programs = [
       'main.mjs': `import { Worker } from 'node:worker_threads';
 new Worker(new URL('./worker.mjs', import.meta.url)).on('message', (line) => console.log(line));
 `,
-      'worker.mjs': `import { parentPort } from 'node:worker_threads';\n${program('parentPort.postMessage')}`,
+      'worker.mjs': `import { parentPort } from 'node:worker_threads';\n${program('parentPort.postMessage', entry)}`,
     },
     () => node,
-    ['main.mjs'],
+    [...flagsOf(entry), 'main.mjs'],
+    entry,
   ),
-  printing('Deno', { 'main.mjs': program(log) }, () => binaryOf('deno'), ['run', '--allow-read', 'main.mjs']),
-  printing('Bun, import', { 'main.mjs': program(log) }, () => binaryOf('bun'), ['main.mjs']),
-  printing('Bun, require', { 'main.cjs': requiring(program(log)) }, () => binaryOf('bun'), ['main.cjs']),
+  printing(
+    'Deno',
+    { 'main.mjs': program(log, entry) },
+    () => binaryOf('deno'),
+    ['run', '--allow-read', 'main.mjs'],
+    entry,
+  ),
+  printing('Bun, import', { 'main.mjs': program(log, entry) }, () => binaryOf('bun'), ['main.mjs'], entry),
+  printing('Bun, require', { 'main.cjs': requiring(program(log, entry)) }, () => binaryOf('bun'), ['main.cjs'], entry),
+];
+
+const programs = [
+  ...runtimes('ropewalk'),
+  printing(
+    'Node, external',
+    { 'main.mjs': program(log, 'ropewalk/external') },
+    () => node,
+    ['main.mjs'],
+    'ropewalk/external',
+  ),
   printing(
     'Vitest',
     {
@@ -317,13 +372,14 @@ const typed = (version) =>
       'main.ts': `import { load, type RopePlan } from 'ropewalk';
 import { load as external } from 'ropewalk/external';
 import { loadModel, sample } from 'ropewalk/models';
+import { load as threads } from 'ropewalk/threads';
 import { wrap } from 'ropewalk/worker';
 const rw = await load();
 const plan: RopePlan = rw.rope({ headDim: 64 });
 const x: Float32Array = plan.rotate(new Float32Array(64), { offset: 3 });
 export const blob = new Blob([x.slice()]);
 export const token: number = sample(x, { temperature: 0.5, seed: 1 });
-export const all = [external, loadModel, wrap];
+export const all = [external, loadModel, threads, wrap];
 // @ts-expect-error headDim is missing
 rw.rope({});
 `,
@@ -334,10 +390,13 @@ rw.rope({});
     },
   }));
 
+const nexts = (entry) =>
+  ['Turbopack', 'webpack'].flatMap((bundler) => ['client', 'server'].map((side) => next(bundler, side, entry)));
+
 export const consumers = [
   ...programs,
   ...bundlers('ropewalk'),
-  ...['Turbopack', 'webpack'].flatMap((bundler) => ['client', 'server'].map((side) => next(bundler, side))),
+  ...nexts('ropewalk'),
   {
     name: 'examples/next',
     entry: 'ropewalk',
@@ -348,5 +407,8 @@ export const consumers = [
     gives: '-3.500 -3.000 -2.500 -2.000 -1.500 -1.000 -0.500 0.000',
   },
   ...bundlers('ropewalk/external'),
+  ...runtimes(threadsEntry),
+  ...bundlers(threadsEntry),
+  ...nexts(threadsEntry),
   ...['5.4', '5.9', '6.0', '7.0'].flatMap(typed),
 ];

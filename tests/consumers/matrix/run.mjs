@@ -26,8 +26,8 @@ function write(folder, files) {
   }
 }
 
-// What a page shows when it is ready, with what it complained about.
-async function shown(page, address, isReady = () => document.title === 'ready') {
+// What a page shows when it is ready, or what it complained about.
+async function shown(page, address, { isReady = () => document.title === 'ready', mayComplain = false }) {
   const complaints = [];
   page.on('console', (message) => {
     const isIcon = /favicon\.ico$/.test(message.location()?.url ?? '');
@@ -35,7 +35,7 @@ async function shown(page, address, isReady = () => document.title === 'ready') 
   });
   page.on('pageerror', (error) => complaints.push(String(error)));
   await page.goto(address);
-  await until(() => complaints.length > 0 || page.evaluate(isReady), 'the page').catch((error) =>
+  await until(() => (!mayComplain && complaints.length > 0) || page.evaluate(isReady), 'the page').catch((error) =>
     complaints.push(error.message),
   );
   const text = await page.evaluate(() => document.body.textContent);
@@ -67,11 +67,13 @@ async function tried(consumer, browsers, line) {
     if (consumer.kind === 'types') judge('types', await consumer.run(folder), 'no error');
     else if (consumer.kind === 'program') judge('runs', await consumer.run(folder));
     else {
-      const site = consumer.serve ? await consumer.serve(folder) : await serveFolder(await consumer.build(folder));
+      const site = consumer.serve
+        ? await consumer.serve(folder)
+        : await serveFolder(await consumer.build(folder), consumer.headers);
       try {
         for (const [name, browser] of Object.entries(browsers)) {
           const page = await browser.newPage();
-          judge(name, await shown(page, site.address, consumer.isReady));
+          judge(name, await shown(page, site.address, consumer));
           await page.close();
         }
       } finally {
