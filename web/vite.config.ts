@@ -149,8 +149,10 @@ const offline: Plugin = {
         const made = bundle[file];
         hash.update(made?.type === 'chunk' ? made.code : (made?.source ?? ''));
       }
-      // The page uses only the deterministic build, and has its texts in its scripts; the trained model is large, and few want it.
-      const unused = (file: string): boolean => /core-relaxed.*\.wasm$|\.(html|json|safetensors)$/.test(file);
+      // The page uses only the deterministic build, and has its texts in its scripts; the trained model and the build with
+      // threads are large, and few want them.
+      const unused = (file: string): boolean =>
+        /core-relaxed.*\.wasm$|\.(html|json|safetensors)$|[/](inline|shared-threaded-build)-/.test(file);
       const kept = ['./', './favicon.svg', ...files.filter((file) => !unused(file)).map((file) => `./${file}`)];
       const source = readFileSync(here('src/offline/service-worker.js'), 'utf8')
         .replace('HASH', hash.digest('hex').slice(0, 12))
@@ -174,7 +176,8 @@ const textsOf = (language: string) =>
   }));
 
 // What the page and its chapters share, but for what workers run.
-const isCommon = (id: string): boolean => /[\\/]src[\\/](?!chapters[\\/]\w+[\\/](programs|numbers)\.)/.test(id);
+const isCommon = (id: string): boolean =>
+  /[\\/]src[\\/](?!chapters[\\/]\w+[\\/](programs|numbers|median|threads)\.)/.test(id);
 
 // Pictures that several chapters have, and not the first.
 const isLater = (id: string): boolean =>
@@ -189,10 +192,10 @@ export default defineConfig({
     outDir: '../build/web',
     emptyOutDir: true,
     target: 'es2022',
-    // A worker has no document for preload links, and runs the models.
+    // A worker has no document for preload links, and runs the models and what has threads.
     modulePreload: {
       polyfill: false,
-      resolveDependencies: (_, files, { hostId }) => (/worker|models/.test(hostId) ? [] : files),
+      resolveDependencies: (_, files, { hostId }) => (/worker|models|threads/.test(hostId) ? [] : files),
     },
     // No data: URLs, which a strict CSP may refuse.
     assetsInlineLimit: 0,
@@ -208,7 +211,7 @@ export default defineConfig({
             // The package in a separate file: it changes less often, and its size is visible apart from the page's.
             {
               name: 'ropewalk',
-              test: /^(?!.*node_modules).*[\\/]dist[\\/](index|external|shared-(core|errors))\.js$/,
+              test: /^(?!.*node_modules).*[\\/]dist[\\/](external|shared-(core|errors))\.js$/,
             },
             // Calls across threads and whole models load with the playground.
             { name: 'ropewalk-worker', test: /[\\/]dist[\\/]worker\.js$/ },
@@ -231,6 +234,11 @@ export default defineConfig({
       },
     },
   },
-  worker: { format: 'es', rolldownOptions: { output: { entryFileNames: 'assets/lab-[name]-[hash].js' } } },
+  worker: {
+    format: 'es',
+    rolldownOptions: {
+      output: { entryFileNames: ({ name }) => `assets/${name === 'worker' ? 'lab-worker' : name}-[hash].js` },
+    },
+  },
   plugins: [formulas, programs, workers(), reasons, texts, offline],
 });

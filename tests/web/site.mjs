@@ -186,10 +186,8 @@ function complaintsOf(page, address) {
   });
   page.on('requestfailed', (request) => {
     const { errorText } = request.failure();
-    // The icon is fetched by the browser itself, which gives it up when the page goes. What a script fetches is given up
-    // when the reader stops it: the page would complain of any other end.
-    const mayStop = /\/favicon\.svg$/.test(request.url()) || request.resourceType() === 'fetch';
-    if (!(mayStop && /ABORTED/.test(errorText))) complaints.push(`${errorText} for ${request.url()}`);
+    // What the reader stops or the browser no longer needs is given up; nothing failed.
+    if (!/ABORTED/.test(errorText)) complaints.push(`${errorText} for ${request.url()}`);
   });
   page.on('response', (response) => {
     if (response.status() >= 400) complaints.push(`${response.status()} for ${response.url()}`);

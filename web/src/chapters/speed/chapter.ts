@@ -6,6 +6,7 @@ import { prediction } from '../../figure/prediction';
 import { formula, prose } from '../../ui/rich-text';
 import type { Texts } from './i18n/en';
 import { speedRun } from './run-figure';
+import { speedThreads } from './threads-figure';
 import { mathml } from './traffic.tex';
 
 export const chapter: Chapter<Texts> = {
@@ -17,6 +18,8 @@ export const chapter: Chapter<Texts> = {
       formula(mathml, texts.formula),
       prediction(state, texts.ask),
       speedRun(state),
+      prose(...texts.several),
+      speedThreads(state),
       prose(...texts.after),
     );
   },

@@ -1,5 +1,6 @@
 // How fast this device is: each work in each way, in turns. Knows nothing of the DOM.
 import type { Ropewalk } from 'ropewalk';
+import { median } from './median';
 import { rotations, sinusoids, time } from './programs';
 
 const makers = { rotate: rotations, sinusoid: sinusoids };
@@ -12,10 +13,6 @@ export type Way = (typeof wayNames)[number];
 /** Milliseconds, medians. */
 export interface Speed extends Readonly<Record<Way, number>> {
   readonly work: Work;
-}
-
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[values.length >> 1] ?? 0;
 }
 
 export function measureSpeed(

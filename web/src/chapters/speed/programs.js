@@ -77,3 +77,22 @@ export const sinusoids = (rw) => {
   const core = () => rw.sinusoidal({ dim, positions: { length: rows }, out });
   return { core, script, copy: copyOf(table), dispose: () => out.dispose() };
 };
+
+/**
+ * Causal self-attention with RoPE over some tokens: 8 heads of 32, with weights that are as good as any. Gives what runs
+ * it, and its last result.
+ * @type {(rw: Ropewalk, tokens: number) => { run(): void, result(): Float32Array, dispose(): void }}
+ */
+export const layerPass = (rw, tokens) => {
+  const [modelDim, heads] = [256, 8];
+  const some = (length) => Float32Array.from({ length }, (_, i) => ((i * 7919) % 1009) / 1009 - 0.5);
+  const names = ['query', 'key', 'value', 'output'];
+  const weights = Object.fromEntries(names.map((name) => [name, some(modelDim * modelDim)]));
+  const layer = rw.attentionLayer({ modelDim, heads, causal: true, position: { encoding: 'rope' }, weights });
+  const x = rw.tensor([1, tokens, modelDim], some(tokens * modelDim));
+  const out = rw.tensor([1, tokens, modelDim]);
+  const dispose = () => {
+    for (const each of [x, out, layer]) each.dispose();
+  };
+  return { run: () => layer.forward(x, { out }), result: () => out.data(), dispose };
+};

@@ -37,6 +37,22 @@ export const texts = {
     summary: (ratio: string, copies: string) =>
       `RoPE by the package is ${ratio} times as fast as plain JavaScript, and takes as long as ${copies} copies.`,
   },
+  several: [
+    'A layer multiplies large matrices. Several threads can share that work, if the parts are large: to hand a part over costs some microseconds. The sums within a number are never split, so that the result has the same bits with any number of threads. One word alone, as when a model writes, is little work, and one thread does it.',
+  ],
+  threads: {
+    table: 'Milliseconds for one pass, medians',
+    work: 'pass',
+    count: (threads: string, isOne: boolean) => (isOne ? 'one thread' : `${threads} threads`),
+    works: (tokens: string) => `attention with RoPE, 8 heads of 32, tokens: ${tokens}`,
+    time: (milliseconds: string) => `${milliseconds} ms`,
+    caption:
+      'Medians of fifteen rounds, by turns, in the background; shorter bars are faster. The browser allows it only where the server says that the page shares its memory with nobody.',
+    notYet: 'Nothing is measured yet.',
+    forbidden: (why: string) => `Here there is one thread: ${why}.`,
+    summary: (ratio: string, isEqual: boolean) =>
+      `Two threads are ${ratio} times as fast as one at the long pass. All give ${isEqual ? 'the same bits' : 'other bits'}.`,
+  },
   after: [
     'This page uses the build whose results are the same bits on every machine. Programs that do not need that get a faster one where the engine has relaxed SIMD.',
   ],

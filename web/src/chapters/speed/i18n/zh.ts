@@ -32,6 +32,21 @@ export const texts: Texts = {
     notYet: '还没有测量。',
     summary: (ratio, copies) => `做 RoPE，普通 JavaScript 用的时间是包的 ${ratio} 倍；包用的时间够复制 ${copies} 次。`,
   },
+  several: [
+    '一层要做大矩阵的乘法，几个线程可以分着做，只要每份够大：把一份交出去要花几微秒。同一个数的求和不会拆开，所以无论几个线程，结果都逐位相同。模型写作时一次只算一个词，活太少，由一个线程做。',
+  ],
+  threads: {
+    table: '算一遍的毫秒数，取中位数',
+    work: '一遍',
+    count: (threads, isOne) => (isOne ? '一个线程' : `${threads} 个线程`),
+    works: (tokens) => `带 RoPE 的注意力，8 个头，每头 32 维，词元数 ${tokens}`,
+    time: (milliseconds) => `${milliseconds} 毫秒`,
+    caption: '在后台轮流测量十五轮，取中位数，条越短越快。只有服务器声明本页不与别的页面共用内存，浏览器才允许这样做。',
+    notYet: '还没有测量。',
+    forbidden: (why) => `这里只有一个线程：${why}。`,
+    summary: (ratio, isEqual) =>
+      `长的一遍，两个线程的速度是一个的 ${ratio} 倍。各种线程数的结果${isEqual ? '逐位相同' : '不同'}。`,
+  },
   after: [
     '本页用的版本，在每台机器上算出的结果逐位相同。不需要这一点的程序，在支持 relaxed SIMD 的引擎上会得到更快的版本。',
   ],
