@@ -32,6 +32,11 @@ const isolation = {
 };
 const headersOf = (entry) => (entry === threadsEntry ? isolation : {});
 
+// Node 20 has relaxed SIMD, which threads need, by these only.
+const isNode20 = process.versions.node.startsWith('20.');
+const flagsOf = (entry) =>
+  entry === threadsEntry && isNode20 ? ['--experimental-wasm-relaxed-simd', '--no-liftoff'] : [];
+
 const rotating = (tell, entry) => `import { load } from '${entry}';
 const rw = await load({ simd: 'deterministic' });
 const plan = rw.rope({ headDim: 8, base: 10000, pairing: 'half' });
@@ -191,6 +196,10 @@ async function serveNext(folder, ...options) {
 const next = (bundler, side, entry) => ({
   name: `Next 16, ${bundler}, ${side}`,
   ...pageOf(entry),
+  // Its processes cannot be given the flags of Node 20.
+  ...(entry === threadsEntry && side === 'server' && isNode20
+    ? { gives: '1 threads, equal bits, this engine has no relaxed SIMD' }
+    : {}),
   files: {
     'package.json': '{ "private": true }',
     'next.config.mjs': `const headers = ${JSON.stringify(
@@ -217,6 +226,7 @@ export default function Page() {
         : `import { load } from '${entry}';
 async function compute() {
 ${program('return ', entry).replace(/^import.*\n/, '')}}
+export const dynamic = 'force-dynamic';
 export const metadata = { title: 'ready' };
 export default async function Page() { return <p>{await compute().catch(String)}</p>; }
 `,
@@ -233,11 +243,6 @@ const printing = (name, files, command, args, entry = 'ropewalk') => ({
   run: (folder) => execute(command(), args, folder),
 });
 const log = 'console.log';
-
-// Node 20 has relaxed SIMD, which threads need, by these only.
-const isNode20 = process.versions.node.startsWith('20.');
-const flagsOf = (entry) =>
-  entry === threadsEntry && isNode20 ? ['--experimental-wasm-relaxed-simd', '--no-liftoff'] : [];
 
 // Bundles worker.js and asks it for `path`, in workerd.
 const inWorkerd = (path, date) => `import { build } from 'esbuild';

@@ -2,6 +2,7 @@
 // Installs the packed package in a small project for each consumer (list.mjs), builds or runs it, opens pages in Chromium
 // and Firefox, and compares the bits of one result. Prints one table, which --write puts into docs/compatibility.md.
 // Exits with 1 where a consumer fails. Projects lie in build/ beside this file.
+import { randomUUID } from 'node:crypto';
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -34,7 +35,8 @@ async function shown(page, address, { isReady = () => document.title === 'ready'
     if (message.type() === 'error' && !isIcon) complaints.push(message.text());
   });
   page.on('pageerror', (error) => complaints.push(String(error)));
-  await page.goto(address);
+  // Servers that follow each other at one address are not one for the browser's cache.
+  await page.goto(`${address}?${randomUUID()}`);
   await until(() => (!mayComplain && complaints.length > 0) || page.evaluate(isReady), 'the page').catch((error) =>
     complaints.push(error.message),
   );
