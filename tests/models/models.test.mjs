@@ -88,6 +88,13 @@ async function withModel(rw, model, options, body) {
   }
 }
 
+/** The mean of rows, with length 1. */
+function unitMean(rows) {
+  const sums = Array.from(rows[0], (_, i) => rows.reduce((sum, row) => sum + row[i], 0));
+  const length = Math.hypot(...sums);
+  return sums.map((x) => x / length);
+}
+
 const biggest = (logits) => logits.indexOf(Math.max(...logits));
 
 await onEachBuild((rw) => {
@@ -227,19 +234,20 @@ await onEachBuild((rw) => {
           const width = lengths[0];
           const columns = Array.from({ length: width }, (_, t) => t);
           const keep = lengths.map((length) => columns.map((t) => t >= width - length));
-          const most = loaded.config.tokenTypes - 1;
+          const most = Math.max(loaded.config.tokenTypes - 1, 0);
           const types = keep.map((row, b) => row.map((kept, t) => (kept && t % 3 === b ? most : 0)));
           const ids = lengths.map((_, b) => idsOf(model, width, 20 + b));
           const own = keep.map((row, b) => row.map((kept, t) => (kept ? t - (width - lengths[b]) : 0)));
           // Distances between columns are those between tokens.
           const relative = !['rope', 'absolute'].includes(loaded.config.position);
           for (const positions of relative ? [undefined] : [undefined, own]) {
-            const result = loaded.forward(ids, {
+            const asked = {
               attentionMask: keep.map((row) => row.map(Number)),
-              tokenTypes: types,
+              ...(loaded.config.tokenTypes > 0 && { tokenTypes: types }),
               ...(positions === undefined ? {} : { positions: positions.flat() }),
-              capture: ['probabilities'],
-            });
+            };
+            const result = loaded.forward(ids, { ...asked, capture: ['probabilities'] });
+            const texts = loaded.embedText(ids, asked);
             const { modelDim, heads } = loaded.config;
             assert.deepEqual(result.hidden.shape, [3, width, modelDim]);
             lengths.forEach((_, b) => {
@@ -248,6 +256,8 @@ await onEachBuild((rw) => {
               const size = width * modelDim;
               const data = result.hidden.data.slice(b * size, (b + 1) * size);
               check(`hidden of ${b}`, { data }, want, (run) => run.hidden);
+              const text = { data: texts.data.slice(b * modelDim, (b + 1) * modelDim) };
+              check(`text ${b}`, text, want, (run) => unitMean(run.hidden.filter((_, t) => keep[b][t])));
               const scores = heads * width * width;
               const weights = result.captured[0].probabilities.data.slice(b * scores, (b + 1) * scores);
               check(`probabilities of ${b}`, { data: weights }, want, (run) => run.layers[0].probabilities);

@@ -51,7 +51,7 @@ export interface TransformerLayerWeights extends AttentionLayerWeights {
   upBias?: WeightInput;
   /** [modelDim]. Default none. */
   downBias?: WeightInput;
-  /** n1 [modelDim]; may be left out of `sandwich`. */
+  /** n1 [modelDim]; may be left out of `pre` (the first layer of ModernBERT) and `sandwich`. */
   attentionNorm?: WeightInput;
   /** n2 [modelDim]; may be left out of `sandwich` and `parallel`. */
   feedForwardNorm?: WeightInput;
@@ -157,8 +157,8 @@ function planOf(
       ...(experts ? (['up', 'down'] as const) : []),
       'queryNorm',
       'keyNorm',
-      ...(norms === 'sandwich' ? (['attentionNorm', 'feedForwardNorm'] as const) : []),
-      ...(norms === 'parallel' ? (['feedForwardNorm'] as const) : []),
+      ...(norms === 'pre' || norms === 'sandwich' ? (['attentionNorm'] as const) : []),
+      ...(norms === 'sandwich' || norms === 'parallel' ? (['feedForwardNorm'] as const) : []),
     ],
   };
 }

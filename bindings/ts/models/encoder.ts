@@ -77,7 +77,7 @@ interface Pass extends Pick<StackPass, 'at' | 'keep'> {
 }
 
 /**
- * A BERT, RoBERTa, Jina BERT, Nomic BERT or RoFormer, made by `loadModel()`.
+ * A BERT, RoBERTa, Jina BERT, Nomic BERT, ModernBERT or RoFormer, made by `loadModel()`.
  *
  * @example
  * using model = await loadModel(rw, { config, weights: 'model.safetensors' });
@@ -217,6 +217,7 @@ export class EncoderModel extends Model {
     const pass = { x, batch, tokens, at, keep, caches: null };
     const batched = shape.length === 2;
     const seen = yield* run({ heap, where, layers, stack, pass, caches: undefined, inspection, batched, inTurns });
+    heap.call(() => this.making.weights.parts.finalNorm?.apply(x, x, batch * tokens));
     const hidden = { data: heap.readFloats(x, batch * tokens * modelDim), shape: [...shape, modelDim] };
     return {
       hidden,

@@ -29,6 +29,7 @@ export const architectures: Readonly<Record<string, ModelArchitecture>> = {
   cohere2: 'cohere2',
   bert: 'bert',
   'nomic-bert': 'nomic_bert',
+  'modern-bert': 'modernbert',
 };
 
 const layerNormed: readonly ModelArchitecture[] = [
@@ -45,7 +46,8 @@ const layerNormed: readonly ModelArchitecture[] = [
 const partial: readonly ModelArchitecture[] = ['gpt_neox', 'phi', 'stablelm'];
 
 /** @internal */
-export const isEncoder = (model: ModelArchitecture) => model === 'bert' || model === 'nomic_bert';
+export const isEncoder = (model: ModelArchitecture) =>
+  model === 'bert' || model === 'nomic_bert' || model === 'modernbert';
 
 /** Tensors that hold settings. @internal */
 export const factorNames = ['rope_freqs.weight', 'rope_factors_long.weight', 'rope_factors_short.weight'] as const;
@@ -303,13 +305,17 @@ export function configOf(header: Header, gguf: Gguf, model: ModelArchitecture, f
       const stated = window();
       return {
         ...{ ...config, ...gemmaScale },
-        // The layers that slide are not scaled.
-        rope_parameters: {
-          full_attention: parameters,
-          sliding_attention: { rope_type: 'default', rope_theta: header.number('rope.freq_base_swa') ?? 10000 },
-        },
+        rope_parameters: byType(header, parameters),
         ...(stated === undefined ? { sliding_window_pattern: 1 } : { sliding_window: stated, ...slidingOf(header) }),
         final_logit_softcapping: header.number('final_logit_softcapping') ?? null,
+      };
+    }
+    case 'modernbert': {
+      const { layer_types, sliding_window_pattern } = slidingOf(header);
+      return {
+        ...{ ...config, norm_eps: config.layer_norm_eps, local_attention: header.needed('attention.sliding_window') },
+        ...{ layer_types, global_attn_every_n_layers: sliding_window_pattern },
+        rope_parameters: byType(header, parameters),
       };
     }
     case 'gpt_neox':
@@ -363,6 +369,12 @@ export function configOf(header: Header, gguf: Gguf, model: ModelArchitecture, f
     default:
       return { ...config, rope_parameters: parameters };
   }
+}
+
+// The layers that slide have a base of their own, and no scaling.
+function byType(header: Header, full_attention: unknown): Readonly<Record<string, unknown>> {
+  const rope_theta = header.number('rope.freq_base_swa') ?? 10000;
+  return { full_attention, sliding_attention: { rope_type: 'default', rope_theta } };
 }
 
 // Which layers slide: every nth does not, or a flag for each layer.

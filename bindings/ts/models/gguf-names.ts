@@ -171,6 +171,23 @@ const nomicBert: Naming = {
   },
 };
 
+const modernBert: Naming = {
+  layer: 'model.layers.',
+  outer: {
+    'model.embeddings.tok_embeddings': 'token_embd',
+    'model.embeddings.norm': 'token_embd_norm',
+    'model.final_norm': 'output_norm',
+  },
+  inner: {
+    attn_norm: 'attn_norm',
+    'attn.Wqkv': 'attn_qkv',
+    'attn.Wo': 'attn_output',
+    mlp_norm: 'ffn_norm',
+    'mlp.Wi': 'ffn_up',
+    'mlp.Wo': 'ffn_down',
+  },
+};
+
 /** By the architecture of the model. @internal */
 export const namings: Partial<Readonly<Record<ModelArchitecture, Naming>>> = {
   llama,
@@ -193,6 +210,7 @@ export const namings: Partial<Readonly<Record<ModelArchitecture, Naming>>> = {
   mpt,
   bert,
   nomic_bert: nomicBert,
+  modernbert: modernBert,
 };
 
 type Names = Readonly<Record<string, string>>;

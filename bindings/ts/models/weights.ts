@@ -217,7 +217,7 @@ function layerOf(heap: Heap, config: ModelConfig, slots: LayerSlots, i: number):
     activation,
     ...(softcap !== undefined && { softcap }),
     ...(residualScale !== undefined && { residualScale }),
-    ...(window !== undefined && { window: { left: window - 1 } }),
+    ...(window !== undefined && { window: { left: window - 1, ...(kind === 'encoder' && { right: window - 1 }) } }),
     weights: Object.fromEntries(given) as unknown as TransformerLayerWeights,
   };
   const layer = new TransformerLayer(heap, where, options, experts);

@@ -4,7 +4,7 @@ import { decode } from './numbers.mjs';
 
 const architectures = {
   ...{ gpt_neox: 'gptneox', gemma3_text: 'gemma3', mistral: 'llama', nomic_bert: 'nomic-bert' },
-  ...{ phi: 'phi2', cohere: 'command-r', olmo3: 'olmo2' },
+  ...{ phi: 'phi2', cohere: 'command-r', olmo3: 'olmo2', modernbert: 'modern-bert' },
 };
 
 const decoderNames = [
@@ -104,6 +104,18 @@ const nomicNames = [
   [/^(?:bert\.)?encoder\.layers\.(\d+)\.norm2/, 'blk.$1.layer_output_norm'],
 ];
 
+const modernNames = [
+  [/^(?:model\.)?embeddings\.tok_embeddings/, 'token_embd'],
+  [/^(?:model\.)?embeddings\.norm/, 'token_embd_norm'],
+  [/^(?:model\.)?final_norm/, 'output_norm'],
+  [/^(?:model\.)?layers\.(\d+)\.attn_norm/, 'blk.$1.attn_norm'],
+  [/^(?:model\.)?layers\.(\d+)\.attn\.Wqkv/, 'blk.$1.attn_qkv'],
+  [/^(?:model\.)?layers\.(\d+)\.attn\.Wo/, 'blk.$1.attn_output'],
+  [/^(?:model\.)?layers\.(\d+)\.mlp_norm/, 'blk.$1.ffn_norm'],
+  [/^(?:model\.)?layers\.(\d+)\.mlp\.Wi/, 'blk.$1.ffn_up'],
+  [/^(?:model\.)?layers\.(\d+)\.mlp\.Wo/, 'blk.$1.ffn_down'],
+];
+
 // The fields that converters look up under several names.
 const usual = (config) => ({ ...config, ...usualOf[config.model_type]?.(config) });
 const gptSizes = (c) => ({
@@ -119,6 +131,7 @@ const usualOf = {
     ...{ layer_norm_eps: 1e-5, max_position_embeddings: c.max_seq_len },
     intermediate_size: (c.expansion_ratio ?? 4) * c.d_model,
   }),
+  modernbert: (c) => ({ layer_norm_eps: c.norm_eps, sliding_window: c.local_attention }),
   nomic_bert: (c) => ({
     ...{ hidden_size: c.n_embd, intermediate_size: c.n_inner, num_hidden_layers: c.n_layer },
     ...{ num_attention_heads: c.n_head, layer_norm_eps: c.layer_norm_epsilon },
@@ -128,6 +141,7 @@ const usualOf = {
 
 function namesOf(type) {
   if (type === 'nomic_bert') return nomicNames;
+  if (type === 'modernbert') return modernNames;
   if (type === 'gpt_neox') return neoxNames;
   if (type === 'bert') return bertNames;
   const own = { gpt2: gpt2Names, bloom: bloomNames, mpt: mptNames, phi: phiNames }[type];
@@ -137,7 +151,7 @@ function namesOf(type) {
 }
 
 // What converters leave out.
-const dropped = /pooler|^cls\.|rotary_emb|masked_bias|\.(attention|attn)\.bias$|position_ids/;
+const dropped = /pooler|^cls\.|^head\.|^decoder\.|rotary_emb|masked_bias|\.(attention|attn)\.bias$|position_ids/;
 
 function renamed(type, name) {
   const [, stem, end] = /^(.*)(\.(?:weight|bias|gamma|beta))$/.exec(name) ?? [];
@@ -222,7 +236,7 @@ export function ggufOf({ config: stated, tensors }, quantize = (_, tensor) => te
   const heads = config.num_attention_heads;
   const headDim = config.head_dim ?? config.hidden_size / heads;
   const rope = {
-    rope_theta: config.rope_theta ?? config.rotary_emb_base ?? 10000,
+    rope_theta: config.rope_theta ?? config.global_rope_theta ?? config.rotary_emb_base ?? 10000,
     ...config.rope_scaling,
     ...(config.rope_parameters?.full_attention ?? config.rope_parameters),
   };
@@ -245,7 +259,7 @@ export function ggufOf({ config: stated, tensors }, quantize = (_, tensor) => te
   put('attention.head_count_kv', 'u32', config.num_key_value_heads);
   put('attention.layer_norm_rms_epsilon', 'f32', config.rms_norm_eps);
   put('attention.layer_norm_epsilon', 'f32', config.layer_norm_eps);
-  put('attention.causal', 'bool', isBert || type === 'nomic_bert' ? false : undefined);
+  put('attention.causal', 'bool', isBert || /^(nomic_|modern)bert$/.test(type) ? false : undefined);
   put('pooling_type', 'u32', type === 'nomic_bert' ? 1 : undefined);
   put('use_parallel_residual', 'bool', config.use_parallel_residual);
   put('attn_logit_softcapping', 'f32', type === 'gemma2' ? config.attn_logit_softcapping : undefined);
@@ -261,14 +275,15 @@ export function ggufOf({ config: stated, tensors }, quantize = (_, tensor) => te
     put('attention.value_length', 'u32', config.head_dim);
     put('rope.dimension_count', 'u32', Math.floor(headDim * fraction));
     put('rope.freq_base', 'f32', rope.rope_theta);
-    const slides = ['gemma2', 'gemma3_text', 'phi3', 'mistral', 'cohere2', 'olmo3'].includes(type);
+    const slides = ['gemma2', 'gemma3_text', 'phi3', 'mistral', 'cohere2', 'olmo3', 'modernbert'].includes(type);
     put('attention.sliding_window', 'u32', slides ? config.sliding_window : undefined);
     put(
       'rope.freq_base_swa',
       'f32',
-      config.rope_local_base_freq ?? config.rope_parameters?.sliding_attention?.rope_theta,
+      config.rope_local_base_freq ?? config.local_rope_theta ?? config.rope_parameters?.sliding_attention?.rope_theta,
     );
   }
+  put('attention.sliding_window_pattern', 'u32', config.global_attn_every_n_layers);
   if (kind === 'linear' || kind === 'yarn') {
     put('rope.scaling.type', 'str', kind);
     put('rope.scaling.factor', 'f32', rope.factor);

@@ -112,6 +112,13 @@ const families = {
     options: { norms: 'parallel', norm: 'layer', eps: 1e-5, activation: 'geluTanh' },
     means: { norms: 'parallel', kind: 'layer', eps: 1e-5, activation: 'geluTanh', causal: true },
   },
+  'ModernBERT, whose first attention reads what is normed already': {
+    kind: 'encoderLayer',
+    size: small,
+    weights: { norms: [['feedForwardNorm', 16]], biases: [] },
+    options: { norms: 'pre', eps: 1e-5, position: { encoding: 'rope' } },
+    means: { norms: 'pre', kind: 'layer', eps: 1e-5, activation: 'gelu', causal: false, rope: {} },
+  },
   'Granite, whose parts count less': {
     kind: 'decoderLayer',
     size: grouped,
@@ -298,7 +305,10 @@ testAllRefusals(rw, 'decoderLayer', {
   ...Object.fromEntries(
     Object.entries({ ...lengths, attentionNorm: 16, feedForwardNorm: 16 }).map(([name, length]) => [
       `weights.${name}`,
-      [name === 'gate' ? notFloats(length) : required(notFloats(length)), (value) => withWeights({ [name]: value })],
+      [
+        ['gate', 'attentionNorm'].includes(name) ? notFloats(length) : required(notFloats(length)),
+        (value) => withWeights({ [name]: value }),
+      ],
     ]),
   ),
   'weights.queryNorm': [notFloats(4), (queryNorm) => withWeights({ queryNorm })],
@@ -309,10 +319,12 @@ testAllRefusals(rw, 'decoderLayer', {
 testUnknownOptions(rw, 'decoderLayer', ['dim', 'ropeTheta', 'seed'], make);
 testUnknownOptions(rw, 'the weights of a decoder layer', ['q', 'fc1', 'attentionAfterNorm'], withWeights);
 const { gate: _, ...ungated } = weights;
+const { attentionNorm: __, ...unnormed } = weights;
 testMisfits(rw, 'a transformer layer', {
   'heads that do not divide modelDim': [RangeError, ['heads', '3', '16'], () => make({ heads: 3 })],
   'kvHeads that do not divide heads': [RangeError, ['kvHeads', '3', '4'], () => make({ kvHeads: 3 })],
   'a bias without its matrix': [RangeError, 'weights.gateBias', () => make({ weights: ungated })],
+  'a bias without its norm': [RangeError, 'weights.attentionNormBias', () => make({ weights: unnormed })],
   'sinusoids, which are added to embeddings': [
     RangeError,
     ['position.encoding', 'sinusoidal'],

@@ -90,6 +90,11 @@ const later = {
       feedForward: { kind: 'experts', hiddenDim: 768, experts: 128, chosen: 8, normalized: false },
     }),
   },
+  modernbert: {
+    ...{ ...body, kind: 'encoder', norm: 'layer', eps: 1e-5, activation: 'gelu', tiedEmbeddings: true },
+    biases: { ...body.biases, norms: false, head: true },
+    layers: [half(1.6e5), slid(half(1e4), 65), slid(half(1e4), 65), half(1.6e5)],
+  },
   mpt: {
     ...{ ...body, norm: 'layer', eps: 1e-5, activation: 'gelu', tiedEmbeddings: true },
     ...{ position: 'alibi', maxPositions: 2048, alibiMax: 8, biases: { ...body.biases, norms: false } },
@@ -194,6 +199,8 @@ test('readModelConfig reads the window of each layer', () => {
     [decoder('qwen3', { use_sliding_window: true, max_window_layers: 3 }), [0, 0, 0, 4096]],
     [decoder('phi3', { sliding_window: 2047 }), [2047, 2047, 2047, 2047]],
     [decoder('gemma2', { sliding_window: 9 }), [9, 0, 9, 0]],
+    [decoder('modernbert', { local_attention: 10, global_attn_every_n_layers: 2 }), [0, 6, 0, 6]],
+    [decoder('modernbert', { local_attention: 9, layer_types: types }), [5, 0, 0, 5]],
     [decoder('gemma3_text', { sliding_window: 9, sliding_window_pattern: 2 }), [9, 0, 9, 0]],
     [decoder('gemma3_text', { sliding_window: 9, _sliding_window_pattern: 3 }), [9, 9, 0, 9]],
     [decoder('smollm3', { use_sliding_window: true, sliding_window: 9 }), [0, 0, 0, 9]],
@@ -414,6 +421,25 @@ const refused = {
     ['n_embd', '24', '5'],
   ],
   'more layers than any Nomic': [nomic({ num_hidden_layers: 2 ** 13 }), ['num_hidden_layers', '8192', '4096']],
+  'a window of ModernBERT that is none': [decoder('modernbert', { local_attention: 0 }), ['local_attention', '0']],
+  'every 0th layer': [decoder('modernbert', { global_attn_every_n_layers: 0 }), ['global_attn_every_n_layers', '0']],
+  'a head with another activation': [
+    decoder('modernbert', { classifier_activation: 'silu' }),
+    ['classifier_activation', '"silu"', '"gelu"'],
+  ],
+  'a scaling of ModernBERT': [
+    decoder('modernbert', { rope_scaling: { rope_type: 'linear', factor: 2 } }),
+    ['rope_scaling', 'null'],
+  ],
+  'grouped heads of ModernBERT': [decoder('modernbert', { num_key_value_heads: 2 }), ['num_key_value_heads', '2', '4']],
+  'heads of ModernBERT that are no parts of its width': [
+    decoder('modernbert', { head_dim: 8 }),
+    ['head_dim', '8', '24 / 4'],
+  ],
+  'a ModernBERT that decodes': [
+    decoder('modernbert', { architectures: ['ModernBertDecoderForCausalLM'] }),
+    ['architectures', '"ModernBertDecoderForCausalLM"'],
+  ],
   'sizes of GPT-2 under two names that differ': [
     decoder('gpt2', { n_embd: 48 }),
     ['hidden_size', '24', 'n_embd', '48'],

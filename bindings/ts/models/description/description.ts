@@ -39,7 +39,7 @@ export type ModelFeedForward = DenseFeedForward | GatedFeedForward | ExpertsFeed
 
 /** The settings of one layer. */
 export interface ModelLayerConfig {
-  /** Number of positions visible to a query, including its own; absent if all are. */
+  /** Number of positions visible to a query, including its own; of an encoder, on each side. Absent if all are. */
   readonly window?: number;
   /** Its rotary encoding, or null. */
   readonly rope: RopeOptions | null;

@@ -10,6 +10,7 @@ import { gptj } from './gptj.js';
 import { granite } from './granite.js';
 import { bertOrJina } from './jina-bert.js';
 import { mixtral } from './mixtral.js';
+import { modernBert } from './modernbert.js';
 import { mpt } from './mpt.js';
 import { nomicBert } from './nomic-bert.js';
 import { olmo2, olmo3 } from './olmo2.js';
@@ -33,6 +34,7 @@ export const families = {
   gptj,
   granite,
   mixtral,
+  modernbert: modernBert,
   mpt,
   nomic_bert: nomicBert,
   olmo2,

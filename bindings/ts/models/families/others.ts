@@ -88,7 +88,7 @@ const half: readonly (readonly [names: string, rope: Omit<ModelRope, 'pairing'>]
   ['qwen3_vl_moe', { base: 5e5, interleavedAxes: true }],
   // A base for each type of layer.
   ['gemma3n t5gemma2 t5gemma2_decoder t5gemma2_encoder', { headDim: 256, base: 1e6, localBase: 1e4 }],
-  ['modernbert modernbert-decoder', { base: 1.6e5, localBase: 1e4 }],
+  ['modernbert-decoder', { base: 1.6e5, localBase: 1e4 }],
   [
     'diffusion_gemma gemma4 gemma4_unified',
     {
