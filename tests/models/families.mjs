@@ -9,6 +9,9 @@ const folder = new URL('./families/', import.meta.url);
 const all = await Promise.all(readdirSync(folder).map((file) => import(new URL(file, folder))));
 
 /** Whether a model with this config.json is an encoder. */
-export const isEncoder = ({ config }) => families[(config.text_config ?? config).model_type].reference === undefined;
+export function isEncoder({ config }) {
+  const { reference } = families[(config.text_config ?? config).model_type];
+  return reference === undefined || reference.seesBoth?.(config) === true;
+}
 
 export const families = Object.fromEntries(all.map((family) => [family.modelType, family]));

@@ -16,6 +16,7 @@ export const architectures: Readonly<Record<string, ModelArchitecture>> = {
   gemma: 'gemma',
   gemma2: 'gemma2',
   gemma3: 'gemma3',
+  'gemma-embedding': 'gemma3',
   phi3: 'phi3',
   gptneox: 'gpt_neox',
   gpt2: 'gpt2',
@@ -45,9 +46,7 @@ const layerNormed: readonly ModelArchitecture[] = [
 // Models whose class rotates a part of each head unless the file tells another.
 const partial: readonly ModelArchitecture[] = ['gpt_neox', 'phi', 'stablelm'];
 
-/** @internal */
-export const isEncoder = (model: ModelArchitecture) =>
-  model === 'bert' || model === 'nomic_bert' || model === 'modernbert';
+const isEncoder = (model: ModelArchitecture) => model === 'bert' || model === 'nomic_bert' || model === 'modernbert';
 
 /** Tensors that hold settings. @internal */
 export const factorNames = ['rope_freqs.weight', 'rope_factors_long.weight', 'rope_factors_short.weight'] as const;
@@ -253,7 +252,9 @@ export function configOf(header: Header, gguf: Gguf, model: ModelArchitecture, f
   const encodes = isEncoder(model);
   const hasLayerNorms = encodes || layerNormed.includes(model);
   // Models that give vectors of texts, or that rank them, have no logits.
-  const isPooled = header.sizeIfAny('pooling_type') !== undefined || gguf.names.some((name) => name.startsWith('cls.'));
+  const isEmbedding = header.architecture === 'gemma-embedding';
+  const isPooled =
+    isEmbedding || header.sizeIfAny('pooling_type') !== undefined || gguf.names.some((name) => name.startsWith('cls.'));
   const config: Record<string, unknown> = {
     model_type: model,
     ...(!encodes && { architectures: [families[model].stem + (isPooled ? 'Model' : 'ForCausalLM')] }),
@@ -308,6 +309,7 @@ export function configOf(header: Header, gguf: Gguf, model: ModelArchitecture, f
         rope_parameters: byType(header, parameters),
         ...(stated === undefined ? { sliding_window_pattern: 1 } : { sliding_window: stated, ...slidingOf(header) }),
         final_logit_softcapping: header.number('final_logit_softcapping') ?? null,
+        use_bidirectional_attention: isEmbedding,
       };
     }
     case 'modernbert': {

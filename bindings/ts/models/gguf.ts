@@ -12,16 +12,7 @@ import { type ModelArchitecture, type ModelConfig, type ModelConfigOptions, mode
 import type { Family } from './description/family.js';
 import type { Destination, Run } from './description/slots.js';
 import { families } from './families/families.js';
-import {
-  anything,
-  architectures,
-  asTable,
-  configOf,
-  factorNames,
-  factorsOf,
-  Header,
-  isEncoder,
-} from './gguf-config.js';
+import { anything, architectures, asTable, configOf, factorNames, factorsOf, Header } from './gguf-config.js';
 import { ggufName, hubNames, type Naming, namings } from './gguf-names.js';
 
 // Divides the frequencies of a rotary encoding, as ggml does; LLaMA 3's scaling is stored so.
@@ -86,8 +77,9 @@ export async function ggufModel(
   const factors = await factorsOf(gguf, read);
   const found = describedBy(header, where, configOf(header, gguf, model, factors), options);
   const scale = header.read('attention.scale', anything) === 0 ? undefined : header.number('attention.scale');
-  if (header.read('attention.causal', flag) === isEncoder(model)) {
-    throw header.error('attention.causal', `is ${isEncoder(model)}; expected ${!isEncoder(model)}`);
+  const isEncoder = found.kind === 'encoder';
+  if (header.read('attention.causal', flag) === isEncoder) {
+    throw header.error('attention.causal', `is ${isEncoder}; expected ${!isEncoder}`);
   }
   header.refuseUnread();
   const { all } = factors;

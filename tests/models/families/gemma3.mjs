@@ -78,8 +78,23 @@ export const variants = {
       rope_theta: undefined,
     }),
   ],
+  embeddinggemma: [
+    'BF16',
+    gemma3({
+      architectures: ['Gemma3TextModel'],
+      layer_types: [...sliding, 'full_attention', 'sliding_attention'],
+      rope_local_base_freq: 100,
+      rope_scaling: null,
+      rope_theta: 1000000,
+      sliding_window: 8,
+      use_bidirectional_attention: true,
+    }),
+  ],
   'gemma3-images': ['BF16', gemma3Images(), { images: true }],
 };
+
+// EmbeddingGemma: tokens see both sides, in layers that slide half of the window on each.
+const seesBoth = (c) => c.use_bidirectional_attention === true;
 
 export const tensors = tensorsWith({ ...parts, sandwich: true, headNorms: true });
 
@@ -98,7 +113,11 @@ export const reference = {
     sliding_window_pattern: 6,
     tie_word_embeddings: true,
   },
-  window: (c, i) => (gemma3Type(c, i) === 'sliding_attention' ? c.sliding_window : undefined),
+  seesBoth,
+  window(c, i) {
+    if (gemma3Type(c, i) === 'full_attention') return undefined;
+    return seesBoth(c) ? Math.floor(c.sliding_window / 2) + 1 : c.sliding_window;
+  },
   rope(c, i, tokens) {
     const type = gemma3Type(c, i);
     if (type === 'sliding_attention' && c.rope_parameters === undefined) {

@@ -30,6 +30,7 @@ function attention(f, x, { config, family, index, weights, keep, positions }) {
   const rope = family.rope(config, index, Math.max(...positions) + 1);
   const turned = (a) => (rope === undefined ? a : rotate(f, a, { ...rope, positions, headDim }));
   const [qRotated, kRotated] = [turned(q), turned(k)];
+  const seesBoth = family.seesBoth?.(config);
   const window = family.window(config, index) ?? Number.POSITIVE_INFINITY;
   const attended = attend(
     f,
@@ -41,7 +42,7 @@ function attention(f, x, { config, family, index, weights, keep, positions }) {
       scale: family.scale(config),
       softcap: config.attn_logit_softcapping,
       bias: family.bias?.(config),
-      keeps: (i, j) => keep[j] && j <= i && i - j < window,
+      keeps: (i, j) => keep[j] && (j <= i || seesBoth) && Math.abs(i - j) < window,
     },
   );
   const attentionOut = linear(f, attended.context, weights.output);
@@ -123,6 +124,7 @@ export function decoder(f, model, { ids, keep, positions }) {
     x = made.out;
   }
   const hidden = family.post?.(config) ? x : norm(f, x, all.norm(names.finalNorm), family.norm(config));
+  if (family.seesBoth?.(config)) return { embeddings, layers, hidden };
   const head = config.tie_word_embeddings ? { weight: words } : all.linear(names.head);
   const logitScale = f(family.logitScale?.(config) ?? 1);
   const cap = config.final_logit_softcapping ?? undefined;

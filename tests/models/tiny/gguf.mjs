@@ -232,7 +232,7 @@ function llama3Factors(rope, headDim) {
 export function ggufOf({ config: stated, tensors }, quantize = (_, tensor) => tensor, change = () => ({})) {
   const config = usual(stated);
   const type = config.model_type;
-  const at = architectures[type] ?? type;
+  const at = config.use_bidirectional_attention ? 'gemma-embedding' : (architectures[type] ?? type);
   const heads = config.num_attention_heads;
   const headDim = config.head_dim ?? config.hidden_size / heads;
   const rope = {
@@ -260,7 +260,7 @@ export function ggufOf({ config: stated, tensors }, quantize = (_, tensor) => te
   put('attention.layer_norm_rms_epsilon', 'f32', config.rms_norm_eps);
   put('attention.layer_norm_epsilon', 'f32', config.layer_norm_eps);
   put('attention.causal', 'bool', isBert || /^(nomic_|modern)bert$/.test(type) ? false : undefined);
-  put('pooling_type', 'u32', type === 'nomic_bert' ? 1 : undefined);
+  put('pooling_type', 'u32', type === 'nomic_bert' || config.use_bidirectional_attention ? 1 : undefined);
   put('use_parallel_residual', 'bool', config.use_parallel_residual);
   put('attn_logit_softcapping', 'f32', type === 'gemma2' ? config.attn_logit_softcapping : undefined);
   put('final_logit_softcapping', 'f32', type === 'gemma2' ? config.final_logit_softcapping : undefined);

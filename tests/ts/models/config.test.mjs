@@ -202,6 +202,10 @@ test('readModelConfig reads the window of each layer', () => {
     [decoder('modernbert', { local_attention: 10, global_attn_every_n_layers: 2 }), [0, 6, 0, 6]],
     [decoder('modernbert', { local_attention: 9, layer_types: types }), [5, 0, 0, 5]],
     [decoder('gemma3_text', { sliding_window: 9, sliding_window_pattern: 2 }), [9, 0, 9, 0]],
+    [
+      decoder('gemma3_text', { sliding_window: 8, sliding_window_pattern: 2, use_bidirectional_attention: true }),
+      [5, 0, 5, 0],
+    ],
     [decoder('gemma3_text', { sliding_window: 9, _sliding_window_pattern: 3 }), [9, 9, 0, 9]],
     [decoder('smollm3', { use_sliding_window: true, sliding_window: 9 }), [0, 0, 0, 9]],
     [decoder('smollm3', { sliding_window: 9 }), [0, 0, 0, 0]],
@@ -301,6 +305,7 @@ test('readModelConfig reads what a file says against the defaults of its class',
       (c) => [c.turnValues, c.embeddingDim],
       [true, 12],
     ],
+    [decoder('gemma3_text', { use_bidirectional_attention: true }), (c) => c.kind, 'encoder'],
     [bert({ architectures: ['BertForMaskedLM'] }), (c) => c.givesLogits, true],
     [bert({ architectures: ['BertModel'] }), (c) => c.givesLogits, false],
     [decoder('llama', { torch_dtype: 'bfloat16', use_cache: true }), (c) => c.ignored, ['torch_dtype', 'use_cache']],
@@ -386,8 +391,12 @@ const refused = {
     decoder('gpt_neox', { rotary_pct: 1, num_key_value_heads: 2 }),
     ['num_key_value_heads', '2'],
   ],
-  'a Gemma 3 that sees both sides': [
-    decoder('gemma3_text', { use_bidirectional_attention: true }),
+  'a Gemma 3 that sees both sides of images alone': [
+    decoder('gemma3_text', { use_bidirectional_attention: 'vision' }),
+    ['use_bidirectional_attention', '"vision"'],
+  ],
+  'a Gemma 2 that sees both sides': [
+    decoder('gemma2', { use_bidirectional_attention: true }),
     ['use_bidirectional_attention', 'true'],
   ],
   'text beside images of another model': [{ model_type: 'llava', text_config: llama() }, ['text_config']],

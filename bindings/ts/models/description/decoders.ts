@@ -89,7 +89,7 @@ export function hasNormBias({ norm, biases }: ModelDescription): boolean {
 /** @internal */
 export function decoderTensors(spelling: DecoderSpelling) {
   return (model: ModelDescription, file: WeightFile): Checkpoint => {
-    const { modelDim, vocabSize, maxPositions, firstPosition, norms, biases } = model;
+    const { modelDim, vocabSize, maxPositions, firstPosition, norms, biases, tiedEmbeddings } = model;
     const names = new Names(file, spelling.prefixes, spelling.tokens);
     const tokens = names.matrix(spelling.tokens, vocabSize, modelDim);
     const positions =
@@ -100,9 +100,11 @@ export function decoderTensors(spelling: DecoderSpelling) {
       spelling.layer(names.within(`${spelling.layers ?? 'layers.'}${i}.`), model, feedForward),
     );
     const finalNorm = norms === 'post' ? undefined : normOf(spelling.finalNorm);
-    const hasHead = model.tiedEmbeddings || model.givesLogits === true || spelling.head.some((name) => file.has(name));
+    const isTied = tiedEmbeddings && model.kind === 'decoder';
+    const hasHead =
+      isTied || model.givesLogits === true || (!tiedEmbeddings && spelling.head.some((name) => file.has(name)));
     const weight =
-      model.tiedEmbeddings || !hasHead
+      tiedEmbeddings || !hasHead
         ? undefined
         : names.outside(spelling.head, (name, plain) => plain.matrix(name, vocabSize, modelDim));
     const head = {
