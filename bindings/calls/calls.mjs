@@ -313,7 +313,7 @@ export const calls = {
 
   NormLayerOptions: {
     header: 'layers/norm_layer.h',
-    fields: { kind: 'NormKind', size: 'size_t', eps: 'double', unitOffset: 'bool' },
+    fields: { kind: 'NormKind', size: 'size_t', eps: 'double', unitOffset: 'bool', sets: 'size_t' },
   },
   NormWeights: {
     header: 'layers/norm_layer.h',

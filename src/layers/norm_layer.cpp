@@ -30,9 +30,11 @@ Status NormLayer::create(const NormLayerOptions& options, const NormWeights& wei
   NormLayer made;
   made.options_ = options;
   if (options.kind != NormKind::kNone) {
-    if (!(options.eps > 0)) return Status::kInvalidArgument;
-    Status status = widened(weights.type, weights.weight, options.size, &made.weight_);
-    if (status == Status::kOk) status = widened(weights.bias_type, weights.bias, options.size, &made.bias_);
+    if (!(options.eps > 0) || options.sets == 0) return Status::kInvalidArgument;
+    size_t n = 0;
+    if (!multiply(options.sets, options.size, &n)) return Status::kOutOfMemory;
+    Status status = widened(weights.type, weights.weight, n, &made.weight_);
+    if (status == Status::kOk) status = widened(weights.bias_type, weights.bias, n, &made.bias_);
     if (status != Status::kOk) return status;
   }
   *this = std::move(made);
@@ -40,14 +42,16 @@ Status NormLayer::create(const NormLayerOptions& options, const NormWeights& wei
 }
 
 void NormLayer::apply(float* out, const float* x, size_t rows, const NormResidual& residual) const {
-  const NormOptions options = {weight_.data(), bias_.data(), options_.eps, options_.unit_offset};
-  switch (options_.kind) {
-    case NormKind::kNone:
-      return copyRows(out, x, rows * options_.size, residual);
-    case NormKind::kLayer:
-      return layerNorm(out, x, rows, options_.size, options, residual);
-    case NormKind::kRms:
-      return rmsNorm(out, x, rows, options_.size, options, residual);
+  const auto [kind, size, eps, unit_offset, sets] = options_;
+  if (kind == NormKind::kNone) return copyRows(out, x, rows * size, residual);
+  const auto kernel = kind == NormKind::kLayer ? layerNorm : rmsNorm;
+  const size_t at_once = sets == 1 ? rows : 1;
+  const auto offset = [](auto* numbers, size_t by) { return numbers == nullptr ? nullptr : numbers + by; };
+  for (size_t r = 0; r < rows; r += at_once) {
+    const size_t set = r % sets * size;
+    kernel(out + r * size, x + r * size, at_once, size,
+           {offset(weight_.data(), set), offset(bias_.data(), set), eps, unit_offset},
+           {offset(residual.residual, r * size), offset(residual.sum, r * size)});
   }
 }
 

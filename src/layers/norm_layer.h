@@ -22,20 +22,21 @@ struct NormLayerOptions {
   size_t size = 0;  // numbers of a row
   double eps = 0;
   bool unit_offset = false;  // the factor is 1 + weight (Gemma)
+  size_t sets = 1;  // of weights: row r has set r % sets, as heads with weights of their own (Cohere)
 };
 
 // As the caller holds them, at any address; null: ones, and zeros.
 struct NormWeights {
   WeightType type = WeightType::kFloat32;
-  const void* weight = nullptr;  // [size]
+  const void* weight = nullptr;  // [sets, size]
   WeightType bias_type = WeightType::kFloat32;
-  const void* bias = nullptr;  // [size]
+  const void* bias = nullptr;  // [sets, size]
 };
 
 class NormLayer {
  public:
   // The weights are widened and not kept. Leaves the norm as it was unless it answers kOk. kInvalidArgument:
-  // eps not above 0, or weights in a format with scales of rows.
+  // eps not above 0, no set, or weights in a format with scales of rows.
   Status create(const NormLayerOptions& options, const NormWeights& weights = {});
 
   // x [rows, size] -> out; as layerNorm and rmsNorm, the residual included.
@@ -43,6 +44,7 @@ class NormLayer {
 
   NormKind kind() const { return options_.kind; }
   size_t size() const { return options_.size; }
+  size_t sets() const { return options_.sets; }
   size_t bytes() const { return (weight_.size() + bias_.size()) * sizeof(float); }
 
  private:

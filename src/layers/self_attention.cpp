@@ -11,7 +11,9 @@ bool hasShape(const Linear& linear, size_t n, size_t k) {
 }
 
 bool normFits(const NormLayer& norm, size_t heads, size_t dim) {
-  return norm.kind() == NormKind::kNone || norm.size() == dim || norm.size() == heads * dim;
+  if (norm.kind() == NormKind::kNone) return true;
+  if (norm.sets() == 1) return norm.size() == dim || norm.size() == heads * dim;
+  return norm.sets() == heads && norm.size() == dim;
 }
 
 size_t sizeOf(HeadView<float> x) {

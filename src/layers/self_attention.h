@@ -1,5 +1,6 @@
 // Multi-head self-attention with its projections: out = O attention(rope(nq(Q x)), rope(nk(K x)), V x), the
-// norms nq and nk over each head, or over all heads together, where a model has them (Qwen3, Gemma 3).
+// norms nq and nk where a model has them: over each head, with the same weights (Qwen3, Gemma 3) or its own
+// (Cohere), or over all heads together (OLMo 2).
 #pragma once
 
 #include <cstddef>
@@ -28,8 +29,8 @@ struct SelfAttentionParts {
   Linear key;            // [G * D, M]
   Linear value;          // [G * Dv, M]
   Linear output;         // [M, H * Dv]
-  NormLayer query_norm;  // of D or H * D numbers, or none
-  NormLayer key_norm;    // of D or G * D numbers, or none
+  NormLayer query_norm;  // of D numbers, in one set or H, or of H * D, or none
+  NormLayer key_norm;    // of D numbers, in one set or G, or of G * D, or none
 };
 
 struct SelfAttentionInput {

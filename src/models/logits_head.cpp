@@ -37,8 +37,10 @@ Status LogitsHead::apply(float* out, const float* x, size_t rows) const {
     if (transformed.allocate(cells) != Status::kOk) return Status::kOutOfMemory;
     float* const t = transformed.data();
     parts_.transform.apply(t, x, rows);
-    activate(options_.activation, t, t, cells);
-    if (parts_.norm.kind() != NormKind::kNone) parts_.norm.apply(t, t, rows);
+    if (parts_.norm.kind() != NormKind::kNone) {
+      activate(options_.activation, t, t, cells);
+      parts_.norm.apply(t, t, rows);
+    }
     x = t;
   }
   const size_t vocab = vocabSize();

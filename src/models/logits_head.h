@@ -1,6 +1,6 @@
-// What gives logits: out = cap tanh(s (W t + b) / cap), t = n(f(T x + c)). Decoders have W alone, Gemma 2 the
-// cap as well, Cohere and Granite the factor s; T, f and n are those of the masked language models (BERT,
-// RoFormer).
+// What gives logits: out = cap tanh(s (W t + b) / cap), t = n(f(T x + c)), or T x + c without n. Decoders
+// have W alone, Gemma 2 the cap as well, Cohere and Granite the factor s; T, f and n are those of the masked
+// language models (BERT, RoFormer), T without n that of OPT.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ struct HeadParts {
 };
 
 struct HeadOptions {
-  Activation activation = Activation::kGelu;  // f, where there is a transform
+  Activation activation = Activation::kGelu;  // f, where there is a norm
   float scale = 1;                            // s
   float softcap = 0;                          // cap; 0: none
 };

@@ -32,7 +32,9 @@ Status TokenVectors::create(float scale, TokenTables&& tables) {
   const size_t width = tables.tokens.columns();
   const NormLayer& norm = tables.norm;
   const PackedMatrix& projection = tables.projection.weight();
-  if (tables.tokens.rows() == 0 || !hasWidth(tables.types, width) || !hasWidth(tables.positions, width) ||
+  const size_t model = projection.rows() == 0 ? width : projection.rows();
+  if (tables.tokens.rows() == 0 || !hasWidth(tables.types, width) ||
+      (!hasWidth(tables.positions, width) && !hasWidth(tables.positions, model)) ||
       (norm.kind() != NormKind::kNone && norm.size() != width) || !hasWidth(projection, width)) {
     return Status::kInvalidShape;
   }
@@ -53,11 +55,14 @@ Status TokenVectors::sumRows(float* out, const TokenIds& at) const {
   if (status == Status::kOk) {
     status = addRows(out, tables_.types, rows, &numbers, at.types, [](size_t) { return 0; });
   }
-  if (status == Status::kOk) {
-    status = addRows(out, tables_.positions, rows, &numbers, at.positions,
-                     [&](size_t i) { return static_cast<int64_t>(i % at.tokens); });
-  }
-  return status;
+  const bool with_positions = status == Status::kOk && hasWidth(tables_.positions, tables_.tokens.columns());
+  return with_positions ? addPositions(out, at) : status;
+}
+
+Status TokenVectors::addPositions(float* out, const TokenIds& at) const {
+  Buffer<int64_t> numbers;
+  return addRows(out, tables_.positions, at.batch * at.tokens, &numbers, at.positions,
+                 [&](size_t i) { return static_cast<int64_t>(i % at.tokens); });
 }
 
 Status TokenVectors::embed(float* out, const TokenIds& at) const {
@@ -76,7 +81,7 @@ Status TokenVectors::embed(float* out, const TokenIds& at) const {
   if (status != Status::kOk) return status;
   if (tables_.norm.kind() != NormKind::kNone) tables_.norm.apply(sum, sum, rows);
   if (projects) tables_.projection.apply(out, sum, rows);
-  return Status::kOk;
+  return hasWidth(tables_.positions, width) ? Status::kOk : addPositions(out, at);
 }
 
 }  // namespace ropewalk

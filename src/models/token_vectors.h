@@ -1,5 +1,6 @@
 // Token vectors as they enter the first layer of a model: rows of tables by number, their sum, and what BERT
-// and ELECTRA make of it: x = P n(scale tokens[id] + types[type] + positions[position]).
+// and ELECTRA make of it: x = P n(scale tokens[id] + types[type] + positions[position]). Positions as wide as
+// the model, where the tables are not, are added after P (OPT).
 #pragma once
 
 #include <cstddef>
@@ -16,7 +17,7 @@ namespace ropewalk {
 struct TokenTables {
   PackedMatrix tokens;     // [vocabulary, E]
   PackedMatrix types;      // [types, E]
-  PackedMatrix positions;  // [positions, E]
+  PackedMatrix positions;  // [positions, E], or [positions, M]
   NormLayer norm;          // n, of E numbers
   Linear projection;       // P [M, E]; without it M is E
 };
@@ -47,6 +48,7 @@ class TokenVectors {
 
  private:
   Status sumRows(float* out, const TokenIds& at) const;
+  Status addPositions(float* out, const TokenIds& at) const;
 
   float scale_ = 1;
   TokenTables tables_;

@@ -25,7 +25,7 @@ const same = [
   ...['phi3', 'phi3-longrope', 'phi3-partial', 'gpt-neox', 'bert', 'bert-gamma', 'bert-bare', 'nomic-bert'],
   ...['nomic-bert-masked', 'gpt2', 'bloom', 'bloom-6', 'mpt', 'phi', 'stablelm'],
   ...['stablelm-parallel', 'olmo2', 'olmo2-grouped', 'olmo3-plain', 'granite', 'cohere', 'cohere2', 'falcon3'],
-  ...['modernbert', 'modernbert-masked', 'embeddinggemma'],
+  ...['modernbert', 'modernbert-masked', 'embeddinggemma', 'cohere-normed', 'stablelm-normed'],
 ];
 const fround = (values) => values?.map(Math.fround);
 

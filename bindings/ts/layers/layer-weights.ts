@@ -23,6 +23,8 @@ type WeightName = LinearName | NormName | `${LinearName | NormName}Bias`;
 export interface WeightPlan<W> {
   readonly linears: { readonly [N in LinearName & keyof W]?: readonly [rows: number, columns: number] };
   readonly norms: { readonly [N in NormName & keyof W]?: readonly number[] };
+  /** Numbers of a row, of norms that have weights for each of several rows. */
+  readonly rowSizes?: { readonly [N in NormName & keyof W]?: number };
   /** Those that may be left out. */
   readonly optional: readonly (LinearName | NormName)[];
 }
@@ -44,6 +46,7 @@ interface CheckedNorm {
   readonly which: number;
   readonly factor: Weight;
   readonly bias: Weight | undefined;
+  readonly size: number;
 }
 
 /** Checked weights. @internal */
@@ -88,7 +91,8 @@ export function checkWeights<W extends object, const M extends readonly Exclude<
     if (lengths === undefined || isAbsent(name)) continue;
     const length = lengths.find((n) => n === lengthOf(given[name])) ?? lengths[0] ?? 0;
     const factor = weight(heap, where, `weights.${name}`, given[name], [1, length]);
-    checked.norms.push({ which: BlockNorm[name as NormName], factor, bias: biasOf(name, length) });
+    const size = plan.rowSizes?.[name as NormName & keyof W] ?? length;
+    checked.norms.push({ which: BlockNorm[name as NormName], factor, bias: biasOf(name, length), size });
   }
   return checked;
 }
@@ -115,7 +119,7 @@ export function withParts(
         }),
       );
     }
-    for (const { which, factor, bias } of weights.norms) {
+    for (const { which, factor, bias, size } of weights.norms) {
       heap.scope(where, (scratch) => {
         const weights = {
           type: factor.type,
@@ -123,7 +127,10 @@ export function withParts(
           biasType: bias?.type,
           bias: bias && vectorAddress(bias, scratch),
         };
-        const fields = heap.putCall(scratch, NormCall, { options: { ...norm, size: factor.columns }, weights });
+        const fields = heap.putCall(scratch, NormCall, {
+          options: { ...norm, size, sets: factor.columns / size },
+          weights,
+        });
         heap.run(where, () => parts.setNorm(which, fields));
       });
     }

@@ -67,7 +67,10 @@ export interface TransformerLayerWeights extends AttentionLayerWeights {
   attentionAfterNormBias?: WeightInput;
   /** [modelDim], added by m2. Default none. */
   feedForwardAfterNormBias?: WeightInput;
-  /** Norm of queries before rope: [headDim] for each head (Qwen3, Gemma 3), or [heads * headDim] over all (OLMo 2). */
+  /**
+   * Norm of queries before rope: [headDim] for each head (Qwen3, Gemma 3), or [heads * headDim] over all (OLMo 2), or with
+   * `ownHeadNorms` for each head.
+   */
   queryNorm?: WeightInput;
   /** Norm of keys before rope: [headDim], or [kvHeads * headDim]. */
   keyNorm?: WeightInput;
@@ -93,6 +96,8 @@ export interface TransformerLayerOptions extends LayerSizeOptions, LayerAttentio
   eps?: number;
   /** Factors of the norms are 1 + weight (Gemma). Default false. */
   unitOffset?: boolean;
+  /** Whether queryNorm and keyNorm have weights for each head (Cohere, StableLM). Default false. */
+  ownHeadNorms?: boolean;
   /** Default `gelu` / `silu`. */
   activation?: LayerActivation;
   /** Multiplies what attention and the feed-forward part give, before it is added (Granite). Default 1. */
@@ -132,6 +137,7 @@ function planOf(
   hiddenDim: number,
   norms: NormPlacement,
   experts: LayerExperts | undefined,
+  ownHeadNorms: boolean,
 ): WeightPlan<TransformerLayerWeights> {
   const { modelDim, heads, kvHeads, headDim, valueDim } = dims;
   const model = [modelDim];
@@ -149,9 +155,10 @@ function planOf(
       attentionNorm: model,
       feedForwardNorm: model,
       ...(norms === 'sandwich' && { attentionAfterNorm: model, feedForwardAfterNorm: model }),
-      queryNorm: [headDim, heads * headDim],
-      keyNorm: [headDim, kvHeads * headDim],
+      queryNorm: ownHeadNorms ? [heads * headDim] : [headDim, heads * headDim],
+      keyNorm: ownHeadNorms ? [kvHeads * headDim] : [headDim, kvHeads * headDim],
     },
+    rowSizes: ownHeadNorms ? { queryNorm: headDim, keyNorm: headDim } : {},
     optional: [
       'gate',
       ...(experts ? (['up', 'down'] as const) : []),
@@ -200,8 +207,9 @@ function make(
   };
   const activation = check.choice(where, 'activation', given.activation ?? defaults.activation, activations);
   const residual = check.float32Number(where, 'residualScale', given.residualScale ?? 1);
+  const own = check.boolean(where, 'ownHeadNorms', given.ownHeadNorms ?? false);
   const keeping = checkKeeping(where, given);
-  const weights = checkWeights(heap, where, given.weights, planOf(dims, hiddenDim, norms, experts), ['sinks']);
+  const weights = checkWeights(heap, where, given.weights, planOf(dims, hiddenDim, norms, experts, own), ['sinks']);
   const { sinks: logits } = given.weights;
   const sinkWeights = logits === undefined ? undefined : weight(heap, where, 'weights.sinks', logits, [1, dims.heads]);
   const position = checkPosition(heap, where, given.position, dims, scores);
@@ -252,6 +260,7 @@ export class TransformerLayer extends Layer {
       'norm',
       'eps',
       'unitOffset',
+      'ownHeadNorms',
       'activation',
       'residualScale',
       'position',

@@ -332,6 +332,7 @@ export function configOf(header: Header, gguf: Gguf, model: ModelArchitecture, f
       return {
         ...{ ...config, rope_parameters: parameters },
         use_parallel_residual: !gguf.has('blk.0.ffn_norm.weight'),
+        qk_layernorm: gguf.has('blk.0.attn_q_norm.weight'),
       };
     case 'granite':
       return {
@@ -342,7 +343,10 @@ export function configOf(header: Header, gguf: Gguf, model: ModelArchitecture, f
         logits_scaling: header.number('logit_scale'),
       };
     case 'cohere':
-      return { ...config, rope_parameters: parameters, logit_scale: header.neededNumber('logit_scale') };
+      return {
+        ...{ ...config, rope_parameters: parameters, logit_scale: header.neededNumber('logit_scale') },
+        use_qk_norm: gguf.has('blk.0.attn_q_norm.weight'),
+      };
     case 'cohere2':
       return {
         ...{ ...config, rope_parameters: parameters, logit_scale: header.neededNumber('logit_scale') },

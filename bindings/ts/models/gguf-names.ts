@@ -45,6 +45,11 @@ const olmo2: Naming = {
   },
 };
 
+const stablelm: Naming = {
+  ...llama,
+  inner: { ...llama.inner, 'self_attn.q_layernorm': 'attn_q_norm', 'self_attn.k_layernorm': 'attn_k_norm' },
+};
+
 const phi: Naming = {
   layer: llama.layer,
   outer: { 'model.embed_tokens': 'token_embd', 'model.final_layernorm': 'output_norm', lm_head: 'output' },
@@ -199,7 +204,7 @@ export const namings: Partial<Readonly<Record<ModelArchitecture, Naming>>> = {
   gemma3: sandwich,
   phi,
   phi3,
-  stablelm: llama,
+  stablelm,
   olmo2,
   granite: llama,
   cohere: llama,

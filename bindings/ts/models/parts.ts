@@ -74,7 +74,7 @@ export class PartMaker {
     return this.#heap.scope(this.#where, (scratch) => {
       const [factor, bias] = [this.#address(slots.weight, scratch), slots.bias && this.#address(slots.bias, scratch)];
       const fields = this.#heap.putCall(scratch, NormCall, {
-        options: { kind: NormKind[norm], size: slots.weight.rows, eps, unitOffset },
+        options: { kind: NormKind[norm], size: slots.weight.rows, eps, unitOffset, sets: 1 },
         weights: { type: factor.type, weight: factor.at, biasType: bias?.type ?? noBias, bias: bias?.at ?? 0 },
       });
       return this.#made(

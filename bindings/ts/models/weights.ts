@@ -200,7 +200,7 @@ function layerOf(heap: Heap, config: ModelConfig, slots: LayerSlots, i: number):
       : { data: slot.data, type: slot.type },
   ]);
   const { kind, modelDim, heads, kvHeads, headDim, scale, softcap, norms, norm, eps, unitOffset } = config;
-  const { activation, residualScale } = config;
+  const { activation, residualScale, queryKeyNorm } = config;
   const where = kind === 'encoder' ? 'encoderLayer' : 'decoderLayer';
   const experts = expertsOf(heap, where, slots.feedForward, activations[activation]);
   const options = {
@@ -214,6 +214,7 @@ function layerOf(heap: Heap, config: ModelConfig, slots: LayerSlots, i: number):
     norm,
     eps,
     unitOffset,
+    ownHeadNorms: queryKeyNorm === 'own weights',
     activation,
     ...(softcap !== undefined && { softcap }),
     ...(residualScale !== undefined && { residualScale }),

@@ -25,6 +25,7 @@ struct BlockShape {
   NormKind norm = NormKind::kRms;
   NormKind head_norm = NormKind::kNone;  // of queries and keys
   bool whole_head_norm = false;          // over all heads together
+  bool own_head_norms = false;           // with weights for each head
   bool unit_offset = false;
   bool gated = true;
   bool biases = false;
@@ -67,10 +68,10 @@ struct NormData {
   std::vector<float> weight;
   std::vector<float> bias;
 
-  NormData(Random& random, NormKind kind, size_t size, bool unit_offset)
-      : options{kind, size, 1e-5, unit_offset},
-        weight(random.floats(size, 0.3)),
-        bias(random.floats(size, 0.3)) {
+  NormData(Random& random, NormKind kind, size_t size, bool unit_offset, size_t sets = 1)
+      : options{kind, size, 1e-5, unit_offset, sets},
+        weight(random.floats(sets * size, 0.3)),
+        bias(random.floats(sets * size, 0.3)) {
     if (!unit_offset) {
       for (float& w : weight) w += 1;
     }
@@ -103,8 +104,10 @@ struct BlockData {
         gate(random, s.gated ? s.hidden : 0, s.model, s.biases),
         up(random, s.hidden, s.model, s.biases),
         down(random, s.model, s.hidden, s.biases),
-        query_norm(random, s.head_norm, s.whole_head_norm ? s.heads * s.dim : s.dim, s.unit_offset),
-        key_norm(random, s.head_norm, s.whole_head_norm ? s.kv_heads * s.dim : s.dim, s.unit_offset),
+        query_norm(random, s.head_norm, s.whole_head_norm ? s.heads * s.dim : s.dim, s.unit_offset,
+                   s.own_head_norms ? s.heads : 1),
+        key_norm(random, s.head_norm, s.whole_head_norm ? s.kv_heads * s.dim : s.dim, s.unit_offset,
+                 s.own_head_norms ? s.kv_heads : 1),
         attention_norm(random, s.norm, s.model, s.unit_offset),
         feed_forward_norm(random, s.norm, s.model, s.unit_offset),
         attention_after(random, s.place == NormPlacement::kSandwich ? s.norm : NormKind::kNone, s.model,
@@ -186,7 +189,7 @@ inline Matrix naiveLinear(const Matrix& x, const MatrixData& l) {
 }
 
 inline Matrix naiveNorm(Matrix x, const NormData& norm) {
-  const auto& [kind, size, eps, unit_offset] = norm.options;
+  const auto& [kind, size, eps, unit_offset, sets] = norm.options;
   if (kind == NormKind::kNone) return x;
   const bool centred = kind == NormKind::kLayer;
   for (size_t start = 0; start < x.size(); start += size) {
@@ -196,8 +199,9 @@ inline Matrix naiveNorm(Matrix x, const NormData& norm) {
     for (size_t i = 0; i < size; ++i)
       spread += (x[start + i] - mean) * (x[start + i] - mean) / static_cast<double>(size);
     for (size_t i = 0; i < size; ++i) {
-      const double factor = norm.weight[i] + (unit_offset ? 1.0 : 0.0);
-      x[start + i] = (x[start + i] - mean) / std::sqrt(spread) * factor + (centred ? norm.bias[i] : 0.0f);
+      const size_t w = start % (sets * size) + i;
+      const double factor = norm.weight[w] + (unit_offset ? 1.0 : 0.0);
+      x[start + i] = (x[start + i] - mean) / std::sqrt(spread) * factor + (centred ? norm.bias[w] : 0.0f);
     }
   }
   return x;

@@ -38,6 +38,34 @@ TEST_CASE("A norm layer is the kernel with its own weights, of any float type", 
   }
 }
 
+TEST_CASE("Rows of a norm layer take its sets of weights in turn", "[layers]") {
+  Random random(2);
+  constexpr size_t kSize = 6;
+  constexpr size_t kSets = 3;
+  constexpr size_t kRows = 2 * kSets;
+  const std::vector<float> x = random.floats(kRows * kSize);
+  const std::vector<float> weight = random.floats(kSets * kSize);
+  const std::vector<float> bias = random.floats(kSets * kSize);
+  for (const NormKind kind : {NormKind::kLayer, NormKind::kRms}) {
+    for (const float* given : {static_cast<const float*>(nullptr), bias.data()}) {
+      NormLayer norm;
+      REQUIRE(norm.create({kind, kSize, 1e-5, false, kSets},
+                          {WeightType::kFloat32, weight.data(), WeightType::kFloat32, given}) == Status::kOk);
+      CHECK(norm.bytes() == (given == nullptr ? 1 : 2) * kSets * kSize * 4);
+      std::vector<float> out(x.size());
+      norm.apply(out.data(), x.data(), kRows);
+      std::vector<float> expected(x.size());
+      for (size_t r = 0; r < kRows; ++r) {
+        const size_t set = r % kSets * kSize;
+        (kind == NormKind::kLayer ? layerNorm : rmsNorm)(
+            expected.data() + r * kSize, x.data() + r * kSize, 1, kSize,
+            {weight.data() + set, given == nullptr ? nullptr : given + set, 1e-5, false}, {});
+      }
+      CHECK(sameBits(out, expected));
+    }
+  }
+}
+
 TEST_CASE("No norm passes its input, and adds the residual", "[layers]") {
   const std::vector<float> x = {1, 2, 3, 4};
   const std::vector<float> residual = {10, 20, 30, 40};
@@ -61,6 +89,8 @@ TEST_CASE("A norm layer that cannot be made leaves the old one in place", "[laye
   for (const double eps : {0.0, -1.0, static_cast<double>(kNaN)}) {
     CHECK(norm.create({NormKind::kLayer, 2, eps, false}) == Status::kInvalidArgument);
   }
+  CHECK(norm.create({NormKind::kRms, 2, 1, false, 0}) == Status::kInvalidArgument);
+  CHECK(norm.create({NormKind::kRms, 4, 1, false, SIZE_MAX / 2}) == Status::kOutOfMemory);
   CHECK(norm.create({NormKind::kRms, 2, 1, false}, {WeightType::kInt8, weight.data()}) ==
         Status::kInvalidArgument);
   CHECK(norm.create({NormKind::kLayer, 2, 1, false},

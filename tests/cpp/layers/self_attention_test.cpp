@@ -69,6 +69,7 @@ TEST_CASE("Self-attention agrees with its stages in double, with biases, norms, 
       shape.biases = (variant & 1) != 0;
       if (variant & 2) shape.head_norm = variant & 4 ? NormKind::kRms : NormKind::kLayer;
       shape.whole_head_norm = (variant & 8) != 0;
+      shape.own_head_norms = (variant & 24) == 16;
       shape.unit_offset = (variant & 16) != 0;
       const BlockData data(random, shape, count.first, count.second);
       std::vector<int64_t> positions(data.batch * data.tokens);
@@ -288,6 +289,8 @@ TEST_CASE("Parts that do not fit leave the old attention in place", "[layers]") 
   const NormData other(random, NormKind::kRms, 5, false);
   refuses([&](SelfAttentionParts& p) { p.query_norm = other.norm(); });
   refuses([&](SelfAttentionParts& p) { p.key_norm = other.norm(); });
+  const NormData sets(random, NormKind::kRms, 4, false, 3);
+  refuses([&](SelfAttentionParts& p) { p.query_norm = sets.norm(); });
   CHECK(sameBits(data.forward(layer, data.input()), before));
   CHECK(layer.bytes() == 4 * (16 * 6 + 16 * 6 + 16 * 6 + 16 * 12 + 4 + 4));  // rows fill up panels of 16
 }

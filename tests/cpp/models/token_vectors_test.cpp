@@ -22,6 +22,7 @@ struct Form {
   bool norm = false;
   bool projection = false;
   float scale = 1;
+  bool late = false;  // positions are added after the projection
 };
 
 struct VectorData {
@@ -36,7 +37,7 @@ struct VectorData {
         model(f.projection ? model_dim : table_width),
         tokens(random, kVocab, width, false),
         types(random, f.types ? kTypes : 0, width, false),
-        positions(random, f.positions ? kPositions : 0, width, false),
+        positions(random, f.positions ? kPositions : 0, f.late ? model : width, false),
         projection(random, f.projection ? model_dim : 0, width, true),
         norm(random, f.norm ? NormKind::kLayer : NormKind::kNone, width, false) {}
 
@@ -65,9 +66,10 @@ struct VectorData {
 
   Matrix expected(const TokenIds& at) const {
     Matrix sum;
+    Matrix after;
     for (size_t i = 0; i < at.batch * at.tokens; ++i) {
       const auto row = [&](const MatrixData& table, int64_t number, size_t d) {
-        return static_cast<double>(table.weight[static_cast<size_t>(number) * width + d]);
+        return static_cast<double>(table.weight[static_cast<size_t>(number) * table.k + d]);
       };
       const int64_t type = at.types == nullptr ? 0 : at.types[i];
       const int64_t position =
@@ -75,12 +77,15 @@ struct VectorData {
       for (size_t d = 0; d < width; ++d) {
         double x = static_cast<double>(form.scale) * row(tokens, at.ids[i], d);
         if (form.types) x += row(types, type, d);
-        if (form.positions) x += row(positions, position, d);
+        if (form.positions && !form.late) x += row(positions, position, d);
         sum.push_back(x);
       }
+      for (size_t d = 0; form.late && d < model; ++d) after.push_back(row(positions, position, d));
     }
     const Matrix normed = naiveNorm(sum, norm);
-    return form.projection ? naiveLinear(normed, projection) : normed;
+    Matrix made = form.projection ? naiveLinear(normed, projection) : normed;
+    for (size_t i = 0; i < after.size(); ++i) made[i] += after[i];
+    return made;
   }
 };
 
@@ -93,9 +98,10 @@ TEST_CASE("Token vectors are the sum of their rows, normed and projected where a
   const std::vector<int64_t> types = {0, 1, 2, 2, 0, 1};
   const std::vector<int64_t> positions = {10, 0, 4, 3, 3, 9};
   for (const size_t width : {size_t{1}, size_t{5}, size_t{36}}) {
-    for (int bits = 0; bits < 16; ++bits) {
-      const Form form = {(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0, (bits & 8) != 0,
-                         bits % 3 == 0 ? 6.0f : 1.0f};
+    for (int bits = 0; bits < 17; ++bits) {
+      const bool late = bits == 16;
+      const Form form = {(bits & 1) != 0,         (bits & 2) != 0 || late,     (bits & 4) != 0,
+                         (bits & 8) != 0 || late, bits % 3 == 0 ? 6.0f : 1.0f, late};
       const VectorData data(random, form, width, 23);
       const TokenVectors vectors = data.vectors();
       for (const bool listed : {false, true}) {

@@ -1,6 +1,6 @@
 // Command R, after modeling_cohere.py: one layer norm without a bias for both parts, which are side by side; neighbours are
 // pairs; scaled logits.
-import { ropeOfConfig } from '../reference/config.mjs';
+import { headDimOf, kvHeadsOf, ropeOfConfig } from '../reference/config.mjs';
 import { decoder } from '../tiny/configs.mjs';
 import { reference as llama, tensorsWith } from './llama.mjs';
 
@@ -20,6 +20,8 @@ export const command = (type, architecture, fields) =>
 /** By name: [dtype of the weights, config, options of the file]. */
 export const variants = {
   cohere: ['F16', command('cohere', 'CohereForCausalLM', { rope_theta: 8000000, use_qk_norm: false })],
+  // The fields of CohereForAI/c4ai-command-r-plus's.
+  'cohere-normed': ['BF16', command('cohere', 'CohereForCausalLM', { rope_theta: 75000000, use_qk_norm: true })],
   'cohere-biases': [
     'F32',
     command('cohere', 'CohereForCausalLM', {
@@ -29,7 +31,18 @@ export const variants = {
 };
 
 // The second norm of LLaMA's layers is missing.
-export const tensors = (c) => tensorsWith({})(c).filter(([name]) => !name.includes('post_attention_layernorm'));
+export const tensors = (c) => [
+  ...tensorsWith({})(c).filter(([name]) => !name.includes('post_attention_layernorm')),
+  ...Array.from({ length: c.use_qk_norm ? c.num_hidden_layers : 0 }, (_, i) =>
+    [c.num_attention_heads, kvHeadsOf(c)].map((count, k) => [
+      `model.layers.${i}.self_attn.${'qk'[k]}_norm.weight`,
+      ...[[count, headDimOf(c)], 0.3, 1],
+    ]),
+  ).flat(),
+];
+
+// A row of weights for each head.
+const normsOf = (w, name) => w.matrix(`${name}.weight`).map((weight) => ({ weight }));
 
 export const reference = {
   ...llama,
@@ -38,11 +51,15 @@ export const reference = {
   rope: (c, _, tokens) => ropeOfConfig(c, tokens, { pairing: 'interleaved' }),
   parallel: () => true,
   logitScale: (c) => c.logit_scale ?? 0.0625,
-  weights: (w, at) => ({
+  weights: (w, at, c) => ({
     attentionNorm: w.norm(`${at}input_layernorm`),
     query: w.linear(`${at}self_attn.q_proj`),
     key: w.linear(`${at}self_attn.k_proj`),
     value: w.linear(`${at}self_attn.v_proj`),
+    ...(c.use_qk_norm && {
+      queryNorm: normsOf(w, `${at}self_attn.q_norm`),
+      keyNorm: normsOf(w, `${at}self_attn.k_norm`),
+    }),
     output: w.linear(`${at}self_attn.o_proj`),
     gate: w.linear(`${at}mlp.gate_proj`),
     up: w.linear(`${at}mlp.up_proj`),

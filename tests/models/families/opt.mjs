@@ -33,6 +33,8 @@ const opt = (fields) => ({
 /** By name: [dtype of the weights, config, options of the file]. */
 export const variants = {
   opt: ['F16', opt({})],
+  // The fields of facebook/opt-350m's.
+  'opt-projected': ['BF16', opt({ do_layer_norm_before: false, word_embed_proj_dim: 20 })],
   'opt-post-norm': [
     'F32',
     opt({ activation_function: 'gelu', do_layer_norm_before: false, enable_bias: false, tie_word_embeddings: false }),
@@ -40,7 +42,7 @@ export const variants = {
 };
 
 export function tensors(c) {
-  const [width, wide] = [c.hidden_size, c.ffn_dim];
+  const [width, wide, narrow] = [c.hidden_size, c.ffn_dim, c.word_embed_proj_dim];
   const map = (...given) => (c.enable_bias === false ? [matrix(...given)] : dense(...given));
   const layer = (i) => {
     const at = `model.decoder.layers.${i}.`;
@@ -56,7 +58,10 @@ export function tensors(c) {
     ];
   };
   return [
-    ['model.decoder.embed_tokens.weight', [c.vocab_size, width], 1],
+    ['model.decoder.embed_tokens.weight', [c.vocab_size, narrow], 1],
+    ...(narrow === width
+      ? []
+      : [matrix('model.decoder.project_in', width, narrow), matrix('model.decoder.project_out', narrow, width)]),
     ['model.decoder.embed_positions.weight', [c.max_position_embeddings + 2, width], 0.7],
     ...(c.do_layer_norm_before ? layerNorm('model.decoder.final_layer_norm', width) : []),
     ...Array.from({ length: c.num_hidden_layers }, (_, i) => layer(i)).flat(),
@@ -77,6 +82,8 @@ export const reference = {
     positions: 'model.decoder.embed_positions.weight',
     layers: 'model.decoder.layers.',
     finalNorm: 'model.decoder.final_layer_norm',
+    projectIn: 'model.decoder.project_in',
+    projectOut: 'model.decoder.project_out',
     head: 'lm_head',
   },
   weights: (w, at) => ({

@@ -26,6 +26,7 @@ const phi = (fields) =>
 /** By name: [dtype of the weights, config, options of the file]. */
 export const variants = {
   phi: ['F16', phi({})],
+  'phi-normed': ['BF16', phi({ num_key_value_heads: 1, qk_layernorm: true })],
   'phi-grouped': ['F32', phi({ hidden_act: 'gelu', num_key_value_heads: 1 })],
 };
 
@@ -38,6 +39,7 @@ export function tensors(c) {
       ...dense(`${at}self_attn.q_proj`, width, width, sharper),
       ...dense(`${at}self_attn.k_proj`, kvHeadsOf(c) * headDim, width, sharper),
       ...dense(`${at}self_attn.v_proj`, kvHeadsOf(c) * headDim, width),
+      ...(c.qk_layernorm ? ['q', 'k'].flatMap((part) => layerNorm(`${at}self_attn.${part}_layernorm`, headDim)) : []),
       ...dense(`${at}self_attn.dense`, width, width),
       ...dense(`${at}mlp.fc1`, wide, width),
       ...dense(`${at}mlp.fc2`, width, wide),
@@ -57,12 +59,16 @@ export const reference = {
   rope: (c, _, tokens) => ropeOfConfig(c, tokens, { fraction: c.partial_rotary_factor }),
   parallel: () => true,
   names: { ...llama.names, finalNorm: 'model.final_layernorm' },
-  weights: (w, at) => ({
+  weights: (w, at, c) => ({
     attentionNorm: w.norm(`${at}input_layernorm`),
     query: w.linear(`${at}self_attn.q_proj`),
     key: w.linear(`${at}self_attn.k_proj`),
     value: w.linear(`${at}self_attn.v_proj`),
     output: w.linear(`${at}self_attn.dense`),
+    ...(c.qk_layernorm && {
+      queryNorm: w.norm(`${at}self_attn.q_layernorm`),
+      keyNorm: w.norm(`${at}self_attn.k_layernorm`),
+    }),
     up: w.linear(`${at}mlp.fc1`),
     down: w.linear(`${at}mlp.fc2`),
   }),

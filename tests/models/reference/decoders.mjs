@@ -11,13 +11,14 @@ import { Weights } from './weights.mjs';
 const norm = (f, x, weight, options) =>
   options.kind === 'rms' ? rmsNorm(f, x, weight, options) : layerNorm(f, x, weight, options.eps);
 
-// The norm of each head by itself, or of as many numbers as it has weights.
+// The norm of each head by itself, or of as many numbers as it has weights; a list has the norm of every head.
 function headNorm(f, x, weight, options) {
   if (weight === undefined) return x;
-  const size = weight.weight.length;
+  const list = Array.isArray(weight) ? weight : [weight];
+  const size = list[0].weight.length;
   return x.map((each) => {
     const parts = Array.from({ length: each.length / size }, (_, h) => each.subarray(h * size, (h + 1) * size));
-    return Float64Array.from(norm(f, parts, weight, options).flatMap((row) => [...row]));
+    return Float64Array.from(parts.flatMap((part, h) => [...norm(f, [part], list[h % list.length], options)[0]]));
   });
 }
 
@@ -109,6 +110,9 @@ export function decoder(f, model, { ids, keep, positions }) {
     ids.map((id) => words[id]),
     scale,
   );
+  if (names.projectIn !== undefined && all.has(`${names.projectIn}.weight`)) {
+    embeddings = linear(f, embeddings, all.linear(names.projectIn));
+  }
   if (names.positions !== undefined) {
     const places = all.matrix(names.positions);
     const first = family.firstPosition ?? 0;
@@ -128,7 +132,9 @@ export function decoder(f, model, { ids, keep, positions }) {
   const head = config.tie_word_embeddings ? { weight: words } : all.linear(names.head);
   const logitScale = f(family.logitScale?.(config) ?? 1);
   const cap = config.final_logit_softcapping ?? undefined;
-  const logits = times(f, linear(f, hidden, head), logitScale).map((each) =>
+  const projects = names.projectOut !== undefined && all.has(`${names.projectOut}.weight`);
+  const read = projects ? linear(f, hidden, all.linear(names.projectOut)) : hidden;
+  const logits = times(f, linear(f, read, head), logitScale).map((each) =>
     cap === undefined ? each : each.map((value) => f(cap * f(Math.tanh(f(value / cap))))),
   );
   return { embeddings, layers, hidden, pooled: undefined, logits };

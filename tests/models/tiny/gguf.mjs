@@ -13,7 +13,7 @@ const decoderNames = [
   [/^lm_head/, 'output'],
   [/^model\.layers\.(\d+)\.input_layernorm/, 'blk.$1.attn_norm'],
   [/^model\.layers\.(\d+)\.self_attn\.([qkv])_proj/, 'blk.$1.attn_$2'],
-  [/^model\.layers\.(\d+)\.self_attn\.([qk])_norm/, 'blk.$1.attn_$2_norm'],
+  [/^model\.layers\.(\d+)\.self_attn\.([qk])_(?:layer)?norm/, 'blk.$1.attn_$2_norm'],
   [/^model\.layers\.(\d+)\.self_attn\.qkv_proj/, 'blk.$1.attn_qkv'],
   [/^model\.layers\.(\d+)\.self_attn\.o_proj/, 'blk.$1.attn_output'],
   [/^model\.layers\.(\d+)\.mlp\.(gate|up|down)_proj/, 'blk.$1.ffn_$2'],
@@ -225,6 +225,24 @@ function llama3Factors(rope, headDim) {
   });
 }
 
+// StableLM2Model: the norms of all heads in one tensor.
+function stacked(tensors) {
+  const made = {};
+  for (const [name, tensor] of Object.entries(tensors)) {
+    const [, stem, head] = /^(.*_layernorm)\.norms\.(\d+)\.weight$/.exec(name) ?? [];
+    const before = head === undefined || head === '0' ? undefined : made[`${stem}.weight`];
+    made[head === undefined ? name : `${stem}.weight`] =
+      head === undefined
+        ? tensor
+        : {
+            ...tensor,
+            shape: [Number(head) + 1, tensor.shape[0]],
+            data: tensor.data.constructor.from([...(before?.data ?? []), ...tensor.data]),
+          };
+  }
+  return made;
+}
+
 /**
  * The GGUF file of a tiny model. `quantize(name, tensor)` may give other tensors for the matrices, and
  * `change({ metadata, tensors })` other contents.
@@ -302,12 +320,12 @@ export function ggufOf({ config: stated, tensors }, quantize = (_, tensor) => te
     own['rope_factors_long.weight'] = vector(rope.long_factor);
     own['rope_factors_short.weight'] = vector(rope.short_factor);
   }
-  for (const [name, tensor] of Object.entries(tensors)) {
+  for (const [name, tensor] of Object.entries(stacked(tensors))) {
     if (dropped.test(name)) continue;
     if (name === 'lm_head.weight' && config.tie_word_embeddings) continue;
     const made = tensorOf(name, tensor, config, headDim);
     const gguf = renamed(type, name);
-    own[gguf] = made.shape.length === 2 ? quantize(gguf, made) : made;
+    own[gguf] = made.shape.length === 2 && !gguf.includes('norm') ? quantize(gguf, made) : made;
   }
   const contents = { metadata, tensors: own, ...change({ metadata, tensors: own }) };
   return writeGguf(contents.metadata, contents.tensors);

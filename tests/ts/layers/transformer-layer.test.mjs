@@ -295,6 +295,7 @@ testAllRefusals(rw, 'decoderLayer', {
   norm: [notAChoice, (norm) => make({ norm })],
   eps: [notPositive, (eps) => make({ eps })],
   unitOffset: [notABoolean, (unitOffset) => make({ unitOffset })],
+  ownHeadNorms: [notABoolean, (ownHeadNorms) => make({ ownHeadNorms })],
   activation: [notAChoice, (activation) => make({ activation })],
   residualScale: [notFinite, (residualScale) => make({ residualScale })],
   turnValues: [notABoolean, (turnValues) => make({ turnValues })],
@@ -324,6 +325,11 @@ testMisfits(rw, 'a transformer layer', {
   'heads that do not divide modelDim': [RangeError, ['heads', '3', '16'], () => make({ heads: 3 })],
   'kvHeads that do not divide heads': [RangeError, ['kvHeads', '3', '4'], () => make({ kvHeads: 3 })],
   'a bias without its matrix': [RangeError, 'weights.gateBias', () => make({ weights: ungated })],
+  'one set of weights for all heads, where each has its own': [
+    RangeError,
+    ['weights.queryNorm', '4', '16'],
+    () => make({ ownHeadNorms: true }),
+  ],
   'a bias without its norm': [RangeError, 'weights.attentionNormBias', () => make({ weights: unnormed })],
   'sinusoids, which are added to embeddings': [
     RangeError,

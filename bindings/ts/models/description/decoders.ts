@@ -89,9 +89,9 @@ export function hasNormBias({ norm, biases }: ModelDescription): boolean {
 /** @internal */
 export function decoderTensors(spelling: DecoderSpelling) {
   return (model: ModelDescription, file: WeightFile): Checkpoint => {
-    const { modelDim, vocabSize, maxPositions, firstPosition, norms, biases, tiedEmbeddings } = model;
+    const { modelDim, embeddingDim, vocabSize, maxPositions, firstPosition, norms, biases, tiedEmbeddings } = model;
     const names = new Names(file, spelling.prefixes, spelling.tokens);
-    const tokens = names.matrix(spelling.tokens, vocabSize, modelDim);
+    const tokens = names.matrix(spelling.tokens, vocabSize, embeddingDim);
     const positions =
       spelling.positions && maxPositions && names.matrix(spelling.positions, maxPositions, modelDim, firstPosition);
     const normOf = (name: string) => names.norm(name, modelDim, hasNormBias(model));
@@ -106,7 +106,7 @@ export function decoderTensors(spelling: DecoderSpelling) {
     const weight =
       tiedEmbeddings || !hasHead
         ? undefined
-        : names.outside(spelling.head, (name, plain) => plain.matrix(name, vocabSize, modelDim));
+        : names.outside(spelling.head, (name, plain) => plain.matrix(name, vocabSize, embeddingDim));
     const head = {
       ...(weight && { weight }),
       ...(biases.head && {

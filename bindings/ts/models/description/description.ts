@@ -67,7 +67,7 @@ export interface ModelDescription {
   readonly kind: 'encoder' | 'decoder';
   /** M, `hidden_size`. */
   readonly modelDim: number;
-  /** Width of the token vectors: M, or RoFormer's `embedding_size`. */
+  /** Width of the token vectors: M, RoFormer's `embedding_size` or OPT's `word_embed_proj_dim`. */
   readonly embeddingDim: number;
   /** H, query heads, `num_attention_heads`. */
   readonly heads: number;
@@ -99,8 +99,8 @@ export interface ModelDescription {
   readonly eps: number;
   /** Whether norms multiply by 1 + weight. */
   readonly unitOffset: boolean;
-  /** Whether queries and keys are normalized, each head on its own or all heads of a token together. */
-  readonly queryKeyNorm: boolean | 'all heads';
+  /** Whether queries and keys are normalized: each head, with the same weights or its own, or all heads of a token together. */
+  readonly queryKeyNorm: boolean | 'own weights' | 'all heads';
   /** Of the feed-forward part. */
   readonly activation: LayerActivation;
   /** Which maps have biases. */

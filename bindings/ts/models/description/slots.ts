@@ -85,7 +85,7 @@ export interface ModelSlots {
   readonly positions?: MatrixSlot;
   readonly tokenTypes?: MatrixSlot;
   readonly embeddingNorm?: NormSlots;
-  /** From the width of token vectors to M. */
+  /** From the width of token vectors to M; OPT's positions, as wide as M, come after. */
   readonly projection?: LinearSlots;
   readonly layers: readonly LayerSlots[];
   readonly finalNorm?: NormSlots;

@@ -1,18 +1,17 @@
 // Command R and Command R7B: attention and feed-forward part side by side after one layer norm without a bias, interleaved
-// pairs, scaled logits. Of the second, three of four layers have a window; the fourth has no positions.
+// pairs, scaled logits; of Command R+, norms of queries and keys with weights for each head. Of the second, three of four layers have a window; the fourth has no positions.
 
 import * as check from '../../runtime/check.js';
 import { type DecoderOptions, readDecoder } from '../description/decoders.js';
 import type { ModelDescription } from '../description/description.js';
 import { expectOnly } from '../description/expected.js';
 import type { Family, Reading } from '../description/family.js';
-import { readBiases, readEps } from '../description/fields.js';
+import { flag, readBiases, readEps } from '../description/fields.js';
 import { pattern } from './gemma2.js';
 import { llama } from './llama.js';
 
 // Fields of Cohere's own files, which no code reads.
 const usual = {
-  use_qk_norm: false,
   use_gated_activation: true,
   use_parallel_block: true,
   use_parallel_embedding: true,
@@ -40,12 +39,15 @@ export const cohere: Family = {
   ...llama,
   stem: 'Cohere',
   rope: { pairing: 'interleaved', base: 5e5 },
-  read: (reading) => readCohere(reading, {}),
+  read: (reading) => readCohere(reading, { queryKeyNorm: flag(reading.fields, 'use_qk_norm', false) && 'own weights' }),
 };
 
 export const cohere2: Family = {
   ...cohere,
   stem: 'Cohere2',
   rope: { pairing: 'interleaved', withoutRope: 'full_attention' },
-  read: (reading) => readCohere(reading, { sliding: () => pattern(reading.fields, 4) }),
+  read(reading) {
+    expectOnly(reading.fields, { use_qk_norm: false });
+    return readCohere(reading, { sliding: () => pattern(reading.fields, 4) });
+  },
 };

@@ -4,7 +4,7 @@ import { type DecoderSpelling, decoderTensors, hasNormBias, readDecoder } from '
 import type { GatedFeedForward, ModelDescription } from '../description/description.js';
 import type { Family } from '../description/family.js';
 import { readBiases } from '../description/fields.js';
-import type { FeedForwardSlots, LayerMaps, Names } from '../description/slots.js';
+import type { FeedForwardSlots, LayerMaps, Names, NormSlots } from '../description/slots.js';
 
 /** The norms around attention and the feed-forward part. @internal */
 export function llamaNorms(names: Names, model: ModelDescription): LayerMaps {
@@ -24,8 +24,10 @@ export function llamaNorms(names: Names, model: ModelDescription): LayerMaps {
 /** The output projection and the norms. @internal */
 export function llamaRest(names: Names, model: ModelDescription, norms = llamaNorms): LayerMaps {
   const { modelDim, heads, kvHeads, headDim, biases, queryKeyNorm } = model;
-  const headNorm = (name: string, count: number) =>
-    names.norm(`self_attn.${name}`, queryKeyNorm === 'all heads' ? count * headDim : headDim, false);
+  const headNorm = (name: string, count: number): NormSlots =>
+    queryKeyNorm === 'own weights'
+      ? { weight: names.table(`self_attn.${name}.weight`, count, headDim) }
+      : names.norm(`self_attn.${name}`, queryKeyNorm === 'all heads' ? count * headDim : headDim, false);
   return {
     output: names.linear('self_attn.o_proj', modelDim, heads * headDim, biases.attentionOutput),
     ...norms(names, model),

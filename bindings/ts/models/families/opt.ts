@@ -32,6 +32,8 @@ const spelling: DecoderSpelling = {
   },
 };
 
+const plainTensors = decoderTensors(spelling);
+
 export const opt: Family = {
   stem: 'OPT',
   read(reading) {
@@ -51,9 +53,18 @@ export const opt: Family = {
       biases: { attention: biased, attentionOutput: biased, feedForward: biased },
       tied: true,
     });
-    const width = fields.optional('word_embed_proj_dim', size) ?? model.modelDim;
-    if (width === model.modelDim) return model;
-    throw fields.misfit('word_embed_proj_dim', `; expected hidden_size, ${model.modelDim}: project_in is not read`);
+    return { ...model, embeddingDim: fields.optional('word_embed_proj_dim', size) ?? model.modelDim };
   },
-  tensors: decoderTensors(spelling),
+  tensors(model, file) {
+    const checkpoint = plainTensors(model, file);
+    const { modelDim, embeddingDim } = model;
+    if (embeddingDim === modelDim) return checkpoint;
+    const { names, slots, spare = [] } = checkpoint;
+    const projection = names.linear('project_in', modelDim, embeddingDim, false);
+    if (slots.head === undefined) {
+      return { names, slots: { ...slots, projection }, spare: [...spare, 'project_out.weight'] };
+    }
+    const transform = names.linear('project_out', embeddingDim, modelDim, false);
+    return { ...checkpoint, slots: { ...slots, projection, head: { ...slots.head, transform } } };
+  },
 };

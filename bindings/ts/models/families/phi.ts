@@ -3,16 +3,15 @@
 
 import { type DecoderSpelling, decoderTensors, readDecoder } from '../description/decoders.js';
 import type { DenseFeedForward } from '../description/description.js';
-import { expectOnly } from '../description/expected.js';
 import type { Family } from '../description/family.js';
-import { readActivation, readEps } from '../description/fields.js';
+import { flag, readActivation, readEps } from '../description/fields.js';
 
 const spelling: DecoderSpelling = {
   prefixes: ['model.', ''],
   tokens: 'embed_tokens.weight',
   finalNorm: 'final_layernorm',
   head: ['lm_head.weight'],
-  layer(names, { modelDim, heads, kvHeads, headDim }, { hiddenDim }: DenseFeedForward) {
+  layer(names, { modelDim, heads, kvHeads, headDim, queryKeyNorm }, { hiddenDim }: DenseFeedForward) {
     const map = (name: string, count: number) => names.linear(`self_attn.${name}`, count * headDim, modelDim);
     return {
       maps: {
@@ -21,6 +20,10 @@ const spelling: DecoderSpelling = {
         value: map('v_proj', kvHeads),
         output: names.linear('self_attn.dense', modelDim, heads * headDim),
         attentionNorm: names.norm('input_layernorm', modelDim, true),
+        ...(queryKeyNorm && {
+          queryNorm: names.norm('self_attn.q_layernorm', headDim, true),
+          keyNorm: names.norm('self_attn.k_layernorm', headDim, true),
+        }),
       },
       feedForward: {
         kind: 'dense',
@@ -36,10 +39,10 @@ export const phi: Family = {
   rope: { pairing: 'half', rotaryFraction: 0.5 },
   read(reading) {
     const { fields } = reading;
-    expectOnly(fields, { qk_layernorm: false });
     return readDecoder(reading, {
       sizes: { vocabSize: 51200 },
       feedForward: ({ hiddenDim }) => ({ kind: 'dense', hiddenDim }),
+      queryKeyNorm: flag(fields, 'qk_layernorm', false),
       norms: 'parallel',
       norm: 'layer',
       eps: readEps(fields, 'layer_norm_eps', 1e-5),
