@@ -26,6 +26,7 @@ const same = [
   ...['nomic-bert-masked', 'gpt2', 'bloom', 'bloom-6', 'mpt', 'phi', 'stablelm'],
   ...['stablelm-parallel', 'olmo2', 'olmo2-grouped', 'olmo3-plain', 'granite', 'cohere', 'cohere2', 'falcon3'],
   ...['modernbert', 'modernbert-masked', 'embeddinggemma', 'cohere-normed', 'stablelm-normed'],
+  ...['mixtral', 'qwen3-moe'],
 ];
 const fround = (values) => values?.map(Math.fround);
 
@@ -111,6 +112,7 @@ await onEachBuild((rw) => {
     const caps = { attn_logit_softcapping: 50, final_logit_softcapping: 30, sliding_window: 4096 };
     await same('gemma2', { ...caps, query_pre_attn_scalar: 14 }, without(/softcapping|sliding_window/));
     await same('gemma3', { sliding_window_pattern: 1, query_pre_attn_scalar: 14 }, without(/sliding_window/));
+    await same('mixtral', { sliding_window: 6 }, without(/^$/));
     // A flag for each layer, or a period.
     const types = [
       'full_attention',
@@ -273,6 +275,34 @@ const refused = {
     })),
     { key: 'nomic-bert.attention.causal' },
     /is true; expected false/,
+  ],
+  'more experts of a token than there are': [
+    ggufOf(tinyModel('mixtral'), undefined, ({ metadata }) => ({
+      metadata: { ...metadata, 'llama.expert_used_count': ['u32', 6] },
+    })),
+    { key: 'llama.expert_used_count' },
+    /num_experts_per_tok is 6; expected at most 5/,
+  ],
+  'experts of no size': [
+    ggufOf(
+      tinyModel('qwen3-moe'),
+      undefined,
+      ({ metadata: { 'qwen3moe.expert_feed_forward_length': _, ...metadata } }) => ({
+        metadata,
+      }),
+    ),
+    { key: 'qwen3moe.expert_feed_forward_length' },
+    /is missing; expected a whole number/,
+  ],
+  'an expert that is missing': [
+    ggufOf(tinyModel('mixtral'), undefined, ({ tensors }) => {
+      const own = tensors['blk.1.ffn_up_exps.weight'];
+      const [count, ...sizes] = own.shape;
+      const data = own.data.slice(0, (own.data.length / count) * 4);
+      return { tensors: { ...tensors, 'blk.1.ffn_up_exps.weight': { ...own, shape: [4, ...sizes], data } } };
+    }),
+    { tensor: 'blk.1.ffn_up_exps.weight' },
+    /has shape \[208, 36\]; its config makes it \[260, 36\]/,
   ],
   'a gate that is missing': [
     ggufOf(tinyModel('nomic-bert'), undefined, ({ tensors: { 'blk.0.ffn_gate.weight': _, ...tensors } }) => ({

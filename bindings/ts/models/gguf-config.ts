@@ -7,11 +7,12 @@ import type { ReadOptions } from '../sources/tensor-file.js';
 import type { ModelArchitecture } from './config.js';
 import { families } from './families/families.js';
 
-/** By general.architecture; Mistral's files say llama. @internal */
+/** By general.architecture; files of Mistral and Mixtral say llama. @internal */
 export const architectures: Readonly<Record<string, ModelArchitecture>> = {
   llama: 'llama',
   qwen2: 'qwen2',
   qwen3: 'qwen3',
+  qwen3moe: 'qwen3_moe',
   smollm3: 'smollm3',
   gemma: 'gemma',
   gemma2: 'gemma2',
@@ -366,8 +367,23 @@ export function configOf(header: Header, gguf: Gguf, model: ModelArchitecture, f
       };
     case 'phi3':
       return { ...config, rope_parameters: parameters, sliding_window: window() ?? null };
+    case 'qwen3_moe':
+      return {
+        ...{ ...config, rope_parameters: parameters, norm_topk_prob: true },
+        ...{ num_experts: header.needed('expert_count'), num_experts_per_tok: header.needed('expert_used_count') },
+        moe_intermediate_size: header.needed('expert_feed_forward_length'),
+      };
     case 'llama': {
       const stated = window();
+      const experts = header.sizeIfAny('expert_count');
+      if (experts !== undefined) {
+        const mixtral = { model_type: 'mixtral', architectures: ['MixtralForCausalLM'], num_local_experts: experts };
+        return {
+          ...{ ...config, ...mixtral, rope_parameters: parameters, sliding_window: stated ?? null },
+          num_experts_per_tok: header.needed('expert_used_count'),
+        };
+      }
+      header.sizeIfAny('expert_used_count');
       if (stated === undefined) return { ...config, rope_parameters: parameters };
       const mistral = { model_type: 'mistral', architectures: ['MistralForCausalLM'] };
       return { ...config, ...mistral, rope_parameters: parameters, sliding_window: stated };

@@ -26,6 +26,17 @@ const llama: Naming = {
   },
 };
 
+const withExperts = (at: string, gate: string, up: string, down: string): Naming => ({
+  ...llama,
+  inner: {
+    ...llama.inner,
+    [`${at}.gate`]: 'ffn_gate_inp',
+    [`${at}.experts.${gate}`]: 'ffn_gate_exps',
+    [`${at}.experts.${up}`]: 'ffn_up_exps',
+    [`${at}.experts.${down}`]: 'ffn_down_exps',
+  },
+});
+
 const sandwich: Naming = {
   ...llama,
   inner: {
@@ -198,6 +209,8 @@ export const namings: Partial<Readonly<Record<ModelArchitecture, Naming>>> = {
   llama,
   qwen2: llama,
   qwen3: llama,
+  mixtral: withExperts('block_sparse_moe', 'w1', 'w3', 'w2'),
+  qwen3_moe: withExperts('mlp', 'gate_proj', 'up_proj', 'down_proj'),
   smollm3: llama,
   gemma: llama,
   gemma2: sandwich,

@@ -29,6 +29,7 @@ const keys: Readonly<Record<string, string>> = {
   hidden_size: 'embedding_length',
   num_attention_heads: 'attention.head_count',
   num_key_value_heads: 'attention.head_count_kv',
+  num_experts_per_tok: 'expert_used_count',
   num_hidden_layers: 'block_count',
   intermediate_size: 'feed_forward_length',
   max_position_embeddings: 'context_length',
@@ -73,9 +74,9 @@ export async function ggufModel(
   const header = new Header(gguf);
   const { architecture } = header;
   const model = architectures[architecture] as ModelArchitecture;
-  const naming = namings[model] as Naming;
   const factors = await factorsOf(gguf, read);
   const found = describedBy(header, where, configOf(header, gguf, model, factors), options);
+  const naming = (namings[found.architecture] ?? namings[model]) as Naming;
   const scale = header.read('attention.scale', anything) === 0 ? undefined : header.number('attention.scale');
   const isEncoder = found.kind === 'encoder';
   if (header.read('attention.causal', flag) === isEncoder) {
@@ -106,7 +107,7 @@ export async function ggufModel(
 
 // The rows of LLaMA's queries and keys are stored for interleaved pairs, those of GPT-NeoX part by part.
 function ordered({ architecture, headDim }: ModelConfig, name: string, destination: Destination): Destination {
-  const turned = ['llama', 'mistral', 'smollm3', 'granite'].includes(architecture);
+  const turned = ['llama', 'mistral', 'mixtral', 'smollm3', 'granite'].includes(architecture);
   if (turned && /self_attn\.[qk]_proj/.test(name)) {
     return { ...destination, runs: destination.runs.flatMap((run) => interleaved(run, headDim)) };
   }
@@ -149,7 +150,10 @@ class Renamed implements WeightFile {
   info(name: string) {
     const own = this.#own(name);
     const info = this.#gguf.info(own);
-    return own === 'token_types.weight' ? { ...info, shape: asTable(info.shape) } : info;
+    if (own === 'token_types.weight') return { ...info, shape: asTable(info.shape) };
+    // The rows of all experts.
+    const [experts = 0, rows = 0, columns = 0] = info.shape;
+    return info.shape.length === 3 ? { ...info, shape: [experts * rows, columns] } : info;
   }
 
   form(name: string) {

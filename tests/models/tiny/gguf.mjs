@@ -5,6 +5,7 @@ import { decode } from './numbers.mjs';
 const architectures = {
   ...{ gpt_neox: 'gptneox', gemma3_text: 'gemma3', mistral: 'llama', nomic_bert: 'nomic-bert' },
   ...{ phi: 'phi2', cohere: 'command-r', olmo3: 'olmo2', modernbert: 'modern-bert' },
+  ...{ mixtral: 'llama', qwen3_moe: 'qwen3moe' },
 };
 
 const decoderNames = [
@@ -18,6 +19,12 @@ const decoderNames = [
   [/^model\.layers\.(\d+)\.self_attn\.o_proj/, 'blk.$1.attn_output'],
   [/^model\.layers\.(\d+)\.mlp\.(gate|up|down)_proj/, 'blk.$1.ffn_$2'],
   [/^model\.layers\.(\d+)\.mlp\.gate_up_proj/, 'blk.$1.ffn_up'],
+];
+const expertNames = [
+  [/^model\.layers\.(\d+)\.(?:block_sparse_moe|mlp)\.gate/, 'blk.$1.ffn_gate_inp'],
+  [/^model\.layers\.(\d+)\.(?:block_sparse_moe|mlp)\.experts\.(?:w1|gate_proj)/, 'blk.$1.ffn_gate_exps'],
+  [/^model\.layers\.(\d+)\.(?:block_sparse_moe|mlp)\.experts\.(?:w3|up_proj)/, 'blk.$1.ffn_up_exps'],
+  [/^model\.layers\.(\d+)\.(?:block_sparse_moe|mlp)\.experts\.(?:w2|down_proj)/, 'blk.$1.ffn_down_exps'],
 ];
 const plainNorms = [[/^model\.layers\.(\d+)\.post_attention_layernorm/, 'blk.$1.ffn_norm']];
 const sandwichNorms = [
@@ -147,6 +154,7 @@ function namesOf(type) {
   const own = { gpt2: gpt2Names, bloom: bloomNames, mpt: mptNames, phi: phiNames }[type];
   if (own !== undefined) return own;
   if (/^olmo/.test(type)) return [...decoderNames, ...afterNorms];
+  if (/^(mixtral|qwen3_moe)$/.test(type)) return [...decoderNames, ...plainNorms, ...expertNames];
   return [...decoderNames, ...(/^gemma[23]/.test(type) ? sandwichNorms : plainNorms)];
 }
 
@@ -202,7 +210,8 @@ const float32 = (tensor, change = (x) => x) => ({
 function tensorOf(name, tensor, config, headDim) {
   const { model_type: type, num_attention_heads: heads } = config;
   if (/norm/.test(name) && type.startsWith('gemma')) return float32(tensor, (x) => Math.fround(x + 1));
-  const isTurned = ['llama', 'mistral', 'smollm3', 'granite'].includes(type) && /self_attn\.[qk]_proj/.test(name);
+  const isTurned =
+    ['llama', 'mistral', 'mixtral', 'smollm3', 'granite'].includes(type) && /self_attn\.[qk]_proj/.test(name);
   // GPT2Model: [outputs, inputs].
   if (type === 'gpt2' && /\.(c_attn|c_proj|c_fc)\.weight$/.test(name)) return transposed(tensor);
   const ordered = isTurned
@@ -225,19 +234,20 @@ function llama3Factors(rope, headDim) {
   });
 }
 
-// StableLM2Model: the norms of all heads in one tensor.
+// What converters put into one tensor: the norms of StableLM's heads, and the maps of all experts.
 function stacked(tensors) {
   const made = {};
   for (const [name, tensor] of Object.entries(tensors)) {
-    const [, stem, head] = /^(.*_layernorm)\.norms\.(\d+)\.weight$/.exec(name) ?? [];
-    const before = head === undefined || head === '0' ? undefined : made[`${stem}.weight`];
-    made[head === undefined ? name : `${stem}.weight`] =
-      head === undefined
+    const [, stem, index, end] =
+      /^(.*_layernorm)\.norms\.(\d+)(\.weight)$/.exec(name) ?? /^(.*\.experts)\.(\d+)(\..*)$/.exec(name) ?? [];
+    const { data = [] } = (index > 0 && made[stem + end]) || {};
+    made[stem === undefined ? name : stem + end] =
+      stem === undefined
         ? tensor
         : {
             ...tensor,
-            shape: [Number(head) + 1, tensor.shape[0]],
-            data: tensor.data.constructor.from([...(before?.data ?? []), ...tensor.data]),
+            shape: [Number(index) + 1, ...tensor.shape],
+            data: tensor.data.constructor.from([...data, ...tensor.data]),
           };
   }
   return made;
@@ -279,6 +289,9 @@ export function ggufOf({ config: stated, tensors }, quantize = (_, tensor) => te
   put('attention.layer_norm_epsilon', 'f32', config.layer_norm_eps);
   put('attention.causal', 'bool', isBert || /^(nomic_|modern)bert$/.test(type) ? false : undefined);
   put('pooling_type', 'u32', type === 'nomic_bert' || config.use_bidirectional_attention ? 1 : undefined);
+  put('expert_count', 'u32', config.num_local_experts ?? config.num_experts);
+  put('expert_used_count', 'u32', config.num_experts_per_tok);
+  put('expert_feed_forward_length', 'u32', config.moe_intermediate_size);
   put('use_parallel_residual', 'bool', config.use_parallel_residual);
   put('attn_logit_softcapping', 'f32', type === 'gemma2' ? config.attn_logit_softcapping : undefined);
   put('final_logit_softcapping', 'f32', type === 'gemma2' ? config.final_logit_softcapping : undefined);
@@ -293,7 +306,9 @@ export function ggufOf({ config: stated, tensors }, quantize = (_, tensor) => te
     put('attention.value_length', 'u32', config.head_dim);
     put('rope.dimension_count', 'u32', Math.floor(headDim * fraction));
     put('rope.freq_base', 'f32', rope.rope_theta);
-    const slides = ['gemma2', 'gemma3_text', 'phi3', 'mistral', 'cohere2', 'olmo3', 'modernbert'].includes(type);
+    const slides = ['gemma2', 'gemma3_text', 'phi3', 'mistral', 'mixtral', 'cohere2', 'olmo3', 'modernbert'].includes(
+      type,
+    );
     put('attention.sliding_window', 'u32', slides ? config.sliding_window : undefined);
     put(
       'rope.freq_base_swa',

@@ -4,25 +4,34 @@ import { type DecoderSpelling, decoderTensors, readDecoder } from '../descriptio
 import type { ExpertsFeedForward } from '../description/description.js';
 import type { Family } from '../description/family.js';
 import { readEps, sizeOf } from '../description/fields.js';
-import type { FeedForwardSlots, Names } from '../description/slots.js';
+import type { FeedForwardSlots, LinearSlots, Names } from '../description/slots.js';
 import { llamaMaps, llamaSpelling } from './llama.js';
 import { everyLayer } from './mistral.js';
 
-/** The slots of experts, whose maps have these names, behind `experts.0.` and so on. @internal */
+/**
+ * The slots of experts, whose maps have these names, behind `experts.0.` and so on, or `experts.` where one tensor has the
+ * rows of all, as in GGUF files.
+ * @internal
+ */
 export function expertSlots(
   names: Names,
   modelDim: number,
   { hiddenDim, experts, chosen, normalized }: ExpertsFeedForward,
   [gate, up, down]: readonly [gate: string, up: string, down: string],
 ): FeedForwardSlots {
+  const maps = (name: string, rows: number, columns: number): readonly LinearSlots[] =>
+    names.has(`experts.${name}.weight`)
+      ? names.joined(`experts.${name}`, Array<number>(experts).fill(rows), columns)
+      : Array.from({ length: experts }, (_, i) => names.linear(`experts.${i}.${name}`, rows, columns, false));
+  const [gates, ups, downs] = [
+    maps(gate, hiddenDim, modelDim),
+    maps(up, hiddenDim, modelDim),
+    maps(down, modelDim, hiddenDim),
+  ];
   return {
     kind: 'experts',
     router: names.linear('gate', experts, modelDim, false),
-    experts: Array.from({ length: experts }, (_, i) => ({
-      gate: names.linear(`experts.${i}.${gate}`, hiddenDim, modelDim, false),
-      up: names.linear(`experts.${i}.${up}`, hiddenDim, modelDim, false),
-      down: names.linear(`experts.${i}.${down}`, modelDim, hiddenDim, false),
-    })),
+    experts: gates.map((gate, i) => ({ gate, up: ups[i] as LinearSlots, down: downs[i] as LinearSlots })),
     chosen,
     normalized,
   };
