@@ -30,8 +30,8 @@ export interface ModelConfig extends ModelDescription {
 /** Options of `readModelConfig`. */
 export interface ModelConfigOptions {
   /**
-   * The length in use, in tokens, on which `dynamic`, `longrope` and the table of ALiBi's distances depend. Default: the
-   * training length; longer input is then refused.
+   * The length in use, in tokens, on which `dynamic`, `longrope` and the tables of ALiBi's and T5's distances depend.
+   * Default: the training length; longer input is then refused.
    */
   sequenceLength?: number;
 }
@@ -41,6 +41,7 @@ export interface ModelConfigOptions {
 const classes: Readonly<Record<string, boolean>> = {
   Model: false,
   TextModel: false,
+  EncoderModel: false,
   ForCausalLM: true,
   LMHeadModel: true,
   ForMaskedLM: true,
@@ -81,10 +82,10 @@ function refuseUnread(fields: Fields): readonly string[] {
 }
 
 // Refuses features that no model here supports.
-function refuseForeign(fields: Fields): void {
+function refuseForeign(fields: Fields, { encoderOnly }: Family): void {
   const foreign: Readonly<Record<string, string>> = {
     quantization_config: '; quantized checkpoints are not read',
-    is_encoder_decoder: '; expected an encoder or a decoder',
+    ...(!encoderOnly && { is_encoder_decoder: '; expected an encoder or a decoder' }),
     add_cross_attention: '; cross-attention is not read',
     pruned_heads: '; pruned heads are not read',
   };
@@ -177,7 +178,7 @@ export function modelConfig(
   const name = architectureOf(where, outer, inner, families);
   const family = families[name] as Family;
   if (inner !== outer && !family.images) throw outer.misfit('text_config', '; expected a model of text alone');
-  for (const fields of new Set([outer, inner])) refuseForeign(fields);
+  for (const fields of new Set([outer, inner])) refuseForeign(fields, family);
   const givesLogits = logitsGiven(inner.has('architectures') ? inner : outer, family);
   const tied = inner === outer ? undefined : outer.optional('tie_word_embeddings', check.boolean);
   const rope = ropeReader(inner, name, family, sequenceLength);

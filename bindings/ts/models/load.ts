@@ -78,15 +78,18 @@ const own = ['config', 'weights', 'gguf', 'storage', 'arithmetic', 'angles', 're
 
 /**
  * Loads a model from an unchanged Hugging Face checkpoint (config.json and safetensors) or from a GGUF file. Supports BERT
- * (absolute positions, relative_key, relative_key_query), Jina BERT v2, RoBERTa, XLM-R, CamemBERT, Nomic BERT, ModernBERT, RoFormer,
- * GPT-2, GPT-J, GPT-NeoX, OPT, BLOOM, MPT, LLaMA 2 and 3, Mistral, Mixtral, Qwen 2 and 3 (with experts too), Gemma 1 to 3, EmbeddingGemma,
- * Phi 1 to 3, SmolLM3, StableLM, OLMo 2 and 3, Granite, Command R, R+ and R7B. Weights are copied slice by slice from the file to their place in wasm memory, in
- * the type of the file unless `storage` changes it, and never twice in memory (but each matrix of GPT-2 once more while it is
- * turned); a head tied to the token vectors shares their memory.
+ * (absolute positions, relative_key, relative_key_query), Jina BERT v2, RoBERTa, XLM-R, CamemBERT, Nomic BERT,
+ * ModernBERT, RoFormer, the encoder of T5, GPT-2, GPT-J, GPT-NeoX, OPT, BLOOM, MPT, LLaMA 2 and 3, Mistral, Mixtral,
+ * Qwen 2 and 3 (with experts too), Gemma 1 to 3, EmbeddingGemma, Phi 1 to 3, SmolLM3, StableLM, OLMo 2 and 3,
+ * Granite, Command R, R+ and R7B. Weights are copied slice by slice from the file to their place in wasm memory, in
+ * the type of the file unless `storage` changes it, and never twice in memory (but each matrix of GPT-2 once more
+ * while it is turned); a head tied to the token vectors shares their memory.
  *
- * A GGUF file holds everything: `general.architecture` llama (Mistral and Mixtral too), qwen2, qwen3, qwen3moe, smollm3, gemma, gemma2, gemma3, gemma-embedding,
- * phi2, phi3, gptneox, gpt2, bloom, mpt, stablelm, olmo2, granite, command-r, cohere2, bert, nomic-bert or modern-bert, with weights in F32, F16, BF16, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q4_K, Q5_K or Q6_K. The
- * computation is that of Hugging Face: Phi-3's window counts, and BERT's GELU is exact, where llama.cpp departs from it.
+ * A GGUF file holds everything: `general.architecture` llama (Mistral and Mixtral too), qwen2, qwen3, qwen3moe,
+ * smollm3, gemma, gemma2, gemma3, gemma-embedding, phi2, phi3, gptneox, gpt2, bloom, mpt, stablelm, olmo2, granite,
+ * command-r, cohere2, bert, nomic-bert or modern-bert, with weights in F32, F16, BF16, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0,
+ * Q4_K, Q5_K or Q6_K. The computation is that of Hugging Face: Phi-3's window counts, and BERT's GELU is exact,
+ * where llama.cpp departs from it.
  * The code of encoders, of GGUF files and of most families is imported by the first call that needs it; a service worker, which cannot do that,
  * takes `ropewalk.global.js` or a bundle in one file.
  *
@@ -215,7 +218,7 @@ async function fromFile(
     weights.retain(); // so that they are freed if anything below throws
     try {
       const ropes = config.layers.map(({ rope }) => rope);
-      const positions = modelPositions(heap, where, config, weights.parts, ropes);
+      const positions = modelPositions(heap, where, config, weights.parts, ropes, undefined, family.biases);
       return new Model({ heap, config, weights, positions, parameters });
     } finally {
       weights.release();

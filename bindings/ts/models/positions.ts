@@ -1,7 +1,6 @@
 // The position encoding of each layer of a model: plans that layers share, or BERT's tables of distances.
 
 import type { LayerStack } from '../core.mjs';
-import { alibiSlopes } from '../encodings/alibi.js';
 import type { LayerScores } from '../layers/options.js';
 import { type CheckedPosition, checkPosition, type LayerHeads } from '../layers/position.js';
 import { checkRopeOptions, type RopeOptions } from '../rope/options.js';
@@ -11,6 +10,7 @@ import type { Handle } from '../runtime/handle.js';
 import type { Heap } from '../runtime/heap.js';
 import { Tensor } from '../runtime/tensor.js';
 import type { ModelConfig } from './config.js';
+import type { DistanceBiases } from './description/family.js';
 import { type ModelLayer, makeStack } from './stack.js';
 import type { ModelParts } from './weights.js';
 
@@ -43,25 +43,30 @@ export interface OtherPosition {
   readonly maxLength: number;
 }
 
-// -slope |i - j| for all distances of a model, which its layers share.
-function alibiOf(heap: Heap, where: string, config: ModelConfig, owned: Handle[]): CheckedPosition {
-  const { kind, heads, maxPositions = 1, alibiMax = 8 } = config;
+// What layers add to scores for all distances of a model, in one table.
+function sharedBiases(
+  heap: Heap,
+  where: string,
+  config: ModelConfig,
+  biases: DistanceBiases,
+  learned: Float32Array | undefined,
+  owned: Handle[],
+): CheckedPosition {
+  const { kind, heads, maxPositions = 1, position } = config;
   const distanceFirst = 1 - maxPositions;
   const distanceCount = kind === 'decoder' ? maxPositions : 2 * maxPositions - 1;
   const table = new Tensor(heap, [heads, distanceCount], where).adopted();
   owned.push(table);
-  const slopes = alibiSlopes(heap, heads);
-  const biases = new Float32Array(heads * distanceCount);
-  for (let i = 0; i < biases.length; ++i) {
-    const slope = (slopes[Math.floor(i / distanceCount)] as number) ** (alibiMax / 8);
-    biases[i] = -slope * Math.abs(distanceFirst + (i % distanceCount));
-  }
-  table.set(biases);
+  biases(heap, where, config, distanceFirst, table, learned);
   const part = { distanceBias: table.pointer, distanceFirst, distanceCount };
-  return { encoding: 'alibi', rope: undefined, owned: [], part: () => part };
+  return { encoding: position, rope: undefined, owned: [], part: () => part };
 }
 
-/** Makes them; `others`, where given, are those of layers without a rotary one, which is none if there is no entry. @internal */
+/**
+ * Makes them; `biases` are those of a family whose scores have them. `others`, where given, are those of layers without a
+ * rotary one, which is none if there is no entry.
+ * @internal
+ */
 export function modelPositions(
   heap: Heap,
   where: string,
@@ -69,6 +74,7 @@ export function modelPositions(
   { layers, distances }: ModelParts,
   ropes: readonly (RopeOptions | null)[],
   others?: readonly OtherPosition[],
+  biases?: DistanceBiases,
 ): ModelPositions {
   const plans = new Map<string, RopePlan>();
   const owned: Handle[] = [];
@@ -84,7 +90,8 @@ export function modelPositions(
     plans.set(key, plan);
     return plan;
   };
-  let alibi: CheckedPosition | undefined;
+  const isBiased = config.position === 'alibi' || config.position === 't5';
+  let shared: CheckedPosition | undefined;
   const positionOf = (i: number) => {
     const rope = ropes[i];
     if (rope) return { encoding: 'rope', plan: planOf(rope) };
@@ -98,8 +105,8 @@ export function modelPositions(
       const { dims, sinks, captures, ...own } = layer.passLayer;
       const scores = { ...own.scores, turnValues: config.turnValues && ropes[i] !== null };
       const other = ropes[i] === null ? others?.[i] : undefined;
-      if (config.position === 'alibi' && others === undefined) alibi ??= alibiOf(heap, where, config, owned);
-      const position = other?.make(dims, scores) ?? alibi ?? checkPosition(heap, where, positionOf(i), dims, scores);
+      if (isBiased && biases) shared ??= sharedBiases(heap, where, config, biases, distances[0]?.data, owned);
+      const position = other?.make(dims, scores) ?? shared ?? checkPosition(heap, where, positionOf(i), dims, scores);
       owned.push(...position.owned);
       return { block: layer.block, dims, scores, position, sinks, captures };
     });

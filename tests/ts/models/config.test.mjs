@@ -95,6 +95,19 @@ const later = {
     biases: { ...body.biases, norms: false, head: true },
     layers: [half(1.6e5), slid(half(1e4), 65), slid(half(1e4), 65), half(1.6e5)],
   },
+  t5: {
+    ...{
+      ...body,
+      kind: 'encoder',
+      headDim: 64,
+      scale: 1,
+      activation: 'relu',
+      tiedEmbeddings: true,
+      givesLogits: false,
+    },
+    ...{ position: 't5', maxPositions: 512, buckets: { numBuckets: 32, maxDistance: 128 } },
+    layers: every(unplaced),
+  },
   mpt: {
     ...{ ...body, norm: 'layer', eps: 1e-5, activation: 'gelu', tiedEmbeddings: true },
     ...{ position: 'alibi', maxPositions: 2048, alibiMax: 8, biases: { ...body.biases, norms: false } },
@@ -306,6 +319,11 @@ test('readModelConfig reads what a file says against the defaults of its class',
       [true, 12],
     ],
     [decoder('gemma3_text', { use_bidirectional_attention: true }), (c) => c.kind, 'encoder'],
+    [
+      decoder('mt5', { architectures: ['MT5EncoderModel'], feed_forward_proj: 'gated-gelu' }),
+      (c) => [c.activation, c.layers[0].feedForward.kind],
+      ['geluTanh', 'gated'],
+    ],
     [decoder('phi', { hidden_size: 64, qk_layernorm: true }), (c) => c.queryKeyNorm, true],
     [decoder('stablelm', { hidden_size: 64, qk_layernorm: true }), (c) => c.queryKeyNorm, 'own weights'],
     [decoder('cohere', { use_qk_norm: true }), (c) => c.queryKeyNorm, 'own weights'],
@@ -452,6 +470,24 @@ const refused = {
   'a ModernBERT that decodes': [
     decoder('modernbert', { architectures: ['ModernBertDecoderForCausalLM'] }),
     ['architectures', '"ModernBertDecoderForCausalLM"'],
+  ],
+  'a feed-forward part that T5 does not have': [
+    decoder('t5', { feed_forward_proj: 'gated-silu' }),
+    ['feed_forward_proj', '"gated-silu"', '"gated-gelu"'],
+  ],
+  'a gate of T5 that one field has': [decoder('t5', { is_gated_act: true }), ['is_gated_act', 'true', 'false']],
+  'another activation of T5': [
+    decoder('t5', { feed_forward_proj: 'gated-gelu', dense_act_fn: 'gelu' }),
+    ['dense_act_fn', '"gelu"', '"gelu_new"'],
+  ],
+  'the decoder of T5': [decoder('t5', { is_decoder: true }), ['is_decoder', 'true']],
+  'an odd number of buckets': [
+    decoder('t5', { relative_attention_num_buckets: 31 }),
+    ['relative_attention_num_buckets', '31', 'even'],
+  ],
+  'buckets that reach no further': [
+    decoder('t5', { relative_attention_max_distance: 8 }),
+    ['relative_attention_max_distance', '8', '32 / 4'],
   ],
   'sizes of GPT-2 under two names that differ': [
     decoder('gpt2', { n_embd: 48 }),

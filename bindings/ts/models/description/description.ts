@@ -1,5 +1,6 @@
 // The description of a model, read from its config.json.
 import type { RelativeSign } from '../../encodings/relative.js';
+import type { T5Options } from '../../encodings/t5.js';
 import type { LayerActivation } from '../../layers/activations.js';
 import type { NormPlacement } from '../../layers/transformer-layer.js';
 import type { RopeOptions } from '../../rope/options.js';
@@ -79,11 +80,13 @@ export interface ModelDescription {
   readonly vocabSize: number;
   /** In the order of computation. */
   readonly layers: readonly ModelLayerConfig[];
-  /** The position encoding: rotary in the layers that have one, linear biases of scores, or one of BERT's. */
-  readonly position: 'rope' | 'alibi' | 'absolute' | 'relative_key' | 'relative_key_query';
+  /** The position encoding: rotary in the layers that have one, biases of scores by distance, or one of BERT's. */
+  readonly position: 'rope' | 'alibi' | 't5' | 'absolute' | 'relative_key' | 'relative_key_query';
   /** The sign of the distances of relative positions; absent: `query-minus-key`, as in Hugging Face. */
   readonly relativeSign?: RelativeSign;
-  /** Number of positions in tables, those of ALiBi's distances too; absent if no table limits them. */
+  /** T5's buckets of distances. */
+  readonly buckets?: Readonly<Required<Pick<T5Options, 'numBuckets' | 'maxDistance'>>>;
+  /** Number of positions in tables, those of distances too; absent if no table limits them. */
   readonly maxPositions?: number;
   /** Rows of the table of positions before that of the first token (OPT, RoBERTa); absent: none. */
   readonly firstPosition?: number;

@@ -3,6 +3,8 @@
 import type { Fields } from '../../checkpoints/fields.js';
 import type { ModelRope } from '../../checkpoints/models.js';
 import type { RopeOptions } from '../../rope/options.js';
+import type { Heap } from '../../runtime/heap.js';
+import type { Tensor } from '../../runtime/tensor.js';
 import type { WeightFile } from '../../sources/tensor-file.js';
 import type { ModelDescription, ModelFeedForward } from './description.js';
 import type { LayerSlots, ModelSlots, Names } from './slots.js';
@@ -44,6 +46,10 @@ export interface Family {
   readonly otherStem?: string;
   /** Set for a model_type with images, whose text_config is read. @internal */
   readonly images?: true;
+  /** Set for a model_type of encoder and decoder, whose encoder is read. @internal */
+  readonly encoderOnly?: true;
+  /** What its layers add to scores by distance, where a model has that. @internal */
+  readonly biases?: DistanceBiases;
   /** RoPE defaults of its class; absent without RoPE. Plain data, also used by `ropeFromConfig`. @internal */
   readonly rope?: ModelRope;
   /** Reads its fields. @internal */
@@ -53,6 +59,19 @@ export interface Family {
   /** Its tensors, under the names of its Hugging Face class. @internal */
   readonly tensors: (model: ModelDescription, file: WeightFile) => Checkpoint;
 }
+
+/**
+ * Fills a table [H, distances] with what is added to scores, for distances of a key from its query from `first` on.
+ * `learned` is the first layer's own table. @internal
+ */
+export type DistanceBiases = (
+  heap: Heap,
+  where: string,
+  model: ModelDescription,
+  first: number,
+  table: Tensor,
+  learned: Float32Array | undefined,
+) => void;
 
 /** By model_type, without `_text`. @internal */
 export type Families = Readonly<Record<string, Family>>;

@@ -75,7 +75,7 @@ export interface LayerSlots {
   /** All but the feed-forward part. */
   readonly maps: LayerMaps;
   readonly feedForward: FeedForwardSlots;
-  /** BERT's distance vectors. */
+  /** BERT's distance vectors, or in the first layer T5's numbers for buckets of distances. */
   readonly distances?: VectorSlot;
 }
 

@@ -5,6 +5,7 @@ import type { DenseFeedForward } from '../description/description.js';
 import { expectOnly } from '../description/expected.js';
 import type { Family } from '../description/family.js';
 import { readEps, sizeOf } from '../description/fields.js';
+import { alibiBiases } from './distance-biases.js';
 import { byHead } from './gpt-neox.js';
 
 const spelling: DecoderSpelling = {
@@ -34,6 +35,7 @@ const spelling: DecoderSpelling = {
 
 export const bloom: Family = {
   stem: 'Bloom',
+  biases: alibiBiases,
   read(reading) {
     const { fields, sequenceLength } = reading;
     // offset_alibi is of the code that trained it.

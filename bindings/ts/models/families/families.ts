@@ -21,6 +21,7 @@ import { camembert, roberta, xlmRoberta } from './roberta.js';
 import { roformer } from './roformer.js';
 import { ropewalk } from './ropewalk.js';
 import { stablelm } from './stablelm.js';
+import { mt5, t5 } from './t5.js';
 
 export const families = {
   ...common,
@@ -46,5 +47,7 @@ export const families = {
   roformer,
   ropewalk,
   stablelm,
+  mt5,
+  t5,
   'xlm-roberta': xlmRoberta,
 };

@@ -6,6 +6,7 @@ import type { GatedFeedForward, ModelDescription } from '../description/descript
 import type { Family, LayerSpelling, Reading } from '../description/family.js';
 import { sizeOf } from '../description/fields.js';
 import { bert, bertAttention, encoderTensors, readEncoder } from './bert.js';
+import { alibiBiases } from './distance-biases.js';
 
 const gates = { geglu: 'gelu', reglu: 'relu' } as const;
 
@@ -49,6 +50,7 @@ const tensors = encoderTensors('bert.', { layers: spelling });
 export const bertOrJina: Family = {
   ...bert,
   otherStem: 'JinaBert',
+  biases: alibiBiases,
   read: (reading) => (reading.fields.peek('position_embedding_type') === 'alibi' ? readJina : bert.read)(reading),
   tensors: (model, file) => (model.position === 'alibi' ? tensors : bert.tensors)(model, file),
 };

@@ -7,6 +7,7 @@ import type { DenseFeedForward } from '../description/description.js';
 import { expectOnly } from '../description/expected.js';
 import type { Family } from '../description/family.js';
 import { readEps, sizeOf } from '../description/fields.js';
+import { alibiBiases } from './distance-biases.js';
 
 const spelling: DecoderSpelling = {
   prefixes: ['transformer.', ''],
@@ -47,6 +48,7 @@ const attention = {
 export const mpt: Family = {
   stem: 'Mpt',
   otherStem: 'MPT',
+  biases: alibiBiases,
   read(reading) {
     const { fields, sequenceLength } = reading;
     expectOnly(fields, { no_bias: true, logit_scale: null, embedding_fraction: 1 });
