@@ -121,6 +121,22 @@ export const calls = {
     header: 'encodings/kerple.h',
     fields: { kind: 'KerpleKind', heads: 'size_t', queries: 'size_t', keys: 'size_t', queryOffset: 'int64_t' },
   },
+  FireTerms: {
+    header: 'encodings/fire.h',
+    fields: {
+      c: 'double',
+      threshold: 'double',
+      width: 'size_t',
+      hiddenWeights: 'pointer',
+      hiddenBias: 'pointer',
+      outWeights: 'pointer',
+      outBias: 'pointer',
+    },
+  },
+  FireOptions: {
+    header: 'encodings/fire.h',
+    fields: { terms: 'FireTerms', heads: 'size_t', queries: 'size_t', keys: 'size_t', queryOffset: 'int64_t' },
+  },
   T5BiasCall: {
     fields: {
       out: 'pointer',
@@ -186,6 +202,7 @@ export const calls = {
       distanceCount: 'size_t?',
       distanceRanges: 'pointer?', // DistanceRange structs in the form of calls
       distanceRangeCount: 'size_t?',
+      fire: 'FireTerms?',
       relative: 'RelativeTerms?',
     },
   },

@@ -6,6 +6,7 @@
 #include "calls.h"
 #include "encodings/alibi.h"
 #include "encodings/binary.h"
+#include "encodings/fire.h"
 #include "encodings/kerple.h"
 #include "encodings/learned.h"
 #include "encodings/sinusoidal.h"
@@ -58,6 +59,13 @@ int biasOfKerple(Pointer fields, Pointer r1, Pointer r2, Pointer out) {
   return number(kerpleBias(readCall<KerpleOptions>(fields), at<float>(r1), at<float>(r2), at<float>(out)));
 }
 
+int distancesOfFire(Pointer fields, Pointer out) {
+  return number(fireDistances(readCall<FireOptions>(fields), at<float>(out)));
+}
+int biasOfFire(Pointer fields, Pointer out) {
+  return number(fireBias(readCall<FireOptions>(fields), at<float>(out)));
+}
+
 }  // namespace
 }  // namespace ropewalk::binding
 
@@ -83,4 +91,7 @@ EMSCRIPTEN_BINDINGS(encodings) {
       .function("bias", &biasOfT5);
 
   function("kerpleBias", &biasOfKerple);
+
+  function("fireDistances", &distancesOfFire);
+  function("fireBias", &biasOfFire);
 }

@@ -13,6 +13,7 @@ export type { Analysis, FrequencySet, Measure } from './encodings/analysis.js';
 export type { BiasShape } from './encodings/bias-shape.js';
 export type { BinaryOptions } from './encodings/binary.js';
 export { type EncodingFamily, type EncodingInfo, type EncodingName, encodings } from './encodings/encodings.js';
+export type { FireOptions, FireParameters } from './encodings/fire.js';
 export type { KerpleKind, KerpleNumbers, KerpleOptions } from './encodings/kerple.js';
 export type { ExtendLearnedOptions, LearnedOptions } from './encodings/learned.js';
 export type { RelativeRowsOptions, RelativeSign } from './encodings/relative.js';

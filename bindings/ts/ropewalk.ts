@@ -5,6 +5,7 @@ import { type ExplainOptions, explainRope, type RopeExplanation } from './checkp
 import { type AlibiOptions, alibiBias, alibiSlopes } from './encodings/alibi.js';
 import { Analysis } from './encodings/analysis.js';
 import { type BinaryOptions, binary } from './encodings/binary.js';
+import { type FireOptions, fireBias } from './encodings/fire.js';
 import { type KerpleOptions, kerpleBias } from './encodings/kerple.js';
 import { type ExtendLearnedOptions, extendLearned, type LearnedOptions, learned } from './encodings/learned.js';
 import { type RelativeRowsOptions, relativeRows } from './encodings/relative.js';
@@ -269,6 +270,17 @@ export class Ropewalk implements Instance {
    */
   kerpleBias<O extends Out = undefined>(options: KerpleOptions<O>): ResultOf<NdArray, O> {
     return kerpleBias(this.#heap, options);
+  }
+
+  /**
+   * FIRE as a bias for attention scores (Li et al., arXiv:2310.04418), [H, Tq, Tk].
+   *
+   * @example
+   * const network = { hiddenWeights, hiddenBias, outWeights, outBias };
+   * const bias = rw.fireBias({ c: 0.1, threshold: 512, ...network, queries: 1, keys: 100 });
+   */
+  fireBias<O extends Out = undefined>(options: FireOptions<O>): ResultOf<NdArray, O> {
+    return fireBias(this.#heap, options);
   }
 
   /**

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "attention/stored_view.h"
+#include "encodings/fire.h"
 #include "encodings/relative.h"
 #include "status.h"
 #include "tensor_view.h"
@@ -62,6 +63,7 @@ struct AttentionOptions {
   // range.
   const DistanceRange* distance_ranges = nullptr;
   size_t distance_range_count = 0;
+  FireTerms fire;                // with it distance_bias is psi of the distances, without an axis of heads
   const float* sinks = nullptr;  // [H]: a logit beside those of the keys, which has no value to give
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "attention/key_blocks.h"
 #include "kernels/exp.h"
 #include "kernels/softcap.h"
 #include "simd.h"
@@ -23,25 +24,30 @@ void scaleScores(float* x, size_t n, float scale) {
 // Index of the bias of key j in distance_bias. Every distance of a call lies in one of its ranges.
 size_t biasIndex(const AttentionOptions& options, const QueryRow& row, size_t j) {
   const int64_t distance = distanceOf(options, row, j);
+  const size_t h = options.fire.out_bias != nullptr ? 0 : row.h;
   if (options.distance_ranges == nullptr) {
-    return row.h * options.distance_count + static_cast<size_t>(distance - options.distance_first);
+    return h * options.distance_count + static_cast<size_t>(distance - options.distance_first);
   }
   const auto behind = [](int64_t d, const DistanceRange& range) { return d < range.first; };
   const DistanceRange* end = options.distance_ranges + options.distance_range_count;
   const DistanceRange& range = *(std::upper_bound(options.distance_ranges, end, distance, behind) - 1);
-  return static_cast<size_t>(range.start + static_cast<int64_t>(row.h) * range.count + distance -
-                             range.first);
+  return static_cast<size_t>(range.start + static_cast<int64_t>(h) * range.count + distance - range.first);
 }
 
 void addDistanceBias(const AttentionOptions& options, const QueryRow& row, const ScorePart& part) {
-  if (options.key_positions == nullptr && part.size() > 0) {
+  if (part.size() == 0) return;
+  float gathered[kBlockKeys];
+  const float* bias = gathered;
+  if (options.key_positions == nullptr) {
     // Neighbours among keys are neighbours among distances.
-    const float* bias = options.distance_bias + biasIndex(options, row, part.keys.first);
-    for (size_t n = 0; n < part.size(); ++n) part.x[n] += bias[n];
-    return;
+    bias = options.distance_bias + biasIndex(options, row, part.keys.first);
+  } else {
+    for (size_t n = 0; n < part.size(); ++n)
+      gathered[n] = options.distance_bias[biasIndex(options, row, part.keys.first + n)];
   }
-  for (size_t n = 0; n < part.size(); ++n)
-    part.x[n] += options.distance_bias[biasIndex(options, row, part.keys.first + n)];
+  if (options.fire.out_bias != nullptr)
+    return addFire(part.x, bias, part.size(), options.fire, row.h, row.position);
+  for (size_t n = 0; n < part.size(); ++n) part.x[n] += bias[n];
 }
 
 // A probability of 0 stays 0 in a row of NaN: no one may attend to it.

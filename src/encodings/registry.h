@@ -7,7 +7,7 @@ namespace ropewalk {
 enum class Family : int {
   kAbsolute = 0,  // a vector for each position, merged with the token's
   kRotary = 1,    // queries and keys turned by their positions
-  kBias = 2,      // a number for each distance, added to the scores
+  kBias = 2,      // a number for each distance, or distance and query, added to the scores
   kRelative = 3   // a vector for each distance, met by queries and keys
 };
 
@@ -28,6 +28,7 @@ inline constexpr Encoding kEncodings[] = {
     {"relative_key_query", Family::kRelative},
     {"m3", Family::kRelative},
     {"kerple", Family::kBias},
+    {"fire", Family::kBias},
 };
 
 }  // namespace ropewalk

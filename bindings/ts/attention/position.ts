@@ -2,6 +2,7 @@
 import * as calls from '../calls.js';
 import { alibiVariants, writeAlibi } from '../encodings/alibi.js';
 import type { BiasShape } from '../encodings/bias-shape.js';
+import { checkFire, type FireParameters, fireFields } from '../encodings/fire.js';
 import { checkKerple, type KerpleNumbers, writeKerple } from '../encodings/kerple.js';
 import { checkSign, type RelativeSign } from '../encodings/relative.js';
 import { checkT5, type T5Options, t5Table, withBuckets, writeT5Bias } from '../encodings/t5.js';
@@ -46,6 +47,10 @@ export type AttentionPosition =
       /** KERPLE (arXiv:2205.09921): subtracts a learned kernel of |i - j|; r1 and r2 [H]. */
       encoding: 'kerple';
     } & KerpleNumbers)
+  | ({
+      /** FIRE (arXiv:2310.04418): adds a learned function of ln(1 + c |i - j|) / ln(1 + c max(threshold, i)). */
+      encoding: 'fire';
+    } & FireParameters)
   | {
       /** Shaw (arXiv:1803.02155): adds to keys, and to values, the row of clip(j - i). */
       encoding: 'shaw';
@@ -99,7 +104,7 @@ export function showsHidden(stages: readonly string[]): boolean {
 /** @internal */
 export type PositionPart = Pick<
   calls.AttentionOptions,
-  'distanceBias' | 'distanceFirst' | 'distanceCount' | 'distanceRanges' | 'distanceRangeCount' | 'relative'
+  'distanceBias' | 'distanceFirst' | 'distanceCount' | 'distanceRanges' | 'distanceRangeCount' | 'fire' | 'relative'
 >;
 
 /**
@@ -121,14 +126,15 @@ function putRanges(heap: Heap, ranges: readonly Distances[], starts: readonly nu
   return heap.putCalls(scratch, calls.DistanceRange, list);
 }
 
-// A bias for each head and distance of the call: that of one query among so many keys. `write` writes those of a range.
+// A number for each head and distance of the call: the bias of one query among so many keys. `write` writes those of a
+// range.
 function byDistance(
   heap: Heap,
   where: string,
   shapes: AttentionShapes,
   write: (shape: Required<BiasShape>, out: number, scratch: Scratch) => void,
+  heads = shapes.q.heads,
 ): AppliedPosition {
-  const { heads } = shapes.q;
   const { distances } = shapes.visibility;
   if (distances === undefined || shapes.q.heads === 0) return { part: () => ({}) };
   const { first, last } = distances;
@@ -294,6 +300,18 @@ const encodings: {
       return byDistance(heap, where, shapes, (shape, out, scratch) => {
         writeKerple(heap, where, numbers, shape, out, scratch);
       });
+    },
+  },
+  fire: {
+    fields: fireFields,
+    make(heap, where, position, shapes) {
+      const { heads, terms, write } = checkFire(heap, where, position, 'position.');
+      if (heads !== shapes.q.heads) {
+        const problem = `has ${heads} heads, q has ${shapes.q.heads}`;
+        throw new ArgumentRangeError(where, 'position.outWeights', position.outWeights, problem);
+      }
+      const psi = byDistance(heap, where, shapes, write, 1);
+      return { part: (scratch) => ({ ...psi.part(scratch), fire: terms(scratch) }) };
     },
   },
   relative_key: { fields: { table: true, sign: true }, make: /* @__PURE__ */ bert('queryTable') },

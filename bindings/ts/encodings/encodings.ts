@@ -3,7 +3,7 @@
 
 /**
  * How an encoding enters a model. `absolute`: a vector for each position, merged with the token's. `rotary`: queries and keys
- * are rotated. `bias`: a number for each distance, added to the scores. `relative`: a vector for each distance.
+ * are rotated. `bias`: a number for each distance, or distance and query, added to the scores. `relative`: a vector for each distance.
  */
 export type EncodingFamily = 'absolute' | 'rotary' | 'bias' | 'relative';
 
@@ -12,7 +12,16 @@ export interface EncodingInfo {
   /** How it enters a model. */
   readonly family: EncodingFamily;
   /** The function of an instance that computes the encoding's own table, bias or plan. */
-  readonly call: 'binary' | 'sinusoidal' | 'learned' | 'rope' | 'alibiBias' | 't5Bias' | 'kerpleBias' | 'relativeRows';
+  readonly call:
+    | 'binary'
+    | 'sinusoidal'
+    | 'learned'
+    | 'rope'
+    | 'alibiBias'
+    | 't5Bias'
+    | 'kerpleBias'
+    | 'fireBias'
+    | 'relativeRows';
   /** Whether `rw.attention` takes it as `position`. */
   readonly attention: boolean;
   /** Where it was published. */
@@ -31,6 +40,7 @@ const all = {
   relative_key_query: { family: 'relative', call: 'relativeRows', attention: true, source: 'arXiv:2009.13658' },
   m3: { family: 'relative', call: 'relativeRows', attention: true, source: 'arXiv:2009.13658' },
   kerple: { family: 'bias', call: 'kerpleBias', attention: true, source: 'arXiv:2205.09921' },
+  fire: { family: 'bias', call: 'fireBias', attention: true, source: 'arXiv:2310.04418' },
 } as const satisfies Record<string, EncodingInfo>;
 
 /**

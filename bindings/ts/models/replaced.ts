@@ -40,14 +40,14 @@ export type ModelEncoding =
       encoding: 't5';
     } & T5Options)
   | {
-      /** With random tables, or random r1 and r2 from 0.5 to 1.5. */
-      encoding: 'shaw' | 'relative_key' | 'relative_key_query' | 'm3' | 'kerple';
+      /** With random tables, or random r1 and r2 from 0.5 to 1.5; FIRE with c 0.1, threshold 512 and width 32. */
+      encoding: 'shaw' | 'relative_key' | 'relative_key_query' | 'm3' | 'kerple' | 'fire';
     };
 
 /** Options of `replaceEncoding`. */
 export interface ReplaceEncodingOptions {
   /**
-   * The most tokens of a pass and its cache, for encodings that add to scores by distance (ALiBi, T5, KERPLE): those keep
+   * The most tokens of a pass and its cache, for encodings that add to scores by distance (ALiBi, T5, KERPLE, FIRE): those keep
    * [H, 2 maxLength - 1] numbers for each layer. Random tables of BERT's encodings have rows for as many. Default 1024.
    */
   maxLength?: number;
@@ -81,6 +81,14 @@ const parameters: Readonly<Record<string, Readonly<Record<string, (draw: Draw, s
   relative_key_query: bertTable,
   m3: bertTable,
   kerple: { r1: positive, r2: positive },
+  fire: {
+    c: () => 0.1,
+    threshold: () => 512,
+    hiddenWeights: (draw) => draw(32),
+    hiddenBias: (draw) => draw(32),
+    outWeights: (draw, { heads }) => draw(heads, 32),
+    outBias: (draw, { heads }) => draw(heads),
+  },
 };
 
 // Numbers from 0.5 to 1.5, one for each head.
@@ -95,7 +103,7 @@ function readEncoding(source: unknown): Record<string, unknown> {
   return { ...check.plainObject(where, 'encoding', check.read(source), "options such as { encoding: 'alibi' }") };
 }
 
-const byDistance = ['alibi', 't5', 'kerple'];
+const byDistance = ['alibi', 't5', 'kerple', 'fire'];
 
 // An encoding that adds to scores by distance, as a table for all distances below maxLength in the heap: the layers of a
 // model are registered once, for passes of any length.
@@ -104,10 +112,10 @@ function tabulated(heap: Heap, position: CheckedPosition, dims: LayerHeads, maxL
   const visibility = visibilityOf(where, { causal: false, left: -1, right: -1, sinkTokens: 0 }, {}, heads, heads);
   const shapes = attentionShapes(dims, 1, maxLength, maxLength, visibility);
   return heap.scope(where, (scratch) => {
-    const { distanceBias = 0, distanceFirst = 0, distanceCount = 0 } = position.part(shapes, scratch);
-    const table = new Tensor(heap, [dims.heads, distanceCount], where);
+    const { distanceBias = 0, distanceCount = 0, ...rest } = position.part(shapes, scratch);
+    const table = new Tensor(heap, [rest.fire ? 1 : dims.heads, distanceCount], where);
     heap.move(distanceBias, table.pointer, table.size * 4);
-    const part = { distanceBias: table.pointer, distanceFirst, distanceCount };
+    const part = { ...rest, distanceBias: table.pointer, distanceCount };
     return { ...position, owned: [...position.owned, table.adopted()], part: () => part };
   });
 }

@@ -15,6 +15,7 @@ import {
   outOfRange,
 } from '../support/bad-values.mjs';
 import { onEachBuild } from '../support/builds.mjs';
+import { fireParameters } from '../support/fire.mjs';
 import { testAllRefusals, testMisfits } from '../support/refusals.mjs';
 
 const eps = 2 ** -24;
@@ -130,6 +131,7 @@ await onEachBuild((rw) => {
     alibi: {},
     t5: { table: table(32, H) },
     kerple: { r1: Float32Array.of(1, 2, 3, 4), r2: Float32Array.of(0.5, 1, 2, 3) },
+    fire: fireParameters(H),
     shaw: { keys: table(7, D), values: table(7, Dv) },
     relative_key: { table: table(2 * 20 - 1, D) },
     relative_key_query: { table: table(2 * 20 - 1, D) },

@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { encodings, load } from 'ropewalk';
 import createCore from '../../../build/package/core.mjs';
 import { Family } from '../../../build/package/enums.js';
+import { fireParameters } from '../support/fire.mjs';
 
 const rw = await load();
 
@@ -41,6 +42,7 @@ const positions = {
   relative_key_query: () => ({ table: distances }),
   m3: () => ({ table: distances }),
   kerple: () => ({ r1: Float32Array.of(1, 2), r2: Float32Array.of(0.5, 1) }),
+  fire: () => fireParameters(2),
 };
 
 test('attention takes just the encodings that say so, and each changes its scores', () => {

@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { StateError } from 'ropewalk';
 import { assertClose, assertSameBits, randomArray, swapHeadsAndTokens } from '../support/arrays.mjs';
 import { onEachBuild } from '../support/builds.mjs';
+import { fireParameters } from '../support/fire.mjs';
 import { inUse } from '../support/peak.mjs';
 
 const [B, H, G, T, D, Dv] = [2, 6, 2, 23, 8, 6];
@@ -36,6 +37,7 @@ const encodings = {
   kerple: {
     position: { encoding: 'kerple', r1: new Float32Array(H).fill(1), r2: new Float32Array(H).fill(0.5) },
   },
+  fire: { position: { encoding: 'fire', ...fireParameters(H) } },
   shaw: { position: { encoding: 'shaw', keys: randomArray([5, D], 5), values: randomArray([5, Dv], 6) } },
   relative_key: { position: { encoding: 'relative_key', table: randomArray([2 * T + 1, D], 7) } },
   relative_key_query: { position: { encoding: 'relative_key_query', table: randomArray([2 * T + 1, D], 7) } },

@@ -14,6 +14,7 @@ import {
   required,
   wrongType,
 } from '../support/bad-values.mjs';
+import { fireParameters } from '../support/fire.mjs';
 import { testAllRefusals } from '../support/refusals.mjs';
 
 const rw = await load({ simd: 'deterministic' });
@@ -79,6 +80,8 @@ const ofLayer = (make) => ({
   ],
   r2: [notFloats(2), (r2) => make({ position: { encoding: 'kerple', r1: Float32Array.of(1, 1), r2 } })],
   kind: [notAChoice, (kind) => make({ position: { encoding: 'kerple', r1: random(2), r2: random(2), kind } })],
+  'position.c': [notPositive, (c) => make({ position: { encoding: 'fire', ...fireParameters(2), c } })],
+  'position.outBias': [notATable, (outBias) => make({ position: { encoding: 'fire', ...fireParameters(2), outBias } })],
   weights: [[...notOptions, ...notPlain], (value) => make({ weights: value })],
   'weights.query': [notFloats(64), (query) => make({ weights: { ...block.weights, ...norms, query } })],
 });

@@ -5,6 +5,7 @@ import { load, StateError } from 'ropewalk';
 import { loadModel, replaceEncoding } from 'ropewalk/models';
 import { assertClose, assertSameBits, random } from '../support/arrays.mjs';
 import { linear } from '../support/attention-reference.mjs';
+import { fireParameters } from '../support/fire.mjs';
 import { inUse } from '../support/peak.mjs';
 import { fileOfModel, tinyBert, tinyLlama, tinyRoformer } from '../support/tiny-models.mjs';
 
@@ -24,6 +25,7 @@ const encodings = {
   alibi: { encoding: 'alibi' },
   t5: { encoding: 't5', table: table(8, heads, 1), numBuckets: 8, maxDistance: 12, bidirectional: false },
   kerple: { encoding: 'kerple', r1: Float32Array.of(0.5, 1, 2, 3), r2: Float32Array.of(1, 0.3, 2, 0.1) },
+  fire: { encoding: 'fire', ...fireParameters(heads) },
   shaw: { encoding: 'shaw', keys: table(9, headDim, 2), values: table(9, headDim, 3) },
   relative_key: { encoding: 'relative_key', table: table(63, headDim, 4) },
   relative_key_query: { encoding: 'relative_key_query', table: table(63, headDim, 5), sign: 'key-minus-query' },
@@ -128,7 +130,8 @@ test('encodings by distance take as many tokens as was said, others any number',
       () => replaced.forward(ids.slice(0, 11)),
       () => replaced.forward(ids.slice(8, 11), { cache }),
     ]) {
-      if (['alibi', 't5', 'kerple'].includes(name)) assert.throws(call, /positions of this model are for 10 tokens/);
+      if (['alibi', 't5', 'kerple', 'fire'].includes(name))
+        assert.throws(call, /positions of this model are for 10 tokens/);
       else call();
     }
     assert.equal(replaced.forward(ids.slice(0, 10), { offset: 0, logits: 'none' }).logits, undefined);
@@ -138,7 +141,7 @@ test('encodings by distance take as many tokens as was said, others any number',
 });
 
 describe('parameters that are left out are random', () => {
-  for (const encoding of ['t5', 'shaw', 'relative_key', 'relative_key_query', 'm3', 'kerple']) {
+  for (const encoding of ['t5', 'shaw', 'relative_key', 'relative_key_query', 'm3', 'kerple', 'fire']) {
     test(encoding, async () => {
       const logitsOf = async (options) => {
         const made = await replaceEncoding(model, { encoding }, { maxLength: 32, maxDistance: 8, ...options });

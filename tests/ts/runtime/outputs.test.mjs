@@ -6,6 +6,7 @@ import { load, StateError } from 'ropewalk';
 import { assertSameBits, detached, random, randomArray, sizeOf } from '../support/arrays.mjs';
 import { outOfRange, wrongType } from '../support/bad-values.mjs';
 import { onEachBuild } from '../support/builds.mjs';
+import { fireParameters } from '../support/fire.mjs';
 import { testMisfits, testRefusals } from '../support/refusals.mjs';
 
 const other = await load({ simd: 'deterministic' });
@@ -242,6 +243,7 @@ await onEachBuild((rw) => {
       [2, 2, 5],
       (more) => rw.kerpleBias({ r1: Float32Array.of(1, 2), r2: Float32Array.of(0.5, 1), ...bias, ...more }),
     ],
+    fireBias: [[2, 2, 5], (more) => rw.fireBias({ ...fireParameters(2), ...bias, ...more })],
   };
   for (const [name, [shape, run]] of Object.entries(tables)) {
     test(`${name} writes its table to an array or a tensor [${shape.join(', ')}]`, () => {

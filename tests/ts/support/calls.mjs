@@ -6,6 +6,7 @@ import * as models from 'ropewalk/models';
 import * as training from 'ropewalk/training';
 import * as worker from 'ropewalk/worker';
 import { random, randomArray } from './arrays.mjs';
+import { fireParameters } from './fire.mjs';
 import { writeGguf } from './gguf.mjs';
 import { byteLevel, metadataOf } from './gguf-tokenizer.mjs';
 import { writeSafetensors } from './safetensors.mjs';
@@ -159,6 +160,7 @@ export async function makeCalls() {
       () => rw,
       () => [{ r1: Float32Array.of(1), r2: Float32Array.of(1), queries: 2, keys: 3, out: floats(6) }],
     ],
+    'Ropewalk.fireBias': [() => rw, () => [{ ...fireParameters(1), queries: 2, keys: 3, out: floats(6) }]],
     'Ropewalk.relativeRows': [() => rw, () => [{ queries: 2, keys: 3, maxDistance: 4, sign: 'query-minus-key' }]],
     'Ropewalk.attention': [
       () => rw,

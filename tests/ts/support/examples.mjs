@@ -123,6 +123,12 @@ const own = {
     weights: 'const weights = floats(512 * 64);',
   },
   'ropewalk.ts: extendLearned': { weights: 'const weights = floats(512 * 64);' },
+  'ropewalk.ts: fireBias': {
+    hiddenWeights: 'const hiddenWeights = array(32);',
+    hiddenBias: 'const hiddenBias = array(32);',
+    outWeights: 'const outWeights = array(8, 32);',
+    outBias: 'const outBias = array(8);',
+  },
   'ropewalk.ts: t5Bias': { weights: 'const weights = floats(32 * 8);' },
   'ropewalk.ts: restoreKvCache': {
     buffer: 'const buffer = rw.kvCache({ kvHeads: 8, headDim: 64, rope: { plan } }).append(k, v).save();',
