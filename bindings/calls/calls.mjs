@@ -458,6 +458,8 @@ export const calls = {
       numBuckets: 'size_t',
       maxDistance: 'int64_t',
       maxRelative: 'size_t',
+      width: 'size_t',
+      threshold: 'double',
     },
   },
   TrainedModelOptions: {

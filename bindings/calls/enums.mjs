@@ -152,6 +152,7 @@ export const enums = {
       m3: 'kM3',
       pope: 'kPope',
       forget: 'kForget',
+      fire: 'kFire',
     },
   },
   TrainedAttention: {

@@ -70,7 +70,7 @@ void attentionForward(T* weights, T* out, size_t out_stride, const HeadInput<T>&
     T* const row = weights + i * tokens;
     const size_t keys = d.keys(i);
     for (size_t j = 0; j < keys; ++j) row[j] *= input.scale;
-    if (input.bias != nullptr) addScaled(row, T{1}, input.bias + d.first(i), keys);
+    if (input.bias != nullptr) addScaled(row, T{1}, input.bias + i * input.bias_stride + d.first(i), keys);
     // F_i is the same for all keys, but without it numbers would grow.
     for (size_t j = 0; input.forget_sums != nullptr && j < keys; ++j)
       row[j] += static_cast<T>(input.forget_sums[i] - input.forget_sums[j]);
@@ -99,7 +99,8 @@ void attentionBackward(const HeadGradients<T>& gradients, const T* dout, size_t 
     for (; j + L::kCount <= keys; j += L::kCount)
       L::store(row + j, L::mul(L::load(w + j), L::sub(L::load(row + j), L::splat(along))));
     for (; j < keys; ++j) row[j] = w[j] * (row[j] - along);
-    if (input.bias != nullptr) addScaled(gradients.bias + d.first(i), T{1}, row, keys);
+    if (input.bias != nullptr)
+      addScaled(gradients.bias + i * input.bias_stride + d.first(i), T{1}, row, keys);
     if (input.forget_sums != nullptr) addScaled(gradients.forget_sums, T{-1}, row, keys);
     for (j = 0; j < keys; ++j) row[j] *= input.scale;
     std::fill(row + keys, row + tokens, T{0});

@@ -1,6 +1,6 @@
 // Softmax attention of one head of one sequence, with its weights kept for the backward pass: sequences are
 // short where models are trained in a tab, and T^2 numbers less than what else is kept.
-//   out_i = sum_j w_ij (v_j + a_V[j - i]),  w_i = softmax of (scale s_ij + bias[j - i] + F_i - F_j)
+//   out_i = sum_j w_ij (v_j + a_V[j - i]),  w_i = softmax of (scale s_ij + bias_i[j - i] + F_i - F_j)
 // with s_ij the product of query and key and the terms of relative tables.
 #pragma once
 
@@ -19,7 +19,8 @@ struct HeadInput {
   size_t v_stride = 0;
   size_t value_dim = 0;
   T scale = 1;
-  const T* bias = nullptr;              // [distances], null: none
+  const T* bias = nullptr;  // [distances], for each query bias_stride further; null: none
+  size_t bias_stride = 0;
   const double* forget_sums = nullptr;  // F [tokens], null: none
   RelativeTables<const T> relative;
 };

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "training/fire_bias.h"
+
 namespace ropewalk::training {
 namespace {
 
@@ -21,6 +23,7 @@ void eachDistance(const BiasShape& shape, F f) {
 
 template <class T>
 void distanceBias(T* out, const BiasShape& shape, BiasParts<const T> parts) {
+  if (shape.kind == BiasKind::kFire) return fireBias(out, shape, parts.first);
   eachDistance(shape, [&](size_t h, double distance, size_t entry, size_t at) {
     const T d = static_cast<T>(distance);
     switch (shape.kind) {
@@ -33,6 +36,8 @@ void distanceBias(T* out, const BiasShape& shape, BiasParts<const T> parts) {
       case BiasKind::kKerple:
         out[at] = -parts.first[h] * std::log1p(parts.second[h] * d);
         return;
+      case BiasKind::kFire:
+        return;
     }
   });
 }
@@ -40,6 +45,7 @@ void distanceBias(T* out, const BiasShape& shape, BiasParts<const T> parts) {
 template <class T>
 void distanceBiasBackward(BiasParts<T> gradients, const T* dbias, const BiasShape& shape,
                           BiasParts<const T> parts) {
+  if (shape.kind == BiasKind::kFire) return fireBiasBackward(gradients.first, dbias, shape, parts.first);
   eachDistance(shape, [&](size_t h, double distance, size_t entry, size_t at) {
     const T d = static_cast<T>(distance);
     switch (shape.kind) {
@@ -52,6 +58,8 @@ void distanceBiasBackward(BiasParts<T> gradients, const T* dbias, const BiasShap
       case BiasKind::kKerple:
         gradients.first[h] -= dbias[at] * std::log1p(parts.second[h] * d);
         gradients.second[h] -= dbias[at] * parts.first[h] * d / (1 + parts.second[h] * d);
+        return;
+      case BiasKind::kFire:
         return;
     }
   });

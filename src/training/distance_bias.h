@@ -1,5 +1,5 @@
-// Biases of scores that depend on the head and the distance: ALiBi, T5 and KERPLE, with the gradients of
-// their parameters.
+// Biases of scores that depend on the head and the distance: ALiBi, T5, KERPLE and FIRE, with the gradients
+// of their parameters.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +10,10 @@
 namespace ropewalk::training {
 
 enum class BiasKind {
-  kAlibi,  // -slope_h |j - i|; first [H]: the slopes
-  kT5,     // table[bucket(j - i)][h]; first [buckets, H]: the table
-  kKerple  // -r1_h ln(1 + r2_h |j - i|); first [H]: r1, second [H]: r2
+  kAlibi,   // -slope_h |j - i|; first [H]: the slopes
+  kT5,      // table[bucket(j - i)][h]; first [buckets, H]: the table
+  kKerple,  // -r1_h ln(1 + r2_h |j - i|); first [H]: r1, second [H]: r2
+  kFire     // as in training/fire_bias.h; first: its parameters
 };
 
 // Parameters, or their gradients.
@@ -27,13 +28,20 @@ struct BiasShape {
   size_t heads = 0;
   const T5Buckets* buckets = nullptr;
   Distances distances;
+  size_t width = 0;      // kFire: of the hidden layer
+  double threshold = 0;  // kFire: L before it is trained
+
+  // FIRE's depends on the query too; the others are the same for all.
+  size_t rows() const { return kind == BiasKind::kFire ? distances.tokens : 1; }
+  // Of one head.
+  size_t size() const { return rows() * distances.count(); }
 };
 
-// out [H, distances].
+// out [H, rows, distances].
 template <class T>
 void distanceBias(T* out, const BiasShape& shape, BiasParts<const T> parts);
 
-// Adds to the gradients of the parts, from those of the biases [H, distances].
+// Adds to the gradients of the parts, from those of the biases [H, rows, distances].
 template <class T>
 void distanceBiasBackward(BiasParts<T> gradients, const T* dbias, const BiasShape& shape,
                           BiasParts<const T> parts);

@@ -66,7 +66,11 @@ HeadInput<T> inputOf(const LayerContext<T>& context, const HeadPlace& at) {
   input.v = q + 2 * d;
   input.v_stride = 3 * d;
   input.scale = static_cast<T>(1 / std::sqrt(static_cast<double>(input.value_dim)));
-  if (plan.hasBias()) input.bias = model.bias + at.h * input.distances.count();
+  if (plan.hasBias()) {
+    const BiasShape bias = plan.biasShape();
+    input.bias = model.bias + at.h * bias.size();
+    input.bias_stride = bias.rows() > 1 ? bias.distances.count() : 0;
+  }
   if (plan.forgets()) input.forget_sums = state.forget_sums + at.index * input.distances.tokens;
   if (plan.hasRelative()) {
     const RelativeTables<T> tables = relativeTables(context, model.tables);
@@ -172,7 +176,7 @@ void layerAttentionBackward(const LayerContext<T>& context, const LayerParts<T>&
     head.dx = {dq, 3 * d, dq + d, 3 * d, dim};
     head.dv = dq + 2 * d;
     head.dv_stride = 3 * d;
-    if (plan.hasBias()) head.bias = model.d_bias + at.h * distances.count();
+    if (plan.hasBias()) head.bias = model.d_bias + at.h * plan.biasShape().size();
     if (plan.hasRelative()) head.relative = relativeTables(context, model.d_tables);
     const T* const weights = context.memory.weights(context.layer, at.index);
     const T* const dout = mixedOf(context, model.d_mixed, at);

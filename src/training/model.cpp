@@ -156,7 +156,7 @@ void Model<T>::backward(T* gradients, const T* parameters, const Sequences& sequ
   const ModelParts<T> of_parts = modelParts(layout_, gradients);
   std::fill_n(gradients, layout_.size(), T{0});
   std::fill_n(s.d_hidden, m * d, T{0});
-  if (plan.hasBias()) std::fill_n(s.d_bias, options_.heads * plan.distances().count(), T{0});
+  if (plan.hasBias()) std::fill_n(s.d_bias, options_.heads * plan.biasShape().size(), T{0});
 
   projectBackward(s.d_input, of_parts.unembedding, s.logits, s.input, parts.unembedding, m, options_.vocab,
                   d);

@@ -74,7 +74,7 @@ void ModelMemory<T>::carveGradients(Carver& carver, const ModelOptions& options,
   const size_t m = rows();
   const size_t d = options.model_dim;
   const size_t count = plan.distances().count();
-  if (plan.hasBias()) model_.d_bias = carver.take(options.heads, count);
+  if (plan.hasBias()) model_.d_bias = carver.take(options.heads, plan.biasShape().size());
   if (plan.hasRelative()) model_.d_tables = carver.take(count, 2 * options.headDim());
   if (plan.hasPhases()) model_.d_angled = carver.take(tokens_, 4 * options.headDim());
   if (plan.forgets()) {
@@ -100,7 +100,7 @@ void ModelMemory<T>::carve(Carver& carver, const ModelOptions& options, const Po
   model_.moments = {carver.take(m), carver.take(m)};
   model_.input = carver.take(m, d);
   model_.logits = carver.take(m, options.vocab);
-  if (plan.hasBias()) model_.bias = carver.take(options.heads, count);
+  if (plan.hasBias()) model_.bias = carver.take(options.heads, plan.biasShape().size());
   if (plan.hasRelative()) model_.tables = carver.take(count, 2 * options.headDim());
   if (plan.hasPhases()) model_.angled = carver.take(tokens_, 4 * options.headDim());
   model_.room = carver.take(options.attention == AttentionKind::kLinear

@@ -44,7 +44,7 @@ struct ModelState {
   T* input = nullptr;   // [M, d], of the unembedding
   T* logits = nullptr;  // [M, V]
 
-  T* bias = nullptr;    // [H, distances]
+  T* bias = nullptr;    // [H, rows, distances] of the bias
   T* tables = nullptr;  // [2][distances, D]
   T* angled = nullptr;  // [2][T, 2 D], queries and keys of a head with phases
   T* room = nullptr;    // of attention

@@ -64,7 +64,7 @@ ModelParts<T> modelParts(const ParameterLayout& layout, T* base) {
   ModelParts<T> parts;
   parts.embedding = part("embedding");
   parts.positions = part("positions");
-  for (const char* name : {"alibi.slopes", "t5", "kerple.r1"}) {
+  for (const char* name : {"alibi.slopes", "t5", "kerple.r1", "fire.c"}) {
     if (parts.bias.first == nullptr) parts.bias.first = part(name);
   }
   parts.bias.second = part("kerple.r2");

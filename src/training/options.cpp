@@ -77,6 +77,9 @@ Status checkPosition(const ModelOptions& options) {
       return isSize(position.length) ? Status::kOk : Status::kInvalidShape;
     case PositionKind::kPope:
       return isPositive(position.base) ? Status::kOk : Status::kInvalidArgument;
+    case PositionKind::kFire:
+      if (position.width > kMostBuckets) return Status::kInvalidShape;
+      return position.width > 0 && isPositive(position.threshold) ? Status::kOk : Status::kInvalidArgument;
     case PositionKind::kForget:
       return options.causal ? Status::kOk : Status::kInvalidArgument;
   }

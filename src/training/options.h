@@ -33,7 +33,8 @@ enum class PositionKind : int {
   kRelativeKeyQuery = 10,  // BERT: the same for keys and queries
   kM3 = 11,                // a factor for each coordinate, i - j
   kPope = 12,              // magnitudes by softplus, angles by position
-  kForget = 13             // FoX: gates that forget; causal only
+  kForget = 13,            // FoX: gates that forget; causal only
+  kFire = 14               // a network of ln(1 + c |j - i|) / ln(1 + c max(L, i))
 };
 
 struct PositionOptions {
@@ -54,6 +55,8 @@ struct PositionOptions {
   size_t num_buckets = 32;     // kT5: in both directions unless causal
   int64_t max_distance = 128;  // kT5
   size_t max_relative = 16;    // kShaw: the largest distance with a row of its own
+  size_t width = 32;           // kFire: W, of the hidden layer
+  double threshold = 512;      // kFire: L, times the parameter fire.threshold_factor, which begins as 1
 
   bool hasVectors() const { return kind >= PositionKind::kSinusoidal && kind <= PositionKind::kLearned; }
 };

@@ -37,6 +37,8 @@ struct Parameter {
 // attention_norm, query, key, value, output, those of the encoding, and feed_forward_norm, up, down where
 // there is a feed-forward part; final_norm, unembedding. Norms with a bias have <norm>_bias after them.
 //   positions [length, d]; alibi.slopes [H]; t5 [buckets, H]; kerple.r1, kerple.r2 [H];
+//   fire.c, fire.threshold_factor [1], fire.hidden_weights, fire.hidden_bias [W], fire.out_weights [H, W],
+//   fire.out_bias [H];
 //   per layer relative_keys, relative_values [2 max_relative + 1, D]; relative [2 length - 1, D]; phases [H,
 //   D]; forget [H, d], forget_bias [H]
 class ParameterLayout {

@@ -42,6 +42,10 @@ Status PositionPlan<T>::createBias(const ModelOptions& options) {
     bias_kind_ = BiasKind::kKerple;
     return Status::kOk;
   }
+  if (kind_ == PositionKind::kFire) {
+    bias_kind_ = BiasKind::kFire;
+    return Status::kOk;
+  }
   if (kind_ == PositionKind::kT5) {
     bias_kind_ = BiasKind::kT5;
     return buckets_.create({!options.causal, position.num_buckets, position.max_distance});
@@ -86,6 +90,7 @@ Status PositionPlan<T>::create(const ModelOptions& options) {
     case PositionKind::kAlibi:
     case PositionKind::kT5:
     case PositionKind::kKerple:
+    case PositionKind::kFire:
       status = made.createBias(options);
       break;
     case PositionKind::kShaw:

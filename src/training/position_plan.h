@@ -37,7 +37,9 @@ class PositionPlan {
 
   // A bias by distance; fixedSlopes() [H] are its `first` where that is no parameter.
   bool hasBias() const { return bias_; }
-  BiasShape biasShape() const { return {bias_kind_, heads_, &buckets_, distances()}; }
+  BiasShape biasShape() const {
+    return {bias_kind_, heads_, &buckets_, distances(), options_.width, options_.threshold};
+  }
   const T* fixedSlopes() const { return slopes_.data(); }
 
   // Tables by distance, one for keys, or factors, and one for values.

@@ -113,6 +113,17 @@ export type TrainerPosition =
   | {
       /** FoX (arXiv:2503.02130): learned gates by which a head forgets. Causal models only. */
       encoding: 'forget';
+    }
+  | {
+      /**
+       * FIRE (arXiv:2310.04418): adds a learned function of ln(1 + c |i - j|) / ln(1 + c max(L, i)), the same for all layers.
+       * Of its parameters `fire.threshold_factor` begins as 1 and is multiplied by `threshold` to L.
+       */
+      encoding: 'fire';
+      /** W, numbers of the hidden layer. Default 32. */
+      width?: number;
+      /** L at first. Default a quarter of the context, as the paper's 512 is of 2048. */
+      threshold?: number;
     };
 
 /** Sizes of the model that an encoding may need. @internal */
@@ -162,6 +173,8 @@ const defaults: Fields = {
   numBuckets: 32,
   maxDistance: 128,
   maxRelative: 16,
+  width: 32,
+  threshold: 512,
 };
 
 // What an encoding adds to the defaults.
@@ -291,6 +304,15 @@ const encodings: { readonly [E in Encoding]: EncodingKind<E> } = {
       const problem = "is 'forget', whose gates lie between a key and a later query; it needs causal: true";
       throw new ArgumentRangeError(where, 'position.encoding', given.encoding, problem);
     },
+  },
+  fire: {
+    options: ['width', 'threshold'],
+    read: (where, given, { context }) => ({
+      fields: {
+        width: check.integer(where, 'position.width', given.width ?? 32, 1, 4096),
+        threshold: check.positiveFloat32(where, 'position.threshold', given.threshold ?? context / 4),
+      },
+    }),
   },
 };
 

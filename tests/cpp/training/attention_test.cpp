@@ -4,11 +4,13 @@
 #include <vector>
 
 #include "catch.h"
+#include "encodings/fire.h"
 #include "encodings/t5.h"
 #include "reference.h"
 #include "training/attention.h"
 #include "training/central_differences.h"
 #include "training/distance_bias.h"
+#include "training/fire_bias.h"
 #include "training/forget_gate.h"
 #include "training/head_data.h"
 #include "training/rotation.h"
@@ -88,19 +90,20 @@ TEST_CASE("Gradients of softmax attention", "[training]") {
   }
 }
 
-TEST_CASE("Gradients of ALiBi's slopes, T5's table and KERPLE's numbers", "[training]") {
-  constexpr const char* kNames[] = {"ALiBi slopes", "T5 table", "KERPLE r1, r2"};
-  for (const BiasKind kind : {BiasKind::kAlibi, BiasKind::kT5, BiasKind::kKerple}) {
+TEST_CASE("Gradients of ALiBi's slopes, T5's table, KERPLE's and FIRE's numbers", "[training]") {
+  constexpr const char* kNames[] = {"ALiBi slopes", "T5 table", "KERPLE r1, r2", "FIRE"};
+  for (const BiasKind kind : {BiasKind::kAlibi, BiasKind::kT5, BiasKind::kKerple, BiasKind::kFire}) {
     for (const bool causal : {false, true}) {
       Random random(9);
       T5Buckets buckets;
       REQUIRE(buckets.create({!causal, 6, 5}) == Status::kOk);
-      const BiasShape shape = {kind, 2, &buckets, {9, causal}};
-      std::vector<double> first = randomDoubles(random, 12, 0.5, 1.5);
+      const BiasShape shape = {kind, 2, &buckets, {9, causal}, 5, 4.5};
+      const bool fire = kind == BiasKind::kFire;
+      std::vector<double> first = randomDoubles(random, fire ? fireSize(2, 5) : 12, fire ? -1 : 0.5, 1.5);
       std::vector<double> second = randomDoubles(random, 2, 0.5, 1.5);
-      const size_t n = 2 * shape.distances.count();
+      const size_t n = 2 * shape.size();
       const std::vector<double> c = randomDoubles(random, n);
-      std::vector<double> bias(n), dfirst(12, 0), dsecond(2, 0);
+      std::vector<double> bias(n), dfirst(first.size(), 0), dsecond(2, 0);
       const auto loss = [&] {
         distanceBias<double>(bias.data(), shape, {first.data(), second.data()});
         return dotOf(bias, c);
@@ -111,6 +114,33 @@ TEST_CASE("Gradients of ALiBi's slopes, T5's table and KERPLE's numbers", "[trai
       if (kind == BiasKind::kKerple) error = std::max(error, gradientError(second, dsecond, loss));
       CHECK(reported(kNames[static_cast<int>(kind)], error) < kGradientTolerance);
     }
+  }
+}
+
+TEST_CASE("FIRE is trained as it is applied", "[training]") {
+  constexpr size_t kTokens = 12;
+  constexpr size_t kWidth = 5;
+  Random random(11);
+  for (const double threshold : {0.5, 4.5, 100.0}) {
+    const BiasShape shape = {BiasKind::kFire, 2, nullptr, {kTokens, false}, kWidth, threshold};
+    std::vector<double> parameters = randomDoubles(random, fireSize(2, kWidth), -1, 1);
+    parameters[0] = 0.3;
+    parameters[1] = 1;
+    std::vector<double> bias(2 * shape.size());
+    distanceBias<double>(bias.data(), shape, {parameters.data(), nullptr});
+    const std::vector<float> rounded(parameters.begin(), parameters.end());
+    const float* const p = rounded.data() + 2;
+    const FireTerms terms = {0.3, threshold, kWidth, p, p + kWidth, p + 2 * kWidth, p + 4 * kWidth};
+    std::vector<float> applied(2 * kTokens * kTokens);
+    REQUIRE(ropewalk::fireBias({terms, 2, kTokens, kTokens, 0}, applied.data()) == Status::kOk);
+    Worst worst;
+    for (size_t n = 0; n < applied.size(); ++n) {
+      const size_t i = n / kTokens % kTokens;
+      const size_t at = n / (kTokens * kTokens) * shape.size() + i * shape.distances.count() +
+                        shape.distances.first(i) + n % kTokens;
+      worst.add(static_cast<double>(applied[n]), bias[at], 40 * kWidth * kUnit);
+    }
+    CHECK(worst.share() <= 1);
   }
 }
 

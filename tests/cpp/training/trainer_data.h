@@ -26,6 +26,8 @@ inline training::ModelOptions smallModel(training::PositionKind kind = training:
   model.position.num_buckets = 6;
   model.position.max_distance = 5;
   model.position.max_relative = 2;
+  model.position.width = 4;
+  model.position.threshold = 3.3;
   model.position.base = 100;
   model.position.frequencies.base = 100;
   return model;
@@ -35,8 +37,8 @@ inline training::ModelOptions smallModel(training::PositionKind kind = training:
 inline std::vector<NamedModel> everyModel() {
   using namespace training;
   constexpr const char* kNames[] = {
-      "none",         "sinusoidal",         "binary", "learned", "rope",  "alibi", "t5", "kerple", "shaw",
-      "relative_key", "relative_key_query", "m3",     "pope",    "forget"};
+      "none",         "sinusoidal",         "binary", "learned", "rope",   "alibi", "t5", "kerple", "shaw",
+      "relative_key", "relative_key_query", "m3",     "pope",    "forget", "fire"};
   std::vector<NamedModel> models;
   for (size_t kind = 0; kind < std::size(kNames); ++kind) {
     ModelOptions model = smallModel(static_cast<PositionKind>(kind));

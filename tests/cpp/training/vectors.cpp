@@ -58,7 +58,8 @@ constexpr Choice<PositionKind> kKinds[] = {{"none", PositionKind::kNone},
                                            {"relative_key_query", PositionKind::kRelativeKeyQuery},
                                            {"m3", PositionKind::kM3},
                                            {"pope", PositionKind::kPope},
-                                           {"forget", PositionKind::kForget}};
+                                           {"forget", PositionKind::kForget},
+                                           {"fire", PositionKind::kFire}};
 constexpr Choice<LearnedMode> kModes[] = {{"add", LearnedMode::kAdd},
                                           {"multiply", LearnedMode::kMultiply},
                                           {"concat", LearnedMode::kConcatenate},

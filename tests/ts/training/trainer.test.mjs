@@ -28,6 +28,7 @@ const encodings = [
   { encoding: 'm3' },
   { encoding: 'pope' },
   { encoding: 'forget' },
+  { encoding: 'fire', width: 4 },
 ];
 
 // Sequences that count up from a random id.
@@ -316,6 +317,12 @@ describe('refuses', () => {
       'position.encoding',
       /causal: true/,
     ],
+    'a network without numbers': [
+      make({ position: { encoding: 'fire', width: 0 } }),
+      'position.width',
+      /from 1 to 4096/,
+    ],
+    'a threshold of 0': [make({ position: { encoding: 'fire', threshold: 0 } }), 'position.threshold', /above 0/],
     'scores of linear attention': [
       make({ position: { encoding: 'alibi' }, attention: { linear: 'elu1' } }),
       'position.encoding',

@@ -30,6 +30,7 @@ const positions = {
   m3: ({ max_positions: maxPositions }) => ({ maxPositions }),
   pope: ({ base }) => ({ base }),
   forget: () => ({}),
+  fire: ({ width, threshold }) => ({ width, threshold }),
 };
 const linear = {
   none: { linear: 'elu1' },

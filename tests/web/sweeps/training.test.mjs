@@ -21,6 +21,7 @@ async function trained(entry) {
     pope: { encoding: 'pope' },
     kerple: { encoding: 'kerple' },
     forget: { encoding: 'forget' },
+    fire: { encoding: 'fire' },
     sinusoidal: { encoding: 'sinusoidal' },
   };
   const hashes = {};
@@ -44,7 +45,7 @@ const inNode = await trained('ropewalk/training');
 
 for (const name of browsers) {
   test(`50 steps in ${name} give the bits of Node`, async () => {
-    assert.equal(new Set(Object.values(inNode)).size, 5);
+    assert.equal(new Set(Object.values(inNode)).size, 6);
     const page = await both.newPage(name);
     await page.goto(`${site.address}worker.js`); // any file: the page is where the code comes from
     assert.deepEqual(await page.evaluate(`(${trained})('/training.js')`), inNode);
