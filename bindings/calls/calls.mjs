@@ -137,6 +137,17 @@ export const calls = {
     header: 'encodings/fire.h',
     fields: { terms: 'FireTerms', heads: 'size_t', queries: 'size_t', keys: 'size_t', queryOffset: 'int64_t' },
   },
+  SandwichOptions: {
+    header: 'encodings/sandwich.h',
+    fields: {
+      heads: 'size_t',
+      dim: 'size_t',
+      base: 'double',
+      queries: 'size_t',
+      keys: 'size_t',
+      queryOffset: 'int64_t',
+    },
+  },
   T5BiasCall: {
     fields: {
       out: 'pointer',

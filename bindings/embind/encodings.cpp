@@ -9,6 +9,7 @@
 #include "encodings/fire.h"
 #include "encodings/kerple.h"
 #include "encodings/learned.h"
+#include "encodings/sandwich.h"
 #include "encodings/sinusoidal.h"
 #include "encodings/t5.h"
 
@@ -66,6 +67,10 @@ int biasOfFire(Pointer fields, Pointer out) {
   return number(fireBias(readCall<FireOptions>(fields), at<float>(out)));
 }
 
+int biasOfSandwich(Pointer fields, Pointer out) {
+  return number(sandwichBias(readCall<SandwichOptions>(fields), at<float>(out)));
+}
+
 }  // namespace
 }  // namespace ropewalk::binding
 
@@ -94,4 +99,6 @@ EMSCRIPTEN_BINDINGS(encodings) {
 
   function("fireDistances", &distancesOfFire);
   function("fireBias", &biasOfFire);
+
+  function("sandwichBias", &biasOfSandwich);
 }

@@ -17,6 +17,7 @@ export type { FireOptions, FireParameters } from './encodings/fire.js';
 export type { KerpleKind, KerpleNumbers, KerpleOptions } from './encodings/kerple.js';
 export type { ExtendLearnedOptions, LearnedOptions } from './encodings/learned.js';
 export type { RelativeRowsOptions, RelativeSign } from './encodings/relative.js';
+export type { SandwichOptions, SandwichVectors } from './encodings/sandwich.js';
 export type { SinusoidalOptions, SinusoidalTable, SinusoidLayout } from './encodings/sinusoidal.js';
 export type { T5BiasOptions, T5Options } from './encodings/t5.js';
 export type { LoadOptions } from './instance.js';

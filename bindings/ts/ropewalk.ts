@@ -9,6 +9,7 @@ import { type FireOptions, fireBias } from './encodings/fire.js';
 import { type KerpleOptions, kerpleBias } from './encodings/kerple.js';
 import { type ExtendLearnedOptions, extendLearned, type LearnedOptions, learned } from './encodings/learned.js';
 import { type RelativeRowsOptions, relativeRows } from './encodings/relative.js';
+import { type SandwichOptions, sandwichBias } from './encodings/sandwich.js';
 import { type SinusoidalOptions, type SinusoidalTable, sinusoidal } from './encodings/sinusoidal.js';
 import { type T5BiasOptions, type T5Options, t5Bias, t5Buckets } from './encodings/t5.js';
 import { createKvCache, type KvCache } from './kv-cache/kv-cache.js';
@@ -281,6 +282,17 @@ export class Ropewalk implements Instance {
    */
   fireBias<O extends Out = undefined>(options: FireOptions<O>): ResultOf<NdArray, O> {
     return fireBias(this.#heap, options);
+  }
+
+  /**
+   * Sandwich as a bias for attention scores (Chi et al., arXiv:2212.10356), [H, Tq, Tk]: products of sinusoidal vectors,
+   * divided by 8 (h + 1) / H for head h.
+   *
+   * @example
+   * const bias = rw.sandwichBias({ heads: 8, queries: 1, keys: 100 });   // one new token after 99
+   */
+  sandwichBias<O extends Out = undefined>(options: SandwichOptions<O>): ResultOf<NdArray, O> {
+    return sandwichBias(this.#heap, options);
   }
 
   /**

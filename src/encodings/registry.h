@@ -29,6 +29,7 @@ inline constexpr Encoding kEncodings[] = {
     {"m3", Family::kRelative},
     {"kerple", Family::kBias},
     {"fire", Family::kBias},
+    {"sandwich", Family::kBias},
 };
 
 }  // namespace ropewalk

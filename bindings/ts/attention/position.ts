@@ -5,6 +5,7 @@ import type { BiasShape } from '../encodings/bias-shape.js';
 import { checkFire, type FireParameters, fireFields } from '../encodings/fire.js';
 import { checkKerple, type KerpleNumbers, writeKerple } from '../encodings/kerple.js';
 import { checkSign, type RelativeSign } from '../encodings/relative.js';
+import { checkSandwich, type SandwichVectors, writeSandwich } from '../encodings/sandwich.js';
 import { checkT5, type T5Options, t5Table, withBuckets, writeT5Bias } from '../encodings/t5.js';
 import { checkPlan, type RopePlan } from '../rope/rope.js';
 import * as check from '../runtime/check.js';
@@ -51,6 +52,10 @@ export type AttentionPosition =
       /** FIRE (arXiv:2310.04418): adds a learned function of ln(1 + c |i - j|) / ln(1 + c max(threshold, i)). */
       encoding: 'fire';
     } & FireParameters)
+  | ({
+      /** Sandwich (arXiv:2212.10356): adds the product of the sinusoidal vectors of i and j, over 8 (h + 1) / H. */
+      encoding: 'sandwich';
+    } & SandwichVectors)
   | {
       /** Shaw (arXiv:1803.02155): adds to keys, and to values, the row of clip(j - i). */
       encoding: 'shaw';
@@ -312,6 +317,16 @@ const encodings: {
       }
       const psi = byDistance(heap, where, shapes, write, 1);
       return { part: (scratch) => ({ ...psi.part(scratch), fire: terms(scratch) }) };
+    },
+  },
+  sandwich: {
+    fields: { dim: true, base: true },
+    make(heap, where, position, shapes) {
+      const { heads } = shapes.q;
+      const vectors = checkSandwich(where, position, 'position.');
+      return byDistance(heap, where, shapes, (shape, out, scratch) =>
+        writeSandwich(heap, where, { heads, ...vectors, ...shape }, out, scratch),
+      );
     },
   },
   relative_key: { fields: { table: true, sign: true }, make: /* @__PURE__ */ bert('queryTable') },

@@ -21,6 +21,7 @@ export interface EncodingInfo {
     | 't5Bias'
     | 'kerpleBias'
     | 'fireBias'
+    | 'sandwichBias'
     | 'relativeRows';
   /** Whether `rw.attention` takes it as `position`. */
   readonly attention: boolean;
@@ -41,6 +42,7 @@ const all = {
   m3: { family: 'relative', call: 'relativeRows', attention: true, source: 'arXiv:2009.13658' },
   kerple: { family: 'bias', call: 'kerpleBias', attention: true, source: 'arXiv:2205.09921' },
   fire: { family: 'bias', call: 'fireBias', attention: true, source: 'arXiv:2310.04418' },
+  sandwich: { family: 'bias', call: 'sandwichBias', attention: true, source: 'arXiv:2212.10356' },
 } as const satisfies Record<string, EncodingInfo>;
 
 /**

@@ -47,7 +47,7 @@ export type ModelEncoding =
 /** Options of `replaceEncoding`. */
 export interface ReplaceEncodingOptions {
   /**
-   * The most tokens of a pass and its cache, for encodings that add to scores by distance (ALiBi, T5, KERPLE, FIRE): those keep
+   * The most tokens of a pass and its cache, for encodings that add to scores by distance (ALiBi, T5, KERPLE, FIRE, Sandwich): those keep
    * [H, 2 maxLength - 1] numbers for each layer. Random tables of BERT's encodings have rows for as many. Default 1024.
    */
   maxLength?: number;
@@ -103,7 +103,7 @@ function readEncoding(source: unknown): Record<string, unknown> {
   return { ...check.plainObject(where, 'encoding', check.read(source), "options such as { encoding: 'alibi' }") };
 }
 
-const byDistance = ['alibi', 't5', 'kerple', 'fire'];
+const byDistance = ['alibi', 't5', 'kerple', 'fire', 'sandwich'];
 
 // An encoding that adds to scores by distance, as a table for all distances below maxLength in the heap: the layers of a
 // model are registered once, for passes of any length.

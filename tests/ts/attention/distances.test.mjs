@@ -12,6 +12,7 @@ const t5 = { table, bidirectional: false };
 const encodings = {
   alibi: [{}, (rw, shape) => rw.alibiBias({ heads, ...shape })],
   t5: [t5, (rw, shape) => rw.t5Bias({ ...t5, ...shape })],
+  sandwich: [{ dim: 8 }, (rw, shape) => rw.sandwichBias({ heads, dim: 8, ...shape })],
   kerple: [{ r1, r2 }, (rw, shape) => rw.kerpleBias({ r1, r2, ...shape })],
 };
 

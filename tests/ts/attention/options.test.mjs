@@ -132,6 +132,7 @@ await onEachBuild((rw) => {
     t5: { table: table(32, H) },
     kerple: { r1: Float32Array.of(1, 2, 3, 4), r2: Float32Array.of(0.5, 1, 2, 3) },
     fire: fireParameters(H),
+    sandwich: {},
     shaw: { keys: table(7, D), values: table(7, Dv) },
     relative_key: { table: table(2 * 20 - 1, D) },
     relative_key_query: { table: table(2 * 20 - 1, D) },

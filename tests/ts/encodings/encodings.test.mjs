@@ -43,6 +43,7 @@ const positions = {
   m3: () => ({ table: distances }),
   kerple: () => ({ r1: Float32Array.of(1, 2), r2: Float32Array.of(0.5, 1) }),
   fire: () => fireParameters(2),
+  sandwich: () => ({}),
 };
 
 test('attention takes just the encodings that say so, and each changes its scores', () => {

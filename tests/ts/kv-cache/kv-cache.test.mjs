@@ -37,6 +37,7 @@ const encodings = {
   kerple: {
     position: { encoding: 'kerple', r1: new Float32Array(H).fill(1), r2: new Float32Array(H).fill(0.5) },
   },
+  sandwich: { position: { encoding: 'sandwich', dim: 16, base: 100 } },
   fire: { position: { encoding: 'fire', ...fireParameters(H) } },
   shaw: { position: { encoding: 'shaw', keys: randomArray([5, D], 5), values: randomArray([5, Dv], 6) } },
   relative_key: { position: { encoding: 'relative_key', table: randomArray([2 * T + 1, D], 7) } },

@@ -80,6 +80,8 @@ const ofLayer = (make) => ({
   ],
   r2: [notFloats(2), (r2) => make({ position: { encoding: 'kerple', r1: Float32Array.of(1, 1), r2 } })],
   kind: [notAChoice, (kind) => make({ position: { encoding: 'kerple', r1: random(2), r2: random(2), kind } })],
+  'position.dim': [size(2 ** 16), (dim) => make({ position: { encoding: 'sandwich', dim } })],
+  'position.base': [notPositive, (base) => make({ position: { encoding: 'sandwich', base } })],
   'position.c': [notPositive, (c) => make({ position: { encoding: 'fire', ...fireParameters(2), c } })],
   'position.outBias': [notATable, (outBias) => make({ position: { encoding: 'fire', ...fireParameters(2), outBias } })],
   weights: [[...notOptions, ...notPlain], (value) => make({ weights: value })],

@@ -25,6 +25,7 @@ const encodings = {
   alibi: { encoding: 'alibi' },
   t5: { encoding: 't5', table: table(8, heads, 1), numBuckets: 8, maxDistance: 12, bidirectional: false },
   kerple: { encoding: 'kerple', r1: Float32Array.of(0.5, 1, 2, 3), r2: Float32Array.of(1, 0.3, 2, 0.1) },
+  sandwich: { encoding: 'sandwich', dim: 8 },
   fire: { encoding: 'fire', ...fireParameters(heads) },
   shaw: { encoding: 'shaw', keys: table(9, headDim, 2), values: table(9, headDim, 3) },
   relative_key: { encoding: 'relative_key', table: table(63, headDim, 4) },
@@ -130,7 +131,7 @@ test('encodings by distance take as many tokens as was said, others any number',
       () => replaced.forward(ids.slice(0, 11)),
       () => replaced.forward(ids.slice(8, 11), { cache }),
     ]) {
-      if (['alibi', 't5', 'kerple', 'fire'].includes(name))
+      if (['alibi', 't5', 'kerple', 'fire', 'sandwich'].includes(name))
         assert.throws(call, /positions of this model are for 10 tokens/);
       else call();
     }

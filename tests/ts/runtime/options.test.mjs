@@ -118,6 +118,7 @@ const ofInstance = {
   t5Buckets: [{ bidirectional: true, numBuckets: 8, maxDistance: 16 }, (o) => rw.t5Buckets([1, 2], o)],
   t5Bias: [{ table: randomArray([8, 2], 1), numBuckets: 8, queries: 2, keys: 3 }, (o) => rw.t5Bias(o)],
   kerpleBias: [{ r1: Float32Array.of(1), r2: Float32Array.of(1), queries: 2, keys: 3 }, (o) => rw.kerpleBias(o)],
+  sandwichBias: [{ heads: 2, dim: 4, base: 9, queries: 2, keys: 3 }, (o) => rw.sandwichBias(o)],
   fireBias: [{ ...fireParameters(1), queries: 2, keys: 3 }, (o) => rw.fireBias(o)],
   relativeRows: [{ queries: 2, keys: 3, maxDistance: 4, sign: 'query-minus-key' }, (o) => rw.relativeRows(o)],
   attention: [

@@ -243,6 +243,7 @@ await onEachBuild((rw) => {
       [2, 2, 5],
       (more) => rw.kerpleBias({ r1: Float32Array.of(1, 2), r2: Float32Array.of(0.5, 1), ...bias, ...more }),
     ],
+    sandwichBias: [[2, 2, 5], (more) => rw.sandwichBias({ heads: 2, ...bias, ...more })],
     fireBias: [[2, 2, 5], (more) => rw.fireBias({ ...fireParameters(2), ...bias, ...more })],
   };
   for (const [name, [shape, run]] of Object.entries(tables)) {

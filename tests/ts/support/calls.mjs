@@ -160,6 +160,7 @@ export async function makeCalls() {
       () => rw,
       () => [{ r1: Float32Array.of(1), r2: Float32Array.of(1), queries: 2, keys: 3, out: floats(6) }],
     ],
+    'Ropewalk.sandwichBias': [() => rw, () => [{ heads: 2, dim: 4, base: 9, queries: 2, keys: 3, out: floats(12) }]],
     'Ropewalk.fireBias': [() => rw, () => [{ ...fireParameters(1), queries: 2, keys: 3, out: floats(6) }]],
     'Ropewalk.relativeRows': [() => rw, () => [{ queries: 2, keys: 3, maxDistance: 4, sign: 'query-minus-key' }]],
     'Ropewalk.attention': [
