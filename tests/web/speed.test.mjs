@@ -83,6 +83,27 @@ test('the lab comes with who is near it, in at most 16 KB, and what trains when 
   await close();
 });
 
+test('the chapter of all encodings comes with who is near it, in at most 8 KB, and 4 KB of Python when it is opened', async (t) => {
+  const own = await serve();
+  t.after(own.close);
+  const { page, close } = await open(browser, own.address, { hash: '#lang=zh', serviceWorkers: 'block' });
+  const before = new Set(own.asked);
+  const later = () => [...own.asked].filter((path) => !before.has(path));
+  await bring(page, 'compare');
+  const near = later().filter((path) => path.includes('/compare-'));
+  let sum = 0;
+  for (const path of near) sum += await sizeOf(path.slice(1));
+  t.diagnostic(`${sum} bytes in ${near.length} files`);
+  assert.ok(sum > 0 && sum <= 8 * 1024, `${sum} bytes`);
+  const isPython = (path) => path.includes('/python-programs-');
+  assert.ok(!later().some(isPython));
+  await page.click('#figure-compare-attention > details:last-child > summary');
+  const size = await sizeOf((await until(() => later().find(isPython), 'the programs')).slice(1));
+  t.diagnostic(`${size} bytes of Python`);
+  assert.ok(size <= 4 * 1024, `${size} bytes`);
+  await close();
+});
+
 test('the small model comes when it is asked for, in at most 640 KB, and with it at most 80 KB that run it', async (t) => {
   const own = await serve();
   t.after(own.close);

@@ -13,6 +13,7 @@ export const chapterIds = /** @type {const} */ ([
   'linear',
   'lab',
   'playground',
+  'compare',
   'speed',
 ]);
 
@@ -21,4 +22,4 @@ export const chapterIds = /** @type {const} */ ([
  *
  * @type {readonly string[]}
  */
-export const onDemand = ['context', 'axes', 'lab', 'speed'];
+export const onDemand = ['context', 'axes', 'lab', 'compare', 'speed'];

@@ -1,0 +1,34 @@
+# Attention over words with sinusoidal positions (Vaswani et al., 2017).
+import numpy as np
+
+H, T, D = 2, 8, 8  # heads, tokens, head size
+
+
+def numbers(seed, *shape):
+    """Stands in for trained numbers; the same in every library."""
+    count = np.prod(shape)
+    return np.sin(seed * np.arange(1, count + 1)).reshape(shape)
+
+
+def softmax(scores):
+    e = np.exp(scores - scores.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+x = numbers(0.9, T, H * D)  # the words
+
+angles = np.arange(T)[:, None] * 10000 ** (-np.arange(0, H * D, 2) / (H * D))  # [T, H D / 2]
+x = x + np.stack([np.sin(angles), np.cos(angles)], -1).reshape(T, H * D)
+
+
+def project(x, seed):
+    """[T, H D] to [H, T, D]; the weights are [outputs, inputs]."""
+    w = numbers(seed, H * D, H * D) / 4
+    return (x @ w.T).reshape(T, H, D).swapaxes(0, 1)
+
+
+q, k, v = (project(x, seed) for seed in (1.1, 1.3, 1.7))
+
+weights = softmax(q @ k.swapaxes(-1, -2) / np.sqrt(D))  # [H, T, T]
+out = weights @ v
+print(out)
