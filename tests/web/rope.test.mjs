@@ -141,3 +141,42 @@ test('the program beside the picture runs in Node and gives the score of the pic
   assert.equal((await runProgram(code, ['score'])).score, await score(page));
   await close();
 });
+
+test('the derivation is walked step by step: its formula, its words and its arrows change, and the address keeps the step', async () => {
+  const { page, complaints, close } = await open(browser, site.address, { hash: '#lang=en' });
+  const own = page.locator('#figure-rope-steps');
+  const [back, next] = ['Step back', 'Step'].map((name) => own.getByRole('button', { name, exact: true }));
+  const told = () => own.locator('.steps-told').textContent();
+  const shownArrows = () => own.locator('.turning > g:not(.away)').count();
+  assert.ok(await back.isDisabled());
+  const seen = [await told()];
+  for (let step = 2; step <= 7; ++step) {
+    await next.click();
+    assert.match(page.url(), new RegExp(`rope\\.steps\\.step=${step}(&|$)`));
+    assert.ok((await own.locator('math').count()) > 0);
+    seen.push(await told());
+  }
+  assert.equal(new Set(seen).size, 7);
+  assert.ok(await next.isDisabled());
+  // Query, key and product, and where the first two were.
+  assert.equal(await shownArrows(), 5);
+  assert.match(await own.locator('.summary').textContent(), /^At distance 3 the dot product is −0\.2884\.$/);
+  await back.click();
+  assert.equal(await told(), seen[5]);
+  // Where it was, at each position up to m = 5, and where it is.
+  assert.equal(await shownArrows(), 6);
+  assert.deepEqual(complaints, []);
+  await close();
+});
+
+test('arrows of the derivation turn slowly where motion is welcome, and at once elsewhere', async () => {
+  for (const [reducedMotion, seconds] of [
+    ['reduce', '0s'],
+    ['no-preference', '0.8s'],
+  ]) {
+    const { page, close } = await open(browser, site.address, { hash: '#rope.steps.step=5', reducedMotion });
+    const turner = page.locator('#figure-rope-steps .turner').first();
+    assert.equal(await turner.evaluate((e) => getComputedStyle(e).transitionDuration), seconds);
+    await close();
+  }
+});

@@ -15,6 +15,7 @@ import type { Texts } from './i18n/en';
 import { ropeLayout } from './layout-figure';
 import { ropePair } from './pair-figure';
 import { mathml as score } from './score.tex';
+import { ropeSteps } from './steps-figure';
 import { mathml as sum } from './sum.tex';
 import { ropeSum } from './sum-figure';
 import { mathml as turn } from './turn.tex';
@@ -33,6 +34,7 @@ export const chapter: Chapter<Texts> = {
       formula(euler, texts.eulerFormula),
       subheading(texts.stepsTitle),
       ...steps,
+      ropeSteps(state, core),
       subheading(texts.pairTitle),
       prose(...texts.pairProse),
       formula(score, texts.scoreFormula),

@@ -65,6 +65,29 @@ export const pairClocks = (rw, m, n) => {
   return { query: hands(0), key: hands(1), between: hands(2), wavelengths };
 };
 
+/**
+ * A query at m and a key at n as complex numbers, before and after they are turned, and the product of the query with the
+ * conjugate of the key.
+ * @type {(rw: Ropewalk, m: number, n: number) => { frequency: number } &
+ *   Record<'query' | 'key' | 'product' | 'turnedQuery' | 'turnedKey' | 'turnedProduct', readonly number[]>}
+ */
+export const derivation = (rw, m, n) => {
+  const plan = rw.rope({ headDim, pairing: 'interleaved' });
+  const pair = 4;
+  const [query, key] = [
+    [0.3, 0.95],
+    [0.75, 0.2],
+  ];
+  const [turnedQuery] = turnedAt(plan, pair, query, [m]);
+  const [turnedKey] = turnedAt(plan, pair, key, [n]);
+  const frequency = plan.inverseFrequencies[pair];
+  plan.dispose();
+  const timesConjugate = ([a, b], [c, d]) => [a * c + b * d, b * c - a * d];
+  const product = timesConjugate(query, key);
+  const turnedProduct = timesConjugate(turnedQuery, turnedKey);
+  return { frequency, query, key, product, turnedQuery, turnedKey, turnedProduct };
+};
+
 export const layoutHead = 8;
 
 /**

@@ -20,6 +20,59 @@ export const texts = {
     '*Three: lengths and angles.* Put $m = n$ into the last line: the difference is 0, as it is at position 0, so lengths cannot depend on the position. The angle between any query and any key stays as well, so both gain the same $φ$, whatever the vector is. Put $n = m − 1$: from each position to the next, $φ$ grows by the same amount. Call it $ω$.',
     '*Four: the answer.* A position turns the pair by $mω$. In real numbers that is a rotation matrix. For more than two coordinates, put pairs side by side, each with its own $ω_i$; the usual choice is that of the sinusoidal encoding, base to the power of $−2i/D$.',
   ],
+  derivation: {
+    back: 'Step back',
+    next: 'Step',
+    place: (step: string, steps: string) => `step ${step} of ${steps}`,
+    m: 'Position m of the query',
+    n: 'Position n of the key',
+    label: 'Query, key and their product as arrows in the complex plane',
+    steps: [
+      [
+        'The wish',
+        'Of the two positions, the product of query and key keeps the difference. At position 0 both are what they were.',
+      ],
+      [
+        'One complex number for two coordinates',
+        'The green arrow is the query times the conjugate of the key. The lengths multiply; the angle is the one from key to query. Its shadow on the axis, the real part, is the dot product.',
+      ],
+      [
+        'The assumption',
+        'The wish speaks of the shadow, the first line. The dashed arrow below the axis has the same shadow. The derivation asks for more, the second line: the whole arrow, $g$, depends on the difference alone. The wish alone leaves other answers: a mirror that flips every arrow at each odd position grants it, too.',
+      ],
+      [
+        'Lengths stay',
+        'Put $m = n$, and the query in place of the key. The product is the one at position 0, so its length is. Each tip stays on its circle.',
+      ],
+      [
+        'All turn by the same angle',
+        'Put $m = n$ once more: the angle between query and key is the one they had. So both have turned by the same $φ$. It depends on the position and on no vector.',
+      ],
+      [
+        'The same angle at each step',
+        'Put $n = m − 1$. The distance is 1, so the middle of the line is the same wherever the two words stand. $φ$ grows by the same $ω$ from each position to the next.',
+      ],
+      [
+        'The answer',
+        'Position $m$ turns the query by $mω$, position $n$ the key by $nω$. The green arrow turns by $(m − n)ω$: move both by the same amount, and it stays.',
+      ],
+    ],
+    summary: (step: string, title: string, score: string) => `Step ${step}, ${title}. The dot product is ${score}.`,
+    atDistance: (distance: string, score: string) => `At distance ${distance} the dot product is ${score}.`,
+    caption:
+      'The derivation, one step at a time. Blue: the query. Orange: the key. Green: their product. One turn of this pair takes 20 positions.',
+    table: 'The arrows of the last step',
+    arrow: 'arrow',
+    columns: ['real part', 'imaginary part'],
+    rows: {
+      query: 'q',
+      key: 'k',
+      product: 'q k*',
+      turnedQuery: 'f(q, m)',
+      turnedKey: 'f(k, n)',
+      turnedProduct: 'f(q, m) f(k, n)*',
+    },
+  },
   pairTitle: 'One pair, in the plane',
   pairProse: [
     'Here is one pair as an arrow in the plane. For a word at position $m$ the arrow is turned by the angle $mω$; its length stays. Turn the query by $mω$ and the key by $nω$, and the angle between them has changed by $(m − n)ω$, whatever $m$ and $n$ are by themselves.',
