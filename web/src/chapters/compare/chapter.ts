@@ -2,9 +2,11 @@
 import './compare.css';
 import type { Chapter } from '../../figure/chapter';
 import { compose } from '../../figure/figure';
-import { prose, subheading } from '../../ui/rich-text';
+import { prediction } from '../../figure/prediction';
+import { formula, prose, subheading } from '../../ui/rich-text';
 import { compareAttention } from './attention-figure';
 import type { Texts } from './i18n/en';
+import { mathml } from './places.tex';
 
 export const chapter: Chapter<Texts> = {
   mount(root, state, core) {
@@ -14,6 +16,8 @@ export const chapter: Chapter<Texts> = {
       prose(...texts.opening),
       subheading(texts.codeTitle),
       prose(...texts.codeProse),
+      formula(mathml, texts.formula),
+      prediction(state, texts.ask),
       compareAttention(state, core),
       prose(...texts.codeAfter),
     );

@@ -10,6 +10,17 @@ export const texts = {
     'A position enters attention at one of three places. Sinusoidal and learned positions are added to the words, before queries and keys are made. RoPE and xPos turn queries and keys. All others change the scores, and Shaw the values as well.',
     'The figure computes attention with each encoding, on the same made-up queries, keys and values: two heads, eight tokens. Open the programs below it. Each is complete and runs as it stands, in NumPy, in PyTorch and in ropewalk, and the tests of this page check that the three agree to five digits.',
   ],
+  formula:
+    'The score of query $i$ and key $j$. $R$ turns, in RoPE and xPos; $b$ is a number for each distance, in T5, ALiBi and KERPLE.',
+  ask: {
+    question: 'Two words move on together by three places. Which programs give their score unchanged?',
+    answers: [
+      ['All of them', 'Sinusoidal and learned rows are added to the words: another place, another row, another score.'],
+      ['Only RoPE and xPos', 'T5, ALiBi, KERPLE, Shaw, M3 and M4 read the distance, too.'],
+      ['All but the sinusoidal and the learned one'],
+    ],
+    explanation: 'What enters through the distance alone does not see where the two words stand.',
+  },
   attention: {
     encoding: 'Encoding',
     encodings: {
