@@ -1,8 +1,9 @@
 // Fetches a chapter: its code and its texts in a language, together.
 import type { Ropewalk } from 'ropewalk';
-import { frameTexts, type Language, numbersOf } from '../i18n/language';
+import { frameTexts, type Language, numbersOf, scorecardTexts } from '../i18n/language';
 import type { State } from '../ui/state';
 import { longWork } from '../work/long-work';
+import { chapterIds } from './ids.js';
 import { type ChapterId, chapterOf } from './registry';
 
 /** Puts a chapter into its element. Gives a function that undoes it. */
@@ -11,7 +12,14 @@ export type Mount = (root: HTMLElement, state: State, core: Ropewalk) => () => v
 /** Rejects where one of the files did not come. What came once is not fetched again. */
 export async function fetchChapter(id: ChapterId, lang: Language): Promise<Mount> {
   const source = chapterOf(id);
-  const [{ chapter }, { texts }, frame] = await Promise.all([source.code(), source.texts[lang](), frameTexts(lang)]);
+  const isFirst = id === chapterIds[0];
+  const [{ chapter }, { texts }, frame, scorecard] = await Promise.all([
+    source.code(),
+    source.texts[lang](),
+    frameTexts(lang),
+    isFirst ? undefined : scorecardTexts(lang),
+    isFirst ? undefined : import('../views/later'),
+  ]);
   return (root, state, core) =>
     chapter.mount(
       root,
@@ -19,6 +27,7 @@ export async function fetchChapter(id: ChapterId, lang: Language): Promise<Mount
         id,
         texts,
         frame,
+        scorecard,
         numbers: numbersOf(lang),
         section: (name, fields) => state.section(`${id}.${name}`, fields),
         link: (figure) => state.link({ at: `${id}.${figure}` }),

@@ -1,6 +1,7 @@
 // What a chapter of the article is.
 import type { Ropewalk } from 'ropewalk';
 import type { Language, Numbers } from '../i18n/language';
+import type { ScorecardTexts } from '../i18n/scorecard-en';
 import type { FrameTexts } from '../i18n/texts';
 import type { Field, Section } from '../ui/state';
 import type { LongWork } from '../work/long-work';
@@ -11,6 +12,8 @@ export interface ChapterState<Texts = unknown> {
   readonly texts: Texts;
   /** The texts of all chapters. */
   readonly frame: FrameTexts;
+  /** Those of the scorecard, which the first chapter has none of. */
+  readonly scorecard: ScorecardTexts | undefined;
   readonly numbers: Numbers;
   /** A part of the chapter's state: one figure's. */
   section<F extends Readonly<Record<string, Field<unknown>>>>(name: string, fields: F): Section<F>;

@@ -18,7 +18,8 @@ const rows = {
 
 /** The encodings up to one of them. */
 export function scorecard(chapter: ChapterState, last: keyof typeof rows): HTMLElement {
-  const texts = chapter.frame.scorecard;
+  const texts = chapter.scorecard;
+  if (texts === undefined) throw new Error('the first chapter has no scorecard');
   const names = Object.keys(rows) as (keyof typeof rows)[];
   const shown = names.slice(0, names.indexOf(last) + 1);
   const head = texts.criteria.map((name) => h('th', { scope: 'col' }, name));

@@ -1,7 +1,9 @@
 // The languages of the page, and numbers as they write them.
+import type { ScorecardTexts } from './scorecard-en';
 import type { FrameTexts } from './texts';
 
 const sources = { en: () => import('./en'), zh: () => import('./zh') };
+const scorecards = { en: () => import('./scorecard-en'), zh: () => import('./scorecard-zh') };
 
 export type Language = keyof typeof sources;
 
@@ -16,6 +18,11 @@ export const languageTags: Readonly<Record<Language, string>> = { en: 'en', zh: 
 /** The texts around the chapters, in a language. */
 export function frameTexts(language: Language): Promise<FrameTexts> {
   return sources[language]();
+}
+
+/** The texts of the scorecard, in a language. */
+export async function scorecardTexts(language: Language): Promise<ScorecardTexts> {
+  return (await scorecards[language]()).texts;
 }
 
 /** The reader's first language among ours, as the browser reports it; English if there is none. */
