@@ -25,10 +25,16 @@ export async function ownWorkers(): Promise<(() => ThreadWorker)[]> {
       },
     ];
   }
-  const node = await builtin<{ Worker: new (file: URL, options: object) => ThreadWorker }>('node:worker_threads');
+  const node = await builtin<{ Worker: new (code: URL | string, options: object) => ThreadWorker }>(
+    'node:worker_threads',
+  );
   const here = import.meta.url; // in a variable, so that bundlers do not copy the file twice
   const options = { execArgv: [] }; // --input-type, for one, is for the main thread's code
-  return [() => new node.Worker(new URL('thread.js', here), options)];
+  return [
+    () => new node.Worker(new URL('thread.js', here), options),
+    // Where a bundler left the file out, or gives a URL that Node does not take for one.
+    () => new node.Worker(threadCode, { ...options, eval: true }),
+  ];
 }
 
 /** How many processors there are. @internal */
