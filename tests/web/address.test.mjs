@@ -2,7 +2,7 @@
 // undoes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bring, browsers, figureOf, until, withBoth } from './site.mjs';
+import { bring, browsers, figureOf, frames, until, withBoth } from './site.mjs';
 
 const { site, both } = await withBoth();
 
@@ -18,11 +18,8 @@ const figures = (page) => ({
   stack: figureOf(page, 'playground', 'stack'),
 });
 
-// What all figures say and what their controls are at, for comparing two pages.
-async function said(page) {
-  await bring(page);
-  await until(() => page.evaluate(() => document.querySelector('figure[aria-busy]') === null), 'all figures');
-  return page.evaluate(() =>
+const read = (page) =>
+  page.evaluate(() =>
     Array.from(document.querySelectorAll('figure'), (figure) => ({
       id: figure.id,
       text: figure.textContent.replace(/\s+/g, ' '),
@@ -32,6 +29,20 @@ async function said(page) {
       ),
     })),
   );
+
+// What all figures say and what their controls are at, for comparing two pages. A picture is drawn once it has its width:
+// so many frames change nothing.
+async function said(page) {
+  await bring(page);
+  await until(() => page.evaluate(() => document.querySelector('figure[aria-busy]') === null), 'all figures');
+  let seen = await read(page);
+  await until(async () => {
+    await frames(page, 60);
+    const before = JSON.stringify(seen);
+    seen = await read(page);
+    return JSON.stringify(seen) === before;
+  }, 'pictures that stay');
+  return seen;
 }
 
 for (const name of browsers) {
@@ -68,14 +79,14 @@ for (const name of browsers) {
 
     const chinese = await both.open(name, address.replace('lang=en', 'lang=zh'));
     assert.match(await chinese.page.evaluate(() => document.documentElement.lang), /^zh/);
-    const read = await said(chinese.page);
+    const translated = await said(chinese.page);
     const touched = sent.filter(({ text }, i) => text !== untouched[i].text);
     assert.deepEqual(
       touched.map(({ id }) => id),
       ['order-map', 'sinusoid-map', 'relative-maps', 'rope-pair', 'playground-stack'].map((id) => `figure-${id}`),
     );
     for (const { id, controls } of touched)
-      assert.deepEqual(read.find((figure) => figure.id === id).controls, controls);
+      assert.deepEqual(translated.find((figure) => figure.id === id).controls, controls);
     assert.deepEqual(await figures(chinese.page).stack.tables(), await stack.tables(), 'the same numbers in Chinese');
     assert.deepEqual(chinese.complaints, []);
     await chinese.close();
