@@ -158,6 +158,7 @@ test('the derivation is walked step by step: its formula, its words and its arro
   }
   assert.equal(new Set(seen).size, 7);
   assert.ok(await next.isDisabled());
+  assert.ok(await back.evaluate((button) => button === document.activeElement), 'the keyboard goes on');
   // Query, key and product, and where the first two were.
   assert.equal(await shownArrows(), 5);
   assert.match(await own.locator('.summary').textContent(), /^At distance 3 the dot product is −0\.2884\.$/);

@@ -103,6 +103,9 @@ export function ropeSteps(chapter: ChapterState<Texts>, core: Ropewalk): Figure 
         const [title = '', note = ''] = texts.steps[step - 1] ?? [];
         back.disabled = step === 1;
         next.disabled = step === steps;
+        // A button that can no longer be pressed hands the focus to the other.
+        if (document.activeElement === back && back.disabled) next.focus();
+        if (document.activeElement === next && next.disabled) back.focus();
         m.element.hidden = step < at.angle;
         n.element.hidden = step < at.answer;
         place.textContent = texts.place(plain(step), plain(steps));
