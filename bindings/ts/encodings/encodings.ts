@@ -2,8 +2,9 @@
 // (src/encodings/registry.h), and a test holds the two together.
 
 /**
- * How an encoding enters a model. `absolute`: a vector for each position, merged with the token's. `rotary`: queries and keys
- * are rotated. `bias`: a number for each distance, or distance and query, added to the scores. `relative`: a vector for each distance.
+ * How an encoding enters a model. `absolute`: a vector for each position, merged with the token's. `rotary`: queries and
+ * keys are rotated. `bias`: a number for each distance, or distance and query, added to the scores. `relative`: a vector
+ * for each distance.
  */
 export type EncodingFamily = 'absolute' | 'rotary' | 'bias' | 'relative';
 

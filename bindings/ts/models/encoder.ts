@@ -77,7 +77,8 @@ interface Pass extends Pick<StackPass, 'at' | 'keep'> {
 }
 
 /**
- * A BERT, RoBERTa, Jina BERT, Nomic BERT, ModernBERT, RoFormer, EmbeddingGemma or the encoder of a T5, made by `loadModel()`.
+ * A BERT, RoBERTa, Jina BERT, Nomic BERT, ModernBERT, RoFormer, EmbeddingGemma or the encoder of a T5, made by
+ * `loadModel()`.
  *
  * @example
  * using model = await loadModel(rw, { config, weights: 'model.safetensors' });

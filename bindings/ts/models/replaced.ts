@@ -47,8 +47,9 @@ export type ModelEncoding =
 /** Options of `replaceEncoding`. */
 export interface ReplaceEncodingOptions {
   /**
-   * The most tokens of a pass and its cache, for encodings that add to scores by distance (ALiBi, T5, KERPLE, FIRE, Sandwich): those keep
-   * [H, 2 maxLength - 1] numbers for each layer. Random tables of BERT's encodings have rows for as many. Default 1024.
+   * The most tokens of a pass and its cache, for encodings that add to scores by distance (ALiBi, T5, KERPLE, FIRE,
+   * Sandwich): those keep [H, 2 maxLength - 1] numbers for each layer. Random tables of BERT's encodings have rows for as
+   * many. Default 1024.
    */
   maxLength?: number;
   /** Random tables of `shaw` have rows for distances up to this one. Default 64. */

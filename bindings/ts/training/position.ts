@@ -116,8 +116,8 @@ export type TrainerPosition =
     }
   | {
       /**
-       * FIRE (arXiv:2310.04418): adds a learned function of ln(1 + c |i - j|) / ln(1 + c max(L, i)), the same for all layers.
-       * Of its parameters `fire.threshold_factor` begins as 1 and is multiplied by `threshold` to L.
+       * FIRE (arXiv:2310.04418): adds a learned function of ln(1 + c |i - j|) / ln(1 + c max(L, i)), the same for all
+       * layers. Of its parameters `fire.threshold_factor` begins as 1 and is multiplied by `threshold` to L.
        */
       encoding: 'fire';
       /** W, numbers of the hidden layer. Default 32. */

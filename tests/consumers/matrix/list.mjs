@@ -1,6 +1,6 @@
 // Every consumer: what builds or runs the package, and how. A consumer has a name, a kind and `files` of its project; a
-// page has `build(folder)`, which gives the folder to serve with `headers`, or `serve(folder)`, which gives { address, close };
-// a program has `run(folder)`, which gives what it printed. `gives` is a line that replaces the usual one; with
+// page has `build(folder)`, which gives the folder to serve with `headers`, or `serve(folder)`, which gives { address,
+// close }; a program has `run(folder)`, which gives what it printed. `gives` is a line that replaces the usual one; with
 // `mayComplain` the console may have errors.
 import { readdirSync, readFileSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';

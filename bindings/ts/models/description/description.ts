@@ -102,7 +102,10 @@ export interface ModelDescription {
   readonly eps: number;
   /** Whether norms multiply by 1 + weight. */
   readonly unitOffset: boolean;
-  /** Whether queries and keys are normalized: each head, with the same weights or its own, or all heads of a token together. */
+  /**
+   * Whether queries and keys are normalized: each head, with the same weights or its own, or all heads of a token
+   * together.
+   */
   readonly queryKeyNorm: boolean | 'own weights' | 'all heads';
   /** Of the feed-forward part. */
   readonly activation: LayerActivation;

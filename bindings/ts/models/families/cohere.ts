@@ -1,5 +1,6 @@
 // Command R and Command R7B: attention and feed-forward part side by side after one layer norm without a bias, interleaved
-// pairs, scaled logits; of Command R+, norms of queries and keys with weights for each head. Of the second, three of four layers have a window; the fourth has no positions.
+// pairs, scaled logits; of Command R+, norms of queries and keys with weights for each head. Of the second, three of four
+// layers have a window; the fourth has no positions.
 
 import * as check from '../../runtime/check.js';
 import { type DecoderOptions, readDecoder } from '../description/decoders.js';

@@ -1,5 +1,5 @@
-// ModernBERT: norms before the parts, a rotary encoding, a gated feed-forward part, and a window to both sides in all layers
-// but every third.
+// ModernBERT: norms before the parts, a rotary encoding, a gated feed-forward part, and a window to both sides in all
+// layers but every third.
 
 import type { WeightFile } from '../../sources/tensor-file.js';
 import { hasNormBias, readDecoder } from '../description/decoders.js';

@@ -1,5 +1,5 @@
-// The encoder of T5 and mT5: norms before the parts, nothing scales scores, and all layers add what the first has learned for
-// buckets of distances. Decoders are not read.
+// The encoder of T5 and mT5: norms before the parts, nothing scales scores, and all layers add what the first has learned
+// for buckets of distances. Decoders are not read.
 
 import { text } from '../../checkpoints/fields.js';
 import type { LayerActivation } from '../../layers/activations.js';
