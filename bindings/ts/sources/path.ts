@@ -2,7 +2,8 @@
 import { fileSystem } from './node-files.js';
 import { type ByteSource, pieceBytes, SourceFailure, unreadable } from './source.js';
 
-export async function openPath(path: string | URL): Promise<ByteSource> {
+/** `replaced` is for a file that other processes replace as a whole by an equal or newer one: the one of now is read. */
+export async function openPath(path: string | URL, { replaced = false } = {}): Promise<ByteSource> {
   const fs = await fileSystem('this runtime has no files; pass an address, a File or its bytes');
   const open = () => fs.open(path, 'r').catch(unreadable);
   const { size: fileBytes, mtimeMs: modified } = await measured();
@@ -20,11 +21,12 @@ export async function openPath(path: string | URL): Promise<ByteSource> {
 
   // Opens the file for each range, so that nothing stays open if a caller forgets to close.
   async function* read(from: number, to: number): AsyncIterable<Uint8Array> {
-    const end = Math.min(to, fileBytes);
     const handle = await open();
     try {
       const { size, mtimeMs } = await handle.stat();
-      if (size !== fileBytes || mtimeMs !== modified) throw new SourceFailure('has changed since it was opened');
+      const isSame = size === fileBytes && mtimeMs === modified;
+      if (!isSame && !replaced) throw new SourceFailure('has changed since it was opened');
+      const end = Math.min(to, size);
       const piece = new Uint8Array(Math.max(0, Math.min(pieceBytes, end - from)));
       for (let at = from; at < end; ) {
         const { bytesRead } = await handle.read(piece, 0, Math.min(piece.length, end - at), at).catch(unreadable);

@@ -84,7 +84,7 @@ async function folderStore(folder: string): Promise<Store> {
   const fs = await fileSystem('cached: this runtime has no files');
   const pathOf = (name: string) => `${folder}/${name}`;
   return {
-    open: (name) => openPath(pathOf(name)).catch(() => undefined),
+    open: (name) => openPath(pathOf(name), { replaced: true }).catch(() => undefined),
     async write(name, bytes) {
       const path = pathOf(`${name}.${crypto.randomUUID()}`);
       await fs.mkdir(folder, { recursive: true });

@@ -1,6 +1,6 @@
 // Files kept in a folder: downloads that break off, files that change, no network, several openings at once.
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { cached, loadModel, openSafetensors, SafetensorsError, storedFiles } from 'ropewalk/models';
@@ -242,6 +242,18 @@ console.log(Buffer.from(buffer).toString('base64').slice(-1000));`;
   for (const { stdout } of outputs) assert.equal(stdout.trim(), want);
   server.state.gone = true;
   await opened(server.source);
+});
+
+test('an open file is read on after another process has stored the same bytes again', async (t) => {
+  const server = await changeable(t);
+  const file = await openSafetensors(rw, server.source);
+  const segment = readdirSync(server.folder).find((name) => !name.endsWith('.json'));
+  const path = join(server.folder, segment);
+  writeFileSync(`${path}.new`, readFileSync(path));
+  utimesSync(`${path}.new`, 1, 1);
+  renameSync(`${path}.new`, path);
+  assertSameBits(await file.tensor('large'), one.want.large);
+  file.dispose();
 });
 
 test('a file whose bytes in the folder are damaged is completed', async (t) => {
