@@ -31,8 +31,9 @@ const read = (page) =>
   );
 
 // What all figures say and what their controls are at, for comparing two pages. A picture is drawn once it has its width:
-// so many frames change nothing.
+// so many frames change nothing. A page behind another one has no frames.
 async function said(page) {
+  await page.bringToFront();
   await bring(page);
   await until(() => page.evaluate(() => document.querySelector('figure[aria-busy]') === null), 'all figures');
   let seen = await read(page);
