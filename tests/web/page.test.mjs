@@ -170,6 +170,14 @@ test("the reader's language is the page's", async () => {
   await close();
 });
 
+test('a browser whose language has no tag gets the page in English', async () => {
+  const init = () => Object.defineProperty(navigator, 'languages', { value: ['C'] });
+  const { page, complaints, close } = await open(browser, site.address, { init });
+  assert.equal(await page.evaluate(() => document.documentElement.lang), 'en');
+  assert.deepEqual(complaints, []);
+  await close();
+});
+
 test('the theme follows the system until it is chosen, and the pictures follow the theme', async () => {
   const { page, close } = await open(browser, site.address, { colorScheme: 'light' });
   const brightness = () =>

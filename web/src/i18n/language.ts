@@ -25,9 +25,9 @@ export async function scorecardTexts(language: Language): Promise<ScorecardTexts
   return (await scorecards[language]()).texts;
 }
 
-/** The reader's first language among ours, as the browser reports it; English if there is none. */
+/** The reader's first language among ours, as the browser reports it ("C" among others); English if there is none. */
 export function preferredLanguage(): Language {
-  const wanted = navigator.languages.map((tag) => new Intl.Locale(tag).language);
+  const wanted = navigator.languages.map((tag) => tag.split('-')[0]);
   return wanted.flatMap((tag) => languages.filter((language) => language === tag))[0] ?? 'en';
 }
 
