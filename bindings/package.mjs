@@ -8,7 +8,7 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { inflateRawSync } from 'node:zlib';
 import { deflateAsync } from '@gfx/zopfli';
@@ -231,6 +231,8 @@ await bundle.write({
   },
   chunkFileNames: ({ name }) => (/inline$/.test(name) ? '[name].js' : 'shared-[name].js'),
   comments: { annotation: true, jsdoc: false, legal: true }, // editors show the comments of the .d.ts files
+  sourcemap: process.argv.includes('--maps'), // for npm run coverage; what is published has none
+  sourcemapPathTransform: (source, map) => relative(dist, resolve(dirname(map), source)),
 });
 // A script is one file: it has from the start what the modules import later.
 const fromTheStart = {
