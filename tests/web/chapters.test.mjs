@@ -408,6 +408,7 @@ const chapters = {
   },
 
   async 'linear: both orders give the same and cost what they should'(page) {
+    await bring(page, 'linear');
     const figure = figureOf(page, 'linear', 'cost');
     const [costs, [[difference]]] = await figure.tables();
     for (const [i, [square, state]] of costs.entries()) {

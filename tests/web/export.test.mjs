@@ -61,7 +61,7 @@ function cells(csv) {
 for (const browser of browsers) {
   test(`numbers are saved whole, as JSON and as CSV (${browser})`, async () => {
     const { page, complaints } = pages[browser];
-    await bring(page, 'context');
+    await bring(page, 'context', 'linear');
     for (const [chapter, name] of [
       ['order', 'map'],
       ['linear', 'forms'],

@@ -64,6 +64,7 @@ test('what a button says when it was pressed stands clear of the ring around it'
 
 test('formulas that stand side by side stand on one line', async () => {
   const page = await pageOf(1280);
+  await bring(page, 'linear');
   const rows = await page.evaluate(() =>
     ['sinusoid', 'order', 'linear'].map((id) =>
       Array.from(document.querySelector(`#chapter-${id} .formula`).querySelectorAll('math'), (math) => {

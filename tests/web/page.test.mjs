@@ -249,7 +249,7 @@ test('a link to a chapter opens there, and the contents lead there', async () =>
 
 test('a link to a figure opens at it, also where its chapter is still to come, and ids of the page are links', async () => {
   for (const [hash, id, name] of [
-    ['#lang=en&at=rope.broken', 'figure-rope-broken', 'Figure 6.7'],
+    ['#lang=en&at=rope.broken', 'figure-rope-broken', 'Figure 6.8'],
     ['#lang=en&at=lab.length', 'figure-lab-length', 'Figure 11.3'],
     ['#figure-decay-bound', 'figure-decay-bound', 'Figure 7.2'],
     ['#chapter-rope', 'chapter-rope', ''],

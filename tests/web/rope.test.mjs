@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { load } from 'ropewalk';
-import { open, runProgram, until, withChromium } from './site.mjs';
+import { figureOf, open, runProgram, until, withChromium } from './site.mjs';
 
 const { site, browser } = await withChromium();
 const core = await load({ simd: 'deterministic' });
@@ -180,4 +180,73 @@ test('arrows of the derivation turn slowly where motion is welcome, and at once 
     assert.equal(await turner.evaluate((e) => getComputedStyle(e).transitionDuration), seconds);
     await close();
   }
+});
+
+test('the matrix, the efficient form and the loop give what sines and cosines of the angles give, and the package', async () => {
+  const { page, complaints, close } = await open(browser, site.address, { hash: '#lang=en' });
+  const own = figureOf(page, 'rope', 'ways');
+  const D = 8;
+  const x = Array.from({ length: D }, (_, i) => i + 1);
+  const check = async (m, pairing, pairs) => {
+    const [matrix, forms] = await own.tables();
+    const rows = matrix.map((row) => row.map(() => 0));
+    for (const [i, [a, b]] of pairs.entries()) {
+      const angle = m * 100 ** ((-2 * i) / D);
+      rows[a][a] = rows[b][b] = Math.cos(angle);
+      rows[b][a] = Math.sin(angle);
+      rows[a][b] = -rows[b][a];
+    }
+    const plan = core.rope({ headDim: D, base: 100, pairing });
+    const rotated = plan.rotate(Float32Array.from(x), { offset: m });
+    plan.dispose();
+    let apart = 0;
+    for (let i = 0; i < D; ++i) {
+      for (let j = 0; j < D; ++j) assert.ok(Math.abs(matrix[i][j] - rows[i][j]) <= 6e-8, `entry ${i}, ${j}`);
+      const exact = rows[i].reduce((sum, entry, j) => sum + entry * x[j], 0);
+      // Two products of numbers up to 8 with cosines and sines in float32, and their sum.
+      for (const value of forms[i]) assert.ok(Math.abs(value - exact) <= 2e-6, `${value} for ${exact}`);
+      assert.equal(forms[i][3], rotated[i]);
+      for (const value of forms[i].slice(0, 3)) apart = Math.max(apart, Math.abs(value - rotated[i]));
+    }
+    const [, said] = / more than ([\d.]+) from/.exec(await own.summary());
+    assert.ok(Number(said) >= apart && Number(said) < 1.1 * apart + 1e-12, `${said} for ${apart}`);
+    await own.choose('View as picture');
+  };
+  const [neighbours, halves] = [[0, 1, 2, 3].map((i) => [2 * i, 2 * i + 1]), [0, 1, 2, 3].map((i) => [i, i + D / 2])];
+  await check(1, 'interleaved', neighbours);
+  await own.choose('halves');
+  await own.press('Position m', 'End');
+  await check(24, 'half', halves);
+  await own.press('Position m', 'Home');
+  await check(0, 'half', halves);
+  assert.deepEqual(complaints, []);
+  await close();
+});
+
+test('a pair is marked in all three forms: the one that is chosen, or the one that is pointed at', async () => {
+  const { page, close } = await open(browser, site.address, { hash: '#lang=en&rope.ways.pair=2' });
+  const tables = page.locator('#figure-rope-ways .group-tables table');
+  const marked = () =>
+    tables.evaluateAll((all) =>
+      all.map((table) => Array.from(table.querySelectorAll('.marked'), ({ dataset }) => dataset.group)),
+    );
+  // Two rows: of the matrix two entries, the vector and the result; five numbers; the products and the result.
+  const counts = [8, 10, 4];
+  const expected = (pair) => counts.map((count) => Array(count).fill(pair));
+  assert.deepEqual(await marked(), expected('2'));
+  await tables.nth(2).locator('[data-group="0"]').first().hover();
+  assert.deepEqual(await marked(), expected('0'));
+  await tables.nth(1).locator('th').first().hover();
+  assert.deepEqual(await marked(), expected('2'));
+  await tables.nth(1).locator('[data-group="3"]').first().click();
+  assert.deepEqual(await marked(), expected('3'));
+  assert.match(page.url(), /rope\.ways\.pair=3/);
+  const notes = await page.locator('#figure-rope-ways .group-tables .strip-note').allTextContents();
+  assert.deepEqual(
+    notes.map((note) => Number(/^\d+/.exec(note)[0])),
+    [8 * 8, 2 * 8, 4 * 4],
+  );
+  const zeros = await tables.first().locator('td:not([data-group])').allTextContents();
+  assert.equal(zeros.filter((text) => text === '0').length, Number(/, (\d+) of them/.exec(notes[0])[1]));
+  await close();
 });

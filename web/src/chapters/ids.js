@@ -22,4 +22,4 @@ export const chapterIds = /** @type {const} */ ([
  *
  * @type {readonly string[]}
  */
-export const onDemand = ['context', 'axes', 'lab', 'compare', 'speed'];
+export const onDemand = ['context', 'axes', 'linear', 'lab', 'compare', 'speed'];

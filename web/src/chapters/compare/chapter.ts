@@ -1,5 +1,4 @@
 // All encodings together: whole attention with each of them.
-import './compare.css';
 import type { Chapter } from '../../figure/chapter';
 import { compose } from '../../figure/figure';
 import { prediction } from '../../figure/prediction';

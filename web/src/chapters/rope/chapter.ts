@@ -1,4 +1,4 @@
-// RoPE: from a wish to a rotation, one pair, all pairs, two layouts, by hand, and broken.
+// RoPE: from a wish to a rotation, one pair, all pairs, by hand, two layouts, three ways to write it, and broken.
 
 import type { Chapter } from '../../figure/chapter';
 import { compose } from '../../figure/figure';
@@ -14,11 +14,13 @@ import { mathml as euler } from './euler.tex';
 import type { Texts } from './i18n/en';
 import { ropeLayout } from './layout-figure';
 import { ropePair } from './pair-figure';
+import { mathml as loop } from './pair-loop.tex';
 import { mathml as score } from './score.tex';
 import { ropeSteps } from './steps-figure';
 import { mathml as sum } from './sum.tex';
 import { ropeSum } from './sum-figure';
 import { mathml as turn } from './turn.tex';
+import { ropeWays } from './ways-figure';
 import { mathml as wish } from './wish.tex';
 import { ropeWorked } from './worked-figure';
 
@@ -56,6 +58,10 @@ export const chapter: Chapter<Texts> = {
       prose(...texts.layoutProse),
       prediction(state, texts.askLayout, 'layout'),
       ropeLayout(state, core),
+      subheading(texts.waysTitle),
+      prose(...texts.waysProse),
+      formula(loop, texts.waysFormula),
+      ropeWays(state, core),
       subheading(texts.brokenTitle),
       prose(...texts.brokenProse),
       ropeBroken(state, core),

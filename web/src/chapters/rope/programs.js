@@ -135,6 +135,39 @@ export const worked = (rw, position) => {
   return { q, angles, cos: cosines, partner, sin: sines, turned, frequencies };
 };
 
+export const waysHead = 8;
+
+/**
+ * The numbers 1 to 8, turned in three ways: by the matrix, in the efficient form, and pair by pair; and by the package.
+ * @type {(rw: Ropewalk, pairing: 'interleaved' | 'half', position: number) =>
+ *   Record<'x' | 'cos' | 'sin' | 'partner' | 'matrix' | 'product' | 'efficient' | 'loop' | 'rotated', number[]> &
+ *   { pairs: [number, number][] }}
+ */
+export const threeWays = (rw, pairing, position) => {
+  const D = waysHead;
+  const [all, half] = [D, D / 2].map((count) => Array.from({ length: count }, (_, i) => i));
+  const x = all.map((i) => i + 1);
+  const plan = rw.rope({ headDim: D, base: 100, pairing });
+  const { cos, sin } = plan.tables([position], 'coordinates');
+  const rotated = plan.rotate(Float32Array.from(x), { offset: position });
+  // The columns of the matrix are what becomes of the unit vectors.
+  const units = Float32Array.from({ length: D * D }, (_, i) => (i % (D + 1) === 0 ? 1 : 0));
+  const columns = plan.rotate(units, { positions: all.map(() => position) });
+  plan.dispose();
+  const matrix = all.flatMap((row) => all.map((column) => columns[column * D + row]));
+  const product = all.map((row) => all.reduce((sum, column) => sum + matrix[row * D + column] * x[column], 0));
+  const pairs = half.map((i) => (pairing === 'half' ? [i, i + D / 2] : [2 * i, 2 * i + 1]));
+  const [partner, loop] = [[], []];
+  for (const [a, b] of pairs) [partner[a], partner[b]] = [-x[b], x[a]];
+  const efficient = all.map((i) => x[i] * cos[i] + partner[i] * sin[i]);
+  for (const [a, b] of pairs) {
+    loop[a] = x[a] * cos[a] - x[b] * sin[a];
+    loop[b] = x[a] * sin[a] + x[b] * cos[a];
+  }
+  const [cosines, sines, turned] = [cos, sin, rotated].map((numbers) => Array.from(numbers));
+  return { x, cos: cosines, sin: sines, partner, pairs, matrix, product, efficient, loop, rotated: turned };
+};
+
 export const longestWalk = 200;
 
 /**

@@ -1,5 +1,4 @@
 // The derivation of RoPE, one step at a time: a formula, what it means, and arrows that turn.
-import './steps.css';
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';

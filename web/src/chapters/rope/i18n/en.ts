@@ -215,6 +215,34 @@ export const texts = {
     differ: (position: string, by: string) =>
       `At position ${position} the two layouts agree pair by pair; mixed up, some number is off by ${by}.`,
   },
+  waysTitle: 'One turn, written three ways',
+  waysProse: [
+    'This turn is written in three ways, and you will meet all of them. Papers print the *matrix*: a block for each pair along the diagonal, zeros everywhere else. Model code in Python has the *efficient form*: the vector times the cosines, plus its partners, `rotate_half(x)`, times the sines. Kernels, those of this page too, have the *loop over pairs*: read two numbers, turn them, write two numbers.',
+    'The figure writes out all three. Point at a number: everything that its pair has to do with is marked. In each form these are the same four products.',
+  ],
+  waysFormula: 'What the loop does with the pair $(x, y)$ number $i$.',
+  ways: {
+    m: 'Position m',
+    pairing: 'Pairs',
+    pairings: { interleaved: 'neighbours', half: 'halves' },
+    pair: 'Marked pair',
+    matrix: 'Matrix times vector',
+    matrixNote: (all: string, zeros: string) => `${all} multiplications, ${zeros} of them by zero.`,
+    efficient: 'Efficient form',
+    efficientNote: (all: string) => `${all} multiplications, two for each number.`,
+    loop: 'Loop over pairs',
+    loopNote: (all: string, pairs: string) => `${all} multiplications, four for each of ${pairs} pairs.`,
+    partner: 'partner',
+    products: 'products',
+    turned: 'turned',
+    coordinate: 'coordinate',
+    matrixTable: 'The matrix',
+    formsTable: 'What each form gives',
+    caption:
+      'The numbers 1 to 8 as one head, turned to position m, with base 100. Rows are coordinates, and each colour is a pair.',
+    summary: (pair: string, [a, b]: readonly string[], [before, after]: readonly string[], apart: string) =>
+      `Pair ${pair}, coordinates ${a} and ${b}: ${before} becomes ${after}. No number of the three forms differs by more than ${apart} from what plan.rotate of the package gives.`,
+  },
   brokenTitle: 'A mistake worth looking at',
   brokenProse: [
     'Code like this is found in tutorials. It builds the table of angles as one pairing needs it, all frequencies and then all of them once more, and reads it as the other pairing does, every second entry. Each line looks right by itself.',
