@@ -181,7 +181,7 @@ const isCommon = (id: string): boolean =>
 
 // Pictures that several chapters have, and not the first.
 const isLater = (id: string): boolean =>
-  /[\\/]views[\\/](field|field-group|line-chart|dials|ticks|work-(bar|control))\.ts$/.test(id);
+  /[\\/]views[\\/](field|field-group|group-tables|line-chart|dials|ticks|work-(bar|control))\.ts$/.test(id);
 
 export default defineConfig({
   // Relative, so that the page works in any folder of any server.

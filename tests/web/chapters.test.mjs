@@ -209,6 +209,53 @@ const chapters = {
     assert.deepEqual([shaw[4][0], shaw[9][0], shaw[0][9]], [0, 0, 8]);
   },
 
+  async 'relative: queries, keys, values, weights and output are those of sums in double precision'(page) {
+    const figure = figureOf(page, 'relative', 'head');
+    const words = ['the', 'dog', 'chased', 'the', 'cat'];
+    const dot = (a, b) => a.reduce((sum, value, i) => sum + value * b[i], 0);
+    const x = words.map((word) => wordVector(word, 4).map(Math.fround));
+    const [q, k, v] = ['query', 'key', 'value'].map((name) => {
+      const matrix = wordVector(`${name} matrix`, 8).map(Math.fround);
+      return x.map((row) => [dot(matrix.slice(0, 4), row), dot(matrix.slice(4), row)]);
+    });
+    const check = async (at) => {
+      const [made, looked, [out]] = await figure.tables();
+      const scores = k.map((key) => dot(q[at], key) / Math.sqrt(2));
+      const sum = scores.reduce((all, score) => all + Math.exp(score), 0);
+      const expected = [0, 0];
+      for (const j of whole(0, 4)) {
+        for (const [i, value] of [...x[j], ...q[j], ...k[j], ...v[j]].entries()) near(made[j][i], value, 2e-6);
+        const weight = Math.exp(scores[j]) / sum;
+        const parts = v[j].map((value) => weight * value);
+        for (const [i, value] of [scores[j], weight, ...parts].entries()) near(looked[j][i], value, 5e-6);
+        for (const i of [0, 1]) expected[i] += parts[i];
+      }
+      for (const i of [0, 1]) near(out[i], expected[i], 5e-6);
+      // The text says that the same word has the same numbers.
+      assert.deepEqual(made[0], made[3]);
+      assert.deepEqual(looked[0], looked[3]);
+    };
+    await check(1);
+    assert.match(
+      await figure.summary(),
+      /^“dog” takes most from “cat”, with the weight 0\.63\. .* \(0\.66, 0\.65\)\.$/,
+    );
+    await figure.press('Word', 'End');
+    await check(4);
+    await figure.choose('View as picture');
+    const marked = () =>
+      page.evaluate(() =>
+        Array.from(document.querySelectorAll('#figure-relative-head .group-tables table'), (table) =>
+          Array.from(table.querySelectorAll('.marked'), (cell) => cell.parentElement.cells[0].textContent),
+        ),
+      );
+    const all = (word) => [times(4, word), [], times(6, word), times(4, word)];
+    assert.deepEqual(await marked(), all('cat'));
+    await page.evaluate(() => document.querySelectorAll('#figure-relative-head td[data-group="2"]')[0].click());
+    assert.deepEqual(await marked(), all('chased'));
+    await check(2);
+  },
+
   async 'relative: the terms of Shaw and M4 add up to their scores, and M3 multiplies three vectors'(page) {
     const figure = figureOf(page, 'relative', 'terms');
     const [words, dim] = [12, 8];

@@ -17,6 +17,7 @@ const states = {
   'algebra-shift': 'p=41&k=-7',
   'algebra-dot': 'dim=16&s=5&d=9',
   'relative-learned': 'longer=1&at=30',
+  'relative-head': 'word=4',
   'relative-terms': 'method=shaw&seed=4',
   'relative-rows': 'length=5&k=3&sign=query-minus-key',
   'relative-maps': 'length=12&head=7&decoder=1&d=3',

@@ -4,8 +4,9 @@ import { h } from '../ui/dom';
 
 export interface TableCell {
   readonly text: string;
-  /** Without one it stands back. */
   readonly group?: number | undefined;
+  /** Which of the four colours of pairs it has; default: that of its group. With neither it stands back. */
+  readonly color?: number;
 }
 
 export interface GroupTable {
@@ -21,10 +22,13 @@ export interface GroupTables {
   update(chosen: number, tables: readonly GroupTable[]): void;
 }
 
+// More cells in a row than this need smaller letters.
+const dense = 8;
+
 function box({ title, note, columns, rows }: GroupTable): HTMLElement {
   const head = columns.map(({ name, span }) => h('th', { scope: span > 1 ? 'colgroup' : 'col', colspan: span }, name));
-  const cell = ({ text, group }: TableCell): HTMLElement =>
-    h('td', group === undefined ? {} : { class: `pair-${group}`, 'data-group': group }, text);
+  const cell = ({ text, group, color = group }: TableCell): HTMLElement =>
+    h('td', { class: color === undefined ? undefined : `pair-${color}`, 'data-group': group }, text);
   return h(
     'div',
     {},
@@ -34,7 +38,7 @@ function box({ title, note, columns, rows }: GroupTable): HTMLElement {
       { class: 'scroller', tabindex: 0, role: 'region', 'aria-label': title },
       h(
         'table',
-        { class: columns.some(({ span }) => span > 1) ? 'dense' : undefined },
+        { class: (rows[0]?.cells.length ?? 0) > dense ? 'dense' : undefined },
         h('thead', {}, h('tr', {}, h('td'), ...head)),
         h(
           'tbody',

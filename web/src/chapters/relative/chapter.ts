@@ -1,4 +1,4 @@
-// Learned positions, and encodings that speak of distance: Shaw, T5, ALiBi.
+// Learned positions, a head in numbers, and encodings that speak of distance: Shaw, T5, ALiBi.
 
 import type { Chapter } from '../../figure/chapter';
 import { compose } from '../../figure/figure';
@@ -6,6 +6,8 @@ import { prediction } from '../../figure/prediction';
 import { scorecard } from '../../figure/scorecard';
 import { formula, formulas, pitfalls, prose, subheading } from '../../ui/rich-text';
 import { mathml as bias } from './bias.tex';
+import { mathml as head } from './head.tex';
+import { relativeHead } from './head-figure';
 import { mathml as huang } from './huang.tex';
 import type { Texts } from './i18n/en';
 import { relativeLearned } from './learned-figure';
@@ -22,6 +24,10 @@ export const chapter: Chapter<Texts> = {
       root,
       prose(...texts.opening),
       relativeLearned(state, core),
+      subheading(texts.headTitle),
+      prose(...texts.headProse),
+      formula(head, texts.headFormula),
+      relativeHead(state, core),
       subheading(texts.shawTitle),
       prose(...texts.shaw),
       formula(shaw, texts.shawFormula),

@@ -83,3 +83,43 @@ export const terms = (rw, method, seed) => {
   const ofKey = all.map((value, i) => value - none[i] - ofQuery[i]);
   return method === 'shaw' ? [none, ofQuery, all] : [none, ofQuery, ofKey, all];
 };
+
+export const headSizes = { word: 4, head: 2 };
+
+/**
+ * What one head makes of words: their vectors; the matrices; query, key and value of each word; then for one of the words
+ * its product with each key, the weights, each value times its weight, and the sum of these.
+ * @type {(rw: Ropewalk, words: readonly string[], at: number) =>
+ *   Record<'x' | 'matrices' | 'q' | 'k' | 'v' | 'parts', number[][]> & Record<'scores' | 'weights' | 'out', number[]>}
+ */
+export const oneHead = (rw, words, at) => {
+  const { word: size, head: D } = headSizes;
+  const T = words.length;
+  const data = Float32Array.from(words.flatMap((word) => wordVector(word, size)));
+  // They are not trained.
+  const weights = ['query', 'key', 'value'].map((name) => Float32Array.from(wordVector(`${name} matrix`, D * size)));
+  const [q, k, v] = weights.map((weight) => {
+    const layer = rw.linear({ weight: { data: weight, shape: [D, size] } });
+    const made = layer.apply({ data, shape: [T, size] });
+    layer.dispose();
+    return made;
+  });
+  const { out, scores } = rw.attention(q, k, v, { returnScores: ['raw', 'probabilities'] });
+  const rows = (numbers, columns) =>
+    Array.from({ length: numbers.length / columns }, (_, i) =>
+      Array.from(numbers.subarray(i * columns, (i + 1) * columns)),
+    );
+  const [raw, probabilities] = [scores.raw, scores.probabilities].map(({ data }) => rows(data, T)[at]);
+  const values = rows(v.data, D);
+  return {
+    x: rows(data, size),
+    matrices: weights.flatMap((weight) => rows(weight, size)),
+    q: rows(q.data, D),
+    k: rows(k.data, D),
+    v: values,
+    scores: raw,
+    weights: probabilities,
+    parts: values.map((value, j) => value.map((number) => number * probabilities[j])),
+    out: rows(out.data, D)[at],
+  };
+};

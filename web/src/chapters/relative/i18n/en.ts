@@ -23,6 +23,34 @@ export const texts = {
     mixed: (position: string, coarse: string, fine: string) =>
       `Extended, position ${position} is mixed from the new rows ${coarse} (coarse) and ${fine} (fine).`,
   },
+  headTitle: 'Query, key, value, number by number',
+  headProse: [
+    'From here on, encodings reach into attention itself. So first, one head of it in numbers. Each word comes in as a vector $x$. Three matrices, the same for all words, make three shorter vectors of it: the *query* $q$, what the word asks; the *key* $k$, what it shows; the *value* $v$, what it gives. Training sets the three matrices.',
+    'Then one word looks at all words. Its query times each key gives a row of scores, softmax turns them into weights that add up to one, and the values, each times its weight, add up to what comes out. Look at the two “the” in the figure. No position has entered, and they have the same numbers all the way.',
+  ],
+  headFormula: '$A_{ij}$ is the weight that word $i$ gives to word $j$; $o_i$ is what comes out for word $i$.',
+  head: {
+    sentence: 'the dog chased the cat',
+    word: 'Word',
+    titles: {
+      words: '1. Words',
+      matrices: '2. Three matrices',
+      made: '3. Query, key and value of each word',
+      row: (word: string) => `4. What “${word}” takes from each word`,
+    },
+    notes: {
+      words: 'The same word is the same vector, wherever it stands.',
+      matrices: 'Each row makes one number of q, k or v: its product with x.',
+      made: 'Each word asks, shows and gives.',
+      row: 'The last line adds up: the weights to one, the values to the output.',
+    },
+    sum: 'sum',
+    out: 'What comes out',
+    caption:
+      'One head of attention with five words: vectors of four numbers, queries, keys and values of two. Blue: query. Orange: key. Green: value. One word is marked all the way; point at another to see its share. The matrices are random.',
+    summary: (word: string, other: string, weight: string, out: string) =>
+      `“${word}” takes most from “${other}”, with the weight ${weight}. What comes out for it is (${out}).`,
+  },
   shawTitle: 'A vector for each distance',
   shaw: [
     'What attention needs is rarely “position 412”. It is “two words back”. Shaw and colleagues ([2018](https://arxiv.org/abs/1803.02155)) gave a learned vector not to each position but to each *distance* from query to key, and added it to the key. (A second such vector is added to the value; we leave it out.)',
