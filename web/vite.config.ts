@@ -179,9 +179,11 @@ const textsOf = (language: string) =>
 const isCommon = (id: string): boolean =>
   /[\\/]src[\\/](?!chapters[\\/]\w+[\\/](programs|numbers|median|threads)\.)/.test(id);
 
-// Pictures that several chapters have, and not the first.
+// What several chapters have, and not the first.
 const isLater = (id: string): boolean =>
-  /[\\/]views[\\/](field|field-group|group-tables|line-chart|dials|ticks|work-(bar|control))\.ts$/.test(id);
+  /[\\/](views[\\/](field|field-group|group-tables|line-chart|dials|ticks|work-(bar|control))|figure[\\/]scorecard)\.ts$/.test(
+    id,
+  );
 
 export default defineConfig({
   // Relative, so that the page works in any folder of any server.
@@ -223,6 +225,8 @@ export default defineConfig({
                 test: new RegExp(`[\\\\/]${id}[\\\\/]i18n[\\\\/]${language}\\.ts$`),
               })),
             ),
+            // Two chapters on demand have them.
+            { name: 'recorded', test: /[\\/]src[\\/]recorded[\\/]/ },
             // Code that workers also run, which must not import code that needs a document.
             { name: 'everywhere', test: /[\\/](word-vector\.js|items\.ts)|preload-helper/, priority: 1 },
             // Code that several parts of the page share, in one file rather than a dozen.

@@ -1,13 +1,6 @@
 // The curves that stand behind those of the page's lab: means of three seeds, of the very programs that the page runs.
 import { readFileSync, writeFileSync } from 'node:fs';
 import {
-  inductionSteps,
-  lengthSteps,
-  linearEvery,
-  linearSteps,
-  orderSteps,
-} from '../../web/src/chapters/lab/course.js';
-import {
   inductionModel,
   lengthModel,
   linearForms,
@@ -17,9 +10,10 @@ import {
   positions,
   train,
 } from '../../web/src/chapters/lab/programs.js';
+import { inductionSteps, lengthSteps, linearEvery, linearSteps, orderSteps } from '../../web/src/recorded/course.js';
 import { mean, rw } from './experiment.mjs';
 
-const file = new URL('../../web/src/chapters/lab/recorded.json', import.meta.url);
+const file = new URL('../../web/src/recorded/lab.json', import.meta.url);
 const seeds = [1, 2, 3];
 
 /** Numbers as whole hundredths: few bytes, and finer than a line is wide. */

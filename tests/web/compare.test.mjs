@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
+import { lengths } from '../../web/src/recorded/course.js';
 import { bring, browsers, figureOf, open, serve, setOffline, until, withBoth } from './site.mjs';
 
 const { site, both, browser } = await withBoth();
@@ -64,5 +65,120 @@ test('in Chinese the programs have the same three tabs', async () => {
     viewer,
   );
   assert.deepEqual(names, ['NumPy', 'PyTorch', 'ropewalk']);
+  await close();
+});
+
+const comparison = async (hash) => {
+  const opened = await open(browser, site.address, { hash });
+  await bring(opened.page, 'compare');
+  await opened.page.locator('#figure-compare-results').waitFor();
+  const isShown = () =>
+    opened.page.evaluate(() => document.querySelector('#figure-compare-results .summary').textContent);
+  await until(isShown, 'the comparison');
+  return opened;
+};
+
+test('the comparison shows what the lab recorded, each encoding in its row', async () => {
+  const recorded = JSON.parse(await readFile(new URL('../../web/src/recorded/lab.json', import.meta.url), 'utf8'));
+  const { page, complaints, close } = await comparison('#lang=en&at=compare.results');
+  const rows = await page
+    .locator('#figure-compare-results .comparison tbody tr')
+    .evaluateAll((all) => all.map((row) => Array.from(row.cells, ({ textContent }) => textContent)));
+  const numbers = (text) => text.split(' ').map((hundredths) => Number(hundredths) / 100);
+  const order = ['none', 'binary', 'sinusoidal', 'learned', 'shaw', 't5', 'alibi', 'rope', 'pope'];
+  const names = ['None', 'Binary', 'Sinusoidal', 'Learned', 'Shaw', 'T5', 'ALiBi', 'RoPE', 'PoPE'];
+  assert.deepEqual(
+    rows.map(([name]) => name),
+    names,
+  );
+  const table = (await figureOf(page, 'compare', 'results').tables())[0];
+  for (const [i, encoding] of order.entries()) {
+    const shares = [recorded.order.previous, recorded.order.reverse, recorded.induction[2]].map((task) => {
+      const curve = task[encoding];
+      return curve && numbers(curve.share).at(-1);
+    });
+    const losses = recorded.length[encoding] && numbers(recorded.length[encoding].asTrained);
+    const beyond = losses?.filter((_, bin) => bin * lengths.bin >= lengths.trained);
+    const loss = beyond && beyond.reduce((a, b) => a + b) / beyond.length;
+    const printed = [...shares.map((share) => share && `${Math.round(100 * share)}%`), loss?.toFixed(2)];
+    assert.deepEqual(
+      rows[i].slice(5, 9),
+      printed.map((text) => text ?? '–'),
+      encoding,
+    );
+    for (const [column, value] of [...shares, loss].entries()) {
+      if (value === undefined) assert.ok(Number.isNaN(table[i][column]), encoding);
+      else assert.ok(Math.abs(table[i][column] - value) < 1e-9, `${encoding} ${column}`);
+    }
+  }
+  // What the text says of them.
+  const best = (column) =>
+    names.filter((_, i) => table[i][column] === Math.max(...table.map((row) => row[column] || 0)));
+  assert.deepEqual(best(1), ['Sinusoidal', 'Learned']);
+  for (const i of [4, 5, 6]) assert.ok(table[i][3] < 1.4);
+  for (const i of [2, 3, 7]) assert.ok(table[i][3] > 2.77);
+  // The marks are those of the scorecard.
+  const marks = await page.evaluate(() =>
+    Array.from(document.querySelectorAll('#chapter-rope .scorecard tbody tr:first-child'), (row) =>
+      Array.from(row.cells, ({ textContent }) => textContent),
+    ),
+  );
+  assert.equal(marks.length, 7);
+  for (const row of marks) assert.deepEqual(rows.find(([name]) => name === row[0]).slice(0, 5), row);
+  assert.deepEqual(complaints, []);
+  await close();
+});
+
+test('the comparison is sorted by what it shows, and the address keeps by what', async () => {
+  const { page, close } = await comparison('#lang=en&compare.results.order=length');
+  const shown = () => page.locator('#figure-compare-results .comparison tbody th').allTextContents();
+  const losses = (await figureOf(page, 'compare', 'results').tables())[0].map((row) => row[3]);
+  const measured = losses.filter((loss) => !Number.isNaN(loss));
+  assert.deepEqual(
+    measured,
+    measured.toSorted((a, b) => a - b),
+  );
+  assert.deepEqual(
+    losses.slice(measured.length).filter((loss) => !Number.isNaN(loss)),
+    [],
+  );
+  await figureOf(page, 'compare', 'results').choose('View as picture', 'repeats');
+  assert.deepEqual((await shown()).slice(0, 4), ['Shaw', 'T5', 'RoPE', 'Learned']);
+  assert.match(page.url(), /compare\.results\.order=induction/);
+  await close();
+});
+
+test('every table of published results names its source, and the differences that the text speaks of are theirs', async () => {
+  const { page, close } = await comparison('#lang=en');
+  const tables = await page.locator('#chapter-compare .published').evaluateAll((all) =>
+    all.map((box) => ({
+      caption: box.querySelector('caption').textContent,
+      rows: Object.fromEntries(
+        Array.from(box.querySelectorAll('tbody tr'), (row) =>
+          Array.from(row.cells, ({ textContent }) => textContent),
+        ).map(([name, ...values], i) => [`${i} ${name}`, values.map((text) => Number(text.replace(',', '')))]),
+      ),
+      note: box.parentElement.nextElementSibling.textContent,
+      links: Array.from(box.parentElement.nextElementSibling.querySelectorAll('a'), ({ href }) => href),
+    })),
+  );
+  const [law, stages, glue, perplexity] = tables;
+  assert.equal(tables.length, 4);
+  for (const { links } of tables)
+    assert.ok(links.some((href) => /^https:\/\/arxiv\.org\/abs\/(2104\.09864|2108\.12409)$/.test(href)));
+  assert.match(law.note, new RegExp((law.rows['3 RoFormer-1024'][1] - law.rows['2 RoFormer-512'][1]).toFixed(2)));
+  const byLength = Object.values(stages.rows).toSorted((a, b) => a[0] - b[0]);
+  assert.ok(
+    byLength.every(
+      ([, , , , accuracy], i) => i === 0 || byLength[i][0] === byLength[i - 1][0] || accuracy > byLength[i - 1][4],
+    ),
+  );
+  const [bert, roformer] = Object.values(glue.rows);
+  const ahead = roformer.map((value, i) => value > bert[i]);
+  // MNLI has two columns.
+  assert.deepEqual(ahead, [true, false, false, true, true, false, false]);
+  assert.equal(Math.floor(roformer[4] - bert[4]), 15);
+  const lengths = Object.values(perplexity.rows);
+  assert.ok(lengths[3][0] === 512 && lengths[3][1] === 3072 && lengths[3][2] < lengths[0][2]);
   await close();
 });

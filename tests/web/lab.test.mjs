@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
-import { orderSteps } from '../../web/src/chapters/lab/course.js';
+import { orderSteps } from '../../web/src/recorded/course.js';
 import { recordedOrder } from '../lab/record.mjs';
 import { bring, figureOf, frames, isWhole, open, runProgram, serve, setOffline, until, withChromium } from './site.mjs';
 
@@ -205,7 +205,7 @@ test('without a network the lab says so, and trains when there is one again', as
 });
 
 test('the recorded curves are those that the command records', async () => {
-  const file = new URL('../../web/src/chapters/lab/recorded.json', import.meta.url);
+  const file = new URL('../../web/src/recorded/lab.json', import.meta.url);
   const recorded = JSON.parse(await readFile(file, 'utf8'));
   assert.deepEqual(recorded.order.previous.alibi, recordedOrder('previous', 'alibi'));
 });

@@ -107,6 +107,23 @@ test('the chapter of all encodings comes with who is near it, in at most 8 KB, a
   await close();
 });
 
+test('the comparison comes with that chapter, in at most 5 KB, and in 3 KB the curves that the lab has too', async (t) => {
+  const own = await serve();
+  t.after(own.close);
+  const { page, close } = await open(browser, own.address, { hash: '#lang=zh', serviceWorkers: 'block' });
+  const isPart = (path) => /\/(comparison|evidence-zh|recorded)-/.test(path);
+  assert.ok(![...own.asked].some(isPart));
+  await bring(page, 'compare');
+  await page.locator('#figure-compare-results').waitFor();
+  const sizes = { comparison: 0, recorded: 0 };
+  for (const path of [...own.asked].filter(isPart)) {
+    sizes[path.includes('/recorded-') ? 'recorded' : 'comparison'] += await sizeOf(path.slice(1));
+  }
+  t.diagnostic(JSON.stringify(sizes));
+  assert.ok(sizes.comparison > 0 && sizes.comparison <= 5 * 1024 && sizes.recorded <= 3 * 1024, JSON.stringify(sizes));
+  await close();
+});
+
 test('the small model comes when it is asked for, in at most 640 KB, and with it at most 80 KB that run it', async (t) => {
   const own = await serve();
   t.after(own.close);

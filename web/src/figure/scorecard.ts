@@ -16,6 +16,12 @@ const rows = {
   rope: 'yyyp',
 } as const;
 
+/** What an encoding does by each of the criteria; undefined where none of the chapters says. */
+export function marksOf(encoding: string): readonly ((typeof marks)[keyof typeof marks] | undefined)[] {
+  const known: Readonly<Record<string, string>> = rows;
+  return Array.from(known[encoding] ?? '????', (mark) => marks[mark as keyof typeof marks]);
+}
+
 /** The encodings up to one of them. */
 export function scorecard(chapter: ChapterState, last: keyof typeof rows): HTMLElement {
   const texts = chapter.scorecard;

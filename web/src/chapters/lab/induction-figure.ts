@@ -3,16 +3,16 @@ import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
 import { oneName, slider, together } from '../../figure/settings';
 import { call, program } from '../../programs/program';
+import { inductionSteps, lookEvery, repeats } from '../../recorded/course';
+import recorded from '../../recorded/lab.json';
 import { whole } from '../../ui/controls';
 import { h } from '../../ui/dom';
 import type { CurvePanelsData } from '../../views/curve-panels';
 import { type FieldGroupData, fieldGroup } from '../../views/field-group';
-import { inductionSteps, lookEvery, repeats } from './course';
 import type { Texts } from './i18n/en';
 import type { InductionInput, InductionLook } from './lab';
 import { liveRun } from './live-run';
 import { shown } from './programs.js?shown';
-import recorded from './recorded.json';
 import { paceOf, recordedPoints, seeds } from './settings';
 import { TrainingSession } from './training-session';
 

@@ -3,15 +3,15 @@ import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
 import { oneName, slider, together, toggle } from '../../figure/settings';
 import { call, program } from '../../programs/program';
+import { lengthEvery, lengthSteps, lengths } from '../../recorded/course';
+import recorded from '../../recorded/lab.json';
 import { whole } from '../../ui/controls';
 import { h } from '../../ui/dom';
 import type { CurvePanel, CurvePanelsData } from '../../views/curve-panels';
-import { lengthEvery, lengthSteps, lengths } from './course';
 import type { Texts } from './i18n/en';
 import type { LengthInput, LengthLook } from './lab';
 import { liveRun } from './live-run';
 import { shown } from './programs.js?shown';
-import recorded from './recorded.json';
 import { paceOf, seeds } from './settings';
 import { TrainingSession } from './training-session';
 

@@ -3,13 +3,13 @@ import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
 import { slider, together } from '../../figure/settings';
 import { call, program } from '../../programs/program';
+import { linearEvery, linearSteps } from '../../recorded/course';
+import recorded from '../../recorded/lab.json';
 import { whole } from '../../ui/controls';
-import { linearEvery, linearSteps } from './course';
 import type { Texts } from './i18n/en';
 import type { LinearInput } from './lab';
 import { liveRun } from './live-run';
 import { shown } from './programs.js?shown';
-import recorded from './recorded.json';
 import { paceOf, recordedPoints, seeds } from './settings';
 import { TrainingSession } from './training-session';
 

@@ -3,15 +3,15 @@ import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
 import { oneName, slider, together } from '../../figure/settings';
 import { call, program } from '../../programs/program';
+import { lookEvery, orderSteps } from '../../recorded/course';
+import recorded from '../../recorded/lab.json';
 import { whole } from '../../ui/controls';
 import { h } from '../../ui/dom';
 import type { CurvePanelsData } from '../../views/curve-panels';
-import { lookEvery, orderSteps } from './course';
 import type { Texts } from './i18n/en';
 import type { EncodingName, OrderInput, OrderLook } from './lab';
 import { liveRun } from './live-run';
 import { shown } from './programs.js?shown';
-import recorded from './recorded.json';
 import { paceOf, recordedPoints, seeds } from './settings';
 import { TrainingSession } from './training-session';
 

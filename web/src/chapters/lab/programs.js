@@ -1,7 +1,15 @@
 // What the lab trains, as its programs show it.
 // @ts-nocheck
 import { copyTask, inductionTask, reverseTask, skipLanguageTask } from 'ropewalk/training';
-import { inductionSteps, lengthSteps, lengths, linearSteps, lookEvery, orderSteps, repeats } from './course.js';
+import {
+  inductionSteps,
+  lengthSteps,
+  lengths,
+  linearSteps,
+  lookEvery,
+  orderSteps,
+  repeats,
+} from '../../recorded/course.js';
 /** @import { Training } from 'ropewalk/training' */
 
 /** Position encodings with the settings of small models. */

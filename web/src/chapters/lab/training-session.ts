@@ -1,8 +1,8 @@
 // The page's side of training: one run of models, which is begun, paused, taken on step by step and given up. It outlives
 // its figure, which is made anew for each language.
 import type { Remote } from 'ropewalk/worker';
+import { lookEvery } from '../../recorded/course';
 import { pause } from '../../work/pause';
-import { lookEvery } from './course';
 import type { Lab } from './lab';
 import address from './worker?worker&url';
 

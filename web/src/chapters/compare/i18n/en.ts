@@ -57,6 +57,7 @@ export const texts = {
   codeAfter: [
     'Compare two programs line by line. T5, ALiBi and KERPLE add one number to each score, and attention stays what it was. RoPE turns its inputs, and attention stays what it was, too. Shaw, M3 and M4 need a row for each pair of words inside the product itself; this is why fast kernels for plain attention do not serve them.',
   ],
+  evidence: () => import('./evidence-en'),
 };
 
 export type Texts = Translated<typeof texts>;

@@ -54,4 +54,5 @@ export const texts: Texts = {
   codeAfter: [
     '把两个程序逐行对照。T5、ALiBi 和 KERPLE 给每个得分加一个数，注意力本身不变。RoPE 转动的是输入，注意力本身也不变。Shaw、M3 和 M4 则要在乘积里面为每一对词取一行；所以为普通注意力写的快速内核，它们用不上。',
   ],
+  evidence: () => import('./evidence-zh'),
 };

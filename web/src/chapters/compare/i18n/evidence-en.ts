@@ -1,0 +1,85 @@
+// What each encoding can do, and what papers report.
+import type { Translated } from '../../../i18n/texts';
+
+export const texts = {
+  resultsTitle: 'What each of them can do',
+  resultsProse: [
+    'The scorecard is full, and the lab has measured. Here both stand in one table. The small curves are those that stand behind the ones of chapter 11: means of three seeds. The first three are shares of tokens that a small model names right, as it trains: the token before; the sequence backwards; and, with two layers, what follows when a sequence repeats. The last is the loss by position. The model was trained up to the dashed line, and the number is the mean loss beyond it.',
+    'A dash means that none of our chapters has judged or measured it.',
+  ],
+  results: {
+    order: 'Sort by',
+    orders: {
+      reading: 'chapter',
+      previous: 'token before',
+      reverse: 'backwards',
+      induction: 'repeats',
+      length: 'beyond',
+    },
+    names: { binary: 'Binary', rope: 'RoPE', pope: 'PoPE' },
+    measures: {
+      previous: 'token before',
+      reverse: 'backwards',
+      induction: 'repeats',
+      length: 'loss beyond',
+    },
+    used: 'used in',
+    usedBy: {
+      none: 'every fourth layer of SmolLM3 and Command R7B',
+      binary: '–',
+      sinusoidal: '[the first Transformer](https://arxiv.org/abs/1706.03762)',
+      learned: '[BERT](https://arxiv.org/abs/1810.04805), GPT-2, OPT',
+      shaw: '[translation, by its authors](https://arxiv.org/abs/1803.02155)',
+      t5: '[T5](https://arxiv.org/abs/1910.10683)',
+      alibi: '[BLOOM](https://arxiv.org/abs/2211.05100), MPT',
+      rope: '[RoFormer](https://arxiv.org/abs/2104.09864), LLaMA, Qwen, Mistral, Gemma',
+      pope: '–',
+    },
+    label: 'Encodings: criteria, what small models do with them, who uses them',
+    summary: (all: readonly string[]) => all.join(' '),
+    best: (measure: string, names: readonly string[], value: string) =>
+      `Best, ${measure}: ${names.join(', ')} (${value}).`,
+    caption:
+      'All encodings of this page. Shares are of tokens named right at the end of training, 300 steps for the first two and 500 for the third; losses are in nats, and lower is better. A blind guess has a loss of 2.77.',
+  },
+  resultsAfter: [
+    'No encoding is the best in every column. Learned and sinusoidal positions count from the beginning: they alone name a sequence backwards, and they fall off the cliff. Shaw, T5 and ALiBi read on beyond the trained length. RoPE does well at what lies near, and fails beyond it as it stands; chapter 8 mends that. It is what most models use today, for it turns queries and keys and leaves the rest of attention, and its fast kernels, as they are.',
+  ],
+  publishedTitle: 'What papers report',
+  publishedProse: [
+    'Small models show what an encoding can tell. What it gains in a large one takes experiments that no page can run. Here are those of two papers, and what speaks against reading too much into them.',
+    'In the first table BERT reads characters and WoBERT words, both with absolute positions. RoFormer is WoBERT with RoPE in their place. The number behind each name is the tokens that the model reads.',
+  ],
+  published: {
+    law: {
+      caption: 'Which of two law cases is the more similar one? Accuracy in percent (CAIL2019-SCM)',
+      corner: 'model',
+      columns: ['validation', 'test'],
+      rows: {},
+      note: 'With 512 tokens RoFormer and WoBERT are level. With 1,024 RoFormer gains 1.50 points on the test set, and only RoFormer was given that many. ([RoFormer, table 5](https://arxiv.org/abs/2104.09864); [Su, 2021](https://www.kexue.fm/archives/8265).)',
+    },
+    stages: {
+      caption: 'RoFormer’s pre-training in Chinese, one stage after the other',
+      corner: 'stage',
+      columns: ['tokens', 'batch', 'steps, thousands', 'loss', 'accuracy, %'],
+      rows: {},
+      note: 'Longer texts end in higher accuracy. More context helps to guess a hidden word, though, and no other encoding was trained this way to compare with. ([RoFormer, table 4](https://arxiv.org/abs/2104.09864).)',
+    },
+    glue: {
+      caption: 'English tasks (GLUE)',
+      corner: 'model',
+      columns: ['MRPC', 'SST-2', 'QNLI', 'STS-B', 'QQP', 'MNLI-m', 'MNLI-mm'],
+      rows: {},
+      note: 'F1 for MRPC and QQP, Spearman’s correlation for STS-B, accuracy elsewhere. RoFormer is ahead in three of the six tasks and behind in three. Its row is from validation sets; the row of BERT is the one that BERT’s paper reports for test sets ([Devlin et al., 2018](https://arxiv.org/abs/1810.04805)). So the 15 points of QQP say little about positions. In translation from English to German RoFormer has a BLEU of 27.5, the first Transformer 27.3. ([RoFormer, tables 1 and 2](https://arxiv.org/abs/2104.09864).)',
+    },
+    lengths: {
+      caption: 'Perplexity on WikiText-103; lower is better',
+      corner: 'encoding',
+      columns: ['trained on', 'reads', 'perplexity'],
+      rows: { sinusoidal: 'Sinusoidal', alibi: 'ALiBi', short: 'ALiBi', long: 'ALiBi' },
+      note: 'Trained on 512 tokens, ALiBi reads 3,072 better than the sinusoidal model that was trained on as many, and its training is 1.84 times as fast. With 1.3 billion parameters, ALiBi trained on 1,024 tokens reads 2,048 with a perplexity that is 0.09 below that of a sinusoidal model trained on 2,048. Its authors find that much of this comes from the first tokens of each piece, which get more context when pieces are longer. ([Press et al., sections 4.1 and 4.2, appendix B](https://arxiv.org/abs/2108.12409).)',
+    },
+  },
+};
+
+export type EvidenceTexts = Translated<typeof texts>;

@@ -1,0 +1,38 @@
+// What the lab's models could do in the end, by encoding: from the curves that were recorded. Does not use the DOM.
+import { lengths } from '../../recorded/course';
+import recorded from '../../recorded/lab.json';
+
+/** Encodings in the order in which the page comes to them. */
+export const compared = ['none', 'binary', 'sinusoidal', 'learned', 'shaw', 't5', 'alibi', 'rope', 'pope'] as const;
+
+export type Compared = (typeof compared)[number];
+
+export const measures = ['previous', 'reverse', 'induction', 'length'] as const;
+export type Measure = (typeof measures)[number];
+
+const texts: Readonly<Record<Measure, Partial<Record<Compared, string>>>> = {
+  previous: sharesOf(recorded.order.previous),
+  reverse: sharesOf(recorded.order.reverse),
+  induction: sharesOf(recorded.induction[2]),
+  length: Object.fromEntries(Object.entries(recorded.length).map(([name, { asTrained }]) => [name, asTrained])),
+};
+
+function sharesOf(task: Readonly<Record<string, { readonly share: string }>>): Partial<Record<Compared, string>> {
+  return Object.fromEntries(Object.entries(task).map(([name, { share }]) => [name, share]));
+}
+
+/** Shares of what is named right, by training step; with `length` the losses in nats, by position. */
+export function curveOf(measure: Measure, encoding: Compared): readonly number[] | undefined {
+  return texts[measure][encoding]?.split(' ').map((hundredths) => Number(hundredths) / 100);
+}
+
+/** Where the trained length ends on the curve of losses by position, as a share of it. */
+export const trainedShare = lengths.trained / lengths.tested;
+
+/** The share in the end; with `length` the mean loss at positions beyond the trained length. */
+export function resultOf(measure: Measure, encoding: Compared): number | undefined {
+  const curve = curveOf(measure, encoding);
+  if (measure !== 'length' || curve === undefined) return curve?.at(-1);
+  const beyond = curve.slice(lengths.trained / lengths.bin);
+  return beyond.reduce((sum, loss) => sum + loss, 0) / beyond.length;
+}

@@ -1,0 +1,93 @@
+// All encodings in one table: the criteria of the scorecard, what the lab's models could do, and who uses each.
+import type { ChapterState } from '../../figure/chapter';
+import { type Figure, figure } from '../../figure/figure';
+import { marksOf } from '../../figure/scorecard';
+import { oneName } from '../../figure/settings';
+import { type ComparedCell, comparison } from '../../views/comparison';
+import type { Texts } from './i18n/en';
+import type { EvidenceTexts } from './i18n/evidence-en';
+import { type Compared, compared, curveOf, type Measure, measures, resultOf, trainedShare } from './recorded-results';
+
+const orders = ['reading', ...measures] as const;
+// The loss at the top of its curves, in nats; more is drawn at the top.
+const mostLoss = 5;
+
+export function compareResults(chapter: ChapterState<Texts & EvidenceTexts>): Figure {
+  const texts = chapter.texts.results;
+  const { scorecard } = chapter;
+  if (scorecard === undefined) throw new Error('the first chapter has no scorecard');
+  const { fixed } = chapter.numbers;
+  const names: Readonly<Record<Compared, string>> = { ...chapter.texts.attention.encodings, ...texts.names };
+  const fields = { order: oneName(texts.order, orders, 'reading', (order) => texts.orders[order]) };
+  const printed = (measure: Measure, value: number): string =>
+    measure === 'length' ? fixed(value, 2) : `${fixed(100 * value, 0)}%`;
+
+  // From the best on; those that were not measured last.
+  function sorted(order: (typeof orders)[number]): readonly Compared[] {
+    if (order === 'reading') return compared;
+    const sign = order === 'length' ? 1 : -1;
+    const rank = (encoding: Compared): number => sign * (resultOf(order, encoding) ?? sign * Number.POSITIVE_INFINITY);
+    return compared.toSorted((a, b) => (rank(a) === rank(b) ? 0 : rank(a) - rank(b)));
+  }
+
+  function measured(measure: Measure, encoding: Compared, best: number): ComparedCell {
+    const [values, result] = [curveOf(measure, encoding), resultOf(measure, encoding)];
+    if (values === undefined || result === undefined) return { text: '–' };
+    const curve = measure === 'length' ? { values, top: mostLoss, limit: trainedShare } : { values, top: 1 };
+    return { text: printed(measure, result), curve, look: result === best ? 'best' : undefined };
+  }
+
+  return figure(chapter, { name: 'results', caption: texts.caption, wide: true }, fields, (_, { order }) => {
+    const table = comparison();
+    return {
+      controls: [order.element],
+      picture: [table.element],
+      show(values) {
+        const rows = sorted(values.order);
+        const bestOf = (measure: Measure): number => {
+          const all = compared.flatMap((encoding) => resultOf(measure, encoding) ?? []);
+          return measure === 'length' ? Math.min(...all) : Math.max(...all);
+        };
+        table.update({
+          label: texts.label,
+          columns: [...scorecard.criteria, ...measures.map((measure) => texts.measures[measure]), texts.used],
+          rows: rows.map((encoding) => ({
+            name: names[encoding],
+            cells: [
+              ...marksOf(encoding).map((mark) =>
+                mark === undefined ? { text: '–' } : { text: scorecard.marks[mark], look: mark },
+              ),
+              ...measures.map((measure) => measured(measure, encoding, bestOf(measure))),
+              { text: texts.usedBy[encoding], look: 'words' as const },
+            ],
+          })),
+        });
+        const first = (measure: Measure): string => {
+          const best = bestOf(measure);
+          const all = compared.filter((encoding) => resultOf(measure, encoding) === best);
+          return texts.best(
+            texts.measures[measure],
+            all.map((encoding) => names[encoding]),
+            printed(measure, best),
+          );
+        };
+        return {
+          summary: texts.summary(measures.map(first)),
+          code: '',
+          table: () => [
+            {
+              caption: texts.label,
+              corner: chapter.texts.attention.encoding,
+              columns: measures.map((measure) => texts.measures[measure]),
+              rows: rows.map((encoding) => ({
+                name: names[encoding],
+                values: measures.map((measure) => resultOf(measure, encoding)),
+              })),
+              print: (value) => fixed(value, 3),
+            },
+          ],
+        };
+      },
+    };
+  });
+}
