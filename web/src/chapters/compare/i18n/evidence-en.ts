@@ -68,7 +68,7 @@ export const texts = {
     glue: {
       caption: 'English tasks (GLUE)',
       corner: 'model',
-      columns: ['MRPC', 'SST-2', 'QNLI', 'STS-B', 'QQP', 'MNLI-m', 'MNLI-mm'],
+      columns: ['MRPC', 'SST‑2', 'QNLI', 'STS‑B', 'QQP', 'MNLI‑m', 'MNLI‑mm'],
       rows: {},
       note: 'F1 for MRPC and QQP, Spearman’s correlation for STS-B, accuracy elsewhere. RoFormer is ahead in three of the six tasks and behind in three. Its row is from validation sets; the row of BERT is the one that BERT’s paper reports for test sets ([Devlin et al., 2018](https://arxiv.org/abs/1810.04805)). So the 15 points of QQP say little about positions. In translation from English to German RoFormer has a BLEU of 27.5, the first Transformer 27.3. ([RoFormer, tables 1 and 2](https://arxiv.org/abs/2104.09864).)',
     },

@@ -56,7 +56,7 @@ export const texts: EvidenceTexts = {
     glue: {
       caption: '英文任务（GLUE）',
       corner: '模型',
-      columns: ['MRPC', 'SST-2', 'QNLI', 'STS-B', 'QQP', 'MNLI-m', 'MNLI-mm'],
+      columns: ['MRPC', 'SST‑2', 'QNLI', 'STS‑B', 'QQP', 'MNLI‑m', 'MNLI‑mm'],
       rows: {},
       note: 'MRPC 和 QQP 是 F1，STS-B 是 Spearman 相关系数，其余是准确率。六个任务里 RoFormer 三个领先，三个落后。它那一行是验证集上的；BERT 那一行是 BERT 论文报告的测试集结果（[Devlin 等，2018](https://arxiv.org/abs/1810.04805)）。所以 QQP 的 15 分与位置关系不大。英德翻译的 BLEU，RoFormer 是 27.5，最初的 Transformer 是 27.3。（[RoFormer，表 1 和表 2](https://arxiv.org/abs/2104.09864)。）',
     },
