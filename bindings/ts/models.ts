@@ -35,6 +35,13 @@ export type {
 } from './models/description/description.js';
 export type { EmbedTextOptions, EncodeOptions, EncoderModel, Encoding } from './models/encoder.js';
 export type {
+  EncoderDecoderModel,
+  SourceOptions,
+  TargetGenerateOptions,
+  TargetOptions,
+  TargetResult,
+} from './models/encoder-decoder.js';
+export type {
   LengthCurve,
   LengthCurveOptions,
   LengthPoint,

@@ -67,6 +67,7 @@ test('the tarball holds these files', () => {
     'config',
     'core',
     'encoder',
+    'encoder-decoder',
     'errors',
     'experiments',
     'families',

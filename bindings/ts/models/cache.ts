@@ -10,7 +10,7 @@ import { ArgumentRangeError, ArgumentTypeError, StateError } from '../runtime/er
 import { destroyer, Handle } from '../runtime/handle.js';
 import type { Heap } from '../runtime/heap.js';
 import { bytesOf, isDetached, type OwnBytes } from '../runtime/typed-arrays.js';
-import type { ModelLayer } from './stack.js';
+import type { CachedLayer } from './stack.js';
 
 /** Options of a model's `kvCache`. */
 export interface ModelCacheOptions {
@@ -39,7 +39,7 @@ const mostAtOnce = 2 ** 20;
 const mostTokens = 2 ** 30;
 
 /** Throws where a cache of these layers cannot have such a storage. @internal */
-export function checkStorage(where: string, storage: unknown, layers: readonly Pick<ModelLayer, 'dims'>[]): void {
+export function checkStorage(where: string, storage: unknown, layers: readonly Pick<CachedLayer, 'dims'>[]): void {
   check.choice(where, 'storage', storage, cacheStorages);
   for (const { dims } of layers) {
     const { headDim, valueDim } = dims;
@@ -50,7 +50,7 @@ export function checkStorage(where: string, storage: unknown, layers: readonly P
 }
 
 /** @internal */
-export function createModelCache(heap: Heap, layers: readonly ModelLayer[], options: ModelCacheOptions): ModelKvCache {
+export function createModelCache(heap: Heap, layers: readonly CachedLayer[], options: ModelCacheOptions): ModelKvCache {
   const given = check.options(where, 'options', options, ['batch', 'capacity', 'chunk', 'storage', 'keys']);
   const batch = check.integer(where, 'batch', given.batch ?? 1, 1, 2 ** 20);
   const chunk = check.integer(where, 'chunk', given.chunk ?? defaultChunk, 1, mostAtOnce);
@@ -122,7 +122,7 @@ export class ModelKvCache extends Handle {
   readonly #layers: readonly KvCache[];
   readonly #list: LayerCaches;
   // The layers for which the caches were last checked.
-  #fitting: readonly ModelLayer[] | undefined;
+  #fitting: readonly CachedLayer[] | undefined;
   #broken = false;
 
   /** @internal */
@@ -215,7 +215,7 @@ export class ModelKvCache extends Handle {
    * Runs a pass that appends tokens to every layer. If it throws, they are removed from the layers that have them.
    * @internal
    */
-  change<T>(at: string, layers: readonly ModelLayer[], work: (caches: LayerCaches) => T): T {
+  change<T>(at: string, layers: readonly CachedLayer[], work: (caches: LayerCaches) => T): T {
     this.#enter(at, layers);
     const before = this.length;
     try {
@@ -226,7 +226,7 @@ export class ModelKvCache extends Handle {
     }
   }
 
-  #enter(at: string, layers: readonly ModelLayer[]): void {
+  #enter(at: string, layers: readonly CachedLayer[]): void {
     this.#usable(at);
     if (this.#fitting !== layers) {
       for (const [i, layer] of layers.entries()) checkLayerCache(this.heap, at, this.#layers[i], layer, this.batch);
@@ -300,7 +300,7 @@ function checksum(bytes: Uint8Array): number {
 }
 
 /** @internal */
-export function restoreModelCache(heap: Heap, layers: readonly ModelLayer[], value: unknown): ModelKvCache {
+export function restoreModelCache(heap: Heap, layers: readonly CachedLayer[], value: unknown): ModelKvCache {
   const at = 'model.restoreKvCache';
   if (!check.isTypedArray(value, 'Uint8Array') || isDetached(value)) {
     throw new ArgumentTypeError(at, 'bytes', value, 'a Uint8Array that save() gave');
@@ -345,7 +345,7 @@ export function restoreModelCache(heap: Heap, layers: readonly ModelLayer[], val
 function restoredLayer(
   heap: Heap,
   saved: Uint8Array,
-  { rope }: ModelLayer['position'],
+  { rope }: CachedLayer['position'],
   refuse: (problem: string) => never,
 ): KvCache {
   try {
@@ -357,13 +357,13 @@ function restoredLayer(
 }
 
 function checkLayers(
-  layers: readonly ModelLayer[],
+  layers: readonly CachedLayer[],
   caches: readonly KvCache[],
   refuse: (problem: string) => never,
 ): void {
   const [first] = caches;
   for (const [i, cache] of caches.entries()) {
-    const { dims, scores } = layers[i] as ModelLayer;
+    const { dims, scores } = layers[i] as CachedLayer;
     for (const size of ['kvHeads', 'headDim', 'valueDim'] as const) {
       if (cache[size] !== dims[size]) refuse(`have ${size} ${cache[size]} in layer ${i}; the model has ${dims[size]}`);
     }

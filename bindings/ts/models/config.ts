@@ -82,10 +82,10 @@ function refuseUnread(fields: Fields): readonly string[] {
 }
 
 // Refuses features that no model here supports.
-function refuseForeign(fields: Fields, { encoderOnly }: Family): void {
+function refuseForeign(fields: Fields, { hasBoth }: Family): void {
   const foreign: Readonly<Record<string, string>> = {
     quantization_config: '; quantized checkpoints are not read',
-    ...(!encoderOnly && { is_encoder_decoder: '; expected an encoder or a decoder' }),
+    ...(!hasBoth && { is_encoder_decoder: '; expected an encoder or a decoder' }),
     add_cross_attention: '; cross-attention is not read',
     pruned_heads: '; pruned heads are not read',
   };

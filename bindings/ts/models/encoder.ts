@@ -128,7 +128,16 @@ export class EncoderModel extends Model {
    */
   forward<const C extends readonly CaptureName[] = []>(ids: IdsInput, options: EncodeOptions<C> = {}): Encoding<C> {
     const where = 'model.forward';
-    const pass = this.#begin(where, ids, check.options(where, 'options', options, fields));
+    return this.pass<C>(where, ids, check.options(where, 'options', options, fields));
+  }
+
+  /** forward() with options already read; errors name `where`. @internal */
+  pass<const C extends readonly CaptureName[] = []>(
+    where: string,
+    ids: IdsInput,
+    given: EncodeOptions<C>,
+  ): Encoding<C> {
+    const pass = this.#begin(where, ids, given);
     const bytes = check.sizeOf([...pass.ids.shape, this.config.modelDim]) * 4;
     return this.heap.scope(where, (scratch) => atOnce(this.#steps<C>(pass, scratch(bytes), false)));
   }
@@ -148,7 +157,16 @@ export class EncoderModel extends Model {
   ): Promise<Encoding<C>> {
     const where = 'model.forwardAsync';
     const given = check.options(where, 'options', options, [...fields, ...readKeys]);
-    const read = readOptions(where, given) as PassOptions;
+    return this.passAsync<C>(where, ids, given, readOptions(where, given) as PassOptions);
+  }
+
+  /** forwardAsync() with options already read; errors name `where`. @internal */
+  async passAsync<const C extends readonly CaptureName[] = []>(
+    where: string,
+    ids: IdsInput,
+    given: EncodeOptions<C>,
+    read: PassOptions,
+  ): Promise<Encoding<C>> {
     const pass = this.#begin(where, ids, given);
     const x = this.heap.allocate(check.sizeOf([...pass.ids.shape, this.config.modelDim]) * 4, where);
     try {

@@ -73,12 +73,14 @@ export interface GeneratedToken {
 }
 
 const where = 'model.generate';
-const own = ['maxTokens', 'stop', 'stopAfter', 'seed', 'logprobs', 'previous', 'cache', 'storage', 'chunk'] as const;
+const own = ['maxTokens', 'stop', 'stopAfter', 'seed', 'logprobs', 'previous', 'storage'] as const;
+/** Those without a prompt that is read in pieces. @internal */
+export const generateFields = [...samplingFields, ...own, ...readKeys] as const;
 const defaultTokens = 256;
 const defaultPiece = 64;
 
-/** The part of a decoder that is needed here. */
-interface Stepper {
+/** The part of a decoder that is needed here. @internal */
+export interface Stepper {
   readonly heap: Heap;
   readonly config: { readonly vocabSize: number };
   readonly hasLogits: boolean;
@@ -142,7 +144,7 @@ function checkTokens(value: unknown, model: Stepper, cache: ModelKvCache | undef
 }
 
 function checkWork(model: Stepper, input: unknown, options: GenerateOptions): Work {
-  const given = check.options(where, 'options', options, [...samplingFields, ...own, ...readKeys]);
+  const given = check.options(where, 'options', options, [...generateFields, 'cache', 'chunk']);
   const { vocabSize } = model.config;
   const ids = readIds(where, input, vocabSize);
   if (!model.hasLogits) {

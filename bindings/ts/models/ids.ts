@@ -72,10 +72,10 @@ function lists(where: string, name: string, source: unknown): { values: Float64A
 }
 
 /** Checks ids: at least one, all below `vocabSize`. @internal */
-export function readIds(where: string, value: unknown, vocabSize: number): Ids {
-  const { values, shape } = lists(where, 'ids', value);
-  if (values.length === 0) throw new ArgumentRangeError(where, 'ids', value, 'is empty; expected at least one token');
-  checkWithin(where, 'ids', values, vocabSize, 'the vocabulary');
+export function readIds(where: string, value: unknown, vocabSize: number, name = 'ids'): Ids {
+  const { values, shape } = lists(where, name, value);
+  if (values.length === 0) throw new ArgumentRangeError(where, name, value, 'is empty; expected at least one token');
+  checkWithin(where, name, values, vocabSize, 'the vocabulary');
   return { values, shape, batch: shape.length === 2 ? (shape[0] as number) : 1, tokens: shape.at(-1) as number };
 }
 

@@ -17,6 +17,7 @@ import { DecoderModel } from './decoder.js';
 import type { Families, Family } from './description/family.js';
 import type { Destination } from './description/slots.js';
 import type { EncoderModel } from './encoder.js';
+import type { EncoderDecoderModel } from './encoder-decoder.js';
 import { common } from './families/common.js';
 import { modelPositions } from './positions.js';
 import { type Filling, fillSlots } from './stream.js';
@@ -116,7 +117,10 @@ const own = ['config', 'weights', 'gguf', 'storage', 'arithmetic', 'angles', 're
  * using model = await loadModel(rw, { gguf: 'https://example.org/model-Q8_0.gguf', signal });
  * if (model.kind === 'decoder') console.log(model.forward([1, 2, 3]).logits);
  */
-export async function loadModel(rw: Instance, options: LoadModelOptions): Promise<EncoderModel | DecoderModel> {
+export async function loadModel(
+  rw: Instance,
+  options: LoadModelOptions,
+): Promise<EncoderModel | DecoderModel | EncoderDecoderModel> {
   const heap = heapOf(where, rw);
   const either: Partial<LoadCheckpointOptions & LoadGgufOptions> = options;
   const given = check.options(where, 'options', either, [...own, ...readKeys]);
@@ -200,9 +204,14 @@ async function fromFile(
   file: WeightFile,
   read: ReadOptions,
   ordered?: (name: string, destination: Destination) => Destination,
-): Promise<EncoderModel | DecoderModel> {
+): Promise<EncoderModel | DecoderModel | EncoderDecoderModel> {
   const { heap } = filling;
-  const Model = config.kind === 'encoder' ? (await import('./encoder.js')).EncoderModel : DecoderModel;
+  const Model =
+    config.kind === 'decoder'
+      ? DecoderModel
+      : config.kind === 'encoder'
+        ? (await import('./encoder.js')).EncoderModel
+        : (await import('./encoder-decoder.js')).EncoderDecoderModel;
   const { names, slots } = checkpointOf(family, config, file);
   const { destinations } = names;
   if (ordered !== undefined) {
@@ -219,7 +228,8 @@ async function fromFile(
     try {
       const ropes = config.layers.map(({ rope }) => rope);
       const positions = modelPositions(heap, where, config, weights.parts, ropes, undefined, family.biases);
-      return new Model({ heap, config, weights, positions, parameters });
+      const { decoder } = slots;
+      return new Model({ heap, config, weights, positions, parameters, decoder, biases: family.biases });
     } finally {
       weights.release();
     }

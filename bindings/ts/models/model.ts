@@ -1,6 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 // The base of encoders and decoders: weights, position encoding, token vectors and logits.
 import { TokenVectorsCall } from '../calls.js';
+import type { LogitsHead } from '../core.mjs';
 import type { CaptureName } from '../layers/capture.js';
 import { type RopeOptions, ropeFields } from '../rope/options.js';
 import * as check from '../runtime/check.js';
@@ -136,21 +137,31 @@ export abstract class Model extends Handle {
     });
   }
 
-  /** Writes the logits of rows to an array from index `first`, a bounded number in each step. @internal */
-  protected *logits(where: string, { at, count }: Rows, out: Float32Array, first: number): Steps<void> {
-    const { heap } = this;
-    const { modelDim, vocabSize } = this.config;
-    const { head } = this.making.weights.parts;
-    const most = Math.max(1, Math.min(count, Math.floor(logitsAtOnce / vocabSize)));
-    for (let row = 0; row < count; row += most) {
-      const rows = Math.min(most, count - row);
-      heap.scope(where, (scratch) => {
-        const to = scratch(rows * vocabSize * 4);
-        heap.run(where, () => head?.apply(to, at + row * modelDim * 4, rows) ?? 0);
-        out.set(heap.floats(to, rows * vocabSize), first + row * vocabSize);
-      });
-      yield;
-    }
+  /** @internal */
+  protected logits(where: string, rows: Rows, out: Float32Array, first: number): Steps<void> {
+    return headLogits(this.heap, where, this.making.weights.parts.head, this.config, rows, out, first);
+  }
+}
+
+/** Writes the logits of rows to an array from index `first`, a bounded number in each step. @internal */
+export function* headLogits(
+  heap: Heap,
+  where: string,
+  head: LogitsHead | undefined,
+  { modelDim, vocabSize }: Pick<ModelConfig, 'modelDim' | 'vocabSize'>,
+  { at, count }: Rows,
+  out: Float32Array,
+  first: number,
+): Steps<void> {
+  const most = Math.max(1, Math.min(count, Math.floor(logitsAtOnce / vocabSize)));
+  for (let row = 0; row < count; row += most) {
+    const rows = Math.min(most, count - row);
+    heap.scope(where, (scratch) => {
+      const to = scratch(rows * vocabSize * 4);
+      heap.run(where, () => head?.apply(to, at + row * modelDim * 4, rows) ?? 0);
+      out.set(heap.floats(to, rows * vocabSize), first + row * vocabSize);
+    });
+    yield;
   }
 }
 

@@ -10,6 +10,7 @@ import type { Handle } from '../runtime/handle.js';
 import type { Heap } from '../runtime/heap.js';
 import { Tensor } from '../runtime/tensor.js';
 import type { ModelConfig } from './config.js';
+import type { ModelDescription } from './description/description.js';
 import type { DistanceBiases } from './description/family.js';
 import { type ModelLayer, makeStack } from './stack.js';
 import type { ModelParts } from './weights.js';
@@ -43,11 +44,11 @@ export interface OtherPosition {
   readonly maxLength: number;
 }
 
-// What layers add to scores for all distances of a model, in one table.
-function sharedBiases(
+/** What layers add to scores for all distances of a model, in one table. @internal */
+export function sharedBiases(
   heap: Heap,
   where: string,
-  config: ModelConfig,
+  config: ModelDescription,
   biases: DistanceBiases,
   learned: Float32Array | undefined,
   owned: Handle[],

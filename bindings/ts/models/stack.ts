@@ -10,12 +10,16 @@ import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
 import type { Heap, Scratch } from '../runtime/heap.js';
 import type { CheckedPositions } from '../runtime/positions.js';
 
-/** A layer of a model, with its position encoding. @internal */
-export interface ModelLayer {
-  readonly block: TransformerBlock;
+/** What a cache has to fit. @internal */
+export interface CachedLayer {
   readonly dims: LayerDims;
   readonly scores: LayerScores;
   readonly position: CheckedPosition;
+}
+
+/** A layer of a model, with its position encoding. @internal */
+export interface ModelLayer extends CachedLayer {
+  readonly block: TransformerBlock;
   /** Address of the logits of attention sinks, or 0. */
   readonly sinks: number;
   readonly captures: readonly CaptureName[];

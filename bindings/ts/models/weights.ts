@@ -142,7 +142,8 @@ export function modelWeights(
   }
 }
 
-function distancesOf(heap: Heap, where: string, slot: VectorSlot): DistanceTable {
+/** The numbers of a table of distances. @internal */
+export function distancesOf(heap: Heap, where: string, slot: VectorSlot): DistanceTable {
   const { data, type, rows, columns } = slot;
   const tensor = copyOf(heap, where, weight(heap, where, 'table', { data, type }, [1, rows * columns]));
   const table = { data: tensor.data(), shape: [rows, columns] as const };
@@ -201,7 +202,7 @@ function layerOf(heap: Heap, config: ModelConfig, slots: LayerSlots, i: number):
   ]);
   const { kind, modelDim, heads, kvHeads, headDim, scale, softcap, norms, norm, eps, unitOffset } = config;
   const { activation, residualScale, queryKeyNorm } = config;
-  const where = kind === 'encoder' ? 'encoderLayer' : 'decoderLayer';
+  const where = kind === 'decoder' ? 'decoderLayer' : 'encoderLayer';
   const experts = expertsOf(heap, where, slots.feedForward, activations[activation]);
   const options = {
     modelDim,
@@ -218,7 +219,7 @@ function layerOf(heap: Heap, config: ModelConfig, slots: LayerSlots, i: number):
     activation,
     ...(softcap !== undefined && { softcap }),
     ...(residualScale !== undefined && { residualScale }),
-    ...(window !== undefined && { window: { left: window - 1, ...(kind === 'encoder' && { right: window - 1 }) } }),
+    ...(window !== undefined && { window: { left: window - 1, ...(kind !== 'decoder' && { right: window - 1 }) } }),
     weights: Object.fromEntries(given) as unknown as TransformerLayerWeights,
   };
   const layer = new TransformerLayer(heap, where, options, experts);

@@ -1,7 +1,7 @@
-// The encoder of T5 and FLAN-T5, after modeling_t5.py: root mean square norms before the parts, no scale of scores, and a bias
-// of scores by buckets of distances, which the first layer has and all add.
+// T5 and FLAN-T5, after modeling_t5.py: root mean square norms before the parts, no scale of scores, and a bias of scores by
+// buckets of distances, which the first layer has and all add. The decoder's attention to the source has none.
 import { attend } from '../reference/attention.mjs';
-import { activate, add, linear, rmsNorm } from '../reference/parts.mjs';
+import { activate, add, linear, rmsNorm, times } from '../reference/parts.mjs';
 import { Weights } from '../reference/weights.mjs';
 import { sizes } from '../tiny/configs.mjs';
 import { matrix, scale } from '../tiny/shapes.mjs';
@@ -46,8 +46,26 @@ export const variants = {
   ],
   'flan-t5': [
     'F32',
-    t5('T5ForConditionalGeneration', {
+    t5('T5EncoderModel', {
       ...{ dense_act_fn: 'gelu_new', feed_forward_proj: 'gated-gelu', is_gated_act: true },
+    }),
+    { decoder: true },
+  ],
+};
+
+/** The same of models with a decoder. */
+export const pairs = {
+  't5-both': [
+    'BF16',
+    t5('T5ForConditionalGeneration', {
+      ...{ feed_forward_proj: 'relu', num_decoder_layers: undefined, tie_word_embeddings: undefined },
+    }),
+    { decoder: true },
+  ],
+  'flan-t5-both': [
+    'F32',
+    t5('T5ForConditionalGeneration', {
+      ...{ dense_act_fn: 'gelu_new', feed_forward_proj: 'gated-gelu', is_gated_act: true, num_decoder_layers: 3 },
     }),
     { decoder: true },
   ],
@@ -78,62 +96,100 @@ export function tensors(c, { decoder }) {
     ['shared.weight', [c.vocab_size, width], 1],
     ...Array.from({ length: c.num_layers }, (_, i) => layer(`encoder.block.${i}.`, i, 2)).flat(),
     scale('encoder.final_layer_norm.weight', width),
-    ...(decoder ? [...layer('decoder.block.0.', 0, 3), scale('decoder.final_layer_norm.weight', width)] : []),
-    ...(decoder ? [matrix('lm_head', c.vocab_size, width)] : []),
+    ...(decoder
+      ? Array.from({ length: c.num_decoder_layers ?? c.num_layers }, (_, i) =>
+          layer(`decoder.block.${i}.`, i, 3),
+        ).flat()
+      : []),
+    ...(decoder ? [scale('decoder.final_layer_norm.weight', width)] : []),
+    ...(decoder && c.tie_word_embeddings === false ? [matrix('lm_head', c.vocab_size, width)] : []),
   ];
 }
 
-// Half of the buckets for keys after the query. Of each half, one half counts near distances one by one, the other far
-// ones by their logarithm.
-function bucketOf(distance, count, most) {
-  const half = count / 2;
-  const exact = half / 2;
-  const far = Math.abs(distance);
-  const beyond = exact + Math.floor((Math.log(far / exact) / Math.log(most / exact)) * (half - exact));
-  return (distance > 0 ? half : 0) + (far < exact ? far : Math.min(beyond, half - 1));
+// One half of the buckets counts near distances one by one, the other far ones by their logarithm.
+function bucketOf(far, count, most) {
+  const exact = count / 2;
+  const beyond = exact + Math.floor((Math.log(far / exact) / Math.log(most / exact)) * (count - exact));
+  return far < exact ? far : Math.min(beyond, count - 1);
 }
 
-function layerOf(f, x, c, weights, table, at, { keep }) {
-  const eps = c.layer_norm_epsilon;
-  const normed = rmsNorm(f, x, weights.norm(`${at}layer.0.layer_norm`), { eps });
-  const [q, k, v] = ['q', 'k', 'v'].map((name) =>
-    linear(f, normed, weights.linear(`${at}layer.0.SelfAttention.${name}`)),
-  );
+// The bias of head h for query i and key j. An encoder has half of the buckets for keys after the query; to a decoder these are
+// at distance 0.
+function biasOf(weights, stack, c) {
+  const table = weights.matrix(`${stack}block.0.layer.0.SelfAttention.relative_attention_bias.weight`);
   const [count, most] = [c.relative_attention_num_buckets, c.relative_attention_max_distance];
-  const attended = attend(
-    f,
-    { q, k, v },
-    {
-      ...{ heads: c.num_heads, kvHeads: c.num_heads, headDim: c.d_kv, scale: 1 },
-      bias: (h, i, j) => table[bucketOf(j - i, count, most)][h],
-      keeps: (_, j) => keep[j],
-    },
-  );
-  const attentionOut = linear(f, attended.context, weights.linear(`${at}layer.0.SelfAttention.o`));
-  const hidden = add(f, x, attentionOut);
-  const read = rmsNorm(f, hidden, weights.norm(`${at}layer.1.layer_norm`), { eps });
-  const map = (name, from) => linear(f, from, weights.linear(`${at}layer.1.DenseReluDense.${name}`));
+  if (stack === 'decoder.') return (h, i, j) => table[bucketOf(Math.max(i - j, 0), count, most)][h];
+  return (h, i, j) => table[(j > i ? count / 2 : 0) + bucketOf(Math.abs(j - i), count / 2, most)][h];
+}
+
+// Attention of x to `over`, which is x or the encoder's output.
+function attentionOf(f, x, over, c, weights, at, { bias, keeps }) {
+  const map = (name, from) => linear(f, from, weights.linear(`${at}.${name}`));
+  const [q, k, v] = [map('q', x), map('k', over), map('v', over)];
+  const sizes = { heads: c.num_heads, kvHeads: c.num_heads, headDim: c.d_kv, scale: 1 };
+  const attended = attend(f, { q, k, v }, { ...sizes, bias, keeps });
+  return { q, k, v, ...attended, attentionOut: map('o', attended.context) };
+}
+
+const normOf = (f, x, c, weights, name) => rmsNorm(f, x, weights.norm(name), { eps: c.layer_norm_epsilon });
+
+function feedForwardOf(f, x, c, weights, at) {
+  const map = (name, from) => linear(f, from, weights.linear(`${at}DenseReluDense.${name}`));
   const gated = c.feed_forward_proj === 'gated-gelu';
-  const first = activate(f, gated ? 'gelu_new' : 'relu', map(gated ? 'wi_0' : 'wi', read));
-  const second = gated ? map('wi_1', read) : undefined;
-  const wide = gated ? first.map((row, t) => row.map((value, i) => f(value * second[t][i]))) : first;
-  const mlp = map('wo', wide);
+  const first = activate(f, gated ? 'gelu_new' : 'relu', map(gated ? 'wi_0' : 'wi', x));
+  const second = gated ? map('wi_1', x) : undefined;
+  return map('wo', gated ? first.map((row, t) => row.map((value, i) => f(value * second[t][i]))) : first);
+}
+
+function layerOf(f, x, c, weights, at, options) {
+  const normed = normOf(f, x, c, weights, `${at}layer.0.layer_norm`);
+  const attended = attentionOf(f, normed, normed, c, weights, `${at}layer.0.SelfAttention`, options);
+  const hidden = add(f, x, attended.attentionOut);
+  const mlp = feedForwardOf(f, normOf(f, hidden, c, weights, `${at}layer.1.layer_norm`), c, weights, `${at}layer.1.`);
+  const { q, k, v } = attended;
   const turned = { qRotated: q, kRotated: k, vRotated: v };
-  return { normed, q, k, v, ...turned, ...attended, attentionOut, hidden, mlp, out: add(f, hidden, mlp) };
+  return { normed, ...turned, ...attended, hidden, mlp, out: add(f, hidden, mlp) };
 }
 
 /** See reference/reference.mjs. */
 export function encoder(f, { config: c, tensors: stored }, { ids, keep }) {
   const weights = new Weights(stored);
   const words = weights.matrix('shared.weight');
-  const table = weights.matrix('encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight');
+  const bias = biasOf(weights, 'encoder.', c);
   const embeddings = ids.map((id) => words[id]);
   const layers = [];
   let x = embeddings;
   for (let i = 0; i < c.num_layers; ++i) {
-    layers.push(layerOf(f, x, c, weights, table, `encoder.block.${i}.`, { keep }));
+    layers.push(layerOf(f, x, c, weights, `encoder.block.${i}.`, { bias, keeps: (_, j) => keep[j] }));
     x = layers[i].out;
   }
-  const hidden = rmsNorm(f, x, weights.norm('encoder.final_layer_norm'), { eps: c.layer_norm_epsilon });
-  return { embeddings, layers, hidden };
+  return { embeddings, layers, hidden: normOf(f, x, c, weights, 'encoder.final_layer_norm') };
+}
+
+/** Source ids and which of them count, and target ids -> { hidden [S][M], cross [layers][H][T][S], logits [T][V] }. */
+export function encoderDecoder(f, model, { ids, keep, targetIds }) {
+  const { config: c, tensors: stored } = model;
+  const weights = new Weights(stored);
+  const { hidden } = encoder(f, model, { ids, keep });
+  const bias = biasOf(weights, 'decoder.', c);
+  const words = weights.matrix('shared.weight');
+  const cross = [];
+  let x = targetIds.map((id) => words[id]);
+  for (let i = 0; i < (c.num_decoder_layers ?? c.num_layers); ++i) {
+    const at = `decoder.block.${i}.`;
+    const normed = normOf(f, x, c, weights, `${at}layer.0.layer_norm`);
+    const own = { bias, keeps: (t, j) => j <= t };
+    x = add(f, x, attentionOf(f, normed, normed, c, weights, `${at}layer.0.SelfAttention`, own).attentionOut);
+    const query = normOf(f, x, c, weights, `${at}layer.1.layer_norm`);
+    const source = { keeps: (_, j) => keep[j] };
+    const seen = attentionOf(f, query, hidden, c, weights, `${at}layer.1.EncDecAttention`, source);
+    cross.push(seen.probabilities);
+    x = add(f, x, seen.attentionOut);
+    const read = normOf(f, x, c, weights, `${at}layer.2.layer_norm`);
+    x = add(f, x, feedForwardOf(f, read, c, weights, `${at}layer.2.`));
+  }
+  const last = normOf(f, x, c, weights, 'decoder.final_layer_norm');
+  const isTied = c.tie_word_embeddings ?? true;
+  const scaled = isTied ? times(f, last, f(c.d_model ** -0.5)) : last;
+  return { hidden, cross, logits: linear(f, scaled, { weight: isTied ? words : weights.matrix('lm_head.weight') }) };
 }

@@ -4,10 +4,15 @@ import { encode, normals, seedOf } from './numbers.mjs';
 
 const torch = { F32: 'float32', F16: 'float16', BF16: 'bfloat16' };
 
-const table = Object.assign({}, ...Object.values(families).map((family) => family.variants));
+const tableOf = (kind) => Object.assign({}, ...Object.values(families).map((family) => family[kind]));
+const [single, paired] = [tableOf('variants'), tableOf('pairs')];
+const table = { ...single, ...paired };
 
-/** The names of all variants. */
-export const variants = Object.keys(table);
+/** The names of all encoders and decoders. */
+export const variants = Object.keys(single);
+
+/** Of all models that have both. */
+export const pairs = Object.keys(paired);
 
 /** { dtype, config, file } of a variant: the type of its weights, its config.json, and options of its file. */
 function variantOf(name, dtypeAsked) {

@@ -9,6 +9,7 @@ const sizes = {
   ...{ hidden_size: 24, intermediate_size: 36, num_hidden_layers: 4, num_attention_heads: 4, vocab_size: 41 },
 };
 const decoder = (model_type, fields = {}) => ({ model_type, ...sizes, ...fields });
+const both = (architecture) => ({ architectures: [architecture], is_encoder_decoder: true });
 const bert = (fields = {}) => decoder('bert', { max_position_embeddings: 32, ...fields });
 const nomicSettings = {
   ...{ activation_function: 'swiglu', qkv_proj_bias: false, mlp_fc1_bias: false, mlp_fc2_bias: false },
@@ -324,6 +325,16 @@ test('readModelConfig reads what a file says against the defaults of its class',
       (c) => [c.activation, c.layers[0].feedForward.kind],
       ['geluTanh', 'gated'],
     ],
+    [
+      decoder('t5', { ...both('T5ForConditionalGeneration'), num_decoder_layers: 2, decoder_start_token_id: 7 }),
+      (c) => [c.kind, c.startToken, c.layers.length, c.decoder.kind, c.decoder.layers.length, c.decoder.logitScale],
+      ['encoder-decoder', 7, 4, 'decoder', 2, 24 ** -0.5],
+    ],
+    [
+      decoder('t5', { ...both('T5ForConditionalGeneration'), pad_token_id: 3, tie_word_embeddings: false }),
+      (c) => [c.startToken, c.decoder.layers.length, c.decoder.tiedEmbeddings, c.decoder.logitScale],
+      [3, 4, false, undefined],
+    ],
     [decoder('phi', { hidden_size: 64, qk_layernorm: true }), (c) => c.queryKeyNorm, true],
     [decoder('stablelm', { hidden_size: 64, qk_layernorm: true }), (c) => c.queryKeyNorm, 'own weights'],
     [decoder('cohere', { use_qk_norm: true }), (c) => c.queryKeyNorm, 'own weights'],
@@ -481,6 +492,14 @@ const refused = {
     ['dense_act_fn', '"gelu"', '"gelu_new"'],
   ],
   'the decoder of T5': [decoder('t5', { is_decoder: true }), ['is_decoder', 'true']],
+  'a start token outside the vocabulary': [
+    decoder('t5', { ...both('T5ForConditionalGeneration'), decoder_start_token_id: 41 }),
+    ['decoder_start_token_id', '41', '40'],
+  ],
+  'buckets of a decoder that reach no further': [
+    decoder('t5', { ...both('T5ForConditionalGeneration'), relative_attention_max_distance: 16 }),
+    ['relative_attention_max_distance', '16', '32 / 2'],
+  ],
   'an odd number of buckets': [
     decoder('t5', { relative_attention_num_buckets: 31 }),
     ['relative_attention_num_buckets', '31', 'even'],

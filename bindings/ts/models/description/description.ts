@@ -64,8 +64,11 @@ export interface ModelBiases {
 
 /** A model, without the names of its tensors. */
 export interface ModelDescription {
-  /** An encoder attends to tokens on both sides, a decoder only to earlier ones. */
-  readonly kind: 'encoder' | 'decoder';
+  /**
+   * An encoder attends to tokens on both sides, a decoder only to earlier ones. An `encoder-decoder` is an encoder, which this
+   * describes, and a decoder that attends to what the encoder gives too.
+   */
+  readonly kind: 'encoder' | 'decoder' | 'encoder-decoder';
   /** M, `hidden_size`. */
   readonly modelDim: number;
   /** Width of the token vectors: M, RoFormer's `embedding_size` or OPT's `word_embed_proj_dim`. */
@@ -131,4 +134,8 @@ export interface ModelDescription {
   readonly tiedEmbeddings: boolean;
   /** Whether the class in `architectures` gives logits; undefined without one. */
   readonly givesLogits: boolean | undefined;
+  /** The decoder of an `encoder-decoder`. */
+  readonly decoder?: ModelDescription;
+  /** The first token of what that decoder writes, `decoder_start_token_id`. */
+  readonly startToken?: number;
 }

@@ -46,8 +46,8 @@ export interface Family {
   readonly otherStem?: string;
   /** Set for a model_type with images, whose text_config is read. @internal */
   readonly images?: true;
-  /** Set for a model_type of encoder and decoder, whose encoder is read. @internal */
-  readonly encoderOnly?: true;
+  /** Set for a model_type of encoder and decoder. @internal */
+  readonly hasBoth?: true;
   /** What its layers add to scores by distance, where a model has that. @internal */
   readonly biases?: DistanceBiases;
   /** RoPE defaults of its class; absent without RoPE. Plain data, also used by `ropeFromConfig`. @internal */

@@ -79,6 +79,20 @@ export interface LayerSlots {
   readonly distances?: VectorSlot;
 }
 
+/** A layer that attends to an encoder's output between its self-attention and its feed-forward part. @internal */
+export interface CrossLayerSlots extends LayerSlots {
+  readonly cross: {
+    readonly [N in 'query' | 'key' | 'value' | 'output']: LinearSlots;
+  } & { readonly norm: NormSlots };
+}
+
+/** The decoder behind an encoder. @internal */
+export interface DecoderSlots {
+  readonly layers: readonly CrossLayerSlots[];
+  readonly finalNorm?: NormSlots;
+  readonly head: NonNullable<ModelSlots['head']>;
+}
+
 /** The slots of a whole model. @internal */
 export interface ModelSlots {
   readonly tokens: MatrixSlot;
@@ -97,6 +111,7 @@ export interface ModelSlots {
     readonly weight?: MatrixSlot;
     readonly bias?: VectorSlot;
   };
+  readonly decoder?: DecoderSlots;
 }
 
 /** @internal */

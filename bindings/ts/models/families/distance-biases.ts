@@ -17,9 +17,9 @@ export const alibiBiases: DistanceBiases = (heap, _, { heads, alibiMax = 8 }, fi
 };
 
 /** A number for each bucket and head. @internal */
-export const bucketBiases: DistanceBiases = (heap, where, { heads, buckets }, first, out, learned) => {
+export const bucketBiases: DistanceBiases = (heap, where, { kind, heads, buckets }, first, out, learned) => {
   if (buckets === undefined || learned === undefined) return;
-  withBuckets(heap, where, { bidirectional: true, ...buckets }, (core) =>
+  withBuckets(heap, where, { bidirectional: kind !== 'decoder', ...buckets }, (core) =>
     heap.scope(where, (scratch) => {
       const table = scratch(learned.length * 4);
       heap.floats(table, learned.length).set(learned);

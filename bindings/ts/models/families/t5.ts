@@ -1,15 +1,24 @@
-// The encoder of T5 and mT5: norms before the parts, nothing scales scores, and all layers add what the first has learned
-// for buckets of distances. Decoders are not read.
+// T5 and mT5: norms before the parts, nothing scales scores, and all layers add what the first has learned for buckets of
+// distances. The decoder is read of a class that gives logits.
 
 import { text } from '../../checkpoints/fields.js';
 import type { LayerActivation } from '../../layers/activations.js';
+import type { WeightFile } from '../../sources/tensor-file.js';
 import { readDecoder } from '../description/decoders.js';
 import type { DenseFeedForward, GatedFeedForward, ModelDescription } from '../description/description.js';
 import { expectOnly } from '../description/expected.js';
 import type { Family } from '../description/family.js';
-import { readEps, sizeOf } from '../description/fields.js';
-import { type FeedForwardSlots, type LayerSlots, Names } from '../description/slots.js';
+import { flag, readEps, readStartToken, sizeOf } from '../description/fields.js';
+import {
+  type CrossLayerSlots,
+  type DecoderSlots,
+  type FeedForwardSlots,
+  type LayerSlots,
+  Names,
+} from '../description/slots.js';
 import { bucketBiases } from './distance-biases.js';
+
+const head = 'lm_head.weight';
 
 // T5 1.0; T5 1.1, mT5 and FLAN, whose "gelu" is its approximation by tanh.
 const parts: Readonly<Record<string, readonly [kind: 'dense' | 'gated', activation: LayerActivation]>> = {
@@ -27,35 +36,61 @@ function feedForwardSlots(
   return kind === 'dense' ? { kind, up: wide('wi'), down } : { kind, gate: wide('wi_0'), up: wide('wi_1'), down };
 }
 
-function layerSlots(
-  names: Names,
-  { modelDim, heads, headDim, buckets }: ModelDescription,
-  feedForward: DenseFeedForward | GatedFeedForward,
-  isFirst: boolean,
-): LayerSlots {
-  const [attention, rest] = [names.within('layer.0.'), names.within('layer.1.')];
-  const map = (name: string) => attention.linear(`SelfAttention.${name}`, heads * headDim, modelDim, false);
+function attentionSlots(names: Names, { modelDim, heads, headDim }: ModelDescription) {
+  const map = (name: string) => names.linear(name, heads * headDim, modelDim, false);
+  const output = names.linear('o', modelDim, heads * headDim, false);
+  return { query: map('q'), key: map('k'), value: map('v'), output };
+}
+
+// The parts of a layer are numbered; a decoder's has one between.
+function layerSlots(names: Names, model: ModelDescription, i: number): LayerSlots {
+  const { kind, modelDim, heads, buckets, layers } = model;
+  const [attention, rest] = [names.within('layer.0.'), names.within(`layer.${kind === 'decoder' ? 2 : 1}.`)];
   const table = 'SelfAttention.relative_attention_bias.weight';
   return {
     maps: {
-      query: map('q'),
-      key: map('k'),
-      value: map('v'),
-      output: attention.linear('SelfAttention.o', modelDim, heads * headDim, false),
+      ...attentionSlots(attention.within('SelfAttention.'), model),
       attentionNorm: attention.norm('layer_norm', modelDim, false),
       feedForwardNorm: rest.norm('layer_norm', modelDim, false),
     },
-    feedForward: feedForwardSlots(rest.within('DenseReluDense.'), modelDim, feedForward),
-    ...(isFirst && buckets && { distances: attention.table(table, buckets.numBuckets, heads) }),
+    feedForward: feedForwardSlots(
+      rest.within('DenseReluDense.'),
+      modelDim,
+      layers[i]?.feedForward as DenseFeedForward | GatedFeedForward,
+    ),
+    ...(i === 0 && buckets && { distances: attention.table(table, buckets.numBuckets, heads) }),
+  };
+}
+
+function crossSlots(names: Names, model: ModelDescription, i: number): CrossLayerSlots {
+  const middle = names.within('layer.1.');
+  return {
+    ...layerSlots(names, model, i),
+    cross: {
+      ...attentionSlots(middle.within('EncDecAttention.'), model),
+      norm: middle.norm('layer_norm', model.modelDim, false),
+    },
+  };
+}
+
+function decoderSlots(file: WeightFile, destinations: Names['destinations'], model: ModelDescription): DecoderSlots {
+  const { modelDim, vocabSize, layers, tiedEmbeddings } = model;
+  const names = new Names(file, ['decoder.'], '', destinations);
+  return {
+    layers: layers.map((_, i) => crossSlots(names.within(`block.${i}.`), model, i)),
+    finalNorm: names.norm('final_layer_norm', modelDim, false),
+    head: tiedEmbeddings
+      ? {}
+      : { weight: names.outside([head], (name, plain) => plain.matrix(name, vocabSize, modelDim)) },
   };
 }
 
 export const t5: Family = {
   stem: 'T5',
-  encoderOnly: true,
+  hasBoth: true,
   biases: bucketBiases,
   read(reading) {
-    const { fields, sequenceLength } = reading;
+    const { fields, sequenceLength, givesLogits } = reading;
     const stated = fields.optional('feed_forward_proj', text) ?? 'relu';
     const [kind, activation] = (Object.hasOwn(parts, stated) && parts[stated]) || [];
     if (kind === undefined || activation === undefined) {
@@ -72,15 +107,16 @@ export const t5: Family = {
     if (numBuckets < 4 || numBuckets % 2 !== 0) {
       throw fields.misfit('relative_attention_num_buckets', '; expected an even number of at least 4');
     }
-    if (maxDistance <= numBuckets / 4) {
-      throw fields.misfit('relative_attention_max_distance', `; expected more than ${numBuckets} / 4`);
+    const part = givesLogits ? 2 : 4; // of a decoder's buckets, which are for one direction, half are for single distances
+    if (maxDistance <= numBuckets / part) {
+      throw fields.misfit('relative_attention_max_distance', `; expected more than ${numBuckets} / ${part}`);
     }
     const trained = sizeOf(fields, 'n_positions', 512);
     const names = {
       ...{ hidden_size: 'd_model', num_attention_heads: 'num_heads' },
       ...{ num_hidden_layers: 'num_layers', intermediate_size: 'd_ff' },
     } as const;
-    return readDecoder(
+    const encoder = readDecoder(
       { ...reading, headDim: sizeOf(fields, 'd_kv', 64) },
       {
         kind: 'encoder',
@@ -96,20 +132,31 @@ export const t5: Family = {
         givesLogits: false,
       },
     );
+    if (!givesLogits) return encoder;
+    const count = sizeOf(fields, 'num_decoder_layers', encoder.layers.length);
+    const tiedEmbeddings = flag(fields, 'tie_word_embeddings', true);
+    const { kind: _, layers, ...both } = { ...encoder, tiedEmbeddings, givesLogits };
+    const decoder: ModelDescription = {
+      ...{ ...both, kind: 'decoder', layers: Array(count).fill(layers[0]) },
+      ...(tiedEmbeddings && { logitScale: encoder.modelDim ** -0.5 }),
+    };
+    return { ...both, kind: 'encoder-decoder', layers, decoder, startToken: readStartToken(fields, encoder.vocabSize) };
   },
   tensors(model, file) {
-    const { modelDim, vocabSize } = model;
+    const { modelDim, vocabSize, decoder } = model;
     const names = new Names(file, ['encoder.'], '');
     const embeddings = ['shared.weight', 'encoder.embed_tokens.weight'];
     const slots = {
       tokens: names.outside(embeddings, (name, plain) => plain.matrix(name, vocabSize, modelDim)),
-      layers: model.layers.map(({ feedForward }, i) =>
-        layerSlots(names.within(`block.${i}.`), model, feedForward as DenseFeedForward, i === 0),
-      ),
+      layers: model.layers.map((_, i) => layerSlots(names.within(`block.${i}.`), model, i)),
       finalNorm: names.norm('final_layer_norm', modelDim, false),
+      ...(decoder && { decoder: decoderSlots(file, names.destinations, decoder) }),
     };
-    const decoder = file.names.filter((name) => /^(decoder|lm_head)\./.test(name));
-    return { names, slots, spare: [...embeddings, ...decoder] };
+    // Old files have a table that decoders do not use.
+    const unused = decoder
+      ? ['decoder.embed_tokens.weight', 'EncDecAttention.relative_attention_bias.weight', head]
+      : file.names.filter((name) => /^(decoder|lm_head)\./.test(name));
+    return { names, slots, spare: [...embeddings, ...unused] };
   },
 };
 

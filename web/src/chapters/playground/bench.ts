@@ -123,7 +123,7 @@ export class Bench {
     const part = (number: number): Blob => parts[number] ?? new Blob();
     const file = await openGguf(this.#core, gguf, { signal, part });
     try {
-      this.#model = await loadModel(this.#core, { gguf: file, signal, onProgress });
+      this.#model = (await loadModel(this.#core, { gguf: file, signal, onProgress })) as AnyModel;
     } finally {
       file.dispose();
     }
@@ -151,7 +151,10 @@ export class Bench {
     };
     const file = await openSafetensors(this.#core, files.weights, { signal, shard });
     try {
-      this.#model = await loadModel(this.#core, { config, weights: file, signal, onProgress });
+      // Of a model of encoder and decoder the encoder is looked at, which is what a config without a class means.
+      const { architectures, ...alone } = config;
+      const asked = config.is_encoder_decoder === true ? alone : config;
+      this.#model = (await loadModel(this.#core, { config: asked, weights: file, signal, onProgress })) as AnyModel;
     } finally {
       file.dispose();
     }
@@ -162,16 +165,16 @@ export class Bench {
     this.close();
     const made = tinyModel(kind, seed);
     const { loadModel } = await models();
-    this.#model = await loadModel(this.#core, made);
+    this.#model = (await loadModel(this.#core, made)) as AnyModel;
     return this.#opened(made.config, undefined);
   }
 
   #opened(config: Record<string, unknown>, tokenizer: Tokenizer | undefined): ModelFacts {
     const model = this.#here();
     this.#tokenizer = tokenizer;
-    const { kind, position } = model.config;
+    const { kind, config: description } = model;
     return {
-      ...{ ...factsOf(model, config), kind, position },
+      ...{ ...factsOf(model, config), kind, position: description.position },
       hasLogits: model.hasLogits,
       readsText: tokenizer !== undefined,
     };
