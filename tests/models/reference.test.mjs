@@ -15,8 +15,9 @@ const read = (path) => JSON.parse(readFileSync(new URL(path, import.meta.url), '
 const layers = read('data/layers.json').cases;
 const published = read('../ts/data/published.json');
 
-/** Whether the tokens have positions of a learned table. */
-const hasTable = ({ tensors }) =>
+/** Whether positions are added to the tokens. */
+const hasTable = ({ tensors, config }) =>
+  config.static_position_embeddings ||
   Object.keys(tensors).some(
     (name) => /(position_embeddings|wpe|embed_positions)\./.test(name) && !/encoder\./.test(name),
   );

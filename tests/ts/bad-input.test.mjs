@@ -70,6 +70,7 @@ const own = /^(mine|Class constructor|Cannot perform 'apply')/;
 const loose = {
   'Trainer.setParameters': /^0\.embedding, undefined/,
   'DecoderModel.generate': /^1\.stop\.0, BigInt/,
+  'EncoderDecoderModel.generate': /^1\.stop\.0, BigInt/,
   'CharactersTask.decode': /^0\.[01], BigInt/,
   compare: /^2\.logits\.data\.0, NaN/,
 };
@@ -78,7 +79,7 @@ const loose = {
 const noShape = /^0\.(bias|weights\.\w+)\.shape, null/;
 
 // Passes of models and trainers keep the memory that they needed.
-const keeps = /^(DecoderModel\.|EncoderModel\.|Trainer\.|perplexity|lengthCurve)/;
+const keeps = /^(DecoderModel\.|EncoderModel\.|EncoderDecoderModel\.|Trainer\.|perplexity|lengthCurve)/;
 
 /** Whether a value must be refused where the declarations have these types. */
 function isWrong(types, id) {

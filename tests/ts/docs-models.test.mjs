@@ -15,6 +15,7 @@ const blocks = [...page.matchAll(/^```js\n(.*?)^```$/gms)].map((match) => match[
 const address = 'https://example.org/SmolLM2-135M-Instruct/';
 const ggufAddress = 'https://example.org/SmolLM2-135M-Instruct-Q8_0.gguf';
 const encoderAddress = 'https://example.org/all-MiniLM-L6-v2/';
+const translatorAddress = 'https://example.org/opus-mt-en-de/';
 
 // Words for the 97 ids of the tiny model.
 const words = ['<s>', '</s>', 'the', 'sun', 'rises', 'in', 'and', 'moon'];
@@ -46,7 +47,7 @@ const inGguf = ({ metadata }) => ({
 });
 
 async function served(t) {
-  const [model, encoder] = [tinyModel('llama3'), tinyModel('bert')];
+  const [model, encoder, translator] = [tinyModel('llama3'), tinyModel('bert'), tinyModel('marian')];
   const files = {
     'config.json': JSON.stringify({ ...model.config, eos_token_id: 96 }),
     'model.safetensors': safetensorsOf(model),
@@ -55,6 +56,8 @@ async function served(t) {
     'm.gguf': ggufOf(tinyModel('llama-linear'), undefined, inGguf),
     'encoder/config.json': JSON.stringify(encoder.config),
     'encoder/model.safetensors': safetensorsOf(encoder),
+    'translator/config.json': JSON.stringify(translator.config),
+    'translator/model.safetensors': safetensorsOf(translator),
   };
   const { url } = await serve(t, (request, response) => {
     sendRange(request, response, Buffer.from(files[request.url.slice(1)]));
@@ -63,7 +66,8 @@ async function served(t) {
     code
       .replaceAll(ggufAddress, `${url}/m.gguf`)
       .replaceAll(address, `${url}/`)
-      .replaceAll(encoderAddress, `${url}/encoder/`);
+      .replaceAll(encoderAddress, `${url}/encoder/`)
+      .replaceAll(translatorAddress, `${url}/translator/`);
 }
 
 /** A folder with these files, in which `ropewalk` is the built package. */
@@ -89,6 +93,7 @@ test('the programs of docs/models.md run one after the other', async (t) => {
   assert.match(stdout, /model\.safetensors \d+ complete/);
   assert.match(stdout, /^(\S+ ){11}\S+$/m); // twelve tokens, decoded
   assert.match(stdout, /^alike: -?[01]\.\d{3}$/m);
+  assert.match(stdout, /^translated: \d tokens from 4$/m);
   assert.match(stdout, /^head 5: the last word looks most at "(the|sun|rises|in)"$/m);
   assert.match(stdout, /^likeliest next: \S+$/m);
   assert.equal([...stdout.matchAll(/^\d+\.\d\d hardest: \S+$/gm)].length, 2);

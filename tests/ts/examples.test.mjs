@@ -7,6 +7,7 @@ import { after, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { ggufOf } from '../models/tiny/gguf.mjs';
+import { tinyModel } from '../models/tiny/models.mjs';
 import { examples, folderOf, moduleOf, special } from './support/examples.mjs';
 import { folderWith } from './support/folder.mjs';
 import { root, run } from './support/node.mjs';
@@ -32,6 +33,7 @@ const working = {
   llama: { ...llama, 'SmolLM2-135M/config.json': llama['config.json'] },
   bert: filesOf(tinyBert({ vocab_size: 8000 })),
   roformer: filesOf(tinyRoformer()),
+  't5-both': filesOf(tinyModel('t5-both')),
 };
 
 const compilerOptions = {

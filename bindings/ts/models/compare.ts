@@ -270,7 +270,7 @@ export async function compare(
 ): Promise<Comparison> {
   const given = check.read(golden);
   if (!(model instanceof Model)) {
-    throw new ArgumentTypeError(where, 'model', model, 'what loadModel() gives');
+    throw new ArgumentTypeError(where, 'model', model, 'an encoder or a decoder, as loadModel() gives it');
   }
   if (!(given instanceof Safetensors) && !check.isPlain(given)) {
     throw new ArgumentTypeError(where, 'golden', given, 'an open safetensors file, or an object of arrays by name');

@@ -47,6 +47,7 @@ const classes: Readonly<Record<string, boolean>> = {
   ForMaskedLM: true,
   ForPreTraining: true,
   ForConditionalGeneration: true,
+  MTModel: true,
   ForNextSentencePrediction: false,
   ForSequenceClassification: false,
   ForTokenClassification: false,

@@ -93,14 +93,16 @@ interface Pass {
 }
 
 /**
- * A T5, FLAN-T5 or mT5 with its decoder, made by `loadModel()` of a config.json whose class gives logits.
+ * A T5, FLAN-T5, mT5 or Marian, made by `loadModel()` of a config.json whose class gives logits
+ * (T5ForConditionalGeneration, MarianMTModel). With another class, such as T5EncoderModel, or none, `loadModel()` gives the
+ * encoder alone.
  *
  * @example
  * using model = await loadModel(rw, { config, weights: 'model.safetensors' });
  * if (model.kind === 'encoder-decoder') {
- *   const { logits } = model.forward([37, 1782, 1], [0, 644]);   // [V], what follows 644
+ *   const { logits } = model.forward([37, 82, 1], [0, 44]);   // [V], what follows 44
  *   const options = { temperature: 0, stop: config.eos_token_id };
- *   for await (const { token } of model.generate([37, 1782, 1], options)) show(token);
+ *   for await (const { token } of model.generate([37, 82, 1], options)) show(token);
  * }
  */
 export class EncoderDecoderModel extends Handle {
@@ -129,7 +131,7 @@ export class EncoderDecoderModel extends Handle {
    * @throws ArgumentRangeError for ids outside the vocabulary or too many; StateError after dispose().
    *
    * @example
-   * const { hidden } = model.encode([37, 1782, 1]); // [3, M]
+   * const { hidden } = model.encode([37, 82, 1]); // [3, M]
    */
   encode(ids: IdsInput, options: SourceOptions = {}): Encoding {
     const where = 'model.encode';
@@ -142,14 +144,14 @@ export class EncoderDecoderModel extends Handle {
    * Runs the source through the encoder and the target through the decoder.
    *
    * @param ids of the source: [S], or [B, S].
-   * @param targetIds [T], or [B, T], from the start token on.
+   * @param targetIds [T], or [B, T], from the start token on. Default: the start token alone.
    * @throws ArgumentRangeError for ids outside the vocabulary, too many, or another number of rows; StateError after
    *   dispose().
    *
    * @example
-   * const { crossProbabilities } = model.forward(ids, [0, ...target], { crossProbabilities: true });
+   * const { crossProbabilities } = model.forward(ids, [0, 5, 6], { crossProbabilities: true });
    */
-  forward(ids: IdsInput, targetIds: IdsInput, options: TargetOptions = {}): TargetResult {
+  forward(ids: IdsInput, targetIds?: IdsInput, options: TargetOptions = {}): TargetResult {
     const where = 'model.forward';
     const pass = this.#begin(where, ids, targetIds, check.options(where, 'options', options, passFields));
     const { hidden } = this.#parts.encoder.pass(where, inputOf(pass.source), maskOf(pass));
@@ -163,11 +165,11 @@ export class EncoderDecoderModel extends Handle {
    * @throws the errors of forward(), and the signal's reason; StateError where the model was disposed of meanwhile.
    *
    * @example
-   * const { logits } = await model.forwardAsync(ids, [0, ...target], { logits: 'all', signal });
+   * const { logits } = await model.forwardAsync(ids, [0, 5, 6], { logits: 'all', signal });
    */
   async forwardAsync(
     ids: IdsInput,
-    targetIds: IdsInput,
+    targetIds?: IdsInput,
     options: TargetOptions & PassOptions = {},
   ): Promise<TargetResult> {
     const where = 'model.forwardAsync';
@@ -197,7 +199,7 @@ export class EncoderDecoderModel extends Handle {
    *   model was disposed of.
    *
    * @example
-   * const options = { temperature: 0, stop: config.eos_token_id, maxTokens: 64, signal };
+   * const options = { temperature: 0, stop: config.eos_token_id, maxTokens: 32, signal };
    * for await (const { token } of model.generate(tokenizer.encode(text).ids, options)) show(token);
    */
   generate(ids: IdsInput, options: TargetGenerateOptions = {}): AsyncGenerator<GeneratedToken, void, undefined> {
@@ -207,7 +209,7 @@ export class EncoderDecoderModel extends Handle {
     const { attentionMask, targetIds, onProgress, ...rest } = given;
     const { encoder } = this.#parts;
     const read = readOptions(where, given as object) as PassOptions;
-    const pass = this.#begin(where, ids, targetIds ?? this.#start(where, ids), attentionMask ? { attentionMask } : {});
+    const pass = this.#begin(where, ids, targetIds, attentionMask === undefined ? {} : { attentionMask });
     let source: Source | undefined;
     const tokens = generate(
       this.#stepper(() => source),
@@ -226,17 +228,11 @@ export class EncoderDecoderModel extends Handle {
     })();
   }
 
-  // The start token of each row.
-  #start(where: string, ids: IdsInput): IdsInput {
-    const { batch, shape } = readIds(where, ids, this.config.vocabSize);
-    const { startToken = 0 } = this.config;
-    return { data: Array(batch).fill(startToken), shape: [...shape.slice(0, -1), 1] };
-  }
-
-  #begin(where: string, ids: IdsInput, targetIds: IdsInput, given: TargetOptions): Pass {
+  #begin(where: string, ids: IdsInput, targetIds: IdsInput | undefined, given: TargetOptions): Pass {
     const { config } = this.#parts;
     const source = readIds(where, ids, this.config.vocabSize);
-    const target = readIds(where, targetIds, config.vocabSize, 'targetIds');
+    const target =
+      targetIds === undefined ? this.#start(source) : readIds(where, targetIds, config.vocabSize, 'targetIds');
     this.alive(where);
     if (target.shape.length !== source.shape.length || target.batch !== source.batch) {
       const problem = `has shape [${target.shape.join(', ')}]; ids have [${source.shape.join(', ')}], as many rows are expected`;
@@ -248,6 +244,12 @@ export class EncoderDecoderModel extends Handle {
     check.boolean(where, 'crossProbabilities', crossProbabilities);
     const mask = attentionMask === undefined ? undefined : paddingMask(where, attentionMask, source);
     return { where, source, mask, target, logits, crossProbabilities };
+  }
+
+  // The start token of each row.
+  #start({ batch, shape }: Ids): Ids {
+    const values = new Float64Array(batch).fill(this.config.startToken ?? 0);
+    return { values, batch, tokens: 1, shape: [...shape.slice(0, -1), 1] };
   }
 
   get #maxLength(): number {

@@ -77,7 +77,7 @@ interface Pass extends Pick<StackPass, 'at' | 'keep'> {
 }
 
 /**
- * A BERT, RoBERTa, Jina BERT, Nomic BERT, ModernBERT, RoFormer, EmbeddingGemma or the encoder of a T5, made by
+ * A BERT, RoBERTa, Jina BERT, Nomic BERT, ModernBERT, RoFormer, EmbeddingGemma or the encoder of a T5 or Marian, made by
  * `loadModel()`.
  *
  * @example

@@ -127,7 +127,8 @@ export function replaced<M extends EncoderModel | DecoderModel>(
   encoding: ModelEncoding | ((layer: number) => ModelEncoding),
   options: ReplaceEncodingOptions,
 ): M {
-  if (!(model instanceof Model)) throw new ArgumentTypeError(where, 'model', model, 'what loadModel() gives');
+  if (!(model instanceof Model))
+    throw new ArgumentTypeError(where, 'model', model, 'an encoder or a decoder, as loadModel() gives it');
   const given = check.options(where, 'options', options, ['maxLength', 'maxDistance', 'seed', 'deviation']);
   const maxLength = check.integer(where, 'maxLength', given.maxLength ?? 1024, 1, 2 ** 20);
   const maxDistance = check.integer(where, 'maxDistance', given.maxDistance ?? 64, 1, 2 ** 20);

@@ -10,6 +10,7 @@ const sizes = {
 };
 const decoder = (model_type, fields = {}) => ({ model_type, ...sizes, ...fields });
 const both = (architecture) => ({ architectures: [architecture], is_encoder_decoder: true });
+const marianDecoder = { decoder_attention_heads: 2, decoder_ffn_dim: 50, decoder_layers: 2 };
 const bert = (fields = {}) => decoder('bert', { max_position_embeddings: 32, ...fields });
 const nomicSettings = {
   ...{ activation_function: 'swiglu', qkv_proj_bias: false, mlp_fc1_bias: false, mlp_fc2_bias: false },
@@ -107,6 +108,11 @@ const later = {
       givesLogits: false,
     },
     ...{ position: 't5', maxPositions: 512, buckets: { numBuckets: 32, maxDistance: 128 } },
+    layers: every(unplaced),
+  },
+  marian: {
+    ...{ ...body, kind: 'encoder', norms: 'post', norm: 'layer', eps: 1e-5, activation: 'gelu', tiedEmbeddings: true },
+    ...{ position: 'absolute', maxPositions: 1024, biases: { ...biased, head: true } },
     layers: every(unplaced),
   },
   mpt: {
@@ -335,6 +341,22 @@ test('readModelConfig reads what a file says against the defaults of its class',
       (c) => [c.startToken, c.decoder.layers.length, c.decoder.tiedEmbeddings, c.decoder.logitScale],
       [3, 4, false, undefined],
     ],
+    [
+      decoder('marian', { ...both('MarianMTModel'), ...marianDecoder, pad_token_id: 40, scale_embedding: true }),
+      (c) => [
+        c.kind,
+        c.startToken,
+        c.embeddingScale,
+        c.decoder.heads,
+        c.decoder.layers.map((l) => l.feedForward.hiddenDim),
+      ],
+      ['encoder-decoder', 40, Math.sqrt(24), 2, [50, 50]],
+    ],
+    [
+      decoder('marian', { ...both('MarianModel'), ...marianDecoder }),
+      (c) => [c.kind, c.decoder],
+      ['encoder', undefined],
+    ],
     [decoder('phi', { hidden_size: 64, qk_layernorm: true }), (c) => c.queryKeyNorm, true],
     [decoder('stablelm', { hidden_size: 64, qk_layernorm: true }), (c) => c.queryKeyNorm, 'own weights'],
     [decoder('cohere', { use_qk_norm: true }), (c) => c.queryKeyNorm, 'own weights'],
@@ -499,6 +521,16 @@ const refused = {
   'buckets of a decoder that reach no further': [
     decoder('t5', { ...both('T5ForConditionalGeneration'), relative_attention_max_distance: 16 }),
     ['relative_attention_max_distance', '16', '32 / 2'],
+  ],
+  'positions of Marian that are learned': [
+    decoder('marian', { static_position_embeddings: false }),
+    ['static_position_embeddings', 'false', 'true'],
+  ],
+  'norms of Marian before the parts': [decoder('marian', { normalize_before: true }), ['normalize_before', 'true']],
+  'two vocabularies': [decoder('marian', { decoder_vocab_size: 50 }), ['decoder_vocab_size', '50', '41']],
+  'heads of a decoder that do not divide': [
+    decoder('marian', { ...both('MarianMTModel'), decoder_attention_heads: 5 }),
+    ['decoder_attention_heads', '5', '24'],
   ],
   'an odd number of buckets': [
     decoder('t5', { relative_attention_num_buckets: 31 }),

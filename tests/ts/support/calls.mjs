@@ -5,6 +5,7 @@ import * as ropewalk from 'ropewalk';
 import * as models from 'ropewalk/models';
 import * as training from 'ropewalk/training';
 import * as worker from 'ropewalk/worker';
+import { tinyModel } from '../../models/tiny/models.mjs';
 import { random, randomArray } from './arrays.mjs';
 import { fireParameters } from './fire.mjs';
 import { writeGguf } from './gguf.mjs';
@@ -56,11 +57,13 @@ export async function makeCalls() {
   const attentionLayer = rw.attentionLayer({ modelDim: 8, heads: 2, seed: 1 });
   const linear = rw.linear({ weight: matrix(3, 4) });
   const input = randomArray([3, 8], 2);
-  const [llama, bert] = [tinyLlama(), tinyBert()];
+  const [llama, bert, t5] = [tinyLlama(), tinyBert(), tinyModel('t5-both')];
   const { config } = llama;
   const [llamaFile, bertFile] = [fileOfModel(llama), fileOfModel(bert)];
   const decoder = await models.loadModel(rw, { config, weights: llamaFile });
   const encoder = await models.loadModel(rw, { config: bert.config, weights: bertFile });
+  const t5File = fileOfModel(t5);
+  const both = await models.loadModel(rw, { config: t5.config, weights: t5File });
   const w = { dtype: 'F32', shape: [4], data: Float32Array.of(1, 2, 3, 4) };
   const [safetensorsBytes, ggufBytes] = [writeSafetensors({ w }), writeGguf({ k: ['u32', 1] }, { w })];
   const safetensors = await models.openSafetensors(rw, safetensorsBytes);
@@ -98,6 +101,7 @@ export async function makeCalls() {
     linear,
     decoder,
     encoder,
+    both,
     safetensors,
     gguf,
     trainer,
@@ -359,6 +363,17 @@ export async function makeCalls() {
     'EncoderModel.forwardAsync': [() => encoder, () => [ids, { tokenTypes: [0, 0, 1, 1], signal }]],
     'EncoderModel.embedText': [() => encoder, () => [ids, { pooling: 'mean', normalize: true }]],
     'EncoderModel.dispose': [() => models.loadModel(rw, { config: bert.config, weights: bertFile }), () => []],
+    'EncoderDecoderModel.encode': [() => both, () => [ids, { attentionMask: [1, 1, 1, 0], capture: ['raw'] }]],
+    'EncoderDecoderModel.forward': [
+      () => both,
+      () => [ids, [0, 3], { attentionMask: [1, 1, 1, 0], logits: 'all', crossProbabilities: true }],
+    ],
+    'EncoderDecoderModel.forwardAsync': [() => both, () => [ids, [0, 3], { signal, onProgress }]],
+    'EncoderDecoderModel.generate': [
+      () => both,
+      () => [ids, { maxTokens: 2, stop: [40], previous: [1], seed: 1, logprobs: true, targetIds: [0, 3], topK: 3 }],
+    ],
+    'EncoderDecoderModel.dispose': [() => models.loadModel(rw, { config: t5.config, weights: t5File }), () => []],
     'ModelKvCache.truncate': [layers, () => [2]],
     'ModelKvCache.reset': [layers, () => []],
     'ModelKvCache.save': [layers, () => []],

@@ -41,7 +41,13 @@ export { damaged, raw, wide };
 const choice: SamplingOptions = { temperature: 0.7, topK: 40, topP: 0.9, minP: 0.01, repetitionPenalty: 1.1 };
 const token: number = sample(wide, { ...choice, seed: 1, index: 2, previous: [1] });
 export { token };
-const model = await loadModel(rw, { config: {}, weights: 'model.safetensors' });
+const loaded = await loadModel(rw, { config: {}, weights: 'model.safetensors' });
+if (loaded.kind === 'encoder-decoder') {
+  const { logits, crossProbabilities = [] } = loaded.forward([1], [0], { logits: 'all', crossProbabilities: true });
+  for await (const { token } of loaded.generate([1], { ...choice, targetIds: [0] })) token.toFixed();
+  throw new RangeError([...logits.shape, crossProbabilities.length].join());
+}
+const model = loaded;
 for await (const { token, logprob } of model.generate([1], { ...choice, maxTokens: 3, stop: [2], logprobs: true })) {
   (logprob ?? token).toFixed();
 }

@@ -229,6 +229,16 @@ const file = { metadata: new Map(entries) };`,
   'models/read-config.ts: readModelConfig': { readModelConfig: `import { readModelConfig } from 'ropewalk/models';` },
   'models/decoder.ts: restoreKvCache': { cache: 'const cache = model.kvCache();' },
   'models/encoder.ts: EncoderModel': { folder: 'bert' },
+  'models/encoder-decoder.ts: EncoderDecoderModel': { folder: 't5-both' },
+  ...Object.fromEntries(
+    ['encode', 'forward', 'forwardAsync', 'generate'].map((name) => [
+      `models/encoder-decoder.ts: ${name}`,
+      {
+        ...{ folder: 't5-both', model: both(), text: `const text = 'to translate';` },
+        tokenizer: 'const tokenizer = { encode: (words: string) => ({ ids: [words.length, 1] }) };',
+      },
+    ]),
+  ),
   'models/encoder.ts: withRope': { folder: 'roformer', model: encoder() },
   'models/encoder.ts: embedText': { folder: 'bert', model: encoder() },
   'models/encoder.ts: forwardAsync': { folder: 'bert', model: encoder() },
@@ -265,6 +275,11 @@ function layerWeights(m, q, kv, n, others) {
   for (const name of others) shapes[name] = name === 'gate' ? m * n : m;
   const fields = Object.entries(shapes).map(([name, size]) => `${name}: floats(${size})`);
   return { weights: `const weights = { ${fields.join(', ')} };` };
+}
+
+function both() {
+  return `import type { EncoderDecoderModel } from 'ropewalk/models';
+const model = (await loadModel(rw, { config, weights: 'model.safetensors' })) as EncoderDecoderModel;`;
 }
 
 function encoder() {

@@ -54,8 +54,8 @@ export interface Family {
   readonly rope?: ModelRope;
   /** Reads its fields. @internal */
   readonly read: (reading: Reading) => ModelDescription;
-  /** A safetensors file with matrices [outputs, inputs], where its class stores them otherwise. @internal */
-  readonly fileOf?: (file: WeightFile) => WeightFile;
+  /** A safetensors file with matrices [outputs, inputs], or what else its class stores otherwise. @internal */
+  readonly fileOf?: (file: WeightFile, model: ModelDescription) => WeightFile;
   /** Its tensors, under the names of its Hugging Face class. @internal */
   readonly tensors: (model: ModelDescription, file: WeightFile) => Checkpoint;
 }

@@ -9,6 +9,7 @@ import { gpt2 } from './gpt2.js';
 import { gptj } from './gptj.js';
 import { granite } from './granite.js';
 import { bertOrJina } from './jina-bert.js';
+import { marian } from './marian.js';
 import { mixtral } from './mixtral.js';
 import { modernBert } from './modernbert.js';
 import { mpt } from './mpt.js';
@@ -34,6 +35,7 @@ export const families = {
   gpt_neox: gptNeox,
   gptj,
   granite,
+  marian,
   mixtral,
   modernbert: modernBert,
   mpt,

@@ -1,7 +1,7 @@
 // GPT-2: learned positions, layer norms, and matrices that are stored [inputs, outputs].
 
-import type { StoredArray } from '../../sources/numbers.js';
 import type { WeightFile } from '../../sources/tensor-file.js';
+import { ChangedFile } from '../description/changed-file.js';
 import { type DecoderSpelling, decoderTensors, readDecoder } from '../description/decoders.js';
 import type { DenseFeedForward } from '../description/description.js';
 import { expectOnly } from '../description/expected.js';
@@ -23,38 +23,16 @@ const isTurned = (name: string) => /\.(c_attn|c_proj|c_fc)\.weight$/.test(name);
 const numbersAtOnce = 2 ** 18;
 
 /** A file whose matrices of layers appear as [outputs, inputs]. Each is read whole. */
-class Turned implements WeightFile {
-  readonly names: readonly string[];
-  readonly weightDtypes: readonly string[];
-  readonly #file: WeightFile;
-
-  constructor(file: WeightFile) {
-    this.names = file.names;
-    this.weightDtypes = file.weightDtypes;
-    this.#file = file;
-  }
-
-  has(name: string) {
-    return this.#file.has(name);
-  }
-
-  info(name: string) {
-    const info = this.#file.info(name);
+class Turned extends ChangedFile {
+  override info(name: string) {
+    const info = super.info(name);
     return isTurned(name) ? { ...info, shape: [...info.shape].reverse() } : info;
   }
 
-  form(name: string) {
-    return this.#file.form(name);
-  }
-
-  tensor(...[name, options]: Parameters<WeightFile['tensor']>): Promise<StoredArray> {
-    return this.#file.tensor(name, options);
-  }
-
-  async stream(...[name, receive, options]: Parameters<WeightFile['stream']>): Promise<void> {
-    if (!isTurned(name)) return this.#file.stream(name, receive, options);
+  override async stream(...[name, receive, options]: Parameters<WeightFile['stream']>): Promise<void> {
+    if (!isTurned(name)) return super.stream(name, receive, options);
     const [rows = 0, columns = 0] = this.info(name).shape;
-    const stored = await this.#file.tensor(name, options);
+    const stored = await this.tensor(name, options);
     const piece = stored.slice(0, columns * Math.min(rows, Math.max(1, Math.floor(numbersAtOnce / columns))));
     for (let first = 0; first < rows; ) {
       const count = Math.min(rows - first, piece.length / columns);
@@ -65,10 +43,6 @@ class Turned implements WeightFile {
       receive(new Uint8Array(piece.buffer, piece.byteOffset, count * bytes), first * bytes);
       first += count;
     }
-  }
-
-  failure(name: string | undefined, problem: string) {
-    return this.#file.failure(name, problem);
   }
 }
 
