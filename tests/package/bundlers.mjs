@@ -39,7 +39,7 @@ export async function splitBundle(entry) {
     first.push(...imported.map((each) => each.path).filter((each) => !first.includes(each)));
   }
   const atStart = (file) => first.includes(relative(dirname(entry), file.path));
-  return outputFiles.map((file) => ({ text: file.text, atStart: atStart(file) }));
+  return outputFiles.map((file) => ({ name: basename(file.path), text: file.text, atStart: atStart(file) }));
 }
 
 async function rolldownMinified(entry) {

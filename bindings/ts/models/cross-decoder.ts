@@ -2,13 +2,14 @@
 // keys and values that are computed once, and goes through a feed-forward part; each of the three has a norm. The products,
 // norms and attention are the core's; sums of rows and gates are computed here.
 import { keepMask, type Masking } from '../attention/mask.js';
-import { putVisibility, visibilityOf } from '../attention/visibility.js';
+import { type Bounds, putVisibility, visibilityOf } from '../attention/visibility.js';
 import { AppendCall, AttentionCall, type KeepMask, TokenVectorsCall } from '../calls.js';
 import type { Linear, LogitsHead, NormLayer, TokenVectors } from '../core.mjs';
 import { activations } from '../layers/activations.js';
+import { attentionShapes } from '../layers/position.js';
 import * as check from '../runtime/check.js';
 import { Handle } from '../runtime/handle.js';
-import type { Heap } from '../runtime/heap.js';
+import type { Heap, Scratch } from '../runtime/heap.js';
 import { type NdArray, Tensor } from '../runtime/tensor.js';
 import type { ModelKvCache } from './cache.js';
 import type { ModelConfig } from './config.js';
@@ -147,7 +148,7 @@ export class CrossDecoder extends Handle {
   /** Appends tokens to a cache and gives their logits [B, T, V], or [B, V] of the last. */
   *pass(where: string, ids: Ids, source: Source, cache: ModelKvCache, wanted: Wanted): Steps<Decoded> {
     const { heap } = this;
-    const { modelDim, heads, kvHeads, headDim, layers, vocabSize } = this.#config;
+    const { modelDim, heads, kvHeads, headDim, layers, vocabSize, norms, activation } = this.#config;
     const { batch, tokens, shape } = ids;
     const rows = batch * tokens;
     const hiddenDim = Math.max(...layers.map(({ feedForward }) => feedForward.hiddenDim));
@@ -163,13 +164,18 @@ export class CrossDecoder extends Handle {
     ];
     const x = heap.allocate(3 * model + Math.max(2 * query + 2 * key, 2 * rows * hiddenDim * 4), where);
     const [read, branch, work] = [x + model, x + 2 * model, x + 3 * model];
+    const apply = (map: Linear, to: number, from: number, activation = -1) =>
+      heap.call(() => map.apply(to, from, rows, activation));
+    const combine = (to: number, from: number, size: number, of: (a: number, b: number) => number) => {
+      const [a, b] = [heap.floats(to, size), heap.floats(from, size)];
+      for (let n = 0; n < size; ++n) a[n] = of(a[n] as number, b[n] as number);
+    };
     // x + part(norm(x)), or norm(x + part(x)).
     const add = (norm: NormLayer, part: (to: number, from: number) => void) => {
-      const isPre = this.#config.norms === 'pre';
+      const isPre = norms === 'pre';
       if (isPre) heap.call(() => norm.apply(read, x, rows));
       part(branch, isPre ? read : x);
-      const [sum, more] = [heap.floats(x, rows * modelDim), heap.floats(branch, rows * modelDim)];
-      for (let i = 0; i < sum.length; ++i) sum[i] = (sum[i] as number) + (more[i] as number);
+      combine(x, branch, rows * modelDim, (a, b) => a + b);
       if (!isPre) heap.call(() => norm.apply(x, x, rows));
     };
     const shapes = { batch, heads, kvHeads, queries: tokens, headDim, valueDim: headDim, tokensFirst: true };
@@ -178,21 +184,31 @@ export class CrossDecoder extends Handle {
       for (const [i, part] of this.#parts.entries()) {
         add(part.ownNorm, (to, from) => {
           const [keys, values, context] = [work + query, work + query + key, work + query + 2 * key];
-          heap.call(() => part.own.query.apply(work, from, rows, -1));
-          heap.call(() => part.own.key.apply(keys, from, rows, -1));
-          heap.call(() => part.own.value.apply(values, from, rows, -1));
+          apply(part.own.query, work, from);
+          apply(part.own.key, keys, from);
+          apply(part.own.value, values, from);
           this.#attendOwn(where, i, cache, { ...shapes, out: context, q: work, k: keys, v: values });
-          heap.call(() => part.own.output.apply(to, context, rows, -1));
+          apply(part.own.output, to, context);
         });
         add(part.crossNorm, (to, from) => {
           const context = work + query;
-          heap.call(() => part.cross.query.apply(work, from, rows, -1));
+          apply(part.cross.query, work, from);
           const scores = wanted.crossProbabilities ? [batch, heads, tokens, source.tokens] : undefined;
           const seen = this.#attendSource(where, i, source, { ...shapes, out: context, q: work }, scores);
           if (seen) crossProbabilities.push({ data: seen, shape: (scores as number[]).slice(2 - shape.length) });
-          heap.call(() => part.cross.output.apply(to, context, rows, -1));
+          apply(part.cross.output, to, context);
         });
-        add(part.feedForwardNorm, (to, from) => this.#feedForward(i, to, from, rows, work));
+        // down(act(up x)), or down(act(gate x) * up x)
+        add(part.feedForwardNorm, (to, from) => {
+          const { gate, up, down } = part;
+          const size = rows * (layers[i]?.feedForward.hiddenDim ?? 0);
+          apply(gate ?? up, work, from, activations[activation]);
+          if (gate !== undefined) {
+            apply(up, work + size * 4, from);
+            combine(work, work + size * 4, size, (a, b) => a * b);
+          }
+          apply(down, to, work);
+        });
         yield { loaded: i + 1, total: this.#parts.length };
       }
       heap.call(() => this.#finalNorm?.apply(x, x, rows));
@@ -232,24 +248,13 @@ export class CrossDecoder extends Handle {
   // Attention of the queries over the cache, to which keys and values are added.
   #attendOwn(where: string, i: number, caches: ModelKvCache, call: AttentionOver & { k: number; v: number }): void {
     const { heap } = this;
-    const { position, scores } = this.layers[i] as CachedLayer;
     const cache = caches.layers[i]?.use(where).core;
     if (cache === undefined) return;
     const { k, v, ...queries } = call;
     heap.scope(where, (scratch) => {
-      const { queries: tokens, tokensFirst } = queries;
-      const added = heap.putCall(scratch, AppendCall, { k, v, tokens, tokensFirst });
+      const added = heap.putCall(scratch, AppendCall, { k, v, tokens: queries.queries, tokensFirst: true });
       heap.run(where, () => cache.append(added));
-      const heads = { tokensFirst, batch: call.batch, heads: call.heads, tokens, dim: call.headDim };
-      const visibility = visibilityOf(where, scores.visibility, { queryOffset: 0 }, heads, heads);
-      const shapes = { q: heads, k: { ...heads, heads: call.kvHeads }, valueDim: call.valueDim, visibility };
-      const fields = heap.putCall(scratch, AttentionCall, {
-        ...queries,
-        keys: cache.length,
-        visibility: putVisibility(heap, visibility, scratch),
-        options: { scale: scores.scale, softcap: 0, ...position.part(shapes, scratch) },
-        scores: {},
-      });
+      const fields = this.#fields(where, scratch, earlierKeys, { ...queries, keys: cache.length, scores: {} }, {});
       heap.run(where, () => cache.attend(fields, true));
     });
   }
@@ -257,46 +262,39 @@ export class CrossDecoder extends Handle {
   // Attention of the queries over the source; gives the probabilities where their shape is.
   #attendSource(where: string, i: number, source: Source, call: AttentionOver, shape: readonly number[] | undefined) {
     const { heap } = this;
-    const { scale } = this.#config;
-    const { keysAndValues, tokens: keys, keep } = source;
+    const { keysAndValues, tokens: keys } = source;
     const size = keysAndValues.size / (2 * this.#parts.length);
     const k = keysAndValues.pointer + 2 * i * size * 4;
     return heap.scope(where, (scratch) => {
       const count = shape === undefined ? 0 : check.sizeOf(shape);
       const probabilities = shape && scratch(count * 4);
-      const heads = {
-        tokensFirst: true,
-        batch: call.batch,
-        heads: call.heads,
-        tokens: call.queries,
-        dim: call.headDim,
-      };
-      const visibility = visibilityOf(where, allKeys, { queryOffset: 0 }, heads, { ...heads, tokens: keys });
-      const fields = heap.putCall(scratch, AttentionCall, {
-        ...call,
-        ...{ k, v: k + size * 4, keys },
-        visibility: putVisibility(heap, visibility, scratch),
-        options: { scale, softcap: 0, keep: keep(scratch) },
-        scores: { ...(probabilities && { probabilities, slotCount: call.heads }) },
-      });
+      const scores = { ...(probabilities && { probabilities, slotCount: call.heads }) };
+      const over = { ...call, ...{ k, v: k + size * 4, keys, scores } };
+      const fields = this.#fields(where, scratch, allKeys, over, { keep: source.keep(scratch) });
       heap.run(where, (core) => core.attention(fields));
       return probabilities && heap.readFloats(probabilities, count);
     });
   }
 
-  // down(act(up x)), or down(act(gate x) * up x).
-  #feedForward(i: number, to: number, from: number, rows: number, work: number): void {
+  // A call of attention: over the source with its mask, or over earlier tokens with what the layers add to scores.
+  #fields(
+    where: string,
+    scratch: Scratch,
+    bounds: Bounds,
+    call: Omit<AttentionCall, 'visibility' | 'options'>,
+    mask: { keep?: KeepMask | undefined },
+  ): number {
     const { heap } = this;
-    const { gate, up, down } = this.#parts[i] as CrossLayer;
-    const size = rows * (this.#config.layers[i]?.feedForward.hiddenDim ?? 0);
-    const activation = activations[this.#config.activation];
-    heap.call(() => (gate ?? up).apply(work, from, rows, activation));
-    if (gate !== undefined) {
-      heap.call(() => up.apply(work + size * 4, from, rows, -1));
-      const [product, factors] = [heap.floats(work, size), heap.floats(work + size * 4, size)];
-      for (let n = 0; n < size; ++n) product[n] = (product[n] as number) * (factors[n] as number);
-    }
-    heap.call(() => down.apply(to, work, rows, -1));
+    const [{ dims, scores, position }] = this.layers as [CachedLayer];
+    const { batch, queries, keys } = call;
+    const heads = { tokensFirst: true, batch, heads: dims.heads, tokens: queries, dim: dims.headDim };
+    const visibility = visibilityOf(where, bounds, { queryOffset: 0 }, heads, { ...heads, tokens: keys });
+    const own = bounds.causal && position.part(attentionShapes(dims, batch, queries, keys, visibility), scratch);
+    return heap.putCall(scratch, AttentionCall, {
+      ...call,
+      visibility: putVisibility(heap, visibility, scratch),
+      options: { scale: scores.scale, softcap: 0, ...mask, ...own },
+    });
   }
 }
 
