@@ -4,6 +4,7 @@ import { describe, test } from 'node:test';
 import { loadModel } from 'ropewalk/models';
 import { assertSameBits } from '../ts/support/arrays.mjs';
 import { onEachBuild } from '../ts/support/builds.mjs';
+import { writeGguf } from '../ts/support/gguf.mjs';
 import { inUse } from '../ts/support/peak.mjs';
 import { families } from './families.mjs';
 import { float32, float64 } from './reference/reference.mjs';
@@ -11,6 +12,7 @@ import { assertAgrees, difference, flat, largest, toleranceOf } from './rows.mjs
 import { idsOf } from './sequences.mjs';
 import { safetensorsOf } from './tiny/files.mjs';
 import { pairs, tinyModel } from './tiny/models.mjs';
+import { decode } from './tiny/numbers.mjs';
 
 const tiny = pairs.map((name) => tinyModel(name));
 const startOf = ({ config }) => config.decoder_start_token_id;
@@ -40,6 +42,47 @@ async function tokensOf(generated) {
     rows[row].push(token);
   }
   return rows;
+}
+
+// As llama.cpp's convert_hf_to_gguf.py names the tensors of T5, and what it says of the model.
+const ggufNames = [
+  [/^shared\./, 'token_embd.'],
+  [/^lm_head\./, 'output.'],
+  [/^(enc|dec)oder\.final_layer_norm/, '$1.output_norm'],
+  [/^(enc|dec)oder\.block\.(\d+)\.layer\.0\.layer_norm/, '$1.blk.$2.attn_norm'],
+  [/^(enc|dec)oder\.block\.(\d+)\.layer\.0\.SelfAttention\.([qkvo])\./, '$1.blk.$2.attn_$3.'],
+  [/^(enc|dec)oder\.block\.(\d+)\.layer\.0\.SelfAttention\.relative_attention_bias/, '$1.blk.$2.attn_rel_b'],
+  [/^(dec)oder\.block\.(\d+)\.layer\.1\.layer_norm/, '$1.blk.$2.cross_attn_norm'],
+  [/^(dec)oder\.block\.(\d+)\.layer\.1\.EncDecAttention\.([qkvo])\./, '$1.blk.$2.cross_attn_$3.'],
+  [/^(enc|dec)oder\.block\.(\d+)\.layer\.[12]\.layer_norm/, '$1.blk.$2.ffn_norm'],
+  [/^(enc|dec)oder\.block\.(\d+)\.layer\.[12]\.DenseReluDense\.wi_0/, '$1.blk.$2.ffn_gate'],
+  [/^(enc|dec)oder\.block\.(\d+)\.layer\.[12]\.DenseReluDense\.wi(_1)?/, '$1.blk.$2.ffn_up'],
+  [/^(enc|dec)oder\.block\.(\d+)\.layer\.[12]\.DenseReluDense\.wo/, '$1.blk.$2.ffn_down'],
+];
+
+function ggufOf({ config: c, tensors }, at, change = {}) {
+  const own = Object.entries(tensors).map(([name, tensor]) => {
+    const [from, to] = ggufNames.find(([pattern]) => pattern.test(name));
+    const vector = () => Float32Array.from(decode(tensor.dtype, tensor.data));
+    return [name.replace(from, to), tensor.shape.length === 1 ? { ...tensor, dtype: 'F32', data: vector() } : tensor];
+  });
+  const metadata = {
+    'general.architecture': ['str', at],
+    [`${at}.context_length`]: ['u32', c.n_positions],
+    [`${at}.embedding_length`]: ['u32', c.d_model],
+    [`${at}.feed_forward_length`]: ['u32', c.d_ff],
+    [`${at}.block_count`]: ['u32', c.num_layers],
+    [`${at}.attention.head_count`]: ['u32', c.num_heads],
+    [`${at}.attention.key_length`]: ['u32', c.d_kv],
+    [`${at}.attention.value_length`]: ['u32', c.d_kv],
+    [`${at}.attention.layer_norm_epsilon`]: ['f32', c.layer_norm_epsilon],
+    [`${at}.attention.layer_norm_rms_epsilon`]: ['f32', c.layer_norm_epsilon],
+    [`${at}.attention.relative_buckets_count`]: ['u32', c.relative_attention_num_buckets],
+    [`${at}.decoder_start_token_id`]: ['u32', c.decoder_start_token_id],
+    ...(c.num_decoder_layers && { [`${at}.decoder_block_count`]: ['u32', c.num_decoder_layers] }),
+    ...change,
+  };
+  return writeGguf(metadata, Object.fromEntries(own));
 }
 
 const biggest = (logits) => logits.indexOf(Math.max(...logits));
@@ -161,6 +204,56 @@ await onEachBuild((rw) => {
       });
     });
   }
+
+  // The file does not tell how far buckets reach, which is the same in all models.
+  const usual = (name) => {
+    const model = tinyModel(name);
+    return { ...model, config: { ...model.config, relative_attention_max_distance: 128 } };
+  };
+
+  for (const name of ['t5-both', 'flan-t5-both']) {
+    test(`${name} from a GGUF file gives the bits of its checkpoint`, () => {
+      const model = usual(name);
+      return withModel(rw, model, async (loaded) => {
+        const other = await loadModel(rw, { gguf: ggufOf(model, 't5') });
+        const [ids, targetIds] = [idsOf(model, 30, 40), [0, ...idsOf(model, 30, 41)]];
+        const logits = (each) => each.forward(ids, targetIds, { logits: 'all' }).logits.data;
+        assertSameBits(logits(other), logits(loaded));
+        other.dispose();
+      });
+    });
+  }
+
+  test('the encoder of T5 from a GGUF file gives the bits of its checkpoint', () => {
+    const { config, ...model } = usual('t5');
+    return withModel(rw, { config, ...model }, async (loaded) => {
+      const other = await loadModel(rw, { gguf: ggufOf({ config, ...model }, 't5encoder') });
+      assert.equal(other.kind, 'encoder');
+      const ids = idsOf({ config, ...model }, 30, 42);
+      assertSameBits(other.forward(ids).hidden.data, loaded.forward(ids).hidden.data);
+      other.dispose();
+    });
+  });
+
+  test('a GGUF file of T5 that makes no model is refused by its key or tensor', async () => {
+    const model = usual('flan-t5-both');
+    const refused = (gguf, key, tensor, message) =>
+      assert.rejects(loadModel(rw, { gguf }), (error) => {
+        assert.deepEqual([error.name, error.key, error.tensor], ['GgufError', key, tensor], error.message);
+        return message.test(error.message);
+      });
+    const odd = { 't5.attention.relative_buckets_count': ['u32', 7] };
+    await refused(
+      ggufOf(model, 't5', odd),
+      't5.attention.relative_buckets_count',
+      undefined,
+      /expected an even number/,
+    );
+    const start = { 't5.decoder_start_token_id': ['u32', 97] };
+    await refused(ggufOf(model, 't5', start), 't5.decoder_start_token_id', undefined, /is 97; expected .* 0 to 96/);
+    const { 'decoder.block.2.layer.1.EncDecAttention.k.weight': _, ...tensors } = model.tensors;
+    await refused(ggufOf({ ...model, tensors }, 't5'), undefined, 'dec.blk.2.cross_attn_k.weight', /is missing/);
+  });
 
   test('reports progress in layers of both, and ends by a signal', () =>
     withModel(rw, tinyModel('flan-t5-both'), async (loaded) => {

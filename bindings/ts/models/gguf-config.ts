@@ -32,6 +32,8 @@ export const architectures: Readonly<Record<string, ModelArchitecture>> = {
   bert: 'bert',
   'nomic-bert': 'nomic_bert',
   'modern-bert': 'modernbert',
+  t5: 't5',
+  t5encoder: 't5',
 };
 
 const layerNormed: readonly ModelArchitecture[] = [
@@ -247,6 +249,22 @@ export function configOf(header: Header, gguf: Gguf, model: ModelArchitecture, f
     throw header.error('attention.value_length', `is ${valueDim}; expected ${headDim}`);
   }
   const layers = header.needed('block_count');
+  if (model === 't5') {
+    // What no entry tells is the same in all models.
+    return {
+      ...{ model_type: model, d_model: modelDim, d_kv: headDim, num_heads: heads, num_layers: layers },
+      architectures: [header.architecture === model ? 'T5ForConditionalGeneration' : 'T5EncoderModel'],
+      d_ff: header.needed('feed_forward_length'),
+      num_decoder_layers: header.size('decoder_block_count') ?? layers,
+      decoder_start_token_id: header.read('decoder_start_token_id', anything),
+      n_positions: header.needed('context_length'),
+      vocab_size: rowsOf(gguf, 'token_embd.weight'),
+      layer_norm_epsilon: header.neededNumber('attention.layer_norm_rms_epsilon'),
+      relative_attention_num_buckets: header.needed('attention.relative_buckets_count'),
+      feed_forward_proj: gguf.has('enc.blk.0.ffn_gate.weight') ? 'gated-gelu' : 'relu',
+      tie_word_embeddings: !gguf.has('output.weight'),
+    };
+  }
   const rotary = header.size('rope.dimension_count') ?? headDim;
   const base = header.number('rope.freq_base');
   const isBert = model === 'bert';

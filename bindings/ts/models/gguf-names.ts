@@ -1,11 +1,15 @@
 // The tensors of GGUF files under the names of Hugging Face's classes, and back.
 import type { ModelArchitecture } from './config.js';
 
-/** Stems of names, by those of Hugging Face; `layer` begins the names of a layer. @internal */
+/** Stems of names, by those of Hugging Face; `layer` begins the names of a layer, in the file `block`. @internal */
 export interface Naming {
   readonly layer: string;
+  /** Default `blk.`. */
+  readonly block?: string;
   readonly outer: Readonly<Record<string, string>>;
   readonly inner: Readonly<Record<string, string>>;
+  /** Of a decoder behind this. */
+  readonly decoder?: Naming;
 }
 
 const llama: Naming = {
@@ -204,6 +208,39 @@ const modernBert: Naming = {
   },
 };
 
+const mapsOf = (part: string, own: string): Readonly<Record<string, string>> =>
+  Object.fromEntries(['q', 'k', 'v', 'o'].map((map) => [`${part}.${map}`, `${own}_${map}`]));
+
+// The feed-forward part is the last of a layer.
+const t5Parts = (last: number, up: string): Naming['inner'] => ({
+  'layer.0.layer_norm': 'attn_norm',
+  'layer.0.SelfAttention.relative_attention_bias': 'attn_rel_b',
+  ...mapsOf('layer.0.SelfAttention', 'attn'),
+  [`layer.${last}.layer_norm`]: 'ffn_norm',
+  [`layer.${last}.DenseReluDense.wi_0`]: 'ffn_gate',
+  [`layer.${last}.DenseReluDense.${up}`]: 'ffn_up',
+  [`layer.${last}.DenseReluDense.wo`]: 'ffn_down',
+});
+
+/** Of T5, with the name of the map before the activation, or beside the gate. @internal */
+export const t5Naming = (up: 'wi' | 'wi_1'): Naming => ({
+  layer: 'encoder.block.',
+  block: 'enc.blk.',
+  outer: { shared: 'token_embd', 'encoder.final_layer_norm': 'enc.output_norm', lm_head: 'output' },
+  inner: t5Parts(1, up),
+  decoder: {
+    layer: 'decoder.block.',
+    block: 'dec.blk.',
+    outer: { 'decoder.final_layer_norm': 'dec.output_norm' },
+    inner: {
+      ...t5Parts(2, up),
+      'layer.1.layer_norm': 'cross_attn_norm',
+      'layer.1.EncDecAttention.relative_attention_bias': 'cross_attn_rel_b',
+      ...mapsOf('layer.1.EncDecAttention', 'cross_attn'),
+    },
+  },
+});
+
 /** By the architecture of the model. @internal */
 export const namings: Partial<Readonly<Record<ModelArchitecture, Naming>>> = {
   llama,
@@ -241,14 +278,15 @@ function renamed(name: string, from: string, to: string, outer: Names, inner: Na
 }
 
 /** The name in a GGUF file of a tensor; undefined for a tensor that such files do not have. @internal */
-export function ggufName({ layer, outer, inner }: Naming, name: string): string | undefined {
-  return renamed(name, layer, 'blk.', outer, inner);
+export function ggufName({ layer, block = 'blk.', outer, inner, decoder }: Naming, name: string): string | undefined {
+  return renamed(name, layer, block, outer, inner) ?? (decoder && ggufName(decoder, name));
 }
 
 const swapped = (names: Names): Names => Object.fromEntries(Object.entries(names).map(([key, value]) => [value, key]));
 
 /** The opposite for names of GGUF files; one that is not known stays. @internal */
-export function hubNames({ layer, outer, inner }: Naming, names: readonly string[]): string[] {
+export function hubNames({ layer, block = 'blk.', outer, inner, decoder }: Naming, names: readonly string[]): string[] {
   const [ownOuter, ownInner] = [swapped(outer), swapped(inner)];
-  return names.map((name) => renamed(name, 'blk.', layer, ownOuter, ownInner) ?? name);
+  const found = names.map((name) => renamed(name, block, layer, ownOuter, ownInner) ?? name);
+  return decoder ? hubNames(decoder, found) : found;
 }

@@ -13,7 +13,7 @@ import type { Family } from './description/family.js';
 import type { Destination, Run } from './description/slots.js';
 import { families } from './families/families.js';
 import { anything, architectures, asTable, configOf, factorNames, factorsOf, Header } from './gguf-config.js';
-import { ggufName, hubNames, type Naming, namings } from './gguf-names.js';
+import { ggufName, hubNames, type Naming, namings, t5Naming } from './gguf-names.js';
 
 // Divides the frequencies of a rotary encoding, as ggml does; LLaMA 3's scaling is stored so.
 function divided(rope: RopeOptions | null, factors: readonly number[]): RopeOptions | null {
@@ -38,6 +38,7 @@ const keys: Readonly<Record<string, string>> = {
   rope_theta: 'rope.freq_base',
   sliding_window: 'attention.sliding_window',
   layer_types: 'attention.sliding_window_pattern',
+  relative_attention_num_buckets: 'attention.relative_buckets_count',
 };
 
 // The description by the families; what they refuse is refused under the key of the file.
@@ -76,9 +77,11 @@ export async function ggufModel(
   const model = architectures[architecture] as ModelArchitecture;
   const factors = await factorsOf(gguf, read);
   const found = describedBy(header, where, configOf(header, gguf, model, factors), options);
-  const naming = (namings[found.architecture] ?? namings[model]) as Naming;
+  const isGated = found.layers[0]?.feedForward.kind === 'gated';
+  const naming =
+    model === 't5' ? t5Naming(isGated ? 'wi_1' : 'wi') : ((namings[found.architecture] ?? namings[model]) as Naming);
   const scale = header.read('attention.scale', anything) === 0 ? undefined : header.number('attention.scale');
-  const isEncoder = found.kind === 'encoder';
+  const isEncoder = found.kind !== 'decoder';
   if (header.read('attention.causal', flag) === isEncoder) {
     throw header.error('attention.causal', `is ${isEncoder}; expected ${!isEncoder}`);
   }
