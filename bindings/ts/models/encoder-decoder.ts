@@ -33,7 +33,7 @@ export interface TargetOptions {
 export interface TargetResult {
   /** [B, V] for the last token, or [B, T, V] for all. */
   readonly logits: NdArray;
-  /** [B, H, T, S] of each layer: the weights of source tokens; with `crossProbabilities`. */
+  /** `[B, H, T, S]` of each layer: the weights of source tokens; with `crossProbabilities`. */
   readonly crossProbabilities?: readonly NdArray[];
 }
 
