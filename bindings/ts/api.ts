@@ -1,8 +1,11 @@
 // The exports that all entries of the package share; each adds its own load().
 
 export type { AttentionOptions, AttentionResult, Scored, ScoreRequest } from './attention/attention.js';
+export { type DebertaOptions, debertaAttention } from './attention/deberta.js';
 export type { KeepMaskInput } from './attention/mask.js';
+export type { PerHeadOptions } from './attention/per-head.js';
 export type { AttentionPosition, BertTable } from './attention/position.js';
+export { type TransformerXlOptions, transformerXlAttention } from './attention/transformer-xl.js';
 export type { VisibilityOptions } from './attention/visibility.js';
 export { type RopeConfigOptions, type RopeFactSource, type RopeSources, ropeFromConfig } from './checkpoints/config.js';
 export type { ExplainedPair, ExplainOptions, RopeExplanation, ScalingBand } from './checkpoints/explain.js';

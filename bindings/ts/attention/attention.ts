@@ -74,7 +74,8 @@ const visibilityFields = ['causal', 'queryOffset', 'keyLengths', 'window', 'sink
 /** @internal */
 export const attendFields = [...scoreFields, ...visibilityFields, 'layout', 'heads', 'out'] as const;
 
-function requested(where: string, value: ScoreRequest | undefined): readonly ScoreStage[] {
+/** @internal */
+export function requested(where: string, value: ScoreRequest | undefined): readonly ScoreStage[] {
   if (value === undefined || value === 'none') return [];
   if (typeof value === 'string' || !Array.isArray(value)) {
     check.choice(where, 'returnScores', value, { none: 0, ...stages });
@@ -157,12 +158,13 @@ function outShapeOf(q: Operand, qs: HeadShape, valueDim: number, packed: boolean
   return [...q.shape.slice(0, -1), packed ? qs.heads * valueDim : valueDim];
 }
 
-function inputsOf(
+/** @internal */
+export function inputsOf(
   heap: Heap,
   where: string,
   [qInput, kInput, vInput]: readonly TensorInput[],
   options: HeadCounts,
-): AttentionInputs {
+) {
   const q = operand(heap, where, 'q', qInput);
   const k = operand(heap, where, 'k', kInput);
   const v = operand(heap, where, 'v', vInput);
@@ -302,9 +304,20 @@ export function attend<X extends TensorInput, S extends ScoreRequest, O extends 
     wanted.map((stage) => [stage, givenShape]),
   );
   const shapesOut = { out: inputs.outShape, ...asked };
-  const { out, ...scores } = outputs(heap, where, q.tensor !== undefined, shapesOut, options.out, work);
-  const [only] = wanted;
-  const isList = Array.isArray(options.returnScores);
+  const results = outputs(heap, where, q.tensor !== undefined, shapesOut, options.out, work);
+  return resultOf<X, S, O>(options.returnScores, wanted, results);
+}
+
+/**
+ * The result with its scores as they were asked for.
+ * @internal
+ */
+export function resultOf<X extends TensorInput, S extends ScoreRequest, O extends Out>(
+  request: ScoreRequest | undefined,
+  [only]: readonly ScoreStage[],
+  { out, ...scores }: Named<ScoreStage, Tensor | NdArray, Tensor | NdArray<Float32Array>>,
+): AttentionResult<ResultOf<X>, S, ResultOf<X, O>> {
+  const isList = Array.isArray(request);
   const given = only === undefined && !isList ? {} : { scores: isList ? scores : scores[only as ScoreStage] };
   return { out, ...given } as AttentionResult<ResultOf<X>, S, ResultOf<X, O>>;
 }

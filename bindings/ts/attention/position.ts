@@ -176,11 +176,24 @@ function distanceTable(heap: Heap, where: string, name: string, value: TensorInp
   return { table, limit: (rows - 1) / 2 };
 }
 
-// BERT's tables have a row for every distance; one outside is an error, not clipped, unless nobody sees it.
-function bertRows(where: string, limit: number, sign: unknown, { q, visibility, showsHidden }: AttentionShapes) {
+/**
+ * The largest distance whose score someone may see; up to `limit` all count.
+ * @internal
+ */
+export function farthestDistance(
+  where: string,
+  { q, visibility, showsHidden }: Omit<AttentionShapes, 'k' | 'valueDim'>,
+  limit = 0,
+): number {
   checkLast(where, visibility.queryOffset, q.tokens);
-  let farthest = visibility.distances ? Math.max(-visibility.distances.first, visibility.distances.last) : 0;
-  if (farthest > limit && showsHidden !== true) farthest = visibility.farthestSeen();
+  const { distances } = visibility;
+  const farthest = distances ? Math.max(-distances.first, distances.last) : 0;
+  return farthest > limit && showsHidden !== true ? visibility.farthestSeen() : farthest;
+}
+
+// BERT's tables have a row for every distance; one outside is an error, not clipped, unless nobody sees it.
+function bertRows(where: string, limit: number, sign: unknown, shapes: AttentionShapes) {
+  const farthest = farthestDistance(where, shapes, limit);
   if (farthest > limit) {
     const problem = `has rows for distances up to ${limit}; this call needs ${farthest}`;
     throw new ArgumentRangeError(where, 'position.table', limit, problem);

@@ -146,6 +146,11 @@ export function operand(heap: Heap, where: string, name: string, value: unknown)
   return plain(heap, where, name, given.data, check.shape(where, `${name}.shape`, dims));
 }
 
+/** A copy of an operand's numbers. @internal */
+export function numbersOf(heap: Heap, where: string, input: Operand): OwnFloats {
+  return heap.scope(where, (scratch) => heap.readFloats(input.address(scratch), input.size));
+}
+
 /** An operand of two axes, which are named for the error. @internal */
 export function matrix(heap: Heap, where: string, name: string, value: unknown, axes: string) {
   const input = operand(heap, where, name, value);

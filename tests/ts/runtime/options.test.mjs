@@ -211,6 +211,17 @@ const others = {
     (o) => ropewalk.permutePairing(random(32, 1), o),
   ],
   convertPairing: [{ from: 'half', to: 'interleaved', headDim: 4 }, (o) => ropewalk.convertPairing(random(8, 1), o)],
+  transformerXlAttention: [
+    {
+      ...{ table: randomArray([11, 8], 1), contentBias: randomArray([2, 4], 2), positionBias: randomArray([2, 4], 3) },
+      ...{ causal: true, keyLengths: [3], window: { left: 2, right: 1 }, returnScores: ['raw'] },
+    },
+    (o) => ropewalk.transformerXlAttention(rw, x, x, x, o),
+  ],
+  debertaAttention: [
+    { keyTable: randomArray([8, 8], 1), queryTable: randomArray([8, 8], 2), maxDistance: 9, scale: 0.5 },
+    (o) => ropewalk.debertaAttention(rw, x, x, x, o),
+  ],
   mropePositions: [{ advance: 'grid', spatialMerge: 2 }, (o) => ropewalk.mropePositions([{ image: [4, 2] }], o)],
   'mropePositions, segments': [
     [{ text: 2 }, { video: [2, 1, 1], timestamps: [1, 2] }],

@@ -118,6 +118,36 @@ export async function makeCalls() {
       () => ropewalk,
       () => [[{ text: 2 }, { image: [4, 2] }, { video: [2, 2, 2], timestamps: [1, 2] }], { spatialMerge: 2 }],
     ],
+    transformerXlAttention: [
+      () => ropewalk,
+      () => [
+        ...[rw, x, x, x],
+        {
+          ...{
+            table: randomArray([7, 8], 1),
+            contentBias: randomArray([2, 4], 2),
+            positionBias: randomArray([2, 4], 3),
+          },
+          ...{ causal: true, queryOffset: 0, keyLengths: [3], window, mask, scale: 0.5 },
+          ...{ layout: 'BHTD', returnScores: ['raw'], out: floats(24) },
+        },
+      ],
+    ],
+    debertaAttention: [
+      () => ropewalk,
+      () => [
+        ...[rw, x, x, x],
+        {
+          ...{
+            keyTable: randomArray([8, 8], 1),
+            queryTable: randomArray([8, 8], 2),
+            maxDistance: 9,
+            keyPositions: [0, 1, 5],
+          },
+          ...{ mask, scale: 0.5, returnScores: 'raw', out: floats(24) },
+        },
+      ],
+    ],
     ropeFromConfig: [() => ropewalk, () => [config, { sequenceLength: 9, pairing: 'half' }]],
     ropeFromGgml: [() => ropewalk, () => [{ n_rot: 8, mode: 2, freq_base: 500, freq_factors: [1, 2, 3, 4] }]],
     ropeFromMlx: [() => ropewalk, () => [{ dims: 8, traditional: true, freqs: [1, 2, 3, 4] }]],

@@ -95,6 +95,18 @@ const own = {
     keys: 'const keys = tensor(8, 16, 64);',
     longPlan: `const longPlan = rw.rope({ headDim: 64, scaling: { type: 'linear', factor: 2 } });`,
   },
+  'attention/transformer-xl.ts: transformerXlAttention': {
+    transformerXlAttention: `import { transformerXlAttention } from 'ropewalk';`,
+    rNet: 'const rNet = floats(8 * 64 * 512);',
+    contentBias: 'const contentBias = array(8, 64);',
+    positionBias: 'const positionBias = array(8, 64);',
+  },
+  'attention/deberta.ts: debertaAttention': {
+    debertaAttention: `import { debertaAttention } from 'ropewalk';`,
+    embeddings: 'const embeddings = array(2 * 256, 8 * 64);',
+    keyProject: 'const keyProject = rw.linear({ weight: array(8 * 64, 8 * 64) });',
+    queryProject: 'const queryProject = rw.linear({ weight: array(8 * 64, 8 * 64) });',
+  },
   'rope/mrope.ts: mropePositions': {
     mropePositions: `import { mropePositions } from 'ropewalk';`,
     plan: `const plan = rw.rope({ headDim: 64, axes: { layout: 'sections', sections: [16, 8, 8] } });`,
