@@ -13,6 +13,7 @@ export { type GgmlRope, type MlxRope, ropeFromGgml, ropeFromMlx } from './checkp
 export type { RopeWarning } from './checkpoints/warnings.js';
 export type { AlibiOptions, AlibiVariant } from './encodings/alibi.js';
 export type { Analysis, FrequencySet, Measure } from './encodings/analysis.js';
+export { type AxialTableOptions, axialTable } from './encodings/axial.js';
 export type { BiasShape } from './encodings/bias-shape.js';
 export type { BinaryOptions } from './encodings/binary.js';
 export { type EncodingFamily, type EncodingInfo, type EncodingName, encodings } from './encodings/encodings.js';
@@ -77,6 +78,7 @@ export type {
   LinearAttentionStateOptions,
   LinearStatePosition,
 } from './linear-attention/state.js';
+export { type MixedRope, type MixedRopeOptions, mixedRope } from './rope/mixed.js';
 export {
   type MropeAdvance,
   type MropeOptions,

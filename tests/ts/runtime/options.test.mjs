@@ -211,6 +211,18 @@ const others = {
     (o) => ropewalk.permutePairing(random(32, 1), o),
   ],
   convertPairing: [{ from: 'half', to: 'interleaved', headDim: 4 }, (o) => ropewalk.convertPairing(random(8, 1), o)],
+  mixedRope: [
+    { frequencies: randomArray([2, 2, 2], 1), positions: { length: 3, offset: 1 }, pairing: 'half' },
+    (o) => ropewalk.mixedRope(rw, o),
+  ],
+  'mixedRope.rotate': [
+    { layout: 'BHTD' },
+    (o) => ropewalk.mixedRope(rw, { frequencies: randomArray([1, 2, 2], 1), positions: [0, 1, 2] }).rotate(x, o),
+  ],
+  axialTable: [
+    { rows: randomArray([3, 4], 1), columns: randomArray([2, 4], 2), mode: 'concatenate' },
+    (o) => ropewalk.axialTable(rw, o),
+  ],
   transformerXlAttention: [
     {
       ...{ table: randomArray([11, 8], 1), contentBias: randomArray([2, 4], 2), positionBias: randomArray([2, 4], 3) },

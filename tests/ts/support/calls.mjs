@@ -46,6 +46,13 @@ export async function makeCalls() {
     ...{ attentionNorm: vector(8), feedForwardNorm: vector(8) },
   };
   const yarn = { type: 'yarn', factor: 4, originalLength: 16, betaFast: 32 };
+  const mixed = ropewalk.mixedRope(rw, {
+    frequencies: randomArray([2, 2, 2], 1),
+    positions: [
+      [0, 1, 2],
+      [0, 0, 1],
+    ],
+  });
   const mask = { data: Uint8Array.of(1, 1, 0), shape: [1, 3] };
   const window = { left: 2, right: 1 };
   const sizes = {
@@ -117,6 +124,24 @@ export async function makeCalls() {
     mropePositions: [
       () => ropewalk,
       () => [[{ text: 2 }, { image: [4, 2] }, { video: [2, 2, 2], timestamps: [1, 2] }], { spatialMerge: 2 }],
+    ],
+    mixedRope: [
+      () => ropewalk,
+      () => [
+        rw,
+        {
+          frequencies: randomArray([2, 2, 2], 1),
+          positions: [
+            [0, 1, 2],
+            [0, 0, 1],
+          ],
+        },
+      ],
+    ],
+    'MixedRope.rotate': [() => mixed, () => [x, { layout: 'BHTD', out: floats(24) }]],
+    axialTable: [
+      () => ropewalk,
+      () => [rw, { rows: randomArray([3, 4], 1), columns: randomArray([2, 5], 2), mode: 'concatenate' }],
     ],
     transformerXlAttention: [
       () => ropewalk,

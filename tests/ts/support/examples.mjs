@@ -107,6 +107,20 @@ const own = {
     keyProject: 'const keyProject = rw.linear({ weight: array(8 * 64, 8 * 64) });',
     queryProject: 'const queryProject = rw.linear({ weight: array(8 * 64, 8 * 64) });',
   },
+  'encodings/axial.ts: axialTable': {
+    axialTable: `import { axialTable } from 'ropewalk';`,
+    rows: 'const rows = floats(24 * 64);',
+    columns: 'const columns = floats(32 * 64);',
+    patches: 'const patches = floats(24 * 32 * 64);',
+  },
+  'rope/mixed.ts: mixedRope': {
+    mixedRope: `import { mixedRope } from 'ropewalk';`,
+    learned: 'const learned = floats(2 * 8 * 32);',
+  },
+  'rope/mixed.ts: rotate': {
+    mixedRope: `import { mixedRope } from 'ropewalk';`,
+    rope: 'const rope = mixedRope(rw, { frequencies: array(2, 8, 32), positions: { length: 16 } });',
+  },
   'rope/mrope.ts: mropePositions': {
     mropePositions: `import { mropePositions } from 'ropewalk';`,
     plan: `const plan = rw.rope({ headDim: 64, axes: { layout: 'sections', sections: [16, 8, 8] } });`,
