@@ -1,6 +1,7 @@
 // The exports that all entries of the package share; each adds its own load().
 
 export type { AttentionOptions, AttentionResult, Scored, ScoreRequest } from './attention/attention.js';
+export { type CopeOptions, copeBias } from './attention/cope.js';
 export { type DebertaOptions, debertaAttention } from './attention/deberta.js';
 export type { KeepMaskInput } from './attention/mask.js';
 export type { PerHeadOptions } from './attention/per-head.js';

@@ -223,6 +223,10 @@ const others = {
     { rows: randomArray([3, 4], 1), columns: randomArray([2, 4], 2), mode: 'concatenate' },
     (o) => ropewalk.axialTable(rw, o),
   ],
+  copeBias: [
+    { table: randomArray([3, 4], 1), causal: true, queryOffset: 0, keyLengths: [3], layout: 'BHTD' },
+    (o) => ropewalk.copeBias(rw, x, x, o),
+  ],
   transformerXlAttention: [
     {
       ...{ table: randomArray([11, 8], 1), contentBias: randomArray([2, 4], 2), positionBias: randomArray([2, 4], 3) },

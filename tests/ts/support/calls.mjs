@@ -143,6 +143,10 @@ export async function makeCalls() {
       () => ropewalk,
       () => [rw, { rows: randomArray([3, 4], 1), columns: randomArray([2, 5], 2), mode: 'concatenate' }],
     ],
+    copeBias: [
+      () => ropewalk,
+      () => [rw, x, x, { table: randomArray([3, 4], 1), causal: true, mask, window, keyLengths: [3], scale: 0.5 }],
+    ],
     transformerXlAttention: [
       () => ropewalk,
       () => [

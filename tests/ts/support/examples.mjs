@@ -95,6 +95,10 @@ const own = {
     keys: 'const keys = tensor(8, 16, 64);',
     longPlan: `const longPlan = rw.rope({ headDim: 64, scaling: { type: 'linear', factor: 2 } });`,
   },
+  'attention/cope.ts: copeBias': {
+    copeBias: `import { copeBias } from 'ropewalk';`,
+    positions: 'const positions = floats(32 * 64);',
+  },
   'attention/transformer-xl.ts: transformerXlAttention': {
     transformerXlAttention: `import { transformerXlAttention } from 'ropewalk';`,
     rNet: 'const rNet = floats(8 * 64 * 512);',
