@@ -32,7 +32,7 @@ function termOf(q, k, table, { scale = 1 / Math.sqrt(q.shape[3]), sees }) {
 }
 
 // Positions are sums of up to 131 gates of logits that are off by a rounding or two, and a step between two rows is up to 10.
-const tolerance = 2e-5;
+const tolerance = 4e-6;
 
 const notArrays = [
   ...[wrongType(null, 'null'), wrongType(1, '1'), wrongType([1], '[1]'), wrongType({}, 'an object')],

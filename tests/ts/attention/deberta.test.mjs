@@ -52,7 +52,7 @@ const inputs = (batch, heads, groups, queries, keys, dim, valueDim) => [
 ];
 
 // Scores are up to about 5 here; a probability is off by a few roundings of such a score.
-const tolerance = 3e-6;
+const tolerance = 1e-6;
 
 const notArrays = [
   ...[wrongType(null, 'null'), wrongType(1, '1'), wrongType([1], '[1]'), wrongType({}, 'an object')],
