@@ -10,14 +10,14 @@ import { boundsOf, type Visibility, type VisibilityOptions, visibilityOf } from 
 export interface CopeOptions
   extends VisibilityOptions,
     Pick<AttentionOptions, 'mask' | 'layout' | 'heads' | 'kvHeads'> {
-  /** e, [positions, D]: a vector for each whole count, the same ones for all heads. At least one. */
+  /** e, `[positions, D]`: a vector for each whole count, the same ones for all heads. At least one. */
   table: TensorInput;
   /** Multiplies q . k in the gates. Default 1 / sqrt(D), as in the paper's code. */
   scale?: number;
 }
 
 /**
- * The bias of contextual position encoding, CoPE (Golovneva et al., arXiv:2405.18719): [B, H, Tq, Tk], for `bias` of
+ * The bias of contextual position encoding, CoPE (Golovneva et al., arXiv:2405.18719), [B, H, Tq, Tk], for `bias` of
  * `rw.attention` with the same queries and keys. A visible key t counts by its gate, sigmoid(q_i . k_t scale). The position of
  * key j is the sum of the gates from j on, in causal order up to the query, and at most the last of the table; the bias is
  * q_i . e of this position, between two rows by linear interpolation.

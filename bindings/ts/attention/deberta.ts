@@ -11,11 +11,14 @@ import { attendPerHead, checkFarthest, type PerHeadOptions, perHeadCall, perHead
 export interface DebertaOptions<S extends ScoreRequest = ScoreRequest, O extends Out = undefined>
   extends PerHeadOptions<S, O> {
   /**
-   * [2 span, H * D]: the relative embeddings as keys (`c2p`; of `key_proj` with share_att_key, otherwise of `pos_key_proj`).
-   * Default: no such term.
+   * `[2 span, H * D]`: the relative embeddings as keys (`c2p`), by `key_proj` with share_att_key, otherwise by
+   * `pos_key_proj`. Default: no such term.
    */
   keyTable?: TensorInput;
-  /** [2 span, H * D]: the relative embeddings as queries (`p2c`; of `query_proj` or `pos_query_proj`). Default: no such term. */
+  /**
+   * `[2 span, H * D]`: the relative embeddings as queries (`p2c`), by `query_proj` or `pos_query_proj`. Default: no such
+   * term.
+   */
   queryTable?: TensorInput;
   /**
    * max_relative_positions of models with position_buckets (v2 and v3), where span is position_buckets: distances beyond

@@ -30,8 +30,19 @@ export interface PerHeadOptions<S extends ScoreRequest = ScoreRequest, O extends
 
 /** @internal */
 export const perHeadFields = [
-  ...(['scale', 'mask', 'returnScores', 'layout', 'heads', 'kvHeads', 'out'] as const),
-  ...(['causal', 'queryOffset', 'keyPositions', 'keyLengths', 'window', 'sinkTokens'] as const),
+  'scale',
+  'mask',
+  'returnScores',
+  'causal',
+  'queryOffset',
+  'keyPositions',
+  'keyLengths',
+  'window',
+  'sinkTokens',
+  'layout',
+  'heads',
+  'kvHeads',
+  'out',
 ] as const;
 
 /** A call whose inputs and positions are checked. @internal */

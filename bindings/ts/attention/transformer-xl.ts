@@ -11,13 +11,13 @@ import { attendPerHead, type PerHeadOptions, perHeadCall, perHeadFields } from '
 export interface TransformerXlOptions<S extends ScoreRequest = ScoreRequest, O extends Out = undefined>
   extends PerHeadOptions<S, O> {
   /**
-   * R, [2 maxDistance + 1, H * D]: W_R s of the distances i - j from -maxDistance to maxDistance, where s is the sinusoidal
+   * R, `[2 maxDistance + 1, H * D]`: W_R s of the distances i - j from -maxDistance to maxDistance, where s is the sinusoidal
    * vector of the distance. Rows of distances that no query sees, such as those below 0 in causal order, may hold anything.
    */
   table: TensorInput;
-  /** u, [H, D]: added to queries before they meet keys (`r_w_bias`). */
+  /** u, `[H, D]`: added to queries before they meet keys (`r_w_bias`). */
   contentBias: TensorInput;
-  /** v, [H, D]: added to queries before they meet the table (`r_r_bias`). */
+  /** v, `[H, D]`: added to queries before they meet the table (`r_r_bias`). */
   positionBias: TensorInput;
   /** Multiplies the sum of both products. Default 1 / sqrt(D). */
   scale?: number;

@@ -18,7 +18,7 @@ import { type Pairing, pairings } from './options.js';
 
 /** Options of mixedRope. */
 export interface MixedRopeOptions {
-  /** [axes, H, pairs]: radians for each step along each axis; of an image [2, H, D / 2], first those of x. */
+  /** `[axes, H, pairs]`: radians for each step along each axis; of an image [2, H, D / 2], first those of x. */
   frequencies: TensorInput;
   /** A list of T positions for each axis, all integers; those of an image: the column of each patch, then its row. */
   positions: RowsInput;
