@@ -91,12 +91,17 @@ function chapterHtml(
       return `<h3>${pitfalls}</h3><dl>${value.map(([claim, truth]) => `<dt>${rich(claim)}</dt><dd>${rich(truth)}</dd>`).join('\n')}</dl>`;
     }
     if (typeof value !== 'object' || value === null) return '';
-    const { question, answers, explanation, caption } = value as Readonly<Record<string, unknown>>;
+    const { question, answers, explanation, caption, note } = value as Readonly<Record<string, unknown>>;
     if (Array.isArray(answers)) {
       const items = answers.map(([answer]) => `<li>${rich(answer)}</li>`).join('');
       return `${paragraphs([question])}<ul>${items}</ul>${paragraphs([explanation])}`;
     }
-    return typeof caption === 'string' ? `<p class="formula-note">${rich(caption)}</p>` : '';
+    if (key === 'published')
+      return Object.entries(value)
+        .map(([name, each]) => part(name, each))
+        .join('\n');
+    if (typeof caption !== 'string') return '';
+    return `<p class="formula-note">${rich(caption)}</p>${typeof note === 'string' ? paragraphs([note]) : ''}`;
   };
   return Object.entries(texts)
     .map(([key, value]) => part(key, value))

@@ -145,11 +145,12 @@ for (const browser of browsers) {
 
   test(`every picture is saved as it is seen, to its last row (${browser})`, async () => {
     const { page, complaints } = pages[browser];
+    await bring(page, 'context', 'axes', 'linear', 'compare');
     await figureOf(page, 'playground', 'model').choose('Make a small decoder for me');
     await until(async () => /^Layer/.test(await figureOf(page, 'playground', 'look').summary()), 'the maps');
     const ids = await page.evaluate(() => Array.from(document.querySelectorAll('figure'), ({ id }) => id.slice(7)));
-    // What has written nothing yet shows nothing.
-    for (const id of ids.filter((each) => each !== 'playground-write')) {
+    // What has written nothing, trained nothing and measured nothing yet shows nothing.
+    for (const id of ids.filter((each) => !/^(lab|speed)-|^playground-write$/.test(each))) {
       const [chapter, name] = id.split('-');
       // Also where the table has taken the picture's place.
       if (name === 'forms') await figureOf(page, chapter, name).choose('View as table');
@@ -249,6 +250,7 @@ test('below a saved picture stand its caption, its settings and its address', as
 
 test('a file really arrives, and the menu is opened, left and used by keyboard', async () => {
   const { page, complaints, close } = await open(chromium, site.address);
+  await bring(page, 'linear');
   const menu = page.locator('#figure-linear-aim .save');
   await menu.locator('summary').focus();
   await page.keyboard.press('Enter');

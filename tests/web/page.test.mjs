@@ -304,16 +304,16 @@ test('a chapter that does not arrive says so, keeps the others, and comes when t
   const context = await contextOf(browser, { serviceWorkers: 'block' });
   const page = await context.newPage();
   const isBroken = (route) => route.abort();
-  await page.route('**/assets/linear-*.js', isBroken);
+  await page.route('**/assets/decay-*.js', isBroken);
   await page.goto(`${site.address}#lang=en&speed.run.table=1`);
   await isWhole(page, 'en');
-  const lost = page.locator('#chapter-linear');
+  const lost = page.locator('#chapter-decay');
   assert.match(await lost.getByRole('alert').textContent(), /did not arrive/);
   assert.equal(await page.locator('.chapter h2').count(), chapterIds.length);
-  assert.equal(await page.locator('#chapter-decay figure').count(), 3);
-  await page.unroute('**/assets/linear-*.js', isBroken);
+  assert.equal(await page.locator('#chapter-rope figure').count(), 8);
+  await page.unroute('**/assets/decay-*.js', isBroken);
   await lost.getByRole('button', { name: 'Load the page again' }).click();
-  await until(async () => (await page.locator('#chapter-linear figure').count()) === 4, 'the chapter');
+  await until(async () => (await page.locator('#chapter-decay figure').count()) === 3, 'the chapter');
   assert.match(hash(page), /speed\.run\.table=1/);
   await context.close();
 });
@@ -342,13 +342,13 @@ test('texts of another language that do not arrive are told, and asked for again
 
 test('the address follows the reader, and a page that is loaded again opens where it was left', async () => {
   const { page, complaints, close } = await open(browser, site.address, { hash: '#lang=en&at=rope' });
-  const figure = page.locator('#figure-linear-state');
+  const figure = page.locator('#figure-decay-random');
   await figure.scrollIntoViewIfNeeded();
   const top = () => figure.evaluate((element) => element.getBoundingClientRect().top);
   const begun = await top();
   await page.mouse.wheel(0, 40);
   await until(async () => (await top()) === begun - 40, 'the wheel');
-  await until(() => /at=linear/.test(hash(page)), 'the chapter in the address');
+  await until(() => /at=decay/.test(hash(page)), 'the chapter in the address');
   const steps = await page.evaluate(() => history.length);
   const before = await top();
   assert.equal(await page.evaluate(() => history.length), steps, 'reading is no step of "back"');

@@ -11,8 +11,10 @@ const [frames, chapters, sources] = [
 /** The texts around the chapters. */
 export const frameIn = (language: string) => frames[`../i18n/${language}.ts`];
 
-/** The title and the texts of a chapter, in reading order. */
-export const chapterTexts = (id: string, language: 'en' | 'zh') => ({
-  title: sources[`./${id}/index.ts`]?.title[language],
-  texts: chapters[`./${id}/i18n/${language}.ts`] ?? {},
-});
+/** The title and the texts of a chapter, in reading order: those that come with it, then those of its own later parts. */
+export function chapterTexts(id: string, language: 'en' | 'zh') {
+  const own = Object.keys(chapters).filter((path) => path.startsWith(`./${id}/`) && path.endsWith(`${language}.ts`));
+  const inOrder = own.sort((a, b) => a.length - b.length);
+  const texts: Readonly<Record<string, unknown>> = Object.assign({}, ...inOrder.map((path) => chapters[path]));
+  return { title: sources[`./${id}/index.ts`]?.title[language], texts };
+}
