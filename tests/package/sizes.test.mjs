@@ -14,14 +14,14 @@ import { paths, projectFile, size, target } from './packed.mjs';
 // JavaScript, as a file for either build, and in the script for pages without modules. Gzip finds no repetition that far
 // apart.
 const budgets = {
-  tarball: { most: 965, goal: 400 },
+  tarball: { most: 990, goal: 400 },
   'default entry, one plan': { most: 181, goal: 165 },
   'external entry, one plan, without the wasm': { most: 54.5, goal: 40 },
   'core.wasm': { most: 113.5, goal: 100 },
   'core-relaxed.wasm': { most: 114.5, goal: 100 },
-  'ropewalk.global.js': { most: 243 },
+  'ropewalk.global.js': { most: 251 },
   'models on top of the default entry': { most: 30, goal: 25 },
-  'models with encoders, GGUF files and all families': { most: 52.5 },
+  'models with encoders, GGUF files and all families': { most: 54.5 },
   'what runs decoders behind encoders, on top of that': { most: 4 },
 };
 
