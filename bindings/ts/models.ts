@@ -30,6 +30,7 @@ export type {
   ExpertsFeedForward,
   GatedFeedForward,
   ModelBiases,
+  ModelDescription,
   ModelFeedForward,
   ModelLayerConfig,
 } from './models/description/description.js';
