@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { loadModel } from 'ropewalk/models';
-import { assertSameBits } from '../ts/support/arrays.mjs';
+import { assertClose, assertSameBits } from '../ts/support/arrays.mjs';
 import { onEachBuild } from '../ts/support/builds.mjs';
 import { writeGguf } from '../ts/support/gguf.mjs';
 import { inUse } from '../ts/support/peak.mjs';
@@ -234,6 +234,66 @@ await onEachBuild((rw) => {
       other.dispose();
     });
   });
+
+  // Logits of some checkpoint's config and tensors, and of a GGUF file.
+  const logitsOf = async (making) => {
+    const loaded = await loadModel(rw, making);
+    const { data } = loaded.forward([5, 17, 40, 8], [0, 3, 9], { logits: 'all' }).logits;
+    loaded.dispose();
+    return data;
+  };
+  const ofFiles = (model, config = {}, tensors = {}) =>
+    logitsOf({
+      config: { ...model.config, ...config },
+      weights: safetensorsOf({ ...model, tensors: { ...model.tensors, ...tensors } }),
+    });
+
+  test('a head of its own counts, whatever transformers 5 says of tied embeddings', async () => {
+    const own = tinyModel('flan-t5-both');
+    const wanted = await ofFiles(own);
+    const later = { tie_word_embeddings: true, scale_decoder_outputs: false };
+    assertSameBits(await ofFiles(own, later), wanted);
+    assertSameBits(await ofFiles(own, { ...later, tie_word_embeddings: undefined }), wanted);
+    const tied = tinyModel('t5-both');
+    const scaled = await ofFiles(tied);
+    assertSameBits(await ofFiles(tied, { tie_word_embeddings: true, scale_decoder_outputs: true }), scaled);
+    const plain = await ofFiles(tied, { scale_decoder_outputs: false });
+    assertClose(
+      plain,
+      scaled.map((x) => x * Math.sqrt(tied.config.d_model)),
+      1e-5 * Math.max(...plain.map(Math.abs)),
+    );
+  });
+
+  test('the embeddings written out as a head are scaled as the embeddings are', async () => {
+    const model = usual('t5-both');
+    const head = { 'lm_head.weight': model.tensors['shared.weight'] };
+    const wanted = await ofFiles(model);
+    assertSameBits(await ofFiles(model, {}, head), wanted);
+    const gguf = ggufOf({ ...model, tensors: { ...model.tensors, ...head } }, 't5');
+    assertSameBits(await logitsOf({ gguf }), wanted);
+  });
+
+  test('embeddings may lie with the decoder alone', async () => {
+    const model = tinyModel('flan-t5-both');
+    const { 'shared.weight': own, ...tensors } = model.tensors;
+    const moved = { ...model, tensors: { ...tensors, 'decoder.embed_tokens.weight': own } };
+    assertSameBits(await ofFiles(moved), await ofFiles(model));
+  });
+
+  test('mT5 has gated parts where its config does not say', async () => {
+    const model = tinyModel('flan-t5-both');
+    const silent = { feed_forward_proj: undefined, is_gated_act: undefined, dense_act_fn: undefined };
+    const config = { ...silent, model_type: 'mt5', architectures: ['MT5ForConditionalGeneration'] };
+    assertSameBits(await ofFiles(model, config), await ofFiles(model));
+  });
+
+  test('the description is frozen, also that of the decoder', () =>
+    withModel(rw, tinyModel('marian'), ({ config }) => {
+      for (const each of [config, config.layers, config.decoder, config.decoder.layers[0].feedForward]) {
+        assert.ok(Object.isFrozen(each));
+      }
+    }));
 
   test('a GGUF file of T5 that makes no model is refused by its key or tensor', async () => {
     const model = usual('flan-t5-both');

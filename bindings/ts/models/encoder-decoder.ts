@@ -12,7 +12,7 @@ import type { DecoderSlots } from './description/slots.js';
 import { type EncodeOptions, EncoderModel, type Encoding } from './encoder.js';
 import { type GeneratedToken, type GenerateOptions, generate, generateFields, type Stepper } from './generate.js';
 import { type Ids, type IdsInput, paddingMask, readIds } from './ids.js';
-import type { ModelInfo, ModelMaking } from './model.js';
+import { frozen, type ModelInfo, type ModelMaking } from './model.js';
 import { checkLength } from './positions.js';
 import { atOnce, inTurns, type PassOptions, type PassProgress, type Steps } from './run.js';
 
@@ -119,7 +119,7 @@ export class EncoderDecoderModel extends Handle {
     const parts = partsOf(making);
     super(making.heap, freer(parts));
     const { architecture, parameters, bytes } = parts.encoder.info;
-    this.config = making.config;
+    this.config = frozen(making.config);
     this.info = Object.freeze({ architecture, parameters, bytes: bytes + parts.decoder.bytes });
     this.#parts = parts;
   }

@@ -250,6 +250,7 @@ export function configOf(header: Header, gguf: Gguf, model: ModelArchitecture, f
   }
   const layers = header.needed('block_count');
   if (model === 't5') {
+    const isGated = gguf.has('enc.blk.0.ffn_gate.weight');
     // What no entry tells is the same in all models.
     return {
       ...{ model_type: model, d_model: modelDim, d_kv: headDim, num_heads: heads, num_layers: layers },
@@ -261,8 +262,9 @@ export function configOf(header: Header, gguf: Gguf, model: ModelArchitecture, f
       vocab_size: rowsOf(gguf, 'token_embd.weight'),
       layer_norm_epsilon: header.neededNumber('attention.layer_norm_rms_epsilon'),
       relative_attention_num_buckets: header.needed('attention.relative_buckets_count'),
-      feed_forward_proj: gguf.has('enc.blk.0.ffn_gate.weight') ? 'gated-gelu' : 'relu',
+      feed_forward_proj: isGated ? 'gated-gelu' : 'relu',
       tie_word_embeddings: !gguf.has('output.weight'),
+      scale_decoder_outputs: !isGated, // T5 1.0's alone, also where its head was written out
     };
   }
   const rotary = header.size('rope.dimension_count') ?? headDim;

@@ -60,7 +60,7 @@ function freer({ heap, weights, positions }: ModelMaking): () => void {
 }
 
 // Frozen, since sizes of memory follow from the config.
-function frozen<T>(value: T): T {
+export function frozen<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
   for (const entry of Object.values(value)) frozen(entry);
   return Object.freeze(value);

@@ -7,7 +7,7 @@ import type { WeightFile } from '../../sources/tensor-file.js';
 import { readDecoder } from '../description/decoders.js';
 import type { DenseFeedForward, GatedFeedForward, ModelDescription } from '../description/description.js';
 import { expectOnly } from '../description/expected.js';
-import type { Family } from '../description/family.js';
+import type { Family, Reading } from '../description/family.js';
 import { flag, readEps, readStartToken, sizeOf } from '../description/fields.js';
 import {
   type CrossLayerSlots,
@@ -74,78 +74,86 @@ function crossSlots(names: Names, model: ModelDescription, i: number): CrossLaye
 }
 
 function decoderSlots(file: WeightFile, destinations: Names['destinations'], model: ModelDescription): DecoderSlots {
-  const { modelDim, vocabSize, layers, tiedEmbeddings } = model;
+  const { modelDim, vocabSize, layers, tiedEmbeddings, logitScale } = model;
+  // T5 1.0 may have its embeddings a second time, as a head; transformers 5 says of all that they are tied.
+  const isTied = tiedEmbeddings && (logitScale !== undefined || !file.names.includes(head));
   const names = new Names(file, ['decoder.'], '', destinations);
   return {
     layers: layers.map((_, i) => crossSlots(names.within(`block.${i}.`), model, i)),
     finalNorm: names.norm('final_layer_norm', modelDim, false),
-    head: tiedEmbeddings
-      ? {}
-      : { weight: names.outside([head], (name, plain) => plain.matrix(name, vocabSize, modelDim)) },
+    head: isTied ? {} : { weight: names.outside([head], (name, plain) => plain.matrix(name, vocabSize, modelDim)) },
   };
+}
+
+// What a config.json leaves out.
+interface Defaults {
+  readonly feedForward: string;
+  readonly vocabSize: number;
+}
+
+function readT5(reading: Reading, defaults: Defaults): ModelDescription {
+  const { fields, sequenceLength, givesLogits } = reading;
+  const stated = fields.optional('feed_forward_proj', text) ?? defaults.feedForward;
+  const [kind, activation] = (Object.hasOwn(parts, stated) && parts[stated]) || [];
+  if (kind === undefined || activation === undefined) {
+    throw fields.misfit('feed_forward_proj', '; expected "relu" or "gated-gelu"');
+  }
+  // Newer files repeat what it means.
+  expectOnly(fields, {
+    is_gated_act: kind === 'gated',
+    dense_act_fn: kind === 'gated' ? 'gelu_new' : 'relu',
+    is_decoder: false,
+  });
+  const numBuckets = sizeOf(fields, 'relative_attention_num_buckets', 32);
+  const maxDistance = sizeOf(fields, 'relative_attention_max_distance', 128);
+  if (numBuckets < 4 || numBuckets % 2 !== 0) {
+    throw fields.misfit('relative_attention_num_buckets', '; expected an even number of at least 4');
+  }
+  const part = givesLogits ? 2 : 4; // of a decoder's buckets, which are for one direction, half are for single distances
+  if (maxDistance <= numBuckets / part) {
+    throw fields.misfit('relative_attention_max_distance', `; expected more than ${numBuckets} / ${part}`);
+  }
+  const trained = sizeOf(fields, 'n_positions', 512);
+  const names = {
+    ...{ hidden_size: 'd_model', num_attention_heads: 'num_heads' },
+    ...{ num_hidden_layers: 'num_layers', intermediate_size: 'd_ff' },
+  } as const;
+  const encoder = readDecoder(
+    { ...reading, headDim: sizeOf(fields, 'd_kv', 64) },
+    {
+      kind: 'encoder',
+      sizes: { vocabSize: defaults.vocabSize, names },
+      feedForward: ({ hiddenDim }) => ({ kind, hiddenDim }),
+      position: 't5',
+      buckets: { numBuckets, maxDistance },
+      maxPositions: sequenceLength ?? trained,
+      eps: readEps(fields, 'layer_norm_epsilon', 1e-6),
+      activation,
+      scale: 1,
+      tiedEmbeddings: true,
+      givesLogits: false,
+    },
+  );
+  if (!givesLogits) return encoder;
+  const count = sizeOf(fields, 'num_decoder_layers', encoder.layers.length);
+  const tiedEmbeddings = flag(fields, 'tie_word_embeddings', true);
+  const { kind: _, layers, ...both } = { ...encoder, tiedEmbeddings, givesLogits };
+  const decoder: ModelDescription = {
+    ...{ ...both, kind: 'decoder', layers: Array(count).fill(layers[0]) },
+    ...(flag(fields, 'scale_decoder_outputs', tiedEmbeddings) && { logitScale: encoder.modelDim ** -0.5 }),
+  };
+  return { ...both, kind: 'encoder-decoder', layers, decoder, startToken: readStartToken(fields, encoder.vocabSize) };
 }
 
 export const t5: Family = {
   stem: 'T5',
   hasBoth: true,
   biases: bucketBiases,
-  read(reading) {
-    const { fields, sequenceLength, givesLogits } = reading;
-    const stated = fields.optional('feed_forward_proj', text) ?? 'relu';
-    const [kind, activation] = (Object.hasOwn(parts, stated) && parts[stated]) || [];
-    if (kind === undefined || activation === undefined) {
-      throw fields.misfit('feed_forward_proj', '; expected "relu" or "gated-gelu"');
-    }
-    // Newer files repeat what it means.
-    expectOnly(fields, {
-      is_gated_act: kind === 'gated',
-      dense_act_fn: kind === 'gated' ? 'gelu_new' : 'relu',
-      is_decoder: false,
-    });
-    const numBuckets = sizeOf(fields, 'relative_attention_num_buckets', 32);
-    const maxDistance = sizeOf(fields, 'relative_attention_max_distance', 128);
-    if (numBuckets < 4 || numBuckets % 2 !== 0) {
-      throw fields.misfit('relative_attention_num_buckets', '; expected an even number of at least 4');
-    }
-    const part = givesLogits ? 2 : 4; // of a decoder's buckets, which are for one direction, half are for single distances
-    if (maxDistance <= numBuckets / part) {
-      throw fields.misfit('relative_attention_max_distance', `; expected more than ${numBuckets} / ${part}`);
-    }
-    const trained = sizeOf(fields, 'n_positions', 512);
-    const names = {
-      ...{ hidden_size: 'd_model', num_attention_heads: 'num_heads' },
-      ...{ num_hidden_layers: 'num_layers', intermediate_size: 'd_ff' },
-    } as const;
-    const encoder = readDecoder(
-      { ...reading, headDim: sizeOf(fields, 'd_kv', 64) },
-      {
-        kind: 'encoder',
-        sizes: { vocabSize: 32128, names },
-        feedForward: ({ hiddenDim }) => ({ kind, hiddenDim }),
-        position: 't5',
-        buckets: { numBuckets, maxDistance },
-        maxPositions: sequenceLength ?? trained,
-        eps: readEps(fields, 'layer_norm_epsilon', 1e-6),
-        activation,
-        scale: 1,
-        tiedEmbeddings: true,
-        givesLogits: false,
-      },
-    );
-    if (!givesLogits) return encoder;
-    const count = sizeOf(fields, 'num_decoder_layers', encoder.layers.length);
-    const tiedEmbeddings = flag(fields, 'tie_word_embeddings', true);
-    const { kind: _, layers, ...both } = { ...encoder, tiedEmbeddings, givesLogits };
-    const decoder: ModelDescription = {
-      ...{ ...both, kind: 'decoder', layers: Array(count).fill(layers[0]) },
-      ...(tiedEmbeddings && { logitScale: encoder.modelDim ** -0.5 }),
-    };
-    return { ...both, kind: 'encoder-decoder', layers, decoder, startToken: readStartToken(fields, encoder.vocabSize) };
-  },
+  read: (reading) => readT5(reading, { feedForward: 'relu', vocabSize: 32128 }),
   tensors(model, file) {
     const { modelDim, vocabSize, decoder } = model;
     const names = new Names(file, ['encoder.'], '');
-    const embeddings = ['shared.weight', 'encoder.embed_tokens.weight'];
+    const embeddings = ['shared.weight', 'encoder.embed_tokens.weight', 'decoder.embed_tokens.weight'];
     const slots = {
       tokens: names.outside(embeddings, (name, plain) => plain.matrix(name, vocabSize, modelDim)),
       layers: model.layers.map((_, i) => layerSlots(names.within(`block.${i}.`), model, i)),
@@ -154,10 +162,14 @@ export const t5: Family = {
     };
     // Old files have a table that decoders do not use.
     const unused = decoder
-      ? ['decoder.embed_tokens.weight', 'EncDecAttention.relative_attention_bias.weight', head]
+      ? ['EncDecAttention.relative_attention_bias.weight', head]
       : file.names.filter((name) => /^(decoder|lm_head)\./.test(name));
     return { names, slots, spare: [...embeddings, ...unused] };
   },
 };
 
-export const mt5: Family = { ...t5, stem: 'MT5' };
+export const mt5: Family = {
+  ...t5,
+  stem: 'MT5',
+  read: (reading) => readT5(reading, { feedForward: 'gated-gelu', vocabSize: 250112 }),
+};
