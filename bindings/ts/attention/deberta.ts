@@ -21,8 +21,9 @@ export interface DebertaOptions<S extends ScoreRequest = ScoreRequest, O extends
    */
   queryTable?: TensorInput;
   /**
-   * max_relative_positions of models with position_buckets (v2 and v3), where span is position_buckets: distances beyond
-   * span / 2 share rows, ever more of them, up to this distance. At least span / 2 + 2. Default: each distance has its row.
+   * max_relative_positions of models with position_buckets (v2 and v3), where span is position_buckets, or their
+   * max_position_embeddings where that is -1: distances beyond span / 2 share rows, ever more of them, up to this distance. At
+   * least span / 2 + 2. Default: each distance has its row.
    */
   maxDistance?: number;
   /** Multiplies the sum of all products. Default 1 / sqrt(D n), n being 1 + the number of tables. */
@@ -38,7 +39,8 @@ export interface DebertaOptions<S extends ScoreRequest = ScoreRequest, O extends
  * @param q [.., H, Tq, D]
  * @param k [.., G, Tk, D]
  * @param v [.., G, Tk, Dv]
- * @throws ArgumentRangeError where a key is more than 2^16 positions from a query, or a size does not fit.
+ * @throws ArgumentRangeError where a key is more than 2^16 positions from a query, or a size does not fit. Keys that causal
+ *   order, the window or lengths hide count only if the scores asked for show them.
  *
  * @example
  * // embeddings [2 * 256, 512] and 8 heads; position_buckets 256, max_relative_positions 512
@@ -98,21 +100,22 @@ export function debertaAttention<
     return Math.min(Math.max(bucketOf(r - farthest) + span, 0), rows - 1) * columns;
   });
 
-  // Attention has one table for queries and keys, [Q, K - Q] here: with q' = [q, q] and k' = [k, 0] the products are
-  // q' . k' = q . k and (q' + k') . table = q . K + k . Q.
-  const width = 2 * dim;
+  // Attention has one table for queries and keys: q' = [q, q, 0], k' = [k, 0, k] and rows [0, K, Q], since the score has
+  // q' . k' = q . k and (q' + k') . row = q . K + k . Q.
+  const width = 3 * dim;
   const terms = 1 + [keyTable, queryTable].filter((table) => table !== undefined).length;
   const scale = given.scale ?? 1 / Math.sqrt(dim * terms);
   return attendPerHead<X, S, O>(call, 'relative_key_query', scale, width, (h) => {
     const table = new Float32Array(starts.length * width);
     starts.forEach((start, r) => {
-      for (let d = 0; d < dim; ++d) {
-        const from = start + h * dim + d;
-        const ofKeys = queryTable?.[from] ?? 0;
-        table[r * width + d] = ofKeys;
-        table[r * width + dim + d] = (keyTable?.[from] ?? 0) - ofKeys;
-      }
+      const from = start + h * dim;
+      if (keyTable) table.set(keyTable.subarray(from, from + dim), r * width + dim);
+      if (queryTable) table.set(queryTable.subarray(from, from + dim), r * width + 2 * dim);
     });
-    return { table, widen: (query) => query.copyWithin(dim, 0, dim) };
+    return {
+      table,
+      widen: (query) => query.copyWithin(dim, 0, dim),
+      widenKey: (key) => key.copyWithin(2 * dim, 0, dim),
+    };
   });
 }

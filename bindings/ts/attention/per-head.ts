@@ -74,8 +74,10 @@ export function perHeadCall<S extends ScoreRequest, O extends Out>(
 export interface HeadTable {
   /** [rows, width], from the distance i - j = -(rows - 1) / 2 to (rows - 1) / 2. */
   readonly table: Float32Array<ArrayBuffer>;
-  /** Writes the further coordinates of a query, [width], and changes its own, the first D. Those of keys are 0. */
+  /** Writes the further coordinates of a query, [width], which are 0, and may change its own, the first D. */
   widen(query: Float32Array): void;
+  /** The same of a key. Default: they stay 0. */
+  widenKey?(key: Float32Array): void;
 }
 
 // Where token `row` of all the batch's, [B * T], of head h lies among the rows of all heads.
@@ -83,13 +85,20 @@ function rowOf({ tokensFirst, heads, tokens }: HeadShape, h: number, row: number
   return tokensFirst ? row * heads + h : (Math.floor(row / tokens) * heads + h) * tokens + (row % tokens);
 }
 
-// [B, T, width]: the numbers of head h, then zeros.
-function headOf(numbers: Float32Array, shape: HeadShape, h: number, width: number): Float32Array<ArrayBuffer> {
+// [B, T, width]: the numbers of head h, then what `widen` writes.
+function headOf(
+  numbers: Float32Array,
+  shape: HeadShape,
+  h: number,
+  width: number,
+  widen?: (row: Float32Array) => void,
+): Float32Array<ArrayBuffer> {
   const rows = shape.batch * shape.tokens;
   const head = new Float32Array(rows * width);
   for (let row = 0; row < rows; ++row) {
     const from = rowOf(shape, h, row) * shape.dim;
     head.set(numbers.subarray(from, from + shape.dim), row * width);
+    widen?.(head.subarray(row * width, (row + 1) * width));
   }
   return head;
 }
@@ -126,12 +135,10 @@ export function attendPerHead<X extends TensorInput, S extends ScoreRequest, O e
     shape: { tokensFirst: false, batch, heads: 1, tokens, dim },
   });
   const attendHead = (h: number) => {
-    const { table, widen } = tableOf(h);
-    const queries = headOf(q, qs, h, width);
-    for (let at = 0; at < queries.length; at += width) widen(queries.subarray(at, at + width));
+    const { table, widen, widenKey } = tableOf(h);
     const group = Math.floor(h / (qs.heads / ks.heads));
-    const query = oneOf('q', queries, qs, width);
-    const key = oneOf('k', headOf(k, ks, group, width), ks, width);
+    const query = oneOf('q', headOf(q, qs, h, width, widen), qs, width);
+    const key = oneOf('k', headOf(k, ks, group, width, widenKey), ks, width);
     const value = oneOf('v', headOf(v, vs, group, vs.dim), vs, vs.dim);
     const one = {
       ...{ q: query.operand, qs: query.shape, k: key.operand, ks: key.shape, v: value.operand, vs: value.shape },
@@ -168,5 +175,6 @@ const largest = 2 ** 16;
 export function checkFarthest<S extends ScoreRequest, O extends Out>({ where, given, farthest }: PerHeadCall<S, O>) {
   if (farthest <= largest) return;
   const problem = `puts keys ${farthest} positions from queries; at most ${largest} fit`;
-  throw new ArgumentRangeError(where, 'queryOffset', given.queryOffset, problem);
+  const name = given.queryOffset === undefined && given.keyPositions !== undefined ? 'keyPositions' : 'queryOffset';
+  throw new ArgumentRangeError(where, name, given[name], problem);
 }

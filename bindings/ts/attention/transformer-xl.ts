@@ -12,7 +12,8 @@ export interface TransformerXlOptions<S extends ScoreRequest = ScoreRequest, O e
   extends PerHeadOptions<S, O> {
   /**
    * R, `[2 maxDistance + 1, H * D]`: W_R s of the distances i - j from -maxDistance to maxDistance, where s is the sinusoidal
-   * vector of the distance. Rows of distances that no query sees, such as those below 0 in causal order, may hold anything.
+   * vector of the distance. Rows of distances that causal order, the window or lengths hide, such as those below 0 in causal
+   * order, may hold anything. A key that `mask` hides needs its row.
    */
   table: TensorInput;
   /** u, `[H, D]`: added to queries before they meet keys (`r_w_bias`). */
@@ -32,8 +33,8 @@ export interface TransformerXlOptions<S extends ScoreRequest = ScoreRequest, O e
  * @param q [.., H, Tq, D]
  * @param k [.., G, Tk, D]
  * @param v [.., G, Tk, Dv]
- * @throws ArgumentRangeError where a query sees a key farther away than the table has rows for. Hidden keys count if the
- *   scores asked for show them (`position`, `raw` and `capped` do).
+ * @throws ArgumentRangeError where a query sees a key farther away than the table has rows for, also if `mask` hides it. Keys
+ *   that are hidden otherwise count if the scores asked for show them (`position`, `raw` and `capped` do).
  *
  * @example
  * const distances = { length: 31, offset: -15 };
@@ -68,29 +69,30 @@ export function transformerXlAttention<
     throw new ArgumentRangeError(where, 'table', given.table, problem);
   }
   const biasOf = (name: 'contentBias' | 'positionBias') => {
-    const bias = matrix(heap, where, name, given[name], '[H, D]');
+    const shape = `[${heads}, ${dim}], heads and their size`;
+    const bias = matrix(heap, where, name, given[name], shape);
     if (bias.rows === heads && bias.columns === dim) return numbersOf(heap, where, bias.input);
-    throw wrongShape(where, name, given[name], bias.input.shape, `[${heads}, ${dim}], heads and their size`);
+    throw wrongShape(where, name, given[name], bias.input.shape, shape);
   };
   const [contentBias, positionBias] = [biasOf('contentBias'), biasOf('positionBias')];
   const all = numbersOf(heap, where, input);
 
-  // (q + v) . R = (q + u) . R + (v - u) . R: the second product is one more coordinate of the table, where queries have 1.
-  const width = dim + 1;
+  // With q' = [q + u, q + v], k' = [k, 0] and rows [0, R].
+  const width = 2 * dim;
   return attendPerHead<X, S, O>(call, 'relative_key', given.scale ?? 1 / Math.sqrt(dim), width, (h) => {
-    const u = contentBias.subarray(h * dim, (h + 1) * dim);
-    const difference = Float64Array.from(u, (value, d) => (positionBias[h * dim + d] ?? 0) - value);
+    const of = h * dim;
     const table = new Float32Array(rows * width);
     for (let r = 0; r < rows; ++r) {
-      const row = all.subarray(r * columns + h * dim, r * columns + (h + 1) * dim);
-      table.set(row, r * width);
-      table[r * width + dim] = row.reduce((sum, value, d) => sum + value * (difference[d] ?? 0), 0);
+      table.set(all.subarray(r * columns + of, r * columns + of + dim), r * width + dim);
     }
     return {
       table,
       widen(query) {
-        for (let d = 0; d < dim; ++d) query[d] = (query[d] ?? 0) + (u[d] ?? 0);
-        query[dim] = 1;
+        for (let d = 0; d < dim; ++d) {
+          const x = query[d] ?? 0;
+          query[d] = x + (contentBias[of + d] ?? 0);
+          query[dim + d] = x + (positionBias[of + d] ?? 0);
+        }
       },
     };
   });

@@ -71,6 +71,7 @@ export class MixedRope {
     this.heads = heads;
     this.tokens = tokens;
     this.#pairs = pairs;
+    Object.freeze(this);
   }
 
   /**

@@ -60,6 +60,20 @@ const notArrays = [
 ];
 
 await onEachBuild((rw) => {
+  test('a table of queries far larger than that of keys costs the latter nothing', () => {
+    const [q, k, v] = inputs(1, 2, 2, 9, 9, 4, 4);
+    const small = { ...k, data: k.data.map((x) => x / 1000) };
+    const large = randomArray([12, 8], 5);
+    const tables = {
+      keyTable: randomArray([12, 8], 4),
+      queryTable: { ...large, data: large.data.map((x) => x * 1000) },
+    };
+    const bias = scoreOf(q, small, tables, (_, i) => i);
+    const want = attention(q, small, v, { scale: 0, bias, sees: () => true });
+    const { scores } = debertaAttention(rw, q, small, v, { ...tables, returnScores: 'probabilities' });
+    assertClose(scores.data, want.scores, tolerance);
+  });
+
   describe('attention is that of the formula', () => {
     for (const [batch, heads, groups, queries, keys, dim, valueDim] of [
       [1, 1, 1, 1, 1, 1, 1],

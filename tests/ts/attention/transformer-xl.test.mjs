@@ -80,6 +80,18 @@ const notArrays = [
 ];
 
 await onEachBuild((rw) => {
+  test('a content bias far larger than the position bias costs the position term nothing', () => {
+    const [q, k, v] = inputs(1, 2, 2, 9, 9, 8, 8);
+    const parameters = parametersOf(2, 8, 6);
+    const large = { ...parameters, contentBias: { data: new Float32Array(16).fill(1000), shape: [2, 8] } };
+    k.data.fill(0);
+    const score = scoreOf(q, k, large, (_, i) => i);
+    const want = attention(q, k, v, { scale: 0, bias: (...place) => score(...place).position, sees: () => true });
+    const { contentBias, positionBias } = large;
+    const options = { table: tableOf(rw, large, 9), contentBias, positionBias, returnScores: 'probabilities' };
+    assertClose(transformerXlAttention(rw, q, k, v, options).scores.data, want.scores, tolerance);
+  });
+
   describe('attention is that of the formula', () => {
     for (const [batch, heads, groups, queries, keys, dim, valueDim] of [
       [1, 1, 1, 1, 1, 1, 1],

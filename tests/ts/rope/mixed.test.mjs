@@ -91,6 +91,12 @@ await onEachBuild((rw) => {
     plan.dispose();
   });
 
+  test('its sizes cannot be changed', () => {
+    assert.throws(() => {
+      rope.tokens = 4000;
+    }, TypeError);
+  });
+
   test('scores depend on how far apart two patches are along both axes', () => {
     const [q, k] = [randomArray([1, 1, 8], 5), randomArray([1, 1, 8], 6)];
     const own = randomArray([2, 1, 4], 7);
