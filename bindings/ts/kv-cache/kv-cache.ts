@@ -79,6 +79,7 @@ export class KvCache extends Handle {
     this.#form = form;
     this.#plan = plan;
     for (const each of plans) this.#plans.set(each, each.plan.address);
+    Object.freeze(this);
   }
 
   /** Tokens in the cache. */

@@ -165,6 +165,7 @@ export class AttentionLayer extends Layer {
       run: (fields, rope, cache) => layer.forward(fields, rope, cache),
     });
     this.encoding = position.encoding as LayerPosition['encoding'];
+    Object.freeze(this);
   }
 
   /**

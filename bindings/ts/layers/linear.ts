@@ -74,6 +74,7 @@ export class Linear extends Handle {
     this.outputs = rows;
     this.inputs = columns;
     this.bytes = linear.bytes;
+    Object.freeze(this);
   }
 
   /**

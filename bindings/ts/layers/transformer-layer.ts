@@ -293,6 +293,7 @@ export class TransformerLayer extends Layer {
     this.hiddenDim = hiddenDim;
     this.norms = norms;
     this.encoding = position.encoding as TransformerPosition['encoding'];
+    Object.freeze(this);
   }
 
   /** For a model, which runs the block itself. @internal */

@@ -135,6 +135,7 @@ export class LinearAttentionState extends Handle {
       plan: form.plan?.plan.fingerprint ?? 0,
       payload: state.bytes,
     };
+    Object.freeze(this);
   }
 
   /** How many tokens were appended. */

@@ -174,6 +174,7 @@ export class RopePlan extends Handle {
     const frequencies = (out: number) => heap.call(() => plan.frequencies(out));
     this.inverseFrequencies = heap.doublesOf(where, this.rotaryDim / 2, frequencies);
     this.wavelengths = this.inverseFrequencies.map((w) => (2 * Math.PI) / Math.abs(w));
+    Object.freeze(this);
   }
 
   /**

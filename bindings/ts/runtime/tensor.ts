@@ -57,6 +57,7 @@ export class Tensor extends Handle {
     this.shape = Object.freeze([...shape]);
     this.size = size;
     this.pointer = pointer;
+    Object.freeze(this);
   }
 
   /** A copy of the numbers: [size]. */

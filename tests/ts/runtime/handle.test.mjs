@@ -86,6 +86,19 @@ const used = {
   'forward() of': ['layer', () => dead.layer.forward(x)],
   'forward() with rope of': ['layer', () => dead['layer with rope'].forward(x)],
 };
+for (const [name, make] of Object.entries(makers)) {
+  test(`what a ${name} says of itself cannot be changed: memory is used by it`, () => {
+    const made = make(rw);
+    assert.ok(Object.keys(made).length > 2);
+    for (const key of Object.keys(made)) {
+      assert.throws(() => {
+        made[key] = 4000;
+      }, TypeError);
+    }
+    made.dispose();
+  });
+}
+
 testMisfits(
   rw,
   'an instance',
