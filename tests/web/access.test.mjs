@@ -63,7 +63,7 @@ for (const name of browsers) {
       const reached = new Set(globalThis.reached.map(({ target }) => target));
       return globalThis.wanted
         .filter((element) => !reached.has(element))
-        .map((element) => element.outerHTML.slice(0, 120));
+        .map((element) => `${element.closest('[id]')?.id}: ${element.outerHTML.slice(0, 120)}`);
     });
     assert.ok(count > 150, `${count} controls`);
     assert.deepEqual(missed, []);

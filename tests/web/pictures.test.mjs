@@ -84,6 +84,7 @@ for (const colorScheme of ['light', 'dark']) {
 
 test('both orders of linear attention are drawn step by step, with what stands between', async () => {
   const { page, close } = await fresh();
+  await bring(page, 'linear');
   const steps = await page.evaluate(() =>
     Array.from(document.querySelectorAll('#figure-linear-cost .factors'), (step) =>
       Array.from(step.querySelectorAll('.factor-name, .sign'), (part) => part.textContent).join(' '),

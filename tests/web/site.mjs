@@ -373,6 +373,11 @@ export async function bring(page, ...ids) {
         return said.length > 0 && said.every((text) => text !== '');
       }, id);
     await until(isThere, id);
+    if (id !== 'compare') continue;
+    // Its end comes by itself, once the chapter is there.
+    const hasEnd = () =>
+      page.evaluate(() => Boolean(document.querySelector('#figure-compare-results .summary')?.textContent));
+    await until(hasEnd, 'the comparison');
   }
 }
 

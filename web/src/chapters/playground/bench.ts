@@ -152,8 +152,7 @@ export class Bench {
     const file = await openSafetensors(this.#core, files.weights, { signal, shard });
     try {
       // Of a model of encoder and decoder the encoder is looked at, which is what a config without a class means.
-      const { architectures, ...alone } = config;
-      const asked = config.is_encoder_decoder === true ? alone : config;
+      const asked = config?.is_encoder_decoder === true ? { ...config, architectures: undefined } : config;
       this.#model = (await loadModel(this.#core, { config: asked, weights: file, signal, onProgress })) as AnyModel;
     } finally {
       file.dispose();
