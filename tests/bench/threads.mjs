@@ -82,9 +82,8 @@ ${rounds} rounds. Written by \`npm run bench:threads -- ${process.argv.slice(2).
 ${made}
 
 What 4, 8 and 16 threads would give is on paper, by Amdahl's law from the share of the work that two threads split. It is an
-upper bound. What reads more than a core's cache, such as the rotation of [1, 32, 2048, 128] or one row times a large
-matrix, ends earlier: at the bandwidth of the memory, of which one thread takes 70 percent here. Work that takes less than
-about 20 microseconds stays on the calling thread.
+upper bound: what reads more than the caches hold, such as the rotation of [1, 32, 2048, 128] or one row times a large matrix,
+ends earlier, at the bandwidth of the memory. Short calls stay on the calling thread.
 
 ${table.join('\n')}
 `;

@@ -24,6 +24,7 @@ export interface CopeOptions
  *
  * @param q [.., H, Tq, D]
  * @param k [.., G, Tk, D]
+ * @throws ArgumentTypeError or ArgumentRangeError where an array has another shape, or a mask does not broadcast.
  *
  * @example
  * const bias = copeBias(rw, q, k, { table: { data: positions, shape: [32, 64] }, causal: true });

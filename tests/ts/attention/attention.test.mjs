@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { load } from 'ropewalk';
 import { assertClose, assertSameBits, randomArray } from '../support/arrays.mjs';
-import { attention } from '../support/attention-reference.mjs';
+import { attention, inputs } from '../support/attention-reference.mjs';
 import { onEachBuild } from '../support/builds.mjs';
 import { testMisfits } from '../support/refusals.mjs';
 
@@ -14,12 +14,6 @@ const eps = 2 ** -24;
 // Values are at most 1. A score of D products is off by up to (D + 2) eps D / sqrt(D) at worst, in practice by a few
 // eps; a weight's relative error is the score's, and the weighted sum adds its own.
 const tolerance = (dim) => (16 + 2 * Math.sqrt(dim)) * eps;
-
-const inputs = ({ batch = 1, heads = 1, groups = heads, queries, keys, dim, valueDim = dim, seed = 1 }) => [
-  randomArray([batch, heads, queries, dim], seed),
-  randomArray([batch, groups, keys, dim], seed + 1),
-  randomArray([batch, groups, keys, valueDim], seed + 2),
-];
 
 await onEachBuild((rw) => {
   const sizes = [

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { copeBias } from 'ropewalk';
 import { assertClose, assertSameBits, randomArray, swapHeadsAndTokens } from '../support/arrays.mjs';
 import { attention } from '../support/attention-reference.mjs';
-import { notFinite, notOptions, required, wrongType } from '../support/bad-values.mjs';
+import { notArrays, notFinite, notOptions, required, wrongType } from '../support/bad-values.mjs';
 import { onEachBuild } from '../support/builds.mjs';
 import { testAllRefusals, testMisfits, testUnknownOptions } from '../support/refusals.mjs';
 
@@ -33,11 +33,6 @@ function termOf(q, k, table, { scale = 1 / Math.sqrt(q.shape[3]), sees }) {
 
 // Positions are sums of up to 131 gates of logits that are off by a rounding or two, and a step between two rows is up to 10.
 const tolerance = 4e-6;
-
-const notArrays = [
-  ...[wrongType(null, 'null'), wrongType(1, '1'), wrongType([1], '[1]'), wrongType({}, 'an object')],
-  wrongType(new Float32Array(4), 'Float32Array(4)'),
-];
 
 await onEachBuild((rw) => {
   describe('the bias, and attention with it, are those of the formula', () => {

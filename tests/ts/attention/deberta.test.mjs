@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { debertaAttention } from 'ropewalk';
 import { assertClose, assertSameBits, randomArray, swapHeadsAndTokens } from '../support/arrays.mjs';
-import { attention } from '../support/attention-reference.mjs';
-import { notAnInteger, notOptions, required, wrongType } from '../support/bad-values.mjs';
+import { attention, inputs } from '../support/attention-reference.mjs';
+import { notAnInteger, notArrays, notOptions, required, wrongType } from '../support/bad-values.mjs';
 import { onEachBuild } from '../support/builds.mjs';
 import { testAllRefusals, testMisfits, testUnknownOptions } from '../support/refusals.mjs';
 
@@ -45,23 +45,12 @@ function scoreOf(q, k, { keyTable, queryTable, maxDistance }, positionOf) {
   };
 }
 
-const inputs = (batch, heads, groups, queries, keys, dim, valueDim) => [
-  randomArray([batch, heads, queries, dim], 1),
-  randomArray([batch, groups, keys, dim], 2),
-  randomArray([batch, groups, keys, valueDim], 3),
-];
-
 // Scores are up to about 5 here; a probability is off by a few roundings of such a score.
 const tolerance = 1e-6;
 
-const notArrays = [
-  ...[wrongType(null, 'null'), wrongType(1, '1'), wrongType([1], '[1]'), wrongType({}, 'an object')],
-  wrongType(new Float32Array(4), 'Float32Array(4)'),
-];
-
 await onEachBuild((rw) => {
   test('a table of queries far larger than that of keys costs the latter nothing', () => {
-    const [q, k, v] = inputs(1, 2, 2, 9, 9, 4, 4);
+    const [q, k, v] = inputs({ batch: 1, heads: 2, groups: 2, queries: 9, keys: 9, dim: 4, valueDim: 4 });
     const small = { ...k, data: k.data.map((x) => x / 1000) };
     const large = randomArray([12, 8], 5);
     const tables = {
@@ -91,7 +80,7 @@ await onEachBuild((rw) => {
           const terms = [withKeys && 'c2p', withQueries && 'p2c'].filter(Boolean).join(' and ');
           const sizes = `${batch} x ${heads} / ${groups} heads, ${queries} queries, ${keys} keys of ${dim}`;
           test(`${sizes}, span ${span}, maxDistance ${maxDistance}, ${terms}`, () => {
-            const [q, k, v] = inputs(batch, heads, groups, queries, keys, dim, valueDim);
+            const [q, k, v] = inputs({ batch, heads, groups, queries, keys, dim, valueDim });
             const shape = [2 * span, heads * dim];
             const tables = {
               ...(withKeys && { keyTable: randomArray(shape, 4) }),
@@ -145,7 +134,7 @@ await onEachBuild((rw) => {
     );
   });
 
-  const [q, k, v] = inputs(2, 3, 3, 4, 6, 4, 5);
+  const [q, k, v] = inputs({ batch: 2, heads: 3, groups: 3, queries: 4, keys: 6, dim: 4, valueDim: 5 });
   const tables = { keyTable: randomArray([8, 12], 4), queryTable: randomArray([8, 12], 5) };
 
   test('positions of queries may differ by batch entry, and a scale be given', () => {

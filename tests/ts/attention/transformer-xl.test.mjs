@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { transformerXlAttention } from 'ropewalk';
 import { assertClose, assertSameBits, random, randomArray, swapHeadsAndTokens } from '../support/arrays.mjs';
-import { attention } from '../support/attention-reference.mjs';
-import { notAChoice, notOptions, required, wrongType } from '../support/bad-values.mjs';
+import { attention, inputs } from '../support/attention-reference.mjs';
+import { notAChoice, notArrays, notOptions, required, wrongType } from '../support/bad-values.mjs';
 import { onEachBuild } from '../support/builds.mjs';
 import { testAllRefusals, testMisfits, testUnknownOptions } from '../support/refusals.mjs';
 
@@ -64,24 +64,13 @@ function tableOf(rw, { project }, most, clamp = most) {
   return table;
 }
 
-const inputs = (batch, heads, groups, queries, keys, dim, valueDim) => [
-  randomArray([batch, heads, queries, dim], 1),
-  randomArray([batch, groups, keys, dim], 2),
-  randomArray([batch, groups, keys, valueDim], 3),
-];
-
 // Scores are up to about 10 here, sums of D products of numbers around 1, so that a probability is off by a few roundings of
 // such a score.
 const tolerance = 1e-6;
 
-const notArrays = [
-  ...[wrongType(null, 'null'), wrongType(1, '1'), wrongType([1], '[1]'), wrongType({}, 'an object')],
-  wrongType(new Float32Array(4), 'Float32Array(4)'),
-];
-
 await onEachBuild((rw) => {
   test('a content bias far larger than the position bias costs the position term nothing', () => {
-    const [q, k, v] = inputs(1, 2, 2, 9, 9, 8, 8);
+    const [q, k, v] = inputs({ batch: 1, heads: 2, groups: 2, queries: 9, keys: 9, dim: 8, valueDim: 8 });
     const parameters = parametersOf(2, 8, 6);
     const large = { ...parameters, contentBias: { data: new Float32Array(16).fill(1000), shape: [2, 8] } };
     k.data.fill(0);
@@ -105,7 +94,7 @@ await onEachBuild((rw) => {
         for (const queryOffset of [undefined, 0, 3]) {
           const what = `${batch} x ${heads} / ${groups} heads, ${queries} queries, ${keys} keys of ${dim}`;
           test(`${what}, causal ${causal}, queryOffset ${queryOffset}`, () => {
-            const [q, k, v] = inputs(batch, heads, groups, queries, keys, dim, valueDim);
+            const [q, k, v] = inputs({ batch, heads, groups, queries, keys, dim, valueDim });
             const parameters = parametersOf(heads, dim, 6);
             const offset = queryOffset ?? keys - queries;
             const score = scoreOf(q, k, parameters, (_, i) => i + offset);
@@ -126,7 +115,7 @@ await onEachBuild((rw) => {
     }
   });
 
-  const [q, k, v] = inputs(2, 3, 3, 4, 6, 4, 5);
+  const [q, k, v] = inputs({ batch: 2, heads: 3, groups: 3, queries: 4, keys: 6, dim: 4, valueDim: 5 });
   const parameters = parametersOf(3, 4, 6);
   const { contentBias, positionBias } = parameters;
   const biases = { contentBias, positionBias };

@@ -1,4 +1,5 @@
 // Naive scaled dot-product attention and linear map in float64.
+import { randomArray } from './arrays.mjs';
 
 const dot = (a, b) => a.reduce((sum, value, i) => sum + value * b[i], 0);
 
@@ -62,3 +63,10 @@ export function linear(x, weight, bias, inputs) {
   }
   return result;
 }
+
+/** Queries, keys and values of random numbers. */
+export const inputs = ({ batch = 1, heads = 1, groups = heads, queries, keys, dim, valueDim = dim, seed = 1 }) => [
+  randomArray([batch, heads, queries, dim], seed),
+  randomArray([batch, groups, keys, dim], seed + 1),
+  randomArray([batch, groups, keys, valueDim], seed + 2),
+];

@@ -115,3 +115,9 @@ export const notAShape = [
   ...[[2 ** 31, 2], [2 ** 30 + 1], [2 ** 16, 2 ** 16]].map((v) => outOfRange(v, String(v[0]))),
   outOfRange([...Array(20).fill(2 ** 53 - 1), 0], '', 'sizes whose product is infinite before a zero comes'),
 ];
+
+/** For arrays of numbers with a shape, or tensors. */
+export const notArrays = [
+  ...[wrongType(null, 'null'), wrongType(1, '1'), wrongType([1], '[1]'), wrongType({}, 'an object')],
+  wrongType(new Float32Array(4), 'Float32Array(4)'),
+];
