@@ -3,6 +3,8 @@ import { random } from './random.mjs';
 import { errorOf } from './reference.mjs';
 
 const shortest = 2; // ms that a sample lasts at least, by repeating the call; page timers tick in 0.1 ms
+const awake = 50; // ms for which threads of a contender may spin on after a call
+const steady = 30; // ms of a sample where threads are, which sleep before it and whose caches fill with the first calls
 const samples = 3; // in each round, of calls that are shorter: a slice of time that others take hits one of them
 const cold = 100; // ms from which on a call is too long for caches to matter
 const patience = 2500; // ms that one contender's rounds may take together; slow ones get fewer rounds
@@ -86,9 +88,11 @@ function shuffled(lanes, round) {
 
 /**
  * Prepares `work` with each contender and times it. Gives { error, form, op, io } for each contender, with medians and
- * quartiles in ms, or { unavailable: reason }.
+ * quartiles in ms, or { unavailable: reason }. threads: some contenders have them. Each then waits until those of the
+ * others sleep, which would take processors from it.
  */
-export async function measure(work, contenders, { rounds, paths = ['op', 'io'] }) {
+export async function measure(work, contenders, { rounds, paths = ['op', 'io'], threads = false }) {
+  const least = threads ? steady : shortest;
   const inputs = work.inputs();
   const reference = work.reference(inputs);
   const results = {};
@@ -110,17 +114,18 @@ export async function measure(work, contenders, { rounds, paths = ['op', 'io'] }
     if (results[contender.id].unavailable) continue;
     for (const path of paths.filter((name) => prepared[name])) {
       const run = await runner({ call: prepared[path], timesItself: contender.timesItself });
-      const limit = Math.max(fewest, Math.floor(patience / Math.max(run.once, shortest)));
-      const repeat = Math.max(1, Math.ceil(shortest / run.once));
+      const limit = Math.max(fewest, Math.floor(patience / Math.max(run.once, least)));
+      const repeat = Math.max(1, Math.ceil(least / run.once));
       lanes.push({ result: results[contender.id], path, run, repeat, limit: Math.min(rounds, limit), times: [] });
     }
   }
   for (let round = 0; round < rounds; ++round) {
     for (const lane of shuffled(lanes, round)) {
       if (round >= lane.limit) continue;
+      if (threads) await pause(awake);
       // Not counted: the last one may have left garbage to collect, and this one's memory out of the caches.
       if (lane.run.once < cold) await lane.run.sample(1);
-      for (let i = 0; i < (lane.run.once < shortest ? samples : 1); ++i) {
+      for (let i = 0; i < (lane.run.once < least ? samples : 1); ++i) {
         lane.times.push(await lane.run.sample(lane.repeat));
       }
     }

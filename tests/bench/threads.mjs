@@ -9,6 +9,7 @@ import { enableRelaxed } from '../vectors/builds.mjs';
 import * as onnxruntime from './contenders/onnxruntime.mjs';
 import * as ropewalk from './contenders/ropewalk.mjs';
 import { machine, machineLine } from './machine.mjs';
+import { table } from './markdown.mjs';
 import { measure, summary } from './measure.mjs';
 import { columns, milliseconds } from './report.mjs';
 import { works } from './works/index.mjs';
@@ -53,7 +54,8 @@ const median = (values) => summary(values).median;
 const rows = [];
 for (const work of works.filter(({ id }) => wanted.test(id))) {
   const results = [];
-  for (let run = 0; run < runs; ++run) results.push(await measure(work, opened, { rounds, paths: ['op'] }));
+  for (let run = 0; run < runs; ++run)
+    results.push(await measure(work, opened, { rounds, paths: ['op'], threads: true }));
   const timesOf = (result) => chosen.map(({ id }) => result[id].op?.median);
   // Of two that ran in the same run, so that a machine that changes its speed does not count.
   const ratio = (a, b) => median(results.map((result) => timesOf(result)[a] / timesOf(result)[b]));
@@ -72,12 +74,11 @@ const made = machineLine({ ...machine(), runtime: `Node ${process.version}` });
 console.log(made);
 console.log(columns([head, ...rows]));
 if (options.markdown) {
-  const line = (cells) => `| ${cells.join(' | ')} |`;
-  const table = [line(head), line(head.map((_, i) => (i === 0 ? '---' : '---:'))), ...rows.map(line)];
   const text = `# Benchmarks with threads
 
 One thread and ${threads}, of ropewalk and of onnxruntime-web, in alternation in one process: medians of ${runs} runs of
-${rounds} rounds. Written by \`npm run bench:threads -- ${process.argv.slice(2).join(' ')}\`.
+${rounds} rounds. Each begins while all threads sleep, and is timed for 30 ms at least. Written by
+\`npm run bench:threads -- ${process.argv.slice(2).join(' ')}\`.
 
 ${made}
 
@@ -85,7 +86,7 @@ What 4, 8 and 16 threads would give is on paper, by Amdahl's law from the share 
 upper bound: what reads more than the caches hold, such as the rotation of [1, 32, 2048, 128] or one row times a large matrix,
 ends earlier, at the bandwidth of the memory. Short calls stay on the calling thread.
 
-${table.join('\n')}
+${table([head, ...rows])}
 `;
   writeFileSync(options.markdown, text);
 }
