@@ -17,13 +17,43 @@ using Codes = v128_t;
 inline Codes loadCodes(const uint32_t* words) {
   return wasm_v128_load(words);
 }
-// The four bits from `shift` on of each byte; mask: fourBits().
-inline Codes loadFourBits(const uint32_t* words, unsigned shift, Codes mask) {
-  return wasm_v128_and(wasm_u32x4_shr(wasm_v128_load(words), shift), mask);
+inline void storeCodes(uint32_t* words, Codes codes) {
+  wasm_v128_store(words, codes);
 }
-inline constexpr uint32_t kFourBits = 0x0f0f0f0f;
-inline Codes fourBits() {
-  return wasm_v128_load32_splat(hidden(&kFourBits));
+// `word` in every lane, as a variable: it is made before a loop, not in every step.
+inline Codes splatCodes(const uint32_t& word) {
+  return wasm_v128_load32_splat(hidden(&word));
+}
+template <unsigned Bits>
+Codes shiftedDown(Codes codes) {
+  return wasm_u32x4_shr(codes, Bits);
+}
+// The bits of a mask, after a shift down by Shift, or up where it is negative.
+template <int Shift>
+Codes bitsOf(Codes codes, Codes mask) {
+  if constexpr (Shift < 0) {
+    return wasm_v128_and(wasm_i32x4_shl(codes, -Shift), mask);
+  } else {
+    return wasm_v128_and(Shift == 0 ? codes : wasm_u32x4_shr(codes, Shift), mask);
+  }
+}
+inline Codes either(Codes a, Codes b) {
+  return wasm_v128_or(a, b);
+}
+inline f32x4 floatsOf(Codes numbers) {
+  return wasm_f32x4_convert_i32x4(numbers);
+}
+// Of one byte of each word, with its sign.
+inline f32x4 floatsOfByte(Codes words, size_t byte) {
+  const v128_t above = wasm_i32x4_shl(words, static_cast<uint32_t>(24 - 8 * byte));
+  return wasm_f32x4_convert_i32x4(wasm_i32x4_shr(above, 24));
+}
+// As loadSmallF16 has it, of the lower or the upper halves of words.
+inline f32x4 lowerSmallF16(const uint32_t* words, f32x4 mask) {
+  return wasm_v128_and(wasm_i32x4_shr(wasm_i32x4_shl(wasm_v128_load(words), 16), 3), mask);
+}
+inline f32x4 upperSmallF16(const uint32_t* words, f32x4 mask) {
+  return wasm_v128_and(wasm_i32x4_shr(wasm_v128_load(words), 3), mask);
 }
 
 #if defined(__wasm_relaxed_simd__)
@@ -52,6 +82,7 @@ class ByteDots {
     sums_ = SignsApart ? wasm_i32x4_relaxed_dot_i8x16_i7x16_add(wasm_v128_xor(w, a.signs), a.bytes, sums_)
                        : wasm_i32x4_relaxed_dot_i8x16_i7x16_add(a.bytes, w, sums_);
   }
+  void add(const ByteDots& other) { sums_ = wasm_i32x4_add(sums_, other.sums_); }
   f32x4 floats() const { return wasm_f32x4_convert_i32x4(sums_); }
 
  private:
@@ -103,13 +134,50 @@ struct Codes {
 inline Codes loadCodes(const uint32_t* words) {
   return {{words[0], words[1], words[2], words[3]}};
 }
-inline Codes fourBits() {
-  return {};
+inline void storeCodes(uint32_t* words, const Codes& codes) {
+  std::memcpy(words, codes.words, sizeof codes.words);
 }
-inline Codes loadFourBits(const uint32_t* words, unsigned shift, const Codes&) {
-  Codes codes;
-  for (size_t r = 0; r < 4; ++r) codes.words[r] = words[r] >> shift & 0x0f0f0f0f;
+inline Codes splatCodes(const uint32_t& word) {
+  return {{word, word, word, word}};
+}
+template <unsigned Bits>
+Codes shiftedDown(const Codes& codes) {
+  return {{codes.words[0] >> Bits, codes.words[1] >> Bits, codes.words[2] >> Bits, codes.words[3] >> Bits}};
+}
+template <int Shift>
+Codes bitsOf(Codes codes, const Codes& mask) {
+  for (size_t r = 0; r < 4; ++r) {
+    if constexpr (Shift < 0) {
+      codes.words[r] = codes.words[r] << -Shift & mask.words[r];
+    } else {
+      codes.words[r] = codes.words[r] >> Shift & mask.words[r];
+    }
+  }
   return codes;
+}
+inline Codes either(Codes a, const Codes& b) {
+  for (size_t r = 0; r < 4; ++r) a.words[r] |= b.words[r];
+  return a;
+}
+inline f32x4 floatsOf(const Codes& numbers) {
+  float floats[4];
+  for (size_t r = 0; r < 4; ++r) floats[r] = static_cast<float>(numbers.words[r]);
+  return load(floats);
+}
+inline f32x4 floatsOfByte(const Codes& words, size_t byte) {
+  float floats[4];
+  for (size_t r = 0; r < 4; ++r) floats[r] = static_cast<int8_t>(words.words[r] >> 8 * byte);
+  return load(floats);
+}
+inline f32x4 lowerSmallF16(const uint32_t* words, f32x4 mask) {
+  uint16_t halves[4];
+  for (size_t r = 0; r < 4; ++r) halves[r] = static_cast<uint16_t>(words[r]);
+  return loadSmallF16(halves, mask);
+}
+inline f32x4 upperSmallF16(const uint32_t* words, f32x4 mask) {
+  uint16_t halves[4];
+  for (size_t r = 0; r < 4; ++r) halves[r] = static_cast<uint16_t>(words[r] >> 16);
+  return loadSmallF16(halves, mask);
 }
 
 template <bool SignsApart>
@@ -129,6 +197,9 @@ class ByteDots {
       std::memcpy(bytes, w.words + r, sizeof bytes);
       for (size_t i = 0; i < 4; ++i) sums_[r] += a.bytes[i] * bytes[i];
     }
+  }
+  void add(const ByteDots& other) {
+    for (size_t r = 0; r < 4; ++r) sums_[r] += other.sums_[r];
   }
   f32x4 floats() const {
     const float floats[4] = {static_cast<float>(sums_[0]), static_cast<float>(sums_[1]),

@@ -56,10 +56,12 @@ void placeBlocks(const BlockShape& shape, unsigned char* panel, size_t r, size_t
 
 bool hasFiniteHalves(const BlockShape& shape, const unsigned char* from, size_t n) {
   bool all = true;
-  for (size_t i = 0; shape.apart() && i < n; i += shape.weights, from += shape.bytes) {
-    uint16_t bits = 0;
-    std::memcpy(&bits, from + shape.half, sizeof bits);
-    all = all && (bits & 0x7c00) != 0x7c00;
+  for (size_t i = 0; shape.halves != 0 && i < n; i += shape.weights, from += shape.bytes) {
+    for (size_t half = 0; half < shape.halves; ++half) {
+      uint16_t bits = 0;
+      std::memcpy(&bits, from + shape.half + half * sizeof bits, sizeof bits);
+      all = all && (bits & 0x7c00) != 0x7c00;
+    }
   }
   return all;
 }

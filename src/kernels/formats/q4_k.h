@@ -8,9 +8,11 @@ namespace ropewalk {
 struct Q4_KFormat : BlockFormat<Q4_KFormat, kSuperBlock, 144> {
   static constexpr WeightType kType = WeightType::kQ4_K;
   static constexpr BlockCodes kCodes = {.has_mins = true, .four_bits = true, .scale_inputs = 32};
+  static constexpr size_t kHalves = 2;
   static constexpr float kEnd = 0x1p21f;
   static void narrow(const float* x, size_t n, unsigned char* out);
 
+  static constexpr size_t kUpperBits = 0;  // besides four, in a code
   static void decode(const BlockRows& rows, PanelRun* runs) {
     setSuperCodes(runs, rows.word(4));
     setSuperScales(rows, runs);
