@@ -168,7 +168,10 @@ export const calls = {
       count: 'size_t',
     },
   },
-  RelativeRows: { header: 'encodings/relative.h', fields: { limit: 'int64_t', keyMinusQuery: 'bool' } },
+  RelativeRows: {
+    header: 'encodings/relative.h',
+    fields: { limit: 'int64_t', keyMinusQuery: 'bool', buckets: 'pointer?' },
+  },
   RelativeTerms: {
     header: 'encodings/relative.h',
     fields: {
@@ -177,6 +180,7 @@ export const calls = {
       keyTable: 'pointer?',
       productTable: 'pointer?',
       valueTable: 'pointer?',
+      ownTables: 'bool?',
     },
   },
 

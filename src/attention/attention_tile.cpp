@@ -82,6 +82,7 @@ AttentionTile::Strip AttentionTile::strip(size_t s) const {
 
 void AttentionTile::run(size_t b, size_t g, size_t first, size_t count, KeyBlocks& blocks) {
   count_ = count;
+  relative_.startHead(g, k_.heads);
   startRows(b, g, first);
   bool all = false;  // scores of hidden keys are asked for
   for (size_t r = 0; r < count_; ++r) all = all || (rows_[r].given && stages_.wantsHidden());

@@ -22,15 +22,10 @@ Status RelativeTile::allocate(size_t queries, size_t dim, size_t value_dim) {
   if (terms_.query_table != nullptr) {
     status = query_table_.allocate(panelWidth(rows), dim);
     if (status == Status::kOk) status = query_dots_.allocate(queries, panelWidth(rows));
-    if (status == Status::kOk) packPanels(query_table_.data(), terms_.query_table, dim, rows, dim);
   }
   if (status == Status::kOk && terms_.key_table != nullptr) {
     status = key_table_.allocate(rows, dim);
     if (status == Status::kOk) status = key_dots_.allocate(rows + 1, kScoreStride);
-    for (size_t r = 0; status == Status::kOk && r < rows; r += kTileRows) {
-      packTile(key_table_.data() + r * dim, terms_.key_table + r * dim, dim, std::min(kTileRows, rows - r),
-               dim);
-    }
   }
   if (status == Status::kOk && terms_.product_table != nullptr)
     status = product_panel_.allocate(dim, kTileColumns);
@@ -38,6 +33,21 @@ Status RelativeTile::allocate(size_t queries, size_t dim, size_t value_dim) {
     status = weights_.allocate(queries, rows);
   }
   return status;
+}
+
+void RelativeTile::startHead(size_t h, size_t heads) {
+  if (head_ == h + 1 || (head_ != 0 && !terms_.own_tables)) return;
+  head_ = h + 1;
+  const size_t rows = terms_.rows.rows();
+  const size_t tables = terms_.own_tables ? heads : 1;
+  const size_t stride = tables * dim_;
+  const size_t first = h % tables * dim_;
+  if (terms_.query_table != nullptr)
+    packPanels(query_table_.data(), terms_.query_table + first, stride, rows, dim_);
+  for (size_t r = 0; terms_.key_table != nullptr && r < rows; r += kTileRows) {
+    packTile(key_table_.data() + r * dim_, terms_.key_table + first + r * stride, stride,
+             std::min(kTileRows, rows - r), dim_);
+  }
 }
 
 void RelativeTile::startQueries(const float* packed, size_t first, size_t rows) {
@@ -92,15 +102,15 @@ void RelativeTile::products(const QueryRow& row, const KeyBlock& block, const Sc
 }
 
 void RelativeTile::addTo(size_t r, const QueryRow& row, const KeyBlock& block, const ScorePart& part) const {
-  if (terms_.query_table != nullptr) {
-    const float* dots = query_dots_.data() + r * panelWidth(terms_.rows.rows());
-    for (size_t n = 0; n < part.size(); ++n) part.x[n] += dots[rowOf(row, part.keys.first + n)];
-  }
-  if (terms_.key_table != nullptr) {
-    for (size_t n = 0; n < part.size(); ++n) {
-      const size_t j = part.keys.first + n;
-      part.x[n] += keyDots(rowOf(row, j))[j - block.start];
-    }
+  const bool of_query = terms_.query_table != nullptr;
+  const bool of_key = terms_.key_table != nullptr;
+  if (!of_query && !of_key) return;
+  const float* dots = of_query ? query_dots_.data() + r * panelWidth(terms_.rows.rows()) : nullptr;
+  for (size_t n = 0; n < part.size(); ++n) {
+    const size_t j = part.keys.first + n;
+    const size_t table_row = rowOf(row, j);
+    if (of_query) part.x[n] += dots[table_row];
+    if (of_key) part.x[n] += keyDots(table_row)[j - block.start];
   }
 }
 

@@ -22,6 +22,9 @@ class RelativeTile {
   // For up to `queries` queries of head size dim, and values of size value_dim.
   Status allocate(size_t queries, size_t dim, size_t value_dim);
 
+  // Before the first tile of head h of `heads`. Of tables that all heads share, any head's will do.
+  void startHead(size_t h, size_t heads);
+
   // A new tile. packed: its queries, `rows` of them from row `first` of the tile on (packTile); call it for
   // each part.
   void startQueries(const float* packed, size_t first, size_t rows);
@@ -55,6 +58,7 @@ class RelativeTile {
   const RelativeTerms& terms_;
   size_t dim_ = 0;
   size_t value_dim_ = 0;
+  size_t head_ = 0;              // one more than that whose tables are packed
   Buffer<float> query_table_;    // as the right side of a tile: [panels][dim][kTileColumns]
   Buffer<float> key_table_;      // as its left side: [tiles][dim][kTileRows]
   Buffer<float> query_dots_;     // [queries][panelWidth(rows)]

@@ -532,6 +532,49 @@ TEST_CASE("Each stage of the scores follows from the one before", "[attention]")
   }
 }
 
+TEST_CASE("Heads may have tables of their own, and distances share rows", "[attention]") {
+  Random random(14);
+  constexpr int64_t kLimit = 5;
+  constexpr int32_t kBuckets[] = {0, 0, 1, 2, 3, 4, 4, 5, 6, 7, 7};
+  for (const AttentionShape& shape :
+       {AttentionShape{1, 1, 1, 1, 1, 1, 1}, AttentionShape{2, 3, 3, 9, 9, 8, 6},
+        AttentionShape{1, 2, 2, 70, 300, 5, 4}}) {
+    AttentionData data(random, shape);
+    const size_t width = shape.heads * shape.dim;
+    const std::vector<float> query = random.floats(8 * width);
+    const std::vector<float> key = random.floats(8 * width);
+    AttentionOptions options = scaled(shape.dim);
+    options.relative.rows = {kLimit, false, kBuckets};
+    options.relative.query_table = query.data();
+    options.relative.key_table = key.data();
+    options.relative.own_tables = true;
+    const std::vector<float> scores = scoresOf(data, options, &ScoreOutputs::raw);
+
+    for (size_t h = 0; h < shape.heads; ++h) {
+      // Those of this head for all, with a row for each distance.
+      std::vector<float> query_rows;
+      std::vector<float> key_rows;
+      for (const int32_t row : kBuckets) {
+        for (size_t d = 0; d < shape.dim; ++d) {
+          query_rows.push_back(query[static_cast<size_t>(row) * width + h * shape.dim + d]);
+          key_rows.push_back(key[static_cast<size_t>(row) * width + h * shape.dim + d]);
+        }
+      }
+      AttentionOptions shared = scaled(shape.dim);
+      shared.relative.rows = {kLimit, false};
+      shared.relative.query_table = query_rows.data();
+      shared.relative.key_table = key_rows.data();
+      const std::vector<float> want = scoresOf(data, shared, &ScoreOutputs::raw);
+      const size_t size = shape.queries * shape.keys;
+      for (size_t b = 0; b < shape.batch; ++b) {
+        const auto from = static_cast<ptrdiff_t>((b * shape.heads + h) * size);
+        CHECK(std::equal(want.begin() + from, want.begin() + from + static_cast<ptrdiff_t>(size),
+                         scores.begin() + from));
+      }
+    }
+  }
+}
+
 TEST_CASE("Relative attention over nothing is no error", "[attention]") {
   Random random(13);
   for (const Kind& kind : kKinds) {
