@@ -140,6 +140,12 @@ int createBlock(TransformerBlock& block, Pointer fields, BlockParts& parts) {
   return number(block.create(readCall<BlockOptions>(fields), std::move(parts)));
 }
 
+// What the map of queries, or of keys, makes of any rows.
+void projectByBlock(const TransformerBlock& block, bool keys, Pointer out, Pointer x, size_t rows) {
+  const SelfAttentionParts& parts = block.attentionParts();
+  (keys ? parts.key : parts.query).apply(at<float>(out), at<float>(x), rows);
+}
+
 SelfAttentionInput inputOf(const LayerCall& c, RopePlan* rope, KvCache* cache) {
   SelfAttentionInput input;
   input.batch = c.batch;
@@ -205,6 +211,7 @@ EMSCRIPTEN_BINDINGS(layers) {
       .constructor<>()
       .property("bytes", &TransformerBlock::bytes)
       .function("create", &createBlock)
+      .function("project", &projectByBlock)
       .function("forward", &forwardBlock, allow_raw_pointers());
   function("fillUniform", &fillUniformAt);
 }

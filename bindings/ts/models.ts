@@ -27,6 +27,7 @@ export type { ModelArchitecture, ModelConfig, ModelConfigOptions } from './model
 export type { DecodeOptions, DecoderModel, Decoding, LogitsOf } from './models/decoder.js';
 export type {
   DenseFeedForward,
+  DisentangledDistances,
   ExpertsFeedForward,
   GatedFeedForward,
   ModelBiases,

@@ -53,6 +53,7 @@ class SelfAttention {
   Status create(const SelfAttentionOptions& options, SelfAttentionParts&& parts);
 
   size_t bytes() const;
+  const SelfAttentionParts& parts() const { return parts_; }
 
   // x [B, T, M] -> out [B, T, M], which may be x. Anything but kOk leaves out and the cache as they were, and
   // what was to be captured undefined; but where keys left the window of the cache for these tokens before

@@ -46,6 +46,7 @@ class TransformerBlock {
   Status create(const BlockOptions& options, BlockParts&& parts);
 
   size_t bytes() const;
+  const SelfAttentionParts& attentionParts() const { return attention_.parts(); }
 
   // x [B, T, M] -> out [B, T, M], which may be x. Anything but kOk leaves out as it was, and what was to be
   // captured undefined.

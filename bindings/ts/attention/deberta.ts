@@ -31,6 +31,21 @@ export interface DebertaOptions<S extends ScoreRequest = ScoreRequest, O extends
 }
 
 /**
+ * Tells the row, of 2 span, of the distance i - j. With `most` those beyond span / 2 share rows up to that distance.
+ * @internal
+ */
+export function disentangledRow(span: number, most: number | undefined): (distance: number) => number {
+  const middle = Math.floor(span / 2);
+  const bucketOf = (distance: number) => {
+    const size = Math.abs(distance);
+    if (most === undefined || size <= middle) return distance;
+    const share = Math.log(size / middle) / Math.log((most - 1) / middle);
+    return Math.sign(distance) * (Math.ceil(share * (middle - 1)) + middle);
+  };
+  return (distance) => Math.min(Math.max(bucketOf(distance) + span, 0), 2 * span - 1);
+}
+
+/**
  * Disentangled attention of DeBERTa (He et al., arXiv:2006.03654): the score of query i and key j is
  * (q_i . k_j + q_i . keyTable[r] + k_j . queryTable[r]) scale. Row r is that of the distance i - j, or of its bucket, plus
  * span, at least 0 and at most 2 span - 1. Both terms take the same row, as the models' code has it (Microsoft's and Hugging
@@ -90,15 +105,8 @@ export function debertaAttention<
   }
   checkFarthest(call);
 
-  const bucketOf = (distance: number) => {
-    const size = Math.abs(distance);
-    if (most === undefined || size <= middle) return distance;
-    const share = Math.log(size / middle) / Math.log((most - 1) / middle);
-    return Math.sign(distance) * (Math.ceil(share * (middle - 1)) + middle);
-  };
-  const starts = Int32Array.from({ length: 2 * farthest + 1 }, (_, r) => {
-    return Math.min(Math.max(bucketOf(r - farthest) + span, 0), rows - 1) * columns;
-  });
+  const rowOf = disentangledRow(span, most);
+  const starts = Int32Array.from({ length: 2 * farthest + 1 }, (_, r) => rowOf(r - farthest) * columns);
 
   // Attention has one table for queries and keys: q' = [q, q, 0], k' = [k, 0, k] and rows [0, K, Q], since the score has
   // q' . k' = q . k and (q' + k') . row = q . K + k . Q.

@@ -77,8 +77,8 @@ interface Pass extends Pick<StackPass, 'at' | 'keep'> {
 }
 
 /**
- * A BERT, RoBERTa, Jina BERT, Nomic BERT, ModernBERT, RoFormer, EmbeddingGemma or the encoder of a T5 or Marian, made by
- * `loadModel()`.
+ * A BERT, RoBERTa, DeBERTa, Jina BERT, Nomic BERT, ModernBERT, RoFormer, EmbeddingGemma or the encoder of a T5 or Marian,
+ * made by `loadModel()`.
  *
  * @example
  * using model = await loadModel(rw, { config, weights: 'model.safetensors' });

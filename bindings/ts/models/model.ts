@@ -10,8 +10,9 @@ import { Handle } from '../runtime/handle.js';
 import type { Heap } from '../runtime/heap.js';
 import type { NdArray } from '../runtime/tensor.js';
 import type { ModelArchitecture, ModelConfig } from './config.js';
+import type { OtherPosition } from './description/family.js';
 import type { Ids } from './ids.js';
-import { type ModelPositions, modelPositions, type OtherPosition } from './positions.js';
+import { type ModelPositions, modelPositions } from './positions.js';
 import type { Steps } from './run.js';
 import type { ModelWeights } from './weights.js';
 

@@ -1,8 +1,7 @@
 // The position encoding of each layer of a model: plans that layers share, or BERT's tables of distances.
 
 import type { LayerStack } from '../core.mjs';
-import type { LayerScores } from '../layers/options.js';
-import { type CheckedPosition, checkPosition, type LayerHeads } from '../layers/position.js';
+import { type CheckedPosition, checkPosition } from '../layers/position.js';
 import { checkRopeOptions, type RopeOptions } from '../rope/options.js';
 import { RopePlan } from '../rope/rope.js';
 import { ArgumentRangeError, describe } from '../runtime/errors.js';
@@ -11,7 +10,7 @@ import type { Heap } from '../runtime/heap.js';
 import { Tensor } from '../runtime/tensor.js';
 import type { ModelConfig } from './config.js';
 import type { ModelDescription } from './description/description.js';
-import type { DistanceBiases } from './description/family.js';
+import type { DistanceBiases, OtherPosition } from './description/family.js';
 import { type ModelLayer, makeStack } from './stack.js';
 import type { ModelParts } from './weights.js';
 
@@ -35,13 +34,6 @@ function longest(rope: RopeOptions | null): number {
   if (scaling?.type === 'dynamic') return Math.max(scaling.sequenceLength ?? 0, scaling.maxLength);
   if (scaling?.type !== 'longrope') return Number.POSITIVE_INFINITY;
   return (scaling.sequenceLength ?? 0) > scaling.originalLength ? Number.POSITIVE_INFINITY : scaling.originalLength;
-}
-
-/** A position encoding in place of a layer's own. @internal */
-export interface OtherPosition {
-  readonly make: (dims: LayerHeads, scores: LayerScores) => CheckedPosition;
-  /** Maximum number of tokens. */
-  readonly maxLength: number;
 }
 
 /** What layers add to scores for all distances of a model, in one table. @internal */

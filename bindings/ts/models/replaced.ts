@@ -19,9 +19,10 @@ import { Tensor } from '../runtime/tensor.js';
 import { randomAt } from '../sampling/random.js';
 import { checkSeed } from '../sampling/sampling.js';
 import type { DecoderModel } from './decoder.js';
+import type { OtherPosition } from './description/family.js';
 import type { EncoderModel } from './encoder.js';
 import { Model, type ModelMaking } from './model.js';
-import { modelPositions, type OtherPosition } from './positions.js';
+import { modelPositions } from './positions.js';
 
 /**
  * A position encoding of a layer, with its options as in `TransformerPosition`; parameters that are left out are drawn at

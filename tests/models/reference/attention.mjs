@@ -7,9 +7,10 @@ import { dot, softmax } from './parts.mjs';
  *
  * @param keeps (i, j) => whether key j is visible to query i.
  * @param bias (h, i, j) => what is added to the score, or undefined.
+ * @param terms (h, i, j, query, key) => what is added to the product of a query and a key, or undefined.
  * @param distances { table [rows][headDim], rowOf: (i, j) => row, keys: whether keys use the table too }, or undefined.
  */
-export function attend(f, { q, k, v }, { heads, kvHeads, headDim, scale, softcap, keeps, distances, bias }) {
+export function attend(f, { q, k, v }, { heads, kvHeads, headDim, scale, softcap, keeps, distances, bias, terms }) {
   const [tokens, keys] = [q.length, k.length];
   const part = (x, t, h) => x[t].subarray(h * headDim, (h + 1) * headDim);
   const grid = () => Array.from({ length: heads }, () => Array.from({ length: tokens }, () => new Float64Array(keys)));
@@ -28,6 +29,7 @@ export function attend(f, { q, k, v }, { heads, kvHeads, headDim, scale, softcap
           score = f(score + dot(f, query, far));
           if (distances.keys) score = f(score + dot(f, key, far));
         }
+        for (const term of terms?.(h, i, j, query, key) ?? []) score = f(score + term);
         raw[h][i][j] = f(score * f(scale));
         const value = raw[h][i][j];
         capped[h][i][j] = softcap == null ? value : f(softcap * f(Math.tanh(f(value / softcap))));

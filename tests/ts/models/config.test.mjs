@@ -16,6 +16,10 @@ const nomicSettings = {
   ...{ activation_function: 'swiglu', qkv_proj_bias: false, mlp_fc1_bias: false, mlp_fc2_bias: false },
   rotary_emb_fraction: 1,
 };
+const debertaSettings = {
+  ...{ relative_attention: true, position_biased_input: false, share_att_key: true, pos_att_type: 'p2c|c2p' },
+};
+const deberta = (fields = {}) => decoder('deberta-v2', { ...debertaSettings, ...fields });
 const nomic = (fields = {}) => decoder('nomic_bert', { ...nomicSettings, ...fields });
 const windows = (config) => readModelConfig(config).layers.map(({ window }) => window ?? 0);
 const bases = (config) => readModelConfig(config).layers.map(({ rope }) => rope?.base ?? 0);
@@ -180,6 +184,11 @@ const defaults = {
   },
   ...later,
   bert: { ...encoderBody, position: 'absolute', maxPositions: 512, layers: every({ rope: null, ...dense }) },
+  'deberta-v2': {
+    ...{ ...encoderBody, eps: 1e-7, tokenTypes: 0, scale: 1 / Math.sqrt(18), position: 'disentangled' },
+    disentangled: { span: 512, asKeys: true, asQueries: true, normed: false },
+    layers: every(unplaced),
+  },
   nomic_bert: {
     ...{ ...encoderBody, eps: 1e-5, activation: 'silu' },
     biases: { attention: false, attentionOutput: false, feedForward: false },
@@ -198,6 +207,7 @@ describe('readModelConfig knows what a class means where the file says only size
       const more = {
         ...{ gpt_neox: wide, phi: wide, stablelm: wide, gptj: { hidden_size: 256 }, nomic_bert: nomicSettings },
         opt: { ffn_dim: 36, intermediate_size: undefined },
+        'deberta-v2': debertaSettings,
         ...{ mixtral: { num_key_value_heads: 4 }, qwen3_moe: { num_key_value_heads: 4 } },
       };
       const { architecture, ...found } = readModelConfig(decoder(modelType, more[modelType]));
@@ -357,6 +367,17 @@ test('readModelConfig reads what a file says against the defaults of its class',
       (c) => [c.kind, c.decoder],
       ['encoder', undefined],
     ],
+    [
+      // As microsoft/deberta-v3-base has it.
+      deberta({ max_relative_positions: -1, norm_rel_ebd: 'layer_norm', position_buckets: 256, type_vocab_size: 0 }),
+      (c) => c.disentangled,
+      { span: 256, maxDistance: 512, asKeys: true, asQueries: true, normed: true },
+    ],
+    [
+      deberta({ attention_head_size: 8, max_relative_positions: 40, pos_att_type: ['c2p'], type_vocab_size: 3 }),
+      (c) => [c.headDim, c.scale, c.tokenTypes, c.disentangled.span, c.disentangled.asQueries],
+      [8, 1 / 4, 3, 40, false],
+    ],
     [decoder('phi', { hidden_size: 64, qk_layernorm: true }), (c) => c.queryKeyNorm, true],
     [decoder('stablelm', { hidden_size: 64, qk_layernorm: true }), (c) => c.queryKeyNorm, 'own weights'],
     [decoder('cohere', { use_qk_norm: true }), (c) => c.queryKeyNorm, 'own weights'],
@@ -465,6 +486,18 @@ const refused = {
     decoder('roformer', { position_embedding_type: 'relative_key' }),
     ['position_embedding_type', '"relative_key"'],
   ],
+  'a DeBERTa without relative positions': [deberta({ relative_attention: null }), ['relative_attention', 'true']],
+  'a DeBERTa with positions of tokens': [deberta({ position_biased_input: true }), ['position_biased_input', 'false']],
+  'maps of their own for distances': [deberta({ share_att_key: false }), ['share_att_key', 'false', 'true']],
+  'a convolution of DeBERTa': [deberta({ conv_kernel_size: 3 }), ['conv_kernel_size', '3', '0']],
+  'distances that nothing meets': [deberta({ pos_att_type: [] }), ['pos_att_type', '"c2p"']],
+  'distances that meet one another': [deberta({ pos_att_type: 'p2p' }), ['pos_att_type', '"p2p"', '"c2p|p2c"']],
+  'an odd number of rows of DeBERTa': [deberta({ position_buckets: 7 }), ['position_buckets', '7', 'even', '1020']],
+  'more buckets than distances': [
+    deberta({ position_buckets: 40, max_relative_positions: 21 }),
+    ['position_buckets', '40', '38'],
+  ],
+  'another norm of distances': [deberta({ norm_rel_ebd: 'rms_norm' }), ['norm_rel_ebd', '"rms_norm"', '"layer_norm"']],
   'an encoder and decoder': [bert({ is_encoder_decoder: true }), ['is_encoder_decoder', 'true']],
   'a Nomic BERT that says no activation': [
     nomic({ activation_function: null }),

@@ -62,6 +62,20 @@ export interface ModelBiases {
   readonly norms?: boolean;
 }
 
+/** DeBERTa's vectors of distances, which all layers have in common. */
+export interface DisentangledDistances {
+  /** There are 2 span of them, `position_buckets` or the largest distance. */
+  readonly span: number;
+  /** `max_relative_positions`, up to which distances share vectors; absent: each has its own. */
+  readonly maxDistance?: number;
+  /** Whether queries meet them, by the map of keys (`c2p`). */
+  readonly asKeys: boolean;
+  /** Whether keys meet them, by the map of queries (`p2c`). */
+  readonly asQueries: boolean;
+  /** Whether they are normalized (`norm_rel_ebd`). */
+  readonly normed: boolean;
+}
+
 /** A model, without the names of its tensors. */
 export interface ModelDescription {
   /**
@@ -83,12 +97,16 @@ export interface ModelDescription {
   readonly vocabSize: number;
   /** In the order of computation. */
   readonly layers: readonly ModelLayerConfig[];
-  /** The position encoding: rotary in the layers that have one, biases of scores by distance, or one of BERT's. */
-  readonly position: 'rope' | 'alibi' | 't5' | 'absolute' | 'relative_key' | 'relative_key_query';
+  /**
+   * The position encoding: rotary in the layers that have one, biases of scores by distance, one of BERT's, or DeBERTa's.
+   */
+  readonly position: 'rope' | 'alibi' | 't5' | 'absolute' | 'relative_key' | 'relative_key_query' | 'disentangled';
   /** The sign of the distances of relative positions; absent: `query-minus-key`, as in Hugging Face. */
   readonly relativeSign?: RelativeSign;
   /** T5's buckets of distances. */
   readonly buckets?: Readonly<Required<Pick<T5Options, 'numBuckets' | 'maxDistance'>>>;
+  /** DeBERTa's vectors of distances. */
+  readonly disentangled?: DisentangledDistances;
   /** Number of positions in tables, those of distances too; absent if no table limits them. */
   readonly maxPositions?: number;
   /** Rows of the table of positions before that of the first token (OPT, RoBERTa); absent: none. */

@@ -2,6 +2,9 @@
 
 import type { Fields } from '../../checkpoints/fields.js';
 import type { ModelRope } from '../../checkpoints/models.js';
+import type { TransformerBlock } from '../../core.mjs';
+import type { LayerScores } from '../../layers/options.js';
+import type { CheckedPosition, LayerHeads } from '../../layers/position.js';
 import type { RopeOptions } from '../../rope/options.js';
 import type { Heap } from '../../runtime/heap.js';
 import type { Tensor } from '../../runtime/tensor.js';
@@ -50,6 +53,8 @@ export interface Family {
   readonly hasBoth?: true;
   /** What its layers add to scores by distance, where a model has that. @internal */
   readonly biases?: DistanceBiases;
+  /** What its layers add to scores by vectors of distances that their maps make, where a model has that. @internal */
+  readonly positions?: LayerPositions;
   /** RoPE defaults of its class; absent without RoPE. Plain data, also used by `ropeFromConfig`. @internal */
   readonly rope?: ModelRope;
   /** Reads its fields. @internal */
@@ -72,6 +77,22 @@ export type DistanceBiases = (
   table: Tensor,
   learned: Float32Array | undefined,
 ) => void;
+
+/** A position encoding in place of a layer's own. @internal */
+export interface OtherPosition {
+  readonly make: (dims: LayerHeads, scores: LayerScores) => CheckedPosition;
+  /** Maximum number of tokens. */
+  readonly maxLength: number;
+}
+
+/** Makes the encodings of layers from filled slots and the layers themselves. @internal */
+export type LayerPositions = (
+  heap: Heap,
+  where: string,
+  model: ModelDescription,
+  slots: ModelSlots,
+  layers: readonly { readonly block: TransformerBlock }[],
+) => readonly OtherPosition[];
 
 /** By model_type, without `_text`. @internal */
 export type Families = Readonly<Record<string, Family>>;

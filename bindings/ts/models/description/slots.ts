@@ -112,6 +112,8 @@ export interface ModelSlots {
     readonly bias?: VectorSlot;
   };
   readonly decoder?: DecoderSlots;
+  /** DeBERTa's vectors of distances, and their norm. */
+  readonly disentangled?: { readonly vectors: VectorSlot; readonly norm?: NormSlots };
 }
 
 /** @internal */

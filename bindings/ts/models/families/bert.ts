@@ -11,8 +11,8 @@ import { type ModelSlots, Names } from '../description/slots.js';
 
 const biases = { attention: true, attentionOutput: true, feedForward: true };
 
-/** A BERT with learned positions. @internal */
-export function readEncoder(reading: Reading): ModelDescription {
+/** A BERT with learned positions; a class without token types has 0 of them where a file is silent. @internal */
+export function readEncoder(reading: Reading, types: 0 | 2 = 2): ModelDescription {
   const { fields, givesLogits } = reading;
   if (flag(fields, 'is_decoder', false)) throw fields.misfit('is_decoder', '; expected an encoder');
   const sizes = readSizes(reading);
@@ -26,7 +26,8 @@ export function readEncoder(reading: Reading): ModelDescription {
     embeddingDim: sizes.modelDim,
     layers: Array.from({ length: count }, () => ({ rope: null, feedForward: { kind: 'dense', hiddenDim } })),
     position: 'absolute',
-    tokenTypes: fields.optional('type_vocab_size', (where, name, value) => check.integer(where, name, value, 1)) ?? 2,
+    tokenTypes:
+      fields.optional('type_vocab_size', (where, name, value) => check.integer(where, name, value, types / 2)) ?? types,
     norms: 'post',
     norm: 'layer',
     eps: readEps(fields, 'layer_norm_eps', 1e-12),
@@ -51,23 +52,24 @@ function positionOf(fields: Fields): keyof typeof positions {
   throw new ArgumentRangeError(fields.where, fields.name('position_embedding_type'), value, problem);
 }
 
-/** The maps of attention and the norm after them. @internal */
-export function bertAttention(names: Names, { modelDim, heads, headDim }: ModelDescription) {
+/** The maps of attention, whose names may end otherwise, and the norm after them. @internal */
+export function bertAttention(names: Names, { modelDim, heads, headDim }: ModelDescription, end = '') {
   const rows = heads * headDim;
   return {
-    query: names.linear('attention.self.query', rows, modelDim),
-    key: names.linear('attention.self.key', rows, modelDim),
-    value: names.linear('attention.self.value', rows, modelDim),
+    query: names.linear(`attention.self.query${end}`, rows, modelDim),
+    key: names.linear(`attention.self.key${end}`, rows, modelDim),
+    value: names.linear(`attention.self.value${end}`, rows, modelDim),
     output: names.linear('attention.output.dense', modelDim, rows),
     attentionNorm: names.norm('attention.output.LayerNorm', modelDim, true),
   };
 }
 
-const spelling: LayerSpelling = {
+/** The usual layer, and one whose maps have other names. @internal */
+export const bertLayer = (end = ''): LayerSpelling => ({
   layer(names, model, { hiddenDim }: DenseFeedForward) {
     const { modelDim, headDim, position, maxPositions = 1 } = model;
     return {
-      maps: { ...bertAttention(names, model), feedForwardNorm: names.norm('output.LayerNorm', modelDim, true) },
+      maps: { ...bertAttention(names, model, end), feedForwardNorm: names.norm('output.LayerNorm', modelDim, true) },
       feedForward: {
         kind: 'dense',
         up: names.linear('intermediate.dense', hiddenDim, modelDim),
@@ -78,10 +80,10 @@ const spelling: LayerSpelling = {
       }),
     };
   },
-};
+});
 
-// The head of a masked language model: dense, activation, norm, and the token vectors with a bias.
-function maskedHead(names: Names, model: ModelDescription, file: WeightFile): ModelSlots['head'] {
+/** The head of a masked language model: dense, activation, norm, and the token vectors with a bias. @internal */
+export function maskedHead(names: Names, model: ModelDescription, file: WeightFile): ModelSlots['head'] {
   const { modelDim, embeddingDim, vocabSize } = model;
   const at = 'cls.predictions.';
   if (model.givesLogits !== true && !file.has(`${at}transform.dense.weight`)) return undefined;
@@ -96,7 +98,7 @@ function maskedHead(names: Names, model: ModelDescription, file: WeightFile): Mo
 }
 
 /** With the names of BERT, unless a family has a head or layers of others. @internal */
-export function encoderTensors(prefix: string, { headOf = maskedHead, layers = spelling } = {}) {
+export function encoderTensors(prefix: string, { headOf = maskedHead, layers = bertLayer() } = {}) {
   return (model: ModelDescription, file: WeightFile): Checkpoint => {
     const { modelDim, embeddingDim, vocabSize, tokenTypes, maxPositions = 0, firstPosition } = model;
     const names = new Names(file, [prefix, ''], 'embeddings.word_embeddings.weight');
@@ -106,7 +108,7 @@ export function encoderTensors(prefix: string, { headOf = maskedHead, layers = s
     const slots: ModelSlots = {
       tokens: table('word_embeddings', vocabSize),
       ...(model.position === 'absolute' && { positions: table('position_embeddings', maxPositions, firstPosition) }),
-      tokenTypes: table('token_type_embeddings', tokenTypes),
+      ...(tokenTypes > 0 && { tokenTypes: table('token_type_embeddings', tokenTypes) }),
       embeddingNorm: names.norm('embeddings.LayerNorm', embeddingDim, true),
       ...(embeddingDim !== modelDim && {
         projection: names.linear('embeddings_project', modelDim, embeddingDim),

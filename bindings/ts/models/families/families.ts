@@ -4,6 +4,7 @@
 import { bloom } from './bloom.js';
 import { cohere, cohere2 } from './cohere.js';
 import { common } from './common.js';
+import { debertaV2 } from './deberta.js';
 import { gptNeox } from './gpt-neox.js';
 import { gpt2 } from './gpt2.js';
 import { gptj } from './gptj.js';
@@ -31,6 +32,7 @@ export const families = {
   camembert,
   cohere,
   cohere2,
+  'deberta-v2': debertaV2,
   gpt2,
   gpt_neox: gptNeox,
   gptj,
