@@ -288,6 +288,15 @@ await onEachBuild((rw) => {
     assertSameBits(await ofFiles(model, config), await ofFiles(model));
   });
 
+  test('mT5 of transformers 5, whose embeddings are tied, scales no logits', async () => {
+    const model = tinyModel('t5-both');
+    const config = { model_type: 'mt5', architectures: ['MT5ForConditionalGeneration'], feed_forward_proj: 'relu' };
+    const plain = await ofFiles(model, { scale_decoder_outputs: false });
+    for (const tie_word_embeddings of [undefined, true]) {
+      assertSameBits(await ofFiles(model, { ...config, tie_word_embeddings }), plain);
+    }
+  });
+
   test('the description is frozen, also that of the decoder', () =>
     withModel(rw, tinyModel('marian'), ({ config }) => {
       for (const each of [config, config.layers, config.decoder, config.decoder.layers[0].feedForward]) {

@@ -6,7 +6,7 @@ import { type Bounds, putVisibility, visibilityOf } from '../attention/visibilit
 import { AppendCall, AttentionCall, type KeepMask, TokenVectorsCall } from '../calls.js';
 import type { Linear, LogitsHead, NormLayer, TokenVectors } from '../core.mjs';
 import { activations } from '../layers/activations.js';
-import { attentionShapes } from '../layers/position.js';
+import { attentionShapes, type CheckedPosition } from '../layers/position.js';
 import * as check from '../runtime/check.js';
 import { Handle } from '../runtime/handle.js';
 import type { Heap, Scratch } from '../runtime/heap.js';
@@ -254,7 +254,7 @@ export class CrossDecoder extends Handle {
     heap.scope(where, (scratch) => {
       const added = heap.putCall(scratch, AppendCall, { k, v, tokens: queries.queries, tokensFirst: true });
       heap.run(where, () => cache.append(added));
-      const fields = this.#fields(where, scratch, earlierKeys, { ...queries, keys: cache.length, scores: {} }, {});
+      const fields = this.#fields(where, scratch, i, earlierKeys, { ...queries, keys: cache.length, scores: {} }, {});
       heap.run(where, () => cache.attend(fields, true));
     });
   }
@@ -270,7 +270,7 @@ export class CrossDecoder extends Handle {
       const probabilities = shape && scratch(count * 4);
       const scores = { ...(probabilities && { probabilities, slotCount: call.heads }) };
       const over = { ...call, ...{ k, v: k + size * 4, keys, scores } };
-      const fields = this.#fields(where, scratch, allKeys, over, { keep: source.keep(scratch) });
+      const fields = this.#fields(where, scratch, i, allKeys, over, { keep: source.keep(scratch) });
       heap.run(where, (core) => core.attention(fields));
       return probabilities && heap.readFloats(probabilities, count);
     });
@@ -280,12 +280,13 @@ export class CrossDecoder extends Handle {
   #fields(
     where: string,
     scratch: Scratch,
+    i: number,
     bounds: Bounds,
     call: Omit<AttentionCall, 'visibility' | 'options'>,
     mask: { keep?: KeepMask | undefined },
   ): number {
     const { heap } = this;
-    const [{ dims, scores, position }] = this.layers as [CachedLayer];
+    const { dims, scores, position } = this.layers[i] as CachedLayer;
     const { batch, queries, keys } = call;
     const heads = { tokensFirst: true, batch, heads: dims.heads, tokens: queries, dim: dims.headDim };
     const visibility = visibilityOf(where, bounds, { queryOffset: 0 }, heads, { ...heads, tokens: keys });
@@ -340,11 +341,12 @@ function layersOf(
   owned: Handle[],
 ): CachedLayer[] {
   const { modelDim, heads, kvHeads, headDim, scale } = config;
-  const table = layers[0]?.distances;
-  const position =
-    biases === undefined
-      ? { encoding: 'none', rope: undefined, owned: [], part: () => ({}) }
-      : sharedBiases(heap, where, config, biases, table && distancesOf(heap, where, table).data, owned);
   const scores = { visibility: earlierKeys, scale, softcap: 0, turnValues: false };
-  return layers.map(() => ({ dims: { modelDim, heads, kvHeads, headDim, valueDim: headDim }, scores, position }));
+  let position: CheckedPosition = { encoding: 'none', rope: undefined, owned: [], part: () => ({}) };
+  return layers.map(({ distances: table }, i) => {
+    if (biases && (table || i === 0)) {
+      position = sharedBiases(heap, where, config, biases, table && distancesOf(heap, where, table).data, owned);
+    }
+    return { dims: { modelDim, heads, kvHeads, headDim, valueDim: headDim }, scores, position };
+  });
 }

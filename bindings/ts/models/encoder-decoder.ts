@@ -93,7 +93,7 @@ interface Pass {
 }
 
 /**
- * A T5, FLAN-T5, mT5 or Marian, made by `loadModel()` of a config.json whose class gives logits
+ * A T5, FLAN-T5, mT5, UMT5 or Marian, made by `loadModel()` of a config.json whose class gives logits
  * (T5ForConditionalGeneration, MarianMTModel). With another class, such as T5EncoderModel, or none, `loadModel()` gives the
  * encoder alone.
  *

@@ -98,7 +98,10 @@ export function modelPositions(
       const { dims, sinks, captures, ...own } = layer.passLayer;
       const scores = { ...own.scores, turnValues: config.turnValues && ropes[i] !== null };
       const other = ropes[i] === null ? others?.[i] : undefined;
-      if (isBiased && biases) shared ??= sharedBiases(heap, where, config, biases, distances[0]?.data, owned);
+      const learned = distances[i]?.data;
+      if (isBiased && biases && (learned || !shared)) {
+        shared = sharedBiases(heap, where, config, biases, learned, owned);
+      }
       const position = other?.make(dims, scores) ?? shared ?? checkPosition(heap, where, positionOf(i), dims, scores);
       owned.push(...position.owned);
       return { block: layer.block, dims, scores, position, sinks, captures };

@@ -1,5 +1,6 @@
 // T5 and FLAN-T5, after modeling_t5.py: root mean square norms before the parts, no scale of scores, and a bias of scores by
-// buckets of distances, which the first layer has and all add. The decoder's attention to the source has none.
+// buckets of distances, which the first layer has and all add, or in UMT5 every layer has. The decoder's attention to the
+// source has none.
 import { attend } from '../reference/attention.mjs';
 import { activate, add, linear, rmsNorm, times } from '../reference/parts.mjs';
 import { Weights } from '../reference/weights.mjs';
@@ -8,8 +9,8 @@ import { matrix, scale } from '../tiny/shapes.mjs';
 
 export const modelType = 't5';
 
-// The fields of google/flan-t5-small's config.json.
-const t5 = (architecture, fields) => ({
+/** The fields of google/flan-t5-small's config.json. */
+export const t5 = (architecture, fields) => ({
   architectures: [architecture],
   classifier_dropout: 0,
   d_ff: sizes.intermediate_size,
@@ -82,7 +83,7 @@ export function tensors(c, { decoder }) {
     ...(first ? [[`${at}.relative_attention_bias.weight`, [c.relative_attention_num_buckets, c.num_heads], 1]] : []),
   ];
   const layer = (at, i, parts) => [
-    ...attention(`${at}layer.0.SelfAttention`, i === 0),
+    ...attention(`${at}layer.0.SelfAttention`, i === tableLayer(c, i)),
     scale(`${at}layer.0.layer_norm.weight`, width),
     ...(parts === 3 ? attention(`${at}layer.1.EncDecAttention`, false) : []),
     ...(parts === 3 ? [scale(`${at}layer.1.layer_norm.weight`, width)] : []),
@@ -106,6 +107,9 @@ export function tensors(c, { decoder }) {
   ];
 }
 
+// The layer whose table layer i has.
+const tableLayer = (c, i) => (c.model_type === 'umt5' ? i : 0);
+
 // One half of the buckets counts near distances one by one, the other far ones by their logarithm.
 function bucketOf(far, count, most) {
   const exact = count / 2;
@@ -113,10 +117,11 @@ function bucketOf(far, count, most) {
   return far < exact ? far : Math.min(beyond, count - 1);
 }
 
-// The bias of head h for query i and key j. An encoder has half of the buckets for keys after the query; to a decoder these are
+// The bias of head h for query i and key j in a layer. An encoder has half of the buckets for keys after the query; to a decoder these are
 // at distance 0.
-function biasOf(weights, stack, c) {
-  const table = weights.matrix(`${stack}block.0.layer.0.SelfAttention.relative_attention_bias.weight`);
+function biasOf(weights, stack, c, layer) {
+  const at = `${stack}block.${tableLayer(c, layer)}.`;
+  const table = weights.matrix(`${at}layer.0.SelfAttention.relative_attention_bias.weight`);
   const [count, most] = [c.relative_attention_num_buckets, c.relative_attention_max_distance];
   if (stack === 'decoder.') return (h, i, j) => table[bucketOf(Math.max(i - j, 0), count, most)][h];
   return (h, i, j) => table[(j > i ? count / 2 : 0) + bucketOf(Math.abs(j - i), count / 2, most)][h];
@@ -155,11 +160,11 @@ function layerOf(f, x, c, weights, at, options) {
 export function encoder(f, { config: c, tensors: stored }, { ids, keep }) {
   const weights = new Weights(stored);
   const words = weights.matrix('shared.weight');
-  const bias = biasOf(weights, 'encoder.', c);
   const embeddings = ids.map((id) => words[id]);
   const layers = [];
   let x = embeddings;
   for (let i = 0; i < c.num_layers; ++i) {
+    const bias = biasOf(weights, 'encoder.', c, i);
     layers.push(layerOf(f, x, c, weights, `encoder.block.${i}.`, { bias, keeps: (_, j) => keep[j] }));
     x = layers[i].out;
   }
@@ -171,14 +176,13 @@ export function encoderDecoder(f, model, { ids, keep, targetIds }) {
   const { config: c, tensors: stored } = model;
   const weights = new Weights(stored);
   const { hidden } = encoder(f, model, { ids, keep });
-  const bias = biasOf(weights, 'decoder.', c);
   const words = weights.matrix('shared.weight');
   const cross = [];
   let x = targetIds.map((id) => words[id]);
   for (let i = 0; i < (c.num_decoder_layers ?? c.num_layers); ++i) {
     const at = `decoder.block.${i}.`;
     const normed = normOf(f, x, c, weights, `${at}layer.0.layer_norm`);
-    const own = { bias, keeps: (t, j) => j <= t };
+    const own = { bias: biasOf(weights, 'decoder.', c, i), keeps: (t, j) => j <= t };
     x = add(f, x, attentionOf(f, normed, normed, c, weights, `${at}layer.0.SelfAttention`, own).attentionOut);
     const query = normOf(f, x, c, weights, `${at}layer.1.layer_norm`);
     const source = { keeps: (_, j) => keep[j] };

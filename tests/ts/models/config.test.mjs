@@ -363,6 +363,12 @@ test('readModelConfig reads what a file says against the defaults of its class',
       ['encoder-decoder', 40, Math.sqrt(24), 2, [50, 50]],
     ],
     [
+      decoder('umt5', both('UMT5ForConditionalGeneration')),
+      (c) => [c.vocabSize, c.activation, c.decoder.logitScale],
+      [41, 'geluTanh', 24 ** -0.5],
+    ],
+    [decoder('mt5', both('MT5ForConditionalGeneration')), (c) => c.decoder.logitScale, undefined],
+    [
       decoder('marian', { ...both('MarianModel'), ...marianDecoder }),
       (c) => [c.kind, c.decoder],
       ['encoder', undefined],

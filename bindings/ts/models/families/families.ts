@@ -23,7 +23,7 @@ import { camembert, roberta, xlmRoberta } from './roberta.js';
 import { roformer } from './roformer.js';
 import { ropewalk } from './ropewalk.js';
 import { stablelm } from './stablelm.js';
-import { mt5, t5 } from './t5.js';
+import { mt5, t5, umt5 } from './t5.js';
 
 export const families = {
   ...common,
@@ -53,5 +53,6 @@ export const families = {
   stablelm,
   mt5,
   t5,
+  umt5,
   'xlm-roberta': xlmRoberta,
 };

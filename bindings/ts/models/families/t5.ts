@@ -1,5 +1,5 @@
 // T5 and mT5: norms before the parts, nothing scales scores, and all layers add what the first has learned for buckets of
-// distances. The decoder is read of a class that gives logits.
+// distances; UMT5, where each has its own. The decoder is read of a class that gives logits.
 
 import { text } from '../../checkpoints/fields.js';
 import type { LayerActivation } from '../../layers/activations.js';
@@ -43,7 +43,7 @@ function attentionSlots(names: Names, { modelDim, heads, headDim }: ModelDescrip
 }
 
 // The parts of a layer are numbered; a decoder's has one between.
-function layerSlots(names: Names, model: ModelDescription, i: number): LayerSlots {
+function layerSlots(names: Names, model: ModelDescription, i: number, hasTable: boolean): LayerSlots {
   const { kind, modelDim, heads, buckets, layers } = model;
   const [attention, rest] = [names.within('layer.0.'), names.within(`layer.${kind === 'decoder' ? 2 : 1}.`)];
   const table = 'SelfAttention.relative_attention_bias.weight';
@@ -58,14 +58,14 @@ function layerSlots(names: Names, model: ModelDescription, i: number): LayerSlot
       modelDim,
       layers[i]?.feedForward as DenseFeedForward | GatedFeedForward,
     ),
-    ...(i === 0 && buckets && { distances: attention.table(table, buckets.numBuckets, heads) }),
+    ...(hasTable && buckets && { distances: attention.table(table, buckets.numBuckets, heads) }),
   };
 }
 
-function crossSlots(names: Names, model: ModelDescription, i: number): CrossLayerSlots {
+function crossSlots(names: Names, model: ModelDescription, i: number, hasTable: boolean): CrossLayerSlots {
   const middle = names.within('layer.1.');
   return {
-    ...layerSlots(names, model, i),
+    ...layerSlots(names, model, i, hasTable),
     cross: {
       ...attentionSlots(middle.within('EncDecAttention.'), model),
       norm: middle.norm('layer_norm', model.modelDim, false),
@@ -73,13 +73,18 @@ function crossSlots(names: Names, model: ModelDescription, i: number): CrossLaye
   };
 }
 
-function decoderSlots(file: WeightFile, destinations: Names['destinations'], model: ModelDescription): DecoderSlots {
+function decoderSlots(
+  file: WeightFile,
+  destinations: Names['destinations'],
+  model: ModelDescription,
+  ownTables: boolean,
+): DecoderSlots {
   const { modelDim, vocabSize, layers, tiedEmbeddings, logitScale } = model;
   // T5 1.0 may have its embeddings a second time, as a head; transformers 5 says of all that they are tied.
   const isTied = tiedEmbeddings && (logitScale !== undefined || !file.names.includes(head));
   const names = new Names(file, ['decoder.'], '', destinations);
   return {
-    layers: layers.map((_, i) => crossSlots(names.within(`block.${i}.`), model, i)),
+    layers: layers.map((_, i) => crossSlots(names.within(`block.${i}.`), model, i, ownTables || i === 0)),
     finalNorm: names.norm('final_layer_norm', modelDim, false),
     head: isTied ? {} : { weight: names.outside([head], (name, plain) => plain.matrix(name, vocabSize, modelDim)) },
   };
@@ -89,6 +94,8 @@ function decoderSlots(file: WeightFile, destinations: Names['destinations'], mod
 interface Defaults {
   readonly feedForward: string;
   readonly vocabSize: number;
+  /** Whether logits of tied embeddings are scaled. */
+  readonly scales: boolean;
 }
 
 function readT5(reading: Reading, defaults: Defaults): ModelDescription {
@@ -140,36 +147,47 @@ function readT5(reading: Reading, defaults: Defaults): ModelDescription {
   const { kind: _, layers, ...both } = { ...encoder, tiedEmbeddings, givesLogits };
   const decoder: ModelDescription = {
     ...{ ...both, kind: 'decoder', layers: Array(count).fill(layers[0]) },
-    ...(flag(fields, 'scale_decoder_outputs', tiedEmbeddings) && { logitScale: encoder.modelDim ** -0.5 }),
+    ...(defaults.scales &&
+      flag(fields, 'scale_decoder_outputs', tiedEmbeddings) && { logitScale: encoder.modelDim ** -0.5 }),
   };
   return { ...both, kind: 'encoder-decoder', layers, decoder, startToken: readStartToken(fields, encoder.vocabSize) };
 }
 
-export const t5: Family = {
-  stem: 'T5',
-  hasBoth: true,
-  biases: bucketBiases,
-  read: (reading) => readT5(reading, { feedForward: 'relu', vocabSize: 32128 }),
-  tensors(model, file) {
+const tensors =
+  (ownTables: boolean): Family['tensors'] =>
+  (model, file) => {
     const { modelDim, vocabSize, decoder } = model;
     const names = new Names(file, ['encoder.'], '');
     const embeddings = ['shared.weight', 'encoder.embed_tokens.weight', 'decoder.embed_tokens.weight'];
     const slots = {
       tokens: names.outside(embeddings, (name, plain) => plain.matrix(name, vocabSize, modelDim)),
-      layers: model.layers.map((_, i) => layerSlots(names.within(`block.${i}.`), model, i)),
+      layers: model.layers.map((_, i) => layerSlots(names.within(`block.${i}.`), model, i, ownTables || i === 0)),
       finalNorm: names.norm('final_layer_norm', modelDim, false),
-      ...(decoder && { decoder: decoderSlots(file, names.destinations, decoder) }),
+      ...(decoder && { decoder: decoderSlots(file, names.destinations, decoder, ownTables) }),
     };
     // Old files have a table that decoders do not use.
     const unused = decoder
       ? ['EncDecAttention.relative_attention_bias.weight', head]
       : file.names.filter((name) => /^(decoder|lm_head)\./.test(name));
     return { names, slots, spare: [...embeddings, ...unused] };
-  },
+  };
+
+export const t5: Family = {
+  stem: 'T5',
+  hasBoth: true,
+  biases: bucketBiases,
+  read: (reading) => readT5(reading, { feedForward: 'relu', vocabSize: 32128, scales: true }),
+  tensors: tensors(false),
 };
 
-export const mt5: Family = {
+const later = { feedForward: 'gated-gelu', vocabSize: 250112 };
+
+// Its class scales no logits, whatever a file of transformers 5 says of tied embeddings.
+export const mt5: Family = { ...t5, stem: 'MT5', read: (reading) => readT5(reading, { ...later, scales: false }) };
+
+export const umt5: Family = {
   ...t5,
-  stem: 'MT5',
-  read: (reading) => readT5(reading, { feedForward: 'gated-gelu', vocabSize: 250112 }),
+  stem: 'UMT5',
+  read: (reading) => readT5(reading, { ...later, scales: true }),
+  tensors: tensors(true),
 };
