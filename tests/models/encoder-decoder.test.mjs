@@ -297,6 +297,17 @@ await onEachBuild((rw) => {
     }
   });
 
+  test('the embeddings of Marian may have any of their names', async () => {
+    const model = tinyModel('marian');
+    const { 'model.shared.weight': own, ...tensors } = model.tensors;
+    const wanted = await ofFiles(model);
+    for (const name of ['model.encoder.embed_tokens.weight', 'model.decoder.embed_tokens.weight', 'lm_head.weight']) {
+      assertSameBits(await ofFiles({ ...model, tensors: { ...tensors, [name]: own } }), wanted);
+    }
+    const bare = Object.entries(model.tensors).map(([name, tensor]) => [name.replace(/^model\./, ''), tensor]);
+    assertSameBits(await ofFiles({ ...model, tensors: Object.fromEntries(bare) }), wanted);
+  });
+
   test('the description is frozen, also that of the decoder', () =>
     withModel(rw, tinyModel('marian'), ({ config }) => {
       for (const each of [config, config.layers, config.decoder, config.decoder.layers[0].feedForward]) {

@@ -362,6 +362,7 @@ test('readModelConfig reads what a file says against the defaults of its class',
       ],
       ['encoder-decoder', 40, Math.sqrt(24), 2, [50, 50]],
     ],
+    [decoder('marian', { ...both('MarianMTModel'), ...marianDecoder, vocab_size: 58101 }), (c) => c.startToken, 58100],
     [
       decoder('umt5', both('UMT5ForConditionalGeneration')),
       (c) => [c.vocabSize, c.activation, c.decoder.logitScale],
@@ -553,6 +554,10 @@ const refused = {
     ['dense_act_fn', '"gelu"', '"gelu_new"'],
   ],
   'the decoder of T5': [decoder('t5', { is_decoder: true }), ['is_decoder', 'true']],
+  'no start token of Marian, and a small vocabulary': [
+    decoder('marian', { ...both('MarianMTModel'), ...marianDecoder }),
+    ['decoder_start_token_id', 'undefined'],
+  ],
   'a start token outside the vocabulary': [
     decoder('t5', { ...both('T5ForConditionalGeneration'), decoder_start_token_id: 41 }),
     ['decoder_start_token_id', '41', '40'],

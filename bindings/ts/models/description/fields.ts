@@ -173,12 +173,6 @@ export function readWindow(fields: Fields, fallback: number | undefined): number
   return fields.optional('sliding_window', size);
 }
 
-/** The first token of a target: its own field, or the padding. @internal */
-export function readStartToken(fields: Fields, vocabSize: number): number {
-  const token = (where: string, name: string, value: unknown) => check.integer(where, name, value, 0, vocabSize - 1);
-  return fields.optional('decoder_start_token_id', token) ?? fields.optional('pad_token_id', token) ?? 0;
-}
-
 /** @internal */
 export function readEps(fields: Fields, field: string, fallback: number): number {
   return fields.optional(field, check.positive) ?? fallback;

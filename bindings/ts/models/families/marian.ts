@@ -7,10 +7,20 @@ import { readDecoder } from '../description/decoders.js';
 import type { ModelDescription, ModelFeedForward } from '../description/description.js';
 import { expectOnly } from '../description/expected.js';
 import type { Family } from '../description/family.js';
-import { flag, readActivation, readStartToken, sizeOf } from '../description/fields.js';
+import { flag, readActivation, sizeOf } from '../description/fields.js';
 import { type CrossLayerSlots, type LayerSlots, Names, vectorSlot } from '../description/slots.js';
+import { readStartToken } from '../description/start-token.js';
 
-const [embeddings, positions, logitsBias] = ['shared.weight', 'encoder.embed_positions.weight', 'final_logits_bias'];
+const [anchor, positions, logitsBias] = [
+  'encoder.layers.0.fc1.weight',
+  'encoder.embed_positions.weight',
+  'final_logits_bias',
+] as const;
+// One matrix, under whichever of its names a file has kept.
+const embeddings = ['shared.weight', 'encoder.embed_tokens.weight', 'decoder.embed_tokens.weight'];
+const head = 'lm_head.weight';
+
+const prefixOf = (file: WeightFile) => (file.has(anchor) ? '' : 'model.');
 
 // All sines of a position, then all cosines.
 function sinusoids(rows: number, columns: number): Float32Array {
@@ -28,7 +38,7 @@ class WithPositions extends ChangedFile {
   readonly #shape: readonly [rows: number, columns: number];
 
   constructor(file: WeightFile, { modelDim, maxPositions = 1 }: ModelDescription) {
-    const name = file.has(`model.${embeddings}`) ? `model.${positions}` : positions;
+    const name = prefixOf(file) + positions;
     super(file, [...file.names.filter((each) => each !== name), name]);
     this.#name = name;
     this.#shape = [maxPositions, modelDim];
@@ -130,27 +140,29 @@ export const marian: Family = {
       ...{ ...encoder, kind: 'decoder', heads, kvHeads: heads, headDim, scale: 1 / Math.sqrt(headDim) },
       layers: Array(count).fill({ rope: null, feedForward: { kind: 'dense', hiddenDim } }),
     };
-    return { ...encoder, kind: 'encoder-decoder', decoder, startToken: readStartToken(fields, vocabSize) };
+    return { ...encoder, kind: 'encoder-decoder', decoder, startToken: readStartToken(fields, vocabSize, 58100) };
   },
   fileOf: (file, model) => new WithPositions(file, model),
   tensors(model, file) {
     const { modelDim, vocabSize, maxPositions = 1, layers, decoder } = model;
-    const names = new Names(file, ['model.', ''], embeddings as string);
+    const prefix = prefixOf(file);
+    const names = new Names(file, [prefix], anchor);
+    const spellings = [...embeddings.map((name) => prefix + name), head];
     const own = names.within('encoder.layers.');
     const others = names.within('decoder.layers.');
     const slots = {
-      tokens: names.matrix(embeddings as string, vocabSize, modelDim),
-      positions: names.matrix(positions as string, maxPositions, modelDim),
+      tokens: names.outside(spellings, (name, plain) => plain.matrix(name, vocabSize, modelDim)),
+      positions: names.matrix(positions, maxPositions, modelDim),
       layers: layers.map(({ feedForward }, i) => layerSlots(own.within(`${i}.`), model, feedForward)),
     };
-    const copies = ['encoder.embed_tokens.weight', 'decoder.embed_tokens.weight', 'lm_head.weight'];
+    const copies = [...embeddings, head];
     if (decoder === undefined) {
       const unused = file.names.filter((name) => /^((model\.)?decoder\.|final_logits_bias$)/.test(name));
       return { names, slots, spare: [...copies, ...unused] };
     }
     const bias = vectorSlot(vocabSize);
     new Names(file, [''], '', names.destinations).fused(
-      logitsBias as string,
+      logitsBias,
       [vocabSize],
       [{ slot: bias, first: 0, count: vocabSize }],
     );

@@ -8,7 +8,7 @@ import { readDecoder } from '../description/decoders.js';
 import type { DenseFeedForward, GatedFeedForward, ModelDescription } from '../description/description.js';
 import { expectOnly } from '../description/expected.js';
 import type { Family, Reading } from '../description/family.js';
-import { flag, readEps, readStartToken, sizeOf } from '../description/fields.js';
+import { flag, readEps, sizeOf } from '../description/fields.js';
 import {
   type CrossLayerSlots,
   type DecoderSlots,
@@ -16,6 +16,7 @@ import {
   type LayerSlots,
   Names,
 } from '../description/slots.js';
+import { readStartToken } from '../description/start-token.js';
 import { bucketBiases } from './distance-biases.js';
 
 const head = 'lm_head.weight';
