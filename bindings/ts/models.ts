@@ -14,6 +14,7 @@ export {
   type GgufTokenizerConfig,
   tokenizerFromGguf,
 } from './gguf/tokenizer.js';
+export type { BeamOptions } from './models/beams.js';
 export type { ModelCacheOptions, ModelKvCache } from './models/cache.js';
 export {
   type ComparedTensor,

@@ -23,6 +23,7 @@ const budgets = {
   'models on top of the default entry': { most: 30, goal: 25 },
   'models with encoders, GGUF files and all families': { most: 54.5 },
   'what runs decoders behind encoders, on top of that': { most: 4 },
+  'beams, on top of that': { most: 1.5 },
 };
 
 function assertWithin(what, bytes) {
@@ -54,9 +55,11 @@ describe('within its budget is', () => {
     assertWithin('default entry, one plan', sum(main));
     assertWithin('external entry, one plan, without the wasm', sum(external));
     assertWithin('models on top of the default entry', sum(models.filter(({ atStart }) => atStart)) - sum(main));
-    const both = models.filter(({ name }) => name.startsWith('shared-encoder-decoder'));
-    assertWithin('what runs decoders behind encoders, on top of that', sum(both));
-    assertWithin('models with encoders, GGUF files and all families', sum(models) - sum(both) - sum(main));
+    const part = (name) => sum(models.filter((file) => file.name.startsWith(`shared-${name}`)));
+    const [both, beams] = [part('encoder-decoder'), part('beams')];
+    assertWithin('what runs decoders behind encoders, on top of that', both);
+    assertWithin('beams, on top of that', beams);
+    assertWithin('models with encoders, GGUF files and all families', sum(models) - both - beams - sum(main));
   });
 
   for (const file of ['core.wasm', 'core-relaxed.wasm', 'ropewalk.global.js']) {
@@ -67,6 +70,7 @@ describe('within its budget is', () => {
 test('the tarball holds these files', () => {
   const entries = ['external', 'index', 'models', 'threads', 'training', 'worker'];
   const shared = [
+    'beams',
     'config',
     'core',
     'encoder',

@@ -4,6 +4,7 @@ import { ArgumentRangeError } from '../runtime/errors.js';
 import { Handle, orDisposed } from '../runtime/handle.js';
 import type { NdArray } from '../runtime/tensor.js';
 import { readKeys, readOptions } from '../sources/tensor-file.js';
+import type { BeamOptions } from './beams.js';
 import { checkStorage, createModelCache } from './cache.js';
 import type { ModelConfig } from './config.js';
 import { CrossDecoder, type Source } from './cross-decoder.js';
@@ -45,6 +46,12 @@ export interface TargetGenerateOptions
   attentionMask?: IdsInput;
   /** What the target begins with: [T], or [B, T]. Default: the start token of the config.json. */
   targetIds?: IdsInput;
+  /**
+   * Searches with so many beams (`num_beams`): that many beginnings go on side by side, and the best target that ended is given
+   * once it is found. For ids of one row. `logitBias` is added to logarithms of probabilities; what else chooses single tokens
+   * is refused. Default: no search.
+   */
+  beams?: number | BeamOptions;
 }
 
 /** What loadModel makes it of. @internal */
@@ -205,23 +212,22 @@ export class EncoderDecoderModel extends Handle {
   generate(ids: IdsInput, options: TargetGenerateOptions = {}): AsyncGenerator<GeneratedToken, void, undefined> {
     const where = 'model.generate';
     this.alive(where);
-    const given = check.options(where, 'options', options, [...generateFields, 'attentionMask', 'targetIds']);
-    const { attentionMask, targetIds, onProgress, ...rest } = given;
+    const given = check.options(where, 'options', options, [...generateFields, 'attentionMask', 'targetIds', 'beams']);
+    const { attentionMask, targetIds, beams, onProgress, ...rest } = given;
     const { encoder } = this.#parts;
     const read = readOptions(where, given as object) as PassOptions;
     const pass = this.#begin(where, ids, targetIds, attentionMask === undefined ? {} : { attentionMask });
     let source: Source | undefined;
-    const tokens = generate(
-      this.#stepper(() => source),
-      inputOf(pass.target),
-      rest,
-    );
+    const stepper = this.#stepper(() => source);
+    const target = inputOf(pass.target);
+    const tokens = generate(stepper, target, rest);
     const model = this;
     return (async function* () {
+      const search = beams !== undefined && (await import('./beams.js')).searching(stepper, target, rest, beams);
       const { hidden } = await encoder.passAsync(where, inputOf(pass.source), maskOf(pass), read);
-      source = model.#source(pass, hidden);
+      source = search ? model.#source(...search.rows(pass, hidden)) : model.#source(pass, hidden);
       try {
-        yield* tokens;
+        yield* search ? search.tokens : tokens;
       } finally {
         source.keysAndValues.dispose();
       }

@@ -95,8 +95,8 @@ export interface Stepper {
   ): { readonly logits?: NdArray };
 }
 
-/** Checked arguments. */
-interface Work {
+/** Checked arguments. @internal */
+export interface Work {
   readonly model: Stepper;
   readonly ids: Ids;
   readonly sampling: Sampling;
@@ -143,7 +143,8 @@ function checkTokens(value: unknown, model: Stepper, cache: ModelKvCache | undef
   return tokens;
 }
 
-function checkWork(model: Stepper, input: unknown, options: GenerateOptions): Work {
+/** @internal */
+export function checkWork(model: Stepper, input: unknown, options: GenerateOptions): Work {
   const given = check.options(where, 'options', options, [...generateFields, 'cache', 'chunk']);
   const { vocabSize } = model.config;
   const ids = readIds(where, input, vocabSize);
