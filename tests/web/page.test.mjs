@@ -108,7 +108,7 @@ test('the language toggle switches every text, the language of the document and 
       return found.filter((text) => text.trim() !== '');
     });
   const names =
-    /config\.json|plan\.rotate|Python|Rx|model\.safetensors|\.gguf|GGUF|\.safetensors(\.index\.json)?|tokenizer\.json|@huggingface\/tokenizers|Top-[kp]|MiB|T5|KERPLE|M[34]|SQuAD|CAIL2019-SCM|Barbero|logits|RetNet|cosFormer|softmax|elu|relu|exp|KV|KiB|PNG|CSV|JSON|ropewalk|RoPE|LongRoPE|WebAssembly|SIMD|simd128|Tab|BERT|GPT|NeoX|LLaMA|Llama|Hugging Face|Meta|Transformer|Shaw|Chen|Peng|Ding|Wang|Sun|Haviv|Katharopoulos|Raffel|Press|Huang|Vaswani|ALiBi|YaRN|NTK-aware|NTK|PI|xPos|Abel|RoFormer|JavaScript|Math\.(sin|cos)|relaxed|bfloat16|Qwen\d-VL|Pixtral|clip|PE|cos|sin|relative_key_query|rope_deltas|The package says|\b[mnkpd]\b/g;
+    /config\.json|plan\.rotate|Python|Rx|model\.safetensors|\.gguf|GGUF|\.safetensors(\.index\.json)?|tokenizer\.json|@huggingface\/tokenizers|Top-[kp]|MiB|T5|KERPLE|M[34]|SQuAD|CAIL2019-SCM|Barbero|logits|RetNet|cosFormer|softmax|elu|relu|exp|KV|KiB|PNG|CSV|JSON|ropewalk|RoPE|LongRoPE|WebAssembly|SIMD|simd128|Tab|BERT|GPT|NeoX|LLaMA|Llama|Hugging Face|Marian|tensor2tensor|Meta|Transformer|Shaw|Chen|Peng|Ding|Wang|Sun|Haviv|Katharopoulos|Raffel|Press|Huang|Vaswani|ALiBi|YaRN|NTK-aware|NTK|PI|xPos|Abel|RoFormer|JavaScript|Math\.(sin|cos)|relaxed|bfloat16|Qwen\d-VL|Pixtral|clip|PE|cos|sin|relative_key_query|rope_deltas|The package says|\b[mnkpd]\b/g;
   const chinese = await texts();
   assert.deepEqual(
     chinese.filter((text) => /[A-Za-z]{2}/.test(text.replace(names, ''))),

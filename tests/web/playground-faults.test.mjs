@@ -78,12 +78,12 @@ for (const browser of browsers) {
     await give(page, [], 'drop');
     assert.match(await noticesOf(page, 'model'), /^Not of use here: model\.zip\./);
     await give(page, [weights], 'drop');
-    assert.match(await noticesOf(page, 'model'), /^So far: model\.safetensors\. config\.json is missing still\.$/);
+    assert.match(await noticesOf(page, 'model'), /^So far: model\.safetensors\. config\.json is still missing\.$/);
     const many = Array.from({ length: 9 }, (_, i) => file(`part${i}.bin`, ''));
     await give(page, [file('config (1).json', config.base64), ...many]);
     assert.match(
       await noticesOf(page, 'model'),
-      /config \(1\)\.json, part0\.bin, .*, …\. .*config\.json is missing still/,
+      /config \(1\)\.json, part0\.bin, .*, …\. .*config\.json is still missing/,
     );
     await other(page);
     await isWhole(page, 'zh');
@@ -134,7 +134,10 @@ for (const browser of browsers) {
       'model',
       /^Which of these is the model\? Give one of them: model\.safetensors, adapter\.safetensors\./,
     );
-    assert.match(await noticesOf(page, 'model'), /So far: config\.json\. A file that ends in \.safetensors is missing/);
+    assert.match(
+      await noticesOf(page, 'model'),
+      /So far: config\.json\. A file that ends in \.safetensors is still missing/,
+    );
     await give(page, [weights], 'drop');
     await isLoaded(page);
     assert.equal(await noticesOf(page, 'model'), '');

@@ -52,7 +52,7 @@ for (const browser of browsers) {
     const made = tinyLlama();
     const [config, weights] = filesOf(made);
     await give(page, [config]);
-    assert.match(await noticesOf(page, 'model'), /config\.json\. A file that ends in \.safetensors is missing still/);
+    assert.match(await noticesOf(page, 'model'), /config\.json\. A file that ends in \.safetensors is still missing/);
     await give(page, [weights], 'drop');
     await isLoaded(page);
     await isSeen(page);
@@ -163,15 +163,15 @@ for (const browser of browsers) {
     const index = file('model.safetensors.index.json', JSON.stringify({ weight_map: map }));
     const settings = file('config.json', JSON.stringify(config));
     await give(page, [settings, parts[0]]);
-    assert.match(await noticesOf(page, 'model'), /index\.json is missing still/);
+    assert.match(await noticesOf(page, 'model'), /index\.json is still missing/);
     await give(page, [index]);
-    await says(page, 'model', new RegExp(`The index names more parts, which are missing still: ${nameOf(1)}\\.`));
+    await says(page, 'model', new RegExp(`The index names more parts, which are still missing: ${nameOf(1)}\\.`));
     await give(page, [parts[1]]);
     await isLoaded(page);
     assert.equal(await noticesOf(page, 'model'), '');
     // What is not whole does not take the place of what is there.
     await give(page, [settings, index, parts[1]]);
-    await says(page, 'model', new RegExp(`missing still: ${nameOf(0)}\\.`));
+    await says(page, 'model', new RegExp(`still missing: ${nameOf(0)}\\.`));
     assert.match(await of(page, 'model').summary(), /parameters in/);
     await give(page, [file('model.safetensors.index.json', '{'), settings]);
     await says(page, 'model', /The package says: .*index/);
@@ -273,7 +273,7 @@ for (const browser of browsers) {
     };
     const parts = [0, 1].map((i) => file(`m-0000${i + 1}-of-00002.gguf`, ggufOf(made, undefined, half(i))));
     await give(page, [parts[1]], 'drop');
-    assert.match(await noticesOf(page, 'model'), /These are parts of a \.gguf; the first is missing still\.$/);
+    assert.match(await noticesOf(page, 'model'), /These are parts of a \.gguf; the first is still missing\.$/);
     await give(page, parts, 'drop');
     await isLoaded(page);
     await give(page, [parts[0]], 'drop');

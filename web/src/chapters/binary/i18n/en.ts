@@ -57,7 +57,7 @@ export const texts = {
     'So three wishes remain. Neighbours should look alike, the code should not end, and a shift should be simple. Keep the waves of different speed, and make them smooth.',
   ],
   card: [
-    'Four things may be asked of an encoding: that each position has one of its own, that positions near each other look near, that one operation leads a step further from everywhere, and that it holds in texts longer than those of training. The scorecard is filled as we go.',
+    'Four things may be asked of an encoding: that each position has a code of its own, that positions near each other look near, that one operation leads a step further from everywhere, and that it holds in texts longer than those of training. The scorecard is filled as we go.',
   ],
   pitfalls: [
     [

@@ -97,7 +97,7 @@ export const texts = {
   pitfalls: [
     [
       '“RoPE extrapolates well to longer texts.”',
-      'Without one of these methods it does not. What it has is a formula for every position, and that is another thing.',
+      '[Su’s article on RoPE](https://www.kexue.fm/archives/8265) ends so. Without one of these methods it does not. What it has is a formula for every position, and that is another thing.',
     ],
     [
       'Giving YaRN the length that you want in place of the length that was trained.',
@@ -111,7 +111,10 @@ export const texts = {
       'Changing frequencies in the middle of a text.',
       'Dynamic NTK raises the base as the text grows, and LongRoPE switches its list at the original length. Keys already in the cache were turned by the old frequencies. They must be turned again, or kept unturned.',
     ],
-    ['Positions in bfloat16.', 'It has eight bits for the digits: 257 becomes 256. Whole words then share a position.'],
+    [
+      'Positions in bfloat16.',
+      'A number has eight significant bits there: 257 becomes 256, and two neighbouring tokens share a position.',
+    ],
   ] as [string, string][],
 };
 

@@ -65,13 +65,13 @@ export const texts = {
       `${pairs} queries and keys: the mean is never farther from zero than ${mean}. The spread is ${first} at distance 0 and ${last} at 256.`,
   },
   after: [
-    'So the honest statement is this. Where query and key agree in all pairs, RoPE’s score falls with distance, with swings. Where they do not agree, it need not. A trained model can use the slow pairs to look far and the fast ones to look near, and many do.',
+    'So the honest statement is this. Where query and key agree in all pairs, RoPE’s score falls with distance, with swings. Where they do not agree, it need not. Which pairs a trained model uses to look far, and which to look near, is contested (chapter 6).',
     'Encodings that fade by construction exist: ALiBi subtracts the distance, and xPos ([Sun et al., 2022](https://arxiv.org/abs/2212.10554)) lets each pair shrink. RoPE by itself only turns.',
   ],
   pitfalls: [
     [
       '“RoPE’s scores decay with distance.”',
-      'What decays is an upper bound, and only roughly. Su says so himself when readers ask: the bound is coarse.',
+      'What decays is an upper bound, and only roughly. Su himself calls it very coarse when readers of [his article](https://www.kexue.fm/archives/8265) ask.',
     ],
     [
       '“Because of the decay RoPE works beyond the length that it was trained on.”',
@@ -79,7 +79,7 @@ export const texts = {
     ],
     [
       'Reading the swings as a flaw.',
-      'Decimal digits swing as well: the last one returns to 0 every ten steps. Swinging at many speeds is how positions are told apart.',
+      'A reader of the same article asks whether it is one. Decimal digits swing as well, Su answers: the last one returns to 0 every ten steps. Swinging at many speeds is how positions are told apart.',
     ],
   ] as [string, string][],
 };

@@ -109,7 +109,7 @@ export const texts = {
   ],
   stateTitle: 'A memory that does not grow',
   stateProse: [
-    'When each word sees only itself and what came before, the sum over keys and values can be kept as one goes: add the new key times the new value, then answer the query. The sum is a matrix of $D × D$ numbers, however long the text. An ordinary cache keeps every key and every value.',
+    'When each word sees only itself and what came before, a running sum over keys and values is enough: add the new key times the new value, then answer the query. The sum is a matrix of $D × D$ numbers, however long the text. An ordinary cache keeps every key and every value.',
     'How many words are taken at a time does not matter: one by one, in chunks, or all at once, the sums are the same but for rounding.',
   ],
   stateFormula: 'Both sums begin at zero. Where only the numerator is turned, $z$ has keys that are not turned.',
@@ -130,20 +130,20 @@ export const texts = {
       `At ${tokens} tokens the cache takes ${cache} KiB, the state ${state} KiB. With ${chunk} at a time ${difference === '0' ? 'nothing differs from one call' : `no result differs from one call’s by more than ${difference}`}.`,
   },
   after: [
-    'So linear attention gives up the sharp peak and gets a memory of fixed size for it. Models that live on that trade have since learned to forget: they let the state fade from step to step, or correct what it holds before they write. The package’s `recurrentAttention` has those forms.',
+    'So linear attention gives up the sharp peak, and in return its memory has a fixed size. Models that make this trade have since learned to forget: they let the state fade from step to step, or correct what it holds before they write. The package’s `recurrentAttention` has those forms.',
   ],
   pitfalls: [
     [
       '“RoPE is the only relative encoding that linear attention can have.”',
-      'It was among the first. States that fade with each step ([RetNet](https://arxiv.org/abs/2307.08621), gated linear attention), xPos and [cosFormer](https://arxiv.org/abs/2202.08791)’s weights know of distance as well.',
+      '[Su, 2021](https://www.kexue.fm/archives/8265). It was among the first. States that fade with each step ([RetNet](https://arxiv.org/abs/2307.08621), gated linear attention), xPos and [cosFormer](https://arxiv.org/abs/2202.08791)’s weights know of distance as well.',
     ],
     [
       '“All of RoPE together is not a rotation.”',
-      'It keeps lengths and angles and does not mirror, so it is a rotation of the $D$-dimensional space. It is only not just any: it turns $D/2$ planes, each within itself.',
+      'So says a comment on the same article. But it keeps lengths and angles and does not mirror, so it is a rotation of the $D$-dimensional space. It is a special one: it turns $D/2$ planes, each within itself.',
     ],
     [
       'Adding a column of ones to the values to get the denominator for free.',
-      'The column is multiplied by the *turned* keys and summed up, as all values are. That is the denominator of “both sums”, which may vanish, not Su’s.',
+      '[SANA](https://arxiv.org/abs/2410.10629) does so, without RoPE. With it the column is multiplied by the *turned* keys and summed up, as all values are. That is the denominator of “both sums”, which may vanish, not Su’s.',
     ],
     [
       'Masking the values of padding and forgetting its keys.',

@@ -7,7 +7,7 @@ export const texts = {
   encodings: { none: 'None', sinusoidal: 'Sinusoidal', rope: 'RoPE' },
   opening: [
     '“The dog chased the cat” and “the cat chased the dog” are made of the same words. You hear the difference at once. An attention layer does not.',
-    'The layer lets every word look at every other and mix what it finds. Nowhere in that recipe is it said where a word stands. Put the words in another order, and each word still finds the same others around it, only elsewhere.',
+    'The layer lets every word look at every other and mix what it finds. Nothing in that recipe says where a word stands. Put the words in another order, and each word still finds the same others, only in other places.',
     'Take hold of a word in the figure and drag it. Each word goes into a small attention layer as sixteen numbers, and the sixteen numbers that come out are drawn as the column below it.',
   ],
   ask: {
@@ -18,7 +18,7 @@ export const texts = {
         'A word is not told where it stands, so its column has no reason to change.',
       ],
       ['Each column goes along with its word; none of them changes.'],
-      ['All of them change.', 'What is summed here comes in no order; only an encoding would bring one in.'],
+      ['All of them change.', 'A sum has no order. Only an encoding would bring one in.'],
     ],
     explanation:
       'The set of columns stays as it was. Now choose RoPE or Sinusoidal and drag again: every word that has other neighbours at other distances gets other numbers.',
@@ -33,7 +33,7 @@ export const texts = {
     same: 'same',
     changed: (by: string) => `±${by}`,
     caption:
-      'What an attention layer makes of each word: sixteen numbers, blue below zero, orange above. Below each column, by how much it differs at most from what the same word gave in the order in which you typed.',
+      'What an attention layer makes of each word: sixteen numbers, blue below zero, orange above. The number below a column is its largest difference from the column of the same word in the order that you typed.',
     asWritten: 'The words stand as you typed them. Drag one, or move it with the arrow keys.',
     equal: 'Another order, the same columns: no word’s output has changed.',
     different: (by: string) => `Another order, other columns: numbers have changed by at most ${by}.`,
@@ -42,7 +42,7 @@ export const texts = {
   },
   inside: [
     'Why is that so? Each word asks a question, its *query*, and shows a label, its *key*. The better a label answers the question, the more is taken of what stands behind it, its *value*. How much is taken of each makes a row of numbers that add up to one.',
-    'A query and a key are made from the word alone. Two copies of a word ask the same question and get the same row; and where a word stands does not enter.',
+    'A query and a key are made from the word alone. Two copies of a word ask the same question and get the same row. The place of a word plays no part.',
   ],
   formula: 'Row $i$ of $A$ holds what word $i$ takes from every word $j$; $D$ is the size of a head.',
   after: [

@@ -104,7 +104,7 @@ export const texts = {
   ],
   modelTitle: 'Bring your own model',
   modelProse: [
-    'The same looking glass for trained weights: a BERT, a RoFormer, a GPT-NeoX or a model of the LLaMA family, as Hugging Face saves it or as a GGUF file. Give the `.gguf`, which holds everything, or `config.json` and `model.safetensors` (or the index with all of its files). They are read in this page, by a worker of its own; nothing leaves your device.',
+    'The same view of trained weights: a BERT, a RoFormer, a GPT-NeoX or a model of the LLaMA family, as Hugging Face saves it or as a GGUF file. Give the `.gguf`, which holds everything, or `config.json` and `model.safetensors` (or the index with all of its files). They are read in this page, by a worker of its own; nothing leaves your device.',
     'Without files at hand, load the small model that comes with this page (0.6 MiB), which was trained on Jane Austen’s novels. Or let the page make one with random weights: it has learnt nothing and writes nonsense, but it is loaded, looked at and run by the same code.',
   ],
   model: {
@@ -123,12 +123,12 @@ export const texts = {
     useless: (names: string) =>
       `Not of use here: ${names}. A model is a .gguf, or config.json and files that end in .safetensors, not packed into an archive.`,
     missing: {
-      config: 'config.json is missing still.',
-      weights: 'A file that ends in .safetensors is missing still.',
-      index: 'These are parts of a model; the file that ends in .safetensors.index.json is missing still.',
-      first: 'These are parts of a .gguf; the first is missing still.',
+      config: 'config.json is still missing.',
+      weights: 'A file that ends in .safetensors is still missing.',
+      index: 'These are parts of a model; the file that ends in .safetensors.index.json is still missing.',
+      first: 'These are parts of a .gguf; the first is still missing.',
     },
-    absent: (names: string) => `The index names more parts, which are missing still: ${names}.`,
+    absent: (names: string) => `The index names more parts, which are still missing: ${names}.`,
     rivals: (names: string) => `Which of these is the model? Give one of them: ${names}.`,
     about: (architecture: string, kind: string) => `${architecture}, ${kind}`,
     kinds: { decoder: 'a decoder', encoder: 'an encoder' },
@@ -153,7 +153,7 @@ export const texts = {
   },
   lookProse: [
     'Tokens are given as ids, the rows of the model’s table. If you gave a tokenizer.json as well, you can write text: [@huggingface/tokenizers](https://www.npmjs.com/package/@huggingface/tokenizers) cuts it into tokens as the model’s makers do, which ropewalk leaves to others. Without one, ids are enough.',
-    'Then change the rotary encoding under the model’s feet. The weights stay, and you see what they had learnt to expect.',
+    'Then give the model another rotary encoding. The weights stay, and you see what they had learnt to expect.',
   ],
   askLook: {
     question: 'You set the rotary encoding of a model to none. What is left of its maps?',
@@ -222,7 +222,7 @@ export const texts = {
   pitfalls: [
     [
       '“A map of attention shows what a model thinks.”',
-      'It shows how much was taken from where, in one layer and head. What was taken, and what became of it later, it does not show; and a weight can be large because some place has to get it, as the first word often does.',
+      'It shows how much was taken from where, in one layer and head. It does not show what was taken, nor what became of it later. And a weight can be large only because it has to go somewhere: the first word often gets it.',
     ],
     [
       '“The base or the scaling is a setting that can be changed afterwards.”',

@@ -4,8 +4,8 @@ import type { Translated } from '../../../i18n/texts';
 export const texts = {
   opening: [
     'Why design waves at all? Give each position a row of numbers of its own and let training find them. BERT and GPT-2 do just that. A *learned* table can hold whatever helps, and for positions that were seen often enough it works well.',
-    'Its weakness is plain. A table with 512 rows has nothing for position 512, and the rows near its end were seen in few texts. One can stretch a table after the fact: Su Jianlin, of whom more is to come, makes new rows out of the old ones and mixes each position from two of the new, a coarse and a fine one, 0.4 to 0.6, such that the old positions stay as they were.',
-    'Added is not the only way. A word can be *multiplied* number by number with its position, which scales what it has and brings in nothing of its own. Or the position can be *appended* to it: the next matrix then has columns for the word and columns for the position, so their two products are added all the same, and the vectors are wider. Adding costs nothing, and the matrices of later layers can learn to tell the two apart.',
+    'Its weakness is plain. A table with 512 rows has nothing for position 512, and the rows near its end were seen in few texts. A table can be stretched after training. Su Jianlin ([2020](https://www.kexue.fm/archives/7947)), of whom more later, makes new rows out of the old ones. Each position is then a mix of two new rows, 0.4 of a coarse one and 0.6 of a fine one, and the old positions stay as they were.',
+    'There are other ways than adding. One can *multiply* word and position number by number: this scales what the word has and adds nothing of its own. Or one can *append* the position to the word. The next matrix then has columns for the word and columns for the position, and adds their two products; so little is gained, and the vectors are wider. Adding makes no vector wider, and the next matrix can learn to tell the two apart.',
   ],
   learned: {
     at: 'Position',
@@ -120,7 +120,7 @@ export const texts = {
   },
   biasTitle: 'A number for each distance',
   bias: [
-    'A vector for each distance is much. T5 ([Raffel et al., 2019](https://arxiv.org/abs/1910.10683)) learns a single number per head and distance and adds it to the score. Near distances have a number each; farther ones share *buckets*, each wider than the one before by about the same factor.',
+    'A whole vector for each distance is a lot. T5 ([Raffel et al., 2019](https://arxiv.org/abs/1910.10683)) learns a single number per head and distance and adds it to the score. Near distances have a number each; farther ones share *buckets*, each wider than the one before by about the same factor.',
     'ALiBi ([Press et al., 2021](https://arxiv.org/abs/2108.12409)) learns nothing. It subtracts from each score the distance times a slope, and each head has a slope of its own. With eight heads they are $1/2$, $1/4$, … $1/256$: the first forgets within a few words, the last looks far.',
   ],
   biasFormula:
@@ -147,12 +147,12 @@ export const texts = {
   },
   after: [
     'All three maps are striped along the diagonal. That is what “relative” means: the same distance, the same treatment, wherever it occurs. Pull *words back* and watch the frame: Shaw stops telling distances apart after 4, T5 goes on with growing steps, ALiBi never stops.',
-    'The price is that these encodings act on the matrix of scores, on every pair of words. A trick that turns each word once, by itself, and still leaves only the distance in the score would be cheaper and would fit more places. That is the next chapter.',
+    'The price is that these encodings act on the matrix of scores, on every pair of words. A trick that turns each word once, by itself, and still leaves only the distance in the score would cost less, and would work where no such matrix is formed. That is the next chapter.',
   ],
   pitfalls: [
     [
       '“The table needs $2k − 1$ rows.”',
-      'Clipped distances run from $−k$ to $k$ and zero is one of them: $2k + 1$. The count $2L − 1$ belongs to tables *without* clipping, for all distances in $L$ words, as in BERTs with relative positions.',
+      'A comment in a tutorial says so, above code that makes $2k + 1$. Clipped distances run from $−k$ to $k$, and zero is one of them. The count $2L − 1$ belongs to tables *without* clipping, for all distances in $L$ words, as in BERTs with relative positions.',
     ],
     [
       'Training on 512 words with $k = 512$ and trusting the row of “very far”.',

@@ -4,7 +4,7 @@ import type { Translated } from '../../../i18n/texts';
 export const texts = {
   opening: [
     'So far something was *added*: a position to the word, or a distance to the key or the score. Su Jianlin asked for something else ([RoFormer, 2021](https://arxiv.org/abs/2104.09864)): let each query and each key be changed once, by its own position, so that their product knows only how far apart they are. Absolute work, relative result.',
-    'There is hardly any freedom in how to do that. Four small steps lead to the answer.',
+    'With one assumption more there is hardly any freedom left. Four small steps lead to the answer.',
   ],
   complexTitle: 'Arrows that multiply',
   complex: [
@@ -142,7 +142,7 @@ export const texts = {
       `At distance ${d}: ${parts} = ${score}. At distance ${opposite} it is ${other}.`,
   },
   sumAfter: [
-    'This is all of RoPE: each word is turned once, by itself, and the score of two words knows how far they are apart and who comes first.',
+    'This is all of RoPE: each query and each key is turned once, by itself, and their score knows how far apart the two words are and which comes first.',
   ],
   clocksTitle: 'All pairs at once',
   clocksProse: [
@@ -185,7 +185,7 @@ export const texts = {
   layoutTitle: 'Which two numbers form a pair?',
   layoutProse: [
     'The mathematics only says: take the coordinates in pairs. It does not say which two. RoFormer and Meta’s LLaMA pair neighbours, 0 with 1, 2 with 3. GPT-NeoX and the Hugging Face LLaMA pair each number of the first half with one of the second.',
-    'The results are equally good: one is the other with the coordinates in another order. But weights were trained for one of them. Load them into the other without reordering, and the model speaks nonsense after a few words.',
+    'The results are equally good: one is the other with the coordinates in another order. But weights were trained for one of them. Load them into the other without reordering, and the model writes nonsense.',
   ],
   askLayout: {
     question: 'You test your code at position 0, with both pairings. How do the results differ?',
@@ -264,7 +264,7 @@ export const texts = {
   pitfalls: [
     [
       'Partners written as $(t_1, t_0, t_2, t_1, …)$',
-      'A slip of the index in the efficient form. Pairs do not overlap: $(−t_1, t_0, −t_3, t_2, …)$. In the table above the partners are −2, 1, −4, 3.',
+      'An article prints this: a slip of the index in the efficient form. Pairs do not overlap: $(−t_1, t_0, −t_3, t_2, …)$. In the table above the partners are −2, 1, −4, 3.',
     ],
     [
       'Rounding on the way.',
@@ -280,7 +280,7 @@ export const texts = {
     ],
     [
       '“$ω$ is a period here and an angle there.”',
-      'It is an angular frequency in both encodings: radians per position. The sinusoidal encoding writes the hand down; RoPE turns the word’s own hand by the same angle.',
+      'It is an angular frequency in both encodings: radians per position. The sinusoidal encoding writes the hand down; RoPE turns a pair of the query, or of the key, by the same angle.',
     ],
   ] as [string, string][],
 };

@@ -66,7 +66,7 @@ export const texts = {
   },
   after: [
     'Compare this with the binary code. There too each bit was a wave, slower than that of the bit before it. The sinusoidal table is binary counting with its corners rounded off, and with two numbers for each wave.',
-    'Play with the base. It sets how slow the slowest hands are. The nearer it is to 1, the more alike all hands run. With a large base the last columns are nearly constant over any text you will ever read, and that costs nothing: those columns are almost free for the word itself.',
+    'Play with the base. It sets how slow the slowest hands are. The nearer it is to 1, the more alike all hands run. With a base large enough the last columns hardly change over the longest text. They are not wasted: the word itself can use them.',
   ],
   pitfalls: [
     [
@@ -75,15 +75,15 @@ export const texts = {
     ],
     [
       'Plotting a table with two columns to show what the base does.',
-      'With $D = 2$ there is only pair 0, and its frequency is base to the power of 0, which is 1 for every base. Set the columns to 2 and move the base: nothing happens. You need at least four columns.',
+      'With $D = 2$ there is only pair 0, and its frequency is base to the power of 0, which is 1 for every base. One article plots the bases 1, 5, 10 and 100 that way: four times the same picture. Set the columns to 2 and move the base: nothing happens. You need at least four columns.',
     ],
     [
       '“The period is $ω/2π$”, or “the longest period is $2π · 10,000$”.',
-      'The period is $2π/ω$. And the exponent never quite reaches 1: the last pair has exponent $(D − 2)/D$, so its period stays below 62,832. For 16 columns it is 19,869.',
+      'Both stand in one article. The period is $2π/ω$. And the exponent never quite reaches 1: the last pair has exponent $(D − 2)/D$, so its period stays below 62,832. For 16 columns it is 19,869.',
     ],
     [
       'Taking “the” sinusoidal table for granted.',
-      'The field has three. The paper alternates sine and cosine; many libraries put all sines first; some of these divide $i$ by $D/2 − 1$ instead of $D/2$. The first two differ by the order of columns, the third in its numbers. Weights trained with one do not fit another.',
+      'The field has three. The paper alternates sine and cosine; Hugging Face’s Marian and RoFormer put all sines first; tensor2tensor does so too, and divides $i$ by $D/2 − 1$ instead of $D/2$. The first two differ by the order of columns, the third in its numbers. Weights trained with one do not fit another.',
     ],
   ] as [string, string][],
 };

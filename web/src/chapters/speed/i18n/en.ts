@@ -3,7 +3,7 @@ import type { Translated } from '../../../i18n/texts';
 
 export const texts = {
   opening: [
-    'Turning queries and keys is little arithmetic on much memory. The package does it with SIMD instructions, four numbers at a time, in WebAssembly. Below, your device does the same work twice: with the package, and with plain JavaScript, written with care. And it copies the same numbers, without arithmetic.',
+    'Turning queries and keys takes little arithmetic and moves much memory. The package does it with SIMD instructions, four numbers at a time, in WebAssembly. Below, your device does the same work twice: with the package, and with plain JavaScript, written with care. And it copies the same numbers, without arithmetic.',
   ],
   formula:
     'To turn $N$ numbers of one head moves $12N$ bytes: $8N$ for the numbers, 4 in and 4 out for each, and $4N$ for the tables, a cosine and a sine for each two numbers. At $B$ bytes per second that takes $t$ seconds at least. Heads of one layer share the tables.',
