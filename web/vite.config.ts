@@ -149,10 +149,10 @@ const offline: Plugin = {
         const made = bundle[file];
         hash.update(made?.type === 'chunk' ? made.code : (made?.source ?? ''));
       }
-      // The page uses only the deterministic build, and has its texts in its scripts; the trained model and the build with
-      // threads are large, and few want them.
+      // The page uses only the deterministic build, and has its texts in its scripts; the trained model, the novel of the lab
+      // and the build with threads are large, and few want them.
       const unused = (file: string): boolean =>
-        /core-relaxed.*\.wasm$|\.(html|json|safetensors)$|[/](inline|shared-threaded-build)-/.test(file);
+        /core-relaxed.*\.wasm$|\.(html|json|safetensors|txt)$|[/](inline|shared-threaded-build)-/.test(file);
       const kept = ['./', './favicon.svg', ...files.filter((file) => !unused(file)).map((file) => `./${file}`)];
       const source = readFileSync(here('src/offline/service-worker.js'), 'utf8')
         .replace('HASH', hash.digest('hex').slice(0, 12))
@@ -226,7 +226,8 @@ export default defineConfig({
               })),
             ),
             // Two chapters on demand have them.
-            { name: 'recorded', test: /[\\/]src[\\/]recorded[\\/]/ },
+            { name: 'recorded', test: /[\\/]recorded[\\/](course|lab)\./ },
+            { name: 'compared', test: /[\\/]recorded[\\/]compared\./ },
             // Code that workers also run, which must not import code that needs a document.
             { name: 'everywhere', test: /[\\/](word-vector\.js|items\.ts)|preload-helper/, priority: 1 },
             // Code that several parts of the page share, in one file rather than a dozen.

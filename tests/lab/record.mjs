@@ -1,5 +1,6 @@
 // The curves that stand behind those of the page's lab: means of three seeds, of the very programs that the page runs.
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { textModel, tuningModel } from '../../web/src/chapters/lab/further-programs.js';
 import {
   inductionModel,
   lengthModel,
@@ -7,13 +8,14 @@ import {
   linearModel,
   orderModel,
   orderTasks,
-  positions,
   train,
 } from '../../web/src/chapters/lab/programs.js';
 import { inductionSteps, lengthSteps, linearEvery, linearSteps, orderSteps } from '../../web/src/recorded/course.js';
+import { textEvery, textSteps, tuning } from '../../web/src/recorded/further-course.js';
 import { mean, rw } from './experiment.mjs';
 
-const file = new URL('../../web/src/recorded/lab.json', import.meta.url);
+const fileOf = (name) => new URL(`../../web/src/recorded/${name}.json`, import.meta.url);
+const novel = new URL('../../web/src/chapters/lab/text/novel.txt', import.meta.url);
 const seeds = [1, 2, 3];
 
 /** Numbers as whole hundredths: few bytes, and finer than a line is wide. */
@@ -52,25 +54,60 @@ function recordedLinear(form) {
   return written(all[0].map((_, i) => mean(all.map((losses) => losses[i]))));
 }
 
-// By figure.
-const parts = {
-  order: () =>
-    mapped(Object.keys(orderTasks), (task) =>
-      mapped(Object.keys(positions), (encoding) => recordedOrder(task, encoding)),
-    ),
-  induction: () =>
-    mapped([1, 2], (layers) =>
-      mapped(['none', 't5', 'shaw', 'learned', 'rope'], (encoding) => recordedInduction(layers, encoding)),
-    ),
-  linear: () => mapped(Object.keys(linearForms), recordedLinear),
-  length: () => mapped(['none', 'alibi', 't5', 'shaw', 'learned', 'sinusoidal', 'rope'], recordedLength),
+const tunedCurves = () => {
+  const all = seeds.map((seed) => train(tuningModel(rw, seed), tuning.before + tuning.steps, tuning.every));
+  return mapped(Object.keys(all[0][0]), (name) =>
+    written(all[0].map((_, i) => mean(all.map((looks) => looks[i][name])))),
+  );
 };
 
-/** Writes the curves of some figures, by default of all. */
+function textCurve(encoding) {
+  const text = readFileSync(novel, 'utf8');
+  const all = seeds.map((seed) => train(textModel(rw, text, encoding, seed), textSteps, textEvery));
+  return written(all[0].map((_, i) => mean(all.map((looks) => looks[i].loss))));
+}
+
+// Encodings of the lab's figures, and others that are compared with them.
+const shown = ['none', 'alibi', 't5', 'shaw', 'learned', 'sinusoidal', 'rope', 'pope'];
+const others = ['binary', 'm3', 'm4', 'kerple', 'fire'];
+
+// By file, then by figure.
+const files = {
+  lab: {
+    order: () => mapped(Object.keys(orderTasks), (task) => mapped(shown, (encoding) => recordedOrder(task, encoding))),
+    induction: () =>
+      mapped([1, 2], (layers) =>
+        mapped(['none', 't5', 'shaw', 'learned', 'rope'], (encoding) => recordedInduction(layers, encoding)),
+      ),
+    linear: () => mapped(Object.keys(linearForms), recordedLinear),
+    length: () =>
+      mapped(
+        shown.filter((encoding) => encoding !== 'pope'),
+        recordedLength,
+      ),
+  },
+  further: {
+    tuning: tunedCurves,
+    text: () => mapped(['none', 'learned', 'sinusoidal', 'alibi', 'rope'], textCurve),
+  },
+  compared: {
+    previous: () => mapped(others, (encoding) => recordedOrder('previous', encoding).share),
+    reverse: () => mapped(others, (encoding) => recordedOrder('reverse', encoding).share),
+    repeats: () =>
+      mapped(['sinusoidal', 'alibi', 'pope', ...others], (encoding) => recordedInduction(2, encoding).share),
+    beyond: () => mapped(['pope', ...others], (encoding) => recordedLength(encoding).asTrained),
+  },
+};
+
+/** Writes the curves of some files or figures, by default of all. */
 export function record(names) {
-  const wanted = Object.entries(parts).filter(([name]) => names.length === 0 || names.includes(name));
-  const made = Object.fromEntries(wanted.map(([name, make]) => [name, make()]));
-  const recorded = { ...JSON.parse(readFileSync(file, 'utf8')), ...made };
-  writeFileSync(file, `${JSON.stringify(recorded, null, 2)}\n`);
-  console.log(`wrote ${file.pathname}`);
+  for (const [file, parts] of Object.entries(files)) {
+    const isWanted = (name) => names.length === 0 || names.includes(file) || names.includes(name);
+    const wanted = Object.entries(parts).filter(([name]) => isWanted(name));
+    if (wanted.length === 0) continue;
+    const made = Object.fromEntries(wanted.map(([name, make]) => [name, make()]));
+    const known = existsSync(fileOf(file)) ? JSON.parse(readFileSync(fileOf(file), 'utf8')) : {};
+    writeFileSync(fileOf(file), `${JSON.stringify({ ...known, ...made }, null, 2)}\n`);
+    console.log(`wrote ${fileOf(file).pathname}`);
+  }
 }

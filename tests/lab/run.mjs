@@ -1,10 +1,11 @@
 // The experiments: npm run lab [-- A B ...]. Prints curves as tables, and what must hold of the means of three seeds.
 // Exit code 1: something does not. `npm run lab -- record [order ...]` writes the curves
-// that figures of the page show behind their own.
+// that figures of the page show behind their own, `npm run lab -- novel` the text that the page's lab learns.
 import { failures } from './experiment.mjs';
 import { induction } from './induction.mjs';
 import { length } from './length.mjs';
 import { linear, linearText } from './linear.mjs';
+import { writeNovel } from './novel.mjs';
 import { order, reverse } from './order.mjs';
 import { record } from './record.mjs';
 import { characters } from './text.mjs';
@@ -21,6 +22,10 @@ const experiments = {
 const chosen = process.argv.slice(2);
 if (chosen[0] === 'record') {
   record(chosen.slice(1));
+  process.exit();
+}
+if (chosen[0] === 'novel') {
+  writeNovel();
   process.exit();
 }
 for (const name of chosen) {

@@ -2,7 +2,11 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
+import { tuningModel } from '../../web/src/chapters/lab/further-programs.js';
+import { train } from '../../web/src/chapters/lab/programs.js';
 import { orderSteps } from '../../web/src/recorded/course.js';
+import { tuning } from '../../web/src/recorded/further-course.js';
+import { rw } from '../lab/experiment.mjs';
 import { recordedOrder } from '../lab/record.mjs';
 import { bring, figureOf, frames, isWhole, open, runProgram, serve, setOffline, until, withChromium } from './site.mjs';
 
@@ -80,6 +84,61 @@ test('heads and losses by position, too, are what their programs compute', async
   assert.deepEqual(losses, (await runProgram(await linear.code(), ['result'])).result);
   assert.deepEqual(complaints, []);
   await close();
+});
+
+test('the further experiments come when they are asked for, go again, and are what their programs compute', async () => {
+  const { page, complaints, close } = await openLab();
+  const opener = '#chapter-lab button[aria-expanded]';
+  const isThere = () => page.evaluate(() => document.querySelector('#figure-lab-text .summary')?.textContent ?? '');
+  assert.equal(await isThere(), '');
+  await page.click(opener);
+  await until(isThere, 'the experiments');
+  assert.equal(
+    await page.evaluate(() => document.querySelector('#figure-lab-text figcaption span').textContent),
+    'Figure 11.6',
+  );
+  const tuning = figureOf(page, 'lab', 'tuning');
+  await tuning.choose('10 steps');
+  await until(async () => /after 10 steps at 32 tokens and 0 at 128/.test(await tuning.summary()), '10 steps');
+  const losses = (await tuning.tables())[0];
+  assert.deepEqual([losses.length, losses[0].length], [2, 4]);
+  assert.deepEqual(losses.flat(), (await runProgram(await tuning.code(), ['result'])).result);
+
+  const text = figureOf(page, 'lab', 'text');
+  await text.choose('ALiBi', '20 steps');
+  await hasTrained(text, 20);
+  const sample = () => page.evaluate(() => document.querySelector('#figure-lab-text .passage').textContent);
+  const written = await sample();
+  assert.match(written, /^She was .{120}$/s);
+  const [first, second] = (await text.tables())[0].flat();
+  assert.ok(second < first);
+  assert.deepEqual([first, second], (await runProgram(await text.code(), ['result'])).result);
+  // What was trained is there in the other language, too, and when the experiments come again.
+  await page.click('#language');
+  await isWhole(page, 'zh');
+  await until(isThere, 'the experiments in Chinese');
+  assert.equal(await sample(), written);
+  await page.click(opener);
+  await until(async () => (await isThere()) === '', 'the end of the experiments');
+  await page.click(opener);
+  await until(isThere, 'the experiments again');
+  assert.equal(await sample(), written);
+  assert.deepEqual(complaints, []);
+  await close();
+});
+
+test('a link to a further experiment opens at it', async () => {
+  const { page, close } = await open(browser, site.address, { hash: '#lang=en&at=lab.text&lab.further.open=1' });
+  const topOf = () => page.evaluate(() => document.querySelector('#figure-lab-text')?.getBoundingClientRect().top);
+  await until(async () => Math.abs((await topOf()) ?? Number.NaN) < 200, 'the figure');
+  await close();
+});
+
+test('the short training goes on with what each scaling has', { timeout: 600_000 }, async () => {
+  const looks = train(tuningModel(rw, 1), tuning.before + 20, 10);
+  const [before, after] = [looks[tuning.before / 10], looks.at(-1)];
+  assert.ok(before.yarn < before.ntk && before.ntk < before.linear, JSON.stringify(before));
+  for (const name of ['asTrained', 'linear', 'ntk']) assert.ok(after[name] < before[name] - 0.2, name);
 });
 
 test('a training runs to its end by itself, and what it learned differs as the text says', async () => {

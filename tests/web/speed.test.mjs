@@ -86,6 +86,31 @@ test('the lab comes with who is near it, in at most 16 KB, and what trains when 
   await close();
 });
 
+test('the further experiments of the lab come when they are asked for, in at most 8 KB, and the novel when it is learned', async (t) => {
+  const own = await serve();
+  t.after(own.close);
+  const { page, close } = await open(browser, own.address, { hash: '#lang=zh', serviceWorkers: 'block' });
+  await bring(page, 'lab');
+  const before = new Set(own.asked);
+  const isNovel = (path) => path.endsWith('.txt');
+  const isPart = (path) => path.includes('/further-');
+  assert.ok(![...before].some((path) => isPart(path) || isNovel(path)));
+  await page.click('#chapter-lab button[aria-expanded]');
+  const isThere = () => Boolean(document.querySelector('#figure-lab-text .summary')?.textContent);
+  await until(() => page.evaluate(isThere), 'the experiments');
+  const later = () => [...own.asked].filter((path) => !before.has(path));
+  let sum = 0;
+  for (const path of later()) sum += await sizeOf(path.slice(1));
+  t.diagnostic(`${sum} bytes in ${later().length} files`);
+  assert.ok(sum <= 8 * 1024, `${sum} bytes`);
+  assert.ok(!later().some(isNovel));
+  await page.click('#figure-lab-text .run button');
+  const size = await sizeOf((await until(() => later().find(isNovel), 'the novel')).slice(1));
+  t.diagnostic(`${size} bytes of the novel`);
+  assert.ok(size <= 26 * 1024, `${size} bytes`);
+  await close();
+});
+
 test('the chapter of all encodings comes with who is near it, in at most 8 KB, and 4 KB of Python when it is opened', async (t) => {
   const own = await serve();
   t.after(own.close);

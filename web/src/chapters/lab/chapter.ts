@@ -4,6 +4,7 @@ import type { Chapter } from '../../figure/chapter';
 import { compose } from '../../figure/figure';
 import { prediction } from '../../figure/prediction';
 import { formula, pitfalls, prose, subheading } from '../../ui/rich-text';
+import { labFurther } from './further';
 import type { Texts } from './i18n/en';
 import { labInduction } from './induction-figure';
 import { labLength } from './length-figure';
@@ -35,6 +36,7 @@ export const chapter: Chapter<Texts> = {
       prose(...texts.linearProse),
       labLinear(state),
       prose(...texts.linearAfter),
+      labFurther(state),
       pitfalls(state.frame.figure.pitfalls, texts.pitfalls),
     );
   },

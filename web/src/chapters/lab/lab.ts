@@ -1,5 +1,6 @@
 // What the lab's worker does: models are trained a few steps at a time, as often as the page asks.
 import type { Training } from 'ropewalk/training';
+import { textModel, tuningModel } from './further-programs';
 import {
   inductionModel,
   lengthModel,
@@ -39,6 +40,21 @@ export interface LinearInput {
   readonly forms: readonly (keyof typeof linearForms)[];
   readonly seed: number;
 }
+
+export interface TuningInput {
+  readonly seed: number;
+}
+
+/** Losses at the longer text, as trained and with each scaling. */
+export type TuningLook = ReturnType<ReturnType<typeof tuningModel>['look']>;
+
+export interface TextInput {
+  readonly text: string;
+  readonly encoding: EncodingName;
+  readonly seed: number;
+}
+
+export type TextLook = ReturnType<ReturnType<typeof textModel>['look']>;
 
 /** What models make of sequences that they are not trained on. */
 export interface OrderLook {
@@ -101,6 +117,14 @@ export class Lab {
 
   length({ encoding, base, seed }: LengthInput) {
     return new Run([lengthModel(this.#core, encoding, base, seed)], ([look]) => look as LengthLook);
+  }
+
+  tuning({ seed }: TuningInput) {
+    return new Run([tuningModel(this.#core, seed)], ([look]) => look as TuningLook);
+  }
+
+  text({ text, encoding, seed }: TextInput) {
+    return new Run([textModel(this.#core, text, encoding, seed)], ([look]) => look as TextLook);
   }
 
   /** The loss of each model. */

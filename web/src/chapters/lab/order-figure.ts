@@ -9,13 +9,13 @@ import { whole } from '../../ui/controls';
 import { h } from '../../ui/dom';
 import type { CurvePanelsData } from '../../views/curve-panels';
 import type { Texts } from './i18n/en';
-import type { EncodingName, OrderInput, OrderLook } from './lab';
+import type { OrderInput, OrderLook } from './lab';
 import { liveRun } from './live-run';
 import { shown } from './programs.js?shown';
 import { paceOf, recordedPoints, seeds } from './settings';
 import { TrainingSession } from './training-session';
 
-const encodings: readonly EncodingName[] = ['none', 'alibi', 't5', 'shaw', 'learned', 'sinusoidal', 'rope', 'pope'];
+const encodings = ['none', 'alibi', 't5', 'shaw', 'learned', 'sinusoidal', 'rope', 'pope'] as const;
 const tasks = ['previous', 'reverse'] as const;
 const measures = ['share', 'loss'] as const;
 const steps = whole(0, orderSteps, lookEvery);

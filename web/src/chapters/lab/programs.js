@@ -22,6 +22,11 @@ export const positions = {
   sinusoidal: { encoding: 'sinusoidal', scale: 0.5 },
   rope: { encoding: 'rope' },
   pope: { encoding: 'pope' },
+  binary: { encoding: 'binary' },
+  m3: { encoding: 'm3' },
+  m4: { encoding: 'relative_key_query' },
+  kerple: { encoding: 'kerple' },
+  fire: { encoding: 'fire' },
 };
 
 /** The optimizer of all models: AdamW, warmed up over 50 steps. */
@@ -148,14 +153,15 @@ export const lengthModel = (rw, encoding, base, seed) => {
   const language = (tokens, stream) => skipLanguageTask({ seed: 4, tokens, stream });
   const trained = language(lengths.trained, 2 * seed);
   const held = language(lengths.tested, 2 * seed + 1).batch(32);
-  const longer = { rope: { base }, learned: { maxPositions: lengths.tested } };
+  const table = { maxPositions: lengths.tested };
+  const more = { rope: { base }, learned: table, binary: table, m3: table, m4: table };
   const trainer = rw.trainer({
     layers: 2,
     modelDim: 32,
     heads: 4,
     vocab: trained.vocab,
     context: lengths.trained,
-    position: { ...positions[encoding], ...longer[encoding] },
+    position: { ...positions[encoding], ...more[encoding] },
     optimizer: { ...optimizer, learningRate: 5e-3, totalSteps: lengthSteps },
     seed,
   });
