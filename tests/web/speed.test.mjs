@@ -132,20 +132,24 @@ test('the chapter of all encodings comes with who is near it, in at most 8 KB, a
   await close();
 });
 
-test('the comparison comes with that chapter, in at most 5 KB, and in 3 KB the curves that the lab has too', async (t) => {
+test('the comparison comes with that chapter, in at most 5 KB, in 3 KB the curves that the lab has too, and in 1 KB others', async (t) => {
   const own = await serve();
   t.after(own.close);
   const { page, close } = await open(browser, own.address, { hash: '#lang=zh', serviceWorkers: 'block' });
-  const isPart = (path) => /\/(comparison|evidence-zh|recorded)-/.test(path);
+  const isPart = (path) => /\/(comparison|evidence-zh|recorded|compared)-/.test(path);
   assert.ok(![...own.asked].some(isPart));
   await bring(page, 'compare');
   await page.locator('#figure-compare-results').waitFor();
-  const sizes = { comparison: 0, recorded: 0 };
+  const sizes = { comparison: 0, recorded: 0, compared: 0 };
   for (const path of [...own.asked].filter(isPart)) {
-    sizes[path.includes('/recorded-') ? 'recorded' : 'comparison'] += await sizeOf(path.slice(1));
+    const [, part] = /\/(recorded|compared)-/.exec(path) ?? ['', 'comparison'];
+    sizes[part] += await sizeOf(path.slice(1));
   }
   t.diagnostic(JSON.stringify(sizes));
-  assert.ok(sizes.comparison > 0 && sizes.comparison <= 5 * 1024 && sizes.recorded <= 3 * 1024, JSON.stringify(sizes));
+  const most = { comparison: 5, recorded: 3, compared: 1 };
+  for (const [part, size] of Object.entries(sizes)) {
+    assert.ok(size > 0 && size <= most[part] * 1024, JSON.stringify(sizes));
+  }
   await close();
 });
 

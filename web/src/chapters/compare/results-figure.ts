@@ -22,17 +22,15 @@ export function compareResults(chapter: ChapterState<Texts & EvidenceTexts>): Fi
   const printed = (measure: Measure, value: number): string =>
     measure === 'length' ? fixed(value, 2) : `${fixed(100 * value, 0)}%`;
 
-  // From the best on; those that were not measured last.
+  // From the best on.
   function sorted(order: (typeof orders)[number]): readonly Compared[] {
     if (order === 'reading') return compared;
     const sign = order === 'length' ? 1 : -1;
-    const rank = (encoding: Compared): number => sign * (resultOf(order, encoding) ?? sign * Number.POSITIVE_INFINITY);
-    return compared.toSorted((a, b) => (rank(a) === rank(b) ? 0 : rank(a) - rank(b)));
+    return compared.toSorted((a, b) => sign * (resultOf(order, a) - resultOf(order, b)));
   }
 
   function measured(measure: Measure, encoding: Compared, best: number): ComparedCell {
     const [values, result] = [curveOf(measure, encoding), resultOf(measure, encoding)];
-    if (values === undefined || result === undefined) return { text: '–' };
     const curve = measure === 'length' ? { values, top: mostLoss, limit: trainedShare } : { values, top: 1 };
     return { text: printed(measure, result), curve, look: result === best ? 'best' : undefined };
   }
@@ -45,7 +43,7 @@ export function compareResults(chapter: ChapterState<Texts & EvidenceTexts>): Fi
       show(values) {
         const rows = sorted(values.order);
         const bestOf = (measure: Measure): number => {
-          const all = compared.flatMap((encoding) => resultOf(measure, encoding) ?? []);
+          const all = compared.map((encoding) => resultOf(measure, encoding));
           return measure === 'length' ? Math.min(...all) : Math.max(...all);
         };
         table.update({

@@ -4,8 +4,8 @@ import type { Translated } from '../../../i18n/texts';
 export const texts = {
   resultsTitle: 'What each of them can do',
   resultsProse: [
-    'The scorecard is full, and the lab has measured. Here both stand in one table. The small curves are those that stand behind the ones of chapter 11: means of three seeds. The first three are shares of tokens that a small model names right, as it trains: the token before; the sequence backwards; and, with two layers, what follows when a sequence repeats. The last is the loss by position. The model was trained up to the dashed line, and the number is the mean loss beyond it.',
-    'A dash means that none of our chapters has judged or measured it.',
+    'The scorecard is full, and the lab has measured. Here both stand in one table. The small curves are means of three seeds, recorded with the models of chapter 11. The first three are shares of tokens that a small model names right, as it trains: the token before; the sequence backwards; and, with two layers, what follows when a sequence repeats. The last is the loss by position. The model was trained up to the dashed line, and the number is the mean loss beyond it.',
+    'A dash means that none of our chapters has judged it.',
   ],
   results: {
     order: 'Sort by',
@@ -16,7 +16,7 @@ export const texts = {
       induction: 'repeats',
       length: 'beyond',
     },
-    names: { binary: 'Binary', rope: 'RoPE', pope: 'PoPE' },
+    names: { binary: 'Binary', fire: 'FIRE', rope: 'RoPE', pope: 'PoPE' },
     measures: {
       previous: 'token before',
       reverse: 'backwards',
@@ -30,8 +30,12 @@ export const texts = {
       sinusoidal: '[the first Transformer](https://arxiv.org/abs/1706.03762)',
       learned: '[BERT](https://arxiv.org/abs/1810.04805), GPT-2, OPT',
       shaw: '[translation, by its authors](https://arxiv.org/abs/1803.02155)',
+      m3: '–',
+      m4: '–',
       t5: '[T5](https://arxiv.org/abs/1910.10683)',
       alibi: '[BLOOM](https://arxiv.org/abs/2211.05100), MPT',
+      kerple: '–',
+      fire: '–',
       rope: '[RoFormer](https://arxiv.org/abs/2104.09864), LLaMA, Qwen, Mistral, Gemma',
       pope: '–',
     },
@@ -40,10 +44,10 @@ export const texts = {
     best: (measure: string, names: readonly string[], value: string) =>
       `Best, ${measure}: ${names.join(', ')} (${value}).`,
     caption:
-      'All encodings of this page. Shares are of tokens named right at the end of training, 300 steps for the first two and 500 for the third; losses are in nats, and lower is better. A blind guess has a loss of 2.77.',
+      'The encodings that the lab can train. Shares are of tokens named right at the end of training, 300 steps for the first two and 500 for the third; losses are in nats, and lower is better. A blind guess has a loss of 2.77.',
   },
   resultsAfter: [
-    'No encoding is the best in every column. Learned and sinusoidal positions count from the beginning: they alone name a sequence backwards, and they fall off the cliff. Shaw, T5 and ALiBi read on beyond the trained length. RoPE does well at what lies near, and fails beyond it as it stands; chapter 8 mends that. It is what most models use today, for it turns queries and keys and leaves the rest of attention, and its fast kernels, as they are.',
+    'No encoding is the best in every column. Binary, sinusoidal and learned positions count from the beginning: they alone name a sequence backwards, and they fall off the cliff. Most others read on beyond the trained length. ALiBi, KERPLE and FIRE drop the sign of the distance, so at best they name the token before about half of the time. With two heads ALiBi has the slopes 1/16 and 1/256, too gentle to point at one token: it hardly learns what repeats. RoPE does well at what lies near, and fails beyond it as it stands; chapter 8 mends that. It is what most models use today, for it turns queries and keys and leaves the rest of attention, and its fast kernels, as they are.',
   ],
   publishedTitle: 'What papers report',
   publishedProse: [

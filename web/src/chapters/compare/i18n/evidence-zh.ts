@@ -4,13 +4,13 @@ import type { EvidenceTexts } from './evidence-en';
 export const texts: EvidenceTexts = {
   resultsTitle: '各自能做什么',
   resultsProse: [
-    '记分卡填满了，实验室也量过了，这里合成一张表。小曲线就是第 11 章那些曲线背后的记录：三个种子的平均。前三列是小模型训练过程中说对的词元比例：前一个词元；倒过来的序列；以及（两层时）序列重复时接下来的词元。最后一列是按位置的损失：模型只训练到虚线处，数字是虚线之外的平均损失。',
-    '短横表示本页各章都没有评过或量过。',
+    '记分卡填满了，实验室也量过了，这里合成一张表。小曲线是事先用第 11 章的模型记录的三个种子的平均。前三列是小模型训练过程中说对的词元比例：前一个词元；倒过来的序列；以及（两层时）序列重复时接下来的词元。最后一列是按位置的损失：模型只训练到虚线处，数字是虚线之外的平均损失。',
+    '短横表示本页各章都没有评过。',
   ],
   results: {
     order: '排序',
     orders: { reading: '章节', previous: '前一个', reverse: '倒序', induction: '重复', length: '长度之外' },
-    names: { binary: '二进制', rope: 'RoPE', pope: 'PoPE' },
+    names: { binary: '二进制', fire: 'FIRE', rope: 'RoPE', pope: 'PoPE' },
     measures: { previous: '前一个', reverse: '倒序', induction: '重复', length: '长度之外的损失' },
     used: '用在哪里',
     usedBy: {
@@ -19,8 +19,12 @@ export const texts: EvidenceTexts = {
       sinusoidal: '[最初的 Transformer](https://arxiv.org/abs/1706.03762)',
       learned: '[BERT](https://arxiv.org/abs/1810.04805)、GPT-2、OPT',
       shaw: '[作者自己的翻译模型](https://arxiv.org/abs/1803.02155)',
+      m3: '–',
+      m4: '–',
       t5: '[T5](https://arxiv.org/abs/1910.10683)',
       alibi: '[BLOOM](https://arxiv.org/abs/2211.05100)、MPT',
+      kerple: '–',
+      fire: '–',
       rope: '[RoFormer](https://arxiv.org/abs/2104.09864)、LLaMA、Qwen、Mistral、Gemma',
       pope: '–',
     },
@@ -28,10 +32,10 @@ export const texts: EvidenceTexts = {
     summary: (all) => all.join(''),
     best: (measure, names, value) => `${measure}最好的：${names.join('、')}（${value}）。`,
     caption:
-      '本页的全部编码。比例是训练结束时说对的词元，前两列训练 300 步，第三列 500 步；损失的单位是奈特，越低越好。瞎猜的损失是 2.77。',
+      '实验室能训练的各种编码。比例是训练结束时说对的词元，前两列训练 300 步，第三列 500 步；损失的单位是奈特，越低越好。瞎猜的损失是 2.77。',
   },
   resultsAfter: [
-    '没有哪一种编码在每一列都最好。可学习和正弦编码从头数起：只有它们能说出倒过来的序列，但超出训练长度就掉下悬崖。Shaw、T5 和 ALiBi 在训练长度之外还能读下去。RoPE 做近处的事做得好，照原样用到远处就不行，要靠第 8 章来补。今天多数模型用的是它，因为它只转动查询和键，注意力的其余部分和快速内核都不用改。',
+    '没有哪一种编码在每一列都最好。二进制、正弦和可学习编码从头数起：只有它们能说出倒过来的序列，但超出训练长度就掉下悬崖。其余的多半在训练长度之外还能读下去。ALiBi、KERPLE 和 FIRE 不分距离的正负，所以前一个词元至多说对一半左右。两个头时，ALiBi 的斜率是 1/16 和 1/256，太平缓，指不准一个词元，重复的几乎学不会。RoPE 做近处的事做得好，照原样用到远处就不行，要靠第 8 章来补。今天多数模型用的是它，因为它只转动查询和键，注意力的其余部分和快速内核都不用改。',
   ],
   publishedTitle: '论文里的结果',
   publishedProse: [
