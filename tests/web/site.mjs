@@ -369,8 +369,12 @@ export async function bring(page, ...ids) {
     await page.evaluate((id) => document.querySelector(`#chapter-${id}`).scrollIntoView(), id);
     const isThere = () =>
       page.evaluate((id) => {
-        const said = Array.from(document.querySelectorAll(`#chapter-${id} .summary`), (summary) => summary.textContent);
-        return said.length > 0 && said.every((text) => text !== '');
+        const chapter = document.querySelector(`#chapter-${id}`);
+        const said = Array.from(chapter.querySelectorAll('.summary'), (summary) => summary.textContent);
+        // What is asked for in the lab comes after the rest.
+        const asks = chapter.querySelector('button[aria-expanded=true]') !== null;
+        const isWanted = !asks || document.querySelector('#figure-lab-text') !== null;
+        return said.length > 0 && said.every((text) => text !== '') && isWanted;
       }, id);
     await until(isThere, id);
     if (id !== 'compare') continue;

@@ -14,7 +14,7 @@ for (const name of browsers) {
     for (const lang of ['en', 'zh']) {
       for (const state of [
         '',
-        'order.map.table=1&order.map.heads=8&rope.pair.table=1',
+        'order.map.table=1&order.map.heads=8&rope.pair.table=1&lab.further.open=1',
         'order.map.words=Donaudampfschifffahrtsgesellschaft+x&rope.pair.q=-170,1.1&rope.pair.m=64&rope.pair.lock=1',
       ]) {
         const { page, close } = await both.open(name, site.address, { hash: `#lang=${lang}&${state}`, ...small });
