@@ -81,7 +81,7 @@ export function taskOf(
     tokens,
     bestLoss,
     batch(size) {
-      const count = check.integer(`${where}.batch`, 'size', size, 1, 2 ** 20);
+      const count = check.integer(`${where}.batch`, 'size', size, 1, Math.min(2 ** 20, Math.floor(2 ** 28 / tokens)));
       const shape = [count, tokens] as const;
       const [ids, targets] = [new Int32Array(count * tokens), new Int32Array(count * tokens)];
       const weights = new Float32Array(count * tokens);

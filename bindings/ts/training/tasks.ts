@@ -45,8 +45,8 @@ export interface FetchByContentOptions extends TaskOptions {
 
 const randomFields = ['vocab', ...taskFields] as const;
 
-const vocabOf = (where: string, given: RandomIdsOptions) =>
-  check.integer(where, 'vocab', given.vocab ?? 16, 2, 2 ** 20);
+const vocabOf = (where: string, given: RandomIdsOptions, most = 2 ** 20) =>
+  check.integer(where, 'vocab', given.vocab ?? 16, 2, most);
 
 function fillRandom({ ids }: Sequence, random: Random, vocab: number): void {
   for (let t = 0; t < ids.length; ++t) ids[t] = random.below(vocab);
@@ -126,12 +126,13 @@ const sampled = 16384; // ids at least, of which a language's entropy is the mea
 /**
  * A language in which an id depends on those two and four places before it: its logits are 2 A[x(t-2)] + 2 B[x(t-4)], with
  * normally distributed tables A and B of the seed. The first four ids are random, so bestLoss, the entropy of the others, depends
- * on `tokens`; it is estimated from sequences of that length, within about 0.02.
+ * on `tokens`; it is estimated from sequences of that length, within about 0.02. The tables have vocab^2 numbers: at most 2048
+ * ids.
  */
 export function skipLanguageTask(options: RandomIdsOptions = {}): Task {
   const where = 'skipLanguageTask';
   const given = check.options(where, 'options', options, randomFields);
-  const vocab = vocabOf(where, given);
+  const vocab = vocabOf(where, given, 2 ** 11);
   const { tokens, seed, random } = checkTask(where, given, 5);
   const ofTables = new Random(seed, 2);
   const table = () => Float64Array.from({ length: vocab * vocab }, () => 2 * ofTables.normal());

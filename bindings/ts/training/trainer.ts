@@ -263,7 +263,8 @@ export class Trainer extends Handle {
    * const model = await loadModel(main, { config, weights });   // main is what load() of 'ropewalk' gives
    */
   exportModel(options: ExportOptions = {}): ExportedModel {
-    return exportModel(this.#checked, this.parameters(), options);
+    const parameters = this.#arrays('trainer.exportModel', (core) => core.parameters());
+    return exportModel(this.#checked, parameters, options);
   }
 
   /**

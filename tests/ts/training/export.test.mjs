@@ -78,4 +78,5 @@ test('what decoders of checkpoints do not have is not exported', () => {
   const trainer = rw.trainer({ ...sizes, position: { encoding: 'rope' } });
   assert.throws(() => trainer.exportModel({ maxPositions: 99 }), { argument: 'maxPositions' });
   trainer.dispose();
+  assert.throws(() => trainer.exportModel(), { name: 'StateError', message: /^trainer\.exportModel: / });
 });

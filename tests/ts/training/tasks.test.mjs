@@ -72,6 +72,12 @@ for (const [name, make] of Object.entries(tasks)) {
   });
 }
 
+test('batches and tables that no memory holds are refused', () => {
+  const refused = (argument) => ({ name: 'ArgumentRangeError', argument });
+  assert.throws(() => copyTask({ tokens: 2 ** 14 }).batch(2 ** 20), refused('size'));
+  assert.throws(() => skipLanguageTask({ vocab: 2 ** 20 }), refused('vocab'));
+});
+
 test('copyTask names the id so many places before', () => {
   for (const { ids, targets, weights } of sequences(copyTask({ offset: 3, tokens: 9 }).batch(4))) {
     assert.deepEqual(targets.slice(3), ids.slice(0, -3));
