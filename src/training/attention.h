@@ -1,11 +1,12 @@
-// Softmax attention of one head of one sequence, with its weights kept for the backward pass: sequences are
-// short where models are trained in a tab, and T^2 numbers less than what else is kept.
+// Softmax attention of one head of one sequence, a block of queries at a time. The weights are kept for the
+// backward pass, or computed in it again: then memory grows with T and not with its square.
 //   out_i = sum_j w_ij (v_j + a_V[j - i]),  w_i = softmax of (scale s_ij + bias_i[j - i] + F_i - F_j)
 // with s_ij the product of query and key and the terms of relative tables.
 #pragma once
 
 #include <cstddef>
 
+#include "training/distance_bias.h"
 #include "training/distances.h"
 #include "training/relative.h"
 
@@ -13,52 +14,67 @@ namespace ropewalk::training {
 
 template <class T>
 struct HeadInput {
-  Distances distances;
+  QueryBlock queries;         // all; functions on a block have pointers that begin with it
   QueriesAndKeys<const T> x;  // as they are compared: turned already
   const T* v = nullptr;       // [tokens, value_dim], rows v_stride apart
   size_t v_stride = 0;
   size_t value_dim = 0;
   T scale = 1;
-  const T* bias = nullptr;  // [distances], for each query bias_stride further; null: none
+  const T* bias = nullptr;  // [distances], for each query bias_stride further; null: none, or by `fire`
   size_t bias_stride = 0;
+  const T* fire = nullptr;  // parameters of FIRE, whose biases are made for each block; null: none
+  BiasShape fire_shape;
+  size_t head = 0;                      // of fire
   const double* forget_sums = nullptr;  // F [tokens], null: none
   RelativeTables<const T> relative;
 };
 
-// dx and dv are written, the others added to; they are there where the input has what they belong to.
+// All are added to; they are there where the input has what they belong to.
 template <class T>
 struct HeadGradients {
   QueriesAndKeys<T> dx;
   T* dv = nullptr;
   size_t dv_stride = 0;
   T* bias = nullptr;
+  T* fire = nullptr;
   T* forget_sums = nullptr;
   RelativeTables<T> relative;
 };
 
+// Attention weights of a head: of all its queries, [T, T], or of one block at a time.
+template <class T>
+struct HeadWeights {
+  T* data = nullptr;
+  bool kept = true;
+
+  T* of(const QueryBlock& b) const { return data + (kept ? b.begin * b.all.tokens : 0); }
+};
+
 // Numbers of room that a pass of either kind needs for one head.
-inline size_t attentionRoom(Distances d) {
-  return d.tokens * (d.tokens + d.count());
+inline size_t attentionRoom(Distances d, bool fire) {
+  return blockRows(d.tokens) * (d.tokens + (fire ? 3 : 1) * d.count());
 }
 
-// weights [T, T], zeros where no key is seen; out [tokens, value_dim].
+// weights: zeros where no key is seen; out [tokens, value_dim].
 template <class T>
-void attentionForward(T* weights, T* out, size_t out_stride, const HeadInput<T>& input, T* room);
+void attentionForward(HeadWeights<T> weights, T* out, size_t out_stride, const HeadInput<T>& input, T* room);
 
+// Weights that are not kept are computed again.
 template <class T>
-void attentionBackward(const HeadGradients<T>& gradients, const T* dout, size_t dout_stride, const T* weights,
-                       const HeadInput<T>& input, T* room);
+void attentionBackward(const HeadGradients<T>& gradients, const T* dout, size_t dout_stride,
+                       HeadWeights<T> weights, const HeadInput<T>& input, T* room);
 
-// What all kinds of attention share: out_i = sum_j w_ij (v_j + a_V[j - i]).
+// What all kinds of attention share, for one block: out_i = sum_j w_ij (v_j + a_V[j - i]) from weights
+// [rows, T].
 template <class T>
 void mixValues(T* out, size_t out_stride, const T* weights, const HeadInput<T>& input, T* room);
 
-// Its gradients: writes dweights [T, T], where keys are seen, and dv; adds to that of a_V.
+// Its gradients: writes dweights [rows, T], where keys are seen; adds to dv and to that of a_V.
 template <class T>
 void mixValuesBackward(T* dweights, const HeadGradients<T>& gradients, const T* dout, size_t dout_stride,
                        const T* weights, const HeadInput<T>& input, T* room);
 
-// And s = q k^T, whose gradient is written to dx from dscores [T, T], zeros where no key is seen.
+// And s = q k^T, whose gradient is added to dx from dscores [rows, T], zeros where no key is seen.
 template <class T>
 void scoresOf(T* scores, const HeadInput<T>& input);
 template <class T>

@@ -23,7 +23,8 @@ void eachDistance(const BiasShape& shape, F f) {
 
 template <class T>
 void distanceBias(T* out, const BiasShape& shape, BiasParts<const T> parts) {
-  if (shape.kind == BiasKind::kFire) return fireBias(out, shape, parts.first);
+  if (shape.kind == BiasKind::kFire)
+    return fireBias(out, shape, parts.first, {allQueries(shape.distances), 0, shape.heads});
   eachDistance(shape, [&](size_t h, double distance, size_t entry, size_t at) {
     const T d = static_cast<T>(distance);
     switch (shape.kind) {
@@ -45,7 +46,10 @@ void distanceBias(T* out, const BiasShape& shape, BiasParts<const T> parts) {
 template <class T>
 void distanceBiasBackward(BiasParts<T> gradients, const T* dbias, const BiasShape& shape,
                           BiasParts<const T> parts) {
-  if (shape.kind == BiasKind::kFire) return fireBiasBackward(gradients.first, dbias, shape, parts.first);
+  if (shape.kind == BiasKind::kFire) {
+    return fireBiasBackward(gradients.first, dbias, shape, parts.first,
+                            {allQueries(shape.distances), 0, shape.heads});
+  }
   eachDistance(shape, [&](size_t h, double distance, size_t entry, size_t at) {
     const T d = static_cast<T>(distance);
     switch (shape.kind) {

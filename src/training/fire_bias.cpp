@@ -34,32 +34,28 @@ struct Share {
   double by_length;
 };
 
-Share shareOf(double c, double length, double threshold, double distance, double position) {
-  const double a = std::fabs(c);
-  const double start = std::fabs(length) * threshold;
-  const double most = std::max(start, position);
-  const double psi = std::log1p(a * most);
-  const double normalizer = std::max(psi, kLeastPsi);
-  const double value = std::log1p(a * distance) / normalizer;
-  // By psi of the normalizer, and by its argument a most.
-  const double by_psi = psi < kLeastPsi ? 0 : -value / normalizer;
-  const double by_most = by_psi / (1 + a * most);
-  const double by_a = distance / (1 + a * distance) / normalizer + by_most * most;
-  return {value, std::copysign(1.0, c) * by_a,
-          start < position ? 0 : std::copysign(1.0, length) * by_most * a * threshold};
-}
-
 // f(share, place in the biases of a head)
 template <class T, class F>
-void eachShare(const BiasShape& shape, const Parts<const T>& parts, F f) {
-  const Distances& distances = shape.distances;
-  for (size_t i = 0; i < distances.tokens; ++i) {
-    for (size_t n = 0; n < distances.keys(i); ++n) {
-      const size_t p = distances.first(i) + n;
-      const double distance = std::fabs(static_cast<double>(distances.at(p)));
-      f(shareOf(static_cast<double>(*parts.c), static_cast<double>(*parts.length), shape.threshold, distance,
-                static_cast<double>(i)),
-        i * distances.count() + p);
+void eachShare(const BiasShape& shape, const Parts<const T>& parts, const QueryBlock& b, F f) {
+  const auto c = static_cast<double>(*parts.c);
+  const auto length = static_cast<double>(*parts.length);
+  const double a = std::fabs(c);
+  const double start = std::fabs(length) * shape.threshold;
+  for (size_t i = 0; i < b.rows(); ++i) {
+    const auto position = static_cast<double>(b.begin + i);
+    const double most = std::max(start, position);
+    const double psi = std::log1p(a * most);
+    const double normalizer = std::max(psi, kLeastPsi);
+    for (size_t n = 0; n < b.keys(i); ++n) {
+      const double distance = std::fabs(static_cast<double>(n) - position);
+      const double value = std::log1p(a * distance) / normalizer;
+      // By psi of the normalizer, and by its argument a most.
+      const double by_psi = psi < kLeastPsi ? 0 : -value / normalizer;
+      const double by_most = by_psi / (1 + a * most);
+      const double by_a = distance / (1 + a * distance) / normalizer + by_most * most;
+      const double by_length =
+          start < position ? 0 : std::copysign(1.0, length) * by_most * a * shape.threshold;
+      f(Share{value, std::copysign(1.0, c) * by_a, by_length}, i * b.count() + b.first(i) + n);
     }
   }
 }
@@ -67,28 +63,31 @@ void eachShare(const BiasShape& shape, const Parts<const T>& parts, F f) {
 }  // namespace
 
 template <class T>
-void fireBias(T* out, const BiasShape& shape, const T* parameters) {
+void fireBias(T* out, const BiasShape& shape, const T* parameters, const FirePart& part) {
   const Parts<const T> parts(parameters, shape);
-  eachShare(shape, parts, [&](const Share& share, size_t at) {
+  const QueryBlock& b = part.queries;
+  eachShare(shape, parts, b, [&](const Share& share, size_t at) {
     const T t = static_cast<T>(share.value);
-    for (size_t h = 0; h < shape.heads; ++h) {
+    for (size_t h = part.head; h < part.end; ++h) {
       T sum = parts.out_bias[h];
       for (size_t w = 0; w < shape.width; ++w)
         sum += parts.out[h * shape.width + w] * std::max(T{0}, parts.hidden[w] * t + parts.hidden_bias[w]);
-      out[h * shape.size() + at] = sum;
+      out[(h - part.head) * b.rows() * b.count() + at] = sum;
     }
   });
 }
 
 template <class T>
-void fireBiasBackward(T* gradients, const T* dbias, const BiasShape& shape, const T* parameters) {
+void fireBiasBackward(T* gradients, const T* dbias, const BiasShape& shape, const T* parameters,
+                      const FirePart& part) {
   const Parts<const T> parts(parameters, shape);
   const Parts<T> d(gradients, shape);
-  eachShare(shape, parts, [&](const Share& share, size_t at) {
+  const QueryBlock& b = part.queries;
+  eachShare(shape, parts, b, [&](const Share& share, size_t at) {
     const T t = static_cast<T>(share.value);
     T dt = 0;
-    for (size_t h = 0; h < shape.heads; ++h) {
-      const T dsum = dbias[h * shape.size() + at];
+    for (size_t h = part.head; h < part.end; ++h) {
+      const T dsum = dbias[(h - part.head) * b.rows() * b.count() + at];
       d.out_bias[h] += dsum;
       for (size_t w = 0; w < shape.width; ++w) {
         const T hidden = parts.hidden[w] * t + parts.hidden_bias[w];
@@ -105,9 +104,9 @@ void fireBiasBackward(T* gradients, const T* dbias, const BiasShape& shape, cons
   });
 }
 
-template void fireBias(float*, const BiasShape&, const float*);
-template void fireBias(double*, const BiasShape&, const double*);
-template void fireBiasBackward(float*, const float*, const BiasShape&, const float*);
-template void fireBiasBackward(double*, const double*, const BiasShape&, const double*);
+template void fireBias(float*, const BiasShape&, const float*, const FirePart&);
+template void fireBias(double*, const BiasShape&, const double*, const FirePart&);
+template void fireBiasBackward(float*, const float*, const BiasShape&, const float*, const FirePart&);
+template void fireBiasBackward(double*, const double*, const BiasShape&, const double*, const FirePart&);
 
 }  // namespace ropewalk::training

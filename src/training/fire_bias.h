@@ -13,12 +13,20 @@ inline size_t fireSize(size_t heads, size_t width) {
   return 2 + 2 * width + heads * width + heads;
 }
 
-// out [H, T, distances], the first part of distanceBias() for kFire.
+// Of which queries and heads biases are wanted.
+struct FirePart {
+  QueryBlock queries;
+  size_t head;  // head .. end - 1
+  size_t end;
+};
+
+// out [heads, rows, distances], for all queries and heads the first part of distanceBias() for kFire.
 template <class T>
-void fireBias(T* out, const BiasShape& shape, const T* parameters);
+void fireBias(T* out, const BiasShape& shape, const T* parameters, const FirePart& part);
 
 // Adds to the gradients of the parameters, from those of the biases.
 template <class T>
-void fireBiasBackward(T* gradients, const T* dbias, const BiasShape& shape, const T* parameters);
+void fireBiasBackward(T* gradients, const T* dbias, const BiasShape& shape, const T* parameters,
+                      const FirePart& part);
 
 }  // namespace ropewalk::training

@@ -60,7 +60,7 @@ HeadInput<T> inputOf(const LayerContext<T>& context, const HeadPlace& at) {
   const ModelState<T>& model = context.memory.model();
   const T* const q = queriesOf(context, state.qkv, at);
   HeadInput<T> input;
-  input.distances = plan.distances();
+  input.queries = allQueries(plan.distances());
   input.value_dim = context.options.headDim();
   input.x = {q, 3 * d, q + d, 3 * d, input.value_dim};
   input.v = q + 2 * d;
@@ -71,7 +71,12 @@ HeadInput<T> inputOf(const LayerContext<T>& context, const HeadPlace& at) {
     input.bias = model.bias + at.h * bias.size();
     input.bias_stride = bias.rows() > 1 ? bias.distances.count() : 0;
   }
-  if (plan.forgets()) input.forget_sums = state.forget_sums + at.index * input.distances.tokens;
+  if (plan.firesByBlock()) {
+    input.fire = context.parts.fire;
+    input.fire_shape = plan.biasShape();
+    input.head = at.h;
+  }
+  if (plan.forgets()) input.forget_sums = state.forget_sums + at.index * context.memory.tokens();
   if (plan.hasRelative()) {
     const RelativeTables<T> tables = relativeTables(context, model.tables);
     input.relative = {tables.query, tables.key, tables.product, tables.value};
@@ -82,7 +87,7 @@ HeadInput<T> inputOf(const LayerContext<T>& context, const HeadPlace& at) {
 // Of a head with phases: what its queries and keys become.
 template <class T>
 void angle(const LayerContext<T>& context, const HeadPlace& at, HeadInput<T>* input) {
-  const size_t tokens = input->distances.tokens;
+  const size_t tokens = context.memory.tokens();
   const size_t dim = input->x.dim;
   T* const q = context.memory.model().angled;
   T* const k = q + tokens * 2 * dim;
@@ -144,7 +149,7 @@ void layerAttentionForward(const LayerContext<T>& context) {
                  options.heads, tokens);
     }
     HeadInput<T> input = inputOf(context, at);
-    T* const weights = context.memory.weights(context.layer, at.index);
+    const HeadWeights<T> weights = context.memory.weights(context.layer, at.index);
     T* const out = mixedOf(context, state.mixed, at);
     if (isLinear(options)) {
       linearAttentionForward(weights, state.denominators + at.index * tokens, out, options.model_dim,
@@ -167,6 +172,7 @@ void layerAttentionBackward(const LayerContext<T>& context, const LayerParts<T>&
   const size_t d = options.model_dim;
   const size_t dim = options.headDim();
   layOutTables(context);
+  std::fill_n(model.d_qkv, context.memory.rows() * 3 * d, T{0});
   if (plan.hasRelative()) std::fill_n(model.d_tables, 2 * distances.count() * dim, T{0});
   eachHead(context, [&](const HeadPlace& at) {
     HeadInput<T> input = inputOf(context, at);
@@ -177,8 +183,9 @@ void layerAttentionBackward(const LayerContext<T>& context, const LayerParts<T>&
     head.dv = dq + 2 * d;
     head.dv_stride = 3 * d;
     if (plan.hasBias()) head.bias = model.d_bias + at.h * plan.biasShape().size();
+    head.fire = gradients.fire;
     if (plan.hasRelative()) head.relative = relativeTables(context, model.d_tables);
-    const T* const weights = context.memory.weights(context.layer, at.index);
+    const HeadWeights<T> weights = context.memory.weights(context.layer, at.index);
     const T* const dout = mixedOf(context, model.d_mixed, at);
     if (isLinear(options)) {
       linearAttentionBackward(head, dout, d, weights, state.denominators + at.index * tokens,
@@ -192,6 +199,7 @@ void layerAttentionBackward(const LayerContext<T>& context, const LayerParts<T>&
     T* const angled = model.d_angled;
     if (plan.hasPhases()) {
       angle(context, at, &input);
+      std::fill_n(angled, 4 * tokens * dim, T{0});
       head.dx = {angled, 2 * dim, angled + tokens * 2 * dim, 2 * dim, 2 * dim};
     }
     attentionBackward(head, dout, d, weights, input, model.room);

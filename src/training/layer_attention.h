@@ -25,7 +25,7 @@ template <class T>
 void layerAttentionForward(const LayerContext<T>& context);
 
 // From d_mixed to d_qkv and d_gates; adds to d_bias and to the gradients of the layer's relative tables and
-// phases.
+// phases, and to those of FIRE where its biases are made for each block.
 template <class T>
 void layerAttentionBackward(const LayerContext<T>& context, const LayerParts<T>& gradients);
 

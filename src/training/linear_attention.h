@@ -1,5 +1,5 @@
-// Linear attention of one head of one sequence, by its weights: sequences are short here, and the weights are
-// what a map of the head shows.
+// Linear attention of one head of one sequence, by its weights, which a map of the head shows: kept or
+// computed again, as those of training/attention.h.
 //   out_i = sum_j w_ij v_j,  w_ij = a_i . b_j / den_i
 // with a, b the features of queries and keys. den_i is the sum of the same products over the keys that query
 // i sees, or that of features before RoPE (Su et al., arXiv:2104.09864, equation 19). A row whose denominator
@@ -23,7 +23,7 @@ enum class LinearRotation : int {
 
 template <class T>
 struct LinearHead {
-  HeadInput<T> head;  // x as projected; scale, bias, forget_sums and relative are not read
+  HeadInput<T> head;  // x as projected; scale, biases, forget_sums and relative are not read
   LinearKernel kernel = LinearKernel::kElu1;  // all but kProduct
   LinearRotation rotation = LinearRotation::kNone;
   AngleTables<T> angles;
@@ -31,17 +31,18 @@ struct LinearHead {
 };
 
 inline size_t linearAttentionRoom(Distances d, size_t head_dim) {
-  return d.tokens * (d.tokens + 6 * head_dim) + head_dim;
+  return d.tokens * (blockRows(d.tokens) + 6 * head_dim + 1) + head_dim;
 }
 
-// weights [T, T], zeros where no key is seen; denominators [T]; out [tokens, value_dim].
+// weights: zeros where no key is seen; denominators [T]; out [tokens, value_dim].
 template <class T>
-void linearAttentionForward(T* weights, T* denominators, T* out, size_t out_stride,
+void linearAttentionForward(HeadWeights<T> weights, T* denominators, T* out, size_t out_stride,
                             const LinearHead<T>& input, T* room);
 
-// Writes dx and dv.
+// Writes dx, adds to dv.
 template <class T>
 void linearAttentionBackward(const HeadGradients<T>& gradients, const T* dout, size_t dout_stride,
-                             const T* weights, const T* denominators, const LinearHead<T>& input, T* room);
+                             HeadWeights<T> weights, const T* denominators, const LinearHead<T>& input,
+                             T* room);
 
 }  // namespace ropewalk::training

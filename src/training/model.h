@@ -46,8 +46,8 @@ class Model {
   T* room() { return memory_.room(); }
 
   T* logits() const { return memory_.model().logits; }
-  // Attention weights of a layer [batch, heads, tokens, tokens], after forward for kTrain.
-  const T* weights(size_t layer) const { return memory_.weights(layer, 0); }
+  // Attention weights of a layer [batch, heads, tokens, tokens], after forward for kCapture.
+  const T* weights(size_t layer) const { return memory_.weights(layer, 0).data; }
 
  private:
   void layerForward(const LayerParts<const T>& parts, const PositionPlan<T>& plan, size_t layer);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "training/attention.h"
 #include "training/linear_attention.h"
 
 namespace ropewalk::training {
@@ -55,7 +54,7 @@ LayerState<T> ModelMemory<T>::carveLayer(Carver& carver, const ModelOptions& opt
     s.gates = carver.take(m, options.heads);
     s.forget_sums = carver.takeDoubles(heads, tokens_);
   }
-  s.weights = carver.take(keeps_ ? heads : 1, tokens_ * tokens_);
+  if (keeps_weights_) s.weights = carver.take(heads, tokens_ * tokens_);
   if (options.attention == AttentionKind::kLinear) s.denominators = carver.take(heads, tokens_);
   s.mixed = carver.take(m, d);
   s.middle = carver.take(m, d);
@@ -94,7 +93,7 @@ void ModelMemory<T>::carve(Carver& carver, const ModelOptions& options, const Po
   const size_t d = options.model_dim;
   const size_t count = plan.distances().count();
   for (size_t l = 0; l < options.layers; ++l)
-    layers_[l] = l == 0 || keeps_ ? carveLayer(carver, options, plan) : layers_[0];
+    layers_[l] = l == 0 || purpose_ != Purpose::kEvaluate ? carveLayer(carver, options, plan) : layers_[0];
   model_ = {};
   model_.hidden = carver.take(m, d);
   model_.moments = {carver.take(m), carver.take(m)};
@@ -103,10 +102,11 @@ void ModelMemory<T>::carve(Carver& carver, const ModelOptions& options, const Po
   if (plan.hasBias()) model_.bias = carver.take(options.heads, plan.biasShape().size());
   if (plan.hasRelative()) model_.tables = carver.take(count, 2 * options.headDim());
   if (plan.hasPhases()) model_.angled = carver.take(tokens_, 4 * options.headDim());
+  if (!keeps_weights_) model_.weights = carver.take(blockRows(tokens_), tokens_);
   model_.room = carver.take(options.attention == AttentionKind::kLinear
                                 ? linearAttentionRoom(plan.distances(), options.headDim())
-                                : attentionRoom(plan.distances()));
-  if (keeps_) carveGradients(carver, options, plan);
+                                : attentionRoom(plan.distances(), plan.firesByBlock()));
+  if (purpose_ == Purpose::kTrain) carveGradients(carver, options, plan);
 }
 
 template <class T>
@@ -118,7 +118,8 @@ Status ModelMemory<T>::prepare(const ModelOptions& options, const PositionPlan<T
   if (layers_.reserve(options.layers) != Status::kOk) return Status::kOutOfMemory;
   batch_ = batch;
   tokens_ = tokens;
-  keeps_ = purpose == Purpose::kTrain;
+  purpose_ = purpose;
+  keeps_weights_ = purpose == Purpose::kCapture || (purpose == Purpose::kTrain && plan.keepsWeights());
   Carver counted(nullptr);
   carve(counted, options, plan);
   if (!counted.fits()) return Status::kOutOfMemory;

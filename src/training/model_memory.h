@@ -5,15 +5,16 @@
 
 #include "memory.h"
 #include "status.h"
+#include "training/attention.h"
 #include "training/norm.h"
 #include "training/options.h"
 #include "training/position_plan.h"
 
 namespace ropewalk::training {
 
-// What a pass is for: the backward pass needs what the forward pass leaves of every layer, and so do maps of
-// its heads; else layers follow one another in the same memory.
-enum class Purpose { kEvaluate, kTrain };
+// What a pass is for: the backward pass needs what the forward pass leaves of every layer, maps of its heads
+// their weights; else layers follow one another in the same memory.
+enum class Purpose { kEvaluate, kTrain, kCapture };
 
 // Letters of sizes: M = B T rows; d model_dim; H heads of D = d / H; F hidden_dim.
 
@@ -26,7 +27,7 @@ struct LayerState {
   T* qkv = nullptr;               // [M, 3 d], queries and keys turned
   T* gates = nullptr;             // [M, H]
   double* forget_sums = nullptr;  // [B, H, T]
-  T* weights = nullptr;           // [B, H, T, T], or [T, T]
+  T* weights = nullptr;           // [B, H, T, T]; null: not kept
   T* denominators = nullptr;      // [B, H, T]
   T* mixed = nullptr;             // [M, d]
   T* middle = nullptr;            // [M, d], after attention
@@ -44,10 +45,11 @@ struct ModelState {
   T* input = nullptr;   // [M, d], of the unembedding
   T* logits = nullptr;  // [M, V]
 
-  T* bias = nullptr;    // [H, rows, distances] of the bias
-  T* tables = nullptr;  // [2][distances, D]
-  T* angled = nullptr;  // [2][T, 2 D], queries and keys of a head with phases
-  T* room = nullptr;    // of attention
+  T* bias = nullptr;     // [H, rows, distances] of the bias; null: none, or made for each block
+  T* tables = nullptr;   // [2][distances, D]
+  T* angled = nullptr;   // [2][T, 2 D], queries and keys of a head with phases
+  T* weights = nullptr;  // [rows, T] of a block of queries, where layers keep none
+  T* room = nullptr;     // of attention
 
   T* d_bias = nullptr;
   T* d_tables = nullptr;
@@ -82,8 +84,9 @@ class ModelMemory {
   const LayerState<T>& layer(size_t l) const { return layers_[l]; }
   const ModelState<T>& model() const { return model_; }
   // Weights of one head, counted over all heads of all sequences.
-  T* weights(size_t l, size_t head) const {
-    return layers_[l].weights + (keeps_ ? head * tokens_ * tokens_ : 0);
+  HeadWeights<T> weights(size_t l, size_t head) const {
+    if (!keeps_weights_) return {model_.weights, false};
+    return {layers_[l].weights + head * tokens_ * tokens_, true};
   }
 
  private:
@@ -97,7 +100,8 @@ class ModelMemory {
   ModelState<T> model_;
   size_t batch_ = 0;
   size_t tokens_ = 0;
-  bool keeps_ = false;
+  Purpose purpose_ = Purpose::kEvaluate;
+  bool keeps_weights_ = false;
   size_t least_ = 0;  // numbers of memory_
 };
 

@@ -78,6 +78,9 @@ struct ModelOptions {
   LinearRotation rotation =
       LinearRotation::kNone;  // kLinear with kRope, which kNone leaves without positions
   PositionOptions position;
+  // Tokens of the longest sequences whose attention weights a step keeps, B H T^2 numbers of each layer.
+  // Those of longer ones are computed again in the backward pass.
+  size_t kept_tokens = 256;
 
   size_t headDim() const { return model_dim / heads; }
   bool concatenates() const { return position.hasVectors() && position.mode == LearnedMode::kConcatenate; }

@@ -69,6 +69,7 @@ Status PositionPlan<T>::create(const ModelOptions& options) {
   made.options_.slopes = nullptr;
   made.options_.frequencies = {};
   made.causal_ = options.causal;
+  made.kept_tokens_ = options.kept_tokens;
   made.heads_ = options.heads;
   made.width_ = options.positionDim();
   Status status = Status::kOk;

@@ -35,8 +35,13 @@ class PositionPlan {
   AngleTables<T> angles() const { return {tables_.data(), tables_.data() + filled_ * angles_, angles_}; }
   Pairing pairing() const { return pairing_; }
 
-  // A bias by distance; fixedSlopes() [H] are its `first` where that is no parameter.
-  bool hasBias() const { return bias_; }
+  // Whether a step keeps the attention weights.
+  bool keepsWeights() const { return tokens_ <= kept_tokens_; }
+
+  // A bias by distance; fixedSlopes() [H] are its `first` where that is no parameter. FIRE's, which depend on
+  // the query too, are made for one block of queries at a time where weights are not kept.
+  bool hasBias() const { return bias_ && !firesByBlock(); }
+  bool firesByBlock() const { return bias_kind_ == BiasKind::kFire && !keepsWeights(); }
   BiasShape biasShape() const {
     return {bias_kind_, heads_, &buckets_, distances(), options_.width, options_.threshold};
   }
@@ -64,6 +69,7 @@ class PositionPlan {
   PositionKind kind_ = PositionKind::kNone;
   PositionOptions options_;  // without its pointers
   bool causal_ = true;
+  size_t kept_tokens_ = 0;
   size_t heads_ = 0;
   size_t width_ = 0;  // of vectors
   bool fixed_vectors_ = false;

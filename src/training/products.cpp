@@ -105,16 +105,17 @@ struct Block {
 // Rows first .. first + rows - 1 of out, from one block.
 template <class T>
 void multiplyRows(T* out, size_t out_stride, const Operand<T>& a, const Block<T>& block, size_t first,
-                  size_t rows, bool add, Triangle triangle) {
+                  size_t rows, bool add, Triangle triangle, size_t diagonal) {
   constexpr size_t kPanelWidth = kWidth<T>;
   size_t begin = block.l;
   size_t end = block.l + block.depth;
-  if (triangle == Triangle::kLower) end = std::clamp(first + rows, begin, end);
-  if (triangle == Triangle::kUpper) begin = std::clamp(first, begin, end);
+  const size_t last = first + rows + diagonal;
+  if (triangle == Triangle::kLower) end = std::clamp(last, begin, end);
+  if (triangle == Triangle::kUpper) begin = std::clamp(first - std::min(first, diagonal), begin, end);
   if (begin == end && add) return;
   const T* const from = a.data + (a.transposed ? begin * a.stride + first : first * a.stride + begin);
   for (size_t c = 0; c < block.columns; c += kPanelWidth) {
-    if (triangle == Triangle::kOut && block.j + c >= first + rows) break;
+    if (triangle == Triangle::kOut && block.j + c >= last) break;
     const T* const panel = block.panels + c * block.depth + (begin - block.l) * kPanelWidth;
     T* const to = out + first * out_stride + block.j + c;
     const size_t width = std::min(kPanelWidth, block.columns - c);
@@ -137,7 +138,7 @@ void multiplyRows(T* out, size_t out_stride, const Operand<T>& a, const Block<T>
 
 template <class T>
 void product(T* out, size_t out_stride, Operand<T> a, Operand<T> b, size_t m, size_t n, size_t k, bool add,
-             Triangle triangle) {
+             Triangle triangle, size_t diagonal) {
   alignas(kAlignment) T panels[kDepth * kColumns];
   if (k == 0 && !add) {
     for (size_t i = 0; i < m; ++i) std::fill_n(out + i * out_stride, n, T{0});
@@ -149,13 +150,15 @@ void product(T* out, size_t out_stride, Operand<T> a, Operand<T> b, size_t m, si
       packPanels(panels, b, l, depth, j, columns);
       const Block<T> block = {panels, l, depth, j, columns};
       for (size_t i = 0; i < m; i += kTileRows)
-        multiplyRows(out, out_stride, a, block, i, std::min(kTileRows, m - i), add || l > 0, triangle);
+        multiplyRows(out, out_stride, a, block, i, std::min(kTileRows, m - i), add || l > 0, triangle,
+                     diagonal);
     }
   }
 }
 
-template void product(float*, size_t, Operand<float>, Operand<float>, size_t, size_t, size_t, bool, Triangle);
+template void product(float*, size_t, Operand<float>, Operand<float>, size_t, size_t, size_t, bool, Triangle,
+                      size_t);
 template void product(double*, size_t, Operand<double>, Operand<double>, size_t, size_t, size_t, bool,
-                      Triangle);
+                      Triangle, size_t);
 
 }  // namespace ropewalk::training

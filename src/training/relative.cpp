@@ -8,11 +8,11 @@
 namespace ropewalk::training {
 namespace {
 
-// f(i, j, place of j - i) for each visible pair.
+// f(row, key, entry of scores, place of the distance) for each visible pair.
 template <class F>
-void eachPair(Distances d, F f) {
-  for (size_t i = 0; i < d.tokens; ++i) {
-    for (size_t j = 0; j < d.keys(i); ++j) f(i, j, d.first(i) + j);
+void eachPair(const QueryBlock& b, F f) {
+  for (size_t i = 0; i < b.rows(); ++i) {
+    for (size_t j = 0; j < b.keys(i); ++j) f(i, j, i * b.all.tokens + j, b.first(i) + j);
   }
 }
 
@@ -49,40 +49,37 @@ void layOutBackward(T* dtable, const T* dout, const RelativeRows& rows, Distance
 }
 
 template <class T>
-void relativeScores(T* scores, QueriesAndKeys<const T> x, RelativeTables<const T> tables, Distances d,
+void relativeScores(T* scores, QueriesAndKeys<const T> x, RelativeTables<const T> tables, const QueryBlock& b,
                     T* room) {
-  const size_t tokens = d.tokens;
-  const size_t count = d.count();
+  const size_t count = b.count();
+  const size_t dim = x.dim;
   if (tables.product != nullptr) {
-    eachPair(d, [&](size_t i, size_t j, size_t place) {
-      scores[i * tokens + j] =
-          tripleDot(x.q + i * x.q_stride, x.k + j * x.k_stride, tables.product + place * x.dim, x.dim);
+    eachPair(b, [&](size_t i, size_t j, size_t entry, size_t place) {
+      scores[entry] =
+          tripleDot(x.q + i * x.q_stride, x.k + j * x.k_stride, tables.product + place * dim, dim);
     });
   }
   if (tables.query != nullptr) {
-    product<T>(room, count, {x.q, x.q_stride}, {tables.query, x.dim, true}, tokens, count, x.dim, false);
-    for (size_t i = 0; i < tokens; ++i)
-      addScaled(scores + i * tokens, T{1}, room + i * count + d.first(i), d.keys(i));
+    product<T>(room, count, {x.q, x.q_stride}, {tables.query, dim, true}, b.rows(), count, dim, false);
+    for (size_t i = 0; i < b.rows(); ++i)
+      addScaled(scores + i * b.all.tokens, T{1}, room + i * count + b.first(i), b.keys(i));
   }
   if (tables.key != nullptr) {
-    product<T>(room, count, {x.k, x.k_stride}, {tables.key, x.dim, true}, tokens, count, x.dim, false);
-    eachPair(d, [&](size_t i, size_t j, size_t place) { scores[i * tokens + j] += room[j * count + place]; });
+    eachPair(b, [&](size_t, size_t j, size_t entry, size_t place) {
+      scores[entry] += dot(x.k + j * x.k_stride, tables.key + place * dim, dim);
+    });
   }
 }
 
 template <class T>
 void relativeScoresBackward(QueriesAndKeys<T> dx, RelativeTables<T> gradients, const T* dscores,
-                            QueriesAndKeys<const T> x, RelativeTables<const T> tables, Distances d, T* room) {
-  const size_t tokens = d.tokens;
-  const size_t count = d.count();
+                            QueriesAndKeys<const T> x, RelativeTables<const T> tables, const QueryBlock& b,
+                            T* room) {
+  const size_t count = b.count();
   const size_t dim = x.dim;
   if (tables.product != nullptr) {
-    for (size_t t = 0; t < tokens; ++t) {
-      std::fill_n(dx.q + t * dx.q_stride, dim, T{0});
-      std::fill_n(dx.k + t * dx.k_stride, dim, T{0});
-    }
-    eachPair(d, [&](size_t i, size_t j, size_t place) {
-      const T g = dscores[i * tokens + j];
+    eachPair(b, [&](size_t i, size_t j, size_t entry, size_t place) {
+      const T g = dscores[entry];
       const T* const q = x.q + i * x.q_stride;
       const T* const k = x.k + j * x.k_stride;
       const T* const table = tables.product + place * dim;
@@ -92,14 +89,15 @@ void relativeScoresBackward(QueriesAndKeys<T> dx, RelativeTables<T> gradients, c
     });
   }
   if (tables.query != nullptr) {
-    byDistanceOfQuery(room, dscores, d);
-    product<T>(dx.q, dx.q_stride, {room, count}, {tables.query, dim}, tokens, dim, count, true);
-    product<T>(gradients.query, dim, {room, count, true}, {x.q, x.q_stride}, count, dim, tokens, true);
+    byDistance(room, dscores, b);
+    product<T>(dx.q, dx.q_stride, {room, count}, {tables.query, dim}, b.rows(), dim, count, true);
+    product<T>(gradients.query, dim, {room, count, true}, {x.q, x.q_stride}, count, dim, b.rows(), true);
   }
   if (tables.key != nullptr) {
-    byDistanceOfKey(room, dscores, d);
-    product<T>(dx.k, dx.k_stride, {room, count}, {tables.key, dim}, tokens, dim, count, true);
-    product<T>(gradients.key, dim, {room, count, true}, {x.k, x.k_stride}, count, dim, tokens, true);
+    eachPair(b, [&](size_t, size_t j, size_t entry, size_t place) {
+      addScaled(dx.k + j * dx.k_stride, dscores[entry], tables.key + place * dim, dim);
+      addScaled(gradients.key + place * dim, dscores[entry], x.k + j * x.k_stride, dim);
+    });
   }
 }
 
@@ -107,15 +105,15 @@ template void layOutByDistance(float*, const float*, const RelativeRows&, Distan
 template void layOutByDistance(double*, const double*, const RelativeRows&, Distances, size_t);
 template void layOutBackward(float*, const float*, const RelativeRows&, Distances, size_t);
 template void layOutBackward(double*, const double*, const RelativeRows&, Distances, size_t);
-template void relativeScores(float*, QueriesAndKeys<const float>, RelativeTables<const float>, Distances,
-                             float*);
-template void relativeScores(double*, QueriesAndKeys<const double>, RelativeTables<const double>, Distances,
-                             double*);
+template void relativeScores(float*, QueriesAndKeys<const float>, RelativeTables<const float>,
+                             const QueryBlock&, float*);
+template void relativeScores(double*, QueriesAndKeys<const double>, RelativeTables<const double>,
+                             const QueryBlock&, double*);
 template void relativeScoresBackward(QueriesAndKeys<float>, RelativeTables<float>, const float*,
-                                     QueriesAndKeys<const float>, RelativeTables<const float>, Distances,
-                                     float*);
+                                     QueriesAndKeys<const float>, RelativeTables<const float>,
+                                     const QueryBlock&, float*);
 template void relativeScoresBackward(QueriesAndKeys<double>, RelativeTables<double>, const double*,
-                                     QueriesAndKeys<const double>, RelativeTables<const double>, Distances,
-                                     double*);
+                                     QueriesAndKeys<const double>, RelativeTables<const double>,
+                                     const QueryBlock&, double*);
 
 }  // namespace ropewalk::training

@@ -1,5 +1,6 @@
 // Learned tables of relative positions, laid out by distance for one sequence: Shaw's keys and values,
-// BERT's relative_key and relative_key_query, and M3 (encodings/relative.h).
+// BERT's relative_key and relative_key_query, and M3 (encodings/relative.h). Those of a block of queries
+// begin at its first distance.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +27,7 @@ void layOutByDistance(T* out, const T* table, const RelativeRows& rows, Distance
 template <class T>
 void layOutBackward(T* dtable, const T* dout, const RelativeRows& rows, Distances d, size_t dim);
 
-// Queries and keys of one head, rows their strides apart.
+// Queries of a block and keys of one head, rows their strides apart.
 template <class T>
 struct QueriesAndKeys {
   T* q = nullptr;
@@ -36,15 +37,17 @@ struct QueriesAndKeys {
   size_t dim = 0;
 };
 
-// Adds the query and key terms to scores [T, T], or writes those of `product` first. room [T, distances].
+// Adds the query and key terms to scores [rows, T], or writes those of `product` first. room [rows,
+// distances].
 template <class T>
-void relativeScores(T* scores, QueriesAndKeys<const T> x, RelativeTables<const T> tables, Distances d,
+void relativeScores(T* scores, QueriesAndKeys<const T> x, RelativeTables<const T> tables, const QueryBlock& b,
                     T* room);
 
-// From the gradient of the scores, 0 where no key is seen: adds to dx (writes to it where there is a
-// product) and to the gradients of the tables. room [T, distances].
+// From the gradient of the scores, 0 where no key is seen: adds to dx and to the gradients of the tables.
+// room [rows, distances].
 template <class T>
 void relativeScoresBackward(QueriesAndKeys<T> dx, RelativeTables<T> gradients, const T* dscores,
-                            QueriesAndKeys<const T> x, RelativeTables<const T> tables, Distances d, T* room);
+                            QueriesAndKeys<const T> x, RelativeTables<const T> tables, const QueryBlock& b,
+                            T* room);
 
 }  // namespace ropewalk::training

@@ -170,7 +170,7 @@ Status Trainer<T>::evaluate(const Batch<T>& batch, double* loss, const Evaluatio
 template <class T>
 Status Trainer<T>::capture(const Sequences& sequences, T* maps) {
   Status status = checkIds(sequences);
-  if (status == Status::kOk) status = model_.prepare(sequences, plan_, Purpose::kTrain);
+  if (status == Status::kOk) status = model_.prepare(sequences, plan_, Purpose::kCapture);
   if (status != Status::kOk) return status;
   model_.forward(parameters_.data(), sequences, plan_);
   const size_t n = sequences.batch * model_.options().heads * sequences.tokens * sequences.tokens;

@@ -53,7 +53,7 @@ export interface TrainerOptions {
   hiddenDim?: number;
   /** Ids are below it. */
   vocab: number;
-  /** Tokens of the longest sequence that is trained on. */
+  /** Tokens of the longest sequence that is trained on. Memory grows with them, beyond 256 not with their square. */
   context: number;
   /** Whether a token sees no later one. Default true. */
   causal?: boolean;

@@ -38,8 +38,8 @@ template <class T>
 double valueShare(const HeadData<T>& data, double unit) {
   const size_t tokens = data.distances.tokens;
   std::vector<T> weights(tokens * tokens), out(tokens * data.value_dim);
-  std::vector<T> room(attentionRoom(data.distances));
-  attentionForward(weights.data(), out.data(), data.value_dim, data.input(), room.data());
+  std::vector<T> room(attentionRoom(data.distances, false));
+  attentionForward({weights.data()}, out.data(), data.value_dim, data.input(), room.data());
   std::vector<double> expected(tokens * tokens, 0);
   Worst worst;
   for (size_t i = 0; i < tokens; ++i) {
@@ -56,13 +56,26 @@ double valueShare(const HeadData<T>& data, double unit) {
   return worst.share();
 }
 
+// Gradients of a head by one form of its weights.
+HeadGradientData gradientsOf(const HeadData<double>& data, bool kept) {
+  const size_t tokens = data.distances.tokens;
+  std::vector<double> weights((kept ? tokens : blockRows(tokens)) * tokens), out(tokens * data.value_dim);
+  std::vector<double> room(attentionRoom(data.distances, false));
+  attentionForward({weights.data(), kept}, out.data(), data.value_dim, data.input(), room.data());
+  HeadGradientData gradients(data);
+  attentionBackward(gradients.parts(data), data.c.data(), data.value_dim, {weights.data(), kept},
+                    data.input(), room.data());
+  return gradients;
+}
+
 }  // namespace
 
 TEST_CASE("Attention of training is softmax attention with every term, at any size", "[training]") {
   for (const auto& [name, terms] : kTerms) {
     INFO(name);
     Random random(7);
-    for (const size_t tokens : {size_t{0}, size_t{1}, size_t{2}, size_t{5}, size_t{8}, size_t{19}}) {
+    constexpr size_t kTokens[] = {0, 1, 2, 5, 8, 19, 128, 131, 300};  // blocks have 128 queries
+    for (const size_t tokens : kTokens) {
       for (const bool causal : {false, true}) {
         CHECK(valueShare(HeadData<double>(random, tokens, causal, 3, 5, terms), 0x1p-53) <= 1);
         CHECK(valueShare(HeadData<float>(random, tokens, causal, 8, 4, terms), kUnit) <= 1);
@@ -76,16 +89,52 @@ TEST_CASE("Gradients of softmax attention", "[training]") {
     for (const bool causal : {false, true}) {
       Random random(8);
       HeadData<double> data(random, 6, causal, 4, 3, terms);
-      std::vector<double> weights(36), out(18), room(attentionRoom(data.distances));
+      std::vector<double> weights(36), out(18), room(attentionRoom(data.distances, false));
       const auto loss = [&] {
-        attentionForward(weights.data(), out.data(), 3, data.input(), room.data());
+        attentionForward({weights.data()}, out.data(), 3, data.input(), room.data());
         return dotOf(out, data.c);
       };
-      loss();
-      HeadGradientData gradients(data);
-      attentionBackward(gradients.parts(data), data.c.data(), 3, weights.data(), data.input(), room.data());
+      const HeadGradientData gradients = gradientsOf(data, true);
       const std::string line = std::string("attention, ") + name + (causal ? ", causal" : "");
       CHECK(reported(line.c_str(), gradients.largestError(data, loss)) < kGradientTolerance);
+    }
+  }
+}
+
+TEST_CASE("Gradients of softmax attention by several blocks, with weights computed again", "[training]") {
+  constexpr size_t kTokens = 270;
+  for (const auto& [name, terms] : kTerms) {
+    for (const bool causal : {false, true}) {
+      Random random(24);
+      HeadData<double> data(random, kTokens, causal, 4, 3, terms);
+      std::vector<double> weights(blockRows(kTokens) * kTokens), out(kTokens * 3);
+      std::vector<double> room(attentionRoom(data.distances, false));
+      const auto loss = [&] {
+        attentionForward({weights.data(), false}, out.data(), 3, data.input(), room.data());
+        return dotOf(out, data.c);
+      };
+      const HeadGradientData gradients = gradientsOf(data, false);
+      const std::string line = std::string("attention by blocks, ") + name + (causal ? ", causal" : "");
+      CHECK(reported(line.c_str(), gradients.largestErrorAlong(random, data, loss)) < kGradientTolerance);
+    }
+  }
+}
+
+TEST_CASE("Weights computed again give the bits of those that were kept", "[training]") {
+  for (const auto& [name, terms] : kTerms) {
+    INFO(name);
+    for (const size_t tokens : {size_t{5}, size_t{131}, size_t{300}}) {
+      for (const bool causal : {false, true}) {
+        Random random(25);
+        HeadData<double> data(random, tokens, causal, 4, 3, terms);
+        const HeadGradientData kept = gradientsOf(data, true);
+        std::vector<const std::vector<double>*> expected;
+        kept.eachPart(data, [&](auto&, const auto& gradient) { expected.push_back(&gradient); });
+        size_t i = 0;
+        gradientsOf(data, false).eachPart(data, [&](auto&, const auto& gradient) {
+          CHECK(sameBits(gradient, *expected[i++]));
+        });
+      }
     }
   }
 }

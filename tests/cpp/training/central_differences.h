@@ -50,6 +50,31 @@ double gradientError(std::vector<double>& x, const std::vector<double>& gradient
   return gradientError(x.data(), gradient.data(), x.size(), loss);
 }
 
+// The same of what gradient and differences say along a few directions.
+template <class Loss>
+double gradientErrorAlong(Random& random, std::vector<double>& x, const std::vector<double>& gradient,
+                          Loss loss) {
+  constexpr size_t kDirections = 4;
+  const std::vector<double> held = x;
+  std::vector<double> found;
+  std::vector<double> step(kDirections, 0);
+  std::vector<std::vector<double>> directions;
+  for (size_t n = 0; n < kDirections; ++n) {
+    directions.push_back(randomDoubles(random, x.size()));
+    found.push_back(0);
+    for (size_t i = 0; i < x.size(); ++i) found[n] += gradient[i] * directions[n][i];
+  }
+  const double error = gradientError(step, found, [&] {
+    for (size_t i = 0; i < x.size(); ++i) {
+      x[i] = held[i];
+      for (size_t n = 0; n < kDirections; ++n) x[i] += step[n] * directions[n][i];
+    }
+    return loss();
+  });
+  x = held;
+  return error;
+}
+
 // One line of the table that the tests print.
 inline double reported(const char* name, double error) {
   std::printf("gradient of %-44s %.1e\n", name, error);

@@ -49,7 +49,7 @@ struct HeadData {
 
   training::HeadInput<T> input() const {
     training::HeadInput<T> in;
-    in.distances = distances;
+    in.queries = training::allQueries(distances);
     in.x = {q.data(), dim + 2, k.data(), dim + 2, dim};
     in.v = v.data();
     in.v_stride = value_dim + 2;
@@ -122,12 +122,11 @@ struct HeadGradientData {
     return g;
   }
 
-  // The largest error of all that the loss depends on.
-  template <class Loss>
-  double largestError(HeadData<double>& d, Loss loss) const {
-    double worst = 0;
+  // f(input, its gradient) for all that the loss depends on.
+  template <class F>
+  void eachPart(HeadData<double>& d, F f) const {
     const auto compare = [&](bool wanted, std::vector<double>& x, const std::vector<double>& gradient) {
-      if (wanted) worst = std::max(worst, gradientError(x, gradient, loss));
+      if (wanted) f(x, gradient);
     };
     compare(true, d.q, q);
     compare(true, d.k, k);
@@ -138,6 +137,25 @@ struct HeadGradientData {
     compare(d.terms.key, d.key, key);
     compare(d.terms.product, d.product, product);
     compare(d.terms.value, d.value, value);
+  }
+
+  // The largest error of all.
+  template <class Loss>
+  double largestError(HeadData<double>& d, Loss loss) const {
+    double worst = 0;
+    eachPart(d, [&](std::vector<double>& x, const std::vector<double>& gradient) {
+      worst = std::max(worst, gradientError(x, gradient, loss));
+    });
+    return worst;
+  }
+
+  // The same along a few directions, for arrays with many numbers.
+  template <class Loss>
+  double largestErrorAlong(Random& random, HeadData<double>& d, Loss loss) const {
+    double worst = 0;
+    eachPart(d, [&](std::vector<double>& x, const std::vector<double>& gradient) {
+      worst = std::max(worst, gradientErrorAlong(random, x, gradient, loss));
+    });
     return worst;
   }
 };

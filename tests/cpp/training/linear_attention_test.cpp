@@ -31,9 +31,10 @@ struct LinearData {
 
   LinearData(Random& random, size_t tokens, bool causal, LinearKernel k, LinearRotation r)
       : head(random, tokens, causal, kDim, 3, {}), kernel(k), rotation(r) {
+    // Slow, so that no denominator of turned features comes near 0.
+    const double step = std::min(0.1, 1.7 / static_cast<double>(tokens));
     for (size_t i = 0; i < tokens * kDim / 2; ++i) {
-      // Slow, so that no denominator of turned features comes near 0.
-      const double angle = 0.1 * static_cast<double>(i / (kDim / 2)) / (1 + static_cast<double>(i % 2));
+      const double angle = step * static_cast<double>(i / (kDim / 2)) / (1 + static_cast<double>(i % 2));
       cos.push_back(static_cast<T>(1.2 * std::cos(angle)));
       sin.push_back(static_cast<T>(1.2 * std::sin(angle)));
     }
@@ -85,7 +86,7 @@ double valueShare(const LinearData<T>& data, double unit) {
   const Distances d = data.head.distances;
   std::vector<T> weights(d.tokens * d.tokens), denominators(d.tokens), out(d.tokens * 3);
   std::vector<T> room(linearAttentionRoom(d, kDim));
-  linearAttentionForward(weights.data(), denominators.data(), out.data(), 3, data.input(), room.data());
+  linearAttentionForward({weights.data()}, denominators.data(), out.data(), 3, data.input(), room.data());
   Worst worst;
   std::vector<double> expected(weights.size(), 0);
   for (size_t i = 0; i < d.tokens; ++i) {
@@ -110,7 +111,7 @@ TEST_CASE("Linear attention of training has the weights of its definition", "[tr
     for (const LinearRotation rotation : kRotations) {
       for (const bool causal : {false, true}) {
         Random random(14);
-        for (const size_t tokens : {size_t{0}, size_t{1}, size_t{2}, size_t{7}, size_t{17}}) {
+        for (const size_t tokens : {size_t{0}, size_t{1}, size_t{2}, size_t{7}, size_t{17}, size_t{140}}) {
           LinearData<double> data(random, tokens, causal, kernel, rotation);
           LinearData<float> floats(random, tokens, causal, kernel, rotation);
           if (kernel == LinearKernel::kRelu) {  // no denominator near 0
@@ -139,18 +140,55 @@ TEST_CASE("Gradients of linear attention", "[training]") {
         std::vector<double> weights(36), denominators(6), out(18);
         std::vector<double> room(linearAttentionRoom(data.head.distances, kDim));
         const auto loss = [&] {
-          linearAttentionForward(weights.data(), denominators.data(), out.data(), 3, data.input(),
+          linearAttentionForward({weights.data()}, denominators.data(), out.data(), 3, data.input(),
                                  room.data());
           return dotOf(out, data.head.c);
         };
         loss();
         HeadGradientData gradients(data.head);
-        linearAttentionBackward(gradients.parts(data.head), data.head.c.data(), 3, weights.data(),
+        linearAttentionBackward(gradients.parts(data.head), data.head.c.data(), 3, {weights.data()},
                                 denominators.data(), data.input(), room.data());
         const std::string line = std::string("linear attention, ") + kKernelNames[static_cast<int>(kernel)] +
                                  ", " + kRotationNames[static_cast<int>(rotation)] +
                                  (causal ? ", causal" : "");
         CHECK(reported(line.c_str(), gradients.largestError(data.head, loss)) < kGradientTolerance);
+      }
+    }
+  }
+}
+
+TEST_CASE("Gradients of linear attention by several blocks, with weights kept or computed again",
+          "[training]") {
+  constexpr size_t kTokens = 140;
+  for (const LinearKernel kernel : kKernels) {
+    for (const LinearRotation rotation : kRotations) {
+      for (const bool causal : {false, true}) {
+        Random random(26);
+        LinearData<double> data(random, kTokens, causal, kernel, rotation);
+        for (size_t t = 0; kernel == LinearKernel::kRelu && t < kTokens; ++t)
+          data.head.q[t * (kDim + 2)] = data.head.k[t * (kDim + 2)] = 0.9;
+        std::vector<double> weights(kTokens * kTokens), denominators(kTokens), out(kTokens * 3);
+        std::vector<double> room(linearAttentionRoom(data.head.distances, kDim));
+        const auto gradientsOf = [&](bool kept) {
+          const HeadWeights<double> of_head = {weights.data(), kept};
+          linearAttentionForward(of_head, denominators.data(), out.data(), 3, data.input(), room.data());
+          HeadGradientData gradients(data.head);
+          linearAttentionBackward(gradients.parts(data.head), data.head.c.data(), 3, of_head,
+                                  denominators.data(), data.input(), room.data());
+          return gradients;
+        };
+        const auto loss = [&] {
+          linearAttentionForward({weights.data(), false}, denominators.data(), out.data(), 3, data.input(),
+                                 room.data());
+          return dotOf(out, data.head.c);
+        };
+        const HeadGradientData kept = gradientsOf(true);
+        const HeadGradientData again = gradientsOf(false);
+        CHECK((sameBits(kept.q, again.q) && sameBits(kept.k, again.k) && sameBits(kept.v, again.v)));
+        const std::string line = std::string("linear attention by blocks, ") +
+                                 kKernelNames[static_cast<int>(kernel)] + ", " +
+                                 kRotationNames[static_cast<int>(rotation)] + (causal ? ", causal" : "");
+        CHECK(reported(line.c_str(), again.largestErrorAlong(random, data.head, loss)) < kGradientTolerance);
       }
     }
   }
@@ -162,9 +200,9 @@ TEST_CASE("A row without a denominator has no weights and passes no gradient on"
   for (double& v : data.head.q) v = -1;
   std::vector<double> weights(9, kNaN), denominators(3), out(9, kNaN);
   std::vector<double> room(linearAttentionRoom(data.head.distances, kDim));
-  linearAttentionForward(weights.data(), denominators.data(), out.data(), 3, data.input(), room.data());
+  linearAttentionForward({weights.data()}, denominators.data(), out.data(), 3, data.input(), room.data());
   HeadGradientData gradients(data.head);
-  linearAttentionBackward(gradients.parts(data.head), data.head.c.data(), 3, weights.data(),
+  linearAttentionBackward(gradients.parts(data.head), data.head.c.data(), 3, {weights.data()},
                           denominators.data(), data.input(), room.data());
   const auto zero = [](double x) { return x == 0; };
   CHECK(std::all_of(weights.begin(), weights.end(), zero));

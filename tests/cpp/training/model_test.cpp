@@ -58,9 +58,40 @@ double worstGradientError(const ModelOptions& model) {
 }  // namespace
 
 TEST_CASE("Gradients of whole models, every parameter of every encoding", "[training]") {
-  for (const auto& [name, model] : everyModel()) {
+  for (auto [name, model] : everyModel()) {
     INFO(name);
     reported(("a model, " + name).c_str(), worstGradientError(model));
+    model.kept_tokens = 0;
+    reported(("the same, weights computed again, " + name).c_str(), worstGradientError(model));
+  }
+}
+
+TEST_CASE("A model has the same gradients whether attention weights are kept or computed again",
+          "[training]") {
+  constexpr size_t kTokens = 140;  // two blocks of queries
+  for (auto [name, model] : everyModel()) {
+    Random random(24);
+    model.position.length = kTokens;
+    const BatchData<double> batch(random, model.vocab, 2, kTokens);
+    double loss = 0;
+    double loss_again = 0;
+    Trainer<double> kept = trainerOf<double>(model);
+    disturb(kept);
+    REQUIRE(kept.differentiate(batch.view(), &loss) == Status::kOk);
+    model.kept_tokens = kTokens - 1;
+    Trainer<double> again = trainerOf<double>(model);
+    disturb(again);
+    REQUIRE(again.differentiate(batch.view(), &loss_again) == Status::kOk);
+    INFO(name);
+    CHECK(loss_again == loss);
+    double difference = 0;
+    double length = 0;
+    for (size_t i = 0; i < kept.layout().size(); ++i) {
+      difference += std::pow(again.gradients()[i] - kept.gradients()[i], 2);
+      length += std::pow(kept.gradients()[i], 2);
+    }
+    // FIRE adds up its heads in another order.
+    CHECK(std::sqrt(difference / length) <= (model.position.kind == PositionKind::kFire ? 1e-14 : 0));
   }
 }
 

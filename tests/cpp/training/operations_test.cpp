@@ -23,7 +23,7 @@ struct ProductShape {
 // The largest error of one product as a share of what its roundings may cost.
 template <class T>
 double productShare(Random& random, ProductShape s, bool a_transposed, bool b_transposed, bool add,
-                    Triangle triangle, double unit) {
+                    Triangle triangle, size_t diagonal, double unit) {
   const size_t a_stride = (a_transposed ? s.m : s.k) + 1;
   const size_t b_stride = (b_transposed ? s.k : s.n) + 2;
   const size_t out_stride = s.n + 3;
@@ -33,13 +33,14 @@ double productShare(Random& random, ProductShape s, bool a_transposed, bool b_tr
   const auto a_at = [&](size_t i, size_t l) { return a_transposed ? l * a_stride + i : i * a_stride + l; };
   for (size_t i = 0; i < s.m; ++i) {
     for (size_t l = 0; l < s.k; ++l) {
-      if ((triangle == Triangle::kLower && l > i) || (triangle == Triangle::kUpper && l < i))
+      if ((triangle == Triangle::kLower && l > i + diagonal) ||
+          (triangle == Triangle::kUpper && l + diagonal < i))
         a[a_at(i, l)] = 0;
     }
   }
   const std::vector<T> before = out;
   product<T>(out.data(), out_stride, {a.data(), a_stride, a_transposed}, {b.data(), b_stride, b_transposed},
-             s.m, s.n, s.k, add, triangle);
+             s.m, s.n, s.k, add, triangle, diagonal);
   Worst worst;
   for (size_t i = 0; i < s.m; ++i) {
     for (size_t j = 0; j < out_stride; ++j) {
@@ -48,7 +49,7 @@ double productShare(Random& random, ProductShape s, bool a_transposed, bool b_tr
         worst.add(out[at], before[at], 0);
         continue;
       }
-      if (triangle == Triangle::kOut && j > i) continue;
+      if (triangle == Triangle::kOut && j > i + diagonal) continue;
       double sum = add ? before[at] : 0;
       for (size_t l = 0; l < s.k; ++l) {
         sum += static_cast<double>(a[a_at(i, l)]) *
@@ -107,10 +108,11 @@ TEST_CASE("Products are sums of products, whichever side is transposed and whate
       const bool a_transposed = (i & 1) != 0;
       const bool b_transposed = (i & 2) != 0;
       const bool add = (i & 4) != 0;
-      in_float = std::max(in_float,
-                          productShare<float>(random, s, a_transposed, b_transposed, add, triangle, kUnit));
-      in_double = std::max(
-          in_double, productShare<double>(random, s, a_transposed, b_transposed, add, triangle, 0x1p-53));
+      const size_t diagonal = random.bits() % 2 == 0 ? 0 : random.bits() % 140;
+      in_float = std::max(in_float, productShare<float>(random, s, a_transposed, b_transposed, add, triangle,
+                                                        diagonal, kUnit));
+      in_double = std::max(in_double, productShare<double>(random, s, a_transposed, b_transposed, add,
+                                                           triangle, diagonal, 0x1p-53));
     }
   }
   CHECK(in_float <= 1);

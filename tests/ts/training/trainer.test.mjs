@@ -46,6 +46,24 @@ function trained(options, steps) {
   return trainer;
 }
 
+// Bytes that the first step of a trainer takes.
+function bytesOfStep(options, tokens) {
+  const trainer = rw.trainer({ layers: 1, modelDim: 16, heads: 2, vocab: 8, context: tokens, ...options });
+  const before = rw.memory().usedBytes;
+  rw.resetPeak();
+  trainer.step(counting(1, tokens));
+  trainer.dispose();
+  return rw.memory().peak - before;
+}
+
+const ofAnyLength = encodings.filter(({ maxPositions }) => maxPositions === undefined);
+for (const options of [...ofAnyLength.map((position) => ({ position })), { attention: { linear: 'elu1' } }]) {
+  test(`memory of long sequences grows with their length: ${JSON.stringify(options)}`, () => {
+    const [short, long] = [512, 1024].map((tokens) => bytesOfStep(options, tokens));
+    assert.ok(long < 2.2 * short, `${long} bytes and ${short}`);
+  });
+}
+
 for (const position of encodings) {
   test(`learns to count with ${JSON.stringify(position)}`, () => {
     const trainer = trained({ position }, 0);
@@ -231,7 +249,8 @@ test('a step that would overflow leaves the state of before it', () => {
 test('what needs more memory than there is says so', () => {
   assert.throws(() => rw.trainer({ ...sizes, vocab: 2 ** 20, modelDim: 128 }), { name: 'OutOfMemoryError' });
   const trainer = rw.trainer({ ...sizes, heads: 8, context: 2 ** 13 });
-  assert.throws(() => trainer.step({ ids: new Int32Array(2 ** 13) }), { name: 'OutOfMemoryError' });
+  const ids = { data: new Int32Array(2 ** 22), shape: [2 ** 9, 2 ** 13] };
+  assert.throws(() => trainer.step({ ids }), { name: 'OutOfMemoryError' });
   assert.equal(trainer.step(counting(2, 12)).step, 1);
   trainer.dispose();
 });
