@@ -1,5 +1,7 @@
 // The peers, imported here because their node_modules is in this folder. Each is imported only when needed.
 import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 export const onnxruntimeWeb = () => import('onnxruntime-web/wasm');
 /** Its build for Node, which has threads there. A copy for each number of them, which it keeps from its first use on. */
@@ -11,6 +13,20 @@ export const jax = () => import('@jax-js/jax');
 export async function tensorflow() {
   const [tf, wasm] = await Promise.all([import('@tensorflow/tfjs-core'), import('@tensorflow/tfjs-backend-wasm')]);
   return { tf, wasm };
+}
+
+/**
+ * The same with its gradients, which tfjs-core's build for Node has not: their modules are for bundlers. They find its engine
+ * and its registry where all copies of tfjs look for them.
+ */
+export async function tensorflowWithGradients() {
+  const peers = await tensorflow();
+  const core = dirname(fileURLToPath(import.meta.resolve('@tensorflow/tfjs-core')));
+  const { rolldown } = await import('rolldown');
+  const bundle = await rolldown({ input: join(core, 'register_all_gradients.js') });
+  const { output } = await bundle.generate({ format: 'esm' });
+  await import(`data:text/javascript,${encodeURIComponent(output[0].code)}`);
+  return peers;
 }
 
 /** Tokenizers of LLaMA 2 and 3, which hold `vocabById` and `merges`. */
