@@ -95,6 +95,53 @@ TEST_CASE("A model has the same gradients whether attention weights are kept or 
   }
 }
 
+TEST_CASE("Maps of the first layer by the definition of PoPE", "[training]") {
+  constexpr size_t kTokens = 6;
+  ModelOptions model = smallModel(PositionKind::kPope);
+  model.layers = 1;
+  const size_t dim = model.headDim();
+  Trainer<double> trainer = trainerOf<double>(model);
+  disturb(trainer);
+  Random random(27);
+  const BatchData<double> batch(random, model.vocab, 1, kTokens);
+  std::vector<double> maps(model.heads * kTokens * kTokens);
+  REQUIRE(trainer.capture(batch.sequences(), maps.data()) == Status::kOk);
+
+  const auto parameter = [&](const char* name) { return trainer.parameter(name).data; };
+  // softplus of a coordinate of a projection of a token's vector, after the norm.
+  const auto magnitude = [&](const char* name, size_t t, size_t row) {
+    const double* const x = parameter("embedding") + static_cast<size_t>(batch.ids[t]) * model.model_dim;
+    double squares = 0;
+    double sum = 0;
+    for (size_t i = 0; i < model.model_dim; ++i) {
+      squares += x[i] * x[i] / static_cast<double>(model.model_dim);
+      sum += parameter(name)[row * model.model_dim + i] * parameter("layers.0.attention_norm")[i] * x[i];
+    }
+    return std::log1p(std::exp(sum / std::sqrt(squares + model.eps)));
+  };
+  double worst = 0;
+  for (size_t h = 0; h < model.heads; ++h) {
+    for (size_t i = 0; i < kTokens; ++i) {
+      std::vector<double> expected(kTokens, 0);
+      double total = 0;
+      for (size_t j = 0; j <= i; ++j) {
+        double score = 0;
+        for (size_t c = 0; c < dim; ++c) {
+          const double theta = std::pow(100, -static_cast<double>(c) / static_cast<double>(dim));
+          const double angle = (static_cast<double>(j) - static_cast<double>(i)) * theta +
+                               parameter("layers.0.phases")[h * dim + c];
+          score += magnitude("layers.0.query", i, h * dim + c) * magnitude("layers.0.key", j, h * dim + c) *
+                   std::cos(angle);
+        }
+        total += expected[j] = std::exp(score / std::sqrt(static_cast<double>(dim)));
+      }
+      for (size_t j = 0; j < kTokens; ++j)
+        worst = std::max(worst, std::fabs(maps[(h * kTokens + i) * kTokens + j] - expected[j] / total));
+    }
+  }
+  CHECK(worst < 1e-13);
+}
+
 TEST_CASE("Gradients in float are those in double but for roundings", "[training]") {
   for (const auto& [name, model] : everyModel()) {
     Random random(19);

@@ -96,6 +96,7 @@ TEST_CASE("Options of an encoding out of range are refused", "[training]") {
   CHECK(status(Kind::kPope, [](auto& p) { p.base = -1; }) == Status::kInvalidArgument);
   CHECK(status(Kind::kRope, [](auto& p) { p.attention_factor = -1; }) == Status::kInvalidArgument);
   CHECK(status(Kind::kRope, [](auto& p) { p.frequencies.dim = 6; }) == Status::kInvalidShape);
+  CHECK(status(Kind::kRope, [](auto& p) { p.frequencies.dim = 4; }) == Status::kOk);  // the whole head
   CHECK(status(Kind::kRope, [](auto& p) { p.frequencies.dim = 3; }) == Status::kInvalidShape);
   CHECK(status(Kind::kRope, [](auto& p) { p.frequencies.base = 0; }) == Status::kInvalidArgument);
   CHECK(status(Kind::kT5, [](auto& p) { p.num_buckets = 0; }) == Status::kInvalidArgument);
