@@ -137,6 +137,13 @@ TEST_CASE("A state of other parameters or of another size is refused", "[trainin
   bytes = before;
   bytes[before.size() / 2] ^= 1;  // a damaged number
   CHECK(trainer.restore(bytes.data(), bytes.size()) == Status::kInvalidArgument);
+  ModelOptions odd = smallModel();
+  odd.vocab = odd.model_dim = odd.heads = odd.layers = odd.hidden_dim = 1;
+  Trainer<float> tiny = trainerOf<float>(odd);
+  bytes = stateOf(tiny);
+  REQUIRE(bytes.size() % 8 == 4);
+  bytes[bytes.size() - 4] ^= 1;  // the last number, which is half a word
+  CHECK(tiny.restore(bytes.data(), bytes.size()) == Status::kInvalidArgument);
   // The count of steps, a parameter that is not a number, a second moment below 0; with the checksum that
   // they need.
   constexpr size_t kHeader = 24;
