@@ -1,0 +1,40 @@
+// The vectors of positions that are no parameters.
+#include "training/position_plan.h"
+
+#include <vector>
+
+#include "catch.h"
+#include "training/trainer_data.h"
+
+namespace ropewalk::test {
+
+using namespace ropewalk::training;
+
+TEST_CASE("Vectors of positions are bits, or sines and cosines in turn", "[training]") {
+  constexpr size_t kTokens = 7;
+  for (const PositionKind kind : {PositionKind::kBinary, PositionKind::kSinusoidal}) {
+    for (const size_t length : {size_t{8}, size_t{9}}) {  // 3 bits, and 4
+      ModelOptions model = smallModel(kind);
+      model.position.length = length;
+      model.position.scale = 0.5;
+      PositionPlan<double> plan;
+      REQUIRE(plan.create(model) == Status::kOk);
+      REQUIRE(plan.prepare(kTokens) == Status::kOk);
+      REQUIRE(plan.vectors() != nullptr);
+      const size_t bits = length == 8 ? 3 : 4;
+      double worst = 0;
+      for (size_t t = 0; t < kTokens; ++t) {
+        for (size_t c = 0; c < model.model_dim; ++c) {
+          const double angle = static_cast<double>(t) * std::pow(100, -static_cast<double>(c / 2) / 4);
+          const double wave = c % 2 == 0 ? std::sin(angle) : std::cos(angle);
+          const double bit = c >= bits ? 0 : (t >> c & 1) != 0 ? 1 : -1;
+          const double expected = 0.5 * (kind == PositionKind::kBinary ? bit : wave);
+          worst = std::max(worst, std::fabs(plan.vectors()[t * model.model_dim + c] - expected));
+        }
+      }
+      CHECK(worst <= (kind == PositionKind::kBinary ? 0 : 0x1p-24));
+    }
+  }
+}
+
+}  // namespace ropewalk::test
