@@ -159,6 +159,9 @@ TEST_CASE("Gradients of ALiBi's slopes, T5's table, KERPLE's and FIRE's numbers"
       };
       distanceBiasBackward<double>({dfirst.data(), dsecond.data()}, c.data(), shape,
                                    {first.data(), second.data()});
+      loss();
+      for (size_t p = 0; kind == BiasKind::kT5 && p < shape.distances.count(); ++p)
+        CHECK(bias[p] == first[buckets.bucket(shape.distances.at(p)) * 2]);
       double error = gradientError(first, dfirst, loss);
       if (kind == BiasKind::kKerple) error = std::max(error, gradientError(second, dsecond, loss));
       CHECK(reported(kNames[static_cast<int>(kind)], error) < kGradientTolerance);

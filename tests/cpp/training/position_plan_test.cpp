@@ -46,6 +46,7 @@ TEST_CASE("Heads of odd size are no matter where nothing is turned", "[training]
     model.model_dim = 6;
     PositionPlan<float> plan;
     CHECK(plan.create(model) == Status::kOk);
+    CHECK(plan.hasRelative() == (kind == Kind::kShaw || kind == Kind::kRelativeKey || kind == Kind::kM3));
   }
 }
 
