@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { load } from 'ropewalk';
 import { errorNames } from './support/bad-values.mjs';
-import { attempt, hasGrown, isPlain, makeCalls, memoryOf } from './support/calls.mjs';
+import { attempt, hasGrown, isPlain, makeCalls, memoryOf, methodOf } from './support/calls.mjs';
 import { openDeclarations } from './support/declared.mjs';
 import { hostileValues } from './support/hostile-values.mjs';
 
@@ -50,12 +50,28 @@ function assign(object, name, value) {
   return copy;
 }
 
-function problemOf({ error }, mustFail) {
+function problemOf(name, { error }, mustFail) {
   if (error === undefined) return mustFail ? 'was accepted' : undefined;
   if (own.test(error?.message)) return undefined;
+  if (ofCalls.has(error?.name) && !error.message.startsWith(`${calledAs(name)}: `))
+    return `has a message of another call: ${error.message}`.slice(0, 300);
   if (!errorNames.has(error?.name)) return `threw ${error?.name}: ${error?.message}`.slice(0, 300);
   if (error.message.length > 2100) return `has a message of ${error.message.length} characters`;
   return undefined;
+}
+
+// Messages begin with the name of the call; those of other errors with that of a file.
+const ofCalls = new Set(['ArgumentTypeError', 'ArgumentRangeError', 'StateError', 'OutOfMemoryError']);
+const objects = {
+  ...{ Ropewalk: '', Training: '', RopePlan: 'rope.', TransformerLayer: 'decoderLayer.', Task: 'copyTask.' },
+  ...{ DecoderModel: 'model.', EncoderModel: 'model.', EncoderDecoderModel: 'model.' },
+};
+
+/** What a call is called in messages: a method with the name of what made its object, or of its class. */
+function calledAs(name) {
+  const [owner, method] = name.split(',')[0].split('.');
+  if (method === undefined) return owner;
+  return (objects[owner] ?? `${owner[0].toLowerCase()}${owner.slice(1)}.`) + method;
 }
 
 const idOf = (wanted) => Object.entries(values).find(([, { label }]) => label === wanted)[0];
@@ -106,7 +122,7 @@ async function check(name) {
       const outcome = await attempt(all, name, undefined, (_target, args) => replaced(args, path, make()));
       const hasLeft = hasGrown(all, before) && !(keeps.test(name) && !outcome.error);
       const problem =
-        problemOf(outcome, isWrong(types, id)) ?? (hasLeft ? `left ${memoryOf(all)}, had ${before}` : undefined);
+        problemOf(name, outcome, isWrong(types, id)) ?? (hasLeft ? `left ${memoryOf(all)}, had ${before}` : undefined);
       const what = `${path.join('.')}, ${label}`;
       if (problem !== undefined && !loose[name]?.test(what) && !noShape.test(what)) problems.push(`${what} ${problem}`);
     }
@@ -119,6 +135,27 @@ async function check(name) {
 for (const name of Object.keys(all.calls)) {
   test(`${name} takes or refuses any value anywhere`, async () => {
     assert.deepEqual(await check(name), []);
+  });
+}
+
+// What makes a target of its class anew, by the call that disposes of it.
+const makerOf = (name) => all.calls[`${name.split('.')[0]}.dispose`]?.[0];
+const staysKnown = /\.(dispose|has)$/; // the names in an open file
+
+for (const name of Object.keys(all.calls).filter((each) => makerOf(each) && !staysKnown.test(each))) {
+  test(`${name} refuses what was disposed of, by its name`, async () => {
+    const target = await makerOf(name)();
+    target.dispose();
+    const [, args] = all.calls[name];
+    const call = async () => {
+      const result = target[methodOf(name)](...args());
+      return result?.next === undefined ? result : result.next();
+    };
+    await assert.rejects(call, (error) => {
+      assert.equal(error.name, 'StateError', error.stack);
+      assert.ok(error.message.startsWith(`${calledAs(name)}: `), error.message);
+      return true;
+    });
   });
 }
 

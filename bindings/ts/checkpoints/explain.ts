@@ -122,7 +122,7 @@ export function explainRope(heap: Heap, config: unknown, options: ExplainOptions
   if (what === null) return null;
   const scaling = what.options.scaling ?? { type: 'default' };
   const trainingLength = what.trainingLength ?? lengthIn(scaling);
-  const plan = new RopePlan(heap, what.options);
+  const plan = new RopePlan(heap, what.options, where);
   try {
     const explained: Explained = { ...what, scaling, trainingLength, attentionFactor: plan.attentionFactor };
     const pairs = pairsOf(plan, originals(heap, what.options), trainingLength);
@@ -154,7 +154,7 @@ export function explainRope(heap: Heap, config: unknown, options: ExplainOptions
 // The frequencies without scaling; undefined for custom frequencies without a base.
 function originals(heap: Heap, options: RopeOptions): Float64Array | undefined {
   if (options.scaling?.type === 'custom' && options.base === undefined) return undefined;
-  const plain = new RopePlan(heap, { ...options, scaling: { type: 'default' } });
+  const plain = new RopePlan(heap, { ...options, scaling: { type: 'default' } }, where);
   try {
     return plain.inverseFrequencies;
   } finally {

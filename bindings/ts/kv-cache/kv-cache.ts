@@ -250,11 +250,12 @@ export class KvCache extends Handle {
   }
 
   /** The first `length` tokens as a cache of their own, to branch off. Default all. */
-  copyPrefix(length: number = this.length): KvCache {
+  copyPrefix(length?: number): KvCache {
     const where = 'kvCache.copyPrefix';
     const core = this.#usable(where);
-    this.#checkPrefix(where, length);
-    return made(this.heap, where, this.#plan, this.#plans.keys(), (copy) => core.copyPrefix(length, copy));
+    const kept = length === undefined ? core.length : length;
+    this.#checkPrefix(where, kept);
+    return made(this.heap, where, this.#plan, this.#plans.keys(), (copy) => core.copyPrefix(kept, copy));
   }
 
   /**
@@ -436,8 +437,7 @@ function made(
 }
 
 /** @internal */
-export function createKvCache(heap: Heap, options: KvCacheOptions): KvCache {
-  const where = 'kvCache';
+export function createKvCache(heap: Heap, options: KvCacheOptions, where = 'kvCache'): KvCache {
   const { core, plan } = checkCache(heap, where, options);
   return made(heap, where, plan, plan ? [plan] : [], (cache) =>
     heap.scope(where, (scratch) => cache.create(heap.putCall(scratch, CacheFields, core), plan?.plan ?? null)),

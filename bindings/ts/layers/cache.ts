@@ -30,7 +30,7 @@ export function layerCache(
     throw new ArgumentRangeError(where, 'keys', keys, 'is for layers with a rotary encoding');
   }
   const rope = plan && { rope: { plan, ...(keys !== undefined && { keys }) } };
-  return createKvCache(heap, { ...rest, kvHeads, headDim, valueDim, ...rope });
+  return createKvCache(heap, { ...rest, kvHeads, headDim, valueDim, ...rope }, where);
 }
 
 /** A cache as a pass uses it. @internal */

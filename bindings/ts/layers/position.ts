@@ -80,7 +80,7 @@ function ropeOf(heap: Heap, where: string, own: object, headDim: number): { rope
     if ('headDim' in own) {
       throw new ArgumentRangeError(where, 'position.headDim', own, 'is not an option; it follows from the layer');
     }
-    const rope = new RopePlan(heap, { ...own, headDim } as RopeOptions).adopted();
+    const rope = new RopePlan(heap, { ...own, headDim } as RopeOptions, where).adopted();
     return { rope, owned: [rope] };
   }
   const { plan } = check.options(where, 'position', own as { plan: RopePlan }, ['plan']);

@@ -67,7 +67,7 @@ export function createModelCache(heap: Heap, layers: readonly CachedLayer[], opt
       const room = left < 0 ? undefined : left + chunk;
       // With a capacity of at most window and chunk, the cache keeps all tokens and the layer applies the window.
       const slides = room !== undefined && (capacity === undefined || room < capacity);
-      const cache = createKvCache(heap, {
+      const own = {
         batch,
         kvHeads,
         headDim,
@@ -77,7 +77,8 @@ export function createModelCache(heap: Heap, layers: readonly CachedLayer[], opt
         // Without a capacity, a windowed cache grows too: a window may be as large as Phi-3's 262144.
         ...(capacity !== undefined && { capacity: slides ? room : capacity }),
         ...(position.rope && { rope: { plan: position.rope, keys } }),
-      });
+      };
+      const cache = createKvCache(heap, own, where);
       caches.push(cache.adopted());
     }
     return new ModelKvCache(heap, caches, { capacity, chunk });

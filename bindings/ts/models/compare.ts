@@ -137,8 +137,8 @@ function passOf(
   const asked = { ...given, hiddenStates, ...(capture.length > 0 && { capture, captureLayers }) };
   const logits = ending('logits') && model.hasLogits;
   if (model.kind === 'encoder')
-    return model.forward(ids, { ...asked, logits, pooled: ending('pooled') && model.hasPooler });
-  return model.forward(ids, { ...asked, logits: logits ? 'all' : 'none', hidden: ending('hidden') });
+    return model.pass(where, ids, { ...asked, logits, pooled: ending('pooled') && model.hasPooler });
+  return model.pass(where, ids, { ...asked, logits: logits ? 'all' : 'none', hidden: ending('hidden') });
 }
 
 function oursOf(passed: Passed, target: Target): NdArray | undefined {
@@ -227,7 +227,7 @@ function compared(
   };
 }
 
-function checkOptions(options: CompareOptions) {
+function checkOptions(options: CompareOptions, kind: 'encoder' | 'decoder') {
   const given = check.options(where, 'options', options, ['tolerance', 'absolute', 'names', 'layout', 'pass']);
   const { tolerance = 1e-4, absolute = 0, names = (name: string) => name, layout = 'BTHD', pass = {} } = given;
   for (const [name, value] of Object.entries({ tolerance, absolute })) {
@@ -237,7 +237,7 @@ function checkOptions(options: CompareOptions) {
   }
   if (typeof names !== 'function') throw new ArgumentTypeError(where, 'names', names, 'a function');
   check.choice(where, 'layout', layout, { BTHD: 0, BHTD: 1 });
-  check.options(where, 'pass', pass, ['attentionMask', 'tokenTypes', 'positions', 'offset']);
+  check.keys(where, 'pass', pass, ['attentionMask', 'positions', kind === 'encoder' ? 'tokenTypes' : 'offset']);
   return { tolerance, absolute, names, layout, pass };
 }
 
@@ -275,7 +275,7 @@ export async function compare(
   if (!(given instanceof Safetensors) && !check.isPlain(given)) {
     throw new ArgumentTypeError(where, 'golden', given, 'an open safetensors file, or an object of arrays by name');
   }
-  const { names, layout, pass, ...allowed } = checkOptions(options);
+  const { names, layout, pass, ...allowed } = checkOptions(options, model.kind);
   const wanted = (given instanceof Safetensors ? given.names : Object.keys(given)).flatMap((name): Wanted[] => {
     const ours = names(name);
     return ours === undefined ? [] : [{ name, target: targetOf(ours, model.config.layers.length) }];

@@ -228,17 +228,18 @@ export async function measureLengths(
   const last = text.length - 1;
   const points = check.integer(where, 'points', given.points ?? Math.min(defaultPoints, last), 1, last);
   const named = Object.entries(check.plainObject(where, 'scalings', check.read(scalings), 'scalings by name'));
+  const scaledBy = (scaling: unknown) => new DecoderModel(model.changed({ scaling: scaling as RopeScaling }, where));
   // All are tried before the first is measured.
   for (const [name, scaling] of named) {
     if (scaling === undefined)
       throw new ArgumentTypeError(where, `scalings.${name}`, scaling, "a scaling, as { type: 'default' }");
-    model.withRope({ scaling: scaling as RopeScaling }).dispose();
+    scaledBy(scaling).dispose();
   }
   const windows = windowsOf(text.ids.length, text.length, text.length);
   const progress = { ran: 0, total: named.length * tokensIn(windows) };
   const curves: LengthCurve[] = [];
   for (const [name, scaling] of named) {
-    const scaled = model.withRope({ scaling: scaling as RopeScaling });
+    const scaled = scaledBy(scaling);
     try {
       curves.push({ name, ...(await curveOf(scaled, text, windows, progress, points)) });
     } finally {

@@ -105,9 +105,8 @@ export abstract class Model extends Handle {
     return this.making;
   }
 
-  /** @internal */
-  protected changed(change: RopeChange): ModelMaking {
-    const where = 'model.withRope';
+  /** What a model with another rotary encoding is made of; errors name `where`. @internal */
+  changed(change: RopeChange, where = 'model.withRope'): ModelMaking {
     const { heap, config, weights, parameters, others } = this.parts(where);
     if (config.position !== 'rope' && others === undefined) {
       const problem = `is for models with a rotary encoding; this one has ${config.position}`;

@@ -78,7 +78,7 @@ export function modelPositions(
       throw new ArgumentRangeError(where, 'axes.layout', options.axes?.layout, problem);
     }
     const key = JSON.stringify(options);
-    const plan = plans.get(key) ?? new RopePlan(heap, options).adopted();
+    const plan = plans.get(key) ?? new RopePlan(heap, options, where).adopted();
     if (!plans.has(key)) owned.push(plan);
     plans.set(key, plan);
     return plan;

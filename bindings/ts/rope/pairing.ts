@@ -3,7 +3,7 @@
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError, wrongShape } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
-import type { PositionsInput } from '../runtime/positions.js';
+import { checkedPositions, listed, type PositionsInput } from '../runtime/positions.js';
 import { operand, type TensorInput } from '../runtime/tensor.js';
 import { isDetached, kindOf, lengthOf } from '../runtime/typed-arrays.js';
 import { type Pairing, type RopeOptions, rotarySizes } from './options.js';
@@ -231,15 +231,23 @@ export function detectPairing(
   const scale = check.positive(where, 'scale', givenScale ?? 1 / Math.sqrt(q.dim));
   const nan = wanted.data.findIndex(Number.isNaN);
   if (nan >= 0) throw new ArgumentRangeError(where, `scores[${nan}]`, Number.NaN, 'is NaN; expected a number');
+  const keysName = given.keyPositions === undefined ? 'positions' : 'keyPositions';
   const errorsOf = (pairing: Pairing) => {
-    const plan = new RopePlan(heap, { ...rope, headDim: q.dim, pairing });
+    const plan = new RopePlan(heap, { ...rope, headDim: q.dim, pairing }, where);
     try {
-      const turn = (x: Heads, at: PositionsInput | undefined, role: 'query' | 'key') => {
-        const input = { data: x.data, shape: [x.heads, x.tokens, x.dim] };
-        const { data } = plan.rotate(input, at === undefined ? { role } : { role, positions: at });
-        return { ...x, data };
+      const turn = (x: Heads, name: string, list: PositionsInput | undefined, role: 'query' | 'key') => {
+        const { data, heads, tokens, dim } = x;
+        const at =
+          list === undefined ? checkedPositions(where, {}, 1, tokens) : listed(where, name, list, 1, tokens, plan.axes);
+        return heap.scope(where, (scratch) => {
+          const pointer = heap.put(scratch, data);
+          const shape = { tokensFirst: false, batch: 1, heads, tokens, dim };
+          plan.turnAt(where, pointer, shape, at.put(heap, scratch), role, scratch);
+          return { ...x, data: heap.readFloats(pointer, data.length) };
+        });
       };
-      const error = largestError(turn(q, positions, 'query'), turn(k, keyPositions, 'key'), wanted.data, scale);
+      const [queriesAt, keysAt] = [turn(q, 'positions', positions, 'query'), turn(k, keysName, keyPositions, 'key')];
+      const error = largestError(queriesAt, keysAt, wanted.data, scale);
       return { error, attentionFactor: plan.attentionFactor };
     } finally {
       plan.dispose();

@@ -146,8 +146,7 @@ export class RopePlan extends Handle {
   readonly #blocks: boolean;
 
   /** @internal */
-  constructor(heap: Heap, options: RopeOptions) {
-    const where = 'rope';
+  constructor(heap: Heap, options: RopeOptions, where = 'rope') {
     const checked = checkRopeOptions(where, options);
     const make = (core: MainModule) => new core.RopePlan();
     const plan = heap.made(where, make, (made) =>

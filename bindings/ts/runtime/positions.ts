@@ -67,7 +67,8 @@ function perAxis(where: string, name: string, value: unknown, axes: number): Flo
   return all;
 }
 
-function listed(
+/**  */
+export function listed(
   where: string,
   name: string,
   value: unknown,

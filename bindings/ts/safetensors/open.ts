@@ -2,6 +2,7 @@
 
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, SafetensorsError } from '../runtime/errors.js';
+import type { Heap } from '../runtime/heap.js';
 import { heapOf, type Instance } from '../runtime/instance.js';
 import type { FileSource } from '../sources/open-source.js';
 import { forFiles, Opening, type OpenOptions } from '../sources/opening.js';
@@ -19,7 +20,6 @@ export interface OpenSafetensorsOptions extends OpenOptions {
   shard?: (file: string) => FileSource | Promise<FileSource>;
 }
 
-const where = 'openSafetensors';
 const maxIndexBytes = 100_000_000;
 interface OpenFile {
   readonly source: ByteSource;
@@ -48,12 +48,24 @@ export async function openSafetensors(
   source: FileSource,
   options: OpenSafetensorsOptions = {},
 ): Promise<Safetensors> {
+  const where = 'openSafetensors';
   const heap = heapOf(where, rw);
   const given = check.options(where, 'options', options, [...readKeys, 'fetch', 'shard']);
-  const { shard } = given;
-  const opening = new Opening(heap, where, SafetensorsError, given, { shard });
+  return openFiles(heap, where, 'source', source, given);
+}
+
+/** Opens a file, or all files that an index names; `name` is the source's in errors of `where`. @internal */
+export function openFiles(
+  heap: Heap,
+  where: string,
+  name: string,
+  source: FileSource,
+  options: OpenSafetensorsOptions,
+): Promise<Safetensors> {
+  const { shard } = options;
+  const opening = new Opening(heap, where, SafetensorsError, options, { shard });
   return opening.closing(async () => {
-    const first = await opening.open('source', source);
+    const first = await opening.open(name, source);
     const start = await firstBytes(opening, first);
     return isIndex(start)
       ? openShards(opening, first, start, shard)
@@ -77,7 +89,7 @@ function isIndex(start: Uint8Array): boolean {
 }
 
 async function readHeader(opening: Opening, source: ByteSource, start: Uint8Array): Promise<OpenFile> {
-  const { heap } = opening;
+  const { heap, where } = opening;
   const bytes = headerBytes(heap, source.name, start, source.size);
   const total = lengthBytes + bytes;
   const pointer = heap.allocate(bytes, where);
@@ -108,7 +120,7 @@ async function openShards(
   start: Uint8Array,
   shard: OpenSafetensorsOptions['shard'],
 ): Promise<Safetensors> {
-  const { heap } = opening;
+  const { heap, where } = opening;
   const rest = await collect(opening, index, start.length, index.size ?? Number.POSITIVE_INFINITY);
   const text = new Uint8Array(start.length + rest.length);
   text.set(start);
@@ -139,8 +151,8 @@ async function openShard(
   }
   const found = shard === undefined ? index.sibling?.(file) : await shard(file);
   if (found === undefined) {
-    const problem = `is missing; ${index.name} is an index, and where its ${file} is nobody can tell`;
-    throw new ArgumentRangeError(where, 'shard', undefined, problem);
+    const problem = `is missing; ${index.name} is an index, and where its ${file} is nobody can tell; openSafetensors' option shard says it`;
+    throw new ArgumentRangeError(opening.where, 'shard', undefined, problem);
   }
   const source = await opening.open(`shard(${JSON.stringify(file)})`, found);
   const opened = await readHeader(opening, source, await firstBytes(opening, source));

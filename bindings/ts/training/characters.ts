@@ -56,12 +56,12 @@ export function charactersTask(text: string, options: CharactersOptions = {}): C
   const idOf = new Map(characters.map((character, id) => [character, id]));
   const shared = idOf.get(other); // of the rest, where vocab has left some out
   const encode = (of: string): OwnIntegers => {
-    if (typeof of !== 'string') throw new ArgumentTypeError(where, 'encode: text', of, 'a text');
+    if (typeof of !== 'string') throw new ArgumentTypeError(`${where}.encode`, 'text', of, 'a text');
     return Int32Array.from([...of], (character, place) => {
       const id = idOf.get(character) ?? shared;
       if (id !== undefined) return id;
       const problem = `is at place ${place}, and not among the characters of this task`;
-      throw new ArgumentRangeError(where, 'encode: text', character, problem);
+      throw new ArgumentRangeError(`${where}.encode`, 'text', character, problem);
     });
   };
   const all = encode(text);
@@ -78,7 +78,7 @@ export function charactersTask(text: string, options: CharactersOptions = {}): C
     aimAtNext(sequence, 0);
   });
   const decode = (ids: ArrayLike<number>) => {
-    const list = check.positions('task.decode', 'ids', check.read(ids));
+    const list = check.positions(`${where}.decode`, 'ids', check.read(ids));
     return Array.from(list, (id) => characters[id] ?? other).join('');
   };
   return { ...task, characters, encode, decode };

@@ -354,7 +354,7 @@ describe('loadModel refuses', () => {
     const table = [
       [{ weights }, TypeError, ['config', 'undefined']],
       [{ config }, TypeError, ['weights', 'undefined']],
-      [{ config, weights: 5 }, TypeError, ['source', '5']],
+      [{ config, weights: 5 }, TypeError, ['weights', '5']],
       [{ config, weights, model: 1 }, RangeError, ['model is not an option']],
       [{ config, weights, signal: 5 }, TypeError, ['signal', '5']],
       [{ config, weights, onProgress: 5 }, TypeError, ['onProgress', '5']],

@@ -331,6 +331,7 @@ export async function makeCalls() {
     'KvCache.switchTo': [() => rw.kvCache({ kvHeads: 2, headDim: 4, rope: { plan } }), () => [other]],
     'KvCache.reset': [cache, () => []],
     'KvCache.copyPrefix': [cache, () => [2]],
+    'KvCache.copyPrefix, all': [cache, () => []],
     'KvCache.merge': [cache, () => [cache(), { first: 1, count: 2, at: 9 }]],
     'KvCache.save': [cache, () => []],
     'KvCache.dispose': [cache, () => []],
@@ -491,13 +492,15 @@ export function disposeOf(value, kept) {
   else if (isPlain(value) || Array.isArray(value)) for (const each of Object.values(value)) disposeOf(each, kept);
 }
 
+const latin1 = new TextDecoder('latin1'); // a character for each byte
+
 const hasData = (value) => value.constructor.name === 'Tensor' && !value.disposed;
 
 /** The numbers of a result as text, bit by bit. */
 export function bitsOf(value) {
   if (ArrayBuffer.isView(value)) {
     const { buffer, byteOffset, byteLength } = value;
-    return `${value.constructor.name} ${Buffer.from(buffer, byteOffset, byteLength).toString('base64')}`;
+    return `${value.constructor.name} ${latin1.decode(new Uint8Array(buffer, byteOffset, byteLength))}`;
   }
   if (value instanceof ArrayBuffer) return bitsOf(new Uint8Array(value));
   if (typeof value !== 'object' || value === null) return String(value);
