@@ -36,12 +36,20 @@ export async function openSource(
 // A single letter before a colon is a drive, not a scheme.
 function openAddress(text: string, fetch: Fetch, signal: AbortSignal | undefined): Promise<ByteSource> {
   const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(text)?.[1]?.toLowerCase();
-  if (scheme === 'file') return openPath(new URL(text));
+  if (scheme === 'file') return openPath(urlOf(text));
   // Ranges of these cannot be fetched, and would save nothing.
   if (scheme === 'blob' || scheme === 'data') return openWhole(text, scheme, fetch, signal);
-  if (scheme !== undefined) return openHttp(new URL(text), fetch, signal);
+  if (scheme !== undefined) return openHttp(urlOf(text), fetch, signal);
   const page = globalThis.location?.href;
-  return page === undefined ? openPath(text) : openHttp(new URL(text, page), fetch, signal);
+  return page === undefined ? openPath(text) : openHttp(urlOf(text, page), fetch, signal);
+}
+
+function urlOf(text: string, base?: string): URL {
+  try {
+    return new URL(text, base);
+  } catch (cause) {
+    throw new SourceFailure('is no address', { cause });
+  }
 }
 
 async function openWhole(

@@ -107,16 +107,30 @@ async function folderStore(folder: string): Promise<Store> {
 
 const turns = new Map<string, Promise<unknown>>();
 
-/** Does work while nobody else does work under the same name: in no page of this origin, or nowhere in this process. */
+/**
+ * Does work while nobody else does work under the same name: in no page of this origin, or nowhere in this process.
+ * `signal` ends the wait; work that has begun ends itself.
+ */
 export async function alone<T>(name: string, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
   const { locks } = globalThis.navigator ?? {};
   if (locks !== undefined) return locks.request(`${title} ${name}`, signal === undefined ? {} : { signal }, work);
-  const before = turns.get(name) ?? Promise.resolve();
-  const turn = before.catch(() => {}).then(work);
+  const before = (turns.get(name) ?? Promise.resolve()).catch(() => {});
+  const turn = before.then(work);
   turns.set(name, turn);
-  try {
-    return await turn;
-  } finally {
+  const end = () => {
     if (turns.get(name) === turn) turns.delete(name);
-  }
+  };
+  turn.then(end, end);
+  await unlessAborted(before, signal);
+  return turn;
+}
+
+async function unlessAborted(before: Promise<unknown>, signal: AbortSignal | undefined): Promise<void> {
+  let stop = () => {};
+  const aborted = new Promise<never>((_, reject) => {
+    stop = () => reject(signal?.reason);
+    if (signal?.aborted) stop();
+    signal?.addEventListener('abort', stop);
+  });
+  await Promise.race([before, aborted]).finally(() => signal?.removeEventListener('abort', stop));
 }

@@ -205,14 +205,14 @@ async function keyOf(text: string): Promise<string> {
   return [...hash.subarray(0, 16)].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-// Undefined where it is missing or damaged.
+// Undefined where it is missing, damaged, or another program's.
 async function recordIn(store: Store, name: string): Promise<CopyRecord | undefined> {
   try {
     const source = await store.open(name);
     if (source === undefined) return undefined;
     const pieces = source.read(0, Number.POSITIVE_INFINITY, undefined);
     const record = JSON.parse(new TextDecoder().decode(await gathered(pieces, 2 ** 24, () => new Error())));
-    return Array.isArray(record.segments) ? record : undefined;
+    return Array.isArray(record.segments) && typeof record.address === 'string' ? record : undefined;
   } catch {
     return undefined;
   }

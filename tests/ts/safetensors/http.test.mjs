@@ -135,6 +135,12 @@ test('a file behind a server that refuses ranges without a word is read whole', 
   assert.deepEqual(requests.slice(0, 2), ['/m bytes=0-65535', '/m whole']);
 });
 
+test('a text that looks like an address and is none is refused', async () => {
+  for (const address of ['http://[', 'https://?key=secret', 'file://%/m']) {
+    await refusedAs(openSafetensors(rw, address), { file: address.replace(/\?.*/, '') }, /is no address/);
+  }
+});
+
 test('the given fetch is used, with the signal', async () => {
   const calls = [];
   const fetch = async (url, init) => {

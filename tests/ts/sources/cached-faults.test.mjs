@@ -104,6 +104,11 @@ test('wrong arguments are refused at once', () => {
   }
 });
 
+test('storedFiles passes over what other programs keep in the folder', async (t) => {
+  const files = { 'package.json': '{}', 'speech.json': '{ "text": "", "segments": [] }', 'broken.json': '{' };
+  assert.deepEqual(await storedFiles({ folder: folderWith(t, files) }), []);
+});
+
 test('storedFiles refuses wrong options', async () => {
   await assert.rejects(storedFiles(), { name: 'ArgumentTypeError', argument: 'folder' });
   await assert.rejects(storedFiles({ folder: 'x', file: 1 }), RangeError);

@@ -229,6 +229,32 @@ test('an opening that waits for another goes on when that fails, and may be abor
   assert.equal(server.requests.length, 2);
 });
 
+test('an opening that waits for another ends when it is aborted', async (t) => {
+  let answer;
+  const asked = new Promise((resolve) => {
+    answer = resolve;
+  });
+  const { url } = await serve(t, async (request, response) => {
+    await asked;
+    sendRange(request, response, bytes, { ETag: '"a"' });
+  });
+  const source = cached(`${url}/m`, { folder: noFiles(t) });
+  const ends = [];
+  const controller = new AbortController();
+  const first = opened(source).then(() => ends.push('first'));
+  const second = openSafetensors(rw, source, { signal: controller.signal }).catch(({ message }) => ends.push(message));
+  const turns = async () => {
+    for (let i = 0; i < 50; ++i) await new Promise(setImmediate);
+  };
+  await turns();
+  controller.abort(new Error('enough'));
+  await turns();
+  ends.push('answer');
+  answer();
+  await Promise.all([first, second, opened(source)]);
+  assert.deepEqual(ends, ['enough', 'answer', 'first']);
+});
+
 test('several processes at once keep one whole file', async (t) => {
   const server = await changeable(t);
   const code = `import { load } from 'ropewalk';

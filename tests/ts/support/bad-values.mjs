@@ -114,6 +114,7 @@ export const notAShape = [
   ...[Number.NaN, -1, 1.5, 2 ** 53, 1e308].map((v) => outOfRange([2, v], String(v))),
   ...[[2 ** 31, 2], [2 ** 30 + 1], [2 ** 16, 2 ** 16]].map((v) => outOfRange(v, String(v[0]))),
   outOfRange([...Array(20).fill(2 ** 53 - 1), 0], '', 'sizes whose product is infinite before a zero comes'),
+  outOfRange([...Array(40).fill(2 ** 30), 0], '', 'sizes that fit, whose product is infinite before a zero comes'),
 ];
 
 /** For arrays of numbers with a shape, or tensors. */
