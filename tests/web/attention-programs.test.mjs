@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { load } from 'ropewalk';
 import { attentions, headDim, heads } from '../../web/src/chapters/compare/attention.js';
 import { run } from '../ts/support/node.mjs';
+import { noTorch, pythonWith } from '../ts/support/python.mjs';
 
 const encodings = Object.keys(attentions);
 const folderOf = (library) => fileURLToPath(new URL(`../../web/src/chapters/compare/${library}`, import.meta.url));
@@ -21,17 +22,6 @@ for path in sys.argv[1:]:
     made.append({"weights": end["weights"].ravel().tolist(), "out": end["out"].ravel().tolist(), "said": said.getvalue()})
 print(json.dumps(made))
 `;
-
-// Debian's own Python has Debian's packages, and need not be the first on PATH.
-const pythons = ['/usr/bin/python3', 'python3'];
-
-async function pythonWith(module) {
-  for (const command of pythons) {
-    const found = await run(['-c', `import ${module}`], { command }).catch(() => undefined);
-    if (found !== undefined) return command;
-  }
-  return undefined;
-}
 
 async function ofPython(command, library) {
   const paths = encodings.map((name) => `${folderOf(library)}/${name}.py`);
@@ -90,8 +80,7 @@ test('NumPy gives the numbers of ropewalk, for every encoding', async () => {
 
 test('PyTorch gives the numbers of NumPy and of ropewalk, for every encoding', async (t) => {
   const [numpy, torch] = [await pythonWith('numpy'), await pythonWith('torch')];
-  // Debian's python3-torch takes 600 MB with what it needs: no run of the tests installs it.
-  if (torch === undefined) return t.skip('not run: this machine has no PyTorch (python3-torch)');
+  if (torch === undefined) return t.skip(noTorch);
   const [made, byNumpy, byRopewalk] = [
     await ofPython(torch, 'pytorch'),
     await ofPython(numpy, 'numpy'),
