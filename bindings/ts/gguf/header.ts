@@ -54,6 +54,8 @@ const where = 'openGguf';
 
 // ignoreBOM keeps a U+FEFF at the beginning of a text.
 const utf8 = /* @__PURE__ */ new TextDecoder('utf-8', { ignoreBOM: true });
+// A copy: browsers decode no shared memory, which is that of an instance with threads.
+const textOf = (bytes: Uint8Array) => utf8.decode(bytes.slice());
 
 type Words = (wanted: number, found: number) => string;
 const reasons: Readonly<Record<keyof typeof enums.GgufReason, Words>> = {
@@ -109,7 +111,7 @@ export function parseHeader(
       if (reason === enums.GgufReason.none) checkStatus(status, where);
       if (reason === enums.GgufReason.more) return wanted;
       const words = reasons[enums.nameOf(enums.GgufReason, reason) ?? 'none'];
-      const name = nameBytes === 0 ? undefined : utf8.decode(heap.bytes(pointer + nameAt, nameBytes));
+      const name = nameBytes === 0 ? undefined : textOf(heap.bytes(pointer + nameAt, nameBytes));
       const problem = `${words(wanted, found)} (byte ${at} of the file)`;
       throw new GgufError(file, inTensor ? name : undefined, problem, inTensor ? {} : { key: name });
     });
@@ -126,13 +128,13 @@ function contents(heap: Heap, header: GgufHeader, pointer: number, size: number)
     for (let i = 0, n = heap.call(() => header.entryCount); i < n; ++i) {
       heap.call(() => header.entry(i, entry));
       const { key, keyBytes, ...value } = heap.readResult(calls.GgufEntry, entry);
-      metadata.set(utf8.decode(heap.bytes(key, keyBytes)), readValue(heap.bytes(pointer, size), value));
+      metadata.set(textOf(heap.bytes(key, keyBytes)), readValue(heap.bytes(pointer, size), value));
     }
     const tensors = Array.from({ length: heap.call(() => header.size) }, (_, i) => {
       heap.call(() => header.tensor(i, tensor));
       const { name, nameBytes, type, rank, begin, end } = heap.readResult(calls.GgufTensor, tensor);
       return {
-        name: utf8.decode(heap.bytes(name, nameBytes)),
+        name: textOf(heap.bytes(name, nameBytes)),
         dtype: enums.nameOf(dtypes, type) ?? 'F32',
         shape: Object.freeze([...heap.readDoubles(tensor + calls.GgufTensor.doubles * 8, rank)]),
         begin,
@@ -188,7 +190,7 @@ function textsOf(bytes: Uint8Array, count: number, first: number): string[] {
   let at = first;
   return Array.from({ length: count }, () => {
     const end = at + 8 + view.getUint32(at, true); // the header is shorter than 2^32
-    const text = utf8.decode(bytes.subarray(at + 8, end));
+    const text = textOf(bytes.subarray(at + 8, end));
     at = end;
     return text;
   });

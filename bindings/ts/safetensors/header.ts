@@ -67,8 +67,9 @@ const reasons: Readonly<Record<keyof typeof enums.SafetensorsReason, Words>> = {
   partOfByte: (wanted) => `has a dtype and shape of ${wanted} bits, which are no whole number of bytes`,
 };
 
+// A copy: browsers decode no shared memory, which is that of an instance with threads.
 function textAt(heap: Heap, pointer: number, bytes: number): string {
-  return utf8.decode(heap.bytes(pointer, bytes));
+  return utf8.decode(heap.bytes(pointer, bytes).slice());
 }
 
 interface HeaderText {

@@ -38,26 +38,39 @@ const writers = {
 
 function number(type, value) {
   const [bytes, set] = writers[type];
-  const out = Buffer.alloc(bytes);
-  new DataView(out.buffer, out.byteOffset, bytes)[set](0, bytes === 8 && type !== 'f64' ? BigInt(value) : value, true);
+  const out = new Uint8Array(bytes);
+  new DataView(out.buffer)[set](0, bytes === 8 && type !== 'f64' ? BigInt(value) : value, true);
   return out;
 }
 
+/** Arrays of bytes one after the other. */
+function joined(parts) {
+  const out = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    out.set(part, at);
+    at += part.length;
+  }
+  return out;
+}
+
+const utf8 = (value) => (typeof value === 'string' ? new TextEncoder().encode(value) : value);
+
 const text = (value) => {
-  const bytes = Buffer.from(value);
-  return Buffer.concat([number('u64', bytes.length), bytes]);
+  const bytes = utf8(value);
+  return joined([number('u64', bytes.length), bytes]);
 };
 
 function scalar(type, value) {
   if (type === 'str') return text(value);
-  return type === 'bool' ? Buffer.of(value ? 1 : 0) : number(type, value);
+  return type === 'bool' ? Uint8Array.of(value ? 1 : 0) : number(type, value);
 }
 
 // A value of the metadata: ['u32', 7], ['str', 'a'], [['f32'], [1, 2]] for an array.
 function entry(key, [type, value]) {
-  if (!Array.isArray(type)) return Buffer.concat([text(key), number('u32', valueTypes[type]), scalar(type, value)]);
+  if (!Array.isArray(type)) return joined([text(key), number('u32', valueTypes[type]), scalar(type, value)]);
   const head = [text(key), number('u32', 9), number('u32', valueTypes[type[0]]), number('u64', value.length)];
-  return Buffer.concat([...head, ...Array.from(value, (each) => scalar(type[0], each))]);
+  return joined([...head, ...Array.from(value, (each) => scalar(type[0], each))]);
 }
 
 const align = (at, alignment) => Math.ceil(at / alignment) * alignment;
@@ -71,7 +84,7 @@ const bytesOf = ({ buffer, byteOffset, byteLength }) => new Uint8Array(buffer, b
  */
 export function writeGguf(metadata, tensors, { version = 3, alignment = 32, padded = true } = {}) {
   const entries = Object.entries(tensors);
-  const head = [Buffer.from('GGUF'), number('u32', version), number('u64', entries.length)];
+  const head = [utf8('GGUF'), number('u32', version), number('u64', entries.length)];
   head.push(number('u64', Object.keys(metadata).length), ...Object.entries(metadata).map((each) => entry(...each)));
   let at = 0;
   for (const [name, { dtype, shape, data }] of entries) {
@@ -79,7 +92,7 @@ export function writeGguf(metadata, tensors, { version = 3, alignment = 32, padd
     head.push(number('u32', ggufTypes[dtype][0]), number('u64', at));
     at = align(at + data.byteLength, alignment);
   }
-  const header = Buffer.concat(head);
+  const header = joined(head);
   const begin = align(header.length, alignment);
   const last = entries.at(-1)?.[1].data.byteLength ?? 0;
   const end = padded ? begin + at : begin + at - (align(last, alignment) - last);

@@ -6,7 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { writeGguf } from '../../ts/support/gguf.mjs';
 import { longCalls } from '../../ts/support/long-calls.mjs';
+import { writeSafetensors } from '../../ts/support/safetensors.mjs';
 import { serveFolder } from '../../ts/support/server.mjs';
 import { launch } from '../site.mjs';
 
@@ -84,6 +86,24 @@ test('a worker of a page has threads of its own, and the same bits', async () =>
   );
   assert.deepEqual([info.threads, info.why], [3, null]);
   assert.deepEqual(hashes, (await runIn(page, 1)).hashes);
+});
+
+test('files of weights are opened, their texts in shared memory', async () => {
+  const w = { dtype: 'F32', shape: [2], data: Float32Array.of(1, 2) };
+  const files = [writeSafetensors({ w }), writeGguf({ name: ['str', 'tiny'] }, { w })].map((bytes) => [...bytes]);
+  const page = await pageOf(sites.isolated);
+  const names = await page.evaluate(async ([safetensors, gguf]) => {
+    const { load } = await import('/threads.js');
+    const { openSafetensors, openGguf } = await import('/models.js');
+    const rw = await load({ threads: 2 });
+    const [first, second] = [
+      await openSafetensors(rw, Uint8Array.from(safetensors)),
+      await openGguf(rw, Uint8Array.from(gguf)),
+    ];
+    rw.dispose();
+    return [rw.info().threads, first.names, second.names, second.metadata.get('name')];
+  }, files);
+  assert.deepEqual(names, [2, ['w'], ['w'], 'tiny']);
 });
 
 test('where the server sends no headers there is one thread, and info() names them', async () => {
