@@ -1,10 +1,19 @@
 // npm run soak [-- CALLS [NAME]]: every call of the package (tests/ts/support/calls.mjs) CALLS times (10,000 unless told),
 // a tenth as often with an argument that nothing takes, then lost instances; or the calls whose names begin with NAME. What
 // they make is disposed of. Once warm, nothing may grow: the heap, the bytes in use, the objects.
+// npm run soak -- valgrind [FILTER]: the C++ tests under valgrind (tests/campaigns/valgrind).
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
 import { load } from 'ropewalk';
 import { errorNames } from '../ts/support/bad-values.mjs';
 import { attempt, makeCalls } from '../ts/support/calls.mjs';
 import { atEndOfStack, isEndOfStack } from '../ts/support/dive.mjs';
+import { root } from '../ts/support/node.mjs';
+
+if (process.argv[2] === 'valgrind') {
+  const script = [join(root, 'tests/campaigns/valgrind'), ...process.argv.slice(3)];
+  process.exit(spawnSync('bash', script, { stdio: 'inherit' }).status);
+}
 
 const calls = Number(process.argv[2] ?? 1e4);
 const prefix = process.argv[3] ?? '';
