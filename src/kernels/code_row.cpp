@@ -22,52 +22,59 @@ constexpr uint32_t kFifthAndSixth = 0x30303030;
 constexpr uint32_t kSix = 0x3f3f3f3f;
 constexpr uint32_t kByte = 0xff;
 
-// Of blocks of 32 weights with finite scales.
-template <class Format>
-void multiplyBlocks(float* sums, const unsigned char* block, size_t count, const RoundedInputs& a,
-                    size_t at) {
-  constexpr BlockCodes kCodes = Format::kCodes;
-  constexpr bool kHasFifth = Format::kFifthBits != kNoFifthBits;
-  constexpr bool kHasNibbles = kHasFifth || kCodes.four_bits;
-  constexpr bool kSignsApart = kCodes.is_signed && simd::kDotsTakeSigns;
-  constexpr size_t kCodeWords = kHasNibbles ? kRunWords / 2 : kRunWords;
-  constexpr size_t kWords = Format::kBlockBytes / 4;
-  using Dots = ByteDots<kSignsApart>;
+// Where a block of 32 weights of a panel has what it consists of.
+struct BlockParts {
+  size_t panel_bytes;
+  size_t words;  // codes are in the last of them, and scales that are apart follow
+  size_t fifth_bits;
+  bool has_mins;  // with the scales in word 0
+  int32_t offset;
+};
+
+// Of blocks of 32 weights with finite scales. Nibbles: codes have four bits in the words of codes; Fifth: and
+// a fifth one in a word of its own.
+template <bool Nibbles, bool Fifth, bool SignsApart>
+void multiplyBlocks(float* sums, const unsigned char* block, size_t count, const BlockParts& parts,
+                    const RoundedInputs& a, size_t at) {
+  constexpr size_t kCodeWords = Nibbles ? kRunWords / 2 : kRunWords;
+  using Dots = ByteDots<SignsApart>;
   // Sums of their own for upper bits, so that none waits for the one before, where there are registers.
-  constexpr size_t kChains = kHasNibbles && Dots::kVectors == 1 ? 2 : 1;
-  constexpr size_t kVectors = kHasFifth ? 2 : kPanelVectors;
+  constexpr size_t kChains = Nibbles && Dots::kVectors == 1 ? 2 : 1;
+  constexpr size_t kVectors = Fifth ? 2 : kPanelVectors;
   const simd::F16Constants halves;
   const Codes four = simd::splatCodes(kFour);
   const Codes fifth = simd::splatCodes(kFifth);
+  ROPEWALK_KEEP_LOOP
   for (size_t first = 0; first < kPanelVectors; first += kVectors) {
     f32x4 totals[kVectors];
     for (f32x4& total : totals) total = simd::splat(0);
+    ROPEWALK_KEEP_LOOP
     for (size_t b = 0; b < count; ++b) {
       const size_t run = at + b;
-      const auto* of_block = reinterpret_cast<const uint32_t*>(block + b * Format::kPanelBytes);
-      const auto* apart = reinterpret_cast<const uint16_t*>(of_block + kWords * kPanel) + first * kLanes;
+      const auto* of_block = reinterpret_cast<const uint32_t*>(block + b * parts.panel_bytes);
+      const auto* apart = reinterpret_cast<const uint16_t*>(of_block + parts.words * kPanel) + first * kLanes;
       of_block += first * kLanes;
-      const uint32_t* words = of_block + (kWords - kCodeWords) * kPanel;
+      const uint32_t* words = of_block + (parts.words - kCodeWords) * kPanel;
       Codes fifths[kVectors];
-      if constexpr (kHasFifth) {
+      if constexpr (Fifth) {
         for (size_t v = 0; v < kVectors; ++v)
-          fifths[v] = simd::loadCodes(of_block + Format::kFifthBits * kPanel + v * kLanes);
+          fifths[v] = simd::loadCodes(of_block + parts.fifth_bits * kPanel + v * kLanes);
       }
       Dots dots[kChains][kVectors];
       for (size_t chain = 0; chain < kChains; ++chain) {
-        const int32_t start = kSignsApart ? a.sum(run) : -kCodes.offset * a.sum(run);
+        const int32_t start = SignsApart ? a.sum(run) : -parts.offset * a.sum(run);
         for (Dots& each : dots[chain]) each = Dots(chain == 0 ? start : 0);
       }
       ROPEWALK_KEEP_LOOP
       for (size_t i = 0; i < kCodeWords * 4; i += 4, words += kPanel) {
         const auto low = Dots::inputs(a.codes[run] + i, a.signs[run] + i);
-        if constexpr (kHasNibbles) {
+        if constexpr (Nibbles) {
           const auto high = Dots::inputs(a.codes[run] + i + 16, a.signs[run] + i + 16);
           for (size_t v = 0; v < kVectors; ++v) {
             const Codes both = simd::loadCodes(words + v * kLanes);
             Codes lower = bitsOf<0>(both, four);
             Codes upper = bitsOf<4>(both, four);
-            if constexpr (kHasFifth) {
+            if constexpr (Fifth) {
               lower = either(lower, bitsOf<-4>(fifths[v], fifth));
               upper = either(upper, bitsOf<0>(fifths[v], fifth));
               fifths[v] = simd::shiftedDown<1>(fifths[v]);
@@ -80,16 +87,16 @@ void multiplyBlocks(float* sums, const unsigned char* block, size_t count, const
         }
       }
       const f32x4 s = simd::splat(a.scales[run]);
-      const f32x4 min_factor = simd::splat(a.scales[run] * static_cast<float>(a.sum(run)));
+      const f32x4 s_sum = simd::splat(a.scales[run] * static_cast<float>(a.sum(run)));
       for (size_t v = 0; v < kVectors; ++v) {
         if constexpr (kChains == 2) dots[0][v].add(dots[1][v]);
-        const f32x4 small = kCodes.has_mins ? simd::lowerSmallF16(of_block + v * kLanes, halves.mask)
-                                            : simd::loadSmallF16(apart + v * kLanes, halves.mask);
+        const f32x4 small = parts.has_mins ? simd::lowerSmallF16(of_block + v * kLanes, halves.mask)
+                                           : simd::loadSmallF16(apart + v * kLanes, halves.mask);
         const f32x4 scale = simd::mul(small, halves.scale);
         totals[v] = simd::add(totals[v], simd::mul(s, simd::mul(scale, dots[0][v].floats())));
-        if constexpr (kCodes.has_mins) {
+        if (parts.has_mins) {
           const f32x4 less = simd::mul(simd::upperSmallF16(of_block + v * kLanes, halves.mask), halves.scale);
-          totals[v] = simd::add(totals[v], simd::mul(min_factor, less));
+          totals[v] = simd::add(totals[v], simd::mul(s_sum, less));
         }
       }
     }
@@ -101,20 +108,21 @@ void multiplyBlocks(float* sums, const unsigned char* block, size_t count, const
 constexpr size_t kVectors = 2;
 using Dots = ByteDots<false>;
 
-// The inner loop of blocks of 256 weights: one run has the lower four bits of the bytes of words, the other
-// the upper ones. Codes have Upper more bits, up to two, which words at `from` hold; for the next pair, those
-// are written to `shifted`.
-template <size_t Upper>
+// Two runs of a block of 256 weights: one has the lower four bits of the bytes of words, the other the upper
+// ones.
 struct PairOfRuns {
   const uint32_t* words;
   const uint32_t* from;
   uint32_t* shifted;
-  Codes four = simd::splatCodes(kFour);
-  Codes more = simd::splatCodes(Upper == 2 ? kFifthAndSixth : kFifth);
+  const int8_t* low_inputs;
+  const int8_t* high_inputs;
 
-  // Words first ... end - 1, to be multiplied by those codes of inputs.
-  void add(size_t first, size_t end, const int8_t* low_inputs, const int8_t* high_inputs,
-           Dots (&low)[kVectors], Dots (&high)[kVectors]) const {
+  // Adds the products of words first ... end - 1. Codes have Upper more bits, up to two, which words at
+  // `from` hold; for the next pair, those are written to `shifted`.
+  template <size_t Upper>
+  void add(size_t first, size_t end, Dots (&dots)[2][kVectors]) const {
+    const Codes four = simd::splatCodes(kFour);
+    const Codes more = simd::splatCodes(Upper == 2 ? kFifthAndSixth : kFifth);
     ROPEWALK_KEEP_LOOP
     for (size_t w = first; w < end; ++w) {
       const auto of_low = Dots::inputs(low_inputs + w * 4, nullptr);
@@ -130,8 +138,8 @@ struct PairOfRuns {
           upper = either(upper, bitsOf < Upper == 2 ? 0 : -3 > (bits, more));
           simd::storeCodes(shifted + at, simd::shiftedDown<2>(bits));
         }
-        low[v].add(of_low, lower);
-        high[v].add(of_high, upper);
+        dots[0][v].add(of_low, lower);
+        dots[1][v].add(of_high, upper);
       }
     }
   }
@@ -150,16 +158,18 @@ struct Multiples {
   }
 };
 
-// Of a block of 256 weights, where runs have a scale and a min.
-template <class Format>
-void multiplyWithMins(float* sums, const unsigned char* block, const RoundedInputs& a, size_t at) {
-  constexpr size_t kFirst = Format::kBlockBytes / 4 - kSuperRuns / 2 * kRunWords;
+// Of a block of 256 weights, where runs have a scale and a min: Q4_K, and Q5_K, which has more words.
+void multiplyWithMins(float* sums, const unsigned char* block, size_t, const BlockParts& parts,
+                      const RoundedInputs& a, size_t at) {
+  const size_t first_word = parts.words - kSuperRuns / 2 * kRunWords;
+  const bool has_fifth = first_word != 4;
   const simd::F16Constants halves;
   const Codes byte = simd::splatCodes(kByte);
   const Codes six = simd::splatCodes(kSix);
   const Codes four = simd::splatCodes(kFour);
   const Codes two = simd::splatCodes(kFifthAndSixth);
   uint32_t shifted[kRunWords * kPanel];
+  ROPEWALK_KEEP_LOOP
   for (size_t first = 0; first < kPanel; first += kVectors * kLanes) {
     const auto* words = reinterpret_cast<const uint32_t*>(block) + first;
     Multiples scales[kVectors];
@@ -177,14 +187,20 @@ void multiplyWithMins(float* sums, const unsigned char* block, const RoundedInpu
                  {bitsOf<0>(low_mins, six), either(bitsOf<4>(rest, four), bitsOf<2>(low_mins, two))}};
       totals[v] = simd::splat(0);
     }
+    ROPEWALK_KEEP_LOOP
     for (size_t low_run = 0; low_run < kSuperRuns; low_run += 2) {
       Dots dots[2][kVectors];
       for (auto& run : dots) {
         for (Dots& each : run) each = Dots(0);
       }
-      const PairOfRuns<Format::kUpperBits> pair = {words + (kFirst + low_run / 2 * kRunWords) * kPanel,
-                                                   low_run == 0 ? words + 4 * kPanel : shifted, shifted};
-      pair.add(0, kRunWords, a.codes[at + low_run], a.codes[at + low_run + 1], dots[0], dots[1]);
+      const PairOfRuns pair = {words + (first_word + low_run / 2 * kRunWords) * kPanel,
+                               low_run == 0 ? words + 4 * kPanel : shifted, shifted, a.codes[at + low_run],
+                               a.codes[at + low_run + 1]};
+      if (has_fifth) {
+        pair.add<1>(0, kRunWords, dots);
+      } else {
+        pair.add<0>(0, kRunWords, dots);
+      }
       for (size_t i = 0; i < 2; ++i) {
         const size_t run = low_run + i;
         const f32x4 s = simd::splat(a.scales[at + run]);
@@ -201,31 +217,34 @@ void multiplyWithMins(float* sums, const unsigned char* block, const RoundedInpu
 }
 
 // Of a block of Q6_K, whose words Q6_KFormat::decode explains.
-void multiplySixBits(float* sums, const unsigned char* block, const RoundedInputs& a, size_t at) {
-  constexpr int32_t kOffset = Q6_KFormat::kCodes.offset;
+void multiplySixBits(float* sums, const unsigned char* block, size_t, const BlockParts& parts,
+                     const RoundedInputs& a, size_t at) {
   constexpr size_t kPartWords = kRunWords / 2;
   const simd::F16Constants halves;
-  const auto* apart = reinterpret_cast<const uint16_t*>(block + kPanel * (Q6_KFormat::kBlockBytes / 4 * 4));
+  const auto* apart = reinterpret_cast<const uint16_t*>(block + kPanel * parts.words * 4);
   uint32_t shifted[kRunWords * kPanel];
+  ROPEWALK_KEEP_LOOP
   for (size_t first = 0; first < kPanel; first += kVectors * kLanes) {
     const auto* words = reinterpret_cast<const uint32_t*>(block) + first;
     f32x4 units[kVectors];
     for (size_t v = 0; v < kVectors; ++v)
       units[v] = simd::mul(simd::loadSmallF16(apart + first + v * kLanes, halves.mask), halves.scale);
     f32x4 terms[kSuperRuns][2][kVectors];
+    ROPEWALK_KEEP_LOOP
     for (const size_t low_run : {size_t{0}, size_t{1}, size_t{4}, size_t{5}}) {
       const size_t half = low_run / 4;
       const size_t i = low_run % 4;
-      const PairOfRuns<2> pair = {words + (half * 16 + i * kRunWords) * kPanel,
-                                  i == 0 ? words + (32 + half * kRunWords) * kPanel : shifted, shifted};
+      const size_t runs[] = {low_run, low_run + 2};
+      const PairOfRuns pair = {words + (half * 16 + i * kRunWords) * kPanel,
+                               i == 0 ? words + (32 + half * kRunWords) * kPanel : shifted, shifted,
+                               a.codes[at + runs[0]], a.codes[at + runs[1]]};
+      ROPEWALK_KEEP_LOOP
       for (size_t part = 0; part < 2; ++part) {
-        const size_t runs[] = {low_run, low_run + 2};
         Dots dots[2][kVectors];
         for (size_t r = 0; r < 2; ++r) {
-          for (Dots& each : dots[r]) each = Dots(-kOffset * a.sums[at + runs[r]][part]);
+          for (Dots& each : dots[r]) each = Dots(-parts.offset * a.sums[at + runs[r]][part]);
         }
-        pair.add(part * kPartWords, (part + 1) * kPartWords, a.codes[at + runs[0]], a.codes[at + runs[1]],
-                 dots[0], dots[1]);
+        pair.add<2>(part * kPartWords, (part + 1) * kPartWords, dots);
         for (size_t r = 0; r < 2; ++r) {
           const f32x4 s = simd::splat(a.scales[at + runs[r]]);
           const uint32_t* multiples = words + (48 + runs[r] / 2) * kPanel;
@@ -245,38 +264,57 @@ void multiplySixBits(float* sums, const unsigned char* block, const RoundedInput
   }
 }
 
+// `count` runs in blocks from `block` on, at most those of kGemmDepth inputs.
+using Blocks = void(float* sums, const unsigned char* block, size_t count, const BlockParts& parts,
+                    const RoundedInputs& a, size_t at);
+
+template <class Format>
+constexpr Blocks* blocksOf() {
+  constexpr BlockCodes kCodes = Format::kCodes;
+  static_assert(Format::kBlock == kRunInputs || Format::kBlock == kGemmDepth);
+  if (Format::kBlock == kGemmDepth) return kCodes.has_mins ? multiplyWithMins : multiplySixBits;
+  constexpr bool kHasFifth = Format::kFifthBits != kNoFifthBits;
+  return multiplyBlocks < kHasFifth || kCodes.four_bits, kHasFifth,
+         kCodes.is_signed && simd::kDotsTakeSigns > ;
+}
+
+template <class Format>
+constexpr BlockParts partsOf() {
+  return {Format::kPanelBytes, Format::kBlockBytes / 4, Format::kFifthBits, Format::kCodes.has_mins,
+          Format::kCodes.offset};
+}
+
 }  // namespace
 
-void putSums(float* out, bool add, const float* sums, size_t columns) {
-  for (size_t j = 0; j < columns; ++j) out[j] = add ? out[j] + sums[j] : sums[j];
+[[gnu::noinline]] void putSums(float* out, bool add, const float* sums, size_t columns) {
+  size_t j = 0;
+  ROPEWALK_KEEP_LOOP
+  for (; add && j + kLanes <= columns; j += kLanes)
+    simd::store(out + j, simd::add(simd::load(out + j), simd::load(sums + j)));
+  ROPEWALK_KEEP_LOOP
+  for (; j < columns; ++j) out[j] = add ? out[j] + sums[j] : sums[j];
 }
 
 bool multiplyCodeRow(float* out, bool add, const PackedMatrix& w, PanelRange panels, size_t start,
                      size_t depth, const RoundedInputs& a) {
   if (!w.finite()) return false;
+  Blocks* multiply = nullptr;
+  BlockParts parts = {};
   withFormatOf(CodeFormats(), w.type(), [&](auto format) {
-    using Format = decltype(format);
-    for (size_t p = panels.first; p < panels.end; ++p) {
-      const size_t columns = std::min(kPanel, w.rows() - p * kPanel);
-      for (size_t l = 0; l < depth; l += kGemmDepth) {
-        const unsigned char* block = w.panel(p) + (start + l) / Format::kBlock * Format::kPanelBytes;
-        const size_t at = l / kRunInputs;
-        float sums[kPanel];
-        if constexpr (Format::kBlock == kRunInputs) {
-          const size_t count = (std::min(kGemmDepth, depth - l) + kRunInputs - 1) / kRunInputs;
-          multiplyBlocks<Format>(sums, block, count, a, at);
-        } else {
-          static_assert(Format::kBlock == kGemmDepth);
-          if constexpr (Format::kCodes.has_mins) {
-            multiplyWithMins<Format>(sums, block, a, at);
-          } else {
-            multiplySixBits(sums, block, a, at);
-          }
-        }
-        putSums(out + p * kPanel, add || l > 0, sums, columns);
-      }
-    }
+    multiply = blocksOf<decltype(format)>();
+    parts = partsOf<decltype(format)>();
   });
+  const size_t weights = formatOf(w.type()).block;
+  for (size_t p = panels.first; p < panels.end; ++p) {
+    const size_t columns = std::min(kPanel, w.rows() - p * kPanel);
+    for (size_t l = 0; l < depth; l += kGemmDepth) {
+      const unsigned char* block = w.panel(p) + (start + l) / weights * parts.panel_bytes;
+      const size_t count = (std::min(kGemmDepth, depth - l) + kRunInputs - 1) / kRunInputs;
+      float sums[kPanel];
+      multiply(sums, block, count, parts, a, l / kRunInputs);
+      putSums(out + p * kPanel, add || l > 0, sums, columns);
+    }
+  }
   return true;
 }
 

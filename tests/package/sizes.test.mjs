@@ -10,18 +10,18 @@ import { root } from '../ts/support/node.mjs';
 import { splitBundle } from './bundlers.mjs';
 import { paths, projectFile, size, target } from './packed.mjs';
 
-// Most kB, and where that is not reached, the goal. The tarball has the wasm four times, in 113 to 114 kB each: in the
+// Most kB, and where that is not reached, the goal. The tarball has the wasm four times, in 115 kB each: in the
 // JavaScript, as a file for either build, and in the script for pages without modules. Gzip finds no repetition that far
 // apart.
 const budgets = {
-  tarball: { most: 990, goal: 400 },
-  'default entry, one plan': { most: 181, goal: 165 },
+  tarball: { most: 1003, goal: 400 },
+  'default entry, one plan': { most: 182.5, goal: 165 },
   'external entry, one plan, without the wasm': { most: 54.5, goal: 40 },
-  'core.wasm': { most: 113.5, goal: 100 },
-  'core-relaxed.wasm': { most: 114.5, goal: 100 },
-  'ropewalk.global.js': { most: 251 },
+  'core.wasm': { most: 115, goal: 100 },
+  'core-relaxed.wasm': { most: 115.5, goal: 100 },
+  'ropewalk.global.js': { most: 255 },
   'models on top of the default entry': { most: 30, goal: 25 },
-  'models with encoders, GGUF files and all families': { most: 54.5 },
+  'models with encoders, GGUF files and all families': { most: 56 },
   'what runs decoders behind encoders, on top of that': { most: 4 },
   'beams, on top of that': { most: 1.5 },
 };

@@ -113,12 +113,10 @@ struct BlockFormat {
     placeBlocks(shape(), panel + l / Weights * kPanelBytes, r, n, from);
   }
 
-  static BlockRows rowsOf(const unsigned char* block) {
+  static void unpack(const unsigned char* block, PanelRun* runs) {
     const auto* words = reinterpret_cast<const uint32_t*>(block);
-    return {words, reinterpret_cast<const uint16_t*>(words + Bytes / 4 * kPanel)};
+    Format::decode({words, reinterpret_cast<const uint16_t*>(words + Bytes / 4 * kPanel)}, runs);
   }
-
-  static void unpack(const unsigned char* block, PanelRun* runs) { Format::decode(rowsOf(block), runs); }
 
  private:
   BlockFormat() = default;

@@ -12,7 +12,6 @@ struct Q4_KFormat : BlockFormat<Q4_KFormat, kSuperBlock, 144> {
   static constexpr float kEnd = 0x1p21f;
   static void narrow(const float* x, size_t n, unsigned char* out);
 
-  static constexpr size_t kUpperBits = 0;  // besides four, in a code
   static void decode(const BlockRows& rows, PanelRun* runs) {
     setSuperCodes(runs, rows.word(4));
     setSuperScales(rows, runs);

@@ -11,7 +11,6 @@ struct Q5_KFormat : BlockFormat<Q5_KFormat, kSuperBlock, 176> {
   static constexpr size_t kHalves = 2;
   static constexpr float kEnd = 0x1p21f;
   static void narrow(const float* x, size_t n, unsigned char* out);
-  static constexpr size_t kUpperBits = 1;  // besides four, in a code
   static void decode(const BlockRows& rows, PanelRun* runs);
 };
 
