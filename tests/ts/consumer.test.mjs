@@ -90,7 +90,9 @@ document.title = file.names.join();`,
     kinds(first).filter((kind) => !isBundlers(kind)),
     ['index', 'shared-models'],
   );
-  const later = ['shared-encoder', 'shared-encoder-decoder', 'shared-experiments', 'shared-families', 'shared-gguf'];
+  const later = ['beams', 'encoder', 'encoder-decoder', 'experiments', 'families', 'gguf'].map(
+    (name) => `shared-${name}`,
+  );
   // Of families there may be two: one that is imported, and one that has what others need of it.
   assert.deepEqual([...new Set(kinds(readdirSync(assets).filter((name) => !first.has(name))))], later);
 });
