@@ -22,17 +22,17 @@ constexpr uint32_t kFifthAndSixth = 0x30303030;
 constexpr uint32_t kSix = 0x3f3f3f3f;
 constexpr uint32_t kByte = 0xff;
 
-// Where a block of 32 weights of a panel has what it consists of.
+// Where a block of a panel has what it consists of.
 struct BlockParts {
   size_t panel_bytes;
-  size_t words;  // codes are in the last of them, and scales that are apart follow
-  size_t fifth_bits;
-  bool has_mins;  // with the scales in word 0
+  size_t words;       // whole ones; scales that are apart follow
+  size_t fifth_bits;  // the word that has those of 32 codes
+  bool has_mins;      // with the scales in word 0
   int32_t offset;
 };
 
-// Of blocks of 32 weights with finite scales. Nibbles: codes have four bits in the words of codes; Fifth: and
-// a fifth one in a word of its own.
+// Of blocks of 32 weights with finite scales, whose last words are codes. Nibbles: codes have four bits in
+// the words of codes; Fifth: and a fifth one in a word of its own.
 template <bool Nibbles, bool Fifth, bool SignsApart>
 void multiplyBlocks(float* sums, const unsigned char* block, size_t count, const BlockParts& parts,
                     const RoundedInputs& a, size_t at) {
@@ -133,9 +133,10 @@ struct PairOfRuns {
         Codes lower = bitsOf<0>(both, four);
         Codes upper = bitsOf<4>(both, four);
         if constexpr (Upper != 0) {
+          constexpr int kPlace = Upper == 2 ? 0 : -3;
           const Codes bits = simd::loadCodes(from + at);
           lower = either(lower, bitsOf<-4>(bits, more));
-          upper = either(upper, bitsOf < Upper == 2 ? 0 : -3 > (bits, more));
+          upper = either(upper, bitsOf<kPlace>(bits, more));
           simd::storeCodes(shifted + at, simd::shiftedDown<2>(bits));
         }
         dots[0][v].add(of_low, lower);
