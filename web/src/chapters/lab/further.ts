@@ -16,7 +16,7 @@ const shared = { liveRun, paceOf, recordedPoints, seeds, TrainingSession };
 export function labFurther(chapter: ChapterState<Texts>): Figure {
   const { texts } = chapter;
   const section = chapter.section('further', { open: flag(false) });
-  const opener = button(texts.further, () => section.set({ open: !section.values.open }));
+  const opener = button(texts.furtherTitle, () => section.set({ open: !section.values.open }));
   const box = h('div');
   let isOpen = false;
   const idle = (): void => box.replaceChildren();

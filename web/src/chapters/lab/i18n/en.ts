@@ -150,7 +150,7 @@ export const texts = {
   linearAfter: [
     'RoPE in the numerator does best among the linear forms, with 1.40 against 1.82 without positions. Softmax with RoPE reaches 1.06: it can point at one token, and linear attention cannot. With both sums turned, the denominator can come near zero. That model ends up worse than the one without positions: its loss rises again after the first 150 steps.',
   ],
-  further: 'Two further experiments: a short training afterwards, and text',
+  furtherTitle: 'Two further experiments: a short training afterwards, and text',
   furtherTexts: () => import('./further-en'),
   pitfalls: [
     [

@@ -145,7 +145,7 @@ export const texts: Texts = {
   linearAfter: [
     '线性的几种里，RoPE 转分子最好，损失是 1.40，没有位置的是 1.82。softmax 加 RoPE 到了 1.06，因为它能指准一个词元，线性注意力指不准。分子分母都转时，分母可能接近零：这个模型头 150 步过后损失反而回升，最后还不如没有位置的。',
   ],
-  further: '另外两个实验：再训练一小段，以及文本',
+  furtherTitle: '另外两个实验：再训练一小段，以及文本',
   furtherTexts: () => import('./further-zh'),
   pitfalls: [
     [
