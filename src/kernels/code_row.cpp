@@ -22,6 +22,9 @@ constexpr uint32_t kFifthAndSixth = 0x30303030;
 constexpr uint32_t kSix = 0x3f3f3f3f;
 constexpr uint32_t kByte = 0xff;
 
+// Variables that only some formats change are no constants.
+// NOLINTBEGIN(misc-const-correctness)
+
 // Where a block of a panel has what it consists of.
 struct BlockParts {
   size_t panel_bytes;
@@ -145,6 +148,8 @@ struct PairOfRuns {
     }
   }
 };
+
+// NOLINTEND(misc-const-correctness)
 
 // What the bytes of words are multiples of, one byte after the other.
 struct Multiples {
