@@ -49,7 +49,7 @@ export interface TargetGenerateOptions
   /**
    * Searches with so many beams (`num_beams`): that many beginnings go on side by side, and the best target that ended is given
    * once it is found. For ids of one row. `logitBias` is added to logarithms of probabilities; what else chooses single tokens
-   * is refused. Default: no search.
+   * is refused, at the first `next()`. Default: no search.
    */
   beams?: number | BeamOptions;
 }

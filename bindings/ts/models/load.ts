@@ -8,7 +8,7 @@ import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
 import { heapOf, type Instance } from '../runtime/instance.js';
 import { Safetensors } from '../safetensors/file.js';
-import { openFiles as openSafetensors } from '../safetensors/open.js';
+import { openFiles } from '../safetensors/open.js';
 import type { FileSource } from '../sources/open-source.js';
 import { CachedFile } from '../sources/source.js';
 import { type ReadOptions, readKeys, readOptions, type TensorFile, type WeightFile } from '../sources/tensor-file.js';
@@ -160,7 +160,7 @@ export async function loadModel(
   return opened(
     weights,
     Safetensors,
-    () => openSafetensors(heap, where, 'weights', weights as FileSource, opening),
+    () => openFiles(heap, where, 'weights', weights as FileSource, opening),
     (file) => fromFile({ heap, where, keeping }, family, description, family.fileOf?.(file, description) ?? file, read),
   );
 }

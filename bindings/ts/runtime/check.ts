@@ -194,7 +194,7 @@ export function shape(where: string, name: string, value: unknown): readonly num
     product *= isSize(size) ? size : integer(where, `${name}[${axis}]`, size, 0, 2 ** 30);
   }
   if (!(product <= 2 ** 30)) {
-    throw new ArgumentRangeError(where, name, value, `${describe(value)} holds ${product} numbers; at most 2^30 fit`);
+    throw new ArgumentRangeError(where, name, value, `is ${describe(value)}, too many numbers; at most 2^30 fit`);
   }
   return product === 0 ? (sizes as number[]).map((size) => size + 0) : (sizes as number[]); // -0 becomes 0
 }

@@ -67,7 +67,7 @@ function perAxis(where: string, name: string, value: unknown, axes: number): Flo
   return all;
 }
 
-/**  */
+/** Checks positions that are listed. @internal */
 export function listed(
   where: string,
   name: string,
