@@ -54,6 +54,7 @@ void multiplyBlocks(float* sums, const unsigned char* block, size_t count, const
     ROPEWALK_KEEP_LOOP
     for (size_t b = 0; b < count; ++b) {
       const size_t run = at + b;
+      const RunBytes& codes = a.bytes[run];
       const auto* of_block = reinterpret_cast<const uint32_t*>(block + b * parts.panel_bytes);
       const auto* apart = reinterpret_cast<const uint16_t*>(of_block + parts.words * kPanel) + first * kLanes;
       of_block += first * kLanes;
@@ -70,9 +71,9 @@ void multiplyBlocks(float* sums, const unsigned char* block, size_t count, const
       }
       ROPEWALK_KEEP_LOOP
       for (size_t i = 0; i < kCodeWords * 4; i += 4, words += kPanel) {
-        const auto low = Dots::inputs(a.codes[run] + i, a.signs[run] + i);
+        const auto low = Dots::inputs(codes.codes + i, codes.signs + i);
         if constexpr (Nibbles) {
-          const auto high = Dots::inputs(a.codes[run] + i + 16, a.signs[run] + i + 16);
+          const auto high = Dots::inputs(codes.codes + i + 16, codes.signs + i + 16);
           for (size_t v = 0; v < kVectors; ++v) {
             const Codes both = simd::loadCodes(words + v * kLanes);
             Codes lower = bitsOf<0>(both, four);
@@ -90,7 +91,7 @@ void multiplyBlocks(float* sums, const unsigned char* block, size_t count, const
         }
       }
       const f32x4 s = simd::splat(a.scales[run]);
-      const f32x4 s_sum = simd::splat(a.scales[run] * static_cast<float>(a.sum(run)));
+      const f32x4 s_sum = simd::splat(a.scaled_sums[run]);
       for (size_t v = 0; v < kVectors; ++v) {
         if constexpr (kChains == 2) dots[0][v].add(dots[1][v]);
         const f32x4 small = parts.has_mins ? simd::lowerSmallF16(of_block + v * kLanes, halves.mask)
@@ -200,8 +201,8 @@ void multiplyWithMins(float* sums, const unsigned char* block, size_t, const Blo
         for (Dots& each : run) each = Dots(0);
       }
       const PairOfRuns pair = {words + (first_word + low_run / 2 * kRunWords) * kPanel,
-                               low_run == 0 ? words + 4 * kPanel : shifted, shifted, a.codes[at + low_run],
-                               a.codes[at + low_run + 1]};
+                               low_run == 0 ? words + 4 * kPanel : shifted, shifted,
+                               a.bytes[at + low_run].codes, a.bytes[at + low_run + 1].codes};
       if (has_fifth) {
         pair.add<1>(0, kRunWords, dots);
       } else {
@@ -210,7 +211,7 @@ void multiplyWithMins(float* sums, const unsigned char* block, size_t, const Blo
       for (size_t i = 0; i < 2; ++i) {
         const size_t run = low_run + i;
         const f32x4 s = simd::splat(a.scales[at + run]);
-        const f32x4 s_sum = simd::splat(a.scales[at + run] * static_cast<float>(a.sum(at + run)));
+        const f32x4 s_sum = simd::splat(a.scaled_sums[at + run]);
         for (size_t v = 0; v < kVectors; ++v) {
           const f32x4 scale = scales[v].at(run, byte);
           totals[v] = simd::add(totals[v], simd::mul(s, simd::mul(scale, dots[i][v].floats())));
@@ -243,7 +244,7 @@ void multiplySixBits(float* sums, const unsigned char* block, size_t, const Bloc
       const size_t runs[] = {low_run, low_run + 2};
       const PairOfRuns pair = {words + (half * 16 + i * kRunWords) * kPanel,
                                i == 0 ? words + (32 + half * kRunWords) * kPanel : shifted, shifted,
-                               a.codes[at + runs[0]], a.codes[at + runs[1]]};
+                               a.bytes[at + runs[0]].codes, a.bytes[at + runs[1]].codes};
       ROPEWALK_KEEP_LOOP
       for (size_t part = 0; part < 2; ++part) {
         Dots dots[2][kVectors];
@@ -301,9 +302,8 @@ constexpr BlockParts partsOf() {
   for (; j < columns; ++j) out[j] = add ? out[j] + sums[j] : sums[j];
 }
 
-bool multiplyCodeRow(float* out, bool add, const PackedMatrix& w, PanelRange panels, size_t start,
-                     size_t depth, const RoundedInputs& a) {
-  if (!w.finite()) return false;
+void multiplyCodeRows(float* out, size_t out_stride, bool add, const PackedMatrix& w, PanelRange panels,
+                      size_t rows, size_t row_runs, size_t start, size_t depth, const RoundedInputs& a) {
   Blocks* multiply = nullptr;
   BlockParts parts = {};
   withFormatOf(CodeFormats(), w.type(), [&](auto format) {
@@ -316,12 +316,13 @@ bool multiplyCodeRow(float* out, bool add, const PackedMatrix& w, PanelRange pan
     for (size_t l = 0; l < depth; l += kGemmDepth) {
       const unsigned char* block = w.panel(p) + (start + l) / weights * parts.panel_bytes;
       const size_t count = (std::min(kGemmDepth, depth - l) + kRunInputs - 1) / kRunInputs;
-      float sums[kPanel];
-      multiply(sums, block, count, parts, a, l / kRunInputs);
-      putSums(out + p * kPanel, add || l > 0, sums, columns);
+      for (size_t row = 0; row < rows; ++row) {
+        float sums[kPanel];
+        multiply(sums, block, count, parts, a, row * row_runs + l / kRunInputs);
+        putSums(out + row * out_stride + p * kPanel, add || l > 0, sums, columns);
+      }
     }
   }
-  return true;
 }
 
 }  // namespace ropewalk

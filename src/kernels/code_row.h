@@ -1,4 +1,5 @@
-// Products of one row of rounded inputs with coded weights, which are read from where they are.
+// Products of a few rows of rounded inputs with coded weights, which are read from where they are for each
+// row.
 #pragma once
 
 #include <cstddef>
@@ -9,10 +10,10 @@
 
 namespace ropewalk {
 
-// As multiplyCodes has it, with `depth` inputs from `start` on, a multiple of kGemmDepth; a has zeros up to
-// whole blocks of weights. Answers whether it serves the weights: scales of blocks of 32 must be finite.
-bool multiplyCodeRow(float* out, bool add, const PackedMatrix& w, PanelRange panels, size_t start,
-                     size_t depth, const RoundedInputs& a);
+// As multiplyCodes has it, row by row, for weights that are finite, with `depth` inputs from `start` on, a
+// multiple of kGemmDepth; rows of a have row_runs runs, with zeros up to whole blocks of weights.
+void multiplyCodeRows(float* out, size_t out_stride, bool add, const PackedMatrix& w, PanelRange panels,
+                      size_t rows, size_t row_runs, size_t start, size_t depth, const RoundedInputs& a);
 
 // out [columns] (+)= sums.
 void putSums(float* out, bool add, const float* sums, size_t columns);

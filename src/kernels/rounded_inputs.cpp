@@ -26,7 +26,10 @@ float scaleOf(const float* x) {
   return scale + simd::sum(nothing);
 }
 
-void roundRun(const float* x, bool signs_apart, RoundedInputs& to, size_t at) {
+// Run `run` of a row.
+void roundRun(const float* x, InputForm form, RoundedInputs& to, size_t row, size_t row_runs, size_t run) {
+  const size_t pairs_at = row / kPairRows * row_runs + run;
+  const size_t at = form == InputForm::kPairs ? pairs_at * kPairRows + row % kPairRows : row * row_runs + run;
   const float scale = scaleOf(x);
   to.scales[at] = scale;
   int32_t codes[kRunInputs] = {};
@@ -41,11 +44,21 @@ void roundRun(const float* x, bool signs_apart, RoundedInputs& to, size_t at) {
     for (size_t i = 0; i < kRunInputs; ++i)
       codes[i] = std::bit_cast<int32_t>(shifted[i]) - std::bit_cast<int32_t>(kShift);
   }
-  for (size_t i = 0; i < kRunInputs; ++i) {
-    const int32_t sign = signs_apart && codes[i] < 0 ? -1 : 0;
-    to.signs[at][i] = static_cast<int8_t>(sign);
-    to.codes[at][i] = static_cast<int8_t>((codes[i] ^ sign) - sign);
-    if (signs_apart) codes[i] &= sign;
+  const bool signs_apart = form == InputForm::kSignsApart;
+  if (form == InputForm::kPairs) {
+    RunPairs& pairs = to.pairs[pairs_at];
+    ROPEWALK_KEEP_LOOP
+    for (size_t i = 0; i < kRunInputs; ++i)
+      pairs[i / 4 * 2 + i % 2][row % kPairRows][i % 4 / 2] = static_cast<int16_t>(codes[i]);
+  } else {
+    RunBytes& bytes = to.bytes[at];
+    ROPEWALK_KEEP_LOOP
+    for (size_t i = 0; i < kRunInputs; ++i) {
+      const int32_t sign = signs_apart && codes[i] < 0 ? -1 : 0;
+      bytes.signs[i] = static_cast<int8_t>(sign);
+      bytes.codes[i] = static_cast<int8_t>((codes[i] ^ sign) - sign);
+      if (signs_apart) codes[i] &= sign;
+    }
   }
   constexpr size_t kPart = kRunInputs / kMostParts;
   for (size_t part = 0; part < kMostParts; ++part) {
@@ -53,11 +66,12 @@ void roundRun(const float* x, bool signs_apart, RoundedInputs& to, size_t at) {
     for (size_t i = 0; i < kPart; ++i) sum += codes[part * kPart + i];
     to.sums[at][part] = signs_apart ? -sum : sum;
   }
+  to.scaled_sums[at] = scale * static_cast<float>(to.sum(at));
 }
 
 }  // namespace
 
-void roundRows(const float* a, size_t a_stride, size_t rows, size_t depth, size_t row_runs, bool signs_apart,
+void roundRows(const float* a, size_t a_stride, size_t rows, size_t depth, size_t row_runs, InputForm form,
                RoundedInputs& to) {
   for (size_t r = 0; r < rows; ++r) {
     for (size_t run = 0; run < row_runs; ++run) {
@@ -65,7 +79,7 @@ void roundRows(const float* a, size_t a_stride, size_t rows, size_t depth, size_
       float last[kRunInputs] = {};
       const size_t count = std::min(kRunInputs, depth - std::min(depth, run * kRunInputs));
       if (count < kRunInputs) x = std::copy_n(x, count, last) - count;
-      roundRun(x, signs_apart, to, r * row_runs + run);
+      roundRun(x, form, to, r, row_runs, run);
     }
   }
 }
