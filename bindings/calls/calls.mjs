@@ -184,6 +184,7 @@ export const calls = {
     },
   },
 
+  QueryTemperature: { header: 'attention/attention.h', fields: { step: 'int64_t', scale: 'float' } },
   KeepMask: { header: 'attention/attention.h', struct: 'MaskView<uint8_t>', fields: mask },
   BiasMask: { header: 'attention/attention.h', struct: 'MaskView<float>', fields: mask },
   DistanceRange: {
@@ -219,6 +220,8 @@ export const calls = {
       distanceRangeCount: 'size_t?',
       fire: 'FireTerms?',
       relative: 'RelativeTerms?',
+      chunked: 'bool?',
+      temperature: 'QueryTemperature?',
     },
   },
   // Results [B, requested heads, Tq, Tk], and queries and keys before rotation.

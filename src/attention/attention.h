@@ -34,6 +34,13 @@ struct DistanceRange {
   int64_t start = 0;  // where the [H, count] biases begin in distance_bias
 };
 
+// Multiplies queries at position p by 1 + scale ln(1 + floor((p + 1) / step)), so that attention over long
+// texts stays sharp (Llama 4; Nakanishi, arXiv:2501.19399).
+struct QueryTemperature {
+  int64_t step = 0;  // positions that share a factor; 0: no factors
+  float scale = 0;
+};
+
 struct AttentionOptions {
   float scale = 0;  // multiplies q . k and the relative terms; the usual value is 1 / sqrt(D)
 
@@ -45,10 +52,13 @@ struct AttentionOptions {
   // Which keys are visible to a query.
   bool causal = false;                   // hides keys at later positions
   int64_t window_left = -1;              // hides keys more than this before it; -1: no bound
+  bool chunked = false;                  // in its place keys before the last multiple of window_left + 1
   int64_t window_right = -1;             // hides keys more than this after it; -1: no bound
   size_t sink_tokens = 0;                // first keys that every left window keeps visible
   const int64_t* key_lengths = nullptr;  // [B]: keys from there on are padding
   MaskView<uint8_t> keep;                // 1 = may be attended to
+
+  QueryTemperature temperature;
 
   // The stages that the scores pass, in this order.
   RelativeTerms relative;

@@ -1,6 +1,7 @@
 #include "attention/attention_tile.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "kernels/dots.h"
@@ -23,6 +24,13 @@ void packStrip(float* packed, size_t rows, size_t dim, Row q) {
       for (size_t r = 0; r < n; ++r) packed[d * n + r] = from[r][d];
     }
   });
+}
+
+// What a query at a position is multiplied by.
+float temperatureAt(const QueryTemperature& temperature, int64_t position) {
+  const int64_t steps = std::max<int64_t>(position + 1, 0) / temperature.step;
+  return static_cast<float>(1 +
+                            static_cast<double>(temperature.scale) * std::log1p(static_cast<double>(steps)));
 }
 
 // What tile() gives for one row of weights and values that may be NaN or infinite: those of weight 0 are not
@@ -119,12 +127,24 @@ void AttentionTile::startRows(size_t b, size_t g, size_t first) {
     const auto [start, rows] = strip(s);
     float* packed = queries_.data() + start * q_.dim;
     packStrip(packed, rows, q_.dim, [&](size_t r) { return rows_[start + r].q; });
+    warm(packed, start, rows);
     relative_.startQueries(packed, start, rows);
     if (!stages_.wantsParts()) continue;
-    packStrip(plain_queries_.data() + start * q_.dim, rows, q_.dim, [&](size_t r) {
+    float* packed_plain = plain_queries_.data() + start * q_.dim;
+    packStrip(packed_plain, rows, q_.dim, [&](size_t r) {
       const QueryRow& row = rows_[start + r];
       return plain.data == nullptr ? row.q : plain.row(row.b, row.h, row.i);
     });
+    warm(packed_plain, start, rows);
+  }
+}
+
+// Multiplies the packed queries of a strip by the factors of their positions.
+void AttentionTile::warm(float* packed, size_t start, size_t rows) const {
+  if (options_.temperature.step == 0) return;
+  for (size_t r = 0; r < rows; ++r) {
+    const float factor = temperatureAt(options_.temperature, rows_[start + r].position);
+    for (size_t d = 0; d < q_.dim; ++d) packed[d * rows + r] *= factor;
   }
 }
 

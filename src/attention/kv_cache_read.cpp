@@ -246,12 +246,15 @@ Status KvCache::attend(HeadView<float> out, const CacheQueries& queries, const A
     options.window_left = static_cast<int64_t>(options_.window.size) - 1;
     options.sink_tokens = options_.window.sink_tokens;
   }
-  // Attention depends on distances alone: keys at consecutive positions need no list.
+  // But for chunks, temperature and FIRE attention depends on distances alone: keys at consecutive positions
+  // need no list.
   options.key_positions = nullptr;
   const int64_t first = length() == 0 ? 0 : positions()[0];
   const int64_t ahead = options.query_offset - first;
   const bool listed = !ascendByOne(positions(), length()) ||
-                      (first != 0 && options.query_offsets != nullptr) || !isPosition(ahead);
+                      (first != 0 && (options.query_offsets != nullptr || options.chunked ||
+                                      options.temperature.step != 0 || options.fire.out_bias != nullptr)) ||
+                      !isPosition(ahead);
   if (listed) {
     options.key_positions = positions();
   } else {

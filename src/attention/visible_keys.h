@@ -64,8 +64,12 @@ inline VisibleKeys visibleKeys(const AttentionOptions& options, size_t b, int64_
   if (options.window_right >= 0) {
     end = std::min(end, keysBefore(options, keys, position + options.window_right + 1));
   }
-  const size_t first =
-      options.window_left < 0 ? 0 : std::min(end, keysBefore(options, keys, position - options.window_left));
+  int64_t left = options.window_left;
+  if (options.chunked && left >= 0) {
+    const int64_t size = left + 1;
+    left = (position % size + size) % size;
+  }
+  const size_t first = left < 0 ? 0 : std::min(end, keysBefore(options, keys, position - left));
   return {std::min(options.sink_tokens, first), first, end};
 }
 

@@ -50,6 +50,46 @@ TEST_CASE("A window hides keys by their distance from the query, sink tokens apa
   }
 }
 
+TEST_CASE("Chunks hide the keys before the query's own, wherever positions begin", "[attention]") {
+  Random random(5);
+  AttentionData data(random, kShape);
+  const std::vector<int64_t> positions = {-9, -4, -3, 0, 1, 2, 3, 4, 9, 1000, 1001};
+  for (const int64_t size : {1, 2, 3, 4, 100}) {
+    for (const int64_t offset : {0, 4, -9, 996}) {
+      for (const bool apart : {false, true}) {
+        AttentionOptions options = scaled(kShape.dim);
+        options.causal = true;
+        options.window_left = size - 1;
+        options.chunked = true;
+        options.query_offset = offset;
+        if (apart) options.key_positions = positions.data();
+        INFO("size " << size << ", offset " << offset << ", apart " << apart);
+        checkAgainstNaive(data, options);
+        options.sink_tokens = 2;
+        checkAgainstNaive(data, options);
+      }
+    }
+  }
+}
+
+TEST_CASE("A temperature multiplies queries by a factor of their position, in all stages of scores",
+          "[attention]") {
+  Random random(6);
+  AttentionData data(random, kShape);
+  for (const int64_t step : {1, 3, 8192}) {
+    for (const int64_t offset : {int64_t{0}, int64_t{-5}, int64_t{20000}, int64_t{1} << 52}) {
+      AttentionOptions options = scaled(kShape.dim);
+      options.query_offset = offset;
+      options.temperature = {step, 0.25f};
+      INFO("step " << step << ", offset " << offset);
+      checkAgainstNaive(data, options);
+      const auto raw = scoresOf(data, options, {}, &ScoreOutputs::raw, kShape.heads);
+      const auto content = scoresOf(data, options, {}, &ScoreOutputs::content, kShape.heads);
+      CHECK(sameBits(raw, content));
+    }
+  }
+}
+
 TEST_CASE("The published window of one key before and two behind mixes what it says", "[attention]") {
   // ONNX HEAD: q = k = 0, v = 0 .. 4, left 1, right 2
   const std::vector<float> zeros(5, 0.0f);

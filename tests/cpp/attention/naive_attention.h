@@ -26,10 +26,17 @@ inline int64_t naiveKeyPosition(const AttentionOptions& o, size_t j) {
   return o.key_positions == nullptr ? static_cast<int64_t>(j) : o.key_positions[j];
 }
 
+// Which chunk a position lies in.
+inline double chunkOf(int64_t position, const AttentionOptions& o) {
+  return std::floor(static_cast<double>(position) / static_cast<double>(o.window_left + 1));
+}
+
 inline bool isHidden(const AttentionOptions& o, size_t b, size_t h, size_t i, size_t j) {
   const int64_t ahead = naiveKeyPosition(o, j) - naiveQueryPosition(o, b, i);
   if (o.causal && ahead > 0) return true;
-  if (o.window_left >= 0 && -ahead > o.window_left && j >= o.sink_tokens) return true;
+  const bool behind = o.chunked ? chunkOf(naiveKeyPosition(o, j), o) < chunkOf(naiveQueryPosition(o, b, i), o)
+                                : -ahead > o.window_left;
+  if (o.window_left >= 0 && behind && j >= o.sink_tokens) return true;
   if (o.window_right >= 0 && ahead > o.window_right) return true;
   if (o.key_lengths != nullptr && static_cast<int64_t>(j) >= o.key_lengths[b]) return true;
   if (o.keep.data != nullptr && o.keep.row(b, h, i)[j * o.keep.key_stride] == 0) return true;
@@ -59,6 +66,13 @@ NaiveAttention naiveAttention(HeadView<const T> q, HeadView<const T> k, HeadView
             work += std::fabs(term);
           }
           const double bias = o.bias.data == nullptr ? 0 : o.bias.row(b, h, i)[j * o.bias.key_stride];
+          const auto step = static_cast<double>(o.temperature.step);
+          const auto at = static_cast<double>(naiveQueryPosition(o, b, i));
+          const double factor =
+              step == 0 ? 1
+                        : 1 + o.temperature.scale * std::log1p(std::max(0.0, std::floor((at + 1) / step)));
+          sum *= factor;
+          work *= factor;
           // A cap moves scores together, so its own roundings are all that it adds.
           const double capped =
               o.softcap > 0 ? o.softcap * std::tanh(o.scale * sum / o.softcap) : o.scale * sum;

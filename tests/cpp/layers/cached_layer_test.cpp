@@ -115,6 +115,42 @@ TEST_CASE("Chunks through a cache give what one call gives, and what is captured
   }
 }
 
+TEST_CASE("Chunks, temperature and FIRE count from the first token of all, in a cache that has lost it",
+          "[layers]") {
+  Random random(7);
+  const BlockData data(random, decoder(), 2, kTokens);
+  const TransformerBlock block = data.block();
+  const std::vector<float> psi(kTokens, 0.5f);
+  const std::vector<float> weights = random.floats(8);
+  for (const int kind : {0, 1, 2}) {
+    SelfAttentionInput input = data.input();
+    input.attention.causal = true;
+    input.attention.window_left = 2;
+    if (kind == 0) input.attention.chunked = true;
+    if (kind == 1) input.attention.temperature = {2, 3.0f};
+    if (kind == 2) {
+      input.attention.distance_bias = psi.data();
+      input.attention.distance_first = 1 - static_cast<int64_t>(kTokens);
+      input.attention.distance_count = kTokens;
+      input.attention.fire = {
+          0.1, 1, 1, weights.data(), weights.data() + 1, weights.data() + 2, weights.data() + 4};
+    }
+    INFO("kind " << kind);
+    const std::vector<float> whole = data.forward(block, input);
+    for (const size_t count : {size_t{1}, size_t{3}}) {
+      KvCache cache = cacheFor(nullptr, CachedKeys::kPlain, {3, 0, false});
+      input.cache = &cache;
+      std::vector<float> out;
+      for (size_t first = 0; first < kTokens; first += count) {
+        input.positions.offset = cache.nextPosition();
+        REQUIRE(forwardPart(block, data, input, first, count, &out) == Status::kOk);
+        CHECK(largestDifference(out, part(whole, first, count)) <= data.tolerance());
+      }
+      CHECK(cache.length() < kTokens);
+    }
+  }
+}
+
 TEST_CASE("A window of the cache is a window of the layer, and rebased ones stay close", "[layers]") {
   Random random(2);
   const BlockData data(random, decoder(), 2, kTokens);
