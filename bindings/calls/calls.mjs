@@ -397,7 +397,7 @@ export const calls = {
   },
   FeedForwardOptions: {
     header: 'layers/feed_forward.h',
-    fields: { activation: 'Activation', chosen: 'size_t?', normalize: 'bool?' },
+    fields: { activation: 'Activation', chosen: 'size_t?', normalize: 'bool?', sigmoid: 'bool?' },
   },
   BlockOptions: {
     header: 'layers/transformer_block.h',

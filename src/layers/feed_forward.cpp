@@ -1,6 +1,8 @@
 #include "layers/feed_forward.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <utility>
 
 #include "kernels/add_scaled.h"
@@ -14,17 +16,19 @@ namespace {
 // at once.
 constexpr size_t kChunkRows = 300;
 
-// From the softmax of a row to the weights of its experts, 0 for all others.
+// From the softmax of a row, or its logits, to the weights of its experts, 0 for all others.
 void choose(const FeedForwardOptions& options, float* weights, size_t experts) {
+  const float least = options.sigmoid ? -std::numeric_limits<float>::infinity() : 0;
   float sum = 0;
   for (size_t e = 0; e < experts; ++e) {
     size_t before = 0;
     for (size_t i = 0; i < experts; ++i) {
       if (weights[i] > weights[e] || (weights[i] == weights[e] && i < e)) ++before;
     }
-    if (before >= options.chosen) weights[e] = 0;
+    if (before >= options.chosen) weights[e] = least;
     sum += weights[e];
   }
+  for (size_t e = 0; options.sigmoid && e < experts; ++e) weights[e] = 1 / (1 + std::exp(-weights[e]));
   for (size_t e = 0; options.normalize && e < experts; ++e) weights[e] /= sum;
 }
 
@@ -45,7 +49,8 @@ Status FeedForward::create(const FeedForwardOptions& options, FeedForwardParts&&
   }
   size_t count = 1;
   for (const FeedForward* each = next; each != nullptr; each = each->parts_.next.get()) ++count;
-  if (router.rows() != 0 && router.rows() != count) return Status::kInvalidShape;
+  if (router.rows() != 0 && router.rows() != count && router.rows() + 1 != count)
+    return Status::kInvalidShape;
   options_ = options;
   parts_ = std::move(parts);
   return Status::kOk;
@@ -61,7 +66,7 @@ size_t FeedForward::bytes() const {
 }
 
 bool FeedForward::workSize(size_t rows, size_t* size) const {
-  const size_t own = experts() == 0 ? 0 : experts() + 2 * modelDim();
+  const size_t own = routed() == 0 ? 0 : routed() + 2 * modelDim();
   return multiply(std::min(rows, kChunkRows), hiddenDim() * (gated() ? 2 : 1) + own, size);
 }
 
@@ -80,29 +85,34 @@ void FeedForward::applyOne(float* out, const float* x, size_t rows, float* work)
 
 void FeedForward::applyExperts(float* out, const float* x, size_t rows, float* work) const {
   const size_t model = modelDim();
-  const size_t count = experts();
+  const size_t count = routed();
   float* const weights = work;               // [rows, E]
   float* const taken = work + rows * count;  // the rows of an expert
   float* const made = taken + rows * model;  // what it makes of them
 
   // 1. which experts each row takes
   parts_.router.apply(weights, x, rows);
-  softmaxRows(weights, count, weights, count, rows, count);
+  if (!options_.sigmoid) softmaxRows(weights, count, weights, count, rows, count);
   for (size_t r = 0; r < rows; ++r) choose(options_, weights + r * count, count);
 
   // 2. each expert with its rows, all at once
   std::fill_n(out, rows * model, 0.0f);
-  const float* weight = weights;
-  for (const FeedForward* each = this; each != nullptr; each = each->parts_.next.get(), ++weight) {
+  size_t e = 0;
+  for (const FeedForward* each = this; each != nullptr; each = each->parts_.next.get(), ++e) {
+    const auto weightOf = [&](size_t r) { return e < count ? weights[r * count + e] : 1; };
     size_t picked = 0;
     for (size_t r = 0; r < rows; ++r) {
-      if (weight[r * count] != 0) std::copy_n(x + r * model, model, taken + picked++ * model);
+      const float weight = weightOf(r);
+      if (weight == 0) continue;
+      float* const row = taken + picked++ * model;
+      for (size_t i = 0; i < model; ++i) row[i] = (options_.sigmoid ? weight : 1) * x[r * model + i];
     }
     each->applyOne(made, taken, picked, made + rows * model);
     picked = 0;
     for (size_t r = 0; r < rows; ++r) {
-      if (weight[r * count] != 0)
-        addScaled(out + r * model, weight[r * count], made + picked++ * model, model);
+      const float weight = weightOf(r);
+      if (weight == 0) continue;
+      addScaled(out + r * model, options_.sigmoid ? 1 : weight, made + picked++ * model, model);
     }
   }
 }
@@ -111,7 +121,7 @@ void FeedForward::apply(float* out, const float* x, size_t rows, float* work) co
   const size_t model = modelDim();
   for (size_t start = 0; start < rows; start += kChunkRows) {
     const size_t count = std::min(kChunkRows, rows - start);
-    const auto part = experts() == 0 ? &FeedForward::applyOne : &FeedForward::applyExperts;
+    const auto part = routed() == 0 ? &FeedForward::applyOne : &FeedForward::applyExperts;
     (this->*part)(out + start * model, x + start * model, count, work);
   }
 }

@@ -26,9 +26,9 @@ struct ExpertsData {
   }
 
   // The first expert with the router, the others behind it.
-  FeedForwardParts parts() const {
+  FeedForwardParts parts(size_t count = kExperts) const {
     std::unique_ptr<FeedForward> next;
-    for (size_t e = kExperts; e-- > 1;) {
+    for (size_t e = count; e-- > 1;) {
       FeedForwardParts own = experts[e].feedForwardParts();
       own.next = std::move(next);
       next = std::make_unique<FeedForward>();
@@ -84,6 +84,65 @@ TEST_CASE("Experts are their formula in double, for each number that a row takes
   }
 }
 
+TEST_CASE("A sigmoid of the router multiplies what experts read, and a shared one reads every row",
+          "[layers]") {
+  Random random(5);
+  ExpertsData data(random);
+  BlockShape shape;
+  shape.model = kModel;
+  shape.hidden = 11;
+  data.experts.emplace_back(random, shape, 1, 1);
+  for (const bool shared : {false, true}) {
+    for (size_t chosen = 1; chosen <= kExperts; ++chosen) {
+      FeedForward layer;
+      REQUIRE(layer.create({Activation::kSilu, chosen, false, true},
+                           data.parts(kExperts + (shared ? 1 : 0))) == Status::kOk);
+      for (const size_t rows : {size_t{1}, size_t{61}}) {
+        const std::vector<float> x = random.floats(rows * kModel);
+        Matrix expected;
+        for (size_t r = 0; r < rows; ++r) {
+          const auto start = x.begin() + static_cast<ptrdiff_t>(r * kModel);
+          const Matrix row(start, start + kModel);
+          const Matrix logits = naiveLinear(row, data.router);
+          Matrix sorted = logits;
+          std::sort(sorted.begin(), sorted.end(), std::greater<>());
+          Matrix sum = shared ? naiveFeedForward(row, data.experts[kExperts]) : Matrix(kModel);
+          for (size_t e = 0; e < kExperts; ++e) {
+            if (logits[e] < sorted[chosen - 1]) continue;
+            Matrix read = row;
+            for (double& value : read) value /= 1 + std::exp(-logits[e]);
+            const Matrix made = naiveFeedForward(read, data.experts[e]);
+            for (size_t i = 0; i < kModel; ++i) sum[i] += made[i];
+          }
+          expected.insert(expected.end(), sum.begin(), sum.end());
+        }
+        CHECK(errorShare(outOf(layer, x), expected, data.experts[0].tolerance()) <= 1);
+      }
+    }
+  }
+}
+
+TEST_CASE("Experts far below others are chosen where their sigmoid is all the same", "[layers]") {
+  Random random(6);
+  ExpertsData data(random);
+  const std::vector<float> x(kModel, 1.0f);
+  // Logits of 30, 29, 28 ..., whose sigmoids are 1 in float32, and -30, -31, ..., below 0.
+  for (const bool negative : {false, true}) {
+    std::fill(data.router.weight.begin(), data.router.weight.end(), 0.0f);
+    for (size_t e = 0; e < kExperts; ++e) {
+      const auto order = static_cast<float>(e);
+      data.router.weight[e * kModel] = negative ? -30 - order : 26 + order;
+    }
+    FeedForward layer;
+    REQUIRE(layer.create({Activation::kSilu, 1, false, true}, data.parts()) == Status::kOk);
+    const size_t best = negative ? 0 : kExperts - 1;
+    Matrix row(x.begin(), x.end());
+    for (double& value : row) value /= 1 + std::exp(negative ? 30 : -30);
+    CHECK(errorShare(outOf(layer, x), naiveFeedForward(row, data.experts[best]),
+                     data.experts[0].tolerance()) <= 1);
+  }
+}
+
 TEST_CASE("A row's experts do not depend on the rows beside it, in chunks", "[layers]") {
   Random random(2);
   const ExpertsData data(random);
@@ -133,6 +192,9 @@ TEST_CASE("Experts refuse parts that do not fit, and stay what they were", "[lay
   };
   refused(0, [](FeedForwardParts&) {});
   refused(2, [](FeedForwardParts& p) { p.next = nullptr; });  // fewer than the router has rows
+  refused(2, [&](FeedForwardParts& p) {                       // two more
+    p.router = MatrixData(random, kExperts - 2, kModel, false).linear(WeightType::kFloat32);
+  });
   refused(2, [&](FeedForwardParts& p) {
     p.router = MatrixData(random, kExperts, kModel + 1, false).linear(WeightType::kFloat32);
   });
