@@ -214,7 +214,11 @@ function hasNoRope(
 ): boolean {
   if (layerType !== undefined) {
     if (withoutAttention.test(layerType)) return true;
-    if (layerType === withoutRope && config.values.sliding_window !== null) return true;
+    // Llama 4's no_rope_layers has a 1 for a layer that rotates, whatever its type (MobileLLM-R1).
+    const [types, rotates] = [config.peek('layer_types'), config.peek('no_rope_layers')];
+    const some =
+      Array.isArray(types) && Array.isArray(rotates) && types.some((type, i) => type === layerType && rotates[i]);
+    if (layerType === withoutRope && config.values.sliding_window !== null && !some) return true;
   }
   if (switches.some((field) => config.peek(field) === false)) return true;
   const hidden = config.peek('hidden_size');

@@ -102,9 +102,9 @@ function modelUnknown({ reading }: Explained): string | undefined {
 function withoutRope({ reading }: Explained): string | undefined {
   if (reading === undefined) return;
   const type = reading.known.withoutRope;
-  if (type !== undefined && reading.kind.config.values.sliding_window !== null) return `layers of ${type} have no RoPE`;
   const field = reading.unused.find((name) => name.startsWith('no_rope_layer'));
-  return field && `${field} takes RoPE from some of the layers, by their number`;
+  if (field) return `${field} takes RoPE from some of the layers, by their number`;
+  if (type !== undefined && reading.kind.config.values.sliding_window !== null) return `layers of ${type} have no RoPE`;
 }
 
 function otherUnused({ reading }: Explained): string | undefined {

@@ -113,6 +113,7 @@ const placements: check.Choices<NormPlacement, typeof enums.NormPlacement> = enu
 export interface LayerExperts {
   readonly chosen: number;
   readonly normalize: boolean;
+  readonly sigmoid: boolean | undefined;
   /** Puts the router and the maps of every expert into the parts of the layer. */
   put(parts: BlockParts): void;
 }
@@ -217,7 +218,8 @@ function make(
   return orDisposed(owned, () => {
     const sinks = sinkWeights && copyOf(heap, where, sinkWeights);
     if (sinks !== undefined) owned.push(sinks);
-    const feedForward = { activation, chosen: experts?.chosen, normalize: experts?.normalize };
+    const { chosen, normalize, sigmoid } = experts ?? {};
+    const feedForward = { activation, chosen, normalize, sigmoid };
     const options = { attention: dims, placement: placements[norms], feedForward, residual };
     const construct = (core: MainModule) => new core.TransformerBlock();
     return heap.made(where, construct, (block) => {

@@ -138,14 +138,17 @@ function logitsGiven(fields: Fields, { stem, otherStem = stem }: Family): boolea
 function ropeReader(fields: Fields, architecture: string, { rope }: Family, sequenceLength: number | undefined) {
   const { where } = fields;
   const values = { ...fields.values, model_type: architecture };
-  return (layerType: LayerType, headDim: number): RopeOptions | null => {
+  return (layerType: LayerType | undefined, headDim: number): RopeOptions | null => {
     if (rope === undefined) return null;
     const nested = ['rope_parameters', 'rope_scaling'].some((field) => {
       const object = fields.peek(field);
       return isRecord(object) && isPerLayer(object);
     });
     const perType = nested || rope.localBase || rope.slidingUnscaled || rope.withoutRope;
-    const asked = { ...(perType && { layerType }), ...(sequenceLength !== undefined && { sequenceLength }) };
+    const asked = {
+      ...(perType && layerType && { layerType }),
+      ...(sequenceLength !== undefined && { sequenceLength }),
+    };
     const reading = readRopeConfig(where, values, asked);
     if (reading === null) return null;
     const ropeFields = Object.keys(values).filter((field) =>

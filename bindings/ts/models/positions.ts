@@ -104,7 +104,8 @@ export function modelPositions(
       }
       const position = other?.make(dims, scores) ?? shared ?? checkPosition(heap, where, positionOf(i), dims, scores);
       owned.push(...position.owned);
-      return { block: layer.block, dims, scores, position, sinks, captures };
+      const { chunked, temperature } = config.layers[i] ?? {};
+      return { block: layer.block, dims, scores, position, sinks, captures, chunked, temperature };
     });
     const stack = makeStack(heap, where, ownLayers);
     const table = config.kind === 'decoder' ? config.maxPositions : undefined;

@@ -9,6 +9,7 @@ import { attentionShapes, type CheckedPosition } from '../layers/position.js';
 import { ArgumentRangeError, checkStatus } from '../runtime/errors.js';
 import type { Heap, Scratch } from '../runtime/heap.js';
 import type { CheckedPositions } from '../runtime/positions.js';
+import type { ModelLayerConfig } from './description/description.js';
 
 /** What a cache has to fit. @internal */
 export interface CachedLayer {
@@ -23,6 +24,8 @@ export interface ModelLayer extends CachedLayer {
   /** Address of the logits of attention sinks, or 0. */
   readonly sinks: number;
   readonly captures: readonly CaptureName[];
+  readonly chunked: boolean | undefined;
+  readonly temperature: ModelLayerConfig['temperature'];
 }
 
 /** The tokens of a pass. @internal */
@@ -63,7 +66,7 @@ export function makeStack(heap: Heap, where: string, layers: readonly ModelLayer
 
 // Stores no addresses of scratch memory: the tables of models' encodings are in the heap already.
 function setLayer(heap: Heap, where: string, stack: LayerStack, i: number, layer: ModelLayer): void {
-  const { block, dims, scores, position, sinks } = layer;
+  const { block, dims, scores, position, sinks, chunked, temperature } = layer;
   heap.scope(where, (scratch) => {
     const one = { tokensFirst: true, batch: 1, heads: dims.heads, tokens: 1, dim: dims.headDim };
     const visibility = visibilityOf(where, scores.visibility, { queryOffset: 0 }, one, one);
@@ -74,6 +77,8 @@ function setLayer(heap: Heap, where: string, stack: LayerStack, i: number, layer
         scale: scores.scale,
         softcap: scores.softcap,
         sinks,
+        chunked,
+        temperature,
         ...position.part(attentionShapes(dims, 1, 1, 1, visibility), scratch),
       },
     };

@@ -166,10 +166,11 @@ function feedForwardOf(part: FeedForwardSlots): { hiddenDim: number; maps: Layer
 // Moves the maps of experts, which have no biases, into the parts of a layer.
 function expertsOf(heap: Heap, where: string, part: FeedForwardSlots, activation: number): LayerExperts | undefined {
   if (part.kind !== 'experts') return undefined;
-  const { router, experts, chosen, normalized } = part;
+  const { router, experts, chosen, normalized, sigmoid } = part;
   return {
     chosen,
     normalize: normalized,
+    sigmoid,
     put(parts) {
       const move = (name: 'router' | keyof GatedMaps, { weight }: LinearSlots) => {
         const matrix = weight.packed as PackedMatrix;

@@ -25,17 +25,24 @@ function headNorm(f, x, weight, options) {
 function attention(f, x, { config, family, index, weights, keep, positions }) {
   const headDim = headDimOf(config);
   const normOf = family.norm(config);
-  const q = headNorm(f, linear(f, x, weights.query), weights.queryNorm, normOf);
-  const k = headNorm(f, linear(f, x, weights.key), weights.keyNorm, normOf);
+  const [plainQ, plainK] = [linear(f, x, weights.query), linear(f, x, weights.key)];
+  const normedQ = (a) => headNorm(f, a, weights.queryNorm, normOf);
+  const normedK = (a) => headNorm(f, a, weights.keyNorm, normOf);
+  const [q, k] = [normedQ(plainQ), normedK(plainK)];
   const v = linear(f, x, weights.value);
   const rope = family.rope(config, index, Math.max(...positions) + 1);
   const turned = (a) => (rope === undefined ? a : rotate(f, a, { ...rope, positions, headDim }));
-  const [qRotated, kRotated] = [turned(q), turned(k)];
+  const [qRotated, kRotated] = family.normsTurned
+    ? [normedQ(turned(plainQ)), normedK(turned(plainK))]
+    : [turned(q), turned(k)];
   const seesBoth = family.seesBoth?.(config);
   const window = family.window(config, index) ?? Number.POSITIVE_INFINITY;
+  // Of windows that are chunks, a query sees the keys of its own.
+  const chunk = family.chunk?.(config, index) ?? Number.POSITIVE_INFINITY;
+  const factor = (t) => f(family.temperature?.(config, index, t) ?? 1);
   const attended = attend(
     f,
-    { q: qRotated, k: kRotated, v },
+    { q: qRotated.map((each, t) => each.map((value) => f(value * factor(t)))), k: kRotated, v },
     {
       heads: config.num_attention_heads,
       kvHeads: kvHeadsOf(config),
@@ -43,7 +50,8 @@ function attention(f, x, { config, family, index, weights, keep, positions }) {
       scale: family.scale(config),
       softcap: config.attn_logit_softcapping,
       bias: family.bias?.(config),
-      keeps: (i, j) => keep[j] && (j <= i || seesBoth) && Math.abs(i - j) < window,
+      keeps: (i, j) =>
+        keep[j] && (j <= i || seesBoth) && Math.abs(i - j) < window && Math.floor(i / chunk) === Math.floor(j / chunk),
     },
   );
   const attentionOut = linear(f, attended.context, weights.output);
@@ -63,7 +71,22 @@ function experts(f, x, { router, experts, chosen, normalized }, activation) {
   });
 }
 
+// The chosen experts read the token times the sigmoid of their logit, the shared one the token.
+function sigmoidExperts(f, x, { router, experts, shared, chosen }, activation) {
+  const logits = linear(f, x, router);
+  const common = feedForward(f, x, shared, activation);
+  return x.map((row, t) => {
+    const order = [...logits[t].keys()].sort((a, b) => logits[t][b] - logits[t][a]).slice(0, chosen);
+    return order.reduce((total, e) => {
+      const share = f(1 / f(1 + f(Math.exp(-logits[t][e]))));
+      const [made] = feedForward(f, times(f, [row], share), experts[e], activation);
+      return total.map((value, i) => f(value + made[i]));
+    }, common[t]);
+  });
+}
+
 function feedForward(f, x, weights, activation) {
+  if (weights.shared !== undefined) return sigmoidExperts(f, x, weights, activation);
   if (weights.experts !== undefined) return experts(f, x, weights, activation);
   const up = linear(f, x, weights.up);
   if (weights.gate === undefined) return linear(f, activate(f, activation, up), weights.down);

@@ -1,7 +1,7 @@
 // explainRope(): the plan's numbers, bands, and a warning for each known trap.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { load } from 'ropewalk';
+import { load, ropeFromConfig } from 'ropewalk';
 import { notAChoice, notOptions, notPositive, required } from '../support/bad-values.mjs';
 import { testAllRefusals, testMisfits, testUnknownOptions } from '../support/refusals.mjs';
 
@@ -246,6 +246,22 @@ test('explainRope tells a legacy mrope, and layers of a type that have no RoPE',
   assert.ok(both.warnings.find(({ code }) => code === 'type-field').message.includes('both'));
   const cohere = { model_type: 'cohere2', head_dim: 8, rope_theta: 50000, sliding_window: 16 };
   assert.ok(codes(cohere).includes('layers-without-rope'));
+});
+
+test('layers of one type that rotate by their number are told from those that never do', () => {
+  const layer_types = ['full_attention', 'chunked_attention', 'full_attention'];
+  const config = { model_type: 'llama4_text', head_dim: 8, layer_types };
+  const said = (fields) => rw.explainRope(fields).warnings.find(({ code }) => code === 'layers-without-rope').message;
+  const layerType = 'full_attention';
+  assert.equal(ropeFromConfig(config, { layerType }), null);
+  assert.match(said(config), /layers of full_attention have no RoPE/);
+  const byNumber = /no_rope_layers takes RoPE from some of the layers, by their number/;
+  const none = { ...config, no_rope_layers: [0, 1, 0] };
+  assert.equal(ropeFromConfig(none, { layerType }), null);
+  assert.match(said(none), byNumber);
+  const some = { ...config, no_rope_layers: [0, 1, 1] };
+  assert.deepEqual(ropeFromConfig(some, { layerType }), { headDim: 8, base: 5e5, pairing: 'interleaved' });
+  assert.match(said(some), byNumber);
 });
 
 test('the text of an explanation has a line for every part', () => {

@@ -21,6 +21,7 @@ const debertaSettings = {
 };
 const deberta = (fields = {}) => decoder('deberta-v2', { ...debertaSettings, ...fields });
 const nomic = (fields = {}) => decoder('nomic_bert', { ...nomicSettings, ...fields });
+const llama4 = (fields) => decoder('llama4_text', { num_key_value_heads: 4, ...fields });
 const windows = (config) => readModelConfig(config).layers.map(({ window }) => window ?? 0);
 const bases = (config) => readModelConfig(config).layers.map(({ rope }) => rope?.base ?? 0);
 
@@ -81,6 +82,18 @@ const later = {
   granite: {
     ...{ ...body, scale: 1, embeddingScale: 1, residualScale: 1, logitScale: 1 },
     layers: every(half(10000)),
+  },
+  llama4_text: {
+    ...{ ...body, headDim: 128, scale: 1 / Math.sqrt(128), eps: 1e-5, queryKeyNorm: true },
+    layers: [8192, 8192, 8192, 0].map((window) => {
+      const feedForward = {
+        ...{ kind: 'experts', hiddenDim: 36, experts: 16, chosen: 1, normalized: false },
+        ...{ sigmoid: true, shared: true },
+      };
+      const rope = { headDim: 128, base: 5e5, pairing: 'interleaved' };
+      if (window === 0) return { rope: null, temperature: { step: 8192, scale: 0.1 }, feedForward };
+      return { window, chunked: true, rope, feedForward };
+    }),
   },
   mixtral: {
     ...{ ...body, eps: 1e-5 },
@@ -209,6 +222,7 @@ describe('readModelConfig knows what a class means where the file says only size
         opt: { ffn_dim: 36, intermediate_size: undefined },
         'deberta-v2': debertaSettings,
         ...{ mixtral: { num_key_value_heads: 4 }, qwen3_moe: { num_key_value_heads: 4 } },
+        llama4_text: { num_key_value_heads: 4 },
       };
       const { architecture, ...found } = readModelConfig(decoder(modelType, more[modelType]));
       assert.equal(architecture, modelType.replace('_text', ''));
@@ -239,6 +253,10 @@ test('readModelConfig reads the window of each layer', () => {
     [decoder('gemma3_text', { sliding_window: 9, _sliding_window_pattern: 3 }), [9, 9, 0, 9]],
     [decoder('smollm3', { use_sliding_window: true, sliding_window: 9 }), [0, 0, 0, 9]],
     [decoder('smollm3', { sliding_window: 9 }), [0, 0, 0, 0]],
+    [llama4({ attention_chunk_size: 9 }), [9, 9, 9, 0]],
+    [llama4({ attention_chunk_size: null }), [0, 0, 0, 0]],
+    [llama4({ no_rope_layers: [0, 1, 0, 1], attention_chunk_size: 9 }), [0, 9, 0, 9]],
+    [llama4({ layer_types: Array(4).fill('full_attention') }), [0, 0, 0, 0]],
   ];
   for (const [config, expected] of table) assert.deepEqual(windows(config), expected, JSON.stringify(config));
 });
@@ -260,6 +278,26 @@ test('readModelConfig reads the rotary encoding of each layer', () => {
   assert.deepEqual(scaled[1].rope.scaling, { type: 'linear', factor: 8 });
   assert.deepEqual(bases(decoder('smollm3', { no_rope_layers: [0, 1, 1, 0, 1], rope_theta: 5 })), [0, 5, 5, 0]);
   assert.deepEqual(bases(decoder('smollm3', { no_rope_layer_interval: 2, rope_theta: 5 })), [5, 0, 5, 0]);
+  const chunks = ['chunked_attention', 'full_attention', 'chunked_attention', 'full_attention'];
+  assert.deepEqual(bases(llama4({ no_rope_layers: [1, 1, 0, 0], layer_types: chunks })), [5e5, 5e5, 0, 0]);
+});
+
+test('readModelConfig reads which layers of Llama 4 have experts, and which a temperature', () => {
+  const kinds = (fields) =>
+    readModelConfig(llama4({ intermediate_size_mlp: 50, ...fields })).layers.map(({ feedForward }) =>
+      feedForward.kind === 'experts' ? 0 : feedForward.hiddenDim,
+    );
+  assert.deepEqual(kinds({ interleave_moe_layer_step: 2 }), [50, 0, 50, 0]);
+  assert.deepEqual(kinds({ interleave_moe_layer_step: 2, moe_layers: [0, 3] }), [0, 50, 50, 0]);
+  assert.deepEqual(kinds({ moe_layers: [] }), [50, 50, 50, 50]);
+  assert.deepEqual(kinds({ interleave_moe_layer_step: 0, num_local_experts: 0 }), [50, 50, 50, 50]);
+  const temperatures = (fields) => readModelConfig(llama4(fields)).layers.map(({ temperature }) => temperature);
+  const tuned = { step: 5, scale: 2 };
+  assert.deepEqual(temperatures({ floor_scale: 5, attn_scale: 2 }), [undefined, undefined, undefined, tuned]);
+  for (const attn_temperature_tuning of [false, 0]) {
+    assert.deepEqual(temperatures({ attn_temperature_tuning }), Array(4).fill(undefined));
+  }
+  assert.equal(temperatures({ attn_temperature_tuning: 4 })[3].scale, 0.1);
   const llama3 = decoder('llama', {
     ...{ rope_theta: 5e5, max_position_embeddings: 131072 },
     rope_scaling: {
@@ -273,8 +311,8 @@ test('readModelConfig reads the rotary encoding of each layer', () => {
 test('ropeFromConfig, which has no models, gives the rotary encoding of every model', () => {
   for (const name of variants) {
     const { config } = tinyModel(name);
-    for (const { rope, window } of readModelConfig(config).layers.filter((layer) => layer.rope !== null)) {
-      const layerType = window === undefined ? 'full_attention' : 'sliding_attention';
+    for (const { rope, window, chunked } of readModelConfig(config).layers.filter((layer) => layer.rope !== null)) {
+      const layerType = window === undefined ? 'full_attention' : chunked ? 'chunked_attention' : 'sliding_attention';
       assert.deepEqual(ropeFromConfig(config, { layerType }), rope, name);
     }
   }
@@ -464,6 +502,25 @@ const refused = {
     ['sliding_window', 'undefined'],
   ],
   'a window of 0': [decoder('mistral', { sliding_window: 0 }), ['sliding_window', '0']],
+  'layers of Llama 4 that slide': [
+    llama4({ layer_types: Array(4).fill('sliding_attention') }),
+    ['layer_types[0]', '"sliding_attention"', '"chunked_attention"'],
+  ],
+  'chunks of no size': [
+    llama4({ layer_types: Array(4).fill('chunked_attention'), attention_chunk_size: null }),
+    ['attention_chunk_size', 'a size'],
+  ],
+  'more experts of a token than Llama 4 has': [
+    llama4({ num_experts_per_tok: 17 }),
+    ['num_experts_per_tok', '17', '16'],
+  ],
+  'experts of which a token takes none': [llama4({ num_experts_per_tok: 0 }), ['num_experts_per_tok', '0', '16']],
+  'layers with experts that are no list': [llama4({ moe_layers: 3 }), ['moe_layers', '3']],
+  'layers with experts that are no layers': [llama4({ moe_layers: [1, -1] }), ['moe_layers[1]', '-1']],
+  'a norm of queries behind a rotation that scales': [
+    llama4({ rope_scaling: { rope_type: 'yarn', factor: 4, original_max_position_embeddings: 64 } }),
+    ['use_qk_norm', 'scales'],
+  ],
   'too few no_rope_layers': [decoder('smollm3', { no_rope_layers: [1] }), ['no_rope_layers', '1 entries']],
   'no_rope_layers that are no flags': [
     decoder('smollm3', { no_rope_layers: [1, 2, 1, 1] }),

@@ -12,14 +12,9 @@ import {
   readSizes,
   type SizeDefaults,
   type Sizes,
+  type Sliding,
 } from './fields.js';
 import { Names } from './slots.js';
-
-/** The sliding window, and which layers have it if there are no layer_types. @internal */
-export interface Sliding {
-  readonly window: number | undefined;
-  readonly slides: (layer: number) => boolean;
-}
 
 /** A family's differences from LLaMA. @internal */
 export interface DecoderOptions extends Partial<ModelDescription> {
@@ -32,13 +27,13 @@ export interface DecoderOptions extends Partial<ModelDescription> {
 }
 
 /** @internal */
-export function readDecoder(reading: Reading, own: DecoderOptions): ModelDescription {
-  const { sizes: defaults, sliding, hasRope, feedForward, tied = false, ...part } = own;
+export function readDecoder(reading: Reading, options: DecoderOptions): ModelDescription {
+  const { sizes: defaults, sliding, hasRope, feedForward, tied = false, ...part } = options;
   const { fields, givesLogits } = reading;
   const sizes = readSizes(reading, defaults);
-  const { window, slides } = sliding?.(sizes) ?? { window: undefined, slides: () => false };
-  const types = readLayerTypes(fields, sizes.count, slides);
-  const layers = readLayers(reading, types, window, sizes.headDim, hasRope?.(sizes));
+  const own = sliding?.(sizes) ?? { window: undefined, slides: () => false };
+  const types = readLayerTypes(fields, sizes.count, own);
+  const layers = readLayers(reading, types, own, sizes.headDim, hasRope?.(sizes));
   const { count: _, hiddenDim, ...dims } = sizes;
   return {
     ...dims,

@@ -21,7 +21,7 @@ export interface GatedFeedForward {
   readonly hiddenDim: number;
 }
 
-/** The sum of the gated parts that a router chooses for a token, multiplied by its softmax. */
+/** The sum of the gated parts that a router chooses for a token, each multiplied by its number of the router's softmax. */
 export interface ExpertsFeedForward {
   /** Many gated parts. */
   readonly kind: 'experts';
@@ -33,6 +33,10 @@ export interface ExpertsFeedForward {
   readonly chosen: number;
   /** Whether the factors of a token's experts are divided by their sum. */
   readonly normalized: boolean;
+  /** Whether the sigmoid of the router's logits multiplies what an expert reads, in place of the softmax (Llama 4). */
+  readonly sigmoid?: boolean;
+  /** Whether there is one more of the same size, which every token takes as it is (Llama 4). */
+  readonly shared?: boolean;
 }
 
 /** The feed-forward part of a layer. For a new member, the compiler reports every place to extend. */
@@ -42,6 +46,18 @@ export type ModelFeedForward = DenseFeedForward | GatedFeedForward | ExpertsFeed
 export interface ModelLayerConfig {
   /** Number of positions visible to a query, including its own; of an encoder, on each side. Absent if all are. */
   readonly window?: number;
+  /**
+   * Whether the window starts anew at each multiple of its size, counted from the first token of a row, which may be
+   * padding (Llama 4); absent: it moves with the query.
+   */
+  readonly chunked?: boolean;
+  /** Multiplies the query of token p of a row by 1 + scale ln(1 + floor((p + 1) / step)) (Llama 4); absent: none. */
+  readonly temperature?: {
+    /** `floor_scale`. */
+    readonly step: number;
+    /** `attn_scale`. */
+    readonly scale: number;
+  };
   /** Its rotary encoding, or null. */
   readonly rope: RopeOptions | null;
   /** Its feed-forward part. */

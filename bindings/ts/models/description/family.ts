@@ -24,8 +24,8 @@ export interface Reading {
   readonly sequenceLength: number | undefined;
   /** The default size of a head. */
   readonly headDim: number | undefined;
-  /** Reads the rotary encoding of layers of a type, for heads of a size. */
-  readonly rope: (type: LayerType, headDim: number) => RopeOptions | null;
+  /** Reads the rotary encoding of layers of a type, or of those that have one, for heads of a size. */
+  readonly rope: (type: LayerType | undefined, headDim: number) => RopeOptions | null;
 }
 
 /** The tensors of a checkpoint, and the slots that they fill. @internal */

@@ -113,22 +113,28 @@ export function readActivation(fields: Fields, fallback: LayerActivation, field 
   return fields.optional(field, activation) ?? fallback;
 }
 
-function layerTypes(where: string, name: string, value: unknown): readonly LayerType[] {
-  if (!Array.isArray(value)) throw new ArgumentTypeError(where, name, value, 'an array of names');
-  return value.map((entry: unknown, i) => {
-    if (entry === 'full_attention' || entry === 'sliding_attention') return entry;
-    const problem = `is ${describe(entry)}; expected "full_attention" or "sliding_attention"`;
-    throw new ArgumentRangeError(where, `${name}[${i}]`, entry, problem);
-  });
+/** The sliding window, and which layers have it if there are no layer_types. @internal */
+export interface Sliding {
+  readonly window: number | undefined;
+  readonly slides: (layer: number) => boolean;
+  /** Its name in layer_types, where windows are chunks; absent: sliding_attention. */
+  readonly type?: 'chunked_attention';
+  /** The field with its size. Default sliding_window. */
+  readonly field?: string;
 }
 
 /** `layer_types`, or by default the types from `slides`. @internal */
-export function readLayerTypes(
-  fields: Fields,
-  count: number,
-  slides: (layer: number) => boolean,
-): readonly LayerType[] {
-  const stated = fields.optional('layer_types', layerTypes);
+export function readLayerTypes(fields: Fields, count: number, { slides, type }: Sliding): readonly LayerType[] {
+  const sliding = type ?? 'sliding_attention';
+  const stated = fields.optional('layer_types', (where, name, value): LayerType[] => {
+    if (!Array.isArray(value)) throw new ArgumentTypeError(where, name, value, 'an array of names');
+    return value.map((entry: unknown, i) => {
+      if (entry === 'full_attention') return entry;
+      if (entry === sliding) return 'sliding_attention';
+      const problem = `is ${describe(entry)}; expected "full_attention" or "${sliding}"`;
+      throw new ArgumentRangeError(where, `${name}[${i}]`, entry, problem);
+    });
+  });
   if (stated === undefined) {
     return Array.from({ length: count }, (_, i) => (slides(i) ? 'sliding_attention' : 'full_attention'));
   }
@@ -140,24 +146,19 @@ export function readLayerTypes(
 export function readLayers(
   reading: Reading,
   types: readonly LayerType[],
-  window: number | undefined,
+  { window, type, field = 'sliding_window' }: Omit<Sliding, 'slides'>,
   headDim: number,
   hasRope: (layer: number) => boolean = () => true,
 ): readonly Omit<ModelLayerConfig, 'feedForward'>[] {
   const { fields } = reading;
   if (window === undefined && types.includes('sliding_attention')) {
-    throw new ArgumentTypeError(
-      fields.where,
-      fields.name('sliding_window'),
-      undefined,
-      'a size, for layers that slide',
-    );
+    throw new ArgumentTypeError(fields.where, fields.name(field), undefined, 'a size, for layers that slide');
   }
   const ropes = new Map<string, RopeOptions | null>();
-  for (const type of new Set(types)) ropes.set(type, reading.rope(type, headDim));
-  return types.map((type, i) => ({
-    ...(type === 'sliding_attention' && window !== undefined && { window }),
-    rope: hasRope(i) ? (ropes.get(type) ?? null) : null,
+  for (const kind of new Set(types)) ropes.set(kind, reading.rope(kind, headDim));
+  return types.map((kind, i) => ({
+    ...(kind === 'sliding_attention' && window !== undefined && { window, ...(type && { chunked: true }) }),
+    rope: hasRope(i) ? (ropes.get(kind) ?? null) : null,
   }));
 }
 

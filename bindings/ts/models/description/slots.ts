@@ -56,9 +56,11 @@ interface FeedForwardMaps {
   readonly gated: GatedMaps;
   readonly experts: {
     readonly router: LinearSlots;
+    /** A shared one, which has no row of the router, is the last. */
     readonly experts: readonly GatedMaps[];
     readonly chosen: number;
     readonly normalized: boolean;
+    readonly sigmoid?: boolean;
   };
 }
 

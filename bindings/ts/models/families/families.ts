@@ -10,6 +10,7 @@ import { gpt2 } from './gpt2.js';
 import { gptj } from './gptj.js';
 import { granite } from './granite.js';
 import { bertOrJina } from './jina-bert.js';
+import { llama4 } from './llama4.js';
 import { marian } from './marian.js';
 import { mixtral } from './mixtral.js';
 import { modernBert } from './modernbert.js';
@@ -37,6 +38,7 @@ export const families = {
   gpt_neox: gptNeox,
   gptj,
   granite,
+  llama4,
   marian,
   mixtral,
   modernbert: modernBert,

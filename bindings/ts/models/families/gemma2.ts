@@ -2,10 +2,10 @@
 
 import { agreed, type Fields } from '../../checkpoints/fields.js';
 import * as check from '../../runtime/check.js';
-import type { Sliding } from '../description/decoders.js';
+
 import type { ModelDescription } from '../description/description.js';
 import type { Family } from '../description/family.js';
-import { readWindow, size } from '../description/fields.js';
+import { readWindow, type Sliding, size } from '../description/fields.js';
 import { gemma, readGemma } from './gemma.js';
 
 function softcap(fields: Fields, field: string, fallback: number | undefined): number | undefined {

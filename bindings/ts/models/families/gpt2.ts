@@ -16,28 +16,48 @@ export const gptNames: SizeNames = {
   intermediate_size: 'n_inner',
 };
 
-// The class is Conv1D, whose product is x w.
-const isTurned = (name: string) => /\.(c_attn|c_proj|c_fc)\.weight$/.test(name);
-
 // Numbers of a matrix that are handed on at once.
 const numbersAtOnce = 2 ** 18;
 
-/** A file whose matrices of layers appear as [outputs, inputs]. Each is read whole. */
-class Turned extends ChangedFile {
+/** Of a tensor whose matrices are stored [inputs, outputs]: these two, and how many there are follows; else undefined. @internal */
+export type TurnedShape = (
+  name: string,
+  shape: readonly number[],
+) => readonly [inputs: number, outputs: number] | undefined;
+
+/**
+ * A file some of whose matrices, stored [inputs, outputs], appear as [outputs, inputs], and many in one tensor one after
+ * the other. Each tensor is read whole.
+ * @internal
+ */
+export class Turned extends ChangedFile {
+  readonly #turned: TurnedShape;
+
+  constructor(file: WeightFile, turned: TurnedShape) {
+    super(file);
+    this.#turned = turned;
+  }
+
   override info(name: string) {
     const info = super.info(name);
-    return isTurned(name) ? { ...info, shape: [...info.shape].reverse() } : info;
+    const [columns] = this.#turned(name, info.shape) ?? [];
+    return columns === undefined
+      ? info
+      : { ...info, shape: [info.shape.reduce((product, n) => product * n, 1) / columns, columns] };
   }
 
   override async stream(...[name, receive, options]: Parameters<WeightFile['stream']>): Promise<void> {
-    if (!isTurned(name)) return super.stream(name, receive, options);
+    const [, each] = this.#turned(name, super.info(name).shape) ?? []; // rows of a matrix
+    if (each === undefined) return super.stream(name, receive, options);
     const [rows = 0, columns = 0] = this.info(name).shape;
     const stored = await this.tensor(name, options);
     const piece = stored.slice(0, columns * Math.min(rows, Math.max(1, Math.floor(numbersAtOnce / columns))));
     for (let first = 0; first < rows; ) {
       const count = Math.min(rows - first, piece.length / columns);
       for (let i = 0; i < count * columns; ++i) {
-        piece[i] = stored[(i % columns) * rows + first + Math.floor(i / columns)] as (typeof piece)[number];
+        const row = first + Math.floor(i / columns);
+        const at = (Math.floor(row / each) * columns + (i % columns)) * each + (row % each);
+        piece[i] = stored[at] as (typeof piece)[number];
       }
       const bytes = columns * piece.BYTES_PER_ELEMENT;
       receive(new Uint8Array(piece.buffer, piece.byteOffset, count * bytes), first * bytes);
@@ -90,7 +110,13 @@ export const gpt2: Family = {
       tied: true,
     });
   },
-  fileOf: (file) => new Turned(file),
+  // The class is Conv1D, whose product is x w.
+  fileOf: (file) =>
+    new Turned(file, (name, [inputs = 0, outputs, ...more]) =>
+      outputs !== undefined && more.length === 0 && /\.(c_attn|c_proj|c_fc)\.weight$/.test(name)
+        ? [inputs, outputs]
+        : undefined,
+    ),
   // Masks that older files have.
   tensors: (model, file) => {
     const { spare = [], ...checkpoint } = decoder(model, file);

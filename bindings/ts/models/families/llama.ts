@@ -53,9 +53,10 @@ export function llamaFeedForward(
   names: Names,
   { modelDim, biases }: ModelDescription,
   { hiddenDim }: GatedFeedForward,
+  at = 'mlp.',
 ): FeedForwardSlots {
   const part = (name: string, outputs: number, inputs: number) =>
-    names.linear(`mlp.${name}`, outputs, inputs, biases.feedForward);
+    names.linear(at + name, outputs, inputs, biases.feedForward);
   return {
     kind: 'gated',
     gate: part('gate_proj', hiddenDim, modelDim),

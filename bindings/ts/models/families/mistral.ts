@@ -1,9 +1,9 @@
 // Mistral: LLaMA with a sliding window.
 
 import type { Fields } from '../../checkpoints/fields.js';
-import { readDecoder, type Sliding } from '../description/decoders.js';
+import { readDecoder } from '../description/decoders.js';
 import type { Family } from '../description/family.js';
-import { readWindow } from '../description/fields.js';
+import { readWindow, type Sliding } from '../description/fields.js';
 import { llama } from './llama.js';
 
 /** By default every layer slides if there is a window. @internal */

@@ -24,7 +24,6 @@ const interleaved: readonly (readonly [names: string, rope: Omit<ModelRope, 'pai
   ['ernie4_5_moe', { base: 5e5 }],
   ['ernie4_5_vl ernie4_5_vl_moe', { unlike: 'whose three axes share the pairs in an order of their own' }],
   ['helium', { headDim: 128, base: 1e5 }],
-  ['llama4', { headDim: 128, base: 5e5, withoutRope: 'full_attention' }],
   ['moonshine', { rotaryFraction: 0.9 }],
   ['moonshine_streaming', { parameters: { partial_rotary_factor: 0.8 } }],
   // Multi-head latent attention.

@@ -2,9 +2,9 @@
 
 import type { Fields } from '../../checkpoints/fields.js';
 import * as check from '../../runtime/check.js';
-import { readDecoder, type Sliding } from '../description/decoders.js';
+import { readDecoder } from '../description/decoders.js';
 import type { Family } from '../description/family.js';
-import { flag, readWindow } from '../description/fields.js';
+import { flag, readWindow, type Sliding } from '../description/fields.js';
 import { llama } from './llama.js';
 
 /** With use_sliding_window, all layers slide except the first max_window_layers. @internal */

@@ -8,8 +8,11 @@ import type { Family } from '../description/family.js';
 import { flag, readBiases, readWindow, type Sizes, sizeOf } from '../description/fields.js';
 import { llama } from './llama.js';
 
-// no_rope_layers has 1 for a layer with rotary encoding and 0 for one without; otherwise every nth layer is without.
-function ropeLayers(fields: Fields, { count }: Sizes): (layer: number) => boolean {
+/**
+ * no_rope_layers has 1 for a layer with rotary encoding and 0 for one without; otherwise every nth layer is without.
+ * @internal
+ */
+export function ropeLayers(fields: Fields, { count }: Sizes): (layer: number) => boolean {
   const interval = sizeOf(fields, 'no_rope_layer_interval', 4);
   const list = fields.optional('no_rope_layers', (where, name, value) => {
     if (!Array.isArray(value)) throw new ArgumentTypeError(where, name, value, 'an array of 0 and 1');
