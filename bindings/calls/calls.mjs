@@ -184,7 +184,6 @@ export const calls = {
     },
   },
 
-  QueryTemperature: { header: 'attention/attention.h', fields: { step: 'int64_t', scale: 'float' } },
   KeepMask: { header: 'attention/attention.h', struct: 'MaskView<uint8_t>', fields: mask },
   BiasMask: { header: 'attention/attention.h', struct: 'MaskView<float>', fields: mask },
   DistanceRange: {
@@ -220,8 +219,6 @@ export const calls = {
       distanceRangeCount: 'size_t?',
       fire: 'FireTerms?',
       relative: 'RelativeTerms?',
-      chunked: 'bool?',
-      temperature: 'QueryTemperature?',
     },
   },
   // Results [B, requested heads, Tq, Tk], and queries and keys before rotation.
@@ -430,7 +427,18 @@ export const calls = {
     },
   },
   // The settings of a model's layer that are the same in every pass.
-  StackLayerCall: { fields: { turnValues: 'bool', visibility: 'VisibilityCall', options: 'AttentionOptions' } },
+  StackLayerCall: {
+    fields: {
+      turnValues: 'bool',
+      visibility: 'VisibilityCall',
+      options: 'AttentionOptions',
+      chunked: 'bool?',
+      temperatureStep: 'int64_t?',
+      temperatureScale: 'float?',
+      segmentTable: 'pointer?',
+      segmentBias: 'pointer?',
+    },
+  },
   // Layers first ... end - 1 over x [B, T, M].
   StackCall: {
     fields: {
@@ -441,6 +449,7 @@ export const calls = {
       end: 'size_t',
       positions: 'PositionsCall',
       keep: 'KeepMask?',
+      types: 'pointer?', // [batch, tokens] doubles
       capture: 'pointer?', // a CaptureCall for the last layer
     },
   },

@@ -98,12 +98,20 @@ int createStack(LayerStack& stack, size_t layers) {
 }
 void setLayer(LayerStack& stack, size_t i, const TransformerBlock& block, RopePlan* rope, Pointer fields) {
   const auto c = readCall<StackLayerCall>(fields);
-  stack.set(i, {&block, rope, c.turn_values, withVisibility(c.options, c.visibility, 0, 0)});
+  AttentionOptions options = withVisibility(c.options, c.visibility, 0, 0);
+  options.chunked = c.chunked;
+  options.temperature = {c.temperature_step, c.temperature_scale};
+  options.segments = {at<float>(c.segment_table), at<float>(c.segment_bias)};
+  stack.set(i, {&block, rope, c.turn_values, options});
 }
 
 int forwardStack(const LayerStack& stack, Pointer fields, const LayerCaches* caches) {
   const auto c = readCall<StackCall>(fields);
-  const StackInput input = {c.batch, c.tokens, positions(c.positions), c.keep,
+  const StackInput input = {c.batch,
+                            c.tokens,
+                            positions(c.positions),
+                            c.keep,
+                            at<double>(c.types),
                             caches == nullptr ? nullptr : caches->list.data()};
   const BlockCapture capture = c.capture == 0 ? BlockCapture{} : captureOf(readCall<CaptureCall>(c.capture));
   return number(stack.forward(at<float>(c.x), c.first, c.end, input, capture));

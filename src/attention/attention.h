@@ -41,6 +41,14 @@ struct QueryTemperature {
   float scale = 0;
 };
 
+// What XLNet adds to q_i . k_j for the types of two tokens: q_i . table[n] + bias[n] with n 0 where they are
+// the same, else 1. Queries and keys are the same tokens.
+struct SegmentTerms {
+  const float* table = nullptr;   // [2, H, D]
+  const float* bias = nullptr;    // [2, H]
+  const double* types = nullptr;  // [B, T]; null: no terms
+};
+
 struct AttentionOptions {
   float scale = 0;  // multiplies q . k and the relative terms; the usual value is 1 / sqrt(D)
 
@@ -59,6 +67,7 @@ struct AttentionOptions {
   MaskView<uint8_t> keep;                // 1 = may be attended to
 
   QueryTemperature temperature;
+  SegmentTerms segments;
 
   // The stages that the scores pass, in this order.
   RelativeTerms relative;

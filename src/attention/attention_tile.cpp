@@ -202,9 +202,23 @@ void AttentionTile::scoreStrip(Strip strip, const KeyBlock& block, KeyRange rang
     const ScorePart part = {scoresOf(r) + range.first, keys};
     if (relative_.replacesProducts()) relative_.products(row, block, part);
     relative_.addTo(strip.first + r, row, block, part);
+    if (options_.segments.types != nullptr) addSegments(row, part);
     stages_.apply(row, part, stages_.wantsParts() ? contentsOf(r) + range.first : nullptr);
     std::fill(part.x + part.size(), scoresOf(r) + range.end, -std::numeric_limits<float>::infinity());
   }
+}
+
+void AttentionTile::addSegments(const QueryRow& row, const ScorePart& part) const {
+  const auto& [table, bias, all_types] = options_.segments;
+  const double* types = all_types + row.b * k_.tokens;
+  float terms[2];
+  for (size_t n = 0; n < 2; ++n) {
+    const size_t h = n * q_.heads + row.h;
+    terms[n] = bias[h];
+    for (size_t d = 0; d < q_.dim; ++d) terms[n] += row.q[d] * table[h * q_.dim + d];
+  }
+  for (size_t j = 0; j < part.size(); ++j)
+    part.x[j] += types[part.keys.first + j] == types[row.i] ? terms[0] : terms[1];
 }
 
 // Scores of the keys of a range that starts with a whole panel, counted from the block's start; keys: its

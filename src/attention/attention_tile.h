@@ -53,6 +53,7 @@ class AttentionTile {
   void runBlock(const KeyBlock& block, bool all);
   KeyRange rangeOf(Strip strip, const KeyBlock& block, bool all) const;
   void scoreStrip(Strip strip, const KeyBlock& block, KeyRange range);
+  void addSegments(const QueryRow& row, const ScorePart& part) const;
   void multiply(Strip strip, float* scores, const float* queries, const float* keys, size_t lane,
                 KeyRange range) const;
   void mixValues(Strip strip, const KeyBlock& block, KeyRange keys);

@@ -14,6 +14,7 @@ SelfAttentionInput inputOf(const StackLayer& layer, const StackInput& input, KvC
   in.turn_values = layer.turn_values;
   in.attention = layer.attention;
   in.attention.keep = input.keep;
+  in.attention.segments.types = layer.attention.segments.table == nullptr ? nullptr : input.types;
   in.cache = cache;
   return in;
 }

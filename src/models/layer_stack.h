@@ -28,8 +28,9 @@ struct StackLayer {
 struct StackInput {
   size_t batch = 0;
   size_t tokens = 0;
-  Positions positions;     // for rotary encodings; with caches they follow those of the caches
-  MaskView<uint8_t> keep;  // [B, 1, 1, Tk] and what else broadcasts; 1 = may be attended to
+  Positions positions;            // for rotary encodings; with caches they follow those of the caches
+  MaskView<uint8_t> keep;         // [B, 1, 1, Tk] and what else broadcasts; 1 = may be attended to
+  const double* types = nullptr;  // [B, T], for layers with SegmentTerms; null: none
   // By layer, one for each of the stack, the next token at the same position in all; null: none.
   KvCache* const* caches = nullptr;
 };

@@ -215,9 +215,9 @@ function hasNoRope(
   if (layerType !== undefined) {
     if (withoutAttention.test(layerType)) return true;
     // Llama 4's no_rope_layers has a 1 for a layer that rotates, whatever its type (MobileLLM-R1).
-    const [types, rotates] = [config.peek('layer_types'), config.peek('no_rope_layers')];
-    const some =
-      Array.isArray(types) && Array.isArray(rotates) && types.some((type, i) => type === layerType && rotates[i]);
+    const types = config.peek('layer_types');
+    const rotates = config.peek('no_rope_layers') as readonly unknown[] | null | undefined;
+    const some = Array.isArray(types) && types.some((type, i) => type === layerType && rotates?.[i]);
     if (layerType === withoutRope && config.values.sliding_window !== null && !some) return true;
   }
   if (switches.some((field) => config.peek(field) === false)) return true;

@@ -47,6 +47,8 @@ export interface CheckedPosition {
   readonly rope: RopePlan | undefined;
   /** What the layer frees. */
   readonly owned: readonly Handle[];
+  /** Addresses of what XLNet adds to scores by token types. */
+  readonly segments?: { readonly segmentTable: number; readonly segmentBias: number };
   /** What is added to the options of the core. */
   part(shapes: AttentionShapes, scratch: Scratch): PositionPart;
 }

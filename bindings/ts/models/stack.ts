@@ -37,6 +37,8 @@ export interface StackPass {
   /** Positions for passes without caches; with caches, tokens follow those of the caches. */
   readonly at: CheckedPositions;
   keep(scratch: Scratch): KeepMask | undefined;
+  /** [B * T], of an XLNet. */
+  readonly types?: Float64Array | undefined;
   readonly caches: LayerCaches | null;
 }
 
@@ -72,13 +74,15 @@ function setLayer(heap: Heap, where: string, stack: LayerStack, i: number, layer
     const visibility = visibilityOf(where, scores.visibility, { queryOffset: 0 }, one, one);
     const call = {
       turnValues: scores.turnValues,
+      chunked,
+      temperatureStep: temperature?.step,
+      temperatureScale: temperature?.scale,
+      ...position.segments,
       visibility: putVisibility(heap, visibility, scratch),
       options: {
         scale: scores.scale,
         softcap: scores.softcap,
         sinks,
-        chunked,
-        temperature,
         ...position.part(attentionShapes(dims, 1, 1, 1, visibility), scratch),
       },
     };
@@ -97,7 +101,7 @@ export function runLayers(
   end: number,
   capture?: CaptureCall,
 ): void {
-  const { x, batch, tokens, at, keep, caches } = pass;
+  const { x, batch, tokens, at, keep, types, caches } = pass;
   heap.scope(where, (scratch) => {
     const call = {
       x,
@@ -107,6 +111,7 @@ export function runLayers(
       end,
       positions: at.put(heap, scratch),
       keep: keep(scratch),
+      types: types && heap.put(scratch, types),
       capture: capture === undefined ? 0 : heap.putCall(scratch, CaptureCall, capture),
     };
     const fields = heap.putCall(scratch, StackCall, call);

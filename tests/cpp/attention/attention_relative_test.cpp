@@ -594,4 +594,60 @@ TEST_CASE("Relative attention over nothing is no error", "[attention]") {
   }
 }
 
+TEST_CASE("Terms of token types are a bias that their queries make, whatever lies beside them",
+          "[attention]") {
+  Random random(9);
+  for (const size_t tokens : {size_t{1}, size_t{5}, size_t{131}}) {
+    const AttentionShape shape = {2, 4, 2, tokens, tokens, 6, 3};
+    AttentionData data(random, shape);
+    const std::vector<float> table = random.floats(2 * shape.heads * shape.dim);
+    const std::vector<float> biases = random.floats(2 * shape.heads);
+    std::vector<double> types(shape.batch * tokens);
+    for (size_t t = 0; t < types.size(); ++t) types[t] = static_cast<double>(t * t % 7 % 3);
+    AttentionOptions options = scaled(shape.dim);
+    options.segments = {table.data(), biases.data(), types.data()};
+    ScoreOutputs outputs;
+    std::vector<float> raw(shape.batch * shape.heads * tokens * tokens, kNaN);
+    outputs.raw = raw.data();
+    REQUIRE(attention(data.outView(), data.queryView(), data.keyView(), data.valueView(), options, outputs) ==
+            Status::kOk);
+
+    Worst worst;
+    size_t n = 0;
+    for (size_t b = 0; b < shape.batch; ++b) {
+      for (size_t h = 0; h < shape.heads; ++h) {
+        for (size_t i = 0; i < tokens; ++i) {
+          for (size_t j = 0; j < tokens; ++j, ++n) {
+            const size_t other = types[b * tokens + i] == types[b * tokens + j] ? 0 : shape.heads;
+            const float* q = data.queryView().row(b, h, i);
+            const float* k = data.keyView().row(b, h / 2, j);
+            const float* row = table.data() + (other + h) * shape.dim;
+            double sum = static_cast<double>(biases[other + h]);
+            double work = std::fabs(sum);
+            for (size_t d = 0; d < shape.dim; ++d) {
+              const double content = static_cast<double>(q[d]) * k[d];
+              const double type = static_cast<double>(q[d]) * row[d];
+              sum += content + type;
+              work += std::fabs(content) + std::fabs(type);
+            }
+            worst.add(raw[n], options.scale * sum, 16 * kUnit * options.scale * work);
+          }
+        }
+      }
+    }
+    CHECK(worst.share() <= 1);
+
+    // Without types there are no terms, and with those of one type alone the weights are as without.
+    std::vector<float> plain(data.out.size());
+    options.segments.types = nullptr;
+    REQUIRE(data.run(options) == Status::kOk);
+    plain = data.out;
+    CHECK(data.errorShare(options) <= 1);
+    std::fill(types.begin(), types.end(), 4.0);
+    options.segments.types = types.data();
+    REQUIRE(data.run(options) == Status::kOk);
+    for (size_t x = 0; x < plain.size(); ++x) CHECK(std::fabs(plain[x] - data.out[x]) <= 64 * kUnit * 8);
+  }
+}
+
 }  // namespace ropewalk::test
