@@ -11,7 +11,7 @@ const rw = await load({ simd: 'deterministic' });
 
 // Heads and poolers, which a file may lack, what no model reads, and the layers behind the first.
 const spared =
-  /^(cls|head|decoder|lm_head|(lm|mask)_predictions|embed_out)\.|pooler|masked_bias|(attention|attn)\.bias$|inv_freq|position_ids|embed_positions|vision|modal/;
+  /^(cls|head|decoder|lm_head|(lm|mask)_predictions|embed_out)\.|pooler|masked_bias|(attention|attn)\.bias$|inv_freq|position_ids|embed_positions|vision|modal|mask_emb/;
 const isNeeded = (name) => !spared.test(name) && !/(layers?|h|blocks)\.[1-9]/.test(name);
 
 // Without the tensor that tells the spelling of the others, the usual one counts.

@@ -30,7 +30,7 @@ export interface ModelConfig extends ModelDescription {
 /** Options of `readModelConfig`. */
 export interface ModelConfigOptions {
   /**
-   * The length in use, in tokens, on which `dynamic`, `longrope` and the tables of ALiBi's and T5's distances depend.
+   * The length in use, in tokens, on which `dynamic`, `longrope` and the tables of ALiBi's, T5's and XLNet's distances depend.
    * Default: the training length; longer input is then refused.
    */
   sequenceLength?: number;

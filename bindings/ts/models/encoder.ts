@@ -30,7 +30,7 @@ import type { StackPass } from './stack.js';
 export interface EncodeOptions<C extends readonly CaptureName[] = readonly CaptureName[]> extends InspectOptions<C> {
   /** 1 for a token, 0 for padding, in the shape of the ids. Default: all tokens. */
   attentionMask?: IdsInput;
-  /** Token types (segment ids), in the shape of the ids. Default 0. */
+  /** Token types (segment ids), in the shape of the ids; XLNet only compares them. Default 0. */
   tokenTypes?: IdsInput;
   /**
    * Position of each token, [T] or [B * T]. Default 0, 1, 2, ... Not for models with relative positions, which use
@@ -77,7 +77,7 @@ interface Pass extends Pick<StackPass, 'at' | 'keep'> {
 }
 
 /**
- * A BERT, RoBERTa, DeBERTa, Jina BERT, Nomic BERT, ModernBERT, RoFormer, EmbeddingGemma or the encoder of a T5 or Marian,
+ * A BERT, RoBERTa, DeBERTa, Jina BERT, Nomic BERT, ModernBERT, RoFormer, XLNet, EmbeddingGemma or the encoder of a T5 or Marian,
  * made by `loadModel()`.
  *
  * @example
@@ -231,9 +231,11 @@ export class EncoderModel extends Model {
     const { heap } = this;
     const { layers, stack } = this.making.positions;
     const { batch, tokens, shape } = ids;
-    const { modelDim } = this.config;
-    this.embed(where, x, ids, given.types, positions && perToken(positions, ids));
-    const pass = { x, batch, tokens, at, keep, caches: null };
+    const { modelDim, position } = this.config;
+    // XLNet's scores have the types, in place of token vectors.
+    const [types, compared] = position === 'transformer-xl' ? [undefined, given.types] : [given.types];
+    this.embed(where, x, ids, types, positions && perToken(positions, ids));
+    const pass = { x, batch, tokens, at, keep, types: compared, caches: null };
     const batched = shape.length === 2;
     const seen = yield* run({ heap, where, layers, stack, pass, caches: undefined, inspection, batched, inTurns });
     heap.call(() => this.making.weights.parts.finalNorm?.apply(x, x, batch * tokens));
@@ -278,7 +280,9 @@ export class EncoderModel extends Model {
   }
 
   #tokenTypes(where: string, value: unknown, ids: Ids): Float64Array | undefined {
-    if (value === undefined) return undefined;
+    if (value === undefined) {
+      return this.config.position === 'transformer-xl' ? new Float64Array(ids.values.length) : undefined;
+    }
     const types = likeIds(where, 'tokenTypes', value, ids);
     checkWithin(where, 'tokenTypes', types, this.config.tokenTypes, 'the table of token types');
     return types;

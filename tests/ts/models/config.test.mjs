@@ -202,6 +202,11 @@ const defaults = {
     disentangled: { span: 512, asKeys: true, asQueries: true, normed: false },
     layers: every(unplaced),
   },
+  xlnet: {
+    ...{ ...encoderBody, tokenTypes: 5, position: 'transformer-xl', maxPositions: 512 },
+    biases: { attention: false, attentionOutput: false, feedForward: true },
+    layers: every(unplaced),
+  },
   nomic_bert: {
     ...{ ...encoderBody, eps: 1e-5, activation: 'silu' },
     biases: { attention: false, attentionOutput: false, feedForward: false },
@@ -316,6 +321,13 @@ test('ropeFromConfig, which has no models, gives the rotary encoding of every mo
       assert.deepEqual(ropeFromConfig(config, { layerType }), rope, name);
     }
   }
+});
+
+test('readModelConfig reads how far distances of XLNet reach', () => {
+  const xlnet = (fields, options) => readModelConfig(decoder('xlnet', fields), options);
+  assert.equal(xlnet({ clamp_len: -1 }).clampedDistance, undefined);
+  assert.equal(xlnet({ clamp_len: 9 }).clampedDistance, 9);
+  assert.equal(xlnet({}, { sequenceLength: 700 }).maxPositions, 700);
 });
 
 test('readModelConfig tells LongRoPE which length is in use', () => {
@@ -521,6 +533,10 @@ const refused = {
     llama4({ rope_scaling: { rope_type: 'yarn', factor: 4, original_max_position_embeddings: 64 } }),
     ['use_qk_norm', 'scales'],
   ],
+  'an XLNet that sees one side': [decoder('xlnet', { attn_type: 'uni' }), ['attn_type', '"uni"', '"bi"']],
+  'an XLNet that reads both ways': [decoder('xlnet', { bi_data: true }), ['bi_data', 'true', 'false']],
+  'heads of XLNet of another size': [decoder('xlnet', { d_head: 8 }), ['d_head', '8', '6']],
+  'a clamp that is no distance': [decoder('xlnet', { clamp_len: -2 }), ['clamp_len', '-2']],
   'too few no_rope_layers': [decoder('smollm3', { no_rope_layers: [1] }), ['no_rope_layers', '1 entries']],
   'no_rope_layers that are no flags': [
     decoder('smollm3', { no_rope_layers: [1, 2, 1, 1] }),

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { load, StateError } from 'ropewalk';
 import { loadModel } from 'ropewalk/models';
+import { tinyModel } from '../../models/tiny/models.mjs';
 import { assertClose, assertSameBits } from '../support/arrays.mjs';
 import { linear } from '../support/attention-reference.mjs';
 import { notABoolean, notOptions, outOfRange, wrongType } from '../support/bad-values.mjs';
@@ -466,6 +467,28 @@ describe('forward of an encoder', () => {
     assert.deepEqual([bare.hasLogits, bare.hasPooler, bert.hasLogits, bert.hasPooler], [false, false, true, true]);
     assert.equal(bert.kind, 'encoder');
   });
+});
+
+test('an XLNet compares token types, up to the length that it was loaded for', async () => {
+  const memory = inUse(rw);
+  const model = await loaded(tinyModel('xlnet'), { sequenceLength: 9 });
+  const hidden = (options) => model.forward(ids, options).hidden.data;
+  const types = [0, 0, 0, 1, 1, 1, 1, 1, 2];
+  assertSameBits(hidden({ tokenTypes: types }), hidden({ tokenTypes: types.map((type) => 4 - type) }));
+  assertSameBits(hidden(), hidden({ tokenTypes: types.map(() => 0) }));
+  assertClose(hidden(), hidden({ tokenTypes: types.map(() => 3) }), tolerance);
+  const apart = hidden({ tokenTypes: types }).map((x, i) => Math.abs(x - hidden()[i]));
+  assert.ok(Math.max(...apart) > 0.1);
+  assert.throws(() => hidden({ tokenTypes: types.map(() => 5) }), /tokenTypes\[0\] is 5/);
+  assert.throws(() => model.forward([...ids, 1]), /ids has 10 tokens; the model's tables reach 9/);
+  assert.throws(() => model.forward(ids, { positions: ids }), /this one's are transformer-xl/);
+  assert.throws(() => model.withRope(() => null), /transformer-xl/);
+  // Shorter tables have the same rows.
+  const longer = await loaded(tinyModel('xlnet'));
+  assertClose(longer.forward(ids).hidden.data, hidden(), tolerance);
+  longer.dispose();
+  model.dispose();
+  assert.deepEqual(inUse(rw), memory);
 });
 
 testMisfits(rw, 'model.withRope', {

@@ -114,22 +114,33 @@ export interface ModelDescription {
   /** In the order of computation. */
   readonly layers: readonly ModelLayerConfig[];
   /**
-   * The position encoding: rotary in the layers that have one, biases of scores by distance, one of BERT's, or DeBERTa's.
+   * The position encoding: rotary in the layers that have one, biases of scores by distance, one of BERT's, DeBERTa's, or
+   * XLNet's.
    */
-  readonly position: 'rope' | 'alibi' | 't5' | 'absolute' | 'relative_key' | 'relative_key_query' | 'disentangled';
+  readonly position:
+    | 'rope'
+    | 'alibi'
+    | 't5'
+    | 'absolute'
+    | 'relative_key'
+    | 'relative_key_query'
+    | 'disentangled'
+    | 'transformer-xl';
   /** The sign of the distances of relative positions; absent: `query-minus-key`, as in Hugging Face. */
   readonly relativeSign?: RelativeSign;
   /** T5's buckets of distances. */
   readonly buckets?: Readonly<Required<Pick<T5Options, 'numBuckets' | 'maxDistance'>>>;
   /** DeBERTa's vectors of distances. */
   readonly disentangled?: DisentangledDistances;
+  /** The distance from which on all are one (`clamp_len` of XLNet); absent: none. */
+  readonly clampedDistance?: number;
   /** Number of positions in tables, those of distances too; absent if no table limits them. */
   readonly maxPositions?: number;
   /** Rows of the table of positions before that of the first token (OPT, RoBERTa); absent: none. */
   readonly firstPosition?: number;
   /** m of ALiBi's slopes, from 2^(-m / H) to 2^-m for H heads that are a power of 2; absent: 8. */
   readonly alibiMax?: number;
-  /** Number of token types; 0 if there is no table of them. */
+  /** Number of token types; 0 if there is no table of them. XLNet, which only compares them, has those of its tokenizer. */
   readonly tokenTypes: number;
   /** The order of norms and residual sums. */
   readonly norms: NormPlacement;

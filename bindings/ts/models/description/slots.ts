@@ -72,6 +72,17 @@ export type FeedForwardSlots = {
 /** Maps and norms by the names of this package's layers. @internal */
 export type LayerMaps = Readonly<Record<string, LinearSlots | NormSlots>>;
 
+/** What XLNet adds to the scores of a layer. @internal */
+export interface TransformerXlSlots {
+  /** From the sinusoids of distances to vectors that queries meet. */
+  readonly distances: MatrixSlot;
+  /** v and s [H * D], in place of which queries have u. */
+  readonly positionBias: VectorSlot;
+  readonly segmentBias: VectorSlot;
+  /** [2, H * D]: what queries of a token's type meet, and of another. */
+  readonly segments: VectorSlot;
+}
+
 /** A layer. @internal */
 export interface LayerSlots {
   /** All but the feed-forward part. */
@@ -79,6 +90,7 @@ export interface LayerSlots {
   readonly feedForward: FeedForwardSlots;
   /** BERT's distance vectors, or in the first layer T5's numbers for buckets of distances. */
   readonly distances?: VectorSlot;
+  readonly transformerXl?: TransformerXlSlots;
 }
 
 /** A layer that attends to an encoder's output between its self-attention and its feed-forward part. @internal */

@@ -6,16 +6,16 @@ import { ArgumentRangeError, describe } from '../../runtime/errors.js';
 import type { WeightFile } from '../../sources/tensor-file.js';
 import type { DenseFeedForward, ModelDescription } from '../description/description.js';
 import type { Checkpoint, Family, LayerSpelling, Reading } from '../description/family.js';
-import { flag, readActivation, readEps, readSizes, sizeOf } from '../description/fields.js';
+import { flag, readActivation, readEps, readSizes, type SizeDefaults, sizeOf } from '../description/fields.js';
 import { type ModelSlots, Names } from '../description/slots.js';
 
 const biases = { attention: true, attentionOutput: true, feedForward: true };
 
 /** A BERT with learned positions; a class without token types has 0 of them where a file is silent. @internal */
-export function readEncoder(reading: Reading, types: 0 | 2 = 2): ModelDescription {
+export function readEncoder(reading: Reading, types: 0 | 2 = 2, defaults: SizeDefaults = {}): ModelDescription {
   const { fields, givesLogits } = reading;
   if (flag(fields, 'is_decoder', false)) throw fields.misfit('is_decoder', '; expected an encoder');
-  const sizes = readSizes(reading);
+  const sizes = readSizes(reading, defaults);
   if (sizes.kvHeads !== sizes.heads) {
     throw fields.misfit('num_key_value_heads', `; expected num_attention_heads, ${sizes.heads}`);
   }

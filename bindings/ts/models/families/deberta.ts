@@ -71,7 +71,12 @@ function headOf(names: Names, model: ModelDescription, file: WeightFile): ModelS
   }));
 }
 
-function floatsOf(heap: Heap, where: string, { data, type, rows, columns }: VectorSlot): Float32Array<ArrayBuffer> {
+/** The numbers of a slot. @internal */
+export function floatsOf(
+  heap: Heap,
+  where: string,
+  { data, type, rows, columns }: VectorSlot,
+): Float32Array<ArrayBuffer> {
   const tensor = copyOf(heap, where, weight(heap, where, 'table', { data, type }, [1, rows * columns]));
   const floats = tensor.data();
   tensor.dispose();

@@ -25,6 +25,7 @@ import { roformer } from './roformer.js';
 import { ropewalk } from './ropewalk.js';
 import { stablelm } from './stablelm.js';
 import { mt5, t5, umt5 } from './t5.js';
+import { xlnet } from './xlnet.js';
 
 export const families = {
   ...common,
@@ -57,4 +58,5 @@ export const families = {
   t5,
   umt5,
   'xlm-roberta': xlmRoberta,
+  xlnet,
 };
