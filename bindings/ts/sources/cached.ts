@@ -184,7 +184,9 @@ async function update(
 
 // Asks for the headers of a complete file. Where nobody answers, it is taken for current.
 async function isCurrent(copy: StoredCopy, remote: Remote, signal: AbortSignal | undefined): Promise<boolean> {
-  const response = await ask(remote, signal, 0, 'HEAD').catch(() => undefined);
+  const response = await ask(remote, signal, 0, 'HEAD').catch((error) => {
+    if (!(error instanceof SourceFailure)) throw error;
+  });
   signal?.throwIfAborted();
   if (response === undefined || response.status === 429 || response.status >= 500) return true;
   return isFile(response) && copy.isOf(versionOf(response, 0));

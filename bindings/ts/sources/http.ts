@@ -1,5 +1,6 @@
 // Reads files over HTTP: ranges if the server supports them, otherwise one stream from the beginning, which is
 // restarted for earlier bytes. Of ranges, only the first bytes are kept: they hold the header of most files.
+import { kindOf } from '../runtime/typed-arrays.js';
 import { type ByteSource, type Fetch, gathered, messageOf, SourceFailure } from './source.js';
 
 const probeBytes = 2 ** 16;
@@ -65,16 +66,12 @@ export class Remote {
     this.#fetch = fetch;
   }
 
-  async fetch(signal: AbortSignal | undefined, range: string | undefined, init: RequestInit = {}): Promise<Response> {
-    try {
-      return await this.#fetch(this.url.href, {
-        ...init,
-        ...(range !== undefined && { headers: { Range: range } }),
-        ...(signal !== undefined && { signal }),
-      });
-    } catch (error) {
-      throw new SourceFailure(`cannot be fetched: ${messageOf(error)}`, { cause: error });
-    }
+  fetch(signal: AbortSignal | undefined, range: string | undefined, init: RequestInit = {}): Promise<Response> {
+    return this.#fetch(this.url.href, {
+      ...init,
+      ...(range !== undefined && { headers: { Range: range } }),
+      ...(signal !== undefined && { signal }),
+    });
   }
 
   sibling(file: string): URL | undefined {
@@ -255,15 +252,17 @@ class StreamSource implements ByteSource {
 
 /** The pieces of a response; cancels it when the reader stops. */
 export async function* bodyOf(response: Response): AsyncIterable<Uint8Array> {
-  const reader = response.body?.getReader();
+  let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
   try {
+    reader = response.body?.getReader();
     for (;;) {
-      const next = await reader?.read().catch((error: unknown) => {
-        throw new SourceFailure(`the connection was cut: ${messageOf(error)}`, { cause: error });
-      });
+      const next = await reader?.read();
       if (next === undefined || next.done) return;
+      if (kindOf(next.value) !== 'Uint8Array') throw new Error('its body is no stream of bytes');
       yield next.value;
     }
+  } catch (error) {
+    throw new SourceFailure(`the connection was cut: ${messageOf(error)}`, { cause: error });
   } finally {
     reader?.cancel().catch(() => {}); // not awaited: the rest is not needed
   }

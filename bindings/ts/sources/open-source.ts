@@ -5,7 +5,7 @@ import { bytesOf, isDetached, tagOf } from '../runtime/typed-arrays.js';
 import { blobSource, sourceOf } from './blob.js';
 import { openHttp } from './http.js';
 import { openPath } from './path.js';
-import { type ByteSource, CachedFile, type Fetch, messageOf, SourceFailure } from './source.js';
+import { type ByteSource, CachedFile, type Fetch, SourceFailure, unreadable } from './source.js';
 import type { ReadOptions } from './tensor-file.js';
 
 /**
@@ -58,12 +58,8 @@ async function openWhole(
   fetch: Fetch,
   signal: AbortSignal | undefined,
 ): Promise<ByteSource> {
-  try {
-    const response = await fetch(text, signal === undefined ? {} : { signal });
-    return blobSource(await response.blob(), scheme === 'data' ? 'data:' : text);
-  } catch (error) {
-    throw new SourceFailure(`cannot be fetched: ${messageOf(error)}`, { cause: error });
-  }
+  const response = await fetch(text, signal === undefined ? {} : { signal });
+  return blobSource(await response.blob().catch(unreadable), scheme === 'data' ? 'data:' : text);
 }
 
 function memorySource(bytes: Uint8Array): ByteSource {

@@ -1,13 +1,14 @@
 // Opens the sources of a file and of those that belong to it; a failure closes all of them.
 import { ArgumentTypeError } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
+import { tagOf } from '../runtime/typed-arrays.js';
 import { type FileSource, openSource } from './open-source.js';
-import { type ByteSource, CachedFile, type Fetch, SourceFailure } from './source.js';
+import { type ByteSource, CachedFile, type Fetch, messageOf, SourceFailure } from './source.js';
 import { bytesOf, type FailureOf, type ReadOptions, readOptions } from './tensor-file.js';
 
 /** Options of openSafetensors() and openGguf(). */
 export interface OpenOptions extends ReadOptions {
-  /** Replaces the global fetch(), for example to add headers. */
+  /** Replaces the global fetch(), for example to add headers. ArgumentTypeError where it gives no Response. */
   fetch?: (url: string, init: RequestInit) => Promise<Response>;
 }
 
@@ -32,7 +33,11 @@ export class Opening {
     this.where = where;
     this.read = readOptions(where, options);
     this.#Failure = Failure;
-    this.#fetch = fetch;
+    this.#fetch = async (url, init) => {
+      const response = await fetchedBy(fetch, url, init);
+      if (tagOf(response) === 'Response') return response; // of any realm
+      throw new ArgumentTypeError(where, 'fetch()', response, 'a Response');
+    };
   }
 
   async open(name: string, value: FileSource): Promise<ByteSource> {
@@ -63,6 +68,14 @@ export class Opening {
       for (const source of this.#sources) source.close?.();
       throw error;
     }
+  }
+}
+
+async function fetchedBy(fetch: Fetch, url: string, init: RequestInit): Promise<Response> {
+  try {
+    return await fetch(url, init);
+  } catch (error) {
+    throw new SourceFailure(`cannot be fetched: ${messageOf(error)}`, { cause: error });
   }
 }
 

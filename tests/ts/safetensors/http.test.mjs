@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { load, StateError } from 'ropewalk';
+import { ArgumentTypeError, load, StateError } from 'ropewalk';
 import { openSafetensors, SafetensorsError } from 'ropewalk/models';
 import { assertSameBits, random } from '../support/arrays.mjs';
 import { inUse } from '../support/peak.mjs';
@@ -158,6 +158,58 @@ test('the given fetch is used, with the signal', async () => {
     place,
     /fetch failed \(ENOTFOUND\)$/,
   );
+});
+
+test('what the given fetch gives and is no Response is refused', async () => {
+  const values = [undefined, null, {}, small, 'text', { status: 200, headers: new Headers(), body: null }];
+  for (const address of ['https://example.org/m', 'blob:https://example.org/m', 'data:,']) {
+    for (const value of values) {
+      for (const fetch of [async () => value, () => value]) {
+        await assert.rejects(openSafetensors(rw, address, { fetch }), (error) => {
+          assert.ok(error instanceof ArgumentTypeError, error.stack);
+          assert.match(error.message, /^openSafetensors: fetch\(\) is .+; expected a Response$/);
+          assert.deepEqual([error.argument, error.value], ['fetch()', value]);
+          return true;
+        });
+      }
+    }
+  }
+});
+
+test('a fetch that gives nothing later, or the same Response again, ends the read that asked for it', async () => {
+  const headers = { 'Content-Range': `bytes 0-65535/${bytes.length}` };
+  const start = new Response(bytes.subarray(0, 65536), { status: 206, headers });
+  const answers = [start, undefined, new Response('', { status: 206 }), start];
+  const file = await openSafetensors(rw, 'https://example.org/m', { fetch: async () => answers.shift() });
+  await assert.rejects(file.tensor('last'), {
+    name: 'ArgumentTypeError',
+    message: 'openSafetensors: fetch() is undefined; expected a Response',
+  });
+  const place = { file: 'https://example.org/m', tensor: 'last' };
+  await refusedAs(file.tensor('last'), place, /ended/);
+  await refusedAs(file.tensor('last'), place, /Content-Range/);
+  const whole = new Response(bytes);
+  const streamed = await openSafetensors(rw, 'https://example.org/m', { fetch: async () => whole });
+  assertSameBits(await streamed.tensor('first'), first);
+  await refusedAs(streamed.tensor('first'), { ...place, tensor: 'first' }, /the connection was cut/);
+});
+
+test('a body of anything but bytes is refused', async () => {
+  const pieces = [String.fromCharCode(...small), [...small], small.buffer, new DataView(small.buffer), 5, null, {}];
+  for (const piece of pieces) {
+    const body = new ReadableStream({
+      start(controller) {
+        controller.enqueue(piece);
+        controller.close();
+      },
+    });
+    const fetch = async () => new Response(body);
+    await refusedAs(
+      openSafetensors(rw, 'https://example.org/m', { fetch }),
+      { file: 'https://example.org/m' },
+      /: its body is no stream of bytes/,
+    );
+  }
 });
 
 const status = (code, headers) => (_, response) => {

@@ -399,3 +399,12 @@ test('the fetch of the opening is used', async (t) => {
     ['https://example.org/m', 'HEAD', 'bytes=0-'],
   ]);
 });
+
+test('a fetch that gives no Response is refused, also where the file is complete', async (t) => {
+  const source = cached('https://example.org/m', { folder: noFiles(t) });
+  const refused = { name: 'ArgumentTypeError', message: 'openSafetensors: fetch() is null; expected a Response' };
+  const nothing = async () => null;
+  await assert.rejects(openSafetensors(rw, source, { fetch: nothing }), refused);
+  await opened(source, one, { fetch: async () => new Response(bytes) });
+  await assert.rejects(openSafetensors(rw, source, { fetch: nothing }), refused);
+});
