@@ -48,7 +48,10 @@ function ender(workers: ThreadWorker[], { memory, closed, wake }: Exit): () => v
     Atomics.store(words, closed / 4, 1);
     Atomics.add(words, wake / 4, 1);
     Atomics.notify(words, wake / 4);
-    for (const worker of workers.splice(0)) void worker.terminate();
+    // Not before the running call is left: at the end of the stack terminate() fails.
+    void Promise.resolve().then(() => {
+      for (const worker of workers.splice(0)) void worker.terminate();
+    });
   };
 }
 

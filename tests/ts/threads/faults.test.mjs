@@ -6,6 +6,7 @@ import { InstanceLostError, OutOfMemoryError } from 'ropewalk';
 import { loadModel } from 'ropewalk/models';
 import { load } from 'ropewalk/threads';
 import { enableRelaxed } from '../../vectors/builds.mjs';
+import { atEndOfStack, isEndOfStack } from '../support/dive.mjs';
 import { fileOfModel, tinyLlama } from '../support/tiny-models.mjs';
 
 const options = { skip: !enableRelaxed() && 'this Node has no relaxed SIMD' };
@@ -91,6 +92,45 @@ test('a worker that is ended between calls makes the instance lost', options, as
     (error) => error instanceof InstanceLostError && problem.test(error.message),
   );
 });
+
+test(
+  'an instance that is lost at the end of the stack ends its workers where there is stack again',
+  options,
+  async () => {
+    const deep = (frames) => frames > 0 && deep(frames - 1);
+    const workers = [];
+    const worker = () => {
+      const made = new Worker(threadFile);
+      const terminate = made.terminate.bind(made);
+      made.terminate = () => {
+        deep(1000);
+        return terminate();
+      };
+      workers.push(made);
+      return made;
+    };
+    let lost = 0;
+    for (let first = 0; first < 4; ++first) {
+      const rw = await load({ threads: 3, worker });
+      const exits = workers.splice(0).map(exitOf);
+      rw.softmax(x);
+      for (let frames = first; frames < 1000; ++frames) {
+        try {
+          atEndOfStack(frames, () => rw.softmax(x));
+          break; // enough was left
+        } catch (error) {
+          if (isEndOfStack(error)) continue;
+          assert.ok(error instanceof InstanceLostError, error.stack);
+          lost += 1;
+          break;
+        }
+      }
+      rw.dispose();
+      await Promise.all(exits);
+    }
+    assert.notEqual(lost, 0);
+  },
+);
 
 // Whether a worker has a share when it ends is the system's affair: calls give their results, or the instance is lost.
 test('a worker that is ended while calls are made never makes them wait for ever', options, async () => {
