@@ -1,6 +1,8 @@
 // npm run soak [-- CALLS [NAME]]: every call of the package (tests/ts/support/calls.mjs) CALLS times (10,000 unless told),
 // a tenth as often with an argument that nothing takes, then lost instances; or the calls whose names begin with NAME. What
 // they make is disposed of. Once warm, nothing may grow: the heap, the bytes in use, the objects.
+// npm run soak -- growth [PATH ...]: all vectors and calls while the heap grows within every call (growth.mjs).
+// npm run soak -- pools [COUNT]: 1000 instances with threads that are lost (pools.mjs).
 // npm run soak -- valgrind [FILTER]: the C++ tests under valgrind (tests/campaigns/valgrind).
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -9,14 +11,24 @@ import { errorNames } from '../ts/support/bad-values.mjs';
 import { attempt, makeCalls } from '../ts/support/calls.mjs';
 import { atEndOfStack, isEndOfStack } from '../ts/support/dive.mjs';
 import { root } from '../ts/support/node.mjs';
+import { growth } from './growth.mjs';
+import { pools } from './pools.mjs';
 
-if (process.argv[2] === 'valgrind') {
-  const script = [join(root, 'tests/campaigns/valgrind'), ...process.argv.slice(3)];
+const [mode, ...rest] = process.argv.slice(2);
+if (mode === 'valgrind') {
+  const script = [join(root, 'tests/campaigns/valgrind'), ...rest];
   process.exit(spawnSync('bash', script, { stdio: 'inherit' }).status);
 }
+const modes = { growth: () => growth(rest), pools: () => pools(Number(rest[0] ?? 1000)) };
+if (mode in modes) {
+  const faults = await modes[mode]();
+  for (const fault of faults) console.error(fault);
+  console.log(`${mode}: ${faults.length} faults`);
+  process.exit(faults.length === 0 ? 0 : 1);
+}
 
-const calls = Number(process.argv[2] ?? 1e4);
-const prefix = process.argv[3] ?? '';
+const calls = Number(mode ?? 1e4);
+const [prefix = ''] = rest;
 const all = await makeCalls();
 const instances = [all.rw, all.trainers];
 const faults = [];
