@@ -8,7 +8,7 @@ import { readVectors } from '../vectors/files.mjs';
 import { Report } from '../vectors/report.mjs';
 import { Session } from '../vectors/session.mjs';
 
-const shared = ['public', 'onnx', 'training.json', 'gguf.json', 'safetensors.json', 'configs.json'];
+const shared = ['public', 'onnx', 'training.json', 'gguf.json', 'safetensors.json'];
 const defaults = shared.map((name) => `${root}/../shared/vectors/${name}`);
 
 let pages = 0;

@@ -29,6 +29,41 @@ const far = [
 ];
 
 await onEachBuild((rw) => {
+  for (const [pairing, pairAt] of [
+    ['half', (c, dim) => c % (dim / 2)],
+    ['interleaved', (c) => Math.floor(c / 2)],
+  ]) {
+    test(`tables for coordinates have each pair's numbers at both of its coordinates (${pairing})`, () => {
+      const rotaryDim = 10;
+      const plan = rw.rope({ headDim: 16, rotaryDim, pairing });
+      const positions = [0, 3, 2 ** 31];
+      const narrow = plan.tables(positions);
+      const wide = plan.tables(positions, 'coordinates');
+      for (const name of ['cos', 'sin']) {
+        const want = Float32Array.from(
+          { length: 3 * rotaryDim },
+          (_, i) => narrow[name][Math.floor(i / rotaryDim) * 5 + pairAt(i % rotaryDim, rotaryDim)],
+        );
+        assertSameBits(wide[name], want);
+        assertSameBits(plan.tables(positions, 'pairs')[name], narrow[name]);
+      }
+      plan.dispose();
+    });
+  }
+
+  test('tables for coordinates are refused where blocks turn by themselves, and another width everywhere', () => {
+    const axial = rw.rope({ headDim: 8, axes: { layout: 'axial', dims: [4, 4] } });
+    const positions = [[1], [2]];
+    assert.equal(axial.tables(positions).cos.length, 4);
+    assert.throws(() => axial.tables(positions, 'coordinates'), {
+      name: 'ArgumentRangeError',
+      argument: 'width',
+      message: "rope.tables: width is 'coordinates', a layout that axial blocks do not have",
+    });
+    assert.throws(() => axial.tables(positions, 'halves'), { name: 'ArgumentRangeError', argument: 'width' });
+    axial.dispose();
+  });
+
   for (const pairing of ['half', 'interleaved']) {
     for (const [headDim, rotaryDim] of [
       [2, 2],

@@ -394,6 +394,16 @@ for (const [name, versions] of Object.entries(changes)) {
   });
 }
 
+test('a whole file that is sent again and has another size is refused', async (t) => {
+  const { url } = await serve(t, (request, response) =>
+    sendWhole(response, request.headers.range === undefined ? Buffer.concat([bytes, Buffer.alloc(1)]) : bytes),
+  );
+  const file = await openSafetensors(rw, `${url}/m`);
+  assertSameBits(await file.tensor('large'), large);
+  const place = { file: `${url}/m`, tensor: 'first' };
+  await refusedAs(file.tensor('first'), place, /has changed since it was opened: its size is another/);
+});
+
 test('a file of no known size that goes on after its last tensor is refused', async (t) => {
   const { url } = await serve(t, (_, response) => {
     response.writeHead(200);
