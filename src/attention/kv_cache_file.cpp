@@ -73,12 +73,11 @@ class Cursor {
 
   template <class T>
   void put(const T* from, size_t count) {
-    if (count != 0) std::memcpy(at_, from, count * sizeof(T));
-    at_ += count * sizeof(T);
+    at_ = std::copy_n(reinterpret_cast<const Byte*>(from), count * sizeof(T), at_);
   }
   template <class T>
   void get(T* to, size_t count) {
-    if (count != 0) std::memcpy(to, at_, count * sizeof(T));
+    std::copy_n(at_, count * sizeof(T), reinterpret_cast<uint8_t*>(to));
     at_ += count * sizeof(T);
   }
 
@@ -151,7 +150,8 @@ size_t KvCache::savedSize() const {
   header.plan_count = plan_count_;
   header.storage = static_cast<uint64_t>(options_.storage);
   uint64_t bytes = 0;
-  return sizeOf(header, &bytes) && bytes <= SIZE_MAX ? static_cast<size_t>(bytes) : SIZE_MAX;
+  sizeOf(header, &bytes);  // less than the cache has in memory
+  return static_cast<size_t>(bytes);
 }
 
 void KvCache::save(uint8_t* out) const {

@@ -35,9 +35,9 @@ bool KvCache::readsElsewhere(size_t row) const {
     case CachedKeys::kRotated:
       return origin.position != positions()[row] || slotAt(row) != current_;
     case CachedKeys::kUnrotated:
-      return true;
+      break;
   }
-  return false;
+  return true;
 }
 
 void KvCache::noteMoves() {

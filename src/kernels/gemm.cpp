@@ -99,13 +99,11 @@ void inParts(const Part& all, size_t k, const Multiply& multiply) {
       kHasThreads && panels / panel_grain < std::min(threadsFor(panels, 1), all.rows / row_grain);
   parallelFor(by_rows ? all.rows : panels, by_rows ? row_grain : panel_grain, [&](const Share& share) {
     Part part = all;
-    if (by_rows) {
-      part.out += share.first * all.out_stride;
-      part.a += share.first * all.a_stride;
-      part.rows = share.end - share.first;
-    } else {
-      part.panels = {share.first, share.end};
-    }
+    const size_t first_row = by_rows ? share.first : 0;
+    part.out += first_row * all.out_stride;
+    part.a += first_row * all.a_stride;
+    part.rows = by_rows ? share.end - first_row : all.rows;
+    if (!by_rows) part.panels = {share.first, share.end};
     multiply(part);
   });
 }

@@ -3,7 +3,7 @@
 namespace ropewalk {
 namespace {
 
-constexpr bool isInOrder() {
+consteval bool isInOrder() {
   for (size_t i = 0; i < kWeightFormats.size(); ++i) {
     if (static_cast<size_t>(kWeightFormats[i].type) != i || kGemmDepth % kWeightFormats[i].block != 0)
       return false;
@@ -13,7 +13,7 @@ constexpr bool isInOrder() {
 static_assert(isInOrder());
 
 template <class Format>
-constexpr WeightMethods methodsOfFormat() {
+consteval WeightMethods methodsOfFormat() {
   WeightMethods methods = {Format::widen, Format::narrow, Format::finite, Format::pack, nullptr, nullptr};
   if constexpr (Format::kRowScales) methods.scaleFor = Format::scaleFor;
   if constexpr (Format::kCodes.scale_inputs != 0) methods.unpack = Format::unpack;
@@ -21,7 +21,7 @@ constexpr WeightMethods methodsOfFormat() {
 }
 
 template <class... Formats>
-constexpr std::array<WeightMethods, sizeof...(Formats)> methodsOfAll(FormatList<Formats...>) {
+consteval std::array<WeightMethods, sizeof...(Formats)> methodsOfAll(FormatList<Formats...>) {
   return {{methodsOfFormat<Formats>()...}};
 }
 

@@ -100,7 +100,7 @@ struct WeightFormat {
 };
 
 template <class... Formats>
-constexpr std::array<WeightFormat, sizeof...(Formats)> tableOf(FormatList<Formats...>) {
+consteval std::array<WeightFormat, sizeof...(Formats)> tableOf(FormatList<Formats...>) {
   return {{{Formats::kType, Formats::kBlock, Formats::kBlockBytes, Formats::kHeadBytes, Formats::kPanelBytes,
             Formats::kRowScales, Formats::kEnd, Formats::kHoldsInfinity, Formats::kCodes}...}};
 }

@@ -25,11 +25,10 @@ Status TransformerBlock::create(const BlockOptions& options, BlockParts&& parts)
   NormLayer* const norms[] = {&parts.attention_norm, &parts.feed_forward_norm, &parts.attention_after_norm,
                               &parts.feed_forward_after_norm};
   for (NormLayer* norm : norms) {
-    if (norm->kind() != NormKind::kNone) {
-      if (norm->size() != model) return Status::kInvalidShape;
-    } else if (const Status status = norm->create({NormKind::kNone, model}); status != Status::kOk) {
-      return status;
-    }
+    Status status = Status::kOk;
+    if (norm->kind() == NormKind::kNone) status = norm->create({NormKind::kNone, model});
+    if (norm->size() != model) status = Status::kInvalidShape;
+    if (status != Status::kOk) return status;
   }
   TransformerBlock block;
   Status status = block.attention_.create(options.attention, std::move(parts.attention));

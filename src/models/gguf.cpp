@@ -230,7 +230,8 @@ bool GgufWalk::count(Reason reason, uint64_t least, uint64_t* out) {
   const size_t begin = at_;
   if (!read(out)) return false;
   const uint64_t most = std::min(left(), kMaxHeaderBytes) / least;
-  return *out <= most || refuse(reason, begin, most, *out);
+  if (*out > most) return refuse(reason, begin, most, *out);
+  return true;
 }
 
 bool GgufWalk::entry() {
@@ -251,9 +252,10 @@ bool GgufWalk::value(GgufEntry* out) {
     const size_t begin = at_;
     uint32_t number = 0;
     if (!read(&number)) return false;
+    if (number >= std::size(kValueBytes))
+      return refuse(Reason::kValueType, begin, std::size(kValueBytes), number);
     *type = static_cast<GgufValueType>(number);
-    return number < std::size(kValueBytes) ||
-           refuse(Reason::kValueType, begin, std::size(kValueBytes), number);
+    return true;
   };
   uint64_t n = 1;
   if (!valueType(&out->type)) return false;
@@ -303,7 +305,8 @@ bool GgufWalk::alignment(const GgufEntry& entry) {
   }
   at_ = entry.at;
   read(&alignment_);
-  return std::has_single_bit(alignment_) || refuse(Reason::kAlignmentSize, entry.at, 0, alignment_);
+  if (!std::has_single_bit(alignment_)) return refuse(Reason::kAlignmentSize, entry.at, 0, alignment_);
+  return true;
 }
 
 bool GgufWalk::tensor() {
@@ -340,7 +343,8 @@ bool GgufWalk::type(GgufTensor* out) {
   out->block = known->block;
   out->block_bytes = known->bytes;
   const uint64_t row = out->rank == 0 ? 1 : out->shape[out->rank - 1];
-  return row % out->block == 0 || refuse(Reason::kBlock, begin, out->block, row);
+  if (row % out->block != 0) return refuse(Reason::kBlock, begin, out->block, row);
+  return true;
 }
 
 // begin and end are counted from the first byte of data until the header is whole.
@@ -404,7 +408,8 @@ Status GgufHeader::parse(const char* bytes, size_t size, uint64_t file_bytes, Gg
     return Status::kOutOfMemory;
   }
   GgufWalk fill(bytes, size, file_bytes, made, true);
-  if (!fill.run() || !fill.checkNames() || !fill.checkPlaces()) {
+  fill.run();  // over bytes that are right
+  if (!fill.checkNames() || !fill.checkPlaces()) {
     *fault = fill.fault;
     return Status::kInvalidArgument;
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bitset>
+#include <cassert>
 
 namespace ropewalk {
 namespace {
@@ -166,7 +167,8 @@ void JsonReader::decode(const JsonString& s, char* out) const {
 bool JsonReader::equals(const JsonString& s, std::string_view word) const {
   constexpr size_t kLongest = 16;
   char decoded[kLongest];
-  if (s.decoded_bytes != word.size() || word.size() > kLongest) return false;
+  assert(word.size() <= kLongest);
+  if (s.decoded_bytes != word.size()) return false;
   decode(s, decoded);
   return std::string_view(decoded, word.size()) == word;
 }

@@ -317,7 +317,7 @@ Status SafetensorsHeader::parse(const char* header, size_t bytes, uint64_t data_
     return Status::kOutOfMemory;
   }
   HeaderWalk fill(header, bytes, made, true);
-  if (const Status status = fill.run(); status != Status::kOk) return status;
+  static_cast<void>(fill.run());  // over text that is right
 
   DataCheck check(header, bytes, made.tensors_.data(), count.tensors);
   if (const Status status = check.run(data_bytes); status != Status::kOk) {

@@ -56,12 +56,23 @@ int compareText(const char* a, size_t a_bytes, const char* b, size_t b_bytes) {
 Status TextMap::read(JsonReader& reader, Fault* fault) {
   size_t count = 0;
   size_t bytes = 0;
+  TextPair* pair = nullptr;  // null in the walk that counts
+  char* text = nullptr;
   JsonReader counting = reader;
-  const bool whole = walk(counting, [&](const JsonString& key, const JsonString& value) {
-    ++count;
-    bytes += key.decoded_bytes + value.decoded_bytes;
-  });
-  if (!whole) {
+  const auto put = [&](const JsonString& s) {
+    reader.decode(s, text);
+    return std::exchange(text, text + s.decoded_bytes);
+  };
+  const auto visit = [&](const JsonString& key, const JsonString& value) {
+    if (pair == nullptr) {
+      ++count;
+      bytes += key.decoded_bytes + value.decoded_bytes;
+      return;
+    }
+    const char* key_text = put(key);
+    *pair++ = {key_text, key.decoded_bytes, put(value), value.decoded_bytes, key.begin};
+  };
+  if (!walk(counting, visit)) {
     *fault = {counting.at(), false};
     return Status::kInvalidArgument;
   }
@@ -70,16 +81,9 @@ Status TextMap::read(JsonReader& reader, Fault* fault) {
   if (made.pairs_.allocate(count) != Status::kOk || made.text_.allocate(bytes) != Status::kOk) {
     return Status::kOutOfMemory;
   }
-  TextPair* pair = made.pairs_.data();
-  char* text = made.text_.data();
-  const auto put = [&](const JsonString& s) {
-    reader.decode(s, text);
-    return std::exchange(text, text + s.decoded_bytes);
-  };
-  walk(reader, [&](const JsonString& key, const JsonString& value) {
-    const char* key_text = put(key);
-    *pair++ = {key_text, key.decoded_bytes, put(value), value.decoded_bytes, key.begin};
-  });
+  pair = made.pairs_.data();
+  text = made.text_.data();
+  walk(reader, visit);
 
   const size_t second = secondOccurrence(made.pairs_.data(), count);
   if (second != 0) {

@@ -51,7 +51,7 @@ void sortBy(T* begin, T* end) {
   std::qsort(begin, static_cast<size_t>(end - begin), sizeof(T), [](const void* a, const void* b) {
     const T& x = *static_cast<const T*>(a);
     const T& y = *static_cast<const T*>(b);
-    return before(x, y) ? -1 : static_cast<int>(before(y, x));
+    return static_cast<int>(before(y, x)) - static_cast<int>(before(x, y));
   });
 }
 

@@ -11,6 +11,23 @@ namespace {
 
 constexpr double kSmallestLength = 1e-12;  // that the cosine form divides by
 
+// out = x/|x|. Divided: a head of one number has the direction 1 or -1.
+template <class T>
+void direction(T* out, const T* x, size_t n) {
+  const T length = std::max(std::sqrt(dot(x, x, n)), static_cast<T>(kSmallestLength));
+  for (size_t i = 0; i < n; ++i) out[i] = x[i] / length;
+}
+
+template <class T>
+void directionBackward(T* dx, const T* dout, const T* x, size_t n) {
+  const T length = std::sqrt(dot(x, x, n));
+  const T least = static_cast<T>(kSmallestLength);
+  const T inverse = 1 / std::max(length, least);
+  // What lengthens x does not change x / |x|.
+  const T along = length > least ? dot(x, dout, n) * inverse * inverse : T{0};
+  for (size_t i = 0; i < n; ++i) dx[i] = inverse * (dout[i] - x[i] * along);
+}
+
 // out = phi(x) for a row; x/|x| for the cosine form, whose 1 is added to the products instead.
 template <class T>
 void mapRow(LinearKernel kernel, T* out, const T* x, size_t n) {
@@ -21,12 +38,8 @@ void mapRow(LinearKernel kernel, T* out, const T* x, size_t n) {
     case LinearKernel::kExp:
       for (size_t i = 0; i < n; ++i) out[i] = std::exp(x[i]);
       return;
-    case LinearKernel::kCosine: {
-      // Divided: a head of one number has the direction 1 or -1.
-      const T length = std::max(std::sqrt(dot(x, x, n)), static_cast<T>(kSmallestLength));
-      for (size_t i = 0; i < n; ++i) out[i] = x[i] / length;
-      return;
-    }
+    case LinearKernel::kCosine:
+      return direction(out, x, n);
     default:
       for (size_t i = 0; i < n; ++i) out[i] = x[i] > 0 ? x[i] + 1 : std::exp(x[i]);
   }
@@ -42,15 +55,8 @@ void mapRowBackward(LinearKernel kernel, T* dx, const T* dphi, const T* x, size_
     case LinearKernel::kExp:
       for (size_t i = 0; i < n; ++i) dx[i] = dphi[i] * std::exp(x[i]);
       return;
-    case LinearKernel::kCosine: {
-      const T length = std::sqrt(dot(x, x, n));
-      const T least = static_cast<T>(kSmallestLength);
-      const T inverse = 1 / std::max(length, least);
-      // What lengthens x does not change x / |x|.
-      const T along = length > least ? dot(x, dphi, n) * inverse * inverse : T{0};
-      for (size_t i = 0; i < n; ++i) dx[i] = inverse * (dphi[i] - x[i] * along);
-      return;
-    }
+    case LinearKernel::kCosine:
+      return directionBackward(dx, dphi, x, n);
     default:
       for (size_t i = 0; i < n; ++i) dx[i] = dphi[i] * (x[i] > 0 ? T{1} : std::exp(x[i]));
   }

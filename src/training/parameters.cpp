@@ -67,16 +67,17 @@ void ParameterLayout::addShared(const ModelOptions& options) {
       add({"", "kerple.r1", {options.heads, 0}, kOnes});
       add({"", "kerple.r2", {options.heads, 0}, kOnes});
       return;
-    case PositionKind::kFire: {  // in the order of training/fire_bias.h
-      const double outputs = 1 / std::sqrt(static_cast<double>(position.width));
+    case PositionKind::kFire:  // in the order of training/fire_bias.h
       add({"", "fire.c", {1, 0}, {0.1, 0}});
       add({"", "fire.threshold_factor", {1, 0}, kOnes});
       add({"", "fire.hidden_weights", {position.width, 0}, {0, 0.5}});
       add({"", "fire.hidden_bias", {position.width, 0}, {0, 0.5}});
-      add({"", "fire.out_weights", {options.heads, position.width}, {0, outputs}});
+      add({"",
+           "fire.out_weights",
+           {options.heads, position.width},
+           {0, 1 / std::sqrt(static_cast<double>(position.width))}});
       add({"", "fire.out_bias", {options.heads, 0}, {}});
       return;
-    }
     default:
       return;
   }

@@ -3,12 +3,14 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/sinusoid_algebra.h"
 #include "attention/cache_data.h"
 #include "attention/linear_recurrence.h"
 #include "attention/naive_attention.h"
 #include "attention/naive_linear_attention.h"
 #include "catch.h"
 #include "encodings/rope_plan.h"
+#include "encodings/sandwich.h"
 #include "encodings/sinusoidal.h"
 #include "failing_memory.h"
 #include "kernels/gemm.h"
@@ -155,6 +157,20 @@ TEST_CASE("A sinusoidal table that cannot be made for want of memory leaves out 
                          [&] { return out == std::vector<float>(30, 7.0f); });
   CHECK(failures > 0);
   CHECK(sameBits(out, expected));
+  CHECK(liveAllocations() == 0);
+}
+
+TEST_CASE("Tables of distances that cannot be made for want of memory leave out as it was") {
+  const auto failuresOf = [](size_t n, auto call) {
+    std::vector<float> out(n, 7.0f);
+    const size_t failures = failEachAllocation([&] { return call(out.data()); },
+                                               [&] { return out == std::vector<float>(n, 7.0f); });
+    CHECK(out != std::vector<float>(n, 7.0f));
+    return failures;
+  };
+  CHECK(failuresOf(2 * 3 * 4, [](float* out) { return sandwichBias({2, 8, 10000, 3, 4, 1}, out); }) == 3);
+  CHECK(failuresOf(
+            64, [](float* out) { return shiftMatrix(8, 10000, SinusoidLayout::kInterleaved, 3, out); }) == 2);
   CHECK(liveAllocations() == 0);
 }
 

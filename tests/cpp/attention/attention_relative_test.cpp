@@ -9,6 +9,7 @@
 #include "attention/naive_attention.h"
 #include "catch.h"
 #include "encodings/alibi.h"
+#include "encodings/fire.h"
 #include "encodings/t5.h"
 #include "reference.h"
 
@@ -462,6 +463,42 @@ TEST_CASE("ALiBi's and T5's biases by distance give what their whole biases give
       REQUIRE(data.run(options) == Status::kOk);
       CHECK(sameBits(data.out, out));
     }
+  }
+}
+
+TEST_CASE("FIRE by psi of the distances gives what its whole bias gives", "[attention]") {
+  Random random(11);
+  constexpr AttentionShape s = kShape;
+  AttentionData data(random, s);
+  constexpr size_t kWidth = 5;
+  const std::vector<float> hidden = random.floats(2 * kWidth, 2);
+  const std::vector<float> weights = random.floats(s.heads * kWidth);
+  const std::vector<float> biases = random.floats(s.heads);
+  const FireTerms terms = {0.3, 4, kWidth, hidden.data(), &hidden[kWidth], weights.data(), biases.data()};
+  std::vector<int64_t> apart(s.keys);
+  for (size_t j = 0; j < s.keys; ++j) apart[j] = static_cast<int64_t>(j);
+  for (const int64_t offset : {0, 2, 100}) {
+    std::vector<float> whole(s.heads * s.queries * s.keys);
+    std::vector<float> psi(s.queries + s.keys - 1);
+    REQUIRE(fireBias({terms, s.heads, s.queries, s.keys, offset}, whole.data()) == Status::kOk);
+    REQUIRE(fireDistances({terms, s.heads, s.queries, s.keys, offset}, psi.data()) == Status::kOk);
+    AttentionOptions options;
+    options.causal = true;
+    options.query_offset = offset;
+    options.distance_bias = psi.data();
+    options.distance_first = -(offset + static_cast<int64_t>(s.queries) - 1);
+    options.distance_count = psi.size();
+    options.fire = terms;
+    AttentionOptions expected;
+    expected.causal = true;
+    expected.query_offset = offset;
+    expected.bias = {whole.data(), 0, s.queries * s.keys, s.keys, 1};
+    REQUIRE(data.run(options) == Status::kOk);
+    CHECK(data.errorShare(expected) <= 1);
+    const std::vector<float> out = data.out;
+    options.key_positions = apart.data();  // each looked up
+    REQUIRE(data.run(options) == Status::kOk);
+    CHECK(sameBits(data.out, out));
   }
 }
 

@@ -95,6 +95,21 @@ TEST_CASE("Keys are copied between panels and within them, over each other too",
   }
 }
 
+TEST_CASE("Blocks of keys that no memory holds are refused", "[attention]") {
+  StoredView k;
+  k.batch = k.heads = 1;
+  k.tokens = 3;
+  k.dim = 4;
+  StoredView v = k;
+  KeyBlocks blocks;
+  REQUIRE(blocks.allocate(k, v, true) == Status::kOk);
+  for (const size_t dim : {SIZE_MAX, SIZE_MAX / kBlockKeys}) {
+    StoredView wide = k;
+    wide.dim = dim;
+    CHECK(blocks.allocate(wide, v, true) == Status::kOutOfMemory);
+  }
+}
+
 TEST_CASE("Panels that no memory holds are refused", "[attention]") {
   KeyPanels panels;
   for (const size_t slots : {SIZE_MAX, SIZE_MAX / 8, SIZE_MAX / 64}) {

@@ -160,6 +160,121 @@ TEST_CASE("Forged words with a right checksum are refused or restored, and do no
   CHECK(refused > 100);
 }
 
+TEST_CASE("Sizes that no 64 bits hold are refused", "[attention]") {
+  KvCache cache = cacheOf(cacheOptions());
+  Random random(6);
+  REQUIRE(Tokens(random, 1).appendTo(cache, 0, 1) == Status::kOk);
+  const std::vector<uint8_t> bytes = saved(cache);
+  const uint64_t words = (bytes.size() - 21 * 8) / 8;
+  // Plans are one word each: the sum of words overflows, then their bytes, then these with the header.
+  for (const uint64_t plans :
+       {UINT64_MAX - 3, UINT64_MAX - words, (UINT64_MAX >> 3) + 1 - words, (UINT64_MAX >> 3) - words}) {
+    std::vector<uint8_t> forged = bytes;
+    std::memcpy(&forged[size_t{15} * 8], &plans, 8);
+    sign(forged);
+    CHECK(KvCache::checkSaved(forged.data(), forged.size(), nullptr, 0) == SavedProblem::kDamaged);
+  }
+  const uint64_t current = 1;  // of a plain cache, which has no plan
+  std::vector<uint8_t> forged = bytes;
+  std::memcpy(&forged[size_t{16} * 8], &current, 8);
+  sign(forged);
+  CHECK(KvCache::checkSaved(forged.data(), forged.size(), nullptr, 0) == SavedProblem::kDamaged);
+}
+
+TEST_CASE("A plan that has turned none of the keys is not asked for", "[attention]") {
+  Random random(7);
+  const Tokens tokens(random, 4);
+  RopePlan first = planOf(ropeOptions(kDim, kDim));
+  RopePlan second = otherPlan();
+  KvCache cache = cacheOf(cacheOptions(&first));
+  REQUIRE(tokens.appendTo(cache, 0, 2) == Status::kOk);
+  REQUIRE(cache.switchTo(&second) == Status::kOk);
+  REQUIRE(tokens.appendTo(cache, 2, 2) == Status::kOk);
+  CHECK(KvCache::checkSaved(saved(cache).data(), cache.savedSize(), nullptr, 0) == SavedProblem::kPlans);
+  REQUIRE(cache.drop(0, 2) == Status::kOk);
+  const std::vector<uint8_t> bytes = saved(cache);
+  KvCache copy;
+  CHECK(restored(copy, bytes, {&first}) == Status::kInvalidArgument);
+  REQUIRE(restored(copy, bytes, {&second}) == Status::kOk);
+  CHECK(snapshotOf(copy) == snapshotOf(cache));
+
+  // Its slot has no plan: what says that a key was turned by it is damaged.
+  const size_t origins = 21 * 8 + size_t{2} * 8 + size_t{2} * 8;
+  std::vector<uint8_t> forged = bytes;
+  const uint64_t slot = 0;
+  std::memcpy(&forged[origins + 8], &slot, 8);
+  sign(forged);
+  CHECK(restored(copy, forged, {&second}) == Status::kInvalidArgument);
+  CHECK(snapshotOf(copy) == snapshotOf(cache));
+}
+
+TEST_CASE("Positions that no plan reaches, and plans of other axes, are refused", "[attention]") {
+  Random random(8);
+  const Tokens tokens(random, 3);
+  RopeOptions options = ropeOptions(kDim, kDim);
+  options.axes = {AxisLayout::kSections, 2, {3, 1}};
+  RopePlan plan = planOf(options);
+  RopePlan flat = planOf(ropeOptions(kDim, kDim));
+  KvCache cache = cacheOf(cacheOptions(&plan));
+  const std::vector<int64_t> places = {4, 5, 6, 0, 1, 2};
+  REQUIRE(tokens.appendTo(cache, 0, 3, {nullptr, places.data()}) == Status::kOk);
+  const std::vector<uint8_t> bytes = saved(cache);
+  const size_t positions = size_t{22} * 8;
+  const size_t axis_positions = positions + size_t{3} * 3 * 8;
+  const auto refuses = [&](size_t at, int64_t word) {
+    std::vector<uint8_t> forged = bytes;
+    std::memcpy(&forged[at], &word, 8);
+    sign(forged);
+    KvCache victim;
+    CHECK(restored(victim, forged, {&plan}) == Status::kInvalidArgument);
+    CHECK(victim.length() == 0);
+  };
+  for (const int64_t far : {kMaxPosition + 1, -kMaxPosition - 1}) refuses(axis_positions + 8, far);
+  refuses(positions + size_t{2} * 8, kMaxPosition);  // the last key's places would be moved beyond
+  KvCache one = cacheOf(cacheOptions(&flat));
+  REQUIRE(tokens.appendTo(one, 0, 1) == Status::kOk);
+  REQUIRE(restored(one, saved(one), {&plan, &flat}) == Status::kOk);
+  CHECK(restored(one, bytes, {&flat}) == Status::kInvalidArgument);
+  CHECK(one.length() == 1);
+}
+
+TEST_CASE("Keys that were turned by a plan of another kind are refused", "[attention]") {
+  Random random(9);
+  const Tokens tokens(random, 2);
+  RopePlan first = planOf(ropeOptions(kDim, kDim));
+  RopePlan second = otherPlan();
+  KvCache cache = cacheOf(cacheOptions(&first));
+  REQUIRE(tokens.appendTo(cache, 0, 1) == Status::kOk);
+  REQUIRE(cache.switchTo(&second) == Status::kOk);
+  REQUIRE(tokens.appendTo(cache, 1, 1) == Status::kOk);
+  RopePlan part = planOf(ropeOptions(kDim, kDim / 2));
+  RopeOptions two_axes = ropeOptions(kDim, kDim);
+  two_axes.axes = {AxisLayout::kSections, 2, {2, 2}};
+  RopePlan many = planOf(two_axes);
+  for (RopePlan* other : {&part, &many}) {
+    std::vector<uint8_t> forged = saved(cache);
+    const uint64_t fingerprint = other->fingerprint();
+    std::memcpy(&forged[size_t{21} * 8], &fingerprint, 8);  // of the plan of the first key
+    sign(forged);
+    KvCache victim;
+    CHECK(restored(victim, forged, {&first, &second, other}) == Status::kInvalidArgument);
+    CHECK(victim.length() == 0);
+  }
+
+  // A position from which xPos would have no number for what it shrinks by.
+  RopeOptions shrinking = ropeOptions(kDim, 6);
+  shrinking.xpos.scale_base = 64;
+  RopePlan xpos = planOf(shrinking);
+  KvCache shrunk = cacheOf(cacheOptions(&xpos));
+  REQUIRE(tokens.appendTo(shrunk, 0, 1) == Status::kOk);
+  std::vector<uint8_t> forged = saved(shrunk);
+  const int64_t far = kMaxPosition;
+  std::memcpy(&forged[size_t{23} * 8], &far, 8);  // where it was turned, not where it is now
+  sign(forged);
+  KvCache victim;
+  CHECK(restored(victim, forged, {&xpos}) == Status::kInvalidArgument);
+}
+
 TEST_CASE("Places of axes that a cache does not have are refused", "[attention]") {
   Random random(5);
   RopePlan plan = planOf(ropeOptions(kDim, kDim));

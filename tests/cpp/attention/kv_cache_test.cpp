@@ -293,6 +293,11 @@ TEST_CASE("Sizes that do not fit are refused", "[attention]") {
   CHECK(created(cacheOptions(), [](O& o) { o.head_dim = 0; }) == Status::kInvalidShape);
   CHECK(created(cacheOptions(), [](O& o) { o.value_dim = 0; }) == Status::kInvalidShape);
   CHECK(created(cacheOptions(), [](O& o) { o.capacity = SIZE_MAX / 8; }) == Status::kOutOfMemory);
+  CHECK(created(cacheOptions(), [](O& o) { o.batch = SIZE_MAX; }) == Status::kOutOfMemory);
+  CHECK(created(cacheOptions(), [](O& o) {
+          o.storage = WeightType::kFloat16;
+          o.value_dim = SIZE_MAX;
+        }) == Status::kOutOfMemory);
   CHECK(created(cacheOptions(), [](O& o) { o.window = {0, 1, false}; }) == Status::kInvalidArgument);
   CHECK(created(cacheOptions(), [](O& o) { o.window = {0, 0, true}; }) == Status::kInvalidArgument);
   CHECK(created(cacheOptions(), [](O& o) {
@@ -317,6 +322,10 @@ TEST_CASE("Sizes that do not fit are refused", "[attention]") {
   CHECK(cache.switchTo(&narrow) == Status::kInvalidShape);
   CHECK(cache.switchTo(&many) == Status::kInvalidShape);
   CHECK(cache.switchTo(nullptr) == Status::kInvalidArgument);
+  RopePlan part = planOf(ropeOptions(kDim, kDim / 2));
+  CHECK(cache.switchTo(&part) == Status::kInvalidShape);
+  const int64_t places[1] = {3};
+  CHECK(tokens.appendTo(cache, 3, 1, {nullptr, places}) == Status::kInvalidArgument);
   CHECK(cache.merge(cache, 0, 1) == Status::kInvalidArgument);
   CHECK(cache.merge(cacheOf(cacheOptions()), 0, 0) == Status::kInvalidArgument);
   CHECK(cache.merge(cacheOf(cacheOptions(&plan)), 0, 1) == Status::kInvalidShape);

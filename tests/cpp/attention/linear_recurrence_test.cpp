@@ -193,6 +193,7 @@ TEST_CASE("A recurrence refuses gates that do not fit its rule", "[attention]") 
     refused([](auto& in) { in.k.tokens = 2; });
     refused([](auto& in) { in.v.batch = 2; });
     refused([](auto& in) { in.v.heads = 1; });
+    refused([](auto& in) { in.v.dim += 1; });  // the result has another
     refused([&](auto& in) { in.decay = data.gated() ? HeadView<const float>{} : in.k; });
     refused([&](auto& in) { in.beta = data.delta() ? HeadView<const float>{} : in.k; });
     if (data.gated()) refused([](auto& in) { in.decay.dim = 2; });

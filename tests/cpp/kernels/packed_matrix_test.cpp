@@ -240,6 +240,8 @@ TEST_CASE("A matrix too large to pack leaves the packed one as it was", "[kernel
   REQUIRE(packInto(packed, w, 1, 2, WeightType::kFloat32) == Status::kOk);
   CHECK(packInto(packed, w, SIZE_MAX / 16, 32, WeightType::kInt8) == Status::kOutOfMemory);
   CHECK(packInto(packed, w, SIZE_MAX / 4, 1, WeightType::kFloat32) == Status::kOutOfMemory);
+  CHECK(packInto(packed, w, 1, SIZE_MAX, WeightType::kFloat32) == Status::kOutOfMemory);
+  CHECK(packInto(packed, w, 1, SIZE_MAX, WeightType::kInt8) == Status::kOutOfMemory);
   // Sizes that overflow when they are rounded up to whole panels.
   REQUIRE(packInto(packed, w, SIZE_MAX - 3, 1, WeightType::kFloat32) == Status::kOutOfMemory);
   CHECK(rowsOf(packed) == w);

@@ -212,6 +212,13 @@ TEST_CASE("A block of no tokens is no error, and one that does not fit leaves th
     spoil(parts);
     CHECK(block.create(data.options(), std::move(parts)) == Status::kInvalidShape);
   };
+  // Its maps can be asked for.
+  std::vector<float> queries(3 * data.shape.heads * data.shape.dim, kNaN);
+  std::vector<float> by_map(queries.size(), kNaN);
+  block.attentionParts().query.apply(queries.data(), data.x.data(), 3);
+  data.parts().attention.query.apply(by_map.data(), data.x.data(), 3);
+  CHECK(sameBits(queries, by_map));
+
   const NormData other(random, NormKind::kRms, 5, false);
   refuses([&](BlockParts& p) { p.attention_norm = other.norm(); });
   refuses([&](BlockParts& p) { p.feed_forward_norm = other.norm(); });

@@ -152,6 +152,60 @@ TEST_CASE("A value of every type is found where it lies in the file", "[models]"
   }
 }
 
+TEST_CASE("Scalars and empty tensors have a place in a GGUF file", "[models]") {
+  GgufParts made;
+  made.entries = {ggufEntry("k", kArray, ggufArray(kU32, 2, le(1u) + le(2u)))};
+  made.tensors = {ggufTensor("scalar", {}, kF32, 32), ggufTensor("z", {4, 0}, kF32, 32),
+                  ggufTensor("a", {0}, kF32, 32), ggufTensor("first", {3}, kF32, 0)};
+  const std::string file = ggufFile(made, 36);
+  GgufHeader header;
+  GgufFault fault;
+  REQUIRE(parseGguf(file, file.size(), file.size(), header, &fault) == Status::kOk);
+  REQUIRE(header.size() == 4);
+  const uint64_t data = (header.bytes() + 31) / 32 * 32;
+  // In the order of their data, empty ones before what begins where they lie, and in the order of the file.
+  const char* names[] = {"first", "z", "a", "scalar"};
+  const uint64_t bytes[] = {12, 0, 0, 4};
+  for (size_t i = 0; i < 4; ++i) {
+    CAPTURE(i);
+    CHECK(nameOf(header[i]) == names[i]);
+    CHECK(header[i].begin == data + (i == 0 ? 0 : 32));
+    CHECK(header[i].end - header[i].begin == bytes[i]);
+  }
+  CHECK(header[3].rank == 0);
+  // A header that is cut anywhere asks for more.
+  for (size_t size = 0; size < header.bytes(); ++size) {
+    GgufHeader cut;
+    CHECK(parseGguf(file, size, file.size(), cut, &fault) == Status::kInvalidArgument);
+    CHECK(fault.reason == Reason::kMore);
+  }
+  // Of a block format a scalar is less than a block.
+  checkTensor(ggufTensor("b", {}, kQ8_0, 32), Reason::kBlock);
+}
+
+TEST_CASE("Of several names that come twice in a GGUF file the first in the file is told", "[models]") {
+  const auto entry = [](const char* key) { return ggufEntry(key, kU32, le(7u)); };
+  for (const auto& keys : {std::vector<const char*>{"b", "a", "b", "a"}, {"a", "b", "a", "b"}}) {
+    GgufParts made = parts();
+    made.entries.clear();
+    for (const char* key : keys) made.entries.push_back(entry(key));
+    const std::string file = ggufFile(made, kDataBytes);
+    const GgufFault fault = refusalOf(file);
+    CHECK((fault.reason == Reason::kDuplicate && !fault.in_tensor));
+    CHECK(faultyText(file, fault) == keys[0]);
+    const std::string key = ggufText(keys[0]);
+    CHECK(fault.name_at == file.find(key, file.find(key) + 1) + 8);
+
+    made = parts();
+    made.tensors.clear();
+    for (size_t i = 0; i < 4; ++i) made.tensors.push_back(ggufTensor(keys[i], {3}, kF32, 32 * i));
+    const std::string tensors = ggufFile(made, 128);
+    const GgufFault of_tensor = refusalOf(tensors);
+    CHECK((of_tensor.reason == Reason::kDuplicate && of_tensor.in_tensor));
+    CHECK(faultyText(tensors, of_tensor) == keys[0]);
+  }
+}
+
 TEST_CASE("A GGUF header that goes on after the bytes at hand asks for more of them", "[models]") {
   const std::string file = ggufFile(parts(), kDataBytes);
   const size_t header_bytes = ggufHeader(parts()).size();
@@ -202,9 +256,11 @@ TEST_CASE("Counts and lengths beyond a GGUF file are refused", "[models]") {
   GgufHeader header;
   GgufFault fault;
   const std::string start = "GGUF" + le(3u) + le(uint64_t{0}) + le(uint64_t{1});
-  const std::string file = start + le(kMaxHeaderBytes) + "k";
-  CHECK(parseGguf(file, file.size(), kUnknownBytes, header, &fault) == Status::kInvalidArgument);
-  CHECK(fault.reason == Reason::kHeaderTooLong);
+  for (const uint64_t length : {kMaxHeaderBytes, kMaxHeaderBytes + 1, uint64_t{1} << 40}) {
+    const std::string file = start + le(length) + "k";
+    CHECK(parseGguf(file, file.size(), kUnknownBytes, header, &fault) == Status::kInvalidArgument);
+    CHECK(fault.reason == Reason::kHeaderTooLong);
+  }
 }
 
 TEST_CASE("Metadata of a GGUF file that is wrong is refused by its key", "[models]") {

@@ -261,6 +261,16 @@ TEST_CASE("No key may come twice", "[models]") {
                    tensorText("a", "U8", "0", 0, 0) + "," + tensorText("x", "U8", "0", 4, 4) + "," +
                    tensorText("w", "U8", "0", 4, 4) + "}",
                "dddd", Reason::kDuplicate, "\"x\"", "x");
+  checkRefused("{" + tensor + "," + tensorText("a", "U8", "0", 0, 0) + "," +
+                   tensorText("w", "U8", "0", 4, 4) + "," + tensorText("a", "U8", "0", 4, 4) + "}",
+               "dddd", Reason::kDuplicate, R"("w":{"dtype":"U8","shape":[0])", "w");
+  checkRefused("{" + tensorText("a", "U8", "0", 0, 0) + "," + tensor + "," +
+                   tensorText("a", "U8", "0", 4, 4) + "," + tensorText("w", "U8", "0", 4, 4) + "}",
+               "dddd", Reason::kDuplicate, R"("a":{"dtype":"U8","shape":[0],"data_offsets":[4,4])", "a");
+  checkRefused(R"({"__metadata__":{"k":"1","j":"","j":"3","k":"2"}})", "", Reason::kDuplicate, "\"j\":\"3\"",
+               "__metadata__");
+  checkRefused(R"({"__metadata__":{"j":"1","k":"","k":"3","j":"2"}})", "", Reason::kDuplicate, "\"k\":\"3\"",
+               "__metadata__");
   for (const char* field : {R"("dtype":"U8")", R"("shape":[4])", R"("data_offsets":[0,4])"}) {
     const std::string fields = R"("dtype":"U8","shape":[4],"data_offsets":[0,4],)";
     checkRefused(entry(fields + field), "dddd", Reason::kDuplicate, field, "a");
@@ -416,6 +426,7 @@ TEST_CASE("A weight map is found in its index", "[models]") {
       {"[]", Reason::kNotAnObject},
       {"{}", Reason::kMissing},
       {R"({"metadata":{}})", Reason::kMissing},
+      {R"({1:{}})", Reason::kSyntax},
       {R"({"weight_map":{"a":"x"})", Reason::kSyntax},
       {R"({"weight_map":{"a":"x"}}x)", Reason::kSyntax},
       {R"({"weight_map":{"a":"x"},"y"})", Reason::kSyntax},

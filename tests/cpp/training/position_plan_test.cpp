@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "catch.h"
+#include "training/model_memory.h"
 #include "training/trainer_data.h"
 
 namespace ropewalk::test {
@@ -34,6 +35,18 @@ TEST_CASE("Vectors of positions are bits, or sines and cosines in turn", "[train
       }
       CHECK(worst <= (kind == PositionKind::kBinary ? 0 : 0x1p-24));
     }
+  }
+}
+
+TEST_CASE("Sizes whose products no memory holds are refused", "[training]") {
+  const ModelOptions model = smallModel(PositionKind::kNone);
+  PositionPlan<float> plan;
+  REQUIRE(plan.create(model) == Status::kOk);
+  ModelMemory<float> memory;
+  REQUIRE(memory.prepare(model, plan, 2, 5, Purpose::kTrain) == Status::kOk);
+  for (const size_t batch : {SIZE_MAX, SIZE_MAX / model.heads, SIZE_MAX / model.heads / 5, SIZE_MAX / 4096}) {
+    CAPTURE(batch);
+    CHECK(memory.prepare(model, plan, batch, 5, Purpose::kTrain) == Status::kOutOfMemory);
   }
 }
 

@@ -86,6 +86,23 @@ TEST_CASE("Parameters begin with their mean and deviation, whatever encoding sta
   CHECK(alibi.parameter("alibi.slopes").data[1] == 0.125f);
 }
 
+TEST_CASE("A gradient is found by the name of its parameter", "[training]") {
+  const ModelOptions model = smallModel(PositionKind::kRope);
+  Random random(32);
+  const BatchData<float> batch(random, model.vocab, 2, 5);
+  Trainer<float> trainer = trainerOf<float>(model);
+  double loss = 0;
+  REQUIRE(trainer.differentiate(batch.view(), &loss) == Status::kOk);
+  for (const char* name : {"layers.0.query", "layers.0.key"}) {
+    const TensorView<float> parameter = trainer.parameter(name);
+    const TensorView<const float> gradient = trainer.gradient(name);
+    CHECK(gradient.data - trainer.gradients() == parameter.data - trainer.parameters());
+    CHECK(gradient.shape.rows == parameter.shape.rows);
+    CHECK(gradient.shape.columns == parameter.shape.columns);
+  }
+  CHECK(trainer.gradient("layers.9.query").data == nullptr);
+}
+
 TEST_CASE("A restored state goes on with the same bits", "[training]") {
   for (const OptimizerKind kind : {OptimizerKind::kAdamW, OptimizerKind::kSgd}) {
     const ModelOptions model = smallModel(PositionKind::kRope);
