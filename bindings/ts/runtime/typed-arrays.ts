@@ -38,6 +38,7 @@ const byteOffset = /* @__PURE__ */ getter<number>('byteOffset');
 const buffer = /* @__PURE__ */ getter<ArrayBufferLike>('buffer');
 const { set } = Float32Array.prototype;
 const slice = prototype.slice as <T>(this: T) => T;
+const keys = prototype.keys as (this: unknown) => unknown; // of no array without memory
 const bufferLength = /* @__PURE__ */ Object.getOwnPropertyDescriptor(ArrayBuffer.prototype, 'byteLength')?.get as (
   this: unknown,
 ) => number;
@@ -113,12 +114,14 @@ export function isArrayBuffer(value: unknown): value is ArrayBuffer {
   }
 }
 
-/** Whether the memory of a typed array or a buffer was taken from it (transferred), which leaves it with no numbers. */
+/**
+ * Whether the memory of a typed array or a buffer was taken from it (transferred, or its buffer resized to less than it
+ * needs), which leaves it with no numbers.
+ */
 export function isDetached(data: ArrayBufferView | ArrayBufferLike): boolean {
-  const array = kindOf(data) === undefined ? undefined : (data as ArrayBufferView);
-  if ((array ? byteLengthOf(array) : data.byteLength) > 0) return false;
   try {
-    new Uint8Array(array ? bufferOf(array) : (data as ArrayBufferLike));
+    if (kindOf(data) === undefined) new Uint8Array(data as ArrayBufferLike);
+    else if (byteLengthOf(data as ArrayBufferView) === 0) keys.call(data);
     return false;
   } catch {
     return true;

@@ -61,6 +61,14 @@ export function hostileValues({ rw, kept }, other) {
   const gone = { floats: () => detached(new Float32Array(24)), doubles: () => detached(new Float64Array(3)) };
   add('detached', 'Float32Array', { ...gone, bytes: () => detached(new Uint8Array(24)) }, true);
   add('detached', 'ArrayBuffer', { buffer: () => detached(new Uint8Array(24)).buffer }, true);
+  const beyond = (Kind) => {
+    const buffer = new ArrayBuffer(96, { maxByteLength: 96 });
+    const array = new Kind(buffer, 48, 3);
+    buffer.resize(48);
+    return array;
+  };
+  const shrunk = { floats: () => beyond(Float32Array), doubles: () => beyond(Float64Array) };
+  add('behind the end of its buffer', 'Float32Array', { ...shrunk, bytes: () => beyond(Uint8Array) }, true);
   const tracking = () => new Float32Array(new ArrayBuffer(96, { maxByteLength: 4096 }));
   add('resizable', 'Float32Array', { 'length-tracking': tracking });
   add('shared', 'Float32Array<SharedArrayBuffer>', { floats: () => new Float32Array(new SharedArrayBuffer(96)) });
