@@ -28,3 +28,10 @@ export const readModel = () => ({
   weights: readFileSync(new URL('model.safetensors', folder)),
   tokenizer: json('tokenizer.json'),
 });
+
+/** The passage that the model has not seen: the first whole paragraphs of a text. */
+export function writePassage(text) {
+  const most = 8000; // characters, as many as a reader may write
+  const passage = text.slice(text.indexOf('\n') + 1);
+  writeFileSync(new URL('passage.txt', folder), passage.slice(0, passage.lastIndexOf('\n', most - 1) + 1));
+}

@@ -13,12 +13,18 @@ export function button(label: string, pressed: () => void, look = 'button'): HTM
   return element;
 }
 
-/** A line of text. */
-export function textControl(label: string, maxLength: number, changed: (text: string) => void): Control<string> {
+/** A line of text, or several. */
+export function textControl(
+  label: string,
+  maxLength: number,
+  changed: (text: string) => void,
+  rows?: number,
+): Control<string> {
   const id = freshId();
-  const input = h('input', {
+  const input = h(rows ? 'textarea' : 'input', {
     id,
-    type: 'text',
+    rows,
+    type: rows ? undefined : 'text',
     maxlength: maxLength,
     autocomplete: 'off',
     spellcheck: 'false',

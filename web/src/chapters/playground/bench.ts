@@ -7,6 +7,8 @@ import type {
   EncoderModel,
   GeneratedToken,
   GenerateOptions,
+  LengthCurve,
+  MeasureProgress,
   PassOptions,
   ReadProgress,
 } from 'ropewalk/models';
@@ -31,6 +33,17 @@ export interface LookWish {
   /** The position of the likeliest tokens. */
   readonly at: number;
   readonly wish: RopeWish;
+}
+
+/** What is measured by length. */
+export interface LengthWish {
+  readonly ids: readonly number[];
+  readonly factor: number;
+  /** Tokens of the sequences that the model was trained on. */
+  readonly trained: number;
+  /** Tokens of a window. */
+  readonly length: number;
+  readonly points: number;
 }
 
 export interface ModelFacts {
@@ -254,6 +267,18 @@ export class Bench {
   /** Losses of a text, as the trained model has them and with other positions. */
   async losses(ids: readonly number[], seed: number): Promise<Losses> {
     return (await import('./losses')).lossesByChange(this.#here() as DecoderModel, ids, seed);
+  }
+
+  /** @param told is told the share that is done, after each piece of a window. */
+  async lengths(
+    { ids, factor, trained, length, points }: LengthWish,
+    signal: AbortSignal,
+    told: (share: number) => void,
+  ): Promise<LengthCurve[]> {
+    const { lossesByLength } = await import('./lengths');
+    const onProgress = ({ loaded, total }: MeasureProgress): void => told(loaded / total);
+    const options = { length, points, signal, onProgress };
+    return lossesByLength(this.#here() as DecoderModel, ids, factor, trained, options);
   }
 
   generate(ids: readonly number[], wish: RopeWish, options: GenerateOptions): AsyncIterable<GeneratedToken> {

@@ -5,11 +5,11 @@ import { compose } from '../../figure/figure';
 import { prediction } from '../../figure/prediction';
 import { formula, list, pitfalls, prose, subheading } from '../../ui/rich-text';
 import type { Texts } from './i18n/en';
+import { playgroundLater } from './later';
 import { playgroundLook } from './look-figure';
 import { playgroundModel } from './model-figure';
 import { mathml } from './parts.tex';
 import { playgroundStack } from './stack-figure';
-import { playgroundTrained } from './trained';
 import { playgroundWrite } from './write-figure';
 
 export const chapter: Chapter<Texts> = {
@@ -31,7 +31,7 @@ export const chapter: Chapter<Texts> = {
       playgroundLook(state),
       prose(...texts.writeProse),
       playgroundWrite(state),
-      playgroundTrained(state),
+      playgroundLater(state),
       pitfalls(state.frame.figure.pitfalls, texts.pitfalls),
     );
   },

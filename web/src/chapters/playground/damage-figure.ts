@@ -1,25 +1,19 @@
 // What a text costs the trained model as it is, and with other positions.
 import './damage.css';
-import type { Remote } from 'ropewalk/worker';
-import type { ChapterState } from '../../figure/chapter';
-import { compose, type Figure, figure } from '../../figure/figure';
+import { type Figure, figure } from '../../figure/figure';
 import { oneName, slider } from '../../figure/settings';
 import { program } from '../../programs/program';
 import { whole } from '../../ui/controls';
 import { h } from '../../ui/dom';
 import { refusal } from '../../ui/refusal';
-import { prose } from '../../ui/rich-text';
 import { text } from '../../ui/state';
 import { isDark } from '../../ui/theme';
 import { colorOf, inkOn } from '../../views/color-scale';
 import { type NumberTableData, numberTable } from '../../views/number-table';
 import { latest } from '../../work/latest';
-import type { Bench } from './bench';
-import type { DamageTexts } from './i18n/damage-en';
-import type { Texts } from './i18n/en';
+import type { DecoderState, Playground } from './decoder-state';
 import type { Losses } from './losses';
 import { shown } from './losses.js?shown';
-import type { session as playgroundSession } from './session';
 
 const changes = ['shuffled', 'none', 'pairing', 'base', 'linear', 'ntk', 'yarn'] as const;
 const rows = ['own', ...changes] as const;
@@ -42,15 +36,7 @@ const readable = (name: string): string => name.replaceAll('Ġ', ' ').replaceAll
 
 const mean = (numbers: readonly number[]): number => numbers.reduce((sum, n) => sum + n, 0) / numbers.length;
 
-type DamageState = ChapterState<Omit<Texts, 'damage'> & DamageTexts>;
-
-/** What the playground has of the model; imported here, it would come with the first figure of the page. */
-interface Playground {
-  readonly session: typeof playgroundSession;
-  readonly remoteBench: () => Promise<Remote<Bench>>;
-}
-
-function damageFigure(chapter: DamageState, { session, remoteBench }: Playground): Figure {
+export function damageFigure(chapter: DecoderState, { session, remoteBench }: Playground): Figure {
   const texts = chapter.texts.damage;
   const { plain, fixed } = chapter.numbers;
   // The text is that of the maps; at first one for this model.
@@ -185,9 +171,4 @@ losses.own.forEach((loss, i) => result.push(loss, losses.${changed}[i]));`,
       },
     };
   });
-}
-
-/** Fills an element. Gives what undoes it. */
-export function mountDamage(element: HTMLElement, chapter: DamageState, playground: Playground): () => void {
-  return compose(element, prose(...chapter.texts.damageProse), damageFigure(chapter, playground));
 }

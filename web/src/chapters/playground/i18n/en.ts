@@ -218,7 +218,7 @@ export const texts = {
     id: 'id',
     logprob: 'log probability',
   },
-  damage: () => import('./damage-en'),
+  decoder: () => import('./decoder-en'),
   pitfalls: [
     [
       '“A map of attention shows what a model thinks.”',

@@ -192,7 +192,7 @@ export const texts: Texts = {
     id: '编号',
     logprob: '对数概率',
   },
-  damage: () => import('./damage-zh'),
+  decoder: () => import('./decoder-zh'),
   pitfalls: [
     [
       '“注意力图显示了模型在想什么。”',

@@ -1,18 +1,20 @@
-// What comes with the trained model: a figure that is fetched when that is there.
+// The figures of a decoder with a rotary encoding, which are fetched when there is one.
 import type { ChapterState } from '../../figure/chapter';
 import type { Figure } from '../../figure/figure';
 import { h } from '../../ui/dom';
 import type { Texts } from './i18n/en';
 import { remoteBench, session } from './session';
 
-export function playgroundTrained(chapter: ChapterState<Texts>): Figure {
+export function playgroundLater(chapter: ChapterState<Texts>): Figure {
   const element = h('div');
   let ended: Promise<() => void> | undefined;
   const follow = (): void => {
-    element.hidden = session.ready?.source.kind !== 'trained';
+    const facts = session.ready?.facts;
+    element.hidden = facts?.kind !== 'decoder' || facts.position !== 'rope' || !facts.hasLogits;
     if (element.hidden) return;
-    ended ??= Promise.all([import('./damage-figure'), chapter.texts.damage()]).then(([{ mountDamage }, { texts }]) =>
-      mountDamage(element, { ...chapter, texts: { ...chapter.texts, ...texts } }, { session, remoteBench }),
+    ended ??= Promise.all([import('./decoder-figures'), chapter.texts.decoder()]).then(
+      ([{ mountDecoder }, { texts }]) =>
+        mountDecoder(element, { ...chapter, texts: { ...chapter.texts, ...texts } }, { session, remoteBench }),
     );
   };
   const stop = session.subscribe(follow);
