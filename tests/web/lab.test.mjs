@@ -127,6 +127,25 @@ test('the further experiments come when they are asked for, go again, and are wh
   await close();
 });
 
+test('a further experiment trains on in another language, and no more when it is closed', async () => {
+  const { page, complaints, close } = await openLab('lang=en&lab.further.open=1&lab.text.pace=10');
+  const opener = '#chapter-lab button[aria-expanded]';
+  const buttonIs = (label) => () =>
+    page.evaluate((label) => document.querySelector('#figure-lab-text .run button')?.textContent === label, label);
+  const text = figureOf(page, 'lab', 'text');
+  await text.choose('Train');
+  await until(async () => /after \d+ steps/i.test(await text.summary()), 'some steps');
+  await page.click('#language');
+  await isWhole(page, 'zh');
+  await until(buttonIs('暂停'), 'the training in Chinese');
+  await page.click(opener);
+  await until(() => page.evaluate(() => document.querySelector('#figure-lab-text') === null), 'the end');
+  await page.click(opener);
+  await until(buttonIs('继续'), 'what was trained');
+  assert.deepEqual(complaints, []);
+  await close();
+});
+
 test('a link to a further experiment opens at it', async () => {
   const { page, close } = await open(browser, site.address, { hash: '#lang=en&at=lab.text&lab.further.open=1' });
   const topOf = () => page.evaluate(() => document.querySelector('#figure-lab-text')?.getBoundingClientRect().top);

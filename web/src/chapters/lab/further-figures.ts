@@ -2,13 +2,14 @@
 import './further.css';
 import { compose } from '../../figure/figure';
 import { prose, subheading } from '../../ui/rich-text';
+import { flag } from '../../ui/state';
 import type { FurtherState, Shared } from './further-state';
-import { labText } from './text-figure';
-import { labTuning } from './tuning-figure';
+import { labText, pauseText } from './text-figure';
+import { labTuning, pauseTuning } from './tuning-figure';
 
 export function mountFurther(root: HTMLElement, state: FurtherState, parts: Shared): () => void {
   const { texts } = state;
-  return compose(
+  const undo = compose(
     root,
     subheading(texts.tuningTitle),
     prose(...texts.tuningProse),
@@ -19,4 +20,12 @@ export function mountFurther(root: HTMLElement, state: FurtherState, parts: Shar
     labText(state, parts),
     prose(...texts.textAfter),
   );
+  const further = state.section('further', { open: flag(false) });
+  return () => {
+    undo();
+    // Another language makes the figures anew, and training goes on; what the reader closes, trains no more.
+    if (further.values.open) return;
+    pauseTuning();
+    pauseText();
+  };
 }

@@ -44,6 +44,8 @@ function novelText(): Promise<string> {
 // It outlives its figure, which is made anew for each language.
 let session: TrainingSession<Input, TextLook> | undefined;
 
+export const pauseText = (): void => session?.pause();
+
 const codeOf = ({ encoding, seed }: Input, trained: number): string =>
   program(
     shown,

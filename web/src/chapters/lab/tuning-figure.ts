@@ -21,6 +21,8 @@ const places = steps.map(placeOf);
 // It outlives its figure, which is made anew for each language.
 let session: TrainingSession<TuningInput, TuningLook> | undefined;
 
+export const pauseTuning = (): void => session?.pause();
+
 const codeOf = ({ seed }: TuningInput, trained: number): string =>
   program(
     shown,
