@@ -27,15 +27,12 @@ async function start(): Promise<void> {
   let shown = page.values.lang;
   // On its way while the core is made; the page asks for it again.
   for (const id of chapterIds.slice(0, 1)) fetchChapter(id, shown).catch(() => undefined);
-  const [core, first] = await Promise.all([
-    // The build whose results are the same bits on every machine: a picture that was sent shows what its sender saw.
-    load({ simd: 'deterministic' }),
-    frameTexts(shown),
-  ]);
+  // The build whose results are the same bits on every machine: a picture that was sent shows what its sender saw.
   // The footer tells readers that they may play with it in the console.
-  Object.assign(globalThis, { rw: core });
+  const core = load({ simd: 'deterministic' }).then((rw) => Object.assign(globalThis, { rw }).rw);
+  core.catch(() => undefined); // told by who waits for it
 
-  let texts = first;
+  let texts = await frameTexts(shown);
   const article = createPage(state, page, core);
   followTextSize();
   const { at } = page.values;

@@ -201,18 +201,15 @@ function followReading(
   };
 }
 
-function opening(texts: FrameTexts, page: PageSection, state: State, core: Ropewalk): HTMLElement {
-  const words = texts.page.title.map((word) => word.trim());
+function opening(texts: FrameTexts, page: PageSection, state: State): HTMLElement {
   // Chinese breaks lines anywhere; a title should not break inside a word.
   const title = texts.page.title.flatMap((word) => [word, h('wbr')]);
-  const picture = needles(texts.page.needles, { words, turns: turns(core, words.length) });
   return h(
     'div',
     { class: 'opening prose' },
     h('h1', {}, ...title),
     h('p', { class: 'lede' }, texts.page.lede),
     h('div', { class: 'hero' }),
-    picture,
     h('p', { class: 'needles-note' }, texts.page.needles),
     h(
       'nav',
@@ -238,26 +235,14 @@ function lost(texts: FrameTexts): HTMLElement {
 }
 
 // Builds the frame around the chapters, or builds it anew. Returns the article.
-function frame(
-  texts: FrameTexts,
-  state: State,
-  page: PageSection,
-  core: Ropewalk,
-  sections: readonly HTMLElement[],
-): HTMLElement {
+function frame(texts: FrameTexts, state: State, page: PageSection, sections: readonly HTMLElement[]): HTMLElement {
   const { lang } = page.values;
-  const { version, simd } = core.info();
   const focused = document.activeElement?.id ?? '';
   document.documentElement.lang = languageTags[lang];
   document.title = `${texts.page.title.join('')} · Ropewalk`;
   const header = bar(texts, page, state);
-  const footer = h(
-    'footer',
-    { class: 'site prose' },
-    h('p', {}, texts.page.build(version, simd)),
-    h('p', {}, ...richText(texts.page.console)),
-  );
-  const start = opening(texts, page, state, core);
+  const footer = h('footer', { class: 'site prose' }, h('p', {}, ...richText(texts.page.console)));
+  const start = opening(texts, page, state);
   const known = document.querySelector('main');
   if (known?.firstElementChild) {
     // The chapters stay where they are until their turn comes: moving them would lay out all of them again.
@@ -272,7 +257,18 @@ function frame(
   return main;
 }
 
-export function createPage(state: State, page: PageSection, core: Ropewalk): Page {
+// What the frame has of the core.
+function furnish({ page: texts }: FrameTexts, core: Ropewalk): void {
+  const words = texts.title.map((word) => word.trim());
+  const picture = needles(texts.needles, { words, turns: turns(core, words.length) });
+  document.querySelector('.needles-note')?.before(picture);
+  const { version, simd } = core.info();
+  document.querySelector('footer')?.prepend(h('p', {}, texts.build(version, simd)));
+}
+
+/** @param coming the core. The title does not wait for it. */
+export function createPage(state: State, page: PageSection, coming: Promise<Ropewalk>): Page {
+  let core: Ropewalk;
   let sections: HTMLElement[] = [];
   const unmounts: (() => void)[] = [];
   let unfollow = (): void => undefined;
@@ -351,13 +347,16 @@ export function createPage(state: State, page: PageSection, core: Ropewalk): Pag
       // What the browser would do about a changing page above the window is done here, the same in every browser.
       document.documentElement.classList.toggle('moving', !isFirst);
       rest();
-      const main = frame(texts, state, page, core, sections);
+      const isLate = (): boolean => turn !== latest;
+      const main = frame(texts, state, page, sections);
+      core = await coming;
+      if (isLate()) return;
+      furnish(texts, core);
       const place = sections[reading.index];
       if (!isFirst && place)
         scrollTo({ top: place.offsetTop + reading.into * place.offsetHeight, behavior: 'instant' });
       const order = chapterIds.map((_, i) => i);
       if (!isFirst) order.unshift(...order.splice(reading.index, 1));
-      const isLate = (): boolean => turn !== latest;
       for (const [nth, i] of order.entries()) {
         rest();
         await mountChapter(i, texts, lang, reading, isLate);
