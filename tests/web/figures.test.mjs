@@ -45,18 +45,19 @@ const states = {
   'playground-model': 'tiny=decoder&seed=5',
   'playground-look': 'ids=5+4+3+5&layer=3&at=2&head=2',
   'playground-write': 'seed=4&length=8',
+  'playground-length': 'text=5+4+3+5+6+5+4&length=64&factor=2',
 };
 
-// What a figure has at first, too: a model.
-const always = { 'playground-model': 'tiny=decoder' };
+// What figures have at first, too: a model, and a text that it reads.
+const always = { 'playground-model': 'tiny=decoder', 'playground-length': 'text=1+2+3+1+2+3+4+5+6' };
 
 // What went through an engine's own exp or log may differ in its last bits.
-const tolerances = { 'playground-look': 1e-12, 'playground-write': 1e-12 };
+const tolerances = { 'playground-look': 1e-12, 'playground-write': 1e-12, 'playground-length': 1e-12 };
 
 // The memory in use is that of one worker or another.
 const isMeasured = (name, i) => name === 'playground-model' && i > 8;
 
-// The model is there and looked at, and tokens are written.
+// The model is there and looked at, tokens are written and losses measured.
 async function prepareModel(page) {
   const says = (name, expected) =>
     until(async () => expected.test(await figureOf(page, 'playground', name).summary()), name);
@@ -65,6 +66,8 @@ async function prepareModel(page) {
   const progress = () => page.evaluate(() => document.querySelector('#figure-playground-write progress').hidden);
   await says('write', /^\d+ tokens/);
   await until(progress, 'all tokens');
+  await figureOf(page, 'playground', 'length').choose('Measure');
+  await says('length', /^\d+ tokens/);
 }
 
 const hashOf = (change) =>
@@ -82,6 +85,8 @@ test('every figure shows numbers that its program computes in Node, at first and
   for (const change of [false, true]) {
     const { page, complaints, close } = await open(browser, site.address, { hash: hashOf(change) });
     await bring(page, 'context', 'axes', 'linear', 'compare');
+    const hasModel = () => page.evaluate(() => document.querySelector('#figure-playground-length') !== null);
+    await until(hasModel, 'the figures of a decoder');
     const names = await page.evaluate(() => Array.from(document.querySelectorAll('figure'), ({ id }) => id.slice(7)));
     // The chapters after them may have come along.
     const own = names.filter((name) => !/^(lab|speed)-|^compare-results$/.test(name));

@@ -142,7 +142,7 @@ export function lengthFigure(chapter: DecoderState, { session, remoteBench }: Pl
 
     const codeOf = ({ ids, factor, trained, length, points }: LengthWish): string =>
       program(
-        shown,
+        { ...session.ready?.origin.shown, ...shown },
         `${session.ready?.origin.lines}
 const model = await loadModel(rw, { config, weights });
 const ids = [${ids.join(', ')}];
