@@ -224,9 +224,10 @@ export class Bench {
     return this.#tokenizer && Array.from(this.#tokenizer.encode(text).ids, Number);
   }
 
-  /** How the vocabulary spells tokens; their numbers, where it is not known. */
+  /** How the vocabulary spells tokens, spaces and new lines by a sign; their numbers, where it is not known. */
   names(ids: readonly number[]): string[] {
-    return ids.map((id) => this.#tokenizer?.id_to_token(id) ?? String(id));
+    const spelled = (id: number) => this.#tokenizer?.id_to_token(id)?.replaceAll(/[Ġ▁]/g, '␣').replaceAll('Ċ', '↵');
+    return ids.map((id) => spelled(id) ?? String(id));
   }
 
   /** The text that tokens are. */

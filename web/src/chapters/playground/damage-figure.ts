@@ -31,8 +31,8 @@ interface Seen {
 // From this loss on a token has the last colour of the scale.
 const mostLoss = 10;
 
-// Tokens are spelled with a sign for the space before a word, and one for a new line.
-const readable = (name: string): string => name.replaceAll('Ġ', ' ').replaceAll('Ċ', '↵');
+// Tokens are spelled with a sign for the space before a word.
+const readable = (name: string): string => name.replaceAll('␣', ' ');
 
 const mean = (numbers: readonly number[]): number => numbers.reduce((sum, n) => sum + n, 0) / numbers.length;
 

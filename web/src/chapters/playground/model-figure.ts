@@ -163,6 +163,7 @@ export function playgroundModel(chapter: ChapterState<Texts>): Figure {
     const notice = h('p', { class: 'notice', role: 'status' });
     const refused = refusal(chapter.frame.figure);
     const tables = [numberTable(), numberTable()];
+    const box = h('div', { class: 'model-tables' }, ...tables.map(({ element }) => element));
     let wanted = '';
 
     // A link may ask for a small model; a state without one, that was reached by "back", for none.
@@ -186,7 +187,7 @@ export function playgroundModel(chapter: ChapterState<Texts>): Figure {
         h('div', { class: 'settings' }, make('trained'), make('decoder'), make('encoder'), seed.element),
         work.element,
       ],
-      picture: [notice, refused.element, h('div', { class: 'model-tables' }, ...tables.map(({ element }) => element))],
+      picture: [notice, refused.element, box],
       again(show) {
         showAgain = show;
       },
@@ -198,6 +199,7 @@ export function playgroundModel(chapter: ChapterState<Texts>): Figure {
         if (notice.textContent !== waiting) notice.textContent = waiting;
         refused.show(session.failure?.message);
         const all = data();
+        box.hidden = all.length === 0;
         for (const [i, table] of tables.entries()) {
           const one = all[i];
           table.element.hidden = one === undefined;
