@@ -422,6 +422,7 @@ export function figureOf(page, chapter, name) {
           const labels = Array.from(document.querySelectorAll(`#${id} label`));
           const found = labels.find((element) => element.textContent.startsWith(label));
           if (found === undefined) throw new Error(`no control ${label} in ${id}: ${labels.map((l) => l.textContent)}`);
+          found.closest('details')?.setAttribute('open', '');
           (found.querySelector('input') ?? document.getElementById(found.htmlFor)).focus();
         },
         [id, label],

@@ -51,14 +51,17 @@ function row(parts: readonly Element[]): HTMLElement {
   return made;
 }
 
+// What is left out of a text after its first 400 characters.
+const long = /(?<=^.{400}).+/s;
+
 // What the controls of a figure are set to, in its words.
 function settingsOf(figure: Element): string {
   const settings = Array.from(figure.querySelectorAll('.controls .control'), (control) => {
     const name = control.querySelector('legend, label, span')?.textContent ?? '';
-    const input = control.querySelector('input');
+    const input = control.querySelector<HTMLInputElement>('input, textarea');
     const chosen = control.querySelector('input[type=radio]:checked')?.parentElement?.textContent;
     const ticked = input?.type === 'checkbox' ? (input.checked ? '✓' : '–') : undefined;
-    return `${name}: ${control.querySelector('output')?.value ?? chosen ?? ticked ?? input?.value ?? ''}`;
+    return `${name}: ${control.querySelector('output')?.value ?? chosen ?? ticked ?? input?.value.replace(long, '…') ?? ''}`;
   });
   return settings.join(' · ');
 }

@@ -35,6 +35,7 @@ export const figure = {
   saveFailed: 'Could not be saved',
   nothingToSave: 'There is nothing to save yet',
   reset: 'Reset',
+  more: 'More settings',
   table: 'View as table',
   picture: 'View as picture',
   code: 'The call that made this picture',

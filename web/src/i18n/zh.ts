@@ -33,6 +33,7 @@ export const figure: FrameTexts['figure'] = {
   saveFailed: '没能保存',
   nothingToSave: '还没有可以保存的内容',
   reset: '重置',
+  more: '更多设置',
   table: '显示表格',
   picture: '显示图形',
   code: '画出这幅图的调用',

@@ -3,6 +3,7 @@ import './charts.css';
 import './comparison.css';
 import './group-tables.css';
 import './memory.css';
+import './more.css';
 import './plane.css';
 import './products.css';
 import './scorecard.css';

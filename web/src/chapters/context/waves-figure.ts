@@ -2,6 +2,7 @@
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { more } from '../../figure/more';
 import { oneName, slider, together } from '../../figure/settings';
 import type { Numbers } from '../../i18n/language';
 import { call, program, rowsOf } from '../../programs/program';
@@ -61,7 +62,12 @@ export function contextWaves(chapter: ChapterState<Texts>, core: Ropewalk): Figu
     // All of them in one place, so that the picture stays where it is while methods are compared.
     const abouts = methodNames.map((value) => h('p', { class: 'strip-note' }, ...richText(texts.about[value])));
     return {
-      controls: [method.element, h('div', { class: 'one-of' }, ...abouts), together(length, factor, base)],
+      controls: [
+        method.element,
+        h('div', { class: 'one-of' }, ...abouts),
+        together(length, factor),
+        more(chapter.frame, base.element),
+      ],
       picture: [
         chart.element,
         h(

@@ -2,7 +2,8 @@
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
-import { oneName, slider, together } from '../../figure/settings';
+import { more } from '../../figure/more';
+import { oneName, slider } from '../../figure/settings';
 import type { Numbers } from '../../i18n/language';
 import { call, partsOf, program } from '../../programs/program';
 import { whole } from '../../ui/controls';
@@ -75,7 +76,7 @@ export function linearForms(chapter: ChapterState<Texts>, core: Ropewalk): Figur
     const cells = fieldGroup(chapter.frame.figure.cells);
     const chart = lineChart(200);
     return {
-      controls: [form.element, map.element, together(dim, seed)],
+      controls: [form.element, map.element, dim.element, more(chapter.frame, seed.element)],
       picture: [cells.element, chart.element],
       show(values) {
         // The cosine form has no features.

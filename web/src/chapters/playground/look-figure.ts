@@ -2,6 +2,7 @@
 // the tokens that it holds likeliest.
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { more } from '../../figure/more';
 import type { Numbers } from '../../i18n/language';
 import { h } from '../../ui/dom';
 import { refusal } from '../../ui/refusal';
@@ -137,10 +138,11 @@ export function playgroundLook(chapter: ChapterState<Texts>): Figure {
     const likely = h('div', { class: 'likely' }, top.element);
     const notice = h('p', { class: 'notice', role: 'status' });
     const refused = refusal(chapter.frame.figure);
-    const input = h('div', { class: 'settings' }, ids.element, at.element);
-    const encoding = h('div', { class: 'settings' }, wish.element, base.element, factor.element);
+    const input = h('div', { class: 'settings' }, ids.element);
+    const encoding = h('div', { class: 'settings' }, wish.element, factor.element);
     const shown = h('div', { class: 'settings' }, view.element, head.element, layer.element);
-    const settings = h('div', { class: 'controls' }, encoding, shown);
+    const rest = more(chapter.frame, h('div', { class: 'settings' }, base.element, at.element));
+    const settings = h('div', { class: 'controls' }, encoding, shown, rest);
     let showAgain: () => void = () => undefined;
     let outcome: Outcome | undefined;
     const wishNow = (): string => {

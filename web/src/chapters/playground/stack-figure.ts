@@ -3,6 +3,7 @@
 import type { RopeScaling } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { more } from '../../figure/more';
 import { line, oneName, slider, toggle } from '../../figure/settings';
 import { maxWords, splitWords } from '../../figure/words';
 import type { Numbers } from '../../i18n/language';
@@ -153,10 +154,13 @@ export function playgroundStack(chapter: ChapterState<Texts>): Figure {
       controls: [
         h('div', { class: 'row grow' }, sentence.element),
         h('div', { class: 'row' }, encoding.element),
-        rope,
-        h('div', { class: 'row' }, heads.element, kv.element, causal.element),
-        h('div', { class: 'settings' }, layers.element, window.element, sinks.element, seed.element),
         h('div', { class: 'settings' }, view.element, head.element),
+        more(
+          chapter.frame,
+          rope,
+          h('div', { class: 'row' }, heads.element, kv.element, causal.element),
+          h('div', { class: 'settings' }, layers.element, window.element, sinks.element, seed.element),
+        ),
       ],
       picture: [notice, refused.element, maps.element],
       show(values) {

@@ -1,6 +1,7 @@
 // Tokens from the reader's decoder, one after the other, with the encoding that is chosen above.
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { more } from '../../figure/more';
 import { slider, together } from '../../figure/settings';
 import type { Numbers } from '../../i18n/language';
 import { literal } from '../../programs/literal';
@@ -186,7 +187,12 @@ export function playgroundWrite(chapter: ChapterState<Texts>): Figure {
     const whole = h('p', { class: 'written' });
     const notice = h('p', { class: 'notice' });
     const refused = refusal(chapter.frame.figure);
-    const settings = together(temperature, topK, topP, seed, length);
+    const settings = h(
+      'div',
+      { class: 'controls' },
+      together(temperature, length),
+      more(chapter.frame, together(topK, topP, seed)),
+    );
     let showAgain: () => void = () => undefined;
 
     const optionsOf = () => optionsIn(section.values);

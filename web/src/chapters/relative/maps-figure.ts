@@ -2,6 +2,7 @@
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { more } from '../../figure/more';
 import { slider, together, toggle } from '../../figure/settings';
 import type { Numbers } from '../../i18n/language';
 import { call, partsOf, program } from '../../programs/program';
@@ -106,7 +107,7 @@ export function relativeMaps(chapter: ChapterState<Texts>, core: Ropewalk): Figu
       section.set({ d: Math.max(0, row - column) }),
     );
     return {
-      controls: [together(length, head, d, decoder)],
+      controls: [together(length, d), more(chapter.frame, together(head, decoder))],
       picture: [maps.element],
       show(values) {
         const T = values.length;

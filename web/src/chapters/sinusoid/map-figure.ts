@@ -2,6 +2,7 @@
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { more } from '../../figure/more';
 import { oneName, slider, together } from '../../figure/settings';
 import { literal } from '../../programs/literal';
 import { program } from '../../programs/program';
@@ -30,7 +31,7 @@ export function sinusoidMap(chapter: ChapterState<Texts>, core: Ropewalk): Figur
     const map = fieldGroup(texts.hint, (cell) => section.set({ column: cell.column }));
     const chart = lineChart(190);
     return {
-      controls: [together(dim, base, column), layout.element],
+      controls: [together(dim, base, column), more(chapter.frame, layout.element)],
       picture: [map.element, chart.element],
       show(values) {
         const { dim: D, base: b, layout: l } = values;
