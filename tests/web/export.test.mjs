@@ -148,6 +148,12 @@ for (const browser of browsers) {
     await bring(page, 'context', 'axes', 'linear', 'compare');
     await figureOf(page, 'playground', 'model').choose('Make a small decoder for me');
     await until(async () => /^Layer/.test(await figureOf(page, 'playground', 'look').summary()), 'the maps');
+    const losses = figureOf(page, 'playground', 'length');
+    const isThere = () => page.evaluate(() => document.querySelector('#figure-playground-length') !== null);
+    await until(isThere, 'the figure of losses');
+    await losses.type('Text', '1 2 3 4 5 1 2 3 4 5');
+    await losses.choose('Measure');
+    await until(async () => /^10 tokens/.test(await losses.summary()), 'losses');
     const ids = await page.evaluate(() => Array.from(document.querySelectorAll('figure'), ({ id }) => id.slice(7)));
     // What has written nothing, trained nothing and measured nothing yet shows nothing.
     for (const id of ids.filter((each) => !/^(lab|speed)-|^playground-write$/.test(each))) {
