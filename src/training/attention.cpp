@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "training/fire_bias.h"
 #include "training/lanes.h"
 #include "training/products.h"
 #include "training/softmax.h"
@@ -26,8 +25,8 @@ HeadInput<T> blockOf(HeadInput<T> input, const QueryBlock& b, T* biases) {
   input.queries = b;
   moveTo(b, &input.x, &input.relative, input.value_dim);
   if (input.bias != nullptr) input.bias += b.begin * input.bias_stride + b.offset();
-  if (input.fire != nullptr) {
-    fireBias(biases, input.fire_shape, input.fire, {b, input.head, input.head + 1});
+  if (input.fire) {
+    fireBias(biases, input.fire, {b, input.head, input.head + 1});
     input.bias = biases;
     input.bias_stride = b.count();
   }
@@ -38,7 +37,7 @@ template <class T>
 HeadGradients<T> blockOf(HeadGradients<T> gradients, const HeadInput<T>& whole, const QueryBlock& b,
                          T* dbiases) {
   moveTo(b, &gradients.dx, &gradients.relative, whole.value_dim);
-  if (whole.fire != nullptr) {
+  if (whole.fire) {
     gradients.bias = dbiases;
     std::fill_n(dbiases, b.rows() * b.count(), T{0});
   } else if (whole.bias != nullptr) {
@@ -165,9 +164,7 @@ void attentionBackward(const HeadGradients<T>& gradients, const T* dout, size_t 
     }
     if (input.relative.product == nullptr) scoresBackward(of_block, dscores, block);
     relativeScoresBackward(of_block.dx, of_block.relative, dscores, block.x, block.relative, b, room);
-    if (input.fire != nullptr)
-      fireBiasBackward(gradients.fire, dbiases, input.fire_shape, input.fire,
-                       {b, input.head, input.head + 1});
+    if (input.fire) fireBiasBackward(input.fire, dbiases, {b, input.head, input.head + 1});
   });
 }
 

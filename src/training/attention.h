@@ -6,8 +6,8 @@
 
 #include <cstddef>
 
-#include "training/distance_bias.h"
 #include "training/distances.h"
+#include "training/fire_bias.h"
 #include "training/relative.h"
 
 namespace ropewalk::training {
@@ -22,8 +22,7 @@ struct HeadInput {
   T scale = 1;
   const T* bias = nullptr;  // [distances], for each query bias_stride further; null: none, or by `fire`
   size_t bias_stride = 0;
-  const T* fire = nullptr;  // parameters of FIRE, whose biases are made for each block; null: none
-  BiasShape fire_shape;
+  FireTables fire;                      // whose biases are made for each block; empty: none
   size_t head = 0;                      // of fire
   const double* forget_sums = nullptr;  // F [tokens], null: none
   RelativeTables<const T> relative;
@@ -36,7 +35,6 @@ struct HeadGradients {
   T* dv = nullptr;
   size_t dv_stride = 0;
   T* bias = nullptr;
-  T* fire = nullptr;
   T* forget_sums = nullptr;
   RelativeTables<T> relative;
 };

@@ -23,8 +23,11 @@ void eachDistance(const BiasShape& shape, F f) {
 
 template <class T>
 void distanceBias(T* out, const BiasShape& shape, BiasParts<const T> parts) {
-  if (shape.kind == BiasKind::kFire)
-    return fireBias(out, shape, parts.first, {allQueries(shape.distances), 0, shape.heads});
+  if (shape.kind == BiasKind::kFire) {
+    const FireTables tables(shape.room, shape);
+    tables.prepare(parts.first, shape.threshold);
+    return fireBias(out, tables, {allQueries(shape.distances), 0, shape.heads});
+  }
   eachDistance(shape, [&](size_t h, double distance, size_t entry, size_t at) {
     const T d = static_cast<T>(distance);
     switch (shape.kind) {
@@ -46,8 +49,10 @@ template <class T>
 void distanceBiasBackward(BiasParts<T> gradients, const T* dbias, const BiasShape& shape,
                           BiasParts<const T> parts) {
   if (shape.kind == BiasKind::kFire) {
-    return fireBiasBackward(gradients.first, dbias, shape, parts.first,
-                            {allQueries(shape.distances), 0, shape.heads});
+    const FireTables tables(shape.room, shape);
+    tables.prepare(parts.first, shape.threshold);
+    fireBiasBackward(tables, dbias, {allQueries(shape.distances), 0, shape.heads});
+    return tables.addGradients(gradients.first, parts.first);
   }
   eachDistance(shape, [&](size_t h, double distance, size_t entry, size_t at) {
     const T d = static_cast<T>(distance);

@@ -28,8 +28,9 @@ struct BiasShape {
   size_t heads = 0;
   const T5Buckets* buckets = nullptr;
   Distances distances;
-  size_t width = 0;      // kFire: of the hidden layer
-  double threshold = 0;  // kFire: L before it is trained
+  size_t width = 0;        // kFire: of the hidden layer
+  double threshold = 0;    // kFire: L before it is trained
+  double* room = nullptr;  // kFire: FireTables::room() numbers
 
   // FIRE's depends on the query too; the others are the same for all.
   size_t rows() const { return kind == BiasKind::kFire ? distances.tokens : 1; }

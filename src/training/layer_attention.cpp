@@ -72,8 +72,7 @@ HeadInput<T> inputOf(const LayerContext<T>& context, const HeadPlace& at) {
     input.bias_stride = bias.rows() > 1 ? bias.distances.count() : 0;
   }
   if (plan.firesByBlock()) {
-    input.fire = context.parts.fire;
-    input.fire_shape = plan.biasShape();
+    input.fire = {model.fire, plan.biasShape()};
     input.head = at.h;
   }
   if (plan.forgets()) input.forget_sums = state.forget_sums + at.index * context.memory.tokens();
@@ -183,7 +182,6 @@ void layerAttentionBackward(const LayerContext<T>& context, const LayerParts<T>&
     head.dv = dq + 2 * d;
     head.dv_stride = 3 * d;
     if (plan.hasBias()) head.bias = model.d_bias + at.h * plan.biasShape().size();
-    head.fire = gradients.fire;
     if (plan.hasRelative()) head.relative = relativeTables(context, model.d_tables);
     const HeadWeights<T> weights = context.memory.weights(context.layer, at.index);
     const T* const dout = mixedOf(context, model.d_mixed, at);

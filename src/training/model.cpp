@@ -51,6 +51,19 @@ BiasParts<const T> biasParts(const ModelParts<const T>& parts, const PositionPla
   return {parts.bias.first != nullptr ? parts.bias.first : plan.fixedSlopes(), parts.bias.second};
 }
 
+// With the room that FIRE's tables are in.
+template <class T>
+BiasShape biasShape(const PositionPlan<T>& plan, const ModelState<T>& state) {
+  BiasShape shape = plan.biasShape();
+  shape.room = state.fire;
+  return shape;
+}
+
+template <class T>
+FireTables fireTables(const PositionPlan<T>& plan, const ModelState<T>& state) {
+  return {state.fire, plan.biasShape()};
+}
+
 }  // namespace
 
 template <class T>
@@ -109,7 +122,8 @@ void Model<T>::forward(const T* parameters, const Sequences& sequences, const Po
   const ModelState<T>& s = memory_.model();
   const ModelParts<const T> parts = modelParts(layout_, parameters);
   embeddingForward(memory_.layer(0).hidden, embeddingInput(options_, parts, sequences, plan));
-  if (plan.hasBias()) distanceBias(s.bias, plan.biasShape(), biasParts(parts, plan));
+  if (plan.hasBias()) distanceBias(s.bias, biasShape(plan, s), biasParts(parts, plan));
+  if (plan.firesByBlock()) fireTables(plan, s).prepare(parts.bias.first, plan.biasShape().threshold);
   for (size_t l = 0; l < options_.layers; ++l) layerForward(layerParts(layout_, parameters, l), plan, l);
   normForward<T>(s.input, s.moments, s.hidden, parts.final_norm, static_cast<T>(options_.eps), m, d);
   project(s.logits, s.input, parts.unembedding, m, options_.vocab, d);
@@ -168,7 +182,8 @@ void Model<T>::backward(T* gradients, const T* parameters, const Sequences& sequ
   embeddingBackward(of_parts.embedding, of_parts.positions, s.d_hidden,
                     embeddingInput(options_, parts, sequences, plan));
   if (plan.hasBias() && of_parts.bias.first != nullptr)
-    distanceBiasBackward(of_parts.bias, s.d_bias, plan.biasShape(), biasParts(parts, plan));
+    distanceBiasBackward(of_parts.bias, s.d_bias, biasShape(plan, s), biasParts(parts, plan));
+  if (plan.firesByBlock()) fireTables(plan, s).addGradients(of_parts.bias.first, parts.bias.first);
 }
 
 template class Model<float>;

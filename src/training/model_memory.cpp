@@ -100,6 +100,7 @@ void ModelMemory<T>::carve(Carver& carver, const ModelOptions& options, const Po
   model_.input = carver.take(m, d);
   model_.logits = carver.take(m, options.vocab);
   if (plan.hasBias()) model_.bias = carver.take(options.heads, plan.biasShape().size());
+  if (plan.fires()) model_.fire = carver.takeDoubles(FireTables::room(plan.biasShape()), 1);
   if (plan.hasRelative()) model_.tables = carver.take(count, 2 * options.headDim());
   if (plan.hasPhases()) model_.angled = carver.take(tokens_, 4 * options.headDim());
   if (!keeps_weights_) model_.weights = carver.take(blockRows(tokens_), tokens_);

@@ -18,7 +18,6 @@ struct LayerParts {
   T* relative = nullptr;  // of keys, or factors
   T* relative_values = nullptr;
   T* phases = nullptr;
-  T* fire = nullptr;  // all parameters of FIRE, the same for all layers
   T* forget = nullptr;
   T* forget_bias = nullptr;
   NormParts<T> forward_norm;
@@ -51,7 +50,6 @@ LayerParts<T> layerParts(const ParameterLayout& layout, T* base, size_t layer) {
   if (parts.relative == nullptr) parts.relative = part("relative_keys");
   parts.relative_values = part("relative_values");
   parts.phases = part("phases");
-  parts.fire = partAt(base, layout.find("fire.c"));
   parts.forget = part("forget");
   parts.forget_bias = part("forget_bias");
   parts.forward_norm = {part("feed_forward_norm"), part("feed_forward_norm_bias")};

@@ -41,9 +41,10 @@ class PositionPlan {
   // A bias by distance; fixedSlopes() [H] are its `first` where that is no parameter. FIRE's, which depend on
   // the query too, are made for one block of queries at a time where weights are not kept.
   bool hasBias() const { return bias_ && !firesByBlock(); }
-  bool firesByBlock() const { return bias_kind_ == BiasKind::kFire && !keepsWeights(); }
+  bool fires() const { return bias_kind_ == BiasKind::kFire; }
+  bool firesByBlock() const { return fires() && !keepsWeights(); }
   BiasShape biasShape() const {
-    return {bias_kind_, heads_, &buckets_, distances(), options_.width, options_.threshold};
+    return {bias_kind_, heads_, &buckets_, distances(), options_.width, options_.threshold, nullptr};
   }
   const T* fixedSlopes() const { return slopes_.data(); }
 

@@ -146,7 +146,9 @@ TEST_CASE("Gradients of ALiBi's slopes, T5's table, KERPLE's and FIRE's numbers"
       Random random(9);
       T5Buckets buckets;
       REQUIRE(buckets.create({!causal, 6, 5}) == Status::kOk);
-      const BiasShape shape = {kind, 2, &buckets, {9, causal}, 5, 4.5};
+      BiasShape shape = {kind, 2, &buckets, {9, causal}, 5, 4.5, nullptr};
+      std::vector<double> room(FireTables::room(shape));
+      shape.room = room.data();
       const bool fire = kind == BiasKind::kFire;
       std::vector<double> first = randomDoubles(random, fire ? fireSize(2, 5) : 12, fire ? -1 : 0.5, 1.5);
       std::vector<double> second = randomDoubles(random, 2, 0.5, 1.5);
@@ -174,7 +176,9 @@ TEST_CASE("FIRE is trained as it is applied", "[training]") {
   constexpr size_t kWidth = 5;
   Random random(11);
   for (const double threshold : {0.5, 4.5, 100.0}) {
-    const BiasShape shape = {BiasKind::kFire, 2, nullptr, {kTokens, false}, kWidth, threshold};
+    BiasShape shape = {BiasKind::kFire, 2, nullptr, {kTokens, false}, kWidth, threshold, nullptr};
+    std::vector<double> room(FireTables::room(shape));
+    shape.room = room.data();
     std::vector<double> parameters = randomDoubles(random, fireSize(2, kWidth), -1, 1);
     parameters[0] = 0.3;
     parameters[1] = 1;
@@ -193,6 +197,64 @@ TEST_CASE("FIRE is trained as it is applied", "[training]") {
       worst.add(static_cast<double>(applied[n]), bias[at], 40 * kWidth * kUnit);
     }
     CHECK(worst.share() <= 1);
+  }
+}
+
+TEST_CASE("FIRE is its network, whether its units start, stop, or do neither", "[training]") {
+  constexpr size_t kTokens = 9;
+  constexpr size_t kThreshold = 3;
+  constexpr double kC = 0.4;
+  // Units from a distance of 0 on, up to it, always, never; two from the same on, one up to that.
+  const std::vector<double> weights = {1, -1, 0, 0, 0, 2, 2, -3};
+  const std::vector<double> biases = {0, 0, 0.5, -0.5, 0, -1, -1, 1.5};
+  const size_t width = weights.size();
+  Random random(12);
+  const std::vector<double> out = randomDoubles(random, width);
+  std::vector<double> parameters = {kC, 1};
+  for (const auto& part : {weights, biases, out, {0.25}})
+    parameters.insert(parameters.end(), part.begin(), part.end());
+  BiasShape shape = {BiasKind::kFire, 1, nullptr, {kTokens, false}, width, kThreshold, nullptr};
+  std::vector<double> room(FireTables::room(shape));
+  shape.room = room.data();
+  std::vector<double> bias(shape.size());
+  distanceBias<double>(bias.data(), shape, {parameters.data(), nullptr});
+  std::vector<double> given(shape.size(), 0);
+  std::vector<double> expected(parameters.size(), 0);
+  for (size_t i = 0; i < kTokens; ++i) {
+    for (size_t j = 0; j < kTokens; ++j) {
+      const auto distance = static_cast<double>(i > j ? i - j : j - i);
+      const double t =
+          std::log1p(kC * distance) / std::log1p(kC * static_cast<double>(std::max(i, kThreshold)));
+      const size_t at = i * shape.distances.count() + shape.distances.first(i) + j;
+      given[at] = random.uniform(-1, 1);
+      double sum = 0.25;
+      expected[2 + 3 * width] += given[at];
+      for (size_t w = 0; w < width; ++w) {
+        const double hidden = weights[w] * t + biases[w];
+        if (hidden <= 0) continue;
+        sum += out[w] * hidden;
+        expected[2 + w] += given[at] * out[w] * t;
+        expected[2 + width + w] += given[at] * out[w];
+        expected[2 + 2 * width + w] += given[at] * hidden;
+      }
+      CHECK(std::fabs(bias[at] - sum) < 1e-13);
+    }
+  }
+  std::vector<double> found(parameters.size(), 0);
+  distanceBiasBackward<double>({found.data(), nullptr}, given.data(), shape, {parameters.data(), nullptr});
+  for (size_t p = 2; p < found.size(); ++p) {
+    INFO("parameter " << p);
+    CHECK(std::fabs(found[p] - expected[p]) < 1e-12);
+  }
+  // What is not finite in any parameter shows in every bias but those of a distance of 0, which c does not
+  // move.
+  for (size_t p = 0; p < parameters.size(); ++p) {
+    std::vector<double> changed = parameters;
+    changed[p] = std::nan("");
+    distanceBias<double>(bias.data(), shape, {changed.data(), nullptr});
+    INFO("parameter " << p);
+    CHECK(std::isnan(bias[shape.distances.first(0)]));
+    CHECK(std::isnan(bias[shape.distances.first(0) + kTokens - 1]));
   }
 }
 
