@@ -182,15 +182,14 @@ template <class T>
 uint64_t Trainer<T>::fingerprint() const {
   Checksum sum;
   sum.add(layout().fingerprint());
-  sum.add(uint64_t{sizeof(T)});
   sum.add(static_cast<uint64_t>(optimizer_.kind));
-  // What the numbers are for. Frequencies, eps and what a step does may be others.
+  // What the numbers are for, where their names and shapes do not tell. Frequencies, eps and what a step does
+  // may be others.
   const ModelOptions& o = model_.options();
   for (const auto each :
-       {static_cast<int>(o.norm), static_cast<int>(o.activation), static_cast<int>(o.attention),
-        static_cast<int>(o.kernel), static_cast<int>(o.rotation), static_cast<int>(o.position.kind),
-        static_cast<int>(o.position.mode), static_cast<int>(o.position.pairing),
-        static_cast<int>(o.causal)}) {
+       {static_cast<int>(o.activation), static_cast<int>(o.attention), static_cast<int>(o.kernel),
+        static_cast<int>(o.rotation), static_cast<int>(o.position.kind), static_cast<int>(o.position.mode),
+        static_cast<int>(o.position.pairing), static_cast<int>(o.causal)}) {
     sum.add(static_cast<uint64_t>(each));
   }
   sum.add(uint64_t{o.heads});

@@ -104,6 +104,37 @@ TEST_CASE("Every encoding adds its parameters, and no others", "[training]") {
   checkLayout(model, around({{"positions", {9, 3}, {0, 0.1}}}, {}, 5));
 }
 
+TEST_CASE("Layouts whose shapes are the same differ by their names", "[training]") {
+  ModelOptions learned = smallModel(PositionKind::kLearned);
+  learned.position.length = learned.position.num_buckets;
+  ModelOptions t5 = smallModel(PositionKind::kT5);
+  t5.heads = t5.model_dim;
+  ParameterLayout one;
+  ParameterLayout other;
+  REQUIRE(one.create(learned) == Status::kOk);
+  REQUIRE(other.create(t5) == Status::kOk);
+  REQUIRE(one.count() == other.count());
+  for (size_t i = 0; i < one.count(); ++i) {
+    REQUIRE(one[i].shape.rows == other[i].shape.rows);
+    REQUIRE(one[i].shape.columns == other[i].shape.columns);
+  }
+  CHECK(one.fingerprint() != other.fingerprint());
+}
+
+TEST_CASE("Parameters begin with the numbers of their seed and their name", "[training]") {
+  // By a program of its own: 12 numbers of SplitMix64 each, whose seed is the checksum of 1 and the name
+  // in its 40 bytes.
+  constexpr struct {
+    size_t at;
+    double value;
+  } kExpected[] = {{0, -0.2791665196418762}, {1, 0.6092181503772736},    {2, -0.22000795602798462},
+                   {3, 0.21714380383491516}, {64, -0.25167107582092285}, {65, -0.5301695168018341}};
+  ModelOptions model = smallModel();
+  model.vocab = 9;  // 72 numbers
+  Trainer<double> trainer = trainerOf<double>(model, 1);
+  for (const auto& [at, value] : kExpected) CHECK(trainer.parameter("embedding").data[at] == value);
+}
+
 TEST_CASE("A layer with layer norms and a feed-forward part has their parameters", "[training]") {
   ModelOptions model = smallModel();
   model.layers = 1;

@@ -184,19 +184,67 @@ TEST_CASE("A state of other parameters or of another size is refused", "[trainin
     CHECK(trainer.restore(wrong.data(), wrong.size()) == Status::kInvalidArgument);
     CHECK(sameBits(stateOf(trainer), before));
   }
-  // Models with the same parameters.
-  ModelOptions many = smallModel(PositionKind::kRope);
-  many.causal = !many.causal;
-  for (const ModelOptions& model :
-       {smallModel(PositionKind::kNone), smallModel(PositionKind::kAlibi), many}) {
-    Trainer<float> same = trainerOf<float>(model);
-    CHECK(same.restore(before.data(), before.size()) == Status::kInvalidArgument);
-  }
   OptimizerOptions sgd;
   sgd.kind = OptimizerKind::kSgd;
   Trainer<float> other = trainerOf<float>(smallModel(PositionKind::kRope), 1, sgd);
   CHECK(other.restore(before.data(), before.size()) == Status::kInvalidArgument);
   CHECK(sameBits(stateOf(trainer), before));
+}
+
+TEST_CASE("A state of a model that differs in one choice is refused, though its parameters are as many",
+          "[training]") {
+  struct Choice {
+    const char* name;
+    ModelOptions model;
+    void (*change)(ModelOptions&);
+  };
+  ModelOptions fed = smallModel(PositionKind::kRope);
+  fed.hidden_dim = 6;
+  ModelOptions linear = smallModel(PositionKind::kRope);
+  linear.attention = AttentionKind::kLinear;
+  linear.rotation = LinearRotation::kNumerator;
+  ModelOptions concatenated = smallModel(PositionKind::kLearned);
+  concatenated.position.mode = LearnedMode::kConcatenate;
+  concatenated.position.position_dim = 3;
+  concatenated.position.length = concatenated.vocab;
+  const Choice choices[] = {
+      {"activation", fed, [](ModelOptions& m) { m.activation = Activation::kSilu; }},
+      {"attention", smallModel(PositionKind::kRope),
+       [](ModelOptions& m) { m.attention = AttentionKind::kLinear; }},
+      {"kernel", linear, [](ModelOptions& m) { m.kernel = LinearKernel::kExp; }},
+      {"rotation", linear, [](ModelOptions& m) { m.rotation = LinearRotation::kBoth; }},
+      {"encoding", smallModel(PositionKind::kRope),
+       [](ModelOptions& m) { m.position.kind = PositionKind::kNone; }},
+      {"encoding", smallModel(PositionKind::kRope),
+       [](ModelOptions& m) { m.position.kind = PositionKind::kAlibi; }},
+      {"mode", smallModel(PositionKind::kLearned),
+       [](ModelOptions& m) { m.position.mode = LearnedMode::kMultiply; }},
+      {"pairing", smallModel(PositionKind::kRope),
+       [](ModelOptions& m) { m.position.pairing = Pairing::kInterleaved; }},
+      {"causal", smallModel(PositionKind::kRope), [](ModelOptions& m) { m.causal = false; }},
+      {"heads", smallModel(PositionKind::kRope), [](ModelOptions& m) { m.heads = 4; }},
+      // An id less and two positions more.
+      {"rows", smallModel(PositionKind::kLearned),
+       [](ModelOptions& m) {
+         m.vocab -= 1;
+         m.position.length += 2;
+       }},
+      // As many ids as positions, so that one's columns may be the other's.
+      {"columns", concatenated, [](ModelOptions& m) { m.position.position_dim += 1; }}};
+  for (const auto& [name, model, change] : choices) {
+    INFO(name);
+    ModelOptions changed = model;
+    change(changed);
+    Trainer<float> one = trainerOf<float>(model);
+    Trainer<float> other = trainerOf<float>(changed);
+    const std::vector<unsigned char> before = stateOf(one);
+    const std::vector<unsigned char> after = stateOf(other);
+    REQUIRE(before.size() == after.size());
+    CHECK(one.restore(after.data(), after.size()) == Status::kInvalidArgument);
+    CHECK(other.restore(before.data(), before.size()) == Status::kInvalidArgument);
+    CHECK(sameBits(stateOf(one), before));
+    CHECK(trainerOf<float>(model, 99).restore(before.data(), before.size()) == Status::kOk);
+  }
 }
 
 TEST_CASE("What is not finite stops a step, is named, and changes nothing", "[training]") {
