@@ -250,6 +250,8 @@ export type IntegersInput = readonly number[] | Int32Array | Uint32Array | Float
 /** Any of IntegersInput, each entry a whole number within ±(2^53 - 1), as doubles. */
 export function positions(where: string, name: string, value: unknown): Float64Array {
   const from = list(where, name, value, 'an array of integers');
+  // All are in range.
+  if (kindOf(from) === 'Int32Array') return new Float64Array(from as Int32Array);
   const to = new Float64Array(ArrayBuffer.isView(from) ? lengthOf(from) : from.length);
   for (let i = 0; i < to.length; ++i) {
     const entry = from[i];

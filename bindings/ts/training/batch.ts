@@ -78,12 +78,12 @@ export function checkBatch(where: string, value: TrainingBatch, limits: BatchLim
   }
   if (given.targets === undefined) return { ...batchOf(ids), targets: nextIds(ids), weights };
   const targets = likeIds(where, 'targets', given.targets, ids);
-  const counted = targets.map((target, i) => (weights[i] === 0 ? 0 : target));
-  checkWithin(where, 'targets', counted, limits.vocab, 'the vocabulary');
-  return { ...batchOf(ids), targets: Int32Array.from(counted), weights };
+  for (let i = 0; i < targets.length; ++i) if (weights[i] === 0) targets[i] = 0;
+  checkWithin(where, 'targets', targets, limits.vocab, 'the vocabulary');
+  return { ...batchOf(ids), targets: new Int32Array(targets), weights };
 }
 
-const batchOf = ({ values, batch, tokens }: Ids) => ({ ids: Int32Array.from(values), batch, tokens });
+const batchOf = ({ values, batch, tokens }: Ids) => ({ ids: new Int32Array(values), batch, tokens });
 
 /** The fields of a batch as the core takes it. @internal */
 export function batchCall(
@@ -102,6 +102,6 @@ export function batchCall(
 
 /** The fields of sequences alone. @internal */
 export function putIds(heap: Heap, scratch: Scratch, { values, batch, tokens }: Ids): number {
-  const ids = heap.put(scratch, bytesOf(Int32Array.from(values)));
+  const ids = heap.put(scratch, bytesOf(new Int32Array(values)));
   return heap.putCall(scratch, BatchCall, { ids, targets: 0, weights: 0, batch, tokens });
 }
