@@ -84,6 +84,9 @@ inline f32x4 mul(f32x4 a, f32x4 b) {
 inline f32x4 div(f32x4 a, f32x4 b) {
   return each(a, b, [](float x, float y) { return x / y; });
 }
+inline f32x4 sqrt(f32x4 a) {
+  return each(a, a, [](float x, float) { return std::sqrt(x); });
+}
 // The second operand where the comparison fails, so also where either is NaN (as pmin and SSE do).
 inline f32x4 min(f32x4 a, f32x4 b) {
   return each(a, b, [](float x, float y) { return x < y ? x : y; });

@@ -68,6 +68,9 @@ inline f32x4 mul(f32x4 a, f32x4 b) {
 inline f32x4 div(f32x4 a, f32x4 b) {
   return _mm_div_ps(a, b);
 }
+inline f32x4 sqrt(f32x4 a) {
+  return _mm_sqrt_ps(a);
+}
 inline f32x4 min(f32x4 a, f32x4 b) {
   return _mm_min_ps(a, b);
 }

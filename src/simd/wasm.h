@@ -67,6 +67,9 @@ inline f32x4 mul(f32x4 a, f32x4 b) {
 inline f32x4 div(f32x4 a, f32x4 b) {
   return wasm_f32x4_div(a, b);
 }
+inline f32x4 sqrt(f32x4 a) {
+  return wasm_f32x4_sqrt(a);
+}
 // pmin(y, x) is x < y ? x : y: the arguments change places to agree with SSE.
 inline f32x4 min(f32x4 a, f32x4 b) {
   return wasm_f32x4_pmin(b, a);

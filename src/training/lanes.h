@@ -2,6 +2,7 @@
 // vectors in float, and is compared with central differences in double.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 
 #include "kernels/add_scaled.h"
@@ -22,6 +23,8 @@ struct Lanes<float> {
   static Vector add(Vector a, Vector b) { return simd::add(a, b); }
   static Vector sub(Vector a, Vector b) { return simd::sub(a, b); }
   static Vector mul(Vector a, Vector b) { return simd::mul(a, b); }
+  static Vector div(Vector a, Vector b) { return simd::div(a, b); }
+  static Vector sqrt(Vector a) { return simd::sqrt(a); }
   static Vector mulAdd(Vector a, Vector b, Vector c) { return simd::mulAdd(a, b, c); }
   static float sum(Vector a) { return simd::sum(a); }
 };
@@ -36,6 +39,8 @@ struct Lanes<double> {
   static Vector add(Vector a, Vector b) { return a + b; }
   static Vector sub(Vector a, Vector b) { return a - b; }
   static Vector mul(Vector a, Vector b) { return a * b; }
+  static Vector div(Vector a, Vector b) { return a / b; }
+  static Vector sqrt(Vector a) { return std::sqrt(a); }
   static Vector mulAdd(Vector a, Vector b, Vector c) { return a * b + c; }
   static double sum(Vector a) { return a; }
 };

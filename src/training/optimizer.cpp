@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "training/lanes.h"
+
 namespace ropewalk::training {
 namespace {
 
@@ -24,7 +26,19 @@ struct AdamStep {
         factor(static_cast<T>(gradient_factor)) {}
 
   void apply(T* p, T* first, T* second, const T* gradients, size_t n) const {
-    for (size_t i = 0; i < n; ++i) {
+    using L = Lanes<T>;
+    size_t i = 0;
+    for (; i + L::kCount <= n; i += L::kCount) {
+      const auto g = L::mul(L::splat(factor), L::load(gradients + i));
+      const auto m = L::add(L::mul(L::splat(beta1), L::load(first + i)), L::mul(L::splat(fresh1), g));
+      const auto v =
+          L::add(L::mul(L::splat(beta2), L::load(second + i)), L::mul(L::mul(L::splat(fresh2), g), g));
+      const auto scale = L::add(L::mul(L::sqrt(v), L::splat(root)), L::splat(eps));
+      L::store(first + i, m);
+      L::store(second + i, v);
+      L::store(p + i, L::sub(L::load(p + i), L::div(L::mul(L::splat(size), m), scale)));
+    }
+    for (; i < n; ++i) {
       const T g = factor * gradients[i];
       first[i] = beta1 * first[i] + fresh1 * g;
       second[i] = beta2 * second[i] + fresh2 * g * g;

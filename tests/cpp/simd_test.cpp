@@ -79,6 +79,8 @@ TEST_CASE("Vector arithmetic rounds as float arithmetic does", "[simd]") {
   CHECK(missesOf(simd::sub, [](float x, float y) { return x - y; }) == 0);
   CHECK(missesOf(simd::mul, [](float x, float y) { return x * y; }) == 0);
   CHECK(missesOf(simd::div, [](float x, float y) { return x / y; }) == 0);
+  constexpr auto kRoot = [](f32x4 a, f32x4) { return simd::sqrt(a); };
+  CHECK(missesOf(+kRoot, [](float x, float) { return std::sqrt(x); }) == 0);
 }
 
 TEST_CASE("min and max give the second operand where the comparison fails", "[simd]") {
