@@ -4,12 +4,24 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/feature_map.h"
 #include "training/lanes.h"
 
 namespace ropewalk::training {
 namespace {
 
 constexpr double kSmallestLength = 1e-12;  // that the cosine form divides by
+
+using ropewalk::elu1;
+using ropewalk::exponential;
+
+void exponential(double* out, const double* x, size_t n) {
+  for (size_t i = 0; i < n; ++i) out[i] = std::exp(x[i]);
+}
+
+void elu1(double* out, const double* x, size_t n) {
+  for (size_t i = 0; i < n; ++i) out[i] = x[i] > 0 ? x[i] + 1 : std::exp(x[i]);
+}
 
 // out = x/|x|. Divided: a head of one number has the direction 1 or -1.
 template <class T>
@@ -36,29 +48,28 @@ void mapRow(LinearKernel kernel, T* out, const T* x, size_t n) {
       for (size_t i = 0; i < n; ++i) out[i] = std::max(x[i], T{0});
       return;
     case LinearKernel::kExp:
-      for (size_t i = 0; i < n; ++i) out[i] = std::exp(x[i]);
-      return;
+      return exponential(out, x, n);
     case LinearKernel::kCosine:
       return direction(out, x, n);
     default:
-      for (size_t i = 0; i < n; ++i) out[i] = x[i] > 0 ? x[i] + 1 : std::exp(x[i]);
+      return elu1(out, x, n);
   }
 }
 
-// dx from the gradient of phi(x).
+// dx from the gradient of phi(x); apart from both.
 template <class T>
 void mapRowBackward(LinearKernel kernel, T* dx, const T* dphi, const T* x, size_t n) {
   switch (kernel) {
     case LinearKernel::kRelu:
       for (size_t i = 0; i < n; ++i) dx[i] = x[i] > 0 ? dphi[i] : T{0};
       return;
-    case LinearKernel::kExp:
-      for (size_t i = 0; i < n; ++i) dx[i] = dphi[i] * std::exp(x[i]);
-      return;
     case LinearKernel::kCosine:
       return directionBackward(dx, dphi, x, n);
-    default:
-      for (size_t i = 0; i < n; ++i) dx[i] = dphi[i] * (x[i] > 0 ? T{1} : std::exp(x[i]));
+    default: {  // e^x where phi is
+      const bool is_elu = kernel != LinearKernel::kExp;
+      mapRow(kernel, dx, x, n);
+      for (size_t i = 0; i < n; ++i) dx[i] = dphi[i] * (is_elu && x[i] > 0 ? T{1} : dx[i]);
+    }
   }
 }
 
