@@ -70,7 +70,7 @@ export class Remote {
     return this.#fetch(this.url.href, {
       ...init,
       ...(range !== undefined && { headers: { Range: range } }),
-      ...(signal !== undefined && { signal }),
+      signal: signal ?? null,
     });
   }
 

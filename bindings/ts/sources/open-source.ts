@@ -58,7 +58,7 @@ async function openWhole(
   fetch: Fetch,
   signal: AbortSignal | undefined,
 ): Promise<ByteSource> {
-  const response = await fetch(text, signal === undefined ? {} : { signal });
+  const response = await fetch(text, { signal: signal ?? null });
   return blobSource(await response.blob().catch(unreadable), scheme === 'data' ? 'data:' : text);
 }
 
