@@ -99,8 +99,9 @@ void eachKey(const FireTables& tables, const Normalizer& normalizer, size_t posi
 
 }  // namespace
 
+// This and the next run once a pass: small instead of fast.
 template <class T>
-void FireTables::prepare(const T* parameters, double threshold) const {
+[[gnu::cold]] void FireTables::prepare(const T* parameters, double threshold) const {
   const Parts<const T> parts(parameters, heads_, width_);
   const double given_c = *parts.c;
   const double given_length = *parts.length;
@@ -137,7 +138,7 @@ void FireTables::prepare(const T* parameters, double threshold) const {
 }
 
 template <class T>
-void FireTables::addGradients(T* gradients, const T* parameters) const {
+[[gnu::cold]] void FireTables::addGradients(T* gradients, const T* parameters) const {
   const Parts<const T> parts(parameters, heads_, width_);
   const Parts<T> d(gradients, heads_, width_);
   *d.c += static_cast<T>(std::copysign(1.0, static_cast<double>(*parts.c)) * gradientOfC());
