@@ -7,7 +7,7 @@ import { Tokenizer } from '@huggingface/tokenizers';
 import { load } from 'ropewalk';
 import { lengthCurve, loadModel } from 'ropewalk/models';
 import { readModel } from '../lab/page-model/files.mjs';
-import { atPass, barOf, browsers, isLoaded, noticesOf, of, path, run, same, says, start } from './playground.mjs';
+import { barOf, browsers, isLoaded, noticesOf, of, path, run, same, says, start } from './playground.mjs';
 import { until } from './site.mjs';
 
 let all;
@@ -51,6 +51,7 @@ const hashOf = (page) => new URL(page.url()).hash;
 
 for (const browser of browsers) {
   test(`losses of the passage are those of lengthCurve, and what the text says of them holds (${browser})`, async () => {
+    all.site.asked.clear();
     const { page, complaints, close } = await all.fresh(browser, trained);
     await isThere(page);
     const isPassage = (asked) => asked.endsWith('.txt');
@@ -109,7 +110,8 @@ for (const browser of browsers) {
     assert.equal(await of(page, 'length').summary(), 'Nothing is measured yet.');
     await losses(page);
     await of(page, 'model').choose('Make a small decoder for me');
-    await until(async () => (await page.locator(path('damage')).count()) === 0, 'the other decoder');
+    const hasDamage = () => page.evaluate((s) => document.querySelector(s) !== null, path('damage'));
+    await until(async () => !(await hasDamage()), 'the other decoder');
     assert.equal(await of(page, 'length').summary(), 'Nothing is measured yet.');
     assert.equal(await page.evaluate((s) => document.querySelector(`${s} textarea`).value, path('length')), text);
     assert.deepEqual(complaints, []);
@@ -120,15 +122,17 @@ for (const browser of browsers) {
     const { page, complaints, close } = await all.fresh(browser, trained);
     await isThere(page);
     let last = 0;
+    // Passes of layers, in this page or one that was closed, have other shares.
     const held = all.site.hold((url) => {
-      if (!atPass(0.3)(url)) return false;
-      last = Number(url.searchParams.get('pass'));
+      const pass = Number(url.searchParams.get('pass'));
+      if (!(pass >= 0.3 && pass < 0.33)) return false;
+      last = pass;
       return true;
     });
     await of(page, 'length').choose('Measure');
     await held.reached;
-    await until(async () => (await barOf(page, 'length')) === last, 'the bar');
-    assert.ok(last > 0.3 && last < 0.35, `${last}`);
+    // Firefox rounds what a bar shows.
+    await until(async () => Math.abs((await barOf(page, 'length')) - last) < 1e-6, 'the bar');
     await of(page, 'length').choose('Cancel');
     await held.release();
     const said = () => page.evaluate((s) => document.querySelector(`${s} .work span`).textContent, path('length'));
