@@ -127,7 +127,7 @@ void AttentionTile::startRows(size_t b, size_t g, size_t first) {
     const auto [start, rows] = strip(s);
     float* packed = queries_.data() + start * q_.dim;
     packStrip(packed, rows, q_.dim, [&](size_t r) { return rows_[start + r].q; });
-    warm(packed, start, rows);
+    applyTemperature(packed, start, rows);
     relative_.startQueries(packed, start, rows);
     if (!stages_.wantsParts()) continue;
     float* packed_plain = plain_queries_.data() + start * q_.dim;
@@ -135,12 +135,12 @@ void AttentionTile::startRows(size_t b, size_t g, size_t first) {
       const QueryRow& row = rows_[start + r];
       return plain.data == nullptr ? row.q : plain.row(row.b, row.h, row.i);
     });
-    warm(packed_plain, start, rows);
+    applyTemperature(packed_plain, start, rows);
   }
 }
 
 // Multiplies the packed queries of a strip by the factors of their positions.
-void AttentionTile::warm(float* packed, size_t start, size_t rows) const {
+void AttentionTile::applyTemperature(float* packed, size_t start, size_t rows) const {
   if (options_.temperature.step == 0) return;
   for (size_t r = 0; r < rows; ++r) {
     const float factor = temperatureAt(options_.temperature, rows_[start + r].position);

@@ -49,7 +49,7 @@ class AttentionTile {
   Strip strip(size_t s) const;
   size_t strips() const { return (count_ + kTileRows - 1) / kTileRows; }
   void startRows(size_t b, size_t g, size_t first);
-  void warm(float* packed, size_t start, size_t rows) const;
+  void applyTemperature(float* packed, size_t start, size_t rows) const;
   void runBlock(const KeyBlock& block, bool all);
   KeyRange rangeOf(Strip strip, const KeyBlock& block, bool all) const;
   void scoreStrip(Strip strip, const KeyBlock& block, KeyRange range);
