@@ -214,7 +214,7 @@ function hasNoRope(
 ): boolean {
   if (layerType !== undefined) {
     if (withoutAttention.test(layerType)) return true;
-    // Llama 4's no_rope_layers has a 1 for a layer that rotates, whatever its type (MobileLLM-R1).
+    // Llama 4's no_rope_layers has a 1 for a layer that rotates, whatever its type.
     const types = config.peek('layer_types');
     const rotates = config.peek('no_rope_layers') as readonly unknown[] | null | undefined;
     const some = Array.isArray(types) && types.some((type, i) => type === layerType && rotates?.[i]);

@@ -78,13 +78,14 @@ const where = 'loadModel';
 const own = ['config', 'weights', 'gguf', 'storage', 'arithmetic', 'angles', 'relativeSign', 'sequenceLength'] as const;
 
 /**
- * Loads a model from an unchanged Hugging Face checkpoint (config.json and safetensors) or from a GGUF file. Supports BERT
- * (absolute positions, relative_key, relative_key_query), Jina BERT v2, RoBERTa, XLM-R, CamemBERT, Nomic BERT,
- * ModernBERT, RoFormer, DeBERTa v3, XLNet (its content stream), T5, FLAN-T5, mT5, UMT5 and Marian (encoder and decoder, or the encoder alone), GPT-2, GPT-J, GPT-NeoX, OPT, BLOOM, MPT, LLaMA 2 to 4 and MobileLLM-R1, Mistral, Mixtral,
- * Qwen 2 and 3 (with experts too), Gemma 1 to 3, EmbeddingGemma, Phi 1 to 3, SmolLM3, StableLM, OLMo 2 and 3,
- * Granite, Command R, R+ and R7B. Weights are copied slice by slice from the file to their place in wasm memory, in
- * the type of the file unless `storage` changes it, and never twice in memory (but each matrix of GPT-2 once more
- * while it is turned); a head tied to the token vectors shares their memory.
+ * Loads a model from an unchanged Hugging Face checkpoint (config.json and safetensors) or from a GGUF file. Supports
+ * BERT (absolute positions, relative_key, relative_key_query), Jina BERT v2, RoBERTa, XLM-R, CamemBERT, Nomic BERT,
+ * ModernBERT, RoFormer, DeBERTa v3, XLNet (its content stream), T5, FLAN-T5, mT5, UMT5 and Marian (encoder and
+ * decoder, or the encoder alone), GPT-2, GPT-J, GPT-NeoX, OPT, BLOOM, MPT, LLaMA 2 and 3, Llama 4 without its images,
+ * Mistral, Mixtral, Qwen 2 and 3 (with experts too), Gemma 1 to 3, EmbeddingGemma, Phi 1 to 3, SmolLM3, StableLM,
+ * OLMo 2 and 3, Granite, Command R, R+ and R7B. Weights are copied slice by slice from the file to their place in
+ * wasm memory, in the type of the file unless `storage` changes it, and never twice in memory (but each matrix of
+ * GPT-2 once more while it is turned); a head tied to the token vectors shares their memory.
  *
  * A GGUF file holds everything: `general.architecture` llama (Mistral and Mixtral too), qwen2, qwen3, qwen3moe,
  * smollm3, gemma, gemma2, gemma3, gemma-embedding, phi2, phi3, gptneox, gpt2, bloom, mpt, stablelm, olmo2, granite,

@@ -147,6 +147,15 @@ export function operand(heap: Heap, where: string, name: string, value: unknown)
   return plain(heap, where, name, given.data, check.shape(where, `${name}.shape`, dims));
 }
 
+/** Makes tensors without a finalizer, which `owned` gets. @internal */
+export const tensorMaker =
+  (heap: Heap, where: string, owned: Tensor[]) =>
+  (...shape: readonly number[]): Tensor => {
+    const made = new Tensor(heap, shape, where).adopted();
+    owned.push(made);
+    return made;
+  };
+
 /** A copy of an operand's numbers. @internal */
 export function numbersOf(heap: Heap, where: string, input: Operand): OwnFloats {
   return heap.scope(where, (scratch) => heap.readFloats(input.address(scratch), input.size));

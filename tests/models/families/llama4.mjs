@@ -4,6 +4,7 @@ import { headDimOf, ropeOfConfig } from '../reference/config.mjs';
 import { decoder } from '../tiny/configs.mjs';
 import { matrix } from '../tiny/shapes.mjs';
 import { reference as llama, tensorsWith } from './llama.mjs';
+import { gated, gatedMatrices, layerIn } from './qwen3-moe.mjs';
 
 export const modelType = 'llama4_text';
 
@@ -84,13 +85,6 @@ export const variants = {
 
 const rotates = (c, i) => (c.no_rope_layers?.[i] ?? (i + 1) % (c.no_rope_layer_interval ?? 4)) !== 0;
 const hasExperts = (c, i) => c.moe_layers?.includes(i) ?? (i + 1) % c.interleave_moe_layer_step === 0;
-const layerIn = (at) => Number(/layers\.(\d+)\./.exec(at)[1]);
-
-const gatedMatrices = (at, width, wide) => [
-  matrix(`${at}gate_proj`, wide, width),
-  matrix(`${at}up_proj`, wide, width),
-  matrix(`${at}down_proj`, width, wide),
-];
 
 export const tensors = tensorsWith({
   feedForward(c, mlp) {
@@ -104,12 +98,6 @@ export const tensors = tensorsWith({
       ...gatedMatrices(`${at}shared_expert.`, width, wide),
     ];
   },
-});
-
-const gated = (w, at) => ({
-  gate: w.linear(`${at}gate_proj`),
-  up: w.linear(`${at}up_proj`),
-  down: w.linear(`${at}down_proj`),
 });
 
 // Columns from ... to - 1 of matrix e of a tensor [count, inputs, outputs], as rows.

@@ -45,9 +45,9 @@ export const variants = {
 };
 
 const isSparse = (c, i) => !c.mlp_only_layers.includes(i) && (i + 1) % c.decoder_sparse_step === 0;
-const layerIn = (at) => Number(/layers\.(\d+)\./.exec(at)[1]);
+export const layerIn = (at) => Number(/layers\.(\d+)\./.exec(at)[1]);
 
-const gatedMatrices = (at, width, wide) => [
+export const gatedMatrices = (at, width, wide) => [
   matrix(`${at}gate_proj`, wide, width),
   matrix(`${at}up_proj`, wide, width),
   matrix(`${at}down_proj`, width, wide),
@@ -64,7 +64,7 @@ export const tensors = tensorsWith({
   },
 });
 
-const gated = (w, at) => ({
+export const gated = (w, at) => ({
   gate: w.linear(`${at}gate_proj`),
   up: w.linear(`${at}up_proj`),
   down: w.linear(`${at}down_proj`),

@@ -10,7 +10,7 @@ import * as check from '../../runtime/check.js';
 import { ArgumentRangeError, describe } from '../../runtime/errors.js';
 import { orDisposed } from '../../runtime/handle.js';
 import type { Heap } from '../../runtime/heap.js';
-import { type NdArray, Tensor } from '../../runtime/tensor.js';
+import { type NdArray, type Tensor, tensorMaker } from '../../runtime/tensor.js';
 import type { WeightFile } from '../../sources/tensor-file.js';
 import type { DisentangledDistances, ModelDescription } from '../description/description.js';
 import { expectOnly } from '../description/expected.js';
@@ -108,11 +108,7 @@ const positions: LayerPositions = (heap, where, model, slots, layers) => {
   const vectors = vectorsOf(heap, where, model, slots.disentangled);
   const make = ({ block }: (typeof layers)[number]) => {
     const owned: Tensor[] = [];
-    const tensor = (...shape: readonly number[]) => {
-      const made = new Tensor(heap, shape, where).adopted();
-      owned.push(made);
-      return made;
-    };
+    const tensor = tensorMaker(heap, where, owned);
     return orDisposed(owned, () => {
       const list = tensor(buckets.length).set(new Float32Array(buckets.buffer));
       const tableOf = (keys: boolean) => {

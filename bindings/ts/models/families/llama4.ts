@@ -1,4 +1,4 @@
-// Llama 4, and MobileLLM-R1, which has no experts: layers that rotate interleaved pairs, normalize queries and keys, and
+// Llama 4: layers that rotate interleaved pairs, normalize queries and keys, and
 // attend within chunks; layers without positions, whose queries grow with their position; experts beside a shared one.
 
 import type { FieldCheck, Fields } from '../../checkpoints/fields.js';

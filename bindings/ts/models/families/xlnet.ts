@@ -8,7 +8,7 @@ import { checkTable, writeTable } from '../../encodings/sinusoidal.js';
 import * as check from '../../runtime/check.js';
 import { orDisposed } from '../../runtime/handle.js';
 import type { Heap } from '../../runtime/heap.js';
-import { Tensor } from '../../runtime/tensor.js';
+import { type Tensor, tensorMaker } from '../../runtime/tensor.js';
 import type { WeightFile } from '../../sources/tensor-file.js';
 import type { DenseFeedForward, ModelDescription } from '../description/description.js';
 import { expectOnly } from '../description/expected.js';
@@ -80,11 +80,7 @@ const positions: LayerPositions = (heap, where, model, slots) => {
       return sum;
     };
     const owned: Tensor[] = [];
-    const tensor = (...shape: readonly number[]) => {
-      const made = new Tensor(heap, shape, where).adopted();
-      owned.push(made);
-      return made;
-    };
+    const tensor = tensorMaker(heap, where, owned);
     return orDisposed(owned, () => {
       const table = tensor(rows, width);
       heap.scope(where, (scratch) => {
