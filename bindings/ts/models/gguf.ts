@@ -163,12 +163,12 @@ class Renamed implements WeightFile {
     return this.#gguf.form(this.#own(name));
   }
 
-  tensor(...[name, options]: Parameters<WeightFile['tensor']>) {
-    return this.#gguf.tensor(this.#own(name), options);
+  tensor(...[name, ...rest]: Parameters<WeightFile['tensor']>) {
+    return this.#gguf.tensor(this.#own(name), ...rest);
   }
 
-  stream(...[name, receive, options]: Parameters<WeightFile['stream']>) {
-    return this.#gguf.stream(this.#own(name), receive, options);
+  stream(...[name, ...rest]: Parameters<WeightFile['stream']>) {
+    return this.#gguf.stream(this.#own(name), ...rest);
   }
 
   failure(name: string | undefined, problem: string) {

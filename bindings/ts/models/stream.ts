@@ -4,6 +4,7 @@
 import * as enums from '../enums.js';
 import { type Keeping, sliceBytes, unfitProblem, type WeightType } from '../layers/weights.js';
 import type { Heap } from '../runtime/heap.js';
+import { SequentialRead } from '../sources/cursor.js';
 import type { ReadOptions, WeightFile } from '../sources/tensor-file.js';
 import { type Destination, isMatrix, type MatrixSlot, type Run } from './description/slots.js';
 
@@ -24,37 +25,41 @@ export async function fillSlots(
   destinations: ReadonlyMap<string, Destination>,
   { signal, onProgress }: ReadOptions,
 ): Promise<void> {
+  const sequence = new SequentialRead();
   const total = [...destinations.keys()].reduce((sum, name) => sum + file.info(name).byteLength, 0);
   let before = 0;
-  for (const name of file.names) {
-    const destination = destinations.get(name);
-    if (destination === undefined) continue;
-    const read = {
-      ...(signal !== undefined && { signal }),
-      ...(onProgress !== undefined && {
-        onProgress: ({ loaded }: { loaded: number }) => onProgress({ loaded: before + loaded, total, name }),
-      }),
-    };
-    if (destination.runs.every(({ slot }) => isMatrix(slot))) {
-      await fillMatrices(filling, file, name, destination, read);
-    } else {
-      await fillVectors(file, name, destination, read);
+  try {
+    for (const name of file.names) {
+      const destination = destinations.get(name);
+      if (destination === undefined) continue;
+      const options = {
+        ...(signal !== undefined && { signal }),
+        ...(onProgress !== undefined && {
+          onProgress: ({ loaded }: { loaded: number }) => onProgress({ loaded: before + loaded, total, name }),
+        }),
+      };
+      const fill = destination.runs.every(({ slot }) => isMatrix(slot)) ? fillMatrices : fillVectors;
+      await fill(filling, file, name, destination, [options, sequence]);
+      before += file.info(name).byteLength;
     }
-    before += file.info(name).byteLength;
+  } finally {
+    await sequence.close();
   }
 }
 
+type Read = readonly [options: ReadOptions, sequence: SequentialRead];
+
 async function fillVectors(
+  _: Filling,
   file: WeightFile,
   name: string,
   { shape, runs }: Destination,
-  read: ReadOptions,
+  [options, sequence]: Read,
 ): Promise<void> {
   const [, columns = 1] = shape;
   const type = vectorTypes[file.info(name).dtype];
-  const data = (await file.tensor(name, type === undefined ? { ...read, as: 'float32' } : read)) as
-    | Float32Array
-    | Uint16Array;
+  const asked = type === undefined ? ({ ...options, as: 'float32' } as const) : options;
+  const data = (await file.tensor(name, asked, sequence)) as Float32Array | Uint16Array;
   const Kind = data.constructor as { new (length: number): Float32Array | Uint16Array };
   let row = 0;
   for (const { slot, first, count } of runs) {
@@ -79,7 +84,7 @@ async function fillMatrices(
   file: WeightFile,
   name: string,
   { shape, runs }: Destination,
-  read: ReadOptions,
+  read: Read,
 ): Promise<void> {
   const { heap, where } = filling;
   const [rows = 0, columns = 0] = shape;
@@ -102,7 +107,7 @@ async function fillMatrices(
         filled = 0;
       }
     };
-    await file.stream(name, fill, read);
+    await file.stream(name, fill, ...read);
     flush(filled);
   } finally {
     heap.release(slice);

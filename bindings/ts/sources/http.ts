@@ -1,6 +1,7 @@
 // Reads files over HTTP: ranges if the server supports them, otherwise one stream from the beginning, which is
 // restarted for earlier bytes. Of ranges, only the first bytes are kept: they hold the header of most files.
 import { kindOf } from '../runtime/typed-arrays.js';
+import { Cursor } from './cursor.js';
 import { type ByteSource, type Fetch, gathered, messageOf, SourceFailure } from './source.js';
 
 const probeBytes = 2 ** 16;
@@ -152,9 +153,7 @@ class StreamSource implements ByteSource {
   readonly #remote: Remote;
   readonly #version: Headers;
   #connection: AbortController;
-  #pieces: AsyncIterator<Uint8Array> | undefined;
-  #rest: Uint8Array = new Uint8Array(0);
-  #at = 0; // offset of #rest in the file
+  #cursor: Cursor | undefined;
   #end: number | undefined;
   #turn: Promise<void> = Promise.resolve();
   #reads = 0; // running or waiting for #turn
@@ -165,7 +164,7 @@ class StreamSource implements ByteSource {
     this.size = sizeOf(response);
     this.#version = response.headers;
     this.#connection = connection;
-    this.#pieces = bodyOf(response)[Symbol.asyncIterator]();
+    this.#cursor = new Cursor(bodyOf(response), 0);
   }
 
   // One reader at a time, since there is one stream.
@@ -180,12 +179,15 @@ class StreamSource implements ByteSource {
     let whole = false;
     let unlink = () => {};
     try {
-      if (this.#at > from) this.close();
-      const isClosed = this.#pieces === undefined;
-      if (isClosed) this.#connection = new AbortController();
+      if (this.#cursor !== undefined && this.#cursor.at > from) this.close();
+      if (this.#cursor === undefined) this.#connection = new AbortController();
       unlink = link(signal, this.#connection);
-      if (isClosed) await this.#begin();
-      yield* this.#pass(from, to);
+      this.#cursor ??= await this.#begin();
+      const cursor = this.#cursor;
+      yield* cursor.read(from, to);
+      if (cursor.at === this.#end && (await cursor.hasMore())) {
+        throw new SourceFailure(`has more than the ${this.#end} bytes that its header tells of`);
+      }
       whole = true;
     } finally {
       unlink();
@@ -195,7 +197,7 @@ class StreamSource implements ByteSource {
     }
   }
 
-  async #begin(): Promise<void> {
+  async #begin(): Promise<Cursor> {
     const response = await this.#remote.fetch(this.#connection.signal, undefined);
     if (response.status !== 200) throw refused(response);
     if (sizeOf(response) !== this.size) {
@@ -203,33 +205,7 @@ class StreamSource implements ByteSource {
       throw new SourceFailure('has changed since it was opened: its size is another');
     }
     checkVersion(response, this.#version);
-    this.#pieces = bodyOf(response)[Symbol.asyncIterator]();
-    this.#rest = new Uint8Array(0);
-    this.#at = 0;
-  }
-
-  async *#pass(from: number, to: number): AsyncIterable<Uint8Array> {
-    while (this.#at < to && (await this.#fill())) {
-      const begin = Math.min(this.#rest.length, Math.max(0, from - this.#at));
-      const end = Math.min(this.#rest.length, to - this.#at);
-      const piece = this.#rest.subarray(begin, end);
-      this.#at += end;
-      this.#rest = this.#rest.subarray(end);
-      if (piece.length > 0) yield piece;
-    }
-    if (this.#at === this.#end && (await this.#fill())) {
-      throw new SourceFailure(`has more than the ${this.#end} bytes that its header tells of`);
-    }
-  }
-
-  // Fills #rest if it is empty; false at the end of the file.
-  async #fill(): Promise<boolean> {
-    while (this.#rest.length === 0) {
-      const next = await this.#pieces?.next();
-      if (next === undefined || next.done === true) return false;
-      this.#rest = next.value;
-    }
-    return true;
+    return new Cursor(bodyOf(response), 0);
   }
 
   expectEnd(at: number): void {
@@ -245,8 +221,7 @@ class StreamSource implements ByteSource {
 
   close(): void {
     this.#connection.abort();
-    this.#pieces = undefined;
-    this.#rest = new Uint8Array(0);
+    this.#cursor = undefined;
   }
 }
 

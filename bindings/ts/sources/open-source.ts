@@ -2,10 +2,10 @@
 import * as check from '../runtime/check.js';
 import { ArgumentTypeError } from '../runtime/errors.js';
 import { bytesOf, isDetached, tagOf } from '../runtime/typed-arrays.js';
-import { blobSource, sourceOf } from './blob.js';
+import { blobSource } from './blob.js';
 import { openHttp } from './http.js';
 import { openPath } from './path.js';
-import { type ByteSource, CachedFile, type Fetch, SourceFailure, unreadable } from './source.js';
+import { type ByteSource, CachedFile, type Fetch, pieceBytes, SourceFailure, unreadable } from './source.js';
 import type { ReadOptions } from './tensor-file.js';
 
 /**
@@ -64,8 +64,12 @@ async function openWhole(
 
 function memorySource(bytes: Uint8Array): ByteSource {
   const size = bytes.length;
-  return sourceOf('buffer', size, (from, to) => {
-    if (bytes.length !== size) throw new SourceFailure('was detached or resized');
-    return bytes.subarray(from, to);
-  });
+  async function* read(from: number, to: number): AsyncIterable<Uint8Array> {
+    const end = Math.min(to, size);
+    for (let at = from; at < end; at += pieceBytes) {
+      if (bytes.length !== size) throw new SourceFailure('was detached or resized');
+      yield bytes.subarray(at, Math.min(at + pieceBytes, end));
+    }
+  }
+  return { name: 'buffer', size, read };
 }

@@ -1,6 +1,6 @@
 // Reads the file at a path through Node's file system.
 import { fileSystem } from './node-files.js';
-import { type ByteSource, pieceBytes, SourceFailure, unreadable } from './source.js';
+import { type ByteSource, pieceBytes, readAhead, SourceFailure, unreadable } from './source.js';
 
 /** `replaced` is for a file that other processes replace as a whole by an equal or newer one: the one of now is read. */
 export async function openPath(path: string | URL, { replaced = false } = {}): Promise<ByteSource> {
@@ -27,13 +27,20 @@ export async function openPath(path: string | URL, { replaced = false } = {}): P
       const isSame = size === fileBytes && mtimeMs === modified;
       if (!isSame && !replaced) throw new SourceFailure('has changed since it was opened');
       const end = Math.min(to, size);
-      const piece = new Uint8Array(Math.max(0, Math.min(pieceBytes, end - from)));
-      for (let at = from; at < end; ) {
-        const { bytesRead } = await handle.read(piece, 0, Math.min(piece.length, end - at), at).catch(unreadable);
-        if (bytesRead === 0) return; // the caller counts the bytes
-        yield piece.subarray(0, bytesRead);
-        at += bytesRead;
-      }
+      const room = () => new Uint8Array(Math.max(0, Math.min(pieceBytes, end - from)));
+      let [used, spare] = [room(), end - from > pieceBytes ? room() : new Uint8Array(0)];
+      yield* readAhead(from, end, async (first, last) => {
+        const piece = used.subarray(0, last - first);
+        [used, spare] = [spare, used];
+        let filled = 0;
+        while (filled < piece.length) {
+          const asked = handle.read(piece, filled, piece.length - filled, first + filled);
+          const { bytesRead } = await asked.catch(unreadable);
+          if (bytesRead === 0) break; // the caller counts the bytes
+          filled += bytesRead;
+        }
+        return piece.subarray(0, filled);
+      });
     } finally {
       await handle.close();
     }

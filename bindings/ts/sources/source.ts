@@ -84,3 +84,26 @@ export async function gathered(
   }
   return whole;
 }
+
+/** The pieces of a local file in order. Each is read while the one before it is used. */
+export async function* readAhead(
+  from: number,
+  to: number,
+  pieceOf: (from: number, to: number) => Promise<Uint8Array>,
+): AsyncIterable<Uint8Array> {
+  const ask = (at: number) => {
+    const piece = at < to ? pieceOf(at, Math.min(at + pieceBytes, to)) : undefined;
+    piece?.catch(() => {}); // one that nobody waits for yet
+    return piece;
+  };
+  let next = ask(from);
+  try {
+    for (let at = from + pieceBytes; next !== undefined; at += pieceBytes) {
+      const piece = await next;
+      next = piece.length < pieceBytes ? undefined : ask(at);
+      yield piece;
+    }
+  } finally {
+    await next?.catch(() => {});
+  }
+}

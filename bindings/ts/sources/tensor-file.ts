@@ -14,6 +14,7 @@ import {
 import type { Heap } from '../runtime/heap.js';
 import { Tensor } from '../runtime/tensor.js';
 import { type OwnFloats, tagOf } from '../runtime/typed-arrays.js';
+import type { SequentialRead } from './cursor.js';
 import { type NumberForm, type StoredArray, Widener } from './numbers.js';
 import { type ByteSource, SourceFailure } from './source.js';
 /** How a format names itself, fails, and stores the numbers of each dtype. @internal */
@@ -103,7 +104,10 @@ interface Part<Dtype extends string> extends ReadOptions {
   readonly entry: Entry<Dtype>;
   readonly start: number;
   readonly end: number;
+  readonly sequence?: SequentialRead | undefined;
 }
+
+type Receiver = (bytes: Uint8Array, at: number) => void;
 
 /** @internal */
 export const readKeys = ['signal', 'onProgress'] as const;
@@ -154,9 +158,9 @@ export async function* bytesOf(
 }
 
 /** What models read of a file. @internal */
-export interface WeightFile
-  extends Pick<TensorFile, 'names' | 'has' | 'info' | 'form' | 'weightDtypes' | 'stream' | 'failure'> {
-  tensor(name: string, options?: ReadTensorOptions): Promise<StoredArray>;
+export interface WeightFile extends Pick<TensorFile, 'names' | 'has' | 'info' | 'form' | 'weightDtypes' | 'failure'> {
+  tensor(name: string, options: ReadTensorOptions, sequence?: SequentialRead): Promise<StoredArray>;
+  stream(name: string, receive: Receiver, options: ReadSliceOptions, sequence?: SequentialRead): Promise<void>;
 }
 
 /** What the open files of all formats have in common. They hold only headers; each read fetches the bytes that it needs. */
@@ -206,14 +210,24 @@ export abstract class TensorFile<Dtype extends string = string> implements Dispo
    */
   tensor(name: string, options: ReadTensorOptions & { as: 'float32' }): Promise<OwnFloats>;
   tensor(name: string, options?: ReadTensorOptions): Promise<StoredArray>;
-  async tensor(name: string, options: ReadTensorOptions = {}): Promise<StoredArray> {
+  /** @internal */
+  tensor(name: string, options: ReadTensorOptions, sequence?: SequentialRead): Promise<StoredArray>;
+  async tensor(name: string, options: ReadTensorOptions = {}, sequence?: SequentialRead): Promise<StoredArray> {
     const where = this.#where('tensor');
     const entry = this.#entry(where, name);
     const given = check.options(where, 'options', options, ['as', ...readKeys]);
     const { as } = given;
     if (as !== undefined) check.choice(where, 'as', as, { float32: 0 });
     const { byteLength } = entry.info;
-    const whole: Part<Dtype> = { where, name, entry, start: 0, end: byteLength, ...readOptions(where, given) };
+    const whole: Part<Dtype> = {
+      where,
+      name,
+      entry,
+      start: 0,
+      end: byteLength,
+      ...readOptions(where, given),
+      sequence,
+    };
     const { array: Kind, weightType, bytes, count } = this.#formOf(entry);
     if (as === undefined || weightType === WeightType.float32) {
       if (Kind === undefined) throw this.#notGiven(entry, name, 'as an array; stream() gives its bytes');
@@ -278,10 +292,14 @@ export abstract class TensorFile<Dtype extends string = string> implements Dispo
    * const digest = crypto.createHash('sha256');
    * await file.stream('lm_head.weight', (bytes) => digest.update(bytes));
    */
+  stream(name: string, receive: Receiver, options?: ReadSliceOptions): Promise<void>;
+  /** @internal */
+  stream(name: string, receive: Receiver, options: ReadSliceOptions, sequence?: SequentialRead): Promise<void>;
   async stream(
     name: string,
-    receive: (bytes: Uint8Array, at: number) => void,
+    receive: Receiver,
     options: ReadSliceOptions = {},
+    sequence?: SequentialRead,
   ): Promise<void> {
     const where = this.#where('stream');
     const entry = this.#entry(where, name);
@@ -289,7 +307,7 @@ export abstract class TensorFile<Dtype extends string = string> implements Dispo
     const given = check.options(where, 'options', options, sliceKeys);
     const read = readOptions(where, given);
     const [start, end] = slice(where, entry.info, given, { bytes: 1, count: 1 });
-    await this.#read({ where, name, entry, start, end, ...read }, receive);
+    await this.#read({ where, name, entry, start, end, ...read, sequence }, receive);
   }
 
   /** How the numbers of a tensor are stored. @internal */
@@ -354,6 +372,12 @@ export abstract class TensorFile<Dtype extends string = string> implements Dispo
     if (this.#disposed) throw new StateError(`${where}: this file was disposed`);
   }
 
+  // Where the last tensor of a source ends.
+  #endOf(source: ByteSource): number {
+    const own = [...this.#entries.values()].filter((entry) => entry.source === source);
+    return Math.max(...own.map(({ begin, info }) => begin + info.byteLength));
+  }
+
   async #widen(part: Part<Dtype>, out: () => number | Float32Array): Promise<void> {
     const widener = new Widener(this.#heap, part.where, this.#formOf(part.entry));
     try {
@@ -363,15 +387,16 @@ export abstract class TensorFile<Dtype extends string = string> implements Dispo
     }
   }
 
-  async #read(part: Part<Dtype>, receive: (piece: Uint8Array, at: number) => void): Promise<void> {
-    const { where, name, entry, start, end, signal, onProgress } = part;
+  async #read(part: Part<Dtype>, receive: Receiver): Promise<void> {
+    const { where, name, entry, start, end, signal, onProgress, sequence } = part;
     const { source, begin } = entry;
+    const bytes = sequence?.of(source, this.#endOf(source)) ?? source;
     const total = end - start;
     let loaded = 0;
     if (this.#last !== source) this.#last?.pause?.();
     this.#last = source;
     try {
-      for await (const piece of bytesOf(this.#format.Failure, source, name, begin + start, begin + end, signal)) {
+      for await (const piece of bytesOf(this.#format.Failure, bytes, name, begin + start, begin + end, signal)) {
         this.#alive(where);
         receive(piece, loaded);
         loaded += piece.length;

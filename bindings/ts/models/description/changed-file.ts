@@ -27,12 +27,12 @@ export class ChangedFile implements WeightFile {
     return this.file.form(name);
   }
 
-  tensor(...[name, options]: Parameters<WeightFile['tensor']>): Promise<StoredArray> {
-    return this.file.tensor(name, options);
+  tensor(...given: Parameters<WeightFile['tensor']>): Promise<StoredArray> {
+    return this.file.tensor(...given);
   }
 
-  stream(...[name, receive, options]: Parameters<WeightFile['stream']>): Promise<void> {
-    return this.file.stream(name, receive, options);
+  stream(...given: Parameters<WeightFile['stream']>): Promise<void> {
+    return this.file.stream(...given);
   }
 
   failure(name: string | undefined, problem: string): ReturnType<WeightFile['failure']> {

@@ -46,11 +46,11 @@ export class Turned extends ChangedFile {
       : { ...info, shape: [info.shape.reduce((product, n) => product * n, 1) / columns, columns] };
   }
 
-  override async stream(...[name, receive, options]: Parameters<WeightFile['stream']>): Promise<void> {
+  override async stream(...[name, receive, ...rest]: Parameters<WeightFile['stream']>): Promise<void> {
     const [, each] = this.#turned(name, super.info(name).shape) ?? []; // rows of a matrix
-    if (each === undefined) return super.stream(name, receive, options);
+    if (each === undefined) return super.stream(name, receive, ...rest);
     const [rows = 0, columns = 0] = this.info(name).shape;
-    const stored = await this.tensor(name, options);
+    const stored = await this.tensor(name, ...rest);
     const piece = stored.slice(0, columns * Math.min(rows, Math.max(1, Math.floor(numbersAtOnce / columns))));
     for (let first = 0; first < rows; ) {
       const count = Math.min(rows - first, piece.length / columns);

@@ -60,11 +60,11 @@ class WithPositions extends ChangedFile {
     return name === this.#name ? plainForms.F32 : super.form(name);
   }
 
-  override async stream(...[name, receive, options]: Parameters<WeightFile['stream']>): Promise<void> {
-    if (name !== this.#name) return super.stream(name, receive, options);
+  override async stream(...[name, receive, ...rest]: Parameters<WeightFile['stream']>): Promise<void> {
+    if (name !== this.#name) return super.stream(name, receive, ...rest);
     const bytes = new Uint8Array(sinusoids(...this.#shape).buffer);
     receive(bytes, 0);
-    options?.onProgress?.({ loaded: bytes.length, total: bytes.length, name });
+    rest[0].onProgress?.({ loaded: bytes.length, total: bytes.length, name });
   }
 }
 
