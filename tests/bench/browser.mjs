@@ -29,7 +29,13 @@ async function buildPage() {
     root: page,
     configFile: false,
     logLevel: 'error',
-    resolve: { alias: { ropewalk: join(root, 'dist/index.js') } },
+    resolve: {
+      alias: [
+        { find: /^ropewalk$/, replacement: join(root, 'dist/index.js') },
+        { find: /^ropewalk\/(\w+)$/, replacement: join(root, 'dist/$1.js') },
+      ],
+    },
+    worker: { format: 'es' },
     build: {
       outDir: built,
       emptyOutDir: true,
@@ -37,13 +43,13 @@ async function buildPage() {
       modulePreload: false,
       rolldownOptions: {
         input: [join(page, 'index.html'), join(page, 'first.html')],
-        external: ['onnxruntime-node', /^node:/],
+        external: ['onnxruntime-node', 'rolldown', /^node:/],
       },
     },
   });
 }
 
-// build/bench, the peers' files under /peers/, the kernels under /kernels/.
+// build/bench, the peers' files under /peers/, the kernels under /kernels/; to a page that has threads.
 async function serve() {
   const kernels = { 'wasm-simd': await wasmBytes('wasm-simd'), 'wasm-relaxed': await wasmBytes('wasm-relaxed') };
   const bodyOf = (path) => {
@@ -55,7 +61,11 @@ async function serve() {
   const server = createServer(async (request, response) => {
     const path = normalize(decodeURIComponent(new URL(request.url, 'http://localhost').pathname));
     const body = await bodyOf(path);
-    response.writeHead(body ? 200 : 404, { 'content-type': types[extname(path)] ?? 'application/octet-stream' });
+    response.writeHead(body ? 200 : 404, {
+      'content-type': types[extname(path)] ?? 'application/octet-stream',
+      'cross-origin-opener-policy': 'same-origin',
+      'cross-origin-embedder-policy': 'require-corp',
+    });
     response.end(body);
   });
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -100,8 +110,8 @@ async function startup(browser, address, rounds) {
   return Object.fromEntries(entries);
 }
 
-/** Gives { runtime, contenders, results, startup }; startup only if `starts` (a number of tries) is above 0. */
-export async function runInBrowser({ starts, ...options }) {
+// What `work(page, browser, address)` gives in the page of the bench.
+async function inPage(work) {
   await buildPage();
   const site = await serve();
   const browser = await launch();
@@ -112,15 +122,21 @@ export async function runInBrowser({ starts, ...options }) {
     page.on('pageerror', (error) => console.log(`  ${error}`));
     await page.goto(`${site.address}index.html`);
     await page.waitForFunction(() => globalThis.runBench !== undefined);
-    const run = await page.evaluate((given) => globalThis.runBench(given), options);
-    await page.close();
-    return {
-      runtime: `Chromium ${browser.version()}`,
-      ...run,
-      startup: starts > 0 ? await startup(browser, site.address, starts) : undefined,
-    };
+    return { runtime: `Chromium ${browser.version()}`, ...(await work(page, browser, site.address)) };
   } finally {
     await browser.close();
     site.close();
   }
 }
+
+/** Gives { runtime, contenders, results, startup }; startup only if `starts` (a number of tries) is above 0. */
+export const runInBrowser = ({ starts, ...options }) =>
+  inPage(async (page, browser, address) => {
+    const run = await page.evaluate((given) => globalThis.runBench(given), options);
+    await page.close();
+    return { ...run, startup: starts > 0 ? await startup(browser, address, starts) : undefined };
+  });
+
+/** Gives { runtime, results } of measureThreads(). */
+export const runThreadsInBrowser = (asked) =>
+  inPage(async (page) => ({ results: await page.evaluate((given) => globalThis.runThreads(given), asked) }));

@@ -1,9 +1,10 @@
-// node tests/bench/decoder.mjs [--folder DIR] [--rounds N] [--browser] [--peer] [--gguf [--markdown FILE]]
+// node tests/bench/decoder.mjs [--folder DIR] [--rounds N] [--browser] [--peer] [--gguf [--threads N] [--markdown FILE]]
 // Measures a model of SmolLM2-135M's shape (made in DIR by tests/models/make.mjs if missing): time and memory of
 // loading, tokens per second for a prompt of 512 and for decoding after it, compared with the limits of multiply-adds
 // in registers and of reading the weights from memory, and with onnxruntime-web; and the cost of a token apart from the
-// products. With --gguf instead: files in blocks of 8 and 4 bits, in Node, and in Chromium beside wllama. Times are
-// processor time in Node and wall-clock time in a page; with --gguf all of the clock. Nothing is asserted.
+// products. With --gguf instead: files in blocks of 8 and 4 bits, in Node, and in Chromium beside wllama, there also with
+// several threads if asked. Times are processor time in Node and wall-clock time in a page; with --gguf all of the clock.
+// Nothing is asserted.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -24,6 +25,7 @@ const { values: options } = parseArgs({
     browser: { type: 'boolean', default: false },
     peer: { type: 'boolean', default: false },
     gguf: { type: 'boolean', default: false },
+    threads: { type: 'string', default: '1' },
     markdown: { type: 'string' },
   },
 });
@@ -31,15 +33,15 @@ const { folder, peer } = options;
 const rounds = Number(options.rounds);
 if (options.gguf) {
   const { ggufRows } = await import('./decoder/gguf.mjs');
-  const rows = await ggufRows(folder, rounds);
+  const rows = await ggufRows(folder, rounds, Number(options.threads));
   const made = machineLine({ ...machine(), runtime: `Node ${process.version}` });
   console.log(`\n${made}`);
   console.log(columns(rows));
   if (options.markdown) {
     const text = `# Benchmarks of GGUF files
 
-Random weights of SmolLM2-135M's shape, one thread each; ropewalk and wllama (llama.cpp compiled to wasm) in turn in one page:
-medians of ${rounds} rounds. The bytes are at hand. Time to the first token, prompts of 128 tokens and 32 tokens after them, in
+Random weights of SmolLM2-135M's shape, one thread each unless said; ropewalk and wllama (llama.cpp compiled to wasm) in turn
+in one page, over wllama with as many threads: medians of ${rounds} rounds. The bytes are at hand. Time to the first token, prompts of 128 tokens and 32 tokens after them, in
 tokens per second; over wllama: how many times as fast, in that order. Memory is that of the wasm heap; its peak is over what
 weights and cache take. Written by \`npm run bench:decoder -- ${process.argv.slice(2).join(' ')}\`.
 

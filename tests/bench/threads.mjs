@@ -1,17 +1,16 @@
-// node tests/bench/threads.mjs [--filter REGEX] [--threads N] [--rounds N] [--runs N] [--markdown FILE]
+// node tests/bench/threads.mjs [--filter REGEX] [--threads N] [--rounds N] [--runs N] [--browser] [--markdown FILE]
 // Times works with one thread and with several, of ropewalk and of onnxruntime-web, in alternation in one process, and
 // prints how many times as long one thread takes as several of either, and onnxruntime-web's as ropewalk's: medians over
-// the runs. With two threads it also says what more would give by Amdahl's law. Nothing is asserted: the other threads need
-// processors that nobody else uses.
+// the runs. With two threads it also says what more would give by Amdahl's law. --browser measures in a page of Chromium in
+// place of Node. Nothing is asserted: the other threads need processors that nobody else uses.
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { enableRelaxed } from '../vectors/builds.mjs';
-import * as onnxruntime from './contenders/onnxruntime.mjs';
-import * as ropewalk from './contenders/ropewalk.mjs';
 import { machine, machineLine } from './machine.mjs';
 import { table } from './markdown.mjs';
-import { measure, summary } from './measure.mjs';
+import { summary } from './measure.mjs';
 import { columns, milliseconds } from './report.mjs';
+import { measureThreads, threadContenders } from './threads-measure.mjs';
 import { works } from './works/index.mjs';
 
 const { values: options } = parseArgs({
@@ -20,22 +19,19 @@ const { values: options } = parseArgs({
     threads: { type: 'string', default: '2' },
     rounds: { type: 'string', default: '9' },
     runs: { type: 'string', default: '1' },
+    browser: { type: 'boolean', default: false },
     markdown: { type: 'string' },
   },
 });
 const [threads, rounds, runs] = [options.threads, options.rounds, options.runs].map(Number);
-const wanted = new RegExp(options.filter);
+const asked = { filter: options.filter, threads, rounds, runs };
 
-enableRelaxed();
-const own = (contenders, id) => contenders.find((contender) => contender.id === id);
-const chosen = [
-  own(ropewalk.contenders, 'relaxed'),
-  ropewalk.threaded(threads),
-  own(onnxruntime.contenders, 'ort'),
-  onnxruntime.threaded(threads),
-];
-const opened = [];
-for (const contender of chosen) opened.push({ ...contender, ...(await contender.open({ node: true })) });
+async function inNode() {
+  enableRelaxed();
+  return { runtime: `Node ${process.version}`, results: await measureThreads(asked, { node: true }) };
+}
+const inChromium = async () => (await import('./browser.mjs')).runThreadsInBrowser(asked);
+const { runtime, results } = await (options.browser ? inChromium() : inNode());
 
 // Of the time of one thread, what several share: two threads take 1 - p + p / 2 of it. Then n take 1 - p + p / n.
 const more = threads === 2 ? [4, 8, 16] : [];
@@ -43,6 +39,7 @@ const onPaper = (gain, n) => {
   const shared = Math.max(0, Math.min(1, 2 - 2 / gain));
   return 1 / (1 - shared + shared / n);
 };
+const chosen = threadContenders(threads);
 const head = [
   '',
   ...chosen.map(({ title }) => title),
@@ -51,26 +48,24 @@ const head = [
   ...more.map((n) => `on paper, 1 : ${n}`),
 ];
 const median = (values) => summary(values).median;
-const rows = [];
-for (const work of works.filter(({ id }) => wanted.test(id))) {
-  const results = [];
-  for (let run = 0; run < runs; ++run)
-    results.push(await measure(work, opened, { rounds, paths: ['op'], threads: true }));
-  const timesOf = (result) => chosen.map(({ id }) => result[id].op?.median);
+const rows = works.flatMap(({ id, title }) => {
+  const runsOf = results[id];
+  if (runsOf === undefined) return [];
   // Of two that ran in the same run, so that a machine that changes its speed does not count.
-  const ratio = (a, b) => median(results.map((result) => timesOf(result)[a] / timesOf(result)[b]));
+  const ratio = (a, b) => median(runsOf.map((times) => times[a] / times[b]));
   const shown = (value, format) => (Number.isFinite(value) ? format(value) : '');
   const twoDigits = (value) => value.toFixed(2);
   const gain = ratio(0, 1);
-  rows.push([
-    work.title,
-    ...chosen.map((_, i) => shown(median(results.map((result) => timesOf(result)[i])), milliseconds)),
+  const row = [
+    title,
+    ...chosen.map((_, i) => shown(median(runsOf.map((times) => times[i])), milliseconds)),
     shown(gain, twoDigits),
     shown(ratio(3, 1), twoDigits),
     ...more.map((n) => shown(onPaper(gain, n), (value) => value.toFixed(1))),
-  ]);
-}
-const made = machineLine({ ...machine(), runtime: `Node ${process.version}` });
+  ];
+  return [row];
+});
+const made = machineLine({ ...machine(), runtime });
 console.log(made);
 console.log(columns([head, ...rows]));
 if (options.markdown) {

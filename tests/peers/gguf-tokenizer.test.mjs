@@ -72,8 +72,8 @@ test('LLaMA 3: BPE over bytes', async () => {
   }
 });
 
-test('BERT: WordPiece', () => {
-  const tokens = bertVocabulary().map((token) => (token === '\u2581' ? '\u2581[unused0]' : token));
+test('BERT: WordPiece', async () => {
+  const tokens = (await bertVocabulary()).map((token) => (token === '\u2581' ? '\u2581[unused0]' : token));
   const isControl = (token) => ['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]'].includes(token);
   const tokenizer = made({ model: 'bert', tokens, token_type: typesOf(tokens, isControl) });
   assertPublished('bert-bge', tokenizer);

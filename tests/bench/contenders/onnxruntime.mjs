@@ -125,7 +125,7 @@ const smallest = model({
 
 /** @param paths addresses of the wasm files, for a page. */
 async function openWeb({ paths } = {}, threads = 1) {
-  const ort = await (threads === 1 ? onnxruntimeWeb() : onnxruntimeThreads(threads));
+  const ort = await (threads === 1 ? onnxruntimeWeb() : onnxruntimeThreads(threads, paths?.onnxruntime));
   ort.env.logLevel = 'error';
   ort.env.wasm.numThreads = threads;
   if (paths) ort.env.wasm.wasmPaths = paths.onnxruntime;
@@ -145,11 +145,10 @@ async function openNode() {
   return withRuntime(ort.env.versions.node, { ort, dataIsConstant: false, options });
 }
 
-/** onnxruntime-web with several threads, in Node. */
+/** onnxruntime-web with several threads: no contender of every bench, since a page needs headers for it. */
 export const threaded = (threads) => ({
   id: `ort-${threads}`,
   title: `onnxruntime-web, wasm, ${threads} threads`,
-  nodeOnly: true,
   open: (environment) => openWeb(environment, threads),
 });
 

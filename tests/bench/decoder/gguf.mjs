@@ -1,5 +1,5 @@
-// GGUF files of SmolLM2-135M's shape: tokens per second of ropewalk in Node, and of ropewalk and wllama, one thread each,
-// in turn in one page of Chromium; and memory while loading. Medians.
+// GGUF files of SmolLM2-135M's shape: tokens per second of ropewalk in Node with one thread, and of ropewalk and wllama, with
+// one thread and with several, in turn in one page of Chromium; and memory while loading. Medians.
 import { readFileSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { extname, join } from 'node:path';
@@ -19,9 +19,10 @@ const sizes = { promptTokens, decodedTokens, ids };
  * Opens a model of ropewalk whose bytes are at hand: { bytes, peak, seconds, run() }. Peak and seconds are those of loading
  * up to the first token, with a cache; run() gives the seconds of a prompt and of tokens after it.
  */
-async function openOurs({ load, loadModel }, gguf, { ids: given, promptTokens: read, decodedTokens: made }) {
+async function openOurs({ load, loadModel }, gguf, { ids: given, promptTokens: read, decodedTokens: made }, threads) {
   const start = performance.now();
-  const rw = await load();
+  const rw = await (threads > 1 ? load({ threads }) : load());
+  if (threads > 1 && rw.info().threads !== threads) throw new Error(rw.info().why);
   const model = await loadModel(rw, { gguf });
   const cache = model.kvCache({ capacity: read + made });
   const drain = async (generated) => {
@@ -53,16 +54,22 @@ const speedOf = (taken) => ({
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const types = { '.html': 'text/html', '.js': 'text/javascript', '.wasm': 'application/wasm' };
 
+// Without them a page has one thread.
+const isolated = { 'cross-origin-opener-policy': 'same-origin', 'cross-origin-embedder-policy': 'require-corp' };
+
 async function serve(files) {
   const server = createServer(({ url }, response) => {
     const path =
       files[url] ??
       (url.startsWith('/dist/') ? join(root, url) : join(root, 'tests/peers/node_modules/@wllama/wllama/esm', url));
     if (url === '/')
-      return response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>t</title>');
+      return response
+        .writeHead(200, { ...isolated, 'content-type': 'text/html' })
+        .end('<!doctype html><title>t</title>');
     try {
       const { size } = statSync(path);
       response.writeHead(200, {
+        ...isolated,
         'content-type': types[extname(path)] ?? 'application/octet-stream',
         'content-length': size,
       });
@@ -76,11 +83,11 @@ async function serve(files) {
 }
 
 // In the page: a model of wllama, with rounds as openOurs has them, by the times that it tells.
-async function openWllama(blob, text, made) {
+async function openWllama(blob, text, made, threads) {
   const { Wllama } = await import('/index.js');
   const start = performance.now();
   const wllama = new Wllama({ default: '/wasm/wllama.wasm' }, { suppressNativeLog: true });
-  await wllama.loadModel([blob], { n_ctx: 512, n_threads: 1, n_gpu_layers: 0 });
+  await wllama.loadModel([blob], { n_ctx: 512, n_threads: threads, n_gpu_layers: 0 });
   const sampling = { temperature: 0, top_k: 1, ignore_eos: true };
   await wllama.createCompletion({ prompt: 'a', max_tokens: 1, ...sampling });
   const seconds = (performance.now() - start) / 1000;
@@ -98,11 +105,15 @@ async function openWllama(blob, text, made) {
 }
 
 // In the page: opens both, and lets them run in turn.
-async function runBoth([address, sizes, text, count]) {
-  const [{ load }, { loadModel }] = await Promise.all([import('/dist/index.js'), import('/dist/models.js')]);
+async function runBoth([address, sizes, text, count, threads]) {
+  const entry = threads > 1 ? '/dist/threads.js' : '/dist/index.js';
+  const [{ load }, { loadModel }] = await Promise.all([import(entry), import('/dist/models.js')]);
   const { openOurs, openWllama } = globalThis;
   const blob = await (await fetch(address)).blob();
-  const lanes = [await openOurs({ load, loadModel }, blob, sizes), await openWllama(blob, text, sizes.decodedTokens)];
+  const lanes = [
+    await openOurs({ load, loadModel }, blob, sizes, threads),
+    await openWllama(blob, text, sizes.decodedTokens, threads),
+  ];
   const taken = lanes.map(() => []);
   // The round before the first is for the compiler.
   for (let round = -1; round < count; ++round) {
@@ -115,13 +126,13 @@ async function runBoth([address, sizes, text, count]) {
   return lanes.map(({ run: _, close: __, ...told }, i) => ({ ...told, taken: taken[i] }));
 }
 
-async function inChromium(browser, path, count) {
+async function inChromium(browser, path, count, threads) {
   const site = await serve({ '/m.gguf': path });
   const page = await browser.newPage();
   page.setDefaultTimeout(0);
   await page.goto(site.address);
   await page.evaluate(`Object.assign(globalThis, { openOurs: ${openOurs}, openWllama: ${openWllama} })`);
-  const both = await page.evaluate(runBoth, ['/m.gguf', sizes, prompt, count]);
+  const both = await page.evaluate(runBoth, ['/m.gguf', sizes, prompt, count, threads]);
   await page.close();
   site.close();
   return both;
@@ -129,15 +140,16 @@ async function inChromium(browser, path, count) {
 
 async function inNode(path, count) {
   const [{ load }, { loadModel }] = await Promise.all([import('ropewalk'), import('ropewalk/models')]);
-  const model = await openOurs({ load, loadModel }, path, sizes);
+  const model = await openOurs({ load, loadModel }, path, sizes, 1);
   const taken = [];
   for (let round = -1; round < count; ++round) taken.push(await model.run());
   model.close();
   return { ...model, taken: taken.slice(1) };
 }
 
-/** Rows for `columns` of report.mjs. */
-export async function ggufRows(folder, count) {
+/** Rows for `columns` of report.mjs, with one thread and, if `most` is more, with that many. */
+export async function ggufRows(folder, count, most) {
+  const threads = most > 1 ? [1, most] : [1];
   const memory = ['MB with cache', 'peak/MB'];
   const times = ['first token s', 'prefill 128 t/s', 'decode t/s'];
   const rows = [['GGUF, SmolLM2-135M, random', ...memory, ...times, 'over wllama']];
@@ -151,11 +163,14 @@ export async function ggufRows(folder, count) {
       const path = ggufFile(folder, type);
       const alone = await inNode(path, count);
       row(`${type}, ropewalk ${alone.simd}, Node`, alone, speedOf(alone.taken), '-');
-      const [ours, theirs] = await inChromium(browser, path, count);
-      const [own, peer] = [speedOf(ours.taken), speedOf(theirs.taken)];
-      const over = [theirs.seconds / ours.seconds, own.prefill / peer.prefill, own.decode / peer.decode];
-      row(`${type}, ropewalk ${ours.simd}, Chromium`, ours, own, over.map((ratio) => ratio.toFixed(1)).join(' / '));
-      row(`${type}, wllama 3.13.0, Chromium`, theirs, peer, '1 / 1 / 1');
+      for (const n of threads) {
+        const [ours, theirs] = await inChromium(browser, path, count, n);
+        const [own, peer] = [speedOf(ours.taken), speedOf(theirs.taken)];
+        const over = [theirs.seconds / ours.seconds, own.prefill / peer.prefill, own.decode / peer.decode];
+        const where = n === 1 ? 'Chromium' : `Chromium, ${n} threads`;
+        row(`${type}, ropewalk ${ours.simd}, ${where}`, ours, own, over.map((ratio) => ratio.toFixed(1)).join(' / '));
+        row(`${type}, wllama 3.13.0, ${where}`, theirs, peer, '1 / 1 / 1');
+      }
     }
   } finally {
     await browser.close();

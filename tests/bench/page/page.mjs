@@ -1,6 +1,7 @@
 // Runs the bench inside a page; called by tests/bench/browser.mjs.
 import { openAll } from '../contenders/index.mjs';
 import { measureAll } from '../measure-all.mjs';
+import { measureThreads } from '../threads-measure.mjs';
 import { works } from '../works/index.mjs';
 
 // Where the server shows the peers' own files, and the kernels.
@@ -26,3 +27,5 @@ globalThis.runBench = async ({ filter, contenders: only, rounds, targets }) => {
   });
   return { contenders: contenders.map(({ id, title, version }) => ({ id, title, version })), results };
 };
+
+globalThis.runThreads = (asked) => measureThreads(asked, { node: false, paths }, console.log);
