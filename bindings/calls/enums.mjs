@@ -153,6 +153,7 @@ export const enums = {
       pope: 'kPope',
       forget: 'kForget',
       fire: 'kFire',
+      sandwich: 'kSandwich',
     },
   },
   TrainedAttention: {

@@ -41,6 +41,11 @@ void distanceBias(T* out, const BiasShape& shape, BiasParts<const T> parts) {
       case BiasKind::kFire:  // above
         out[at] = -parts.first[h] * std::log1p(parts.second[h] * d);
         return;
+      case BiasKind::kSandwich: {
+        const double ratio = 8 * static_cast<double>(h + 1) / static_cast<double>(shape.heads);
+        out[at] = static_cast<T>(shape.sums[static_cast<size_t>(distance)] / ratio);
+        return;
+      }
     }
   });
 }
@@ -67,6 +72,8 @@ void distanceBiasBackward(BiasParts<T> gradients, const T* dbias, const BiasShap
       case BiasKind::kFire:  // above
         gradients.first[h] -= dbias[at] * std::log1p(parts.second[h] * d);
         gradients.second[h] -= dbias[at] * parts.first[h] * d / (1 + parts.second[h] * d);
+        return;
+      case BiasKind::kSandwich:
         return;
     }
   });

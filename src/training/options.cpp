@@ -77,6 +77,8 @@ Status checkPosition(const ModelOptions& options) {
       return isSize(position.length) ? Status::kOk : Status::kInvalidShape;
     case PositionKind::kPope:
       return isPositive(position.base) ? Status::kOk : Status::kInvalidArgument;
+    case PositionKind::kSandwich:
+      return isSize(position.width) ? Status::kOk : Status::kInvalidShape;
     case PositionKind::kFire:
       if (position.width > kMostBuckets) return Status::kInvalidShape;
       return position.width > 0 && isPositive(position.threshold) ? Status::kOk : Status::kInvalidArgument;

@@ -34,7 +34,8 @@ enum class PositionKind : int {
   kM3 = 11,                // a factor for each coordinate, i - j
   kPope = 12,              // magnitudes by softplus, angles by position
   kForget = 13,            // FoX: gates that forget; causal only
-  kFire = 14               // a network of ln(1 + c |j - i|) / ln(1 + c max(L, i))
+  kFire = 14,              // a network of ln(1 + c |j - i|) / ln(1 + c max(L, i))
+  kSandwich = 15           // products of sinusoidal vectors, 8 (h + 1) / H times smaller
 };
 
 struct PositionOptions {
@@ -44,7 +45,7 @@ struct PositionOptions {
   LearnedMode mode = LearnedMode::kAdd;  // of vectors with tokens; kMultiply for kLearned only
   size_t position_dim = 0;               // kConcatenate: how many of model_dim are the position's
   double scale = 1;                      // kSinusoidal, kBinary: of the vectors
-  double base = 10000;                   // kSinusoidal, kPope
+  double base = 10000;                   // kSinusoidal, kPope, kSandwich
   FrequencyOptions frequencies;          // kRope; its dim 0: the whole head
   Pairing pairing = Pairing::kHalf;      // kRope
   double attention_factor = 0;           // kRope: of cos and sin; 0: as the frequencies have it
@@ -55,7 +56,7 @@ struct PositionOptions {
   size_t num_buckets = 32;     // kT5: in both directions unless causal
   int64_t max_distance = 128;  // kT5
   size_t max_relative = 16;    // kShaw: the largest distance with a row of its own
-  size_t width = 32;           // kFire: W, of the hidden layer
+  size_t width = 32;           // kFire: W, of the hidden layer; kSandwich: of the vectors, even
   double threshold = 512;      // kFire: L, times the parameter fire.threshold_factor, which begins as 1
 
   bool hasVectors() const { return kind >= PositionKind::kSinusoidal && kind <= PositionKind::kLearned; }

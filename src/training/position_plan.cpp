@@ -46,6 +46,10 @@ Status PositionPlan<T>::createBias(const ModelOptions& options) {
     bias_kind_ = BiasKind::kFire;
     return Status::kOk;
   }
+  if (kind_ == PositionKind::kSandwich) {
+    bias_kind_ = BiasKind::kSandwich;
+    return createAngles({.dim = position.width, .base = position.base});
+  }
   if (kind_ == PositionKind::kT5) {
     bias_kind_ = BiasKind::kT5;
     return buckets_.create({!options.causal, position.num_buckets, position.max_distance});
@@ -92,6 +96,7 @@ Status PositionPlan<T>::create(const ModelOptions& options) {
     case PositionKind::kT5:
     case PositionKind::kKerple:
     case PositionKind::kFire:
+    case PositionKind::kSandwich:
       status = made.createBias(options);
       break;
     case PositionKind::kShaw:
@@ -119,7 +124,9 @@ Status PositionPlan<T>::prepare(size_t tokens) {
   if (tokens > longest_) return Status::kPositionOutOfRange;
   if (tokens > filled_ && (fixed_vectors_ || angles_ > 0)) {
     filled_ = tokens_ = 0;  // until there are tables again
-    const Status status = fixed_vectors_ ? fillVectors(tokens) : fillAngles(tokens);
+    const Status status = fixed_vectors_                     ? fillVectors(tokens)
+                          : kind_ == PositionKind::kSandwich ? fillSums(tokens)
+                                                             : fillAngles(tokens);
     if (status != Status::kOk) return status;
     filled_ = tokens;
   }
@@ -160,9 +167,20 @@ Status PositionPlan<T>::fillAngles(size_t tokens) {
   T* const cos = tables_.data();
   T* const sin = cos + n;
   for (size_t i = 0; i < n; ++i) {
-    const SinCos angle = sinCos(phaseAt(turns_[i % angles_], static_cast<int64_t>(i / angles_)));
+    const SinCos angle = sinCosOf(phaseAt(turns_[i % angles_], static_cast<int64_t>(i / angles_)));
     cos[i] = static_cast<T>(angle.cos * attention_factor_);
     sin[i] = static_cast<T>(angle.sin * attention_factor_);
+  }
+  return Status::kOk;
+}
+
+template <class T>
+Status PositionPlan<T>::fillSums(size_t tokens) {
+  if (sums_.reserve(tokens) != Status::kOk) return Status::kOutOfMemory;
+  for (size_t t = 0; t < tokens; ++t) {
+    sums_[t] = 0;
+    for (size_t k = 0; k < angles_; ++k)
+      sums_[t] += sinCosOf(phaseAt(turns_[k], static_cast<int64_t>(t))).cos;
   }
   return Status::kOk;
 }

@@ -44,7 +44,8 @@ class PositionPlan {
   bool fires() const { return bias_kind_ == BiasKind::kFire; }
   bool firesByBlock() const { return fires() && !keepsWeights(); }
   BiasShape biasShape() const {
-    return {bias_kind_, heads_, &buckets_, distances(), options_.width, options_.threshold, nullptr};
+    return {bias_kind_,         heads_,  &buckets_,   distances(), options_.width,
+            options_.threshold, nullptr, sums_.data()};
   }
   const T* fixedSlopes() const { return slopes_.data(); }
 
@@ -66,6 +67,7 @@ class PositionPlan {
   Status createBias(const ModelOptions& options);
   Status fillVectors(size_t tokens);
   Status fillAngles(size_t tokens);
+  Status fillSums(size_t tokens);
 
   PositionKind kind_ = PositionKind::kNone;
   PositionOptions options_;  // without its pointers
@@ -89,6 +91,7 @@ class PositionPlan {
   size_t filled_ = 0;       // rows of the tables
   Buffer<T> vectors_;       // [filled, width]
   Buffer<T> tables_;        // [2][filled, angles], cos and sin
+  Buffer<double> sums_;     // [filled], of cosines: kSandwich
   Buffer<float> room_;      // for vectors in float
   Buffer<int64_t> places_;  // 0, 1, ..
 };

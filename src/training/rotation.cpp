@@ -108,6 +108,10 @@ void eachPopeRow(const T* x, size_t stride, size_t tokens, const AngleTables<T>&
 
 }  // namespace
 
+SinCos sinCosOf(Turns phase) {
+  return sinCos(phase);
+}
+
 template <class T>
 void turnRows(T* x, size_t stride, size_t tokens, const AngleTables<T>& tables, Pairing pairing, Turn turn) {
   const T sign = turn == Turn::kForward ? 1 : -1;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include "angles/phase.h"
 #include "encodings/rope.h"
 
 namespace ropewalk::training {
@@ -14,6 +15,9 @@ struct AngleTables {
   const T* sin = nullptr;
   size_t angles = 0;
 };
+
+// sinCos, as one function for all that fills tables.
+SinCos sinCosOf(Turns phase);
 
 // Turns the first 2 angles numbers of x [tokens], rows `stride` apart, in place; kBack multiplies by the
 // transpose, which is the gradient: the inverse rotation, times the factor once more and not divided by it.

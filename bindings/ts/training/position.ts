@@ -1,5 +1,6 @@
 // The position encodings that a trainer takes: each checks its options, then says what it adds to the core's call.
 import type * as calls from '../calls.js';
+import { checkSandwich, type SandwichVectors } from '../encodings/sandwich.js';
 import { checkT5 } from '../encodings/t5.js';
 import { LearnedMode, Pairing as PairingNumber, Scaling, TrainedPosition } from '../enums.js';
 import { checkRopeOptions, type Pairing, type RopeScaling } from '../rope/options.js';
@@ -124,7 +125,11 @@ export type TrainerPosition =
       width?: number;
       /** L at first. Default a quarter of the context, as the paper's 512 is of 2048. */
       threshold?: number;
-    };
+    }
+  | ({
+      /** Sandwich (arXiv:2212.10356): adds the products of the sinusoidal vectors of both positions, as `rw.sandwichBias`. */
+      encoding: 'sandwich';
+    } & SandwichVectors);
 
 /** Sizes of the model that an encoding may need. @internal */
 export interface ModelSizes {
@@ -313,6 +318,13 @@ const encodings: { readonly [E in Encoding]: EncodingKind<E> } = {
         threshold: check.positiveFloat32(where, 'position.threshold', given.threshold ?? context / 4),
       },
     }),
+  },
+  sandwich: {
+    options: ['dim', 'base'],
+    read: (where, given) => {
+      const { dim: width, base } = checkSandwich(where, given, 'position.');
+      return { fields: { width, base } };
+    },
   },
 };
 

@@ -73,7 +73,8 @@ TEST_CASE("Every encoding adds its parameters, and no others", "[training]") {
     INFO(static_cast<int>(kind));
     checkLayout(smallModel(kind), around(shared, of_layer));
   };
-  for (const Kind kind : {Kind::kNone, Kind::kSinusoidal, Kind::kBinary, Kind::kRope, Kind::kAlibi})
+  for (const Kind kind :
+       {Kind::kNone, Kind::kSinusoidal, Kind::kBinary, Kind::kRope, Kind::kAlibi, Kind::kSandwich})
     check(kind, {}, {});
   check(Kind::kLearned, {{"positions", {9, 8}, {0, 0.1}}}, {});
   check(Kind::kT5, {{"t5", {6, 2}, kZeros}}, {});

@@ -36,9 +36,22 @@ inline training::ModelOptions smallModel(training::PositionKind kind = training:
 // Every encoding, both directions, and the choices that go with some of them.
 inline std::vector<NamedModel> everyModel() {
   using namespace training;
-  constexpr const char* kNames[] = {
-      "none",         "sinusoidal",         "binary", "learned", "rope",   "alibi", "t5", "kerple", "shaw",
-      "relative_key", "relative_key_query", "m3",     "pope",    "forget", "fire"};
+  constexpr const char* kNames[] = {"none",
+                                    "sinusoidal",
+                                    "binary",
+                                    "learned",
+                                    "rope",
+                                    "alibi",
+                                    "t5",
+                                    "kerple",
+                                    "shaw",
+                                    "relative_key",
+                                    "relative_key_query",
+                                    "m3",
+                                    "pope",
+                                    "forget",
+                                    "fire",
+                                    "sandwich"};
   std::vector<NamedModel> models;
   for (size_t kind = 0; kind < std::size(kNames); ++kind) {
     ModelOptions model = smallModel(static_cast<PositionKind>(kind));

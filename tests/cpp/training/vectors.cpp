@@ -59,7 +59,8 @@ constexpr Choice<PositionKind> kKinds[] = {{"none", PositionKind::kNone},
                                            {"m3", PositionKind::kM3},
                                            {"pope", PositionKind::kPope},
                                            {"forget", PositionKind::kForget},
-                                           {"fire", PositionKind::kFire}};
+                                           {"fire", PositionKind::kFire},
+                                           {"sandwich", PositionKind::kSandwich}};
 constexpr Choice<LearnedMode> kModes[] = {{"add", LearnedMode::kAdd},
                                           {"multiply", LearnedMode::kMultiply},
                                           {"concat", LearnedMode::kConcatenate},

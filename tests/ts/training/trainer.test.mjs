@@ -29,6 +29,7 @@ const encodings = [
   { encoding: 'pope' },
   { encoding: 'forget' },
   { encoding: 'fire', width: 4 },
+  { encoding: 'sandwich', dim: 16 },
 ];
 
 // Sequences that count up from a random id.
@@ -342,6 +343,8 @@ describe('refuses', () => {
       /from 1 to 4096/,
     ],
     'a threshold of 0': [make({ position: { encoding: 'fire', threshold: 0 } }), 'position.threshold', /above 0/],
+    'an odd vector': [make({ position: { encoding: 'sandwich', dim: 5 } }), 'position.dim', /even/],
+    'a base of 1': [make({ position: { encoding: 'sandwich', base: 1 } }), 'position.base', /./],
     'scores of linear attention': [
       make({ position: { encoding: 'alibi' }, attention: { linear: 'elu1' } }),
       'position.encoding',
