@@ -154,6 +154,7 @@ export const enums = {
       forget: 'kForget',
       fire: 'kFire',
       sandwich: 'kSandwich',
+      transformer_xl: 'kTransformerXl',
     },
   },
   TrainedAttention: {

@@ -5,6 +5,8 @@
 
 #include "training/attention.h"
 #include "training/forget_gate.h"
+#include "training/head_tables.h"
+#include "training/lanes.h"
 #include "training/linear_attention.h"
 
 namespace ropewalk::training {
@@ -53,6 +55,16 @@ RelativeTables<T> relativeTables(const LayerContext<T>& context, T* tables) {
 }
 
 template <class T>
+HeadTableShape headTableShape(const LayerContext<T>& context) {
+  return {context.plan.distances().count(), context.options.heads, context.options.headDim()};
+}
+
+template <class T>
+T scaleOf(const LayerContext<T>& context) {
+  return static_cast<T>(1 / std::sqrt(static_cast<double>(context.options.headDim())));
+}
+
+template <class T>
 HeadInput<T> inputOf(const LayerContext<T>& context, const HeadPlace& at) {
   const size_t d = context.options.model_dim;
   const PositionPlan<T>& plan = context.plan;
@@ -65,7 +77,7 @@ HeadInput<T> inputOf(const LayerContext<T>& context, const HeadPlace& at) {
   input.x = {q, 3 * d, q + d, 3 * d, input.value_dim};
   input.v = q + 2 * d;
   input.v_stride = 3 * d;
-  input.scale = static_cast<T>(1 / std::sqrt(static_cast<double>(input.value_dim)));
+  input.scale = scaleOf(context);
   if (plan.hasBias()) {
     const BiasShape bias = plan.biasShape();
     input.bias = model.bias + at.h * bias.size();
@@ -79,6 +91,10 @@ HeadInput<T> inputOf(const LayerContext<T>& context, const HeadPlace& at) {
   if (plan.hasRelative()) {
     const RelativeTables<T> tables = relativeTables(context, model.tables);
     input.relative = {tables.query, tables.key, tables.product, tables.value};
+  }
+  if (plan.hasHeadTables()) {
+    input.relative.query = model.tables + at.h * headTableShape(context).size();
+    input.bias = model.table_bias + at.h * plan.distances().count();
   }
   return input;
 }
@@ -120,9 +136,35 @@ void turnAll(const LayerContext<T>& context, T* qkv, Turn turn) {
   });
 }
 
+// f(row of queries in x [M, 3 d]), all heads side by side.
+template <class T, class F>
+void eachQuery(const LayerContext<T>& context, T* x, F f) {
+  for (size_t r = 0; r < context.memory.rows(); ++r) f(x + r * 3 * context.options.model_dim);
+}
+
+template <class T>
+void makeHeadTables(const LayerContext<T>& context) {
+  const ModelState<T>& model = context.memory.model();
+  const HeadTableShape shape = headTableShape(context);
+  headTables(model.tables, context.plan.distanceVectors(), context.parts.relative_projection, shape);
+  tableBias<T>(model.table_bias, model.tables, context.parts.query_biases, scaleOf(context), shape);
+}
+
+template <class T>
+void headTablesGradients(const LayerContext<T>& context, const LayerParts<T>& gradients) {
+  const ModelState<T>& model = context.memory.model();
+  const HeadTableShape shape = headTableShape(context);
+  tableBiasBackward<T>(gradients.query_biases, model.d_tables, model.d_table_bias, model.tables,
+                       context.parts.query_biases, scaleOf(context), shape);
+  headTablesBackward(gradients.relative_projection, model.d_tables, context.plan.distanceVectors(), shape);
+  eachQuery(context, model.d_qkv,
+            [&](const T* row) { addScaled(gradients.query_biases.content, T{1}, row, shape.width()); });
+}
+
 template <class T>
 void layOutTables(const LayerContext<T>& context) {
   const PositionPlan<T>& plan = context.plan;
+  if (plan.hasHeadTables()) return makeHeadTables(context);
   if (!plan.hasRelative()) return;
   const size_t dim = context.options.headDim();
   T* const tables = context.memory.model().tables;
@@ -141,6 +183,10 @@ void layerAttentionForward(const LayerContext<T>& context) {
   T* const room = context.memory.model().room;
   const size_t tokens = context.memory.tokens();
   turnAll(context, state.qkv, Turn::kForward);
+  if (context.plan.hasHeadTables()) {
+    eachQuery(context, state.qkv,
+              [&](T* row) { addScaled(row, T{1}, context.parts.query_biases.content, options.model_dim); });
+  }
   layOutTables(context);
   eachHead(context, [&](const HeadPlace& at) {
     if (context.plan.forgets()) {
@@ -173,6 +219,10 @@ void layerAttentionBackward(const LayerContext<T>& context, const LayerParts<T>&
   layOutTables(context);
   std::fill_n(model.d_qkv, context.memory.rows() * 3 * d, T{0});
   if (plan.hasRelative()) std::fill_n(model.d_tables, 2 * distances.count() * dim, T{0});
+  if (plan.hasHeadTables()) {
+    std::fill_n(model.d_tables, distances.count() * d, T{0});
+    std::fill_n(model.d_table_bias, distances.count() * options.heads, T{0});
+  }
   eachHead(context, [&](const HeadPlace& at) {
     HeadInput<T> input = inputOf(context, at);
     const QueriesAndKeys<const T> projected = input.x;
@@ -183,6 +233,10 @@ void layerAttentionBackward(const LayerContext<T>& context, const LayerParts<T>&
     head.dv_stride = 3 * d;
     if (plan.hasBias()) head.bias = model.d_bias + at.h * plan.biasShape().size();
     if (plan.hasRelative()) head.relative = relativeTables(context, model.d_tables);
+    if (plan.hasHeadTables()) {
+      head.relative.query = model.d_tables + at.h * distances.count() * dim;
+      head.bias = model.d_table_bias + at.h * distances.count();
+    }
     const HeadWeights<T> weights = context.memory.weights(context.layer, at.index);
     const T* const dout = mixedOf(context, model.d_mixed, at);
     if (isLinear(options)) {
@@ -214,6 +268,7 @@ void layerAttentionBackward(const LayerContext<T>& context, const LayerParts<T>&
     }
   });
   turnAll(context, model.d_qkv, Turn::kBack);
+  if (plan.hasHeadTables()) headTablesGradients(context, gradients);
   if (!plan.hasRelative()) return;
   layOutBackward(gradients.relative, model.d_tables, plan.relativeRows(), distances, dim);
   if (plan.hasValueTerm()) {

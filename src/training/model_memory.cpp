@@ -75,6 +75,10 @@ void ModelMemory<T>::carveGradients(Carver& carver, const ModelOptions& options,
   const size_t count = plan.distances().count();
   if (plan.hasBias()) model_.d_bias = carver.take(options.heads, plan.biasShape().size());
   if (plan.hasRelative()) model_.d_tables = carver.take(count, 2 * options.headDim());
+  if (plan.hasHeadTables()) {
+    model_.d_tables = carver.take(count, d);
+    model_.d_table_bias = carver.take(count, options.heads);
+  }
   if (plan.hasPhases()) model_.d_angled = carver.take(tokens_, 4 * options.headDim());
   if (plan.forgets()) {
     model_.d_forget_sums = carver.take(tokens_);
@@ -102,6 +106,10 @@ void ModelMemory<T>::carve(Carver& carver, const ModelOptions& options, const Po
   if (plan.hasBias()) model_.bias = carver.take(options.heads, plan.biasShape().size());
   if (plan.fires()) model_.fire = carver.takeDoubles(FireTables::room(plan.biasShape()), 1);
   if (plan.hasRelative()) model_.tables = carver.take(count, 2 * options.headDim());
+  if (plan.hasHeadTables()) {
+    model_.tables = carver.take(count, d);
+    model_.table_bias = carver.take(count, options.heads);
+  }
   if (plan.hasPhases()) model_.angled = carver.take(tokens_, 4 * options.headDim());
   if (!keeps_weights_) model_.weights = carver.take(blockRows(tokens_), tokens_);
   model_.room = carver.take(options.attention == AttentionKind::kLinear

@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "training/distance_bias.h"
+#include "training/head_tables.h"
 #include "training/norm.h"
 #include "training/parameters.h"
 
@@ -20,6 +21,8 @@ struct LayerParts {
   T* phases = nullptr;
   T* forget = nullptr;
   T* forget_bias = nullptr;
+  T* relative_projection = nullptr;
+  QueryBiases<T> query_biases;
   NormParts<T> forward_norm;
   T* up = nullptr;
   T* down = nullptr;
@@ -52,6 +55,8 @@ LayerParts<T> layerParts(const ParameterLayout& layout, T* base, size_t layer) {
   parts.phases = part("phases");
   parts.forget = part("forget");
   parts.forget_bias = part("forget_bias");
+  parts.relative_projection = part("relative_projection");
+  parts.query_biases = {part("content_bias"), part("position_bias")};
   parts.forward_norm = {part("feed_forward_norm"), part("feed_forward_norm_bias")};
   parts.up = part("up");
   parts.down = part("down");

@@ -76,6 +76,7 @@ Status checkPosition(const ModelOptions& options) {
     case PositionKind::kM3:
       return isSize(position.length) ? Status::kOk : Status::kInvalidShape;
     case PositionKind::kPope:
+    case PositionKind::kTransformerXl:
       return isPositive(position.base) ? Status::kOk : Status::kInvalidArgument;
     case PositionKind::kSandwich:
       return isSize(position.width) ? Status::kOk : Status::kInvalidShape;

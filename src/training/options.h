@@ -35,7 +35,8 @@ enum class PositionKind : int {
   kPope = 12,              // magnitudes by softplus, angles by position
   kForget = 13,            // FoX: gates that forget; causal only
   kFire = 14,              // a network of ln(1 + c |j - i|) / ln(1 + c max(L, i))
-  kSandwich = 15           // products of sinusoidal vectors, 8 (h + 1) / H times smaller
+  kSandwich = 15,          // products of sinusoidal vectors, 8 (h + 1) / H times smaller
+  kTransformerXl = 16      // mapped sinusoidal vectors of i - j, and two biases of queries
 };
 
 struct PositionOptions {
@@ -45,7 +46,7 @@ struct PositionOptions {
   LearnedMode mode = LearnedMode::kAdd;  // of vectors with tokens; kMultiply for kLearned only
   size_t position_dim = 0;               // kConcatenate: how many of model_dim are the position's
   double scale = 1;                      // kSinusoidal, kBinary: of the vectors
-  double base = 10000;                   // kSinusoidal, kPope, kSandwich
+  double base = 10000;                   // kSinusoidal, kPope, kSandwich, kTransformerXl
   FrequencyOptions frequencies;          // kRope; its dim 0: the whole head
   Pairing pairing = Pairing::kHalf;      // kRope
   double attention_factor = 0;           // kRope: of cos and sin; 0: as the frequencies have it

@@ -12,7 +12,7 @@ namespace ropewalk::training {
 namespace {
 
 constexpr size_t kMostShared = 10;    // parameters without a layer, norms' biases counted
-constexpr size_t kMostOfLayer = 12;   // those of a layer
+constexpr size_t kMostOfLayer = 13;   // those of a layer
 constexpr size_t kMostLayers = 1024;  // of which names have room
 constexpr Start kOnes = {1, 0};
 
@@ -105,6 +105,13 @@ void ParameterLayout::addOfLayer(const char* prefix, const ModelOptions& options
       add({prefix, "forget", {options.heads, options.model_dim}, {0, 0.02}, true});
       add({prefix, "forget_bias", {options.heads, 0}, {}});
       return;
+    case PositionKind::kTransformerXl: {
+      const size_t d = options.model_dim;
+      add({prefix, "relative_projection", {d, d}, {0, 1 / std::sqrt(static_cast<double>(d))}, true});
+      add({prefix, "content_bias", {options.heads, dim}, {}});
+      add({prefix, "position_bias", {options.heads, dim}, {}});
+      return;
+    }
     default:
       return;
   }

@@ -40,7 +40,7 @@ struct Parameter {
 //   fire.c, fire.threshold_factor [1], fire.hidden_weights, fire.hidden_bias [W], fire.out_weights [H, W],
 //   fire.out_bias [H];
 //   per layer relative_keys, relative_values [2 max_relative + 1, D]; relative [2 length - 1, D]; phases [H,
-//   D]; forget [H, d], forget_bias [H]
+//   D]; forget [H, d], forget_bias [H]; relative_projection [d, d], content_bias, position_bias [H, D]
 class ParameterLayout {
  public:
   // options have passed check().

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <numeric>
 #include <utility>
 
 #include "encodings/alibi.h"
@@ -110,6 +109,8 @@ Status PositionPlan<T>::create(const ModelOptions& options) {
       made.longest_ = position.length;
       made.rows_ = {static_cast<int64_t>(position.length) - 1, false};
       break;
+    case PositionKind::kTransformerXl:
+      break;
     case PositionKind::kPope:  // base^(-c / D) for each coordinate: RoPE's for twice as many
       status = made.createAngles({.dim = 2 * options.headDim(), .base = position.base});
       break;
@@ -122,9 +123,10 @@ Status PositionPlan<T>::create(const ModelOptions& options) {
 template <class T>
 Status PositionPlan<T>::prepare(size_t tokens) {
   if (tokens > longest_) return Status::kPositionOutOfRange;
-  if (tokens > filled_ && (fixed_vectors_ || angles_ > 0)) {
+  const bool vectors = fixed_vectors_ || hasHeadTables();
+  if (tokens > filled_ && (vectors || angles_ > 0)) {
     filled_ = tokens_ = 0;  // until there are tables again
-    const Status status = fixed_vectors_                     ? fillVectors(tokens)
+    const Status status = vectors                            ? fillVectors(tokens)
                           : kind_ == PositionKind::kSandwich ? fillSums(tokens)
                                                              : fillAngles(tokens);
     if (status != Status::kOk) return status;
@@ -136,22 +138,27 @@ Status PositionPlan<T>::prepare(size_t tokens) {
 
 template <class T>
 Status PositionPlan<T>::fillVectors(size_t tokens) {
-  const bool sinusoids = kind_ == PositionKind::kSinusoidal;
+  const bool sinusoids = kind_ != PositionKind::kBinary;
+  const bool of_distances = hasHeadTables();
+  const size_t rows = of_distances ? Distances{tokens, causal_}.count() : tokens;
   const size_t bits =
       sinusoids ? 0 : static_cast<size_t>(std::bit_width(std::max<size_t>(options_.length - 1, 1)));
   const size_t columns = sinusoids ? width_ : bits;
-  if (vectors_.reserve(tokens, width_) != Status::kOk || room_.reserve(tokens, columns) != Status::kOk ||
-      places_.reserve(tokens) != Status::kOk) {
+  if (vectors_.reserve(rows, width_) != Status::kOk || room_.reserve(rows, columns) != Status::kOk ||
+      places_.reserve(rows) != Status::kOk) {
     return Status::kOutOfMemory;
   }
-  std::iota(places_.data(), places_.data() + tokens, int64_t{0});
-  const Status status =
-      sinusoids ? sinusoidal({width_, options_.base, SinusoidLayout::kInterleaved, options_.scale},
-                             places_.data(), tokens, room_.data())
-                : binaryCode({bits, false, true}, places_.data(), tokens, room_.data());
+  for (size_t r = 0; r < rows; ++r) {
+    const auto place = static_cast<int64_t>(r);
+    places_[r] = of_distances ? static_cast<int64_t>(tokens) - 1 - place : place;
+  }
+  const auto layout = of_distances ? SinusoidLayout::kConcatenated : SinusoidLayout::kInterleaved;
+  const Status status = sinusoids ? sinusoidal({width_, options_.base, layout, options_.scale},
+                                               places_.data(), rows, room_.data())
+                                  : binaryCode({bits, false, true}, places_.data(), rows, room_.data());
   if (status != Status::kOk) return status;
   const T scale = sinusoids ? T{1} : static_cast<T>(options_.scale);
-  for (size_t t = 0; t < tokens; ++t) {
+  for (size_t t = 0; t < rows; ++t) {
     T* const row = vectors_.data() + t * width_;
     const float* const from = room_.data() + t * columns;
     std::transform(from, from + columns, row, [&](float v) { return scale * static_cast<T>(v); });

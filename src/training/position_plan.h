@@ -57,6 +57,10 @@ class PositionPlan {
   bool hasProductTerm() const { return kind_ == PositionKind::kM3; }
   bool hasValueTerm() const { return kind_ == PositionKind::kShaw; }
 
+  // Tables by distance that each head has for itself, made from vectors [distances, d] (head_tables.h).
+  bool hasHeadTables() const { return kind_ == PositionKind::kTransformerXl; }
+  const T* distanceVectors() const { return vectors_.data() + (filled_ - tokens_) * width_; }
+
   bool forgets() const { return kind_ == PositionKind::kForget; }
 
   Distances distances() const { return {tokens_, causal_}; }
@@ -89,7 +93,7 @@ class PositionPlan {
   Buffer<Turns> turns_;  // [angles], per position
   size_t tokens_ = 0;
   size_t filled_ = 0;       // rows of the tables
-  Buffer<T> vectors_;       // [filled, width]
+  Buffer<T> vectors_;       // [filled, width]; kTransformerXl: [distances of filled, width], from T - 1 on
   Buffer<T> tables_;        // [2][filled, angles], cos and sin
   Buffer<double> sums_;     // [filled], of cosines: kSandwich
   Buffer<float> room_;      // for vectors in float

@@ -129,7 +129,16 @@ export type TrainerPosition =
   | ({
       /** Sandwich (arXiv:2212.10356): adds the products of the sinusoidal vectors of both positions, as `rw.sandwichBias`. */
       encoding: 'sandwich';
-    } & SandwichVectors);
+    } & SandwichVectors)
+  | {
+      /**
+       * Transformer-XL (arXiv:1901.02860): scores are (q_i + u) . k_j + (q_i + v) . R s, with s the sinusoidal vector of i - j,
+       * sines before cosines. Each layer learns `relative_projection`, which is R, `content_bias`, u, and `position_bias`, v.
+       */
+      encoding: 'transformer_xl';
+      /** Default 10000. */
+      base?: number;
+    };
 
 /** Sizes of the model that an encoding may need. @internal */
 export interface ModelSizes {
@@ -232,6 +241,11 @@ const table = {
   },
 } as const;
 
+const byBase = {
+  options: ['base'],
+  read: (where: string, given: { readonly base?: number }) => ({ fields: { base: base(where, given) } }),
+} as const;
+
 function slopesOf(where: string, value: readonly number[] | undefined, heads: number): readonly number[] | undefined {
   if (value === undefined) return undefined;
   const expected = `${heads} numbers, one for each head`;
@@ -301,7 +315,7 @@ const encodings: { readonly [E in Encoding]: EncodingKind<E> } = {
   relative_key: table,
   relative_key_query: table,
   m3: table,
-  pope: { options: ['base'], read: (where, given) => ({ fields: { base: base(where, given) } }) },
+  pope: byBase,
   forget: {
     options: [],
     read: (where, given, { causal }) => {
@@ -326,6 +340,7 @@ const encodings: { readonly [E in Encoding]: EncodingKind<E> } = {
       return { fields: { width, base } };
     },
   },
+  transformer_xl: byBase,
 };
 
 /** Checks an encoding. @internal */

@@ -54,7 +54,7 @@ TEST_CASE("Choices of a model that do not exist or do not go together are refuse
   CHECK(status([](auto& m) { m.eps = kInfinite; }) == Status::kInvalidArgument);
   CHECK(status([](auto& m) { m.activation = Activation::kRelu; }) == Status::kInvalidArgument);
   CHECK(status([](auto& m) { m.attention = AttentionKind::kLinear; }) == Status::kInvalidArgument);
-  CHECK(status([](auto& m) { m.position.kind = static_cast<PositionKind>(16); }) == Status::kInvalidArgument);
+  CHECK(status([](auto& m) { m.position.kind = static_cast<PositionKind>(17); }) == Status::kInvalidArgument);
   // Choices whose numbers have no name.
   CHECK(status([](auto& m) { m.attention = static_cast<AttentionKind>(2); }) == Status::kInvalidArgument);
   CHECK(status([](auto& m) { m.kernel = static_cast<LinearKernel>(5); }) == Status::kInvalidArgument);
@@ -94,6 +94,7 @@ TEST_CASE("Options of an encoding out of range are refused", "[training]") {
   CHECK(status(Kind::kSinusoidal, [](auto& p) { p.base = 0; }) == Status::kInvalidArgument);
   CHECK(status(Kind::kSinusoidal, [](auto& p) { p.scale = kInfinite; }) == Status::kInvalidArgument);
   CHECK(status(Kind::kPope, [](auto& p) { p.base = -1; }) == Status::kInvalidArgument);
+  CHECK(status(Kind::kTransformerXl, [](auto& p) { p.base = 0; }) == Status::kInvalidArgument);
   CHECK(status(Kind::kRope, [](auto& p) { p.attention_factor = -1; }) == Status::kInvalidArgument);
   CHECK(status(Kind::kRope, [](auto& p) { p.frequencies.dim = 6; }) == Status::kInvalidShape);
   CHECK(status(Kind::kRope, [](auto& p) { p.frequencies.dim = 4; }) == Status::kOk);  // the whole head

@@ -51,7 +51,8 @@ inline std::vector<NamedModel> everyModel() {
                                     "pope",
                                     "forget",
                                     "fire",
-                                    "sandwich"};
+                                    "sandwich",
+                                    "transformer_xl"};
   std::vector<NamedModel> models;
   for (size_t kind = 0; kind < std::size(kNames); ++kind) {
     ModelOptions model = smallModel(static_cast<PositionKind>(kind));

@@ -60,7 +60,8 @@ constexpr Choice<PositionKind> kKinds[] = {{"none", PositionKind::kNone},
                                            {"pope", PositionKind::kPope},
                                            {"forget", PositionKind::kForget},
                                            {"fire", PositionKind::kFire},
-                                           {"sandwich", PositionKind::kSandwich}};
+                                           {"sandwich", PositionKind::kSandwich},
+                                           {"transformer_xl", PositionKind::kTransformerXl}};
 constexpr Choice<LearnedMode> kModes[] = {{"add", LearnedMode::kAdd},
                                           {"multiply", LearnedMode::kMultiply},
                                           {"concat", LearnedMode::kConcatenate},

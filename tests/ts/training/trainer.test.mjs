@@ -30,6 +30,7 @@ const encodings = [
   { encoding: 'forget' },
   { encoding: 'fire', width: 4 },
   { encoding: 'sandwich', dim: 16 },
+  { encoding: 'transformer_xl', base: 100 },
 ];
 
 // Sequences that count up from a random id.

@@ -1,0 +1,151 @@
+// Attention of a layer with encodings of their own terms, against their formulas: maps of a first layer in
+// double.
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "catch.h"
+#include "reference.h"
+#include "training/trainer.h"
+#include "training/trainer_data.h"
+
+namespace ropewalk::test {
+namespace {
+
+using namespace ropewalk::training;
+
+// A layer whose parameters are nowhere at their start, and what its queries and keys are.
+struct FirstLayer {
+  ModelOptions model;
+  size_t tokens;
+  Trainer<double> trainer;
+  BatchData<double> batch;
+  std::vector<double> q, k;  // [T, d]
+
+  FirstLayer(ModelOptions options, size_t length) : FirstLayer(options, length, Random(27)) {}
+
+  FirstLayer(ModelOptions options, size_t length, Random random)
+      : model(options),
+        tokens(length),
+        trainer(trainerOf<double>(options)),
+        batch(random, options.vocab, 1, length) {
+    for (size_t i = 0; i < trainer.layout().size(); ++i) trainer.parameters()[i] += random.uniform(-0.3, 0.3);
+    q = projected("layers.0.query");
+    k = projected("layers.0.key");
+  }
+
+  const double* parameter(const char* name) { return trainer.parameter(name).data; }
+
+  // Of token vectors after the norm.
+  std::vector<double> projected(const char* name) {
+    const size_t d = model.model_dim;
+    std::vector<double> out(tokens * d, 0);
+    for (size_t t = 0; t < tokens; ++t) {
+      const double* const x = parameter("embedding") + static_cast<size_t>(batch.ids[t]) * d;
+      double squares = 0;
+      for (size_t i = 0; i < d; ++i) squares += x[i] * x[i] / static_cast<double>(d);
+      for (size_t o = 0; o < d; ++o) {
+        for (size_t i = 0; i < d; ++i) {
+          out[t * d + o] += parameter(name)[o * d + i] * parameter("layers.0.attention_norm")[i] * x[i] /
+                            std::sqrt(squares + model.eps);
+        }
+      }
+    }
+    return out;
+  }
+
+  const double* query(size_t h, size_t i) const {
+    return q.data() + i * model.model_dim + h * model.headDim();
+  }
+  const double* key(size_t h, size_t j) const { return k.data() + j * model.model_dim + h * model.headDim(); }
+  double dot(const double* a, const double* b) const {
+    double sum = 0;
+    for (size_t e = 0; e < model.headDim(); ++e) sum += a[e] * b[e];
+    return sum;
+  }
+  double scale() const { return 1 / std::sqrt(static_cast<double>(model.headDim())); }
+
+  // The largest difference of the maps from the softmax of score(head, query, key).
+  template <class Score>
+  double errorOf(Score score) {
+    std::vector<double> maps(model.heads * tokens * tokens);
+    REQUIRE(trainer.capture(batch.sequences(), maps.data()) == Status::kOk);
+    double worst = 0;
+    for (size_t h = 0; h < model.heads; ++h) {
+      for (size_t i = 0; i < tokens; ++i) {
+        const size_t keys = model.causal ? i + 1 : tokens;
+        std::vector<double> expected(tokens, 0);
+        double total = 0;
+        for (size_t j = 0; j < keys; ++j) total += expected[j] = std::exp(score(h, i, j));
+        for (size_t j = 0; j < tokens; ++j)
+          worst = std::max(worst, std::fabs(maps[(h * tokens + i) * tokens + j] - expected[j] / total));
+      }
+    }
+    return worst;
+  }
+};
+
+// check(layer) for causal and bidirectional layers, of one block of queries and of two.
+template <class Change, class Check>
+void eachLayer(PositionKind kind, Change change, Check check) {
+  for (const bool causal : {false, true}) {
+    for (const size_t tokens : {size_t{7}, size_t{131}}) {
+      ModelOptions model = smallModel(kind);
+      model.layers = 1;
+      model.causal = causal;
+      change(model.position);
+      FirstLayer layer(model, tokens);
+      INFO((causal ? "causal, " : "bidirectional, ") << tokens << " tokens");
+      check(layer);
+    }
+  }
+}
+
+double apart(size_t i, size_t j) {
+  return static_cast<double>(i) - static_cast<double>(j);
+}
+
+}  // namespace
+
+TEST_CASE("Sandwich: products of sinusoidal vectors, a slope for each head", "[training]") {
+  eachLayer(
+      PositionKind::kSandwich, [](PositionOptions& p) { p.width = 6; },
+      [](FirstLayer& layer) {
+        const double error = layer.errorOf([&](size_t h, size_t i, size_t j) {
+          double product = 0;
+          for (size_t w = 0; w < 3; ++w)
+            product += std::cos(apart(i, j) * std::pow(100, -static_cast<double>(w) / 3));
+          const double bias = product / (8 * static_cast<double>(h + 1) / 2);
+          return layer.dot(layer.query(h, i), layer.key(h, j)) * layer.scale() + bias;
+        });
+        CHECK(error < 1e-13);
+      });
+}
+
+TEST_CASE("Transformer-XL: (q + u) . k + (q + v) . R of the distance", "[training]") {
+  eachLayer(
+      PositionKind::kTransformerXl, [](PositionOptions&) {},
+      [](FirstLayer& layer) {
+        const size_t d = layer.model.model_dim;
+        const size_t dim = layer.model.headDim();
+        const double* const map = layer.parameter("layers.0.relative_projection");
+        const double* const u = layer.parameter("layers.0.content_bias");
+        const double* const v = layer.parameter("layers.0.position_bias");
+        const double error = layer.errorOf([&](size_t h, size_t i, size_t j) {
+          double sum = 0;
+          for (size_t e = 0; e < dim; ++e) {
+            const size_t row = h * dim + e;
+            double r = 0;
+            for (size_t c = 0; c < d; ++c) {
+              const double angle = apart(i, j) * std::pow(100, -static_cast<double>(c % (d / 2)) * 2 / 8);
+              r += map[row * d + c] * (c < d / 2 ? std::sin(angle) : std::cos(angle));
+            }
+            sum += (layer.query(h, i)[e] + u[row]) * layer.key(h, j)[e] + (layer.query(h, i)[e] + v[row]) * r;
+          }
+          return sum * layer.scale();
+        });
+        CHECK(error < 3e-6);  // s is rounded to float, some 8 of them make a number of R
+      });
+}
+
+}  // namespace ropewalk::test
