@@ -155,6 +155,7 @@ export const enums = {
       fire: 'kFire',
       sandwich: 'kSandwich',
       transformer_xl: 'kTransformerXl',
+      deberta: 'kDeberta',
     },
   },
   TrainedAttention: {

@@ -15,11 +15,15 @@ void headTables(T* out, const T* vectors, const T* w, const HeadTableShape& shap
 }
 
 template <class T>
-void headTablesBackward(T* dw, const T* dout, const T* vectors, const HeadTableShape& shape) {
+void headTablesBackward(T* dw, T* dvectors, const T* dout, const T* vectors, const T* w,
+                        const HeadTableShape& shape) {
   const size_t d = shape.width();
   for (size_t h = 0; h < shape.heads; ++h) {
     product<T>(dw + h * shape.dim * d, d, {dout + h * shape.size(), shape.dim, true}, {vectors, d}, shape.dim,
                d, shape.distances, true);
+    if (dvectors == nullptr) continue;
+    product<T>(dvectors, d, {dout + h * shape.size(), shape.dim}, {w + h * shape.dim * d, d}, shape.distances,
+               d, shape.dim, true);
   }
 }
 
@@ -53,8 +57,10 @@ void tableBiasBackward(QueryBiases<T> gradients, T* dtables, const T* dbias, con
 
 template void headTables(float*, const float*, const float*, const HeadTableShape&);
 template void headTables(double*, const double*, const double*, const HeadTableShape&);
-template void headTablesBackward(float*, const float*, const float*, const HeadTableShape&);
-template void headTablesBackward(double*, const double*, const double*, const HeadTableShape&);
+template void headTablesBackward(float*, float*, const float*, const float*, const float*,
+                                 const HeadTableShape&);
+template void headTablesBackward(double*, double*, const double*, const double*, const double*,
+                                 const HeadTableShape&);
 template void tableBias(float*, const float*, QueryBiases<const float>, float, const HeadTableShape&);
 template void tableBias(double*, const double*, QueryBiases<const double>, double, const HeadTableShape&);
 template void tableBiasBackward(QueryBiases<float>, float*, const float*, const float*,

@@ -1,7 +1,10 @@
 // Tables of distances that each head has for itself, made by a map of the layer from a vector for each
 // distance. Transformer-XL (Dai et al., arXiv:1901.02860) maps sinusoidal vectors s:
 //   score = scale ((q_i + u) . k_j + (q_i + v) . R_(i - j)),  R = W_R s
-// With q' = q + u that is scale (q'_i . k_j + q'_i . R + (v - u) . R): the last term is a bias by distance.
+// DeBERTa (He et al., arXiv:2006.03654) maps learned vectors p by the layer's own maps of queries and keys:
+//   score = scale (q_i . k_j + q_i . K_r + k_j . Q_r),  K = W_k p, Q = W_q p, r the row of i - j
+// With q' = q + u that of Transformer-XL is scale (q'_i . k_j + q'_i . R + (v - u) . R): the last term is a
+// bias by distance.
 #pragma once
 
 #include <cstddef>
@@ -23,9 +26,10 @@ struct HeadTableShape {
 template <class T>
 void headTables(T* out, const T* vectors, const T* w, const HeadTableShape& shape);
 
-// Adds to dw.
+// Adds to dw, and to dvectors unless that is null; w is not read then.
 template <class T>
-void headTablesBackward(T* dw, const T* dout, const T* vectors, const HeadTableShape& shape);
+void headTablesBackward(T* dw, T* dvectors, const T* dout, const T* vectors, const T* w,
+                        const HeadTableShape& shape);
 
 // u and v [H, D] of Transformer-XL, or their gradients.
 template <class T>

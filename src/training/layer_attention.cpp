@@ -59,9 +59,19 @@ HeadTableShape headTableShape(const LayerContext<T>& context) {
   return {context.plan.distances().count(), context.options.heads, context.options.headDim()};
 }
 
+// Those of a head, or their gradients.
+template <class T>
+RelativeTables<T> headTablesOf(const LayerContext<T>& context, T* tables, const HeadPlace& at) {
+  const HeadTableShape shape = headTableShape(context);
+  T* const keys = tables + at.h * shape.size();
+  T* const queries = context.plan.hasLearnedDistances() ? keys + shape.heads * shape.size() : nullptr;
+  return {keys, queries, nullptr, nullptr};
+}
+
 template <class T>
 T scaleOf(const LayerContext<T>& context) {
-  return static_cast<T>(1 / std::sqrt(static_cast<double>(context.options.headDim())));
+  return static_cast<T>(
+      1 / std::sqrt(static_cast<double>(context.options.headDim() * context.plan.scoreTerms())));
 }
 
 template <class T>
@@ -93,8 +103,9 @@ HeadInput<T> inputOf(const LayerContext<T>& context, const HeadPlace& at) {
     input.relative = {tables.query, tables.key, tables.product, tables.value};
   }
   if (plan.hasHeadTables()) {
-    input.relative.query = model.tables + at.h * headTableShape(context).size();
-    input.bias = model.table_bias + at.h * plan.distances().count();
+    const RelativeTables<T> tables = headTablesOf(context, model.tables, at);
+    input.relative = {tables.query, tables.key, nullptr, nullptr};
+    if (plan.hasQueryBiases()) input.bias = model.table_bias + at.h * plan.distances().count();
   }
   return input;
 }
@@ -146,6 +157,13 @@ template <class T>
 void makeHeadTables(const LayerContext<T>& context) {
   const ModelState<T>& model = context.memory.model();
   const HeadTableShape shape = headTableShape(context);
+  if (context.plan.hasLearnedDistances()) {
+    const size_t d = shape.width();
+    headTables<T>(model.tables, model.distance_vectors, context.parts.qkv + d * d, shape);
+    headTables<T>(model.tables + shape.heads * shape.size(), model.distance_vectors, context.parts.qkv,
+                  shape);
+    return;
+  }
   headTables(model.tables, context.plan.distanceVectors(), context.parts.relative_projection, shape);
   tableBias<T>(model.table_bias, model.tables, context.parts.query_biases, scaleOf(context), shape);
 }
@@ -154,9 +172,19 @@ template <class T>
 void headTablesGradients(const LayerContext<T>& context, const LayerParts<T>& gradients) {
   const ModelState<T>& model = context.memory.model();
   const HeadTableShape shape = headTableShape(context);
+  if (context.plan.hasLearnedDistances()) {
+    const size_t d = shape.width();
+    headTablesBackward<T>(gradients.qkv + d * d, model.d_distance_vectors, model.d_tables,
+                          model.distance_vectors, context.parts.qkv + d * d, shape);
+    headTablesBackward<T>(gradients.qkv, model.d_distance_vectors,
+                          model.d_tables + shape.heads * shape.size(), model.distance_vectors,
+                          context.parts.qkv, shape);
+    return;
+  }
   tableBiasBackward<T>(gradients.query_biases, model.d_tables, model.d_table_bias, model.tables,
                        context.parts.query_biases, scaleOf(context), shape);
-  headTablesBackward(gradients.relative_projection, model.d_tables, context.plan.distanceVectors(), shape);
+  headTablesBackward<T>(gradients.relative_projection, nullptr, model.d_tables,
+                        context.plan.distanceVectors(), nullptr, shape);
   eachQuery(context, model.d_qkv,
             [&](const T* row) { addScaled(gradients.query_biases.content, T{1}, row, shape.width()); });
 }
@@ -183,7 +211,7 @@ void layerAttentionForward(const LayerContext<T>& context) {
   T* const room = context.memory.model().room;
   const size_t tokens = context.memory.tokens();
   turnAll(context, state.qkv, Turn::kForward);
-  if (context.plan.hasHeadTables()) {
+  if (context.plan.hasQueryBiases()) {
     eachQuery(context, state.qkv,
               [&](T* row) { addScaled(row, T{1}, context.parts.query_biases.content, options.model_dim); });
   }
@@ -220,8 +248,8 @@ void layerAttentionBackward(const LayerContext<T>& context, const LayerParts<T>&
   std::fill_n(model.d_qkv, context.memory.rows() * 3 * d, T{0});
   if (plan.hasRelative()) std::fill_n(model.d_tables, 2 * distances.count() * dim, T{0});
   if (plan.hasHeadTables()) {
-    std::fill_n(model.d_tables, distances.count() * d, T{0});
-    std::fill_n(model.d_table_bias, distances.count() * options.heads, T{0});
+    std::fill_n(model.d_tables, distances.count() * plan.headTables() * d, T{0});
+    if (plan.hasQueryBiases()) std::fill_n(model.d_table_bias, distances.count() * options.heads, T{0});
   }
   eachHead(context, [&](const HeadPlace& at) {
     HeadInput<T> input = inputOf(context, at);
@@ -234,8 +262,8 @@ void layerAttentionBackward(const LayerContext<T>& context, const LayerParts<T>&
     if (plan.hasBias()) head.bias = model.d_bias + at.h * plan.biasShape().size();
     if (plan.hasRelative()) head.relative = relativeTables(context, model.d_tables);
     if (plan.hasHeadTables()) {
-      head.relative.query = model.d_tables + at.h * distances.count() * dim;
-      head.bias = model.d_table_bias + at.h * distances.count();
+      head.relative = headTablesOf(context, model.d_tables, at);
+      if (plan.hasQueryBiases()) head.bias = model.d_table_bias + at.h * distances.count();
     }
     const HeadWeights<T> weights = context.memory.weights(context.layer, at.index);
     const T* const dout = mixedOf(context, model.d_mixed, at);

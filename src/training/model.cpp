@@ -123,6 +123,8 @@ void Model<T>::forward(const T* parameters, const Sequences& sequences, const Po
   const ModelParts<const T> parts = modelParts(layout_, parameters);
   embeddingForward(memory_.layer(0).hidden, embeddingInput(options_, parts, sequences, plan));
   if (plan.hasBias()) distanceBias(s.bias, biasShape(plan, s), biasParts(parts, plan));
+  if (plan.hasLearnedDistances())
+    layOutByDistance(s.distance_vectors, parts.relative_embeddings, plan.relativeRows(), plan.distances(), d);
   if (plan.firesByBlock()) fireTables(plan, s).prepare(parts.bias.first, plan.biasShape().threshold);
   for (size_t l = 0; l < options_.layers; ++l) layerForward(layerParts(layout_, parameters, l), plan, l);
   normForward<T>(s.input, s.moments, s.hidden, parts.final_norm, static_cast<T>(options_.eps), m, d);
@@ -170,6 +172,7 @@ void Model<T>::backward(T* gradients, const T* parameters, const Sequences& sequ
   const ModelParts<T> of_parts = modelParts(layout_, gradients);
   std::fill_n(gradients, layout_.size(), T{0});
   std::fill_n(s.d_hidden, m * d, T{0});
+  if (plan.hasLearnedDistances()) std::fill_n(s.d_distance_vectors, plan.distances().count() * d, T{0});
   if (plan.hasBias()) std::fill_n(s.d_bias, options_.heads * plan.biasShape().size(), T{0});
 
   projectBackward(s.d_input, of_parts.unembedding, s.logits, s.input, parts.unembedding, m, options_.vocab,
@@ -183,6 +186,10 @@ void Model<T>::backward(T* gradients, const T* parameters, const Sequences& sequ
                     embeddingInput(options_, parts, sequences, plan));
   if (plan.hasBias() && of_parts.bias.first != nullptr)
     distanceBiasBackward(of_parts.bias, s.d_bias, biasShape(plan, s), biasParts(parts, plan));
+  if (plan.hasLearnedDistances()) {
+    layOutBackward(of_parts.relative_embeddings, s.d_distance_vectors, plan.relativeRows(), plan.distances(),
+                   d);
+  }
   if (plan.firesByBlock()) fireTables(plan, s).addGradients(of_parts.bias.first, parts.bias.first);
 }
 

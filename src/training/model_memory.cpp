@@ -76,8 +76,9 @@ void ModelMemory<T>::carveGradients(Carver& carver, const ModelOptions& options,
   if (plan.hasBias()) model_.d_bias = carver.take(options.heads, plan.biasShape().size());
   if (plan.hasRelative()) model_.d_tables = carver.take(count, 2 * options.headDim());
   if (plan.hasHeadTables()) {
-    model_.d_tables = carver.take(count, d);
-    model_.d_table_bias = carver.take(count, options.heads);
+    model_.d_tables = carver.take(count, plan.headTables() * d);
+    if (plan.hasQueryBiases()) model_.d_table_bias = carver.take(count, options.heads);
+    if (plan.hasLearnedDistances()) model_.d_distance_vectors = carver.take(count, d);
   }
   if (plan.hasPhases()) model_.d_angled = carver.take(tokens_, 4 * options.headDim());
   if (plan.forgets()) {
@@ -107,8 +108,9 @@ void ModelMemory<T>::carve(Carver& carver, const ModelOptions& options, const Po
   if (plan.fires()) model_.fire = carver.takeDoubles(FireTables::room(plan.biasShape()), 1);
   if (plan.hasRelative()) model_.tables = carver.take(count, 2 * options.headDim());
   if (plan.hasHeadTables()) {
-    model_.tables = carver.take(count, d);
-    model_.table_bias = carver.take(count, options.heads);
+    model_.tables = carver.take(count, plan.headTables() * d);
+    if (plan.hasQueryBiases()) model_.table_bias = carver.take(count, options.heads);
+    if (plan.hasLearnedDistances()) model_.distance_vectors = carver.take(count, d);
   }
   if (plan.hasPhases()) model_.angled = carver.take(tokens_, 4 * options.headDim());
   if (!keeps_weights_) model_.weights = carver.take(blockRows(tokens_), tokens_);

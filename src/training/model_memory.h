@@ -45,17 +45,19 @@ struct ModelState {
   T* input = nullptr;   // [M, d], of the unembedding
   T* logits = nullptr;  // [M, V]
 
-  T* bias = nullptr;        // [H, rows, distances] of the bias; null: none, or made for each block
-  double* fire = nullptr;   // room of FireTables
-  T* tables = nullptr;      // [2][distances, D], or of each head [H, distances, D]
-  T* table_bias = nullptr;  // [H, distances], of the layer: kTransformerXl
-  T* angled = nullptr;      // [2][T, 2 D], queries and keys of a head with phases
-  T* weights = nullptr;     // [rows, T] of a block of queries, where layers keep none
-  T* room = nullptr;        // of attention
+  T* bias = nullptr;              // [H, rows, distances] of the bias; null: none, or made for each block
+  double* fire = nullptr;         // room of FireTables
+  T* tables = nullptr;            // [2][distances, D], or of each head [1 or 2][H, distances, D]
+  T* table_bias = nullptr;        // [H, distances], of the layer: kTransformerXl
+  T* distance_vectors = nullptr;  // [distances, d]: kDeberta
+  T* angled = nullptr;            // [2][T, 2 D], queries and keys of a head with phases
+  T* weights = nullptr;           // [rows, T] of a block of queries, where layers keep none
+  T* room = nullptr;              // of attention
 
   T* d_bias = nullptr;
   T* d_tables = nullptr;
   T* d_table_bias = nullptr;
+  T* d_distance_vectors = nullptr;
   T* d_angled = nullptr;
   T* d_forget_sums = nullptr;  // [T]
   T* d_hidden = nullptr;       // [M, d]

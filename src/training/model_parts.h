@@ -33,6 +33,7 @@ struct ModelParts {
   T* embedding = nullptr;
   T* positions = nullptr;
   BiasParts<T> bias;
+  T* relative_embeddings = nullptr;
   NormParts<T> final_norm;
   T* unembedding = nullptr;
 };
@@ -72,6 +73,7 @@ ModelParts<T> modelParts(const ParameterLayout& layout, T* base) {
   for (const char* name : {"alibi.slopes", "t5", "kerple.r1", "fire.c"}) {
     if (parts.bias.first == nullptr) parts.bias.first = part(name);
   }
+  parts.relative_embeddings = part("relative_embeddings");
   parts.bias.second = part("kerple.r2");
   parts.final_norm = {part("final_norm"), part("final_norm_bias")};
   parts.unembedding = part("unembedding");

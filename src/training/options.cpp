@@ -83,6 +83,12 @@ Status checkPosition(const ModelOptions& options) {
     case PositionKind::kFire:
       if (position.width > kMostBuckets) return Status::kInvalidShape;
       return position.width > 0 && isPositive(position.threshold) ? Status::kOk : Status::kInvalidArgument;
+    case PositionKind::kDeberta: {
+      const size_t middle = position.max_relative / 2;
+      if (!isSize(position.max_relative)) return Status::kInvalidShape;
+      const bool has_buckets = middle > 0 && position.max_distance >= static_cast<int64_t>(middle) + 2;
+      return position.max_distance == 0 || has_buckets ? Status::kOk : Status::kInvalidArgument;
+    }
     case PositionKind::kForget:
       return options.causal ? Status::kOk : Status::kInvalidArgument;
   }

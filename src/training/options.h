@@ -36,7 +36,8 @@ enum class PositionKind : int {
   kForget = 13,            // FoX: gates that forget; causal only
   kFire = 14,              // a network of ln(1 + c |j - i|) / ln(1 + c max(L, i))
   kSandwich = 15,          // products of sinusoidal vectors, 8 (h + 1) / H times smaller
-  kTransformerXl = 16      // mapped sinusoidal vectors of i - j, and two biases of queries
+  kTransformerXl = 16,     // mapped sinusoidal vectors of i - j, and two biases of queries
+  kDeberta = 17            // learned vectors by i - j, mapped as queries and keys are
 };
 
 struct PositionOptions {
@@ -55,10 +56,11 @@ struct PositionOptions {
   // heads are no power of two.
   const double* slopes = nullptr;
   size_t num_buckets = 32;     // kT5: in both directions unless causal
-  int64_t max_distance = 128;  // kT5
-  size_t max_relative = 16;    // kShaw: the largest distance with a row of its own
-  size_t width = 32;           // kFire: W, of the hidden layer; kSandwich: of the vectors, even
-  double threshold = 512;      // kFire: L, times the parameter fire.threshold_factor, which begins as 1
+  int64_t max_distance = 128;  // kT5; kDeberta: where buckets end, 0: each distance has its row
+  // kShaw: the largest distance with a row of its own; kDeberta: half of the rows.
+  size_t max_relative = 16;
+  size_t width = 32;       // kFire: W, of the hidden layer; kSandwich: of the vectors, even
+  double threshold = 512;  // kFire: L, times the parameter fire.threshold_factor, which begins as 1
 
   bool hasVectors() const { return kind >= PositionKind::kSinusoidal && kind <= PositionKind::kLearned; }
 };

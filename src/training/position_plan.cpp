@@ -7,6 +7,7 @@
 #include "encodings/alibi.h"
 #include "encodings/binary.h"
 #include "encodings/sinusoidal.h"
+#include "training/disentangled_rows.h"
 
 namespace ropewalk::training {
 
@@ -111,6 +112,10 @@ Status PositionPlan<T>::create(const ModelOptions& options) {
       break;
     case PositionKind::kTransformerXl:
       break;
+    case PositionKind::kDeberta:
+      status =
+          disentangledRows(position.max_relative, position.max_distance, &made.disentangled_, &made.rows_);
+      break;
     case PositionKind::kPope:  // base^(-c / D) for each coordinate: RoPE's for twice as many
       status = made.createAngles({.dim = 2 * options.headDim(), .base = position.base});
       break;
@@ -123,7 +128,7 @@ Status PositionPlan<T>::create(const ModelOptions& options) {
 template <class T>
 Status PositionPlan<T>::prepare(size_t tokens) {
   if (tokens > longest_) return Status::kPositionOutOfRange;
-  const bool vectors = fixed_vectors_ || hasHeadTables();
+  const bool vectors = fixed_vectors_ || hasQueryBiases();
   if (tokens > filled_ && (vectors || angles_ > 0)) {
     filled_ = tokens_ = 0;  // until there are tables again
     const Status status = vectors                            ? fillVectors(tokens)
@@ -139,7 +144,7 @@ Status PositionPlan<T>::prepare(size_t tokens) {
 template <class T>
 Status PositionPlan<T>::fillVectors(size_t tokens) {
   const bool sinusoids = kind_ != PositionKind::kBinary;
-  const bool of_distances = hasHeadTables();
+  const bool of_distances = hasQueryBiases();
   const size_t rows = of_distances ? Distances{tokens, causal_}.count() : tokens;
   const size_t bits =
       sinusoids ? 0 : static_cast<size_t>(std::bit_width(std::max<size_t>(options_.length - 1, 1)));

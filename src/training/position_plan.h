@@ -57,9 +57,15 @@ class PositionPlan {
   bool hasProductTerm() const { return kind_ == PositionKind::kM3; }
   bool hasValueTerm() const { return kind_ == PositionKind::kShaw; }
 
-  // Tables by distance that each head has for itself, made from vectors [distances, d] (head_tables.h).
-  bool hasHeadTables() const { return kind_ == PositionKind::kTransformerXl; }
+  // Tables by distance that each head has for itself, made from vectors [distances, d] (head_tables.h), which
+  // are fixed or learned rows: one table for keys, where vectors are learned also one for queries.
+  bool hasHeadTables() const { return hasQueryBiases() || hasLearnedDistances(); }
+  bool hasQueryBiases() const { return kind_ == PositionKind::kTransformerXl; }
+  bool hasLearnedDistances() const { return kind_ == PositionKind::kDeberta; }
   const T* distanceVectors() const { return vectors_.data() + (filled_ - tokens_) * width_; }
+  size_t headTables() const { return hasLearnedDistances() ? 2 : 1; }
+  // Products that a score is the sum of, by which it is scaled.
+  size_t scoreTerms() const { return hasLearnedDistances() ? 3 : 1; }
 
   bool forgets() const { return kind_ == PositionKind::kForget; }
 
@@ -98,6 +104,7 @@ class PositionPlan {
   Buffer<double> sums_;     // [filled], of cosines: kSandwich
   Buffer<float> room_;      // for vectors in float
   Buffer<int64_t> places_;  // 0, 1, ..
+  Buffer<int32_t> disentangled_;  // what rows_ has: kDeberta
 };
 
 }  // namespace ropewalk::training

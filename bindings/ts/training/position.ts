@@ -138,6 +138,20 @@ export type TrainerPosition =
       encoding: 'transformer_xl';
       /** Default 10000. */
       base?: number;
+    }
+  | {
+      /**
+       * DeBERTa (arXiv:2006.03654): scores are q_i . k_j + q_i . W_k p + k_j . W_q p, over sqrt(3 D), with p the row of i - j in
+       * `relative_embeddings` `[2 span, modelDim]`, which all layers share, and each layer's own maps of queries and keys.
+       */
+      encoding: 'deberta';
+      /** Half of the rows. Default 16. */
+      span?: number;
+      /**
+       * Distances beyond span / 2 share rows, ever more of them, up to this distance, as in versions 2 and 3. At least
+       * span / 2 + 2. Default: each distance has its row, and those that have none share the outermost.
+       */
+      maxDistance?: number;
     };
 
 /** Sizes of the model that an encoding may need. @internal */
@@ -341,6 +355,20 @@ const encodings: { readonly [E in Encoding]: EncodingKind<E> } = {
     },
   },
   transformer_xl: byBase,
+  deberta: {
+    options: ['span', 'maxDistance'],
+    read: (where, given) => {
+      const maxRelative = check.integer(where, 'position.span', given.span ?? 16, 1, 2 ** 16);
+      if (given.maxDistance === undefined) return { fields: { maxRelative, maxDistance: 0 } };
+      const middle = Math.floor(maxRelative / 2);
+      if (middle === 0) {
+        const problem = 'is for a span of at least 2, which has buckets';
+        throw new ArgumentRangeError(where, 'position.maxDistance', given.maxDistance, problem);
+      }
+      const maxDistance = check.integer(where, 'position.maxDistance', given.maxDistance, middle + 2, 2 ** 30);
+      return { fields: { maxRelative, maxDistance } };
+    },
+  },
 };
 
 /** Checks an encoding. @internal */

@@ -1,5 +1,6 @@
 // Attention of a layer with encodings of their own terms, against their formulas: maps of a first layer in
 // double.
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -146,6 +147,46 @@ TEST_CASE("Transformer-XL: (q + u) . k + (q + v) . R of the distance", "[trainin
         });
         CHECK(error < 3e-6);  // s is rounded to float, some 8 of them make a number of R
       });
+}
+
+TEST_CASE("DeBERTa: vectors of distances, mapped as queries and keys are", "[training]") {
+  // Rows of the distances from -9 to 9 by Hugging Face's make_log_bucket_position and clamp, span 6: with
+  // max_position 9, whose buckets reach 6 at 9, and without.
+  constexpr size_t kRows[2][19] = {{0, 1, 1, 1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 11, 11, 11, 11},
+                                   {0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 11, 11, 11, 11}};
+  for (const bool buckets : {true, false}) {
+    eachLayer(
+        PositionKind::kDeberta,
+        [&](PositionOptions& p) {
+          p.max_relative = 6;
+          p.max_distance = buckets ? 9 : 0;
+        },
+        [&](FirstLayer& layer) {
+          const size_t d = layer.model.model_dim;
+          const double* const vectors = layer.parameter("relative_embeddings");
+          const auto mapped = [&](const char* name, size_t row, size_t out) {
+            double sum = 0;
+            for (size_t c = 0; c < d; ++c) sum += layer.parameter(name)[out * d + c] * vectors[row * d + c];
+            return sum;
+          };
+          std::vector<double> keys, queries;
+          for (size_t row = 0; row < 12; ++row) {
+            for (size_t out = 0; out < d; ++out) {
+              keys.push_back(mapped("layers.0.key", row, out));
+              queries.push_back(mapped("layers.0.query", row, out));
+            }
+          }
+          const double error = layer.errorOf([&](size_t h, size_t i, size_t j) {
+            const double distance = std::clamp(apart(i, j), -9.0, 9.0);
+            const size_t at = kRows[buckets ? 0 : 1][static_cast<size_t>(distance + 9)] * d + h * 4;
+            const double sum = layer.dot(layer.query(h, i), layer.key(h, j)) +
+                               layer.dot(layer.query(h, i), keys.data() + at) +
+                               layer.dot(layer.key(h, j), queries.data() + at);
+            return sum / std::sqrt(3.0 * 4);
+          });
+          CHECK(error < 1e-13);
+        });
+  }
 }
 
 }  // namespace ropewalk::test

@@ -52,7 +52,8 @@ inline std::vector<NamedModel> everyModel() {
                                     "forget",
                                     "fire",
                                     "sandwich",
-                                    "transformer_xl"};
+                                    "transformer_xl",
+                                    "deberta"};
   std::vector<NamedModel> models;
   for (size_t kind = 0; kind < std::size(kNames); ++kind) {
     ModelOptions model = smallModel(static_cast<PositionKind>(kind));
@@ -83,6 +84,10 @@ inline std::vector<NamedModel> everyModel() {
     m.position.frequencies.original_length = 32;
   });
   add("alibi, trainable", PositionKind::kAlibi, [](auto& m) { m.position.trainable = true; });
+  add("deberta, a row for each distance", PositionKind::kDeberta, [](auto& m) {
+    m.position.max_distance = 0;
+    m.causal = false;
+  });
   add("GELU, layer norm", PositionKind::kRope, [](auto& m) {
     m.hidden_dim = 6;
     m.norm = NormKind::kLayer;

@@ -61,7 +61,8 @@ constexpr Choice<PositionKind> kKinds[] = {{"none", PositionKind::kNone},
                                            {"forget", PositionKind::kForget},
                                            {"fire", PositionKind::kFire},
                                            {"sandwich", PositionKind::kSandwich},
-                                           {"transformer_xl", PositionKind::kTransformerXl}};
+                                           {"transformer_xl", PositionKind::kTransformerXl},
+                                           {"deberta", PositionKind::kDeberta}};
 constexpr Choice<LearnedMode> kModes[] = {{"add", LearnedMode::kAdd},
                                           {"multiply", LearnedMode::kMultiply},
                                           {"concat", LearnedMode::kConcatenate},

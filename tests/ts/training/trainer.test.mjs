@@ -31,6 +31,8 @@ const encodings = [
   { encoding: 'fire', width: 4 },
   { encoding: 'sandwich', dim: 16 },
   { encoding: 'transformer_xl', base: 100 },
+  { encoding: 'deberta', span: 8 },
+  { encoding: 'deberta', span: 4, maxDistance: 12 },
 ];
 
 // Sequences that count up from a random id.
@@ -345,6 +347,17 @@ describe('refuses', () => {
     ],
     'a threshold of 0': [make({ position: { encoding: 'fire', threshold: 0 } }), 'position.threshold', /above 0/],
     'an odd vector': [make({ position: { encoding: 'sandwich', dim: 5 } }), 'position.dim', /even/],
+    'no rows for distances': [make({ position: { encoding: 'deberta', span: 0 } }), 'position.span', /from 1/],
+    'buckets that end before they begin': [
+      make({ position: { encoding: 'deberta', span: 8, maxDistance: 5 } }),
+      'position.maxDistance',
+      /from 6/,
+    ],
+    'buckets of one row': [
+      make({ position: { encoding: 'deberta', span: 1, maxDistance: 5 } }),
+      'position.maxDistance',
+      /span of at least 2/,
+    ],
     'a base of 1': [make({ position: { encoding: 'sandwich', base: 1 } }), 'position.base', /./],
     'scores of linear attention': [
       make({ position: { encoding: 'alibi' }, attention: { linear: 'elu1' } }),
