@@ -156,6 +156,7 @@ export const enums = {
       sandwich: 'kSandwich',
       transformer_xl: 'kTransformerXl',
       deberta: 'kDeberta',
+      cope: 'kCope',
     },
   },
   TrainedAttention: {

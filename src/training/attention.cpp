@@ -1,6 +1,7 @@
 #include "training/attention.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "training/lanes.h"
 #include "training/products.h"
@@ -46,6 +47,23 @@ HeadGradients<T> blockOf(HeadGradients<T> gradients, const HeadInput<T>& whole, 
   return gradients;
 }
 
+// CoPE of a block, if there is any.
+template <class T>
+std::optional<CopeBlock<T>> copeOf(const HeadInput<T>& input) {
+  if (input.cope.table == nullptr) return std::nullopt;
+  return CopeBlock<T>(input.cope, input.x, input.queries);
+}
+
+// The same with scores, for its gradients.
+template <class T>
+std::optional<CopeBlock<T>> copeAgain(const HeadInput<T>& input) {
+  const std::optional<CopeBlock<T>> cope = copeOf(input);
+  if (!cope) return cope;
+  scoresOf(cope->scores(), input);
+  cope->beginBackward(input.scale);
+  return cope;
+}
+
 // weights [rows, T] of a block.
 template <class T>
 [[gnu::noinline]] void attentionWeights(T* weights, const HeadInput<T>& input, T* room) {
@@ -53,10 +71,12 @@ template <class T>
   const size_t tokens = b.all.tokens;
   if (input.relative.product == nullptr) scoresOf(weights, input);
   relativeScores(weights, input.x, input.relative, b, room);
+  const std::optional<CopeBlock<T>> cope = copeOf(input);
   for (size_t i = 0; i < b.rows(); ++i) {
     T* const row = weights + i * tokens;
     const size_t keys = b.keys(i);
     for (size_t j = 0; j < keys; ++j) row[j] *= input.scale;
+    if (cope) cope->add(row, i);
     if (input.bias != nullptr) addScaled(row, T{1}, input.bias + i * input.bias_stride + b.first(i), keys);
     // F_i is the same for all keys, but without it numbers would grow.
     for (size_t j = 0; input.forget_sums != nullptr && j < keys; ++j)
@@ -146,6 +166,7 @@ void attentionBackward(const HeadGradients<T>& gradients, const T* dout, size_t 
     if (!weights.kept) attentionWeights(weights.of(b), block, room);
     mixValuesBackward(dscores, of_block, dout + b.begin * dout_stride, dout_stride, weights.of(b), block,
                       room);
+    const std::optional<CopeBlock<T>> cope = copeAgain(block);
     for (size_t i = 0; i < b.rows(); ++i) {
       const T* const w = weights.of(b) + i * tokens;
       T* const row = dscores + i * tokens;
@@ -159,9 +180,11 @@ void attentionBackward(const HeadGradients<T>& gradients, const T* dout, size_t 
       if (block.bias != nullptr)
         addScaled(of_block.bias + i * block.bias_stride + b.first(i), T{1}, row, keys);
       if (input.forget_sums != nullptr) addScaled(gradients.forget_sums, T{-1}, row, keys);
+      if (cope) cope->addBackward(row, i);
       for (j = 0; j < keys; ++j) row[j] *= input.scale;
       std::fill(row + keys, row + tokens, T{0});
     }
+    if (cope) cope->endBackward(of_block.dx.q, of_block.dx.q_stride, gradients.cope);
     if (input.relative.product == nullptr) scoresBackward(of_block, dscores, block);
     relativeScoresBackward(of_block.dx, of_block.relative, dscores, block.x, block.relative, b, room);
     if (input.fire) fireBiasBackward(input.fire, dbiases, {b, input.head, input.head + 1});

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 
+#include "training/cope.h"
 #include "training/distances.h"
 #include "training/fire_bias.h"
 #include "training/relative.h"
@@ -26,6 +27,7 @@ struct HeadInput {
   size_t head = 0;                      // of fire
   const double* forget_sums = nullptr;  // F [tokens], null: none
   RelativeTables<const T> relative;
+  CopeTerms<T> cope;  // with no `relative`
 };
 
 // All are added to; they are there where the input has what they belong to.
@@ -37,6 +39,7 @@ struct HeadGradients {
   T* bias = nullptr;
   T* forget_sums = nullptr;
   RelativeTables<T> relative;
+  T* cope = nullptr;
 };
 
 // Attention weights of a head: of all its queries, [T, T], or of one block at a time.

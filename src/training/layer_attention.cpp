@@ -107,6 +107,7 @@ HeadInput<T> inputOf(const LayerContext<T>& context, const HeadPlace& at) {
     input.relative = {tables.query, tables.key, nullptr, nullptr};
     if (plan.hasQueryBiases()) input.bias = model.table_bias + at.h * plan.distances().count();
   }
+  if (plan.copePositions() > 0) input.cope = {context.parts.cope, plan.copePositions(), model.cope};
   return input;
 }
 
@@ -265,6 +266,7 @@ void layerAttentionBackward(const LayerContext<T>& context, const LayerParts<T>&
       head.relative = headTablesOf(context, model.d_tables, at);
       if (plan.hasQueryBiases()) head.bias = model.d_table_bias + at.h * distances.count();
     }
+    head.cope = gradients.cope;
     const HeadWeights<T> weights = context.memory.weights(context.layer, at.index);
     const T* const dout = mixedOf(context, model.d_mixed, at);
     if (isLinear(options)) {

@@ -50,6 +50,7 @@ struct ModelState {
   T* tables = nullptr;            // [2][distances, D], or of each head [1 or 2][H, distances, D]
   T* table_bias = nullptr;        // [H, distances], of the layer: kTransformerXl
   T* distance_vectors = nullptr;  // [distances, d]: kDeberta
+  T* cope = nullptr;              // room of CopeTerms
   T* angled = nullptr;            // [2][T, 2 D], queries and keys of a head with phases
   T* weights = nullptr;           // [rows, T] of a block of queries, where layers keep none
   T* room = nullptr;              // of attention

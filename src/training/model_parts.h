@@ -21,6 +21,7 @@ struct LayerParts {
   T* phases = nullptr;
   T* forget = nullptr;
   T* forget_bias = nullptr;
+  T* cope = nullptr;
   T* relative_projection = nullptr;
   QueryBiases<T> query_biases;
   NormParts<T> forward_norm;
@@ -56,6 +57,7 @@ LayerParts<T> layerParts(const ParameterLayout& layout, T* base, size_t layer) {
   parts.phases = part("phases");
   parts.forget = part("forget");
   parts.forget_bias = part("forget_bias");
+  parts.cope = part("cope");
   parts.relative_projection = part("relative_projection");
   parts.query_biases = {part("content_bias"), part("position_bias")};
   parts.forward_norm = {part("feed_forward_norm"), part("feed_forward_norm_bias")};

@@ -74,6 +74,7 @@ Status checkPosition(const ModelOptions& options) {
     case PositionKind::kRelativeKey:
     case PositionKind::kRelativeKeyQuery:
     case PositionKind::kM3:
+    case PositionKind::kCope:
       return isSize(position.length) ? Status::kOk : Status::kInvalidShape;
     case PositionKind::kPope:
     case PositionKind::kTransformerXl:

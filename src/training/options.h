@@ -37,12 +37,14 @@ enum class PositionKind : int {
   kFire = 14,              // a network of ln(1 + c |j - i|) / ln(1 + c max(L, i))
   kSandwich = 15,          // products of sinusoidal vectors, 8 (h + 1) / H times smaller
   kTransformerXl = 16,     // mapped sinusoidal vectors of i - j, and two biases of queries
-  kDeberta = 17            // learned vectors by i - j, mapped as queries and keys are
+  kDeberta = 17,           // learned vectors by i - j, mapped as queries and keys are
+  kCope = 18               // a table by how many keys count, by gates
 };
 
 struct PositionOptions {
   PositionKind kind = PositionKind::kNone;
-  // kLearned, kBinary, kRelativeKey, kRelativeKeyQuery, kM3: tokens of the longest sequence.
+  // kLearned, kBinary, kRelativeKey, kRelativeKeyQuery, kM3: tokens of the longest sequence; kCope: rows of
+  // the table.
   size_t length = 0;
   LearnedMode mode = LearnedMode::kAdd;  // of vectors with tokens; kMultiply for kLearned only
   size_t position_dim = 0;               // kConcatenate: how many of model_dim are the position's

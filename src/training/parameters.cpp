@@ -108,6 +108,9 @@ void ParameterLayout::addOfLayer(const char* prefix, const ModelOptions& options
       add({prefix, "forget", {options.heads, options.model_dim}, {0, 0.02}, true});
       add({prefix, "forget_bias", {options.heads, 0}, {}});
       return;
+    case PositionKind::kCope:
+      add({prefix, "cope", {position.length, dim}, {}});
+      return;
     case PositionKind::kTransformerXl: {
       const size_t d = options.model_dim;
       add({prefix, "relative_projection", {d, d}, {0, 1 / std::sqrt(static_cast<double>(d))}, true});

@@ -40,7 +40,8 @@ struct Parameter {
 //   fire.c, fire.threshold_factor [1], fire.hidden_weights, fire.hidden_bias [W], fire.out_weights [H, W],
 //   fire.out_bias [H]; relative_embeddings [2 max_relative, d];
 //   per layer relative_keys, relative_values [2 max_relative + 1, D]; relative [2 length - 1, D]; phases [H,
-//   D]; forget [H, d], forget_bias [H]; relative_projection [d, d], content_bias, position_bias [H, D]
+//   D]; forget [H, d], forget_bias [H]; relative_projection [d, d], content_bias, position_bias [H, D];
+//   cope [length, D]
 class ParameterLayout {
  public:
   // options have passed check().

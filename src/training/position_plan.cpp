@@ -80,6 +80,7 @@ Status PositionPlan<T>::create(const ModelOptions& options) {
   switch (position.kind) {
     case PositionKind::kNone:
     case PositionKind::kForget:
+    case PositionKind::kCope:
       break;
     case PositionKind::kBinary:
     case PositionKind::kLearned:

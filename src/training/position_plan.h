@@ -67,6 +67,9 @@ class PositionPlan {
   // Products that a score is the sum of, by which it is scaled.
   size_t scoreTerms() const { return hasLearnedDistances() ? 3 : 1; }
 
+  // Rows of CoPE's table; 0: there is none.
+  size_t copePositions() const { return kind_ == PositionKind::kCope ? options_.length : 0; }
+
   bool forgets() const { return kind_ == PositionKind::kForget; }
 
   Distances distances() const { return {tokens_, causal_}; }

@@ -152,6 +152,15 @@ export type TrainerPosition =
        * span / 2 + 2. Default: each distance has its row, and those that have none share the outermost.
        */
       maxDistance?: number;
+    }
+  | {
+      /**
+       * CoPE (arXiv:2405.18719): adds q_i . e[p], with p the sum of the gates sigmoid(q_i . k_t / sqrt(D)) from key j on, as
+       * `copeBias`. Each layer learns e, `cope` `[positions, D]`, which begins as zeros.
+       */
+      encoding: 'cope';
+      /** Rows of e; what counts further than the last stands there. Default 64. */
+      positions?: number;
     };
 
 /** Sizes of the model that an encoding may need. @internal */
@@ -355,6 +364,12 @@ const encodings: { readonly [E in Encoding]: EncodingKind<E> } = {
     },
   },
   transformer_xl: byBase,
+  cope: {
+    options: ['positions'],
+    read: (where, given) => ({
+      fields: { length: check.integer(where, 'position.positions', given.positions ?? 64, 1, 2 ** 20) },
+    }),
+  },
   deberta: {
     options: ['span', 'maxDistance'],
     read: (where, given) => {

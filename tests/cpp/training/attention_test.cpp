@@ -32,7 +32,8 @@ constexpr Named kTerms[] = {{"plain", {}},
                             {"relative_key", {.query = true}},
                             {"relative_key_query", {.query = true, .key = true}},
                             {"M3", {.product = true}},
-                            {"everything", {true, true, true, true, true, true}}};
+                            {"CoPE", {.cope = true}},
+                            {"everything", {true, true, true, true, true, true, false}}};
 
 template <class T>
 double valueShare(const HeadData<T>& data, double unit) {

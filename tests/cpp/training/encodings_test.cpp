@@ -189,4 +189,29 @@ TEST_CASE("DeBERTa: vectors of distances, mapped as queries and keys are", "[tra
   }
 }
 
+TEST_CASE("CoPE: a row for how many keys count, by gates", "[training]") {
+  for (const size_t positions : {size_t{1}, size_t{2}, size_t{5}, size_t{200}}) {
+    eachLayer(
+        PositionKind::kCope, [&](PositionOptions& p) { p.length = positions; },
+        [&](FirstLayer& layer) {
+          const auto logit = [&](size_t h, size_t i, size_t j) {
+            return layer.dot(layer.query(h, i), layer.key(h, j)) * layer.scale();
+          };
+          const double error = layer.errorOf([&](size_t h, size_t i, size_t j) {
+            double position = 0;
+            for (size_t t = j; t < (layer.model.causal ? i + 1 : layer.tokens); ++t)
+              position += 1 / (1 + std::exp(-logit(h, i, t)));
+            position = std::min(position, static_cast<double>(positions - 1));
+            const auto row = [&](double at) {
+              return layer.dot(layer.query(h, i),
+                               layer.parameter("layers.0.cope") + static_cast<size_t>(at) * 4);
+            };
+            const double part = position - std::floor(position);
+            return logit(h, i, j) + (1 - part) * row(std::floor(position)) + part * row(std::ceil(position));
+          });
+          CHECK(error < 1e-12);
+        });
+  }
+}
+
 }  // namespace ropewalk::test

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "training/attention.h"
@@ -17,6 +18,7 @@ struct HeadTerms {
   bool key = false;
   bool product = false;
   bool value = false;
+  bool cope = false;
 };
 
 // Arrays of exact size for the sanitizer; strides are wider than rows, as in [B, T, 3 d].
@@ -26,7 +28,8 @@ struct HeadData {
   size_t dim;
   size_t value_dim;
   HeadTerms terms;
-  std::vector<T> q, k, v, bias, query, key, product, value, c;
+  std::vector<T> q, k, v, bias, query, key, product, value, cope, c;
+  mutable std::vector<T> cope_room;
   std::vector<double> sums;
 
   HeadData(Random& random, size_t tokens, bool causal, size_t head_dim, size_t values, HeadTerms with)
@@ -42,7 +45,11 @@ struct HeadData {
     product = make(distances.count() * dim);
     value = make(distances.count() * value_dim);
     c = make(tokens * value_dim);
+    cope = make(terms.cope ? kPositions * dim : 0);
+    cope_room.resize(training::copeRoom(distances, kPositions));
   }
+
+  static constexpr size_t kPositions = 4;  // of CoPE
 
   // Numbers of T rows, 2 apart.
   size_t rows(size_t n) const { return distances.tokens == 0 ? 0 : (distances.tokens - 1) * (n + 2) + n; }
@@ -59,6 +66,7 @@ struct HeadData {
     in.forget_sums = terms.forget ? sums.data() : nullptr;
     in.relative = {terms.query ? query.data() : nullptr, terms.key ? key.data() : nullptr,
                    terms.product ? product.data() : nullptr, terms.value ? value.data() : nullptr};
+    if (terms.cope) in.cope = {cope.data(), kPositions, cope_room.data()};
     return in;
   }
 
@@ -77,7 +85,27 @@ struct HeadData {
     s *= static_cast<double>(static_cast<T>(0.7));
     if (terms.bias) s += static_cast<double>(bias[place]);
     if (terms.forget) s += sums[i] - sums[j];
+    if (terms.cope) s += copeTerm(i, j);
     return s;
+  }
+
+  // q_i . e of the position of key j.
+  double copeTerm(size_t i, size_t j) const {
+    const auto dot = [&](const T* row) {
+      double sum = 0;
+      for (size_t e = 0; e < dim; ++e)
+        sum += static_cast<double>(q[i * (dim + 2) + e]) * static_cast<double>(row[e]);
+      return sum;
+    };
+    double position = 0;
+    for (size_t t = j; t < distances.keys(i); ++t)
+      position +=
+          1 / (1 + std::exp(-static_cast<double>(static_cast<T>(0.7)) * dot(k.data() + t * (dim + 2))));
+    position = std::min(position, static_cast<double>(kPositions - 1));
+    const auto below = static_cast<size_t>(position);
+    const double part = position - std::floor(position);
+    const double first = dot(cope.data() + below * dim);
+    return part == 0 ? first : first + part * (dot(cope.data() + (below + 1) * dim) - first);
   }
 
   // out [T, value_dim] for given weights.
@@ -98,7 +126,7 @@ struct HeadData {
 
 // Gradients of a head, as arrays like the inputs.
 struct HeadGradientData {
-  std::vector<double> q, k, v, bias, sums, query, key, product, value;
+  std::vector<double> q, k, v, bias, sums, query, key, product, value, cope;
 
   explicit HeadGradientData(const HeadData<double>& d)
       : q(d.q.size()),
@@ -109,7 +137,8 @@ struct HeadGradientData {
         query(d.query.size()),
         key(d.key.size()),
         product(d.product.size()),
-        value(d.value.size()) {}
+        value(d.value.size()),
+        cope(d.cope.size()) {}
 
   training::HeadGradients<double> parts(const HeadData<double>& d) {
     training::HeadGradients<double> g;
@@ -119,6 +148,7 @@ struct HeadGradientData {
     g.bias = bias.data();
     g.forget_sums = sums.data();
     g.relative = {query.data(), key.data(), product.data(), value.data()};
+    g.cope = cope.data();
     return g;
   }
 
@@ -137,6 +167,7 @@ struct HeadGradientData {
     compare(d.terms.key, d.key, key);
     compare(d.terms.product, d.product, product);
     compare(d.terms.value, d.value, value);
+    compare(d.terms.cope, d.cope, cope);
   }
 
   // The largest error of all.

@@ -54,7 +54,7 @@ TEST_CASE("Choices of a model that do not exist or do not go together are refuse
   CHECK(status([](auto& m) { m.eps = kInfinite; }) == Status::kInvalidArgument);
   CHECK(status([](auto& m) { m.activation = Activation::kRelu; }) == Status::kInvalidArgument);
   CHECK(status([](auto& m) { m.attention = AttentionKind::kLinear; }) == Status::kInvalidArgument);
-  CHECK(status([](auto& m) { m.position.kind = static_cast<PositionKind>(18); }) == Status::kInvalidArgument);
+  CHECK(status([](auto& m) { m.position.kind = static_cast<PositionKind>(19); }) == Status::kInvalidArgument);
   // Choices whose numbers have no name.
   CHECK(status([](auto& m) { m.attention = static_cast<AttentionKind>(2); }) == Status::kInvalidArgument);
   CHECK(status([](auto& m) { m.kernel = static_cast<LinearKernel>(5); }) == Status::kInvalidArgument);
@@ -75,7 +75,7 @@ TEST_CASE("Options of an encoding out of range are refused", "[training]") {
   };
   using Kind = PositionKind;
   for (const Kind kind :
-       {Kind::kLearned, Kind::kBinary, Kind::kRelativeKey, Kind::kRelativeKeyQuery, Kind::kM3}) {
+       {Kind::kLearned, Kind::kBinary, Kind::kRelativeKey, Kind::kRelativeKeyQuery, Kind::kM3, Kind::kCope}) {
     CHECK(status(kind, [](auto& p) { p.length = 0; }) == Status::kInvalidShape);
     CHECK(status(kind, [](auto& p) { p.length = SIZE_MAX; }) == Status::kInvalidShape);
   }

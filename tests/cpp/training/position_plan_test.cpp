@@ -54,7 +54,7 @@ TEST_CASE("Heads of odd size are no matter where nothing is turned", "[training]
   using Kind = PositionKind;
   for (const Kind kind : {Kind::kNone, Kind::kSinusoidal, Kind::kBinary, Kind::kLearned, Kind::kAlibi,
                           Kind::kT5, Kind::kKerple, Kind::kShaw, Kind::kRelativeKey, Kind::kM3, Kind::kForget,
-                          Kind::kFire, Kind::kSandwich, Kind::kTransformerXl, Kind::kDeberta}) {
+                          Kind::kFire, Kind::kSandwich, Kind::kTransformerXl, Kind::kDeberta, Kind::kCope}) {
     ModelOptions model = smallModel(kind);
     model.model_dim = 6;
     PositionPlan<float> plan;

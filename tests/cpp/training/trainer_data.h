@@ -53,7 +53,8 @@ inline std::vector<NamedModel> everyModel() {
                                     "fire",
                                     "sandwich",
                                     "transformer_xl",
-                                    "deberta"};
+                                    "deberta",
+                                    "cope"};
   std::vector<NamedModel> models;
   for (size_t kind = 0; kind < std::size(kNames); ++kind) {
     ModelOptions model = smallModel(static_cast<PositionKind>(kind));

@@ -62,7 +62,8 @@ constexpr Choice<PositionKind> kKinds[] = {{"none", PositionKind::kNone},
                                            {"fire", PositionKind::kFire},
                                            {"sandwich", PositionKind::kSandwich},
                                            {"transformer_xl", PositionKind::kTransformerXl},
-                                           {"deberta", PositionKind::kDeberta}};
+                                           {"deberta", PositionKind::kDeberta},
+                                           {"cope", PositionKind::kCope}};
 constexpr Choice<LearnedMode> kModes[] = {{"add", LearnedMode::kAdd},
                                           {"multiply", LearnedMode::kMultiply},
                                           {"concat", LearnedMode::kConcatenate},

@@ -31,6 +31,7 @@ const encodings = [
   { encoding: 'fire', width: 4 },
   { encoding: 'sandwich', dim: 16 },
   { encoding: 'transformer_xl', base: 100 },
+  { encoding: 'cope', positions: 8 },
   { encoding: 'deberta', span: 8 },
   { encoding: 'deberta', span: 4, maxDistance: 12 },
 ];
@@ -347,6 +348,7 @@ describe('refuses', () => {
     ],
     'a threshold of 0': [make({ position: { encoding: 'fire', threshold: 0 } }), 'position.threshold', /above 0/],
     'an odd vector': [make({ position: { encoding: 'sandwich', dim: 5 } }), 'position.dim', /even/],
+    'no rows for counts': [make({ position: { encoding: 'cope', positions: 0 } }), 'position.positions', /from 1/],
     'no rows for distances': [make({ position: { encoding: 'deberta', span: 0 } }), 'position.span', /from 1/],
     'buckets that end before they begin': [
       make({ position: { encoding: 'deberta', span: 8, maxDistance: 5 } }),
