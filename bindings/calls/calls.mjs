@@ -486,6 +486,7 @@ export const calls = {
       maxDistance: 'int64_t',
       maxRelative: 'size_t',
       width: 'size_t',
+      columns: 'size_t',
       threshold: 'double',
     },
   },

@@ -157,6 +157,7 @@ export const enums = {
       transformer_xl: 'kTransformerXl',
       deberta: 'kDeberta',
       cope: 'kCope',
+      rope_mixed: 'kRopeMixed',
     },
   },
   TrainedAttention: {

@@ -135,16 +135,32 @@ LinearHead<T> linearHead(const LayerContext<T>& context, const HeadInput<T>& inp
   return head;
 }
 
-// Queries and keys, or their gradients, of all heads.
 template <class T>
-void turnAll(const LayerContext<T>& context, T* qkv, Turn turn) {
-  if (!context.plan.turns() || isLinear(context.options)) return;
+MixedShape mixedShape(const LayerContext<T>& context) {
+  const ModelOptions& options = context.options;
+  return {context.memory.tokens(), context.plan.columns(), options.heads, options.headDim() / 2};
+}
+
+// Queries and keys of all heads, or their gradients, with those of what the layer learns of angles.
+template <class T>
+void turnAll(const LayerContext<T>& context, T* qkv, Turn turn, MixedFrequencies<T> gradients = {}) {
+  const PositionPlan<T>& plan = context.plan;
+  if (!(plan.turns() || plan.mixes()) || isLinear(context.options)) return;
+  const ModelState<T>& model = context.memory.model();
   const size_t d = context.options.model_dim;
-  const AngleTables<T> tables = context.plan.angles();
+  const MixedShape shape = mixedShape(context);
   eachHead(context, [&](const HeadPlace& at) {
-    T* const q = queriesOf(context, qkv, at);
-    turnRows(q, 3 * d, context.memory.tokens(), tables, context.plan.pairing(), turn);
-    turnRows(q + d, 3 * d, context.memory.tokens(), tables, context.plan.pairing(), turn);
+    const T* const turned = queriesOf(context, context.memory.layer(context.layer).qkv, at);
+    const AngleTables<T> tables = plan.mixes() ? mixedTablesOf<T>(model.angles, at.h, shape) : plan.angles();
+    const size_t of_head = at.h * shape.pairs;
+    for (const size_t part : {size_t{0}, d}) {
+      T* const x = queriesOf(context, qkv, at) + part;
+      if (gradients.x != nullptr) {
+        mixedBackward<T>({gradients.x + of_head, gradients.y + of_head}, turned + part, x, 3 * d, shape,
+                         plan.pairing());
+      }
+      turnRows(x, 3 * d, shape.tokens, tables, plan.pairing(), turn);
+    }
   });
 }
 
@@ -193,6 +209,7 @@ void headTablesGradients(const LayerContext<T>& context, const LayerParts<T>& gr
 template <class T>
 void layOutTables(const LayerContext<T>& context) {
   const PositionPlan<T>& plan = context.plan;
+  if (plan.mixes()) mixedTables<T>(context.memory.model().angles, context.parts.mixed, mixedShape(context));
   if (plan.hasHeadTables()) return makeHeadTables(context);
   if (!plan.hasRelative()) return;
   const size_t dim = context.options.headDim();
@@ -211,12 +228,12 @@ void layerAttentionForward(const LayerContext<T>& context) {
   const LayerState<T>& state = context.memory.layer(context.layer);
   T* const room = context.memory.model().room;
   const size_t tokens = context.memory.tokens();
+  layOutTables(context);
   turnAll(context, state.qkv, Turn::kForward);
   if (context.plan.hasQueryBiases()) {
     eachQuery(context, state.qkv,
               [&](T* row) { addScaled(row, T{1}, context.parts.query_biases.content, options.model_dim); });
   }
-  layOutTables(context);
   eachHead(context, [&](const HeadPlace& at) {
     if (context.plan.forgets()) {
       forgetSums(state.forget_sums + at.index * tokens, state.gates + at.b * tokens * options.heads + at.h,
@@ -297,7 +314,7 @@ void layerAttentionBackward(const LayerContext<T>& context, const LayerParts<T>&
                          tokens);
     }
   });
-  turnAll(context, model.d_qkv, Turn::kBack);
+  turnAll(context, model.d_qkv, Turn::kBack, gradients.mixed);
   if (plan.hasHeadTables()) headTablesGradients(context, gradients);
   if (!plan.hasRelative()) return;
   layOutBackward(gradients.relative, model.d_tables, plan.relativeRows(), distances, dim);

@@ -113,6 +113,7 @@ void ModelMemory<T>::carve(Carver& carver, const ModelOptions& options, const Po
     if (plan.hasLearnedDistances()) model_.distance_vectors = carver.take(count, d);
   }
   if (plan.copePositions() > 0) model_.cope = carver.take(copeRoom(plan.distances(), plan.copePositions()));
+  if (plan.mixes()) model_.angles = carver.take(tokens_, options.heads * (options.headDim() / 2) * 2);
   if (plan.hasPhases()) model_.angled = carver.take(tokens_, 4 * options.headDim());
   if (!keeps_weights_) model_.weights = carver.take(blockRows(tokens_), tokens_);
   model_.room = carver.take(options.attention == AttentionKind::kLinear

@@ -51,6 +51,7 @@ struct ModelState {
   T* table_bias = nullptr;        // [H, distances], of the layer: kTransformerXl
   T* distance_vectors = nullptr;  // [distances, d]: kDeberta
   T* cope = nullptr;              // room of CopeTerms
+  T* angles = nullptr;            // [H][2][T, D / 2], of the layer: kRopeMixed
   T* angled = nullptr;            // [2][T, 2 D], queries and keys of a head with phases
   T* weights = nullptr;           // [rows, T] of a block of queries, where layers keep none
   T* room = nullptr;              // of attention

@@ -6,6 +6,7 @@
 
 #include "training/distance_bias.h"
 #include "training/head_tables.h"
+#include "training/mixed_rope.h"
 #include "training/norm.h"
 #include "training/parameters.h"
 
@@ -22,6 +23,7 @@ struct LayerParts {
   T* forget = nullptr;
   T* forget_bias = nullptr;
   T* cope = nullptr;
+  MixedFrequencies<T> mixed;
   T* relative_projection = nullptr;
   QueryBiases<T> query_biases;
   NormParts<T> forward_norm;
@@ -58,6 +60,7 @@ LayerParts<T> layerParts(const ParameterLayout& layout, T* base, size_t layer) {
   parts.forget = part("forget");
   parts.forget_bias = part("forget_bias");
   parts.cope = part("cope");
+  parts.mixed = {part("frequencies_x"), part("frequencies_y")};
   parts.relative_projection = part("relative_projection");
   parts.query_biases = {part("content_bias"), part("position_bias")};
   parts.forward_norm = {part("feed_forward_norm"), part("feed_forward_norm_bias")};

@@ -79,6 +79,9 @@ Status checkPosition(const ModelOptions& options) {
     case PositionKind::kPope:
     case PositionKind::kTransformerXl:
       return isPositive(position.base) ? Status::kOk : Status::kInvalidArgument;
+    case PositionKind::kRopeMixed:
+      if (!isSize(position.columns) || options.headDim() % 2 != 0) return Status::kInvalidShape;
+      return isPositive(position.base) ? Status::kOk : Status::kInvalidArgument;
     case PositionKind::kSandwich:
       return isSize(position.width) ? Status::kOk : Status::kInvalidShape;
     case PositionKind::kFire:

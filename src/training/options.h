@@ -38,7 +38,8 @@ enum class PositionKind : int {
   kSandwich = 15,          // products of sinusoidal vectors, 8 (h + 1) / H times smaller
   kTransformerXl = 16,     // mapped sinusoidal vectors of i - j, and two biases of queries
   kDeberta = 17,           // learned vectors by i - j, mapped as queries and keys are
-  kCope = 18               // a table by how many keys count, by gates
+  kCope = 18,              // a table by how many keys count, by gates
+  kRopeMixed = 19          // queries and keys of a grid turned by learned frequencies
 };
 
 struct PositionOptions {
@@ -49,9 +50,9 @@ struct PositionOptions {
   LearnedMode mode = LearnedMode::kAdd;  // of vectors with tokens; kMultiply for kLearned only
   size_t position_dim = 0;               // kConcatenate: how many of model_dim are the position's
   double scale = 1;                      // kSinusoidal, kBinary: of the vectors
-  double base = 10000;                   // kSinusoidal, kPope, kSandwich, kTransformerXl
+  double base = 10000;                   // kSinusoidal, kPope, kSandwich, kTransformerXl, kRopeMixed
   FrequencyOptions frequencies;          // kRope; its dim 0: the whole head
-  Pairing pairing = Pairing::kHalf;      // kRope
+  Pairing pairing = Pairing::kHalf;      // kRope, kRopeMixed
   double attention_factor = 0;           // kRope: of cos and sin; 0: as the frequencies have it
   bool trainable = false;                // kAlibi: slopes are parameters
   // kAlibi: [heads], read when a trainer is made; null: the paper's, which interleaves two sequences where
@@ -62,6 +63,7 @@ struct PositionOptions {
   // kShaw: the largest distance with a row of its own; kDeberta: half of the rows.
   size_t max_relative = 16;
   size_t width = 32;       // kFire: W, of the hidden layer; kSandwich: of the vectors, even
+  size_t columns = 0;      // kRopeMixed: of the grid; token t stands at row t / columns, column t % columns
   double threshold = 512;  // kFire: L, times the parameter fire.threshold_factor, which begins as 1
 
   bool hasVectors() const { return kind >= PositionKind::kSinusoidal && kind <= PositionKind::kLearned; }

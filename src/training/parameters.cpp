@@ -111,6 +111,10 @@ void ParameterLayout::addOfLayer(const char* prefix, const ModelOptions& options
     case PositionKind::kCope:
       add({prefix, "cope", {position.length, dim}, {}});
       return;
+    case PositionKind::kRopeMixed:  // what they begin as, startMixed makes of these
+      add({prefix, "frequencies_x", {options.heads, dim / 2}, {0, 1}});
+      add({prefix, "frequencies_y", {options.heads, dim / 2}, {0, 1}});
+      return;
     case PositionKind::kTransformerXl: {
       const size_t d = options.model_dim;
       add({prefix, "relative_projection", {d, d}, {0, 1 / std::sqrt(static_cast<double>(d))}, true});

@@ -41,7 +41,7 @@ struct Parameter {
 //   fire.out_bias [H]; relative_embeddings [2 max_relative, d];
 //   per layer relative_keys, relative_values [2 max_relative + 1, D]; relative [2 length - 1, D]; phases [H,
 //   D]; forget [H, d], forget_bias [H]; relative_projection [d, d], content_bias, position_bias [H, D];
-//   cope [length, D]
+//   cope [length, D]; frequencies_x, frequencies_y [H, D / 2]
 class ParameterLayout {
  public:
   // options have passed check().

@@ -113,6 +113,9 @@ Status PositionPlan<T>::create(const ModelOptions& options) {
       break;
     case PositionKind::kTransformerXl:
       break;
+    case PositionKind::kRopeMixed:
+      made.pairing_ = position.pairing;
+      break;
     case PositionKind::kDeberta:
       status =
           disentangledRows(position.max_relative, position.max_distance, &made.disentangled_, &made.rows_);

@@ -34,6 +34,9 @@ class PositionPlan {
   bool hasPhases() const { return kind_ == PositionKind::kPope; }
   AngleTables<T> angles() const { return {tables_.data(), tables_.data() + filled_ * angles_, angles_}; }
   Pairing pairing() const { return pairing_; }
+  // The same by tables of the layer, for each head.
+  bool mixes() const { return kind_ == PositionKind::kRopeMixed; }
+  size_t columns() const { return options_.columns; }
 
   // Whether a step keeps the attention weights.
   bool keepsWeights() const { return tokens_ <= kept_tokens_; }

@@ -8,6 +8,7 @@
 #include "checksum.h"
 #include "training/cross_entropy.h"
 #include "training/lanes.h"
+#include "training/mixed_rope.h"
 
 namespace ropewalk::training {
 namespace {
@@ -49,6 +50,9 @@ Status Trainer<T>::create(const TrainerOptions& options) {
   startParameters(made.layout(), options.seed, made.parameters_.data());
   const TensorView<T> slopes = made.parameter("alibi.slopes");
   if (slopes.data != nullptr) std::copy_n(made.plan_.fixedSlopes(), slopes.shape.size(), slopes.data);
+  if (options.model.position.kind == PositionKind::kRopeMixed)
+    status = startMixed(options.model, made.layout(), made.parameters_.data());
+  if (status != Status::kOk) return status;
   made.optimizer_ = options.optimizer;
   *this = std::move(made);
   return Status::kOk;

@@ -3,7 +3,7 @@ import type * as calls from '../calls.js';
 import { checkSandwich, type SandwichVectors } from '../encodings/sandwich.js';
 import { checkT5 } from '../encodings/t5.js';
 import { LearnedMode, Pairing as PairingNumber, Scaling, TrainedPosition } from '../enums.js';
-import { checkRopeOptions, type Pairing, type RopeScaling } from '../rope/options.js';
+import { checkRopeOptions, type Pairing, pairings, type RopeScaling } from '../rope/options.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
 import type { Heap, Scratch } from '../runtime/heap.js';
@@ -34,6 +34,12 @@ export interface TrainedRope {
 export interface TrainedTable {
   /** Default: the trainer's context. */
   maxPositions?: number;
+}
+
+/** Tokens that fill a grid row by row. */
+export interface TrainedGrid {
+  /** Token t stands in row floor(t / columns), column t % columns. */
+  columns: number;
 }
 
 /** Position encodings of a trainer. What an encoding learns is trained with the rest. */
@@ -161,7 +167,19 @@ export type TrainerPosition =
       encoding: 'cope';
       /** Rows of e; what counts further than the last stands there. Default 64. */
       positions?: number;
-    };
+    }
+  | ({
+      /**
+       * RoPE-Mixed (arXiv:2403.13298): queries and keys turn by their column times one frequency plus their row times another,
+       * as `mixedRope`. Each layer learns them for each head and pair, `frequencies_x` and `frequencies_y`. They begin as
+       * base^(-4i / D), for half of the pairs in one direction of the plane, for the others at a right angle to it.
+       */
+      encoding: 'rope_mixed';
+      /** Default 10, the paper's. */
+      base?: number;
+      /** Default `interleaved`, as in the paper's code. */
+      pairing?: Pairing;
+    } & TrainedGrid);
 
 /** Sizes of the model that an encoding may need. @internal */
 export interface ModelSizes {
@@ -211,6 +229,7 @@ const defaults: Fields = {
   maxDistance: 128,
   maxRelative: 16,
   width: 32,
+  columns: 0,
   threshold: 512,
 };
 
@@ -263,6 +282,9 @@ const table = {
     return { fields: { length }, longest: length };
   },
 } as const;
+
+const columns = (where: string, given: { readonly columns?: number }) =>
+  check.integer(where, 'position.columns', given.columns, 1, 2 ** 20);
 
 const byBase = {
   options: ['base'],
@@ -364,6 +386,21 @@ const encodings: { readonly [E in Encoding]: EncodingKind<E> } = {
     },
   },
   transformer_xl: byBase,
+  rope_mixed: {
+    options: ['columns', 'base', 'pairing'],
+    read: (where, given, { modelDim, heads }) => {
+      const pairing = check.choice(where, 'position.pairing', given.pairing ?? 'interleaved', pairings);
+      const fields = {
+        columns: columns(where, given),
+        base: check.base(where, 'position.base', given.base ?? 10),
+        pairing,
+      };
+      const dim = modelDim / heads;
+      if (dim % 2 === 0) return { fields };
+      const problem = `is 'rope_mixed', which turns pairs; heads have ${dim} coordinates, expected an even number`;
+      throw new ArgumentRangeError(where, 'position.encoding', given.encoding, problem);
+    },
+  },
   cope: {
     options: ['positions'],
     read: (where, given) => ({

@@ -214,4 +214,61 @@ TEST_CASE("CoPE: a row for how many keys count, by gates", "[training]") {
   }
 }
 
+TEST_CASE("RoPE-Mixed: pairs turn by columns and rows, each times a learned frequency", "[training]") {
+  for (const Pairing pairing : {Pairing::kHalf, Pairing::kInterleaved}) {
+    eachLayer(
+        PositionKind::kRopeMixed,
+        [&](PositionOptions& p) {
+          p.pairing = pairing;
+          p.columns = 4;
+        },
+        [&](FirstLayer& layer) {
+          const double* const fx = layer.parameter("layers.0.frequencies_x");
+          const double* const fy = layer.parameter("layers.0.frequencies_y");
+          const auto column = [](size_t t) { return static_cast<double>(t % 4); };
+          const auto row = [](size_t t) { return static_cast<double>(t / 4); };
+          const double error = layer.errorOf([&](size_t h, size_t i, size_t j) {
+            double sum = 0;
+            for (size_t p = 0; p < 2; ++p) {
+              const size_t a = pairing == Pairing::kHalf ? p : 2 * p;
+              const size_t b = pairing == Pairing::kHalf ? 2 + p : 2 * p + 1;
+              const double* const q = layer.query(h, i);
+              const double* const k = layer.key(h, j);
+              const double angle =
+                  (column(j) - column(i)) * fx[h * 2 + p] + (row(j) - row(i)) * fy[h * 2 + p];
+              sum += (q[a] * k[a] + q[b] * k[b]) * std::cos(angle) +
+                     (q[b] * k[a] - q[a] * k[b]) * std::sin(angle);
+            }
+            return sum * layer.scale();
+          });
+          CHECK(error < 1e-13);
+        });
+  }
+}
+
+TEST_CASE("RoPE-Mixed begins with two directions at a right angle in each head", "[training]") {
+  ModelOptions model = smallModel(PositionKind::kRopeMixed);
+  model.model_dim = 16;
+  Trainer<double> trainer = trainerOf<double>(model);
+  std::vector<double> angles;
+  for (const char* layer : {"layers.0.", "layers.1."}) {
+    const double* const fx = trainer.parameter((std::string(layer) + "frequencies_x").c_str()).data;
+    const double* const fy = trainer.parameter((std::string(layer) + "frequencies_y").c_str()).data;
+    for (size_t h = 0; h < 2; ++h) {
+      const double* const x = fx + h * 4;
+      const double* const y = fy + h * 4;
+      for (size_t p = 0; p < 4; ++p)
+        CHECK(std::fabs(std::hypot(x[p], y[p]) - std::pow(100, -static_cast<double>(p % 2) / 2)) < 1e-15);
+      for (size_t p = 0; p < 2; ++p) {
+        CHECK(std::fabs(x[p] * x[2 + p] + y[p] * y[2 + p]) < 1e-15);
+        CHECK(x[p] * y[2 + p] - y[p] * x[2 + p] > 0);
+      }
+      CHECK(std::fabs(x[0] * y[1] - y[0] * x[1]) < 1e-15);
+      angles.push_back(std::atan2(y[0], x[0]));
+    }
+  }
+  std::sort(angles.begin(), angles.end());
+  CHECK(std::adjacent_find(angles.begin(), angles.end()) == angles.end());
+}
+
 }  // namespace ropewalk::test

@@ -27,6 +27,7 @@ inline training::ModelOptions smallModel(training::PositionKind kind = training:
   model.position.max_distance = 5;
   model.position.max_relative = 2;
   model.position.width = 4;
+  model.position.columns = 3;
   model.position.threshold = 3.3;
   model.position.base = 100;
   model.position.frequencies.base = 100;
@@ -54,7 +55,8 @@ inline std::vector<NamedModel> everyModel() {
                                     "sandwich",
                                     "transformer_xl",
                                     "deberta",
-                                    "cope"};
+                                    "cope",
+                                    "rope_mixed"};
   std::vector<NamedModel> models;
   for (size_t kind = 0; kind < std::size(kNames); ++kind) {
     ModelOptions model = smallModel(static_cast<PositionKind>(kind));
@@ -89,6 +91,8 @@ inline std::vector<NamedModel> everyModel() {
     m.position.max_distance = 0;
     m.causal = false;
   });
+  add("rope_mixed, interleaved", PositionKind::kRopeMixed,
+      [](auto& m) { m.position.pairing = Pairing::kInterleaved; });
   add("GELU, layer norm", PositionKind::kRope, [](auto& m) {
     m.hidden_dim = 6;
     m.norm = NormKind::kLayer;

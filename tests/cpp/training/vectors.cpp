@@ -63,7 +63,8 @@ constexpr Choice<PositionKind> kKinds[] = {{"none", PositionKind::kNone},
                                            {"sandwich", PositionKind::kSandwich},
                                            {"transformer_xl", PositionKind::kTransformerXl},
                                            {"deberta", PositionKind::kDeberta},
-                                           {"cope", PositionKind::kCope}};
+                                           {"cope", PositionKind::kCope},
+                                           {"rope_mixed", PositionKind::kRopeMixed}};
 constexpr Choice<LearnedMode> kModes[] = {{"add", LearnedMode::kAdd},
                                           {"multiply", LearnedMode::kMultiply},
                                           {"concat", LearnedMode::kConcatenate},

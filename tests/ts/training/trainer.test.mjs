@@ -32,6 +32,8 @@ const encodings = [
   { encoding: 'sandwich', dim: 16 },
   { encoding: 'transformer_xl', base: 100 },
   { encoding: 'cope', positions: 8 },
+  { encoding: 'rope_mixed', columns: 4 },
+  { encoding: 'rope_mixed', columns: 5, base: 100, pairing: 'half' },
   { encoding: 'deberta', span: 8 },
   { encoding: 'deberta', span: 4, maxDistance: 12 },
 ];
@@ -348,6 +350,21 @@ describe('refuses', () => {
     ],
     'a threshold of 0': [make({ position: { encoding: 'fire', threshold: 0 } }), 'position.threshold', /above 0/],
     'an odd vector': [make({ position: { encoding: 'sandwich', dim: 5 } }), 'position.dim', /even/],
+    'a grid without columns': [
+      make({ position: { encoding: 'rope_mixed', columns: 0 } }),
+      'position.columns',
+      /from 1/,
+    ],
+    'heads without pairs': [
+      make({ heads: 16, position: { encoding: 'rope_mixed', columns: 4 } }),
+      'position.encoding',
+      /heads have 1 coordinates, expected an even/,
+    ],
+    'a pairing that there is not': [
+      make({ position: { encoding: 'rope_mixed', columns: 4, pairing: 'none' } }),
+      'position.pairing',
+      /one of/,
+    ],
     'no rows for counts': [make({ position: { encoding: 'cope', positions: 0 } }), 'position.positions', /from 1/],
     'no rows for distances': [make({ position: { encoding: 'deberta', span: 0 } }), 'position.span', /from 1/],
     'buckets that end before they begin': [
