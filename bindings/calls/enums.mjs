@@ -158,6 +158,7 @@ export const enums = {
       deberta: 'kDeberta',
       cope: 'kCope',
       rope_mixed: 'kRopeMixed',
+      axial: 'kAxial',
     },
   },
   TrainedAttention: {

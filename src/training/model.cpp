@@ -33,17 +33,23 @@ NormMoments<const T> readOnly(const NormMoments<T>& moments) {
 
 template <class T>
 EmbeddingInput<T> embeddingInput(const ModelOptions& options, const ModelParts<const T>& parts,
-                                 const Sequences& sequences, const PositionPlan<T>& plan) {
+                                 const Sequences& sequences, const PositionPlan<T>& plan,
+                                 const ModelState<T>& state) {
   EmbeddingInput<T> input;
   input.ids = sequences.ids;
   input.batch = sequences.batch;
   input.tokens = sequences.tokens;
   input.table = parts.embedding;
   input.positions = parts.positions != nullptr ? parts.positions : plan.vectors();
+  if (plan.isAxial()) input.positions = state.axial;
   input.mode = options.position.mode;
   input.token_dim = options.tokenDim();
   input.position_dim = options.positionDim();
   return input;
+}
+
+AxialShape axialShape(const ModelOptions& options, const Sequences& sequences) {
+  return {sequences.tokens, options.position.columns, options.model_dim};
 }
 
 template <class T>
@@ -121,7 +127,8 @@ void Model<T>::forward(const T* parameters, const Sequences& sequences, const Po
   const size_t d = options_.model_dim;
   const ModelState<T>& s = memory_.model();
   const ModelParts<const T> parts = modelParts(layout_, parameters);
-  embeddingForward(memory_.layer(0).hidden, embeddingInput(options_, parts, sequences, plan));
+  if (plan.isAxial()) axialPositions<T>(s.axial, parts.axial, axialShape(options_, sequences));
+  embeddingForward(memory_.layer(0).hidden, embeddingInput(options_, parts, sequences, plan, s));
   if (plan.hasBias()) distanceBias(s.bias, biasShape(plan, s), biasParts(parts, plan));
   if (plan.hasLearnedDistances())
     layOutByDistance(s.distance_vectors, parts.relative_embeddings, plan.relativeRows(), plan.distances(), d);
@@ -182,8 +189,10 @@ void Model<T>::backward(T* gradients, const T* parameters, const Sequences& sequ
   for (size_t l = options_.layers; l-- > 0;)
     layerBackward(layerParts(layout_, gradients, l), layerParts(layout_, parameters, l), plan, l);
 
-  embeddingBackward(of_parts.embedding, of_parts.positions, s.d_hidden,
-                    embeddingInput(options_, parts, sequences, plan));
+  if (plan.isAxial()) std::fill_n(s.d_axial, sequences.tokens * d, T{0});
+  embeddingBackward(of_parts.embedding, plan.isAxial() ? s.d_axial : of_parts.positions, s.d_hidden,
+                    embeddingInput(options_, parts, sequences, plan, s));
+  if (plan.isAxial()) axialBackward(of_parts.axial, s.d_axial, axialShape(options_, sequences));
   if (plan.hasBias() && of_parts.bias.first != nullptr)
     distanceBiasBackward(of_parts.bias, s.d_bias, biasShape(plan, s), biasParts(parts, plan));
   if (plan.hasLearnedDistances()) {

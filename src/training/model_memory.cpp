@@ -73,6 +73,7 @@ void ModelMemory<T>::carveGradients(Carver& carver, const ModelOptions& options,
   const size_t m = rows();
   const size_t d = options.model_dim;
   const size_t count = plan.distances().count();
+  if (plan.isAxial()) model_.d_axial = carver.take(tokens_, d);
   if (plan.hasBias()) model_.d_bias = carver.take(options.heads, plan.biasShape().size());
   if (plan.hasRelative()) model_.d_tables = carver.take(count, 2 * options.headDim());
   if (plan.hasHeadTables()) {
@@ -104,6 +105,7 @@ void ModelMemory<T>::carve(Carver& carver, const ModelOptions& options, const Po
   model_.moments = {carver.take(m), carver.take(m)};
   model_.input = carver.take(m, d);
   model_.logits = carver.take(m, options.vocab);
+  if (plan.isAxial()) model_.axial = carver.take(tokens_, d);
   if (plan.hasBias()) model_.bias = carver.take(options.heads, plan.biasShape().size());
   if (plan.fires()) model_.fire = carver.takeDoubles(FireTables::room(plan.biasShape()), 1);
   if (plan.hasRelative()) model_.tables = carver.take(count, 2 * options.headDim());

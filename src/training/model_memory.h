@@ -45,6 +45,7 @@ struct ModelState {
   T* input = nullptr;   // [M, d], of the unembedding
   T* logits = nullptr;  // [M, V]
 
+  T* axial = nullptr;             // [T, d], vectors of positions: kAxial
   T* bias = nullptr;              // [H, rows, distances] of the bias; null: none, or made for each block
   double* fire = nullptr;         // room of FireTables
   T* tables = nullptr;            // [2][distances, D], or of each head [1 or 2][H, distances, D]
@@ -56,6 +57,7 @@ struct ModelState {
   T* weights = nullptr;           // [rows, T] of a block of queries, where layers keep none
   T* room = nullptr;              // of attention
 
+  T* d_axial = nullptr;
   T* d_bias = nullptr;
   T* d_tables = nullptr;
   T* d_table_bias = nullptr;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 
+#include "training/axial.h"
 #include "training/distance_bias.h"
 #include "training/head_tables.h"
 #include "training/mixed_rope.h"
@@ -37,6 +38,7 @@ struct ModelParts {
   T* positions = nullptr;
   BiasParts<T> bias;
   T* relative_embeddings = nullptr;
+  AxialTables<T> axial;
   NormParts<T> final_norm;
   T* unembedding = nullptr;
 };
@@ -79,6 +81,7 @@ ModelParts<T> modelParts(const ParameterLayout& layout, T* base) {
     if (parts.bias.first == nullptr) parts.bias.first = part(name);
   }
   parts.relative_embeddings = part("relative_embeddings");
+  parts.axial = {part("axial.rows"), part("axial.columns")};
   parts.bias.second = part("kerple.r2");
   parts.final_norm = {part("final_norm"), part("final_norm_bias")};
   parts.unembedding = part("unembedding");

@@ -79,6 +79,8 @@ Status checkPosition(const ModelOptions& options) {
     case PositionKind::kPope:
     case PositionKind::kTransformerXl:
       return isPositive(position.base) ? Status::kOk : Status::kInvalidArgument;
+    case PositionKind::kAxial:
+      return isSize(position.columns) && isSize(position.length) ? Status::kOk : Status::kInvalidShape;
     case PositionKind::kRopeMixed:
       if (!isSize(position.columns) || options.headDim() % 2 != 0) return Status::kInvalidShape;
       return isPositive(position.base) ? Status::kOk : Status::kInvalidArgument;
@@ -107,7 +109,7 @@ bool isOneOf(Choice choice, Choice last) {
 
 // Scores are what linear attention does not have.
 bool goesWithLinear(PositionKind kind) {
-  return kind <= PositionKind::kRope;
+  return kind <= PositionKind::kRope || kind == PositionKind::kAxial;
 }
 
 }  // namespace

@@ -39,13 +39,14 @@ enum class PositionKind : int {
   kTransformerXl = 16,     // mapped sinusoidal vectors of i - j, and two biases of queries
   kDeberta = 17,           // learned vectors by i - j, mapped as queries and keys are
   kCope = 18,              // a table by how many keys count, by gates
-  kRopeMixed = 19          // queries and keys of a grid turned by learned frequencies
+  kRopeMixed = 19,         // queries and keys of a grid turned by learned frequencies
+  kAxial = 20              // vectors with tokens: a table for rows of a grid and one for columns, added
 };
 
 struct PositionOptions {
   PositionKind kind = PositionKind::kNone;
   // kLearned, kBinary, kRelativeKey, kRelativeKeyQuery, kM3: tokens of the longest sequence; kCope: rows of
-  // the table.
+  // the table; kAxial: rows of the grid.
   size_t length = 0;
   LearnedMode mode = LearnedMode::kAdd;  // of vectors with tokens; kMultiply for kLearned only
   size_t position_dim = 0;               // kConcatenate: how many of model_dim are the position's
@@ -62,8 +63,9 @@ struct PositionOptions {
   int64_t max_distance = 128;  // kT5; kDeberta: where buckets end, 0: each distance has its row
   // kShaw: the largest distance with a row of its own; kDeberta: half of the rows.
   size_t max_relative = 16;
-  size_t width = 32;       // kFire: W, of the hidden layer; kSandwich: of the vectors, even
-  size_t columns = 0;      // kRopeMixed: of the grid; token t stands at row t / columns, column t % columns
+  size_t width = 32;  // kFire: W, of the hidden layer; kSandwich: of the vectors, even
+  size_t columns =
+      0;  // kRopeMixed, kAxial: of the grid; token t stands at row t / columns, column t % columns
   double threshold = 512;  // kFire: L, times the parameter fire.threshold_factor, which begins as 1
 
   bool hasVectors() const { return kind >= PositionKind::kSinusoidal && kind <= PositionKind::kLearned; }

@@ -78,6 +78,10 @@ void ParameterLayout::addShared(const ModelOptions& options) {
            {0, 1 / std::sqrt(static_cast<double>(position.width))}});
       add({"", "fire.out_bias", {options.heads, 0}, {}});
       return;
+    case PositionKind::kAxial:
+      add({"", "axial.rows", {position.length, options.model_dim}, {0, 0.1}});
+      add({"", "axial.columns", {position.columns, options.model_dim}, {0, 0.1}});
+      return;
     case PositionKind::kDeberta:
       add({"", "relative_embeddings", {2 * position.max_relative, options.model_dim}, {0, 0.1}});
       return;

@@ -38,7 +38,8 @@ struct Parameter {
 // there is a feed-forward part; final_norm, unembedding. Norms with a bias have <norm>_bias after them.
 //   positions [length, d]; alibi.slopes [H]; t5 [buckets, H]; kerple.r1, kerple.r2 [H];
 //   fire.c, fire.threshold_factor [1], fire.hidden_weights, fire.hidden_bias [W], fire.out_weights [H, W],
-//   fire.out_bias [H]; relative_embeddings [2 max_relative, d];
+//   fire.out_bias [H]; relative_embeddings [2 max_relative, d]; axial.rows
+//   [length, d], axial.columns [columns, d];
 //   per layer relative_keys, relative_values [2 max_relative + 1, D]; relative [2 length - 1, D]; phases [H,
 //   D]; forget [H, d], forget_bias [H]; relative_projection [d, d], content_bias, position_bias [H, D];
 //   cope [length, D]; frequencies_x, frequencies_y [H, D / 2]

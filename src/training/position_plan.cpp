@@ -113,6 +113,9 @@ Status PositionPlan<T>::create(const ModelOptions& options) {
       break;
     case PositionKind::kTransformerXl:
       break;
+    case PositionKind::kAxial:
+      made.longest_ = std::min(position.length, kMostTokens) * position.columns;
+      break;
     case PositionKind::kRopeMixed:
       made.pairing_ = position.pairing;
       break;

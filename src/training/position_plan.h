@@ -29,6 +29,10 @@ class PositionPlan {
   // Vectors [tokens, positionDim] that are no parameters; null: there are none.
   const T* vectors() const { return fixed_vectors_ ? vectors_.data() : nullptr; }
 
+  // Vectors of a grid by tables, axial.h.
+  bool isAxial() const { return kind_ == PositionKind::kAxial; }
+  size_t columns() const { return options_.columns; }  // of the grid
+
   // RoPE turns queries and keys, or features; PoPE replaces them. The tables are those of either.
   bool turns() const { return kind_ == PositionKind::kRope; }
   bool hasPhases() const { return kind_ == PositionKind::kPope; }
@@ -36,7 +40,6 @@ class PositionPlan {
   Pairing pairing() const { return pairing_; }
   // The same by tables of the layer, for each head.
   bool mixes() const { return kind_ == PositionKind::kRopeMixed; }
-  size_t columns() const { return options_.columns; }
 
   // Whether a step keeps the attention weights.
   bool keepsWeights() const { return tokens_ <= kept_tokens_; }

@@ -100,7 +100,14 @@ const optimizers: check.Choices<NonNullable<OptimizerOptions['type']>, typeof Op
 
 type Attention = Pick<calls.TrainedModelOptions, 'attention' | 'kernel' | 'rotation'>;
 
-const withoutScores: readonly TrainerPosition['encoding'][] = ['none', 'sinusoidal', 'binary', 'learned', 'rope'];
+const withoutScores: readonly TrainerPosition['encoding'][] = [
+  'none',
+  'sinusoidal',
+  'binary',
+  'learned',
+  'axial',
+  'rope',
+];
 
 function checkAttention(where: string, given: TrainerOptions['attention'], position: TrainerPosition): Attention {
   if (given === undefined || typeof given === 'string') {

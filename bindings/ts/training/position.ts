@@ -72,6 +72,15 @@ export type TrainerPosition =
       /** `add` (the default), `multiply` or `concatenate`. */
       mode?: VectorOptions['mode'] | 'multiply';
     } & Pick<VectorOptions, 'positionDim'>)
+  | ({
+      /**
+       * Learned positions of a grid (arXiv:2001.04451): adds a vector for the row and one for the column, of `axial.rows` `[rows,
+       * modelDim]` and `axial.columns` `[columns, modelDim]`, as `axialTable`.
+       */
+      encoding: 'axial';
+      /** Default: as many as context needs. */
+      rows?: number;
+    } & TrainedGrid)
   | TrainedRope
   | {
       /** Adds -slope |j - i| to scores (arXiv:2108.12409). */
@@ -386,6 +395,15 @@ const encodings: { readonly [E in Encoding]: EncodingKind<E> } = {
     },
   },
   transformer_xl: byBase,
+  axial: {
+    options: ['columns', 'rows'],
+    read: (where, given, { context }) => {
+      const fields = { columns: columns(where, given) };
+      const least = Math.ceil(context / fields.columns);
+      const length = check.integer(where, 'position.rows', given.rows ?? least, least, 2 ** 20);
+      return { fields: { ...fields, length }, longest: length * fields.columns };
+    },
+  },
   rope_mixed: {
     options: ['columns', 'base', 'pairing'],
     read: (where, given, { modelDim, heads }) => {

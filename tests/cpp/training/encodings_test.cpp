@@ -271,4 +271,26 @@ TEST_CASE("RoPE-Mixed begins with two directions at a right angle in each head",
   CHECK(std::adjacent_find(angles.begin(), angles.end()) == angles.end());
 }
 
+TEST_CASE("Axial positions are learned ones, each the sum of a row's vector and a column's", "[training]") {
+  constexpr size_t kTokens = 8;
+  ModelOptions model = smallModel(PositionKind::kAxial);
+  const FirstLayer layer(model, kTokens);
+  Trainer<double> axial = trainerOf<double>(model, 5);
+  model.position.kind = PositionKind::kLearned;
+  Trainer<double> learned = trainerOf<double>(model, 5);
+  const size_t d = model.model_dim;
+  const auto at = [](auto& trainer, const char* name) { return trainer.parameter(name).data; };
+  for (size_t t = 0; t < kTokens; ++t) {
+    for (size_t c = 0; c < d; ++c) {
+      at(learned, "positions")[t * d + c] =
+          at(axial, "axial.rows")[t / 3 * d + c] + at(axial, "axial.columns")[t % 3 * d + c];
+    }
+  }
+  double first = 0;
+  double second = 0;
+  REQUIRE(axial.differentiate(layer.batch.view(), &first) == Status::kOk);
+  REQUIRE(learned.differentiate(layer.batch.view(), &second) == Status::kOk);
+  CHECK(first == second);
+}
+
 }  // namespace ropewalk::test

@@ -54,7 +54,7 @@ TEST_CASE("Choices of a model that do not exist or do not go together are refuse
   CHECK(status([](auto& m) { m.eps = kInfinite; }) == Status::kInvalidArgument);
   CHECK(status([](auto& m) { m.activation = Activation::kRelu; }) == Status::kInvalidArgument);
   CHECK(status([](auto& m) { m.attention = AttentionKind::kLinear; }) == Status::kInvalidArgument);
-  CHECK(status([](auto& m) { m.position.kind = static_cast<PositionKind>(20); }) == Status::kInvalidArgument);
+  CHECK(status([](auto& m) { m.position.kind = static_cast<PositionKind>(21); }) == Status::kInvalidArgument);
   // Choices whose numbers have no name.
   CHECK(status([](auto& m) { m.attention = static_cast<AttentionKind>(2); }) == Status::kInvalidArgument);
   CHECK(status([](auto& m) { m.kernel = static_cast<LinearKernel>(5); }) == Status::kInvalidArgument);
@@ -109,7 +109,11 @@ TEST_CASE("Options of an encoding out of range are refused", "[training]") {
   CHECK(status(Kind::kFire, [](auto& p) { p.width = SIZE_MAX; }) == Status::kInvalidShape);
   CHECK(status(Kind::kFire, [](auto& p) { p.threshold = 0; }) == Status::kInvalidArgument);
   CHECK(status(Kind::kRopeMixed, [](auto& p) { p.base = 0; }) == Status::kInvalidArgument);
-  CHECK(status(Kind::kRopeMixed, [](auto& p) { p.columns = 0; }) == Status::kInvalidShape);
+  for (const Kind kind : {Kind::kRopeMixed, Kind::kAxial}) {
+    CHECK(status(kind, [](auto& p) { p.columns = 0; }) == Status::kInvalidShape);
+    CHECK(status(kind, [](auto& p) { p.columns = SIZE_MAX; }) == Status::kInvalidShape);
+  }
+  CHECK(status(Kind::kAxial, [](auto& p) { p.length = 0; }) == Status::kInvalidShape);
   CHECK(statusOf(Kind::kRopeMixed, [](auto& o) { o.model.heads = 8; }) == Status::kInvalidShape);
   CHECK(status(Kind::kDeberta, [](auto& p) { p.max_relative = 0; }) == Status::kInvalidShape);
   CHECK(status(Kind::kDeberta, [](auto& p) { p.max_relative = SIZE_MAX; }) == Status::kInvalidShape);

@@ -92,6 +92,7 @@ TEST_CASE("Every encoding adds its parameters, and no others", "[training]") {
   check(Kind::kRelativeKeyQuery, {}, {{"relative", {17, 4}, {0, 0.1}}});
   check(Kind::kM3, {}, {{"relative", {17, 4}, {1, 0.1}}});
   check(Kind::kPope, {}, {{"phases", {2, 4}, kZeros}});
+  check(Kind::kAxial, {{"axial.rows", {9, 8}, {0, 0.1}}, {"axial.columns", {3, 8}, {0, 0.1}}}, {});
   check(Kind::kRopeMixed, {}, {{"frequencies_x", {2, 2}, {0, 1}}, {"frequencies_y", {2, 2}, {0, 1}}});
   check(Kind::kCope, {}, {{"cope", {9, 4}, kZeros}});
   check(Kind::kDeberta, {{"relative_embeddings", {4, 8}, {0, 0.1}}}, {});

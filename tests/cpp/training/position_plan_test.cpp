@@ -52,9 +52,10 @@ TEST_CASE("Sizes whose products no memory holds are refused", "[training]") {
 
 TEST_CASE("Heads of odd size are no matter where nothing is turned", "[training]") {
   using Kind = PositionKind;
-  for (const Kind kind : {Kind::kNone, Kind::kSinusoidal, Kind::kBinary, Kind::kLearned, Kind::kAlibi,
-                          Kind::kT5, Kind::kKerple, Kind::kShaw, Kind::kRelativeKey, Kind::kM3, Kind::kForget,
-                          Kind::kFire, Kind::kSandwich, Kind::kTransformerXl, Kind::kDeberta, Kind::kCope}) {
+  for (const Kind kind :
+       {Kind::kNone, Kind::kSinusoidal, Kind::kBinary, Kind::kLearned, Kind::kAlibi, Kind::kT5, Kind::kKerple,
+        Kind::kShaw, Kind::kRelativeKey, Kind::kM3, Kind::kForget, Kind::kFire, Kind::kSandwich,
+        Kind::kTransformerXl, Kind::kDeberta, Kind::kCope, Kind::kAxial}) {
     ModelOptions model = smallModel(kind);
     model.model_dim = 6;
     PositionPlan<float> plan;

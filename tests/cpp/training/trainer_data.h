@@ -56,7 +56,8 @@ inline std::vector<NamedModel> everyModel() {
                                     "transformer_xl",
                                     "deberta",
                                     "cope",
-                                    "rope_mixed"};
+                                    "rope_mixed",
+                                    "axial"};
   std::vector<NamedModel> models;
   for (size_t kind = 0; kind < std::size(kNames); ++kind) {
     ModelOptions model = smallModel(static_cast<PositionKind>(kind));

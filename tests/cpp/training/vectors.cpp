@@ -64,7 +64,8 @@ constexpr Choice<PositionKind> kKinds[] = {{"none", PositionKind::kNone},
                                            {"transformer_xl", PositionKind::kTransformerXl},
                                            {"deberta", PositionKind::kDeberta},
                                            {"cope", PositionKind::kCope},
-                                           {"rope_mixed", PositionKind::kRopeMixed}};
+                                           {"rope_mixed", PositionKind::kRopeMixed},
+                                           {"axial", PositionKind::kAxial}};
 constexpr Choice<LearnedMode> kModes[] = {{"add", LearnedMode::kAdd},
                                           {"multiply", LearnedMode::kMultiply},
                                           {"concat", LearnedMode::kConcatenate},

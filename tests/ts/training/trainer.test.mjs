@@ -33,6 +33,8 @@ const encodings = [
   { encoding: 'transformer_xl', base: 100 },
   { encoding: 'cope', positions: 8 },
   { encoding: 'rope_mixed', columns: 4 },
+  { encoding: 'axial', columns: 4 },
+  { encoding: 'axial', columns: 5, rows: 30 },
   { encoding: 'rope_mixed', columns: 5, base: 100, pairing: 'half' },
   { encoding: 'deberta', span: 8 },
   { encoding: 'deberta', span: 4, maxDistance: 12 },
@@ -63,7 +65,7 @@ function bytesOfStep(options, tokens) {
   return rw.memory().peak - before;
 }
 
-const ofAnyLength = encodings.filter(({ maxPositions }) => maxPositions === undefined);
+const ofAnyLength = encodings.filter(({ maxPositions, rows }) => (maxPositions ?? rows) === undefined);
 for (const options of [...ofAnyLength.map((position) => ({ position })), { attention: { linear: 'elu1' } }]) {
   test(`memory of long sequences grows with their length: ${JSON.stringify(options)}`, () => {
     const [short, long] = [512, 1024].map((tokens) => bytesOfStep(options, tokens));
@@ -355,6 +357,11 @@ describe('refuses', () => {
       'position.columns',
       /from 1/,
     ],
+    'a grid that context does not fit into': [
+      make({ position: { encoding: 'axial', columns: 4, rows: 2 } }),
+      'position.rows',
+      /from 3/,
+    ],
     'heads without pairs': [
       make({ heads: 16, position: { encoding: 'rope_mixed', columns: 4 } }),
       'position.encoding',
@@ -431,7 +438,8 @@ describe('refuses', () => {
 
   test('targets that are missing, and wrong types', () => {
     const both = rw.trainer({ ...sizes, causal: false });
-    const wrong = [() => both.step({ ids: [1, 2] }), () => both.restore('x'), make({ layers: '2' })];
+    const withoutColumns = ['axial', 'rope_mixed'].map((encoding) => make({ position: { encoding } }));
+    const wrong = [() => both.step({ ids: [1, 2] }), () => both.restore('x'), make({ layers: '2' }), ...withoutColumns];
     for (const call of wrong) assert.throws(call, { name: 'ArgumentTypeError' });
     both.dispose();
     assert.throws(() => both.save(), { name: 'StateError' });
