@@ -57,6 +57,15 @@ T dot(const T* a, const T* b, size_t n) {
   return total;
 }
 
+// out[i] *= x[i]
+template <class T>
+void multiplyBy(T* out, const T* x, size_t n) {
+  using L = Lanes<T>;
+  size_t i = 0;
+  for (; i + L::kCount <= n; i += L::kCount) L::store(out + i, L::mul(L::load(out + i), L::load(x + i)));
+  for (; i < n; ++i) out[i] *= x[i];
+}
+
 // sum_i a[i]
 template <class T>
 T sum(const T* a, size_t n) {

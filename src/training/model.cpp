@@ -150,7 +150,7 @@ void Model<T>::layerBackward(const LayerParts<T>& gradients, const LayerParts<co
   if (options_.hidden_dim > 0) {
     const size_t hidden = options_.hidden_dim;
     projectBackward(g.d_active, gradients.down, g.d_hidden, s.active, parts.down, m, d, hidden);
-    for (size_t i = 0; i < m * hidden; ++i) g.d_active[i] *= s.slope[i];
+    multiplyBy(g.d_active, s.slope, m * hidden);
     projectBackward(g.d_input, gradients.up, g.d_active, s.forward_input, parts.up, m, hidden, d);
     normBackward<T>(g.d_hidden, gradients.forward_norm, g.d_input, s.middle, readOnly(s.forward_moments),
                     parts.forward_norm, m, d);
