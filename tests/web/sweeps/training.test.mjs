@@ -22,6 +22,12 @@ async function trained(entry) {
     kerple: { encoding: 'kerple' },
     forget: { encoding: 'forget' },
     fire: { encoding: 'fire' },
+    sandwich: { encoding: 'sandwich' },
+    transformerXl: { encoding: 'transformer_xl' },
+    deberta: { encoding: 'deberta', maxDistance: 24 },
+    cope: { encoding: 'cope' },
+    ropeMixed: { encoding: 'rope_mixed', columns: 8 },
+    axial: { encoding: 'axial', columns: 8 },
     sinusoidal: { encoding: 'sinusoidal' },
   };
   const hashes = {};
@@ -45,7 +51,7 @@ const inNode = await trained('ropewalk/training');
 
 for (const name of browsers) {
   test(`50 steps in ${name} give the bits of Node`, async () => {
-    assert.equal(new Set(Object.values(inNode)).size, 6);
+    assert.equal(new Set(Object.values(inNode)).size, 12);
     const page = await both.newPage(name);
     await page.goto(`${site.address}worker.js`); // any file: the page is where the code comes from
     assert.deepEqual(await page.evaluate(`(${trained})('/training.js')`), inNode);
