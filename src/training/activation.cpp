@@ -5,6 +5,7 @@
 #include "kernels/exp.h"
 #include "kernels/gelu.h"
 #include "simd.h"
+#include "training/parts.h"
 
 namespace ropewalk::training {
 namespace {
@@ -18,6 +19,7 @@ struct ValueAndSlope {
   T slope;
 };
 
+constexpr size_t kWork = 64;                            // of a number, in multiplications
 constexpr double kInverseRoot2Pi = 0.3989422804014327;  // 1 / sqrt(2 pi)
 
 // x Phi(x), and Phi(x) + x phi(x).
@@ -88,11 +90,13 @@ void apply(F f, double* out, double* slope, const double* x, size_t n) {
 
 template <class T>
 void activateWithSlope(Activation f, T* out, T* slope, const T* x, size_t n) {
-  if (f == Activation::kSilu) {
-    apply(Silu{}, out, slope, x, n);
-  } else {
-    apply(Gelu{}, out, slope, x, n);
-  }
+  eachPart(n, kWork, [&](size_t begin, size_t end) {
+    if (f == Activation::kSilu) {
+      apply(Silu{}, out + begin, slope + begin, x + begin, end - begin);
+    } else {
+      apply(Gelu{}, out + begin, slope + begin, x + begin, end - begin);
+    }
+  });
 }
 
 template void activateWithSlope(Activation, float*, float*, const float*, size_t);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "parallel.h"
 #include "training/attention.h"
 #include "training/forget_gate.h"
 #include "training/head_tables.h"
@@ -16,15 +17,36 @@ namespace {
 struct HeadPlace {
   size_t b;
   size_t h;
-  size_t index;  // over all heads of all sequences
+  size_t index;   // over all heads of all sequences
+  size_t thread;  // that computes it
 };
 
+// f(place) for all heads of all sequences, at the same time unless they add to the same gradients. work: of
+// one head, in multiplications.
 template <class T, class F>
-void eachHead(const LayerContext<T>& context, F f) {
+void eachHead(const LayerContext<T>& context, SharedGradients shared, size_t work, const F& f) {
   const size_t heads = context.options.heads;
-  for (size_t b = 0; b < context.memory.batch(); ++b) {
-    for (size_t h = 0; h < heads; ++h) f(HeadPlace{b, h, b * heads + h});
+  const size_t batch = context.memory.batch();
+  if (shared == SharedGradients::kNone) {
+    parallelFor(batch * heads, grainOf(work), [&](const Share& share) {
+      for (size_t i = share.first; i < share.end; ++i) f(HeadPlace{i / heads, i % heads, i, share.thread});
+    });
+    return;
   }
+  const auto in_order = [&](const Share& share) {
+    for (size_t b = 0; b < batch; ++b) {
+      for (size_t h = share.first; h < share.end; ++h) f(HeadPlace{b, h, b * heads + h, share.thread});
+    }
+  };
+  if (shared == SharedGradients::kOfAll) return in_order({0, heads, 0});
+  parallelFor(heads, grainOf(work * batch), in_order);
+}
+
+// Multiplications of one head for each score.
+template <class T>
+size_t attentionWork(const LayerContext<T>& context) {
+  const size_t tokens = context.memory.tokens();
+  return tokens * tokens * (context.options.headDim() + 16);
 }
 
 bool isLinear(const ModelOptions& options) {
@@ -107,7 +129,8 @@ HeadInput<T> inputOf(const LayerContext<T>& context, const HeadPlace& at) {
     input.relative = {tables.query, tables.key, nullptr, nullptr};
     if (plan.hasQueryBiases()) input.bias = model.table_bias + at.h * plan.distances().count();
   }
-  if (plan.copePositions() > 0) input.cope = {context.parts.cope, plan.copePositions(), model.cope};
+  if (plan.copePositions() > 0)
+    input.cope = {context.parts.cope, plan.copePositions(), context.memory.model(at.thread).cope};
   return input;
 }
 
@@ -116,7 +139,7 @@ template <class T>
 void angle(const LayerContext<T>& context, const HeadPlace& at, HeadInput<T>* input) {
   const size_t tokens = context.memory.tokens();
   const size_t dim = input->x.dim;
-  T* const q = context.memory.model().angled;
+  T* const q = context.memory.model(at.thread).angled;
   T* const k = q + tokens * 2 * dim;
   const AngleTables<T> tables = context.plan.angles();
   popeForward<T>(q, input->x.q, input->x.q_stride, tokens, tables, nullptr);
@@ -149,7 +172,9 @@ void turnAll(const LayerContext<T>& context, T* qkv, Turn turn, MixedFrequencies
   const ModelState<T>& model = context.memory.model();
   const size_t d = context.options.model_dim;
   const MixedShape shape = mixedShape(context);
-  eachHead(context, [&](const HeadPlace& at) {
+  const size_t work = shape.tokens * context.options.headDim() * 16;
+  const SharedGradients shared = gradients.x == nullptr ? SharedGradients::kNone : SharedGradients::kOfHead;
+  eachHead(context, shared, work, [&](const HeadPlace& at) {
     const T* const turned = queriesOf(context, context.memory.layer(context.layer).qkv, at);
     const AngleTables<T> tables = plan.mixes() ? mixedTablesOf<T>(model.angles, at.h, shape) : plan.angles();
     const size_t of_head = at.h * shape.pairs;
@@ -226,7 +251,6 @@ template <class T>
 void layerAttentionForward(const LayerContext<T>& context) {
   const ModelOptions& options = context.options;
   const LayerState<T>& state = context.memory.layer(context.layer);
-  T* const room = context.memory.model().room;
   const size_t tokens = context.memory.tokens();
   layOutTables(context);
   turnAll(context, state.qkv, Turn::kForward);
@@ -234,13 +258,14 @@ void layerAttentionForward(const LayerContext<T>& context) {
     eachQuery(context, state.qkv,
               [&](T* row) { addScaled(row, T{1}, context.parts.query_biases.content, options.model_dim); });
   }
-  eachHead(context, [&](const HeadPlace& at) {
+  eachHead(context, SharedGradients::kNone, attentionWork(context), [&](const HeadPlace& at) {
+    T* const room = context.memory.model(at.thread).room;
     if (context.plan.forgets()) {
       forgetSums(state.forget_sums + at.index * tokens, state.gates + at.b * tokens * options.heads + at.h,
                  options.heads, tokens);
     }
     HeadInput<T> input = inputOf(context, at);
-    const HeadWeights<T> weights = context.memory.weights(context.layer, at.index);
+    const HeadWeights<T> weights = context.memory.weights(context.layer, at.index, at.thread);
     T* const out = mixedOf(context, state.mixed, at);
     if (isLinear(options)) {
       linearAttentionForward(weights, state.denominators + at.index * tokens, out, options.model_dim,
@@ -269,7 +294,8 @@ void layerAttentionBackward(const LayerContext<T>& context, const LayerParts<T>&
     std::fill_n(model.d_tables, distances.count() * plan.headTables() * d, T{0});
     if (plan.hasQueryBiases()) std::fill_n(model.d_table_bias, distances.count() * options.heads, T{0});
   }
-  eachHead(context, [&](const HeadPlace& at) {
+  eachHead(context, plan.sharedGradients(), 2 * attentionWork(context), [&](const HeadPlace& at) {
+    const ModelState<T>& own = context.memory.model(at.thread);
     HeadInput<T> input = inputOf(context, at);
     const QueriesAndKeys<const T> projected = input.x;
     T* const dq = queriesOf(context, model.d_qkv, at);
@@ -284,24 +310,24 @@ void layerAttentionBackward(const LayerContext<T>& context, const LayerParts<T>&
       if (plan.hasQueryBiases()) head.bias = model.d_table_bias + at.h * distances.count();
     }
     head.cope = gradients.cope;
-    const HeadWeights<T> weights = context.memory.weights(context.layer, at.index);
+    const HeadWeights<T> weights = context.memory.weights(context.layer, at.index, at.thread);
     const T* const dout = mixedOf(context, model.d_mixed, at);
     if (isLinear(options)) {
       linearAttentionBackward(head, dout, d, weights, state.denominators + at.index * tokens,
-                              linearHead(context, input), model.room);
+                              linearHead(context, input), own.room);
       return;
     }
     if (plan.forgets()) {
-      head.forget_sums = model.d_forget_sums;
-      std::fill_n(model.d_forget_sums, tokens, T{0});
+      head.forget_sums = own.d_forget_sums;
+      std::fill_n(own.d_forget_sums, tokens, T{0});
     }
-    T* const angled = model.d_angled;
+    T* const angled = own.d_angled;
     if (plan.hasPhases()) {
       angle(context, at, &input);
       std::fill_n(angled, 4 * tokens * dim, T{0});
       head.dx = {angled, 2 * dim, angled + tokens * 2 * dim, 2 * dim, 2 * dim};
     }
-    attentionBackward(head, dout, d, weights, input, model.room);
+    attentionBackward(head, dout, d, weights, input, own.room);
     if (plan.hasPhases()) {
       const AngleTables<T> tables = plan.angles();
       popeBackward<T>(dq, nullptr, head.dx.q, projected.q, 3 * d, tokens, tables, nullptr);
@@ -310,8 +336,7 @@ void layerAttentionBackward(const LayerContext<T>& context, const LayerParts<T>&
     }
     if (plan.forgets()) {
       const size_t gate = at.b * tokens * options.heads + at.h;
-      forgetSumsBackward(model.d_gates + gate, model.d_forget_sums, state.gates + gate, options.heads,
-                         tokens);
+      forgetSumsBackward(model.d_gates + gate, own.d_forget_sums, state.gates + gate, options.heads, tokens);
     }
   });
   turnAll(context, model.d_qkv, Turn::kBack, gradients.mixed);

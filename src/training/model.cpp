@@ -7,6 +7,7 @@
 #include "training/embedding.h"
 #include "training/lanes.h"
 #include "training/layer_attention.h"
+#include "training/parts.h"
 #include "training/products.h"
 
 namespace ropewalk::training {
@@ -107,7 +108,7 @@ void Model<T>::layerForward(const LayerParts<const T>& parts, const PositionPlan
       addScaled(s.gates + r * options_.heads, T{1}, parts.forget_bias, options_.heads);
   }
   layerAttentionForward<T>({options_, plan, memory_, layer, parts});
-  std::copy_n(s.hidden, m * d, s.middle);
+  copy(s.middle, s.hidden, m * d);
   project(s.middle, s.mixed, parts.output, m, d, d, true);
 
   // 2. next = middle + F(norm middle); it may be hidden
@@ -117,7 +118,7 @@ void Model<T>::layerForward(const LayerParts<const T>& parts, const PositionPlan
     project(s.active, s.forward_input, parts.up, m, hidden, d);
     activateWithSlope(options_.activation, s.active, s.slope, s.active, m * hidden);
   }
-  std::copy_n(s.middle, m * d, next);
+  copy(next, s.middle, m * d);
   if (options_.hidden_dim > 0) project(next, s.active, parts.down, m, d, options_.hidden_dim, true);
 }
 
@@ -150,7 +151,8 @@ void Model<T>::layerBackward(const LayerParts<T>& gradients, const LayerParts<co
   if (options_.hidden_dim > 0) {
     const size_t hidden = options_.hidden_dim;
     projectBackward(g.d_active, gradients.down, g.d_hidden, s.active, parts.down, m, d, hidden);
-    multiplyBy(g.d_active, s.slope, m * hidden);
+    eachPart(m * hidden, kCopyWork,
+             [&](size_t begin, size_t end) { multiplyBy(g.d_active + begin, s.slope + begin, end - begin); });
     projectBackward(g.d_input, gradients.up, g.d_active, s.forward_input, parts.up, m, hidden, d);
     normBackward<T>(g.d_hidden, gradients.forward_norm, g.d_input, s.middle, readOnly(s.forward_moments),
                     parts.forward_norm, m, d);

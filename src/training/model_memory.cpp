@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "parallel.h"
 #include "training/linear_attention.h"
 
 namespace ropewalk::training {
@@ -81,16 +82,26 @@ void ModelMemory<T>::carveGradients(Carver& carver, const ModelOptions& options,
     if (plan.hasQueryBiases()) model_.d_table_bias = carver.take(count, options.heads);
     if (plan.hasLearnedDistances()) model_.d_distance_vectors = carver.take(count, d);
   }
-  if (plan.hasPhases()) model_.d_angled = carver.take(tokens_, 4 * options.headDim());
-  if (plan.forgets()) {
-    model_.d_forget_sums = carver.take(tokens_);
-    model_.d_gates = carver.take(m, options.heads);
-  }
+  if (plan.forgets()) model_.d_gates = carver.take(m, options.heads);
   model_.d_hidden = carver.take(m, d);
   model_.d_input = carver.take(m, d);
   model_.d_mixed = carver.take(m, d);
   model_.d_qkv = carver.take(m, 3 * d);
   if (options.hidden_dim > 0) model_.d_active = carver.take(m, options.hidden_dim);
+}
+
+template <class T>
+void ModelMemory<T>::carveHead(Carver& carver, const ModelOptions& options, const PositionPlan<T>& plan,
+                               ModelState<T>* state) const {
+  if (plan.copePositions() > 0) state->cope = carver.take(copeRoom(plan.distances(), plan.copePositions()));
+  if (plan.hasPhases()) state->angled = carver.take(tokens_, 4 * options.headDim());
+  if (!keeps_weights_) state->weights = carver.take(blockRows(tokens_), tokens_);
+  state->room = carver.take(options.attention == AttentionKind::kLinear
+                                ? linearAttentionRoom(plan.distances(), options.headDim())
+                                : attentionRoom(plan.distances(), plan.firesByBlock()));
+  if (purpose_ != Purpose::kTrain) return;
+  if (plan.hasPhases()) state->d_angled = carver.take(tokens_, 4 * options.headDim());
+  if (plan.forgets()) state->d_forget_sums = carver.take(tokens_);
 }
 
 template <class T>
@@ -114,14 +125,13 @@ void ModelMemory<T>::carve(Carver& carver, const ModelOptions& options, const Po
     if (plan.hasQueryBiases()) model_.table_bias = carver.take(count, options.heads);
     if (plan.hasLearnedDistances()) model_.distance_vectors = carver.take(count, d);
   }
-  if (plan.copePositions() > 0) model_.cope = carver.take(copeRoom(plan.distances(), plan.copePositions()));
   if (plan.mixes()) model_.angles = carver.take(tokens_, options.heads * (options.headDim() / 2) * 2);
-  if (plan.hasPhases()) model_.angled = carver.take(tokens_, 4 * options.headDim());
-  if (!keeps_weights_) model_.weights = carver.take(blockRows(tokens_), tokens_);
-  model_.room = carver.take(options.attention == AttentionKind::kLinear
-                                ? linearAttentionRoom(plan.distances(), options.headDim())
-                                : attentionRoom(plan.distances(), plan.firesByBlock()));
   if (purpose_ == Purpose::kTrain) carveGradients(carver, options, plan);
+  carveHead(carver, options, plan, &model_);
+  for (size_t t = 0; t + 1 < threads_; ++t) {
+    of_threads_[t] = model_;
+    carveHead(carver, options, plan, &of_threads_[t]);
+  }
 }
 
 template <class T>
@@ -130,9 +140,12 @@ Status ModelMemory<T>::prepare(const ModelOptions& options, const PositionPlan<T
   size_t m = 0;
   if (tokens > kMostTokens || !multiply(batch, tokens, &m) || !multiply(m, options.heads, &m))
     return Status::kOutOfMemory;
-  if (layers_.reserve(options.layers) != Status::kOk) return Status::kOutOfMemory;
+  const size_t threads = threadsFor(batch * options.heads, 1);
+  if (layers_.reserve(options.layers) != Status::kOk || of_threads_.reserve(threads - 1) != Status::kOk)
+    return Status::kOutOfMemory;
   batch_ = batch;
   tokens_ = tokens;
+  threads_ = threads;
   purpose_ = purpose;
   keeps_weights_ = purpose == Purpose::kCapture || (purpose == Purpose::kTrain && plan.keepsWeights());
   Carver counted(nullptr);

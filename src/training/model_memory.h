@@ -51,25 +51,26 @@ struct ModelState {
   T* tables = nullptr;            // [2][distances, D], or of each head [1 or 2][H, distances, D]
   T* table_bias = nullptr;        // [H, distances], of the layer: kTransformerXl
   T* distance_vectors = nullptr;  // [distances, d]: kDeberta
-  T* cope = nullptr;              // room of CopeTerms
   T* angles = nullptr;            // [H][2][T, D / 2], of the layer: kRopeMixed
-  T* angled = nullptr;            // [2][T, 2 D], queries and keys of a head with phases
-  T* weights = nullptr;           // [rows, T] of a block of queries, where layers keep none
-  T* room = nullptr;              // of attention
-
   T* d_axial = nullptr;
   T* d_bias = nullptr;
   T* d_tables = nullptr;
   T* d_table_bias = nullptr;
   T* d_distance_vectors = nullptr;
+  T* d_hidden = nullptr;  // [M, d]
+  T* d_input = nullptr;   // [M, d]
+  T* d_mixed = nullptr;   // [M, d]
+  T* d_qkv = nullptr;     // [M, 3 d]
+  T* d_gates = nullptr;   // [M, H]
+  T* d_active = nullptr;  // [M, F]
+
+  // Of one head, so that each thread has its own.
+  T* cope = nullptr;     // room of CopeTerms
+  T* angled = nullptr;   // [2][T, 2 D], queries and keys with phases
+  T* weights = nullptr;  // [rows, T] of a block of queries, where layers keep none
+  T* room = nullptr;     // of attention
   T* d_angled = nullptr;
   T* d_forget_sums = nullptr;  // [T]
-  T* d_hidden = nullptr;       // [M, d]
-  T* d_input = nullptr;        // [M, d]
-  T* d_mixed = nullptr;        // [M, d]
-  T* d_qkv = nullptr;          // [M, 3 d]
-  T* d_gates = nullptr;        // [M, H]
-  T* d_active = nullptr;       // [M, F]
 };
 
 template <class T>
@@ -92,9 +93,11 @@ class ModelMemory {
   size_t rows() const { return batch_ * tokens_; }
   const LayerState<T>& layer(size_t l) const { return layers_[l]; }
   const ModelState<T>& model() const { return model_; }
+  // The same for a thread, which has arrays of its own for the head that it computes.
+  const ModelState<T>& model(size_t thread) const { return thread == 0 ? model_ : of_threads_[thread - 1]; }
   // Weights of one head, counted over all heads of all sequences.
-  HeadWeights<T> weights(size_t l, size_t head) const {
-    if (!keeps_weights_) return {model_.weights, false};
+  HeadWeights<T> weights(size_t l, size_t head, size_t thread = 0) const {
+    if (!keeps_weights_) return {model(thread).weights, false};
     return {layers_[l].weights + head * tokens_ * tokens_, true};
   }
 
@@ -103,10 +106,14 @@ class ModelMemory {
   void carve(Carver& carver, const ModelOptions& options, const PositionPlan<T>& plan);
   LayerState<T> carveLayer(Carver& carver, const ModelOptions& options, const PositionPlan<T>& plan) const;
   void carveGradients(Carver& carver, const ModelOptions& options, const PositionPlan<T>& plan);
+  void carveHead(Carver& carver, const ModelOptions& options, const PositionPlan<T>& plan,
+                 ModelState<T>* state) const;
 
   Buffer<T> memory_;
   Buffer<LayerState<T>> layers_;
   ModelState<T> model_;
+  Buffer<ModelState<T>> of_threads_;  // of all but the first
+  size_t threads_ = 1;
   size_t batch_ = 0;
   size_t tokens_ = 0;
   Purpose purpose_ = Purpose::kEvaluate;

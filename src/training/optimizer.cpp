@@ -1,13 +1,16 @@
 #include "training/optimizer.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "training/lanes.h"
+#include "training/parts.h"
 
 namespace ropewalk::training {
 namespace {
 
 constexpr double kPi = 3.141592653589793;
+constexpr size_t kWork = 32;  // of a parameter, in multiplications
 
 // Numbers of a step that all parameters share.
 template <class T>
@@ -77,25 +80,30 @@ void optimize(const OptimizerOptions& options, const ParameterLayout& layout, ui
               const T* gradients, const OptimizerState<T>& state) {
   const double rate = learningRate(options, step);
   const AdamStep<T> adam(options, step, rate, factor);
-  for (size_t i = 0; i < layout.count(); ++i) {
-    const Parameter& parameter = layout[i];
-    const size_t n = parameter.shape.size();
-    T* const p = state.parameters + parameter.offset;
-    T* const first = state.first + parameter.offset;
-    const T* const g = gradients + parameter.offset;
-    if (parameter.decays) {
-      const T kept = static_cast<T>(1 - rate * options.weight_decay);
-      for (size_t e = 0; e < n; ++e) p[e] *= kept;
+  eachPart(layout.size(), kWork, [&](size_t begin, size_t end) {
+    for (size_t i = 0; i < layout.count(); ++i) {
+      const Parameter& parameter = layout[i];
+      const size_t from = std::max(begin, parameter.offset);
+      const size_t to = std::min(end, parameter.offset + parameter.shape.size());
+      if (from >= to) continue;
+      const size_t n = to - from;
+      T* const p = state.parameters + from;
+      T* const first = state.first + from;
+      const T* const g = gradients + from;
+      if (parameter.decays) {
+        const T kept = static_cast<T>(1 - rate * options.weight_decay);
+        for (size_t e = 0; e < n; ++e) p[e] *= kept;
+      }
+      if (options.kind == OptimizerKind::kAdamW) {
+        adam.apply(p, first, state.second + from, g, n);
+        continue;
+      }
+      for (size_t e = 0; e < n; ++e) {
+        first[e] = adam.beta1 * first[e] + adam.factor * g[e];
+        p[e] -= static_cast<T>(rate) * first[e];
+      }
     }
-    if (options.kind == OptimizerKind::kAdamW) {
-      adam.apply(p, first, state.second + parameter.offset, g, n);
-      continue;
-    }
-    for (size_t e = 0; e < n; ++e) {
-      first[e] = adam.beta1 * first[e] + adam.factor * g[e];
-      p[e] -= static_cast<T>(rate) * first[e];
-    }
-  }
+  });
 }
 
 template double lengthOf(const float*, size_t);

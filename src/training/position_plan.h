@@ -16,6 +16,13 @@
 
 namespace ropewalk::training {
 
+// To which gradients heads add, in the order of their sequences, beside those of their own rows.
+enum class SharedGradients {
+  kNone,
+  kOfHead,  // those of the same head in other sequences
+  kOfAll
+};
+
 template <class T>
 class PositionPlan {
  public:
@@ -77,6 +84,11 @@ class PositionPlan {
   size_t copePositions() const { return kind_ == PositionKind::kCope ? options_.length : 0; }
 
   bool forgets() const { return kind_ == PositionKind::kForget; }
+
+  SharedGradients sharedGradients() const {
+    if (hasRelative() || firesByBlock() || copePositions() > 0) return SharedGradients::kOfAll;
+    return hasBias() || hasPhases() || hasHeadTables() ? SharedGradients::kOfHead : SharedGradients::kNone;
+  }
 
   Distances distances() const { return {tokens_, causal_}; }
 

@@ -5,14 +5,16 @@
 #include "kernels/tile.h"
 #include "kernels/transpose.h"
 #include "memory.h"
+#include "parallel.h"
 #include "training/lanes.h"
 
 namespace ropewalk::training {
 namespace {
 
-constexpr size_t kDepth = 128;   // of b that are packed at a time
-constexpr size_t kColumns = 64;  // of b that are packed at a time
-constexpr size_t kVectors = 2;   // of a tile's row
+constexpr size_t kDepth = 128;       // of b that are packed at a time
+constexpr size_t kColumns = 64;      // of b that are packed at a time
+constexpr size_t kVectors = 2;       // of a tile's row
+constexpr size_t kTilesOfShare = 8;  // for which packing all of b is little work
 
 template <class T>
 constexpr size_t kWidth = kVectors * Lanes<T>::kCount;  // columns of a tile, and of a panel of b
@@ -134,26 +136,59 @@ void multiplyRows(T* out, size_t out_stride, const Operand<T>& a, const Block<T>
   }
 }
 
+// Some rows and columns of out, whole tiles but for the last.
+struct Part {
+  size_t row;
+  size_t rows_end;
+  size_t column;
+  size_t columns_end;
+};
+
+template <class T>
+void multiplyPart(T* out, size_t out_stride, const Operand<T>& a, const Operand<T>& b, const Part& part,
+                  size_t k, bool add, Triangle triangle, size_t diagonal) {
+  alignas(kAlignment) T panels[kDepth * kColumns];
+  if (k == 0 && !add) {
+    for (size_t i = part.row; i < part.rows_end; ++i)
+      std::fill(out + i * out_stride + part.column, out + i * out_stride + part.columns_end, T{0});
+  }
+  for (size_t l = 0; l < k; l += kDepth) {
+    const size_t depth = std::min(kDepth, k - l);
+    for (size_t j = part.column; j < part.columns_end; j += kColumns) {
+      const size_t columns = std::min(kColumns, part.columns_end - j);
+      packPanels(panels, b, l, depth, j, columns);
+      const Block<T> block = {panels, l, depth, j, columns};
+      for (size_t i = part.row; i < part.rows_end; i += kTileRows)
+        multiplyRows(out, out_stride, a, block, i, std::min(kTileRows, part.rows_end - i), add || l > 0,
+                     triangle, diagonal);
+    }
+  }
+}
+
 }  // namespace
 
 template <class T>
 void product(T* out, size_t out_stride, Operand<T> a, Operand<T> b, size_t m, size_t n, size_t k, bool add,
              Triangle triangle, size_t diagonal) {
-  alignas(kAlignment) T panels[kDepth * kColumns];
-  if (k == 0 && !add) {
-    for (size_t i = 0; i < m; ++i) std::fill_n(out + i * out_stride, n, T{0});
-  }
-  for (size_t l = 0; l < k; l += kDepth) {
-    const size_t depth = std::min(kDepth, k - l);
-    for (size_t j = 0; j < n; j += kColumns) {
-      const size_t columns = std::min(kColumns, n - j);
-      packPanels(panels, b, l, depth, j, columns);
-      const Block<T> block = {panels, l, depth, j, columns};
-      for (size_t i = 0; i < m; i += kTileRows)
-        multiplyRows(out, out_stride, a, block, i, std::min(kTileRows, m - i), add || l > 0, triangle,
-                     diagonal);
+  constexpr size_t kPanelWidth = kWidth<T>;
+  const size_t tiles = (m + kTileRows - 1) / kTileRows;
+  const size_t panels = (n + kPanelWidth - 1) / kPanelWidth;
+  // By rows, each share of which packs all of b; by columns where there are too few rows for that.
+  const size_t tile_grain = std::max(grainOf(kTileRows * n * k), kTilesOfShare);
+  const size_t panel_grain = grainOf(kPanelWidth * m * k);
+  const bool by_rows = !kHasThreads || tiles / tile_grain >= std::min(panels / panel_grain,
+                                                                      2 * threadsFor(panels, panel_grain));
+  parallelFor(by_rows ? tiles : panels, by_rows ? tile_grain : panel_grain, [&](const Share& share) {
+    Part part = {0, m, 0, n};
+    if (by_rows) {
+      part.row = share.first * kTileRows;
+      part.rows_end = std::min(m, share.end * kTileRows);
+    } else {
+      part.column = share.first * kPanelWidth;
+      part.columns_end = std::min(n, share.end * kPanelWidth);
     }
-  }
+    multiplyPart(out, out_stride, a, b, part, k, add, triangle, diagonal);
+  });
 }
 
 template void product(float*, size_t, Operand<float>, Operand<float>, size_t, size_t, size_t, bool, Triangle,

@@ -9,6 +9,7 @@
 #include "training/cross_entropy.h"
 #include "training/lanes.h"
 #include "training/mixed_rope.h"
+#include "training/parts.h"
 
 namespace ropewalk::training {
 namespace {
@@ -131,7 +132,7 @@ StepResult Trainer<T>::step(const Batch<T>& batch) {
   if (!std::isfinite(result.gradient_norm)) return stopped(NotFinite::kGradient, &layout()[0]);
 
   T* const before = model_.room();
-  std::copy_n(parameters_.data(), kArrays * n, before);
+  copy(before, parameters_.data(), kArrays * n);
   optimize<T>(optimizer_, layout(), result.step, clipFactor(optimizer_, result.gradient_norm),
               gradients_.data(), {parameters_.data(), parameters_.data() + n, parameters_.data() + 2 * n});
   for (size_t a = 0; a < kArrays; ++a) {
