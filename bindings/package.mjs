@@ -1,4 +1,4 @@
-// Makes dist/ from the two wasm builds and the TypeScript in ts/. The wasm is contained in the JavaScript (deflate,
+// Makes dist/ from the wasm builds and the TypeScript in ts/. The wasm is contained in the JavaScript (deflate,
 // then base64), which works with every bundler and needs no server configuration. The modules of ts/ are bundled to one
 // file for each entry, two with wasm and a few shared files, since every import costs half a millisecond in Node and a
 // request in a page: one for the entries that compute, one for all, one for models, and what loadModel imports only for an
@@ -77,14 +77,21 @@ export const size = ${training.length};
 export const packedTraining = '${await pack('training', training)}';
 `;
 
-// The build with threads, whose bindings are those of the others and a few more.
-const threadsCore = readFileSync(built('wasm-threads', 'core.wasm'));
-const { bytes: threadsSteps, ...threadsCounts } = stepsFrom(relaxed, threadsCore);
-const inlineThreads = `// The steps from the relaxed build to the one with threads, deflated, in base64. Made by bindings/package.mjs.
-export const sizes = { threads: ${threadsCore.length}, steps: ${threadsSteps.length} };
-export const packedSteps = '${await pack('threads', threadsSteps)}';
-export const counts = ${JSON.stringify(threadsCounts)};
+// The builds with threads, whose bindings are those of the others and a few more.
+const inlineThreadsOf = async (name, base, build) => {
+  const { bytes, ...counts } = stepsFrom(base, build);
+  return `// The steps from a build to the one with threads, deflated, in base64. Made by bindings/package.mjs.
+export const sizes = { threads: ${build.length}, steps: ${bytes.length} };
+export const packedSteps = '${await pack(name, bytes)}';
+export const counts = ${JSON.stringify(counts)};
 `;
+};
+const inlineThreads = await inlineThreadsOf('threads', relaxed, readFileSync(built('wasm-threads', 'core.wasm')));
+const inlineTrainingThreads = await inlineThreadsOf(
+  'trainingthreads',
+  training,
+  readFileSync(built('wasm-training-threads', 'training-core.wasm')),
+);
 const inlineThreadsTypes = `export const sizes: { readonly threads: number; readonly steps: number };
 export const packedSteps: string;
 export const counts: { readonly steps: number; readonly changes: number };
@@ -101,11 +108,19 @@ export type MainModule = Core & {
 };
 export default function createCore(options?: unknown): Promise<MainModule>;
 `;
+const trainingThreadsTypes = `// Made by bindings/package.mjs: a core of training, as a heap has it.
+export { default, type MainModule } from './threads-core.mjs';
+`;
 
 writeFileSync(join(staging, 'core.mjs'), pure(ofBoth('core.mjs')));
 writeFileSync(join(staging, 'training-core.mjs'), pure(readFileSync(built('wasm-simd', 'training-core.mjs'), 'utf8')));
 writeFileSync(join(staging, 'threads-core.mjs'), pure(readFileSync(built('wasm-threads', 'core.mjs'), 'utf8')));
 writeFileSync(join(staging, 'threads-core.d.mts'), threadsTypes);
+writeFileSync(
+  join(staging, 'training-threads-core.mjs'),
+  pure(readFileSync(built('wasm-training-threads', 'training-core.mjs'), 'utf8')),
+);
+writeFileSync(join(staging, 'training-threads-core.d.mts'), trainingThreadsTypes);
 for (const file of ['core.d.mts', 'training-core.d.mts']) cpSync(built('wasm-simd', file), join(staging, file));
 for (const file of ['calls.d.ts', 'calls.js', 'enums.d.ts', 'enums.js'])
   writeFileSync(join(staging, file), ofBoth(file));
@@ -118,6 +133,8 @@ writeFileSync(
 );
 writeFileSync(join(staging, 'threads-inline.js'), inlineThreads);
 writeFileSync(join(staging, 'threads-inline.d.ts'), inlineThreadsTypes);
+writeFileSync(join(staging, 'training-threads-inline.js'), inlineTrainingThreads);
+writeFileSync(join(staging, 'training-threads-inline.d.ts'), inlineThreadsTypes);
 const versions = `// Made by bindings/package.mjs.
 export const version = '${version}';
 export const buildIds = { simd128: '${ids[0]}', relaxed: '${ids[1]}' };
@@ -134,7 +151,7 @@ const besides = {
   name: 'besides',
   resolveId: (source) => {
     const made =
-      /^(?:\.\.?\/)+((?:\w+-)?core\.mjs|(?:calls|enums|(?:\w+-)?inline|model-ropes|thread-code|version)\.js)$/.exec(
+      /^(?:\.\.?\/)+((?:\w+-)*core\.mjs|(?:calls|enums|(?:\w+-)*inline|model-ropes|thread-code|version)\.js)$/.exec(
         source,
       );
     return made && join(staging, made[1]);
@@ -195,6 +212,8 @@ const neededBy = async (entry) => {
   return (id) => moduleIds.includes(id) && id !== join(project, entry);
 };
 const [ofIndex, ofTraining] = [await neededBy('index.ts'), await neededBy('training.ts')];
+const isOfThreads = (id) =>
+  /[\\/]threads[\\/](?:environment|open|pool|shared-heap)\.ts$|[\\/]thread-code\.js$/.test(id);
 // The families that loadModel imports when a config names one, and what needs them at once, without what others need.
 const inModels = (...path) => join('models', ...path);
 const [allFamilies, common, reading] = [
@@ -223,6 +242,7 @@ await bundle.write({
       { name: 'errors', test: await neededBy('worker.ts'), minShareCount: 3, priority: 4 },
       { name: 'core', test: ofIndex, minShareCount: 3, priority: 3 },
       { name: 'ids', test: ofTraining, minShareCount: 2, priority: 3 }, // of models and training
+      { name: 'threads', test: isOfThreads, priority: 3 }, // of both entries that may have them
       // Each takes what its modules need with them, unless another has it already.
       { name: 'models', test: (id) => ofModels(id) && !isFamily(id) && !isReading(id), priority: 2 },
       { name: 'families', test: isFamily, priority: 1 },

@@ -150,9 +150,9 @@ const offline: Plugin = {
         hash.update(made?.type === 'chunk' ? made.code : (made?.source ?? ''));
       }
       // The page uses only the deterministic build, and has its texts in its scripts; the trained model, the novel of the lab
-      // and the build with threads are large, and few want them.
+      // and the builds with threads are large, and few want them.
       const unused = (file: string): boolean =>
-        /core-relaxed.*\.wasm$|\.(html|json|safetensors|txt)$|[/](inline|shared-threaded-build)-/.test(file);
+        /core-relaxed.*\.wasm$|\.(html|json|safetensors|txt)$|[/](inline|shared-threaded-(build|training))-/.test(file);
       const kept = ['./', './favicon.svg', ...files.filter((file) => !unused(file)).map((file) => `./${file}`)];
       const source = readFileSync(here('src/offline/service-worker.js'), 'utf8')
         .replace('HASH', hash.digest('hex').slice(0, 12))

@@ -6,16 +6,17 @@
  * @module ropewalk/threads
  */
 import * as check from './runtime/check.js';
-import { ArgumentTypeError } from './runtime/errors.js';
 import { heapOf } from './runtime/instance.js';
-import { obstacle, ownWorkers, processors } from './threads/environment.js';
-import { openThreads } from './threads/open.js';
+import { openHeap } from './threads/open.js';
 import type { ThreadWorker } from './threads/pool.js';
 import { ThreadedRopewalk } from './threads/threaded-ropewalk.js';
+import createCore from './threads-core.mjs';
+import { version } from './version.js';
 
 export * from './api.js';
+export type { ThreadsInfo } from './runtime/instance.js';
 export type { ThreadWorker } from './threads/pool.js';
-export type { ThreadedRopewalk, ThreadsInfo } from './threads/threaded-ropewalk.js';
+export type { ThreadedRopewalk } from './threads/threaded-ropewalk.js';
 
 /** Options of load() of 'ropewalk/threads'. */
 export interface ThreadsLoadOptions {
@@ -31,11 +32,11 @@ export interface ThreadsLoadOptions {
   worker?: () => ThreadWorker;
 }
 
-const mostThreads = 64;
-
-// Why there is one thread though this runtime may have more.
-const askedForOne = 'one thread was asked for';
-const oneIsFree = 'one processor, or two, leave none for another thread; load({ threads: 2 }) has one all the same';
+const build = {
+  isRelaxed: true,
+  compiled: async () => (await import('./threads/threaded-build.js')).compiled(),
+  createCore,
+};
 
 /**
  * Makes an instance of ropewalk with several threads. Nothing is fetched but the worker's file, `thread.js`. What forbids
@@ -52,24 +53,10 @@ const oneIsFree = 'one processor, or two, leave none for another thread; load({ 
  */
 export async function load(options: ThreadsLoadOptions = {}): Promise<ThreadedRopewalk> {
   const { threads = 'auto', worker } = check.options('load', 'options', options, ['threads', 'worker']);
-  if (worker !== undefined && typeof worker !== 'function') {
-    throw new ArgumentTypeError('load', 'worker', worker, 'a function that makes a Worker');
-  }
-  const isAuto = threads === 'auto';
-  if (!isAuto && typeof threads !== 'number') {
-    throw new ArgumentTypeError('load', 'threads', threads, `an integer from 1 to ${mostThreads}, or 'auto'`);
-  }
-  const count = isAuto
-    ? Math.max(1, Math.min(8, (await processors()) - 1))
-    : check.integer('load', 'threads', threads, 1, mostThreads);
-  let why = count === 1 ? (isAuto ? oneIsFree : askedForOne) : obstacle();
-  if (why === undefined) {
-    try {
-      return await openThreads(count, worker ? [worker] : await ownWorkers());
-    } catch (error) {
-      why = error instanceof Error ? error.message : String(error);
-    }
+  const opened = await openHeap({ threads, worker }, build);
+  if ('heap' in opened) {
+    return new ThreadedRopewalk(opened.heap, { version, simd: 'relaxed', threads: opened.threads, why: undefined });
   }
   const alone = await (await import('./index.js')).load();
-  return new ThreadedRopewalk(heapOf('load', alone), { ...alone.info(), threads: 1, why });
+  return new ThreadedRopewalk(heapOf('load', alone), { ...alone.info(), threads: 1, why: opened.why });
 }

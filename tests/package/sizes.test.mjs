@@ -14,7 +14,7 @@ import { paths, projectFile, size, target } from './packed.mjs';
 // JavaScript, as a file for either build, and in the script for pages without modules. Gzip finds no repetition that far
 // apart.
 const budgets = {
-  tarball: { most: 1020.6, goal: 400 },
+  tarball: { most: 1047, goal: 400 },
   'default entry, one plan': { most: 183.5, goal: 165 },
   'external entry, one plan, without the wasm': { most: 54.6, goal: 40 },
   'core.wasm': { most: 115.5, goal: 100 },
@@ -82,6 +82,8 @@ test('the tarball holds these files', () => {
     'ids',
     'models',
     'threaded-build',
+    'threaded-training',
+    'threads',
   ].map((name) => `shared-${name}`);
   const code = [...entries, 'inline', 'node', 'ropewalk.global', 'thread', 'training-inline', ...shared].map(
     (name) => `${name}.js`,

@@ -119,13 +119,13 @@ const unwanted = {
   'starts workers or shares memory': /\bnew\s+(?:Shared)?Worker\b|\bSharedArrayBuffer\b/,
 };
 // Each has its one reason: files are asked for when one is opened, in an import that no bundler follows; and the entries
-// whose wasm lies beside them have to say where. The one for Node falls back, and is nobody's but Node's. The entry with
-// threads starts workers of a file beside it, or of Node.
+// whose wasm lies beside them have to say where. The one for Node falls back, and is nobody's but Node's. The entries with
+// threads start workers of a file beside them, or of Node.
 const mayAskForNode = 'shared-core.js';
 const exceptions = {
-  'asks for Node': [mayAskForNode, 'thread.js', 'threads.js'],
-  'looks for its own address': ['external.js', 'node.js', 'threads.js'],
-  'starts workers or shares memory': ['threads.js'],
+  'asks for Node': [mayAskForNode, 'shared-threads.js', 'thread.js'],
+  'looks for its own address': ['external.js', 'node.js', 'shared-threads.js'],
+  'starts workers or shares memory': ['shared-threads.js'],
 };
 for (const [what, pattern] of Object.entries(unwanted)) {
   test(`no code in dist ${what}`, () => {

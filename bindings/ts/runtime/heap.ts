@@ -30,6 +30,13 @@ export interface Scratch {
   readonly writes?: object;
 }
 
+/** Makes every later call of an instance, and of all that was made by it, throw StateError. @internal */
+export function closeHeap(heap: Heap): void {
+  heap.call = () => {
+    throw new StateError('this instance was disposed of; load() gives a new one');
+  };
+}
+
 // What bindings/embind/library.js keeps of the calls into a core.
 interface CallState {
   /** Whether a call runs, or one was left other than by its own return. */

@@ -10,6 +10,14 @@ export interface Info {
   readonly simd: 'relaxed' | 'simd128';
 }
 
+/** The build in use and its threads, as `rw.info()` tells them. */
+export interface ThreadsInfo extends Info {
+  /** How many threads take part in long calls, the calling one among them. */
+  readonly threads: number;
+  /** Where that is one: why it is not more. */
+  readonly why: string | undefined;
+}
+
 /** Memory of the instance, as `rw.memory()` tells it. */
 export interface Memory {
   /** Size of the WebAssembly heap. It grows on demand and never shrinks. */

@@ -45,13 +45,17 @@ export async function processors(): Promise<number> {
   return (await builtin<{ availableParallelism(): number }>('node:os')).availableParallelism();
 }
 
-/** Why this runtime cannot have several threads; undefined where nothing is known to forbid them. @internal */
-export function obstacle(): string | undefined {
+/**
+ * Why this runtime cannot have several threads, with relaxed SIMD or without; undefined where nothing is known to forbid
+ * them.
+ * @internal
+ */
+export function obstacle(isRelaxed: boolean): string | undefined {
   if (typeof SharedArrayBuffer === 'undefined') {
     const { crossOriginIsolated } = globalThis as { crossOriginIsolated?: boolean };
     if (crossOriginIsolated !== false) return 'this runtime has no SharedArrayBuffer';
     const headers = 'Cross-Origin-Opener-Policy: same-origin and Cross-Origin-Embedder-Policy: require-corp';
     return `the page is not cross-origin isolated; its server has to send ${headers}`;
   }
-  return hasRelaxed() ? undefined : 'this engine has no relaxed SIMD, which the build with threads needs';
+  return !isRelaxed || hasRelaxed() ? undefined : 'this engine has no relaxed SIMD, which the build with threads needs';
 }

@@ -1,22 +1,9 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 // One instance of ropewalk with threads, as load() of ropewalk/threads makes it.
 import { Ropewalk } from '../ropewalk.js';
-import { StateError } from '../runtime/errors.js';
-import type { Heap } from '../runtime/heap.js';
-import type { Info } from '../runtime/instance.js';
+import { closeHeap, type Heap } from '../runtime/heap.js';
+import type { ThreadsInfo } from '../runtime/instance.js';
 import { SharedHeap } from './shared-heap.js';
-
-/** The build in use and its threads, as `rw.info()` tells them. */
-export interface ThreadsInfo extends Info {
-  /** How many threads take part in long calls, the calling one among them. */
-  readonly threads: number;
-  /** Where that is one: why it is not more. */
-  readonly why: string | undefined;
-}
-
-function refuse(): never {
-  throw new StateError('this instance was disposed of; load() gives a new one');
-}
 
 /** An instance whose long calls are split over several threads. Its other methods are those of every instance. */
 export class ThreadedRopewalk extends Ropewalk implements Disposable {
@@ -38,7 +25,7 @@ export class ThreadedRopewalk extends Ropewalk implements Disposable {
   /** Ends the threads. Later calls of the instance, and of all that was made by it, throw StateError. */
   dispose(): void {
     if (this.#heap instanceof SharedHeap) this.#heap.pool?.dispose();
-    this.#heap.call = refuse;
+    closeHeap(this.#heap);
   }
 
   /** The same as dispose(), for `using`. */

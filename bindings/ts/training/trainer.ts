@@ -114,7 +114,7 @@ export class Trainer extends Handle {
   /** Steps that were made. */
   get steps(): number {
     this.alive('trainer.steps');
-    return this.#core.steps;
+    return this.heap.call(() => this.#core.steps);
   }
 
   /** How many numbers are trained. */

@@ -1,22 +1,25 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 // The instance of 'ropewalk/training'.
-import type { Heap } from '../runtime/heap.js';
-import { type Info, type Instance, type Memory, memoryOf } from '../runtime/instance.js';
+import { closeHeap, type Heap } from '../runtime/heap.js';
+import { type Instance, type Memory, memoryOf, type ThreadsInfo } from '../runtime/instance.js';
 import type { TrainerOptions } from './options.js';
 import { Trainer } from './trainer.js';
 
 /** An instance that trains, with a heap of its own. */
-export class Training implements Instance {
+export class Training implements Instance, Disposable {
   readonly #heap: Heap;
-  readonly #info: Info;
+  readonly #info: ThreadsInfo;
+  readonly #pool: { dispose(): void } | undefined;
 
   /** @internal */
-  constructor(heap: Heap, version: string) {
+  constructor(heap: Heap, info: ThreadsInfo, pool?: { dispose(): void }) {
     this.#heap = heap;
-    this.#info = Object.freeze({ version, simd: 'simd128' });
+    this.#info = Object.freeze(info);
+    this.#pool = pool;
   }
 
-  /** Version of the package, and the build in use, which is always the deterministic one. */
-  info(): Info {
+  /** Version of the package, the build in use, which is always a deterministic one, and the number of threads. */
+  info(): ThreadsInfo {
     return this.#info;
   }
 
@@ -46,5 +49,16 @@ export class Training implements Instance {
    */
   trainer(options: TrainerOptions): Trainer {
     return new Trainer(this.#heap, options);
+  }
+
+  /** Ends the threads. Later calls of the instance, and of its trainers, throw StateError. */
+  dispose(): void {
+    this.#pool?.dispose();
+    closeHeap(this.#heap);
+  }
+
+  /** The same as dispose(), for `using`. */
+  [Symbol.dispose](): void {
+    this.dispose();
   }
 }

@@ -99,6 +99,7 @@ export async function makeCalls() {
   trainer.capture([1, 2, 3]);
   const characters = () => training.charactersTask('to be or not to be', { tokens: 4, seed: 1, part: [0, 0.9] });
   const kept = [
+    trainers,
     plan,
     other,
     tensor,

@@ -203,7 +203,7 @@ test('what an evaluation says of positions is as trained where it is left out or
   trainer.dispose();
 });
 
-test('load takes no options, and numbers that float32 does not have are refused', async () => {
+test('load takes no options of another entry, and numbers that float32 does not have are refused', async () => {
   await assert.rejects(load({ simd: 'auto' }), { name: 'ArgumentRangeError', argument: 'simd' });
   assert.throws(() => rw.trainer({ ...sizes, normEps: 1e-50 }), { argument: 'normEps' });
   for (const eps of [1e-50, 1e39]) {
@@ -269,7 +269,7 @@ test('trainers free their memory', () => {
   for (let i = 0; i < 3; ++i) trained({ position: rope, seed: i }, 2).dispose();
   assert.equal(rw.memory().liveObjects, before.liveObjects);
   assert.equal(rw.memory().usedBytes, before.usedBytes);
-  assert.deepEqual(Object.keys(rw.info()), ['version', 'simd']);
+  assert.deepEqual(Object.keys(rw.info()), ['version', 'simd', 'threads', 'why']);
 });
 
 test('a model of 107 thousand parameters trains in 16 MB', async () => {
