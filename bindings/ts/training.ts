@@ -20,7 +20,7 @@ export type { TrainingBatch } from './training/batch.js';
 export { type CharactersOptions, type CharactersTask, charactersTask } from './training/characters.js';
 export type { ExportedModel, ExportOptions } from './training/export.js';
 export type { OptimizerOptions, TrainedLinearAttention, TrainerOptions } from './training/options.js';
-export type { TrainedRope, TrainedTable, TrainerPosition, VectorOptions } from './training/position.js';
+export type { TrainedGrid, TrainedRope, TrainedTable, TrainerPosition, VectorOptions } from './training/position.js';
 export type { Task, TaskBatch, TaskIds, TaskOptions } from './training/task.js';
 export {
   type CopyOptions,

@@ -46,7 +46,8 @@ void mixedBackward(MixedFrequencies<T> gradients, const T* turned, const T* dtur
   const bool halves = pairing == Pairing::kHalf;
   for (size_t t = 0; t < shape.tokens; ++t) {
     const auto column = static_cast<T>(t % shape.columns);
-    const auto row = static_cast<T>(t / shape.columns);
+    const size_t y = t / shape.columns;
+    const auto row = static_cast<T>(y);
     const T* const x = turned + t * stride;
     const T* const dx = dturned + t * stride;
     for (size_t p = 0; p < shape.pairs; ++p) {

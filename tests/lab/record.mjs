@@ -8,6 +8,7 @@ import {
   linearModel,
   orderModel,
   orderTasks,
+  positions,
   train,
 } from '../../web/src/chapters/lab/programs.js';
 import { inductionSteps, lengthSteps, linearEvery, linearSteps, orderSteps } from '../../web/src/recorded/course.js';
@@ -70,6 +71,19 @@ function textCurve(encoding) {
 // Encodings of the lab's figures, and others that are compared with them.
 const shown = ['none', 'alibi', 't5', 'shaw', 'learned', 'sinusoidal', 'rope', 'pope'];
 const others = ['binary', 'm3', 'm4', 'kerple', 'fire'];
+
+// Encodings that the page's lab does not offer, and a grid of 8 columns for those that have one.
+const [columns, rows] = [8, 16];
+const further = {
+  sandwich: { encoding: 'sandwich' },
+  xl: { encoding: 'transformer_xl' },
+  deberta: { encoding: 'deberta' },
+  cope: { encoding: 'cope' },
+  axial: { encoding: 'axial', columns, rows },
+  mixed: { encoding: 'rope_mixed', columns },
+};
+Object.assign(positions, further);
+others.push(...Object.keys(further));
 
 // By file, then by figure.
 const files = {

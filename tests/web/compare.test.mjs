@@ -87,8 +87,10 @@ test('the comparison shows what the lab recorded, each encoding in its row', asy
     .locator('#figure-compare-results .comparison tbody tr')
     .evaluateAll((all) => all.map((row) => Array.from(row.cells, ({ textContent }) => textContent)));
   const numbers = (text) => text.split(' ').map((hundredths) => Number(hundredths) / 100);
-  const names = 'None Binary Sinusoidal Learned Shaw M3 M4 T5 ALiBi KERPLE FIRE RoPE PoPE'.split(' ');
-  const order = names.map((name) => name.toLowerCase());
+  const relative = 'Shaw M3 M4 Transformer-XL DeBERTa T5 ALiBi KERPLE FIRE Sandwich CoPE';
+  const names = `None Binary Sinusoidal Learned Axial ${relative} RoPE RoPE-Mixed PoPE`.split(' ');
+  const keys = { 'Transformer-XL': 'xl', 'RoPE-Mixed': 'mixed' };
+  const order = names.map((name) => keys[name] ?? name.toLowerCase());
   assert.deepEqual(
     rows.map(([name]) => name),
     names,
@@ -110,12 +112,12 @@ test('the comparison shows what the lab recorded, each encoding in its row', asy
   // What the text says of them.
   const best = (column) =>
     names.filter((_, i) => table[i][column] === Math.max(...table.map((row) => row[column] || 0)));
-  assert.deepEqual(best(1), ['Binary', 'Sinusoidal', 'Learned']);
+  assert.deepEqual(best(1), ['Binary', 'Sinusoidal', 'Learned', 'Axial']);
   const of = (column, ...wanted) => wanted.map((name) => table[names.indexOf(name)][column]);
-  for (const share of of(0, 'ALiBi', 'KERPLE', 'FIRE')) assert.ok(share < 0.6);
+  for (const share of of(0, 'ALiBi', 'KERPLE', 'FIRE', 'Sandwich', 'CoPE')) assert.ok(share < 0.6);
   assert.ok(of(2, 'ALiBi')[0] < 0.3);
-  for (const loss of of(3, 'Shaw', 'M3', 'M4', 'T5', 'ALiBi', 'KERPLE')) assert.ok(loss < 1.4);
-  for (const loss of of(3, 'Binary', 'Sinusoidal', 'Learned', 'RoPE')) assert.ok(loss > 2.77);
+  for (const loss of of(3, ...relative.split(' ').filter((name) => name !== 'FIRE'))) assert.ok(loss < 1.4);
+  for (const loss of of(3, 'Binary', 'Sinusoidal', 'Learned', 'Axial', 'RoPE')) assert.ok(loss > 2.77);
   // The marks are those of the scorecard.
   const marks = await page.evaluate(() =>
     Array.from(document.querySelectorAll('#chapter-rope .scorecard tbody tr:first-child'), (row) =>
@@ -124,6 +126,12 @@ test('the comparison shows what the lab recorded, each encoding in its row', asy
   );
   assert.equal(marks.length, 7);
   for (const row of marks) assert.deepEqual(rows.find(([name]) => name === row[0]).slice(0, 5), row);
+  // Encodings without a chapter have marks and a source all the same.
+  for (const name of ['Axial', 'Transformer-XL', 'DeBERTa', 'Sandwich', 'CoPE', 'RoPE-Mixed']) {
+    const row = page.locator('#figure-compare-results .comparison tbody tr').nth(names.indexOf(name));
+    for (const mark of rows[names.indexOf(name)].slice(1, 5)) assert.match(mark, /^(yes|partly|no)$/);
+    assert.match(await row.locator('a').first().getAttribute('href'), /^https:\/\/arxiv\.org\/abs\/\d{4}\.\d{5}$/);
+  }
   assert.deepEqual(complaints, []);
   await close();
 });
@@ -137,7 +145,7 @@ test('the comparison is sorted by what it shows, and the address keeps by what',
     losses.toSorted((a, b) => a - b),
   );
   await figureOf(page, 'compare', 'results').choose('View as picture', 'repeats');
-  assert.deepEqual((await shown()).slice(0, 4), ['Shaw', 'M4', 'T5', 'RoPE']);
+  assert.deepEqual((await shown()).slice(0, 4), ['Shaw', 'M4', 'Transformer-XL', 'DeBERTa']);
   assert.match(page.url(), /compare\.results\.order=induction/);
   await close();
 });

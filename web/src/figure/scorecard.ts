@@ -16,9 +16,12 @@ const rows = {
   rope: 'yyyp',
 } as const;
 
-/** What an encoding does by each of the criteria; undefined where none of the chapters says. */
-export function marksOf(encoding: string): readonly ((typeof marks)[keyof typeof marks] | undefined)[] {
-  const known: Readonly<Record<string, string>> = rows;
+/** What an encoding does by each of the criteria, here or by `others`; undefined where neither says. */
+export function marksOf(
+  encoding: string,
+  others: Readonly<Record<string, string>>,
+): readonly ((typeof marks)[keyof typeof marks] | undefined)[] {
+  const known: Readonly<Record<string, string>> = { ...others, ...rows };
   return Array.from(known[encoding] ?? '????', (mark) => marks[mark as keyof typeof marks]);
 }
 

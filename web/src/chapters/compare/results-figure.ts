@@ -12,6 +12,9 @@ const orders = ['reading', ...measures] as const;
 // The loss at the top of its curves, in nats; more is drawn at the top.
 const mostLoss = 5;
 
+// Encodings that no chapter has: marks as in the scorecard, the text after the figure says why.
+const judged = { axial: 'ppnn', xl: 'yyyy', deberta: 'pppy', sandwich: 'pyyy', cope: 'ppny', mixed: 'yyyp' };
+
 export function compareResults(chapter: ChapterState<Texts & EvidenceTexts>): Figure {
   const texts = chapter.texts.results;
   const { scorecard } = chapter;
@@ -52,7 +55,7 @@ export function compareResults(chapter: ChapterState<Texts & EvidenceTexts>): Fi
           rows: rows.map((encoding) => ({
             name: names[encoding],
             cells: [
-              ...marksOf(encoding).map((mark) =>
+              ...marksOf(encoding, judged).map((mark) =>
                 mark === undefined ? { text: '–' } : { text: scorecard.marks[mark], look: mark },
               ),
               ...measures.map((measure) => measured(measure, encoding, bestOf(measure))),
