@@ -106,6 +106,32 @@ test('files of weights are opened, their texts in shared memory', async () => {
   assert.deepEqual(names, [2, ['w'], ['w'], 'tiny']);
 });
 
+// Trains a model, and gives what info() tells and the state. In a page or in Node.
+async function trained(entry, threads) {
+  const { load } = await import(entry);
+  const rw = await load({ threads });
+  const position = { encoding: 'rope' };
+  const trainer = rw.trainer({ layers: 2, modelDim: 64, heads: 4, hiddenDim: 128, vocab: 50, context: 64, position });
+  const data = Int32Array.from({ length: 512 }, (_, i) => (i * i + (i >> 3)) % 50);
+  for (let s = 0; s < 5; ++s) trainer.step({ ids: { data, shape: [8, 64] } });
+  const state = [...trainer.save()];
+  const { why, ...info } = rw.info();
+  rw.dispose();
+  return { info, why: why ?? null, state };
+}
+const trainedIn = async (site, threads) => (await pageOf(site)).evaluate(`(${trained})('/training.js', ${threads})`);
+
+test('models are trained by threads of a page, to the bits of one thread in Node', async () => {
+  const expected = await trained('ropewalk/training', 1);
+  const several = await trainedIn(sites.isolated, 3);
+  assert.deepEqual([several.info.threads, several.why], [3, null]);
+  assert.deepEqual(several.state, expected.state);
+  const alone = await trainedIn(sites.plain, 3);
+  assert.equal(alone.info.threads, 1);
+  assert.match(alone.why, /not cross-origin isolated/);
+  assert.deepEqual(alone.state, expected.state);
+});
+
 test('where the server sends no headers there is one thread, and info() names them', async () => {
   const { info } = await runIn(await pageOf(sites.plain), 2);
   assert.equal(info.threads, 1);
