@@ -3,4 +3,7 @@ import { load } from 'ropewalk/training';
 import { expose } from 'ropewalk/worker';
 import { Lab } from './lab';
 
-expose(async () => new Lab(await load()));
+// Threads where the page may have them and a processor is free for one. Their file may be missing without a network.
+const hasThreads = crossOriginIsolated && navigator.hardwareConcurrency > 2;
+
+expose(async () => new Lab(await (hasThreads ? load({ threads: 'auto' }).catch(() => load()) : load())));
