@@ -27,7 +27,7 @@ function catchFiles() {
 
 async function save(page, chapter, name, label) {
   await page.evaluate(() => globalThis.saved.splice(0));
-  await page.evaluate((id) => document.querySelector(`#${id} .save summary`).click(), `figure-${chapter}-${name}`);
+  await page.evaluate((id) => document.querySelector(`#${id} .menu summary`).click(), `figure-${chapter}-${name}`);
   await figureOf(page, chapter, name).choose(label);
   await until(() => page.evaluate(() => globalThis.saved.length === 1), `${chapter}-${name} as ${label}`);
 }
@@ -68,7 +68,7 @@ for (const browser of browsers) {
       ['context', 'error'],
     ]) {
       const tables = await figureOf(page, chapter, name).tables();
-      await save(page, chapter, name, 'Numbers (JSON)');
+      await save(page, chapter, name, 'Save numbers (JSON)');
       const json = await savedText(page);
       assert.equal(json.name, `${chapter}-${name}.json`);
       const { figure, caption, summary, address, code, tables: saved } = JSON.parse(json.text);
@@ -79,7 +79,7 @@ for (const browser of browsers) {
       const numbers = saved.map(({ rows }) => rows.map(({ values }) => values.map((value) => value ?? Number.NaN)));
       assert.deepEqual(numbers, tables);
 
-      await save(page, chapter, name, 'Numbers (CSV)');
+      await save(page, chapter, name, 'Save numbers (CSV)');
       const csv = await savedText(page);
       assert.equal(csv.name, `${chapter}-${name}.csv`);
       assert.equal(csv.text[0], '\ufeff');
@@ -98,10 +98,10 @@ for (const browser of browsers) {
   test(`a number that stands for a name is saved as the name (${browser})`, async () => {
     const { page } = pages[browser];
     await bring(page, 'axes');
-    await save(page, 'axes', 'ids', 'Numbers (JSON)');
+    await save(page, 'axes', 'ids', 'Save numbers (JSON)');
     const [, { rows }] = JSON.parse((await savedText(page)).text).tables;
     assert.deepEqual(new Set(rows[1].values), new Set(['time', 'row', 'column']));
-    await save(page, 'axes', 'ids', 'Numbers (CSV)');
+    await save(page, 'axes', 'ids', 'Save numbers (CSV)');
     const axes = cells((await savedText(page)).text).slice(-rows.length * rows[0].values.length);
     assert.deepEqual(
       axes.map((cells) => cells.at(-1)),
@@ -111,7 +111,7 @@ for (const browser of browsers) {
 
   test(`no word becomes a formula of a spreadsheet (${browser})`, async () => {
     const { page } = pages[browser];
-    await save(page, 'order', 'map', 'Numbers (CSV)');
+    await save(page, 'order', 'map', 'Save numbers (CSV)');
     const rows = cells((await savedText(page)).text).slice(1, 4);
     assert.deepEqual(
       rows.map(([, row, column]) => [row, column]),
@@ -128,7 +128,7 @@ for (const browser of browsers) {
     ]) {
       const [[[first]]] = await figureOf(page, chapter, name).tables();
       await figureOf(page, chapter, name).choose('View as picture');
-      await save(page, chapter, name, 'Numbers (CSV)');
+      await save(page, chapter, name, 'Save numbers (CSV)');
       const rows = python(readCsv, (await savedText(page)).text);
       const names = Object.keys(rows[0]);
       if (!isOne) assert.deepEqual(names, csvColumns);
@@ -136,7 +136,7 @@ for (const browser of browsers) {
       assert.ok(place.every((text) => !text.includes('\u2212')));
       if (isOne) assert.ok(place.map(Number).every((number) => Number.isInteger(number)) && place[0] < 0);
       assert.equal(Number(rows[0][isOne ? names[1] : 'value']), first);
-      await save(page, chapter, name, 'Numbers (JSON)');
+      await save(page, chapter, name, 'Save numbers (JSON)');
       const { tables } = python(readJson, (await savedText(page)).text);
       assert.ok(tables[0].rows.every(({ name }) => typeof name === 'number'));
       assert.equal(tables[0].rows[0].values[0], first);
@@ -160,7 +160,7 @@ for (const browser of browsers) {
       const [chapter, name] = id.split('-');
       // Also where the table has taken the picture's place.
       if (name === 'forms') await figureOf(page, chapter, name).choose('View as table');
-      await save(page, chapter, name, 'Picture (PNG)');
+      await save(page, chapter, name, 'Save picture (PNG)');
       const seen = await page.evaluate(look, `figure-${id}`);
       assert.equal(seen.name, `${id}.png`);
       const isLarge = seen.width * seen.height > 4.9e6;
@@ -242,8 +242,8 @@ test('below a saved picture stand its caption, its settings and its address', as
       },
     });
   });
-  await page.locator('#figure-rope-pair .save summary').click();
-  await page.locator('#figure-rope-pair .save-items button').first().click();
+  await page.locator('#figure-rope-pair .menu summary').click();
+  await page.locator('#figure-rope-pair .menu-items button').nth(1).click();
   const drawn = await until(() => page.evaluate(() => globalThis.drawn), 'the image');
   const [, figure] = drawn.split('<foreignObject');
   const text = figure.replace(/<[^>]*>/g, '').replaceAll('&amp;', '&');
@@ -257,23 +257,23 @@ test('below a saved picture stand its caption, its settings and its address', as
 test('a file really arrives, and the menu is opened, left and used by keyboard', async () => {
   const { page, complaints, close } = await open(chromium, site.address);
   await bring(page, 'linear');
-  const menu = page.locator('#figure-linear-aim .save');
+  const menu = page.locator('#figure-linear-aim .menu');
   await menu.locator('summary').focus();
   await page.keyboard.press('Enter');
-  assert.equal(await menu.locator('.save-items').isVisible(), true);
+  assert.equal(await menu.locator('.menu-items').isVisible(), true);
   await page.keyboard.press('Escape');
-  assert.equal(await menu.locator('.save-items').isVisible(), false);
+  assert.equal(await menu.locator('.menu-items').isVisible(), false);
   assert.equal(await page.evaluate(() => document.activeElement.tagName), 'SUMMARY');
   await page.keyboard.press('Enter');
-  for (let i = 0; i < 2; ++i) await page.keyboard.press('Tab');
+  for (let i = 0; i < 3; ++i) await page.keyboard.press('Tab');
   const [download] = await Promise.all([page.waitForEvent('download'), page.keyboard.press('Enter')]);
   assert.equal(download.suggestedFilename(), 'linear-aim.csv');
   await until(async () => (await menu.getAttribute('open')) === null, 'a closed menu');
-  assert.equal(await page.locator('#figure-linear-aim .save + .said').textContent(), 'Saved');
+  assert.equal(await page.locator('#figure-linear-aim .menu + .said').textContent(), 'Saved');
   // Anywhere else closes it as well.
   await menu.locator('summary').click();
   await page.locator('#figure-linear-aim figcaption').click();
-  assert.equal(await menu.locator('.save-items').isVisible(), false);
+  assert.equal(await menu.locator('.menu-items').isVisible(), false);
   assert.deepEqual(complaints, []);
   await close();
 });
@@ -283,8 +283,8 @@ test('a picture is saved whatever was typed into it, and one that shows nothing 
     hash: `#lang=en&order.map.words=${encodeURIComponent(`a\u0001b c\uffffd ${'x'.repeat(293)}😀`)}`,
   });
   const save = async (figure) => {
-    await page.locator(`#${figure} .save summary`).click();
-    await page.locator(`#${figure} .save-items button`).first().click();
+    await page.locator(`#${figure} .menu summary`).click();
+    await page.locator(`#${figure} .menu-items button`).nth(1).click();
   };
   for (const half of [false, true]) {
     if (half) await page.locator('#figure-order-words input[type=text]').fill('half \ud83d of one');
@@ -297,7 +297,7 @@ test('a picture is saved whatever was typed into it, and one that shows nothing 
   assert.ok(typed.isWellFormed?.() ?? true);
   await bring(page, 'speed');
   await save('figure-speed-run');
-  const said = page.locator('#figure-speed-run .save + .said');
+  const said = page.locator('#figure-speed-run .menu + .said');
   await until(async () => (await said.textContent()) === 'There is nothing to save yet', 'a reason');
   assert.deepEqual(complaints, []);
   await close();

@@ -110,7 +110,7 @@ test('on paper there are all chapters and figures, dark on light, and nothing to
     const visible = (selector) =>
       Array.from(document.querySelectorAll(selector)).filter((element) => element.checkVisibility());
     return {
-      controls: visible('button:not(.chip), input, summary, header.site, .save-items, progress').map((element) =>
+      controls: visible('button:not(.chip), input, summary, header.site, .menu-items, progress').map((element) =>
         element.outerHTML.slice(0, 100),
       ),
       figures: Array.from(document.querySelectorAll('figure'), (figure) => [

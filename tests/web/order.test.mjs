@@ -156,10 +156,17 @@ test('the program beside the picture runs in Node and gives the numbers of the p
   assert.deepEqual((await shown(page)).flat(2), Array.from(scores.data));
 
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
-  await figure(page).locator('details.code summary').click();
+  await figure(page).locator('.menu summary').click();
+  await figure(page).getByRole('button', { name: 'The call that made this picture' }).click();
+  assert.equal(await page.evaluate(() => document.activeElement.parentElement.className), 'code');
   const copyCode = figure(page).getByRole('button', { name: 'Copy code' });
   await hears(page, '#figure-order-map', 'Copied', () => copyCode.click());
   assert.equal(await page.evaluate(() => navigator.clipboard.readText()), code);
+  // Closed it is gone, and the keyboard is back at the menu.
+  await figure(page).locator('details.code summary').focus();
+  await page.keyboard.press('Enter');
+  await until(async () => !(await figure(page).locator('details.code').isVisible()), 'a closed program');
+  assert.equal(await page.evaluate(() => document.activeElement.parentElement.className), 'menu');
   await close();
 });
 

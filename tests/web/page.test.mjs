@@ -241,6 +241,7 @@ test('a link to a chapter opens there, and the contents lead there', async () =>
   assert.match(hash(page), /at=order/);
 
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  await pair(page).locator('.menu summary').click();
   const copyLink = pair(page).getByRole('button', { name: 'Copy link' });
   await hears(page, '#figure-rope-pair', 'Copied', () => copyLink.click());
   assert.match(await page.evaluate(() => navigator.clipboard.readText()), /at=rope\.pair/);
@@ -514,6 +515,7 @@ test('where the page may not write to the clipboard it gives the link itself', a
   const { page, complaints, close } = await open(browser, site.address, { hash: '#lang=en' });
   await page.evaluate(() => Object.defineProperty(navigator, 'clipboard', { value: undefined }));
   const figure = page.locator('#figure-rope-pair');
+  await figure.locator('.menu summary').click();
   await figure.getByRole('button', { name: 'Copy link' }).click();
   const link = figure.locator('.said a');
   assert.match(await link.textContent(), /This is the link/);

@@ -132,7 +132,7 @@ for (const browser of browsers) {
     });
     const saved = (count) => until(() => page.evaluate((n) => globalThis.saved.length === n, count), 'a file');
     const tables = await of(page, 'look').tables();
-    await of(page, 'look').choose('Numbers (JSON)');
+    await of(page, 'look').choose('Save numbers (JSON)');
     await saved(1);
     const json = JSON.parse(await page.evaluate(() => globalThis.saved[0].text()));
     assert.equal(json.figure, 'playground-look');
@@ -141,7 +141,7 @@ for (const browser of browsers) {
       tables,
     );
     await of(page, 'look').choose('View as picture');
-    await of(page, 'look').choose('Picture (PNG)');
+    await of(page, 'look').choose('Save picture (PNG)');
     await saved(2);
     const { width, height } = await page.evaluate(async () => {
       const { width, height } = await createImageBitmap(globalThis.saved[1]);

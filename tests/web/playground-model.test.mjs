@@ -37,21 +37,31 @@ for (const browser of browsers) {
     const { page, complaints, close } = await all.fresh(browser);
     assert.match(await noticesOf(page, 'look'), /^First load a model/);
     // Where there is no picture, there is neither a table of it nor a program that made it.
-    const extras = ['model', 'look', 'write'].flatMap((name) => [
-      `${path(name)} .table-button`,
-      `${path(name)} details.code`,
-    ]);
+    const figures = ['model', 'look', 'write'].map(path);
     const shown = () =>
-      page.evaluate((all) => all.filter((each) => document.querySelector(each).checkVisibility()).length, extras);
+      page.evaluate(async (figures) => {
+        let count = 0;
+        for (const figure of figures) {
+          const menu = document.querySelector(`${figure} .menu`);
+          const isOpen = new Promise((resolve) => menu.addEventListener('toggle', resolve, { once: true }));
+          menu.open = true;
+          await isOpen;
+          const program = Array.from(menu.querySelectorAll('button')).at(-2);
+          const table = document.querySelector(`${figure} .table-button`);
+          count += [program, table].filter((each) => each.checkVisibility()).length;
+          menu.open = false;
+        }
+        return count;
+      }, figures);
     assert.equal(await shown(), 0);
     await of(page, 'model').choose('Make a small decoder for me');
     await isLoaded(page);
     await isSeen(page);
-    assert.equal(await shown(), extras.length - 1, 'all but the table of what is not written yet');
+    assert.equal(await shown(), 2 * figures.length - 1, 'all but the table of what is not written yet');
     same((await of(page, 'look').tables()).flat(2), await run(await of(page, 'look').code()), 1e-12);
     await of(page, 'write').choose('Generate');
     await until(async () => (await tokensWritten(page)) === 32, 'tokens');
-    assert.equal(await shown(), extras.length);
+    assert.equal(await shown(), 2 * figures.length);
     const [tokens] = await of(page, 'write').tables();
     same(tokens.flat(), await run(await of(page, 'write').code()), 1e-12);
 

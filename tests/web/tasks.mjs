@@ -135,7 +135,7 @@ async function workControls(id) {
   }
   await act(() => table.click());
   await act(() => table.click());
-  await act(() => figure.querySelector('.save-items .button').click());
+  await act(() => figure.querySelector('.menu-items .button:nth-child(2)').click());
   await act(() => undefined);
 }
 

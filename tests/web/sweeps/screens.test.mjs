@@ -20,7 +20,7 @@ for (const name of browsers) {
         const { page, close } = await both.open(name, site.address, { hash: `#lang=${lang}&${state}`, ...small });
         await bring(page);
         const seen = await page.evaluate(() => {
-          for (const details of document.querySelectorAll('details.code, .save')) details.open = true;
+          for (const details of document.querySelectorAll('details.code, .menu')) details.open = true;
           const { clientWidth, scrollWidth } = document.documentElement;
           // Within a box of its own that scrolls or cuts off, things may be wider.
           const isBoxed = (element) =>

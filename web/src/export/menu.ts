@@ -1,5 +1,5 @@
-// A small menu that saves what a figure shows: its picture, or its numbers. What makes the files is fetched when it
-// is asked for the first time.
+// The menu of a figure: its link, its picture or its numbers as files, its program, and its first state. What makes the
+// files is fetched when it is asked for the first time.
 
 import type { FrameTexts } from '../i18n/texts';
 import { button } from '../ui/controls';
@@ -34,10 +34,31 @@ function download(file: Blob, name: string): void {
   setTimeout(() => URL.revokeObjectURL(address), 10000);
 }
 
-export function saveMenu(texts: FrameTexts['figure'], savable: Savable): HTMLElement {
+export interface FigureMenu {
+  readonly element: HTMLElement;
+  /** Puts the keyboard on what opens it. */
+  focus(): void;
+}
+
+/** @param call shows the program behind the picture, and gets the keyboard. */
+export function figureMenu(
+  texts: FrameTexts['figure'],
+  savable: Savable,
+  call: () => void,
+  reset: () => void,
+): FigureMenu {
   const said = h('span', { class: 'said', role: 'status' });
-  // What came of it, in words.
-  async function tryToSave(kind: Kind): Promise<string> {
+  // A page may write to the clipboard only over a safe connection, and where it is allowed to; else here is the link.
+  async function copyLink(): Promise<Node | string> {
+    const { address } = savable.about();
+    try {
+      await navigator.clipboard.writeText(address);
+      return texts.copied;
+    } catch {
+      return h('a', { href: address }, texts.copyHere);
+    }
+  }
+  async function save(kind: Kind): Promise<string> {
     if (savable.tables().every(({ rows }) => rows.length === 0)) return texts.nothingToSave;
     try {
       download(await fileOf(kind, savable), `${savable.about().figure}.${kind}`);
@@ -46,27 +67,51 @@ export function saveMenu(texts: FrameTexts['figure'], savable: Savable): HTMLEle
       return texts.saveFailed;
     }
   }
-  async function save(kind: Kind): Promise<void> {
-    said.textContent = '';
-    said.textContent = await tryToSave(kind);
+  const opener = h('summary', { class: 'button quiet' }, texts.menu);
+  const close = (): void => {
     menu.open = false;
     opener.focus();
-  }
-  const opener = h('summary', { class: 'button quiet' }, texts.save);
-  const items = kinds.map((kind) => button(texts.saveAs[kind], () => void save(kind), 'button quiet'));
-  const menu = h('details', { class: 'save' }, opener, h('div', { class: 'save-items' }, ...items));
+  };
+  // What came of it is told in words.
+  const item = (label: string, act: () => Promise<Node | string>): HTMLElement =>
+    button(
+      label,
+      async () => {
+        close();
+        said.replaceChildren(await act());
+      },
+      'button quiet',
+    );
+  const silent = (act: () => void) => async () => {
+    act();
+    return '';
+  };
+  const program = item(texts.code, silent(call));
+  const menu = h(
+    'details',
+    { class: 'menu' },
+    opener,
+    h(
+      'div',
+      { class: 'menu-items' },
+      item(texts.copyLink, copyLink),
+      ...kinds.map((kind) => item(texts.saveAs[kind], () => save(kind))),
+      program,
+      item(texts.reset, silent(reset)),
+    ),
+  );
   menu.addEventListener('keydown', (event) => {
-    if (event.key !== 'Escape' || !menu.open) return;
-    menu.open = false;
-    opener.focus();
+    if (event.key === 'Escape' && menu.open) close();
   });
   // Whatever leaves the menu closes it; a pointer need not take the keyboard along in every browser.
   const leave = ({ target }: Event): void => {
     if (!(target instanceof Node && menu.contains(target))) menu.open = false;
   };
   menu.addEventListener('toggle', () => {
+    if (menu.open) said.replaceChildren();
+    program.hidden = savable.about().code === '';
     const change = menu.open ? addEventListener : removeEventListener;
     for (const type of ['pointerdown', 'focusin']) change(type, leave);
   });
-  return h('span', { class: 'copy' }, menu, said);
+  return { element: h('span', { class: 'copy' }, menu, said), focus: () => opener.focus() };
 }

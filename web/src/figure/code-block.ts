@@ -20,7 +20,7 @@ function coloured(code: string, token: RegExp): (Node | string)[] {
 }
 
 export interface CodeBlock {
-  readonly element: HTMLElement;
+  readonly element: HTMLDetailsElement;
   show(code: string): void;
 }
 
@@ -41,7 +41,7 @@ export function codeBlock(
   const text = h('code');
   // It may have to be scrolled sideways, so the keyboard has to reach it.
   const box = h('pre', { tabindex: 0, role: 'region', 'aria-label': label }, text);
-  const copy = copyButton(texts.copyCode, texts, () => text.textContent ?? '', box);
+  const copy = copyButton(texts, box);
   const element = h('details', { class: 'code' }, h('summary', {}, title), h('div', {}, ...above, box, copy));
   let shown = '';
   // Colours are for what can be seen: of all programs of the page they would be a thousand elements.

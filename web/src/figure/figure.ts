@@ -1,10 +1,9 @@
 // The frame that every figure has: controls, the picture or its table, what it shows in words, its program.
 // A figure is a part of the state and a function that shows it; the frame calls that whenever the state changes.
 
-import { saveMenu } from '../export/menu';
+import { figureMenu } from '../export/menu';
 import { announce } from '../ui/announce';
 import { button, type Control } from '../ui/controls';
-import { copyButton } from '../ui/copy-button';
 import { freshId, h } from '../ui/dom';
 import { type Field, flag, type Section, type Values } from '../ui/state';
 import { onThemeChange } from '../ui/theme';
@@ -121,7 +120,7 @@ export function figure<F extends Fields>(
   const tableButton = button(texts.table, swap, 'button quiet table-button');
   const tabulate = tablesIn(tableBox);
   let report: Report | undefined;
-  const save = saveMenu(texts, {
+  const savable = {
     picture: pictureBox,
     drawn: parts.drawn ?? [],
     about: () => ({
@@ -132,6 +131,24 @@ export function figure<F extends Fields>(
       code: report?.code ?? '',
     }),
     tables: () => report?.table() ?? [],
+  };
+  const reset = (): void => {
+    section.reset();
+    parts.reset?.();
+  };
+  const menu = figureMenu(texts, savable, call, reset);
+
+  // The program is there when it is asked for, and gone when it is closed.
+  const program = code.element;
+  program.hidden = true;
+  function call(): void {
+    program.hidden = false;
+    program.open = true;
+    program.querySelector('summary')?.focus();
+  }
+  program.addEventListener('toggle', () => {
+    if (!program.open && program.contains(document.activeElement)) menu.focus();
+    program.hidden = !program.open;
   });
 
   // What the picture shows; the table is another view of the same.
@@ -157,7 +174,7 @@ export function figure<F extends Fields>(
     code.show(report.code);
     if (report.isBehind) element.setAttribute('aria-busy', 'true');
     else element.removeAttribute('aria-busy');
-    code.element.hidden = report.code === '';
+    if (report.code === '') program.open = false;
     tableButton.hidden = report.isEmpty === true;
     const wanted = (section.values.table as boolean) && !report.isEmpty;
     if (wanted) tabulate(report.table());
@@ -166,19 +183,14 @@ export function figure<F extends Fields>(
     tableButton.textContent = wanted ? texts.picture : texts.table;
   }
 
-  const reset = (): void => {
-    section.reset();
-    parts.reset?.();
-  };
-  const tools = [
-    tableButton,
-    copyButton(texts.copyLink, texts, () => chapter.link(name)),
-    save,
-    button(texts.reset, reset, 'button quiet'),
-  ];
   const element = frame(
     { id: `figure-${chapter.id}-${name}`, look: wide ? 'wide resting' : 'resting', label: texts.label, caption },
-    { controls: parts.controls ?? [], shown: [pictureBox, tableBox, summary], tools, code: code.element },
+    {
+      controls: parts.controls ?? [],
+      shown: [pictureBox, tableBox, summary],
+      tools: [tableButton, menu.element],
+      code: program,
+    },
   );
   let isOver = false;
   const showUnlessOver = (): void => (isOver ? undefined : show());

@@ -29,8 +29,8 @@ export const page = {
 export const figure = {
   label: 'Figure',
   copyLink: 'Copy link',
-  save: 'Save',
-  saveAs: { png: 'Picture (PNG)', csv: 'Numbers (CSV)', json: 'Numbers (JSON)' },
+  menu: 'Menu',
+  saveAs: { png: 'Save picture (PNG)', csv: 'Save numbers (CSV)', json: 'Save numbers (JSON)' },
   saved: 'Saved',
   saveFailed: 'Could not be saved',
   nothingToSave: 'There is nothing to save yet',

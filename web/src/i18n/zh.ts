@@ -27,8 +27,8 @@ export const page: FrameTexts['page'] = {
 export const figure: FrameTexts['figure'] = {
   label: '图',
   copyLink: '复制链接',
-  save: '保存',
-  saveAs: { png: '图片（PNG）', csv: '数据（CSV）', json: '数据（JSON）' },
+  menu: '菜单',
+  saveAs: { png: '保存图片（PNG）', csv: '保存数据（CSV）', json: '保存数据（JSON）' },
   saved: '已保存',
   saveFailed: '没能保存',
   nothingToSave: '还没有可以保存的内容',
