@@ -1,6 +1,7 @@
 // Descriptions in the figures of the later chapters: the range of an axis, the meaning of a colour, sums of parts, the
 // number of samples; and settings that do not apply are not offered.
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { createServer } from 'vite';
@@ -201,12 +202,18 @@ test('without a model there is nothing to set, with one there is', async () => {
   await close();
 });
 
-test('on every colour of a scale its number can be read', async () => {
+// The module of the page, in Node.
+async function colorScale() {
   const root = fileURLToPath(new URL('../../web/', import.meta.url));
   const server = { middlewareMode: true, ws: false };
   const vite = await createServer({ root, configFile: false, server, optimizeDeps: { noDiscovery: true } });
-  const { colorOf, inkOn } = await vite.ssrLoadModule('/src/views/color-scale.ts');
+  const made = await vite.ssrLoadModule('/src/views/color-scale.ts');
   await vite.close();
+  return made;
+}
+
+test('on every colour of a scale its number can be read', async () => {
+  const { colorOf, inkOn } = await colorScale();
   // Luminance as WCAG has it.
   const light = (rgb) => {
     const [r, g, b] = rgb.map((c) => (c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4));
@@ -224,6 +231,48 @@ test('on every colour of a scale its number can be read', async () => {
       ];
       const contrast = (Math.max(ground, ink) + 0.05) / (Math.min(ground, ink) + 0.05);
       assert.ok(contrast >= 4.5, `${contrast} at ${share} of ${scale}${onDark ? ' on dark' : ''}`);
+    }
+  }
+});
+
+// What is left of linear RGB for those who lack one kind of cones (Machado, Oliveira and Fernandes 2009, severity 1).
+const sights = {
+  'all cones': [1, 0, 0, 0, 1, 0, 0, 0, 1],
+  'no L cones': [0.152286, 1.052583, -0.204868, 0.114503, 0.786281, 0.099216, -0.003882, -0.048116, 1.051998],
+  'no M cones': [0.367322, 0.860646, -0.227968, 0.280085, 0.672501, 0.047413, -0.01182, 0.04294, 0.968881],
+  'no S cones': [1.255528, -0.076749, -0.178779, -0.078411, 0.930809, 0.147602, 0.004733, 0.691367, 0.3039],
+};
+const toXyz = [0.4339, 0.3762, 0.1899, 0.2126, 0.7152, 0.0722, 0.0177, 0.1094, 0.8729]; // white is 1, 1, 1
+
+const times = (matrix, [a, b, c]) => [0, 3, 6].map((i) => matrix[i] * a + matrix[i + 1] * b + matrix[i + 2] * c);
+
+// CIELAB, in which a difference of 2 is just seen beside each other.
+function labOf(rgb, sight) {
+  const linear = rgb.map((c) => (c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4));
+  const seen = times(sight, linear).map((c) => Math.min(Math.max(c, 0), 1));
+  const [x, y, z] = times(toXyz, seen).map((c) => (c > 0.008856 ? Math.cbrt(c) : 7.787 * c + 16 / 116));
+  return [116 * y - 16, 500 * (x - y), 200 * (y - z)];
+}
+
+test('signs have colours of their own, and differ from each other for every kind of colour sight', async () => {
+  const { colorOf } = await colorScale();
+  const styles = await readFile(new URL('../../web/src/styles/base.css', import.meta.url), 'utf8');
+  for (const onDark of [false, true]) {
+    const sign = (share) => colorOf(share, onDark, 'diverging').match(/\d+/g).map(Number);
+    const apart = (a, b, sight) => Math.hypot(...labOf(a, sight).map((c, i) => c - labOf(b, sight)[i]));
+    for (const [name, sight] of Object.entries(sights)) {
+      for (let share = 0; share <= 1 / 3; share += 1 / 48) {
+        const distance = apart(sign(share), sign(1 - share), sight);
+        assert.ok(distance > 25, `${name}: ${distance} at ${share}${onDark ? ' on dark' : ''}`);
+      }
+    }
+    for (const token of ['query', 'key']) {
+      const hex = new RegExp(`--${token}: light-dark\\(#(\\w+), #(\\w+)\\)`).exec(styles)[onDark ? 2 : 1];
+      const color = hex.match(/../g).map((part) => Number.parseInt(part, 16));
+      for (let share = 0; share <= 1; share += 1 / 48) {
+        const distance = apart(color, sign(share), sights['all cones']);
+        assert.ok(distance > 30, `${token}: ${distance} at ${share}${onDark ? ' on dark' : ''}`);
+      }
     }
   }
 });

@@ -1,6 +1,7 @@
 // Colours for numbers. Sequential: even steps of lightness from the colour of the paper away from it, so that more is
-// darker on light paper and brighter on dark, also for those who see hues differently. Diverging: blue below zero and
-// orange above, which differ for every kind of colour sight, with the colour of the paper at zero itself.
+// darker on light paper and brighter on dark, also for those who see hues differently. Diverging: purple below zero and
+// green above, which differ for every kind of colour sight, with the colour of the paper at zero itself. Blue and orange
+// are queries and keys (base.css).
 
 type Rgb = readonly [number, number, number];
 
@@ -29,22 +30,22 @@ const stops: Readonly<Record<Scale, { readonly light: readonly Rgb[]; readonly d
   },
   diverging: {
     light: [
-      [17, 63, 124],
-      [52, 121, 184],
-      [143, 188, 222],
+      [84, 12, 104],
+      [150, 66, 170],
+      [208, 160, 214],
       [245, 243, 236],
-      [246, 184, 121],
-      [214, 110, 30],
-      [132, 55, 4],
+      [176, 212, 112],
+      [84, 150, 24],
+      [24, 84, 0],
     ],
     dark: [
-      [158, 208, 255],
-      [74, 145, 214],
-      [38, 84, 138],
+      [244, 184, 250],
+      [190, 96, 206],
+      [104, 44, 116],
       [34, 37, 46],
-      [136, 74, 24],
-      [222, 128, 52],
-      [255, 205, 150],
+      [46, 88, 20],
+      [104, 170, 52],
+      [196, 240, 140],
     ],
   },
 };

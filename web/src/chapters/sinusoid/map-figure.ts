@@ -84,7 +84,7 @@ export function sinusoidMap(chapter: ChapterState<Texts>, core: Ropewalk): Figur
           series: [
             {
               name: texts.wave(plain(shown)),
-              look: 'quiet', // blue and orange are signs here
+              look: 'quiet', // colours are signs here
               kind: 'stems',
               points: whole(0, length - 1).map((p) => [p, at(p, shown)]),
             },

@@ -33,7 +33,7 @@ export const texts = {
     same: 'same',
     changed: (by: string) => `±${by}`,
     caption:
-      'What an attention layer makes of each word: sixteen numbers, blue below zero, orange above. The number below a column is its largest difference from the column of the same word in the order that you typed.',
+      'What an attention layer makes of each word: sixteen numbers, purple below zero, green above. The number below a column is its largest difference from the column of the same word in the order that you typed.',
     asWritten: 'The words stand as you typed them. Drag one, or move it with the arrow keys.',
     equal: 'Another order, the same columns: no word’s output has changed.',
     different: (by: string) => `Another order, other columns: numbers have changed by at most ${by}.`,

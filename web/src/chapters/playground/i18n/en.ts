@@ -65,7 +65,7 @@ export const texts = {
     sentence: 'the dog chased the cat and the cat ran',
     label: 'Sentence or tokens',
     caption:
-      'Scores of the last layer of a stack with random weights: content + position = score, and the weights that softmax makes of the scores. Blue is below zero, orange above, and the three maps that add up have one scale. A window counts the word itself.',
+      'Scores of the last layer of a stack with random weights: content + position = score, and the weights that softmax makes of the scores. Purple is below zero, green above, and the three maps that add up have one scale. A window counts the word itself.',
     encodings: {
       none: 'None',
       sinusoidal: 'Sinusoidal',

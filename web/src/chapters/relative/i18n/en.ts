@@ -47,7 +47,7 @@ export const texts = {
     sum: 'sum',
     out: 'What comes out',
     caption:
-      'One head of attention with five words: vectors of four numbers, queries, keys and values of two. Blue: query. Orange: key. Green: value. One word is marked all the way; point at another to see its share. The matrices are random.',
+      'One head of attention with five words: vectors of four numbers, queries, keys and values of two. Blue: query. Orange: key. Teal: value. One word is marked all the way; point at another to see its share. The matrices are random.',
     summary: (word: string, other: string, weight: string, out: string) =>
       `“${word}” takes most from “${other}”, with the weight ${weight}. What comes out for it is (${out}).`,
   },
@@ -113,7 +113,7 @@ export const texts = {
     column: 'key',
     cell: (q: string, k: string, parts: string, score: string) => `query ${q}, key ${k}: ${parts}; score ${score}`,
     caption:
-      'The terms of a score, before softmax, of twelve random words and a random table of distances. The maps before the last add up to it; with M3 there is one product and nothing to add. Blue is below zero, orange above.',
+      'The terms of a score, before softmax, of twelve random words and a random table of distances. The maps before the last add up to it; with M3 there is one product and nothing to add. Purple is below zero, green above.',
     summary: (query: string, key: string) =>
       `Query with distance moves the scores by ${query}, key with distance by ${key} (root mean square).`,
     summaryOne: 'One product of three: no part of the score is free of the distance.',

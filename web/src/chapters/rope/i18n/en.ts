@@ -34,7 +34,7 @@ export const texts = {
       ],
       [
         'One complex number for two coordinates',
-        'The green arrow is the query times the conjugate of the key. The lengths multiply; the angle is the one from key to query. Its shadow on the axis, the real part, is the dot product.',
+        'The teal arrow is the query times the conjugate of the key. The lengths multiply; the angle is the one from key to query. Its shadow on the axis, the real part, is the dot product.',
       ],
       [
         'The assumption',
@@ -54,13 +54,13 @@ export const texts = {
       ],
       [
         'The answer',
-        'Position $m$ turns the query by $mω$, position $n$ the key by $nω$. The green arrow turns by $(m − n)ω$: move both by the same amount, and it stays.',
+        'Position $m$ turns the query by $mω$, position $n$ the key by $nω$. The teal arrow turns by $(m − n)ω$: move both by the same amount, and it stays.',
       ],
     ],
     summary: (step: string, title: string, score: string) => `Step ${step}, ${title}. The dot product is ${score}.`,
     atDistance: (distance: string, score: string) => `At distance ${distance} the dot product is ${score}.`,
     caption:
-      'The derivation, one step at a time. Blue: the query. Orange: the key. Green: their product. One turn of this pair takes 20 positions.',
+      'The derivation, one step at a time. Blue: the query. Orange: the key. Teal: their product. One turn of this pair takes 20 positions.',
     table: 'The arrows of the last step',
     arrow: 'arrow',
     columns: ['real part', 'imaginary part'],

@@ -60,7 +60,7 @@ export const texts = {
     cell: (position: string, column: string, wave: string, pair: string, period: string, value: string) =>
       `position ${position}, column ${column} (${wave === 'sin' ? 'sine' : 'cosine'} of pair ${pair}, wave of ${period} positions): ${value}`,
     caption:
-      'The table for positions 0 to 95: blue below zero, orange above. The column that the frame marks is drawn as a wave below.',
+      'The table for positions 0 to 95: purple below zero, green above. The column that the frame marks is drawn as a wave below.',
     summary: (column: string, wave: string, pair: string, period: string) =>
       `Column ${column} is the ${wave === 'sin' ? 'sine' : 'cosine'} of pair ${pair}: one wave in ${period} positions.`,
   },

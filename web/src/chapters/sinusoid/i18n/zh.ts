@@ -49,7 +49,7 @@ export const texts: Texts = {
     wave: (column) => `第 ${column} 列的波形`,
     cell: (position, column, wave, pair, period, value) =>
       `位置 ${position}，第 ${column} 列（第 ${pair} 组的${wave === 'sin' ? '正弦' : '余弦'}，波长 ${period} 个位置）：${value}`,
-    caption: '位置 0 到 95 的编码表，蓝色小于零，橙色大于零。加框的那一列在下面画成波。',
+    caption: '位置 0 到 95 的编码表，紫色小于零，绿色大于零。加框的那一列在下面画成波。',
     summary: (column, wave, pair, period) =>
       `第 ${column} 列是第 ${pair} 组的${wave === 'sin' ? '正弦' : '余弦'}，${period} 个位置一个波。`,
   },
