@@ -181,7 +181,7 @@ const isCommon = (id: string): boolean =>
 
 // What several chapters have, and not the first.
 const isLater = (id: string): boolean =>
-  /[\\/](views[\\/](field|field-group|group-tables|line-chart|dials|ticks|work-(bar|control))|figure[\\/](more|scorecard))\.ts$/.test(
+  /[\\/](views[\\/](field|field-group|group-tables|line-chart|dials|ticks|work-(bar|control))|figure[\\/]scorecard)\.ts$/.test(
     id,
   );
 

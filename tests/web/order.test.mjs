@@ -67,6 +67,7 @@ test('every encoding, head count and mask gives the numbers of the package', asy
     seen.add(JSON.stringify(weights));
   }
   assert.equal(seen.size, 3, 'each encoding gives other numbers');
+  await figure(page).getByText('More settings').click();
   await choose(page, '4');
   assert.deepEqual(await shown(page), expected(words, { heads: 4 }));
   await figure(page).getByLabel('Causal').check();

@@ -1,7 +1,7 @@
 // Two heads that learn to work together: one looks at the token before, the other finds what followed the same token.
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
-import { oneName, slider, together } from '../../figure/settings';
+import { oneName, slider } from '../../figure/settings';
 import { call, program } from '../../programs/program';
 import { inductionSteps, lookEvery, repeats } from '../../recorded/course';
 import recorded from '../../recorded/lab.json';
@@ -13,7 +13,7 @@ import type { Texts } from './i18n/en';
 import type { InductionInput, InductionLook } from './lab';
 import { liveRun } from './live-run';
 import { shown } from './programs.js?shown';
-import { paceOf, recordedPoints, seeds } from './settings';
+import { finer, paceOf, recordedPoints, seeds } from './settings';
 import { TrainingSession } from './training-session';
 
 const encodings = ['none', 't5', 'shaw', 'learned', 'rope'] as const;
@@ -120,7 +120,11 @@ export function labInduction(chapter: ChapterState<Texts>): Figure {
     }
 
     return {
-      controls: [h('div', { class: 'row' }, encoding.element, layers.element), together(seed, pace), live.control],
+      controls: [
+        h('div', { class: 'row' }, encoding.element, layers.element),
+        finer(chapter, seed, pace),
+        live.control,
+      ],
       picture: [live.panels.element, maps.element],
       ...live.hooks,
       show({ layers, pace }) {

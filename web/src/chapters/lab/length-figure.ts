@@ -1,7 +1,7 @@
 // What a model makes of positions that it was not trained at, by encoding; and RoPE read with scaled positions.
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
-import { oneName, slider, together, toggle } from '../../figure/settings';
+import { oneName, slider, toggle } from '../../figure/settings';
 import { call, program } from '../../programs/program';
 import { lengthEvery, lengthSteps, lengths } from '../../recorded/course';
 import recorded from '../../recorded/lab.json';
@@ -12,7 +12,7 @@ import type { Texts } from './i18n/en';
 import type { LengthInput, LengthLook } from './lab';
 import { liveRun } from './live-run';
 import { shown } from './programs.js?shown';
-import { paceOf, seeds } from './settings';
+import { finer, paceOf, seeds } from './settings';
 import { TrainingSession } from './training-session';
 
 const encodings = ['none', 'alibi', 't5', 'shaw', 'learned', 'sinusoidal', 'rope'] as const;
@@ -108,7 +108,7 @@ export function labLength(chapter: ChapterState<Texts>): Figure {
     });
 
     return {
-      controls: [encoding.element, switches, together(base, seed, pace), live.control],
+      controls: [encoding.element, switches, base.element, finer(chapter, seed, pace), live.control],
       picture: [live.panels.element],
       ...live.hooks,
       show(values) {

@@ -1,7 +1,7 @@
 // Eight models that differ in their position encoding alone, trained side by side: which of them can tell the token before?
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
-import { oneName, slider, together } from '../../figure/settings';
+import { oneName, slider } from '../../figure/settings';
 import { call, program } from '../../programs/program';
 import { lookEvery, orderSteps } from '../../recorded/course';
 import recorded from '../../recorded/lab.json';
@@ -12,7 +12,7 @@ import type { Texts } from './i18n/en';
 import type { OrderInput, OrderLook } from './lab';
 import { liveRun } from './live-run';
 import { shown } from './programs.js?shown';
-import { paceOf, recordedPoints, seeds } from './settings';
+import { finer, paceOf, recordedPoints, seeds } from './settings';
 import { TrainingSession } from './training-session';
 
 const encodings = ['none', 'alibi', 't5', 'shaw', 'learned', 'sinusoidal', 'rope', 'pope'] as const;
@@ -74,7 +74,7 @@ export function labOrder(chapter: ChapterState<Texts>): Figure {
     }
 
     return {
-      controls: [h('div', { class: 'row' }, task.element, measure.element), together(seed, pace), live.control],
+      controls: [h('div', { class: 'row' }, task.element, measure.element), finer(chapter, seed, pace), live.control],
       picture: [live.panels.element],
       ...live.hooks,
       show({ task, measure, pace }) {

@@ -1,6 +1,7 @@
 // What the figures of the lab have in common: their seeds, their pace, the curves that were recorded beforehand.
 import type { ChapterState } from '../../figure/chapter';
-import { type Setting, slider } from '../../figure/settings';
+import { more } from '../../figure/more';
+import { type Setting, slider, together } from '../../figure/settings';
 import { type StepControl, whole } from '../../ui/controls';
 import type { Texts } from './i18n/en';
 
@@ -16,6 +17,10 @@ export function paceOf({ texts, numbers }: ChapterState<Texts>): Setting<number,
   const print = (value: number): string => (value === fullPace ? texts.fullPace : numbers.plain(value));
   return slider(texts.pace, paces, fullPace, print);
 }
+
+/** What few will set. */
+export const finer = ({ frame }: ChapterState<Texts>, ...controls: readonly { readonly element: Element }[]): Element =>
+  more(frame, together(...controls));
 
 /** The least time between two looks, in milliseconds. */
 export const intervalOf = (pace: number, every: number): number => (pace === fullPace ? 0 : (1000 * every) / pace);

@@ -2,6 +2,7 @@
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { more } from '../../figure/more';
 import { line, oneName, toggle } from '../../figure/settings';
 import { joinWords, maxWords, shuffledOrder, splitWords } from '../../figure/words';
 import { literal } from '../../programs/literal';
@@ -84,7 +85,8 @@ export function orderMap(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
     return {
       controls: [
         h('div', { class: 'row grow' }, sentence.element, shuffle),
-        h('div', { class: 'row' }, encoding.element, heads.element, causal.element),
+        encoding.element,
+        more(chapter.frame, h('div', { class: 'row' }, heads.element, causal.element)),
       ],
       picture: [notice, grid.picture],
       show(values) {

@@ -87,7 +87,7 @@ export const texts = {
     ],
     [
       '“Without an encoding a model knows nothing of order.”',
-      'A causal mask is a hint of its own: the first word sees one word, the second two. Decoders without any encoding do learn something from that ([Haviv et al., 2022](https://arxiv.org/abs/2203.16634)). Tick the box in the figure and compare the rows of a repeated word.',
+      'A causal mask is a hint of its own: the first word sees one word, the second two. Decoders without any encoding do learn something from that ([Haviv et al., 2022](https://arxiv.org/abs/2203.16634)). Tick the box under More settings and compare the rows of a repeated word.',
     ],
   ] as [string, string][],
 };
