@@ -261,6 +261,16 @@ test('a file really arrives, and the menu is opened, left and used by keyboard',
   await menu.locator('summary').focus();
   await page.keyboard.press('Enter');
   assert.equal(await menu.locator('.menu-items').isVisible(), true);
+  // It is as wide as what it says, also on a very small screen.
+  for (const width of [1280, 320]) {
+    await page.setViewportSize({ width, height: 900 });
+    const seen = await menu.locator('.menu-items').evaluate((box) => {
+      const { left, right } = box.getBoundingClientRect();
+      return { left, right, spare: box.clientWidth - box.scrollWidth };
+    });
+    assert.ok(seen.left >= 0 && seen.right <= width && seen.spare === 0, JSON.stringify(seen));
+  }
+  await page.setViewportSize({ width: 1280, height: 900 });
   await page.keyboard.press('Escape');
   assert.equal(await menu.locator('.menu-items').isVisible(), false);
   assert.equal(await page.evaluate(() => document.activeElement.tagName), 'SUMMARY');
