@@ -8,9 +8,10 @@ namespace ropewalk {
 
 // The plans that a cache may have: two scalings of one base, and one in the other pairing.
 struct FuzzPlans {
+  size_t head_dim;
   RopePlan plans[3];
 
-  explicit FuzzPlans(size_t head_dim) {
+  explicit FuzzPlans(size_t dim) : head_dim(dim) {
     for (size_t i = 0; i < 3; ++i) {
       RopeOptions options;
       options.head_dim = head_dim;
@@ -23,15 +24,17 @@ struct FuzzPlans {
   }
 };
 
-inline size_t cacheHeadDim(Input& input) {
-  return input.oneOf({size_t{2}, size_t{6}, size_t{32}});
+// Those of one of three head dims. Made once: exact frequencies take longer than most inputs.
+inline FuzzPlans& cachePlans(Input& input) {
+  static FuzzPlans all[] = {FuzzPlans(2), FuzzPlans(6), FuzzPlans(32)};
+  return all[input.upTo(2)];
 }
 
-inline KvCacheOptions cacheOptions(Input& input, FuzzPlans& plans, size_t head_dim) {
+inline KvCacheOptions cacheOptions(Input& input, FuzzPlans& plans) {
   KvCacheOptions o;
   o.batch = input.from(1, 2);
   o.kv_heads = input.from(1, 2);
-  o.head_dim = head_dim;
+  o.head_dim = plans.head_dim;
   o.value_dim = input.oneOf({size_t{1}, size_t{3}, size_t{32}});
   o.capacity = input.upTo(40);
   o.growing = input.flag();

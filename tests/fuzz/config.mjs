@@ -1,12 +1,15 @@
-// npm run fuzz -- config [SECONDS]: config.json files made of the words that the readers know, with values of all kinds. What
+// npm run fuzz -- config [SECONDS [RUNS]]: config.json files made of the words that the readers know, with values of all kinds. What
 // ropeFromConfig takes makes a plan; what is refused is refused by an error of the package; no memory is kept.
 import { readdirSync, readFileSync } from 'node:fs';
 import { load, ropeFromConfig } from 'ropewalk';
 import { errorNames } from '../ts/support/bad-values.mjs';
 
-const seconds = Number(process.argv[2] ?? 60);
-let state = Number(process.argv[3] ?? Date.now() % 2 ** 31);
-console.log(`seed ${state}`);
+const [seconds, most, seed] = [60, -1, Date.now() % 2 ** 31].map((usual, i) => Number(process.argv[2 + i] ?? usual));
+const limit = most < 0 ? Number.POSITIVE_INFINITY : most;
+let state = seed;
+console.log(`seed ${seed}`);
+const { stackTraceLimit } = Error;
+Error.stackTraceLimit = 0; // a refusal takes half of its time to tell where it was
 
 function random(count) {
   state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
@@ -84,8 +87,8 @@ const calls = { ropeFromConfig, explainRope: (config, options) => rw.explainRope
 const counts = { runs: 0, taken: 0 };
 const before = rw.memory().usedBytes;
 const end = Date.now() + 1000 * seconds;
-while (Date.now() < end) {
-  for (let i = 0; i < 100; ++i) {
+while (Date.now() < end && counts.runs < limit) {
+  for (let i = 0; i < 100 && counts.runs < limit; ++i) {
     const config = random(4) === 0 ? configOf(0, random(12)) : usualConfig();
     const options = random(2) === 0 ? undefined : { layerType: oneOf(words), sequenceLength: oneOf(numbers) };
     for (const [name, call] of Object.entries(calls)) {
@@ -97,6 +100,8 @@ while (Date.now() < end) {
       } catch (error) {
         if (errorNames.has(error?.name) && error.message.length < 2100) continue;
         console.error(name, JSON.stringify(config), options, error);
+        Error.stackTraceLimit = stackTraceLimit;
+        call(config, options);
         process.exit(1);
       }
     }
