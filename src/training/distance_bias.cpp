@@ -38,8 +38,9 @@ void distanceBias(T* out, const BiasShape& shape, BiasParts<const T> parts) {
         out[at] = parts.first[entry];
         return;
       case BiasKind::kKerple:
-      case BiasKind::kFire:  // above
         out[at] = -parts.first[h] * std::log1p(parts.second[h] * d);
+        [[fallthrough]];
+      case BiasKind::kFire:  // done above
         return;
       case BiasKind::kSandwich: {
         const double ratio = 8 * static_cast<double>(h + 1) / static_cast<double>(shape.heads);
@@ -69,9 +70,10 @@ void distanceBiasBackward(BiasParts<T> gradients, const T* dbias, const BiasShap
         gradients.first[entry] += dbias[at];
         return;
       case BiasKind::kKerple:
-      case BiasKind::kFire:  // above
         gradients.first[h] -= dbias[at] * std::log1p(parts.second[h] * d);
         gradients.second[h] -= dbias[at] * parts.first[h] * d / (1 + parts.second[h] * d);
+        [[fallthrough]];
+      case BiasKind::kFire:  // done above
         return;
       case BiasKind::kSandwich:
         return;
