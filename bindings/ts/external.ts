@@ -10,7 +10,7 @@ import { type BuildName, compiledOnce, type LoadOptions, open } from './instance
 import type { Ropewalk } from './ropewalk.js';
 import * as check from './runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError } from './runtime/errors.js';
-import { tagOf } from './runtime/typed-arrays.js';
+import { addressOf } from './sources/platform.js';
 import { compileBeside, compileGiven, compileUrl } from './wasm-file.js';
 
 export * from './api.js';
@@ -42,18 +42,17 @@ export interface ExternalLoadOptions extends LoadOptions {
 }
 
 // Bundlers find the files only by literal URLs.
-const addressOf = {
+const fileOf = {
   simd128: () => new URL('./core.wasm', import.meta.url),
   relaxed: () => new URL('./core-relaxed.wasm', import.meta.url),
 } satisfies Record<BuildName, () => URL>;
 
-const beside = /* @__PURE__ */ compiledOnce((name: BuildName) => compileBeside(name, addressOf[name]));
-
-const isAddress = (value: unknown): value is string | URL => typeof value === 'string' || tagOf(value) === 'URL';
+const beside = /* @__PURE__ */ compiledOnce((name: BuildName) => compileBeside(name, fileOf[name]));
 
 // How a build is compiled from the caller's addresses.
 function fromUrl(url: NonNullable<ExternalLoadOptions['url']>): (name: BuildName) => Promise<WebAssembly.Module> {
-  if (isAddress(url)) return () => compileUrl(String(url));
+  const address = addressOf(url);
+  if (address !== undefined) return () => compileUrl(address);
   if (typeof url !== 'object') {
     throw new ArgumentTypeError(
       'load',
@@ -62,13 +61,16 @@ function fromUrl(url: NonNullable<ExternalLoadOptions['url']>): (name: BuildName
       'an address (text or a URL), or { simd128, relaxed }, one for each',
     );
   }
-  const urls = check.options('load', 'url', url, ['simd128', 'relaxed']);
+  const urls = check.options('load', 'url', url as BuildUrls, ['simd128', 'relaxed']);
+  const addresses = { simd128: '', relaxed: '' };
   for (const name of ['simd128', 'relaxed'] as const) {
-    if (!isAddress(urls[name])) {
+    const text = addressOf(urls[name]);
+    if (text === undefined) {
       throw new ArgumentTypeError('load', `url.${name}`, urls[name], 'an address (text or a URL)');
     }
+    addresses[name] = text;
   }
-  return (name) => compileUrl(String(urls[name]), name);
+  return (name) => compileUrl(addresses[name], name);
 }
 
 /**

@@ -6,7 +6,6 @@ import { Ropewalk } from './ropewalk.js';
 import * as check from './runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError, OutOfMemoryError, UnsupportedError } from './runtime/errors.js';
 import { Heap } from './runtime/heap.js';
-import { tagOf } from './runtime/typed-arrays.js';
 import { unpackAtOnce } from './sources/node-files.js';
 import { buildIds, version } from './version.js';
 
@@ -126,8 +125,12 @@ export async function instantiate(
  * @internal
  */
 export function buildOf(module: WebAssembly.Module): BuildName | undefined {
-  const [id] = WebAssembly.Module.customSections(module, 'ropewalk');
-  const text = new TextDecoder().decode(id);
+  let text: string;
+  try {
+    text = new TextDecoder().decode(WebAssembly.Module.customSections(module, 'ropewalk')[0]);
+  } catch {
+    return undefined; // no module
+  }
   return text === buildIds.relaxed ? 'relaxed' : text === buildIds.simd128 ? 'simd128' : undefined;
 }
 
@@ -253,9 +256,6 @@ export async function open(
 ): Promise<Ropewalk> {
   const { simd = 'auto', module } = check.options('load', 'options', options, ['simd', 'module']);
   check.choice('load', 'simd', simd, { auto: 0, deterministic: 1 });
-  if (module !== undefined && tagOf(module) !== 'WebAssembly.Module') {
-    throw new ArgumentTypeError('load', 'module', module, 'a WebAssembly.Module');
-  }
   if (module !== undefined && buildOf(module) === undefined) throw notOurs(module);
   try {
     const heap = await instantiate(module ?? (await compiled(buildFor(simd))));

@@ -3,8 +3,9 @@
 
 import { type BuildName, buildOf, compiledOnce, hasRelaxed, refusal } from './instance.js';
 import { ArgumentRangeError, ArgumentTypeError, UnsupportedError } from './runtime/errors.js';
-import { isDetached, tagOf } from './runtime/typed-arrays.js';
+import { isArrayBuffer, isDetached } from './runtime/typed-arrays.js';
 import { readWhole } from './sources/node-files.js';
+import { isA } from './sources/platform.js';
 import { version } from './version.js';
 
 // Makes the error for one file: `problem` is a predicate, and the subject is where the file came from.
@@ -53,19 +54,17 @@ export const compileUrl = /* @__PURE__ */ compiledOnce((address: string, name?: 
 /** Compiles what the caller gave as `wasm`: a build of this version. @internal */
 export async function compileGiven(given: unknown): Promise<WebAssembly.Module> {
   const value = await settled(given);
-  const tag = tagOf(value);
-  if (tag === 'URL') return compileUrl(String(value));
-  if (tag === 'Response') {
-    const response = value as Response;
-    if (response.bodyUsed) throw new ArgumentTypeError('load', 'wasm', value, 'a Response whose body is not read yet');
-    const fail = failureAt(response.url || 'the Response given as wasm', served);
-    return checked(await compileResponse(response, fail), undefined, fail);
+  if (isA('URL', value, 'href')) return compileUrl(`${value.href}`);
+  if (isA('Response', value, 'headers')) {
+    if (value.bodyUsed) throw new ArgumentTypeError('load', 'wasm', value, 'a Response whose body is not read yet');
+    const fail = failureAt(value.url || 'the Response given as wasm', served);
+    return checked(await compileResponse(value, fail), undefined, fail);
   }
   const fail: Fail = (problem, cause) => {
     const expected = `expected 'ropewalk/core.wasm' or 'ropewalk/core-relaxed.wasm' of version ${version}`;
     return Object.assign(new ArgumentRangeError('load', 'wasm', value, `${problem}; ${expected}`), { cause });
   };
-  return checked(await compileBytes(bytesGiven(value, tag), fail), undefined, fail);
+  return checked(await compileBytes(bytesGiven(value), fail), undefined, fail);
 }
 
 async function settled(value: unknown): Promise<unknown> {
@@ -77,8 +76,8 @@ async function settled(value: unknown): Promise<unknown> {
   }
 }
 
-function bytesGiven(value: unknown, tag: string): Uint8Array<ArrayBuffer> {
-  if (tag !== 'ArrayBuffer' && !ArrayBuffer.isView(value)) {
+function bytesGiven(value: unknown): Uint8Array<ArrayBuffer> {
+  if (!isArrayBuffer(value) && !ArrayBuffer.isView(value)) {
     const expected = 'the bytes of the file, a Response, a promise of either, or a URL (a text is for url)';
     throw new ArgumentTypeError('load', 'wasm', value, expected);
   }

@@ -20,7 +20,7 @@ const budgets = {
   'core.wasm': { most: 115.5, goal: 100 },
   'core-relaxed.wasm': { most: 116.6, goal: 100 },
   'ropewalk.global.js': { most: 258.5 },
-  'models on top of the default entry': { most: 30.6, goal: 25 },
+  'models on top of the default entry': { most: 30.7, goal: 25 },
   'models with encoders, GGUF files and all families': { most: 58.8 },
   'what runs decoders behind encoders, on top of that': { most: 4 },
   'beams, on top of that': { most: 1.5 },

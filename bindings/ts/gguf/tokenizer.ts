@@ -2,6 +2,7 @@
 // defaults are those of llama.cpp's src/llama-vocab.cpp.
 import { ArgumentTypeError } from '../runtime/errors.js';
 import { isRevoked } from '../runtime/typed-arrays.js';
+import { isA } from '../sources/platform.js';
 import { flag, type GgufMetadata, Metadata, text } from './metadata.js';
 import { type Part, type TokenizerParts, tokenizerParts } from './tokenizer-models.js';
 import { addedTokens, neededId, type Role, readVocabulary, type Vocabulary } from './vocabulary.js';
@@ -103,9 +104,8 @@ function chatTemplate(metadata: Metadata): GgufTokenizerConfig['chat_template'] 
  */
 export function tokenizerFromGguf(file: GgufMetadata): GgufTokenizer {
   const given = isRevoked(file) ? undefined : (file as Partial<GgufMetadata> | null | undefined);
-  const map = isRevoked(given?.metadata) ? undefined : given?.metadata;
   const isNamed = given?.file === undefined || typeof given.file === 'string';
-  if (typeof map?.get !== 'function' || !isNamed) {
+  if (!isA('Map', given?.metadata, 'size') || !isNamed) {
     throw new ArgumentTypeError('tokenizerFromGguf', 'file', file, 'an open GGUF file');
   }
   const metadata = new Metadata(file);

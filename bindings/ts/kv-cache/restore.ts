@@ -6,7 +6,7 @@ import { checkPlan, type RopePlan } from '../rope/rope.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
-import { bytesOf, isArrayBuffer, isDetached } from '../runtime/typed-arrays.js';
+import { bytesGiven } from '../runtime/typed-arrays.js';
 import { KvCache } from './kv-cache.js';
 import { formOf } from './options.js';
 
@@ -38,18 +38,12 @@ const savedProblems: Readonly<
 
 // Bytes of a saved cache, as a view of this realm's own class.
 function checkBuffer(heap: Heap, where: string, value: unknown): Uint8Array {
-  const isBuffer = isArrayBuffer(value);
-  if (!isBuffer && !check.isTypedArray(value, 'Uint8Array')) {
-    throw new ArgumentTypeError(where, 'buffer', value, 'an ArrayBuffer or a Uint8Array');
+  const bytes = bytesGiven(value);
+  if (bytes === undefined) {
+    throw new ArgumentTypeError(where, 'buffer', value, 'an ArrayBuffer or a Uint8Array that is not detached');
   }
-  try {
-    const bytes = isBuffer ? new Uint8Array(value) : bytesOf(value);
-    // A view of this heap would die if the heap grows before it is copied.
-    if (!isDetached(bytes)) return heap.owns(bytes) ? bytes.slice() : bytes;
-  } catch {
-    // A detached buffer has no view.
-  }
-  throw new ArgumentTypeError(where, 'buffer', value, 'a buffer that is not detached');
+  // A view of this heap would die if the heap grows before it is copied.
+  return heap.owns(bytes) ? bytes.slice() : bytes;
 }
 
 // Throws what the number of a SavedProblem stands for.

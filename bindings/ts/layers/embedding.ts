@@ -5,7 +5,7 @@ import * as check from '../runtime/check.js';
 import { ArgumentRangeError, wrongShape } from '../runtime/errors.js';
 import type { Heap, Scratch } from '../runtime/heap.js';
 import { type Out, type OutOption, output, type ResultOf } from '../runtime/outputs.js';
-import { type ArrayLikeInput, matrix, Tensor, type TensorInput } from '../runtime/tensor.js';
+import { type ArrayLikeInput, matrix, type Tensor, type TensorInput } from '../runtime/tensor.js';
 import { type StoredWeight, type Weight, weight } from './weights.js';
 
 /** Options of `rw.embed`. */
@@ -23,8 +23,9 @@ const axes = '[ids, dim]';
 
 // A table whose type is not float32; undefined for any other.
 function storedTable(heap: Heap, where: string, value: unknown): Weight | undefined {
-  const { type, shape, dims } = (value ?? {}) as { type?: unknown; shape?: unknown; dims?: unknown };
-  if (value instanceof Tensor || type === undefined || type === 'float32') return undefined;
+  if (!check.isPlain(value)) return undefined;
+  const { type, shape, dims } = value as { type?: unknown; shape?: unknown; dims?: unknown };
+  if (type === undefined || type === 'float32') return undefined;
   const sizes = check.shape(where, 'table.shape', shape ?? dims);
   const [rows = 0, dim = 0] = sizes;
   if (sizes.length !== 2) throw wrongShape(where, 'table', value, sizes, axes);

@@ -58,7 +58,11 @@ export interface LayerWeights {
 // How many numbers a weight seems to have; what is wrong with it is told elsewhere.
 function lengthOf(value: unknown): number {
   const given = value as { length?: unknown; size?: unknown; data?: { length?: unknown } } | null | undefined;
-  return Number(given?.length ?? given?.size ?? given?.data?.length);
+  try {
+    return Number(given?.length ?? given?.size ?? given?.data?.length);
+  } catch {
+    return Number.NaN; // a getter without its object
+  }
 }
 
 /** `more` are the names of W that stand for neither a matrix nor a norm. @internal */

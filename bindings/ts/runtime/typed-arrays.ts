@@ -99,11 +99,6 @@ export function isRevoked(value: unknown): boolean {
   return maybeArray(value) === undefined;
 }
 
-/** What Object.prototype.toString calls the value, such as `URL`; nothing for a proxy that was revoked. */
-export function tagOf(value: unknown): string {
-  return isRevoked(value) ? '' : Object.prototype.toString.call(value).slice(8, -1);
-}
-
 /** Whether the value is an ArrayBuffer, of any realm and whatever its toStringTag says; detached ones are, too. */
 export function isArrayBuffer(value: unknown): value is ArrayBuffer {
   try {
@@ -125,6 +120,18 @@ export function isDetached(data: ArrayBufferView | ArrayBufferLike): boolean {
     return false;
   } catch {
     return true;
+  }
+}
+
+/** The bytes of an ArrayBuffer or a Uint8Array that has its memory, as a view of this realm's own class. */
+export function bytesGiven(value: unknown): Uint8Array | undefined {
+  try {
+    if (isArrayBuffer(value)) return new Uint8Array(value);
+    return kindOf(value) === 'Uint8Array' && !isDetached(value as Uint8Array)
+      ? bytesOf(value as Uint8Array)
+      : undefined;
+  } catch {
+    return undefined; // a detached buffer has no view
   }
 }
 

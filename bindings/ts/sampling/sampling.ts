@@ -83,20 +83,23 @@ function fraction(where: string, name: string, value: unknown): number {
 // [id, number] pairs, each id once.
 function biasOf(where: string, value: unknown, vocabSize: number): Sampling['bias'] {
   if (value === undefined) return [];
+  const refusal = (given = value) =>
+    new ArgumentTypeError(where, 'logitBias', given, 'numbers by token id, or [id, number] pairs');
   const isIterable = typeof value === 'object' && value !== null && Symbol.iterator in value;
-  if (ArrayBuffer.isView(value) || !(isIterable || check.isPlain(value))) {
-    throw new ArgumentTypeError(where, 'logitBias', value, 'numbers by token id, or [id, number] pairs');
-  }
+  if (ArrayBuffer.isView(value) || !(isIterable || check.isPlain(value))) throw refusal();
   const idOf = (key: string) => (/^(?:0|[1-9]\d*)$/.test(key) ? Number(key) : key);
-  const pairs: unknown[] = isIterable
-    ? [...(value as Iterable<unknown>)]
-    : Object.entries(value).map(([key, bias]) => [idOf(key), bias]);
+  let pairs: unknown[];
+  try {
+    pairs = isIterable
+      ? [...(value as Iterable<unknown>)]
+      : Object.entries(value).map(([key, bias]) => [idOf(key), bias]);
+  } catch {
+    throw refusal(); // a bare prototype of a list
+  }
   const found = new Map<number, number>();
   for (const pair of pairs) {
-    if (!Array.isArray(pair) || pair.length !== 2) {
-      throw new ArgumentTypeError(where, 'logitBias', pair, 'a pair of a token id and a number');
-    }
-    const [key, bias] = pair as unknown[];
+    if (!Array.isArray(pair) || pair.length !== 2) throw refusal(pair);
+    const [key, bias] = pair;
     const id = check.integer(where, 'logitBias', key, 0, vocabSize - 1);
     if (bias !== Number.NEGATIVE_INFINITY) check.finite(where, `logitBias[${id}]`, bias);
     if (found.has(id)) throw new ArgumentRangeError(where, 'logitBias', value, `has token ${id} twice`);

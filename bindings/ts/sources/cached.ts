@@ -2,8 +2,8 @@
 // server's at each opening.
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError, describe, StorageError } from '../runtime/errors.js';
-import { tagOf } from '../runtime/typed-arrays.js';
 import { bodyOf, discard, misfit, Remote, rangeOf, refused, sizeOf } from './http.js';
+import { addressOf } from './platform.js';
 import { type ByteSource, CachedFile, messageOf, SourceFailure } from './source.js';
 import { alone, storeOf } from './store.js';
 import { StoredCopy, type Version } from './stored-copy.js';
@@ -58,16 +58,17 @@ export interface StoredFile {
  */
 export function cached(address: string | URL, options: CachedOptions = {}): CachedFile {
   const where = 'cached';
-  if (typeof address !== 'string' && tagOf(address) !== 'URL') {
+  const text = addressOf(address);
+  if (text === undefined) {
     throw new ArgumentTypeError(where, 'address', address, 'an address');
   }
   let url: URL | undefined;
   try {
-    url = new URL(address, globalThis.location?.href);
+    url = new URL(text, globalThis.location?.href);
     url.hash = '';
   } catch {} // an address that is none, or relative where there is no page
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    const problem = `is ${describe(String(address))}; expected an http or https address`;
+    const problem = `is ${describe(text)}; expected an http or https address`;
     throw new ArgumentRangeError(where, 'address', address, problem);
   }
   return keptFile(url, folderOf(where, options));

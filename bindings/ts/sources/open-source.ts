@@ -1,10 +1,10 @@
 // Opens the caller's source: memory, a Blob, a path, an address or a file that is kept.
-import * as check from '../runtime/check.js';
 import { ArgumentTypeError } from '../runtime/errors.js';
-import { bytesOf, isDetached, tagOf } from '../runtime/typed-arrays.js';
+import { bytesGiven, isRevoked } from '../runtime/typed-arrays.js';
 import { blobSource } from './blob.js';
 import { openHttp } from './http.js';
 import { openPath } from './path.js';
+import { addressOf, isA } from './platform.js';
 import { type ByteSource, CachedFile, type Fetch, pieceBytes, SourceFailure, unreadable } from './source.js';
 import type { ReadOptions } from './tensor-file.js';
 
@@ -22,14 +22,12 @@ export async function openSource(
   fetch: Fetch,
   { signal, onProgress }: ReadOptions,
 ): Promise<ByteSource> {
-  const tag = tagOf(value);
-  if (tag !== '' && value instanceof CachedFile) return value.open(fetch, signal, onProgress);
-  if (typeof value === 'string' || tag === 'URL') return openAddress(String(value), fetch, signal);
-  if (tag === 'Blob' || tag === 'File') return blobSource(value as Blob);
-  const isBytes = check.isTypedArray(value, 'Uint8Array');
-  if ((isBytes || tag === 'ArrayBuffer') && !isDetached(value as Uint8Array | ArrayBuffer)) {
-    return memorySource(isBytes ? bytesOf(value) : new Uint8Array(value as ArrayBuffer));
-  }
+  if (!isRevoked(value) && value instanceof CachedFile) return value.open(fetch, signal, onProgress);
+  const address = addressOf(value);
+  if (address !== undefined) return openAddress(address, fetch, signal);
+  if (isA('Blob', value, 'size')) return blobSource(value);
+  const bytes = bytesGiven(value);
+  if (bytes !== undefined) return memorySource(bytes);
   throw new ArgumentTypeError(where, name, value, 'an address, a path, a Blob, an ArrayBuffer or a Uint8Array');
 }
 

@@ -1,8 +1,8 @@
 // Opens the sources of a file and of those that belong to it; a failure closes all of them.
 import { ArgumentTypeError } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
-import { tagOf } from '../runtime/typed-arrays.js';
 import { type FileSource, openSource } from './open-source.js';
+import { isA } from './platform.js';
 import { type ByteSource, CachedFile, type Fetch, messageOf, SourceFailure } from './source.js';
 import { bytesOf, type FailureOf, type ReadOptions, readOptions } from './tensor-file.js';
 
@@ -35,7 +35,7 @@ export class Opening {
     this.#Failure = Failure;
     this.#fetch = async (url, init) => {
       const response = await fetchedBy(fetch, url, init);
-      if (tagOf(response) === 'Response') return response; // of any realm
+      if (isA('Response', response, 'headers')) return response;
       throw new ArgumentTypeError(where, 'fetch()', response, 'a Response');
     };
   }

@@ -13,9 +13,10 @@ import {
 } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
 import { Tensor } from '../runtime/tensor.js';
-import { type OwnFloats, tagOf } from '../runtime/typed-arrays.js';
+import type { OwnFloats } from '../runtime/typed-arrays.js';
 import type { SequentialRead } from './cursor.js';
 import { type NumberForm, type StoredArray, Widener } from './numbers.js';
+import { isA } from './platform.js';
 import { type ByteSource, SourceFailure } from './source.js';
 /** How a format names itself, fails, and stores the numbers of each dtype. @internal */
 export interface FileFormat<Dtype extends string> {
@@ -116,7 +117,7 @@ const sliceKeys = ['start', 'end', ...readKeys] as const;
 /** @internal */
 export function readOptions(where: string, options: ReadOptions): ReadOptions {
   const { signal, onProgress } = options;
-  if (signal !== undefined && tagOf(signal) !== 'AbortSignal') {
+  if (signal !== undefined && !isA('AbortSignal', signal, 'aborted', 'throwIfAborted')) {
     throw new ArgumentTypeError(where, 'signal', signal, 'an AbortSignal');
   }
   if (onProgress !== undefined && typeof onProgress !== 'function') {

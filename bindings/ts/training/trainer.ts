@@ -333,7 +333,7 @@ export class Trainer extends Handle {
     const changed: TrainedRope = { ...position.given, ...given };
     const { scaling } = changed;
     // What depends on a length takes that of the batch.
-    const byLength = scaling?.type === 'dynamic' || scaling?.type === 'longrope';
+    const byLength = check.isPlain(scaling) && (scaling.type === 'dynamic' || scaling.type === 'longrope');
     const fitted = byLength ? { ...changed, scaling: { sequenceLength: tokens, ...scaling } } : changed;
     return checkPosition(where, fitted, { modelDim, heads, context, causal });
   }

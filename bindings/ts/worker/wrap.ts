@@ -3,6 +3,7 @@
 
 import { ArgumentRangeError, ArgumentTypeError, StateError } from '../runtime/errors.js';
 import { createFinalizer } from '../runtime/finalizer.js';
+import { isA } from '../sources/platform.js';
 import { unpackError } from './errors.js';
 import { checkPort } from './expose.js';
 import { listen, type MessageEndpoint, pack, post, type Reply, type Request, type Stand, unpack } from './messages.js';
@@ -280,8 +281,8 @@ class Link {
       const number = call.callbacks.push(value as () => void) - 1;
       return { 'ropewalk:function': number };
     }
-    if (Object.prototype.toString.call(value) === '[object AbortSignal]') {
-      call.signals.push(value as AbortSignal);
+    if (isA('AbortSignal', value, 'aborted', 'addEventListener')) {
+      call.signals.push(value);
       return { 'ropewalk:signal': true };
     }
     const known = proxies.get(value);

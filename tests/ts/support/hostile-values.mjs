@@ -1,5 +1,5 @@
 // Values that no argument takes, or not every one: by name, { kind, type, make }. `type` is what the compiler knows of it;
-// `never` is true of what nothing takes. `kind` is one of 24.
+// `never` is true of what nothing takes. `kind` is one of 25.
 import { detached } from './arrays.mjs';
 
 const rows = [];
@@ -81,9 +81,24 @@ export function hostileValues({ rw, kept }, other) {
     true,
   );
   add('proxy', '() => number', { 'revoked function': () => revoked(() => 4) });
+  const forged = (tag, own) => () => ({ [Symbol.toStringTag]: tag, ...own });
+  add('another name', '{}', {
+    Float32Array: forged('Float32Array', { length: 4, byteLength: 16, buffer: new ArrayBuffer(16), byteOffset: 0 }),
+    ArrayBuffer: forged('ArrayBuffer', { byteLength: 8 }),
+    Tensor: forged('Tensor', { dims: [1] }),
+    URL: forged('URL'),
+    Blob: forged('Blob', { size: 4, type: '' }),
+    File: forged('File', { size: 4, slice: () => 4 }),
+    Response: forged('Response', { ok: true }),
+    AbortSignal: forged('AbortSignal', { aborted: false }),
+    'WebAssembly.Module': forged('WebAssembly.Module'),
+  });
   const made = (of) => Object.create(Object.getPrototypeOf(of));
   add('only a prototype', 'Tensor', { Tensor: () => made(tensor) }, true);
   add('only a prototype', 'RopePlan', { RopePlan: () => made(foreignPlan) }, true);
+  const platform = { Float32Array, ArrayBuffer, URL, Blob, Response, AbortSignal, Map };
+  for (const [name, { prototype }] of Object.entries(platform))
+    add('only a prototype', '{}', { [name]: () => Object.create(prototype) });
   add('object', '{}', { '{}': () => ({}) });
   add('object', '{ nonsense: number }', { 'an unknown key': () => ({ nonsense: 1 }) });
   add('object', '{ nonsense: number }', { 'a long key': () => ({ [huge]: 1 }) });
