@@ -73,12 +73,6 @@ function tablesIn(box: HTMLElement): (data: readonly NumberTableData[]) => void 
   };
 }
 
-// Figures stay in sight only where they fit: the style sheet has to know how high they are.
-const heights = new ResizeObserver((entries) => {
-  for (const { target, borderBoxSize } of entries)
-    if (target instanceof HTMLElement) target.style.setProperty('--high', `${borderBoxSize[0]?.blockSize ?? 0}px`);
-});
-
 interface FrameParts {
   readonly controls: readonly Node[];
   readonly shown: readonly Node[];
@@ -198,7 +192,6 @@ export function figure<F extends Fields>(
       code: program,
     },
   );
-  heights.observe(element);
   let isOver = false;
   const showUnlessOver = (): void => (isOver ? undefined : show());
   soon(() => {
@@ -217,52 +210,17 @@ export function figure<F extends Fields>(
     element,
     end() {
       isOver = true;
-      heights.unobserve(element);
       for (const end of ends) end();
     },
   };
-}
-
-// A figure and the text that speaks of it are a passage: what stands before the figure, since the last one or since a
-// heading, and what follows up to a heading. They are beside each other where there is room. A wide figure is below its text.
-function passages(parts: readonly (HTMLElement | Figure)[]): HTMLElement[] {
-  const made: HTMLElement[] = [];
-  let texts: HTMLElement[] = [];
-  let passage: HTMLElement | undefined;
-  const end = (): void => {
-    if (passage === undefined) made.push(...texts);
-    else if (texts.length > 0) passage.append(h('div', {}, ...texts));
-    texts = [];
-    passage = undefined;
-  };
-  for (const part of parts) {
-    if (part instanceof HTMLElement) {
-      if (part.querySelector('h3, table') !== null) end();
-      texts.push(part);
-      continue;
-    }
-    const { element } = part;
-    const isFigure = element.matches('figure');
-    if (isFigure) passage = undefined;
-    if (isFigure && !element.matches('.wide') && texts.length > 0) {
-      passage = h('div', { class: 'passage' }, h('div', {}, ...texts), element);
-      texts = [];
-      made.push(passage);
-    } else {
-      end();
-      made.push(element);
-    }
-  }
-  end();
-  return made;
 }
 
 /**
  * Puts the parts of a chapter, or of a piece of it, into its element, in reading order, and counts figures. Gives what
  * undoes it.
  */
-export function compose(root: HTMLElement, ...parts: readonly (HTMLElement | Figure)[]): () => void {
-  root.replaceChildren(...passages(parts));
+export function compose(root: HTMLElement, ...parts: readonly (Node | Figure)[]): () => void {
+  root.replaceChildren(...parts.map((part) => (part instanceof Node ? part : part.element)));
   // Not by the style sheet: browsers leave its counters out of names.
   const chapters = Array.from(document.querySelectorAll('.chapter'));
   const before = chapters.findIndex((chapter) => chapter.contains(root));
@@ -270,7 +228,7 @@ export function compose(root: HTMLElement, ...parts: readonly (HTMLElement | Fig
     if (root.contains(label)) label.append(` ${before + 1}.${i + 1}`);
   }
   return () => {
-    for (const part of parts) if (!(part instanceof HTMLElement)) part.end();
+    for (const part of parts) if (!(part instanceof Node)) part.end();
     root.replaceChildren();
   };
 }

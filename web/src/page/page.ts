@@ -209,7 +209,8 @@ function opening(texts: FrameTexts, page: PageSection, state: State): HTMLElemen
     { class: 'opening prose' },
     h('h1', {}, ...title),
     h('p', { class: 'lede' }, texts.page.lede),
-    h('div', { class: 'beside' }, h('div', { class: 'hero' }), h('p', { class: 'needles-note' }, texts.page.needles)),
+    h('div', { class: 'hero' }),
+    h('p', { class: 'needles-note' }, texts.page.needles),
     h(
       'nav',
       { class: 'contents', 'aria-label': texts.page.contents },
