@@ -41,7 +41,7 @@ if (options.gguf) {
     const text = `# Benchmarks of GGUF files
 
 Random weights of SmolLM2-135M's shape, one thread each unless said; ropewalk and wllama (llama.cpp compiled to wasm) in turn
-in one page, over wllama with as many threads: medians of ${rounds} rounds. The bytes are at hand. Time to the first token, prompts of 128 tokens and 32 tokens after them, in
+in one page: medians of ${rounds} rounds. The bytes are at hand. Time to the first token, prompts of 128 tokens and 32 tokens after them, in
 tokens per second; over wllama: how many times as fast, in that order. Memory is that of the wasm heap; its peak is over what
 weights and cache take. Written by \`npm run bench:decoder -- ${process.argv.slice(2).join(' ')}\`.
 

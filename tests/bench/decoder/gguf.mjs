@@ -1,5 +1,5 @@
-// GGUF files of SmolLM2-135M's shape: tokens per second of ropewalk in Node with one thread, and of ropewalk and wllama, with
-// one thread and with several, in turn in one page of Chromium; and memory while loading. Medians.
+// GGUF files of SmolLM2-135M's shape: tokens per second of ropewalk in Node with one thread, of ropewalk and wllama with one
+// thread each in turn in one page of Chromium, and there of ropewalk with several; and memory while loading. Medians.
 import { readFileSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { extname, join } from 'node:path';
@@ -54,22 +54,22 @@ const speedOf = (taken) => ({
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const types = { '.html': 'text/html', '.js': 'text/javascript', '.wasm': 'application/wasm' };
 
-// Without them a page has one thread.
+// Without them a page has one thread. wllama 3.13 ends Chromium 156 where they are.
 const isolated = { 'cross-origin-opener-policy': 'same-origin', 'cross-origin-embedder-policy': 'require-corp' };
 
-async function serve(files) {
+async function serve(files, headers) {
   const server = createServer(({ url }, response) => {
     const path =
       files[url] ??
       (url.startsWith('/dist/') ? join(root, url) : join(root, 'tests/peers/node_modules/@wllama/wllama/esm', url));
     if (url === '/')
       return response
-        .writeHead(200, { ...isolated, 'content-type': 'text/html' })
+        .writeHead(200, { ...headers, 'content-type': 'text/html' })
         .end('<!doctype html><title>t</title>');
     try {
       const { size } = statSync(path);
       response.writeHead(200, {
-        ...isolated,
+        ...headers,
         'content-type': types[extname(path)] ?? 'application/octet-stream',
         'content-length': size,
       });
@@ -83,11 +83,11 @@ async function serve(files) {
 }
 
 // In the page: a model of wllama, with rounds as openOurs has them, by the times that it tells.
-async function openWllama(blob, text, made, threads) {
+async function openWllama(blob, text, made) {
   const { Wllama } = await import('/index.js');
   const start = performance.now();
   const wllama = new Wllama({ default: '/wasm/wllama.wasm' }, { suppressNativeLog: true });
-  await wllama.loadModel([blob], { n_ctx: 512, n_threads: threads, n_gpu_layers: 0 });
+  await wllama.loadModel([blob], { n_ctx: 512, n_threads: 1, n_gpu_layers: 0 });
   const sampling = { temperature: 0, top_k: 1, ignore_eos: true };
   await wllama.createCompletion({ prompt: 'a', max_tokens: 1, ...sampling });
   const seconds = (performance.now() - start) / 1000;
@@ -104,16 +104,14 @@ async function openWllama(blob, text, made, threads) {
   };
 }
 
-// In the page: opens both, and lets them run in turn.
-async function runBoth([address, sizes, text, count, threads]) {
+// In the page: opens both, or with several threads ropewalk alone, and lets them run in turn.
+async function runLanes([address, sizes, text, count, threads]) {
   const entry = threads > 1 ? '/dist/threads.js' : '/dist/index.js';
   const [{ load }, { loadModel }] = await Promise.all([import(entry), import('/dist/models.js')]);
   const { openOurs, openWllama } = globalThis;
   const blob = await (await fetch(address)).blob();
-  const lanes = [
-    await openOurs({ load, loadModel }, blob, sizes, threads),
-    await openWllama(blob, text, sizes.decodedTokens, threads),
-  ];
+  const lanes = [await openOurs({ load, loadModel }, blob, sizes, threads)];
+  if (threads === 1) lanes.push(await openWllama(blob, text, sizes.decodedTokens));
   const taken = lanes.map(() => []);
   // The round before the first is for the compiler.
   for (let round = -1; round < count; ++round) {
@@ -126,16 +124,19 @@ async function runBoth([address, sizes, text, count, threads]) {
   return lanes.map(({ run: _, close: __, ...told }, i) => ({ ...told, taken: taken[i] }));
 }
 
-async function inChromium(browser, path, count, threads) {
-  const site = await serve({ '/m.gguf': path });
-  const page = await browser.newPage();
-  page.setDefaultTimeout(0);
-  await page.goto(site.address);
-  await page.evaluate(`Object.assign(globalThis, { openOurs: ${openOurs}, openWllama: ${openWllama} })`);
-  const both = await page.evaluate(runBoth, ['/m.gguf', sizes, prompt, count, threads]);
-  await page.close();
-  site.close();
-  return both;
+async function inChromium(path, count, threads) {
+  const browser = await launch();
+  const site = await serve({ '/m.gguf': path }, threads > 1 ? isolated : {});
+  try {
+    const page = await browser.newPage();
+    page.setDefaultTimeout(0);
+    await page.goto(site.address);
+    await page.evaluate(`Object.assign(globalThis, { openOurs: ${openOurs}, openWllama: ${openWllama} })`);
+    return await page.evaluate(runLanes, ['/m.gguf', sizes, prompt, count, threads]);
+  } finally {
+    await browser.close();
+    site.close();
+  }
 }
 
 async function inNode(path, count) {
@@ -149,7 +150,6 @@ async function inNode(path, count) {
 
 /** Rows for `columns` of report.mjs, with one thread and, if `most` is more, with that many. */
 export async function ggufRows(folder, count, most) {
-  const threads = most > 1 ? [1, most] : [1];
   const memory = ['MB with cache', 'peak/MB'];
   const times = ['first token s', 'prefill 128 t/s', 'decode t/s'];
   const rows = [['GGUF, SmolLM2-135M, random', ...memory, ...times, 'over wllama']];
@@ -157,23 +157,22 @@ export async function ggufRows(folder, count, most) {
     const memory = bytes ? [(bytes / 1e6).toFixed(0), (peak / bytes).toFixed(2)] : ['-', '-'];
     rows.push([what, ...memory, seconds.toFixed(2), prefill.toFixed(1), decode.toFixed(1), over]);
   };
-  const browser = await launch();
-  try {
-    for (const type of blockTypes) {
-      const path = ggufFile(folder, type);
-      const alone = await inNode(path, count);
-      row(`${type}, ropewalk ${alone.simd}, Node`, alone, speedOf(alone.taken), '-');
-      for (const n of threads) {
-        const [ours, theirs] = await inChromium(browser, path, count, n);
-        const [own, peer] = [speedOf(ours.taken), speedOf(theirs.taken)];
-        const over = [theirs.seconds / ours.seconds, own.prefill / peer.prefill, own.decode / peer.decode];
-        const where = n === 1 ? 'Chromium' : `Chromium, ${n} threads`;
-        row(`${type}, ropewalk ${ours.simd}, ${where}`, ours, own, over.map((ratio) => ratio.toFixed(1)).join(' / '));
-        row(`${type}, wllama 3.13.0, ${where}`, theirs, peer, '1 / 1 / 1');
-      }
-    }
-  } finally {
-    await browser.close();
+  for (const type of blockTypes) {
+    const path = ggufFile(folder, type);
+    const alone = await inNode(path, count);
+    row(`${type}, ropewalk ${alone.simd}, Node`, alone, speedOf(alone.taken), '-');
+    const over = (one, other) => {
+      const [own, peer] = [speedOf(one.taken), speedOf(other.taken)];
+      const ratios = [other.seconds / one.seconds, own.prefill / peer.prefill, own.decode / peer.decode];
+      return ratios.map((ratio) => ratio.toFixed(1)).join(' / ');
+    };
+    const add = (what, lane, base) => row(`${type}, ${what}`, lane, speedOf(lane.taken), over(lane, base));
+    const [ours, theirs] = await inChromium(path, count, 1);
+    add(`ropewalk ${ours.simd}, Chromium`, ours, theirs);
+    add('wllama 3.13.0, Chromium', theirs, theirs);
+    if (most === 1) continue;
+    const [several] = await inChromium(path, count, most);
+    add(`ropewalk, Chromium, ${most} threads`, several, theirs);
   }
   return rows;
 }
