@@ -85,7 +85,7 @@ export async function gathered(
   return whole;
 }
 
-/** The pieces of a local file in order. Each is read while the one before it is used. */
+/** The pieces of a local file in order. Each is read while the one before it is used; where reading ends, not waited for. */
 export async function* readAhead(
   from: number,
   to: number,
@@ -97,13 +97,9 @@ export async function* readAhead(
     return piece;
   };
   let next = ask(from);
-  try {
-    for (let at = from + pieceBytes; next !== undefined; at += pieceBytes) {
-      const piece = await next;
-      next = piece.length < pieceBytes ? undefined : ask(at);
-      yield piece;
-    }
-  } finally {
-    await next?.catch(() => {});
+  for (let at = from + pieceBytes; next !== undefined; at += pieceBytes) {
+    const piece = await next;
+    next = piece.length < pieceBytes ? undefined : ask(at);
+    yield piece;
   }
 }

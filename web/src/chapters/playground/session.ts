@@ -97,11 +97,13 @@ async function load(source: Source, work: (own: AbortController, remote: Remote<
       controller.signal.throwIfAborted();
       const remote = await remoteBench();
       const facts = await work(controller, remote);
+      controller.signal.throwIfAborted(); // a small file may be loaded before its end is heard of
       const origin = (await origins()).originOf(source);
       made += 1;
       if (loading?.controller === controller) ready = { source, origin, number: made, facts };
     } catch (error) {
       if (!controller.signal.aborted) failure = error instanceof Error ? error : new Error(String(error));
+      else await (await bench)?.close().catch(() => undefined);
     }
     await measure();
     if (loading?.controller === controller) loading = undefined;
