@@ -293,7 +293,7 @@ export abstract class TensorFile<Dtype extends string = string> implements Dispo
    * const digest = crypto.createHash('sha256');
    * await file.stream('lm_head.weight', (bytes) => digest.update(bytes));
    */
-  stream(name: string, receive: Receiver, options?: ReadSliceOptions): Promise<void>;
+  stream(name: string, receive: (bytes: Uint8Array, at: number) => void, options?: ReadSliceOptions): Promise<void>;
   /** @internal */
   stream(name: string, receive: Receiver, options: ReadSliceOptions, sequence?: SequentialRead): Promise<void>;
   async stream(
