@@ -24,27 +24,11 @@
 #include "layers/block_data.h"
 #include "layers/embedding.h"
 #include "reference.h"
+#include "thread_bits.h"
 #include "threads.h"
 
 namespace ropewalk::test {
 namespace {
-
-// compute() fills what it is given, which is NaN before.
-void checkThreads(size_t size, const std::function<void(float*)>& compute) {
-  std::vector<float> expected(size, kNaN);
-  useThreads(1, false);
-  compute(expected.data());
-  for (const size_t threads : std::initializer_list<size_t>{2, 3, 4, 8}) {
-    for (const bool eager : {false, true}) {
-      useThreads(threads, eager);
-      std::vector<float> out(size, kNaN);
-      compute(out.data());
-      CAPTURE(threads, eager);
-      CHECK(sameBits(out, expected));
-    }
-  }
-  useThreads(4, true);
-}
 
 PackedMatrix packed(const std::vector<float>& w, size_t n, size_t k, WeightType stored) {
   PackedMatrix matrix;

@@ -1,12 +1,9 @@
 // Training has the same bits with any number of threads, also with more than there are cores.
-#include "threads.h"
-
-#include <functional>
-#include <initializer_list>
 #include <vector>
 
 #include "catch.h"
 #include "reference.h"
+#include "thread_bits.h"
 #include "training/activation.h"
 #include "training/cross_entropy.h"
 #include "training/norm.h"
@@ -17,23 +14,6 @@ namespace ropewalk::test {
 namespace {
 
 using namespace ropewalk::training;
-
-// compute() fills what it is given, which is NaN before.
-void checkThreads(size_t size, const std::function<void(float*)>& compute) {
-  std::vector<float> expected(size, kNaN);
-  useThreads(1, false);
-  compute(expected.data());
-  for (const size_t threads : std::initializer_list<size_t>{2, 3, 4, 8}) {
-    for (const bool eager : {false, true}) {
-      useThreads(threads, eager);
-      std::vector<float> out(size, kNaN);
-      compute(out.data());
-      CAPTURE(threads, eager);
-      CHECK(sameBits(out, expected));
-    }
-  }
-  useThreads(4, true);
-}
 
 // What a trainer comes to by some steps, and what it then says of a batch.
 std::vector<unsigned char> courseOf(const ModelOptions& model, const BatchData<float>& batch, size_t steps) {
@@ -53,16 +33,7 @@ std::vector<unsigned char> courseOf(const ModelOptions& model, const BatchData<f
 }
 
 void checkCourse(const ModelOptions& model, const BatchData<float>& batch, size_t steps) {
-  useThreads(1, false);
-  const std::vector<unsigned char> expected = courseOf(model, batch, steps);
-  for (const size_t threads : std::initializer_list<size_t>{2, 3, 8}) {
-    for (const bool eager : {false, true}) {
-      useThreads(threads, eager);
-      CAPTURE(threads, eager);
-      CHECK(sameBits(courseOf(model, batch, steps), expected));
-    }
-  }
-  useThreads(4, true);
+  checkThreadCounts({2, 3, 8}, [&] { return courseOf(model, batch, steps); });
 }
 
 }  // namespace

@@ -7,29 +7,14 @@ import { loadModel } from 'ropewalk/models';
 import { load } from 'ropewalk/threads';
 import { enableRelaxed } from '../../vectors/builds.mjs';
 import { atEndOfStack, isEndOfStack } from '../support/dive.mjs';
+import { exitOf, loadWith, threadFile } from '../support/thread-workers.mjs';
 import { fileOfModel, tinyLlama } from '../support/tiny-models.mjs';
 
 const options = { skip: !enableRelaxed() && 'this Node has no relaxed SIMD' };
 
 const x = { data: Float32Array.from({ length: 2 ** 18 }, (_, i) => Math.sin(i)), shape: [256, 1024] };
-const threadFile = new URL('../../../dist/thread.js', import.meta.url);
-
-// load() with workers of a file, and the workers.
-async function loadWith(file, threads) {
-  const workers = [];
-  const worker = () => {
-    workers.push(new Worker(file));
-    return workers.at(-1);
-  };
-  const rw = await load({ threads, worker });
-  assert.equal(rw.info().threads, threads, rw.info().why);
-  return { rw, workers };
-}
-
-const exitOf = (worker) => new Promise((resolve) => worker.once('exit', resolve));
-
 test('a thread that traps makes the instance lost, with the reason, and ends the others', options, async () => {
-  const { rw, workers } = await loadWith(new URL('../support/thread-without-stack.mjs', import.meta.url), 3);
+  const { rw, workers } = await loadWith(load, new URL('../support/thread-without-stack.mjs', import.meta.url), 3);
   const exits = workers.map(exitOf);
   const isReason = (error) => {
     assert.ok(error instanceof InstanceLostError, String(error));
@@ -52,7 +37,7 @@ test('a thread that traps makes the instance lost, with the reason, and ends the
 });
 
 test('a loop of which a share is never done makes the instance lost', options, async () => {
-  const { rw } = await loadWith(new URL('../support/impatient-thread.mjs', import.meta.url), 2);
+  const { rw } = await loadWith(load, new URL('../support/impatient-thread.mjs', import.meta.url), 2);
   const problem = /^a thread of this instance failed: it does not finish its work; load\(\) gives a new one$/;
   // Until a call has to wait for the other thread.
   const untilLost = () => {
@@ -81,7 +66,7 @@ test('a worker that says nothing is given up, and there is one thread', options,
 });
 
 test('a worker that is ended between calls makes the instance lost', options, async () => {
-  const { rw, workers } = await loadWith(threadFile, 3);
+  const { rw, workers } = await loadWith(load, threadFile, 3);
   rw.softmax(x);
   const exits = workers.map(exitOf);
   workers[0].terminate();
@@ -135,7 +120,7 @@ test(
 // Whether a worker has a share when it ends is the system's affair: calls give their results, or the instance is lost.
 test('a worker that is ended while calls are made never makes them wait for ever', options, async () => {
   for (let i = 0; i < 5; ++i) {
-    const { rw, workers } = await loadWith(threadFile, 2);
+    const { rw, workers } = await loadWith(load, threadFile, 2);
     const expected = rw.softmax(x);
     const exit = exitOf(workers[0]);
     workers[0].terminate();

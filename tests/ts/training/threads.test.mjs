@@ -5,6 +5,7 @@ import { Worker } from 'node:worker_threads';
 import { ArgumentRangeError, ArgumentTypeError, InstanceLostError, StateError } from 'ropewalk';
 import { load, TrainingError } from 'ropewalk/training';
 import { run } from '../support/node.mjs';
+import { exitOf, loadWith, threadFile } from '../support/thread-workers.mjs';
 
 const sizes = { layers: 1, modelDim: 48, heads: 3, hiddenDim: 128, vocab: 40, context: 48 };
 const rope = { encoding: 'rope' };
@@ -105,21 +106,9 @@ test('workers that do not start leave one thread, and info() says why', async ()
   assert.equal(trained(rw, {}, 1).steps, 1);
 });
 
-// load() with workers of a file, and the workers.
-async function loadWith(file, threads) {
-  const workers = [];
-  const worker = () => {
-    workers.push(new Worker(file));
-    return workers.at(-1);
-  };
-  const rw = await load({ threads, worker });
-  assert.equal(rw.info().threads, threads, rw.info().why);
-  return { rw, workers, exits: workers.map((each) => new Promise((resolve) => each.once('exit', resolve))) };
-}
-const threadFile = new URL('../../../dist/thread.js', import.meta.url);
-
 test('a worker that is ended between steps makes the instance lost', async () => {
-  const { rw, workers, exits } = await loadWith(threadFile, 3);
+  const { rw, workers } = await loadWith(load, threadFile, 3);
+  const exits = workers.map(exitOf);
   const trainer = trained(rw, {}, 2);
   workers[0].terminate();
   await Promise.all(exits); // the others end with it
@@ -140,7 +129,8 @@ test('a worker that is ended between steps makes the instance lost', async () =>
 });
 
 test('a thread that traps makes the instance lost, with the reason', async () => {
-  const { rw, exits } = await loadWith(new URL('../support/thread-without-stack.mjs', import.meta.url), 3);
+  const { rw, workers } = await loadWith(load, new URL('../support/thread-without-stack.mjs', import.meta.url), 3);
+  const exits = workers.map(exitOf);
   const trainer = rw.trainer(sizes);
   // Until one of them has had a share.
   const untilLost = () => {
@@ -169,7 +159,8 @@ test('a step that is not finite stops with several threads as with one, and noth
 });
 
 test('dispose() ends the workers, and the instance and its trainers refuse calls', async () => {
-  const { rw, exits } = await loadWith(threadFile, 4);
+  const { rw, workers } = await loadWith(load, threadFile, 4);
+  const exits = workers.map(exitOf);
   for (const each of [rw, await load()]) {
     const trainer = trained(each, {}, 1);
     each.dispose();
