@@ -51,18 +51,18 @@ export class SequentialRead {
   #source: ByteSource | undefined;
   #cursor: Cursor | undefined;
 
-  /** A source of the same bytes, of which up to `end` will be read. */
-  of(source: ByteSource, end: number): ByteSource {
+  /** A source of the same bytes. A read of it begins one up to `end()`, unless it goes on with the last one. */
+  of(source: ByteSource, end: () => number): ByteSource {
     const { name, size } = source;
     return { name, size, read: (from, to, signal) => this.#read(source, from, to, end, signal) };
   }
 
-  async *#read(source: ByteSource, from: number, to: number, end: number, signal: AbortSignal | undefined) {
+  async *#read(source: ByteSource, from: number, to: number, end: () => number, signal: AbortSignal | undefined) {
     const at = source === this.#source ? this.#cursor?.at : undefined;
     if (at === undefined || from < at || from > at + pieceBytes) {
       await this.close();
       this.#source = source;
-      this.#cursor = new Cursor(source.read(from, end, signal), from);
+      this.#cursor = new Cursor(source.read(from, end(), signal), from);
     }
     yield* (this.#cursor as Cursor).read(from, to);
   }

@@ -375,8 +375,11 @@ export abstract class TensorFile<Dtype extends string = string> implements Dispo
 
   // Where the last tensor of a source ends.
   #endOf(source: ByteSource): number {
-    const own = [...this.#entries.values()].filter((entry) => entry.source === source);
-    return Math.max(...own.map(({ begin, info }) => begin + info.byteLength));
+    let end = 0;
+    for (const { source: other, begin, info } of this.#entries.values()) {
+      if (other === source) end = Math.max(end, begin + info.byteLength);
+    }
+    return end;
   }
 
   async #widen(part: Part<Dtype>, out: () => number | Float32Array): Promise<void> {
@@ -391,7 +394,7 @@ export abstract class TensorFile<Dtype extends string = string> implements Dispo
   async #read(part: Part<Dtype>, receive: Receiver): Promise<void> {
     const { where, name, entry, start, end, signal, onProgress, sequence } = part;
     const { source, begin } = entry;
-    const bytes = sequence?.of(source, this.#endOf(source)) ?? source;
+    const bytes = sequence?.of(source, () => this.#endOf(source)) ?? source;
     const total = end - start;
     let loaded = 0;
     if (this.#last !== source) this.#last?.pause?.();

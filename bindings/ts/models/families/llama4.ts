@@ -1,5 +1,5 @@
-// Llama 4: layers that rotate interleaved pairs, normalize queries and keys, and
-// attend within chunks; layers without positions, whose queries grow with their position; experts beside a shared one.
+// Llama 4: layers that rotate interleaved pairs, normalize queries and keys, and attend within chunks; layers without
+// positions, whose queries grow with their position; experts beside a shared one.
 
 import type { FieldCheck, Fields } from '../../checkpoints/fields.js';
 import * as check from '../../runtime/check.js';
