@@ -103,7 +103,7 @@ async function load(source: Source, work: (own: AbortController, remote: Remote<
       if (loading?.controller === controller) ready = { source, origin, number: made, facts };
     } catch (error) {
       if (!controller.signal.aborted) failure = error instanceof Error ? error : new Error(String(error));
-      else await (await bench)?.close().catch(() => undefined);
+      else await bench?.then((remote) => remote.close()).catch(() => undefined);
     }
     await measure();
     if (loading?.controller === controller) loading = undefined;
