@@ -39,7 +39,7 @@ void distanceBias(T* out, const BiasShape& shape, BiasParts<const T> parts) {
         return;
       case BiasKind::kKerple:
         out[at] = -parts.first[h] * std::log1p(parts.second[h] * d);
-        [[fallthrough]];
+        return;
       case BiasKind::kFire:  // done above
         return;
       case BiasKind::kSandwich: {
@@ -72,10 +72,9 @@ void distanceBiasBackward(BiasParts<T> gradients, const T* dbias, const BiasShap
       case BiasKind::kKerple:
         gradients.first[h] -= dbias[at] * std::log1p(parts.second[h] * d);
         gradients.second[h] -= dbias[at] * parts.first[h] * d / (1 + parts.second[h] * d);
-        [[fallthrough]];
-      case BiasKind::kFire:  // done above
         return;
-      case BiasKind::kSandwich:
+      case BiasKind::kFire:      // done above
+      case BiasKind::kSandwich:  // learns nothing
         return;
     }
   });
