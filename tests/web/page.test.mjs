@@ -319,6 +319,23 @@ test('a chapter that does not arrive says so, keeps the others, and comes when t
   await context.close();
 });
 
+test('figures of a model that do not arrive are told, and nothing else fails', async () => {
+  const context = await contextOf(browser, { serviceWorkers: 'block' });
+  const page = await context.newPage();
+  const errors = [];
+  page.on('pageerror', (error) => errors.push(String(error)));
+  await page.route('**/assets/decoder-figures-*', (route) => route.abort());
+  await page.goto(`${site.address}#lang=en`);
+  await isWhole(page, 'en');
+  const model = figureOf(page, 'playground', 'model');
+  await model.choose('Make a small decoder for me');
+  await until(async () => /parameters in/.test(await model.summary()), 'the model');
+  const said = () => page.evaluate(() => document.querySelector('#chapter-playground').textContent);
+  await until(async () => /did not arrive/.test(await said()), 'the notice');
+  assert.deepEqual(errors, []);
+  await context.close();
+});
+
 test('texts of another language that do not arrive are told, and asked for again', async () => {
   const context = await contextOf(browser, { serviceWorkers: 'block' });
   const page = await context.newPage();

@@ -2,6 +2,7 @@
 import type { ChapterState } from '../../figure/chapter';
 import type { Figure } from '../../figure/figure';
 import { h } from '../../ui/dom';
+import { prose } from '../../ui/rich-text';
 import type { Texts } from './i18n/en';
 import { remoteBench, session } from './session';
 
@@ -15,6 +16,10 @@ export function playgroundLater(chapter: ChapterState<Texts>): Figure {
     ended ??= Promise.all([import('./decoder-figures'), chapter.texts.decoder()]).then(
       ([{ mountDecoder }, { texts }]) =>
         mountDecoder(element, { ...chapter, texts: { ...chapter.texts, ...texts } }, { session, remoteBench }),
+      () => {
+        element.replaceChildren(prose(chapter.frame.page.lost));
+        return () => undefined;
+      },
     );
   };
   const stop = session.subscribe(follow);
