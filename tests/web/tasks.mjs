@@ -67,8 +67,8 @@ export async function longestTask(page, work) {
   return { took: Math.max(...times) / 1000, byClock, frames };
 }
 
-export const told = (what, { took, frames }) =>
-  `${what}: ${took} ms of the processor; by the clock ${frames.join(', ')}`;
+export const told = (what, { took, most, frames }) =>
+  `${what}: ${took} ms of the processor${most ? ` of at most ${most.toFixed(1)}` : ''}; by the clock ${frames.join(', ')}`;
 
 // In the page: creates, styles and lays out 12000 boxes with one word each.
 function layBoxes() {

@@ -8,17 +8,23 @@ import { controlsOf, longestTask, referenceTask, told, visit, watchTasks } from 
 const { site, browser } = await withChromium();
 // Tasks of the page are held against half the reference task, which scales with the machine and its browser: twice what
 // the longest of them takes.
-const most = (await referenceTask(browser)) / 2;
+const limit = async () => (await referenceTask(browser)) / 2;
 
-const isTooLong = ({ took }) => took > most;
+// The limit is measured again with each attempt: other programs make the machine slower for a while.
+async function measured(page, work, most) {
+  const { took, ...seen } = await longestTask(page, work);
+  return { ...seen, took, most, share: took / most };
+}
+
+const isTooLong = ({ share }) => share > 1;
 
 // Once more where others were in the way: the garbage of something earlier was collected in the middle, or another
 // program kept the caches.
-async function shortest(page, work) {
-  let best = await longestTask(page, work);
+async function shortest(page, work, most) {
+  let best = await measured(page, work, most);
   for (let i = 1; i < 5 && isTooLong(best); ++i) {
-    const again = await longestTask(page, work);
-    if (again.took < best.took) best = again;
+    const again = await measured(page, work, await limit());
+    if (again.share < best.share) best = again;
   }
   return best;
 }
@@ -36,11 +42,11 @@ for (const [where, later] of [
   test(`what measures long tasks sees one of a ${where}`, async () => {
     const { page, close } = await open(browser, site.address);
     await page.evaluate(watchTasks);
-    const seen = await longestTask(page, () =>
-      page.evaluate(`new Promise((resolve) => {
-        (${later})(() => { (${stall})(${40 * most}); setTimeout(resolve, 100); });
-      })`),
-    );
+    const most = await limit();
+    const late = `new Promise((resolve) => {
+      (${later})(() => { (${stall})(${40 * most}); setTimeout(resolve, 100); });
+    })`;
+    const seen = await measured(page, () => page.evaluate(late), most);
     assert.ok(isTooLong(seen) && seen.byClock >= 1 && seen.frames.length > 0, JSON.stringify(seen));
     await close();
   });
@@ -48,15 +54,15 @@ for (const [where, later] of [
 
 test('no control keeps the reader waiting: no task is half as long as the reference', async (t) => {
   const { page, complaints, close, works } = await controlsOf(browser, site);
-  const slow = [];
-  let longest = 0;
-  for (const [id, work] of works) {
-    const seen = await shortest(page, work);
-    if (isTooLong(seen)) slow.push(told(id, seen));
-    longest = Math.max(longest, seen.took);
-  }
-  t.diagnostic(`the longest: ${longest} ms of the processor, of at most ${most}`);
-  assert.deepEqual(slow, []);
+  const most = await limit();
+  const all = [];
+  for (const [id, work] of works) all.push([id, await shortest(page, work, most)]);
+  const [longest] = all.toSorted(([, a], [, b]) => b.share - a.share);
+  t.diagnostic(`the longest: ${told(...longest)}`);
+  assert.deepEqual(
+    all.filter(([, seen]) => isTooLong(seen)).map((each) => told(...each)),
+    [],
+  );
   assert.deepEqual(complaints, []);
   await close();
 });
@@ -64,10 +70,11 @@ test('no control keeps the reader waiting: no task is half as long as the refere
 test('nor does the page while it comes, is read, or changes its language, colours, letters or width', async (t) => {
   const best = {};
   for (let i = 0; i < 5; ++i) {
+    const most = await limit();
     const { page, steps, close } = await visit(browser, site);
     for (const [name, work] of steps) {
-      const seen = await longestTask(page, work);
-      if (best[name] === undefined || seen.took < best[name].took) best[name] = seen;
+      const seen = await measured(page, work, most);
+      if (best[name] === undefined || seen.share < best[name].share) best[name] = seen;
     }
     await close();
     if (!Object.values(best).some(isTooLong)) break;
