@@ -105,6 +105,79 @@ test('names with a hyphen are not broken at it', async () => {
   }
 });
 
+test('where there is room a figure that fits the window stays in sight beside its text', async () => {
+  for (const [width, height] of [
+    [1100, 900],
+    [1250, 900],
+    [1280, 900],
+    [1600, 1000],
+    [1280, 500],
+  ]) {
+    const { page, close } = await open(browser, site.address, { viewport: { width, height } });
+    await until(() => page.evaluate(() => document.querySelector('.resting') === null), 'all of it awake');
+    const seen = await page.evaluate(() => {
+      const bar = document.querySelector('header').getBoundingClientRect().bottom;
+      return Array.from(document.querySelectorAll('.passage'), (passage) => {
+        const figure = passage.querySelector(':scope > figure');
+        const texts = Array.from(passage.querySelectorAll(':scope > div'), (text) => text.getBoundingClientRect());
+        const box = figure.getBoundingClientRect();
+        const from = box.top - passage.getBoundingClientRect().top;
+        // Half of the way that there is for it in its passage.
+        const room = (passage.offsetHeight - from - box.height) / 2;
+        scrollTo({ top: scrollY + box.top - bar + room, behavior: 'instant' });
+        const { top, bottom } = figure.getBoundingClientRect();
+        return {
+          id: figure.id,
+          isBeside: texts.every(({ right }) => right <= box.left),
+          isBelow: texts[0].bottom <= box.top,
+          hasRoom: room > 40,
+          fits: box.height < innerHeight - bar - 60,
+          isInSight: top >= bar && bottom <= innerHeight,
+          went: Math.abs(top - (bar - room)) < 2,
+        };
+      });
+    });
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), width);
+    assert.ok(seen.length > 10);
+    const isWide = width > 1258;
+    for (const { id, isBeside, isBelow } of seen) assert.ok(isWide ? isBeside : isBelow, `${id} at ${width}`);
+    const moving = seen.filter(({ hasRoom }) => isWide && hasRoom);
+    for (const { id, fits, isInSight, went } of moving) {
+      assert.ok(fits ? isInSight : went || isInSight, `${id} at ${width} x ${height}`);
+    }
+    if (isWide)
+      assert.equal(
+        moving.some(({ fits }) => fits),
+        height > 500,
+        `${width} x ${height}`,
+      );
+    await close();
+  }
+});
+
+test('a window that becomes narrow or wide keeps the figure that is read, and all chapters follow', async () => {
+  const { page, close } = await open(browser, site.address, { viewport: { width: 1400, height: 900 } });
+  const isAwake = () => page.evaluate(() => document.querySelector('.resting') === null);
+  await until(isAwake, 'all of it awake');
+  const readAt = () => page.evaluate(() => document.querySelector('#figure-decay-bound').getBoundingClientRect().top);
+  await page.evaluate(() => {
+    document.querySelector('#figure-decay-bound').scrollIntoView();
+    scrollBy({ top: -100, behavior: 'instant' });
+  });
+  const before = await readAt();
+  for (const [width, share] of [
+    [900, 0],
+    [1400, 1],
+  ]) {
+    await page.setViewportSize({ width, height: 900 });
+    const beside = () =>
+      page.evaluate(() => document.querySelectorAll('.beside').length / document.querySelectorAll('.chapter').length);
+    await until(async () => (await beside()) === share && (await isAwake()), `chapters at ${width}`);
+    assert.ok(Math.abs((await readAt()) - before) < 250, `${before} to ${await readAt()} at ${width}`);
+  }
+  await close();
+});
+
 test('names of an axis that have no room are left out evenly', async () => {
   for (const width of [360, 1280]) {
     const page = await pageOf(width);

@@ -13,7 +13,6 @@ import { chapterIds } from './chapters/ids';
 import { frameTexts, languageTags, preferredLanguage } from './i18n/language';
 import { keepForOffline } from './offline/register';
 import { chapterIn, createPage, follow, goTo, type PageSection, pageFields, showTheme, tellLost } from './page/page';
-import { followTextSize } from './page/text-size';
 import { h } from './ui/dom';
 import { State } from './ui/state';
 import { setTheme } from './ui/theme';
@@ -34,7 +33,6 @@ async function start(): Promise<void> {
 
   let texts = await frameTexts(shown);
   const article = createPage(state, page, core);
-  followTextSize();
   const { at } = page.values;
   const complete = article.show(texts, (id) => {
     if (at !== undefined && id === chapterIn(at)) goTo(at);
@@ -66,6 +64,9 @@ async function start(): Promise<void> {
   addEventListener('popstate', ({ state: entry }) => follow(page.values.at, entry === null));
   await complete;
   keepForOffline();
+  const { followTextSize, followWidth } = await import('./page/follow');
+  followTextSize();
+  followWidth();
 }
 
 start().catch(async (error: unknown) => {

@@ -73,6 +73,15 @@ function tablesIn(box: HTMLElement): (data: readonly NumberTableData[]) => void 
   };
 }
 
+// Beside its text a figure stays in sight. One that is higher than the window goes with the text, or parts of it would be
+// out of reach.
+const heights = new ResizeObserver((entries) => {
+  for (const { target, borderBoxSize } of entries) {
+    const height = borderBoxSize[0]?.blockSize ?? 0;
+    (target as HTMLElement).style.top = `min(4.5rem, (100vh - 5.5rem - ${height}px) * 999)`;
+  }
+});
+
 interface FrameParts {
   readonly controls: readonly Node[];
   readonly shown: readonly Node[];
@@ -192,6 +201,7 @@ export function figure<F extends Fields>(
       code: program,
     },
   );
+  heights.observe(element);
   let isOver = false;
   const showUnlessOver = (): void => (isOver ? undefined : show());
   soon(() => {
@@ -210,17 +220,49 @@ export function figure<F extends Fields>(
     element,
     end() {
       isOver = true;
+      heights.unobserve(element);
       for (const end of ends) end();
     },
   };
+}
+
+// A figure and the text that speaks of it are a passage: what is before the figure, since the last one or a heading, and
+// what follows up to a heading. They are beside each other where there is room. A wide figure is below its text.
+function passages(parts: readonly (HTMLElement | Figure)[]): HTMLElement[] {
+  const made: HTMLElement[] = [];
+  let texts: HTMLElement[] = [];
+  let passage: HTMLElement | undefined;
+  const end = (): void => {
+    if (passage === undefined) made.push(...texts);
+    else if (texts.length > 0) passage.append(h('div', {}, ...texts));
+    texts = [];
+    passage = undefined;
+  };
+  for (const part of parts) {
+    const element = part instanceof HTMLElement ? part : part.element;
+    if (part === element) {
+      if (element.querySelector('h3, table') !== null) end();
+      texts.push(element);
+    } else if (element.matches('figure:not(.wide)')) {
+      passage = h('div', { class: 'passage' }, h('div', {}, ...texts), element);
+      made.push(passage);
+      texts = [];
+    } else {
+      if (element.matches('figure')) passage = undefined;
+      end();
+      made.push(element);
+    }
+  }
+  end();
+  return made;
 }
 
 /**
  * Puts the parts of a chapter, or of a piece of it, into its element, in reading order, and counts figures. Gives what
  * undoes it.
  */
-export function compose(root: HTMLElement, ...parts: readonly (Node | Figure)[]): () => void {
-  root.replaceChildren(...parts.map((part) => (part instanceof Node ? part : part.element)));
+export function compose(root: HTMLElement, ...parts: readonly (HTMLElement | Figure)[]): () => void {
+  root.replaceChildren(...passages(parts));
   // Not by the style sheet: browsers leave its counters out of names.
   const chapters = Array.from(document.querySelectorAll('.chapter'));
   const before = chapters.findIndex((chapter) => chapter.contains(root));
@@ -228,7 +270,7 @@ export function compose(root: HTMLElement, ...parts: readonly (Node | Figure)[])
     if (root.contains(label)) label.append(` ${before + 1}.${i + 1}`);
   }
   return () => {
-    for (const part of parts) if (!(part instanceof Node)) part.end();
+    for (const part of parts) if (!(part instanceof HTMLElement)) part.end();
     root.replaceChildren();
   };
 }

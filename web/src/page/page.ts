@@ -14,6 +14,7 @@ import { needles } from '../views/needles';
 import { whenNear } from '../work/near';
 import { rest, wake } from '../work/rest';
 import { settled } from '../work/soon';
+import { lookOf } from './beside';
 import { turns } from './needles-picture';
 import { comesBack, holds, keepPlace, type ReadingPlace, readingPlace, topOf, watchMoves } from './place';
 
@@ -206,11 +207,10 @@ function opening(texts: FrameTexts, page: PageSection, state: State): HTMLElemen
   const title = texts.page.title.flatMap((word) => [word, h('wbr')]);
   return h(
     'div',
-    { class: 'opening prose' },
+    { class: lookOf('opening prose') },
     h('h1', {}, ...title),
     h('p', { class: 'lede' }, texts.page.lede),
-    h('div', { class: 'hero' }),
-    h('p', { class: 'needles-note' }, texts.page.needles),
+    h('div', { class: 'first' }, h('div', { class: 'hero' }), h('p', { class: 'needles-note' }, texts.page.needles)),
     h(
       'nav',
       { class: 'contents', 'aria-label': texts.page.contents },
@@ -291,7 +291,7 @@ export function createPage(state: State, page: PageSection, coming: Promise<Rope
     if (id === undefined) return;
     const root = h('div');
     const heading = h('h2', { tabindex: -1 }, chapterOf(id).title[lang]);
-    const section = h('section', { class: 'chapter', id: `chapter-${id}`, lang: languageTags[lang] }, heading, root);
+    const section = h('section', { id: `chapter-${id}`, lang: languageTags[lang] }, heading, root);
     const fetched = () => fetchChapter(id, lang).catch(() => undefined);
     const fill = (mount: Mount | undefined): void => {
       if (mount === undefined) root.replaceChildren(lost(texts));
@@ -304,6 +304,7 @@ export function createPage(state: State, page: PageSection, coming: Promise<Rope
     const wasRead = old.childElementCount > 0;
     const before = topOf(sections[reading.index]);
     unmounts[i]?.();
+    section.className = lookOf('chapter');
     old.replaceWith(section);
     sections[i] = section;
     if (waits) {
@@ -342,7 +343,7 @@ export function createPage(state: State, page: PageSection, coming: Promise<Rope
       const turn = latest;
       const { lang } = page.values;
       const isFirst = sections.length === 0;
-      if (isFirst) sections = chapterIds.map((id) => h('section', { class: 'chapter', id: `chapter-${id}` }));
+      if (isFirst) sections = chapterIds.map((id) => h('section', { class: lookOf('chapter'), id: `chapter-${id}` }));
       const reading = readingPlace(sections);
       // What the browser would do about a changing page above the window is done here, the same in every browser.
       document.documentElement.classList.toggle('moving', !isFirst);

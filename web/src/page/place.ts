@@ -11,6 +11,14 @@ export interface ReadingPlace {
 
 export const topOf = (element: Element | null | undefined): number | undefined => element?.getBoundingClientRect().top;
 
+// Where figures are in the text, wherever they stay in sight beside it.
+function topsOf(figures: readonly HTMLElement[]): number[] {
+  for (const { style } of figures) style.position = 'static';
+  const tops = figures.map((figure) => figure.getBoundingClientRect().top);
+  for (const { style } of figures) style.position = '';
+  return tops;
+}
+
 export function readingPlace(sections: readonly HTMLElement[]): ReadingPlace {
   const boxes = sections.map((section) => section.getBoundingClientRect());
   const index = Math.max(
@@ -19,8 +27,10 @@ export function readingPlace(sections: readonly HTMLElement[]): ReadingPlace {
   );
   const box = boxes[index];
   const into = box && box.height > 0 ? -box.top / box.height : 0;
-  const figures = [...(sections[index]?.querySelectorAll('figure[id]') ?? [])]
-    .map((figure) => ({ id: figure.id, top: figure.getBoundingClientRect().top }))
+  const all = [...(sections[index]?.querySelectorAll<HTMLElement>('figure[id]') ?? [])];
+  const tops = topsOf(all);
+  const figures = all
+    .map(({ id }, i) => ({ id, top: tops[i] ?? 0 }))
     .filter(({ top }) => Math.abs(top) < 2 * innerHeight)
     .sort((a, b) => Math.abs(a.top - innerHeight / 4) - Math.abs(b.top - innerHeight / 4));
   return { index, into, ...(figures[0] && { figure: figures[0] }), isLeft: watchMoves() };
@@ -28,7 +38,8 @@ export function readingPlace(sections: readonly HTMLElement[]): ReadingPlace {
 
 /** Keeps the figure where it was until the reader moves the page; false where there is none to keep. */
 export function holds({ figure, isLeft }: ReadingPlace): boolean {
-  const top = figure && !isLeft() ? topOf(document.getElementById(figure.id)) : undefined;
+  const found = figure && !isLeft() && document.getElementById(figure.id);
+  const [top] = found ? topsOf([found]) : [];
   if (figure === undefined || top === undefined) return false;
   scrollBy({ top: top - figure.top, behavior: 'instant' });
   return true;

@@ -8,3 +8,4 @@ import './plane.css';
 import './products.css';
 import './scorecard.css';
 import './steps.css';
+import './work.css';
