@@ -149,12 +149,61 @@ Status PositionPlan<T>::prepare(size_t tokens) {
 }
 
 template <class T>
+void PositionPlan<T>::addOptions(Checksum* sum) const {
+  const auto add = [&](double number) { sum->add(std::bit_cast<uint64_t>(number)); };
+  switch (kind_) {
+    case PositionKind::kNone:
+    case PositionKind::kLearned:
+    case PositionKind::kKerple:
+    case PositionKind::kShaw:
+    case PositionKind::kRelativeKey:
+    case PositionKind::kRelativeKeyQuery:
+    case PositionKind::kM3:
+    case PositionKind::kForget:
+    case PositionKind::kCope:
+    case PositionKind::kAxial:
+      break;
+    case PositionKind::kSinusoidal:
+      add(options_.base);
+      add(options_.scale);
+      break;
+    case PositionKind::kBinary:
+      sum->add(uint64_t{binaryBits()});
+      add(options_.scale);
+      break;
+    case PositionKind::kRope:
+      sum->add(uint64_t{angles_});
+      break;
+    case PositionKind::kAlibi:
+      for (size_t h = 0; !options_.trainable && h < heads_; ++h) add(static_cast<double>(slopes_[h]));
+      break;
+    case PositionKind::kT5:
+    case PositionKind::kDeberta:
+      sum->add(static_cast<uint64_t>(options_.max_distance));
+      break;
+    case PositionKind::kPope:
+    case PositionKind::kTransformerXl:
+      add(options_.base);
+      break;
+    case PositionKind::kFire:
+      add(options_.threshold);
+      break;
+    case PositionKind::kSandwich:
+      sum->add(uint64_t{options_.width});
+      add(options_.base);
+      break;
+    case PositionKind::kRopeMixed:
+      sum->add(uint64_t{options_.columns});
+      break;
+  }
+}
+
+template <class T>
 Status PositionPlan<T>::fillVectors(size_t tokens) {
   const bool sinusoids = kind_ != PositionKind::kBinary;
   const bool of_distances = hasQueryBiases();
   const size_t rows = of_distances ? Distances{tokens, causal_}.count() : tokens;
-  const size_t bits =
-      sinusoids ? 0 : static_cast<size_t>(std::bit_width(std::max<size_t>(options_.length - 1, 1)));
+  const size_t bits = sinusoids ? 0 : binaryBits();
   const size_t columns = sinusoids ? width_ : bits;
   if (vectors_.reserve(rows, width_) != Status::kOk || room_.reserve(rows, columns) != Status::kOk ||
       places_.reserve(rows) != Status::kOk) {

@@ -2,10 +2,13 @@
 // which of its parts a layer has. The rest of training asks here and does not know the kind.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
 #include "angles/phase.h"
+#include "checksum.h"
 #include "encodings/relative.h"
 #include "encodings/t5.h"
 #include "memory.h"
@@ -92,10 +95,19 @@ class PositionPlan {
 
   Distances distances() const { return {tokens_, causal_}; }
 
+  // Adds the options that decide what weights mean and that no name and shape of a parameter tells: of fixed
+  // vectors, of biases, which rows distances share, how a grid is filled. Not RoPE's frequencies, which
+  // `evaluate` may change too, and not where parameters begin. Adds nothing where there are none.
+  void addOptions(Checksum* sum) const;
+
  private:
   Status createAngles(const FrequencyOptions& frequencies);
   Status createRope(const ModelOptions& options);
   Status createBias(const ModelOptions& options);
+  // kBinary: of the last position of its table, at least one.
+  size_t binaryBits() const {
+    return static_cast<size_t>(std::bit_width(std::max<size_t>(options_.length - 1, 1)));
+  }
   Status fillVectors(size_t tokens);
   Status fillAngles(size_t tokens);
   Status fillSums(size_t tokens);

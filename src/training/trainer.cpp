@@ -188,8 +188,7 @@ uint64_t Trainer<T>::fingerprint() const {
   Checksum sum;
   sum.add(layout().fingerprint());
   sum.add(static_cast<uint64_t>(optimizer_.kind));
-  // What the numbers are for, where their names and shapes do not tell. Frequencies, eps and what a step does
-  // may be others.
+  // What the numbers are for, where their names and shapes do not tell.
   const ModelOptions& o = model_.options();
   for (const auto each :
        {static_cast<int>(o.activation), static_cast<int>(o.attention), static_cast<int>(o.kernel),
@@ -198,6 +197,7 @@ uint64_t Trainer<T>::fingerprint() const {
     sum.add(static_cast<uint64_t>(each));
   }
   sum.add(uint64_t{o.heads});
+  plan_.addOptions(&sum);
   return sum.value();
 }
 

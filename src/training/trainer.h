@@ -87,10 +87,11 @@ class Trainer {
   const T* gradients() const { return gradients_.data(); }  // the same
   uint64_t steps() const { return steps_; }
 
-  // Parameters, moments and the number of steps, as bytes. restore takes them for any trainer with the same
-  // parameters in the same precision and the same kind of optimizer, whatever else differs, and goes on with
-  // the same bits. kInvalidShape: bytes of another size; kInvalidArgument: of another trainer, or with
-  // numbers that no step leaves; kOutOfMemory. Nothing is changed then.
+  // Parameters, moments and the number of steps, as bytes. restore takes them for any trainer of the same
+  // model in the same precision and with the same kind of optimizer, and goes on with the same bits. What may
+  // differ is the seed, the numbers of the optimizer, eps, kept_tokens, and RoPE's frequencies and attention
+  // factor. kInvalidShape: bytes of another size; kInvalidArgument: of another trainer, or with numbers that
+  // no step leaves; kOutOfMemory. Nothing is changed then.
   size_t stateBytes() const;
   void save(void* bytes) const;
   Status restore(const void* bytes, size_t size);

@@ -286,7 +286,8 @@ export class Trainer extends Handle {
   }
 
   /**
-   * Goes on from what a trainer with the same parameters and type of optimizer saved, to the same bits.
+   * Goes on from what a trainer of the same model and type of optimizer saved, to the same bits. What may differ is the seed,
+   * the context, the numbers of the optimizer, normEps, and RoPE's base and scaling.
    *
    * @throws ArgumentRangeError for what another kind of trainer saved and for damaged bytes; nothing is changed then.
    */
@@ -302,7 +303,7 @@ export class Trainer extends Handle {
     if (saved.length !== size) throw refuse(`has ${saved.length} bytes; the state of this trainer has ${size}`);
     this.heap.scope(where, (scratch) => {
       const at = this.heap.put(scratch, saved);
-      const other = 'is the state of a trainer with other options, or damaged; expected one of the same parameters';
+      const other = 'is the state of a trainer with other options, or damaged; expected one of the same model';
       this.heap.run(
         where,
         () => this.#core.restore(at, size),

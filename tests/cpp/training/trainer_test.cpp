@@ -1,6 +1,7 @@
 // The trainer: steps, what stops them, state, captures, evaluation, memory, and everything it refuses.
 #include "training/trainer.h"
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -24,6 +25,9 @@ StepResult stopped(Trainer<T>& trainer, const BatchData<T>& batch) {
   CHECK(sameBits(stateOf(trainer), before));
   return result;
 }
+
+constexpr double kSlopes[] = {2, 0.125};
+constexpr double kUsualSlopes[] = {0.0625, 0.00390625};  // the paper's of two heads
 
 }  // namespace
 
@@ -79,8 +83,7 @@ TEST_CASE("Parameters begin with their mean and deviation, whatever encoding sta
   CHECK(shaw.parameter("layers.0.relative_keys").shape.columns == 32);
   model.position.kind = PositionKind::kAlibi;
   model.position.trainable = true;
-  const double slopes[] = {2, 0.125};
-  model.position.slopes = slopes;
+  model.position.slopes = kSlopes;
   Trainer<float> alibi = trainerOf<float>(model);
   CHECK(alibi.parameter("alibi.slopes").data[0] == 2);
   CHECK(alibi.parameter("alibi.slopes").data[1] == 0.125f);
@@ -230,7 +233,31 @@ TEST_CASE("A state of a model that differs in one choice is refused, though its 
          m.position.length += 2;
        }},
       // As many ids as positions, so that one's columns may be the other's.
-      {"columns", concatenated, [](ModelOptions& m) { m.position.position_dim += 1; }}};
+      {"columns", concatenated, [](ModelOptions& m) { m.position.position_dim += 1; }},
+      // What no shape tells of an encoding.
+      {"base", smallModel(PositionKind::kSinusoidal), [](ModelOptions& m) { m.position.base = 1000; }},
+      {"scale", smallModel(PositionKind::kSinusoidal), [](ModelOptions& m) { m.position.scale = 0.5; }},
+      {"bits", smallModel(PositionKind::kBinary), [](ModelOptions& m) { m.position.length = 17; }},
+      {"scale", smallModel(PositionKind::kBinary), [](ModelOptions& m) { m.position.scale = 0.5; }},
+      {"rotary dim", smallModel(PositionKind::kRope),
+       [](ModelOptions& m) { m.position.frequencies.dim = 2; }},
+      {"slopes", smallModel(PositionKind::kAlibi), [](ModelOptions& m) { m.position.slopes = kSlopes; }},
+      {"max distance", smallModel(PositionKind::kT5), [](ModelOptions& m) { m.position.max_distance = 7; }},
+      {"base", smallModel(PositionKind::kPope), [](ModelOptions& m) { m.position.base = 1000; }},
+      {"threshold", smallModel(PositionKind::kFire), [](ModelOptions& m) { m.position.threshold = 4; }},
+      {"width", smallModel(PositionKind::kSandwich), [](ModelOptions& m) { m.position.width = 6; }},
+      {"base", smallModel(PositionKind::kSandwich), [](ModelOptions& m) { m.position.base = 1000; }},
+      {"base", smallModel(PositionKind::kTransformerXl), [](ModelOptions& m) { m.position.base = 1000; }},
+      {"max distance", smallModel(PositionKind::kDeberta),
+       [](ModelOptions& m) { m.position.max_distance = 4; }},
+      {"max distance", smallModel(PositionKind::kDeberta),
+       [](ModelOptions& m) { m.position.max_distance = 0; }},
+      {"columns", smallModel(PositionKind::kRopeMixed), [](ModelOptions& m) { m.position.columns = 4; }},
+      // A column more and a row less.
+      {"columns", smallModel(PositionKind::kAxial), [](ModelOptions& m) {
+         m.position.columns += 1;
+         m.position.length -= 1;
+       }}};
   for (const auto& [name, model, change] : choices) {
     INFO(name);
     ModelOptions changed = model;
@@ -244,6 +271,86 @@ TEST_CASE("A state of a model that differs in one choice is refused, though its 
     CHECK(other.restore(before.data(), before.size()) == Status::kInvalidArgument);
     CHECK(sameBits(stateOf(one), before));
     CHECK(trainerOf<float>(model, 99).restore(before.data(), before.size()) == Status::kOk);
+  }
+}
+
+// A state of before the options of an encoding were part of it: one that is known to fit goes on, one that
+// may be of other options does not.
+TEST_CASE("A state that an earlier build saved is taken where it cannot be one of another model",
+          "[training]") {
+  struct Earlier {
+    const char* name;
+    uint64_t fingerprint;
+    Status expected = Status::kInvalidArgument;
+  };
+  constexpr Earlier kEarlier[] = {{"none", 0xc261a05bea58ea35, Status::kOk},
+                                  {"sinusoidal", 0x8a1723711471a41e},
+                                  {"binary", 0xb677d14269746cb6},
+                                  {"learned", 0x441585f8449f9d3b, Status::kOk},
+                                  {"rope", 0x8fc5e6bd2ad216ca},
+                                  {"alibi", 0x3cb29276293de3ea},
+                                  {"alibi, trainable", 0x309f7d960b9f5daa, Status::kOk},
+                                  {"t5", 0x07753a20a7650d33},
+                                  {"kerple", 0xee79d131e458e7fa, Status::kOk},
+                                  {"shaw", 0xb11d30cc402a001c, Status::kOk},
+                                  {"relative_key", 0x32710be65876c6df, Status::kOk},
+                                  {"relative_key_query", 0x0cf252f8301c7944, Status::kOk},
+                                  {"m3", 0x70d428a1edb70773, Status::kOk},
+                                  {"pope", 0xbe09ad1f2e74a24e},
+                                  {"forget", 0xf8572f6563d47f01, Status::kOk},
+                                  {"fire", 0xcc525f1d489e1b8b},
+                                  {"sandwich", 0xcbe662cf04a93e6f},
+                                  {"transformer_xl", 0x5d7664356705eaba},
+                                  {"deberta", 0xf62b866c9ced2482},
+                                  {"cope", 0x53192f18380971a7, Status::kOk},
+                                  {"rope_mixed", 0xfd9192195fa882e7},
+                                  {"axial", 0x3045b773d3ee5619, Status::kOk}};
+  const std::vector<NamedModel> models = everyModel();
+  for (const Earlier& earlier : kEarlier) {
+    INFO(earlier.name);
+    const auto model = std::find_if(models.begin(), models.end(),
+                                    [&](const NamedModel& each) { return each.name == earlier.name; });
+    REQUIRE(model != models.end());
+    Trainer<float> trainer = trainerOf<float>(model->options, 99);
+    std::vector<unsigned char> state = stateOf(trainerOf<float>(model->options));
+    std::memcpy(state.data(), &earlier.fingerprint, sizeof earlier.fingerprint);
+    CHECK(trainer.restore(state.data(), state.size()) == earlier.expected);
+    CHECK(sameBits(stateOf(trainer), state) == (earlier.expected == Status::kOk));
+  }
+}
+
+// Options that say the same thing in another way, and those that a state leaves open.
+TEST_CASE("A state is taken by a trainer whose encoding is the same, or may be another", "[training]") {
+  struct Choice {
+    const char* name;
+    PositionKind kind;
+    void (*change)(ModelOptions&);
+  };
+  const Choice choices[] = {
+      {"the whole head", PositionKind::kRope, [](ModelOptions& m) { m.position.frequencies.dim = 4; }},
+      {"another base", PositionKind::kRope, [](ModelOptions& m) { m.position.frequencies.base = 1000; }},
+      {"another factor", PositionKind::kRope, [](ModelOptions& m) { m.position.attention_factor = 2; }},
+      {"as many bits", PositionKind::kBinary, [](ModelOptions& m) { m.position.length = 16; }},
+      {"the paper's slopes", PositionKind::kAlibi, [](ModelOptions& m) { m.position.slopes = kUsualSlopes; }},
+      {"slopes to begin with", PositionKind::kAlibi,
+       [](ModelOptions& m) {
+         m.position.trainable = true;
+         m.position.slopes = kSlopes;
+       }},
+      {"frequencies to begin with", PositionKind::kRopeMixed,
+       [](ModelOptions& m) { m.position.base = 1000; }},
+      {"eps", PositionKind::kShaw, [](ModelOptions& m) { m.eps = 1e-3; }},
+      {"kept tokens", PositionKind::kFire, [](ModelOptions& m) { m.kept_tokens = 0; }}};
+  for (const auto& [name, kind, change] : choices) {
+    INFO(name);
+    ModelOptions model = smallModel(kind);
+    ModelOptions changed = model;
+    change(changed);
+    model.position.trainable = changed.position.trainable;
+    const std::vector<unsigned char> state = stateOf(trainerOf<float>(model));
+    Trainer<float> other = trainerOf<float>(changed, 99);
+    CHECK(other.restore(state.data(), state.size()) == Status::kOk);
+    CHECK(sameBits(stateOf(other), state));
   }
 }
 

@@ -167,6 +167,63 @@ test('a damaged state, or one of another model with the same parameters, is refu
   trainer.dispose();
 });
 
+test('a state is refused where an option of the encoding differs that no parameter tells of', () => {
+  // Each differs from `position` by one option alone.
+  const differing = [
+    [{ encoding: 'rope_mixed', columns: 3 }, { columns: 4 }],
+    [
+      { encoding: 'axial', columns: 3, rows: 4 },
+      { columns: 4, rows: 3 },
+    ],
+    [{ encoding: 'deberta', span: 4 }, { maxDistance: 9 }],
+    [{ encoding: 'deberta', span: 4, maxDistance: 9 }, { maxDistance: 10 }],
+    [{ encoding: 't5', numBuckets: 6, maxDistance: 9 }, { maxDistance: 10 }],
+    [{ encoding: 'fire', width: 4 }, { threshold: 2 }],
+    [{ encoding: 'sandwich', dim: 8 }, { dim: 10 }],
+    [{ encoding: 'sandwich', dim: 8 }, { base: 100 }],
+    [{ encoding: 'transformer_xl' }, { base: 100 }],
+    [{ encoding: 'pope' }, { base: 100 }],
+    [{ encoding: 'sinusoidal' }, { base: 100 }],
+    [{ encoding: 'sinusoidal' }, { scale: 0.5 }],
+    [{ encoding: 'binary' }, { maxPositions: 17 }],
+    [{ encoding: 'binary' }, { scale: 0.5 }],
+    [{ encoding: 'alibi' }, { slopes: [1, 2] }],
+    [{ encoding: 'rope' }, { rotaryDim: 4 }],
+  ];
+  for (const [position, change] of differing) {
+    const make = (own) => rw.trainer({ ...sizes, optimizer, position: own });
+    const [one, same, other] = [position, position, { ...position, ...change }].map(make);
+    const what = JSON.stringify({ position, change });
+    const before = other.save();
+    const expected = { name: 'ArgumentRangeError', argument: 'bytes', message: /a trainer with other options/ };
+    assert.equal(before.length, one.save().length, what);
+    assert.throws(() => other.restore(one.save()), expected, what);
+    assert.throws(() => one.restore(before), expected, what);
+    assert.deepEqual(other.save(), before, what);
+    same.restore(one.save());
+    for (const each of [one, same, other]) each.dispose();
+  }
+});
+
+test('a state goes on with another base, scaling, context, eps and learning rate', () => {
+  const trainer = trained({ position: rope }, 3);
+  const saved = trainer.save();
+  const scaling = { type: 'linear', factor: 2 };
+  for (const other of [
+    { position: { ...rope, base: 500 } },
+    { position: { ...rope, scaling } },
+    { context: 24 },
+    { normEps: 1e-4 },
+    { optimizer: { learningRate: 0.5 } },
+  ]) {
+    const tuned = rw.trainer({ ...sizes, optimizer, position: rope, ...other });
+    tuned.restore(saved);
+    assert.deepEqual(tuned.save(), saved);
+    tuned.dispose();
+  }
+  trainer.dispose();
+});
+
 test('without targets the last token of a sequence has no weight, whatever is given', () => {
   const trainer = trained({}, 2);
   const batch = counting(2, 6);
