@@ -308,7 +308,12 @@ async function* tokensOf(
       for (const { row, token } of chosen) {
         if (stopAfter !== undefined) {
           given = false; // what a callback throws leaves the cache without this step
-          row.ended = (await stopAfter([...row.tokens], row.row)) === true;
+          const ends: unknown = await stopAfter([...row.tokens], row.row);
+          if (typeof ends !== 'boolean') {
+            const expected = 'true or false, which a function of another thread cannot give';
+            throw new ArgumentTypeError(where, 'stopAfter(tokens, row)', ends, expected);
+          }
+          row.ended = ends;
           given = true;
         }
         yield token;

@@ -411,6 +411,7 @@ await onEachBuild(async (rw) => {
     const cache = llama3.kvCache({ capacity: 60 });
     const stopAfter = (tokens) => {
       if (tokens.length === 3) throw new Error('mine');
+      return false;
     };
     const tokens = [];
     await assert.rejects(async () => {
@@ -445,7 +446,10 @@ await onEachBuild(async (rw) => {
       want.map((tokens, row) => tokens.slice(0, 3 + row)),
     );
     assert.equal(calls.length, 3 + 4 + 5);
-    assert.deepEqual(await tokensOf(llama3.generate(prompt, { ...options, stopAfter: () => 1 })), want[0]);
+    for (const other of [1, undefined, '{}']) {
+      const wrong = { name: 'ArgumentTypeError', argument: 'stopAfter(tokens, row)', value: other };
+      await assert.rejects(tokensOf(llama3.generate(prompt, { stopAfter: () => other })), wrong);
+    }
     const reason = new Error('mine');
     const thrower = () => {
       throw reason;
