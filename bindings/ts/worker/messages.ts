@@ -1,7 +1,7 @@
 // The messages between the two sides of a worker, and how values are packed for sending. Plain data is cloned, arrays
 // that a side gives away are moved, and objects with a dispose() are sent as a number.
 import { ArgumentTypeError } from '../runtime/errors.js';
-import { copyOf, isDetached, kindOf } from '../runtime/typed-arrays.js';
+import { copyOf, isArrayBuffer, isDetached, kindOf } from '../runtime/typed-arrays.js';
 import type { SentError } from './errors.js';
 
 /** One end of a channel: a Worker, a MessagePort, the global scope of a worker, or Node's parentPort. */
@@ -57,10 +57,15 @@ const given = new WeakSet<object>();
  * it, and leaves it empty here. For a view of part of a buffer a copy is moved, unless the buffer itself is marked.
  * Results of a worker are always moved.
  *
+ * @throws ArgumentTypeError for anything else, such as an object that holds arrays.
+ *
  * @example
  * await remote.openModel(transfer(bytes)); // bytes.length is 0 from here on
  */
 export function transfer<T extends ArrayBufferView | ArrayBuffer>(array: T): T {
+  if (!ArrayBuffer.isView(array) && !isArrayBuffer(array)) {
+    throw new ArgumentTypeError('transfer', 'array', array, 'a typed array or an ArrayBuffer');
+  }
   given.add(array);
   return array;
 }

@@ -429,6 +429,15 @@ test('an array that was given away before is refused, not waited for', async (t)
   assert.equal(await remote.size(new Float32Array(0)), 0); // empty, not gone
 });
 
+test('transfer() refuses what is neither an array nor a buffer', () => {
+  for (const value of [3, null, undefined, 'text', [1], { data: new Float32Array(1) }]) {
+    assert.throws(() => transfer(value), { name: 'ArgumentTypeError', argument: 'array', value });
+  }
+  for (const array of [new DataView(new ArrayBuffer(1)), Buffer.alloc(1), new ArrayBuffer(0)]) {
+    assert.equal(transfer(array), array);
+  }
+});
+
 test('a message that cannot be read on either side rejects what waits', async () => {
   const port = () => {
     const heard = {};
