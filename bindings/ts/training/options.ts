@@ -163,7 +163,7 @@ function checkOptimizer(where: string, options: OptimizerOptions): calls.Optimiz
     const problem = `is not an option of ${kind === OptimizerKind.sgd ? 'SGD' : 'AdamW'}`;
     throw new ArgumentRangeError(where, `optimizer.${name}`, given[name], problem);
   }
-  const number = (name: keyof OptimizerOptions, value: number, most = Infinity, isOpen = true) =>
+  const number = (name: string, value: number, most = Infinity, isOpen = true) =>
     within(where, `optimizer.${name}`, value, most, isOpen);
   const { betas = [0.9, 0.999] } = given;
   if (!Array.isArray(betas) || betas.length !== 2) {
@@ -179,8 +179,8 @@ function checkOptimizer(where: string, options: OptimizerOptions): calls.Optimiz
   return {
     kind,
     lr: number('learningRate', given.learningRate ?? 1e-3),
-    beta1: isSgd ? number('momentum', given.momentum ?? 0.9, 1) : number('betas', betas[0], 1),
-    beta2: number('betas', betas[1], 1),
+    beta1: isSgd ? number('momentum', given.momentum ?? 0.9, 1) : number('betas[0]', betas[0], 1),
+    beta2: number('betas[1]', betas[1], 1),
     eps: check.positiveFloat32(where, 'optimizer.eps', given.eps ?? 1e-8),
     weightDecay: number('weightDecay', given.weightDecay ?? 0.01),
     clip: number('clip', given.clip ?? 1),

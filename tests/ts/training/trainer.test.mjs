@@ -463,7 +463,8 @@ describe('refuses', () => {
       'position.maxPositions',
       /takes 4 bits/,
     ],
-    'a beta of 1': [make({ optimizer: { betas: [0.9, 1] } }), 'optimizer.betas', /from 0 to below 1/],
+    'a beta of 1': [make({ optimizer: { betas: [0.9, 1] } }), 'optimizer.betas[1]', /from 0 to below 1/],
+    'a first beta of 1': [make({ optimizer: { betas: [1, 0] } }), 'optimizer.betas[0]', /from 0 to below 1/],
     'betas of SGD': [make({ optimizer: { type: 'sgd', betas: [0, 0] } }), 'optimizer.betas', /of SGD/],
     'more warmup than steps': [
       make({ optimizer: { warmup: 9, totalSteps: 8 } }),
