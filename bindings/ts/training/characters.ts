@@ -60,7 +60,7 @@ export function charactersTask(text: string, options: CharactersOptions = {}): C
     return Int32Array.from([...of], (character, place) => {
       const id = idOf.get(character) ?? shared;
       if (id !== undefined) return id;
-      const problem = `is at place ${place}, and not among the characters of this task`;
+      const problem = `has ${JSON.stringify(character)} at place ${place}, which is no character of this task`;
       throw new ArgumentRangeError(`${where}.encode`, 'text', character, problem);
     });
   };
