@@ -22,6 +22,7 @@ test('a thread that traps makes the instance lost, with the reason, and ends the
     assert.ok(error.cause instanceof WebAssembly.RuntimeError);
     return true;
   };
+  const tensor = rw.tensor([1]);
   // Until one of them has had a share.
   const untilLost = () => {
     for (;;) rw.softmax(x);
@@ -30,6 +31,7 @@ test('a thread that traps makes the instance lost, with the reason, and ends the
   assert.throws(() => rw.tensor([1]), isReason);
   await Promise.all(exits);
   assert.throws(() => rw.memory(), isReason);
+  assert.throws(() => tensor.data(), isReason);
   rw.dispose();
   const next = await load({ threads: 3 });
   next.softmax(x);

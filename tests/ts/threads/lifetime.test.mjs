@@ -33,8 +33,14 @@ test('dispose() ends the workers', options, async () => {
   const { worker, exits } = countedWorkers();
   const rw = await load({ threads: 4, worker });
   assert.equal(exits.length, 3);
+  const tensor = rw.tensor([2]);
   rw.dispose();
   await Promise.all(exits);
+  // What was made by the instance, and reads and writes without a call into the core.
+  for (const use of [() => tensor.data(), () => tensor.view(), () => tensor.set(new Float32Array(2))]) {
+    assert.throws(use, { name: 'StateError', message: /^this instance was disposed of; / });
+  }
+  tensor.dispose();
 });
 
 test('Node exits by itself while threads sleep, and while they look for work', options, async () => {
