@@ -3,7 +3,7 @@
 import './follow.css';
 import { h } from '../ui/dom';
 import { pause } from '../work/pause';
-import { rest } from '../work/rest';
+import { rest, wake } from '../work/rest';
 import { wide } from './beside';
 import { holds, readingPlace } from './place';
 
@@ -52,6 +52,8 @@ export function followWidth(): void {
       parts()[i]?.classList.toggle('beside', wide.matches);
       holds(reading);
     }
+    await wake();
+    if (mine === turn) holds(reading); // what woke above it may have another height than at rest
   };
   wide.addEventListener('change', follow);
   // It may have changed before.
