@@ -319,14 +319,19 @@ test('a chapter that does not arrive says so, keeps the others, and comes when t
   await context.close();
 });
 
-test('figures of a model that do not arrive are told, and nothing else fails', async () => {
+test('figures of a model that do not arrive are told, what follows the window is not missed, and nothing else fails', async () => {
   const context = await contextOf(browser, { serviceWorkers: 'block' });
   const page = await context.newPage();
   const errors = [];
   page.on('pageerror', (error) => errors.push(String(error)));
-  await page.route('**/assets/decoder-figures-*', (route) => route.abort());
+  const asked = [];
+  await page.route(/assets\/(decoder-figures|follow)-/, (route) => {
+    asked.push(route.request().url());
+    return route.abort();
+  });
   await page.goto(`${site.address}#lang=en`);
   await isWhole(page, 'en');
+  await until(() => asked.some((url) => url.includes('/follow-')), 'the rest');
   const model = figureOf(page, 'playground', 'model');
   await model.choose('Make a small decoder for me');
   await until(async () => /parameters in/.test(await model.summary()), 'the model');

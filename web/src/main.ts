@@ -64,9 +64,10 @@ async function start(): Promise<void> {
   addEventListener('popstate', ({ state: entry }) => follow(page.values.at, entry === null));
   await complete;
   keepForOffline();
-  const { followTextSize, followWidth } = await import('./page/follow');
-  followTextSize();
-  followWidth();
+  // Where it does not come, the page stays as it is.
+  const later = await import('./page/follow').catch(() => undefined);
+  later?.followTextSize();
+  later?.followWidth();
 }
 
 start().catch(async (error: unknown) => {
