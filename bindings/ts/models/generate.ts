@@ -36,7 +36,8 @@ export interface GenerateOptions extends SamplingOptions {
   stop?: number | readonly number[];
   /**
    * Called for every token with those that were generated in its row so far; ends the row after that token where it
-   * gives true. With `firstJson` it ends at a whole JSON value. Default: none.
+   * gives true, and not where it gives false; ArgumentTypeError for anything else, as from a function of another thread.
+   * With `firstJson` it ends at a whole JSON value. Default: none.
    */
   stopAfter?: (tokens: readonly number[], row: number) => boolean | Promise<boolean>;
   /**
@@ -310,8 +311,8 @@ async function* tokensOf(
           given = false; // what a callback throws leaves the cache without this step
           const ends: unknown = await stopAfter([...row.tokens], row.row);
           if (typeof ends !== 'boolean') {
-            const expected = 'true or false, which a function of another thread cannot give';
-            throw new ArgumentTypeError(where, 'stopAfter(tokens, row)', ends, expected);
+            const expected = 'true or false, from a function of this thread';
+            throw new ArgumentTypeError(where, 'stopAfter()', ends, expected);
           }
           row.ended = ends;
           given = true;

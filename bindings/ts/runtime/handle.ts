@@ -9,8 +9,6 @@ import type { Heap } from './heap.js';
 // Runs only when the event loop turns, and not at any promised time: dispose() is the way to free memory.
 const finalizer = /* @__PURE__ */ createFinalizer();
 
-const nothing = () => {};
-
 // What a finalizer holds must not hold the object itself. A closure made in a constructor shares its scope with every
 // other closure there, and so may hold `this`: these functions make theirs outside.
 function counted(heap: Heap, count: { readonly value: number }, free: () => void): () => void {
@@ -113,7 +111,6 @@ export abstract class Handle implements Disposable {
   /** @internal */
   protected alive(where: string): void {
     if (this.disposed) throw new StateError(`${where}: this ${this.constructor.name} was disposed`);
-    this.#heap.call(nothing); // refused where the instance is lost, or was disposed of
   }
 
   /**

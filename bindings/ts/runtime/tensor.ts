@@ -60,6 +60,13 @@ export class Tensor extends Handle {
     Object.freeze(this);
   }
 
+  // What reads and writes the heap by itself is refused as a call into the core would be, where the instance is gone.
+  /** @internal */
+  protected override alive(where: string): void {
+    super.alive(where);
+    this.heap.call(Boolean);
+  }
+
   /** A copy of the numbers: [size]. */
   data(): OwnFloats;
   /** The numbers copied into `out`: [size]. Without it the same as above. */

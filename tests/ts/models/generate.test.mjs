@@ -447,7 +447,7 @@ await onEachBuild(async (rw) => {
     );
     assert.equal(calls.length, 3 + 4 + 5);
     for (const other of [1, undefined, '{}']) {
-      const wrong = { name: 'ArgumentTypeError', argument: 'stopAfter(tokens, row)', value: other };
+      const wrong = { name: 'ArgumentTypeError', argument: 'stopAfter()', value: other };
       await assert.rejects(tokensOf(llama3.generate(prompt, { stopAfter: () => other })), wrong);
     }
     const reason = new Error('mine');
