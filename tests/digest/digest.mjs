@@ -1,49 +1,38 @@
-// SHA-256 of what the package computes, in any engine: a line each for all outputs of vectors on the deterministic build,
-// and for integer products of each build with weights in blocks.
+// SHA-256 of what the package computes, in any engine: of each output of vectors on the deterministic build, and of integer
+// products of each build with weights in blocks.
 import { load } from 'ropewalk';
 import { blockSizes, randomBlocks } from '../ts/support/blocks.mjs';
 import { inputsOf } from '../vectors/arrays.mjs';
 import { operations } from '../vectors/operations/index.mjs';
 
-class Bytes {
-  #parts = [];
+async function sha256(bytes) {
+  const hash = await crypto.subtle.digest('SHA-256', bytes);
+  return Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
 
-  text(text) {
-    this.#parts.push(new TextEncoder().encode(`${text}\n`));
-  }
-
-  /** Numbers of any type, exact in float64. NaN is one: an engine may choose its bits. */
-  numbers(data) {
-    const numbers = Float64Array.from(data, Number);
-    const bits = new BigUint64Array(numbers.buffer);
-    for (const [i, x] of numbers.entries()) if (Number.isNaN(x)) bits[i] = 0x7ff8000000000000n;
-    this.#parts.push(new Uint8Array(numbers.buffer));
-  }
-
-  async sha256() {
-    const hash = await crypto.subtle.digest('SHA-256', await new Blob(this.#parts).arrayBuffer());
-    return Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, '0')).join('');
-  }
+// The digest of numbers of any type, exact in float64. NaN is one: an engine may choose its bits.
+function ofNumbers(data) {
+  const numbers = Float64Array.from(data, Number);
+  const bits = new BigUint64Array(numbers.buffer);
+  for (const [i, x] of numbers.entries()) if (Number.isNaN(x)) bits[i] = 0x7ff8000000000000n;
+  return sha256(numbers.buffer);
 }
 
 async function ofVectors(rw, groups) {
-  const bytes = new Bytes();
+  const parts = [];
   for (const { group, cases } of groups) {
     for (const { name, op, params, inputs } of cases) {
-      bytes.text(`${group} ${name}`);
       let outputs = {};
       try {
         outputs = await operations[op](rw, params, inputsOf(inputs));
       } catch (error) {
-        bytes.text(error.name); // of a refusal; messages may quote the engine
+        parts.push({ name: `${group} ${name}`, digest: error.name, message: error.message }); // engines may word it
       }
-      for (const [key, { shape, data }] of Object.entries(outputs).sort(([a], [b]) => (a < b ? -1 : 1))) {
-        bytes.text(`${key} [${shape}]`);
-        bytes.numbers(data);
-      }
+      for (const [key, { shape, data }] of Object.entries(outputs).sort(([a], [b]) => (a < b ? -1 : 1)))
+        parts.push({ name: `${group} ${name} ${key} [${shape}]`, digest: await ofNumbers(data) });
     }
   }
-  return bytes.sha256();
+  return parts;
 }
 
 // The numbers of a seed, from -1 to 1.
@@ -57,7 +46,7 @@ function randomNumbers(count, seed) {
 
 // One row, few and many; rows of weights that fill a panel and that do not; an input of one number far above the others.
 async function ofProducts(rw) {
-  const bytes = new Bytes();
+  const parts = [];
   for (const type of Object.keys(blockSizes)) {
     const [rows, inputs] = [203, 768];
     const weight = { type, data: randomBlocks(type, rows * inputs, 5), shape: [rows, inputs] };
@@ -65,22 +54,26 @@ async function ofProducts(rw) {
     for (const count of [1, 3, 40]) {
       const data = randomNumbers(count * inputs, count);
       data[17] = 1e4;
-      bytes.text(`${type} ${count}`);
-      bytes.numbers(linear.apply({ data, shape: [count, inputs] }).data);
+      const { data: products } = linear.apply({ data, shape: [count, inputs] });
+      parts.push({ name: `${type} ${count}`, digest: await ofNumbers(products) });
     }
     linear.dispose();
   }
-  return bytes.sha256();
+  return parts;
 }
 
-/** Lines of what was computed and its digest; the relaxed build has one where the engine runs it. */
+/**
+ * What was computed: { what, build, parts: [{ name, digest, message }] } each, with the name of a refusal's error as its
+ * digest. Products on the relaxed build are there where the engine runs it.
+ */
 export async function digests(groups) {
   const deterministic = await load({ simd: 'deterministic' });
-  const lines = [
-    `vectors ${await ofVectors(deterministic, groups)}`,
-    `integer products, simd128 ${await ofProducts(deterministic)}`,
+  const results = [
+    { what: 'vectors', build: '', parts: await ofVectors(deterministic, groups) },
+    { what: 'integer products', build: ', simd128', parts: await ofProducts(deterministic) },
   ];
   const fastest = await load();
-  if (fastest.info().simd === 'relaxed') lines.push(`integer products, relaxed ${await ofProducts(fastest)}`);
-  return lines;
+  if (fastest.info().simd === 'relaxed')
+    results.push({ what: 'integer products', build: ', relaxed', parts: await ofProducts(fastest) });
+  return results;
 }

@@ -1,7 +1,9 @@
 // npm run digest [-- --all] [VECTORS]: one SHA-256 over all outputs of vectors on the deterministic build, and over integer
 // products with weights in blocks on each, in this Node, Chromium, Firefox and, where it is installed, WebKit; with --all
-// also in Node 22, 24 and 26, Deno and Bun (Linux x64). Exits with 1 where two engines differ, or two builds' products.
+// also in Node 22, 24 and 26, Deno and Bun (Linux x64). Exits with 1 where two engines differ, or two builds' products, and
+// says in which outputs.
 import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -36,7 +38,7 @@ writeFileSync(
   input,
   `import { groups } from 'groups';
 import { digests } from '${join(here, 'digest.mjs')}';
-const text = await digests(groups).then((lines) => lines.join('\\n'), String);
+const text = await digests(groups).then(JSON.stringify, String);
 console.log(text);
 if (globalThis.document) [document.body.textContent, document.title] = [text, 'done'];
 `,
@@ -80,13 +82,15 @@ if (hasWebKit) {
 
 const cases = groups.reduce((sum, group) => sum + group.cases.length, 0);
 console.log(`${cases} cases`);
-const seen = new Map(); // a line's first word on -> digest -> engines
+const seen = new Map(); // what was computed -> digest -> { engines, parts }
 function note(engine, text) {
-  for (const line of text.trim().split('\n')) {
-    const [, what, digest] = /^(.*) ([0-9a-f]{64})$/.exec(line) ?? [undefined, line, ''];
-    const name = what.startsWith('integer') ? 'integer products' : what;
-    const engines = seen.get(name) ?? new Map();
-    seen.set(name, engines.set(digest, [...(engines.get(digest) ?? []), `${engine}${what.slice(name.length)}`]));
+  if (!text.startsWith('[')) throw new Error(`${engine}: ${text}`);
+  for (const { what, build, parts } of JSON.parse(text)) {
+    const lines = parts.map(({ name, digest }) => `${name} ${digest}\n`);
+    const digest = createHash('sha256').update(lines.join('')).digest('hex');
+    const digests = seen.get(what) ?? new Map();
+    const { engines } = digests.get(digest) ?? { engines: [] };
+    seen.set(what, digests.set(digest, { engines: [...engines, engine + build], parts }));
   }
 }
 for (const [engine, [command, ...args]] of Object.entries(programs)) {
@@ -96,8 +100,25 @@ for (const [engine, [command, ...args]] of Object.entries(programs)) {
 const site = await serveFolder(folder);
 for (const [engine, digestsIn] of Object.entries(pages)) note(engine, await digestsIn(site.address));
 site.close();
-for (const [name, engines] of seen) {
-  for (const [digest, where] of engines) console.log(`${name}: ${digest}\n  ${where.join('; ')}`);
-  if (engines.size > 1 || engines.has('')) process.exitCode = 1;
+
+// Lines for the outputs in which a result differs from the first one.
+function differences(first, other) {
+  const wanted = new Map(first.map((part) => [part.name, part]));
+  const told = ({ digest, message }) => (message === undefined ? digest : `${digest}: ${message}`);
+  const lines = other.flatMap((part) => {
+    const want = wanted.get(part.name);
+    wanted.delete(part.name);
+    if (want?.digest === part.digest) return [];
+    return `    ${part.name}: ${told(part)}; ${want ? told(want) : 'not there'} before`;
+  });
+  return [...lines, ...[...wanted.values()].map((part) => `    ${part.name}: not there; ${told(part)} before`)];
+}
+for (const [what, digests] of seen) {
+  const [[, first]] = digests;
+  for (const [digest, { engines, parts }] of digests) {
+    console.log(`${what}: ${digest}\n  ${engines.join('; ')}`);
+    for (const line of differences(first.parts, parts)) console.log(line);
+  }
+  if (digests.size > 1) process.exitCode = 1;
 }
 if (!hasWebKit) console.log('WebKit: not run; webkit2gtk-driver and xvfb are not installed');
