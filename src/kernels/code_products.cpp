@@ -15,6 +15,7 @@ namespace {
 using simd::ByteDots;
 using simd::f32x4;
 using simd::kLanes;
+using simd::NibbleDots;
 using simd::PairDots;
 
 constexpr size_t kMostAlone = 3;  // rows that are faster one by one
@@ -22,10 +23,9 @@ constexpr size_t kHalves = 2;     // of a run
 
 // sums [Rows][kPanel] = the products of `count` runs with those of rows, the first of which are numbers `at`,
 // at + stride and so on.
-template <bool SignsApart, size_t Parts, size_t Rows>
+template <class Dots, bool SignsApart, size_t Parts, size_t Rows>
 void multiplyRuns(float* sums, const PanelRun* runs, size_t count, const BlockCodes& codes,
                   const RoundedInputs& a, size_t at, size_t stride) {
-  using Dots = ByteDots<SignsApart>;
   constexpr size_t kVectors =
       std::min(kPanelVectors, 8 / (Rows * Dots::kVectors));  // sums that fit into registers
   constexpr size_t kPartHalves = kHalves / Parts;
@@ -155,11 +155,12 @@ using Multiply = void (*)(float*, const PanelRun*, size_t, const BlockCodes&, co
 
 // The product of two rows, which may be the same one.
 Multiply productOf(const BlockCodes& codes) {
-  if (codes.scale_inputs < kRunInputs) return multiplyRuns<false, 2, 2>;
+  if (codes.scale_inputs < kRunInputs) return multiplyRuns<ByteDots<false>, false, 2, 2>;
   if constexpr (simd::kDotsTakeSigns) {
-    if (codes.is_signed) return multiplyRuns<true, 1, 2>;
+    if (codes.is_signed) return multiplyRuns<ByteDots<true>, true, 1, 2>;
   }
-  return multiplyRuns<false, 1, 2>;
+  if (codes.four_bits && simd::dotsAreSlow()) return multiplyRuns<NibbleDots, false, 1, 2>;
+  return multiplyRuns<ByteDots<false>, false, 1, 2>;
 }
 
 // Some rows and inputs of a product.

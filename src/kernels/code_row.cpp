@@ -15,6 +15,7 @@ using simd::Codes;
 using simd::either;
 using simd::f32x4;
 using simd::kLanes;
+using simd::NibbleDots;
 
 constexpr uint32_t kFour = 0x0f0f0f0f;
 constexpr uint32_t kFifth = 0x10101010;
@@ -36,11 +37,10 @@ struct BlockParts {
 
 // Of blocks of 32 weights with finite scales, whose last words are codes. Nibbles: codes have four bits in
 // the words of codes; Fifth: and a fifth one in a word of its own.
-template <bool Nibbles, bool Fifth, bool SignsApart>
+template <class Dots, bool Nibbles, bool Fifth, bool SignsApart>
 void multiplyBlocks(float* sums, const unsigned char* block, size_t count, const BlockParts& parts,
                     const RoundedInputs& a, size_t at) {
   constexpr size_t kCodeWords = Nibbles ? kRunWords / 2 : kRunWords;
-  using Dots = ByteDots<SignsApart>;
   // Sums of their own for upper bits, so that none waits for the one before, where there are registers.
   constexpr size_t kChains = Nibbles && Dots::kVectors == 1 ? 2 : 1;
   constexpr size_t kVectors = Fifth ? 2 : kPanelVectors;
@@ -110,7 +110,6 @@ void multiplyBlocks(float* sums, const unsigned char* block, size_t count, const
 
 // Some vectors of the products of two runs that share words.
 constexpr size_t kVectors = 2;
-using Dots = ByteDots<false>;
 
 // Two runs of a block of 256 weights: one has the lower four bits of the bytes of words, the other the upper
 // ones.
@@ -123,7 +122,7 @@ struct PairOfRuns {
 
   // Adds the products of words first ... end - 1. Codes have Upper more bits, up to two, which words at
   // `from` hold; for the next pair, those are written to `shifted`.
-  template <size_t Upper>
+  template <size_t Upper, class Dots>
   void add(size_t first, size_t end, Dots (&dots)[2][kVectors]) const {
     const Codes four = simd::splatCodes(kFour);
     const Codes more = simd::splatCodes(Upper == 2 ? kFifthAndSixth : kFifth);
@@ -166,10 +165,11 @@ struct Multiples {
 };
 
 // Of a block of 256 weights, where runs have a scale and a min: Q4_K, and Q5_K, which has more words.
+template <class Dots, bool MayHaveFifth>
 void multiplyWithMins(float* sums, const unsigned char* block, size_t, const BlockParts& parts,
                       const RoundedInputs& a, size_t at) {
   const size_t first_word = parts.words - kSuperRuns / 2 * kRunWords;
-  const bool has_fifth = first_word != 4;
+  const bool has_fifth = MayHaveFifth && first_word != 4;
   const simd::F16Constants halves;
   const Codes byte = simd::splatCodes(kByte);
   const Codes six = simd::splatCodes(kSix);
@@ -203,11 +203,10 @@ void multiplyWithMins(float* sums, const unsigned char* block, size_t, const Blo
       const PairOfRuns pair = {words + (first_word + low_run / 2 * kRunWords) * kPanel,
                                low_run == 0 ? words + 4 * kPanel : shifted, shifted,
                                a.bytes[at + low_run].codes, a.bytes[at + low_run + 1].codes};
-      if (has_fifth) {
-        pair.add<1>(0, kRunWords, dots);
-      } else {
-        pair.add<0>(0, kRunWords, dots);
+      if constexpr (MayHaveFifth) {
+        if (has_fifth) pair.add<1>(0, kRunWords, dots);
       }
+      if (!has_fifth) pair.add<0>(0, kRunWords, dots);
       for (size_t i = 0; i < 2; ++i) {
         const size_t run = low_run + i;
         const f32x4 s = simd::splat(a.scales[at + run]);
@@ -236,6 +235,7 @@ void multiplySixBits(float* sums, const unsigned char* block, size_t, const Bloc
     f32x4 units[kVectors];
     for (size_t v = 0; v < kVectors; ++v)
       units[v] = simd::mul(simd::loadSmallF16(apart + first + v * kLanes, halves.mask), halves.scale);
+    using Dots = ByteDots<false>;
     f32x4 terms[kSuperRuns][2][kVectors];
     ROPEWALK_KEEP_LOOP
     for (const size_t low_run : {size_t{0}, size_t{1}, size_t{4}, size_t{5}}) {
@@ -276,13 +276,21 @@ using Blocks = void(float* sums, const unsigned char* block, size_t count, const
                     const RoundedInputs& a, size_t at);
 
 template <class Format>
-constexpr Blocks* blocksOf() {
+Blocks* blocksOf() {
   constexpr BlockCodes kCodes = Format::kCodes;
-  static_assert(Format::kBlock == kRunInputs || Format::kBlock == kGemmDepth);
-  if (Format::kBlock == kGemmDepth) return kCodes.has_mins ? multiplyWithMins : multiplySixBits;
+  constexpr bool kSignsApart = kCodes.is_signed && simd::kDotsTakeSigns;
   constexpr bool kHasFifth = Format::kFifthBits != kNoFifthBits;
-  return multiplyBlocks < kHasFifth || kCodes.four_bits, kHasFifth,
-         kCodes.is_signed && simd::kDotsTakeSigns > ;
+  constexpr bool kNibbles = kHasFifth || kCodes.four_bits;
+  static_assert(Format::kBlock == kRunInputs || Format::kBlock == kGemmDepth);
+  const bool in_shorts = kCodes.four_bits && simd::dotsAreSlow();
+  if constexpr (Format::kBlock == kRunInputs) {
+    if (in_shorts) return multiplyBlocks<NibbleDots, true, false, false>;
+    return multiplyBlocks<ByteDots<kSignsApart>, kNibbles, kHasFifth, kSignsApart>;
+  } else if constexpr (kCodes.has_mins) {
+    return in_shorts ? multiplyWithMins<NibbleDots, false> : multiplyWithMins<ByteDots<false>, true>;
+  } else {
+    return multiplySixBits;
+  }
 }
 
 template <class Format>

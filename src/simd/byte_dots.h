@@ -80,14 +80,18 @@ class PairDots {
 #if defined(__wasm_relaxed_simd__)
 inline namespace wasm_relaxed {
 
-// Whether products of pairs are faster than those of bytes: for signed codes, where a machine takes several
-// instructions for the relaxed dot product. Those add two products in 16 bits and saturate. Where it is one
-// instruction, the sum below is 4 * 127 * 255 on x86 and -4 * 127 on Arm.
-inline bool pairsAreFaster(bool is_signed) {
+// Whether the relaxed dot product of four bytes is several instructions. Those add two products in 16 bits
+// and saturate. Where it is one instruction, the sum below is 4 * 127 * 255 on x86 and -4 * 127 on Arm.
+inline bool dotsAreSlow() {
   static constexpr uint32_t kLargest[] = {0x7f7f7f7f, 0xffffffff};
   const v128_t sums = wasm_i32x4_relaxed_dot_i8x16_i7x16_add(splatCodes(kLargest[0]), splatCodes(kLargest[1]),
                                                              wasm_i32x4_const_splat(0));
-  return is_signed && wasm_i32x4_extract_lane(sums, 0) == 2 * 32767;
+  return wasm_i32x4_extract_lane(sums, 0) == 2 * 32767;
+}
+
+// Whether products of pairs are faster than those of bytes.
+inline bool pairsAreFaster(bool is_signed) {
+  return is_signed && dotsAreSlow();
 }
 
 // The relaxed dot product is defined where the bytes of its second operand are 0 to 127. Codes without a sign
@@ -119,9 +123,37 @@ class ByteDots {
  private:
   v128_t sums_;
 };
+
+// Of codes from 0 to 15, where dotsAreSlow: sums of at most eight vectors in 16 bits, by the relaxed dot
+// product of two bytes, which is one instruction. One sum has bytes 0 and 1 of words, the other bytes 2 and
+// 3; each begins with half of the start. From 0 they come to at most 16 * 127 * 15 = 30480. From -8 times the
+// sum of all inputs they do as well: 15 - 4 times the inputs above 0 of a sum and 4 times the size of those
+// below, and 4 times those of the other sum. What overflows on the way wraps around, and back.
+class NibbleDots {
+ public:
+  static constexpr size_t kVectors = 1;
+  using Inputs = ByteDots<false>::Inputs;
+  static Inputs inputs(const int8_t* bytes, const int8_t* signs) {
+    return ByteDots<false>::inputs(bytes, signs);
+  }
+
+  NibbleDots() = default;
+  explicit NibbleDots(int32_t start) : sums_(wasm_i16x8_splat(static_cast<int16_t>(start / 2))) {}
+  void add(const Inputs& a, Codes w) {
+    sums_ = wasm_i16x8_add(sums_, wasm_i16x8_relaxed_dot_i8x16_i7x16(a.bytes, w));
+  }
+  void add(const NibbleDots& other) { sums_ = wasm_i16x8_add(sums_, other.sums_); }
+  f32x4 floats() const { return wasm_f32x4_convert_i32x4(wasm_i32x4_extadd_pairwise_i16x8(sums_)); }
+
+ private:
+  v128_t sums_;
+};
 #else
 inline namespace wasm_simd128 {
 
+constexpr bool dotsAreSlow() {
+  return false;
+}
 constexpr bool pairsAreFaster(bool) {
   return true;
 }
@@ -156,10 +188,15 @@ class ByteDots {
   v128_t low_;
   v128_t high_;
 };
+
+using NibbleDots = ByteDots<false>;
 #endif
 #else
 inline namespace native {
 
+constexpr bool dotsAreSlow() {
+  return false;
+}
 constexpr bool pairsAreFaster(bool) {
   return true;
 }
@@ -249,6 +286,8 @@ class ByteDots {
  private:
   int32_t sums_[4];
 };
+
+using NibbleDots = ByteDots<false>;
 
 inline void storePairs(int16_t* to, size_t stride, const Codes& words, const Codes& offsets) {
   for (size_t r = 0; r < 4; ++r) {

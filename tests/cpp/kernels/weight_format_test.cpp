@@ -342,6 +342,58 @@ TEST_CASE("Products in integers are those with inputs of 8 bits", "[kernels]") {
   }
 }
 
+TEST_CASE("Products in integers hold the largest sums", "[kernels]") {
+  constexpr size_t kK = 512;
+  constexpr size_t kN = 19;
+  Random random(9);
+  for (const WeightFormat& format : kWeightFormats) {
+    if (!format.hasCodes()) continue;
+    INFO("type " << static_cast<int>(format.type));
+    // Codes of all bits or none, in both halves of a byte or in one.
+    std::vector<unsigned char> bytes = anyBlocks(format, kN, kK, random);
+    const std::vector<unsigned char> scales = bytes;
+    constexpr unsigned char kExtremes[] = {0x00, 0x0f, 0xf0, 0xff};
+    for (unsigned char& byte : bytes) byte = kExtremes[random.bits() % 4];
+    for (size_t at = 0; at < bytes.size(); at += format.block_bytes) {
+      const size_t half = at + (format.type == WeightType::kQ6_K ? 208 : 0);
+      std::copy_n(&scales[half], format.codes.has_mins ? 4 : 2, &bytes[half]);
+    }
+    PackedMatrix packed;
+    REQUIRE(packed.pack(format.type, bytes.data(), kN, kK, format.type) == Status::kOk);
+    std::vector<std::vector<double>> weights;
+    for (size_t j = 0; j < kN; ++j)
+      weights.push_back(weightsOf(format, bytes.data() + j * format.rowBytes(kK), kK));
+    // Inputs of the largest code: with the sign of a row's weights, of pairs of inputs, and equal ones.
+    std::vector<float> a;
+    for (const double sign : {1, -1}) {
+      for (size_t j = 0; j < kN; ++j) {
+        for (const double w : weights[j]) a.push_back(w * sign > 0 ? 1.0f : -1.0f);
+      }
+      for (size_t l = 0; l < kK; ++l) a.push_back(static_cast<float>(l % 4 < 2 ? sign : -sign));
+      for (size_t l = 0; l < kK; ++l) a.push_back(static_cast<float>(sign));
+    }
+    const size_t m = a.size() / kK;
+    std::vector<float> out(m * kN, kNaN);
+    gemm(out.data(), kN, a.data(), kK, packed, m);
+    Worst worst;
+    for (size_t i = 0; i < m; ++i) {
+      float alone[kN];
+      gemm(alone, kN, a.data() + i * kK, kK, packed, 1);
+      CHECK(std::memcmp(alone, out.data() + i * kN, sizeof alone) == 0);
+      for (size_t j = 0; j < kN; ++j) {
+        double sum = 0;
+        double work = 0;
+        for (size_t l = 0; l < kK; ++l) {
+          sum += a[i * kK + l] * weights[j][l];
+          work += std::fabs(weights[j][l]) + 130;
+        }
+        worst.add(out[i * kN + j], sum, static_cast<double>(kK / 16 + 8) * kUnit * work);
+      }
+    }
+    CHECK(worst.share() <= 1);
+  }
+}
+
 TEST_CASE("Products in integers have the same bits in every build, for a million runs", "[kernels]") {
   Random random(5);
   Checksum sum;
