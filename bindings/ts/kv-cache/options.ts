@@ -58,8 +58,9 @@ export interface KvCacheOptions {
   /** Coordinates of a value. Default headDim. */
   valueDim?: number;
   /**
-   * Number of tokens that memory is reserved for. Default 0. A cache with a window that does not grow first drops the tokens
-   * that none of the appended ones sees: to append T at once when full it needs `window.size - 1 + T + window.sinkTokens`.
+   * Number of tokens that memory is reserved for. Without it the cache begins with none and grows. A cache with a window that
+   * does not grow first drops the tokens that none of the appended ones sees: to append T at once when full it needs
+   * `window.size - 1 + T + window.sinkTokens`.
    */
   capacity?: number;
   /**
