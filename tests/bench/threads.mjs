@@ -2,8 +2,9 @@
 // Times works with one thread and with several, of ropewalk and of onnxruntime-web, in alternation in one process, and
 // prints how many times as long one thread takes as several of either, and onnxruntime-web's as ropewalk's: medians over
 // the runs. With two threads it also says what more would give by Amdahl's law. --browser measures in a page of Chromium in
-// place of Node. Nothing is asserted: the other threads need processors that nobody else uses.
-import { writeFileSync } from 'node:fs';
+// place of Node; --markdown writes the table of that engine, and keeps the other's. Nothing is asserted: the other threads
+// need processors that nobody else uses.
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { enableRelaxed } from '../vectors/builds.mjs';
 import { machine, machineLine } from './machine.mjs';
@@ -50,7 +51,7 @@ const head = [
 const median = (values) => summary(values).median;
 const rows = works.flatMap(({ id, title }) => {
   const runsOf = results[id];
-  if (runsOf === undefined) return [];
+  if (!runsOf?.some((times) => times.some(Number.isFinite))) return [];
   // Of two that ran in the same run, so that a machine that changes its speed does not count.
   const ratio = (a, b) => median(runsOf.map((times) => times[a] / times[b]));
   const shown = (value, format) => (Number.isFinite(value) ? format(value) : '');
@@ -69,20 +70,23 @@ const made = machineLine({ ...machine(), runtime });
 console.log(made);
 console.log(columns([head, ...rows]));
 if (options.markdown) {
-  const text = `# Benchmarks with threads
+  const intro = `# Benchmarks with threads
 
 One thread and ${threads}, of ropewalk and of onnxruntime-web, in alternation in one process: medians of ${runs} runs of
 ${rounds} rounds. Each begins while all threads sleep, and is timed for 30 ms at least. Written by
-\`npm run bench:threads -- ${process.argv.slice(2).join(' ')}\`.
-
-${made}
+\`npm run bench:threads -- --runs ${runs} --rounds ${rounds} --markdown ${options.markdown}\`, and with \`--browser\`.
 
 What 4, 8 and 16 threads would give is on paper, by Amdahl's law from the share of the work that two threads split. It is an
 upper bound: what reads more than the caches hold, such as the rotation of [1, 32, 2048, 128] or one row times a large matrix,
 ends earlier, at the bandwidth of the memory. Short calls stay on the calling thread.
-
-${table([head, ...rows])}
 `;
-  writeFileSync(options.markdown, text);
+  const [here, other] = options.browser ? ['Chromium', 'Node'] : ['Node', 'Chromium'];
+  const before = existsSync(options.markdown) ? readFileSync(options.markdown, 'utf8').split(/^(?=## )/m) : [];
+  const sections = [
+    `## ${here}\n\n${made}\n\n${table([head, ...rows])}\n`,
+    ...before.filter((section) => section.startsWith(`## ${other}\n`)).map((section) => `${section.trimEnd()}\n`),
+  ];
+  if (options.browser) sections.reverse();
+  writeFileSync(options.markdown, [intro, ...sections].join('\n'));
 }
 process.exit(0); // onnxruntime leaves workers behind
