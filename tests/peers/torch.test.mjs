@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { enums } from '../../bindings/calls/enums.mjs';
 import { load } from '../../dist/node.js';
 import { load as loadTraining } from '../../dist/training.js';
 import { random, sizeOf } from '../ts/support/arrays.mjs';
@@ -293,6 +294,7 @@ compare('the encoder layer of torch.nn', 20, roundings(16), (draw) => {
 const trained = [
   { position: { encoding: 'none' }, activation: 'silu', norm: 'layer' },
   { position: { encoding: 'learned' } },
+  { position: { encoding: 'binary', maxPositions: 13 } },
   { position: { encoding: 'sinusoidal', base: 100 } },
   { position: { encoding: 'rope', base: 100, pairing: 'half' } },
   { position: { encoding: 'rope', base: 100, pairing: 'interleaved', rotaryDim: 4 } },
@@ -306,11 +308,24 @@ const trained = [
   { position: { encoding: 'pope', base: 100 } },
   { position: { encoding: 'forget' } },
   { position: { encoding: 'fire', width: 5, threshold: 3 } },
+  { position: { encoding: 'axial', columns: 5 } },
+  { position: { encoding: 'sandwich', dim: 10, base: 100 } },
+  { position: { encoding: 'transformer_xl', base: 100 } },
+  { position: { encoding: 'deberta', span: 4 } },
+  { position: { encoding: 'deberta', span: 6, maxDistance: 14 } },
+  { position: { encoding: 'cope', positions: 4 } },
+  { position: { encoding: 'rope_mixed', columns: 5, pairing: 'interleaved' } },
+  { position: { encoding: 'rope_mixed', columns: 4, base: 100, pairing: 'half' } },
   { position: { encoding: 'none' }, attention: { linear: 'elu1' } },
   { position: { encoding: 'rope', base: 100 }, attention: { linear: 'elu1', ropeForm: 'numerator' } },
   { position: { encoding: 'rope', base: 100 }, attention: { linear: 'cosine', ropeForm: 'both' } },
 ];
 const steps = 3;
+
+test('every encoding that is trained is compared', () => {
+  const compared = new Set(trained.map(({ position }) => position.encoding));
+  assert.deepEqual([...compared].sort(), Object.keys(enums.TrainedPosition.values).sort());
+});
 
 // Sums over 24 tokens and two layers, forward and back. The eps of AdamW is large enough for a step not to be the sign of a
 // gradient, which would be that of a rounding error where it should be 0.

@@ -9,16 +9,18 @@ def inverse_frequencies(dim, base):
     return base ** (-torch.arange(0, dim, 2, dtype=torch.float64) / dim)
 
 
-# A pair is a complex number, and a turn a product.
+def turn(x, angles, pairing):
+    """A pair is a complex number, and a turn a product: angles [.., T, pairs]."""
+    half = pairing == "half"
+    real, imaginary = x.chunk(2, -1) if half else (x[..., ::2], x[..., 1::2])
+    product = torch.view_as_real(torch.complex(real, imaginary) * torch.exp(1j * angles))
+    return (product.transpose(-1, -2) if half else product).flatten(-2)
+
+
 def rotate(x, positions, base=10000.0, pairing="half", rotaryDim=None):
     dim = rotaryDim or x.shape[-1]
-    turned, rest = x[..., :dim], x[..., dim:]
-    half = pairing == "half"
-    real, imaginary = turned.chunk(2, -1) if half else (turned[..., ::2], turned[..., 1::2])
     angles = positions[:, None] * inverse_frequencies(dim, base)
-    product = torch.view_as_real(torch.complex(real, imaginary) * torch.exp(1j * angles))
-    out = product.transpose(-1, -2) if half else product
-    return torch.cat([out.flatten(-2), rest], -1)
+    return torch.cat([turn(x[..., :dim], angles, pairing), x[..., dim:]], -1)
 
 
 def distances(queries, keys, offset=0):
