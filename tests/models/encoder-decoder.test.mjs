@@ -6,9 +6,10 @@ import { assertClose, assertSameBits } from '../ts/support/arrays.mjs';
 import { onEachBuild } from '../ts/support/builds.mjs';
 import { writeGguf } from '../ts/support/gguf.mjs';
 import { inUse } from '../ts/support/peak.mjs';
+import { tellDifference, testDifferences } from './differences.mjs';
 import { families } from './families.mjs';
 import { float32, float64 } from './reference/reference.mjs';
-import { assertAgrees, difference, flat, largest, toleranceOf } from './rows.mjs';
+import { assertAgrees, toleranceOf } from './rows.mjs';
 import { idsOf } from './sequences.mjs';
 import { safetensorsOf } from './tiny/files.mjs';
 import { pairs, tinyModel } from './tiny/models.mjs';
@@ -120,9 +121,7 @@ await onEachBuild((rw) => {
               assert.deepEqual(shape, [loaded.config.decoder.heads, target, source]);
               check(`what layer ${i} attends to`, data, want, (run) => run.cross[i]);
             });
-            const all = flat(want.exact.logits);
-            const share = difference(all, Array.from(logits.data)) / largest(all);
-            t.diagnostic(`largest difference from float64: ${share.toExponential(1)}`);
+            tellDifference(t, model, logits, want.exact.logits);
             // Any beginning of the target alone, and in turns.
             const rows = rowsOf(logits);
             for (let end = 1; end <= target; ++end) {
@@ -405,3 +404,5 @@ await onEachBuild((rw) => {
       }
     }));
 });
+
+testDifferences();

@@ -8,9 +8,10 @@ import { assertSameBits } from '../ts/support/arrays.mjs';
 import { onEachBuild } from '../ts/support/builds.mjs';
 import { folderWith } from '../ts/support/folder.mjs';
 import { inUse } from '../ts/support/peak.mjs';
+import { tellDifference, testDifferences } from './differences.mjs';
 import { isEncoder } from './families.mjs';
 import { float32, reference } from './reference/reference.mjs';
-import { assertAgrees, difference, flat, largest, toleranceOf } from './rows.mjs';
+import { assertAgrees, flat, toleranceOf } from './rows.mjs';
 import { idsOf } from './sequences.mjs';
 import { safetensorsOf, shardsOf } from './tiny/files.mjs';
 import { tinyModel, variants } from './tiny/models.mjs';
@@ -39,13 +40,6 @@ function golden(model, input) {
 /** Fails unless `got` agrees with the part of the reference that `pick` selects. */
 function check(name, got, { exact, allows }, pick) {
   assertAgrees(name, got.data, pick(exact), allows(pick));
-}
-
-/** The largest difference of any number from the float64 reference, as a part of the largest number. */
-function tellDifference(t, got, { exact }, pick) {
-  const want = flat(pick(exact));
-  const share = difference(want, Array.from(got.data)) / largest(want);
-  t.diagnostic(`largest difference from float64: ${share.toExponential(1)}`);
 }
 
 // Compares scores of visible keys only; those of hidden keys are unspecified.
@@ -112,7 +106,8 @@ await onEachBuild((rw) => {
             const result = loaded.forward(ids, { ...options, ...has });
             checkLayers(result, want, loaded);
             check('hidden', result.hidden, want, (run) => run.hidden);
-            tellDifference(t, result.hidden, want, (run) => run.hidden);
+            const part = has.logits ? 'logits' : 'hidden';
+            tellDifference(t, model, result[part], want.exact[part]);
             if (has.pooled) check('pooled', result.pooled, want, (run) => run.pooled);
             if (has.logits) check('logits', result.logits, want, (run) => run.logits);
           } else {
@@ -120,7 +115,7 @@ await onEachBuild((rw) => {
             checkLayers(result, want, loaded);
             check('hidden', result.hidden, want, (run) => run.hidden);
             check('logits', result.logits, want, (run) => run.logits);
-            tellDifference(t, result.logits, want, (run) => run.logits);
+            tellDifference(t, model, result.logits, want.exact.logits);
             check('last logits', loaded.forward(ids).logits, want, (run) => run.logits.at(-1));
           }
         }),
@@ -403,3 +398,5 @@ await onEachBuild((rw) => {
     }
   });
 });
+
+testDifferences();
