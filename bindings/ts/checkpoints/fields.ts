@@ -15,6 +15,12 @@ export function text(where: string, name: string, value: unknown): string {
   return value;
 }
 
+/** The value of a name, which is one of those known. */
+export const oneOf =
+  <const T>(known: Readonly<Record<string, T>>): FieldCheck<T> =>
+  (where, name, value) =>
+    check.choice(where, name, value, known);
+
 export function numbers(where: string, name: string, value: unknown): readonly number[] {
   if (!Array.isArray(value)) throw new ArgumentTypeError(where, name, value, 'an array of numbers');
   return value.map((entry, i) => check.positive(where, `${name}[${i}]`, entry));

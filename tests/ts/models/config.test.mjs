@@ -611,7 +611,7 @@ const refused = {
   'grouped heads of ModernBERT': [decoder('modernbert', { num_key_value_heads: 2 }), ['num_key_value_heads', '2', '4']],
   'heads of ModernBERT that are no parts of its width': [
     decoder('modernbert', { head_dim: 8 }),
-    ['head_dim', '8', '24 / 4'],
+    ['head_dim', '8', 'expected 6'],
   ],
   'a ModernBERT that decodes': [
     decoder('modernbert', { architectures: ['ModernBertDecoderForCausalLM'] }),

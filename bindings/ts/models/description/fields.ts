@@ -1,6 +1,6 @@
 // Readers for fields that several families share: sizes, activations, types of layers.
 
-import { agreed, type Fields, text } from '../../checkpoints/fields.js';
+import { agreed, type FieldCheck, type Fields, oneOf } from '../../checkpoints/fields.js';
 import type { LayerActivation } from '../../layers/activations.js';
 import type { RopeOptions } from '../../rope/options.js';
 import * as check from '../../runtime/check.js';
@@ -80,11 +80,23 @@ export function readSizes({ fields, headDim }: Reading, defaults: SizeDefaults =
     headDim: stated ?? modelDim / heads,
     vocabSize: sizeOf(fields, 'vocab_size', defaults.vocabSize),
     // Bounded, because every layer is described before the file is read.
-    count: fields.need(spelled(fields, 'num_hidden_layers', names), (where, name, value) =>
-      check.integer(where, name, value, 1, 2 ** 12),
-    ),
+    count: fields.need(spelled(fields, 'num_hidden_layers', names), integerFrom(1, 2 ** 12)),
   };
 }
+
+/** @internal */
+export const integerFrom =
+  (least: number, most?: number): FieldCheck<number> =>
+  (...at) =>
+    check.integer(...at, least, most);
+
+/** A list of integers from 0 on. @internal */
+export const integers =
+  (of: string, most?: number): FieldCheck<readonly number[]> =>
+  (where, name, value) => {
+    if (!Array.isArray(value)) throw new ArgumentTypeError(where, name, value, `an array of ${of}`);
+    return value.map((entry: unknown, i) => check.integer(where, `${name}[${i}]`, entry, 0, most));
+  };
 
 // Names of ACT2FN in Hugging Face's activations.py.
 const activations: Readonly<Record<string, LayerActivation>> = {
@@ -100,17 +112,9 @@ const activations: Readonly<Record<string, LayerActivation>> = {
   tanh: 'tanh',
 };
 
-function activation(where: string, name: string, value: unknown): LayerActivation {
-  const known = text(where, name, value);
-  const found = Object.hasOwn(activations, known) ? activations[known] : undefined;
-  if (found !== undefined) return found;
-  const expected = Object.keys(activations).map(describe).join(', ');
-  throw new ArgumentRangeError(where, name, value, `is ${describe(value)}; expected one of ${expected}`);
-}
-
 /** @internal */
 export function readActivation(fields: Fields, fallback: LayerActivation, field = 'hidden_act'): LayerActivation {
-  return fields.optional(field, activation) ?? fallback;
+  return fields.optional(field, oneOf(activations)) ?? fallback;
 }
 
 /** The sliding window, and which layers have it if there are no layer_types. @internal */

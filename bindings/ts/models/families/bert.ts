@@ -1,12 +1,19 @@
 // BERT with its three position encodings, and the parts that RoFormer shares.
 
-import { type Fields, text } from '../../checkpoints/fields.js';
-import * as check from '../../runtime/check.js';
-import { ArgumentRangeError, describe } from '../../runtime/errors.js';
+import { oneOf } from '../../checkpoints/fields.js';
 import type { WeightFile } from '../../sources/tensor-file.js';
 import type { DenseFeedForward, ModelDescription } from '../description/description.js';
+import { expectOnly } from '../description/expected.js';
 import type { Checkpoint, Family, LayerSpelling, Reading } from '../description/family.js';
-import { flag, readActivation, readEps, readSizes, type SizeDefaults, sizeOf } from '../description/fields.js';
+import {
+  flag,
+  integerFrom,
+  readActivation,
+  readEps,
+  readSizes,
+  type SizeDefaults,
+  sizeOf,
+} from '../description/fields.js';
 import { type ModelSlots, Names } from '../description/slots.js';
 
 const biases = { attention: true, attentionOutput: true, feedForward: true };
@@ -14,11 +21,8 @@ const biases = { attention: true, attentionOutput: true, feedForward: true };
 /** A BERT with learned positions; a class without token types has 0 of them where a file is silent. @internal */
 export function readEncoder(reading: Reading, types: 0 | 2 = 2, defaults: SizeDefaults = {}): ModelDescription {
   const { fields, givesLogits } = reading;
-  if (flag(fields, 'is_decoder', false)) throw fields.misfit('is_decoder', '; expected an encoder');
   const sizes = readSizes(reading, defaults);
-  if (sizes.kvHeads !== sizes.heads) {
-    throw fields.misfit('num_key_value_heads', `; expected num_attention_heads, ${sizes.heads}`);
-  }
+  expectOnly(fields, { is_decoder: false, num_key_value_heads: sizes.heads });
   const { count, hiddenDim, ...dims } = sizes;
   return {
     ...dims,
@@ -26,8 +30,7 @@ export function readEncoder(reading: Reading, types: 0 | 2 = 2, defaults: SizeDe
     embeddingDim: sizes.modelDim,
     layers: Array.from({ length: count }, () => ({ rope: null, feedForward: { kind: 'dense', hiddenDim } })),
     position: 'absolute',
-    tokenTypes:
-      fields.optional('type_vocab_size', (where, name, value) => check.integer(where, name, value, types / 2)) ?? types,
+    tokenTypes: fields.optional('type_vocab_size', integerFrom(types / 2)) ?? types,
     norms: 'post',
     norm: 'layer',
     eps: readEps(fields, 'layer_norm_eps', 1e-12),
@@ -43,14 +46,11 @@ export function readEncoder(reading: Reading, types: 0 | 2 = 2, defaults: SizeDe
   };
 }
 
-const positions = { absolute: 0, relative_key: 1, relative_key_query: 2 } as const;
-
-function positionOf(fields: Fields): keyof typeof positions {
-  const value = fields.optional('position_embedding_type', text) ?? 'absolute';
-  if (Object.hasOwn(positions, value)) return value as keyof typeof positions;
-  const problem = `is ${describe(value)}; expected one of ${Object.keys(positions).map(describe).join(', ')}`;
-  throw new ArgumentRangeError(fields.where, fields.name('position_embedding_type'), value, problem);
-}
+const positions = {
+  absolute: 'absolute',
+  relative_key: 'relative_key',
+  relative_key_query: 'relative_key_query',
+} as const;
 
 /** The maps of attention, whose names may end otherwise, and the norm after them. @internal */
 export function bertAttention(names: Names, { modelDim, heads, headDim }: ModelDescription, end = '') {
@@ -131,7 +131,7 @@ export const bert: Family = {
   stem: 'Bert',
   read: (reading) => ({
     ...readEncoder(reading),
-    position: positionOf(reading.fields),
+    position: reading.fields.optional('position_embedding_type', oneOf(positions)) ?? 'absolute',
     maxPositions: sizeOf(reading.fields, 'max_position_embeddings', 512),
   }),
   tensors: encoderTensors('bert.'),

@@ -6,7 +6,6 @@ import { type FieldCheck, text } from '../../checkpoints/fields.js';
 import { layerNorm } from '../../layers/norms.js';
 import { copyOf } from '../../layers/transformer-layer.js';
 import { weight } from '../../layers/weights.js';
-import * as check from '../../runtime/check.js';
 import { ArgumentRangeError, describe } from '../../runtime/errors.js';
 import { orDisposed } from '../../runtime/handle.js';
 import type { Heap } from '../../runtime/heap.js';
@@ -15,7 +14,7 @@ import type { WeightFile } from '../../sources/tensor-file.js';
 import type { DisentangledDistances, ModelDescription } from '../description/description.js';
 import { expectOnly } from '../description/expected.js';
 import type { Family, LayerPositions, Reading } from '../description/family.js';
-import { readEps, size, sizeOf } from '../description/fields.js';
+import { integerFrom, readEps, size, sizeOf } from '../description/fields.js';
 import type { ModelSlots, Names, VectorSlot } from '../description/slots.js';
 import { bertLayer, encoderTensors, maskedHead, readEncoder } from './bert.js';
 
@@ -34,11 +33,9 @@ const terms: FieldCheck<readonly string[]> = (where, name, value) => {
   throw new ArgumentRangeError(where, name, value, `is ${describe(value)}; expected "c2p", "p2c" or "c2p|p2c"`);
 };
 
-// Of -1 or a size, of which the first means none.
-const countOrNone: FieldCheck<number> = (where, name, value) => check.integer(where, name, value, -1, 2 ** 16);
-
 function readDistances({ fields }: Reading): DisentangledDistances {
   const asked = fields.need('pos_att_type', terms);
+  const countOrNone = integerFrom(-1, 2 ** 16); // -1: none
   const most = fields.optional('max_relative_positions', countOrNone) ?? -1;
   const maxDistance = most > 0 ? most : sizeOf(fields, 'max_position_embeddings', 512);
   const buckets = fields.optional('position_buckets', countOrNone) ?? -1;
@@ -136,10 +133,7 @@ export const debertaV2: Family = {
   positions,
   read(reading) {
     const { fields } = reading;
-    for (const [field, expected] of Object.entries(needed)) {
-      fields.use(field);
-      if (fields.peek(field) !== expected) throw fields.misfit(field, `; expected ${expected}`);
-    }
+    expectOnly(fields, needed, true);
     const body = readEncoder({ ...reading, headDim: fields.optional('attention_head_size', size) }, 0);
     expectOnly(fields, { embedding_size: body.modelDim, conv_kernel_size: 0 });
     const disentangled = readDistances(reading);

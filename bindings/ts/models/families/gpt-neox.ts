@@ -3,6 +3,7 @@
 
 import { type DecoderSpelling, decoderTensors, readDecoder } from '../description/decoders.js';
 import type { DenseFeedForward, ModelDescription } from '../description/description.js';
+import { expectOnly } from '../description/expected.js';
 import type { Family } from '../description/family.js';
 import { flag, readActivation, readEps } from '../description/fields.js';
 import {
@@ -66,8 +67,8 @@ export const gptNeox: Family = {
       activation: readActivation(fields, 'gelu'),
       biases: { attention, attentionOutput: attention, feedForward: true },
     });
-    if (model.kvHeads === model.heads) return model;
-    throw fields.misfit('num_key_value_heads', `; expected num_attention_heads, ${model.heads}`);
+    expectOnly(fields, { num_key_value_heads: model.heads });
+    return model;
   },
   tensors: decoderTensors(spelling),
 };

@@ -1,7 +1,7 @@
 // Jina BERT v2, which is a BERT by its model_type: ALiBi in both directions and a gated feed-forward part. From the code that
 // Jina publishes with its checkpoints (jinaai/jina-bert-implementation, modeling_bert.py).
 
-import { text } from '../../checkpoints/fields.js';
+import { oneOf } from '../../checkpoints/fields.js';
 import type { GatedFeedForward, ModelDescription } from '../description/description.js';
 import type { Family, LayerSpelling, Reading } from '../description/family.js';
 import { sizeOf } from '../description/fields.js';
@@ -12,10 +12,7 @@ const gates = { geglu: 'gelu', reglu: 'relu' } as const;
 
 function readJina(reading: Reading): ModelDescription {
   const { fields, sequenceLength } = reading;
-  const type = fields.need('feed_forward_type', text);
-  if (type !== 'geglu' && type !== 'reglu') {
-    throw fields.misfit('feed_forward_type', '; expected "geglu" or "reglu"');
-  }
+  const activation = fields.need('feed_forward_type', oneOf(gates));
   fields.use('position_embedding_type');
   const body = readEncoder(reading);
   const trained = sizeOf(fields, 'max_position_embeddings', 512);
@@ -27,7 +24,7 @@ function readJina(reading: Reading): ModelDescription {
     })),
     position: 'alibi',
     maxPositions: sequenceLength ?? trained,
-    activation: gates[type],
+    activation,
     biases: { ...body.biases, feedForward: false },
   };
 }

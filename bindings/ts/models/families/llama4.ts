@@ -3,11 +3,10 @@
 
 import type { FieldCheck, Fields } from '../../checkpoints/fields.js';
 import * as check from '../../runtime/check.js';
-import { ArgumentTypeError } from '../../runtime/errors.js';
 import { type DecoderSpelling, decoderTensors, readDecoder } from '../description/decoders.js';
 import type { ExpertsFeedForward, GatedFeedForward, ModelDescription } from '../description/description.js';
 import type { Family } from '../description/family.js';
-import { flag, readBiases, readEps, size, sizeOf } from '../description/fields.js';
+import { flag, integerFrom, integers, readBiases, readEps, size, sizeOf } from '../description/fields.js';
 import { matrixSlot, type Names, type Run, vectorSlot } from '../description/slots.js';
 import { Turned } from './gpt2.js';
 import { llama, llamaFeedForward, llamaMaps, llamaSpelling } from './llama.js';
@@ -15,11 +14,8 @@ import { ropeLayers } from './smollm3.js';
 
 // The layers with experts: those of the list, or every nth.
 function expertLayers(fields: Fields): (layer: number) => boolean {
-  const every = fields.optional('interleave_moe_layer_step', (...at) => check.integer(...at, 0)) ?? 1;
-  const list = fields.optional('moe_layers', (where, name, value) => {
-    if (!Array.isArray(value)) throw new ArgumentTypeError(where, name, value, 'an array of layers');
-    return value.map((entry: unknown, i) => check.integer(where, `${name}[${i}]`, entry, 0));
-  });
+  const every = fields.optional('interleave_moe_layer_step', integerFrom(0)) ?? 1;
+  const list = fields.optional('moe_layers', integers('layers'));
   return (layer) => list?.includes(layer) ?? (every > 0 && (layer + 1) % every === 0);
 }
 
@@ -92,9 +88,7 @@ export const llama4: Family = {
     const wide = sizeOf(fields, 'intermediate_size_mlp', 16384);
     const counts = ['num_local_experts', 'num_experts_per_tok'] as const;
     // 0 in models without experts.
-    const [experts = 16, chosen = 1] = counts.map((field) =>
-      fields.optional(field, (...at) => check.integer(...at, 0)),
-    );
+    const [experts = 16, chosen = 1] = counts.map((field) => fields.optional(field, integerFrom(0)));
     const chunk = 'attention_chunk_size' in fields.values ? fields.optional('attention_chunk_size', size) : 8192;
     const { layers, ...model } = readDecoder(
       // Which layers rotate is not up to their type.

@@ -66,10 +66,7 @@ export const modernBert: Family = {
       },
       tied: true,
     });
-    const { heads, kvHeads, headDim, modelDim } = model;
-    if (kvHeads !== heads) throw fields.misfit('num_key_value_heads', `; expected num_attention_heads, ${heads}`);
-    if (heads * headDim !== modelDim)
-      throw fields.misfit('head_dim', `; expected hidden_size / num_attention_heads, ${modelDim} / ${heads}`);
+    expectOnly(fields, { num_key_value_heads: model.heads, head_dim: model.modelDim / model.heads });
     return model;
   },
   tensors(model, file): Checkpoint {

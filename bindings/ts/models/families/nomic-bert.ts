@@ -3,9 +3,9 @@
 
 import { agreed, type Fields } from '../../checkpoints/fields.js';
 import * as check from '../../runtime/check.js';
-import { describe } from '../../runtime/errors.js';
 import type { WeightFile } from '../../sources/tensor-file.js';
 import type { GatedFeedForward, ModelDescription } from '../description/description.js';
+import { expectOnly } from '../description/expected.js';
 import type { Family, LayerSpelling } from '../description/family.js';
 import { size } from '../description/fields.js';
 import { type ModelSlots, Names } from '../description/slots.js';
@@ -25,15 +25,6 @@ const usual = {
   use_rms_norm: false,
   rotary_emb_interleaved: false,
 };
-
-function refuseOthers(fields: Fields): void {
-  for (const [field, expected] of Object.entries({ ...usual, ...needed })) {
-    const value = fields.peek(field);
-    fields.use(field);
-    if (value === expected || (value === undefined && Object.hasOwn(usual, field))) continue;
-    throw fields.misfit(field, `; expected ${describe(expected)}`);
-  }
-}
 
 // A size under GPT-2's name, which these files have, or BERT's.
 function sizeIn(fields: Fields, name: string, other: string, one = size): number {
@@ -81,7 +72,8 @@ export const nomicBert: Family = {
   rope: { pairing: 'half', base: 1000 },
   read(reading) {
     const { fields, givesLogits } = reading;
-    refuseOthers(fields);
+    expectOnly(fields, usual);
+    expectOnly(fields, needed, true);
     const modelDim = sizeIn(fields, 'n_embd', 'hidden_size');
     const heads = sizeIn(fields, 'n_head', 'num_attention_heads');
     const [width, headCount] = fields.has('n_embd') ? ['n_embd', 'n_head'] : ['hidden_size', 'num_attention_heads'];

@@ -1,18 +1,16 @@
 // Qwen 2 and 2.5: LLaMA with biases of queries, keys and values, and a sliding window in later layers.
 
 import type { Fields } from '../../checkpoints/fields.js';
-import * as check from '../../runtime/check.js';
 import { readDecoder } from '../description/decoders.js';
 import type { Family } from '../description/family.js';
-import { flag, readWindow, type Sliding } from '../description/fields.js';
+import { flag, integerFrom, readWindow, type Sliding } from '../description/fields.js';
 import { llama } from './llama.js';
 
 /** With use_sliding_window, all layers slide except the first max_window_layers. @internal */
 export function qwenWindow(fields: Fields): Sliding {
   const uses = flag(fields, 'use_sliding_window', false);
   const stated = readWindow(fields, 4096);
-  const first =
-    fields.optional('max_window_layers', (where, name, value) => check.integer(where, name, value, 0)) ?? 28;
+  const first = fields.optional('max_window_layers', integerFrom(0)) ?? 28;
   const window = uses ? stated : undefined;
   return { window, slides: (layer) => window !== undefined && layer >= first };
 }

@@ -1,12 +1,9 @@
 // Qwen 3 with experts, in all layers or in every nth.
 
-import type { Fields } from '../../checkpoints/fields.js';
-import * as check from '../../runtime/check.js';
-import { ArgumentTypeError } from '../../runtime/errors.js';
 import { type DecoderSpelling, decoderTensors, readDecoder } from '../description/decoders.js';
 import type { ExpertsFeedForward, GatedFeedForward } from '../description/description.js';
 import type { Family } from '../description/family.js';
-import { flag, readBiases, sizeOf } from '../description/fields.js';
+import { flag, integers, readBiases, sizeOf } from '../description/fields.js';
 import { llamaFeedForward, llamaMaps, llamaSpelling } from './llama.js';
 import { expertSlots } from './mixtral.js';
 import { qwenWindow } from './qwen2.js';
@@ -21,15 +18,6 @@ const spelling: DecoderSpelling = {
   },
 };
 
-// Layers that have no experts in any case.
-function denseLayers(fields: Fields): readonly number[] {
-  const list = fields.optional('mlp_only_layers', (where, name, value) => {
-    if (!Array.isArray(value)) throw new ArgumentTypeError(where, name, value, 'an array of layers');
-    return value.map((entry: unknown, i) => check.integer(where, `${name}[${i}]`, entry, 0));
-  });
-  return list ?? [];
-}
-
 export const qwen3Moe: Family = {
   stem: 'Qwen3Moe',
   rope: { pairing: 'half' },
@@ -37,9 +25,9 @@ export const qwen3Moe: Family = {
     const { fields } = reading;
     const experts = sizeOf(fields, 'num_experts', 128);
     const chosen = sizeOf(fields, 'num_experts_per_tok', 8);
-    if (chosen > experts) throw fields.misfit('num_experts_per_tok', `; expected at most ${experts}, num_experts`);
+    if (chosen > experts) throw fields.misfit('num_experts_per_tok', `; expected at most ${experts}, the experts`);
     const every = sizeOf(fields, 'decoder_sparse_step', 1);
-    const dense = denseLayers(fields);
+    const dense = fields.optional('mlp_only_layers', integers('layers')) ?? []; // without experts in any case
     const sparse = {
       kind: 'experts',
       ...{ hiddenDim: sizeOf(fields, 'moe_intermediate_size', 768), experts, chosen },

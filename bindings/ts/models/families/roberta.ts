@@ -1,12 +1,11 @@
 // RoBERTa, XLM-RoBERTa and CamemBERT: BERT with the first position in row padding_idx + 1 of its table, and a head of its
 // own names.
 
-import * as check from '../../runtime/check.js';
 import type { WeightFile } from '../../sources/tensor-file.js';
 import type { ModelDescription } from '../description/description.js';
 import { expectOnly } from '../description/expected.js';
 import type { Family, Reading } from '../description/family.js';
-import { sizeOf } from '../description/fields.js';
+import { integerFrom, sizeOf } from '../description/fields.js';
 import type { ModelSlots, Names } from '../description/slots.js';
 import { encoderTensors, readEncoder } from './bert.js';
 
@@ -30,7 +29,7 @@ function read(reading: Reading): ModelDescription {
   // The head has this activation in any case.
   expectOnly(fields, { position_embedding_type: 'absolute', hidden_act: 'gelu' });
   const rows = sizeOf(fields, 'max_position_embeddings', 512);
-  const padding = fields.optional('pad_token_id', (where, name, value) => check.integer(where, name, value, 0)) ?? 1;
+  const padding = fields.optional('pad_token_id', integerFrom(0)) ?? 1;
   const firstPosition = padding + 1;
   if (rows <= firstPosition) {
     throw fields.misfit('max_position_embeddings', `; expected more than pad_token_id + 1, ${firstPosition}`);

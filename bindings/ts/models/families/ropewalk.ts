@@ -1,6 +1,6 @@
 // Models that `ropewalk/training` exports: pre-norm decoders without biases, with RoPE, a table of positions or neither.
 
-import { text } from '../../checkpoints/fields.js';
+import { oneOf } from '../../checkpoints/fields.js';
 import { type DecoderSpelling, decoderTensors, readDecoder } from '../description/decoders.js';
 import type { DenseFeedForward } from '../description/description.js';
 import type { Family } from '../description/family.js';
@@ -22,15 +22,14 @@ const spelling: DecoderSpelling = {
   },
 };
 
+const positions = { rope: 'rope', absolute: 'absolute', none: 'none' } as const;
+
 export const ropewalk: Family = {
   stem: 'Ropewalk',
   rope: { pairing: 'half' },
   read(reading) {
     const { fields } = reading;
-    const type = fields.optional('position_embedding_type', text) ?? 'rope';
-    if (!['rope', 'absolute', 'none'].includes(type)) {
-      throw fields.misfit('position_embedding_type', '; expected "rope", "absolute" or "none"');
-    }
+    const type = fields.optional('position_embedding_type', oneOf(positions)) ?? 'rope';
     return readDecoder(reading, {
       feedForward: ({ hiddenDim }) => ({ kind: 'dense', hiddenDim }),
       hasRope: () => () => type === 'rope',

@@ -1,11 +1,9 @@
 // SmolLM3: LLaMA with layers that have no rotary encoding.
 
 import type { Fields } from '../../checkpoints/fields.js';
-import * as check from '../../runtime/check.js';
-import { ArgumentTypeError } from '../../runtime/errors.js';
 import { readDecoder } from '../description/decoders.js';
 import type { Family } from '../description/family.js';
-import { flag, readBiases, readWindow, type Sizes, sizeOf } from '../description/fields.js';
+import { flag, integers, readBiases, readWindow, type Sizes, sizeOf } from '../description/fields.js';
 import { llama } from './llama.js';
 
 /**
@@ -14,10 +12,7 @@ import { llama } from './llama.js';
  */
 export function ropeLayers(fields: Fields, { count }: Sizes): (layer: number) => boolean {
   const interval = sizeOf(fields, 'no_rope_layer_interval', 4);
-  const list = fields.optional('no_rope_layers', (where, name, value) => {
-    if (!Array.isArray(value)) throw new ArgumentTypeError(where, name, value, 'an array of 0 and 1');
-    return value.map((entry: unknown, i) => check.integer(where, `${name}[${i}]`, entry, 0, 1));
-  });
+  const list = fields.optional('no_rope_layers', integers('0 and 1', 1));
   if (list === undefined) return (layer) => (layer + 1) % interval !== 0;
   if (list.length >= count) return (layer) => list[layer] === 1;
   throw fields.misfit('no_rope_layers', `, with ${list.length} entries; num_hidden_layers is ${count}`);

@@ -1,8 +1,7 @@
 // T5 and mT5: norms before the parts, nothing scales scores, and all layers add what the first has learned for buckets of
 // distances; UMT5, where each has its own. The decoder is read of a class that gives logits.
 
-import { text } from '../../checkpoints/fields.js';
-import type { LayerActivation } from '../../layers/activations.js';
+import { oneOf } from '../../checkpoints/fields.js';
 import type { WeightFile } from '../../sources/tensor-file.js';
 import { readDecoder } from '../description/decoders.js';
 import type { DenseFeedForward, GatedFeedForward, ModelDescription } from '../description/description.js';
@@ -22,10 +21,7 @@ import { bucketBiases } from './distance-biases.js';
 const head = 'lm_head.weight';
 
 // T5 1.0; T5 1.1, mT5 and FLAN, whose "gelu" is its approximation by tanh.
-const parts: Readonly<Record<string, readonly [kind: 'dense' | 'gated', activation: LayerActivation]>> = {
-  relu: ['dense', 'relu'],
-  'gated-gelu': ['gated', 'geluTanh'],
-};
+const parts = { relu: ['dense', 'relu'], 'gated-gelu': ['gated', 'geluTanh'] } as const;
 
 function feedForwardSlots(
   names: Names,
@@ -93,7 +89,7 @@ function decoderSlots(
 
 // What a config.json leaves out.
 interface Defaults {
-  readonly feedForward: string;
+  readonly feedForward: keyof typeof parts;
   readonly vocabSize: number;
   /** Whether logits of tied embeddings are scaled. */
   readonly scales: boolean;
@@ -101,11 +97,8 @@ interface Defaults {
 
 function readT5(reading: Reading, defaults: Defaults): ModelDescription {
   const { fields, sequenceLength, givesLogits } = reading;
-  const stated = fields.optional('feed_forward_proj', text) ?? defaults.feedForward;
-  const [kind, activation] = (Object.hasOwn(parts, stated) && parts[stated]) || [];
-  if (kind === undefined || activation === undefined) {
-    throw fields.misfit('feed_forward_proj', '; expected "relu" or "gated-gelu"');
-  }
+  const stated = fields.optional('feed_forward_proj', oneOf<(typeof parts)[keyof typeof parts]>(parts));
+  const [kind, activation] = stated ?? parts[defaults.feedForward];
   // Newer files repeat what it means.
   expectOnly(fields, {
     is_gated_act: kind === 'gated',
@@ -181,7 +174,7 @@ export const t5: Family = {
   tensors: tensors(false),
 };
 
-const later = { feedForward: 'gated-gelu', vocabSize: 250112 };
+const later = { feedForward: 'gated-gelu', vocabSize: 250112 } as const;
 
 // Its class scales no logits, whatever a file of transformers 5 says of tied embeddings.
 export const mt5: Family = { ...t5, stem: 'MT5', read: (reading) => readT5(reading, { ...later, scales: false }) };

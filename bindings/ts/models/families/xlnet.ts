@@ -5,7 +5,6 @@
 
 import type { PackedMatrix } from '../../core.mjs';
 import { checkTable, writeTable } from '../../encodings/sinusoidal.js';
-import * as check from '../../runtime/check.js';
 import { orDisposed } from '../../runtime/handle.js';
 import type { Heap } from '../../runtime/heap.js';
 import { type Tensor, tensorMaker } from '../../runtime/tensor.js';
@@ -13,7 +12,7 @@ import type { WeightFile } from '../../sources/tensor-file.js';
 import type { DenseFeedForward, ModelDescription } from '../description/description.js';
 import { expectOnly } from '../description/expected.js';
 import type { Family, LayerPositions } from '../description/family.js';
-import { readActivation, type SizeNames } from '../description/fields.js';
+import { integerFrom, readActivation, type SizeNames } from '../description/fields.js';
 import { type LayerSlots, type MatrixSlot, Names } from '../description/slots.js';
 import { readEncoder } from './bert.js';
 import { floatsOf } from './deberta.js';
@@ -121,7 +120,7 @@ export const xlnet: Family = {
     const { fields, sequenceLength } = reading;
     const body = readEncoder(reading, 0, { names });
     expectOnly(fields, { d_head: body.headDim, attn_type: 'bi', bi_data: false, same_length: false, untie_r: true });
-    const clamped = fields.optional('clamp_len', (...at) => check.integer(...at, -1, 2 ** 24)) ?? -1;
+    const clamped = fields.optional('clamp_len', integerFrom(-1, 2 ** 24)) ?? -1;
     return {
       ...body,
       activation: readActivation(fields, 'gelu', 'ff_activation'),
