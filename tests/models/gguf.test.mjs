@@ -220,7 +220,12 @@ const refused = {
   'an unknown architecture': [
     changed(({ metadata }) => ({ metadata: { ...metadata, 'general.architecture': ['str', 'rwkv7'] } })),
     { key: 'general.architecture' },
-    /is "rwkv7", which is not supported; expected one of llama, .*bert/,
+    /is "rwkv7", which is not supported; expected one of "llama", .*"bert"/,
+  ],
+  'an architecture that is like others': [
+    changed(({ metadata }) => ({ metadata: { ...metadata, 'general.architecture': ['str', 'qwen2moe'] } })),
+    { key: 'general.architecture' },
+    /is "qwen2moe", which is not supported; near it: "qwen2", "qwen3", "qwen3moe"; expected one of "llama", /,
   ],
   'an architecture that is no text': [
     changed(({ metadata }) => ({ metadata: { ...metadata, 'general.architecture': ['u32', 7] } })),

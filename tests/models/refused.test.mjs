@@ -57,6 +57,40 @@ describe('refused by name is a tensor that is missing, misshapen or unknown, of'
   }
 });
 
+test('all that is wrong with a file is listed, each tensor by its name', async () => {
+  const { config, tensors } = tinyModel('llama3');
+  const { 'model.norm.weight': norm, 'model.layers.1.mlp.up_proj.weight': up, ...others } = tensors;
+  const given = {
+    ...others,
+    'model.layers.0.input_layernorm.weight': { ...norm, shape: [...norm.shape, 1] },
+    'model.layers.1.mlp.up.weight': up,
+    'model.more.weight': norm,
+  };
+  await assert.rejects(loadModel(rw, { config, weights: safetensorsOf({ config, tensors: given }) }), ({ message }) => {
+    const lines = message
+      .split('\n')
+      .map((line) => /"(.*?)": (is missing|has shape|\[[\d, ]+\] has no place)/.exec(line));
+    assert.deepEqual(
+      lines
+        .map((line) =>
+          line
+            ?.slice(1, 3)
+            .join(' ')
+            .replace(/ \[.*\]/, ''),
+        )
+        .sort(),
+      [
+        'model.layers.0.input_layernorm.weight has shape',
+        'model.layers.1.mlp.up.weight has no place',
+        'model.layers.1.mlp.up_proj.weight is missing',
+        'model.more.weight has no place',
+        'model.norm.weight is missing',
+      ],
+    );
+    return true;
+  });
+});
+
 test('token types of a model that has none are refused', async () => {
   const model = tinyModel('modernbert');
   const loaded = await loadModel(rw, { config: model.config, weights: safetensorsOf(model) });

@@ -1,5 +1,5 @@
 // Reads entries of a GGUF file's metadata, each with its type, or throws an error that names the key.
-import { describe, GgufError } from '../runtime/errors.js';
+import { describe, GgufError, unsupported } from '../runtime/errors.js';
 
 /** An open GGUF file, as far as its tokenizer needs it; what `openGguf` gives is one. */
 export interface GgufMetadata {
@@ -82,7 +82,7 @@ export class Metadata {
     const value = this.need(key, text);
     const found = known.find((each) => each === value);
     if (found !== undefined) return found;
-    throw this.error(key, `is ${describe(value)}, which is not supported; expected one of ${known.join(', ')}`);
+    throw this.error(key, `is ${describe(value)}${unsupported(value, known)}`);
   }
 
   /** The numbers under a key, one for each token; none where the key is missing. */

@@ -7,7 +7,7 @@ import { isPerLayer } from '../checkpoints/kinds.js';
 import { modelName } from '../checkpoints/models.js';
 import type { RopeOptions } from '../rope/options.js';
 import * as check from '../runtime/check.js';
-import { ArgumentRangeError, ArgumentTypeError, describe } from '../runtime/errors.js';
+import { ArgumentRangeError, ArgumentTypeError, describe, unsupported } from '../runtime/errors.js';
 import type { ModelDescription } from './description/description.js';
 import type { Families, Family, LayerType } from './description/family.js';
 import { common } from './families/common.js';
@@ -96,17 +96,11 @@ function refuseForeign(fields: Fields, { hasBoth }: Family): void {
   }
 }
 
-function architectureOf(where: string, outer: Fields, inner: Fields, families: Families): ModelArchitecture {
-  const expected = `one of ${Object.keys(families).map(describe).join(', ')}`;
-  const modelType = inner.optional('model_type', text) ?? outer.need('model_type', text);
-  const name = modelName(modelType);
+function architectureOf(outer: Fields, inner: Fields, families: Families): ModelArchitecture {
+  const fields = inner.has('model_type') ? inner : outer;
+  const name = modelName(fields.need('model_type', text));
   if (Object.hasOwn(families, name)) return name as ModelArchitecture;
-  throw new ArgumentRangeError(
-    where,
-    outer.name('model_type'),
-    modelType,
-    `is ${describe(modelType)}; expected ${expected}`,
-  );
+  throw fields.misfit('model_type', unsupported(name, Object.keys(families)));
 }
 
 /** Whether a config names a model that loadModel knows from the start, or is none. @internal */
@@ -179,7 +173,7 @@ export function modelConfig(
   if (sequenceLength !== undefined) check.integer(where, 'sequenceLength', sequenceLength, 1);
   const outer = new Fields(where, '', value);
   const inner = isRecord(value.text_config) ? new Fields(where, 'text_config', value.text_config) : outer;
-  const name = architectureOf(where, outer, inner, families);
+  const name = architectureOf(outer, inner, families);
   const family = families[name] as Family;
   if (inner !== outer && !family.images) throw outer.misfit('text_config', '; expected a model of text alone');
   for (const fields of new Set([outer, inner])) refuseForeign(fields, family);

@@ -203,9 +203,16 @@ export class TrainingError extends Error {
   }
 }
 
-// A name in full up to a length that no name of a model reaches.
-function quoted(name: string): string {
+/** A name in full up to a length that no name of a model reaches. @internal */
+export function quoted(name: string): string {
   return JSON.stringify(name.length > 200 ? `${name.slice(0, 200)}...` : name);
+}
+
+/** What is said of a name that is not known: those that begin as it does or are a part of it, and all. @internal */
+export function unsupported(name: string, known: readonly string[]): string {
+  const list = (names: readonly string[]) => names.map(describe).join(', ');
+  const near = list(known.filter((each) => name.includes(each) || each.startsWith(name.slice(0, 3))));
+  return `, which is not supported; ${near && `near it: ${near}; `}expected one of ${list(known)}`;
 }
 
 const longest = 40;

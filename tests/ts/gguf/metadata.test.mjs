@@ -7,9 +7,18 @@ import { failure, ofBytes } from '../support/gguf-tokenizer.mjs';
 const refusals = [
   [{ model: undefined }, 'model', 'is missing; expected a text'],
   [{ model: 7 }, 'model', 'is 7; expected a text'],
-  [{ model: 'rwkv' }, 'model', 'is "rwkv", which is not supported; expected one of gpt2, gemma4, llama, t5, bert'],
+  [
+    { model: 'rwkv' },
+    'model',
+    'is "rwkv", which is not supported; expected one of "gpt2", "gemma4", "llama", "t5", "bert"',
+  ],
+  [
+    { model: 'gemma3' },
+    'model',
+    'is "gemma3", which is not supported; near it: "gemma4"; expected one of "gpt2", "gemma4", "llama", "t5", "bert"',
+  ],
   [{ pre: undefined }, 'pre', 'is missing; expected a text'],
-  [{ pre: 'toString' }, 'pre', /^is "toString", which is not supported; expected one of gpt-2, .*, viking$/],
+  [{ pre: 'toString' }, 'pre', /^is "toString", which is not supported; expected one of "gpt-2", .*, "viking"$/],
   [{ tokens: undefined }, 'tokens', 'is missing; expected an array of texts'],
   [{ tokens: ['a', 1] }, 'tokens', 'is Array(2); expected an array of texts'],
   [{ tokens: ['a', 'b', 'a'] }, 'tokens', 'holds "a" twice, as tokens 0 and 2'],

@@ -54,7 +54,7 @@ for (const [pre, [pre_tokenizer, options]] of Object.entries(published)) {
 
 test('every name that is listed splits every text, and decoding puts it together again', () => {
   const [, list] = /expected one of (.*)$/.exec(failure(ofBytes({ 'tokenizer.ggml.pre': 'none' })).message);
-  const names = list.split(', ');
+  const names = JSON.parse(`[${list}]`);
   assert.ok(names.length > 50);
   assert.equal(new Set(names).size, names.length);
   for (const name of names) {

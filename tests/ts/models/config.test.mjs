@@ -472,7 +472,18 @@ const llama = (fields) => decoder('llama', fields);
 const refused = {
   'no object': [[], ['config', 'an object']],
   'no model_type': [sizes, ['model_type', 'undefined']],
-  'an unknown model_type': [decoder('mamba'), ['model_type', '"mamba"', '"llama"']],
+  'an unknown model_type': [
+    decoder('mamba'),
+    ['model_type', 'is "mamba", which is not supported; expected one of "gemma", ', '"llama"'],
+  ],
+  'one that is like others': [
+    decoder('qwen2_moe'),
+    ['is "qwen2_moe", which is not supported; near it: "qwen2", "qwen3", "qwen3_moe"; expected one of "gemma", '],
+  ],
+  'one that has another in its name': [
+    decoder('distilbert'),
+    ['is "distilbert", which is not supported; near it: "bert"; expected'],
+  ],
   'more experts of a token than there are': [
     decoder('mixtral', { num_attention_heads: 4, num_key_value_heads: 2, num_experts_per_tok: 9 }),
     ['num_experts_per_tok', '9', '8'],

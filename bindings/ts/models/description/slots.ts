@@ -2,6 +2,7 @@
 // fused tensor, such as queries, keys and values in one, fills several slots.
 import type { PackedMatrix } from '../../core.mjs';
 import type { WeightType } from '../../layers/weights.js';
+import { quoted } from '../../runtime/errors.js';
 import type { WeightFile } from '../../sources/tensor-file.js';
 import type { ModelFeedForward } from './description.js';
 
@@ -238,27 +239,32 @@ export class Names {
     return add(name, new Names(this.#file, [''], '', this.destinations));
   }
 
-  /** Throws the error of the format for a missing tensor, one of another shape or dtype, or an unknown one. */
+  /** Throws the error of the format with a line for each tensor that is missing, has another shape or dtype, or is unknown. */
   check(harmless: RegExp): void {
     const file = this.#file;
+    const [first, ...others] = this.#problems(harmless);
+    if (first === undefined) return;
+    const lines = others.map(([name, problem]) => `\n${quoted(file.failure(name, '').tensor ?? name)}: ${problem}`);
+    throw file.failure(first[0], first[1] + lines.join(''));
+  }
+
+  *#problems(harmless: RegExp): Generator<readonly [name: string, problem: string]> {
+    const file = this.#file;
     for (const [name, { shape }] of this.destinations) {
-      if (!file.has(name)) {
-        throw file.failure(name, `is missing; expected float numbers ${shapeText(shape)}`);
-      }
-      const info = file.info(name);
-      if (file.form(name).weightType === undefined) {
-        throw file.failure(name, `is ${info.dtype}; expected one of ${file.weightDtypes.join(', ')}`);
-      }
-      if (info.shape.length !== shape.length || shape.some((n, axis) => n !== info.shape[axis])) {
-        const problem = `has shape ${shapeText(info.shape)}; its config makes it ${shapeText(shape)}`;
-        throw file.failure(name, problem);
+      const wanted = shapeText(shape);
+      if (!file.has(name)) yield [name, `is missing; expected float numbers ${wanted}`];
+      else if (file.form(name).weightType === undefined) {
+        yield [name, `is ${file.info(name).dtype}; expected one of ${file.weightDtypes.join(', ')}`];
+      } else {
+        const found = shapeText(file.info(name).shape);
+        if (found !== wanted) yield [name, `has shape ${found}; its config makes it ${wanted}`];
       }
     }
-    const unknown = file.names.find((name) => !this.destinations.has(name) && !harmless.test(name));
-    if (unknown === undefined) return;
-    const { shape } = file.info(unknown);
-    const problem = `${shapeText(shape)} has no place in a model of this config; nothing would use it`;
-    throw file.failure(unknown, problem);
+    for (const name of file.names) {
+      if (this.destinations.has(name) || harmless.test(name)) continue;
+      const shape = shapeText(file.info(name).shape);
+      yield [name, `${shape} has no place in a model of this config; nothing would use it`];
+    }
   }
 }
 
