@@ -11,19 +11,7 @@ const [begin, end] = ['<!-- npm run cards -->\n', '<!-- end -->'];
 
 // Settings of another program, in files that it has changed.
 const foreign = ['context_window_size', 'prefill_chunk_size', 'sliding_window_size', 'attention_sink_size'];
-const withoutGguf = [
-  'deberta-v2',
-  'gptj',
-  'llama4',
-  'marian',
-  'mixtral',
-  'opt',
-  'qwen3_moe',
-  'roformer',
-  'ropewalk',
-  'umt5',
-  'xlnet',
-];
+const withoutGguf = ['deberta-v2', 'gptj', 'llama4', 'marian', 'opt', 'roformer', 'ropewalk', 'xlnet'];
 
 // The weights of matrices; norms and biases are a thousandth of them.
 function parametersOf({ modelDim, vocabSize, heads, kvHeads, headDim, layers, tiedEmbeddings, kind }) {

@@ -210,7 +210,7 @@ await onEachBuild((rw) => {
     return { ...model, config: { ...model.config, relative_attention_max_distance: 128 } };
   };
 
-  for (const name of ['t5-both', 'flan-t5-both']) {
+  for (const name of ['t5-both', 'flan-t5-both', 'umt5-both', 'umt5-tied']) {
     test(`${name} from a GGUF file gives the bits of its checkpoint`, () => {
       const model = usual(name);
       return withModel(rw, model, async (loaded) => {

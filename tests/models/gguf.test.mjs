@@ -26,7 +26,7 @@ const same = [
   ...['nomic-bert-masked', 'gpt2', 'bloom', 'bloom-6', 'mpt', 'phi', 'stablelm'],
   ...['stablelm-parallel', 'olmo2', 'olmo2-grouped', 'olmo3-plain', 'granite', 'cohere', 'cohere2', 'falcon3'],
   ...['modernbert', 'modernbert-masked', 'embeddinggemma', 'cohere-normed', 'stablelm-normed'],
-  ...['mixtral', 'qwen3-moe'],
+  ...['mixtral', 'qwen3-moe', 'jina-bert'],
 ];
 const fround = (values) => values?.map(Math.fround);
 
@@ -134,6 +134,17 @@ await onEachBuild((rw) => {
     const yarn = tinyModel('qwen3-yarn').config.rope_scaling;
     const stated = without(/^$/, { 'qwen3.rope.scaling.yarn_attn_factor': ['f32', 0.75] });
     await same('qwen3-yarn', { rope_scaling: { ...yarn, attention_factor: 0.75 } }, stated);
+    // Newer converters leave Jina's gate beside what it multiplies.
+    const joined = ({ tensors: { ...tensors } }) => {
+      for (const i of [0, 1]) {
+        const { [`blk.${i}.ffn_gate.weight`]: gate, [`blk.${i}.ffn_up.weight`]: up } = tensors;
+        delete tensors[`blk.${i}.ffn_gate.weight`];
+        const shape = [2 * up.shape[0], up.shape[1]];
+        tensors[`blk.${i}.ffn_up.weight`] = { ...up, shape, data: Float32Array.of(...gate.data, ...up.data) };
+      }
+      return { tensors };
+    };
+    await same('jina-bert', {}, joined);
     const row = ({ tensors }) => {
       const { data } = tensors['token_types.weight'];
       const width = data.length / 2;

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { readModelConfig } from 'ropewalk/models';
 import { cardsOf, tableOf } from '../../scripts/model-cards.mjs';
+import { tinyModel, variants } from '../models/tiny/models.mjs';
 import { root } from './support/node.mjs';
 
 const sizes = {
@@ -40,6 +41,17 @@ test('a card says what readModelConfig makes of a file', () => {
     ],
   ]);
   assert.equal(tableOf(cards.slice(0, 1)).split('\n').length, 4);
+});
+
+test('the files of a card are those of a row of its family in docs/models.md', () => {
+  const page = readFileSync(join(root, 'docs', 'models.md'), 'utf8');
+  const files = {};
+  for (const [, families, list] of page.matchAll(/^\| ([^|]+) \| [^|]+ \| [^|]+ \| (safetensors[^|]*) \| /gm)) {
+    for (const family of families.split(', ')) files[family] = [...(files[family] ?? []), list.replace(/ \(.*/, '')];
+  }
+  const cards = cardsOf(variants.map((name) => ({ name, params: { config: tinyModel(name).config } })));
+  assert.equal(cards.length, variants.length);
+  for (const [name, family, , , formats] of cards) assert.ok(files[family].includes(formats), `${name}: ${formats}`);
 });
 
 test('the table of docs/models.md has families that there are', () => {

@@ -30,6 +30,7 @@ export const architectures: Readonly<Record<string, ModelArchitecture>> = {
   'command-r': 'cohere',
   cohere2: 'cohere2',
   bert: 'bert',
+  'jina-bert-v2': 'bert',
   'nomic-bert': 'nomic_bert',
   'modern-bert': 'modernbert',
   t5: 't5',
@@ -251,10 +252,13 @@ export function configOf(header: Header, gguf: Gguf, model: ModelArchitecture, f
   const layers = header.needed('block_count');
   if (model === 't5') {
     const isGated = gguf.has('enc.blk.0.ffn_gate.weight');
+    const type = gguf.has('enc.blk.1.attn_rel_b.weight') ? 'umt5' : model;
     // What no entry tells is the same in all models.
     return {
-      ...{ model_type: model, d_model: modelDim, d_kv: headDim, num_heads: heads, num_layers: layers },
-      architectures: [header.architecture === model ? 'T5ForConditionalGeneration' : 'T5EncoderModel'],
+      ...{ model_type: type, d_model: modelDim, d_kv: headDim, num_heads: heads, num_layers: layers },
+      architectures: [
+        families[type].stem + (header.architecture === model ? 'ForConditionalGeneration' : 'EncoderModel'),
+      ],
       d_ff: header.needed('feed_forward_length'),
       num_decoder_layers: header.size('decoder_block_count') ?? layers,
       decoder_start_token_id: header.read('decoder_start_token_id', anything),
@@ -264,12 +268,12 @@ export function configOf(header: Header, gguf: Gguf, model: ModelArchitecture, f
       relative_attention_num_buckets: header.needed('attention.relative_buckets_count'),
       feed_forward_proj: isGated ? 'gated-gelu' : 'relu',
       tie_word_embeddings: !gguf.has('output.weight'),
-      scale_decoder_outputs: !isGated, // T5 1.0's alone, also where its head was written out
+      // T5 1.0's alone, also where its head was written out; UMT5's where they are tied.
+      scale_decoder_outputs: type === model ? !isGated : undefined,
     };
   }
   const rotary = header.size('rope.dimension_count') ?? headDim;
   const base = header.number('rope.freq_base');
-  const isBert = model === 'bert';
   const encodes = isEncoder(model);
   const hasLayerNorms = encodes || layerNormed.includes(model);
   // Models that give vectors of texts, or that rank them, have no logits.
@@ -287,14 +291,18 @@ export function configOf(header: Header, gguf: Gguf, model: ModelArchitecture, f
     num_hidden_layers: layers,
     vocab_size: rowsOf(gguf, 'token_embd.weight'),
     tie_word_embeddings: encodes || (!isPooled && !gguf.has('output.weight')),
-    max_position_embeddings:
-      isBert || model === 'gpt2' ? rowsOf(gguf, 'position_embd.weight') : header.needed('context_length'),
+    max_position_embeddings: gguf.has('position_embd.weight')
+      ? rowsOf(gguf, 'position_embd.weight')
+      : header.needed('context_length'),
     ...(hasLayerNorms
       ? { layer_norm_eps: header.neededNumber('attention.layer_norm_epsilon') }
       : { rms_norm_eps: header.neededNumber('attention.layer_norm_rms_epsilon') }),
   };
   const types = { ...(encodes && { type_vocab_size: rowsOf(gguf, 'token_types.weight') }) };
-  if (isBert) return { ...config, ...types };
+  if (model === 'bert') {
+    const jina = { position_embedding_type: 'alibi', feed_forward_type: 'geglu' };
+    return { ...config, ...types, ...(header.architecture !== model && jina) };
+  }
   const epsilon = { layer_norm_epsilon: config.layer_norm_eps };
   if (model === 'gpt2') return { ...config, ...epsilon };
   if (model === 'bloom') return { ...config, ...epsilon, seq_length: header.needed('context_length') };
@@ -311,6 +319,7 @@ export function configOf(header: Header, gguf: Gguf, model: ModelArchitecture, f
     rope_theta: base ?? 10000,
     ...((rotary !== headDim || partial.includes(model)) && { partial_rotary_factor: rotary / headDim }),
   };
+  const turned = { ...config, rope_parameters: parameters };
   const window = () => header.sizeIfAny('attention.sliding_window');
   // The models of 27 billion weights have another scale, which no entry tells.
   const is27B = layers === (model === 'gemma2' ? 46 : 62);
@@ -318,7 +327,7 @@ export function configOf(header: Header, gguf: Gguf, model: ModelArchitecture, f
   switch (model) {
     case 'gemma2':
       return {
-        ...{ ...config, ...gemmaScale, ...slidingOf(header), rope_parameters: parameters },
+        ...{ ...turned, ...gemmaScale, ...slidingOf(header) },
         sliding_window: window() ?? 4096,
         attn_logit_softcapping: header.number('attn_logit_softcapping') ?? 50,
         final_logit_softcapping: header.number('final_logit_softcapping') ?? 30,
@@ -342,22 +351,18 @@ export function configOf(header: Header, gguf: Gguf, model: ModelArchitecture, f
       };
     }
     case 'gpt_neox':
-      return {
-        ...config,
-        rope_parameters: parameters,
-        use_parallel_residual: header.read('use_parallel_residual', flag),
-      };
+      return { ...turned, use_parallel_residual: header.read('use_parallel_residual', flag) };
     case 'stablelm':
       // Converters say so of models that are not parallel as well.
       header.read('use_parallel_residual', flag);
       return {
-        ...{ ...config, rope_parameters: parameters },
+        ...turned,
         use_parallel_residual: !gguf.has('blk.0.ffn_norm.weight'),
         qk_layernorm: gguf.has('blk.0.attn_q_norm.weight'),
       };
     case 'granite':
       return {
-        ...{ ...config, rope_parameters: parameters },
+        ...turned,
         attention_multiplier: header.number('attention.scale') ?? 1 / Math.sqrt(headDim),
         embedding_multiplier: header.number('embedding_scale'),
         residual_multiplier: header.number('residual_scale'),
@@ -365,32 +370,33 @@ export function configOf(header: Header, gguf: Gguf, model: ModelArchitecture, f
       };
     case 'cohere':
       return {
-        ...{ ...config, rope_parameters: parameters, logit_scale: header.neededNumber('logit_scale') },
+        ...turned,
+        logit_scale: header.neededNumber('logit_scale'),
         use_qk_norm: gguf.has('blk.0.attn_q_norm.weight'),
       };
     case 'cohere2':
       return {
-        ...{ ...config, rope_parameters: parameters, logit_scale: header.neededNumber('logit_scale') },
+        ...{ ...turned, logit_scale: header.neededNumber('logit_scale') },
         ...{ sliding_window: window() ?? 4096, ...slidingOf(header) },
       };
     case 'olmo2': {
       const stated = window();
-      if (stated === undefined) return { ...config, rope_parameters: parameters };
+      if (stated === undefined) return turned;
       const olmo3 = { model_type: 'olmo3', architectures: ['Olmo3ForCausalLM'], sliding_window: stated };
-      return { ...config, ...olmo3, rope_parameters: parameters, ...slidingOf(header) };
+      return { ...turned, ...olmo3, ...slidingOf(header) };
     }
     case 'nomic_bert':
       // Converters take no others.
       return {
-        ...{ ...config, ...types, rope_parameters: parameters, activation_function: 'swiglu', rotary_emb_fraction: 1 },
+        ...{ ...turned, ...types, activation_function: 'swiglu', rotary_emb_fraction: 1 },
         ...{ qkv_proj_bias: false, mlp_fc1_bias: false, mlp_fc2_bias: false },
       };
     case 'phi3':
-      return { ...config, rope_parameters: parameters, sliding_window: window() ?? null };
+      return { ...turned, sliding_window: window() ?? null };
     case 'qwen3_moe':
       return {
-        ...{ ...config, rope_parameters: parameters, norm_topk_prob: true },
-        ...{ num_experts: header.needed('expert_count'), num_experts_per_tok: header.needed('expert_used_count') },
+        ...{ ...turned, norm_topk_prob: true, num_experts: header.needed('expert_count') },
+        num_experts_per_tok: header.needed('expert_used_count'),
         moe_intermediate_size: header.needed('expert_feed_forward_length'),
       };
     case 'llama': {
@@ -399,17 +405,17 @@ export function configOf(header: Header, gguf: Gguf, model: ModelArchitecture, f
       if (experts !== undefined) {
         const mixtral = { model_type: 'mixtral', architectures: ['MixtralForCausalLM'], num_local_experts: experts };
         return {
-          ...{ ...config, ...mixtral, rope_parameters: parameters, sliding_window: stated ?? null },
+          ...{ ...turned, ...mixtral, sliding_window: stated ?? null },
           num_experts_per_tok: header.needed('expert_used_count'),
         };
       }
       header.sizeIfAny('expert_used_count');
-      if (stated === undefined) return { ...config, rope_parameters: parameters };
+      if (stated === undefined) return turned;
       const mistral = { model_type: 'mistral', architectures: ['MistralForCausalLM'] };
-      return { ...config, ...mistral, rope_parameters: parameters, sliding_window: stated };
+      return { ...turned, ...mistral, sliding_window: stated };
     }
     default:
-      return { ...config, rope_parameters: parameters };
+      return turned;
   }
 }
 

@@ -173,6 +173,18 @@ const bert: Naming = {
   },
 };
 
+/** Of Jina BERT v2, whose gate may be a tensor of its own. @internal */
+export const jinaBert: Naming = {
+  ...bert,
+  inner: {
+    ...bert.inner,
+    'mlp.gate': 'ffn_gate',
+    'mlp.gated_layers': 'ffn_up',
+    'mlp.wo': 'ffn_down',
+    'mlp.layernorm': 'layer_output_norm',
+  },
+};
+
 const nomicBert: Naming = {
   layer: 'encoder.layers.',
   outer: {

@@ -13,7 +13,7 @@ import type { Family } from './description/family.js';
 import type { Destination, Run } from './description/slots.js';
 import { families } from './families/families.js';
 import { anything, architectures, asTable, configOf, factorNames, factorsOf, Header } from './gguf-config.js';
-import { ggufName, hubNames, type Naming, namings, t5Naming } from './gguf-names.js';
+import { ggufName, hubNames, jinaBert, type Naming, namings, t5Naming } from './gguf-names.js';
 
 // Divides the frequencies of a rotary encoding, as ggml does; LLaMA 3's scaling is stored so.
 function divided(rope: RopeOptions | null, factors: readonly number[]): RopeOptions | null {
@@ -79,7 +79,11 @@ export async function ggufModel(
   const found = describedBy(header, where, configOf(header, gguf, model, factors), options);
   const isGated = found.layers[0]?.feedForward.kind === 'gated';
   const naming =
-    model === 't5' ? t5Naming(isGated ? 'wi_1' : 'wi') : ((namings[found.architecture] ?? namings[model]) as Naming);
+    model === 't5'
+      ? t5Naming(isGated ? 'wi_1' : 'wi')
+      : architecture === 'jina-bert-v2'
+        ? jinaBert
+        : ((namings[found.architecture] ?? namings[model]) as Naming);
   const scale = header.read('attention.scale', anything) === 0 ? undefined : header.number('attention.scale');
   const isEncoder = found.kind !== 'decoder';
   if (header.read('attention.causal', flag) === isEncoder) {

@@ -98,6 +98,14 @@ const bertNames = [
   [/^(?:bert\.)?encoder\.layer\.(\d+)\.output\.LayerNorm/, 'blk.$1.layer_output_norm'],
 ];
 
+const jinaNames = [
+  ...bertNames,
+  [/^(?:bert\.)?encoder\.layer\.(\d+)\.mlp\.gated_layers_w/, 'blk.$1.ffn_gate'],
+  [/^(?:bert\.)?encoder\.layer\.(\d+)\.mlp\.gated_layers(?:_v)?/, 'blk.$1.ffn_up'],
+  [/^(?:bert\.)?encoder\.layer\.(\d+)\.mlp\.wo/, 'blk.$1.ffn_down'],
+  [/^(?:bert\.)?encoder\.layer\.(\d+)\.mlp\.layernorm/, 'blk.$1.layer_output_norm'],
+];
+
 const nomicNames = [
   [/^(bert\.)?embeddings\.word_embeddings/, 'token_embd'],
   [/^(bert\.)?embeddings\.token_type_embeddings/, 'token_types'],
@@ -150,7 +158,7 @@ function namesOf(type) {
   if (type === 'nomic_bert') return nomicNames;
   if (type === 'modernbert') return modernNames;
   if (type === 'gpt_neox') return neoxNames;
-  if (type === 'bert') return bertNames;
+  if (type === 'bert') return jinaNames;
   const own = { gpt2: gpt2Names, bloom: bloomNames, mpt: mptNames, phi: phiNames }[type];
   if (own !== undefined) return own;
   if (/^olmo/.test(type)) return [...decoderNames, ...afterNorms];
@@ -253,6 +261,21 @@ function stacked(tensors) {
   return made;
 }
 
+// JinaBertV2Model: the gate, which is the first half, by itself.
+function halved(tensors) {
+  return Object.fromEntries(
+    Object.entries(tensors).flatMap(([name, tensor]) => {
+      const [stem, end] = name.split('mlp.gated_layers.');
+      if (end === undefined) return [[name, tensor]];
+      const [shape, half] = [[tensor.shape[0] / 2, tensor.shape[1]], tensor.data.length / 2];
+      return [
+        [`${stem}mlp.gated_layers_w.${end}`, { ...tensor, shape, data: tensor.data.slice(0, half) }],
+        [`${stem}mlp.gated_layers_v.${end}`, { ...tensor, shape, data: tensor.data.slice(half) }],
+      ];
+    }),
+  );
+}
+
 /**
  * The GGUF file of a tiny model. `quantize(name, tensor)` may give other tensors for the matrices, and
  * `change({ metadata, tensors })` other contents.
@@ -260,7 +283,12 @@ function stacked(tensors) {
 export function ggufOf({ config: stated, tensors }, quantize = (_, tensor) => tensor, change = () => ({})) {
   const config = usual(stated);
   const type = config.model_type;
-  const at = config.use_bidirectional_attention ? 'gemma-embedding' : (architectures[type] ?? type);
+  const isJina = config.position_embedding_type === 'alibi';
+  const at = isJina
+    ? 'jina-bert-v2'
+    : config.use_bidirectional_attention
+      ? 'gemma-embedding'
+      : (architectures[type] ?? type);
   const heads = config.num_attention_heads;
   const headDim = config.head_dim ?? config.hidden_size / heads;
   const rope = {
@@ -335,7 +363,7 @@ export function ggufOf({ config: stated, tensors }, quantize = (_, tensor) => te
     own['rope_factors_long.weight'] = vector(rope.long_factor);
     own['rope_factors_short.weight'] = vector(rope.short_factor);
   }
-  for (const [name, tensor] of Object.entries(stacked(tensors))) {
+  for (const [name, tensor] of Object.entries(stacked(halved(tensors)))) {
     if (dropped.test(name)) continue;
     if (name === 'lm_head.weight' && config.tie_word_embeddings) continue;
     const made = tensorOf(name, tensor, config, headDim);

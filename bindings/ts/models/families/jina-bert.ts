@@ -29,11 +29,14 @@ function readJina(reading: Reading): ModelDescription {
   };
 }
 
-// Of the feed-forward part, only the last map has a bias.
+// Of the feed-forward part, only the last map has a bias. GGUF files may have the gate by itself.
 const spelling: LayerSpelling = {
   layer(names, model, { hiddenDim }: GatedFeedForward) {
     const { modelDim } = model;
-    const [gate, up] = names.joined('mlp.gated_layers', [hiddenDim, hiddenDim], modelDim);
+    const name = 'mlp.gated_layers';
+    const [gate, up] = names.has('mlp.gate.weight')
+      ? [names.linear('mlp.gate', hiddenDim, modelDim, false), names.linear(name, hiddenDim, modelDim, false)]
+      : names.joined(name, [hiddenDim, hiddenDim], modelDim);
     return {
       maps: { ...bertAttention(names, model), feedForwardNorm: names.norm('mlp.layernorm', modelDim, true) },
       feedForward: { kind: 'gated', gate, up, down: names.linear('mlp.wo', modelDim, hiddenDim) },
