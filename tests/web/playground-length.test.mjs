@@ -50,7 +50,7 @@ async function losses(page) {
 const hashOf = (page) => new URL(page.url()).hash;
 
 for (const browser of browsers) {
-  test(`losses of the passage are those of lengthCurve, and what the text says of them holds (${browser})`, async () => {
+  test(`losses of the passage are those of lengthCurve, and what the text says of them holds (${browser})`, async (t) => {
     all.site.asked.clear();
     const { page, complaints, close } = await all.fresh(browser, trained);
     await isThere(page);
@@ -65,6 +65,11 @@ for (const browser of browsers) {
 
     const column = (i) => shown.map((row) => row[i]);
     const [none, linear, ntk, yarn] = [0, 1, 2, 3].map(column);
+    for (const [name, curve] of Object.entries({ none, linear, ntk, yarn })) {
+      t.diagnostic(
+        `${name}: ${curve.map((loss) => loss.toFixed(2)).join(' ')} nats, 64 positions each, trained at 128`,
+      );
+    }
     assert.ok(
       none.slice(0, 3).every((loss, i) => Math.abs(loss - yarn[i]) < 0.1),
       'unscaled, as far as 191',
