@@ -13,14 +13,15 @@ const [begin, end] = ['<!-- npm run cards -->\n', '<!-- end -->'];
 const foreign = ['context_window_size', 'prefill_chunk_size', 'sliding_window_size', 'attention_sink_size'];
 const withoutGguf = ['deberta-v2', 'gptj', 'llama4', 'marian', 'opt', 'roformer', 'ropewalk', 'xlnet'];
 
-// The weights of matrices; norms and biases are a thousandth of them.
-function parametersOf({ modelDim, vocabSize, heads, kvHeads, headDim, layers, tiedEmbeddings, kind }) {
+// The weights of matrices; norms and biases are a thousandth of them. A decoder behind an encoder attends twice.
+function parametersOf({ modelDim, vocabSize, heads, kvHeads, headDim, layers, tiedEmbeddings, kind, decoder }) {
   const attention = 2 * modelDim * headDim * (heads + kvHeads);
-  const own = layers.map(({ feedForward: { kind, hiddenDim, experts = 1 } }) => {
-    return (kind === 'dense' ? 2 : 3) * experts * modelDim * hiddenDim;
-  });
+  const own = (layers, times) =>
+    layers.reduce((sum, { feedForward: { kind, hiddenDim, experts = 1 } }) => {
+      return sum + times * attention + (kind === 'dense' ? 2 : 3) * experts * modelDim * hiddenDim;
+    }, 0);
   const tables = vocabSize * modelDim * (tiedEmbeddings || kind === 'encoder' ? 1 : 2);
-  return own.reduce((sum, each) => sum + each + attention, tables);
+  return tables + own(layers, 1) + own(decoder?.layers ?? [], 2);
 }
 
 const short = (n) => (n >= 999.5e6 ? `${(n / 1e9).toFixed(1)} B` : `${Math.round(n / 1e6)} M`);

@@ -43,6 +43,20 @@ test('a card says what readModelConfig makes of a file', () => {
   assert.equal(tableOf(cards.slice(0, 1)).split('\n').length, 4);
 });
 
+test('a decoder behind an encoder counts, and attends twice', () => {
+  const widths = {
+    model_type: 't5',
+    architectures: ['T5ForConditionalGeneration'],
+    d_model: 512,
+    d_kv: 64,
+    d_ff: 2048,
+  };
+  const counts = { num_heads: 8, num_layers: 6, vocab_size: 32128, decoder_start_token_id: 0 };
+  const cards = cardsOf([{ name: 't5-small', params: { config: { ...widths, ...counts } } }]);
+  // The file of google-t5/t5-small has 60.5 million.
+  assert.deepEqual(cards, [['t5-small', 't5', 't5', '60 M', 'safetensors, GGUF']]);
+});
+
 test('the files of a card are those of a row of its family in docs/models.md', () => {
   const page = readFileSync(join(root, 'docs', 'models.md'), 'utf8');
   const files = {};
