@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <vector>
 
 #include "reference.h"
@@ -24,7 +25,7 @@ std::vector<T> converted(const std::vector<double>& x) {
 }
 
 // |gradient - central differences of loss()| / |differences|, as lengths of vectors, for x [n], which loss()
-// reads.
+// reads. Infinite where that is NaN, so that a largest error cannot leave it out.
 template <class Loss>
 double gradientError(double* x, const double* gradient, size_t n, Loss loss) {
   constexpr double kStep = 1e-5;
@@ -42,6 +43,7 @@ double gradientError(double* x, const double* gradient, size_t n, Loss loss) {
     length += slope * slope;
   }
   if (difference == 0) return 0;
+  if (std::isnan(difference + length)) return std::numeric_limits<double>::infinity();
   return std::sqrt(difference) / std::max(std::sqrt(length), 1e-3);  // some gradients are 0
 }
 

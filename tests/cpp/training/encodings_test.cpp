@@ -71,7 +71,7 @@ struct FirstLayer {
   double errorOf(Score score) {
     std::vector<double> maps(model.heads * tokens * tokens);
     REQUIRE(trainer.capture(batch.sequences(), maps.data()) == Status::kOk);
-    double worst = 0;
+    Worst worst;
     for (size_t h = 0; h < model.heads; ++h) {
       for (size_t i = 0; i < tokens; ++i) {
         const size_t keys = model.causal ? i + 1 : tokens;
@@ -79,10 +79,10 @@ struct FirstLayer {
         double total = 0;
         for (size_t j = 0; j < keys; ++j) total += expected[j] = std::exp(score(h, i, j));
         for (size_t j = 0; j < tokens; ++j)
-          worst = std::max(worst, std::fabs(maps[(h * tokens + i) * tokens + j] - expected[j] / total));
+          worst.add(maps[(h * tokens + i) * tokens + j], expected[j] / total, 1);
       }
     }
-    return worst;
+    return worst.share();
   }
 };
 
