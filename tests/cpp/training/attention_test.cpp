@@ -38,8 +38,8 @@ constexpr Named kTerms[] = {{"plain", {}},
 template <class T>
 double valueShare(const HeadData<T>& data, double unit) {
   const size_t tokens = data.distances.tokens;
-  std::vector<T> weights(tokens * tokens), out(tokens * data.value_dim);
-  std::vector<T> room(attentionRoom(data.distances, false));
+  std::vector<T> weights(tokens * tokens, kNaN), out(tokens * data.value_dim, kNaN);
+  std::vector<T> room(attentionRoom(data.distances, false), kNaN);
   attentionForward({weights.data()}, out.data(), data.value_dim, data.input(), room.data());
   std::vector<double> expected(tokens * tokens, 0);
   Worst worst;
@@ -60,8 +60,9 @@ double valueShare(const HeadData<T>& data, double unit) {
 // Gradients of a head by one form of its weights.
 HeadGradientData gradientsOf(const HeadData<double>& data, bool kept) {
   const size_t tokens = data.distances.tokens;
-  std::vector<double> weights((kept ? tokens : blockRows(tokens)) * tokens), out(tokens * data.value_dim);
-  std::vector<double> room(attentionRoom(data.distances, false));
+  std::vector<double> weights((kept ? tokens : blockRows(tokens)) * tokens, kNaN);
+  std::vector<double> out(tokens * data.value_dim, kNaN);
+  std::vector<double> room(attentionRoom(data.distances, false), kNaN);
   attentionForward({weights.data(), kept}, out.data(), data.value_dim, data.input(), room.data());
   HeadGradientData gradients(data);
   attentionBackward(gradients.parts(data), data.c.data(), data.value_dim, {weights.data(), kept},
@@ -90,7 +91,7 @@ TEST_CASE("Gradients of softmax attention", "[training]") {
     for (const bool causal : {false, true}) {
       Random random(8);
       HeadData<double> data(random, 6, causal, 4, 3, terms);
-      std::vector<double> weights(36), out(18), room(attentionRoom(data.distances, false));
+      std::vector<double> weights(36, kNaN), out(18, kNaN), room(attentionRoom(data.distances, false), kNaN);
       const auto loss = [&] {
         attentionForward({weights.data()}, out.data(), 3, data.input(), room.data());
         return dotOf(out, data.c);
@@ -108,8 +109,8 @@ TEST_CASE("Gradients of softmax attention by several blocks, with weights comput
     for (const bool causal : {false, true}) {
       Random random(24);
       HeadData<double> data(random, kTokens, causal, 4, 3, terms);
-      std::vector<double> weights(blockRows(kTokens) * kTokens), out(kTokens * 3);
-      std::vector<double> room(attentionRoom(data.distances, false));
+      std::vector<double> weights(blockRows(kTokens) * kTokens, kNaN), out(kTokens * 3, kNaN);
+      std::vector<double> room(attentionRoom(data.distances, false), kNaN);
       const auto loss = [&] {
         attentionForward({weights.data(), false}, out.data(), 3, data.input(), room.data());
         return dotOf(out, data.c);
@@ -148,7 +149,7 @@ TEST_CASE("Gradients of ALiBi's slopes, T5's table, KERPLE's and FIRE's numbers"
       T5Buckets buckets;
       REQUIRE(buckets.create({!causal, 6, 5}) == Status::kOk);
       BiasShape shape = {kind, 2, &buckets, {9, causal}, 5, 4.5, nullptr};
-      std::vector<double> room(FireTables::room(shape));
+      std::vector<double> room(FireTables::room(shape), kNaN);
       shape.room = room.data();
       const bool fire = kind == BiasKind::kFire;
       std::vector<double> first = randomDoubles(random, fire ? fireSize(2, 5) : 12, fire ? -1 : 0.5, 1.5);
@@ -178,7 +179,7 @@ TEST_CASE("FIRE is trained as it is applied", "[training]") {
   Random random(11);
   for (const double threshold : {0.5, 4.5, 100.0}) {
     BiasShape shape = {BiasKind::kFire, 2, nullptr, {kTokens, false}, kWidth, threshold, nullptr};
-    std::vector<double> room(FireTables::room(shape));
+    std::vector<double> room(FireTables::room(shape), kNaN);
     shape.room = room.data();
     std::vector<double> parameters = randomDoubles(random, fireSize(2, kWidth), -1, 1);
     parameters[0] = 0.3;
@@ -215,7 +216,7 @@ TEST_CASE("FIRE is its network, whether its units start, stop, or do neither", "
   for (const auto& part : {weights, biases, out, {0.25}})
     parameters.insert(parameters.end(), part.begin(), part.end());
   BiasShape shape = {BiasKind::kFire, 1, nullptr, {kTokens, false}, width, kThreshold, nullptr};
-  std::vector<double> room(FireTables::room(shape));
+  std::vector<double> room(FireTables::room(shape), kNaN);
   shape.room = room.data();
   std::vector<double> bias(shape.size());
   distanceBias<double>(bias.data(), shape, {parameters.data(), nullptr});
@@ -267,7 +268,7 @@ TEST_CASE("Rows of tables are laid out by distance, and gradients find their row
       const Distances d = {5, causal};
       std::vector<double> table = randomDoubles(random, rows.rows() * 3);
       const std::vector<double> c = randomDoubles(random, d.count() * 3);
-      std::vector<double> out(c.size()), gradient(table.size(), 0);
+      std::vector<double> out(c.size(), kNaN), gradient(table.size(), 0);
       const auto loss = [&] {
         layOutByDistance(out.data(), table.data(), rows, d, 3);
         return dotOf(out, c);

@@ -46,7 +46,7 @@ struct HeadData {
     value = make(distances.count() * value_dim);
     c = make(tokens * value_dim);
     cope = make(terms.cope ? kPositions * dim : 0);
-    cope_room.resize(training::copeRoom(distances, kPositions));
+    cope_room.assign(training::copeRoom(distances, kPositions), kNaN);
   }
 
   static constexpr size_t kPositions = 4;  // of CoPE

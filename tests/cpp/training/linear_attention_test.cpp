@@ -84,8 +84,8 @@ struct LinearData {
 template <class T>
 double valueShare(const LinearData<T>& data, double unit) {
   const Distances d = data.head.distances;
-  std::vector<T> weights(d.tokens * d.tokens), denominators(d.tokens), out(d.tokens * 3);
-  std::vector<T> room(linearAttentionRoom(d, kDim));
+  std::vector<T> weights(d.tokens * d.tokens, kNaN), denominators(d.tokens, kNaN), out(d.tokens * 3, kNaN);
+  std::vector<T> room(linearAttentionRoom(d, kDim), kNaN);
   linearAttentionForward({weights.data()}, denominators.data(), out.data(), 3, data.input(), room.data());
   Worst worst;
   std::vector<double> expected(weights.size(), 0);
@@ -137,8 +137,8 @@ TEST_CASE("Gradients of linear attention", "[training]") {
         LinearData<double> data(random, 6, causal, kernel, rotation);
         for (size_t t = 0; kernel == LinearKernel::kRelu && t < 6; ++t)
           data.head.q[t * (kDim + 2)] = data.head.k[t * (kDim + 2)] = 0.9;
-        std::vector<double> weights(36), denominators(6), out(18);
-        std::vector<double> room(linearAttentionRoom(data.head.distances, kDim));
+        std::vector<double> weights(36, kNaN), denominators(6, kNaN), out(18, kNaN);
+        std::vector<double> room(linearAttentionRoom(data.head.distances, kDim), kNaN);
         const auto loss = [&] {
           linearAttentionForward({weights.data()}, denominators.data(), out.data(), 3, data.input(),
                                  room.data());
@@ -167,8 +167,9 @@ TEST_CASE("Gradients of linear attention by several blocks, with weights kept or
         LinearData<double> data(random, kTokens, causal, kernel, rotation);
         for (size_t t = 0; kernel == LinearKernel::kRelu && t < kTokens; ++t)
           data.head.q[t * (kDim + 2)] = data.head.k[t * (kDim + 2)] = 0.9;
-        std::vector<double> weights(kTokens * kTokens), denominators(kTokens), out(kTokens * 3);
-        std::vector<double> room(linearAttentionRoom(data.head.distances, kDim));
+        std::vector<double> weights(kTokens * kTokens, kNaN), denominators(kTokens, kNaN),
+            out(kTokens * 3, kNaN);
+        std::vector<double> room(linearAttentionRoom(data.head.distances, kDim), kNaN);
         const auto gradientsOf = [&](bool kept) {
           const HeadWeights<double> of_head = {weights.data(), kept};
           linearAttentionForward(of_head, denominators.data(), out.data(), 3, data.input(), room.data());
@@ -198,8 +199,8 @@ TEST_CASE("A row without a denominator has no weights and passes no gradient on"
   Random random(16);
   LinearData<double> data(random, 3, true, LinearKernel::kRelu, LinearRotation::kNone);
   for (double& v : data.head.q) v = -1;
-  std::vector<double> weights(9, kNaN), denominators(3), out(9, kNaN);
-  std::vector<double> room(linearAttentionRoom(data.head.distances, kDim));
+  std::vector<double> weights(9, kNaN), denominators(3, kNaN), out(9, kNaN);
+  std::vector<double> room(linearAttentionRoom(data.head.distances, kDim), kNaN);
   linearAttentionForward({weights.data()}, denominators.data(), out.data(), 3, data.input(), room.data());
   HeadGradientData gradients(data.head);
   linearAttentionBackward(gradients.parts(data.head), data.head.c.data(), 3, {weights.data()},
