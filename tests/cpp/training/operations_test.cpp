@@ -231,6 +231,37 @@ TEST_CASE("Cross entropy: the loss by its definition, its gradient, and rows of 
   CHECK(crossEntropy<float>(far.data(), &target, nullptr, 1, 2) == 200);
 }
 
+TEST_CASE("Cross entropy of more rows than are added up at once", "[training]") {
+  constexpr size_t kClasses = 3;
+  for (const size_t rows : {size_t{512}, size_t{513}, size_t{1100}}) {
+    Random random(7);
+    const std::vector<double> x = randomDoubles(random, rows * kClasses, -3, 3);
+    std::vector<double> weights = randomDoubles(random, rows, 0, 2);
+    std::vector<int32_t> targets;
+    for (size_t r = 0; r < rows; ++r) targets.push_back(static_cast<int32_t>(random.between(0, 2)));
+    for (const bool weighted : {true, false}) {
+      if (!weighted) weights.assign(rows, 1);
+      double loss = 0;
+      double total = 0;
+      for (const double w : weights) total += w;
+      std::vector<double> expected(x.size()), found = x;
+      for (size_t r = 0; r < rows; ++r) {
+        double sum = 0;
+        for (size_t c = 0; c < kClasses; ++c) sum += std::exp(x[r * kClasses + c]);
+        for (size_t c = 0; c < kClasses; ++c) {
+          const bool is_target = static_cast<size_t>(targets[r]) == c;
+          const double p = std::exp(x[r * kClasses + c]) / sum;
+          if (is_target) loss -= weights[r] / total * std::log(p);
+          expected[r * kClasses + c] = weights[r] / total * (p - (is_target ? 1 : 0));
+        }
+      }
+      const double* const given = weighted ? weights.data() : nullptr;
+      CHECK(std::fabs(crossEntropy(found.data(), targets.data(), given, rows, kClasses) - loss) < 1e-13);
+      CHECK(largestDifference(found, expected) < 1e-16);
+    }
+  }
+}
+
 TEST_CASE("Gradients of embeddings reach every use of a token and of a position", "[training]") {
   constexpr size_t kVocab = 5, kDim = 3, kBatch = 2, kTokens = 4;
   const std::vector<int32_t> ids = {0, 3, 3, 1, 4, 0, 3, 0};

@@ -136,6 +136,51 @@ TEST_CASE("Options of an encoding out of range are refused", "[training]") {
         }) == Status::kOk);
 }
 
+TEST_CASE("The largest sizes are taken, the next ones refused", "[training]") {
+  using Kind = PositionKind;
+  constexpr size_t kMost = size_t{1} << 24;
+  const struct {
+    const char* name;
+    Kind kind;
+    size_t most;
+    void (*set)(ModelOptions&, size_t);
+    Status refusal = Status::kInvalidShape;
+  } kLimits[] = {
+      {"vocab", Kind::kNone, kMost, [](ModelOptions& m, size_t n) { m.vocab = n; }},
+      {"hidden_dim", Kind::kNone, kMost, [](ModelOptions& m, size_t n) { m.hidden_dim = n; }},
+      {"model_dim", Kind::kNone, 16384, [](ModelOptions& m, size_t n) { m.model_dim = m.heads = n; }},
+      {"learned", Kind::kLearned, kMost, [](ModelOptions& m, size_t n) { m.position.length = n; }},
+      {"relative", Kind::kM3, kMost, [](ModelOptions& m, size_t n) { m.position.length = n; }},
+      {"shaw", Kind::kShaw, kMost - 1, [](ModelOptions& m, size_t n) { m.position.max_relative = n; }},
+      {"fire", Kind::kFire, 4096, [](ModelOptions& m, size_t n) { m.position.width = n; }},
+      {"t5", Kind::kT5, 4096, [](ModelOptions& m, size_t n) { m.position.num_buckets = n; },
+       Status::kInvalidArgument},
+  };
+  for (const auto& [name, kind, most, set, refusal] : kLimits) {
+    INFO(name);
+    ModelOptions model = smallModel(kind);
+    set(model, most);
+    CHECK(check(model) == Status::kOk);
+    set(model, most + 1);
+    CHECK(check(model) == refusal);
+  }
+  ModelOptions deep = smallModel();
+  ParameterLayout layout;
+  deep.layers = 1024;
+  CHECK(layout.create(deep) == Status::kOk);
+  CHECK(layout.find("layers.1023.output") != nullptr);
+}
+
+TEST_CASE("The optimizer is torch.optim.AdamW with its defaults unless it is told", "[training]") {
+  const OptimizerOptions options;
+  CHECK(options.kind == OptimizerKind::kAdamW);
+  CHECK(options.lr == 1e-3);
+  CHECK(options.beta1 == 0.9);
+  CHECK(options.beta2 == 0.999);
+  CHECK(options.eps == 1e-8);
+  CHECK(options.weight_decay == 1e-2);
+}
+
 TEST_CASE("Options of an optimizer out of range are refused", "[training]") {
   const auto status = [](auto change) {
     return statusOf(PositionKind::kNone, [&](TrainerOptions& o) { change(o.optimizer); });

@@ -1,6 +1,7 @@
 // Which parameters a model has, in which order, and how they begin.
 #include "training/parameters.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -39,7 +40,9 @@ void checkLayout(const ModelOptions& model, const std::vector<Expected>& expecte
     CHECK(std::fabs(layout[i].start.deviation - e.start.deviation) <= 1e-15);
     CHECK(layout[i].decays == e.decays);
     CHECK(layout[i].offset == offset);
-    offset += e.shape.size();
+    const size_t size = e.shape.rows * std::max<size_t>(e.shape.columns, 1);
+    CHECK(layout[i].shape.size() == size);
+    offset += size;
   }
   CHECK(layout.size() == offset);
 }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "catch.h"
+#include "reference.h"
 #include "training/model_memory.h"
 #include "training/trainer_data.h"
 
@@ -23,17 +24,33 @@ TEST_CASE("Vectors of positions are bits, or sines and cosines in turn", "[train
       REQUIRE(plan.prepare(kTokens) == Status::kOk);
       REQUIRE(plan.vectors() != nullptr);
       const size_t bits = length == 8 ? 3 : 4;
-      double worst = 0;
+      Worst worst;
       for (size_t t = 0; t < kTokens; ++t) {
         for (size_t c = 0; c < model.model_dim; ++c) {
           const double angle = static_cast<double>(t) * std::pow(100, -static_cast<double>(c / 2) / 4);
           const double wave = c % 2 == 0 ? std::sin(angle) : std::cos(angle);
           const double bit = c >= bits ? 0 : (t >> c & 1) != 0 ? 1 : -1;
           const double expected = 0.5 * (kind == PositionKind::kBinary ? bit : wave);
-          worst = std::max(worst, std::fabs(plan.vectors()[t * model.model_dim + c] - expected));
+          worst.add(plan.vectors()[t * model.model_dim + c], expected, 0x1p-24);
         }
       }
-      CHECK(worst <= (kind == PositionKind::kBinary ? 0 : 0x1p-24));
+      CHECK(worst.share() <= (kind == PositionKind::kBinary ? 0 : 1));
+    }
+  }
+}
+
+TEST_CASE("Attention weights are kept up to as many tokens as a model says", "[training]") {
+  for (const PositionKind kind : {PositionKind::kNone, PositionKind::kFire}) {
+    ModelOptions model = smallModel(kind);
+    model.kept_tokens = 5;
+    PositionPlan<float> plan;
+    REQUIRE(plan.create(model) == Status::kOk);
+    for (const size_t tokens : {size_t{5}, size_t{6}, size_t{4}}) {
+      REQUIRE(plan.prepare(tokens) == Status::kOk);
+      CAPTURE(tokens);
+      CHECK(plan.keepsWeights() == (tokens <= 5));
+      CHECK(plan.firesByBlock() == (kind == PositionKind::kFire && tokens > 5));
+      CHECK(plan.hasBias() == (kind == PositionKind::kFire && tokens <= 5));
     }
   }
 }
