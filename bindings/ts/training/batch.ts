@@ -13,8 +13,8 @@ export interface TrainingBatch {
   /** In the shape of ids: the id that is to come out of each. Default in causal models the next id of the sequence. */
   targets?: IdsInput;
   /**
-   * [B, T] row major, 0 or above: what each counts in the loss, which is divided by their sum. Targets where it is 0
-   * are not read. Default 1 each, and without targets 0 for the last of each sequence.
+   * [B, T] row major, 0 or above: what each counts in the loss, which is divided by their sum. Where it is 0 a target
+   * may be any integer. Default 1 each, and without targets 0 for the last of each sequence.
    */
   weights?: Float32Array;
 }

@@ -72,6 +72,15 @@ for (const [name, make] of Object.entries(tasks)) {
   });
 }
 
+test('the best loss is 0 where ids tell what is right, the entropy of a language, and unknown of a text', () => {
+  for (const [name, make] of Object.entries(tasks)) {
+    const { bestLoss } = make();
+    if (name === 'charactersTask') assert.equal(bestLoss, undefined, name);
+    else if (name === 'skipLanguageTask') assert.ok(bestLoss > 0 && bestLoss < Math.log(16), `${bestLoss}`);
+    else assert.equal(bestLoss, 0, name);
+  }
+});
+
 test('batches and tables that no memory holds are refused', () => {
   const refused = (argument) => ({ name: 'ArgumentRangeError', argument });
   assert.throws(() => copyTask({ tokens: 2 ** 14 }).batch(2 ** 20), refused('size'));

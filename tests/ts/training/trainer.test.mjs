@@ -1,6 +1,7 @@
 // The trainer: what it learns, its state, and what it refuses. Its numbers are those of tests/vectors.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { encodings as registry } from 'ropewalk';
 import { load, TrainingError } from 'ropewalk/training';
 
 const rw = await load();
@@ -39,6 +40,14 @@ const encodings = [
   { encoding: 'deberta', span: 8 },
   { encoding: 'deberta', span: 4, maxDistance: 12 },
 ];
+
+test('every encoding of the registry is among those that are tried here', () => {
+  const tried = new Set(encodings.map(({ encoding }) => encoding));
+  assert.deepEqual(
+    Object.keys(registry).filter((name) => !tried.has(name)),
+    [],
+  );
+});
 
 // Sequences that count up from a random id.
 function counting(batch, tokens, seed = 1) {
@@ -235,6 +244,26 @@ test('without targets the last token of a sequence has no weight, whatever is gi
   assert.deepEqual([losses[5], losses[11]], [0, 0]);
   const last = Float32Array.from(ones, (_, i) => (i % 6 === 5 ? 1 : 0));
   assert.throws(() => trainer.evaluate({ ...batch, weights: last }), { argument: 'weights' });
+  trainer.dispose();
+});
+
+test('a target of weight 0 may be any integer, and nothing else', () => {
+  const trainer = trained({}, 2);
+  const batch = (target, weight) => ({
+    ids: [1, 2, 3],
+    targets: [2, target, 4],
+    weights: Float32Array.of(1, weight, 1),
+  });
+  const expected = trainer.evaluate(batch(3, 0));
+  for (const target of [-100, 8, 2 ** 53 - 1]) {
+    const { loss, losses } = trainer.evaluate(batch(target, 0));
+    assert.deepEqual([loss, losses], [expected.loss, expected.losses]);
+    assert.throws(() => trainer.evaluate(batch(target, 1)), { name: 'ArgumentRangeError', argument: 'targets[1]' });
+  }
+  assert.equal(trainer.step(batch(-100, 0)).step, 3);
+  for (const target of [Number.NaN, 0.5, '3', null]) {
+    assert.throws(() => trainer.step(batch(target, 0)), { argument: 'targets[1]' });
+  }
   trainer.dispose();
 });
 
