@@ -21,16 +21,29 @@ const { values: options } = parseArgs({
 const [rounds, steps] = [options.rounds, options.steps].map(Number);
 
 const optimizer = { learningRate: 1e-3, betas: [0.9, 0.98], eps: 1e-8, weightDecay: 0, clip: 0 };
-const causal = { position: { encoding: 'rope' }, optimizer };
-// The sizes of experiments B and E of tests/lab.
+const rope = { position: { encoding: 'rope' }, optimizer };
+const small = { modelDim: 32, hiddenDim: 0, vocab: 16, context: 32, ...rope };
+// The sizes of experiments A to E of tests/lab.
 const models = {
+  'order: a layer of 32, 2 heads, 32 tokens, batch 32, bidirectional': {
+    batch: 32,
+    model: { layers: 1, heads: 2, causal: false, ...small },
+  },
   'induction: 2 layers of 32, 2 heads, 48 tokens, batch 32': {
     batch: 32,
-    model: { layers: 2, modelDim: 32, heads: 2, hiddenDim: 0, vocab: 32, context: 48, ...causal },
+    model: { layers: 2, modelDim: 32, heads: 2, hiddenDim: 0, vocab: 32, context: 48, ...rope },
+  },
+  'language: 2 layers of 32, 4 heads, 32 tokens, batch 32': {
+    batch: 32,
+    model: { layers: 2, heads: 4, ...small },
+  },
+  'linear attention: 2 layers of 32, 2 heads, 32 tokens, batch 32': {
+    batch: 32,
+    model: { layers: 2, heads: 2, attention: { linear: 'elu1', ropeForm: 'numerator' }, ...small },
   },
   'text: 2 layers of 64, 4 heads, 256 hidden, 64 tokens, batch 16': {
     batch: 16,
-    model: { layers: 2, modelDim: 64, heads: 4, hiddenDim: 256, vocab: 64, context: 64, ...causal },
+    model: { layers: 2, modelDim: 64, heads: 4, hiddenDim: 256, vocab: 64, context: 64, ...rope },
   },
 };
 

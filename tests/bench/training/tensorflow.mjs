@@ -1,22 +1,26 @@
-// The trainer's model in TensorFlow.js, differentiated by its autodiff: RMS norms, RoPE in halves, causal softmax attention,
-// a feed-forward part with GELU, Adam. Its wasm backend lacks the kernel of one gradient, that of gather
-// (UnsortedSegmentSum), so tokens are looked up by a product with ones at their ids, which oneHot gives right as integers
-// alone.
+// The trainer's model in TensorFlow.js, differentiated by its autodiff: RMS norms, RoPE in halves, softmax attention or
+// linear attention with elu + 1 and RoPE in the numerator, causal or not, a feed-forward part with GELU, Adam. Its wasm
+// backend lacks the kernel of one gradient, that of gather (UnsortedSegmentSum), so tokens are looked up by a product with
+// ones at their ids, which oneHot gives right as integers alone.
 import { frequency } from '../reference.mjs';
 
 const hidden = -1e9; // a score of what is not seen
 
-function tablesOf(tf, tokens, headDim) {
+function tablesOf(tf, tokens, headDim, causal) {
   const pairs = headDim / 2;
   const table = (f) =>
     tf.tensor(
       Float32Array.from({ length: tokens * pairs }, (_, i) => f(Math.floor(i / pairs) * frequency(i % pairs, headDim))),
       [1, 1, tokens, pairs],
     );
-  const mask = Float32Array.from({ length: tokens * tokens }, (_, i) =>
-    i % tokens > Math.floor(i / tokens) ? hidden : 0,
-  );
-  return { cos: table(Math.cos), sin: table(Math.sin), mask: tf.tensor(mask, [1, 1, tokens, tokens]) };
+  const ofPairs = (seen, unseen) =>
+    tf.tensor(
+      Float32Array.from({ length: tokens * tokens }, (_, i) =>
+        causal && i % tokens > Math.floor(i / tokens) ? unseen : seen,
+      ),
+      [1, 1, tokens, tokens],
+    );
+  return { cos: table(Math.cos), sin: table(Math.sin), mask: ofPairs(0, hidden), seen: ofPairs(1, 0) };
 }
 
 // x [.., D] w^T for w [outputs, inputs].
@@ -30,10 +34,14 @@ function turn(tf, x, { cos, sin }) {
   return tf.concat([tf.sub(tf.mul(a, cos), tf.mul(b, sin)), tf.add(tf.mul(a, sin), tf.mul(b, cos))], -1);
 }
 
+// elu(x) + 1.
+const feature = (tf, x) => tf.add(tf.relu(x), tf.exp(tf.neg(tf.relu(tf.neg(x)))));
+
 const onesAt = (tf, ids, vocab) => tf.cast(tf.oneHot(ids, vocab), 'float32');
 
 /** A trainer like that of the package, from its parameters. */
-export function tensorflowTrainer(tf, { layers, modelDim, heads, hiddenDim, vocab, context, optimizer }, parameters) {
+export function tensorflowTrainer(tf, model, parameters) {
+  const { layers, modelDim, heads, hiddenDim, vocab, context, causal = true, attention, optimizer } = model;
   const { learningRate, betas, eps } = optimizer;
   const p = Object.fromEntries(
     Object.entries(parameters).map(([name, { data, shape }]) => [
@@ -41,18 +49,28 @@ export function tensorflowTrainer(tf, { layers, modelDim, heads, hiddenDim, voca
       tf.variable(tf.tensor(data, [...shape]), true, name),
     ]),
   );
-  const tables = tablesOf(tf, context, modelDim / heads);
+  const tables = tablesOf(tf, context, modelDim / heads, causal);
   const adam = tf.train.adam(learningRate, ...betas, eps);
 
+  const softmaxMix = (q, k, v) => {
+    const [a, b] = [q, k].map((x) => turn(tf, x, tables));
+    const scores = tf.mul(tf.matMul(a, b, false, true), tf.scalar((modelDim / heads) ** -0.5));
+    return tf.matMul(tf.softmax(tf.add(scores, tables.mask)), v);
+  };
+  const linearMix = (q, k, v) => {
+    const plain = [q, k].map((x) => feature(tf, x));
+    const products = ([a, b]) => tf.mul(tf.matMul(a, b, false, true), tables.seen);
+    const sums = tf.sum(products(plain), -1, true);
+    return tf.div(tf.matMul(products(plain.map((x) => turn(tf, x, tables))), v), sums);
+  };
+  const mix = attention === undefined ? softmaxMix : linearMix;
   const attend = (x, layer, batch) => {
     const side = (name) =>
       tf.transpose(
         tf.reshape(project(tf, x, p[`layers.${layer}.${name}`]), [batch, context, heads, modelDim / heads]),
         [0, 2, 1, 3],
       );
-    const [q, k] = ['query', 'key'].map((name) => turn(tf, side(name), tables));
-    const scores = tf.mul(tf.matMul(q, k, false, true), tf.scalar((modelDim / heads) ** -0.5));
-    const mixed = tf.matMul(tf.softmax(tf.add(scores, tables.mask)), side('value'));
+    const mixed = mix(side('query'), side('key'), side('value'));
     const rows = tf.reshape(tf.transpose(mixed, [0, 2, 1, 3]), [batch * context, modelDim]);
     return project(tf, rows, p[`layers.${layer}.output`]);
   };
