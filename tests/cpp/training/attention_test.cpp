@@ -13,6 +13,8 @@
 #include "training/fire_bias.h"
 #include "training/forget_gate.h"
 #include "training/head_data.h"
+#include "training/head_tables.h"
+#include "training/mixed_rope.h"
 #include "training/rotation.h"
 
 namespace ropewalk::test {
@@ -315,6 +317,62 @@ TEST_CASE("The gradient of a rotation is the inverse rotation, times the attenti
       CHECK(std::fabs(gradient[i] - expected) < 1e-14);
     }
   }
+}
+
+TEST_CASE("Gradients of RoPE-Mixed's frequencies", "[training]") {
+  constexpr size_t kStride = 9;
+  const MixedShape shape = {7, 3, 2, 2};  // tokens, columns, heads, pairs
+  for (const Pairing pairing : {Pairing::kHalf, Pairing::kInterleaved}) {
+    Random random(41);
+    std::vector<double> fx = randomDoubles(random, 4), fy = randomDoubles(random, 4);
+    const std::vector<double> x = randomDoubles(random, shape.tokens * kStride);
+    const std::vector<double> c = randomDoubles(random, x.size());
+    std::vector<double> tables(shape.size(), kNaN);
+    const auto turned = [&] {
+      mixedTables<double>(tables.data(), {fx.data(), fy.data()}, shape);
+      std::vector<double> rows = x;
+      for (size_t h = 0; h < shape.heads; ++h) {
+        turnRows(rows.data() + h * 4, kStride, shape.tokens, mixedTablesOf<double>(tables.data(), h, shape),
+                 pairing, Turn::kForward);
+      }
+      return rows;
+    };
+    const auto loss = [&] { return dotOf(turned(), c); };
+    const std::vector<double> rows = turned();
+    std::vector<double> dfx(4, 0), dfy(4, 0);
+    for (size_t h = 0; h < shape.heads; ++h) {
+      mixedBackward<double>({dfx.data() + h * 2, dfy.data() + h * 2}, rows.data() + h * 4, c.data() + h * 4,
+                            kStride, shape, pairing);
+    }
+    CHECK(reported("RoPE-Mixed, by columns", gradientError(fx, dfx, loss)) < kGradientTolerance);
+    CHECK(reported("RoPE-Mixed, by rows", gradientError(fy, dfy, loss)) < kGradientTolerance);
+  }
+}
+
+TEST_CASE("Gradients of tables that each head has for itself, and of biases of queries", "[training]") {
+  const HeadTableShape shape = {5, 2, 3};  // distances, heads, D
+  Random random(42);
+  std::vector<double> vectors = randomDoubles(random, shape.distances * shape.width());
+  std::vector<double> w = randomDoubles(random, shape.width() * shape.width());
+  std::vector<double> u = randomDoubles(random, shape.width()), v = randomDoubles(random, shape.width());
+  const std::vector<double> c = randomDoubles(random, shape.heads * shape.size());
+  const std::vector<double> of_bias = randomDoubles(random, shape.heads * shape.distances);
+  std::vector<double> tables(c.size(), kNaN), bias(of_bias.size(), kNaN);
+  const auto loss = [&] {
+    headTables<double>(tables.data(), vectors.data(), w.data(), shape);
+    tableBias<double>(bias.data(), tables.data(), {u.data(), v.data()}, 0.7, shape);
+    return dotOf(tables, c) + dotOf(bias, of_bias);
+  };
+  loss();
+  std::vector<double> dtables = c, dw(w.size(), 0), dvectors(vectors.size(), 0), du(u.size(), 0),
+                      dv(v.size(), 0);
+  tableBiasBackward<double>({du.data(), dv.data()}, dtables.data(), of_bias.data(), tables.data(),
+                            {u.data(), v.data()}, 0.7, shape);
+  headTablesBackward<double>(dw.data(), dvectors.data(), dtables.data(), vectors.data(), w.data(), shape);
+  CHECK(reported("tables of heads, map", gradientError(w, dw, loss)) < kGradientTolerance);
+  CHECK(reported("tables of heads, vectors", gradientError(vectors, dvectors, loss)) < kGradientTolerance);
+  CHECK(reported("biases of queries, content", gradientError(u, du, loss)) < kGradientTolerance);
+  CHECK(reported("biases of queries, position", gradientError(v, dv, loss)) < kGradientTolerance);
 }
 
 TEST_CASE("PoPE: the score of its definition, and the gradients of values and phases", "[training]") {

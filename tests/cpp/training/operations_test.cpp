@@ -5,6 +5,7 @@
 #include "catch.h"
 #include "reference.h"
 #include "training/activation.h"
+#include "training/axial.h"
 #include "training/central_differences.h"
 #include "training/cross_entropy.h"
 #include "training/embedding.h"
@@ -286,6 +287,22 @@ TEST_CASE("Gradients of embeddings reach every use of a token and of a position"
     CHECK(reported(("learned positions, " + name).c_str(), gradientError(positions, dpositions, loss)) <
           kGradientTolerance);
   }
+}
+
+TEST_CASE("Gradients of a grid's vectors reach every place of their row and column", "[training]") {
+  const AxialShape shape = {11, 4, 3};  // tokens, columns, dim
+  Random random(43);
+  std::vector<double> rows = randomDoubles(random, 3 * shape.dim);
+  std::vector<double> columns = randomDoubles(random, shape.columns * shape.dim);
+  const std::vector<double> c = randomDoubles(random, shape.tokens * shape.dim);
+  std::vector<double> out(c.size(), kNaN), drows(rows.size(), 0), dcolumns(columns.size(), 0);
+  const auto loss = [&] {
+    axialPositions<double>(out.data(), {rows.data(), columns.data()}, shape);
+    return dotOf(out, c);
+  };
+  axialBackward<double>({drows.data(), dcolumns.data()}, c.data(), shape);
+  CHECK(reported("grid, rows", gradientError(rows, drows, loss)) < kGradientTolerance);
+  CHECK(reported("grid, columns", gradientError(columns, dcolumns, loss)) < kGradientTolerance);
 }
 
 }  // namespace ropewalk::test
