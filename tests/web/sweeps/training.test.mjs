@@ -1,4 +1,4 @@
-// Training gives the same bits on every engine: 50 steps with several encodings in Node, and in browsers.
+// Training gives the same bits on every engine: 50 steps with every encoding and attention in Node, and in browsers.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -12,7 +12,7 @@ after(async () => {
   await site.close();
 });
 
-// Runs in Node and in a page: a hash of the state after 50 steps, by encoding.
+// Runs in Node and in a page: a hash of the state after 50 steps, by model.
 async function trained(entry) {
   const { load, skipLanguageTask } = await import(entry);
   const rw = await load();
@@ -29,14 +29,32 @@ async function trained(entry) {
     ropeMixed: { encoding: 'rope_mixed', columns: 8 },
     axial: { encoding: 'axial', columns: 8 },
     sinusoidal: { encoding: 'sinusoidal' },
+    binary: { encoding: 'binary' },
+    learned: { encoding: 'learned', mode: 'multiply' },
+    alibi: { encoding: 'alibi', trainable: true },
+    t5: { encoding: 't5' },
+    shaw: { encoding: 'shaw' },
+    relativeKey: { encoding: 'relative_key' },
+    relativeKeyQuery: { encoding: 'relative_key_query' },
+    m3: { encoding: 'm3' },
+  };
+  const { rope } = positions;
+  const models = {
+    ...Object.fromEntries(Object.entries(positions).map(([name, position]) => [name, { position }])),
+    elu1: { position: rope, attention: { linear: 'elu1' } },
+    relu: { attention: { linear: 'relu' } },
+    exp: { position: rope, attention: { linear: 'exp', ropeForm: 'both' } },
+    cosine: { position: rope, attention: { linear: 'cosine' } },
+    bidirectional: { causal: false, norm: 'layer', activation: 'silu' },
+    sgd: { optimizer: { type: 'sgd', warmup: 10, totalSteps: 50 } },
   };
   const hashes = {};
-  for (const [name, position] of Object.entries(positions)) {
+  for (const [name, options] of Object.entries(models)) {
     const task = skipLanguageTask({ tokens: 32, seed: 3 });
     const { vocab, tokens: context } = task;
     const optimizer = { warmup: 10, totalSteps: 50 };
     const sizes = { layers: 2, modelDim: 32, heads: 2, hiddenDim: 64, vocab, context };
-    const trainer = rw.trainer({ ...sizes, position, optimizer });
+    const trainer = rw.trainer({ ...sizes, optimizer, ...options });
     for (let s = 0; s < 50; ++s) trainer.step(task.batch(8));
     // FNV-1a: a page without https has no crypto.subtle.
     let hash = 0x811c9dc5;
@@ -51,7 +69,7 @@ const inNode = await trained('ropewalk/training');
 
 for (const name of browsers) {
   test(`50 steps in ${name} give the bits of Node`, async () => {
-    assert.equal(new Set(Object.values(inNode)).size, 12);
+    assert.equal(new Set(Object.values(inNode)).size, 26);
     const page = await both.newPage(name);
     await page.goto(`${site.address}worker.js`); // any file: the page is where the code comes from
     assert.deepEqual(await page.evaluate(`(${trained})('/training.js')`), inNode);
