@@ -375,48 +375,53 @@ TEST_CASE("Gradients of tables that each head has for itself, and of biases of q
   CHECK(reported("biases of queries, position", gradientError(v, dv, loss)) < kGradientTolerance);
 }
 
+// Coordinates come in pieces of 64.
 TEST_CASE("PoPE: the score of its definition, and the gradients of values and phases", "[training]") {
-  constexpr size_t kTokens = 3, kDim = 4, kStride = 5;
-  Random random(12);
-  std::vector<double> theta = randomDoubles(random, kDim), cos, sin;
-  for (size_t t = 0; t < kTokens; ++t) {
-    for (const double w : theta) {
-      cos.push_back(std::cos(static_cast<double>(t) * w));
-      sin.push_back(std::sin(static_cast<double>(t) * w));
-    }
-  }
-  const AngleTables<double> tables = {cos.data(), sin.data(), kDim};
-  std::vector<double> q = randomDoubles(random, kTokens * kStride),
-                      k = randomDoubles(random, kTokens * kStride);
-  std::vector<double> phases = randomDoubles(random, kDim, -3, 3);
-  std::vector<double> turned_q(kTokens * 2 * kDim), turned_k(kTokens * 2 * kDim);
-  popeForward<double>(turned_q.data(), q.data(), kStride, kTokens, tables, nullptr);
-  popeForward<double>(turned_k.data(), k.data(), kStride, kTokens, tables, phases.data());
-  const auto softplus = [](double x) { return std::log(1 + std::exp(x)); };
-  for (size_t i = 0; i < kTokens; ++i) {
-    for (size_t j = 0; j < kTokens; ++j) {
-      double expected = 0;
-      double found = 0;
-      const double distance = static_cast<double>(j) - static_cast<double>(i);
-      for (size_t c = 0; c < kDim; ++c) {
-        expected += softplus(q[i * kStride + c]) * softplus(k[j * kStride + c]) *
-                    std::cos(distance * theta[c] + phases[c]);
+  constexpr size_t kTokens = 3;
+  for (const size_t dim : {size_t{4}, size_t{64}, size_t{65}, size_t{130}}) {
+    const size_t stride = dim + 1;
+    INFO(dim << " coordinates");
+    Random random(12);
+    std::vector<double> theta = randomDoubles(random, dim), cos, sin;
+    for (size_t t = 0; t < kTokens; ++t) {
+      for (const double w : theta) {
+        cos.push_back(std::cos(static_cast<double>(t) * w));
+        sin.push_back(std::sin(static_cast<double>(t) * w));
       }
-      for (size_t e = 0; e < 2 * kDim; ++e) found += turned_q[i * 2 * kDim + e] * turned_k[j * 2 * kDim + e];
-      CHECK(std::fabs(found - expected) < 1e-14);
     }
-  }
+    const AngleTables<double> tables = {cos.data(), sin.data(), dim};
+    std::vector<double> q = randomDoubles(random, kTokens * stride),
+                        k = randomDoubles(random, kTokens * stride);
+    std::vector<double> phases = randomDoubles(random, dim, -3, 3);
+    std::vector<double> turned_q(kTokens * 2 * dim, kNaN), turned_k(kTokens * 2 * dim, kNaN);
+    popeForward<double>(turned_q.data(), q.data(), stride, kTokens, tables, nullptr);
+    popeForward<double>(turned_k.data(), k.data(), stride, kTokens, tables, phases.data());
+    const auto softplus = [](double x) { return std::log(1 + std::exp(x)); };
+    for (size_t i = 0; i < kTokens; ++i) {
+      for (size_t j = 0; j < kTokens; ++j) {
+        double expected = 0;
+        double found = 0;
+        const double distance = static_cast<double>(j) - static_cast<double>(i);
+        for (size_t c = 0; c < dim; ++c) {
+          expected += softplus(q[i * stride + c]) * softplus(k[j * stride + c]) *
+                      std::cos(distance * theta[c] + phases[c]);
+        }
+        for (size_t e = 0; e < 2 * dim; ++e) found += turned_q[i * 2 * dim + e] * turned_k[j * 2 * dim + e];
+        CHECK(std::fabs(found - expected) < 2.5e-15 * static_cast<double>(dim));
+      }
+    }
 
-  const std::vector<double> c = randomDoubles(random, turned_k.size());
-  const auto loss = [&] {
-    popeForward<double>(turned_k.data(), k.data(), kStride, kTokens, tables, phases.data());
-    return dotOf(turned_k, c);
-  };
-  std::vector<double> dk(k.size(), 0), dphases(kDim, 0);
-  popeBackward<double>(dk.data(), dphases.data(), c.data(), k.data(), kStride, kTokens, tables,
-                       phases.data());
-  CHECK(reported("PoPE, keys", gradientError(k, dk, loss)) < kGradientTolerance);
-  CHECK(reported("PoPE, phases", gradientError(phases, dphases, loss)) < kGradientTolerance);
+    const std::vector<double> c = randomDoubles(random, turned_k.size());
+    const auto loss = [&] {
+      popeForward<double>(turned_k.data(), k.data(), stride, kTokens, tables, phases.data());
+      return dotOf(turned_k, c);
+    };
+    std::vector<double> dk(k.size(), 0), dphases(dim, 0);
+    popeBackward<double>(dk.data(), dphases.data(), c.data(), k.data(), stride, kTokens, tables,
+                         phases.data());
+    CHECK(reported("PoPE, keys", gradientError(k, dk, loss)) < kGradientTolerance);
+    CHECK(reported("PoPE, phases", gradientError(phases, dphases, loss)) < kGradientTolerance);
+  }
 }
 
 TEST_CASE("Forget sums add up ln sigmoid of the gates", "[training]") {
