@@ -67,6 +67,19 @@ TEST_CASE("Sizes whose products no memory holds are refused", "[training]") {
   }
 }
 
+TEST_CASE("Heads have a table of keys by distance, and of queries where the vectors are learned",
+          "[training]") {
+  for (const PositionKind kind :
+       {PositionKind::kTransformerXl, PositionKind::kDeberta, PositionKind::kShaw, PositionKind::kNone}) {
+    PositionPlan<float> plan;
+    REQUIRE(plan.create(smallModel(kind)) == Status::kOk);
+    const bool learned = kind == PositionKind::kDeberta;
+    CHECK(plan.hasHeadTables() == (learned || kind == PositionKind::kTransformerXl));
+    if (plan.hasHeadTables()) CHECK(plan.headTables() == (learned ? 2 : 1));
+    if (plan.hasHeadTables()) CHECK(plan.scoreTerms() == (learned ? 3 : 1));
+  }
+}
+
 TEST_CASE("Heads of odd size are no matter where nothing is turned", "[training]") {
   using Kind = PositionKind;
   for (const Kind kind :
