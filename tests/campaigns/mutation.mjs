@@ -75,7 +75,8 @@ function succeed({ status, stdout, stderr }, what) {
 }
 
 copyTree();
-succeed(run('cmake', ['--preset', 'native']), 'the configuration');
+// With threads, whose tests are then among the others.
+succeed(run('cmake', ['--preset', 'native', '-D', 'ROPEWALK_THREADS=ON']), 'the configuration');
 succeed(compile(), 'the build');
 const whole = digest();
 const start = performance.now();
