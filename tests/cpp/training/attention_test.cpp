@@ -262,6 +262,35 @@ TEST_CASE("FIRE is its network, whether its units start, stop, or do neither", "
   }
 }
 
+TEST_CASE("FIRE makes biases, and takes gradients, of the heads that are asked for alone", "[training]") {
+  constexpr size_t kTokens = 6, kWidth = 3, kHeads = 3;
+  const BiasShape shape = {BiasKind::kFire, kHeads, nullptr, {kTokens, true}, kWidth, 4, nullptr};
+  Random random(13);
+  const std::vector<double> parameters = randomDoubles(random, fireSize(kHeads, kWidth), 0.1, 1);
+  const size_t n = FireTables::room(shape);
+  std::vector<double> room(n + 64, 7);  // what lies behind it has to stay
+  const FireTables tables(room.data(), shape);
+  for (size_t head = 0; head < kHeads; ++head) {
+    tables.prepare(parameters.data(), shape.threshold);
+    std::vector<double> bias(2 * shape.size(), 7);
+    fireBias(bias.data(), tables, {allQueries(shape.distances), head, head + 1});
+    CHECK(std::all_of(bias.begin() + static_cast<std::ptrdiff_t>(shape.size()), bias.end(),
+                      [](double x) { return x == 7; }));
+    std::vector<double> dbias(2 * shape.size(), kNaN);  // of one head, and what lies behind it
+    std::fill_n(dbias.begin(), shape.size(), 1.0);
+    fireBiasBackward(tables, dbias.data(), {allQueries(shape.distances), head, head + 1});
+    CHECK(std::isfinite(tables.gradientOfC()));
+    CHECK(std::isfinite(tables.gradientOfStart()));
+    for (size_t h = 0; h < kHeads; ++h) {
+      double sum = 0;
+      for (size_t line = 0; line <= kWidth; ++line) sum += tables.sums(h)[line];
+      CHECK(sum == (h == head ? kTokens * (kTokens + 1) / 2 : 0));
+    }
+    CHECK(std::all_of(room.begin() + static_cast<std::ptrdiff_t>(n), room.end(),
+                      [](double x) { return x == 7; }));
+  }
+}
+
 TEST_CASE("Rows of tables are laid out by distance, and gradients find their row again", "[training]") {
   for (const bool key_minus_query : {false, true}) {
     for (const bool causal : {false, true}) {
