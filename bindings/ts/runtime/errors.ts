@@ -211,7 +211,7 @@ export function quoted(name: string): string {
 /** What is said of a name that is not known: those that begin as it does or are a part of it, and all. @internal */
 export function unsupported(name: string, known: readonly string[]): string {
   const list = (names: readonly string[]) => names.map(describe).join(', ');
-  const near = list(known.filter((each) => name.includes(each) || each.startsWith(name.slice(0, 3))));
+  const near = list(known.filter((each) => name && (name.includes(each) || each.startsWith(name.slice(0, 3)))));
   return `, which is not supported; ${near && `near it: ${near}; `}expected one of ${list(known)}`;
 }
 

@@ -476,6 +476,7 @@ const refused = {
     decoder('mamba'),
     ['model_type', 'is "mamba", which is not supported; expected one of "gemma", ', '"llama"'],
   ],
+  'a model_type without a letter': [decoder(''), ['is "", which is not supported; expected one of "gemma", ']],
   'one that is like others': [
     decoder('qwen2_moe'),
     ['is "qwen2_moe", which is not supported; near it: "qwen2", "qwen3", "qwen3_moe"; expected one of "gemma", '],
