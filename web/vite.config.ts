@@ -1,11 +1,12 @@
 // The build of the page. Formulas are rendered at build time, so that the page contains MathML and no formula library.
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import temml from 'temml';
 import { defineConfig, type Plugin } from 'vite';
 import { chapterIds, onDemand } from './src/chapters/ids.js';
 import { textPage } from './text-pages.ts';
+import { typeface } from './typeface.ts';
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
@@ -121,6 +122,12 @@ const texts: Plugin = {
     }
   },
 };
+
+// The files that contain the texts of the page.
+const dictionaries = readdirSync(here('src'), { recursive: true })
+  .map(String)
+  .filter((file) => /\bi18n\b.*\.ts$/.test(file))
+  .map((file) => here(`src/${file}`));
 
 // Vite's preload helper uses `window` when a chunk fails to load. Workers have no `window`, so the real error would be
 // lost.
@@ -245,5 +252,5 @@ export default defineConfig({
       output: { entryFileNames: ({ name }) => `assets/${name === 'worker' ? 'lab-worker' : name}-[hash].js` },
     },
   },
-  plugins: [formulas, programs, workers(), reasons, texts, offline],
+  plugins: [formulas, programs, workers(), typeface(dictionaries), reasons, texts, offline],
 });

@@ -3,7 +3,20 @@ declare module 'virtual:worker' {
   export const address: string;
   export const playground: string;
 }
+// The files of the page's own face; the plugin of web/typeface.ts makes them.
+declare module 'virtual:typeface' {
+  export const files: readonly { readonly address: string; readonly weight: string; readonly style: string }[];
+}
 // The text of what a file exports, by its name; the plugin `programs` of vite.config.ts makes it.
 declare module '*.js?shown' {
   export const shown: Readonly<Record<string, string>>;
+}
+// Of the options those that web/typeface.ts has.
+declare module 'subset-font' {
+  function subsetFont(
+    font: Uint8Array,
+    text: string,
+    options: { readonly targetFormat: 'woff2'; readonly noLayoutClosure: boolean },
+  ): Promise<Uint8Array>;
+  export = subsetFont;
 }

@@ -329,8 +329,9 @@ export function createPage(state: State, page: PageSection, coming: Promise<Rope
 
   // Fills the head of the page; without its code it stays empty.
   async function mountHero(texts: FrameTexts, isLate: () => boolean): Promise<void> {
-    const made = await import('./hero').catch(() => undefined);
+    const made = await import('./later').catch(() => undefined);
     if (made === undefined || isLate()) return;
+    made.bringTypeface();
     endHero();
     const { element, end } = made.hero(texts, numbersOf(page.values.lang), state, core);
     endHero = end;
