@@ -19,6 +19,13 @@ export const isPlain = (value) =>
 
 export const entries = { ropewalk, models, training, worker };
 
+const [llama, bert, t5] = [tinyLlama(), tinyBert(), tinyModel('t5-both')];
+const [llamaFile, bertFile, t5File] = [llama, bert, t5].map(fileOfModel);
+const w = { dtype: 'F32', shape: [4], data: Float32Array.of(1, 2, 3, 4) };
+const [safetensorsBytes, ggufBytes] = [writeSafetensors({ w }), writeGguf({ k: ['u32', 1] }, { w })];
+const tokenizerEntries = { vocabSize: 300, entries: { 'tokenizer.ggml.pre': 'gpt-2' } };
+const metadata = metadataOf('gpt2', byteLevel(null), {}, tokenizerEntries);
+
 /** The calls, on an instance of each core. */
 export async function makeCalls() {
   const rw = await ropewalk.load({ simd: 'deterministic' });
@@ -64,19 +71,12 @@ export async function makeCalls() {
   const attentionLayer = rw.attentionLayer({ modelDim: 8, heads: 2, seed: 1 });
   const linear = rw.linear({ weight: matrix(3, 4) });
   const input = randomArray([3, 8], 2);
-  const [llama, bert, t5] = [tinyLlama(), tinyBert(), tinyModel('t5-both')];
   const { config } = llama;
-  const [llamaFile, bertFile] = [fileOfModel(llama), fileOfModel(bert)];
   const decoder = await models.loadModel(rw, { config, weights: llamaFile });
   const encoder = await models.loadModel(rw, { config: bert.config, weights: bertFile });
-  const t5File = fileOfModel(t5);
   const both = await models.loadModel(rw, { config: t5.config, weights: t5File });
-  const w = { dtype: 'F32', shape: [4], data: Float32Array.of(1, 2, 3, 4) };
-  const [safetensorsBytes, ggufBytes] = [writeSafetensors({ w }), writeGguf({ k: ['u32', 1] }, { w })];
   const safetensors = await models.openSafetensors(rw, safetensorsBytes);
   const gguf = await models.openGguf(rw, ggufBytes);
-  const tokenizerEntries = { vocabSize: 300, entries: { 'tokenizer.ggml.pre': 'gpt-2' } };
-  const metadata = metadataOf('gpt2', byteLevel(null), {}, tokenizerEntries);
   const { signal } = new AbortController();
   const onProgress = () => {};
   const ids = [3, 1, 4, 1];
