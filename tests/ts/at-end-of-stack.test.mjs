@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { InstanceLostError, load } from 'ropewalk';
-import { attempt, hasGrown, makeCalls, memoryOf } from '../support/calls.mjs';
-import { atEndOfStack, isEndOfStack } from '../support/dive.mjs';
+import { attempt, hasGrown, makeCalls, memoryOf } from './support/calls.mjs';
+import { atEndOfStack, isEndOfStack } from './support/dive.mjs';
 
 // No stack frame of the package is this much larger than one of a dive.
 const step = 3;
