@@ -9,7 +9,8 @@ const folder = dirname(createRequire(import.meta.url).resolve('@expo-google-font
 
 const styles = [
   { name: '400Regular', weight: '400', style: 'normal' },
-  { name: '400Regular_Italic', weight: '400', style: 'italic' },
+  // It stands for the semibold one too: browsers would smear it.
+  { name: '400Regular_Italic', weight: '400 600', style: 'italic' },
   { name: '600SemiBold', weight: '600', style: 'normal' },
 ] as const;
 

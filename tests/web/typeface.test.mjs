@@ -74,6 +74,25 @@ test('it has every letter of the texts but the Chinese ones', async (t) => {
   );
 });
 
+test('slanted letters are not smeared where they stand in bold text', async (t) => {
+  const own = await serve();
+  t.after(own.close);
+  const { page, close } = await open(browser, own.address, { hash: '#lang=en' });
+  await until(() => page.evaluate(isGiven), 'the face');
+  const [slanted, bold, upright, boldUpright] = await page.evaluate(() =>
+    ['italic 400', 'italic 600', '400', '600'].map((style) => {
+      const canvas = document.createElement('canvas');
+      const context = canvas.getContext('2d');
+      context.font = `${style} 100px Ropewalk`;
+      context.fillText('qkω', 10, 100);
+      return canvas.toDataURL();
+    }),
+  );
+  await close();
+  assert.equal(bold, slanted);
+  assert.notEqual(boldUpright, upright);
+});
+
 for (const name of browsers) {
   test(`${name}: prose has it, from the page's server alone, and figures do not`, async (t) => {
     const own = await serve();
