@@ -160,12 +160,14 @@ test('every table of published results names its source, and the differences tha
           Array.from(row.cells, ({ textContent }) => textContent),
         ).map(([name, ...values], i) => [`${i} ${name}`, values.map((text) => Number(text.replace(',', '')))]),
       ),
+      isCut: box.scrollWidth > box.clientWidth,
       note: box.parentElement.nextElementSibling.textContent,
       links: Array.from(box.parentElement.nextElementSibling.querySelectorAll('a'), ({ href }) => href),
     })),
   );
   const [law, stages, glue, perplexity] = tables;
   assert.equal(tables.length, 4);
+  for (const { caption, isCut } of tables) assert.ok(!isCut, caption);
   for (const { links } of tables)
     assert.ok(links.some((href) => /^https:\/\/arxiv\.org\/abs\/(2104\.09864|2108\.12409)$/.test(href)));
   assert.match(law.note, new RegExp((law.rows['3 RoFormer-1024'][1] - law.rows['2 RoFormer-512'][1]).toFixed(2)));

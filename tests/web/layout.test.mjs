@@ -89,7 +89,7 @@ test('names with a hyphen are not broken at it', async () => {
       const walker = document.createTreeWalker(document.querySelector('main'), NodeFilter.SHOW_TEXT);
       const names = [];
       while (walker.nextNode()) {
-        for (const { index, 0: name } of walker.currentNode.data.matchAll(/(GPT|Qwen\d)-\w+/g)) {
+        for (const { index, 0: name } of walker.currentNode.data.matchAll(/\b(GPT|M|Qwen\d)-\w+/g)) {
           if (walker.currentNode.parentElement.closest('.prose') === null) continue;
           const range = document.createRange();
           range.setStart(walker.currentNode, index);

@@ -23,7 +23,7 @@ function node(piece: string): Node | string {
   const inner = piece.slice(1, -1);
   switch (piece[0]) {
     case '*':
-      return h('em', {}, inner);
+      return h('em', {}, ...richText(inner));
     case '`':
       return h('code', {}, inner);
     case '$':

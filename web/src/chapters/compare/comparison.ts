@@ -1,7 +1,7 @@
 // All encodings compared, and what papers report.
 import type { ChapterState } from '../../figure/chapter';
 import { compose } from '../../figure/figure';
-import { prose, subheading } from '../../ui/rich-text';
+import { list, prose, subheading } from '../../ui/rich-text';
 import type { Texts } from './i18n/en';
 import type { EvidenceTexts } from './i18n/evidence-en';
 import { published, publishedTable } from './published';
@@ -16,6 +16,7 @@ export function mountComparison(root: HTMLElement, state: ChapterState<Texts & E
     prose(...texts.resultsProse),
     compareResults(state),
     prose(...texts.resultsAfter),
+    list(texts.others),
     subheading(texts.publishedTitle),
     prose(...texts.publishedProse),
     ...names.flatMap((name) => publishedTable(name, state)),

@@ -18,6 +18,8 @@ export const chapter: Chapter<Texts> = {
     return compose(
       root,
       prose(...texts.opening),
+      list(texts.meanings),
+      prose(...texts.weights),
       formula(mathml, texts.formula),
       prediction(state, texts.ask),
       playgroundStack(state),

@@ -3,7 +3,7 @@ import type { Translated } from '../../../i18n/texts';
 
 export const texts = {
   opening: [
-    'A picture is cut into patches, and the patches are handed to the model one after the other, row by row. Number them 0, 1, 2, …, and RoPE sees a long line. The patch below is then a whole row away, and the end of one row touches the beginning of the next.',
+    'A picture is cut into patches, and the patches are handed to the model one after the other, row by row. Number them 0, 1, 2 and so on, and RoPE sees a long line. The patch below is then a whole row away, and the end of one row touches the beginning of the next.',
     'The cure is simple: give the patch two positions, a row and a column, and let some pairs follow the one and some the other.',
   ],
   formula:
@@ -22,7 +22,7 @@ export const texts = {
   grid: {
     layout: 'Axes',
     layouts: { flat: 'One line', axial: 'Axial', vision: 'Qwen2-VL vision', pixtral: 'Pixtral' },
-    patch: 'Patch of the query',
+    patch: 'Query patch',
     base: 'Base',
     label: 'Score of one patch with every patch',
     score: 'Score / D',

@@ -20,7 +20,7 @@ export const texts: Texts = {
   grid: {
     layout: '轴',
     layouts: { flat: '一条线', axial: '轴向', vision: 'Qwen2-VL 视觉', pixtral: 'Pixtral' },
-    patch: '查询所在的小块',
+    patch: '查询小块',
     base: '底数',
     label: '一个小块与所有小块的得分',
     score: '得分 / D',

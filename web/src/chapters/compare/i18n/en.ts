@@ -33,7 +33,7 @@ export const texts = {
       t5: 'T5',
       alibi: 'ALiBi',
       kerple: 'KERPLE',
-      rope: 'RoPE, neighbours',
+      rope: 'RoPE, interleaved',
       ropeHalf: 'RoPE, halves',
       xpos: 'xPos',
     },

@@ -1,4 +1,4 @@
-# Attention with RoPE (Su et al., 2021), pairs of neighbours.
+# Attention with RoPE (Su et al., 2021), interleaved pairs.
 import numpy as np
 
 H, T, D = 2, 8, 8  # heads, tokens, head size

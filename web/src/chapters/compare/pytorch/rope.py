@@ -1,4 +1,4 @@
-# Attention with RoPE (Su et al., 2021), pairs of neighbours.
+# Attention with RoPE (Su et al., 2021), interleaved pairs.
 import math
 
 import torch

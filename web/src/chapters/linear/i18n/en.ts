@@ -139,7 +139,7 @@ export const texts = {
     ],
     [
       '“All of RoPE together is not a rotation.”',
-      'So says a comment on the same article. But it keeps lengths and angles and does not mirror, so it is a rotation of the $D$-dimensional space. It is a special one: it turns $D/2$ planes, each within itself.',
+      'So says a comment on the same article. But it keeps lengths and angles and does not mirror, so it is a rotation of a space of $D$ dimensions. It is a special one: it turns $D/2$ planes, each within itself.',
     ],
     [
       'Adding a column of ones to the values to get the denominator for free.',

@@ -4,7 +4,15 @@ import type { Translated } from '../../../i18n/texts';
 export const texts = {
   opening: [
     'Everything from the chapters before, in one place. Type a sentence, choose how positions enter, and look into the scores before softmax makes weights of them: each is the sum of a part that comes from *content* and a part that comes from *position*. What the two parts are depends on the encoding.',
-    'RoPE: content is the product of query and key before the turn, position is what the turn changes. ALiBi, T5, KERPLE: position is the number that is added. Shaw and BERT: position is the product with the vectors of the distance. M3: position is what its factors change. Sinusoidal: the waves are part of each word before queries and keys are made, and count as content here. In the first layer the score is a sum of four products, word or wave with word or wave, so the product of the words alone could be told from the rest exactly. In later layers it cannot: the waves have passed through a softmax.',
+  ],
+  meanings: [
+    'RoPE: content is the product of query and key before the turn; position is what the turn changes.',
+    'ALiBi, T5 and KERPLE: position is the number that is added.',
+    'Shaw and BERT: position is the product with the vectors of the distance.',
+    'M3: position is what its factors change.',
+    'Sinusoidal: the waves are part of each word before queries and keys are made, and count as content here. In the first layer the score is a sum of four products, word or wave with word or wave, so the product of the words alone could be told from the rest exactly. In later layers it cannot: the waves have passed through a softmax.',
+  ],
+  weights: [
     'The weights are random, from a seed, and nobody has trained them. So there is no grammar in these maps, only what the encoding makes of random queries and keys. Each word’s vector is made from its letters, so that equal words are equal.',
   ],
   formula:

@@ -4,7 +4,7 @@ import type { Translated } from '../../../i18n/texts';
 export const texts = {
   opening: [
     'Why design waves at all? Give each position a row of numbers of its own and let training find them. BERT and GPT-2 do just that. A *learned* table can hold whatever helps, and for positions that were seen often enough it works well.',
-    'Its weakness is plain. A table with 512 rows has nothing for position 512, and the rows near its end were seen in few texts. A table can be stretched after training. Su Jianlin ([2020](https://www.kexue.fm/archives/7947)), of whom more later, makes new rows out of the old ones. Each position is then a mix of two new rows, 0.4 of a coarse one and 0.6 of a fine one, and the old positions stay as they were.',
+    'Its weakness is plain. A table with 512 rows has nothing for position 512, and the rows near its end were seen in few texts. A table can be stretched after training. Su Jianlin ([2020](https://www.kexue.fm/archives/7947)) makes new rows out of the old ones. Each position is then a mix of two new rows, 0.4 of a coarse one and 0.6 of a fine one, and the old positions stay as they were.',
     'There are other ways than adding. One can *multiply* word and position number by number: this scales what the word has and adds nothing of its own. Or one can *append* the position to the word. The next matrix then has columns for the word and columns for the position, and adds their two products; so little is gained, and the vectors are wider. Adding makes no vector wider, and the next matrix can learn to tell the two apart.',
   ],
   learned: {

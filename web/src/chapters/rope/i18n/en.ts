@@ -224,7 +224,7 @@ export const texts = {
   ways: {
     m: 'Position m',
     pairing: 'Pairs',
-    pairings: { interleaved: 'neighbours', half: 'halves' },
+    pairings: { interleaved: 'interleaved', half: 'halves' },
     pair: 'Marked pair',
     matrix: 'Matrix times vector',
     matrixNote: (all: string, zeros: string) => `${all} multiplications, ${zeros} of them by zero.`,

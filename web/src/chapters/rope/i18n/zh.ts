@@ -193,7 +193,7 @@ export const texts: Texts = {
   ways: {
     m: '位置 m',
     pairing: '配对',
-    pairings: { interleaved: '相邻', half: '前后半' },
+    pairings: { interleaved: '相邻', half: '两半' },
     pair: '标出的组',
     matrix: '矩阵乘向量',
     matrixNote: (all, zeros) => `${all} 次乘法，其中 ${zeros} 次乘的是零。`,
