@@ -247,7 +247,7 @@ test('below a saved picture stand its caption, its settings and its address', as
   const drawn = await until(() => page.evaluate(() => globalThis.drawn), 'the image');
   const [, figure] = drawn.split('<foreignObject');
   const text = figure.replace(/<[^>]*>/g, '').replaceAll('&amp;', '&');
-  assert.match(text, /Figure 6\.2One pair of coordinates/);
+  assert.match(text, /Figure 6\.3One pair of coordinates/);
   assert.match(text, /Position m of the query: 40 · Position n of the key: \d+ · Lock the distance m − n: – · /);
   assert.match(text, /http:\/\/127\.0\.0\.1:\d+\/#lang=en&rope\.pair\.m=40&at=rope\.pair/);
   assert.deepEqual(complaints, []);

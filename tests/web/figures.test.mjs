@@ -21,6 +21,7 @@ const states = {
   'relative-terms': 'method=shaw&seed=4',
   'relative-rows': 'length=5&k=3&sign=query-minus-key',
   'relative-maps': 'length=12&head=7&decoder=1&d=3',
+  'rope-arrows': 'm=13&star=1',
   'rope-steps': 'step=7&m=9&n=4',
   'rope-pair': 'q=-100,0.7&pair=2&n=60',
   'rope-sum': 'seed=5&d=-7',

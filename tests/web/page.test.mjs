@@ -250,7 +250,7 @@ test('a link to a chapter opens there, and the contents lead there', async () =>
 
 test('a link to a figure opens at it, also where its chapter is still to come, and ids of the page are links', async () => {
   for (const [hash, id, name] of [
-    ['#lang=en&at=rope.broken', 'figure-rope-broken', 'Figure 6.8'],
+    ['#lang=en&at=rope.broken', 'figure-rope-broken', 'Figure 6.9'],
     ['#lang=en&at=lab.length', 'figure-lab-length', 'Figure 11.3'],
     ['#figure-decay-bound', 'figure-decay-bound', 'Figure 7.2'],
     ['#chapter-rope', 'chapter-rope', ''],
@@ -311,7 +311,7 @@ test('a chapter that does not arrive says so, keeps the others, and comes when t
   const lost = page.locator('#chapter-decay');
   assert.match(await lost.getByRole('alert').textContent(), /did not arrive/);
   assert.equal(await page.locator('.chapter h2').count(), chapterIds.length);
-  assert.equal(await page.locator('#chapter-rope figure').count(), 8);
+  assert.equal(await page.locator('#chapter-rope figure').count(), 9);
   await page.unroute('**/assets/decay-*.js', isBroken);
   await lost.getByRole('button', { name: 'Load the page again' }).click();
   await until(async () => (await page.locator('#chapter-decay figure').count()) === 3, 'the chapter');

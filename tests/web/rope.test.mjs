@@ -142,6 +142,32 @@ test('the program beside the picture runs in Node and gives the score of the pic
   await close();
 });
 
+test('an arrow of length 1 turns another number by its own angle, or the conjugate of that number', async () => {
+  const { page, complaints, close } = await open(browser, site.address, { hash: '#lang=en&rope.arrows.m=7' });
+  const own = page.locator('#figure-rope-arrows');
+  const arrows = () =>
+    own.locator('.turning > g:not(.away)').evaluateAll((all) => all.map(({ textContent }) => textContent));
+  const told = () => own.locator('.summary').textContent();
+  assert.deepEqual(await arrows(), ['u', 'z', 'uz']);
+  assert.match(await told(), /^φ = 126\.8°, u = −0\.60 \+ 0\.80i\. z is at 23\.2°, the product at 150\.0°;/);
+  await own.getByRole('checkbox', { name: 'Conjugate z' }).check();
+  assert.deepEqual(await arrows(), ['u', 'z', 'z*', 'uz*']);
+  assert.match(await told(), /z\* is at −23\.2°, the product at 103\.6°;/);
+  const [[u, z, product, conjugate, other]] = await figureOf(page, 'rope', 'arrows').tables();
+  const times = ([a, b], [c, d]) => [a * c - b * d, a * d + b * c];
+  const angle = 7 * 10000 ** (-8 / 64);
+  assert.deepEqual(conjugate, [z[0], -z[1]]);
+  for (const [shown, computed] of [
+    [u, [Math.cos(angle), Math.sin(angle)]],
+    [product, times(u, z)],
+    [other, times(u, conjugate)],
+  ]) {
+    for (const part of [0, 1]) assert.ok(Math.abs(shown[part] - computed[part]) < 1e-6, `${shown} and ${computed}`);
+  }
+  assert.deepEqual(complaints, []);
+  await close();
+});
+
 test('the derivation is walked step by step: its formula, its words and its arrows change, and the address keeps the step', async () => {
   const { page, complaints, close } = await open(browser, site.address, { hash: '#lang=en' });
   const own = page.locator('#figure-rope-steps');

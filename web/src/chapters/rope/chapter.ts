@@ -1,4 +1,4 @@
-// RoPE: from a wish to a rotation, one pair, all pairs, by hand, two layouts, three ways to write it, and broken.
+// RoPE: arrows that multiply, from a wish to a rotation, one pair, all pairs, by hand, two layouts, three ways to write it, and broken.
 
 import type { Chapter } from '../../figure/chapter';
 import { compose } from '../../figure/figure';
@@ -6,6 +6,7 @@ import { prediction } from '../../figure/prediction';
 import { scorecard } from '../../figure/scorecard';
 import { formula, pitfalls, prose, subheading } from '../../ui/rich-text';
 import { mathml as angle } from './angle.tex';
+import { ropeArrows } from './arrows-figure';
 import { ropeBroken } from './broken-figure';
 import { ropeClocks } from './clocks-figure';
 import { mathml as complex } from './complex.tex';
@@ -34,6 +35,7 @@ export const chapter: Chapter<Texts> = {
       subheading(texts.complexTitle),
       prose(...texts.complex),
       formula(euler, texts.eulerFormula),
+      ropeArrows(state, core),
       subheading(texts.stepsTitle),
       ...steps,
       ropeSteps(state, core),

@@ -66,6 +66,25 @@ export const pairClocks = (rw, m, n) => {
 };
 
 /**
+ * The arrow u of length 1 at the angle of position m; another number z, and u times z; the conjugate of z, and u times it.
+ * @type {(rw: Ropewalk, m: number) => { angle: number, numbers: [number, number][] }}
+ */
+export const products = (rw, m) => {
+  const plan = rw.rope({ headDim, pairing: 'interleaved' });
+  const pair = 4;
+  const [one, z, conjugate] = [
+    [1, 0],
+    [0.7, 0.3],
+    [0.7, -0.3],
+  ];
+  const timesUnit = (vector) => turnedAt(plan, pair, vector, [m])[0];
+  const numbers = [timesUnit(one), z, timesUnit(z), conjugate, timesUnit(conjugate)];
+  const angle = m * plan.inverseFrequencies[pair];
+  plan.dispose();
+  return { angle, numbers };
+};
+
+/**
  * A query at m and a key at n as complex numbers, before and after they are turned, and the product of the query with the
  * conjugate of the key.
  * @type {(rw: Ropewalk, m: number, n: number) => { frequency: number } &

@@ -9,10 +9,19 @@ export const texts = {
   complexTitle: 'Arrows that multiply',
   complex: [
     'The steps speak of complex numbers, so here they are in a minute. A complex number is an arrow in the plane: two coordinates, or a length and an angle. To multiply two of them, multiply the lengths and add the angles. The *conjugate*, with a star, has the opposite angle; so a number times the conjugate of another has the difference of their angles.',
-    'An arrow of length 1 does nothing but turn what it is multiplied with. Euler’s formula writes it as a power, since angles add up as exponents do.',
+    'An arrow of length 1 does nothing but turn what it is multiplied with. Euler’s formula writes it as a power, since angles add up as exponents do. In the figure it turns another number $z$.',
   ],
   eulerFormula:
     'The arrow of length 1 at the angle $φ$. Let $φ$ grow in step with the position, and it turns like the hand of a clock.',
+  arrows: {
+    m: 'Position m',
+    star: 'Conjugate z',
+    label: 'The arrow u of length 1, another number z, and their product',
+    caption:
+      'Blue: u, which is e to the power iφ. Its shadow on the axis is cos φ, its height sin φ. Orange: another number z. Teal: their product. One turn takes 20 positions.',
+    summary: (angle: string, unit: string, z: string, own: string, product: string) =>
+      `φ = ${angle}°, u = ${unit}. ${z} is at ${own}°, the product at ${product}°; it is as long as ${z}.`,
+  },
   stepsTitle: 'From the wish to the turn',
   steps: [
     '*One: the wish.* We look for a function $f$ that puts position $m$ into a query and $n$ into a key. Of the two positions, their product may only keep the difference. At position 0 nothing happens.',
