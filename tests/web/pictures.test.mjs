@@ -277,35 +277,45 @@ test('signs have colours of their own, and differ from each other for every kind
   }
 });
 
-test('a cell with room has its number in the middle and one colour around it', async () => {
+test('a cell with room has one colour, and its number in the middle while the map is pointed at', async () => {
   const { page, close } = await fresh();
-  for (const [selector, rows, columns] of [
-    ['#figure-algebra-shift .field-box:last-child .field-plot canvas', 3, 8],
-    ['#figure-order-map .heat-plot canvas', 9, 9],
+  for (const [plot, rows, columns] of [
+    ['#figure-algebra-shift .field-box:last-child .field-plot', 3, 8],
+    ['#figure-order-map .heat-plot', 9, 9],
   ]) {
-    const cells = await until(
-      () =>
-        page.evaluate(
-          ([selector, rows, columns]) => {
-            const canvas = document.querySelector(selector);
-            const context = canvas?.getContext('2d');
-            if (!canvas?.width) return undefined;
-            const [width, height] = [canvas.width / columns, canvas.height / rows];
-            const colors = (x, y, w, h) => {
-              const all = new Uint32Array(context.getImageData(Math.ceil(x), Math.ceil(y), w, h).data.buffer);
-              return new Set(all).size;
-            };
-            return Array.from({ length: rows * columns }, (_, i) => {
-              const [x, y] = [(i % columns) * width, Math.floor(i / columns) * height];
-              const top = colors(x, y, Math.floor(width) - 2, 4);
-              return { top, middle: colors(x + 4, y + 4, Math.floor(width) - 8, Math.floor(height) - 8) };
-            });
-          },
-          [selector, rows, columns],
-        ),
-      'a picture',
+    // How many colours are at the top of each cell and in its middle.
+    const cellsOf = () =>
+      page.evaluate(
+        ([selector, rows, columns]) => {
+          const canvas = document.querySelector(`${selector} canvas`);
+          const context = canvas?.getContext('2d');
+          if (!canvas?.width) return undefined;
+          const [width, height] = [canvas.width / columns, canvas.height / rows];
+          const colors = (x, y, w, h) => {
+            const all = new Uint32Array(context.getImageData(Math.ceil(x), Math.ceil(y), w, h).data.buffer);
+            return new Set(all).size;
+          };
+          return Array.from({ length: rows * columns }, (_, i) => {
+            const [x, y] = [(i % columns) * width, Math.floor(i / columns) * height];
+            const top = colors(x, y, Math.floor(width) - 2, 4);
+            return { top, middle: colors(x + 4, y + 4, Math.floor(width) - 8, Math.floor(height) - 8) };
+          });
+        },
+        [plot, rows, columns],
+      );
+    const plain = await until(cellsOf, 'a picture');
+    assert.ok(
+      plain.every(({ top, middle }) => top === 1 && middle === 1),
+      JSON.stringify(plain),
     );
-    assert.ok(cells.every(({ top }) => top === 1) && cells.every(({ middle }) => middle > 4), JSON.stringify(cells));
+    await page.focus(plot);
+    const cells = await cellsOf();
+    assert.ok(
+      cells.every(({ top, middle }) => top === 1 && middle > 4),
+      JSON.stringify(cells),
+    );
+    await page.evaluate(() => document.activeElement.blur());
+    assert.deepEqual(await cellsOf(), plain);
   }
   await close();
 });

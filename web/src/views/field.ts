@@ -16,13 +16,13 @@ export interface FieldData {
   readonly scale: Scale;
   /** The number at the far end of the scale, below zero too; where it diverges also the other end's, negative. */
   readonly limit: number;
-  /** Whether all numbers are whole. */
+  /** Whether all numbers are whole, or stand for names: then they are always in their cells. */
   readonly whole?: boolean;
   readonly rowTitle: string;
   readonly columnTitle: string;
   readonly rowName: (row: number) => string;
   readonly columnName: (column: number) => string;
-  /** Written into cells that have room. */
+  /** Written into cells that have room, while one of the field is pointed at. */
   readonly print: (value: number) => string;
   /** Pixels; default 44. */
   readonly largestCell?: number;
@@ -103,7 +103,8 @@ function draw(canvas: HTMLCanvasElement, data: FieldData, { width, height }: Siz
   // Whole pixels, so that thin cells have no seams; a gap only where cells are large enough to lose one.
   const edge = (i: number, size: number): number => Math.round(i * size * pixels);
   const gap = Math.min(cellWidth, cellHeight) >= 6 ? pixels : 0;
-  const isRoomy = cellWidth >= roomForNumber.width && cellHeight >= roomForNumber.height;
+  const isWanted = data.whole || data.current !== undefined;
+  const isRoomy = isWanted && cellWidth >= roomForNumber.width && cellHeight >= roomForNumber.height;
   const font = `${Math.min(Math.max(cellWidth / 2.6, digits.least), digits.most) * pixels}px ${fontFamily}`;
   const letters = isRoomy ? lettersFor(context, font) : undefined;
   const room = (cellWidth - 5) * pixels;
@@ -280,7 +281,9 @@ export function field(events: FieldEvents): FieldView {
     mark.style.setProperty('width', `${all.width / data.columns}px`);
     mark.style.setProperty('height', `${all.height / data.rows}px`);
     const frames = [data.framed, data.framedColumn, data.framedColumns?.join()];
-    const inputs = [data.values, ...frames, data.onDark, data.limit, all.width, all.height, devicePixelRatio];
+    const isPointed = data.current !== undefined;
+    const looks = [data.onDark, data.limit, all.width, all.height, devicePixelRatio, isPointed];
+    const inputs = [data.values, ...frames, ...looks];
     if (inputs.some((input, i) => input !== drawn[i])) draw(canvas, data, all);
     drawn = inputs;
   }

@@ -55,7 +55,8 @@ function draw(canvas: HTMLCanvasElement, data: HeatMapData): void {
     pixel: (i) => (isHidden[i] ? 0 : pixelOf((values[i] ?? 0) / max, onDark)),
   });
   const { ink, fontFamily } = styleOf(canvas, onDark);
-  const hasNumbers = cell >= roomForNumber;
+  // The colours speak by themselves; numbers come with the cell that is pointed at.
+  const hasNumbers = cell >= roomForNumber && data.current !== undefined;
   const letters = hasNumbers ? lettersFor(context, `${(cell > 44 ? 12 : 11) * pixels}px ${fontFamily}`) : undefined;
   for (const [i, value] of values.entries()) {
     const { row, column } = place(i);
@@ -160,7 +161,7 @@ export function heatMap(pointed: (cell: Cell | undefined) => void): HeatMap {
       mark.hidden = next.current === undefined;
       mark.style.setProperty('--row', String(next.current?.row ?? 0));
       mark.style.setProperty('--column', String(next.current?.column ?? 0));
-      const inputs = [next.values, next.cell, next.onDark, next.max, devicePixelRatio];
+      const inputs = [next.values, next.cell, next.onDark, next.max, devicePixelRatio, next.current === undefined];
       if (inputs.some((input, i) => input !== drawn[i])) draw(canvas, next);
       drawn = inputs;
     },

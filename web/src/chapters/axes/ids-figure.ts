@@ -42,6 +42,7 @@ function pairsOf(texts: Texts['ids'], plain: (value: number) => string, pairs: r
         values: pairs.flatMap((each) => Array.from(each, kindOf)),
         scale: 'sequential',
         limit: kindOf(2),
+        whole: true,
         kinds: texts.axes.map((name, axis) => ({
           value: kindOf(axis),
           name: texts.lettered(texts.letters[axis] ?? '', name),
@@ -97,6 +98,7 @@ export function axesIds(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
               values: positions.flatMap((axis) => Array.from(axis)),
               scale: 'sequential',
               limit: Math.max(1, next - 1),
+              whole: true,
               rowTitle: '',
               columnTitle: texts.token,
               rowName: axisName,
