@@ -105,6 +105,21 @@ test('names with a hyphen are not broken at it', async () => {
   }
 });
 
+test('who comes to the playground has its first map in sight', async () => {
+  for (const viewport of [
+    { width: 1280, height: 900 },
+    { width: 390, height: 844 },
+  ]) {
+    const { page, close } = await open(browser, site.address, { hash: '#lang=en', viewport });
+    const room = await page.evaluate(() => {
+      document.querySelector('#chapter-playground h2').scrollIntoView({ behavior: 'instant' });
+      return innerHeight - document.querySelector('#figure-playground-stack canvas').getBoundingClientRect().top;
+    });
+    assert.ok(room > 40, `${room} px at ${viewport.width}`);
+    await close();
+  }
+});
+
 test('where there is room a figure that fits the window stays in sight beside its text', async () => {
   for (const [width, height] of [
     [1100, 900],

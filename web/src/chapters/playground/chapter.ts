@@ -18,11 +18,12 @@ export const chapter: Chapter<Texts> = {
     return compose(
       root,
       prose(...texts.opening),
+      playgroundStack(state),
+      prose(...texts.meaningsProse),
       list(texts.meanings),
       prose(...texts.weights),
       formula(mathml, texts.formula),
       prediction(state, texts.ask),
-      playgroundStack(state),
       prose(...texts.afterStack),
       list(texts.tries),
       subheading(texts.modelTitle),

@@ -3,33 +3,8 @@ import type { Translated } from '../../../i18n/texts';
 
 export const texts = {
   opening: [
-    'Everything from the chapters before, in one place. Type a sentence, choose how positions enter, and look into the scores before softmax makes weights of them: each is the sum of a part that comes from *content* and a part that comes from *position*. What the two parts are depends on the encoding.',
+    'Everything from the chapters before, in one place. Type a sentence, choose how positions enter, and look into the scores before softmax makes weights of them: each is the sum of a part that comes from *content* and a part that comes from *position*.',
   ],
-  meanings: [
-    'RoPE: content is the product of query and key before the turn; position is what the turn changes.',
-    'ALiBi, T5 and KERPLE: position is the number that is added.',
-    'Shaw and BERT: position is the product with the vectors of the distance.',
-    'M3: position is what its factors change.',
-    'Sinusoidal: the waves are part of each word before queries and keys are made, and count as content here. In the first layer the score is a sum of four products, word or wave with word or wave, so the product of the words alone could be told from the rest exactly. In later layers it cannot: the waves have passed through a softmax.',
-  ],
-  weights: [
-    'The weights are random, from a seed, and nobody has trained them. So there is no grammar in these maps, only what the encoding makes of random queries and keys. Each word’s vector is made from its letters, so that equal words are equal.',
-  ],
-  formula:
-    'The score of key $j$ for query $i$ is content $c$ plus position $p$. The last sum is over all keys $l$ that the query may see.',
-  ask: {
-    question: 'The encoding is ALiBi, and the map is of its position part. What changes when you exchange two words?',
-    answers: [
-      ['Two rows and two columns are exchanged.', 'The content part does that: it goes along with the words.'],
-      ['Nothing.'],
-      [
-        'Only the columns near the diagonal change.',
-        'The diagonal is where the distance is 0, whichever word stands there.',
-      ],
-    ],
-    explanation:
-      'ALiBi subtracts a slope times the distance, whatever the words are. With RoPE the position part does change: it is what turning did to this query and this key.',
-  },
   encoding: 'Position encoding',
   base: 'Base',
   ownBase: 'the model’s own',
@@ -102,6 +77,32 @@ export const texts = {
       `Nothing in these scores comes from position; content moves them by ${content} (root mean square). Copies of a word have equal rows as long as no mask tells them apart.`,
     summaryAdded: (content: string) =>
       `The waves were added to the words before the first layer: their part is within content, which moves the scores by ${content} (root mean square), and no single part of the score is theirs alone.`,
+  },
+  meaningsProse: ['What the two parts are depends on the encoding:'],
+  meanings: [
+    'RoPE: content is the product of query and key before the turn; position is what the turn changes.',
+    'ALiBi, T5 and KERPLE: position is the number that is added.',
+    'Shaw and BERT: position is the product with the vectors of the distance.',
+    'M3: position is what its factors change.',
+    'Sinusoidal: the waves are part of each word before queries and keys are made, and count as content here. In the first layer the score is a sum of four products, word or wave with word or wave, so the product of the words alone could be told from the rest exactly. In later layers it cannot: the waves have passed through a softmax.',
+  ],
+  weights: [
+    'The weights are random, from a seed, and nobody has trained them. So there is no grammar in these maps, only what the encoding makes of random queries and keys. Each word’s vector is made from its letters, so that equal words are equal.',
+  ],
+  formula:
+    'The score of key $j$ for query $i$ is content $c$ plus position $p$. The last sum is over all keys $l$ that the query may see.',
+  ask: {
+    question: 'The encoding is ALiBi, and the map is of its position part. What changes when you exchange two words?',
+    answers: [
+      ['Two rows and two columns are exchanged.', 'The content part does that: it goes along with the words.'],
+      ['Nothing.'],
+      [
+        'Only the columns near the diagonal change.',
+        'The diagonal is where the distance is 0, whichever word stands there.',
+      ],
+    ],
+    explanation:
+      'ALiBi subtracts a slope times the distance, whatever the words are. With RoPE the position part does change: it is what turning did to this query and this key.',
   },
   afterStack: ['Things to try:'],
   tries: [
