@@ -120,6 +120,21 @@ test('who comes to the playground has its first map in sight', async () => {
   }
 });
 
+test('on a phone the picture of every figure is above its controls', async () => {
+  const page = await pageOf(390);
+  const [seen, below] = await page.evaluate(() => {
+    const topOf = (panel, part) => panel.querySelector(`:scope > ${part}`)?.getBoundingClientRect();
+    const both = Array.from(document.querySelectorAll('figure .panel'), (panel) => ({
+      id: panel.closest('figure').id,
+      picture: topOf(panel, '.picture'),
+      controls: topOf(panel, '.controls'),
+    })).filter(({ picture, controls }) => picture?.height > 0 && controls?.height > 0);
+    return [both.length, both.filter(({ picture, controls }) => picture.bottom > controls.top).map(({ id }) => id)];
+  });
+  assert.ok(seen > 20, `${seen}`);
+  assert.deepEqual(below, []);
+});
+
 test('where there is room a figure that fits the window stays in sight beside its text', async () => {
   for (const [width, height] of [
     [1100, 900],
