@@ -18,7 +18,7 @@ export const texts = {
     star: 'Conjugate z',
     label: 'The arrow u of length 1, another number z, and their product',
     caption:
-      'Blue: u, which is e to the power iφ. Its shadow on the axis is cos φ, its height sin φ. Orange: another number z. Teal: their product. One turn takes 20 positions.',
+      'Blue: u, which is e to the power iφ. Its shadow on the axis is cos φ, its height sin φ. Orange: another number z. Teal: their product. One turn takes 19.9 positions.',
     summary: (angle: string, unit: string, z: string, own: string, product: string) =>
       `φ = ${angle}°, u = ${unit}. ${z} is at ${own}°, the product at ${product}°; it is as long as ${z}.`,
   },
@@ -69,7 +69,7 @@ export const texts = {
     summary: (step: string, title: string, score: string) => `Step ${step}, ${title}. The dot product is ${score}.`,
     atDistance: (distance: string, score: string) => `At distance ${distance} the dot product is ${score}.`,
     caption:
-      'The derivation, one step at a time. Blue: the query. Orange: the key. Teal: their product. One turn of this pair takes 20 positions.',
+      'The derivation, one step at a time. Blue: the query. Orange: the key. Teal: their product. One turn of this pair takes 19.9 positions.',
     table: 'The arrows of the last step',
     arrow: 'arrow',
     columns: ['real part', 'imaginary part'],

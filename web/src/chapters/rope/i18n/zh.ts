@@ -17,7 +17,7 @@ export const texts: Texts = {
     star: '取 z 的共轭',
     label: '长度为 1 的箭头 u、另一个数 z，以及它们的乘积',
     caption:
-      '蓝色是 u，也就是 e 的 iφ 次幂：它在轴上的影子是 cos φ，高是 sin φ。橙色是另一个数 z，青色是乘积。走 20 个位置转一圈。',
+      '蓝色是 u，也就是 e 的 iφ 次幂：它在轴上的影子是 cos φ，高是 sin φ。橙色是另一个数 z，青色是乘积。走 19.9 个位置转一圈。',
     summary: (angle, unit, z, own, product) =>
       `φ = ${angle}°，u = ${unit}。${z} 在 ${own}°，乘积在 ${product}°，与 ${z} 一样长。`,
   },
@@ -58,7 +58,7 @@ export const texts: Texts = {
     ],
     summary: (step, title, score) => `第 ${step} 步：${title}。点积是 ${score}。`,
     atDistance: (distance, score) => `距离为 ${distance} 时，点积是 ${score}。`,
-    caption: '一步一步地推导。蓝色是查询，橙色是键，青色是它们的乘积。这一组坐标走 20 个位置转一圈。',
+    caption: '一步一步地推导。蓝色是查询，橙色是键，青色是它们的乘积。这一组坐标走 19.9 个位置转一圈。',
     table: '最后一步的箭头',
     arrow: '箭头',
     columns: ['实部', '虚部'],
