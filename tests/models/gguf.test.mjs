@@ -134,6 +134,13 @@ await onEachBuild((rw) => {
     const yarn = tinyModel('qwen3-yarn').config.rope_scaling;
     const stated = without(/^$/, { 'qwen3.rope.scaling.yarn_attn_factor': ['f32', 0.75] });
     await same('qwen3-yarn', { rope_scaling: { ...yarn, attention_factor: 0.75 } }, stated);
+    // Of OLMo 3 it has been written under one key, under the other, and under both.
+    const flagged = [['bool'], [true, true, true, false]];
+    const factored = { rope_scaling: { ...tinyModel('olmo3').config.rope_scaling, attention_factor: 1.5 } };
+    for (const names of [['attn_factor'], ['yarn_attn_factor'], ['attn_factor', 'yarn_attn_factor']]) {
+      const written = Object.fromEntries(names.map((key) => [`olmo2.rope.scaling.${key}`, ['f32', 1.5]]));
+      await same('olmo3', factored, without(/^$/, { 'olmo2.attention.sliding_window_pattern': flagged, ...written }));
+    }
     // Newer converters leave Jina's gate beside what it multiplies.
     const joined = ({ tensors: { ...tensors } }) => {
       for (const i of [0, 1]) {

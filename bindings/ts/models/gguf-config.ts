@@ -199,12 +199,14 @@ function ropeParameters(header: Header, factors: Factors): Readonly<Record<strin
       const ramp = header.number('rope.scaling.yarn_ext_factor') ?? 1;
       if (ramp !== 1) throw header.error('rope.scaling.yarn_ext_factor', `is ${ramp}; expected 1`);
       const by = header.neededNumber('rope.scaling.factor');
-      // The first is config.json's attention_factor, the second multiplies what YaRN gives.
+      // The first is config.json's attention_factor, the second multiplies what YaRN gives. Of OLMo 3 both are the config's.
       const stated = header.number('rope.scaling.yarn_attn_factor');
-      const own = stated ?? (attention === 1 ? undefined : 1 + 0.1 * Math.log(by));
+      const given = attention === 1 ? undefined : attention;
+      const product = given && given * (stated ?? 1 + 0.1 * Math.log(by));
+      const own = header.architecture === 'olmo2' ? (stated ?? given) : (product ?? stated);
       return {
         ...{ rope_type: 'yarn', factor: by, ...betas, original_max_position_embeddings: length },
-        ...(own !== undefined && { attention_factor: own * attention }),
+        ...(own !== undefined && { attention_factor: own }),
       };
     }
     default:
