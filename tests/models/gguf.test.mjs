@@ -339,6 +339,23 @@ const refused = {
     { tensor: 'blk.1.ffn_down.weight' },
     /is missing; expected float numbers \[64, 96\]/,
   ],
+  'a vocabulary alone': [
+    changed(() => ({ tensors: {} })),
+    { tensor: 'token_embd.weight' },
+    /is missing or empty; a vocabulary alone is no model$/,
+  ],
+  'token vectors that are missing': [
+    changed(({ tensors: { 'token_embd.weight': _, ...tensors } }) => ({ tensors })),
+    { tensor: 'token_embd.weight' },
+    /is missing or empty; a vocabulary alone is no model$/,
+  ],
+  'no token at all': [
+    changed(({ tensors }) => ({
+      tensors: { ...tensors, 'token_embd.weight': { dtype: 'F32', shape: [0, 64], data: new Float32Array(0) } },
+    })),
+    { tensor: 'token_embd.weight' },
+    /is missing or empty/,
+  ],
   'a tensor of another shape': [
     changed(({ tensors }) => ({
       tensors: { ...tensors, 'output_norm.weight': { dtype: 'F32', shape: [32], data: new Float32Array(32) } },

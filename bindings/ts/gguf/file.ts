@@ -70,7 +70,7 @@ export class Gguf extends TensorFile<GgufDtype> {
     version: number,
     file: string,
   ) {
-    super(heap, ggufFormat, entries);
+    super(heap, ggufFormat, entries, file);
     this.metadata = metadata;
     this.version = version;
     this.file = file;

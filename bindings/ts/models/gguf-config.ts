@@ -150,10 +150,18 @@ function decimalOf(value: number): number {
   return value;
 }
 
+const tokens = 'token_embd.weight';
+
 // Rows of a tensor; the error where it is missing comes with the other tensors.
 function rowsOf(gguf: Gguf, name: string): number {
   const [rows = 1] = gguf.has(name) ? asTable(gguf.info(name).shape) : [];
   return rows;
+}
+
+function vocabularyOf(gguf: Gguf): number {
+  const rows = gguf.has(tokens) ? rowsOf(gguf, tokens) : 0;
+  if (rows > 0) return rows;
+  throw gguf.failure(tokens, 'is missing or empty; a vocabulary alone is no model');
 }
 
 /** A table of one row may have been stored as a vector. @internal */
@@ -265,7 +273,7 @@ export function configOf(header: Header, gguf: Gguf, model: ModelArchitecture, f
       num_decoder_layers: header.size('decoder_block_count') ?? layers,
       decoder_start_token_id: header.read('decoder_start_token_id', anything),
       n_positions: header.needed('context_length'),
-      vocab_size: rowsOf(gguf, 'token_embd.weight'),
+      vocab_size: vocabularyOf(gguf),
       layer_norm_epsilon: header.neededNumber('attention.layer_norm_rms_epsilon'),
       relative_attention_num_buckets: header.needed('attention.relative_buckets_count'),
       feed_forward_proj: isGated ? 'gated-gelu' : 'relu',
@@ -291,7 +299,7 @@ export function configOf(header: Header, gguf: Gguf, model: ModelArchitecture, f
     num_key_value_heads: header.size('attention.head_count_kv') ?? heads,
     head_dim: headDim,
     num_hidden_layers: layers,
-    vocab_size: rowsOf(gguf, 'token_embd.weight'),
+    vocab_size: vocabularyOf(gguf),
     tie_word_embeddings: encodes || (!isPooled && !gguf.has('output.weight')),
     max_position_embeddings: gguf.has('position_embd.weight')
       ? rowsOf(gguf, 'position_embd.weight')

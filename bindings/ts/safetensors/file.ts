@@ -49,8 +49,9 @@ export class Safetensors extends TensorFile<SafetensorsDtype> {
     heap: Heap,
     entries: ReadonlyMap<string, Entry<SafetensorsDtype>>,
     metadata: ReadonlyMap<string, string>,
+    file: string,
   ) {
-    super(heap, safetensorsFormat, entries);
+    super(heap, safetensorsFormat, entries, file);
     this.metadata = metadata;
   }
 }

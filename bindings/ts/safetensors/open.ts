@@ -69,7 +69,7 @@ export function openFiles(
     const start = await firstBytes(opening, first);
     return isIndex(start)
       ? openShards(opening, first, start, shard)
-      : joined(opening, [await readHeader(opening, first, start)]);
+      : joined(opening, [await readHeader(opening, first, start)], first);
   });
 }
 
@@ -129,7 +129,7 @@ async function openShards(
   index.close?.();
   const names = [...new Set(map.map(([, file]) => file))];
   const files = await forFiles(names, (file) => openShard(opening, index, file, shard));
-  const model = joined(opening, files);
+  const model = joined(opening, files, index);
   const sourceOf = new Map(files.map(({ source }, i) => [names[i], source.name]));
   for (const [tensor, file] of map) {
     if (!model.has(tensor) || model.info(tensor).file !== sourceOf.get(file)) {
@@ -160,19 +160,19 @@ async function openShard(
   return opened;
 }
 
-function joined({ heap }: Opening, files: readonly OpenFile[]): Safetensors {
+function joined({ heap }: Opening, files: readonly OpenFile[], { name }: ByteSource): Safetensors {
   const entries = new Map<string, Entry<SafetensorsDtype>>();
   for (const { source, header } of files) {
-    for (const { name, dtype, shape, begin, end } of header.tensors) {
-      const before = entries.get(name);
+    for (const { name: tensor, dtype, shape, begin, end } of header.tensors) {
+      const before = entries.get(tensor);
       if (before !== undefined) {
-        throw new SafetensorsError(source.name, name, `is in ${before.source.name} as well`);
+        throw new SafetensorsError(source.name, tensor, `is in ${before.source.name} as well`);
       }
       const info = Object.freeze({ dtype, shape, byteLength: end - begin, file: source.name });
-      entries.set(name, { info, source, begin });
+      entries.set(tensor, { info, source, begin });
     }
   }
   const [first, ...others] = files.map(({ header }) => new Map(header.metadata));
   const agreed = [...(first ?? [])].filter(([key, value]) => others.every((other) => other.get(key) === value));
-  return new Safetensors(heap, entries, new Map(agreed));
+  return new Safetensors(heap, entries, new Map(agreed), name);
 }

@@ -176,14 +176,16 @@ export abstract class TensorFile<Dtype extends string = string> implements Dispo
   readonly #heap: Heap;
   readonly #format: FileFormat<Dtype>;
   readonly #entries: ReadonlyMap<string, Entry<Dtype>>;
+  readonly #file: string; // in errors about what no file has
   #disposed = false;
   #last: ByteSource | undefined; // the source of the latest read, whose stream is kept open
 
   /** @internal */
-  constructor(heap: Heap, format: FileFormat<Dtype>, entries: ReadonlyMap<string, Entry<Dtype>>) {
+  constructor(heap: Heap, format: FileFormat<Dtype>, entries: ReadonlyMap<string, Entry<Dtype>>, file: string) {
     this.#heap = heap;
     this.#format = format;
     this.#entries = entries;
+    this.#file = file;
     this.names = Object.freeze([...entries.keys()]);
     this.byteLength = [...entries.values()].reduce((sum, { info }) => sum + info.byteLength, 0);
   }
@@ -324,10 +326,8 @@ export abstract class TensorFile<Dtype extends string = string> implements Dispo
 
   /** The error of this format about a tensor. @internal */
   failure(name: string | undefined, problem: string): SafetensorsError {
-    const first = this.names[0];
     const { Failure } = this.#format;
-    const { info } = this.#entries.get(name ?? '') ?? this.#entries.get(first ?? '') ?? {};
-    return new Failure(info?.file ?? 'weights', name, problem);
+    return new Failure(this.#entries.get(name ?? '')?.info.file ?? this.#file, name, problem);
   }
 
   /** True once dispose() ran. */

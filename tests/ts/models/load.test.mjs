@@ -1,6 +1,6 @@
 // loadModel(): the tensors that are read and kept, refusals, and no leaks.
 import assert from 'node:assert/strict';
-import { truncateSync } from 'node:fs';
+import { truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { load, OutOfMemoryError, StateError } from 'ropewalk';
@@ -298,6 +298,8 @@ test('a model of several files is loaded by its index', async (t) => {
     [index]: JSON.stringify({ weight_map: map }),
   });
   assertSameBits(await resultOf(model, { weights: join(folder, index) }), await resultOf(model));
+  writeFileSync(join(folder, index), JSON.stringify({ weight_map: {} }));
+  await assert.rejects(resultOf(model, { weights: join(folder, index) }), { file: join(folder, index) });
 });
 
 test('where memory is short in the middle, what was loaded before is freed', async (t) => {
