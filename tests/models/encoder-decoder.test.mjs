@@ -4,7 +4,6 @@ import { describe, test } from 'node:test';
 import { loadModel } from 'ropewalk/models';
 import { assertClose, assertSameBits } from '../ts/support/arrays.mjs';
 import { onEachBuild } from '../ts/support/builds.mjs';
-import { writeGguf } from '../ts/support/gguf.mjs';
 import { inUse } from '../ts/support/peak.mjs';
 import { tellDifference, testDifferences } from './differences.mjs';
 import { families } from './families.mjs';
@@ -12,8 +11,8 @@ import { float32, float64 } from './reference/reference.mjs';
 import { assertAgrees, toleranceOf } from './rows.mjs';
 import { idsOf } from './sequences.mjs';
 import { safetensorsOf } from './tiny/files.mjs';
+import { ggufOfT5 } from './tiny/gguf-t5.mjs';
 import { pairs, tinyModel } from './tiny/models.mjs';
-import { decode } from './tiny/numbers.mjs';
 
 const tiny = pairs.map((name) => tinyModel(name));
 const startOf = ({ config }) => config.decoder_start_token_id;
@@ -43,47 +42,6 @@ async function tokensOf(generated) {
     rows[row].push(token);
   }
   return rows;
-}
-
-// As llama.cpp's convert_hf_to_gguf.py names the tensors of T5, and what it says of the model.
-const ggufNames = [
-  [/^shared\./, 'token_embd.'],
-  [/^lm_head\./, 'output.'],
-  [/^(enc|dec)oder\.final_layer_norm/, '$1.output_norm'],
-  [/^(enc|dec)oder\.block\.(\d+)\.layer\.0\.layer_norm/, '$1.blk.$2.attn_norm'],
-  [/^(enc|dec)oder\.block\.(\d+)\.layer\.0\.SelfAttention\.([qkvo])\./, '$1.blk.$2.attn_$3.'],
-  [/^(enc|dec)oder\.block\.(\d+)\.layer\.0\.SelfAttention\.relative_attention_bias/, '$1.blk.$2.attn_rel_b'],
-  [/^(dec)oder\.block\.(\d+)\.layer\.1\.layer_norm/, '$1.blk.$2.cross_attn_norm'],
-  [/^(dec)oder\.block\.(\d+)\.layer\.1\.EncDecAttention\.([qkvo])\./, '$1.blk.$2.cross_attn_$3.'],
-  [/^(enc|dec)oder\.block\.(\d+)\.layer\.[12]\.layer_norm/, '$1.blk.$2.ffn_norm'],
-  [/^(enc|dec)oder\.block\.(\d+)\.layer\.[12]\.DenseReluDense\.wi_0/, '$1.blk.$2.ffn_gate'],
-  [/^(enc|dec)oder\.block\.(\d+)\.layer\.[12]\.DenseReluDense\.wi(_1)?/, '$1.blk.$2.ffn_up'],
-  [/^(enc|dec)oder\.block\.(\d+)\.layer\.[12]\.DenseReluDense\.wo/, '$1.blk.$2.ffn_down'],
-];
-
-function ggufOf({ config: c, tensors }, at, change = {}) {
-  const own = Object.entries(tensors).map(([name, tensor]) => {
-    const [from, to] = ggufNames.find(([pattern]) => pattern.test(name));
-    const vector = () => Float32Array.from(decode(tensor.dtype, tensor.data));
-    return [name.replace(from, to), tensor.shape.length === 1 ? { ...tensor, dtype: 'F32', data: vector() } : tensor];
-  });
-  const metadata = {
-    'general.architecture': ['str', at],
-    [`${at}.context_length`]: ['u32', c.n_positions],
-    [`${at}.embedding_length`]: ['u32', c.d_model],
-    [`${at}.feed_forward_length`]: ['u32', c.d_ff],
-    [`${at}.block_count`]: ['u32', c.num_layers],
-    [`${at}.attention.head_count`]: ['u32', c.num_heads],
-    [`${at}.attention.key_length`]: ['u32', c.d_kv],
-    [`${at}.attention.value_length`]: ['u32', c.d_kv],
-    [`${at}.attention.layer_norm_epsilon`]: ['f32', c.layer_norm_epsilon],
-    [`${at}.attention.layer_norm_rms_epsilon`]: ['f32', c.layer_norm_epsilon],
-    [`${at}.attention.relative_buckets_count`]: ['u32', c.relative_attention_num_buckets],
-    [`${at}.decoder_start_token_id`]: ['u32', c.decoder_start_token_id],
-    ...(c.num_decoder_layers && { [`${at}.decoder_block_count`]: ['u32', c.num_decoder_layers] }),
-    ...change,
-  };
-  return writeGguf(metadata, Object.fromEntries(own));
 }
 
 const biggest = (logits) => logits.indexOf(Math.max(...logits));
@@ -214,7 +172,7 @@ await onEachBuild((rw) => {
     test(`${name} from a GGUF file gives the bits of its checkpoint`, () => {
       const model = usual(name);
       return withModel(rw, model, async (loaded) => {
-        const other = await loadModel(rw, { gguf: ggufOf(model, 't5') });
+        const other = await loadModel(rw, { gguf: ggufOfT5(model, 't5') });
         const [ids, targetIds] = [idsOf(model, 30, 40), [0, ...idsOf(model, 30, 41)]];
         const logits = (each) => each.forward(ids, targetIds, { logits: 'all' }).logits.data;
         assertSameBits(logits(other), logits(loaded));
@@ -226,7 +184,7 @@ await onEachBuild((rw) => {
   test('the encoder of T5 from a GGUF file gives the bits of its checkpoint', () => {
     const { config, ...model } = usual('t5');
     return withModel(rw, { config, ...model }, async (loaded) => {
-      const other = await loadModel(rw, { gguf: ggufOf({ config, ...model }, 't5encoder') });
+      const other = await loadModel(rw, { gguf: ggufOfT5({ config, ...model }, 't5encoder') });
       assert.equal(other.kind, 'encoder');
       const ids = idsOf({ config, ...model }, 30, 42);
       assertSameBits(other.forward(ids).hidden.data, loaded.forward(ids).hidden.data);
@@ -269,7 +227,7 @@ await onEachBuild((rw) => {
     const head = { 'lm_head.weight': model.tensors['shared.weight'] };
     const wanted = await ofFiles(model);
     assertSameBits(await ofFiles(model, {}, head), wanted);
-    const gguf = ggufOf({ ...model, tensors: { ...model.tensors, ...head } }, 't5');
+    const gguf = ggufOfT5({ ...model, tensors: { ...model.tensors, ...head } }, 't5');
     assertSameBits(await logitsOf({ gguf }), wanted);
   });
 
@@ -323,15 +281,15 @@ await onEachBuild((rw) => {
       });
     const odd = { 't5.attention.relative_buckets_count': ['u32', 7] };
     await refused(
-      ggufOf(model, 't5', odd),
+      ggufOfT5(model, 't5', odd),
       't5.attention.relative_buckets_count',
       undefined,
       /expected an even number/,
     );
     const start = { 't5.decoder_start_token_id': ['u32', 97] };
-    await refused(ggufOf(model, 't5', start), 't5.decoder_start_token_id', undefined, /is 97; expected .* 0 to 96/);
+    await refused(ggufOfT5(model, 't5', start), 't5.decoder_start_token_id', undefined, /is 97; expected .* 0 to 96/);
     const { 'decoder.block.2.layer.1.EncDecAttention.k.weight': _, ...tensors } = model.tensors;
-    await refused(ggufOf({ ...model, tensors }, 't5'), undefined, 'dec.blk.2.cross_attn_k.weight', /is missing/);
+    await refused(ggufOfT5({ ...model, tensors }, 't5'), undefined, 'dec.blk.2.cross_attn_k.weight', /is missing/);
   });
 
   test('reports progress in layers of both, and ends by a signal', () =>
