@@ -5,6 +5,8 @@ import { after, afterEach, before, test } from 'node:test';
 import { load } from 'ropewalk';
 import { loadModel } from 'ropewalk/models';
 import { ggufOf } from '../models/tiny/gguf.mjs';
+import { ggufOfT5 } from '../models/tiny/gguf-t5.mjs';
+import { tinyModel } from '../models/tiny/models.mjs';
 import { writeSafetensors } from '../ts/support/safetensors.mjs';
 import { fileOfModel, tinyBert, tinyLlama } from '../ts/support/tiny-models.mjs';
 import {
@@ -280,6 +282,8 @@ for (const browser of browsers) {
     await says(page, 'model', /m-00002-of-00002\.gguf\.$/);
     await give(page, [file('broken.gguf', gguf.slice(0, 2000))], 'drop');
     await says(page, 'model', /^The package says: .*broken\.gguf/);
+    await give(page, [file('both.gguf', ggufOfT5(tinyModel('t5-both'), 't5'))], 'drop');
+    await says(page, 'model', /both\.gguf has an encoder and a decoder/);
     assert.deepEqual(complaints, []);
     await close();
   });

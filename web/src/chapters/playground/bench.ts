@@ -136,7 +136,13 @@ export class Bench {
     const part = (number: number): Blob => parts[number] ?? new Blob();
     const file = await openGguf(this.#core, gguf, { signal, part });
     try {
-      this.#model = (await loadModel(this.#core, { gguf: file, signal, onProgress })) as AnyModel;
+      const model = await loadModel(this.#core, { gguf: file, signal, onProgress });
+      if (model.kind === 'encoder-decoder') {
+        model.dispose();
+        const way = 'of such a model the figures look at the encoder, which config.json and its .safetensors give';
+        throw new RangeError(`${gguf.name} has an encoder and a decoder; ${way}`);
+      }
+      this.#model = model;
     } finally {
       file.dispose();
     }
