@@ -42,6 +42,7 @@ const inGguf = ({ metadata }) => ({
     'tokenizer.ggml.merges': [['str'], []],
     'tokenizer.ggml.bos_token_id': ['u32', 0],
     'tokenizer.ggml.eos_token_id': ['u32', 1],
+    'tokenizer.ggml.eot_token_id': ['u32', 3],
     'tokenizer.chat_template': ['str', template],
   },
 });
@@ -109,6 +110,7 @@ test('so does that of a GGUF file', async (t) => {
   const { stdout, stderr } = await run(['--input-type=module', '--eval', seeded]);
   assert.equal(stderr, '');
   assert.match(stdout, /^1\n\S/m);
+  assert.doesNotMatch(stdout, /h/); // what ends a turn
 });
 
 test('so do worker and page', async (t) => {
