@@ -152,6 +152,9 @@ await onEachBuild((rw) => {
       return { tensors };
     };
     await same('jina-bert', {}, joined);
+    // Granite Embedding R2.
+    const silu = without(/^$/, { 'modern-bert.hidden_activation': ['str', 'silu'] });
+    await same('modernbert', { hidden_activation: 'silu', classifier_activation: 'silu' }, silu);
     const row = ({ tensors }) => {
       const { data } = tensors['token_types.weight'];
       const width = data.length / 2;
@@ -282,6 +285,18 @@ const refused = {
     { key: 'llama.rope.scaling.type' },
     /is "ntk"; expected/,
   ],
+  'an activation that nothing would use': [
+    changed(({ metadata }) => ({ metadata: { ...metadata, 'llama.hidden_activation': ['str', 'gelu'] } })),
+    { key: 'llama.hidden_activation' },
+    /is "gelu"; nothing would use it/,
+  ],
+  'an activation that is none': [
+    ggufOf(tinyModel('modernbert'), undefined, ({ metadata }) => ({
+      metadata: { ...metadata, 'modern-bert.hidden_activation': ['str', 'mish'] },
+    })),
+    { key: 'modern-bert.hidden_activation' },
+    /hidden_activation is "mish"/,
+  ],
   'a setting that nothing would use': [
     changed(({ metadata }) => ({ metadata: { ...metadata, 'llama.logit_scale': ['f32', 2] } })),
     { key: 'llama.logit_scale' },
@@ -342,12 +357,12 @@ const refused = {
   'a vocabulary alone': [
     changed(() => ({ tensors: {} })),
     { tensor: 'token_embd.weight' },
-    /is missing or empty; a vocabulary alone is no model$/,
+    /is missing or empty$/,
   ],
   'token vectors that are missing': [
     changed(({ tensors: { 'token_embd.weight': _, ...tensors } }) => ({ tensors })),
     { tensor: 'token_embd.weight' },
-    /is missing or empty; a vocabulary alone is no model$/,
+    /is missing or empty$/,
   ],
   'no token at all': [
     changed(({ tensors }) => ({

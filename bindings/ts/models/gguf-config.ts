@@ -56,7 +56,8 @@ const isEncoder = (model: ModelArchitecture) => model === 'bert' || model === 'n
 export const factorNames = ['rope_freqs.weight', 'rope_factors_long.weight', 'rope_factors_short.weight'] as const;
 
 // Entries that change the computation; all others are about training, sampling and management of files.
-const computes = /scale|softcap|alibi|clamp|clip|expert|causal|parallel|rope|window|groups|residual|multiplier|shared/;
+const computes =
+  /scale|softcap|alibi|clamp|clip|expert|causal|parallel|rope|window|groups|residual|multiplier|shared|hidden_act/;
 
 const positive: Kind<number> = {
   is: (value): value is number => typeof value === 'number' && value > 0 && value < Number.POSITIVE_INFINITY,
@@ -161,7 +162,7 @@ function rowsOf(gguf: Gguf, name: string): number {
 function vocabularyOf(gguf: Gguf): number {
   const rows = gguf.has(tokens) ? rowsOf(gguf, tokens) : 0;
   if (rows > 0) return rows;
-  throw gguf.failure(tokens, 'is missing or empty; a vocabulary alone is no model');
+  throw gguf.failure(tokens, 'is missing or empty');
 }
 
 /** A table of one row may have been stored as a vector. @internal */
@@ -357,6 +358,7 @@ export function configOf(header: Header, gguf: Gguf, model: ModelArchitecture, f
       return {
         ...{ ...config, norm_eps: config.layer_norm_eps, local_attention: header.needed('attention.sliding_window') },
         ...{ layer_types, global_attn_every_n_layers: sliding_window_pattern },
+        hidden_activation: header.read('hidden_activation', text),
         rope_parameters: byType(header, parameters),
       };
     }
