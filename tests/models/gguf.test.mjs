@@ -235,6 +235,23 @@ await onEachBuild((rw) => {
   });
 });
 
+test('loading takes the memory of the blocks and a slice, from bytes, a Blob and a path', async (t) => {
+  const rw = await instance;
+  const large = tinyLlama({ vocab_size: 40_000, hidden_size: 64, intermediate_size: 96, tie_word_embeddings: true });
+  const gguf = ggufOf(large, (_, { shape, data }) => ({ dtype: 'Q8_0', shape, data: q8(data) }));
+  const path = join(folderWith(t), 'm.gguf');
+  writeFileSync(path, gguf);
+  for (const source of [gguf, new Blob([gguf]), path]) {
+    const before = inUse(rw);
+    rw.resetPeak();
+    const model = await loadModel(rw, { gguf: source });
+    const { usedBytes, peak } = rw.memory();
+    assert.ok(peak - usedBytes < 1.1 * 2 ** 20, `${peak - usedBytes}`);
+    assert.ok(usedBytes - before.usedBytes < 1.02 * gguf.length, `${usedBytes - before.usedBytes} of ${gguf.length}`);
+    model.dispose();
+  }
+});
+
 // The error names the key or the tensor of the GGUF file, and nothing is left.
 const changed = (change) => ggufOf(wide, undefined, change);
 const refused = {
@@ -354,11 +371,7 @@ const refused = {
     { tensor: 'blk.1.ffn_down.weight' },
     /is missing; expected float numbers \[64, 96\]/,
   ],
-  'a vocabulary alone': [
-    changed(() => ({ tensors: {} })),
-    { tensor: 'token_embd.weight' },
-    /is missing or empty$/,
-  ],
+  'a vocabulary alone': [changed(() => ({ tensors: {} })), { tensor: 'token_embd.weight' }, /is missing or empty$/],
   'token vectors that are missing': [
     changed(({ tensors: { 'token_embd.weight': _, ...tensors } }) => ({ tensors })),
     { tensor: 'token_embd.weight' },

@@ -24,8 +24,9 @@ function assertRounded(got, want, storage) {
   }
 }
 
-// What the first build stored, by format.
+// What the first build stored and saved, by format.
 const first = new Map();
+const firstSaved = new Map();
 
 await onEachBuild((rw) => {
   // A test that frees what it made.
@@ -117,6 +118,10 @@ await onEachBuild((rw) => {
       assertSameBits(copy.keys().data, cache.keys().data);
       assertSameBits(copy.values().data, cache.values().data);
       assert.deepEqual(copy.save(), bytes);
+      // What another build saved.
+      const others = firstSaved.get(storage) ?? bytes;
+      firstSaved.set(storage, others);
+      assert.deepEqual(keep(rw.restoreKvCache(others, { plan })).save(), others);
       return bytes.byteLength;
     });
     const numbers = B * G * (T - 2) * 2 * D;
