@@ -42,7 +42,7 @@ function lists(where: string, name: string, source: unknown): { values: Float64A
     const values = new Float64Array(rows.length * tokens);
     rows.forEach((row, b) => {
       if (row.length !== tokens) {
-        const problem = `has ${row.length} entries, the first row ${tokens}; pad them and give an attentionMask`;
+        const problem = `has ${row.length} entries, the first row ${tokens}; pad them where attentionMask is an option`;
         throw new ArgumentRangeError(where, `${name}[${b}]`, value[b], problem);
       }
       values.set(row, b * tokens);

@@ -365,6 +365,14 @@ await onEachBuild(async (rw) => {
     });
   }
 
+  test('rows of several lengths are refused, without advice that generate does not take', () => {
+    assert.throws(() => llama3.generate([[1, 2], [3]], {}), {
+      argument: 'ids[1]',
+      message: 'model.generate: ids[1] has 1 entries, the first row 2; pad them where attentionMask is an option',
+    });
+    assert.throws(() => llama3.generate([1], { attentionMask: [1] }), /attentionMask is not an option/);
+  });
+
   test('a batch goes on over its cache, and a loop that is left within a step leaves whole rows', async () => {
     const want = await Promise.all(rows.map((_, row) => alone(llama3, row, { ...lively, maxTokens: 9 })));
     const cache = llama3.kvCache({ batch: 3, capacity: 40 });
