@@ -152,6 +152,19 @@ await onEachBuild((rw) => {
       return { tensors };
     };
     await same('jina-bert', {}, joined);
+    // Granite 4 without experts and state space layers.
+    const hiddenDim = tinyModel('granite').config.intermediate_size;
+    const granite4 = {
+      'granite.expert_shared_feed_forward_length': ['u32', hiddenDim],
+      'granite.expert_count': ['u32', 0],
+      'granite.rope.scaling.finetuned': ['bool', true],
+      'granite.ssm.group_count': ['u32', 1],
+      'granite.attention.head_count_kv': [
+        ['i32'],
+        Array(tinyModel('granite').config.num_hidden_layers).fill(tinyModel('granite').config.num_key_value_heads),
+      ],
+    };
+    await same('granite', {}, without(/^$/, granite4));
     // Granite Embedding R2.
     const silu = without(/^$/, { 'modern-bert.hidden_activation': ['str', 'silu'] });
     await same('modernbert', { hidden_activation: 'silu', classifier_activation: 'silu' }, silu);

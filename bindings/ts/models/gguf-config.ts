@@ -190,10 +190,7 @@ function ropeParameters(header: Header, factors: Factors): Readonly<Record<strin
     };
   }
   if (attention !== 1 && type !== 'yarn') {
-    throw header.error(
-      'rope.scaling.attn_factor',
-      `is ${attention}; expected 1 without yarn or long and short factors`,
-    );
+    throw header.error('rope.scaling.attn_factor', `is ${attention}; expected 1 without yarn`);
   }
   switch (type) {
     case 'none':
@@ -201,10 +198,6 @@ function ropeParameters(header: Header, factors: Factors): Readonly<Record<strin
     case 'linear':
       return factor === undefined ? { rope_type: 'default' } : { rope_type: 'linear', factor };
     case 'yarn': {
-      const betas = {
-        beta_fast: header.number('rope.scaling.yarn_beta_fast'),
-        beta_slow: header.number('rope.scaling.yarn_beta_slow'),
-      };
       const ramp = header.number('rope.scaling.yarn_ext_factor') ?? 1;
       if (ramp !== 1) throw header.error('rope.scaling.yarn_ext_factor', `is ${ramp}; expected 1`);
       const by = header.neededNumber('rope.scaling.factor');
@@ -212,10 +205,11 @@ function ropeParameters(header: Header, factors: Factors): Readonly<Record<strin
       const stated = header.number('rope.scaling.yarn_attn_factor');
       const given = attention === 1 ? undefined : attention;
       const product = given && given * (stated ?? 1 + 0.1 * Math.log(by));
-      const own = header.architecture === 'olmo2' ? (stated ?? given) : (product ?? stated);
       return {
-        ...{ rope_type: 'yarn', factor: by, ...betas, original_max_position_embeddings: length },
-        ...(own !== undefined && { attention_factor: own }),
+        ...{ rope_type: 'yarn', factor: by, original_max_position_embeddings: length },
+        beta_fast: header.number('rope.scaling.yarn_beta_fast'),
+        beta_slow: header.number('rope.scaling.yarn_beta_slow'),
+        attention_factor: header.architecture === 'olmo2' ? (stated ?? given) : (product ?? stated),
       };
     }
     default:
@@ -375,6 +369,8 @@ export function configOf(header: Header, gguf: Gguf, model: ModelArchitecture, f
     case 'granite':
       return {
         ...turned,
+        // Of Granite 4, whose layers without experts have the shared one alone.
+        intermediate_size: header.sizeIfAny('expert_shared_feed_forward_length') ?? config.intermediate_size,
         attention_multiplier: header.number('attention.scale') ?? 1 / Math.sqrt(headDim),
         embedding_multiplier: header.number('embedding_scale'),
         residual_multiplier: header.number('residual_scale'),
