@@ -26,7 +26,7 @@ export interface ThreadsLoadOptions {
    */
   threads?: number | 'auto';
   /**
-   * Makes a worker that runs `ropewalk/thread.js`. Needed only where the file is not beside the code, since a bundler left
+   * Makes a new worker each time, which runs `ropewalk/thread.js`. Needed only where the file is not beside the code, since a bundler left
    * it out or the code comes from another host, and a policy forbids workers of `blob:`.
    */
   worker?: () => ThreadWorker;

@@ -1,5 +1,6 @@
 // ropewalk/threads in Node: what load() takes and gives, and what info() tells.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import * as main from 'ropewalk';
@@ -80,6 +81,33 @@ test('workers that do not start leave one thread, and info() says why', options,
     assert.equal(rw.info().threads, 1);
     assert.match(rw.info().why, why);
     rw.softmax({ data: new Float32Array(2), shape: [2] });
+  }
+});
+
+test('what `worker` gives has to be a new worker, and nothing is left of those before', options, async () => {
+  const workers = [];
+  const made = () => {
+    workers.push(new Worker(new URL('../../dist/thread.js', import.meta.url)));
+    return workers.at(-1);
+  };
+  const wrong = [undefined, {}, Promise.resolve(), { postMessage() {} }];
+  for (const load of [threads.load, (await import('ropewalk/training')).load]) {
+    for (const value of wrong) {
+      const first = made();
+      const given = [first, value];
+      const exit = once(first, 'exit');
+      await assert.rejects(load({ threads: 3, worker: () => given.shift() }), (error) => {
+        assert.ok(error instanceof ArgumentTypeError, String(error));
+        assert.match(error.message, /^load: worker\(\) is .*; expected a new Worker each time$/);
+        assert.equal(error.value, value);
+        return true;
+      });
+      await exit;
+    }
+    const one = made();
+    const exit = once(one, 'exit');
+    await assert.rejects(load({ threads: 3, worker: () => one }), ArgumentTypeError);
+    await exit;
   }
 });
 

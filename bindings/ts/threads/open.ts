@@ -92,6 +92,7 @@ export async function openHeap(
   try {
     return { heap: await openThreads(count, worker ? [worker] : await ownWorkers(), build), threads: count };
   } catch (error) {
+    if (error instanceof ArgumentTypeError) throw error;
     return { why: error instanceof Error ? error.message : String(error) };
   }
 }

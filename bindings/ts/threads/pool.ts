@@ -1,5 +1,5 @@
 // The TypeScript side of the pool of threads (src/thread_pool.h): workers that share the memory of one instance.
-import { InstanceLostError, UnsupportedError } from '../runtime/errors.js';
+import { ArgumentTypeError, InstanceLostError, UnsupportedError } from '../runtime/errors.js';
 import { createFinalizer } from '../runtime/finalizer.js';
 
 /** A worker of the web or of Node's `worker_threads`. */
@@ -57,6 +57,11 @@ function ender(workers: ThreadWorker[], { memory, closed, wake }: Exit): () => v
 
 const reasonOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
 
+function isWorker(value: unknown): value is ThreadWorker {
+  const { postMessage, terminate } = (value ?? {}) as Partial<ThreadWorker>;
+  return typeof postMessage === 'function' && typeof terminate === 'function';
+}
+
 // Of either kind of worker: its first message, and what ends it.
 function listen(worker: ThreadWorker, message: () => void, failed: (cause: unknown) => void): void {
   if (worker.on !== undefined) {
@@ -98,7 +103,10 @@ export class Pool {
     finalizer.register(owner, this.#end, this);
   }
 
-  /** Starts a worker for each message. All of them run, or none and the promise is rejected. */
+  /**
+   * Starts a worker for each message. All of them run, or none and the promise is rejected: with ArgumentTypeError where
+   * `make` gives something else.
+   */
   static async start(
     owner: object,
     make: () => ThreadWorker,
@@ -112,7 +120,10 @@ export class Pool {
       const started = starts.map(
         (start) =>
           new Promise<void>((resolve, reject) => {
-            const worker = make();
+            const worker: unknown = make();
+            if (!isWorker(worker) || workers.includes(worker)) {
+              throw new ArgumentTypeError('load', 'worker()', worker, 'a new Worker each time');
+            }
             workers.push(worker);
             listen(worker, resolve, (cause) => {
               reject(cause);
@@ -125,6 +136,7 @@ export class Pool {
       for (const worker of workers) worker.unref?.(); // not before, or Node might exit meanwhile
     } catch (cause) {
       pool.dispose();
+      if (cause instanceof ArgumentTypeError) throw cause;
       throw new UnsupportedError(`load: a worker does not start (${reasonOf(cause)})`, { cause });
     }
     return pool;
