@@ -78,15 +78,23 @@ function listen(worker: ThreadWorker, message: () => void, failed: (cause: unkno
 
 const mostMilliseconds = 30_000;
 
-// Rejected where `started` takes longer than a worker may.
-async function inTime(started: Promise<unknown>): Promise<void> {
+// Rejected where that long no worker gives its sign; many that start at once may take longer together.
+async function inTime(started: readonly Promise<void>[]): Promise<void> {
+  const why = `it says nothing for ${mostMilliseconds / 1000} s; its file has to be ropewalk/thread.js`;
   let timer: ReturnType<typeof setTimeout> | undefined;
+  let isOver = false;
   const late = new Promise<never>((_, reject) => {
-    const give = () =>
-      reject(new Error(`it says nothing for ${mostMilliseconds / 1000} s; its file has to be ropewalk/thread.js`));
-    timer = setTimeout(give, mostMilliseconds);
+    const wait = () => {
+      clearTimeout(timer);
+      if (!isOver) timer = setTimeout(() => reject(new Error(why)), mostMilliseconds);
+    };
+    wait();
+    for (const each of started) each.then(wait, () => {});
   });
-  await Promise.race([started, late]).finally(() => clearTimeout(timer));
+  await Promise.race([Promise.all(started), late]).finally(() => {
+    isOver = true;
+    clearTimeout(timer);
+  });
 }
 
 /** The workers of one instance. @internal */
@@ -132,7 +140,7 @@ export class Pool {
             worker.postMessage(start);
           }),
       );
-      await inTime(Promise.all(started));
+      await inTime(started);
       for (const worker of workers) worker.unref?.(); // not before, or Node might exit meanwhile
     } catch (cause) {
       pool.dispose();

@@ -67,6 +67,31 @@ test('a worker that says nothing is given up, and there is one thread', options,
   await Promise.all(exits);
 });
 
+test('each worker that starts gives the others as long again', options, async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const held = []; // messages
+  function startNext() {
+    if (held.length === 0) return;
+    t.mock.timers.tick(29_000);
+    held.shift()();
+  }
+  const rw = await load({
+    threads: 3,
+    worker() {
+      const worker = new Worker(threadFile);
+      const post = worker.postMessage.bind(worker);
+      worker.postMessage = (start) => {
+        // Both are made in the same turn.
+        if (held.push(() => post(start)) === 2) setImmediate(startNext);
+      };
+      worker.once('message', () => setImmediate(startNext));
+      return worker;
+    },
+  });
+  assert.equal(rw.info().threads, 3, rw.info().why);
+  rw.dispose();
+});
+
 test('a worker that is ended between calls makes the instance lost', options, async () => {
   const { rw, workers } = await loadWith(load, threadFile, 3);
   rw.softmax(x);
