@@ -51,6 +51,30 @@ test('Node exits by itself while threads sleep, and while they look for work', o
   }
 });
 
+test('threads that wait for work take no processor time', options, async () => {
+  // In windows of 100 ms, of which the first begins 10 ms after a call. A thread that spins takes much of each, also where
+  // others need the processors; one window may hold what the process does on its own.
+  const code = program(`
+    const rw = await load({ threads: 4 });
+    const x = { data: new Float32Array(2 ** 18), shape: [256, 1024] };
+    const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+    const taken = [];
+    for (let window = 0; window < 20; ++window) {
+      rw.softmax(x);
+      await pause(10);
+      const before = process.cpuUsage();
+      await pause(100);
+      const { user, system } = process.cpuUsage(before);
+      taken.push((user + system) / 1000);
+    }
+    console.log(JSON.stringify([rw.info().threads, taken]));`);
+  const { stdout } = await run(['--input-type=module', '--eval', code]);
+  const [threads, taken] = JSON.parse(stdout);
+  assert.equal(threads, 4);
+  const median = taken.toSorted((a, b) => a - b)[taken.length / 2];
+  assert.ok(median < 2, `${taken} ms of processor time in 100 ms each`);
+});
+
 test('the workers of an instance that is collected end', options, async () => {
   const code = program(`
     import { Worker } from 'node:worker_threads';
