@@ -71,7 +71,9 @@ size_t ThreadPool::shares(size_t count, size_t grain) const {
   if (fair == kSharesPerThread) return 1;
   if (eager_.load(std::memory_order_relaxed)) return std::min(fair, count);
   const size_t grains = count / grain;
-  return std::min(grains, std::max(fair, grains / kMostGrains));
+  const size_t most = std::min(grains, std::max(fair, grains / kMostGrains));
+  // As many for each thread: the last of three would keep one of two threads waiting.
+  return most < threads() ? most : most - most % threads();
 }
 
 void ThreadPool::run(size_t count, size_t shares, Call call, const void* body) {

@@ -16,7 +16,9 @@ namespace {
 using simd::kLanes;
 
 constexpr size_t kRowBlock = 10 * kTileRows;  // rows of a that are packed at a time, 60 KiB at most
-constexpr size_t kWidePart = 16;              // panels, for which packing rows is next to nothing
+// Panels of a part that packs its rows for itself: that is next to nothing for so many, a twelfth for so few.
+constexpr size_t kWidePart = 16;
+constexpr size_t kNarrowPart = 4;
 
 // The rows of a block in tiles of nearly the same height: 5 and 4, not 6 and 3.
 struct Tiles {
@@ -93,7 +95,8 @@ struct Part {
 template <class Multiply>
 void inParts(const Part& all, size_t k, const Multiply& multiply) {
   const size_t panels = all.panels.end;
-  const size_t panel_grain = std::max(grainOf(all.rows * k * kPanel), all.rows > kGemvRows ? kWidePart : 1);
+  const size_t fair = std::clamp(panels / threadsFor(panels, 1), kNarrowPart, kWidePart);
+  const size_t panel_grain = std::max(grainOf(all.rows * k * kPanel), all.rows > kGemvRows ? fair : 1);
   const size_t row_grain = std::max(grainOf(all.n * k), kRowBlock);
   const bool by_rows =
       kHasThreads && panels / panel_grain < std::min(threadsFor(panels, 1), all.rows / row_grain);

@@ -59,6 +59,18 @@ TEST_CASE("Every iteration has its turn once, whatever the number of threads and
   useThreads(4, true);
 }
 
+TEST_CASE("Every thread gets as many shares where each can have one", "[parallel]") {
+  for (const size_t threads : std::initializer_list<size_t>{2, 3, 4, 8}) {
+    useThreads(threads, false);
+    for (size_t count = 1; count < 100; ++count) {
+      const size_t shares = threadPool().shares(count, 1);
+      const size_t most = std::min(count, 4 * threads);
+      CHECK(shares == (most < threads ? most : most / threads * threads));
+    }
+  }
+  useThreads(4, true);
+}
+
 TEST_CASE("A loop within a loop is not split", "[parallel]") {
   std::atomic<size_t> inner = 0;
   parallelFor(8, 1, [&](const Share& share) {
