@@ -30,6 +30,9 @@ class ThreadPool {
 
   size_t threads() const { return threads_.load(std::memory_order_relaxed); }
 
+  // Whether a loop runs that is split.
+  bool busy() const { return busy_.load(std::memory_order_relaxed); }
+
   // Into how many shares a loop is split, 1 where it is not.
   size_t shares(size_t count, size_t grain) const;
 
