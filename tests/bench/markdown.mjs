@@ -103,6 +103,7 @@ function section(run, works, file) {
 export function writeMarkdown(file, runs, works) {
   const sections = runs.flatMap((run) => section(run, works, file));
   const intro = `\`op\`: data and result stay inside; \`io\`: as a JavaScript caller sees it, copies included. "/ ours" is a contender's time over that of the relaxed build. The error is
-the greatest difference from float64 on a sample, over the greatest magnitude. Compare only within one table.`;
+the greatest difference from float64 on a sample, over the greatest magnitude. Compare only within one table.
+Why some rows miss their target: \`docs/benchmarks-limits.md\`.`;
   writeFileSync(file, `${['# Benchmarks', intro, ...sections].join('\n\n')}\n`);
 }

@@ -78,7 +78,7 @@ ${rounds} rounds. Each begins while all threads sleep, and is timed for 30 ms at
 
 What 4, 8 and 16 threads would give is on paper, by Amdahl's law from the share of the work that two threads split. It is an
 upper bound: what reads more than the caches hold, such as the rotation of [1, 32, 2048, 128] or one row times a large matrix,
-ends earlier, at the bandwidth of the memory. Short calls stay on the calling thread.
+ends earlier, at the bandwidth of the memory. Short calls stay on the calling thread. More in \`docs/benchmarks-limits.md\`.
 `;
   const [here, other] = options.browser ? ['Chromium', 'Node'] : ['Node', 'Chromium'];
   const before = existsSync(options.markdown) ? readFileSync(options.markdown, 'utf8').split(/^(?=## )/m) : [];
