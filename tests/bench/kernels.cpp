@@ -241,6 +241,51 @@ class Peak : public Work {
   volatile float sink_ = 0;
 };
 
+#ifdef __wasm_simd128__
+// The same of the products of integers that sums of coded weights are made of (simd/byte_dots.h).
+template <v128_t (*Step)(v128_t, v128_t)>
+class IntegerPeak : public Work {
+ public:
+  void run() override {
+    v128_t a[12];
+    const v128_t x = wasm_i8x16_splat(scale_);
+    for (int i = 0; i < 12; ++i) a[i] = wasm_i32x4_splat(i);
+    for (size_t n = 0; n < (size_t{1} << 20) / 12; ++n) {
+      for (int i = 0; i < 12; ++i) a[i] = Step(a[i], x);
+    }
+    for (int i = 1; i < 12; ++i) a[0] = wasm_i32x4_add(a[0], a[i]);
+    sink_ = wasm_i32x4_extract_lane(a[0], 0);
+  }
+
+ private:
+  volatile int8_t scale_ = 3;
+  volatile int32_t sink_ = 0;
+};
+
+v128_t addPairs(v128_t sums, v128_t x) {
+  return wasm_i32x4_add(sums, wasm_i32x4_dot_i16x8(sums, x));
+}
+#ifdef __wasm_relaxed_simd__
+v128_t addNibbles(v128_t sums, v128_t x) {
+  return wasm_i16x8_add(sums, wasm_i16x8_relaxed_dot_i8x16_i7x16(sums, x));
+}
+v128_t addBytes(v128_t sums, v128_t x) {
+  return wasm_i32x4_relaxed_dot_i8x16_i7x16_add(sums, x, sums);
+}
+#endif
+#endif
+
+std::unique_ptr<Work> makePeak(const char* kind) {
+#ifdef __wasm_simd128__
+  if (std::strcmp(kind, "pairs") == 0) return std::make_unique<IntegerPeak<addPairs>>();
+#ifdef __wasm_relaxed_simd__
+  if (std::strcmp(kind, "nibbles") == 0) return std::make_unique<IntegerPeak<addNibbles>>();
+  if (std::strcmp(kind, "bytes") == 0) return std::make_unique<IntegerPeak<addBytes>>();
+#endif
+#endif
+  return kind[0] == '\0' ? std::make_unique<Peak>() : nullptr;
+}
+
 // memory.copy of `bytes` bytes: as many read as written.
 class Copy : public Work {
  public:
@@ -308,7 +353,7 @@ std::unique_ptr<Work> makeWork(const char* line) {
     return made<AttentionCore>(a, b, c, d, e, false);
   }
   if (std::sscanf(line, "decode %zu %zu %zu", &a, &b, &c) == 3) return made<Decode>(a, b, c);
-  if (std::strncmp(line, "peak", 4) == 0) return std::make_unique<Peak>();
+  if (std::strncmp(line, "peak", 4) == 0) return makePeak(line[4] == ' ' ? line + 5 : "");
   if (std::sscanf(line, "copy %zu", &a) == 1) return made<Copy>(a);
   if (std::sscanf(line, "read %zu", &a) == 1) return made<Read>(a);
   return nullptr;

@@ -32,8 +32,17 @@ const peak = {
   flops: 8 * 12 * Math.floor(mebi / 12),
 };
 
+// Of the integers of coded weights: the relaxed ones add two products in 16 bits, or four in 32.
+const integers = Object.entries({ pairs: 8, nibbles: 16, bytes: 16 }).map(([kind, lanes]) => ({
+  id: `peak ${kind}`,
+  title: `products of integers in registers, ${kind}, twelve accumulators`,
+  operation: 'peak',
+  sizes: { kind },
+  flops: 2 * lanes * 12 * Math.floor(mebi / 12),
+}));
+
 /** `limit`: only contenders that have it are listed, and there is no reference. */
-export const works = [peak, copy(mebi), copy(64 * mebi), read(512, 512), read(768, 3072)].map((work) => ({
+export const works = [peak, ...integers, copy(mebi), copy(64 * mebi), read(512, 512), read(768, 3072)].map((work) => ({
   ...work,
   limit: true,
   inputs: () => ({}),
