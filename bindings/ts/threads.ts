@@ -26,8 +26,8 @@ export interface ThreadsLoadOptions {
    */
   threads?: number | 'auto';
   /**
-   * Makes a new worker each time, which runs `ropewalk/thread.js`. Needed only where the file is not beside the code, since a bundler left
-   * it out or the code comes from another host, and a policy forbids workers of `blob:`.
+   * Makes a new worker each time, which runs `ropewalk/thread.js`. Needed only where the file is not beside the code, since
+   * a bundler left it out or the code comes from another host, and a policy forbids workers of `blob:`.
    */
   worker?: () => ThreadWorker;
 }

@@ -13,6 +13,13 @@ const { site, browser } = await withChromium();
 const folder = new URL('../../build/web/', import.meta.url);
 const sizeOf = async (path) => gzipSync(await readFile(new URL(path, folder)), { level: 9 }).length;
 
+// The page with its own face, the last that comes by itself.
+async function openWithFace(address, options) {
+  const opened = await open(browser, address, { hash: '#lang=zh', ...options });
+  await until(() => opened.page.evaluate(() => document.fonts.size > 0), 'the face');
+  return opened;
+}
+
 test('the first figure is there before any other chapter has come', async (t) => {
   const own = await serve();
   t.after(own.close);
@@ -43,7 +50,7 @@ test('until then the page takes at most 203 KB, 40 of them beside the package, a
 });
 
 test('all of it in one language is at most 120 KB beside the package and its face, which is at most 40 KB', async (t) => {
-  const { page, close } = await open(browser, site.address, { hash: '#lang=zh' });
+  const { page, close } = await openWithFace(site.address);
   const paths = await page.evaluate(() =>
     performance.getEntriesByType('resource').map(({ name }) => new URL(name).pathname.slice(1)),
   );
@@ -69,7 +76,7 @@ test('all of it in one language is at most 120 KB beside the package and its fac
 test('the lab comes with who is near it, in at most 16 KB, and what trains when training begins', async (t) => {
   const own = await serve();
   t.after(own.close);
-  const { page, close } = await open(browser, own.address, { hash: '#lang=zh', serviceWorkers: 'block' });
+  const { page, close } = await openWithFace(own.address, { serviceWorkers: 'block' });
   const before = new Set(own.asked);
   const isTrainer = (path) => path.includes('/lab-worker-');
   // Chapters before it come along.
@@ -94,7 +101,7 @@ test('the lab comes with who is near it, in at most 16 KB, and what trains when 
 test('the further experiments of the lab come when they are asked for, in at most 8 KB, and the novel when it is learned', async (t) => {
   const own = await serve();
   t.after(own.close);
-  const { page, close } = await open(browser, own.address, { hash: '#lang=zh', serviceWorkers: 'block' });
+  const { page, close } = await openWithFace(own.address, { serviceWorkers: 'block' });
   await bring(page, 'lab');
   const before = new Set(own.asked);
   const isNovel = (path) => path.endsWith('.txt');
@@ -119,7 +126,7 @@ test('the further experiments of the lab come when they are asked for, in at mos
 test('the chapter of all encodings comes with who is near it, in at most 8 KB, and 4 KB of Python when it is opened', async (t) => {
   const own = await serve();
   t.after(own.close);
-  const { page, close } = await open(browser, own.address, { hash: '#lang=zh', serviceWorkers: 'block' });
+  const { page, close } = await openWithFace(own.address, { serviceWorkers: 'block' });
   const before = new Set(own.asked);
   const later = () => [...own.asked].filter((path) => !before.has(path));
   await bring(page, 'compare');
@@ -140,7 +147,7 @@ test('the chapter of all encodings comes with who is near it, in at most 8 KB, a
 test('the comparison comes with that chapter, in at most 5.55 KB, in 3 KB the curves that the lab has too, and in 1.47 KB others', async (t) => {
   const own = await serve();
   t.after(own.close);
-  const { page, close } = await open(browser, own.address, { hash: '#lang=zh', serviceWorkers: 'block' });
+  const { page, close } = await openWithFace(own.address, { serviceWorkers: 'block' });
   const isPart = (path) => /\/(comparison|evidence-zh|recorded|compared)-/.test(path);
   assert.ok(![...own.asked].some(isPart));
   await bring(page, 'compare');
@@ -161,7 +168,7 @@ test('the comparison comes with that chapter, in at most 5.55 KB, in 3 KB the cu
 test('the small model comes when it is asked for, in at most 640 KB, and with it at most 80 KB that run it', async (t) => {
   const own = await serve();
   t.after(own.close);
-  const { page, close } = await open(browser, own.address, { hash: '#lang=zh', serviceWorkers: 'block' });
+  const { page, close } = await openWithFace(own.address, { serviceWorkers: 'block' });
   const before = new Set(own.asked);
   const isModel = (path) => /\/assets\/.*\.(safetensors|json)$/.test(path);
   assert.ok(![...before].some(isModel));

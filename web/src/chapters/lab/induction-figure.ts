@@ -27,8 +27,9 @@ const session = new TrainingSession<InductionInput, InductionLook>(inductionStep
   lab.induction(input),
 );
 
-// Each of 32 tokens as a letter; before training there is none, and 112 is a dot.
-const letterOf = (id = 112): string => String.fromCharCode(id < 26 ? 65 + id : 97 + id - 26);
+// Each of 32 tokens as a letter; before training there is none.
+const letterOf = (id?: number): string =>
+  id === undefined ? '·' : String.fromCharCode(id < 26 ? 65 + id : 97 + id - 26);
 
 // The maps of all heads; hidden keys have no number. Before anything is trained they are empty.
 function mapsOf(
