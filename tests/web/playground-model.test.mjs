@@ -10,6 +10,7 @@ import {
   give,
   isLoaded,
   isSeen,
+  isWithout,
   linked,
   noticesOf,
   of,
@@ -88,7 +89,7 @@ for (const browser of browsers) {
     same([...facts, memory[0]].flat(), (await run(await of(page, 'model').code())).slice(0, facts.length + 1), 1e-12);
     assert.ok(memory.every(([mebibytes]) => mebibytes > 0 && mebibytes < 100));
     for (const name of ['look', 'model']) await of(page, name).choose('Reset');
-    await until(async () => /no model/.test(await of(page, 'model').summary()), 'no model');
+    await isWithout(page);
     assert.deepEqual(complaints, []);
     await close();
   });

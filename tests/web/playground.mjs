@@ -51,6 +51,8 @@ export const says = (page, name, expected) =>
   until(async () => expected.test(await noticesOf(page, name)), `${name} says ${expected}`);
 export const isLoaded = (page) =>
   until(async () => /parameters in|个参数/.test(await of(page, 'model').summary()), 'the model');
+export const isWithout = (page) =>
+  until(async () => /no model|还没有模型/.test(await of(page, 'model').summary()), 'no model');
 export const isSeen = (page) => until(async () => /^(Layer|第)/.test(await of(page, 'look').summary()), 'the maps');
 /** The fraction shown by a figure's progress bar; undefined if it has none. */
 export const barOf = (page, name) =>
