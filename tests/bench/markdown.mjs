@@ -78,8 +78,10 @@ function charts(growth, file) {
   });
 }
 
-function headingOf({ runtime, growth, results, command }) {
+function headingOf({ runtime, growth, results, command }, works) {
   if (growth && Object.keys(results).length === 0) return `How cost grows, ${runtime}`;
+  const [, filter] = / --filter '([^']+)'/.exec(command) ?? [];
+  if (works.some(({ id }) => !results[id]) && filter) return `Works of \`${filter}\`, ${runtime}`;
   return / --targets/.test(command) ? `Against the targets, ${runtime}` : `All peers, ${runtime}`;
 }
 
@@ -88,7 +90,7 @@ function section(run, works, file) {
   const versions = run.contenders.filter(({ version }) => version).map(({ title, version }) => `${title} ${version}`);
   const several = run.runs > 1 ? `; targets: the median of ${run.runs} runs, tables: the last` : '';
   return [
-    `## ${headingOf(run)}`,
+    `## ${headingOf(run, works)}`,
     `\`${run.command}\``,
     `${machineLine(run)}; medians of ${run.rounds} rounds, contenders in alternation${several}. Versions: ${versions.join('; ')}.`,
     ...(listed.length > 0 ? [table(targetRows(run.targets))] : []),

@@ -123,7 +123,8 @@ function againstLimit({ limit, works, path }, results, sizes, build, index) {
 
 /** The result of each target. `sizes` are the works by id, for their flops and bytes. */
 export function judge(results, sizes) {
-  return targets.map((target) => {
+  const measured = targets.filter(({ works }) => works.some((id) => results[id]));
+  return measured.map((target) => {
     const { title, works, least, peer, path } = target;
     const cells = builds.map((build, index) => {
       const mine = works.map((id) => ours(results[id], build, path) ?? {});
