@@ -88,7 +88,7 @@ function chapterHtml(
     }
     if (Array.isArray(value)) {
       if (!Array.isArray(value[0])) return paragraphs(value);
-      return `<h3>${pitfalls}</h3><dl>${value.map(([claim, truth]) => `<dt>${rich(claim)}</dt><dd>${rich(truth)}</dd>`).join('\n')}</dl>`;
+      return `<h3>${pitfalls}</h3><dl>${value.map(([claim, truth, found]) => `<dt>${rich(claim)}</dt><dd>${rich(truth)}</dd><dd>${rich(found)}</dd>`).join('\n')}</dl>`;
     }
     if (typeof value !== 'object' || value === null) return '';
     const { question, answers, explanation, caption, note } = value as Readonly<Record<string, unknown>>;

@@ -108,7 +108,7 @@ test('the language toggle switches every text, the language of the document and 
       return found.filter((text) => text.trim() !== '');
     });
   const names =
-    /config\.json|plan\.rotate|Python|Rx|model\.safetensors|\.gguf|GGUF|\.safetensors(\.index\.json)?|tokenizer\.json|@huggingface\/tokenizers|Top-[kp]|MiB|T5|KERPLE|M[34]|SQuAD|CAIL2019-SCM|Barbero|logits|RetNet|cosFormer|softmax|elu|relu|exp|KV|KiB|PNG|CSV|JSON|ropewalk|RoPE|LongRoPE|WebAssembly|SIMD|simd128|Tab|BERT|GPT|NeoX|LLaMA|Llama|Hugging Face|Marian|tensor2tensor|Meta|Transformer|Shaw|Chen|Peng|Ding|Wang|Sun|Haviv|Katharopoulos|Raffel|Press|Huang|Vaswani|ALiBi|YaRN|NTK-aware|NTK|PI|xPos|Abel|RoFormer|JavaScript|Math\.(sin|cos)|relaxed|bfloat16|Qwen\d-VL|Pixtral|clip|PE|cos|sin|relative_key_query|rope_deltas|The package says|\b[mnkpd]\b/g;
+    /config\.json|Position(al)? Embeddings?|M?LLM|lmdeploy|mlx-vlm|This is is is is|NVIDIA|NeMo|diffusers|llama\.cpp|bert4keras|flash-linear-attention|SANA|Jain|Wallace|Xiao|Kahan|Dodge|plan\.rotate|Python|Rx|model\.safetensors|\.gguf|GGUF|\.safetensors(\.index\.json)?|tokenizer\.json|@huggingface\/tokenizers|Top-[kp]|MiB|T5|KERPLE|M[34]|SQuAD|CAIL2019-SCM|Barbero|logits|RetNet|cosFormer|softmax|elu|relu|exp|KV|KiB|PNG|CSV|JSON|ropewalk|RoPE|LongRoPE|WebAssembly|SIMD|simd128|Tab|BERT|GPT|NeoX|LLaMA|Llama|Hugging Face|Marian|tensor2tensor|Meta|Transformer|Shaw|Chen|Peng|Ding|Wang|Sun|Haviv|Katharopoulos|Raffel|Press|Huang|Vaswani|ALiBi|YaRN|NTK-aware|NTK|PI|xPos|Abel|RoFormer|JavaScript|Math\.(sin|cos)|relaxed|bfloat16|Qwen\d-VL|Pixtral|clip|PE|cos|sin|relative_key_query|rope_deltas|The package says|\b[mnkpd]\b/g;
   const chinese = await texts();
   assert.deepEqual(
     chinese.filter((text) => /[A-Za-z]{2}/.test(text.replace(names, ''))),
@@ -471,6 +471,34 @@ test('without scripts the page leads to its text, which has every paragraph of t
     assert.deepEqual(missing, []);
     assert.ok((await page.locator('math').count()) > 20);
     await context.close();
+  }
+});
+
+// A link, a name in a library, a title, or one of these.
+const sources = {
+  en: /“.+”|tutorial|same (post|article|section)|comment|^(Follows from|No text is known|Measured)/,
+  zh: /《.+》|教程|同一(篇|节)|^(由|没有查到出处|用这些模型测得)/,
+};
+
+test('each pitfall says what it was found in, or what it follows from', async () => {
+  for (const [lang, named] of Object.entries(sources)) {
+    const { page, close } = await open(browser, site.address, { hash: `#lang=${lang}` });
+    await bring(page);
+    const all = await page.evaluate(() =>
+      Array.from(document.querySelectorAll('.pitfalls dt'), (claim) => {
+        const [, found] = [claim.nextElementSibling, claim.nextElementSibling?.nextElementSibling];
+        const isFound = found?.matches('dd.found') === true;
+        return [
+          claim.textContent,
+          isFound ? found.textContent : '',
+          isFound && found.querySelector('a, code') !== null,
+        ];
+      }),
+    );
+    assert.ok(all.length > 40, `${all.length} in ${lang}`);
+    const without = all.filter(([, found, isLinked]) => found.length < 5 || !(isLinked || named.test(found)));
+    assert.deepEqual(without, []);
+    await close();
   }
 });
 

@@ -13,5 +13,8 @@ export type Translated<T> = T extends string | number
       ? () => Promise<Translated<R>>
       : { readonly [K in keyof T]: Translated<T[K]> };
 
+/** What often goes wrong, how it is, and what it was found in: a paper, an article, a library, or what it follows from. */
+export type Pitfall = readonly [claim: string, truth: string, found: string];
+
 /** The texts around the chapters, and in every figure. */
 export type FrameTexts = Translated<typeof en>;

@@ -1,4 +1,5 @@
 // Prose with the markup of the dictionaries, as nodes.
+import type { Pitfall } from '../i18n/texts';
 import { h } from './dom';
 import { marked, raised } from './markup';
 
@@ -81,8 +82,8 @@ export function subheading(text: string): HTMLElement {
   return h('div', { class: 'prose' }, h('h3', {}, ...richText(text)));
 }
 
-/** What often goes wrong: what one may read or write, and how it is. */
-export function pitfalls(title: string, items: readonly (readonly [claim: string, truth: string])[]): HTMLElement {
+/** What often goes wrong. */
+export function pitfalls(title: string, items: readonly Pitfall[]): HTMLElement {
   return h(
     'div',
     { class: 'prose' },
@@ -93,7 +94,11 @@ export function pitfalls(title: string, items: readonly (readonly [claim: string
       h(
         'dl',
         {},
-        ...items.flatMap(([claim, truth]) => [h('dt', {}, ...richText(claim)), h('dd', {}, ...richText(truth))]),
+        ...items.flatMap(([claim, truth, found]) => [
+          h('dt', {}, ...richText(claim)),
+          h('dd', {}, ...richText(truth)),
+          h('dd', { class: 'found' }, ...richText(found)),
+        ]),
       ),
     ),
   );

@@ -1,5 +1,5 @@
 // Chapter: the algebra of the sinusoidal encoding.
-import type { Translated } from '../../../i18n/texts';
+import type { Pitfall, Translated } from '../../../i18n/texts';
 
 export const texts = {
   opening: [
@@ -64,16 +64,19 @@ export const texts = {
     [
       'Proving the shift with $sin(p + k)$ and no $ω$.',
       'That proof is right for one pair only, the one with frequency 1. The angle is $ω_ik$, another one in each pair. So there is one block per pair, and $M_k$ is block diagonal.',
+      'Found in the blog post “Position Embedding” (in Chinese), section 2.3.1.',
     ],
     [
       '“The sum of cosines identifies the offset $k$.”',
       'It cannot, since it is the same for $k$ and $−k$. And the letters matter: $k$ is the distance between two words; the *frequency channel* is the index $i$.',
+      'Found in the same post, section 2.3.3.',
     ],
     [
       '“The sinusoidal encoding is a relative encoding.”',
       'It is an absolute one that contains the distance. The four products above also hold terms that depend on each position by itself.',
+      'Found in the same section: “the absolute position has vanished”. [Su, 2021](https://www.kexue.fm/archives/8265) calls it an absolute encoding that would like to be a relative one.',
     ],
-  ] as [string, string][],
+  ] as Pitfall[],
 };
 
 export type Texts = Translated<typeof texts>;

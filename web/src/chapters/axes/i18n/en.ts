@@ -1,5 +1,5 @@
 // Chapter: positions with several axes.
-import type { Translated } from '../../../i18n/texts';
+import type { Pitfall, Translated } from '../../../i18n/texts';
 
 export const texts = {
   opening: [
@@ -72,16 +72,19 @@ export const texts = {
     [
       'Starting the frequencies anew in each section.',
       'In M-RoPE the index of a pair counts through: the first pair of the row section goes on where time stopped. In an axial layout it does start anew. The two are not the same.',
+      'Found side by side in Hugging Face’s `modeling_qwen2_vl.py`: `VisionRotaryEmbedding` starts anew, `apply_multimodal_rotary_pos_emb` goes on.',
     ],
     [
       'Giving sections in coordinates.',
       'A section of 16 is 16 pairs, that is, 32 coordinates. All sections together are half of the head.',
+      'No text is known to say so. The code that settles it is `apply_multimodal_rotary_pos_emb`, which takes the list twice before it cuts coordinates.',
     ],
     [
       'Counting tokens to find the next position.',
       'While decoding with a cache the next word’s position is not the number of tokens so far. The difference has to be kept; Hugging Face calls it `rope_deltas`.',
+      'Found in mlx-vlm, which lost the difference and wrote “This is is is is” ([#1527](https://github.com/Blaizzy/mlx-vlm/pull/1527)).',
     ],
-  ] as [string, string][],
+  ] as Pitfall[],
 };
 
 export type Texts = Translated<typeof texts>;

@@ -67,11 +67,17 @@ export const texts: Texts = {
     [
       '每一段的频率都从头数起。',
       'M-RoPE 里组的序号一直往下数：行那一段的第一组，接着时间的最后一组。轴向布局才是从头数起。两者不是一回事。',
+      '两种写法都在 Hugging Face 的 `modeling_qwen2_vl.py` 里：`VisionRotaryEmbedding` 从头数起，`apply_multimodal_rotary_pos_emb` 接着数。',
     ],
-    ['分段的大小按坐标来填。', '一段 16 指的是 16 组，也就是 32 个坐标。各段的组数加起来是头维度的一半。'],
+    [
+      '分段的大小按坐标来填。',
+      '一段 16 指的是 16 组，也就是 32 个坐标。各段的组数加起来是头维度的一半。',
+      '没有查到出处；看 `apply_multimodal_rotary_pos_emb` 的代码就知道，它先把这张表重复一遍，再去切坐标。',
+    ],
     [
       '用词元的个数当作下一个位置。',
       '带缓存逐个生成时，下一个词的位置并不等于已有词元的个数，两者之差要记下来。Hugging Face 把它叫做 `rope_deltas`。',
+      '见 mlx-vlm：差丢了，写出来的是“This is is is is”（[#1527](https://github.com/Blaizzy/mlx-vlm/pull/1527)）。',
     ],
   ],
 };

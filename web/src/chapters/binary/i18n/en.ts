@@ -1,5 +1,5 @@
 // Chapter: binary counting and its flaws.
-import type { Translated } from '../../../i18n/texts';
+import type { Pitfall, Translated } from '../../../i18n/texts';
 
 export const texts = {
   opening: [
@@ -63,16 +63,19 @@ export const texts = {
     [
       '“Every position has its own code, so positions are easy to tell apart.”',
       'That mixes two things. *Unique* means that no two codes are equal; binary is that. *Distinguishable in a useful way* means that near positions look alike and far ones do not; binary is not that.',
+      'Found in the article “Position encodings in LLMs and MLLMs” (in Chinese), which says both that binary codes can be told apart and that they cannot.',
     ],
     [
       '“256 positions need nine bits, because 256 is 100000000.”',
       'Counting starts at 0. Positions 0 to 255 fit into eight bits; a length of exactly $2^b$ needs $b$ bits and not $b + 1$. And a length of one needs none at all.',
+      'No text is known to say so. It follows from the number of codes: $b$ bits have $2^b$.',
     ],
     [
       'Letting a position that is too large wrap around.',
       'Position 16 in four bits would be 0000, the code of position 0. Nothing crashes and every result is wrong. An error is the better answer.',
+      'The same article has the case, position 300 with eight bits. That a program may wrap around follows from the formula above: it gives bits for any $p$.',
     ],
-  ] as [string, string][],
+  ] as Pitfall[],
 };
 
 export type Texts = Translated<typeof texts>;

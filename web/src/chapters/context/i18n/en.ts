@@ -1,5 +1,5 @@
 // Chapter: longer contexts.
-import type { Translated } from '../../../i18n/texts';
+import type { Pitfall, Translated } from '../../../i18n/texts';
 
 export const texts = {
   opening: [
@@ -97,25 +97,30 @@ export const texts = {
   pitfalls: [
     [
       '“RoPE extrapolates well to longer texts.”',
-      '[Su’s article on RoPE](https://www.kexue.fm/archives/8265) ends so. Without one of these methods it does not. What it has is a formula for every position, and that is another thing.',
+      'Without one of these methods it does not. Beyond the trained length the slow pairs reach angles that the model has never seen. RoPE has a formula for every position, and that is another thing.',
+      'Found in [Su’s article on RoPE](https://www.kexue.fm/archives/8265), below the table of its pre-training, and in the blog post “Position Embedding” (in Chinese), section 4.',
     ],
     [
       'Giving YaRN the length that you want in place of the length that was trained.',
       'The ramp is placed by turns within the *original* length. With the extended one, pairs that need slowing are left alone.',
+      'Found in NVIDIA’s NeMo, whose settings for GPT-OSS had 131,072 for 4,096 ([#14686](https://github.com/NVIDIA-NeMo/Speech/issues/14686)).',
     ],
     [
       'Forgetting what YaRN’s factor does to scores.',
       'It multiplies cos and sin of queries and of keys, so scores get its square. And rotating cached keys once more with the same tables would multiply it in again.',
+      'A case that llama.cpp has to see to: `build_rope_shift` adjusts the factor before it turns cached keys ([#17945](https://github.com/ggml-org/llama.cpp/pull/17945)).',
     ],
     [
       'Changing frequencies in the middle of a text.',
       'Dynamic NTK raises the base as the text grows, and LongRoPE switches its list at the original length. Keys already in the cache were turned by the old frequencies. They must be turned again, or kept unturned.',
+      'Found in Hugging Face’s LLaMA ([#25104](https://github.com/huggingface/transformers/issues/25104)).',
     ],
     [
       'Positions in bfloat16.',
       'A number has eight significant bits there: 257 becomes 256, and two neighbouring tokens share a position.',
+      'Found in Hugging Face’s diffusers, where all patches of a picture got one position ([#13920](https://github.com/huggingface/diffusers/issues/13920)).',
     ],
-  ] as [string, string][],
+  ] as Pitfall[],
 };
 
 export type Texts = Translated<typeof texts>;

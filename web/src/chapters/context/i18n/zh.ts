@@ -89,20 +89,28 @@ export const texts: Texts = {
   pitfalls: [
     [
       '“RoPE 的长度外推性很好。”',
-      '[苏剑林介绍 RoPE 的文章](https://www.kexue.fm/archives/8265)结尾这样说。不用上面这些方法，并不好。它只是对任何位置都有公式可算，这是两回事。',
+      '不用上面这些方法，并不好：超出训练长度后，慢的组会转到模型从没见过的角度。RoPE 只是对任何位置都有公式可算，这是两回事。',
+      '见[苏剑林介绍 RoPE 的文章](https://www.kexue.fm/archives/8265)里预训练的表之后，以及博客《Position Embedding》第 4 节。',
     ],
     [
       '给 YaRN 填的是想要的长度，而不是训练的长度。',
       '过渡带是按*原来*长度内的圈数来放的。填了扩展后的长度，本该放慢的组就被漏掉了。',
+      '见 NVIDIA 的 NeMo：GPT-OSS 的配置该填 4,096，却填了 131,072（[#14686](https://github.com/NVIDIA-NeMo/Speech/issues/14686)）。',
     ],
     [
       '忘了 YaRN 的系数对得分的影响。',
       '它同时乘在查询和键的余弦、正弦上，所以得分乘的是它的平方。缓存里的键如果用同样的表再转一次，它又会被乘进去一遍。',
+      'llama.cpp 就得处理这种情形：`build_rope_shift` 转动缓存里的键之前，先调整这个系数（[#17945](https://github.com/ggml-org/llama.cpp/pull/17945)）。',
     ],
     [
       '文本读到一半换了频率。',
       '动态 NTK 的底数随文本增长，LongRoPE 过了原长度就换一张表。缓存里的键是按旧频率转的，要么重新转，要么一开始就存未转的键。',
+      '见 Hugging Face 的 LLaMA（[#25104](https://github.com/huggingface/transformers/issues/25104)）。',
     ],
-    ['用 bfloat16 存位置。', '它只有八位有效二进制数字，257 会变成 256，好些词就挤在了同一个位置上。'],
+    [
+      '用 bfloat16 存位置。',
+      '它只有八位有效二进制数字，257 会变成 256，好些词就挤在了同一个位置上。',
+      '见 Hugging Face 的 diffusers：一幅图的所有图块成了同一个位置（[#13920](https://github.com/huggingface/diffusers/issues/13920)）。',
+    ],
   ],
 };

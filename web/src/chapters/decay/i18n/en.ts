@@ -1,5 +1,5 @@
 // Chapter: long-range decay.
-import type { Translated } from '../../../i18n/texts';
+import type { Pitfall, Translated } from '../../../i18n/texts';
 
 export const texts = {
   opening: [
@@ -71,17 +71,15 @@ export const texts = {
   pitfalls: [
     [
       '“RoPE’s scores decay with distance.”',
-      'What decays is an upper bound, and only roughly. Su himself calls it very coarse when readers of [his article](https://www.kexue.fm/archives/8265) ask.',
-    ],
-    [
-      '“Because of the decay RoPE works beyond the length that it was trained on.”',
-      'It does not, by itself. Beyond that length the slow pairs reach angles that the model has never seen. The next chapter shows which.',
+      'What decays is an upper bound, and only roughly. Su himself calls it very coarse when readers of his article ask.',
+      'Found in [RoFormer](https://arxiv.org/abs/2104.09864), in its section on long-term decay, and in [Su’s article](https://www.kexue.fm/archives/8265).',
     ],
     [
       'Reading the swings as a flaw.',
-      'A reader of the same article asks whether it is one. Decimal digits swing as well, Su answers: the last one returns to 0 every ten steps. Swinging at many speeds is how positions are told apart.',
+      'Decimal digits swing as well, Su answers: the last one returns to 0 every ten steps. Swinging at many speeds is how positions are told apart.',
+      'Found in a reader’s comment on the same article.',
     ],
-  ] as [string, string][],
+  ] as Pitfall[],
 };
 
 export type Texts = Translated<typeof texts>;

@@ -1,5 +1,5 @@
 // Chapter: linear attention with RoPE.
-import type { Translated } from '../../../i18n/texts';
+import type { Pitfall, Translated } from '../../../i18n/texts';
 
 export const texts = {
   opening: [
@@ -135,29 +135,35 @@ export const texts = {
   pitfalls: [
     [
       '“RoPE is the only relative encoding that linear attention can have.”',
-      '[Su, 2021](https://www.kexue.fm/archives/8265). It was among the first. States that fade with each step ([RetNet](https://arxiv.org/abs/2307.08621), gated linear attention), xPos and [cosFormer](https://arxiv.org/abs/2202.08791)’s weights know of distance as well.',
+      'It was among the first. States that fade with each step ([RetNet](https://arxiv.org/abs/2307.08621), gated linear attention), xPos and [cosFormer](https://arxiv.org/abs/2202.08791)’s weights know of distance as well.',
+      'Found in [Su, 2021](https://www.kexue.fm/archives/8265).',
     ],
     [
       '“All of RoPE together is not a rotation.”',
-      'So says a comment on the same article. But it keeps lengths and angles and does not mirror, so it is a rotation of a space of $D$ dimensions. It is a special one: it turns $D/2$ planes, each within itself.',
+      'It keeps lengths and angles and does not mirror, so it is a rotation of a space of $D$ dimensions. It is a special one: it turns $D/2$ planes, each within itself.',
+      'Found in a comment on the same article.',
     ],
     [
       'Adding a column of ones to the values to get the denominator for free.',
-      '[SANA](https://arxiv.org/abs/2410.10629) does so, without RoPE. With it the column is multiplied by the *turned* keys and summed up, as all values are. That is the denominator of “both sums”, which may vanish, not Su’s.',
+      'With RoPE the column is multiplied by the *turned* keys and summed up, as all values are. That is the denominator of “both sums”, which may vanish, not Su’s.',
+      'Found in a comment on the same article. The trick comes from [SANA](https://arxiv.org/abs/2410.10629), which has no RoPE.',
     ],
     [
       'Masking the values of padding and forgetting its keys.',
       'The masked key still counts in the denominator, and every other weight becomes smaller. It has to be left out of both sums.',
+      'Found in flash-linear-attention ([#1263](https://github.com/fla-org/flash-linear-attention/issues/1263)).',
     ],
     [
       'Reading the weights as probabilities.',
       'With RoPE in the numerator they may be negative and add up to something else. A picture of them needs a scale with a zero in the middle.',
+      '[Su, 2021](https://www.kexue.fm/archives/8265) warns of it where he proposes the form.',
     ],
     [
       'Adding up a hundred thousand keys in 32 bits, one by one.',
       'What is added late is small against the sum and loses its last digits. The package keeps with each sum what rounding took from it.',
+      'Follows from the arithmetic. The remedy is that of [Kahan, 1965](https://doi.org/10.1145/363707.363723).',
     ],
-  ] as [string, string][],
+  ] as Pitfall[],
 };
 
 export type Texts = Translated<typeof texts>;

@@ -1,5 +1,5 @@
 // Chapter: why order is lost.
-import type { Translated } from '../../../i18n/texts';
+import type { Pitfall, Translated } from '../../../i18n/texts';
 
 const times = (n: number): string => (n === 2 ? 'twice' : `${n} times`);
 
@@ -84,12 +84,14 @@ export const texts = {
     [
       '“Self-attention is permutation *invariant*.”',
       'It is *equivariant*. Invariant would mean that the output does not change at all; it does, it is shuffled along with the input. Only what you sum or average over all words afterwards is invariant.',
+      'Found in the blog post “Position Embedding” (in Chinese), section 1.',
     ],
     [
       '“Without an encoding a model knows nothing of order.”',
       'A causal mask is a hint of its own: the first word sees one word, the second two. Decoders without any encoding do learn something from that ([Haviv et al., 2022](https://arxiv.org/abs/2203.16634)). Tick the box under More settings and compare the rows of a repeated word.',
+      'Found in the notes “Positional Embeddings” (in Chinese), section 1.',
     ],
-  ] as [string, string][],
+  ] as Pitfall[],
 };
 
 export type Texts = Translated<typeof texts>;

@@ -1,5 +1,5 @@
 // Chapter: the playground.
-import type { Translated } from '../../../i18n/texts';
+import type { Pitfall, Translated } from '../../../i18n/texts';
 
 export const texts = {
   opening: [
@@ -232,12 +232,14 @@ export const texts = {
     [
       '“A map of attention shows what a model thinks.”',
       'It shows how much was taken from where, in one layer and head. It does not show what was taken, nor what became of it later. And a weight can be large only because it has to go somewhere: the first word often gets it.',
+      'Disputed since [Jain and Wallace, 2019](https://arxiv.org/abs/1902.10186); for the first word see [Xiao et al., 2023](https://arxiv.org/abs/2309.17453).',
     ],
     [
       '“The base or the scaling is a setting that can be changed afterwards.”',
       'It is part of the weights. A model that was trained with one base reads other distances with another: change it above and watch what the probabilities do, long before the context is full.',
+      'Both are options of llama.cpp: `--rope-freq-base` and `--rope-scaling`.',
     ],
-  ] as [string, string][],
+  ] as Pitfall[],
 };
 
 export type Texts = Translated<typeof texts>;

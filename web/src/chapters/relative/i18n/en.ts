@@ -1,5 +1,5 @@
 // Chapter: learned, absolute and relative.
-import type { Translated } from '../../../i18n/texts';
+import type { Pitfall, Translated } from '../../../i18n/texts';
 
 export const texts = {
   opening: [
@@ -152,25 +152,30 @@ export const texts = {
   pitfalls: [
     [
       '“The table needs $2k − 1$ rows.”',
-      'A comment in a tutorial says so, above code that makes $2k + 1$. Clipped distances run from $−k$ to $k$, and zero is one of them. The count $2L − 1$ belongs to tables *without* clipping, for all distances in $L$ words, as in BERTs with relative positions.',
+      'Clipped distances run from $−k$ to $k$, and zero is one of them: $2k + 1$. The count $2L − 1$ belongs to tables *without* clipping, for all distances in $L$ words, as in BERTs with relative positions.',
+      'Found in a comment of a Chinese tutorial on absolute, relative and rotary encodings, section 2. The code below it makes $2k + 1$ rows.',
     ],
     [
       'Training on 512 words with $k = 512$ and trusting the row of “very far”.',
       'In 512 words the largest distance is 511. The rows ±512 are never used and keep their random start. Make $k$ as large as the length in the figure, and count the unused rows.',
+      'Found in the same tutorial, in its example of clipping.',
     ],
     [
       'Mixing up the sign.',
       'Shaw counts key minus query, BERTs with relative positions query minus key. With the wrong sign the model reads the future for the past. Nothing crashes.',
+      'Found in two libraries that differ: `RelativePositionEmbedding` of bert4keras, and `BertSelfAttention` of Hugging Face before version 5.',
     ],
     [
       '$q_i · k_j + q_i · a + k_i · a$',
       'In the fourth method of [Huang et al.](https://arxiv.org/abs/2009.13658) (`relative_key_query`) the last term belongs to the *key*: $k_j · a$. Expand $(q_i + a) · (k_j + a)$, leave out $a · a$, and it is plain to see.',
+      'Found in the notes “Positional Embeddings” (in Chinese), formula 4.2.',
     ],
     [
       'Scaling T5’s scores.',
       'T5 does not divide by the root of $D$; the factor is in its weights. Divide, and the bias weighs too much.',
+      'Found where T5 gets a ready-made kernel, which divides unless it is told not to: Hugging Face, [#46946](https://github.com/huggingface/transformers/pull/46946).',
     ],
-  ] as [string, string][],
+  ] as Pitfall[],
 };
 
 export type Texts = Translated<typeof texts>;

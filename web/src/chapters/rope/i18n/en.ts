@@ -1,5 +1,5 @@
 // Chapter: RoPE.
-import type { Translated } from '../../../i18n/texts';
+import type { Pitfall, Translated } from '../../../i18n/texts';
 
 export const texts = {
   opening: [
@@ -254,7 +254,7 @@ export const texts = {
   },
   brokenTitle: 'A mistake worth looking at',
   brokenProse: [
-    'Code like this is found in tutorials. It builds the table of angles as one pairing needs it, all frequencies and then all of them once more, and reads it as the other pairing does, every second entry. Each line looks right by itself.',
+    'Code like this stands in a Chinese tutorial on absolute, relative and rotary encodings, section 3. It builds the table of angles as one pairing needs it, all frequencies and then all of them once more, and reads it as the other pairing does, every second entry. Each line looks right by itself.',
     'What comes out is no rotation. The two numbers of a pair are turned by different angles. Walk query and key along the sentence, at the same distance: a rotation keeps the score, and this does not.',
   ],
   broken: {
@@ -273,25 +273,30 @@ export const texts = {
   pitfalls: [
     [
       'Partners written as $(t_1, t_0, t_2, t_1, …)$',
-      'An article prints this: a slip of the index in the efficient form. Pairs do not overlap: $(−t_1, t_0, −t_3, t_2, …)$. In the table above the partners are −2, 1, −4, 3.',
+      'A slip of the index in the efficient form. Pairs do not overlap: $(−t_1, t_0, −t_3, t_2, …)$. In the table above the partners are −2, 1, −4, 3.',
+      'Found in the notes “Positional Embeddings” (in Chinese), formula 5.7; [Su, 2021](https://www.kexue.fm/archives/8265) has it right in formula 13.',
     ],
     [
       'Rounding on the way.',
-      'One published version of the example gives −2.234 for the first number. The exact value is −2.2347…, which rounds to −2.235; the cosine and sine had been cut to three digits first.',
+      'The first number of the example is then −2.234. The exact value is −2.2347…, which rounds to −2.235; the cosine and sine had been cut to three digits first.',
+      'Found in the blog post “Position Embedding” (in Chinese), section 3.4.',
     ],
     [
       'Reordering more than queries and keys.',
       'To bring weights from one pairing to the other, reorder the rows of the query and key projections, their biases, and the weights of a norm on queries and keys. Never those of values or of the output.',
+      'Found as a question in lmdeploy, [#2639](https://github.com/InternLM/lmdeploy/issues/2639): why not the values? `permute` of Hugging Face’s `convert_llama_weights_to_hf.py` does it right.',
     ],
     [
       'Two things called $θ$.',
       'Papers write $θ_i$ for the frequency of a pair, which is $ω_i$ here. In a model’s config `rope_theta` is the base, 10,000 or more.',
+      'Found in [RoFormer](https://arxiv.org/abs/2104.09864) and in Hugging Face’s `LlamaConfig`.',
     ],
     [
       '“$ω$ is a period here and an angle there.”',
       'It is an angular frequency in both encodings: radians per position. The sinusoidal encoding writes the hand down; RoPE turns a pair of the query, or of the key, by the same angle.',
+      'Found in “Positional Embeddings”, section 5.2.',
     ],
-  ] as [string, string][],
+  ] as Pitfall[],
 };
 
 export type Texts = Translated<typeof texts>;

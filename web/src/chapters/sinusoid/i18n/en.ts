@@ -1,5 +1,5 @@
 // Chapter: the sinusoidal encoding.
-import type { Translated } from '../../../i18n/texts';
+import type { Pitfall, Translated } from '../../../i18n/texts';
 
 export const texts = {
   opening: [
@@ -71,21 +71,25 @@ export const texts = {
   pitfalls: [
     [
       '“Small indices have long periods and catch what is far away.”',
-      'It is the other way round. $ω_i$ falls as $i$ grows, so small $i$ is fast and has short periods. Tutorials do swap the two ends; the wave above settles it.',
+      'It is the other way round. $ω_i$ falls as $i$ grows, so small $i$ is fast and has short periods. The wave above settles it.',
+      'Found in a Chinese tutorial on absolute, relative and rotary encodings, section 1.',
     ],
     [
       'Plotting a table with two columns to show what the base does.',
-      'With $D = 2$ there is only pair 0, and its frequency is base to the power of 0, which is 1 for every base. One article plots the bases 1, 5, 10 and 100 that way: four times the same picture. Set the columns to 2 and move the base: nothing happens. You need at least four columns.',
+      'With $D = 2$ there is only pair 0, and its frequency is base to the power of 0, which is 1 for every base. The bases 1, 5, 10 and 100 then give four times the same picture. Set the columns to 2 and move the base: nothing happens. You need at least four columns.',
+      'Found in the program of “Position encodings in LLMs and MLLMs” (in Chinese).',
     ],
     [
       '“The period is $ω/2π$”, or “the longest period is $2π · 10,000$”.',
-      'Both stand in one article. The period is $2π/ω$. And the exponent never quite reaches 1: the last pair has exponent $(D − 2)/D$, so its period stays below 62,832. For 16 columns it is 19,869.',
+      'The period is $2π/ω$. And the exponent never quite reaches 1: the last pair has exponent $(D − 2)/D$, so its period stays below 62,832. For 16 columns it is 19,869.',
+      'Both are found in the notes “Positional Embeddings” (in Chinese), section 3.',
     ],
     [
       'Taking “the” sinusoidal table for granted.',
       'The field has three. The paper alternates sine and cosine; Hugging Face’s Marian and RoFormer put all sines first; tensor2tensor does so too, and divides $i$ by $D/2 − 1$ instead of $D/2$. The first two differ by the order of columns, the third in its numbers. Weights trained with one do not fit another.',
+      'Found in tensor2tensor’s `get_timing_signal_1d`, which [says that it differs from the paper](https://github.com/tensorflow/tensor2tensor/pull/177), and in Hugging Face’s `RoFormerSinusoidalPositionalEmbedding`.',
     ],
-  ] as [string, string][],
+  ] as Pitfall[],
 };
 
 export type Texts = Translated<typeof texts>;
