@@ -160,16 +160,32 @@ test('every table of published results names its source, and the differences tha
           Array.from(row.cells, ({ textContent }) => textContent),
         ).map(([name, ...values], i) => [`${i} ${name}`, values.map((text) => Number(text.replace(',', '')))]),
       ),
+      words: Array.from(box.querySelectorAll('tbody tr'), (row) =>
+        Array.from(row.cells, ({ textContent }) => textContent),
+      ),
       isCut: box.scrollWidth > box.clientWidth,
       note: box.parentElement.nextElementSibling.textContent,
       links: Array.from(box.parentElement.nextElementSibling.querySelectorAll('a'), ({ href }) => href),
     })),
   );
-  const [law, stages, glue, perplexity] = tables;
-  assert.equal(tables.length, 4);
+  const [models, law, stages, glue, perplexity] = tables;
+  assert.equal(tables.length, 5);
   for (const { caption, isCut } of tables) assert.ok(!isCut, caption);
   for (const { links } of tables)
     assert.ok(links.some((href) => /^https:\/\/arxiv\.org\/abs\/(2104\.09864|2108\.12409)$/.test(href)));
+  // RoFormer, table 3. It differs from WoBERT in its positions alone, as the text says, and the next table compares these.
+  assert.deepEqual(models.words, [
+    ['BERT', 'characters', 'absolute'],
+    ['WoBERT', 'words', 'absolute'],
+    ['NEZHA', 'characters', 'relative'],
+    ['RoFormer', 'words', 'RoPE'],
+  ]);
+  const compared = law.words.map(([name]) => name.replace(/-.*/, ''));
+  for (const name of compared)
+    assert.ok(
+      models.words.some(([model]) => model === name),
+      name,
+    );
   assert.match(law.note, new RegExp((law.rows['3 RoFormer-1024'][1] - law.rows['2 RoFormer-512'][1]).toFixed(2)));
   const byLength = Object.values(stages.rows).toSorted((a, b) => a[0] - b[0]);
   assert.ok(

@@ -4,8 +4,20 @@ import { h } from '../../ui/dom';
 import { prose } from '../../ui/rich-text';
 import type { EvidenceTexts } from './i18n/evidence-en';
 
-/** By table, then by row. Names of rows that are no models are in the dictionaries. */
+type Cell = number | string;
+
+/** By table, then by row. Names of rows that are no models, and words in cells, are in the dictionaries. */
 export const published = {
+  // RoFormer, table 3, and kexue.fm/archives/8265.
+  models: {
+    digits: [],
+    rows: {
+      BERT: ['characters', 'absolute'],
+      WoBERT: ['words', 'absolute'],
+      NEZHA: ['characters', 'relative'],
+      RoFormer: ['words', 'RoPE'],
+    },
+  },
   // RoFormer, table 5, and kexue.fm/archives/8265: accuracy in percent, validation and test.
   law: {
     digits: [2, 2],
@@ -44,7 +56,7 @@ export const published = {
     },
   },
 } as const satisfies Readonly<
-  Record<string, { readonly digits: readonly number[]; readonly rows: Readonly<Record<string, readonly number[]>> }>
+  Record<string, { readonly digits: readonly number[]; readonly rows: Readonly<Record<string, readonly Cell[]>> }>
 >;
 
 /** One of the tables, below it what it says and where it is from. */
@@ -55,7 +67,9 @@ export function publishedTable(
   const { caption, corner, columns, rows: given, note } = texts.published[name];
   const names: Readonly<Record<string, string>> = given;
   const { digits, rows } = published[name];
-  const cell = (value: number, i: number): HTMLElement => h('td', {}, numbers.fixed(value, digits[i] ?? 0));
+  const written = (value: Cell, i: number): string =>
+    typeof value === 'string' ? (names[value] ?? value) : numbers.fixed(value, digits[i] ?? 0);
+  const cell = (value: Cell, i: number): HTMLElement => h('td', {}, written(value, i));
   const table = h(
     'table',
     {},
@@ -64,7 +78,7 @@ export function publishedTable(
     h(
       'tbody',
       {},
-      ...Object.entries<readonly number[]>(rows).map(([row, values]) =>
+      ...Object.entries<readonly Cell[]>(rows).map(([row, values]) =>
         h('tr', {}, h('th', { scope: 'row' }, names[row] ?? row), ...values.map(cell)),
       ),
     ),

@@ -77,10 +77,16 @@ export const texts = {
   ],
   publishedTitle: 'What papers report',
   publishedProse: [
-    'Small models show what an encoding can tell. What it gains in a large one takes experiments that no page can run. Here are those of two papers, and what speaks against reading too much into them.',
-    'In the first table BERT reads characters and WoBERT words, both with absolute positions. RoFormer is WoBERT with RoPE in their place. The number behind each name is the tokens that the model reads.',
+    'No page can run the experiments that show what a large model gains from an encoding. Here are the results of two papers, and what speaks against reading too much into them.',
   ],
   published: {
+    models: {
+      caption: 'RoFormer and other models of Chinese',
+      corner: 'model',
+      columns: ['reads', 'positions'],
+      rows: { characters: 'characters', words: 'words', absolute: 'absolute', relative: 'relative' },
+      note: 'RoFormer is WoBERT with RoPE. In the next table each name is followed by the number of tokens that the model reads. ([RoFormer, table 3](https://arxiv.org/abs/2104.09864).)',
+    },
     law: {
       caption: 'Which of two law cases is the more similar one? Accuracy in percent (CAIL2019-SCM)',
       corner: 'model',
@@ -89,7 +95,7 @@ export const texts = {
       note: 'With 512 tokens RoFormer and WoBERT are level. With 1,024 RoFormer gains 1.50 points on the test set, and only RoFormer was given that many. ([RoFormer, table 5](https://arxiv.org/abs/2104.09864); [Su, 2021](https://www.kexue.fm/archives/8265).)',
     },
     stages: {
-      caption: 'RoFormer’s pre-training in Chinese, one stage after the other',
+      caption: 'RoFormer’s pre-training in Chinese, by stage',
       corner: 'stage',
       columns: ['tokens', 'batch', 'steps, thousands', 'loss', 'accuracy, %'],
       rows: {},
@@ -107,7 +113,7 @@ export const texts = {
       corner: 'encoding',
       columns: ['trained on', 'reads', 'perplexity'],
       rows: { sinusoidal: 'Sinusoidal', alibi: 'ALiBi', short: 'ALiBi', long: 'ALiBi' },
-      note: 'Trained on 512 tokens, ALiBi reads 3,072 better than the sinusoidal model that was trained on as many, and its training is 1.84 times as fast. With 1.3 billion parameters, ALiBi trained on 1,024 tokens reads 2,048 with a perplexity that is 0.09 below that of a sinusoidal model trained on 2,048. Its authors find that much of this comes from the first tokens of each piece, which get more context when pieces are longer. ([Press et al., sections 4.1 and 4.2, appendix B](https://arxiv.org/abs/2108.12409).)',
+      note: 'Trained on 512 tokens, ALiBi reads 3,072 better than the sinusoidal model that was trained on as many, and its training is 1.84 times as fast. Its authors find that much of this comes from the first tokens of each piece, which get more context when pieces are longer. ([Press et al., section 4.1, appendix B](https://arxiv.org/abs/2108.12409).)',
     },
   },
 };
