@@ -60,9 +60,6 @@ test('heads and losses by position, too, are what their programs compute', async
   const [table] = await length.tables();
   assert.deepEqual([table.length, table[0].length], [32, 3]);
   assert.deepEqual(table.flat(), (await runProgram(await length.code(), ['result'])).result);
-  // Positions of other encodings cannot be scaled.
-  await length.choose('Shaw');
-  assert.match(await length.summary(), /^Nothing is trained yet/);
   const isShown = (label) =>
     page.evaluate(
       (label) =>
@@ -71,6 +68,11 @@ test('heads and losses by position, too, are what their programs compute', async
           .checkVisibility(),
       label,
     );
+  // Positions of other encodings cannot be scaled.
+  await page.locator('#figure-lab-length').getByText('More settings').click();
+  assert.deepEqual([await isShown('Base'), await isShown('YaRN')], [true, true]);
+  await length.choose('Shaw');
+  assert.match(await length.summary(), /^Nothing is trained yet/);
   assert.deepEqual([await isShown('Base'), await isShown('YaRN')], [false, false]);
   await length.choose('25 steps');
   await hasTrained(length, 25);

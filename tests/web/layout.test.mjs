@@ -64,6 +64,39 @@ test('what a button says when it was pressed stands clear of the ring around it'
   await close();
 });
 
+test('at first a figure shows at most three settings, and the others under More settings', async () => {
+  const { page, close } = await open(browser, site.address, { hash: '#lang=en' });
+  await bring(page);
+  await page.click('#chapter-lab button[aria-expanded]');
+  await figureOf(page, 'playground', 'model').choose('Make a small decoder for me');
+  for (const id of ['lab-text', 'playground-look', 'playground-write']) {
+    await page.locator(`#figure-${id} .control`).first().waitFor();
+  }
+  const figures = await page.evaluate(() =>
+    Array.from(document.querySelectorAll('figure'), ({ id, children }) => {
+      const settings = Array.from(children[0].querySelectorAll('.control'));
+      const isMore = (setting) => setting.closest('.more') !== null;
+      return {
+        id,
+        seen: settings.filter((setting) => setting.checkVisibility()).length,
+        // What another setting has put away may come back.
+        astray: settings.filter((setting) => setting.checkVisibility() && isMore(setting)).length,
+        others: settings.filter(isMore).length,
+        more: children[0].querySelectorAll('.more > summary').length,
+      };
+    }),
+  );
+  assert.ok(figures.length > 45, `${figures.length} figures`);
+  // Its text sends the reader from head to head of each layer, and to another encoding of the same tokens.
+  const most = { 'figure-playground-look': 4 };
+  for (const { id, seen, astray, others, more } of figures) {
+    assert.ok(seen <= (most[id] ?? 3), `${id} shows ${seen}`);
+    assert.equal(astray, 0, id);
+    assert.equal(more, others > 0 ? 1 : 0, id);
+  }
+  await close();
+});
+
 test('formulas that stand side by side stand on one line', async () => {
   const page = await pageOf(1280);
   await bring(page, 'linear');

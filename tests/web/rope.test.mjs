@@ -48,6 +48,7 @@ test('the score is that of the package, for any position and pair set with the k
 
   await slider(page, /Position n/).focus();
   await page.keyboard.press('End');
+  await figure(page).getByText('More settings').click();
   await slider(page, /Pair/).focus();
   await page.keyboard.press('Home');
   assert.equal(await score(page), expected({ ...initial, m: 15, n: 64, pair: 0 }));

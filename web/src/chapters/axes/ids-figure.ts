@@ -2,6 +2,7 @@
 import { type MropeSegment, mropePositions, type Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { more } from '../../figure/more';
 import { slider } from '../../figure/settings';
 import { literal } from '../../programs/literal';
 import { program } from '../../programs/program';
@@ -79,7 +80,8 @@ export function axesIds(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
     const axisName = (axis: number): string => texts.axes[axis] ?? '';
     return {
       controls: [
-        h('div', { class: 'pair-of-controls short' }, before.element, frames.element, rows.element, columns.element),
+        h('div', { class: 'pair-of-controls short' }, rows.element, columns.element, frames.element),
+        more(chapter.frame, before.element),
       ],
       picture: [idMap.element, pairMap.element],
       show(values) {

@@ -108,7 +108,7 @@ export function labLength(chapter: ChapterState<Texts>): Figure {
     });
 
     return {
-      controls: [encoding.element, switches, base.element, finer(chapter, seed, pace), live.control],
+      controls: [encoding.element, base.element, finer(chapter, { element: switches }, seed, pace), live.control],
       picture: [live.panels.element],
       ...live.hooks,
       show(values) {

@@ -140,8 +140,8 @@ export function playgroundLook(chapter: ChapterState<Texts>): Figure {
     const refused = refusal(chapter.frame.figure);
     const input = h('div', { class: 'settings' }, ids.element);
     const encoding = h('div', { class: 'settings' }, wish.element, factor.element);
-    const shown = h('div', { class: 'settings' }, view.element, head.element, layer.element);
-    const rest = more(chapter.frame, h('div', { class: 'settings' }, base.element, at.element));
+    const shown = h('div', { class: 'settings' }, layer.element, head.element);
+    const rest = more(chapter.frame, view.element, h('div', { class: 'settings' }, base.element, at.element));
     const settings = h('div', { class: 'controls' }, encoding, shown, rest);
     let showAgain: () => void = () => undefined;
     let outcome: Outcome | undefined;

@@ -154,12 +154,12 @@ export function playgroundStack(chapter: ChapterState<Texts>): Figure {
       controls: [
         h('div', { class: 'row grow' }, sentence.element),
         h('div', { class: 'row' }, encoding.element),
-        h('div', { class: 'settings' }, view.element, head.element),
+        view.element,
         more(
           chapter.frame,
           rope,
           h('div', { class: 'row' }, heads.element, kv.element, causal.element),
-          h('div', { class: 'settings' }, layers.element, window.element, sinks.element, seed.element),
+          h('div', { class: 'settings' }, head.element, layers.element, window.element, sinks.element, seed.element),
         ),
       ],
       picture: [notice, refused.element, maps.element],

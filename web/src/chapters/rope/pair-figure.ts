@@ -2,6 +2,7 @@
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
+import { more } from '../../figure/more';
 import { toggle } from '../../figure/settings';
 import type { Numbers } from '../../i18n/language';
 import { rangeControl, whole } from '../../ui/controls';
@@ -159,7 +160,16 @@ export function ropePair(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
           'div',
           { class: 'rotation' },
           picture.element,
-          h('div', { class: 'side' }, m.element, n.element, lock.element, pair.element, pairNote, panel.element),
+          h(
+            'div',
+            { class: 'side' },
+            m.element,
+            n.element,
+            lock.element,
+            pairNote,
+            panel.element,
+            more(chapter.frame, pair.element),
+          ),
         ),
       ],
       picture: [curve.element],
