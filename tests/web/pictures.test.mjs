@@ -277,6 +277,46 @@ test('signs have colours of their own, and differ from each other for every kind
   }
 });
 
+test('pairs of coordinates have colours of their own, the same in every figure, and none of a query, a key or a value', async () => {
+  for (const colorScheme of ['light', 'dark']) {
+    const { page, close } = await fresh('', { colorScheme });
+    await page.locator('#figure-rope-ways .summary:not(:empty)').waitFor();
+    const seen = await page.evaluate(() => {
+      const probe = document.body.appendChild(document.createElement('span'));
+      const context = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
+      const rgb = (color) => {
+        probe.style.color = color;
+        context.fillStyle = getComputedStyle(probe).color;
+        context.fillRect(0, 0, 1, 1);
+        return Array.from(context.getImageData(0, 0, 1, 1).data.slice(0, 3));
+      };
+      const colorOf = (selector) => {
+        const found = document.querySelector(selector);
+        return rgb(getComputedStyle(found).getPropertyValue('--color'));
+      };
+      return {
+        lines: [0, 1, 2].map((pair) =>
+          rgb(getComputedStyle(document.querySelector(`#figure-rope-sum .chart .line.pair-${pair}`)).stroke),
+        ),
+        pairs: ['#figure-rope-layout .strips', '#figure-rope-ways .group-tables'].map((box) =>
+          [0, 1, 2].map((pair) => colorOf(`${box} .pair-${pair}`)),
+        ),
+        others: ['query', 'key', 'third'].map((name) => rgb(`var(--${name})`)),
+        panel: rgb('var(--panel)'),
+      };
+    });
+    for (const each of seen.pairs) assert.deepEqual(each, seen.lines, colorScheme);
+    const apart = (a, b) =>
+      Math.hypot(...labOf(a, sights['all cones']).map((c, i) => c - labOf(b, sights['all cones'])[i]));
+    for (const [i, pair] of seen.lines.entries()) {
+      for (const other of [...seen.others, ...seen.lines.slice(i + 1)])
+        assert.ok(apart(pair, other) > 25, `${pair} and ${other}`);
+      assert.ok(apart(pair, seen.panel) > 35, `${pair} on ${seen.panel}`);
+    }
+    await close();
+  }
+});
+
 test('a cell with room has one colour, and its number in the middle while the map is pointed at', async () => {
   const { page, close } = await fresh();
   for (const [plot, rows, columns] of [

@@ -3,7 +3,7 @@
 import { h, observeWidth, svg } from '../ui/dom';
 
 /** How a series looks: a colour and a dash of its own, so that neither alone has to be told apart. */
-export type Look = 'query' | 'key' | 'third' | 'quiet';
+export type Look = 'query' | 'key' | 'third' | 'quiet' | `pair-${0 | 1 | 2}`;
 
 export interface Series {
   readonly name: string;

@@ -11,7 +11,7 @@ import { pairSums, summedPairs } from './programs';
 import { shown } from './programs.js?shown';
 
 const reach = 16;
-const looks: readonly Look[] = ['key', 'third', 'quiet', 'query'];
+const looks: readonly Look[] = ['pair-0', 'pair-1', 'pair-2', 'quiet'];
 
 export function ropeSum(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
   const texts = chapter.texts.sum;
