@@ -428,15 +428,6 @@ const chapters = {
     plan.dispose();
   },
 
-  async 'context: the error of 32-bit angles grows with the position'(page) {
-    await bring(page, 'context');
-    const errors = column((await figureOf(page, 'context', 'error').tables())[0], 0);
-    for (const [i, error] of errors.entries()) {
-      const position = 2 ** (i + 4);
-      assert.ok(error < 1.2e-7 * position && error > 1.5e-8 * position, `${error} at ${position}`);
-    }
-  },
-
   async 'axes: with two axes the neighbours beside and below are alike, with one they are not'(page) {
     await bring(page, 'axes');
     const figure = figureOf(page, 'axes', 'grid');
@@ -579,6 +570,15 @@ const chapters = {
     assert.ok(longer.at(-1)[0] > 7.9 * bytes.at(-1)[0]);
     state.dispose();
     cache.dispose();
+  },
+
+  async 'speed: the error of 32-bit angles grows with the position'(page) {
+    await bring(page, 'speed');
+    const errors = column((await figureOf(page, 'speed', 'error').tables())[0], 0);
+    for (const [i, error] of errors.entries()) {
+      const position = 2 ** (i + 4);
+      assert.ok(error < 1.2e-7 * position && error > 1.5e-8 * position, `${error} at ${position}`);
+    }
   },
 
   async 'speed: measures in the background and says how fast'(page) {

@@ -61,11 +61,11 @@ function cells(csv) {
 for (const browser of browsers) {
   test(`numbers are saved whole, as JSON and as CSV (${browser})`, async () => {
     const { page, complaints } = pages[browser];
-    await bring(page, 'context', 'linear');
+    await bring(page, 'linear', 'speed');
     for (const [chapter, name] of [
       ['order', 'map'],
       ['linear', 'forms'],
-      ['context', 'error'],
+      ['speed', 'error'],
     ]) {
       const tables = await figureOf(page, chapter, name).tables();
       await save(page, chapter, name, 'Save numbers (JSON)');
@@ -145,7 +145,7 @@ for (const browser of browsers) {
 
   test(`every picture is saved as it is seen, to its last row (${browser})`, async () => {
     const { page, complaints } = pages[browser];
-    await bring(page, 'context', 'axes', 'linear', 'compare');
+    await bring(page, 'context', 'axes', 'linear', 'compare', 'speed');
     await figureOf(page, 'playground', 'model').choose('Make a small decoder for me');
     await until(async () => /^Layer/.test(await figureOf(page, 'playground', 'look').summary()), 'the maps');
     const losses = figureOf(page, 'playground', 'length');
@@ -156,7 +156,7 @@ for (const browser of browsers) {
     await until(async () => /^10 tokens/.test(await losses.summary()), 'losses');
     const ids = await page.evaluate(() => Array.from(document.querySelectorAll('figure'), ({ id }) => id.slice(7)));
     // What has written nothing, trained nothing and measured nothing yet shows nothing.
-    for (const id of ids.filter((each) => !/^(lab|speed)-|^playground-write$/.test(each))) {
+    for (const id of ids.filter((each) => !/^lab-|^speed-(run|threads)$|^playground-write$/.test(each))) {
       const [chapter, name] = id.split('-');
       // Also where the table has taken the picture's place.
       if (name === 'forms') await figureOf(page, chapter, name).choose('View as table');

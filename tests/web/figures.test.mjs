@@ -34,7 +34,6 @@ const states = {
   'decay-bound': 'seed=9&dim=16',
   'decay-random': 'dim=16',
   'context-waves': 'method=yarn&factor=16&length=4096&base=500000',
-  'context-error': 'base=500000&at=15',
   'axes-grid': 'layout=pixtral&patch=3&base=10',
   'axes-ids': 'before=1&rows=3&columns=2&frames=2',
   'linear-cost': 'tokens=16&dim=32',
@@ -42,6 +41,7 @@ const states = {
   'linear-aim': 'back=3&dim=32',
   'linear-state': 'tokens=2048&dim=32&chunk=1',
   'compare-attention': 'encoding=t5',
+  'speed-error': 'base=500000&at=15',
   'playground-stack': 'encoding=t5&heads=2&causal=1&layers=2&view=biased',
   'playground-model': 'tiny=decoder&seed=5',
   'playground-look': 'ids=5+4+3+5&layer=3&at=2&head=2',
@@ -85,12 +85,12 @@ test('every figure shows numbers that its program computes in Node, at first and
   const seen = new Map();
   for (const change of [false, true]) {
     const { page, complaints, close } = await open(browser, site.address, { hash: hashOf(change) });
-    await bring(page, 'context', 'axes', 'linear', 'compare');
+    await bring(page, 'context', 'axes', 'linear', 'compare', 'speed');
     const hasModel = () => page.evaluate(() => document.querySelector('#figure-playground-length') !== null);
     await until(hasModel, 'the figures of a decoder');
     const names = await page.evaluate(() => Array.from(document.querySelectorAll('figure'), ({ id }) => id.slice(7)));
     // The chapters after them may have come along.
-    const own = names.filter((name) => !/^(lab|speed)-|^compare-results$/.test(name));
+    const own = names.filter((name) => !/^lab-|^speed-(run|threads)$|^compare-results$/.test(name));
     assert.deepEqual(own.sort(), Object.keys(states).sort());
     await prepareModel(page);
     for (const name of Object.keys(states)) {

@@ -254,6 +254,11 @@ test('a link to a figure opens at it, also where its chapter is still to come, a
     ['#lang=en&at=lab.length', 'figure-lab-length', 'Figure 11.3'],
     ['#figure-decay-bound', 'figure-decay-bound', 'Figure 7.2'],
     ['#chapter-rope', 'chapter-rope', ''],
+    // As it was called when it was in chapter 8, and as it is called now.
+    ['#figure-context-error', 'figure-speed-error', 'Figure A.1'],
+    ['#lang=en&at=context.error', 'figure-speed-error', 'Figure A.1'],
+    ['#lang=en&at=speed.run', 'figure-speed-run', 'Figure A.2'],
+    ['#lang=zh&at=speed', 'chapter-speed', ''],
     ['#lang=en&at=rope.nothing', 'chapter-rope', ''],
   ]) {
     const { page, complaints, close } = await open(browser, site.address, { hash });

@@ -266,8 +266,10 @@ export function compose(root: HTMLElement, ...parts: readonly (HTMLElement | Fig
   // Not by the style sheet: browsers leave its counters out of names.
   const chapters = Array.from(document.querySelectorAll('.chapter'));
   const before = chapters.findIndex((chapter) => chapter.contains(root));
+  // The last one is the appendix.
+  const number = before + 1 < chapters.length ? before + 1 : 'A';
   for (const [i, label] of (chapters[before] ?? root).querySelectorAll('figcaption span').entries()) {
-    if (root.contains(label)) label.append(` ${before + 1}.${i + 1}`);
+    if (root.contains(label)) label.append(` ${number}.${i + 1}`);
   }
   return () => {
     for (const part of parts) if (!(part instanceof HTMLElement)) part.end();

@@ -174,7 +174,9 @@ function followReading(
     // A link to a figure stays one while its chapter is read.
     told = at && chapterIn(at) === chapter ? at : chapter;
     page.amend({ at: told });
-    const title = chapter && `${index + 1} · ${chapterOf(chapter).title[lang]}`;
+    // The last one is the appendix.
+    const number = index + 1 < sections.length ? index + 1 : 'A';
+    const title = chapter && `${number} · ${chapterOf(chapter).title[lang]}`;
     if (name !== null) name.textContent = title ?? texts.page.contents;
     for (const link of header.querySelectorAll<HTMLElement>('[data-chapter]')) {
       if (link.dataset.chapter === chapter) link.setAttribute('aria-current', 'true');

@@ -1,10 +1,9 @@
-// Longer contexts than those trained on: which angles are new, what each method changes, and angles that round.
+// Longer contexts than those trained on: which angles are new, and what each method changes.
 
 import type { Chapter } from '../../figure/chapter';
 import { compose } from '../../figure/figure';
 import { prediction } from '../../figure/prediction';
-import { formulas, pitfalls, prose, subheading } from '../../ui/rich-text';
-import { contextError } from './error-figure';
+import { formulas, pitfalls, prose } from '../../ui/rich-text';
 import type { Texts } from './i18n/en';
 import { mathml } from './scaling.tex';
 import { contextWaves } from './waves-figure';
@@ -19,9 +18,6 @@ export const chapter: Chapter<Texts> = {
       contextWaves(state, core),
       prose(...texts.methodsProse),
       formulas(mathml, texts.methodsFormula, texts.methodsNote),
-      subheading(texts.errorTitle),
-      prose(...texts.errorProse),
-      contextError(state, core),
       prose(...texts.after),
       pitfalls(state.frame.figure.pitfalls, texts.pitfalls),
     );

@@ -1,6 +1,6 @@
 // The numbers of the figures on longer contexts. Know nothing of the DOM.
 import type { RopeScaling, Ropewalk } from 'ropewalk';
-import { contextHead, errorHead } from './programs';
+import { contextHead } from './programs';
 
 const pairs = contextHead / 2;
 
@@ -54,25 +54,4 @@ export interface Reach {
 /** How far a pair turned in training and how far it turns now. */
 export function reachOf(trained: number, scaled: number, { length, factor }: Stretch): Reach {
   return { seen: (2 * Math.PI * length) / trained, used: (2 * Math.PI * length * factor) / scaled };
-}
-
-export interface Hands {
-  /** Where each of some pairs points at a position, exactly and with angles in float32. */
-  readonly exact: readonly (readonly [x: number, y: number])[];
-  readonly rounded: readonly (readonly [x: number, y: number])[];
-}
-
-export const shownPairs = 8;
-
-export function angleHands(core: Ropewalk, base: number, position: number): Hands {
-  const hands = (angles: 'exact' | 'float32') => {
-    const plan = core.rope({ headDim: errorHead, base, angles });
-    try {
-      const { cos, sin } = plan.tables([position]);
-      return Array.from({ length: shownPairs }, (_, i) => [cos[i] ?? 1, sin[i] ?? 0] as const);
-    } finally {
-      plan.dispose();
-    }
-  };
-  return { exact: hands('exact'), rounded: hands('float32') };
 }

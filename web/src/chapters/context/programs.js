@@ -17,24 +17,3 @@ export const waves = (rw, base, scaling) => {
   for (const plan of [before, after]) plan.dispose();
   return { trained, scaled, attentionFactor };
 };
-
-export const errorHead = 128;
-export const exponents = Array.from({ length: 21 }, (_, i) => i + 4);
-
-/**
- * The largest error of cos and sin, over all pairs, of angles formed in float32.
- * @type {(rw: Ropewalk, base: number) => number[]}
- */
-export const angleErrors = (rw, base) => {
-  const exact = rw.rope({ headDim: errorHead, base });
-  const rounded = rw.rope({ headDim: errorHead, base, angles: 'float32' });
-  const worst = (p, q) => p.reduce((most, value, i) => Math.max(most, Math.abs(value - q[i])), 0);
-  // Of the 16 positions that end at each power of two.
-  const errors = exponents.map((exponent) => {
-    const at = { length: 16, offset: 2 ** exponent - 16 };
-    const [a, b] = [exact.tables(at), rounded.tables(at)];
-    return Math.max(worst(a.cos, b.cos), worst(a.sin, b.sin));
-  });
-  for (const plan of [exact, rounded]) plan.dispose();
-  return errors;
-};

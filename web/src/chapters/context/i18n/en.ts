@@ -68,32 +68,7 @@ export const texts = {
   methodsFormula: ['PI', 'NTK', 'YaRN, Llama 3', 'LongRoPE'],
   methodsNote:
     '$s$ is the factor. $γ_i$ is 1 for pairs with many turns in training and 0 for those with few; $λ_i$ is the divisor that the search found.',
-  errorTitle: 'Angles that round',
-  errorProse: [
-    'There is a second limit, of another kind. The angle is position times frequency. Most programs form that product in 32-bit numbers, which have about seven digits. At position 1,000,000 most of them go into counting whole turns, and what is left for the angle itself is coarse.',
-    'The solid hands below are exact. The dashed hands have angles formed in 32 bits, as Hugging Face does it. Move on and watch them part.',
-  ],
-  error: {
-    at: 'Position',
-    base: 'Base',
-    hands: 'The eight fastest pairs: exact, and with angles in 32 bits',
-    exact: 'exact',
-    rounded: 'angles in 32 bits',
-    pair: (i: string) => `pair ${i}`,
-    spoken: (i: string, degrees: string) => `Pair ${i}: the two hands are ${degrees} degrees apart`,
-    label: 'Error of cos and sin by position',
-    position: 'position',
-    y: 'largest error of cos and sin',
-    measured: 'measured',
-    rule: '2⁻²⁴ × position',
-    caption:
-      'A head of size 128. Above, its eight fastest pairs and the angle between their two hands in degrees. Below, the largest error over all pairs, on two logarithmic axes.',
-    summary: (position: string, error: string) =>
-      `Around position ${position} the largest error of cos and sin is ${error}.`,
-  },
-  after: [
-    'The error grows in step with the position: a frequency and a product in 32 bits are each off by up to 2⁻²⁴ of themselves, half a unit in the last place, and the angles of fast pairs are nearly as large as the position. Up to a few thousand tokens it is lost in other noise. At a million it is a few degrees, and at sixteen million it is tens of degrees. The package keeps each frequency to 128 bits and has no such error; it can also imitate the 32-bit angles, for those who must match a model that was trained with them.',
-  ],
+  after: ['A long text meets a second limit: angles round. The appendix is about it.'],
   pitfalls: [
     [
       '“RoPE extrapolates well to longer texts.”',
@@ -114,11 +89,6 @@ export const texts = {
       'Changing frequencies in the middle of a text.',
       'Dynamic NTK raises the base as the text grows, and LongRoPE switches its list at the original length. Keys already in the cache were turned by the old frequencies. They must be turned again, or kept unturned.',
       'Found in Hugging Face’s LLaMA ([#25104](https://github.com/huggingface/transformers/issues/25104)).',
-    ],
-    [
-      'Positions in bfloat16.',
-      'A number has eight significant bits there: 257 becomes 256, and two neighbouring tokens share a position.',
-      'Found in Hugging Face’s diffusers, where all patches of a picture got one position ([#13920](https://github.com/huggingface/diffusers/issues/13920)).',
     ],
   ] as Pitfall[],
 };

@@ -62,30 +62,7 @@ export const texts: Texts = {
   ],
   methodsFormula: ['PI', 'NTK', 'YaRN、Llama 3', 'LongRoPE'],
   methodsNote: '$s$ 是倍数。训练中转得多的组 $γ_i$ 是 1，转得少的是 0；$λ_i$ 是搜索得到的除数。',
-  errorTitle: '角度也会舍入',
-  errorProse: [
-    '还有另一种限制。角度是位置乘以频率，多数程序用 32 位浮点数来算这个乘积，大约只有七位有效数字。到了位置 1,000,000，大部分位数都花在了整圈上，留给角度本身的就很粗了。',
-    '下面的实线针是精确的，虚线针的角度按 32 位来算，和 Hugging Face 的做法一样。往后走，看它们怎样分开。',
-  ],
-  error: {
-    at: '位置',
-    base: '底数',
-    hands: '最快的八组：精确的，和按 32 位算角度的',
-    exact: '精确',
-    rounded: '按 32 位算的角度',
-    pair: (i) => `第 ${i} 组`,
-    spoken: (i, degrees) => `第 ${i} 组：两根针相差 ${degrees} 度`,
-    label: '余弦和正弦的误差随位置的变化',
-    position: '位置',
-    y: '余弦和正弦的最大误差',
-    measured: '实测',
-    rule: '2⁻²⁴ × 位置',
-    caption: '头维度为 128 的头。上：最快的八组，写着两根针相差多少度。下：所有组里最大的误差，两个轴都用对数刻度。',
-    summary: (position, error) => `在位置 ${position} 附近，余弦和正弦的最大误差是 ${error}。`,
-  },
-  after: [
-    '误差与位置成正比：32 位的频率和乘积，各自最多差自身的 2⁻²⁴，也就是半个末位单位，而快的组的角度几乎和位置一样大。几千个词元以内，它淹没在别的噪声里。到一百万，已有两三度；到一千六百万，就是几十度了。这个包给每个频率保留 128 位，没有这样的误差；如果一定要与用 32 位角度训练的模型逐位一致，它也能照那样算。',
-  ],
+  after: ['文本一长，还会遇到另一种限制：角度要舍入。附录专门讲它。'],
   pitfalls: [
     [
       '“RoPE 的长度外推性很好。”',
@@ -106,11 +83,6 @@ export const texts: Texts = {
       '文本读到一半换了频率。',
       '动态 NTK 的底数随文本增长，LongRoPE 过了原长度就换一张表。缓存里的键是按旧频率转的，要么重新转，要么一开始就存未转的键。',
       '见 Hugging Face 的 LLaMA（[#25104](https://github.com/huggingface/transformers/issues/25104)）。',
-    ],
-    [
-      '用 bfloat16 存位置。',
-      '它只有八位有效二进制数字，257 会变成 256，好些词就挤在了同一个位置上。',
-      '见 Hugging Face 的 diffusers：一幅图的所有图块成了同一个位置（[#13920](https://github.com/huggingface/diffusers/issues/13920)）。',
     ],
   ],
 };

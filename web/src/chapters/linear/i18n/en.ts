@@ -125,7 +125,7 @@ export const texts = {
     token: 'token',
     error: 'largest difference',
     caption:
-      'Above, the bytes that the package’s cache and its state take, for one head. The state keeps with each number what rounding took from it, and is twice as large for that; the cache keeps 24 bytes on where each token stands, and its keys in groups of eight. Below, 256 tokens appended in pieces, against one call for all: the largest difference in each token’s result. Results are about as large as 1; where nothing differs, the dot stands on the axis.',
+      'Above, the bytes that the package’s cache and its state take, for one head. The appendix says what they consist of. Below, 256 tokens appended in pieces, against one call for all: the largest difference in each token’s result. Results are about as large as 1; where nothing differs, the dot stands on the axis.',
     summary: (tokens: string, cache: string, state: string, chunk: string, difference: string) =>
       `At ${tokens} tokens the cache takes ${cache} KiB, the state ${state} KiB. With ${chunk} at a time ${difference === '0' ? 'nothing differs from one call' : `no result differs from one call’s by more than ${difference}`}.`,
   },
@@ -157,11 +157,6 @@ export const texts = {
       'Reading the weights as probabilities.',
       'With RoPE in the numerator they may be negative and add up to something else. A picture of them needs a scale with a zero in the middle.',
       '[Su, 2021](https://www.kexue.fm/archives/8265) warns of it where he proposes the form.',
-    ],
-    [
-      'Adding up a hundred thousand keys in 32 bits, one by one.',
-      'What is added late is small against the sum and loses its last digits. The package keeps with each sum what rounding took from it.',
-      'Follows from the arithmetic. The remedy is that of [Kahan, 1965](https://doi.org/10.1145/363707.363723).',
     ],
   ] as Pitfall[],
 };

@@ -8,14 +8,14 @@ import { h } from '../../ui/dom';
 import { dials } from '../../views/dials';
 import { lineChart, nameOf } from '../../views/line-chart';
 import type { Texts } from './i18n/en';
-import { angleHands, shownPairs } from './numbers';
 import { angleErrors, exponents } from './programs';
 import { shown } from './programs.js?shown';
+import { angleHands, shownPairs } from './rounding';
 
 const bases = [10000, 100000, 500000];
 const ruleOfThumb = 6e-8;
 
-export function contextError(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
+export function speedError(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
   const texts = chapter.texts.error;
   const { plain, significant, fixed, power } = chapter.numbers;
   const reading = (exponent: number): string => plain(2 ** exponent - 1);
