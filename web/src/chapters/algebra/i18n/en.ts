@@ -3,7 +3,7 @@ import type { Pitfall, Translated } from '../../../i18n/texts';
 
 export const texts = {
   opening: [
-    'Let all clocks run for three more positions. Each hand turns by an angle of its own, which depends on its speed and on the three, and not on where the hands stood. So “three further” is one operation, the same at the beginning of a text and in its middle.',
+    'Let all clocks run for three more positions. Each hand turns by an angle of its own. The angle depends on the hand’s speed and on the three. It does not depend on where the hand stood. So “three further” is one operation, the same at the beginning of a text and in its middle.',
     'In the language of matrices: for each step $k$ there is a matrix $M_k$ that turns the encoding of any position $p$ into that of $p + k$. It is made of small blocks along the diagonal, one for each pair, and each block turns its pair by $ω_ik$.',
   ],
   shiftFormula: 'The first two blocks of $M_k$; what is left out is zero. There is no $p$ in it.',

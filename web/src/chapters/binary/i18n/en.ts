@@ -53,11 +53,11 @@ export const texts = {
   },
   after: [
     'The second flaw is the end. Four bits have nothing to say about position 16. A model that was trained with eight bits has eight inputs; position 300 needs nine. Move the position slider to its far end and the package refuses, rather than wrap around and call position 16 position 0.',
-    'The third flaw is subtler. That 5 and 8 are three apart is not visible in 0101 and 1000. To find it, the network would have to learn to subtract in binary, with its borrows. One would like a code in which “three further” is the same simple operation everywhere.',
+    'The third flaw is subtler. The codes 0101 and 1000 do not show that 5 and 8 are three apart. To find it, the network would have to learn to subtract in binary, with its borrows. One would like a code in which “three further” is the same simple operation everywhere.',
     'So three wishes remain. Neighbours should look alike, the code should not end, and a shift should be simple. Keep the waves of different speed, and make them smooth.',
   ],
   card: [
-    'Four things may be asked of an encoding: that each position has a code of its own, that positions near each other look near, that one operation leads a step further from everywhere, and that it holds in texts longer than those of training. The scorecard is filled as we go.',
+    'An encoding can meet four criteria. Each position has a code of its own. Positions near each other look near. One operation leads a step further from everywhere. The encoding holds in texts longer than those of training. The chapters fill the scorecard one by one.',
   ],
   pitfalls: [
     [

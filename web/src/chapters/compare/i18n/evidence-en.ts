@@ -5,7 +5,7 @@ export const texts = {
   resultsTitle: 'What each of them can do',
   resultsProse: [
     'The scorecard is full, and the lab has measured. Here both stand in one table. The small curves are means of three seeds, recorded with the models of chapter 11. The first three are shares of tokens that a small model names right, as it trains: the token before; the sequence backwards; and, with two layers, what follows when a sequence repeats. The last is the loss by position. The model was trained up to the dashed line, and the number is the mean loss beyond it.',
-    'A dash means that nobody here has judged it. What speaks for the marks of encodings without a chapter stands below.',
+    'A dash means that nobody here has judged it. The text below the table gives reasons for the marks of encodings without a chapter.',
   ],
   results: {
     order: 'Sort by',

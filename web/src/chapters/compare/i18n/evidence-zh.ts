@@ -64,9 +64,7 @@ export const texts: EvidenceTexts = {
     'RoPE-Mixed 按行和列转动，频率是学出来的，打分就是 RoPE 沿每条轴的打分。',
   ],
   publishedTitle: '论文里的结果',
-  publishedProse: [
-    '一种编码给大模型带来多少好处，要靠网页做不了的实验。下面是两篇论文的结果，以及为何不能读出太多。',
-  ],
+  publishedProse: ['一种编码给大模型带来多少好处，要靠网页做不了的实验。下面是两篇论文的结果，以及为何不能读出太多。'],
   published: {
     models: {
       caption: '几种中文模型',

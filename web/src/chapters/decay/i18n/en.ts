@@ -3,7 +3,7 @@ import type { Pitfall, Translated } from '../../../i18n/texts';
 
 export const texts = {
   opening: [
-    'It is often said that RoPE makes the score fall with distance. That would suit language, where near words matter most. Let us see what is true of it. Three different curves go by the name of “decay”, and they do not say the same.',
+    'It is often said that RoPE makes the score fall with distance. That would suit language, where near words matter most. This chapter checks how far that is true. Three different curves are called “decay”, and they say different things.',
     'The first is the mean of the cosines of all pairs. It is the score of a query with a key that equals it and has the same length in every pair. The second was drawn by Su in the RoPE paper. It is not a score; it is the shape of an upper bound on scores.',
   ],
   distance: 'distance m − n',
@@ -39,7 +39,7 @@ export const texts = {
       `The score’s size is ${first} at distance 0 and ${last} at 256. The bound is always more than ${ratio} times the score.`,
   },
   randomProse: [
-    'The bound holds, and it is loose. Below it the score does as it likes. A bound that falls does not mean that what is bounded falls.',
+    'The bound holds, and it is loose. The score may do anything below it. A falling bound does not make the score fall.',
     'Now the third curve. Take random queries and keys, which have nothing to do with each other, and average their scores at each distance.',
   ],
   ask: {

@@ -46,7 +46,7 @@ export const texts = {
   },
   formsTitle: 'Where to put the rotation',
   formsProse: [
-    'There is no matrix of weights any more, so nothing that is added to that matrix, a bias or a table of distances, has a place. RoPE has: it turns each query and each key by itself. Turn $φ(q)$ and $φ(k)$, and their product again depends on the distance alone.',
+    'Linear attention has no matrix of weights. A bias or a table of distances would be added to that matrix, so it has no place here. RoPE has one: it turns each query and each key by itself. Turn $φ(q)$ and $φ(k)$, and their product again depends on the distance alone.',
     'One thing breaks. $φ$ was chosen so that no weight is negative. A turned vector has negative numbers, and the sum that we divide by may come near zero or fall below it. Su’s answer in the RoPE paper: turn the sum above the fraction line only. What we divide by is then the plain, positive sum; the price is that weights may be negative and no longer add up to 1. Another answer leaves $φ$ out and takes 1 plus the cosine between query and key. Turning does not change lengths, so that weight stays between 0 and 2.',
   ],
   formsFormula: ['the numerator', 'both sums', '1 + cos'],
@@ -88,7 +88,7 @@ export const texts = {
       ['At the far end', 'Nothing here grows with distance; what turns comes and goes.'],
     ],
     explanation:
-      'Positive features all lie in one quarter of the plane, so a query and a key can differ by at most a right angle in any pair. The direction that was to carry “eight back” is gone before the rotation comes. At the query’s own place nothing is turned, so the weight there is exactly an equal share, and here all others are less. At some other distances the largest one strays elsewhere, but not to where it was aimed.',
+      'Positive features all lie in one quarter of the plane, so a query and a key can differ by at most a right angle in any pair. The features have lost the direction that meant “eight back” before RoPE turns them. At the query’s own place nothing is turned, so the weight there is exactly an equal share, and here all others are less. For some other distances the largest weight is elsewhere, but never where the query aims.',
   },
   aim: {
     back: 'Positions back',
@@ -105,7 +105,7 @@ export const texts = {
       `Aimed ${aim} back. Largest weights: softmax ${softmax} and 1 + cos ${cosine}, both there; elu + 1 ${features}, at distance ${at}. Equal shares would be 0.0156.`,
   },
   aimAfter: [
-    'The cosine form aims well and hardly distinguishes: the 1 is there for every key. This is what linear attention pays with. It sees position, and it sees it softly.',
+    'The cosine form aims well, but its weights hardly differ, since each contains the 1. Linear attention pays with that: it sees position, but softly.',
   ],
   stateTitle: 'A memory that does not grow',
   stateProse: [

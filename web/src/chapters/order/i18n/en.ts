@@ -41,7 +41,7 @@ export const texts = {
     corner: 'word',
   },
   inside: [
-    'Why is that so? Each word asks a question, its *query*, and shows a label, its *key*. The better a label answers the question, the more is taken of what stands behind it, its *value*. How much is taken of each makes a row of numbers that add up to one.',
+    'Why is that so? Each word asks a question, its *query*, and shows a label, its *key*. The better a label answers the question, the more is taken of what stands behind it, its *value*. These shares form a row of numbers that add up to one.',
     'A query and a key are made from the word alone. Two copies of a word ask the same question and get the same row. The place of a word plays no part.',
   ],
   formula: 'Row $i$ of $A$ holds what word $i$ takes from every word $j$; $D$ is the size of a head.',

@@ -53,7 +53,7 @@ export const texts = {
   },
   shawTitle: 'A vector for each distance',
   shaw: [
-    'What attention needs is rarely “position 412”. It is “two words back”. Shaw and colleagues ([2018](https://arxiv.org/abs/1803.02155)) gave a learned vector not to each position but to each *distance* from query to key, and added it to the key. (A second such vector is added to the value; we leave it out.)',
+    'Attention rarely needs “position 412”. It needs “two words back”. Shaw and colleagues ([2018](https://arxiv.org/abs/1803.02155)) gave a learned vector not to each position but to each *distance* from query to key, and added it to the key. (A second such vector is added to the value; we leave it out.)',
     'Distances are clipped. Beyond $k$ all of them share the outermost row: far is far. The table then has $2k + 1$ rows, from $−k$ to $k$, and fits a text of any length.',
   ],
   shawFormula: '$a_d$ is the learned vector of distance $d$; clip keeps $d$ between $−k$ and $k$.',
@@ -141,7 +141,7 @@ export const texts = {
       `query ${q}, key ${k}, distance ${d}: Shaw’s row ${shaw}; T5’s bucket ${bucket}, bias ${t5}; ALiBi’s bias ${alibi}`,
     hidden: (q: string, k: string) => `query ${q} may not look at key ${k}, which comes later`,
     caption:
-      'How three encodings see the same words. Shaw looks up a learned vector; shown is in which row. T5 adds a learned number for each bucket; nobody trained these, they stand for any. ALiBi computes its number. The frame marks one distance: along it nothing changes.',
+      'How three encodings see the same words. Shaw looks up a learned vector; the map shows its row. T5 adds a learned number for each bucket; the numbers here are not trained. ALiBi computes its number. The frame marks one distance: along it nothing changes.',
     summary: (d: string, shaw: string, bucket: string, t5: string, head: string, alibi: string) =>
       `${d} ${d === '1' ? 'word' : 'words'} back: Shaw takes row ${shaw}, T5 adds the ${t5} of bucket ${bucket}, and head ${head} of ALiBi adds ${alibi}.`,
   },

@@ -4,7 +4,7 @@ import type { Pitfall, Translated } from '../../../i18n/texts';
 export const texts = {
   opening: [
     'So far something was *added*: a position to the word, or a distance to the key or the score. Su Jianlin asked for something else ([RoFormer, 2021](https://arxiv.org/abs/2104.09864)): let each query and each key be changed once, by its own position, so that their product knows only how far apart they are. Absolute work, relative result.',
-    'With one assumption more there is hardly any freedom left. Four small steps lead to the answer.',
+    'One more assumption leaves hardly any freedom. Four small steps lead to the answer.',
   ],
   complexTitle: 'Arrows that multiply',
   complex: [
@@ -24,8 +24,8 @@ export const texts = {
   },
   stepsTitle: 'From the wish to the turn',
   steps: [
-    '*One: the wish.* We look for a function $f$ that puts position $m$ into a query and $n$ into a key. Of the two positions, their product may only keep the difference. At position 0 nothing happens.',
-    '*Two: complex numbers.* Take two coordinates at a time and read them as one complex number. The dot product of two such pairs is then the real part of the one times the conjugate of the other. (Forget the conjugate, and the sum of the angles comes out in place of the difference.) Here the derivation assumes more than the wish says: not only the real part, the whole product is a function $g$ of the difference. It is an assumption, and few derivations say so; what it leads to fulfils the wish.',
+    '*One: the wish.* We look for a function $f$ that puts position $m$ into a query and $n$ into a key. Their product may depend on the difference of the two positions alone. Position 0 changes nothing.',
+    '*Two: complex numbers.* Take two coordinates at a time and read them as one complex number. The dot product of two such pairs is then the real part of the one times the conjugate of the other. (Forget the conjugate, and the sum of the angles comes out in place of the difference.) The derivation now assumes more than the wish says: the whole product, and not its real part alone, is a function $g$ of the difference. Few derivations say that they assume this. The result fulfils the wish.',
     '*Three: lengths and angles.* Put $m = n$ into the last line: the difference is 0, as it is at position 0, so lengths cannot depend on the position. The angle between any query and any key stays as well, so both gain the same $φ$, whatever the vector is. Put $n = m − 1$: from each position to the next, $φ$ grows by the same amount. Call it $ω$.',
     '*Four: the answer.* A position turns the pair by $mω$. In real numbers that is a rotation matrix. For more than two coordinates, put pairs side by side, each with its own $ω_i$; the usual choice is that of the sinusoidal encoding, base to the power of $−2i/D$.',
   ],
@@ -39,7 +39,7 @@ export const texts = {
     steps: [
       [
         'The wish',
-        'Of the two positions, the product of query and key keeps the difference. At position 0 both are what they were.',
+        'The product of query and key depends on the difference of the two positions alone. Position 0 changes neither.',
       ],
       [
         'One complex number for two coordinates',
@@ -227,7 +227,7 @@ export const texts = {
   waysTitle: 'One turn, written three ways',
   waysProse: [
     'This turn is written in three ways, and you will meet all of them. Papers print the *matrix*: a block for each pair along the diagonal, zeros everywhere else. Model code in Python has the *efficient form*: the vector times the cosines, plus its partners, `rotate_half(x)`, times the sines. Kernels, those of this page too, have the *loop over pairs*: read two numbers, turn them, write two numbers.',
-    'The figure writes out all three. Point at a number: everything that its pair has to do with is marked. In each form these are the same four products.',
+    'The figure writes out all three. Point at a number, and the figure marks all that belongs to its pair. Each form computes the same four products.',
   ],
   waysFormula: 'What the loop does with the pair $(x, y)$ number $i$.',
   ways: {

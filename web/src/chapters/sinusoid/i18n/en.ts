@@ -66,7 +66,7 @@ export const texts = {
   },
   after: [
     'Compare this with the binary code. There too each bit was a wave, slower than that of the bit before it. The sinusoidal table is binary counting with its corners rounded off, and with two numbers for each wave.',
-    'Play with the base. It sets how slow the slowest hands are. The nearer it is to 1, the more alike all hands run. With a base large enough the last columns hardly change over the longest text. They are not wasted: the word itself can use them.',
+    'Play with the base. It sets how slow the slowest hands are. A base near 1 lets all hands run at almost the same speed. A large base keeps the last columns almost constant over the longest text. They are not wasted: the word itself can use them.',
   ],
   pitfalls: [
     [

@@ -68,7 +68,7 @@ export const texts = {
       `RoPE by the package is ${ratio} times as fast as plain JavaScript, and takes as long as ${copies} copies.`,
   },
   several: [
-    'A layer multiplies large matrices. Several threads can share that work, if the parts are large: to hand a part over costs some microseconds. The sums within a number are never split, so that the result has the same bits with any number of threads. One word alone, as when a model writes, is little work, and one thread does it.',
+    'A layer multiplies large matrices. Several threads can share that work. The parts have to be large, since each hand-over costs some microseconds. No sum is split between threads, so the result has the same bits with any number of threads. A model that writes computes one word at a time; that is little work, and one thread does it.',
   ],
   threads: {
     table: 'Milliseconds for one pass, medians',
