@@ -277,6 +277,17 @@ test('a link to a figure opens at it, also where its chapter is still to come, a
   }
 });
 
+test('what was set in a figure that has moved is set where it is now', async () => {
+  const { page, close } = await open(browser, site.address, {
+    hash: '#lang=en&context.error.at=9&context.error.base=500000',
+  });
+  await bring(page, 'speed');
+  const error = figureOf(page, 'speed', 'error');
+  assert.match(await error.summary(), /^Around position 511 /);
+  assert.equal(await error.valueOf('Base'), '2');
+  await close();
+});
+
 test('another language comes to the place where one reads', async () => {
   const { page, close } = await open(browser, site.address);
   const top = () => page.evaluate(() => document.querySelector('#figure-rope-worked').getBoundingClientRect().top);
