@@ -1,16 +1,16 @@
-// Measures the page, in milliseconds: when its first figure is visible, and the longest task of its main thread during
-// a visit, in processor time. Needs build/web: npm run bench:page [visits]
+// Measures the page, in milliseconds: when its title is visible on a slow phone, when its first figure is, and the longest
+// task of its main thread during a visit, in processor time. Needs build/web: npm run bench:page [visits]
 
 import { launch, serve } from '../web/site.mjs';
-import { controlsOf, firstFigure, longestTask, referenceTask, visit } from '../web/tasks.mjs';
+import { controlsOf, firstFigure, headingOnSlowPhone, longestTask, referenceTask, visit } from '../web/tasks.mjs';
 import { machine, machineLine } from './machine.mjs';
 import { columns } from './report.mjs';
 
 // What the page promises.
-const promised = { figure: 1000, task: 50 };
+const promised = { heading: 1500, figure: 1000, task: 50 };
 const visits = Number(process.argv[2] ?? 5);
 
-const [site, browser] = await Promise.all([serve(), launch()]);
+const [site, packed, browser] = await Promise.all([serve(), serve({ isCompressed: true }), launch()]);
 
 const rows = new Map();
 const note = (name, limit, ms) => {
@@ -20,6 +20,7 @@ const note = (name, limit, ms) => {
 
 note('reference task', undefined, await referenceTask(browser));
 for (let i = 0; i < visits; ++i) {
+  note('title, slow 4G and 4 x processor', promised.heading, await headingOnSlowPhone(browser, packed.address));
   note('first figure', promised.figure, (await firstFigure(browser, site.address)).at);
   const { page, steps, close } = await visit(browser, site);
   for (const [name, work] of steps) note(name, promised.task, (await longestTask(page, work)).took);
@@ -33,6 +34,7 @@ await close();
 const version = browser.version();
 await browser.close();
 await site.close();
+await packed.close();
 
 const table = [['ms', 'least', 'median', 'most', 'promised']];
 for (const [name, { limit, times }] of rows) {

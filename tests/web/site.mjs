@@ -6,6 +6,7 @@ import { createServer } from 'node:http';
 import { extname, join, normalize } from 'node:path';
 import { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
 import { chromium } from 'playwright-core';
 import puppeteer from 'puppeteer-core';
 import { onDemand } from '../../web/src/chapters/ids.js';
@@ -68,8 +69,9 @@ function askAtEachStep() {
  *   each file, as hosts do that answer other origins too.
  * @param inSteps the playground's worker requests `/step?load=…` and `/step?pass=…` when it reports the progress of a
  *   load or a pass, and `/step?item=…` with each token, and continues after the answer.
+ * @param isCompressed answers in gzip.
  */
-export async function serve({ under = '/', isPlain = false, inSteps = false } = {}) {
+export async function serve({ under = '/', isPlain = false, inSteps = false, isCompressed = false } = {}) {
   if (!existsSync(join(folder, 'index.html'))) throw new Error('build/web is missing; run: npx vite build web');
   const asked = new Set();
   const holds = new Set();
@@ -90,8 +92,9 @@ export async function serve({ under = '/', isPlain = false, inSteps = false } = 
       const body = inSteps && /playground-worker/.test(file) ? `(${askAtEachStep})();\n${own}` : own;
       const known = isPlain && extname(file) === '.wasm' ? undefined : types[extname(file)];
       const type = known === undefined ? 'application/octet-stream' : `${known}; charset=utf-8`;
-      response.writeHead(200, { 'content-type': type, ...headers });
-      response.end(body);
+      const encoding = isCompressed ? { 'content-encoding': 'gzip' } : {};
+      response.writeHead(200, { 'content-type': type, ...encoding, ...headers });
+      response.end(isCompressed ? gzipSync(body) : body);
     } catch {
       response.writeHead(404, headers).end();
     }

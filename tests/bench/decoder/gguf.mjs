@@ -83,11 +83,11 @@ async function serve(files, headers) {
 }
 
 // In the page: a model of wllama, with rounds as openOurs has them, by the times that it tells.
-async function openWllama(blob, text, made) {
+async function openWllama(blob, text, made, threads) {
   const { Wllama } = await import('/index.js');
   const start = performance.now();
   const wllama = new Wllama({ default: '/wasm/wllama.wasm' }, { suppressNativeLog: true });
-  await wllama.loadModel([blob], { n_ctx: 512, n_threads: 1, n_gpu_layers: 0 });
+  await wllama.loadModel([blob], { n_ctx: 512, n_threads: threads, n_gpu_layers: 0 });
   const sampling = { temperature: 0, top_k: 1, ignore_eos: true };
   await wllama.createCompletion({ prompt: 'a', max_tokens: 1, ...sampling });
   const seconds = (performance.now() - start) / 1000;
@@ -104,14 +104,14 @@ async function openWllama(blob, text, made) {
   };
 }
 
-// In the page: opens both, or with several threads ropewalk alone, and lets them run in turn.
+// In the page: opens both with so many threads, and lets them run in turn.
 async function runLanes([address, sizes, text, count, threads]) {
   const entry = threads > 1 ? '/dist/threads.js' : '/dist/index.js';
   const [{ load }, { loadModel }] = await Promise.all([import(entry), import('/dist/models.js')]);
   const { openOurs, openWllama } = globalThis;
   const blob = await (await fetch(address)).blob();
   const lanes = [await openOurs({ load, loadModel }, blob, sizes, threads)];
-  if (threads === 1) lanes.push(await openWllama(blob, text, sizes.decodedTokens));
+  lanes.push(await openWllama(blob, text, sizes.decodedTokens, threads));
   const taken = lanes.map(() => []);
   // The round before the first is for the compiler.
   for (let round = -1; round < count; ++round) {
@@ -171,8 +171,9 @@ export async function ggufRows(folder, count, most) {
     add(`ropewalk ${ours.simd}, Chromium`, ours, theirs);
     add('wllama 3.13.0, Chromium', theirs, theirs);
     if (most === 1) continue;
-    const [several] = await inChromium(path, count, most);
-    add(`ropewalk, Chromium, ${most} threads`, several, theirs);
+    const [several, theirSeveral] = await inChromium(path, count, most);
+    add(`ropewalk, Chromium, ${most} threads`, several, theirSeveral);
+    add(`wllama, Chromium, ${most} threads`, theirSeveral, theirSeveral);
   }
   return rows;
 }
