@@ -76,9 +76,9 @@ for (const name of browsers) {
     const isListOpen = () => page.evaluate(() => document.getElementById('chapters').checkVisibility());
     await page.evaluate(() => document.getElementById('opener').focus());
     await page.keyboard.press('Enter');
-    assert.equal(await isListOpen(), true);
+    await until(isListOpen, 'the list of chapters');
     await page.keyboard.press('Escape');
-    assert.equal(await isListOpen(), false);
+    await until(async () => !(await isListOpen()), 'the list closed');
     assert.equal(await page.evaluate(() => document.activeElement.id), 'opener');
     await close();
   });
