@@ -18,11 +18,7 @@ import { State } from './ui/state';
 import { setTheme } from './ui/theme';
 import { pause } from './work/pause';
 
-const state = new State(
-  () => [['lang', page.values.lang]],
-  // A figure that was in chapter 8.
-  (hash) => hash.replace(/(?<=[#&]|[#&]at=|#figure-)context([.-]error)/g, 'speed$1'),
-);
+const state = new State(() => [['lang', page.values.lang]]);
 const page: PageSection = state.section('', pageFields(preferredLanguage()));
 setTheme(page.values.theme);
 

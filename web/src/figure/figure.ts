@@ -267,7 +267,7 @@ export function compose(root: HTMLElement, ...parts: readonly (HTMLElement | Fig
   const chapters = Array.from(document.querySelectorAll('.chapter'));
   const before = chapters.findIndex((chapter) => chapter.contains(root));
   // The last one is the appendix.
-  const number = before + 1 < chapters.length ? before + 1 : 'A';
+  const number = chapters[before + 1] ? before + 1 : 'A';
   for (const [i, label] of (chapters[before] ?? root).querySelectorAll('figcaption span').entries()) {
     if (root.contains(label)) label.append(` ${number}.${i + 1}`);
   }

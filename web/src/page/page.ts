@@ -175,7 +175,7 @@ function followReading(
     told = at && chapterIn(at) === chapter ? at : chapter;
     page.amend({ at: told });
     // The last one is the appendix.
-    const number = index + 1 < sections.length ? index + 1 : 'A';
+    const number = sections[index + 1] ? index + 1 : 'A';
     const title = chapter && `${number} · ${chapterOf(chapter).title[lang]}`;
     if (name !== null) name.textContent = title ?? texts.page.contents;
     for (const link of header.querySelectorAll<HTMLElement>('[data-chapter]')) {

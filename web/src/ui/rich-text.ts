@@ -94,11 +94,7 @@ export function pitfalls(title: string, items: readonly Pitfall[]): HTMLElement 
       h(
         'dl',
         {},
-        ...items.flatMap(([claim, truth, found]) => [
-          h('dt', {}, ...richText(claim)),
-          h('dd', {}, ...richText(truth)),
-          h('dd', { class: 'found' }, ...richText(found)),
-        ]),
+        ...items.flatMap((item) => item.map((text, i) => h(i === 0 ? 'dt' : 'dd', {}, ...richText(text)))),
       ),
     ),
   );

@@ -141,15 +141,10 @@ export class State {
   #pending: ReturnType<typeof setTimeout> | undefined;
   readonly #listeners = new Set<() => void>();
   readonly #always: () => readonly (readonly [string, string])[];
-  readonly #current: (hash: string) => string;
 
-  /**
-   * @param always entries that are part of every address that this page writes.
-   * @param current what an address of an earlier page is now.
-   */
-  constructor(always: () => readonly (readonly [string, string])[], current: (hash: string) => string) {
+  /** @param always entries that are part of every address that this page writes. */
+  constructor(always: () => readonly (readonly [string, string])[]) {
     this.#always = always;
-    this.#current = current;
     this.#load();
     history.replaceState(visited, '');
     // Comes with back and forward, and when somebody edits the hash.
@@ -225,9 +220,8 @@ export class State {
 
   #load(): void {
     // The id of a chapter or a figure, as other pages may link to it, is a place.
-    const hash = this.#current(location.hash);
-    const [, place] = /^#(?:chapter|figure)-([\w-]+)$/.exec(hash) ?? [];
-    this.#entries = new Map(place ? [['at', place.replace('-', '.')]] : new URLSearchParams(hash.slice(1)));
+    const [, place] = /^#(?:chapter|figure)-([\w-]+)$/.exec(location.hash) ?? [];
+    this.#entries = new Map(place ? [['at', place.replace('-', '.')]] : new URLSearchParams(location.hash.slice(1)));
   }
 
   #hash(): string {

@@ -1,4 +1,5 @@
 // The styles of what the first screen has none of, of paper and of forced colours: they come with the second chapter.
+import './appendix.css';
 import './charts.css';
 import './comparison.css';
 import './forced-colors.css';
