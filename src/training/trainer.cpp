@@ -20,11 +20,12 @@ constexpr size_t kArrays = 3;  // of a state: parameters and two moments
 struct StateHeader {
   uint64_t fingerprint;
   uint64_t steps;
-  uint64_t checksum;  // of the arrays
+  uint64_t checksum;  // of the steps and the arrays
 };
 
-uint64_t checksumOf(const void* bytes, size_t size) {
+uint64_t checksumOf(uint64_t steps, const void* bytes, size_t size) {
   Checksum sum;
+  sum.add(steps);
   sum.add(static_cast<const uint8_t*>(bytes), size);
   uint32_t last = 0;
   if (size % 8 != 0) std::memcpy(&last, static_cast<const uint8_t*>(bytes) + size - sizeof last, sizeof last);
@@ -209,7 +210,7 @@ size_t Trainer<T>::stateBytes() const {
 template <class T>
 void Trainer<T>::save(void* bytes) const {
   const size_t size = stateBytes() - sizeof(StateHeader);
-  const StateHeader header = {fingerprint(), steps_, checksumOf(parameters_.data(), size)};
+  const StateHeader header = {fingerprint(), steps_, checksumOf(steps_, parameters_.data(), size)};
   std::memcpy(bytes, &header, sizeof header);
   std::memcpy(static_cast<unsigned char*>(bytes) + sizeof header, parameters_.data(), size);
 }
@@ -221,7 +222,7 @@ Status Trainer<T>::restore(const void* bytes, size_t size) {
   std::memcpy(&header, bytes, sizeof header);
   const unsigned char* arrays = static_cast<const unsigned char*>(bytes) + sizeof header;
   if (header.fingerprint != fingerprint() || header.steps >> 53 != 0 ||
-      header.checksum != checksumOf(arrays, size - sizeof header)) {
+      header.checksum != checksumOf(header.steps, arrays, size - sizeof header)) {
     return Status::kInvalidArgument;
   }
   const size_t n = layout().size();

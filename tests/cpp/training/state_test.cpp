@@ -68,6 +68,9 @@ TEST_CASE("A state of other parameters or of another size is refused", "[trainin
   bytes[0] ^= 1;  // another fingerprint
   CHECK(trainer.restore(bytes.data(), bytes.size()) == Status::kInvalidArgument);
   bytes = before;
+  bytes[8] ^= 1;  // another count of steps
+  CHECK(trainer.restore(bytes.data(), bytes.size()) == Status::kInvalidArgument);
+  bytes = before;
   bytes[before.size() / 2] ^= 1;  // a damaged number
   CHECK(trainer.restore(bytes.data(), bytes.size()) == Status::kInvalidArgument);
   ModelOptions odd = smallModel();
@@ -84,6 +87,7 @@ TEST_CASE("A state of other parameters or of another size is refused", "[trainin
     std::vector<unsigned char> changed = before;
     std::memcpy(changed.data() + at, &value, sizeof value);
     Checksum sum;
+    sum.add(changed.data() + 8, 8);  // the steps
     sum.add(changed.data() + kHeader, changed.size() - kHeader);
     uint32_t rest = 0;
     if (changed.size() % 8 != 0)
