@@ -54,7 +54,8 @@ export function charactersTask(text: string, options: CharactersOptions = {}): C
   const most = given.vocab === undefined ? undefined : check.integer(where, 'vocab', given.vocab, 2, 2 ** 20);
   const characters = charactersOf(where, text, most);
   const idOf = new Map(characters.map((character, id) => [character, id]));
-  const shared = idOf.get(other); // of the rest, where vocab has left some out
+  // Of the rest, where vocab has left some out; a text may have this character as its own.
+  const shared = new Set(text).size > characters.length ? idOf.get(other) : undefined;
   const encode = (of: string): OwnIntegers => {
     if (typeof of !== 'string') throw new ArgumentTypeError(`${where}.encode`, 'text', of, 'a text');
     return Int32Array.from([...of], (character, place) => {

@@ -190,6 +190,10 @@ test('charactersTask has the characters of the text, and pieces of the part that
   const few = charactersTask('aaabbbccd😀', { tokens: 2, vocab: 3 });
   assert.deepEqual(few.characters, ['a', 'b', '\ufffd']);
   assert.deepEqual([...few.encode('abcd😀x')], [0, 1, 2, 2, 2, 2]);
+  // A text may have the sign of the others as a character of its own, which then stands for no other.
+  const own = charactersTask('ab\ufffdab', { tokens: 2 });
+  assert.deepEqual([...own.encode('b\ufffd')], [1, 2]);
+  assert.throws(() => own.encode('c'), { name: 'ArgumentRangeError', message: /"c" at place 0/ });
   assert.throws(() => task.encode('a\u{1f600}'), {
     name: 'ArgumentRangeError',
     message: /text has "\u{1f600}" at place 1/u,
