@@ -48,18 +48,16 @@ const classes: Readonly<Record<string, { readonly prototype: Error }>> = {
 };
 const deepest = 8; // limit of a chain of causes
 
+// An object or symbol may not be cloneable; its description is.
+const cloneable = (value: unknown) => (Object(value) === value || typeof value === 'symbol' ? describe(value) : value);
+
 /** @internal */
 export function packError(error: unknown, depth = 0): SentError {
-  if (!(error instanceof Error) && !(error instanceof DOMException)) {
-    const plain = error === null || (typeof error !== 'object' && typeof error !== 'function');
-    return { thrown: plain && typeof error !== 'symbol' ? error : describe(error) };
-  }
+  if (!(error instanceof Error) && !(error instanceof DOMException)) return { thrown: cloneable(error) };
   const fields: Record<string, unknown> = {};
   for (const name of fieldNames) {
     if (!Object.hasOwn(error, name)) continue;
-    const field = (error as unknown as Record<string, unknown>)[name];
-    // An object or symbol may not be cloneable; its description is.
-    fields[name] = Object(field) === field || typeof field === 'symbol' ? describe(field) : field;
+    fields[name] = cloneable((error as unknown as Record<string, unknown>)[name]);
   }
   const cause = error.cause === undefined || depth === deepest ? undefined : packError(error.cause, depth + 1);
   const dom = error instanceof DOMException;

@@ -97,7 +97,7 @@ export function post(port: MessageEndpoint, message: Request | Reply, moved: Tra
 
 function isPlain(value: object): boolean {
   const prototype = Object.getPrototypeOf(value);
-  return prototype === null || prototype === Object.prototype || Object.getPrototypeOf(prototype) === null;
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
 /**

@@ -91,6 +91,7 @@ interface Call {
 
 const proxies = new WeakMap<object, { readonly link: Link; readonly target: number }>();
 const forgotten = /* @__PURE__ */ createFinalizer();
+let ids = 0; // of all links, since several may be on one port
 
 function freer(link: Link, target: number): () => void {
   return () => link.free(target);
@@ -102,7 +103,6 @@ class Link {
   #ready = false;
   #queue: (() => void)[] = [];
   #lost: StateError | undefined;
-  #ids = 0;
   readonly #waiting = new Map<number, Waiting>();
   readonly #calls = new Map<number, Call>();
 
@@ -142,7 +142,7 @@ class Link {
       return this.#ask(call.id, { ropewalk: 'call', id: call.id, target, method, args: packed }, [...moved]);
     });
     if (reply.ropewalk === 'iterator') return this.#iterator(call);
-    const value = 'value' in reply ? reply.value : undefined;
+    const { value } = reply as Reply & { ropewalk: 'value' };
     this.#finish(call, value);
     return this.#unpack(value);
   }
@@ -151,8 +151,8 @@ class Link {
     let over = false;
     const step = async (kind: 'next' | 'return'): Promise<IteratorResult<unknown>> => {
       if (over) return { done: true, value: undefined };
-      if (kind === 'return') over = true;
-      const id = ++this.#ids;
+      over = kind === 'return';
+      const id = ++ids;
       const ask = () => this.#ask(id, { ropewalk: kind, id, call: call.id }, []);
       const reply = await this.#during(call, ask).catch((error) => {
         over = true;
@@ -175,7 +175,7 @@ class Link {
   }
 
   #begin(): Call {
-    const id = ++this.#ids;
+    const id = ++ids;
     const abort = () => {
       if (this.#lost === undefined) this.#send(() => post(this.#port, { ropewalk: 'abort', call: id }));
     };
@@ -222,7 +222,7 @@ class Link {
         const arrays = this.#ready ? moved : buffersOf(sent);
         this.#send(() => post(this.#port, sent, arrays));
       } catch (cause) {
-        const [method, args] = 'method' in request ? [request.method, request.args] : [request.ropewalk, []];
+        const { method = request.ropewalk, args = [] } = request as Partial<Request & { ropewalk: 'call' }>;
         const at = args.findIndex((arg) => !travels(arg));
         const problem = 'a value that can go to another thread';
         const error = new ArgumentTypeError(`remote.${method}`, `argument ${at + 1}`, args[at], problem);
@@ -254,7 +254,10 @@ class Link {
         this.#settle(reply.id)?.reject(reply.aborted ? new Aborted(error) : error);
         break;
       }
-      default:
+      // What is none of these is a request to an object that this side exposes on the same port.
+      case 'value':
+      case 'iterator':
+      case 'item':
         this.#settle(reply.id)?.resolve(reply);
     }
   }

@@ -518,6 +518,28 @@ test('an iteration whose item cannot travel is left', async (t) => {
   assert.deepEqual([seen, await remote.ended()], [[1], true]);
 });
 
+test('each of two proxies of a port gets the answers to its own calls', async (t) => {
+  const { port1, port2 } = new MessageChannel();
+  const ends = [];
+  const slow = (text) => new Promise((resolve) => ends.push(() => resolve(text)));
+  const endAll = () => {
+    for (const end of ends.reverse()) end();
+  };
+  expose({ slow, endAll }, port2);
+  const [one, two] = [opened(t, port1), opened(t, port1)];
+  const answers = [one.slow('one'), two.slow('two')];
+  await two.endAll();
+  assert.deepEqual(await Promise.all(answers), ['one', 'two']);
+});
+
+test('both sides of a port may expose an object and call that of the other', async (t) => {
+  const { port1, port2 } = new MessageChannel();
+  expose({ name: () => 'one' }, port1);
+  expose({ name: () => 'two' }, port2);
+  const [two, one] = [opened(t, port1), opened(t, port2)];
+  assert.deepEqual(await Promise.all([two.name(), one.name()]), ['two', 'one']);
+});
+
 test('other messages on the same port are let pass', async (t) => {
   const { port1, port2 } = new MessageChannel();
   expose({ twice: (n) => 2 * n }, port2);
