@@ -159,6 +159,10 @@ class Link {
         throw error;
       });
       const { done, value } = reply as Reply & { ropewalk: 'item' };
+      if (!done && call.failure !== undefined) {
+        this.#disposeOf(value);
+        return step('return'); // which throws the failure
+      }
       if (done) {
         over = true;
         this.#finish(call, value);

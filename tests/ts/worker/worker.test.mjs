@@ -518,6 +518,33 @@ test('an iteration whose item cannot travel is left', async (t) => {
   assert.deepEqual([seen, await remote.ended()], [[1], true]);
 });
 
+test('an error of a callback ends an iteration, though it is called but once', async (t) => {
+  const { port1, port2 } = new MessageChannel();
+  const left = [];
+  async function* items({ onProgress }) {
+    try {
+      onProgress();
+      for (let i = 0; i < 9; ++i) yield { dispose: () => left.push(i) };
+    } finally {
+      left.push('items');
+    }
+  }
+  expose({ items, left: () => left }, port2);
+  const remote = opened(t, port1);
+  const onProgress = () => {
+    throw new RangeError('enough');
+  };
+  let seen = 0;
+  await assert.rejects(
+    async () => {
+      for await (const _ of remote.items({ onProgress })) ++seen;
+    },
+    { name: 'RangeError', message: 'enough' },
+  );
+  assert.equal(seen, 0);
+  assert.deepEqual((await remote.left()).toSorted(), [0, 'items']);
+});
+
 test('each of two proxies of a port gets the answers to its own calls', async (t) => {
   const { port1, port2 } = new MessageChannel();
   const ends = [];
