@@ -270,13 +270,14 @@ export function sample(logits: Float32Array, options: SampleOptions = {}): numbe
   const where = 'sample';
   const known = [...samplingFields, 'previous', 'seed', 'index', 'random'] as const;
   const given = check.options(where, 'options', options, known);
-  const floats = check.float32(where, 'logits', logits);
-  if (lengthOf(floats) === 0) throw new ArgumentRangeError(where, 'logits', logits, 'has 0 numbers; expected some');
-  const sampling = checkSampling(where, given, lengthOf(floats));
+  const size = lengthOf(check.float32(where, 'logits', logits));
+  if (size === 0) throw new ArgumentRangeError(where, 'logits', logits, 'has 0 numbers; expected some');
+  const sampling = checkSampling(where, given, size);
+  check.float32(where, 'logits', logits, size); // iterating logitBias may have run code of the caller's
   const random = source(where, given);
   const previous = check.positions(where, 'previous', given.previous ?? []);
   previous.forEach((id, i) => {
-    check.integer(where, `previous[${i}]`, id, 0, lengthOf(floats) - 1);
+    check.integer(where, `previous[${i}]`, id, 0, size - 1);
   });
-  return chooseToken(where, floats, sampling, previous, random);
+  return chooseToken(where, logits, sampling, previous, random);
 }

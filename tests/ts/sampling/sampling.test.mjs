@@ -340,6 +340,18 @@ testMisfits(rw, 'sample', {
     'logits',
     () => sample(Float32Array.of(1), { logitBias: { 0: -Infinity } }),
   ],
+  'logits that iterating the biases takes away': [
+    TypeError,
+    ['logits', 'not detached'],
+    () => {
+      const logits = Float32Array.of(1, 2);
+      const logitBias = (function* () {
+        structuredClone(logits, { transfer: [logits.buffer] });
+        yield [0, 1];
+      })();
+      return sample(logits, { logitBias });
+    },
+  ],
   'no logits': [RangeError, ['logits', '0 numbers'], () => sample(new Float32Array(0))],
   'an id beyond the vocabulary': [RangeError, 'previous[1]', () => sample(good, { previous: [3, 4] })],
   'an id below 0': [RangeError, 'previous[0]', () => sample(good, { previous: [-1] })],
