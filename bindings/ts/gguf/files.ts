@@ -105,7 +105,7 @@ async function openPart(
   const beside = stem && first.source.sibling?.(`${stem}-${text(number)}-of-${text(count)}.gguf`);
   const found = part === undefined ? beside : await part(number, count);
   if (found === undefined || found === '') {
-    const problem = `is missing; ${first.source.name} is the first of ${count} parts, and where the others are nobody can tell; openGguf's option part says it`;
+    const problem = `is missing; ${first.source.name} is the first of ${count} parts, and openGguf's option part says where the others are`;
     throw new ArgumentRangeError(opening.where, 'part', undefined, problem);
   }
   const opened = await openFile(opening, `part(${number}, ${count})`, found);

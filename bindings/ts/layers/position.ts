@@ -111,7 +111,7 @@ function checkTurnedValues(where: string, { encoding, rope }: CheckedPosition, d
     rope === undefined
       ? `encoding ${encoding} turns nothing`
       : rope.xpos
-        ? 'xpos turns queries and keys in ways of their own'
+        ? 'xpos turns queries and keys differently'
         : `valueDim is ${dims.valueDim} and the plan turns heads of size ${rope.headDim}`;
   if (rope !== undefined && !rope.xpos && dims.valueDim === rope.headDim) return;
   throw new ArgumentRangeError(where, 'turnValues', true, `is true, but ${problem}`);

@@ -111,7 +111,7 @@ export function checkForm(
   const similarity = check.choice(where, 'similarity', form.similarity ?? 'features', { features: 0, cosine: 1 });
   const isCosine = similarity === 1;
   if (isCosine && form.featureMap !== undefined) {
-    const problem = "has no place where similarity is 'cosine', which maps no features";
+    const problem = "is not for similarity 'cosine', which maps no features";
     throw new ArgumentRangeError(where, 'featureMap', form.featureMap, problem);
   }
   const kernel = isCosine
@@ -127,7 +127,7 @@ export function checkForm(
   const wanted = position.form ?? (isCosine ? 'both' : 'numerator');
   const turnsBoth = check.choice(where, 'position.form', wanted, ropeForms) === ropeForms.both;
   if (isCosine && !turnsBoth) {
-    const problem = "is 'numerator'; cosine similarity turns both sums, without which weights would not stay positive";
+    const problem = "is 'numerator'; cosine similarity turns both sums";
     throw new ArgumentRangeError(where, 'position.form', wanted, problem);
   }
   return { core: { kernel, normalize, rotateNormalizer: turnsBoth, scale: 1 }, plan, norm };

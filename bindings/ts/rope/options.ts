@@ -327,7 +327,7 @@ function frequencies(where: string, dim: number, base: number, scaling: RopeScal
     given.maxLength === undefined &&
     given.attentionFactor === undefined
   ) {
-    const problem = 'is missing; without factor, maxLength or attentionFactor the attention factor is unknown';
+    const problem = 'is missing; expected it, maxLength or attentionFactor';
     throw new ArgumentRangeError(where, 'scaling.factor', undefined, problem);
   }
   // Hugging Face: a LongRoPE factor that is not given is the ratio of the two lengths.

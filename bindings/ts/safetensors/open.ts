@@ -151,7 +151,7 @@ async function openShard(
   }
   const found = shard === undefined ? index.sibling?.(file) : await shard(file);
   if (found === undefined) {
-    const problem = `is missing; ${index.name} is an index, and where its ${file} is nobody can tell; openSafetensors' option shard says it`;
+    const problem = `is missing; ${index.name} is an index, and openSafetensors' option shard says where its ${file} is`;
     throw new ArgumentRangeError(opening.where, 'shard', undefined, problem);
   }
   const source = await opening.open(`shard(${JSON.stringify(file)})`, found);
