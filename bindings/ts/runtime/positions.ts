@@ -43,7 +43,7 @@ function isList(value: unknown): boolean {
 
 // One list for each axis, made into one array [axes, entries].
 function perAxis(where: string, name: string, value: unknown, axes: number): Float64Array {
-  if (axes === 1) return check.positions(where, name, value);
+  if (axes === 1 && !(Array.isArray(value) && isList(value[0]))) return check.positions(where, name, value);
   if (!Array.isArray(value) || !value.every(isList)) {
     throw new ArgumentTypeError(where, name, value, `an array of ${axes} lists, one for each axis`);
   }

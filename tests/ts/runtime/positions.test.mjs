@@ -74,6 +74,23 @@ test('positions for each batch entry are those of separate calls', () => {
   }
 });
 
+test('one axis takes its list alone or as the only one of an array, as plans with more axes have them', () => {
+  const positions = [9, 8, 7, -6, 5];
+  const sections = rw.rope({ headDim: 4, axes: { layout: 'sections', sections: [2] } });
+  for (const list of [positions, Int32Array.from(positions), BigInt64Array.from(positions, BigInt)]) {
+    for (const each of [plan, sections]) {
+      assertSameBits(each.rotate(x, { positions: [list] }).data, each.rotate(x, { positions }).data);
+      assertSameBits(each.tables([list]).sin, each.tables(positions).sin);
+    }
+    assertSameBits(rw.sinusoidal({ dim: 4, positions: [list] }), rw.sinusoidal({ dim: 4, positions }));
+  }
+  sections.dispose();
+  const two = { name: 'ArgumentRangeError', argument: 'positions', message: /has 2 lists, the plan has 1 axes/ };
+  assert.throws(() => plan.rotate(x, { positions: [positions, positions] }), two);
+  const empty = { name: 'ArgumentTypeError', argument: 'positions[0]', message: /is undefined; expected an integer/ };
+  assert.throws(() => plan.rotate(x, { positions: [undefined, positions, 1, 2, 3] }), empty);
+});
+
 test('the list of positions is read, never written', () => {
   const positions = Float64Array.of(5, 4, 3, 2, 1);
   plan.rotate(x, { positions });
