@@ -5,6 +5,7 @@ import { load } from 'ropewalk';
 import { assertClose, assertSameBits, randomArray } from '../support/arrays.mjs';
 import { notAChoice, outOfRange, wrongType } from '../support/bad-values.mjs';
 import { onEachBuild } from '../support/builds.mjs';
+import { fireParameters } from '../support/fire.mjs';
 import { layerWeights } from '../support/layer-reference.mjs';
 import { testAllRefusals, testMisfits, testUnknownOptions } from '../support/refusals.mjs';
 
@@ -38,6 +39,7 @@ await onEachBuild((rw) => {
     alibi: { encoding: 'alibi' },
     relative_key: { encoding: 'relative_key', table: randomArray([31, 4], 7) },
     t5: { encoding: 't5', table: randomArray([8, 4], 7), numBuckets: 8, maxDistance: 6 },
+    fire: { encoding: 'fire', ...fireParameters(4) },
   };
   test('a pass whose argument changes its cache while it is read is refused', () => {
     const layer = rw.decoderLayer({ ...size, weights });
