@@ -1,5 +1,6 @@
 #include "models/gguf.h"
 
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -181,6 +182,63 @@ TEST_CASE("Scalars and empty tensors have a place in a GGUF file", "[models]") {
   }
   // Of a block format a scalar is less than a block.
   checkTensor(ggufTensor("b", {}, kQ8_0, 32), Reason::kBlock);
+}
+
+TEST_CASE("A tensor of each format takes the bytes of its blocks", "[models]") {
+  struct Format {
+    uint32_t number, block;
+    uint64_t bytes;
+  };
+  // The fields of ggml's blocks, added up: scales, then quants.
+  const Format formats[] = {
+      {0, 1, 4},
+      {1, 1, 2},
+      {2, 32, 2 + 16},
+      {3, 32, 2 + 2 + 16},
+      {6, 32, 2 + 4 + 16},
+      {7, 32, 2 + 2 + 4 + 16},
+      {8, 32, 2 + 32},
+      {9, 32, 2 + 2 + 32},
+      {10, 256, 16 + 2 + 2 + 64},
+      {11, 256, 12 + 2 + 32 + 64},
+      {12, 256, 2 + 2 + 12 + 128},
+      {13, 256, 2 + 2 + 12 + 32 + 128},
+      {14, 256, 16 + 2 + 128 + 64},
+      {15, 256, 4 + 32 + 256},
+      {16, 256, 2 + 64},
+      {17, 256, 2 + 8 + 64},
+      {18, 256, 2 + 96},
+      {19, 256, 2 + 16 + 32},
+      {20, 32, 2 + 16},
+      {21, 256, 2 + 4 + 32 + 8 + 64},
+      {22, 256, 2 + 8 + 8 + 64},
+      {23, 256, 2 + 2 + 4 + 128},
+      {24, 1, 1},
+      {25, 1, 2},
+      {26, 1, 4},
+      {27, 1, 8},
+      {28, 1, 8},
+      {29, 256, 8 + 32 + 16},
+      {30, 1, 2},
+      {34, 256, 2 + 48 + 4},
+      {35, 256, 2 + 64},
+      {39, 32, 1 + 16},
+      {40, 64, 4 + 32},
+      {41, 128, 2 + 16},
+      {42, 64, 2 + 16},
+  };
+  REQUIRE(std::size(formats) == static_cast<size_t>(GgufType::kQ2_0) + 1);
+  for (const auto& [number, block, bytes] : formats) {
+    CAPTURE(number);
+    GgufParts made;
+    made.tensors = {ggufTensor("a", {3 * block, 2}, number, 0)};
+    const std::string file = ggufFile(made, 6 * bytes);
+    GgufHeader header;
+    GgufFault fault;
+    REQUIRE(header.parse(file.data(), file.size(), file.size(), &fault) == Status::kOk);
+    CHECK((header[0].block == block && header[0].block_bytes == bytes));
+    CHECK(header[0].end - header[0].begin == 6 * bytes);
+  }
 }
 
 TEST_CASE("Of several names that come twice in a GGUF file the first in the file is told", "[models]") {
