@@ -265,7 +265,7 @@ export async function open(
       throw new ArgumentRangeError('load', given.name, module ?? given.value, problem);
     }
     if (isRelaxed && !hasRelaxed()) {
-      const problem = 'is the relaxed build, whose dot products this engine computes wrongly; expected core.wasm';
+      const problem = 'is the relaxed build, whose dot products are wrong in this engine; expected core.wasm';
       throw new ArgumentRangeError('load', given.name, module ?? given.value, problem);
     }
     return new Ropewalk(heap, { version, simd: isRelaxed ? 'relaxed' : 'simd128' });

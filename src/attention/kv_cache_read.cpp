@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "attention/kv_cache.h"
+#include "attention/visible_keys.h"
 
 namespace ropewalk {
 namespace {
@@ -246,14 +247,12 @@ Status KvCache::attend(HeadView<float> out, const CacheQueries& queries, const A
     options.window_left = static_cast<int64_t>(options_.window.size) - 1;
     options.sink_tokens = options_.window.sink_tokens;
   }
-  // But for chunks, temperature and FIRE attention depends on distances alone: keys at consecutive positions
-  // need no list.
+  // Where distances are all that counts, keys at consecutive positions need no list.
   options.key_positions = nullptr;
   const int64_t first = length() == 0 ? 0 : positions()[0];
   const int64_t ahead = options.query_offset - first;
   const bool listed = !ascendByOne(positions(), length()) ||
-                      (first != 0 && (options.query_offsets != nullptr || options.chunked ||
-                                      options.temperature.step != 0 || options.fire.out_bias != nullptr)) ||
+                      (first != 0 && (options.query_offsets != nullptr || countsPositions(options))) ||
                       !isPosition(ahead);
   if (listed) {
     options.key_positions = positions();

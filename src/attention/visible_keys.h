@@ -33,6 +33,11 @@ struct VisibleKeys {
   }
 };
 
+// Whether positions count beside the distances of keys from queries.
+inline bool countsPositions(const AttentionOptions& options) {
+  return options.chunked || options.temperature.step != 0 || options.fire.out_bias != nullptr;
+}
+
 // The position of key j.
 inline int64_t keyPosition(const AttentionOptions& options, size_t j) {
   return options.key_positions == nullptr ? static_cast<int64_t>(j) : options.key_positions[j];

@@ -24,7 +24,7 @@ struct StackLayer {
 };
 
 // The tokens of a pass. Without caches they are in order and attend to each other: token i of an entry has
-// position i, for causal order and windows.
+// position i, for causal order and windows, and positions.offset + i for chunks, temperature and FIRE.
 struct StackInput {
   size_t batch = 0;
   size_t tokens = 0;

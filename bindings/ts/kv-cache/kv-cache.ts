@@ -416,7 +416,7 @@ export class KvCache extends Handle {
   #checkPairing(where: string, name: string, value: unknown, { pairing }: RopePlan): void {
     const own = this.#plan?.pairing;
     if (this.#form.keys !== CachedKeys.unrotated || pairing === own) return;
-    const problem = `pairs coordinates as '${pairing}'; the keys, kept unrotated, are in the order of '${own}'`;
+    const problem = `pairs as '${pairing}'; the keys, kept unrotated, are in the order of '${own}'`;
     throw new ArgumentRangeError(where, name, value, problem);
   }
 }

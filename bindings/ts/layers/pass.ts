@@ -82,7 +82,7 @@ function checkPositions(
   const { encoding, rope } = layer.position;
   const known: EncodingInfo | undefined = encodings[encoding as EncodingName]; // there is none for `none`
   if (options.positions !== undefined && (known?.family === 'bias' || known?.family === 'relative')) {
-    const problem = `are for rotary and absolute encodings; with ${encoding} tokens stand one after the other`;
+    const problem = `are for rotary and absolute encodings; this layer has ${encoding}`;
     throw new ArgumentRangeError(layer.where, 'positions', options.positions, problem);
   }
   rope?.usableIn(layer.heap, layer.where, "the layer's plan");
