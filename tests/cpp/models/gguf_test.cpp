@@ -187,7 +187,7 @@ TEST_CASE("Scalars and empty tensors have a place in a GGUF file", "[models]") {
 TEST_CASE("A tensor of each format takes the bytes of its blocks", "[models]") {
   struct Format {
     uint32_t number, block;
-    uint64_t bytes;
+    size_t bytes;
   };
   // The fields of ggml's blocks, added up: scales, then quants.
   const Format formats[] = {
@@ -231,13 +231,13 @@ TEST_CASE("A tensor of each format takes the bytes of its blocks", "[models]") {
   for (const auto& [number, block, bytes] : formats) {
     CAPTURE(number);
     GgufParts made;
-    made.tensors = {ggufTensor("a", {3 * block, 2}, number, 0)};
+    made.tensors = {ggufTensor("a", {uint64_t{3} * block, 2}, number, 0)};
     const std::string file = ggufFile(made, 6 * bytes);
     GgufHeader header;
     GgufFault fault;
     REQUIRE(header.parse(file.data(), file.size(), file.size(), &fault) == Status::kOk);
     CHECK((header[0].block == block && header[0].block_bytes == bytes));
-    CHECK(header[0].end - header[0].begin == 6 * bytes);
+    CHECK(header[0].end - header[0].begin == uint64_t{6} * bytes);
   }
 }
 
