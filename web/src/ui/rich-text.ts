@@ -91,11 +91,7 @@ export function pitfalls(title: string, items: readonly Pitfall[]): HTMLElement 
       'div',
       { class: 'pitfalls' },
       h('h3', {}, title),
-      h(
-        'dl',
-        {},
-        ...items.flatMap((item) => item.map((text, i) => h(i === 0 ? 'dt' : 'dd', {}, ...richText(text)))),
-      ),
+      h('dl', {}, ...items.flatMap((item) => item.map((text, i) => h(i === 0 ? 'dt' : 'dd', {}, ...richText(text))))),
     ),
   );
 }
