@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "attention/visible_keys.h"
+
 namespace ropewalk {
 namespace {
 
@@ -25,6 +27,12 @@ void show(float* captured, HeadView<float> x) {
   if (captured != nullptr) std::copy_n(x.data, sizeOf(x), captured);
 }
 
+Status listFrom(int64_t first, size_t tokens, Buffer<int64_t>* list) {
+  if (list->allocate(tokens) != Status::kOk) return Status::kOutOfMemory;
+  for (size_t t = 0; t < tokens; ++t) (*list)[t] = first + static_cast<int64_t>(t);
+  return Status::kOk;
+}
+
 // Where a cache is to keep the tokens; a list of them, where one is needed, in `list`.
 Status positionsInCache(const SelfAttentionInput& input, Buffer<int64_t>* list, AppendPositions* at) {
   const Positions& given = input.positions;
@@ -40,10 +48,9 @@ Status positionsInCache(const SelfAttentionInput& input, Buffer<int64_t>* list, 
   }
   if (given.offset == input.cache->nextPosition()) return Status::kOk;
   if (given.offset > kMaxPosition - static_cast<int64_t>(tokens) + 1) return Status::kPositionOutOfRange;
-  if (list->allocate(tokens) != Status::kOk) return Status::kOutOfMemory;
-  for (size_t t = 0; t < tokens; ++t) (*list)[t] = given.offset + static_cast<int64_t>(t);
+  const Status status = listFrom(given.offset, tokens, list);
   at->positions = list->data();
-  return Status::kOk;
+  return status;
 }
 
 }  // namespace
@@ -150,8 +157,15 @@ Status SelfAttention::attendAlone(const SelfAttentionInput& input, const Attenti
   ScoreOutputs scores = capture.scores;
   scores.plain_q = work.plain_q.readOnly();
   scores.plain_k = work.plain_k.readOnly();
-  return attention(work.context, work.q.readOnly(), work.k.readOnly(), work.v.readOnly(), input.attention,
-                   scores);
+  AttentionOptions options = input.attention;
+  const int64_t first = input.positions.offset;
+  Buffer<int64_t> at;
+  if (first != 0 && countsPositions(options)) {
+    if (listFrom(first, input.tokens, &at) != Status::kOk) return Status::kOutOfMemory;
+    options.query_offset = first;
+    options.key_positions = at.data();
+  }
+  return attention(work.context, work.q.readOnly(), work.k.readOnly(), work.v.readOnly(), options, scores);
 }
 
 Status SelfAttention::attendCached(const SelfAttentionInput& input, const AttentionCapture& capture,

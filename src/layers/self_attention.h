@@ -39,7 +39,7 @@ struct SelfAttentionInput {
   RopePlan* rope = nullptr;    // turns queries and keys, or null
   Positions positions;         // for rope, and where the cache keeps the tokens
   bool turn_values = false;    // by rope as well (RoFormer's rotary_value); not with xPos, nor with a cache
-  AttentionOptions attention;  // positions in order: query i at i + query_offset, 0, and key i at i
+  AttentionOptions attention;  // query i and key i stand at i; at positions.offset + i where that counts
 
   // The earlier tokens, after which these are appended: its plan is rope, and its window replaces that of the
   // options. Positions are the same for the whole batch and follow one another, from nextPosition() or

@@ -1,16 +1,11 @@
 #include "models/layer_stack.h"
 
-#include <numeric>
 #include <utility>
-
-#include "attention/visible_keys.h"
 
 namespace ropewalk {
 namespace {
 
-// `at` are the positions of tokens that do not begin at 0; null where they do, and with caches.
-SelfAttentionInput inputOf(const StackLayer& layer, const StackInput& input, const int64_t* at,
-                           KvCache* cache) {
+SelfAttentionInput inputOf(const StackLayer& layer, const StackInput& input, KvCache* cache) {
   SelfAttentionInput in;
   in.batch = input.batch;
   in.tokens = input.tokens;
@@ -20,10 +15,6 @@ SelfAttentionInput inputOf(const StackLayer& layer, const StackInput& input, con
   in.attention = layer.attention;
   in.attention.keep = input.keep;
   in.attention.segments.types = layer.attention.segments.table == nullptr ? nullptr : input.types;
-  if (at != nullptr && countsPositions(layer.attention)) {
-    in.attention.query_offset = at[0];
-    in.attention.key_positions = at;
-  }
   in.cache = cache;
   return in;
 }
@@ -40,16 +31,11 @@ Status LayerStack::create(size_t layers) {
 
 Status LayerStack::forward(float* x, size_t first, size_t end, const StackInput& input,
                            const BlockCapture& capture) const {
-  Buffer<int64_t> at;
-  if (input.caches == nullptr && input.positions.offset != 0) {
-    if (at.allocate(input.tokens) != Status::kOk) return Status::kOutOfMemory;
-    std::iota(at.data(), at.data() + at.size(), input.positions.offset);
-  }
   for (size_t i = first; i < end; ++i) {
     const StackLayer& layer = layers_[i];
     KvCache* const cache = input.caches == nullptr ? nullptr : input.caches[i];
-    const Status status = layer.block->forward(x, x, inputOf(layer, input, at.data(), cache),
-                                               i + 1 == end ? capture : BlockCapture{});
+    const Status status =
+        layer.block->forward(x, x, inputOf(layer, input, cache), i + 1 == end ? capture : BlockCapture{});
     if (status != Status::kOk) return status;
   }
   return Status::kOk;

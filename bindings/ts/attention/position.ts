@@ -145,7 +145,7 @@ function byDistance(
   const { first, last } = distances;
   checkLast(where, shapes.visibility.queryOffset, shapes.q.tokens);
   if (![first, last].every(Number.isSafeInteger)) {
-    const problem = 'and keyPositions are more than 2^53 - 1 apart; such distances have no bias';
+    const problem = 'and keyPositions are more than 2^53 - 1 apart; the bias of such distances is not known';
     throw new ArgumentRangeError(where, 'queryOffset', shapes.visibility.queryOffset, problem);
   }
   return {

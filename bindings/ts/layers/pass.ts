@@ -112,19 +112,14 @@ function checkWindowed(where: string, options: ForwardOptions<readonly CaptureNa
 
 // What queries see, and how far keys may be from them.
 function visibilityOfPass(
-  { where, dims, scores, position }: PassLayer,
+  { where, dims, scores }: PassLayer,
   cache: PassCache | undefined,
   batch: number,
   tokens: number,
   at: CheckedPositions,
 ): Visibility {
   const queries = { batch, heads: dims.heads, tokens, dim: dims.headDim, tokensFirst: true };
-  if (cache === undefined) {
-    // FIRE counts positions, all others distances.
-    const queryOffset = position.encoding === 'fire' ? at.offset : 0;
-    const listed = queryOffset !== 0 && { keyPositions: Array.from({ length: tokens }, (_, i) => queryOffset + i) };
-    return visibilityOf(where, scores.visibility, { queryOffset, ...listed }, queries, queries);
-  }
+  if (cache === undefined) return visibilityOf(where, scores.visibility, { queryOffset: 0 }, queries, queries);
   const { core, form } = cache;
   const { length } = core;
   const first = at.values?.[0] ?? at.offset;

@@ -120,8 +120,10 @@ TEST_CASE("Chunks, temperature and FIRE count from the first token of all, in a 
   Random random(7);
   const BlockData data(random, decoder(), 2, kTokens);
   const TransformerBlock block = data.block();
-  const std::vector<float> psi(kTokens, 0.5f);
-  const std::vector<float> weights = random.floats(8);
+  std::vector<float> psi(kTokens);
+  for (size_t i = 0; i < kTokens; ++i) psi[i] = 0.1f * static_cast<float>(i);
+  // Growing, so that no hidden number of FIRE is cut off at 0.
+  const std::vector<float> weights = {0.5f, 1, 1, 2, 3, 4, 5, 6};
   for (const int kind : {0, 1, 2}) {
     SelfAttentionInput input = data.input();
     input.attention.causal = true;
@@ -147,6 +149,19 @@ TEST_CASE("Chunks, temperature and FIRE count from the first token of all, in a 
         CHECK(largestDifference(out, part(whole, first, count)) <= data.tolerance());
       }
       CHECK(cache.length() < kTokens);
+    }
+    // Without a cache they count from the offset, as in an empty one.
+    for (const int64_t start : {int64_t{-5}, int64_t{4}}) {
+      CAPTURE(start);
+      input.positions.offset = start;
+      input.cache = nullptr;
+      const std::vector<float> alone = data.forward(block, input);
+      CHECK(largestDifference(alone, whole) > 0.001);
+      KvCache cache = cacheFor(nullptr, CachedKeys::kPlain, {});
+      input.cache = &cache;
+      std::vector<float> out;
+      REQUIRE(forwardPart(block, data, input, 0, kTokens, &out) == Status::kOk);
+      CHECK(largestDifference(alone, out) <= data.tolerance());
     }
   }
 }
