@@ -162,19 +162,19 @@ bool PackedMatrix::fillPanel(size_t first, size_t count, const Source& source, s
   for (size_t l = 0; l < k_; l += kChunk) {
     const size_t size = std::min(kChunk, k_ - l);
     const size_t whole = format.blocks(size) * format.block;
-    for (size_t r = 0; r < count; ++r) {
-      const unsigned char* from = source.at(source_row + r, l);
-      if (source.type != type_ || source.stride != 1) {
+    if (source.type == type_ && source.stride == 1) {
+      methods.pack(panel, first % kPanel, count, l, whole, source.at(source_row, l), source.row_stride);
+    } else {
+      for (size_t r = 0; r < count; ++r) {
         source.read(source_row + r, l, size, values);
         std::fill(values + size, values + whole, 0.0f);
         for (size_t i = 0; format.row_scales && i < size; ++i)
           values[i] = scales[r] == 0 ? 0 : values[i] / scales[r];
         methods.narrow(values, whole, narrowed);
-        from = narrowed;
+        methods.pack(panel, first % kPanel + r, 1, l, whole, narrowed, 0);
       }
-      finite = finite && methods.finite(from, whole);
-      methods.pack(panel, first % kPanel + r, l, whole, from);
     }
+    finite = finite && methods.finite(panel, l, whole);
   }
   return finite;
 }

@@ -1,5 +1,7 @@
 #include "kernels/transpose.h"
 
+#include <cstring>
+
 #include "simd.h"
 
 namespace ropewalk {
@@ -8,12 +10,14 @@ namespace {
 using simd::f32x4;
 using simd::kLanes;
 
-// columns[i] = number i of four rows at p, stride apart.
-void loadTransposed(f32x4 (&columns)[kLanes], const float* p, size_t stride) {
-  const f32x4 a = simd::load(p);
-  const f32x4 b = simd::load(p + stride);
-  const f32x4 c = simd::load(p + 2 * stride);
-  const f32x4 d = simd::load(p + 3 * stride);
+constexpr size_t kWord = sizeof(float);
+
+// columns[i] = word i of four rows at p, stride bytes apart.
+void loadTransposed(f32x4 (&columns)[kLanes], const unsigned char* p, size_t stride) {
+  const f32x4 a = simd::loadWords(p);
+  const f32x4 b = simd::loadWords(p + stride);
+  const f32x4 c = simd::loadWords(p + 2 * stride);
+  const f32x4 d = simd::loadWords(p + 3 * stride);
   const f32x4 ac_low = simd::zipLow(a, c);
   const f32x4 ac_high = simd::zipHigh(a, c);
   const f32x4 bd_low = simd::zipLow(b, d);
@@ -26,24 +30,27 @@ void loadTransposed(f32x4 (&columns)[kLanes], const float* p, size_t stride) {
 
 }  // namespace
 
-void transpose(float* out, size_t out_stride, const float* in, size_t in_stride, size_t rows,
-               size_t columns) {
+void transposeWords(unsigned char* out, size_t out_stride, const unsigned char* in, size_t in_stride,
+                    size_t rows, size_t columns) {
   size_t r = 0;
   for (; r + kLanes <= rows; r += kLanes) {
-    const float* const from = in + r * in_stride;
+    const unsigned char* const from = in + r * in_stride;
+    unsigned char* const to = out + r * kWord;
     size_t c = 0;
     ROPEWALK_KEEP_LOOP
     for (; c + kLanes <= columns; c += kLanes) {
       f32x4 x[kLanes];
-      loadTransposed(x, from + c, in_stride);
-      for (size_t i = 0; i < kLanes; ++i) simd::store(out + (c + i) * out_stride + r, x[i]);
+      loadTransposed(x, from + c * kWord, in_stride);
+      for (size_t i = 0; i < kLanes; ++i) simd::storeWords(to + (c + i) * out_stride, x[i]);
     }
     for (; c < columns; ++c) {
-      for (size_t i = 0; i < kLanes; ++i) out[c * out_stride + r + i] = from[i * in_stride + c];
+      for (size_t i = 0; i < kLanes; ++i)
+        std::memcpy(to + c * out_stride + i * kWord, from + i * in_stride + c * kWord, kWord);
     }
   }
   for (; r < rows; ++r) {
-    for (size_t c = 0; c < columns; ++c) out[c * out_stride + r] = in[r * in_stride + c];
+    for (size_t c = 0; c < columns; ++c)
+      std::memcpy(out + c * out_stride + r * kWord, in + r * in_stride + c * kWord, kWord);
   }
 }
 

@@ -14,7 +14,7 @@ static_assert(isInOrder());
 
 template <class Format>
 consteval WeightMethods methodsOfFormat() {
-  WeightMethods methods = {Format::widen, Format::narrow, Format::finite, Format::pack, nullptr, nullptr};
+  WeightMethods methods = {Format::widen, Format::narrow, Format::pack, Format::finite, nullptr, nullptr};
   if constexpr (Format::kRowScales) methods.scaleFor = Format::scaleFor;
   if constexpr (Format::kCodes.scale_inputs != 0) methods.unpack = Format::unpack;
   return methods;

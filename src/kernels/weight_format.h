@@ -8,14 +8,15 @@
 //   narrow(x, n, out)        blocks of n floats, whole blocks; a number becomes the nearest that there is, a
 //                            block what kernels/formats/narrow_blocks.cpp says
 //   kEnd, kHoldsInfinity     narrow keeps |x| < kEnd finite; whether it keeps infinity and NaN
-//   finite(from, n)          whether withReader may count on n weights to be finite
 //   kRowScales, scaleFor(x)  whether weights are multiples of a scale of their row, and that scale where x is
 //                            the largest magnitude. widen and narrow then deal with the multiples, and there
 //                            are no such files
 //
 // In memory, a panel of kPanel rows is a head, with those scales as float32, and blocks of all its rows.
 //   kHeadBytes, kPanelBytes  bytes of the head, and of one block of all rows. Zeros are weights of 0
-//   pack(panel, r, l, n, from)  row r from input l on = the n weights of the blocks at `from`
+//   pack(panel, r, rows, l, n, from, stride)  `rows` rows from r on, from input l on = the n weights of the
+//                            blocks at `from`, `from` + stride, ..., in bytes
+//   finite(panel, l, n)      whether withReader may count on n inputs from l on to have finite weights
 //
 // Formats of numbers are read weight by weight:
 //   at(panel, l)             what a reader reads from input l on, a multiple of its kRun: const Stored*
@@ -115,8 +116,9 @@ inline const WeightFormat& formatOf(WeightType type) {
 struct WeightMethods {
   void (*widen)(const unsigned char* from, size_t n, float* out);
   void (*narrow)(const float* x, size_t n, unsigned char* out);
-  bool (*finite)(const unsigned char* from, size_t n);
-  void (*pack)(unsigned char* panel, size_t r, size_t l, size_t n, const unsigned char* from);
+  void (*pack)(unsigned char* panel, size_t r, size_t rows, size_t l, size_t n, const unsigned char* from,
+               size_t stride);
+  bool (*finite)(const unsigned char* panel, size_t l, size_t n);
   float (*scaleFor)(float x);                                  // null without scales of rows
   void (*unpack)(const unsigned char* block, PanelRun* runs);  // null without codes
 };

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace ropewalk::simd {
 inline namespace scalar {
@@ -18,6 +19,15 @@ struct f32x4 {
 
 inline f32x4 load(const float* p) {
   return {{p[0], p[1], p[2], p[3]}};
+}
+// Four words of four bytes, whatever they hold, at any address.
+inline f32x4 loadWords(const unsigned char* p) {
+  f32x4 words;
+  std::memcpy(&words, p, sizeof words);
+  return words;
+}
+inline void storeWords(unsigned char* p, const f32x4& words) {
+  std::memcpy(p, &words, sizeof words);
 }
 // Four float16 numbers, as bits, widened: exact for every number, subnormal, infinity and NaN.
 inline f32x4 loadF16(const uint16_t* p) {

@@ -18,6 +18,12 @@ using f32x4 = __m128;
 inline f32x4 load(const float* p) {
   return _mm_loadu_ps(p);
 }
+inline f32x4 loadWords(const unsigned char* p) {
+  return _mm_castsi128_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+}
+inline void storeWords(unsigned char* p, f32x4 words) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm_castps_si128(words));
+}
 inline f32x4 loadF16(const uint16_t* p) {
   const __m128i bits = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
   const __m128i placed = _mm_srai_epi32(_mm_unpacklo_epi16(_mm_setzero_si128(), bits), 3);

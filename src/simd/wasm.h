@@ -23,6 +23,12 @@ using f32x4 = v128_t;
 inline f32x4 load(const float* p) {
   return wasm_v128_load(p);
 }
+inline f32x4 loadWords(const unsigned char* p) {
+  return wasm_v128_load(p);
+}
+inline void storeWords(unsigned char* p, f32x4 words) {
+  wasm_v128_store(p, words);
+}
 inline f32x4 loadF16(const uint16_t* p) {
   const v128_t small =
       wasm_v128_and(wasm_i32x4_shl(wasm_i32x4_load16x4(p), 13), wasm_u32x4_const_splat(0x8fffe000));

@@ -11,6 +11,7 @@
 #include "encodings/sinusoidal.h"
 #include "kernels/gemm.h"
 #include "kernels/softmax.h"
+#include "kernels/weight_format.h"
 #include "layers/init.h"
 #include "layers/self_attention.h"
 #include "simd.h"
@@ -91,6 +92,27 @@ class Linear : public Work {
   Buffer<float> x_;
   PackedMatrix weight_;
   Buffer<float> out_;
+};
+
+// Rows of a file's blocks brought into the order of the products, as a load of a model does.
+class Pack : public Work {
+ public:
+  bool create(size_t rows, size_t inputs, WeightType type) {
+    rows_ = rows;
+    type_ = type;
+    const size_t bytes = formatOf(type).rowBytes(inputs);
+    Buffer<float> w;
+    if (!fill(w, inputs, 0) || stored_.allocate(rows * bytes) != Status::kOk) return false;
+    for (size_t r = 0; r < rows; ++r) methodsOf(type).narrow(w.data(), inputs, stored_.data() + r * bytes);
+    return weight_.allocate(rows, inputs, type) == Status::kOk;
+  }
+  void run() override { (void)weight_.packRows(0, rows_, type_, stored_.data()); }
+
+ private:
+  size_t rows_ = 0;
+  WeightType type_ = WeightType::kFloat32;
+  Buffer<unsigned char> stored_;
+  PackedMatrix weight_;
 };
 
 class Matmul : public Work {
@@ -343,6 +365,9 @@ std::unique_ptr<Work> makeWork(const char* line) {
   if (std::sscanf(line, "sinusoid %zu %zu", &a, &b) == 2) return made<Sinusoid>(a, b);
   if (std::sscanf(line, "linear %zu %zu %zu %zu", &a, &b, &c, &d) >= 3) {
     return made<Linear>(a, b, c, static_cast<WeightType>(d));  // float32 where none is named
+  }
+  if (std::sscanf(line, "pack %zu %zu %zu", &a, &b, &c) == 3) {
+    return made<Pack>(a, b, static_cast<WeightType>(c));
   }
   if (std::sscanf(line, "matmul %zu %zu %zu", &a, &b, &c) == 3) return made<Matmul>(a, b, c);
   if (std::sscanf(line, "softmax %zu %zu", &a, &b) == 2) return made<Softmax>(a, b);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "kernels/transpose.h"
 #include "simd.h"
 
 namespace ropewalk {
@@ -29,41 +30,50 @@ void weightsOf(const PanelRun& run, const BlockCodes& codes, size_t count, float
 
 namespace {
 
-// Bit 4 w + b becomes bit w of byte b.
+// Exchanges the bits of `mask` with those `distance` above them.
+uint32_t exchanged(uint32_t bits, unsigned distance, uint32_t mask) {
+  const uint32_t changes = (bits >> distance ^ bits) & mask;
+  return bits ^ changes ^ changes << distance;
+}
+
+// Bit 4 w + b becomes bit w of byte b: bits of its number change places, two at a time.
 uint32_t transposed(uint32_t bits) {
-  uint32_t out = 0;
-  for (unsigned w = 0; w < kRunWords; ++w) out |= ((bits >> 4 * w & 0xf) * 0x00204081 & 0x01010101) << w;
-  return out;
+  bits = exchanged(bits, 14, 0x0000cccc);
+  bits = exchanged(bits, 7, 0x00aa00aa);
+  bits = exchanged(bits, 2, 0x0c0c0c0c);
+  return exchanged(bits, 1, 0x22222222);
 }
 
 }  // namespace
 
-void placeBlocks(const BlockShape& shape, unsigned char* panel, size_t r, size_t n,
-                 const unsigned char* from) {
+void placeBlocks(const BlockShape& shape, unsigned char* panel, size_t r, size_t rows, size_t n,
+                 const unsigned char* from, size_t stride) {
   const size_t words = shape.bytes / 4;
   const size_t skip = shape.apart() && shape.half == 0 ? 2 : 0;
   for (size_t i = 0; i < n; i += shape.weights, from += shape.bytes, panel += kPanel * shape.bytes) {
-    for (size_t w = 0; w < words; ++w) std::memcpy(panel + (w * kPanel + r) * 4, from + skip + w * 4, 4);
-    if (shape.apart()) std::memcpy(panel + words * kPanel * 4 + r * 2, from + shape.half, 2);
+    transposeWords(panel + r * 4, kPanel * 4, from + skip, stride, rows, words);
+    unsigned char* halves = panel + words * kPanel * 4;
+    for (size_t row = 0; shape.apart() && row < rows; ++row)
+      std::memcpy(halves + (r + row) * 2, from + row * stride + shape.half, 2);
     if (shape.fifth_bits == kNoFifthBits) continue;
-    unsigned char* place = panel + (shape.fifth_bits * kPanel + r) * 4;
-    uint32_t bits = 0;
-    std::memcpy(&bits, place, sizeof bits);
-    bits = transposed(bits);
-    std::memcpy(place, &bits, sizeof bits);
+    auto* bits = reinterpret_cast<uint32_t*>(panel) + shape.fifth_bits * kPanel + r;
+    for (size_t row = 0; row < rows; ++row) bits[row] = transposed(bits[row]);
   }
 }
 
-bool hasFiniteHalves(const BlockShape& shape, const unsigned char* from, size_t n) {
-  bool all = true;
-  for (size_t i = 0; shape.halves != 0 && i < n; i += shape.weights, from += shape.bytes) {
-    for (size_t half = 0; half < shape.halves; ++half) {
-      uint16_t bits = 0;
-      std::memcpy(&bits, from + shape.half + half * sizeof bits, sizeof bits);
-      all = all && (bits & 0x7c00) != 0x7c00;
+bool hasFiniteHalves(const BlockShape& shape, const unsigned char* panel, size_t n) {
+  // Apart, those of two rows are a word.
+  const size_t first = shape.apart() ? shape.bytes / 4 : 0;
+  const size_t words = shape.apart() ? kPanel / 2 : kPanel;
+  uint32_t infinite = 0;
+  for (size_t i = 0; i < n; i += shape.weights, panel += kPanel * shape.bytes) {
+    const uint32_t* halves = reinterpret_cast<const uint32_t*>(panel) + first * kPanel;
+    for (size_t w = 0; w < words; ++w) {
+      // An exponent of ones carries into the bit above it.
+      infinite |= ((halves[w] & 0x7c007c00) + 0x04000400) & 0x80008000;
     }
   }
-  return all;
+  return infinite == 0;
 }
 
 // As many blocks as a panel has rows are decoded as its rows.
@@ -77,8 +87,9 @@ void widenBlocks(const BlockShape& shape, const BlockCodes& codes,
   std::fill_n(panel, kPanel * shape.bytes, static_cast<unsigned char>(0));
   for (size_t done = 0; done < n; done += whole) {
     const size_t size = std::min(whole, n - done);
-    for (size_t start = 0; start < size; start += shape.weights, from += shape.bytes)
-      placeBlocks(shape, panel, start / shape.weights, 1, from);
+    const size_t blocks = (size + shape.weights - 1) / shape.weights;
+    placeBlocks(shape, panel, 0, blocks, shape.weights, from, shape.bytes);
+    from += blocks * shape.bytes;
     unpack(panel, runs);
     for (size_t first = 0; first < shape.weights; first += kRunInputs) {
       weightsOf(runs[first / kRunInputs], codes, kRunInputs, weights);

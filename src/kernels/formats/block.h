@@ -67,8 +67,7 @@ inline constexpr size_t kNoFifthBits = SIZE_MAX;
 struct BlockShape {
   size_t weights = 0;
   size_t bytes = 0;
-  size_t half = 0;                   // where that scale is
-  size_t halves = 0;                 // float16 numbers from there on that must be finite to be read quickly
+  size_t half = 0;                   // where that scale is; in whole words, the first has two float16 numbers
   size_t fifth_bits = kNoFifthBits;  // the word that has them
 
   bool apart() const { return bytes % 4 != 0; }
@@ -78,16 +77,16 @@ struct BlockShape {
 void widenBlocks(const BlockShape& shape, const BlockCodes& codes,
                  void (*unpack)(const unsigned char*, PanelRun*), const unsigned char* from, size_t n,
                  float* out);
-// Whether the `halves` of the blocks of n weights are finite.
-bool hasFiniteHalves(const BlockShape& shape, const unsigned char* from, size_t n);
-// Row r of a panel's blocks from `panel` on = the blocks of n weights at `from`.
-void placeBlocks(const BlockShape& shape, unsigned char* panel, size_t r, size_t n,
-                 const unsigned char* from);
+// Rows r ... r + rows - 1 of a panel's blocks from `panel` on = the blocks of n weights at `from`, and so on
+// with a stride in bytes.
+void placeBlocks(const BlockShape& shape, unsigned char* panel, size_t r, size_t rows, size_t n,
+                 const unsigned char* from, size_t stride);
+// Whether the float16 numbers of a panel's blocks of n inputs, those above, are finite.
+bool hasFiniteHalves(const BlockShape& shape, const unsigned char* panel, size_t n);
 
 // Format::decode(rows, runs) decodes a block, its words at `rows`, into kBlock / kRunInputs runs, mins
 // included: 0 where a format has none. kHalf is where the float16 scale is in a block of a file whose bytes
-// are not words; kHalves is how many float16 numbers there are from there on, 0 in whole words of 256
-// weights; kFifthBits is the word that has the fifth bits of 32 codes.
+// are not words; kFifthBits is the word that has the fifth bits of 32 codes.
 template <class Format, size_t Weights, size_t Bytes>
 struct BlockFormat {
   static_assert(Weights <= kMostBlockWeights && Bytes <= kMostBlockBytes && Weights % kRunInputs == 0);
@@ -98,19 +97,19 @@ struct BlockFormat {
   static constexpr bool kRowScales = false;
   static constexpr bool kHoldsInfinity = false;
   static constexpr size_t kHalf = 0;
-  static constexpr size_t kHalves = Bytes % 4 != 0 ? 1 : 0;
   static constexpr size_t kFifthBits = kNoFifthBits;
-  static constexpr BlockShape shape() {
-    return {Weights, Bytes, Format::kHalf, Format::kHalves, Format::kFifthBits};
+  static constexpr BlockShape shape() { return {Weights, Bytes, Format::kHalf, Format::kFifthBits}; }
+  static bool finite(const unsigned char* panel, size_t l, size_t n) {
+    return hasFiniteHalves(shape(), panel + l / Weights * kPanelBytes, n);
   }
-  static bool finite(const unsigned char* from, size_t n) { return hasFiniteHalves(shape(), from, n); }
 
   static void widen(const unsigned char* from, size_t n, float* out) {
     widenBlocks(shape(), Format::kCodes, unpack, from, n, out);
   }
 
-  static void pack(unsigned char* panel, size_t r, size_t l, size_t n, const unsigned char* from) {
-    placeBlocks(shape(), panel + l / Weights * kPanelBytes, r, n, from);
+  static void pack(unsigned char* panel, size_t r, size_t rows, size_t l, size_t n, const unsigned char* from,
+                   size_t stride) {
+    placeBlocks(shape(), panel + l / Weights * kPanelBytes, r, rows, n, from, stride);
   }
 
   static void unpack(const unsigned char* block, PanelRun* runs) {

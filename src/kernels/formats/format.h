@@ -7,6 +7,7 @@
 
 #include "kernels/formats/block.h"
 #include "kernels/panel.h"
+#include "kernels/transpose.h"
 #include "kernels/weight_type.h"
 #include "simd.h"
 
@@ -30,7 +31,7 @@ struct PlainFormat {
   static constexpr bool kRowScales = false;
   static constexpr bool kHoldsInfinity = true;
   static constexpr BlockCodes kCodes = {};
-  static bool finite(const unsigned char*, size_t) { return true; }
+  static bool finite(const unsigned char*, size_t, size_t) { return true; }
   template <class F>
   static void withReader(bool, F f) {
     f(Reader());
@@ -41,6 +42,33 @@ struct PlainFormat {
   }
 };
 
+// Rows of n numbers at `from`, a stride in bytes apart, at any address, as rows of a panel [n][kPanel].
+template <class T>
+void placeNumbers(unsigned char* to, size_t rows, size_t n, const unsigned char* from, size_t stride) {
+  constexpr size_t kBytes = kPanel * sizeof(T);
+  size_t i = 0;
+  if constexpr (sizeof(T) == 4) {
+    return transposeWords(to, kBytes, from, stride, rows, n);
+  } else if (sizeof(T) == 2 && rows == kPanel) {
+    // Two inputs are a word at first.
+    transposeWords(to, 2 * kBytes, from, stride, rows, n / 2);
+    for (; i + 2 <= n; i += 2) {
+      uint32_t words[kPanel];
+      uint16_t numbers[2 * kPanel];
+      std::memcpy(words, to + i * kBytes, sizeof words);
+      for (size_t r = 0; r < kPanel; ++r) {
+        numbers[r] = static_cast<uint16_t>(words[r]);
+        numbers[kPanel + r] = static_cast<uint16_t>(words[r] >> 16);
+      }
+      std::memcpy(to + i * kBytes, numbers, sizeof numbers);
+    }
+  }
+  for (; i < n; ++i) {
+    for (size_t r = 0; r < rows; ++r)
+      std::memcpy(to + i * kBytes + r * sizeof(T), from + r * stride + i * sizeof(T), sizeof(T));
+  }
+}
+
 // Blocks of one number of type T: a panel is [k][kPanel] of them.
 template <class T, class Reader>
 struct NumberFormat : PlainFormat<Reader> {
@@ -49,9 +77,9 @@ struct NumberFormat : PlainFormat<Reader> {
   static constexpr size_t kBlockBytes = sizeof(T);
   static constexpr size_t kPanelBytes = kPanel * sizeof(T);
 
-  static void pack(unsigned char* panel, size_t r, size_t l, size_t n, const unsigned char* from) {
-    unsigned char* to = panel + l * kPanelBytes + r * sizeof(T);
-    for (size_t i = 0; i < n; ++i) std::memcpy(to + i * kPanelBytes, from + i * sizeof(T), sizeof(T));
+  static void pack(unsigned char* panel, size_t r, size_t rows, size_t l, size_t n, const unsigned char* from,
+                   size_t stride) {
+    placeNumbers<T>(panel + l * kPanelBytes + r * sizeof(T), rows, n, from, stride);
   }
   static const T* at(const unsigned char* panel, size_t l) {
     return reinterpret_cast<const T*>(panel + l * kPanelBytes);

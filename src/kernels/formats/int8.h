@@ -47,8 +47,9 @@ struct Int8Format : NumberFormat<int8_t, Int8Reader> {
   static void narrow(const float* x, size_t n, unsigned char* out) {
     narrowNumbers(x, n, out, [](float v) { return static_cast<int8_t>(std::nearbyint(v)); });
   }
-  static void pack(unsigned char* panel, size_t r, size_t l, size_t n, const unsigned char* from) {
-    NumberFormat::pack(panel + kHeadBytes, r, l, n, from);
+  static void pack(unsigned char* panel, size_t r, size_t rows, size_t l, size_t n, const unsigned char* from,
+                   size_t stride) {
+    NumberFormat::pack(panel + kHeadBytes, r, rows, l, n, from, stride);
   }
   static const int8_t* at(const unsigned char* panel, size_t l) {
     return NumberFormat::at(panel + kHeadBytes, l);

@@ -8,7 +8,6 @@ namespace ropewalk {
 struct Q4_1Format : BlockFormat<Q4_1Format, 32, 20> {
   static constexpr WeightType kType = WeightType::kQ4_1;
   static constexpr BlockCodes kCodes = {.has_mins = true, .four_bits = true, .scale_inputs = 32};
-  static constexpr size_t kHalves = 2;
   static constexpr float kEnd = 65520;
   static void narrow(const float* x, size_t n, unsigned char* out);
 

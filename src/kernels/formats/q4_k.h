@@ -8,7 +8,6 @@ namespace ropewalk {
 struct Q4_KFormat : BlockFormat<Q4_KFormat, kSuperBlock, 144> {
   static constexpr WeightType kType = WeightType::kQ4_K;
   static constexpr BlockCodes kCodes = {.has_mins = true, .four_bits = true, .scale_inputs = 32};
-  static constexpr size_t kHalves = 2;
   static constexpr float kEnd = 0x1p21f;
   static void narrow(const float* x, size_t n, unsigned char* out);
 

@@ -8,7 +8,6 @@ namespace ropewalk {
 struct Q5_1Format : BlockFormat<Q5_1Format, 32, 24> {
   static constexpr WeightType kType = WeightType::kQ5_1;
   static constexpr BlockCodes kCodes = {.has_mins = true, .scale_inputs = 32};
-  static constexpr size_t kHalves = 2;
   static constexpr float kEnd = 65520;
   static constexpr size_t kFifthBits = 1;
   static void narrow(const float* x, size_t n, unsigned char* out);

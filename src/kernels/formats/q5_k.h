@@ -8,7 +8,6 @@ namespace ropewalk {
 struct Q5_KFormat : BlockFormat<Q5_KFormat, kSuperBlock, 176> {
   static constexpr WeightType kType = WeightType::kQ5_K;
   static constexpr BlockCodes kCodes = {.has_mins = true, .scale_inputs = 32};
-  static constexpr size_t kHalves = 2;
   static constexpr float kEnd = 0x1p21f;
   static void narrow(const float* x, size_t n, unsigned char* out);
   static void decode(const BlockRows& rows, PanelRun* runs);

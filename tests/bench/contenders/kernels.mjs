@@ -7,7 +7,7 @@ export function lineOf(operation, sizes) {
 }
 
 const operations = ['rope', 'sinusoid', 'linear', 'softmax', 'attention', 'decode'];
-const limits = ['peak', 'copy', 'read'];
+const limits = ['peak', 'copy', 'pack', 'read'];
 
 function withOperations(prepare) {
   const entries = [...operations, ...limits].map((name) => [name, (sizes) => prepare(lineOf(name, sizes))]);

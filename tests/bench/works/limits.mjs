@@ -1,4 +1,5 @@
-// Upper limits for kernels: multiply-adds in registers, and copying or reading as many bytes as a work does.
+// Upper limits for kernels: multiply-adds in registers, and copying or reading as many bytes as a work does. Beside the
+// copies, what packing weights as a model is loaded comes to.
 
 const mebi = 2 ** 20;
 
@@ -24,6 +25,17 @@ function read(inputs, outputs) {
   };
 }
 
+// A type's number (src/kernels/weight_type.h) and the bytes of a weight. Read and written are counted, as with copies.
+const packed = { float32: [0, 4], bfloat16: [2, 2], q4_0: [4, 18 / 32], q8_0: [8, 34 / 32], q4_k: [9, 144 / 256] };
+const pack = (type, rows, inputs) => ({
+  id: `pack ${type} ${rows}x${inputs}`,
+  title: `packing ${rows} x ${inputs} weights in ${type}`,
+  operation: 'pack',
+  sizes: { rows, inputs, type: packed[type][0] },
+  bytes: 2 * packed[type][1] * rows * inputs,
+});
+const packs = Object.keys(packed).flatMap((type) => [pack(type, 576, 1536), pack(type, 4096, 4096)]);
+
 const peak = {
   id: 'peak',
   title: 'multiply-adds in registers, four lanes, twelve accumulators',
@@ -42,7 +54,8 @@ const integers = Object.entries({ pairs: 8, nibbles: 16, bytes: 16 }).map(([kind
 }));
 
 /** `limit`: only contenders that have it are listed, and there is no reference. */
-export const works = [peak, ...integers, copy(mebi), copy(64 * mebi), read(512, 512), read(768, 3072)].map((work) => ({
+const reads = [read(512, 512), read(768, 3072)];
+export const works = [peak, ...integers, copy(mebi), copy(64 * mebi), ...packs, ...reads].map((work) => ({
   ...work,
   limit: true,
   inputs: () => ({}),

@@ -189,6 +189,66 @@ TEST_CASE("A matrix that arrives in slices is that which arrives whole", "[kerne
   }
 }
 
+TEST_CASE("Rows of a file that arrive in slices are those that arrive whole", "[kernels]") {
+  constexpr size_t kN = 45;
+  constexpr size_t kK = 270;
+  Random random(6);
+  const std::vector<float> w = random.floats(kN * kK);
+  for (const WeightFormat& format : kWeightFormats) {
+    if (format.row_scales) continue;
+    const std::vector<unsigned char> bytes = fileOf(format.type, w, kK);
+    PackedMatrix whole;
+    REQUIRE(whole.pack(format.type, bytes.data() + 1, kN, kK, format.type) == Status::kOk);
+    for (const size_t slice : std::initializer_list<size_t>{1, 3, 7, 16, 21, 44}) {
+      PackedMatrix packed;
+      REQUIRE(packed.allocate(kN, kK, format.type) == Status::kOk);
+      for (size_t first = 0; first < kN; first += slice) {
+        const size_t count = std::min(slice, kN - first);
+        const unsigned char* from = bytes.data() + 1 + first * format.rowBytes(kK);
+        REQUIRE(packed.packRows(first, count, format.type, from) == Status::kOk);
+      }
+      INFO("type " << static_cast<int>(format.type) << ", slice = " << slice);
+      CHECK(std::memcmp(packed.panel(0), whole.panel(0), whole.bytes()) == 0);
+    }
+  }
+}
+
+TEST_CASE("A number that is not finite is seen in whatever row, block and half it is", "[kernels]") {
+  constexpr size_t kN = 20;
+  constexpr size_t kK = 512;
+  Random random(7);
+  const std::vector<float> w = random.floats(kN * kK);
+  const auto finiteWith = [&](WeightType type, size_t row, size_t at, uint16_t bits) {
+    std::vector<unsigned char> bytes = fileOf(type, w, kK);
+    std::memcpy(bytes.data() + 1 + row * formatOf(type).rowBytes(kK) + at, &bits, sizeof bits);
+    PackedMatrix packed;
+    REQUIRE(packed.pack(type, bytes.data() + 1, kN, kK, type) == Status::kOk);
+    return packed.finite();
+  };
+  for (const size_t row : std::initializer_list<size_t>{0, 3, 15, 16, 19}) {
+    for (const uint16_t bits : std::initializer_list<uint16_t>{0x7c00, 0xfc00, 0x7e01, 0xfc01}) {
+      for (const size_t at : std::initializer_list<size_t>{0, 2, 510, 1022})
+        CHECK(!finiteWith(WeightType::kFloat16, row, at, bits));
+      for (const WeightType type :
+           {WeightType::kQ4_1, WeightType::kQ5_1, WeightType::kQ4_K, WeightType::kQ5_K}) {
+        const size_t block = formatOf(type).block_bytes;
+        for (const size_t at : {size_t{0}, size_t{2}, block, block + 2})
+          CHECK(!finiteWith(type, row, at, bits));
+      }
+      for (const WeightType type : {WeightType::kQ4_0, WeightType::kQ5_0, WeightType::kQ8_0}) {
+        for (const size_t at : std::initializer_list<size_t>{0, 1})
+          CHECK(!finiteWith(type, row, at * formatOf(type).block_bytes, bits));
+      }
+      CHECK(!finiteWith(WeightType::kQ6_K, row, 208, bits));
+    }
+    for (const WeightFormat& format : kWeightFormats) {
+      if (format.row_scales) continue;
+      for (const uint16_t bits : std::initializer_list<uint16_t>{0x7bff, 0xfbff, 0x0000})
+        CHECK(finiteWith(format.type, row, format.type == WeightType::kQ6_K ? 208 : 0, bits));
+    }
+  }
+}
+
 TEST_CASE("A matrix stored inputs first is packed as its transpose", "[kernels]") {
   constexpr size_t kN = 35;
   constexpr size_t kK = 270;
