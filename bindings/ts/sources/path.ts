@@ -29,7 +29,7 @@ export async function openPath(path: string | URL, { replaced = false } = {}): P
       const end = Math.min(to, size);
       const room = () => new Uint8Array(Math.max(0, Math.min(pieceBytes, end - from)));
       let [used, spare] = [room(), end - from > pieceBytes ? room() : new Uint8Array(0)];
-      yield* readAhead(from, end, async (first, last) => {
+      yield* readAhead(from, end, pieceBytes, async (first, last) => {
         const piece = used.subarray(0, last - first);
         [used, spare] = [spare, used];
         let filled = 0;

@@ -85,21 +85,25 @@ export async function gathered(
   return whole;
 }
 
-/** The pieces of a local file in order. Each is read while the one before it is used; where reading ends, not waited for. */
+/**
+ * The pieces of a local file in order, out of blocks of several. Each block is read while the one before it is used; where
+ * reading ends, not waited for.
+ */
 export async function* readAhead(
   from: number,
   to: number,
-  pieceOf: (from: number, to: number) => Promise<Uint8Array>,
+  blockBytes: number,
+  blockOf: (from: number, to: number) => Promise<Uint8Array>,
 ): AsyncIterable<Uint8Array> {
   const ask = (at: number) => {
-    const piece = at < to ? pieceOf(at, Math.min(at + pieceBytes, to)) : undefined;
-    piece?.catch(() => {}); // one that nobody waits for yet
-    return piece;
+    const block = at < to ? blockOf(at, Math.min(at + blockBytes, to)) : undefined;
+    block?.catch(() => {}); // one that nobody waits for yet
+    return block;
   };
   let next = ask(from);
-  for (let at = from + pieceBytes; next !== undefined; at += pieceBytes) {
-    const piece = await next;
-    next = piece.length < pieceBytes ? undefined : ask(at);
-    yield piece;
+  for (let at = from + blockBytes; next !== undefined; at += blockBytes) {
+    const block: Uint8Array = await next;
+    next = ask(at); // after a short block there are fewer bytes in all, which the caller counts
+    for (let i = 0; i < block.length; i += pieceBytes) yield block.subarray(i, i + pieceBytes);
   }
 }

@@ -32,7 +32,7 @@ const metadata = {
   'a.f64': ['f64', 1e-300],
   'a.text': ['str', '\ufeff"名前\n\0😀'],
   'a.empty': ['str', ''],
-  'a.texts': [['str'], ['x', '', 'y z', '\ufeff']],
+  'a.texts': [['str'], ['x', '', 'y z', '\ufeff', 'é中😀', '\0\ufffd', '', '중é', '𝄞', 'z']],
   'a.none': [['str'], []],
   'a.bytes': [['u8'], [0, 255]],
   'a.i8s': [['i8'], [-1]],
