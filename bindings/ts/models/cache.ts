@@ -120,6 +120,11 @@ export class ModelKvCache extends Handle {
    * @internal
    */
   evenLength = Number.POSITIVE_INFINITY;
+  /**
+   * How often its tokens were changed.
+   * @internal
+   */
+  changes = 0;
   readonly #layers: readonly KvCache[];
   readonly #list: LayerCaches;
   // The layers for which the caches were last checked.
@@ -181,12 +186,14 @@ export class ModelKvCache extends Handle {
       throw new ArgumentRangeError(at, 'length', length, problem);
     }
     for (const cache of this.#layers) cache.truncate(cache.length - gone);
+    this.changes += 1;
   }
 
   /** Forgets all tokens. The memory stays. */
   reset(): this {
     this.alive('modelKvCache.reset');
     for (const cache of this.#layers) cache.reset();
+    this.changes += 1;
     this.#broken = false;
     this.evenLength = Number.POSITIVE_INFINITY;
     return this;
@@ -220,7 +227,9 @@ export class ModelKvCache extends Handle {
     this.#enter(at, layers);
     const before = this.length;
     try {
-      return work(this.#list);
+      const result = work(this.#list);
+      this.changes += 1;
+      return result;
     } catch (error) {
       if (!this.disposed) this.retreat(before);
       throw error;

@@ -18,7 +18,7 @@ import {
   restoreModelCache,
 } from './cache.js';
 import { type GeneratedToken, type GenerateOptions, generate } from './generate.js';
-import { type Ids, type IdsInput, paddingMask, perToken, readIds } from './ids.js';
+import { type Ids, type IdsInput, paddingMask, perToken, readIds, slice } from './ids.js';
 import { Model, type RopeChange, room } from './model.js';
 import { checkLength } from './positions.js';
 import {
@@ -386,13 +386,4 @@ export class DecoderModel extends Model {
     }
     return chunk;
   }
-}
-
-function slice(ids: Ids, first: number, end: number): Ids {
-  const { batch, tokens, values } = ids;
-  if (first === 0 && end === tokens) return ids;
-  const count = end - first;
-  const part = new Float64Array(batch * count);
-  for (let b = 0; b < batch; ++b) part.set(values.subarray(b * tokens + first, b * tokens + end), b * count);
-  return { values: part, batch, tokens: count, shape: [batch, count] };
 }

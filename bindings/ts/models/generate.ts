@@ -17,7 +17,7 @@ import {
 } from '../sampling/sampling.js';
 import { readKeys, readOptions } from '../sources/tensor-file.js';
 import { checkModelCache, largestChunk, type ModelCacheOptions, type ModelKvCache } from './cache.js';
-import { checkWithin, type Ids, type IdsInput, readIds } from './ids.js';
+import { checkWithin, type Ids, type IdsInput, readIds, slice } from './ids.js';
 import { checkLength, longer } from './positions.js';
 
 /** Progress of reading a prompt, in tokens. */
@@ -189,17 +189,8 @@ export function checkWork(model: Stepper, input: unknown, options: GenerateOptio
 // Caches into which a prompt is being read. That takes many turns of the event loop; two prompts would mix.
 const reading = new WeakSet<ModelKvCache>();
 
-// Tokens first ... end - 1 of every row.
-function part({ values, batch, tokens, shape }: Ids, first: number, end: number): IdsInput {
-  const data = new Float64Array(batch * (end - first));
-  for (let b = 0; b < batch; ++b) {
-    data.set(values.subarray(b * tokens + first, b * tokens + end), b * (end - first));
-  }
-  return { data, shape: [...shape.slice(0, -1), end - first] };
-}
-
-// Reads the prompt; gives the logits [B, V] after it, or undefined if no token is wanted.
-async function readPrompt(work: Work, cache: ModelKvCache, loop: EventLoop): Promise<Float32Array | undefined> {
+// Reads the prompt; gives the logits [B, V] after it, or undefined if no token is wanted, and the cache's changes by then.
+async function readPrompt(work: Work, cache: ModelKvCache, loop: EventLoop) {
   const { model, ids, chunk, maxTokens, signal, onProgress } = work;
   if (cache.length > cache.evenLength) {
     const problem = `rows of its cache ended at different tokens; truncate(${cache.evenLength}) or reset() it first`;
@@ -207,30 +198,32 @@ async function readPrompt(work: Work, cache: ModelKvCache, loop: EventLoop): Pro
   }
   if (reading.has(cache)) throw new StateError(`${where}: another generate is reading its ids into this cache`);
   const before = cache.length;
+  let { changes } = cache;
   reading.add(cache);
   try {
     for (let first = 0; ; first += chunk) {
       signal?.throwIfAborted();
-      unchanged(cache, before + first);
+      unchanged(cache, changes);
       const end = Math.min(ids.tokens, first + chunk);
       const last = end === ids.tokens;
       const wanted = last && maxTokens > 0 ? 'last' : 'none';
-      const { logits } = model.pass(where, part(ids, first, end), { cache, chunk, logits: wanted });
+      const { values: data, shape } = slice(ids, first, end);
+      const { logits } = model.pass(where, { data, shape }, { cache, chunk, logits: wanted });
+      ({ changes } = cache);
       onProgress?.({ loaded: end, total: ids.tokens });
+      if (last) return [logits?.data, changes] as const; // others have their turn before the first token
       await loop.pause();
-      if (last) return logits?.data;
     }
   } catch (error) {
-    if (!cache.disposed) cache.retreat(before);
+    if (cache.changes === changes) cache.retreat(before); // else it has what others want
     throw error;
   } finally {
     reading.delete(cache);
   }
 }
 
-function unchanged(cache: ModelKvCache, length: number): void {
-  if (cache.length === length) return;
-  throw new StateError(`${where}: the cache has ${cache.length} tokens; ${length} were read, so others changed it`);
+function unchanged(cache: ModelKvCache, changes: number): void {
+  if (changes !== cache.changes) throw new StateError(`${where}: others changed its cache`);
 }
 
 /** A text that is being continued. */
@@ -282,16 +275,17 @@ async function* tokensOf(
   const { vocabSize } = model.config;
   const rows = rowsOf(work);
   const latest = () => ({ data: rows.map(({ last }) => last), shape: [...ids.shape.slice(0, -1), 1] });
-  let logits = await readPrompt(work, cache, loop);
-  const first = cache.length;
+  const first = cache.length + ids.tokens;
+  let [logits, changes] = await readPrompt(work, cache, loop);
   let position = first;
   let given = false; // whether tokens were given that are not in the cache yet
   try {
     for (let count = 0; count < work.maxTokens && rows.some(({ ended }) => !ended); ++count) {
       signal?.throwIfAborted();
+      unchanged(cache, changes);
       if (given) {
-        unchanged(cache, position);
         logits = model.pass(where, latest(), { cache }).logits?.data;
+        ({ changes } = cache);
         given = false;
         position += 1;
       }
@@ -322,7 +316,7 @@ async function* tokensOf(
     }
   } finally {
     // A caller's cache gets the last tokens too, so that the next call needs only new ones.
-    const kept = cache === work.cache && !cache.disposed && !model.disposed && cache.length === position;
+    const kept = cache === work.cache && !cache.disposed && !model.disposed && cache.changes === changes;
     if (given && kept) model.pass(where, latest(), { cache, logits: 'none' });
     const counts = rows.map(({ tokens }) => tokens.length);
     if (kept && Math.min(...counts) < Math.max(...counts)) cache.evenLength = first + Math.min(...counts);

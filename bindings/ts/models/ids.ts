@@ -111,3 +111,13 @@ export function paddingMask(where: string, value: unknown, ids: Ids) {
   }
   return { data: Uint8Array.from(values), shape: [ids.batch, 1, 1, ids.tokens] };
 }
+
+/** Tokens first ... end - 1 of every row. @internal */
+export function slice(ids: Ids, first: number, end: number): Ids {
+  const { batch, tokens, values } = ids;
+  if (first === 0 && end === tokens) return ids;
+  const count = end - first;
+  const part = new Float64Array(batch * count);
+  for (let b = 0; b < batch; ++b) part.set(values.subarray(b * tokens + first, b * tokens + end), b * count);
+  return { values: part, batch, tokens: count, shape: [batch, count] };
+}

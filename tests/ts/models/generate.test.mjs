@@ -313,6 +313,42 @@ await onEachBuild(async (rw) => {
     assert.equal(rw.memory().liveObjects, before.liveObjects);
   });
 
+  test('what others do to a cache while ids are read is told, and stays', async () => {
+    // After the last piece too; by the number of tokens alone the reset ones would not be told from those that were read.
+    for (const [chunk, others] of [
+      [13, [7]],
+      [4, [7, 8, 9, 10]],
+      [4, [7, 8, 9, 10, 11]],
+    ]) {
+      const cache = llama3.kvCache();
+      llama3.forward([1, 2], { cache });
+      let again = true;
+      const onProgress = () => {
+        if (again) llama3.forward(others, { cache: chunk < 13 ? cache.reset() : cache });
+        again = false;
+      };
+      const generated = llama3.generate(prompt, { cache, chunk, onProgress, seed: 1 });
+      await assert.rejects(generated.next(), { name: 'StateError', message: /others changed its cache/ });
+      const kept = chunk < 13 ? others : [1, 2, ...prompt, ...others];
+      assert.equal(cache.length, kept.length);
+      assert.deepEqual(llama3.forward([3], { cache }), llama3.forward([...kept, 3], { cache: cache.reset() }));
+      cache.dispose();
+    }
+  });
+
+  test('an abort leaves alone what others have read into the cache since', async () => {
+    const cache = llama3.kvCache();
+    const controller = new AbortController();
+    const onProgress = () => {
+      controller.abort('enough');
+      llama3.forward([7, 8, 9], { cache: cache.reset() });
+    };
+    const generated = llama3.generate(prompt, { cache, chunk: 4, signal: controller.signal, onProgress });
+    await assert.rejects(generated.next(), (error) => error === 'enough');
+    assert.equal(cache.length, 3);
+    cache.dispose();
+  });
+
   test('a prompt is read into a cache by one at a time', async () => {
     const cache = llama3.kvCache();
     const alone = await tokensOf(llama3.generate(prompt, { seed: 5, maxTokens: 4 }));
