@@ -209,6 +209,7 @@ export class ModelKvCache extends Handle {
       view.setUint32(4 * i, value, true);
     });
     view.setFloat64(16, this.capacity ?? -1, true);
+    view.setUint32(24, this.evenLength, true); // 0 for Infinity
     view.setUint32(checkedBytes, checksum(bytes.subarray(0, checkedBytes)), true);
     let at = headBytes;
     for (const each of saved) {
@@ -298,8 +299,8 @@ function mayLose(cache: KvCache, tokens: number): boolean {
 
 const magic = 0x434d5752; // RWMC
 const version = 1;
-// magic, version, layers, chunk: 4 bytes each; capacity: 8; the checksum of these: 4; then 4 bytes of padding.
-const checkedBytes = 24;
+// magic, version, layers, chunk: 4 bytes each; capacity: 8; evenLength or 0, the checksum of these: 4 each.
+const checkedBytes = 28;
 const headBytes = 32;
 
 // FNV-1a with 32 bits (http://www.isthe.com/chongo/tech/comp/fnv/): detects any change of a single byte.
@@ -324,7 +325,6 @@ export function restoreModelCache(heap: Heap, layers: readonly CachedLayer[], va
     refuse('are not what save() of a model cache gave');
   if (view.getUint32(4, true) !== version) refuse(`are of version ${view.getUint32(4, true)}; expected ${version}`);
   if (view.getUint32(checkedBytes, true) !== checksum(bytes.subarray(0, checkedBytes))) refuse('are damaged');
-  if (view.getUint32(checkedBytes + 4, true) !== 0) refuse('are damaged');
   const count = view.getUint32(8, true);
   if (count !== layers.length) refuse(`are of ${count} layers; the model has ${layers.length}`);
   const chunk = view.getUint32(12, true);
@@ -336,8 +336,7 @@ export function restoreModelCache(heap: Heap, layers: readonly CachedLayer[], va
     let from = headBytes;
     for (const { position } of layers) {
       const size = from + 8 <= bytes.length ? view.getFloat64(from, true) : -1;
-      if (!Number.isInteger(size)) refuse('are damaged');
-      if (!(size >= 0 && from + 8 + size <= bytes.length)) refuse('end too early');
+      if (!(Number.isInteger(size) && size >= 0 && from + 8 + size <= bytes.length)) refuse('end too early');
       const saved = bytes.slice(from + 8, from + 8 + size);
       caches.push(restoredLayer(heap, saved, position, refuse));
       from += 8 + size;
@@ -345,7 +344,9 @@ export function restoreModelCache(heap: Heap, layers: readonly CachedLayer[], va
     if (from !== bytes.length) refuse('go on behind the last layer');
     checkLayers(layers, caches, refuse);
     if (bounded && caches.some((cache) => cache.nextPosition > capacity)) refuse('are damaged');
-    return new ModelKvCache(heap, caches, { capacity: capacity < 0 ? undefined : capacity, chunk });
+    const cache = new ModelKvCache(heap, caches, { capacity: capacity < 0 ? undefined : capacity, chunk });
+    cache.evenLength = view.getUint32(24, true) || Number.POSITIVE_INFINITY;
+    return cache;
   } catch (error) {
     for (const cache of caches) cache.dispose();
     throw error;

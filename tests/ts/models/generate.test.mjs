@@ -436,6 +436,10 @@ await onEachBuild(async (rw) => {
     const next = want.map((tokens) => [tokens[3]]);
     const error = { name: 'StateError', message: new RegExp(`different tokens; truncate\\(${prompt.length + 3}\\)`) };
     await assert.rejects(byRow(llama3.generate(next, { cache, maxTokens: 1 })), error);
+    const restored = llama3.restoreKvCache(cache.save());
+    await assert.rejects(byRow(llama3.generate(next, { cache: restored, maxTokens: 1 })), error);
+    assert.deepEqual(restored.save(), cache.save());
+    restored.dispose();
     cache.truncate(prompt.length + 3);
     const further = await byRow(llama3.generate(next, { cache, temperature: 0, maxTokens: 2 }));
     const whole = rows.map((row, i) => [...row, ...want[i].slice(0, 4)]);
