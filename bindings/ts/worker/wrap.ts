@@ -97,6 +97,10 @@ function freer(link: Link, target: number): () => void {
   return () => link.free(target);
 }
 
+function leaver(link: Link, call: Call): () => void {
+  return () => link.leave(call);
+}
+
 /** The connection to one worker. */
 class Link {
   readonly #port: MessageEndpoint;
@@ -125,6 +129,14 @@ class Link {
     if (this.#lost === undefined) post(this.#port, { ropewalk: 'free', target });
   }
 
+  /** Ends an iteration, if it goes on. */
+  leave(call: Call): void {
+    if (this.#calls.has(call.id))
+      this.#iterator(call)
+        .return?.()
+        .catch(() => {});
+  }
+
   /** Ends the worker. */
   async end(): Promise<void> {
     this.#lose(new StateError('remote: the worker was disposed'));
@@ -148,14 +160,14 @@ class Link {
   }
 
   #iterator(call: Call): AsyncIterableIterator<unknown> {
-    let over = false;
+    const state = { over: false };
     const step = async (kind: 'next' | 'return'): Promise<IteratorResult<unknown>> => {
-      if (over) return { done: true, value: undefined };
-      over = kind === 'return';
+      if (state.over) return { done: true, value: undefined };
+      state.over = kind === 'return';
       const id = ++ids;
       const ask = () => this.#ask(id, { ropewalk: kind, id, call: call.id }, []);
       const reply = await this.#during(call, ask).catch((error) => {
-        over = true;
+        state.over = true;
         throw error;
       });
       const { done, value } = reply as Reply & { ropewalk: 'item' };
@@ -164,11 +176,12 @@ class Link {
         return step('return'); // which throws the failure
       }
       if (done) {
-        over = true;
+        state.over = true;
         this.#finish(call, value);
       }
       return { done, value: this.#unpack(value) };
     };
+    forgotten.register(state, leaver(this, call));
     return {
       next: () => step('next'),
       return: () => step('return'),

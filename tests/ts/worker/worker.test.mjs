@@ -8,6 +8,7 @@ import { expose, transfer, wrap } from 'ropewalk/worker';
 import { random } from '../support/arrays.mjs';
 import { made } from '../support/exposed.mjs';
 import { writeGguf } from '../support/gguf.mjs';
+import { run } from '../support/node.mjs';
 import { writeSafetensors } from '../support/safetensors.mjs';
 
 const rw = await load({ simd: 'deterministic' });
@@ -516,6 +517,35 @@ test('an iteration whose item cannot travel is left', async (t) => {
     for await (const item of remote.items()) seen.push(item);
   }, ArgumentTypeError);
   assert.deepEqual([seen, await remote.ended()], [[1], true]);
+});
+
+test('an iteration that nobody goes on with is ended', async () => {
+  const code = `
+    import { expose, wrap } from 'ropewalk/worker';
+    const { port1, port2 } = new MessageChannel();
+    const ended = [];
+    async function* count(name) {
+      try {
+        for (let i = 0; ; ++i) yield i;
+      } finally {
+        ended.push(name);
+      }
+    }
+    expose({ count }, port2);
+    const remote = wrap(port1);
+    const kept = await remote.count('kept');
+    await kept.next();
+    const { next } = await remote.count('next');
+    await (async () => (await remote.count('begun')).next())();
+    for (let i = 0; i < 9 || (i < 100 && ended.length < 1); ++i) {
+      gc();
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    console.log(ended.join(), (await kept.next()).value, (await next()).value);
+    await remote.dispose();
+  `;
+  const { stdout } = await run(['--expose-gc', '--input-type=module', '--eval', code]);
+  assert.equal(stdout, 'begun 1 0\n');
 });
 
 test('an error of a callback ends an iteration, though it is called but once', async (t) => {
