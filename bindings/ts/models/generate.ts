@@ -317,9 +317,9 @@ async function* tokensOf(
   } finally {
     // A caller's cache gets the last tokens too, so that the next call needs only new ones.
     const kept = cache === work.cache && !cache.disposed && !model.disposed && cache.changes === changes;
-    if (given && kept) model.pass(where, latest(), { cache, logits: 'none' });
     const counts = rows.map(({ tokens }) => tokens.length);
     if (kept && Math.min(...counts) < Math.max(...counts)) cache.evenLength = first + Math.min(...counts);
+    if (given && kept) model.pass(where, latest(), { cache, logits: 'none' }); // which may fail
   }
 }
 

@@ -455,6 +455,23 @@ await onEachBuild(async (rw) => {
     cache.dispose();
   });
 
+  test('a cache whose rows ended at different tokens is known where the next pass fails', async () => {
+    const cache = llama3.kvCache({ batch: 2 });
+    const { pass } = llama3;
+    llama3.pass = (...args) => {
+      if (cache.length === prompt.length + 3) throw new RangeError('no room');
+      return pass.apply(llama3, args);
+    };
+    const stopAfter = (tokens, row) => row === 0 && tokens.length === 1;
+    const generated = llama3.generate(rows.slice(0, 2), { ...lively, cache, stopAfter });
+    await assert.rejects(byRow(generated), /no room/);
+    delete llama3.pass;
+    assert.equal(cache.length, prompt.length + 3);
+    const next = llama3.generate([[1], [1]], { cache, maxTokens: 1 }).next();
+    await assert.rejects(next, { name: 'StateError', message: new RegExp(`truncate\\(${prompt.length + 1}\\)`) });
+    cache.dispose();
+  });
+
   test('what stopAfter throws leaves the cache without the token that nobody was given', async () => {
     const cache = llama3.kvCache({ capacity: 60 });
     const stopAfter = (tokens) => {
