@@ -404,10 +404,8 @@ export class RopePlan extends Handle {
     const given = check.options(where, 'options', options, known);
     const input = check.read(x);
     this.alive(where);
-    if (this.xpos && given.role === undefined) {
-      throw new ArgumentTypeError(where, 'role', given.role, "'query' or 'key', which an xPos plan turns differently");
-    }
-    const role = check.choice(where, 'role', given.role ?? 'any', Role);
+    const { any, ...roles } = Role;
+    const role = given.role === undefined && !this.xpos ? any : check.choice(where, 'role', given.role, roles);
     return inPlace(this.heap, where, input, given, this.headDim, (shape, scratch) => {
       const at = checkedPositions(where, given, shape.batch, shape.tokens, this.axes).put(this.heap, scratch);
       return (pointer) => this.#rotate(pointer, shape, at, turn, role, scratch);

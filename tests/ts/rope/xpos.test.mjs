@@ -147,6 +147,12 @@ await onEachBuild((rw) => {
     'an xPos call without a role': [TypeError, ['role', 'query', 'key'], () => plan.rotate(x)],
     'a role that nobody knows': [RangeError, ['role', '"value"'], () => plan.rotate(x, { role: 'value' })],
     'a bad role where none is needed': [RangeError, ['role', '"value"'], () => plain.rotate(x, { role: 'value' })],
+    'a role that only the core knows': [
+      RangeError,
+      'expected one of "query", "key"',
+      () => plain.rotate(x, { role: 'any' }),
+    ],
+    'no role by that name': [RangeError, 'expected one of "query", "key"', () => plan.rotate(x, { role: 'any' })],
   });
   testMisfits(rw, 'rope.unrotate', {
     'an xPos call without a role': [TypeError, 'role', () => plan.unrotate(x)],
