@@ -87,11 +87,8 @@ const own = ['config', 'weights', 'gguf', 'storage', 'arithmetic', 'angles', 're
  * wasm memory, in the type of the file unless `storage` changes it, and never twice in memory (but each matrix of
  * GPT-2 once more while it is turned); a head tied to the token vectors shares their memory.
  *
- * A GGUF file holds everything: `general.architecture` llama (Mistral and Mixtral too), qwen2, qwen3, qwen3moe,
- * smollm3, gemma, gemma2, gemma3, gemma-embedding, phi2, phi3, gptneox, gpt2, bloom, mpt, stablelm, olmo2, granite,
- * command-r, cohere2, bert, jina-bert-v2, nomic-bert, modern-bert, t5 or t5encoder, with weights in F32, F16, BF16, Q4_0,
- * Q4_1, Q5_0, Q5_1, Q8_0, Q4_K, Q5_K or Q6_K. The computation is that of Hugging Face: Phi-3's window counts, and BERT's
- * GELU is exact, where llama.cpp departs from it.
+ * A GGUF file holds everything; docs/models.md lists the values of `general.architecture` and the types of weights. The
+ * computation is that of Hugging Face: Phi-3's window counts, and BERT's GELU is exact, where llama.cpp departs from it.
  * The code of encoders, of GGUF files and of most families is imported by the first call that needs it; a service worker,
  * which cannot do that, takes `ropewalk.global.js` or a bundle in one file.
  *
