@@ -29,16 +29,16 @@ export type BuildName = 'simd128' | 'relaxed';
 // A module with one exported function () -> i32 from the rest of its code section in hexadecimal.
 function probe(code: string): Uint8Array<ArrayBuffer> {
   // Magic, types, functions, exports, code.
-  const module = `0061736d 01000000  01 05 01 60 00 01 7f  03 02 01 00  07 05 01 01 66 00 00  0a ${code}`;
+  const module = `0061736d01000000 0105016000017f 03020100 07050101660000 0a${code}`;
   const digits = module.match(/[0-9a-f]{2}/g) ?? [];
   return Uint8Array.from(digits, (byte) => Number.parseInt(byte, 16));
 }
 
 // Instructions of simd128: i32x4.extract_lane 0 (i8x16.splat (i32.const 1)).
-const simdProbe = /* @__PURE__ */ probe('0b 01 09 00  41 01 fd 0f  fd 1b 00  0b');
+const simdProbe = /* @__PURE__ */ probe('0b010900 4101fd0f fd1b00 0b');
 // Relaxed ones: a local variable, twice increased by the dot products of the bytes -128 and 127, of which lane 0.
 const relaxedProbe = /* @__PURE__ */ probe(
-  '2d 01 2b  01 01 7b  41 80 7f fd 0f  41 ff 00 fd 0f  20 00 fd 93 02  21 00  41 80 7f fd 0f  41 ff 00 fd 0f  20 00 fd 93 02  21 00  20 00 fd 1b 00  0b',
+  '2d012b 01017b 41807ffd0f 41ff00fd0f 2000fd9302 2100 41807ffd0f 41ff00fd0f 2000fd9302 2100 2000fd1b00 0b',
 );
 const relaxedResult = 2 * 4 * -128 * 127;
 

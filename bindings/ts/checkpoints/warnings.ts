@@ -134,7 +134,7 @@ const traps: Readonly<Record<string, Message>> = {
     'where the length passes the original one all frequencies change at once: keys in a cache must be rerotated, or the list chosen by the final length from the start',
   'longrope-at-original-length': ({ scaling }) =>
     scaling.type === 'longrope' &&
-    `at exactly the original length, ${scaling.originalLength}, the short list still holds; the long one begins one later`,
+    `at exactly the original length, ${scaling.originalLength}, the short list still holds`,
   'softmax-scale': softmaxScale,
   'mscale-pair-equal': equalMscales,
   'attention-factor-overrides-mscale': attentionFactorWins,

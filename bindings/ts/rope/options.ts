@@ -36,7 +36,7 @@ export type RopeScaling =
       factor: number;
     }
   | {
-      /** NTK-aware: the base becomes base * factor^(rotaryDim / (rotaryDim - 2)); rotaryDim is at least 4. */
+      /** NTK-aware: the base becomes base * factor^(rotaryDim / (rotaryDim - 2)); rotaryDim, or an axis, at least 4. */
       type: 'ntk';
       /** Above 0. The slowest frequency is divided by it, the fastest is kept. */
       factor: number;
@@ -335,6 +335,12 @@ function frequencies(where: string, dim: number, base: number, scaling: RopeScal
     values.factor = values.maxLength / values.originalLength;
   }
   checkTogether(where, dim, base, type, values, nameOf);
+// Where the base is raised to dim / (dim - 2), each axis has two pairs.
+function checkPairs(where: string, name: string, dim: number, scaling: string, least = 4): void {
+  if ((scaling !== 'ntk' && scaling !== 'dynamic') || dim >= least) return;
+  throw new ArgumentRangeError(where, name, dim, `is ${dim}; scaling '${scaling}' needs at least ${least}`);
+}
+
   return { values, lists: numbers };
 }
 
@@ -350,9 +356,7 @@ function checkTogether(
   const refuse = (option: string, value: number, problem: string) => {
     throw new ArgumentRangeError(where, nameOf(option), value, `is ${value}; ${problem}`);
   };
-  if ((type === 'ntk' || type === 'dynamic') && dim === 2) {
-    refuse('rotaryDim', dim, `scaling '${type}' raises to dim / (dim - 2) and needs at least 4`);
-  }
+  checkPairs(where, nameOf('rotaryDim'), dim, type);
   if (type === 'yarn' && base <= 1) refuse('base', base, "scaling 'yarn' needs a base above 1");
   // Its attention factor is sqrt(1 + ln factor / ln originalLength).
   const { originalLength = 0 } = v;
@@ -418,6 +422,7 @@ function axes(where: string, value: RopeAxes | undefined, rotaryDim: number, sca
         where,
         'rotaryDim',
         rotaryDim,
+    if (layout === 'vision') checkPairs(where, 'rotaryDim', rotaryDim, scaling, 8);
         `is ${rotaryDim}; axes of layout '${layout}' need a multiple of 4`,
       );
     }
@@ -436,7 +441,10 @@ function axes(where: string, value: RopeAxes | undefined, rotaryDim: number, sca
       `is [${sizes.join(', ')}], which adds up to ${sum}; expected ${unit}`,
     );
   }
-  for (const [axis, size] of sizes.entries()) if (kind.sizes === 'dims') check.even(where, `${name}[${axis}]`, size);
+  for (const [axis, size] of sizes.entries()) {
+    const path = `${name}[${axis}]`;
+    if (kind.sizes === 'dims') checkPairs(where, path, check.even(where, path, size), scaling);
+  }
   const [a = 0, b = 0, c = 0, d = 0] = sizes;
   return { layout: kind.kind, axes: sizes.length, sizes: [a, b, c, d] };
 }

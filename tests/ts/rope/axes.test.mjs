@@ -222,6 +222,16 @@ await onEachBuild((rw) => {
       ['scaling.type', 'yarn'],
       made({ layout: 'axial', dims: [8, 8] }, { scaling: yarn }),
     ],
+    'an axial block of one pair with ntk': [
+      RangeError,
+      ['axes.dims[1] is 2', 'ntk', '4'],
+      made({ layout: 'axial', dims: [14, 2] }, { scaling: { type: 'ntk', factor: 2 } }),
+    ],
+    'a vision tower of a pair for each axis with ntk': [
+      RangeError,
+      ['rotaryDim is 4', 'ntk', '8'],
+      made({ layout: 'vision' }, { rotaryDim: 4, scaling: { type: 'ntk', factor: 2 } }),
+    ],
     'a vision tower with yarn': [RangeError, ['yarn', 'vision'], made({ layout: 'vision' }, { scaling: yarn })],
     'a vision tower of 6 coordinates': [
       RangeError,
