@@ -290,11 +290,11 @@ interface Frequencies {
 }
 
 function frequencies(where: string, dim: number, base: number, scaling: RopeScaling, nameOf: NameOf): Frequencies {
-  check.plainObject(where, 'scaling', scaling, 'a plain object of options');
+  check.plainObject(where, nameOf('scaling'), scaling, 'a plain object of options');
   const { type } = scaling;
-  const { kind, required, optional } = check.choice(where, 'scaling.type', type, scalings);
+  const { kind, required, optional } = check.choice(where, nameOf('scaling.type'), type, scalings);
   const checks: Readonly<Record<string, Check>> = { ...required, ...optional };
-  check.keys(where, 'scaling', scaling, ['type', ...Object.keys(checks)]);
+  check.keys(where, nameOf('scaling'), scaling, ['type', ...Object.keys(checks)]);
   const given: Readonly<Record<string, unknown>> = { ...scaling };
   const values: Writable<calls.FrequencyOptions> & Record<string, number | boolean | undefined> = {
     ...defaults,
@@ -306,18 +306,15 @@ function frequencies(where: string, dim: number, base: number, scaling: RopeScal
   const numbers: { field: 'shortFactors' | 'longFactors' | 'custom'; numbers: readonly number[] }[] = [];
   for (const [name, checkField] of Object.entries(checks)) {
     if (given[name] === undefined && !(name in required)) continue;
-    const value = checkField(where, `scaling.${name}`, given[name]);
+    const path = nameOf(`scaling.${name}`);
+    const value = checkField(where, path, given[name]);
     if (typeof value !== 'object') {
       values[name] = value;
       continue;
     }
     if (value.length !== dim / 2) {
-      throw new ArgumentRangeError(
-        where,
-        `scaling.${name}`,
-        given[name],
-        `has ${value.length} entries; ${dim} coordinates are ${dim / 2} pairs`,
-      );
+      const problem = `has ${value.length} entries; ${dim} coordinates are ${dim / 2} pairs`;
+      throw new ArgumentRangeError(where, path, given[name], problem);
     }
     numbers.push({ field: lists[name] ?? 'custom', numbers: value });
   }
@@ -328,20 +325,20 @@ function frequencies(where: string, dim: number, base: number, scaling: RopeScal
     given.attentionFactor === undefined
   ) {
     const problem = 'is missing; expected it, maxLength or attentionFactor';
-    throw new ArgumentRangeError(where, 'scaling.factor', undefined, problem);
+    throw new ArgumentRangeError(where, nameOf('scaling.factor'), undefined, problem);
   }
   // Hugging Face: a LongRoPE factor that is not given is the ratio of the two lengths.
   if (type === 'longrope' && given.factor === undefined && values.maxLength && values.originalLength) {
     values.factor = values.maxLength / values.originalLength;
   }
   checkTogether(where, dim, base, type, values, nameOf);
+  return { values, lists: numbers };
+}
+
 // Where the base is raised to dim / (dim - 2), each axis has two pairs.
 function checkPairs(where: string, name: string, dim: number, scaling: string, least = 4): void {
   if ((scaling !== 'ntk' && scaling !== 'dynamic') || dim >= least) return;
   throw new ArgumentRangeError(where, name, dim, `is ${dim}; scaling '${scaling}' needs at least ${least}`);
-}
-
-  return { values, lists: numbers };
 }
 
 // What no option shows on its own.
@@ -422,10 +419,10 @@ function axes(where: string, value: RopeAxes | undefined, rotaryDim: number, sca
         where,
         'rotaryDim',
         rotaryDim,
-    if (layout === 'vision') checkPairs(where, 'rotaryDim', rotaryDim, scaling, 8);
         `is ${rotaryDim}; axes of layout '${layout}' need a multiple of 4`,
       );
     }
+    if (layout === 'vision') checkPairs(where, 'rotaryDim', rotaryDim, scaling, 8);
     return { ...oneAxis, layout: kind.kind, axes: 2 };
   }
   const name = `axes.${kind.sizes}`;
@@ -485,15 +482,15 @@ export type NameOf = (option: string) => string;
  * only if the caller says which are turned.
  * @internal
  */
-export function rotarySizes(where: string, given: Pick<RopeOptions, 'headDim' | 'rotaryDim'>) {
+export function rotarySizes(where: string, given: Pick<RopeOptions, 'headDim' | 'rotaryDim'>, nameOf: NameOf = String) {
   const headDim =
     given.rotaryDim === undefined
       ? check.even(where, 'headDim', given.headDim, 2 ** 20)
       : check.integer(where, 'headDim', given.headDim, 2, 2 ** 20);
-  const rotaryDim = check.even(where, 'rotaryDim', given.rotaryDim ?? headDim);
+  const rotaryDim = check.even(where, nameOf('rotaryDim'), given.rotaryDim ?? headDim);
   if (rotaryDim <= headDim) return { headDim, rotaryDim };
   const problem = `is ${rotaryDim}; expected at most headDim, ${headDim}`;
-  throw new ArgumentRangeError(where, 'rotaryDim', rotaryDim, problem);
+  throw new ArgumentRangeError(where, nameOf('rotaryDim'), rotaryDim, problem);
 }
 
 /** What the core tells of frequencies, which no option shows on its own. @internal */
@@ -506,14 +503,10 @@ export function tooFast(where: string): () => Error {
 export const ropeFields = ['headDim', 'rotaryDim', 'base', 'pairing', 'scaling', 'angles', 'axes', 'xpos'] as const;
 
 /** @internal */
-export function checkRopeOptions(
-  where: string,
-  options: RopeOptions,
-  nameOf: NameOf = (option) => option,
-): CheckedRopeOptions {
+export function checkRopeOptions(where: string, options: RopeOptions, nameOf: NameOf = String): CheckedRopeOptions {
   const given = check.options(where, 'options', options, ropeFields);
-  const { headDim, rotaryDim } = rotarySizes(where, given);
-  const base = check.base(where, 'base', given.base ?? 10000);
+  const { headDim, rotaryDim } = rotarySizes(where, given, nameOf);
+  const base = check.base(where, nameOf('base'), given.base ?? 10000);
   const pairing = given.pairing ?? 'half';
   const angles = given.angles ?? 'exact';
   const scaling = given.scaling ?? { type: 'default' };
@@ -521,7 +514,7 @@ export function checkRopeOptions(
   const core: calls.RopeOptions = {
     headDim,
     frequencies: wanted.values,
-    pairing: check.choice(where, 'pairing', pairing, pairings),
+    pairing: check.choice(where, nameOf('pairing'), pairing, pairings),
     angles: check.choice(where, 'angles', angles, angleKinds),
     axes: axes(where, given.axes, rotaryDim, scaling.type),
     xpos: xpos(where, given.xpos),

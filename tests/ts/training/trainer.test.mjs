@@ -471,6 +471,36 @@ describe('refuses', () => {
       /span of at least 2/,
     ],
     'a base of 1': [make({ position: { encoding: 'sandwich', base: 1 } }), 'position.base', /./],
+    'a base of 1 for RoPE': [
+      make({ position: { encoding: 'rope', base: 1 } }),
+      'position.base',
+      /^\w+: position\.base is 1/,
+    ],
+    'more turned coordinates than there are': [
+      make({ position: { encoding: 'rope', rotaryDim: 2 ** 10 } }),
+      'position.rotaryDim',
+      /at most headDim/,
+    ],
+    'a pairing that RoPE has not': [
+      make({ position: { encoding: 'rope', pairing: 'none' } }),
+      'position.pairing',
+      /one of/,
+    ],
+    'a scaling that there is not': [
+      make({ position: { encoding: 'rope', scaling: { type: 'none' } } }),
+      'position.scaling.type',
+      /one of/,
+    ],
+    'a factor below 0': [
+      make({ position: { encoding: 'rope', scaling: { type: 'linear', factor: -1 } } }),
+      'position.scaling.factor',
+      /above 0/,
+    ],
+    'a list of factors of another length': [
+      make({ position: { encoding: 'rope', scaling: { type: 'custom', inverseFrequencies: [1] } } }),
+      'position.scaling.inverseFrequencies',
+      /1 entries/,
+    ],
     'scores of linear attention': [
       make({ position: { encoding: 'alibi' }, attention: { linear: 'elu1' } }),
       'position.encoding',
