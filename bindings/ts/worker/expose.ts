@@ -22,11 +22,13 @@ function hasMethod(value: unknown, name: PropertyKey): boolean {
   );
 }
 
+const exposing = new WeakSet<object>(); // ports
+
 /** One exposed object on one port. */
 class Exposure {
   readonly #port: MessageEndpoint;
   readonly #root: Promise<object>;
-  // Objects that stay in the worker, by number; 0 is the exposed object, which is not in this map.
+  // Objects that stay in the worker, by number; 0 is the exposed object.
   readonly #objects = new Map<number, object>();
   #made = 0;
   readonly #calls = new Map<number, Call>();
@@ -34,7 +36,10 @@ class Exposure {
   constructor(port: MessageEndpoint, root: Promise<object>) {
     this.#port = port;
     this.#root = root;
-    root.catch(() => {}); // every call reports it
+    root.then(
+      (object) => this.#objects.set(0, object),
+      () => {}, // every call reports it
+    );
     const unread = () => this.#send({ ropewalk: 'unread' });
     listen(port, (request: Request) => this.#hear(request), unread);
     port.on?.('close', () => this.#end());
@@ -103,7 +108,8 @@ class Exposure {
   async #call({ id, target, method, args }: Request & { ropewalk: 'call' }): Promise<void> {
     const call: Call = { controller: new AbortController() };
     this.#calls.set(id, call);
-    const object = target === 0 ? await this.#root : this.#objects.get(target);
+    if (target === 0) await this.#root;
+    const object = this.#objects.get(target);
     if (object === undefined) {
       if (method !== 'dispose') throw new StateError(`remote.${method}: this object was disposed`);
       this.#calls.delete(id);
@@ -175,7 +181,8 @@ class Exposure {
  *
  * @param target the object, or a function that makes it, which runs once; calls wait for it.
  * @param port the port that receives the calls. Default: the worker's global scope; in Node pass `parentPort`.
- * @throws ArgumentTypeError for a target that is not an object or function, or an invalid port.
+ * @throws ArgumentTypeError for a target that is not an object or function, or an invalid port; ArgumentRangeError for one
+ *   that exposes an object already.
  *
  * @example
  * import { load } from 'ropewalk';
@@ -200,7 +207,10 @@ export function expose(target: object | (() => object | Promise<object>), port?:
   if (from === globalThis && 'document' in from) {
     throw new ArgumentTypeError(where, 'port', port, 'a port: this is a page, and only workers call their scope one');
   }
-  new Exposure(checkPort(where, 'port', from), made());
+  checkPort(where, 'port', from);
+  if (exposing.has(from)) throw new ArgumentRangeError(where, 'port', port, 'exposes an object already');
+  exposing.add(from);
+  new Exposure(from as MessageEndpoint, made());
 }
 
 /** @internal */

@@ -597,6 +597,29 @@ test('both sides of a port may expose an object and call that of the other', asy
   assert.deepEqual(await Promise.all([two.name(), one.name()]), ['two', 'one']);
 });
 
+test('a port that exposes an object exposes no other', async (t) => {
+  const { port1, port2 } = new MessageChannel();
+  let calls = 0;
+  expose({ count: () => ++calls }, port2);
+  const remote = opened(t, port1);
+  assert.throws(() => expose({ count: () => ++calls }, port2), {
+    name: 'ArgumentRangeError',
+    argument: 'port',
+    message: /port exposes an object already/,
+  });
+  assert.equal(await remote.count(), 1);
+  assert.equal(calls, 1);
+});
+
+test('the proxy of wrap() is an argument as any other', async (t) => {
+  const { port1, port2 } = new MessageChannel();
+  const api = { name: () => 'here', nameOf: ({ of }) => of.name(), isMe: (object) => object === api };
+  expose(() => api, port2);
+  const remote = opened(t, port1);
+  assert.equal(await remote.nameOf({ of: remote }), 'here');
+  assert.equal(await remote.isMe(remote), true);
+});
+
 test('other messages on the same port are let pass', async (t) => {
   const { port1, port2 } = new MessageChannel();
   expose({ twice: (n) => 2 * n }, port2);
