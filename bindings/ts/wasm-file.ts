@@ -127,14 +127,14 @@ async function compileResponse(response: Response, fail: Fail): Promise<WebAssem
   // compileStreaming() requires exactly this type; any other answer is compiled after the download.
   if (/^application\/wasm$/i.test(type.trim())) {
     return WebAssembly.compileStreaming(response).catch((cause) => {
-      throw refusal(cause) ?? fail(notCompiled(cause), cause);
+      throw refusal(cause) ?? fail(told(cause), cause);
     });
   }
   let bytes: ArrayBuffer;
   try {
     bytes = await response.arrayBuffer();
   } catch (cause) {
-    throw fail('broke off', cause);
+    throw fail(told(cause), cause);
   }
   const answered: Fail = (problem, cause) =>
     fail(`answered ${type || 'something without a type'}, which ${problem}`, cause);
@@ -145,7 +145,7 @@ async function compileBytes(bytes: Uint8Array<ArrayBuffer>, fail: Fail): Promise
   try {
     return await WebAssembly.compile(bytes);
   } catch (cause) {
-    throw refusal(cause) ?? fail(notWasm(bytes) ?? notCompiled(cause), cause);
+    throw refusal(cause) ?? fail(notWasm(bytes) ?? told(cause), cause);
   }
 }
 
@@ -155,8 +155,10 @@ function notWasm(bytes: Uint8Array): string | undefined {
   return bytes.length === 0 ? 'is empty' : `is no WebAssembly: it begins with ${beginning}`;
 }
 
-function notCompiled(cause: unknown): string {
+// Engines reject with one of these two where the connection breaks while they compile, or a signal ends it.
+function told(cause: unknown): string {
   const why = cause instanceof Error ? cause.message : String(cause);
+  if (cause instanceof TypeError || cause instanceof DOMException) return `broke off: ${why}`;
   const needs = hasRelaxed() ? '' : ' (this engine has no relaxed SIMD, so it needs core.wasm, not core-relaxed.wasm)';
   return `does not compile: ${why}${needs}`;
 }

@@ -128,6 +128,14 @@ const failures = {
     },
     /core\.wasm broke off/,
   ],
+  'a connection that breaks while the file is compiled': [
+    (response) => {
+      const [type, all] = ['application/wasm', wasm('core.wasm')];
+      response.writeHead(200, { 'content-type': type, 'content-length': all.length });
+      response.write(all.subarray(0, all.length / 2), () => response.destroy());
+    },
+    /core\.wasm broke off/,
+  ],
 };
 for (const [what, [body, problem]] of Object.entries(wrongFiles)) {
   failures[`${what} of no type`] = [(response) => response.end(body), new RegExp(`core\\.wasm .*${problem.source}`)];
