@@ -34,6 +34,16 @@ test('rows without a token, and tokens without a text, have names and are never 
   assert.ok(tokenizer.encode('a[PAD650]').ids.every((id) => id < 650));
 });
 
+test('a file that does not say how texts are split is refused, and takes the name that a caller adds', () => {
+  const stored = byteLevel(null);
+  const named = metadataOf('gpt2', stored, {}, { entries: { 'tokenizer.ggml.pre': 'gpt-2' } });
+  const metadata = new Map(named);
+  metadata.delete('tokenizer.ggml.pre');
+  assert.throws(() => tokenizerFromGguf({ metadata }), { name: 'GgufError', key: 'tokenizer.ggml.pre' });
+  const added = new Map(metadata).set('tokenizer.ggml.pre', 'gpt-2');
+  assert.deepEqual(tokenizerFromGguf({ metadata: added }), tokenizerFromGguf({ metadata: named }));
+});
+
 // A vocabulary of SentencePiece: what the bytes are written as, merged pieces, characters.
 const spaced = (text) => text.replaceAll(' ', '\u2581');
 const characterMerges = trainBpe(
