@@ -53,7 +53,7 @@ export interface AttentionForwardOptions<
   C extends readonly AttentionCaptureName[] = readonly AttentionCaptureName[],
   O extends Out = undefined,
 > extends ForwardOptions<C, O> {
-  /** `probabilities`: return the attention weights of every head, as `scores`. Default `none`. */
+  /** `probabilities`: return the attention weights of every head, as `scores`; not beside `capture`. Default `none`. */
   returnScores?: S;
 }
 

@@ -26,7 +26,7 @@ import {
 import type { LayerDims, LayerScores } from './options.js';
 import { attentionShapes, type CheckedPosition } from './position.js';
 
-/** Options of one pass through a layer. */
+/** Options of one pass through a layer. Causal order and windows follow the order of tokens, whatever `positions` lists. */
 export interface ForwardOptions<C extends readonly CaptureName[] = readonly CaptureName[], O extends Out = undefined>
   extends PositionOptions,
     OutOption<O> {

@@ -55,7 +55,7 @@ export interface DecodeOptions<C extends readonly CaptureName[] = readonly Captu
   attentionMask?: IdsInput;
   /** Position of the first token; only without a cache. Default 0. */
   offset?: number;
-  /** Position of each token, [T] or [B * T]; only without a cache. Default `offset`, `offset` + 1, ... */
+  /** Position of each token, [T] or [B * T], but for causal order; only without a cache. Default `offset`, `offset` + 1, ... */
   positions?: check.IntegersInput;
 }
 

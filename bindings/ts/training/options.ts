@@ -29,7 +29,7 @@ export interface OptimizerOptions {
   momentum?: number;
   /** Of AdamW; above 0. Default 1e-8. */
   eps?: number;
-  /** Of matrices that are no tables. Default 0.01. */
+  /** Of matrices that are no tables, which each step, of SGD too, first scales by 1 - rate * weightDecay. Default 0.01. */
   weightDecay?: number;
   /** The largest norm of all gradients together; larger ones are scaled down. 0: any. Default 1. */
   clip?: number;

@@ -23,7 +23,7 @@ export interface InductionOptions extends RandomIdsOptions {
   vocab?: number;
   /** Default 48. */
   tokens?: number;
-  /** The shortest and the longest period; at most vocab, and below tokens. Default [8, 24]. */
+  /** The shortest and the longest period; at most vocab and tokens - 2. Default [8, 24], or less. */
   period?: readonly [number, number];
 }
 
