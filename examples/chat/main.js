@@ -21,8 +21,9 @@ const cache = model.kvCache({ capacity });
 const terminal = createInterface({ input: process.stdin, output: process.stdout, prompt: '> ' });
 terminal.prompt();
 for await (const words of terminal) {
-  // ChatML, the template of SmolLM2 and Qwen.
-  const turn = `<|im_start|>user\n${words}<|im_end|>\n<|im_start|>assistant\n`;
+  // ChatML, the template of SmolLM2 and Qwen. The token that ended the answer before was not given, nor is it in the cache.
+  const end = cache.length > 0 ? '<|im_end|>\n' : '';
+  const turn = `${end}<|im_start|>user\n${words}<|im_end|>\n<|im_start|>assistant\n`;
   const { ids } = tokenizer.encode(turn, { add_special_tokens: false });
   const maxTokens = Math.min(128, capacity - cache.length - ids.length);
   if (maxTokens < 1) {

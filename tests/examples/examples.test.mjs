@@ -105,6 +105,14 @@ test('import-map: a table in a page that nothing was built for', async (t) => {
   // Slope 1/2, from key 0 to query 5.
   assert.deepEqual(cells.slice(30), ['-2.50', '-2.00', '-1.50', '-1.00', '-0.50', '0.00']);
   assert.deepEqual(complaints, []);
+  // The page's policy is strict: a script within it does not run.
+  const ran = () => {
+    const script = document.createElement('script');
+    script.textContent = 'globalThis.ran = true';
+    document.head.append(script);
+    return globalThis.ran === true;
+  };
+  assert.equal(await page.evaluate(ran), false);
 });
 
 test('script-tag: scores in a page from the disk', async (t) => {
@@ -164,13 +172,26 @@ test('chat: each turn is answered, until the cache is full', async () => {
   checkpointIn(folder, tinyLlama());
   const turns = 40; // more than the cache of 64 tokens has room for
   writeFileSync(join(folder, 'turns'), 'the warm cat\n'.repeat(turns));
-  const command = `exec "$0" main.js . < turns`;
+  // Keeps what the tokenizer is asked for.
+  const hook = `import { appendFileSync } from 'node:fs';
+import { Tokenizer } from '@huggingface/tokenizers';
+const { encode } = Tokenizer.prototype;
+Tokenizer.prototype.encode = function (text, ...rest) {
+  appendFileSync('asked', text + '\\0');
+  return encode.call(this, text, ...rest);
+};`;
+  writeFileSync(join(folder, 'hook.mjs'), hook);
+  const command = `exec "$0" --import ./hook.mjs main.js . < turns`;
   const { stdout, stderr } = await run(['-c', command, process.execPath], { cwd: folder, command: 'sh' });
   assert.equal(stderr, '');
   const answers = stdout.split('> ').slice(1);
   assert.ok(answers.length > 1 && answers.length < turns, stdout);
   for (const answer of answers.slice(0, -1)) assert.match(answer, /^.*\n$/, stdout);
   assert.equal(answers.at(-1), 'The conversation is as long as the cache.\n');
+  const [first, ...others] = (await readFile(join(folder, 'asked'), 'utf8')).split('\0').slice(0, -1);
+  assert.match(first, /^<\|im_start\|>user\n/);
+  assert.ok(others.length > 0);
+  for (const turn of others) assert.match(turn, /^<\|im_end\|>\n<\|im_start\|>user\n/); // the answer before it has an end
 });
 
 test('every example is run here', async () => {
