@@ -295,6 +295,18 @@ const table = {
 const columns = (where: string, given: { readonly columns?: number }) =>
   check.integer(where, 'position.columns', given.columns, 1, 2 ** 20);
 
+// Refuses heads of which a coordinate would be left over.
+function checkPairs(
+  where: string,
+  { encoding }: Pick<TrainerPosition, 'encoding'>,
+  { modelDim, heads }: Pick<ModelSizes, 'modelDim' | 'heads'>,
+) {
+  const dim = modelDim / heads;
+  if (dim % 2 === 0) return;
+  const problem = `is '${encoding}', which turns pairs; heads have ${dim} coordinates, expected an even number`;
+  throw new ArgumentRangeError(where, 'position.encoding', encoding, problem);
+}
+
 const byBase = {
   options: ['base'],
   read: (where: string, given: { readonly base?: number }) => ({ fields: { base: base(where, given) } }),
@@ -339,7 +351,8 @@ const encodings: { readonly [E in Encoding]: EncodingKind<E> } = {
   },
   rope: {
     options: ['rotaryDim', 'base', 'pairing', 'scaling'],
-    read: (where, { encoding: _, ...given }, { modelDim, heads }) => {
+    read: (where, { encoding, ...given }, { modelDim, heads }) => {
+      if (given.rotaryDim === undefined) checkPairs(where, { encoding }, { modelDim, heads });
       const options = { ...given, headDim: modelDim / heads };
       const { core, lists } = checkRopeOptions(where, options, (option) => `position.${option}`);
       return { fields: { frequencies: core.frequencies, pairing: core.pairing }, lists };
@@ -406,17 +419,11 @@ const encodings: { readonly [E in Encoding]: EncodingKind<E> } = {
   },
   rope_mixed: {
     options: ['columns', 'base', 'pairing'],
-    read: (where, given, { modelDim, heads }) => {
+    read: (where, given, sizes) => {
       const pairing = check.choice(where, 'position.pairing', given.pairing ?? 'interleaved', pairings);
-      const fields = {
-        columns: columns(where, given),
-        base: check.base(where, 'position.base', given.base ?? 10),
-        pairing,
-      };
-      const dim = modelDim / heads;
-      if (dim % 2 === 0) return { fields };
-      const problem = `is 'rope_mixed', which turns pairs; heads have ${dim} coordinates, expected an even number`;
-      throw new ArgumentRangeError(where, 'position.encoding', given.encoding, problem);
+      checkPairs(where, given, sizes);
+      const base = check.base(where, 'position.base', given.base ?? 10);
+      return { fields: { columns: columns(where, given), base, pairing } };
     },
   },
   cope: {

@@ -453,6 +453,11 @@ describe('refuses', () => {
       'position.encoding',
       /heads have 1 coordinates, expected an even/,
     ],
+    'heads of one coordinate with RoPE': [
+      make({ heads: 16, position: { encoding: 'rope' } }),
+      'position.encoding',
+      /is 'rope', which turns pairs; heads have 1 coordinates, expected an even/,
+    ],
     'a pairing that there is not': [
       make({ position: { encoding: 'rope_mixed', columns: 4, pairing: 'none' } }),
       'position.pairing',
