@@ -71,8 +71,7 @@ async function settled(value: unknown): Promise<unknown> {
   try {
     return await value;
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new UnsupportedError(`load: the promise given as wasm was rejected: ${why}; ${served}`, { cause });
+    throw new UnsupportedError(`load: the promise given as wasm was rejected: ${told(cause)}; ${served}`, { cause });
   }
 }
 
@@ -127,14 +126,15 @@ async function compileResponse(response: Response, fail: Fail): Promise<WebAssem
   // compileStreaming() requires exactly this type; any other answer is compiled after the download.
   if (/^application\/wasm$/i.test(type.trim())) {
     return WebAssembly.compileStreaming(response).catch((cause) => {
-      throw refusal(cause) ?? fail(told(cause), cause);
+      const isCompiled = cause instanceof WebAssembly.CompileError;
+      throw refusal(cause) ?? fail(isCompiled ? notCompiled(cause) : brokeOff(cause), cause);
     });
   }
   let bytes: ArrayBuffer;
   try {
     bytes = await response.arrayBuffer();
   } catch (cause) {
-    throw fail(told(cause), cause);
+    throw fail(brokeOff(cause), cause);
   }
   const answered: Fail = (problem, cause) =>
     fail(`answered ${type || 'something without a type'}, which ${problem}`, cause);
@@ -145,7 +145,7 @@ async function compileBytes(bytes: Uint8Array<ArrayBuffer>, fail: Fail): Promise
   try {
     return await WebAssembly.compile(bytes);
   } catch (cause) {
-    throw refusal(cause) ?? fail(notWasm(bytes) ?? told(cause), cause);
+    throw refusal(cause) ?? fail(notWasm(bytes) ?? notCompiled(cause), cause);
   }
 }
 
@@ -155,12 +155,14 @@ function notWasm(bytes: Uint8Array): string | undefined {
   return bytes.length === 0 ? 'is empty' : `is no WebAssembly: it begins with ${beginning}`;
 }
 
-// Engines reject with one of these two where the connection breaks while they compile, or a signal ends it.
-function told(cause: unknown): string {
-  const why = cause instanceof Error ? cause.message : String(cause);
-  if (cause instanceof TypeError || cause instanceof DOMException) return `broke off: ${why}`;
+const told = (cause: unknown) => (cause instanceof Error ? cause.message : String(cause));
+
+// By the connection, or by a signal of the caller's, whose reason may be anything.
+const brokeOff = (cause: unknown) => `broke off: ${told(cause)}`;
+
+function notCompiled(cause: unknown): string {
   const needs = hasRelaxed() ? '' : ' (this engine has no relaxed SIMD, so it needs core.wasm, not core-relaxed.wasm)';
-  return `does not compile: ${why}${needs}`;
+  return `does not compile: ${told(cause)}${needs}`;
 }
 
 function checked(module: WebAssembly.Module, name: BuildName | undefined, fail: Fail): WebAssembly.Module {

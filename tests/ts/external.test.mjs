@@ -198,6 +198,21 @@ test('a file that does not lie beside the code is named, with its cause', async 
 const { load, ArgumentRangeError, ArgumentTypeError, UnsupportedError } = external;
 const fileUrl = (name) => pathToFileURL(join(root, 'dist', name));
 const best = relaxed ? 'relaxed' : 'simd128';
+
+for (const type of ['application/wasm', 'application/octet-stream']) {
+  test(`a Response of ${type} that a signal ends is told as that, whatever its reason`, async (t) => {
+    const address = await serverOf(t, (_, response) => {
+      const all = wasm('core.wasm');
+      response.writeHead(200, { 'content-type': type, 'content-length': all.length });
+      response.write(all.subarray(0, all.length / 2));
+    });
+    const controller = new AbortController();
+    const response = await fetch(address, { signal: controller.signal });
+    const loading = load({ wasm: response });
+    controller.abort(new Error('enough'));
+    await refused(loading, UnsupportedError, /^load: http:\/\/127\.0\.0\.1:\d+\/ broke off: /);
+  });
+}
 const fileOf = { simd128: 'core.wasm', relaxed: 'core-relaxed.wasm' };
 const runnable = Object.entries(fileOf).filter(([build]) => build === 'simd128' || relaxed);
 
