@@ -197,7 +197,7 @@ function textsOf(bytes: Uint8Array, count: number, first: number): string[] {
   }
   const own = bytes.slice(first, end);
   let at = 0;
-  // In characters of UTF-16.
+  // In code units of UTF-16.
   const sizes = ends.map((stop) => {
     let size = 8;
     own.fill(0, at, at + 8);

@@ -53,8 +53,9 @@ const integers = Object.entries({ pairs: 8, nibbles: 16, bytes: 16 }).map(([kind
   flops: 2 * lanes * 12 * Math.floor(mebi / 12),
 }));
 
-/** `limit`: only contenders that have it are listed, and there is no reference. */
 const reads = [read(512, 512), read(768, 3072)];
+
+/** `limit`: only contenders that have it are listed, and there is no reference. */
 export const works = [peak, ...integers, copy(mebi), copy(64 * mebi), ...packs, ...reads].map((work) => ({
   ...work,
   limit: true,
