@@ -82,8 +82,7 @@ export function ropeFromGgml(parameters: GgmlRope): RopeOptions {
   const yarn = ['ext_factor', 'attn_factor', 'beta_fast', 'beta_slow'] as const;
   const p = check.options(where, 'parameters', parameters, [...sizes, 'mode', ...frequencies, ...yarn]);
   const dims = check.even(where, 'n_rot', p.n_rot, 2 ** 20);
-  const headDim = check.even(where, 'head_dim', p.head_dim ?? dims, 2 ** 20);
-  if (headDim < dims) throw new ArgumentRangeError(where, 'n_rot', dims, `is ${dims}; head_dim is ${headDim}`);
+  const headDim = check.integer(where, 'head_dim', p.head_dim ?? dims, dims, 2 ** 20);
   const pairing = pairs[check.integer(where, 'mode', p.mode, 0)];
   if (pairing === undefined) {
     throw new ArgumentRangeError(where, 'mode', p.mode, `is ${p.mode}; expected 0 (NORMAL) or 2 (NEOX)`);
@@ -160,8 +159,7 @@ export function ropeFromMlx(parameters: MlxRope): RopeOptions {
   const names = ['dims', 'headDim', 'traditional', 'base', 'scale', 'freqs'] as const;
   const p = check.options(where, 'parameters', parameters, names);
   const dims = check.even(where, 'dims', p.dims, 2 ** 20);
-  const headDim = check.even(where, 'headDim', p.headDim ?? dims, 2 ** 20);
-  if (headDim < dims) throw new ArgumentRangeError(where, 'dims', dims, `is ${dims}; headDim is ${headDim}`);
+  const headDim = check.integer(where, 'headDim', p.headDim ?? dims, dims, 2 ** 20);
   const pairing = check.boolean(where, 'traditional', p.traditional ?? false) ? 'interleaved' : 'half';
   const scale = check.positive(where, 'scale', p.scale ?? 1);
   if (p.freqs !== undefined) {

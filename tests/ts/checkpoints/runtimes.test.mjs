@@ -84,6 +84,7 @@ test('ropeFromGgml names pairings, partial heads and defaults as ggml means them
   assert.deepEqual(ropeFromGgml({ n_rot: 4, mode: 0 }), { headDim: 4, base: 10000, pairing: 'interleaved' });
   const partial = ropeFromGgml({ n_rot: 4, head_dim: 8, mode: 2, freq_base: 500 });
   assert.deepEqual(partial, { headDim: 8, rotaryDim: 4, base: 500, pairing: 'half' });
+  assert.deepEqual(ropeFromGgml({ n_rot: 4, head_dim: 7, mode: 2, freq_base: 500 }), { ...partial, headDim: 7 });
 });
 
 const ggmlWith = (more) => () => ropeFromGgml({ n_rot: 8, mode: 2, ...more });
@@ -91,7 +92,7 @@ testMisfits(rw, 'ropeFromGgml', {
   'a mode with several axes': [RangeError, ['mode', '8'], ggmlWith({ mode: 8 })],
   'YaRN without the original context': [TypeError, 'n_ctx_orig', ggmlWith({ ext_factor: 1 })],
   'the ext_factor that stands for the model’s own': [RangeError, ['ext_factor', '-1'], ggmlWith({ ext_factor: -1 })],
-  'a head smaller than what turns': [RangeError, ['n_rot', '4'], ggmlWith({ head_dim: 4 })],
+  'a head smaller than what turns': [RangeError, ['head_dim', '4', '8'], ggmlWith({ head_dim: 4 })],
   'frequency factors that are not one for each pair': [
     RangeError,
     ['freq_factors', '3 entries'],
@@ -115,6 +116,7 @@ test('ropeFromMlx scales positions and takes freqs for reciprocals', () => {
   assert.deepEqual(ropeFromMlx({ dims: 8 }), { headDim: 8, base: 10000, pairing: 'half' });
   const scaledBy = ropeFromMlx({ dims: 4, headDim: 8, traditional: true, base: 500, scale: 0.5 });
   const half = { headDim: 8, rotaryDim: 4, base: 500, pairing: 'interleaved', scaling: { type: 'linear', factor: 2 } };
+  assert.deepEqual(ropeFromMlx({ dims: 4, headDim: 7 }), { headDim: 7, rotaryDim: 4, base: 10000, pairing: 'half' });
   assert.deepEqual(scaledBy, half);
   for (const freqs of [[1, 4, Infinity], Float32Array.of(1, 4, Infinity)]) {
     const options = ropeFromMlx({ dims: 6, freqs, scale: 2 });
@@ -134,7 +136,7 @@ testMisfits(rw, 'ropeFromMlx', {
   'both a base and freqs': [RangeError, ['base', 'freqs'], mlxWith({ base: 10000, freqs: [1, 2] })],
   'freqs that are not one for each pair': [RangeError, ['freqs', '3 entries'], mlxWith({ freqs: [1, 2, 3] })],
   'a freq of zero': [RangeError, 'freqs[0]', mlxWith({ freqs: [0, 1] })],
-  'a head smaller than what turns': [RangeError, ['dims', '4'], mlxWith({ headDim: 2 })],
+  'a head smaller than what turns': [RangeError, ['headDim', '2', '4'], mlxWith({ headDim: 2 })],
 });
 testAllRefusals(rw, 'ropeFromMlx', {
   parameters: [required(notOptions), (parameters) => ropeFromMlx(parameters)],
