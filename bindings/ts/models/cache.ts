@@ -288,7 +288,9 @@ export function checkModelCache(at: string, heap: Heap, cache: unknown): ModelKv
     throw new ArgumentTypeError(at, 'cache', cache, "what this model's kvCache() gave");
   }
   cache.usableIn(heap, at, 'cache');
-  return cache;
+  if (cache.length <= cache.evenLength) return cache;
+  const problem = `rows of its cache ended at different tokens; truncate(${cache.evenLength}) or reset() it first`;
+  throw new StateError(`${at}: ${problem}`);
 }
 
 // Whether a cache may drop its last tokens: no key visible to the next one has left its window, and at least one key

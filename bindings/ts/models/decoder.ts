@@ -151,7 +151,7 @@ export class DecoderModel extends Model {
    *
    * @param ids [T], or [B, T] as rows of equal length, or a tokenizer's tensor ({ data, dims }).
    * @throws ArgumentRangeError for ids outside the vocabulary or more than the cache has room for; StateError after
-   *   dispose().
+   *   dispose(), and for a cache whose rows ended at different tokens, as `generate` may leave it.
    */
   forward<const C extends readonly CaptureName[] = []>(ids: IdsInput, options: DecodeOptions<C> = {}): Decoding<C> {
     const where = 'model.forward';

@@ -192,10 +192,6 @@ const reading = new WeakSet<ModelKvCache>();
 // Reads the prompt; gives the logits [B, V] after it, or undefined if no token is wanted, and the cache's changes by then.
 async function readPrompt(work: Work, cache: ModelKvCache, loop: EventLoop) {
   const { model, ids, chunk, maxTokens, signal, onProgress } = work;
-  if (cache.length > cache.evenLength) {
-    const problem = `rows of its cache ended at different tokens; truncate(${cache.evenLength}) or reset() it first`;
-    throw new StateError(`${where}: ${problem}`);
-  }
   if (reading.has(cache)) throw new StateError(`${where}: another generate is reading its ids into this cache`);
   const before = cache.length;
   let { changes } = cache;
@@ -318,8 +314,11 @@ async function* tokensOf(
     // A caller's cache gets the last tokens too, so that the next call needs only new ones.
     const kept = cache === work.cache && !cache.disposed && !model.disposed && cache.changes === changes;
     const counts = rows.map(({ tokens }) => tokens.length);
-    if (kept && Math.min(...counts) < Math.max(...counts)) cache.evenLength = first + Math.min(...counts);
-    if (given && kept) model.pass(where, latest(), { cache, logits: 'none' }); // which may fail
+    try {
+      if (given && kept) model.pass(where, latest(), { cache, logits: 'none' });
+    } finally {
+      if (kept && Math.min(...counts) < Math.max(...counts)) cache.evenLength = first + Math.min(...counts);
+    }
   }
 }
 
