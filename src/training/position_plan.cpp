@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <utility>
 
 #include "encodings/alibi.h"
@@ -31,7 +32,9 @@ Status PositionPlan<T>::createRope(const ModelOptions& options) {
   const Status status = createAngles(frequencies);
   if (options.position.attention_factor != 0) attention_factor_ = options.position.attention_factor;
   pairing_ = options.position.pairing;
-  return status;
+  if (status != Status::kOk) return status;
+  const auto factor = static_cast<float>(attention_factor_);  // multiplies cos and sin of a model in float
+  return std::isfinite(factor) && factor > 0 ? Status::kOk : Status::kInvalidArgument;
 }
 
 template <class T>

@@ -8,6 +8,7 @@ const rw = await load();
 const sizes = { layers: 2, modelDim: 16, heads: 2, vocab: 8, context: 12 };
 const optimizer = { learningRate: 1e-2, warmup: 5, totalSteps: 60 };
 const rope = { encoding: 'rope', base: 100 };
+const yarn = { type: 'yarn', factor: 4, originalLength: 6 };
 
 const encodings = [
   { encoding: 'none' },
@@ -268,7 +269,7 @@ test('a target of weight 0 may be any integer, and nothing else', () => {
 });
 
 test('what an evaluation says of positions is as trained where it is left out or undefined', () => {
-  const position = { ...rope, scaling: { type: 'yarn', factor: 4, originalLength: 6 } };
+  const position = { ...rope, scaling: yarn };
   const trainer = trained({ position }, 5);
   const batch = counting(2, 12);
   const { loss } = trainer.evaluate(batch);
@@ -281,6 +282,9 @@ test('what an evaluation says of positions is as trained where it is left out or
       argument: 'position',
     });
   }
+  const huge = { position: { scaling: { ...yarn, attentionFactor: 1e39 } } };
+  assert.throws(() => trainer.evaluate(batch, huge), { name: 'ArgumentRangeError' });
+  assert.equal(trainer.evaluate(batch).loss, loss);
   // Dynamic scaling takes the length of the batch.
   const dynamic = { type: 'dynamic', factor: 4, maxLength: 4 };
   const ofBatch = trainer.evaluate(batch, { position: { scaling: dynamic } }).loss;
@@ -500,6 +504,16 @@ describe('refuses', () => {
       make({ position: { encoding: 'rope', scaling: { type: 'linear', factor: -1 } } }),
       'position.scaling.factor',
       /above 0/,
+    ],
+    'cos and sin larger than float32 can hold': [
+      make({ position: { encoding: 'rope', scaling: { ...yarn, attentionFactor: 1e39 } } }),
+      'position',
+      /out of range/,
+    ],
+    'an mscale that makes cos and sin 0': [
+      make({ position: { encoding: 'rope', scaling: { ...yarn, mscale: 1e-40, mscaleAllDim: 1e60 } } }),
+      'position',
+      /out of range/,
     ],
     'a list of factors of another length': [
       make({ position: { encoding: 'rope', scaling: { type: 'custom', inverseFrequencies: [1] } } }),
