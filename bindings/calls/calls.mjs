@@ -43,7 +43,7 @@ export const calls = {
       rotaryFraction: 'double',
       shortFactors: 'pointer?',
       longFactors: 'pointer?',
-      custom: 'pointer?',
+      inverseFrequencies: 'pointer?',
     },
   },
   AxisOptions: {

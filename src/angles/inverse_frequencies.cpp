@@ -118,10 +118,10 @@ Status proportional(const FrequencyOptions& o, Real* w, double*) {
 }
 
 Status custom(const FrequencyOptions& o, Real* w, double* attention_factor) {
-  if (o.custom == nullptr) return Status::kInvalidArgument;
+  if (o.inverse_frequencies == nullptr) return Status::kInvalidArgument;
   for (size_t i = 0; i < o.dim / 2; ++i) {
-    if (!std::isfinite(o.custom[i])) return Status::kInvalidArgument;
-    w[i] = o.custom[i];
+    if (!std::isfinite(o.inverse_frequencies[i])) return Status::kInvalidArgument;
+    w[i] = o.inverse_frequencies[i];
   }
   if (o.attention_factor != 0) *attention_factor = o.attention_factor;
   return Status::kOk;

@@ -44,9 +44,9 @@ struct FrequencyOptions {
   double low_freq_factor = 1;   // llama3
   double high_freq_factor = 4;  // llama3
   double rotary_fraction = 1;   // proportional: share of the pairs that turn, in [0, 1]
-  const double* short_factors = nullptr;  // longrope: dim / 2 divisors
-  const double* long_factors = nullptr;   // longrope: dim / 2 divisors
-  const double* custom = nullptr;         // custom: dim / 2 frequencies
+  const double* short_factors = nullptr;        // longrope: dim / 2 divisors
+  const double* long_factors = nullptr;         // longrope: dim / 2 divisors
+  const double* inverse_frequencies = nullptr;  // custom: dim / 2 frequencies
 };
 
 // YaRN's band of interpolation, in pairs: those below low are kept, those above high are divided by factor.

@@ -77,7 +77,7 @@ void proportional(const FrequencyOptions& o, float* w) {
 }
 
 void custom(const FrequencyOptions& o, float* w) {
-  for (size_t i = 0; i < o.dim / 2; ++i) w[i] = static_cast<float>(o.custom[i]);
+  for (size_t i = 0; i < o.dim / 2; ++i) w[i] = static_cast<float>(o.inverse_frequencies[i]);
 }
 
 // Indexed by Scaling.

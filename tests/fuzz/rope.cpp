@@ -47,7 +47,7 @@ RopeOptions optionsOf(Input& input, Lists* lists) {
   }
   f.short_factors = lists->one.data();
   f.long_factors = lists->two.data();
-  f.custom = lists->one.data();
+  f.inverse_frequencies = lists->one.data();
   o.pairing = static_cast<Pairing>(input.upTo(1));
   o.angles = static_cast<Angles>(input.upTo(1));
   o.axes.layout = static_cast<AxisLayout>(input.upTo(5));

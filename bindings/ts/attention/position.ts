@@ -168,6 +168,11 @@ function byDistance(
   };
 }
 
+function checkHeads(where: string, name: string, value: unknown, heads: number, { q }: AttentionShapes): void {
+  if (heads === q.heads) return;
+  throw new ArgumentRangeError(where, name, value, `has ${heads} heads, q has ${q.heads}`);
+}
+
 // A table with an odd number of rows, one for each distance from -limit to limit.
 function distanceTable(heap: Heap, where: string, name: string, value: TensorInput, dim: number) {
   const axes = `[an odd number of distances, ${dim}]`;
@@ -275,10 +280,7 @@ const encodings: {
       const given = { ...position, bidirectional: position.bidirectional ?? !shapes.visibility.causal };
       const options = checkT5(where, given, 'position.');
       const { table, heads } = t5Table(heap, where, position.table, options.numBuckets, 'position.table');
-      if (heads !== shapes.q.heads) {
-        const problem = `has ${heads} heads, q has ${shapes.q.heads}`;
-        throw new ArgumentRangeError(where, 'position.table', position.table, problem);
-      }
+      checkHeads(where, 'position.table', position.table, heads, shapes);
       return byDistance(heap, where, shapes, ({ queries, keys, queryOffset }, out, scratch) =>
         withBuckets(heap, where, options, (buckets) => {
           const bias = { out, table: table.address(scratch), heads, queries, keys, queryOffset };
@@ -310,11 +312,8 @@ const encodings: {
   kerple: {
     fields: { r1: true, r2: true, kind: true },
     make(heap, where, position, shapes) {
-      const numbers = checkKerple(where, position);
-      const heads = numbers.r1.length;
-      if (heads !== shapes.q.heads) {
-        throw new ArgumentRangeError(where, 'position.r1', position.r1, `has ${heads} heads, q has ${shapes.q.heads}`);
-      }
+      const numbers = checkKerple(where, position, 'position.');
+      checkHeads(where, 'position.r1', position.r1, numbers.r1.length, shapes);
       return byDistance(heap, where, shapes, (shape, out, scratch) => {
         writeKerple(heap, where, numbers, shape, out, scratch);
       });
@@ -324,10 +323,7 @@ const encodings: {
     fields: fireFields,
     make(heap, where, position, shapes) {
       const { heads, terms, write } = checkFire(heap, where, position, 'position.');
-      if (heads !== shapes.q.heads) {
-        const problem = `has ${heads} heads, q has ${shapes.q.heads}`;
-        throw new ArgumentRangeError(where, 'position.outWeights', position.outWeights, problem);
-      }
+      checkHeads(where, 'position.outWeights', position.outWeights, heads, shapes);
       const psi = byDistance(heap, where, shapes, write, 1);
       return { part: (scratch) => ({ ...psi.part(scratch), fire: terms(scratch) }) };
     },

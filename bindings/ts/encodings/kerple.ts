@@ -31,16 +31,18 @@ const kinds: check.Choices<KerpleKind, typeof enums.KerpleKind> = enums.KerpleKi
 export const kerpleFields = ['r1', 'r2', 'kind'] as const;
 
 /** @internal */
-export function checkKerple(where: string, given: KerpleNumbers): { kind: number; r1: Float32Array; r2: Float32Array } {
-  const kind = check.choice(where, 'kind', given.kind ?? 'logarithmic', kinds);
-  const r1 = new Float32Array(check.float32(where, 'r1', given.r1)); // copies: the caller's may change before they are used
-  const r2 = new Float32Array(check.float32(where, 'r2', given.r2, r1.length));
+export function checkKerple(where: string, given: KerpleNumbers, prefix = '') {
+  const kind: number = check.choice(where, `${prefix}kind`, given.kind ?? 'logarithmic', kinds);
+  // Copies: the caller's may change before they are used.
+  const r1 = new Float32Array(check.float32(where, `${prefix}r1`, given.r1));
+  const r2 = new Float32Array(check.float32(where, `${prefix}r2`, given.r2, r1.length));
   for (const [name, numbers] of Object.entries({ r1, r2 })) {
     const most = name === 'r2' && kind === kinds.power ? 2 : Number.MAX_VALUE;
     const bad = numbers.findIndex((value) => !(value > 0 && value <= most));
     if (bad >= 0) {
       const range = most === 2 ? 'a number above 0 and at most 2' : 'a number above 0';
-      throw new ArgumentRangeError(where, `${name}[${bad}]`, numbers[bad], `is ${numbers[bad]}; expected ${range}`);
+      const problem = `is ${numbers[bad]}; expected ${range}`;
+      throw new ArgumentRangeError(where, `${prefix}${name}[${bad}]`, numbers[bad], problem);
     }
   }
   return { kind, r1, r2 };

@@ -6,7 +6,7 @@ import {
   type PositionPart,
 } from '../attention/position.js';
 import { type Bounds, type Visibility, visibilityOf } from '../attention/visibility.js';
-import type { RopeOptions } from '../rope/options.js';
+import { inPosition, type RopeOptions } from '../rope/options.js';
 import { checkPlan, RopePlan } from '../rope/rope.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError } from '../runtime/errors.js';
@@ -82,7 +82,7 @@ function ropeOf(heap: Heap, where: string, own: object, headDim: number): { rope
     if ('headDim' in own) {
       throw new ArgumentRangeError(where, 'position.headDim', own, 'is not an option; it follows from the layer');
     }
-    const rope = new RopePlan(heap, { ...own, headDim } as RopeOptions, where).adopted();
+    const rope = new RopePlan(heap, { ...own, headDim } as RopeOptions, where, inPosition).adopted();
     return { rope, owned: [rope] };
   }
   const { plan } = check.options(where, 'position', own as { plan: RopePlan }, ['plan']);

@@ -272,21 +272,13 @@ const scalings: { readonly [S in RopeScaling as S['type']]: ScalingKind<S> } = {
 
 const defaults = { factor: 1, rotaryFraction: 1, betaFast: 32, betaSlow: 1, lowFreqFactor: 1, highFreqFactor: 4 };
 
-// The lists of a scaling, by their name here and in the core.
-const lists: Readonly<Record<string, 'shortFactors' | 'longFactors' | 'custom'>> = {
-  shortFactors: 'shortFactors',
-  longFactors: 'longFactors',
-  inverseFrequencies: 'custom',
-};
-
 type Writable<T> = { -readonly [N in keyof T]: T[N] };
+
+type ListName = 'shortFactors' | 'longFactors' | 'inverseFrequencies';
 
 interface Frequencies {
   readonly values: calls.FrequencyOptions;
-  readonly lists: readonly {
-    readonly field: 'shortFactors' | 'longFactors' | 'custom';
-    readonly numbers: readonly number[];
-  }[];
+  readonly lists: readonly { readonly field: ListName; readonly numbers: readonly number[] }[];
 }
 
 function frequencies(where: string, dim: number, base: number, scaling: RopeScaling, nameOf: NameOf): Frequencies {
@@ -295,7 +287,7 @@ function frequencies(where: string, dim: number, base: number, scaling: RopeScal
   const { kind, required, optional } = check.choice(where, nameOf('scaling.type'), type, scalings);
   const checks: Readonly<Record<string, Check>> = { ...required, ...optional };
   check.keys(where, nameOf('scaling'), scaling, ['type', ...Object.keys(checks)]);
-  const given: Readonly<Record<string, unknown>> = { ...scaling };
+  const given = scaling as unknown as Readonly<Record<string, unknown>>;
   const values: Writable<calls.FrequencyOptions> & Record<string, number | boolean | undefined> = {
     ...defaults,
     truncate: true,
@@ -303,7 +295,7 @@ function frequencies(where: string, dim: number, base: number, scaling: RopeScal
     base,
     scaling: kind,
   };
-  const numbers: { field: 'shortFactors' | 'longFactors' | 'custom'; numbers: readonly number[] }[] = [];
+  const lists: { field: ListName; numbers: readonly number[] }[] = [];
   for (const [name, checkField] of Object.entries(checks)) {
     if (given[name] === undefined && !(name in required)) continue;
     const path = nameOf(`scaling.${name}`);
@@ -316,23 +308,18 @@ function frequencies(where: string, dim: number, base: number, scaling: RopeScal
       const problem = `has ${value.length} entries; ${dim} coordinates are ${dim / 2} pairs`;
       throw new ArgumentRangeError(where, path, given[name], problem);
     }
-    numbers.push({ field: lists[name] ?? 'custom', numbers: value });
+    lists.push({ field: name as ListName, numbers: value });
   }
-  if (
-    type === 'longrope' &&
-    given.factor === undefined &&
-    given.maxLength === undefined &&
-    given.attentionFactor === undefined
-  ) {
-    const problem = 'is missing; expected it, maxLength or attentionFactor';
-    throw new ArgumentRangeError(where, nameOf('scaling.factor'), undefined, problem);
-  }
-  // Hugging Face: a LongRoPE factor that is not given is the ratio of the two lengths.
-  if (type === 'longrope' && given.factor === undefined && values.maxLength && values.originalLength) {
-    values.factor = values.maxLength / values.originalLength;
+  if (type === 'longrope' && given.factor === undefined) {
+    if (given.maxLength === undefined && given.attentionFactor === undefined) {
+      const problem = 'is missing; expected it, maxLength or attentionFactor';
+      throw new ArgumentRangeError(where, nameOf('scaling.factor'), undefined, problem);
+    }
+    // Hugging Face: a LongRoPE factor that is not given is the ratio of the two lengths.
+    if (values.maxLength && values.originalLength) values.factor = values.maxLength / values.originalLength;
   }
   checkTogether(where, dim, base, type, values, nameOf);
-  return { values, lists: numbers };
+  return { values, lists };
 }
 
 // Where the base is raised to dim / (dim - 2), each axis has two pairs.
@@ -371,6 +358,7 @@ interface AxisKind<Sizes> {
   readonly kind: number;
   /** The option that holds the sizes, if there is one. */
   readonly sizes: [Sizes] extends [never] ? undefined : Sizes;
+  /** How many sizes there must be. */
   readonly axes?: number;
 }
 
@@ -379,8 +367,8 @@ const axisLayouts: { readonly [A in RopeAxes as A['layout']]: AxisKind<Exclude<k
   axial: { kind: enums.AxisLayout.axial, sizes: 'dims' },
   sections: { kind: enums.AxisLayout.sections, sizes: 'sections' },
   interleaved: { kind: enums.AxisLayout.interleaved, sizes: 'sections', axes: 3 },
-  vision: { kind: enums.AxisLayout.vision, sizes: undefined, axes: 2 },
-  pixtral: { kind: enums.AxisLayout.pixtral, sizes: undefined, axes: 2 },
+  vision: { kind: enums.AxisLayout.vision, sizes: undefined },
+  pixtral: { kind: enums.AxisLayout.pixtral, sizes: undefined },
 };
 
 const maxAxes = 4;
@@ -388,7 +376,7 @@ const oneAxis: calls.AxisOptions = { layout: enums.AxisLayout.single, axes: 1, s
 
 const partScalings: readonly string[] = ['default', 'linear', 'ntk'];
 
-function axisSizes(where: string, name: string, value: unknown, want: number | undefined): number[] {
+function axisSizes(where: string, name: string, value: unknown, want: number | undefined) {
   const sizes = check.shape(where, name, value);
   if (sizes.length < 1 || sizes.length > maxAxes || (want !== undefined && sizes.length !== want)) {
     const expected = want ?? `1 to ${maxAxes}`;
@@ -399,33 +387,36 @@ function axisSizes(where: string, name: string, value: unknown, want: number | u
       `has ${sizes.length} entries; expected ${expected}, one for each axis`,
     );
   }
-  return [...sizes];
+  return sizes;
 }
 
-function axes(where: string, value: RopeAxes | undefined, rotaryDim: number, scaling: string): calls.AxisOptions {
+function axes(
+  where: string,
+  value: RopeAxes | undefined,
+  rotaryDim: number,
+  scaling: string,
+  nameOf: NameOf,
+): calls.AxisOptions {
   if (value === undefined) return oneAxis;
-  check.plainObject(where, 'axes', value, 'a plain object of options');
+  check.plainObject(where, nameOf('axes'), value, 'a plain object of options');
   const { layout } = value;
-  const kind = check.choice(where, 'axes.layout', layout, axisLayouts);
-  check.keys(where, 'axes', value, ['layout', ...(kind.sizes ? [kind.sizes] : [])]);
-  const given: Readonly<Record<string, unknown>> = { ...value };
+  const kind = check.choice(where, nameOf('axes.layout'), layout, axisLayouts);
+  check.keys(where, nameOf('axes'), value, ['layout', ...(kind.sizes ? [kind.sizes] : [])]);
+  const given = value as unknown as Readonly<Record<string, unknown>>;
   if (layout !== 'sections' && layout !== 'interleaved' && !partScalings.includes(scaling)) {
     const problem = `is ${JSON.stringify(scaling)}, which axes of layout '${layout}' cannot have; expected one of ${partScalings.join(', ')}`;
-    throw new ArgumentRangeError(where, 'scaling.type', scaling, problem);
+    throw new ArgumentRangeError(where, nameOf('scaling.type'), scaling, problem);
   }
   if (kind.sizes === undefined) {
+    const dim = nameOf('rotaryDim');
     if (rotaryDim % 4 !== 0) {
-      throw new ArgumentRangeError(
-        where,
-        'rotaryDim',
-        rotaryDim,
-        `is ${rotaryDim}; axes of layout '${layout}' need a multiple of 4`,
-      );
+      const problem = `is ${rotaryDim}; axes of layout '${layout}' need a multiple of 4`;
+      throw new ArgumentRangeError(where, dim, rotaryDim, problem);
     }
-    if (layout === 'vision') checkPairs(where, 'rotaryDim', rotaryDim, scaling, 8);
+    if (layout === 'vision') checkPairs(where, dim, rotaryDim, scaling, 8);
     return { ...oneAxis, layout: kind.kind, axes: 2 };
   }
-  const name = `axes.${kind.sizes}`;
+  const name = nameOf(`axes.${kind.sizes}`);
   const sizes = axisSizes(where, name, given[kind.sizes], kind.axes);
   const want = kind.sizes === 'dims' ? rotaryDim : rotaryDim / 2;
   const sum = sizes.reduce((a, b) => a + b, 0);
@@ -446,12 +437,12 @@ function axes(where: string, value: RopeAxes | undefined, rotaryDim: number, sca
   return { layout: kind.kind, axes: sizes.length, sizes: [a, b, c, d] };
 }
 
-function xpos(where: string, value: XPos | undefined): calls.XPosOptions | undefined {
+function xpos(where: string, value: XPos | undefined, nameOf: NameOf): calls.XPosOptions | undefined {
   if (value === undefined) return undefined;
-  const given = check.options(where, 'xpos', value, ['scaleBase', 'center']);
+  const given = check.options(where, nameOf('xpos'), value, ['scaleBase', 'center']);
   return {
-    scaleBase: positive(where, 'xpos.scaleBase', given.scaleBase ?? 512) as number,
-    center: check.finite(where, 'xpos.center', given.center ?? 0),
+    scaleBase: positive(where, nameOf('xpos.scaleBase'), given.scaleBase ?? 512) as number,
+    center: check.finite(where, nameOf('xpos.center'), given.center ?? 0),
   };
 }
 
@@ -474,8 +465,11 @@ export interface CheckedRopeOptions {
   readonly lists: Frequencies['lists'];
 }
 
-/** How the caller knows an option, such as `scaling.factor`. @internal */
+/** How the caller knows an option, such as `scaling.factor`, or all of them, `options`. @internal */
 export type NameOf = (option: string) => string;
+
+/** Options within `position`. @internal */
+export const inPosition: NameOf = (option) => (option === 'options' ? 'position' : `position.${option}`);
 
 /**
  * How many coordinates a head has, and how many of them are turned. An odd head has coordinates left over, which is fine
@@ -504,7 +498,7 @@ export const ropeFields = ['headDim', 'rotaryDim', 'base', 'pairing', 'scaling',
 
 /** @internal */
 export function checkRopeOptions(where: string, options: RopeOptions, nameOf: NameOf = String): CheckedRopeOptions {
-  const given = check.options(where, 'options', options, ropeFields);
+  const given = check.options(where, nameOf('options'), options, ropeFields);
   const { headDim, rotaryDim } = rotarySizes(where, given, nameOf);
   const base = check.base(where, nameOf('base'), given.base ?? 10000);
   const pairing = given.pairing ?? 'half';
@@ -515,9 +509,9 @@ export function checkRopeOptions(where: string, options: RopeOptions, nameOf: Na
     headDim,
     frequencies: wanted.values,
     pairing: check.choice(where, nameOf('pairing'), pairing, pairings),
-    angles: check.choice(where, 'angles', angles, angleKinds),
-    axes: axes(where, given.axes, rotaryDim, scaling.type),
-    xpos: xpos(where, given.xpos),
+    angles: check.choice(where, nameOf('angles'), angles, angleKinds),
+    axes: axes(where, given.axes, rotaryDim, scaling.type, nameOf),
+    xpos: xpos(where, given.xpos, nameOf),
   };
   return {
     given,

@@ -19,7 +19,7 @@ import {
 } from '../runtime/positions.js';
 import type { ArrayLikeInput, NdArray, Tensor } from '../runtime/tensor.js';
 import { type OwnFloats, overlap } from '../runtime/typed-arrays.js';
-import { type Angles, checkRopeOptions, type Pairing, type RopeOptions, tooFast } from './options.js';
+import { type Angles, checkRopeOptions, type NameOf, type Pairing, type RopeOptions, tooFast } from './options.js';
 
 /** Options of rotate and unrotate. */
 export interface RotateOptions<O extends Float32Array | undefined = Float32Array | undefined>
@@ -146,8 +146,8 @@ export class RopePlan extends Handle {
   readonly #blocks: boolean;
 
   /** @internal */
-  constructor(heap: Heap, options: RopeOptions, where = 'rope') {
-    const checked = checkRopeOptions(where, options);
+  constructor(heap: Heap, options: RopeOptions, where = 'rope', nameOf?: NameOf) {
+    const checked = checkRopeOptions(where, options, nameOf);
     const make = (core: MainModule) => new core.RopePlan();
     const plan = heap.made(where, make, (made) =>
       heap.scope(where, (scratch) => {

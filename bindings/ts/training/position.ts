@@ -3,7 +3,7 @@ import type * as calls from '../calls.js';
 import { checkSandwich, type SandwichVectors } from '../encodings/sandwich.js';
 import { checkT5 } from '../encodings/t5.js';
 import { LearnedMode, Pairing as PairingNumber, Scaling, TrainedPosition } from '../enums.js';
-import { checkRopeOptions, type Pairing, pairings, type RopeScaling } from '../rope/options.js';
+import { checkRopeOptions, inPosition, type Pairing, pairings, type RopeScaling } from '../rope/options.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError, ArgumentTypeError } from '../runtime/errors.js';
 import type { Heap, Scratch } from '../runtime/heap.js';
@@ -354,7 +354,7 @@ const encodings: { readonly [E in Encoding]: EncodingKind<E> } = {
     read: (where, { encoding, ...given }, { modelDim, heads }) => {
       if (given.rotaryDim === undefined) checkPairs(where, { encoding }, { modelDim, heads });
       const options = { ...given, headDim: modelDim / heads };
-      const { core, lists } = checkRopeOptions(where, options, (option) => `position.${option}`);
+      const { core, lists } = checkRopeOptions(where, options, inPosition);
       return { fields: { frequencies: core.frequencies, pairing: core.pairing }, lists };
     },
   },

@@ -137,7 +137,7 @@ TEST_CASE("float32 frequencies of Llama 3 have the bits of Hugging Face's", "[an
 TEST_CASE("float32 frequencies of a caller's list are its numbers rounded", "[angles]") {
   const std::vector<double> list = {1, 0.1, -1.0 / 3};
   FrequencyOptions o = optionsOf(Scaling::kCustom, 6, 1e4);
-  o.custom = list.data();
+  o.inverse_frequencies = list.data();
   CHECK(frequenciesOf(o) == std::vector<float>{1, 0.1f, -1.0f / 3});
 }
 

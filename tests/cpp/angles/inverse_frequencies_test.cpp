@@ -99,7 +99,7 @@ Quad expected(const FrequencyOptions& o, size_t i) {
                  ? w / o.factor
                  : Quad(0);
     case Scaling::kCustom:
-      return o.custom[i];
+      return o.inverse_frequencies[i];
   }
   return 0;
 }
@@ -249,7 +249,7 @@ TEST_CASE("Proportional frequencies turn a whole number of pairs", "[angles]") {
 TEST_CASE("Custom frequencies are taken as they are", "[angles]") {
   const std::vector<double> custom = {1, -0.25, 0, 1e-300, 0x1.fffffffffffffp59};
   FrequencyOptions o = optionsOf(Scaling::kCustom, 10, 1e4);
-  o.custom = custom.data();
+  o.inverse_frequencies = custom.data();
   CHECK(frequenciesOf(o).w == custom);
   CHECK(frequenciesOf(o).attention_factor == 1);
   o.attention_factor = 1.5;
@@ -346,9 +346,9 @@ TEST_CASE("An option outside its range is an invalid argument", "[angles]") {
         [](FrequencyOptions& o) { o.rotary_fraction = 1.1; },
         [](FrequencyOptions& o) { o.rotary_fraction = kDoubleNaN; }}},
       {Scaling::kCustom,
-       {[](FrequencyOptions& o) { o.custom = nullptr; },
-        [](FrequencyOptions& o) { o.custom = with_nan.data(); },
-        [](FrequencyOptions& o) { o.custom = with_large.data(); }}},
+       {[](FrequencyOptions& o) { o.inverse_frequencies = nullptr; },
+        [](FrequencyOptions& o) { o.inverse_frequencies = with_nan.data(); },
+        [](FrequencyOptions& o) { o.inverse_frequencies = with_large.data(); }}},
   };
   for (const auto& [scaling, changes] : refused) {
     for (size_t i = 0; i < changes.size(); ++i) {
@@ -356,7 +356,7 @@ TEST_CASE("An option outside its range is an invalid argument", "[angles]") {
       o.factor = 2;
       o.original_length = 2048;
       o.max_length = 2048;
-      o.short_factors = o.long_factors = o.custom = ones.data();
+      o.short_factors = o.long_factors = o.inverse_frequencies = ones.data();
       CHECK(statusOf(o) == Status::kOk);
       changes[i](o);
       INFO("scaling " << static_cast<int>(scaling) << ", change " << i);

@@ -5,6 +5,7 @@ import {
   notABoolean,
   notAChoice,
   notAnInteger,
+  notEven,
   notFinite,
   notFloats,
   notOptions,
@@ -15,7 +16,7 @@ import {
   wrongType,
 } from '../support/bad-values.mjs';
 import { fireParameters } from '../support/fire.mjs';
-import { testAllRefusals } from '../support/refusals.mjs';
+import { testAllRefusals, testRefusals } from '../support/refusals.mjs';
 
 const rw = await load({ simd: 'deterministic' });
 const sizes = { modelDim: 8, heads: 2 };
@@ -49,10 +50,19 @@ const ofLayer = (make) => ({
   'window.top': [[outOfRange(1, 'left, right')], (top) => make({ window: { top } })],
   position: [[...notOptions, ...notPlain], (position) => make({ position })],
   'position.encoding': [notAChoice, (encoding) => make({ position: { encoding } })],
-  base: [[...notPositive, outOfRange(1)], (base) => make({ position: { encoding: 'rope', base } })],
-  pairing: [notAChoice, (pairing) => make({ position: { encoding: 'rope', pairing } })],
-  'scaling.type': [required(notAChoice), (type) => make({ position: { encoding: 'rope', scaling: { type } } })],
-  'scaling.factor': [
+  'position.base': [[...notPositive, outOfRange(1)], (base) => make({ position: { encoding: 'rope', base } })],
+  'position.pairing': [notAChoice, (pairing) => make({ position: { encoding: 'rope', pairing } })],
+  'position.angles': [notAChoice, (angles) => make({ position: { encoding: 'rope', angles } })],
+  'position.rotaryDim': [
+    notEven({ min: 2, max: 4 }),
+    (rotaryDim) => make({ position: { encoding: 'rope', rotaryDim } }),
+  ],
+  'position.scaling': [notOptions, (scaling) => make({ position: { encoding: 'rope', scaling } })],
+  'position.scaling.type': [
+    required(notAChoice),
+    (type) => make({ position: { encoding: 'rope', scaling: { type } } }),
+  ],
+  'position.scaling.factor': [
     required(notPositive),
     (factor) => make({ position: { encoding: 'rope', scaling: { type: 'linear', factor } } }),
   ],
@@ -78,10 +88,27 @@ const ofLayer = (make) => ({
     notABoolean,
     (bidirectional) => make({ position: { encoding: 't5', table: randomArray([32, 2]), bidirectional } }),
   ],
-  r2: [notFloats(2), (r2) => make({ position: { encoding: 'kerple', r1: Float32Array.of(1, 1), r2 } })],
-  kind: [notAChoice, (kind) => make({ position: { encoding: 'kerple', r1: random(2), r2: random(2), kind } })],
+  'position.axes': [notOptions, (axes) => make({ position: { encoding: 'rope', axes } })],
+  'position.axes.layout': [
+    required(notAChoice),
+    (layout) => make({ position: { encoding: 'rope', axes: { layout } } }),
+  ],
+  'position.axes.dims': [
+    [wrongType(4), outOfRange([2], '[2]'), outOfRange([], 'axis')],
+    (dims) => make({ position: { encoding: 'rope', axes: { layout: 'axial', dims } } }),
+  ],
+  'position.xpos': [notOptions, (xpos) => make({ position: { encoding: 'rope', xpos } })],
+  'position.xpos.scaleBase': [
+    notPositive,
+    (scaleBase) => make({ position: { encoding: 'rope', xpos: { scaleBase } } }),
+  ],
+  'position.xpos.center': [notFinite, (center) => make({ position: { encoding: 'rope', xpos: { center } } })],
+  'position.r2': [notFloats(2), (r2) => make({ position: { encoding: 'kerple', r1: Float32Array.of(1, 1), r2 } })],
+  'position.kind': [
+    notAChoice,
+    (kind) => make({ position: { encoding: 'kerple', r1: random(2), r2: random(2), kind } }),
+  ],
   'position.dim': [size(2 ** 16), (dim) => make({ position: { encoding: 'sandwich', dim } })],
-  'position.base': [notPositive, (base) => make({ position: { encoding: 'sandwich', base } })],
   'position.c': [notPositive, (c) => make({ position: { encoding: 'fire', ...fireParameters(2), c } })],
   'position.outBias': [notATable, (outBias) => make({ position: { encoding: 'fire', ...fireParameters(2), outBias } })],
   weights: [[...notOptions, ...notPlain], (value) => make({ weights: value })],
@@ -96,6 +123,10 @@ testAllRefusals(rw, 'attentionLayer, when it is made,', {
   layout: [notAChoice, (layout) => attention({ position: { encoding: 'sinusoidal', layout } })],
   'weights.query': [notFloats(64), (query) => attention({ weights: { ...weights, query } })],
 });
+
+testRefusals(rw, 'attentionLayer, of sandwich,', 'position.base', notPositive, (base) =>
+  attention({ position: { encoding: 'sandwich', base } }),
+);
 
 for (const kind of ['encoderLayer', 'decoderLayer']) {
   const make = (more) => rw[kind]({ ...block, weights: { ...block.weights, ...norms }, ...more });
