@@ -57,7 +57,7 @@ export const texts = {
   },
   after: [
     'The curve has a high peak at zero, falls on both sides, and swings. More columns make the fall steadier. It is a hint of distance, and no more than a hint.',
-    'Direction is not lost for good. Between the two rows a model puts its own matrices, those that make queries and keys. If together they act like $M_k$, the peak moves from zero to distance $k$: pull the last slider. So direction *can* be learned. It is not given, until chapter 6.',
+    'Direction is not lost for good. Between the two rows a model puts its own matrices, those that make queries and keys. If together they act like $M_k$, the peak moves from zero to distance $k$: pull the last slider. So direction *can* be learned. Chapters 5 and 6 have encodings that give it.',
     'There is one more blemish. The encoding is *added* to the word’s vector. Multiply two such sums and you get four products: word with word, word with place, place with word, place with place. Only the last is the curve above. One would like the distance to enter without the rest, and to enter the score of word with word itself. RoPE will do that.',
   ],
   pitfalls: [
