@@ -146,7 +146,7 @@ export const texts = {
     [
       'Adding a column of ones to the values to get the denominator for free.',
       'With RoPE the column is multiplied by the *turned* keys and summed up, as all values are. That is the denominator of “both sums”, which may vanish, not Su’s.',
-      'Found in a comment on the same article. The trick comes from [SANA](https://arxiv.org/abs/2410.10629), which has no RoPE.',
+      'Found in a comment on the same article. It has the trick from [SANA](https://arxiv.org/abs/2410.10629), which has no RoPE.',
     ],
     [
       'Masking the values of padding and forgetting its keys.',
