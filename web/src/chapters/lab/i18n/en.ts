@@ -64,7 +64,7 @@ export const texts = {
   },
   orderAfter: [
     'None and ALiBi fail, each for its own reason. Without an encoding there is no order at all. ALiBi subtracts the distance and drops its sign: the token before and the token after are equally near. In a model that looks back only, this costs nothing. Here it does.',
-    'Now choose “the sequence backwards”. The first token has to look at the last one, the second at the last but one. No fixed distance leads there. The learned and the sinusoidal encoding succeed: they say where a token stands. T5, Shaw, RoPE and PoPE say how far two tokens are apart, and fail. So *relative* is no praise by itself. It suits language, where what matters is what stands nearby.',
+    'Now choose “the sequence backwards”. The first token has to look at the last one, the second at the last but one. No fixed distance leads there. The learned and the sinusoidal encoding succeed: they say where a token stands. T5, Shaw, RoPE and PoPE (RoPE with angles from positions alone) say how far two tokens are apart, and fail. So *relative* is no praise by itself. It suits language, where what matters is what stands nearby.',
   ],
   inductionTitle: 'Two heads that find each other',
   inductionProse: [
@@ -122,7 +122,7 @@ export const texts = {
       ].join(' '),
   },
   lengthAfter: [
-    'RoPE is among the best up to position 31 and falls off the cliff soon behind it. So do the sinusoidal and the learned encoding. ALiBi, T5 and Shaw walk on. T5 and Shaw treat all distances beyond some limit alike, and ALiBi subtracts a little more at each step, as it did before. So a longer text brings little that is new.',
+    'RoPE is among the best up to position 31 and falls off the cliff soon after it. So do the sinusoidal and the learned encoding. ALiBi, T5 and Shaw walk on. T5 and Shaw treat all distances beyond some limit alike, and ALiBi subtracts a little more at each step, as it did before. So a longer text brings little that is new.',
     'The scalings of chapter 8 help unequally. PI slows all pairs down, the fast ones too. The fast ones count single steps, and this task is about single steps: PI fails everywhere, even within the trained length. A short training mends part of it: see below. NTK spares the fast pairs and moves the cliff outwards. YaRN, with its ramp from 1 to 4 turns, removes it.',
     'The base is worth a try as well. With base 10 the slowest pair, too, turns nearly once within 32 positions. So hardly any angle is new, and the cliff is gone. With base 1,000,000 the slow pairs hardly turn in 128 positions, and the cliff lies farther out.',
   ],
@@ -148,7 +148,7 @@ export const texts = {
     summary: (steps: string, all: readonly string[]) => `Losses after ${steps} steps: ${all.join('; ')}.`,
   },
   linearAfter: [
-    'RoPE in the numerator does best among the linear forms, with 1.40 against 1.82 without positions. Softmax with RoPE reaches 1.06: it can point at one token, and linear attention cannot. With both sums turned, the denominator can come near zero. That model ends up worse than the one without positions: its loss rises again after the first 150 steps.',
+    'RoPE in the numerator does best among the linear forms, with 1.40 against 1.82 without positions. Softmax with RoPE reaches 1.06: it can point at one token, and linear attention cannot. With both sums turned, the denominator can come near zero. That model ends up worse than the one without positions: its loss rises again after the first 130 steps.',
   ],
   furtherTitle: 'Two further experiments: a short training afterwards, and text',
   furtherTexts: () => import('./further-en'),

@@ -19,7 +19,7 @@ export const texts = {
   },
   tuningAfter: [
     'YaRN needs 10 steps. NTK needs about 50, and so does RoPE without any scaling: it only has to meet the new angles. PI still stands at 1.44 after 100 steps. All of its angles are familiar, but neighbours have moved together, and the model has to learn again to tell them apart.',
-    'These 100 steps are a fifth of the training before. In large models a short training is a far smaller part, and PI was found to need 1,000 steps ([Chen et al., 2023](https://arxiv.org/abs/2306.15595)).',
+    'These 100 steps are a fifth of the training before. In large models a short training is a far smaller part, and PI took at most 1,000 steps ([Chen et al., 2023](https://arxiv.org/abs/2306.15595)).',
   ],
   textTitle: 'Text',
   textProse: [
