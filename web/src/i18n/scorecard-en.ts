@@ -21,7 +21,7 @@ export const texts = {
     ],
     rope: [
       'RoPE',
-      'Has an angle for every position; beyond its training it needs chapter 8. On long Chinese law cases (CAIL2019-SCM) accuracy rises from 68.29% with 512 tokens to 69.79% with 1,024, where BERT with 512 has 67.77% ([RoFormer](https://arxiv.org/abs/2104.09864)). Chapter 11 trains such models before your eyes.',
+      'Has an angle for every position; beyond its training it needs chapter 8. On long Chinese law cases (CAIL2019-SCM), within the 1,536 tokens of its training, accuracy rises from 68.29% with 512 tokens to 69.79% with 1,024, where BERT with 512 has 67.77% ([RoFormer](https://arxiv.org/abs/2104.09864)). Chapter 11 trains such models before your eyes.',
     ],
   },
 };
