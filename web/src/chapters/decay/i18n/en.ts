@@ -26,7 +26,7 @@ export const texts = {
     'Where does the second curve come from? Write the score as a sum over pairs, each a complex number $h_i$ turned by its angle, and rearrange the sum by parts (Abel’s trick). The size of the score is at most the largest jump between neighbouring $h_i$ times a sum that depends on distance alone.',
   ],
   formula:
-    '$h_i$ is the product of pair $i$ of the query with the conjugate of that of the key; behind the last pair it counts as 0. The score itself is the real part of the sum, so it is no larger.',
+    '$h_i$ is the product of pair $i$ of the query with the conjugate of that of the key; after the last pair it counts as 0. The score itself is the real part of the sum, so it is no larger.',
   bound: {
     seed: 'Query and key number',
     label: 'Size of the score and its bound, by distance',

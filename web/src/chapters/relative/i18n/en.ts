@@ -61,7 +61,7 @@ export const texts = {
     question: 'With $k = 2$, which of these distances takes the same row as distance 3?',
     answers: [
       ['Distance 2, and also 5'],
-      ['Distance −3', 'Clipping keeps the sign: before and behind stay apart.'],
+      ['Distance −3', 'Clipping keeps the sign: before and after stay apart.'],
       ['None', 'Only distances shorter than $k$ have a row to themselves.'],
     ],
     explanation: 'Distances 2, 3, 4, 5 and all beyond share the last row, number 4. Distance −3 takes row 0.',
@@ -98,7 +98,7 @@ export const texts = {
     'Huang and colleagues ([2020](https://arxiv.org/abs/2009.13658)) compare four methods. M4 puts the vector of the distance beside the query and beside the key, expands the product, and leaves out $a · a$. So a distance can call for a key, and a key can call for a distance. M3 has one term: it multiplies query, key and the vector of the distance number by number, so that a distance decides how much each number counts. The authors see in M4 a generalisation of the absolute encoding, and report better results on SQuAD 1.1 than with the encodings before it.',
   ],
   huangFormula: ['M4', 'M3'],
-  huangNote: '$a_{ij}$ is the learned vector of the distance between query and key, $d$ counts its numbers.',
+  huangNote: '$a_{ij}$ is the learned vector of the distance between query and key, $c$ counts its numbers.',
   split: {
     method: 'Method',
     methods: { shaw: 'Shaw', m4: 'M4', m3: 'M3' },
