@@ -1,4 +1,4 @@
-# Causal attention with ALiBi (Press et al., 2022).
+# Causal attention with ALiBi (Press et al., 2021).
 import numpy as np
 
 H, T, D = 2, 8, 8  # heads, tokens, head size

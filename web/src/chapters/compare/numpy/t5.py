@@ -1,4 +1,4 @@
-# Attention with the bias of T5 (Raffel et al., 2020). T5 does not divide by sqrt(D).
+# Attention with the bias of T5 (Raffel et al., 2019). T5 does not divide by sqrt(D).
 import numpy as np
 
 H, T, D = 2, 8, 8  # heads, tokens, head size

@@ -1,4 +1,4 @@
-# Causal attention with ALiBi (Press et al., 2022).
+# Causal attention with ALiBi (Press et al., 2021).
 import math
 
 import torch
