@@ -65,15 +65,16 @@ export const texts = {
   },
   resultsAfter: [
     'No encoding is the best in every column. Binary, sinusoidal, learned and axial positions count from the beginning: they alone name a sequence backwards, and they fall off the cliff. Most others read on beyond the trained length. ALiBi, KERPLE, FIRE and Sandwich drop the sign of the distance, so at best they name the token before about half of the time. With two heads ALiBi has the slopes 1/16 and 1/256, too gentle to point at one token: it hardly learns what repeats. RoPE does well at what lies near, and fails beyond it as it stands; chapter 8 mends that. It is what most models use today, for it turns queries and keys and leaves the rest of attention, and its fast kernels, as they are.',
-    'Six rows have no chapter. For the two with grids, axial and RoPE-Mixed, the lab writes its sequences in rows of eight.',
+    'Nine rows have no chapter. For the two with grids, axial and RoPE-Mixed, the lab writes its sequences in rows of eight.',
   ],
   others: [
-    'An axial position is the sum of a learned row and a learned column of a grid: what a learned one is, with fewer numbers.',
+    'An axial position is the sum of a learned row and a learned column of a grid (Reformer appends the two): what a learned one is, with fewer numbers.',
     'Transformer-XL compares each query with a mapped sinusoidal vector of the distance. Each distance has one of its own, and one map leads from each to the next. The small model reads on at distances that it has not seen.',
     'DeBERTa learns a vector for each distance and maps it as words are mapped; distances beyond its table are one.',
     'Sandwich adds the product of two sinusoidal vectors. It learns nothing and falls with the distance, though some far distances share a value.',
     'CoPE lets each query decide by gates which words count. So two words may stand at one place, and the next place depends on the text. It reads on, but where nothing is hidden it counts to the end of the sequence, and cannot name the token before.',
     'RoPE-Mixed turns by row and by column, with learned frequencies: its marks are those of RoPE along each axis.',
+    'KERPLE takes its bias from the logarithm of the distance, FIRE from a small network of the distance; both learn. In [PoPE](https://arxiv.org/abs/2509.10534) positions alone set the angles, and words only lengths.',
   ],
   publishedTitle: 'What papers report',
   publishedProse: [
@@ -113,7 +114,7 @@ export const texts = {
       corner: 'encoding',
       columns: ['trained on', 'reads', 'perplexity'],
       rows: { sinusoidal: 'Sinusoidal', alibi: 'ALiBi', short: 'ALiBi', long: 'ALiBi' },
-      note: 'Trained on 512 tokens, ALiBi reads 3,072 better than the sinusoidal model that was trained on as many, and its training is 1.84 times as fast. Its authors find that much of this comes from the first tokens of each piece, which get more context when pieces are longer. ([Press et al., section 4.1, appendix B](https://arxiv.org/abs/2108.12409).)',
+      note: 'Trained on 512 tokens, ALiBi reads 3,072 better than the sinusoidal model that was trained on 3,072, and its training is 1.84 times as fast. Its authors find that much of this comes from the first tokens of each piece, which get more context when pieces are longer. ([Press et al., section 4.1, appendix B](https://arxiv.org/abs/2108.12409).)',
     },
   },
 };
