@@ -108,7 +108,7 @@ export const texts = {
   tries: [
     'Give RoPE a base of 10 and look at the position part: within the sentence even the slowest pair turns a good way.',
     'Let two heads of keys serve four heads of queries. The position part of RoPE differs between heads all the same.',
-    'Take a window of two with one first word that stays visible, tick the causal box, and follow the first column.',
+    'Set the window to two, keep the first word visible, tick the causal box, and follow the first column.',
     'Choose no encoding, tick the causal box and add layers: order leaks in through the mask.',
   ],
   modelTitle: 'Bring your own model',
@@ -182,7 +182,7 @@ export const texts = {
   },
   look: {
     caption:
-      'Attention of your model for these tokens, and the tokens that it holds likeliest at the chosen place, beside those of the unchanged model.',
+      'Attention of your model for these tokens, and the tokens that it finds likeliest at the chosen place, beside those of the unchanged model.',
     ids: 'Token ids, or text where there is a tokenizer',
     at: 'Place of the likeliest tokens',
     noModel: 'First load a model, or make a small one, in the figure above.',
