@@ -83,7 +83,7 @@ export const bestHead = ({ data, shape }, layer, first, distances) => {
 };
 
 /**
- * A causal model that learns sequences with a period: the share of repeated tokens that it foretells, the attention that
+ * A causal model that learns sequences with a period: the share of repeated tokens that it predicts, the attention that
  * heads of the first layer give to the token before, and those of the last to what followed the same token, with all maps.
  * @type {(rw: Training, encoding: keyof typeof positions, layers: number, seed: number) => { step(): void,
  *   look(): { share: number, previous: number, followed: number, ids: number[], maps: Float32Array }, dispose(): void }}

@@ -68,14 +68,14 @@ export const texts = {
   ],
   inductionTitle: 'Two heads that find each other',
   inductionProse: [
-    'The second task takes two steps of thought. A sequence of random tokens repeats itself. Once a token has come up before, the model can foretell the next one: it is whatever followed that token the last time.',
+    'The second task takes two steps of thought. A sequence of random tokens repeats itself. Once a token has come up before, the model can predict the next one: it is whatever followed that token the last time.',
     'No single head can do that. A head of the first layer has to tell each token what stood before it. A head of the second layer can then look for the place whose *token before* is the present one, and copy what stands there. [Olsson et al. (2022)](https://arxiv.org/abs/2209.11895) found such pairs of heads in large language models and called the second one an induction head.',
   ],
   induction: {
     encoding: 'Position encoding',
     layers: 'Layers',
     measures: {
-      share: 'Foretold right',
+      share: 'Predicted right',
       previous: 'To the token before',
       followed: 'To what followed',
     },
@@ -89,10 +89,10 @@ export const texts = {
     cell: (q: string, at: string, k: string, of: string, weight: string) =>
       `Query ${q} at position ${at} gives key ${k} at position ${of} the weight ${weight}.`,
     caption:
-      'First panel: repeated tokens that are foretold right. Second and third: the attention that the best head of the first layer gives to the token before, and the best head of the last layer to what followed the same token. Maps: what each head looks at in a sequence of 36 tokens that repeats after 12. Point at a step and see the maps as they were then.',
+      'First panel: repeated tokens that are predicted right. Second and third: the attention that the best head of the first layer gives to the token before, and the best head of the last layer to what followed the same token. Maps: what each head looks at in a sequence of 36 tokens that repeats after 12. Point at a step and see the maps as they were then.',
     notYet: 'Nothing is trained yet. Press Train; with RoPE the heads form between 200 and 350 steps.',
     summary: (steps: string, share: string, previous: string, followed: string, layers: string) =>
-      `After ${steps} steps the share foretold right is ${share}. The best head of layer 1 gives ${previous} of its attention to the token before, the best of layer ${layers} gives ${followed} to what followed the same token.`,
+      `After ${steps} steps the share predicted right is ${share}. The best head of layer 1 gives ${previous} of its attention to the token before, the best of layer ${layers} gives ${followed} to what followed the same token.`,
   },
   inductionAfter: [
     'For 200 steps hardly anything happens. Then the stripes appear in both layers within some 100 steps, and the curve rises with them. Each head is of use only with the other one. That is why they come together, and all of a sudden.',

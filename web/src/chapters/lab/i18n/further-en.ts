@@ -23,7 +23,7 @@ export const texts = {
   ],
   textTitle: 'Text',
   textProse: [
-    'Random tokens show what an encoding can tell. What is it worth for language? Here a model reads the beginning of Jane Austen’s *Pride and Prejudice*, 60,000 characters, and foretells each character from those before it. It learns nine tenths of them and is tested on the last tenth. It has two layers with feed-forward parts, and reads 64 characters at a time.',
+    'Random tokens show what an encoding can tell. What is it worth for language? Here a model reads the beginning of Jane Austen’s *Pride and Prejudice*, 60,000 characters, and predicts each character from those before it. It learns nine tenths of them and is tested on the last tenth. It has two layers with feed-forward parts, and reads 64 characters at a time.',
   ],
   text: {
     encoding: 'Train',
