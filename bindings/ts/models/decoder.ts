@@ -372,6 +372,9 @@ export class DecoderModel extends Model {
     const end = at.values === undefined ? at.offset + tokens : at.values.reduce((a, b) => Math.max(a, b), 0) + 1;
     const name = at.values === undefined ? (offset === undefined ? 'ids' : 'offset') : 'positions';
     checkLength(where, this.making.positions, name, positions ?? offset, end);
+    if (this.config.position === 'absolute') {
+      for (const each of at.values ?? [at.offset]) check.integer(where, name, each, 0);
+    }
     const mask = attentionMask === undefined ? undefined : paddingMask(where, attentionMask, ids);
     return { at, keep: keepMask(this.heap, where, mask, [batch, this.config.heads, tokens, tokens]) };
   }

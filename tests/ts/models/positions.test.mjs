@@ -67,6 +67,16 @@ for (const name of ['bloom', 'mpt']) {
   });
 }
 
+for (const name of ['gpt2', 'opt']) {
+  test(`${name} has no vectors for positions before 0, and says so`, async () => {
+    const own = await loaded(tinyModel(name));
+    const refused = (argument) => ({ name: 'ArgumentRangeError', argument, message: /is -1; expected/ });
+    assert.throws(() => own.forward([1, 2], { offset: -1 }), refused('offset'));
+    assert.throws(() => own.forward([1, 2], { positions: [0, -1] }), refused('positions'));
+    own.dispose();
+  });
+}
+
 test('RoPE in place of ALiBi may be changed again', async () => {
   const model = tinyModel('bloom-6');
   const own = await loaded(model);
