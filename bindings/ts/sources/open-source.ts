@@ -1,5 +1,6 @@
 // Opens the caller's source: memory, a Blob, a path, an address or a file that is kept.
 import { ArgumentTypeError } from '../runtime/errors.js';
+import { EventLoop } from '../runtime/event-loop.js';
 import { bytesGiven, isRevoked } from '../runtime/typed-arrays.js';
 import { blobSource } from './blob.js';
 import { openHttp } from './http.js';
@@ -62,12 +63,17 @@ async function openWhole(
 
 function memorySource(bytes: Uint8Array): ByteSource {
   const size = bytes.length;
-  async function* read(from: number, to: number): AsyncIterable<Uint8Array> {
-    const end = Math.min(to, size);
-    for (let at = from; at < end; at += pieceBytes) {
-      if (bytes.length !== size) throw new SourceFailure('was detached or resized');
-      yield bytes.subarray(at, Math.min(at + pieceBytes, end));
-    }
-  }
-  return { name: 'buffer', size, read };
+  const loop = new EventLoop(); // nothing else here waits, and a signal would not be heard
+  return {
+    name: 'buffer',
+    size,
+    async *read(from, to) {
+      const end = Math.min(to, size);
+      for (let at = from; at < end; at += pieceBytes) {
+        await loop.pause();
+        if (bytes.length !== size) throw new SourceFailure('was detached or resized');
+        yield bytes.subarray(at, Math.min(at + pieceBytes, end));
+      }
+    },
+  };
 }

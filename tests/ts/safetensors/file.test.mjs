@@ -214,6 +214,20 @@ test('a read that is aborted rejects with the reason and leaves nothing', async 
   await assert.rejects(open(bytes, { signal: AbortSignal.abort(reason) }), (error) => error === reason);
 });
 
+test('others have their turn while bytes are read, so that they may abort', async () => {
+  const file = await open(bytes);
+  const before = inUse(rw);
+  const reason = new Error('enough');
+  const controller = new AbortController();
+  const onProgress = ({ loaded }) => {
+    const from = performance.now();
+    while (performance.now() - from < 20); // as if the piece were large
+    if (loaded <= 2 ** 20) setImmediate(() => controller.abort(reason));
+  };
+  await assert.rejects(file.tensor('large', { signal: controller.signal, onProgress }), (error) => error === reason);
+  assert.deepEqual(inUse(rw), before);
+});
+
 test('what a callback throws ends the read and comes out as it is', async () => {
   const file = await open(bytes);
   const mine = new Error('mine');
