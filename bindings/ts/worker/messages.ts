@@ -119,7 +119,7 @@ export function pack(
     if (known !== undefined) return known;
     const other = stand(each);
     if (other !== undefined) return other;
-    if (kindOf(each) !== undefined) return packArray(each as Uint8Array, moved, all);
+    if (ArrayBuffer.isView(each)) return packArray(each, moved, all);
     if (each instanceof ArrayBuffer) {
       refuseDetached(each, each);
       if (all || given.has(each)) moved.add(each);
@@ -157,11 +157,15 @@ function refuseDetached(value: object, buffer: ArrayBufferLike): void {
   throw new ArgumentTypeError('remote', 'array', value, 'one that still has its memory: it was given away before');
 }
 
-function packArray(array: Uint8Array, moved: Set<Transferable>, all: boolean): ArrayBufferView {
+function packArray(array: ArrayBufferView, moved: Set<Transferable>, all: boolean): ArrayBufferView {
   const { buffer } = array;
   refuseDetached(array, buffer);
-  if (array.byteLength < buffer.byteLength) {
-    const part = copyOf(array);
+  const { byteOffset, byteLength } = array;
+  if (byteLength < buffer.byteLength) {
+    const isDataView = kindOf(array) === undefined;
+    const part = isDataView
+      ? new DataView(new Uint8Array(buffer, byteOffset, byteLength).slice().buffer)
+      : copyOf(array);
     moved.add(part.buffer as ArrayBuffer);
     return part;
   }

@@ -430,6 +430,20 @@ test('an array that was given away before is refused, not waited for', async (t)
   assert.equal(await remote.size(new Float32Array(0)), 0); // empty, not gone
 });
 
+test('a DataView is moved, and sent without the rest of its buffer, as a typed array is', async (t) => {
+  const { port1, port2 } = new MessageChannel();
+  expose({ seen: (view) => [view.constructor.name, view.getInt16(0), view.byteLength, view.buffer.byteLength] }, port2);
+  const remote = opened(t, port1);
+  const buffer = new ArrayBuffer(16);
+  const part = new DataView(buffer, 4, 8);
+  part.setInt16(0, -7);
+  assert.deepEqual(await remote.seen(part), ['DataView', -7, 8, 8]);
+  const whole = new DataView(buffer);
+  assert.deepEqual(await remote.seen(transfer(whole)), ['DataView', 0, 16, 16]);
+  assert.equal(buffer.byteLength, 0);
+  await assert.rejects(remote.seen(transfer(whole)), /given away before/);
+});
+
 test('transfer() refuses what is neither an array nor a buffer', () => {
   for (const value of [3, null, undefined, 'text', [1], { data: new Float32Array(1) }]) {
     assert.throws(() => transfer(value), { name: 'ArgumentTypeError', argument: 'array', value });
