@@ -159,7 +159,8 @@ async function update(
   const { isComplete } = copy;
   if (isComplete && (await isCurrent(copy, remote, signal))) return;
   let from = isComplete || copy.validator === undefined ? 0 : copy.bytes;
-  let response = await ask(remote, signal, from);
+  let response = isComplete ? await answer(remote, signal, 'GET') : await ask(remote, signal, from);
+  if (response === undefined) return;
   if (from > 0 && (response.status === 416 || (response.status === 206 && !copy.isOf(versionOf(response, from))))) {
     discard(response);
     from = 0;
@@ -185,12 +186,21 @@ async function update(
 
 // Asks for the headers of a complete file. Where nobody answers, it is taken for current.
 async function isCurrent(copy: StoredCopy, remote: Remote, signal: AbortSignal | undefined): Promise<boolean> {
-  const response = await ask(remote, signal, 0, 'HEAD').catch((error) => {
+  const response = await answer(remote, signal, 'HEAD');
+  return response === undefined || (isFile(response) && copy.isOf(versionOf(response, 0)));
+}
+
+// What the server says of a complete file; undefined where it is out of reach, busy or broken.
+async function answer(remote: Remote, signal: AbortSignal | undefined, method: 'GET' | 'HEAD') {
+  const response = await ask(remote, signal, 0, method).catch((error) => {
     if (!(error instanceof SourceFailure)) throw error;
   });
   signal?.throwIfAborted();
-  if (response === undefined || response.status === 429 || response.status >= 500) return true;
-  return isFile(response) && copy.isOf(versionOf(response, 0));
+  if (response === undefined) return undefined;
+  const { status } = response;
+  const isKnown = status < 500 ? status !== 429 : status === 501 && method === 'HEAD'; // a server without HEAD
+  if (!isKnown) discard(response);
+  return isKnown ? response : undefined;
 }
 
 // What a response with the bytes of a file from `from` on says of it.

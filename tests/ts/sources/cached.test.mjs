@@ -144,7 +144,8 @@ const changed = {
   'another ETag': [{}, { headers: { ETag: '"b"' } }],
   'another Last-Modified': [{ headers: { 'Last-Modified': monday } }, { headers: { 'Last-Modified': tuesday } }],
   'neither ETag nor Last-Modified': [{ headers: {} }, {}],
-  'another ETag, from a server that refuses HEAD': [{ noHead: true }, { headers: { ETag: '"b"' } }],
+  'another ETag, from a server that refuses HEAD': [{ noHead: 405 }, { headers: { ETag: '"b"' } }],
+  'another ETag, from a server without HEAD': [{ noHead: 501 }, { headers: { ETag: '"b"' } }],
   'another ETag, from a server that ignores ranges': [{ whole: true }, { headers: { ETag: '"b"' } }],
 };
 for (const [what, [before, after]] of Object.entries(changed)) {
@@ -164,7 +165,7 @@ for (const [what, [before, after]] of Object.entries(changed)) {
 }
 
 test('a file that has not changed is not downloaded again by a server that refuses HEAD', async (t) => {
-  const server = await changeable(t, { noHead: true });
+  const server = await changeable(t, { noHead: 405 });
   await opened(server.source);
   const progress = await opened(server.source);
   assert.ok(progress.every(({ total }) => total < 1000)); // the header alone
@@ -175,6 +176,8 @@ const offline = {
   'the server cannot be reached': { gone: true },
   'the server answers with 503': { status: 503 },
   'the server asks for fewer requests': { status: 429 },
+  'the server refuses HEAD, and answers GET with 503': { noHead: 405, status: 503 },
+  'the server has no HEAD, and ends the connection of GET': { noHead: 501, gone: true },
 };
 for (const [what, state] of Object.entries(offline)) {
   test(`a complete file is opened where ${what}, a partial one is not`, async (t) => {

@@ -36,7 +36,7 @@ export async function opened(source, version, options = {}) {
 
 /**
  * A server whose `state` may be changed: { bytes, headers, cut: bytes after which it ends connections, whole: whether it
- * ignores ranges, status: of all answers, gone: whether it answers nobody, noHead: whether it refuses HEAD }. `requests` has
+ * ignores ranges, status: of all answers, gone: whether it answers nobody, noHead: status of answers to HEAD }. `requests` has
  * method and range of each.
  */
 export async function changeable(t, given = {}) {
@@ -45,10 +45,10 @@ export async function changeable(t, given = {}) {
   const { url } = await serve(t, (request, response) => {
     requests.push(`${request.method} ${request.headers.range}`);
     const { cut, whole, status } = state;
+    if (request.method === 'HEAD' && state.noHead) return response.writeHead(state.noHead).end();
     if (status !== undefined) return response.writeHead(status).end();
     if (state.gone) return response.destroy();
     for (const [name, value] of Object.entries(state.headers)) response.setHeader(name, value);
-    if (request.method === 'HEAD' && state.noHead) return response.writeHead(405).end();
     const send = (body) => (whole ? sendWhole(response, body) : sendRange(request, response, body));
     if (cut === undefined || request.method === 'HEAD') return send(state.bytes);
     // The rest never comes.
