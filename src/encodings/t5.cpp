@@ -1,6 +1,7 @@
 #include "encodings/t5.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "angles/real.h"
@@ -8,9 +9,16 @@
 namespace ropewalk {
 namespace {
 
-// Whether ln(n / exact) / ln(max / exact) * buckets >= step. Equality happens where n is a whole power, and
-// the logarithms then agree to all but the last few of their 256 bits.
+// Whether ln(n / exact) / ln(max / exact) * buckets >= step. Doubles decide unless they are too near to tell,
+// since the logarithms of 256 bits take milliseconds for a table. Equality happens where n is a whole power,
+// and those then agree to all but the last few of their bits.
 bool reaches(int64_t n, int64_t exact, int64_t max, size_t buckets, size_t step) {
+  const auto rough = [&](int64_t x) {
+    return std::log1p(static_cast<double>(x - exact) / static_cast<double>(exact));
+  };
+  const double far = rough(n) * static_cast<double>(buckets);
+  const double edge = rough(max) * static_cast<double>(step);
+  if (std::abs(far - edge) >= 1e-12 * (far + edge)) return far >= edge;
   const auto ratio = [&](int64_t x) {
     return log(Real(static_cast<double>(x)) / static_cast<double>(exact));
   };
