@@ -245,7 +245,7 @@ export class ModelKvCache extends Handle {
     }
     for (let i = 0; i < layers.length; ++i) this.#layers[i]?.enter(at, layers[i]?.position.rope);
     if (this.#list.agree) return;
-    throw new StateError(`${at}: a layer of the cache was changed alone; reset() makes it usable again`);
+    throw new StateError(`${at}: a layer of the cache was changed alone; reset() it first`);
   }
 
   /**

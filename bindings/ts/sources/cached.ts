@@ -198,9 +198,10 @@ async function answer(remote: Remote, signal: AbortSignal | undefined, method: '
   signal?.throwIfAborted();
   if (response === undefined) return undefined;
   const { status } = response;
-  const isKnown = status < 500 ? status !== 429 : status === 501 && method === 'HEAD'; // a server without HEAD
-  if (!isKnown) discard(response);
-  return isKnown ? response : undefined;
+  const hasNoHead = status === 501 && method === 'HEAD';
+  if (hasNoHead || (status < 500 && status !== 429)) return response;
+  discard(response);
+  return undefined;
 }
 
 // What a response with the bytes of a file from `from` on says of it.
