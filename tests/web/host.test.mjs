@@ -47,6 +47,26 @@ for (const name of browsers) {
     await site.close();
   });
 
+  // As in a frame with a sandbox, on a page of somebody's course.
+  test(`where even asking for service workers throws, the page stays (${name})`, async () => {
+    const site = await plainHost();
+    const refuse = () => {
+      const get = () => {
+        throw new DOMException('the context is sandboxed', 'SecurityError');
+      };
+      Object.defineProperty(Navigator.prototype, 'serviceWorker', { get });
+    };
+    const { page, close } = await both.open(name, site.address, { hash, init: refuse });
+    // Past the end of its start.
+    await until(
+      () => page.evaluate(() => performance.getEntriesByType('resource').some((r) => /follow-.*js/.test(r.name))),
+      'what comes last',
+    );
+    await works(page);
+    await close();
+    await site.close();
+  });
+
   test(`from such a folder it is read again when the host is gone (${name})`, async () => {
     const site = await plainHost();
     const { page, close } = await both.open(name, site.address, { hash });

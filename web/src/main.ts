@@ -63,7 +63,7 @@ async function start(): Promise<void> {
   });
   addEventListener('popstate', ({ state: entry }) => follow(page.values.at, entry === null));
   await complete;
-  keepForOffline();
+  keepForOffline().catch(() => undefined);
   // Where it does not come, the page stays as it is.
   const later = await import('./page/follow').catch(() => undefined);
   later?.followTextSize();
