@@ -48,6 +48,29 @@ test('what is wider than a very small screen scrolls, and its edge shows that th
   }
 });
 
+test('numbers of a table never touch, however small the screen', async () => {
+  for (const [width, locale] of [320, 340, 360].flatMap((width) => [
+    [width, 'en-US'],
+    [width, 'zh-CN'],
+  ])) {
+    const page = await pageOf(width, locale);
+    const gaps = await page.evaluate(() => {
+      const boxOf = (cell) => {
+        const text = document.createRange();
+        text.selectNodeContents(cell);
+        return text.getBoundingClientRect();
+      };
+      const rows = document.querySelectorAll('#figure-rope-worked .picture tr');
+      return Array.from(rows, ({ cells, textContent }) => {
+        const boxes = Array.from(cells, boxOf);
+        return [textContent, Math.min(...boxes.slice(1).map(({ left }, i) => left - boxes[i].right))];
+      });
+    });
+    assert.equal(gaps.length, 7);
+    for (const [row, gap] of gaps) assert.ok(gap > 2, `${width} px, ${row}: ${gap}`);
+  }
+});
+
 test('what a button says when it was pressed stands clear of the ring around it', async () => {
   const { page, close } = await open(browser, site.address);
   const clear = await page.evaluate(() =>
