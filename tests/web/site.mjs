@@ -100,6 +100,7 @@ export async function serve({ under = '/', isPlain = false, inSteps = false, isC
     }
   });
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  server.unref(); // a test that fails before it closes the server ends all the same
   const close = () =>
     new Promise((resolve) => {
       server.close(resolve);
