@@ -109,6 +109,19 @@ test('the comparison shows what the lab recorded, each encoding in its row', asy
       assert.ok(Math.abs(table[i][column] - value) < 1e-9, `${encoding} ${column}`);
     }
   }
+  // What reads as the best is marked, and nothing else.
+  const marked = await page
+    .locator('#figure-compare-results .comparison tbody tr')
+    .evaluateAll((all) => all.map((row) => Array.from(row.cells, (cell) => cell.matches('.best'))));
+  for (const column of [5, 6, 7, 8]) {
+    const [values, choose] = [rows.map((row) => Number.parseFloat(row[column])), column === 8 ? Math.min : Math.max];
+    const wanted = values.map((value) => value === choose(...values));
+    assert.deepEqual(
+      marked.map((row) => row[column]),
+      wanted,
+      `column ${column}`,
+    );
+  }
   // What the text says of them.
   const best = (column) =>
     names.filter((_, i) => table[i][column] === Math.max(...table.map((row) => row[column] || 0)));

@@ -32,10 +32,13 @@ export function compareResults(chapter: ChapterState<Texts & EvidenceTexts>): Fi
     return compared.toSorted((a, b) => sign * (resultOf(order, a) - resultOf(order, b)));
   }
 
-  function measured(measure: Measure, encoding: Compared, best: number): ComparedCell {
-    const [values, result] = [curveOf(measure, encoding), resultOf(measure, encoding)];
+  const textOf = (measure: Measure, encoding: Compared): string => printed(measure, resultOf(measure, encoding));
+
+  // What reads as the best is marked as the best.
+  function measured(measure: Measure, encoding: Compared, best: string): ComparedCell {
+    const [values, text] = [curveOf(measure, encoding), textOf(measure, encoding)];
     const curve = measure === 'length' ? { values, top: mostLoss, limit: trainedShare } : { values, top: 1 };
-    return { text: printed(measure, result), curve, look: result === best ? 'best' : undefined };
+    return { text, curve, look: text === best ? 'best' : undefined };
   }
 
   return figure(chapter, { name: 'results', caption: texts.caption, wide: true }, fields, (_, { order }) => {
@@ -45,9 +48,9 @@ export function compareResults(chapter: ChapterState<Texts & EvidenceTexts>): Fi
       picture: [table.element],
       show(values) {
         const rows = sorted(values.order);
-        const bestOf = (measure: Measure): number => {
+        const bestOf = (measure: Measure): string => {
           const all = compared.map((encoding) => resultOf(measure, encoding));
-          return measure === 'length' ? Math.min(...all) : Math.max(...all);
+          return printed(measure, measure === 'length' ? Math.min(...all) : Math.max(...all));
         };
         table.update({
           label: texts.label,
@@ -65,11 +68,11 @@ export function compareResults(chapter: ChapterState<Texts & EvidenceTexts>): Fi
         });
         const first = (measure: Measure): string => {
           const best = bestOf(measure);
-          const all = compared.filter((encoding) => resultOf(measure, encoding) === best);
+          const all = compared.filter((encoding) => textOf(measure, encoding) === best);
           return texts.best(
             texts.measures[measure],
             all.map((encoding) => names[encoding]),
-            printed(measure, best),
+            best,
           );
         };
         return {
