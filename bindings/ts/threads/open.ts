@@ -3,7 +3,7 @@ import * as check from '../runtime/check.js';
 import { ArgumentTypeError } from '../runtime/errors.js';
 import type { MainModule } from '../threads-core.mjs';
 import { obstacle, ownWorkers, processors } from './environment.js';
-import { Pool, type ThreadStart, type ThreadWorker } from './pool.js';
+import { Pool, type ThreadWorker } from './pool.js';
 import { SharedHeap } from './shared-heap.js';
 
 const stackBytes = 262144; // as of the calling thread, -sSTACK_SIZE in bindings/CMakeLists.txt
@@ -32,28 +32,8 @@ async function instantiate(module: WebAssembly.Module, build: ThreadedBuild): Pr
   });
 }
 
-// The first pool that starts. What forbids the first way to make workers is what there is to tell.
-async function started(
-  core: MainModule,
-  heap: SharedHeap,
-  makers: (() => ThreadWorker)[],
-  starts: ThreadStart[],
-): Promise<Pool> {
-  const exit = { memory: core.wasmMemory, closed: core.poolClosed(), wake: core.poolWake() };
-  let reason: unknown;
-  for (const make of makers) {
-    core.openPool(starts.length + 1);
-    try {
-      return await Pool.start(heap, make, starts, exit);
-    } catch (error) {
-      reason ??= error;
-    }
-  }
-  throw reason;
-}
-
-// `threads` of them, of which one of `makers` makes all but the calling one.
-async function openThreads(threads: number, makers: (() => ThreadWorker)[], build: ThreadedBuild): Promise<SharedHeap> {
+// `threads` of them, all of which but the calling one `make` makes.
+async function openThreads(threads: number, make: () => ThreadWorker, build: ThreadedBuild): Promise<SharedHeap> {
   const module = await build.compiled();
   const core = await instantiate(module, build);
   const heap = new SharedHeap(core, core.wasmMemory);
@@ -62,8 +42,24 @@ async function openThreads(threads: number, makers: (() => ThreadWorker)[], buil
     const stack = heap.allocate(stackBytes, 'load');
     return { ...shared, thread: i + 1, stack, stackEnd: stack + stackBytes };
   });
-  heap.pool = await started(core, heap, makers, starts);
+  const exit = { memory: core.wasmMemory, closed: core.poolClosed(), wake: core.poolWake() };
+  core.openPool(threads);
+  heap.pool = await Pool.start(heap, make, starts, exit);
   return heap;
+}
+
+// By the first maker whose workers start. Each has an instance of its own: workers of one before may still be in theirs.
+// What forbids the first way to make workers is what there is to tell.
+async function openFirst(threads: number, makers: (() => ThreadWorker)[], build: ThreadedBuild): Promise<SharedHeap> {
+  let reason: unknown;
+  for (const make of makers) {
+    try {
+      return await openThreads(threads, make, build);
+    } catch (error) {
+      reason ??= error;
+    }
+  }
+  throw reason;
 }
 
 const mostThreads = 64;
@@ -90,7 +86,7 @@ export async function openHeap(
   const why = count === 1 ? (isAuto ? oneIsFree : askedForOne) : obstacle(build.isRelaxed);
   if (why !== undefined) return { why };
   try {
-    return { heap: await openThreads(count, worker ? [worker] : await ownWorkers(), build), threads: count };
+    return { heap: await openFirst(count, worker ? [worker] : await ownWorkers(), build), threads: count };
   } catch (error) {
     if (error instanceof ArgumentTypeError) throw error;
     return { why: error instanceof Error ? error.message : String(error) };
