@@ -4,12 +4,16 @@
 export const isEndOfStack = (error) =>
   error instanceof Error && (error.message.includes('Maximum call stack') || error.message === 'too much recursion');
 
+// The way down is made in frames of this many arguments, until so many of them are left.
+const room = new Array(1000).fill(0);
+const last = 8;
+
 /**
  * Makes a call `frames` frames above the end of the stack, and gives or throws what it does. A frame of this takes about as
- * much as one of any small function.
+ * much as one of any small function; there are about 500.
  */
 export function atEndOfStack(frames, call) {
-  let left = frames;
+  let [above, left] = [last, frames];
   let outcome;
   const dive = () => {
     try {
@@ -24,6 +28,21 @@ export function atEndOfStack(frames, call) {
       outcome = { result: call() };
     }
   };
-  dive();
+  const plunge = (...room) => {
+    try {
+      plunge(...room);
+    } catch (error) {
+      if (above === 0 || !isEndOfStack(error)) throw error;
+      above -= 1;
+      if (above > 0) throw error;
+      dive();
+    }
+  };
+  try {
+    plunge(...room);
+  } catch (error) {
+    if (outcome === undefined) throw new RangeError(`there are fewer than ${frames} frames`, { cause: error });
+    throw error;
+  }
   return outcome.result;
 }
