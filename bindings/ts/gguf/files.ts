@@ -3,11 +3,10 @@
 import { ArgumentRangeError, describe, GgufError } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
 import type { FileSource } from '../sources/open-source.js';
-import { forFiles, Opening, type OpenOptions } from '../sources/opening.js';
+import { forFiles, type OpenFile, Opening, type OpenOptions } from '../sources/opening.js';
 import type { ByteSource } from '../sources/source.js';
-import type { Entry } from '../sources/tensor-file.js';
 import { Gguf } from './file.js';
-import { type GgufDtype, type Header, parseHeader } from './header.js';
+import { type Header, parseHeader } from './header.js';
 
 /** Options of openGguf(). */
 export interface OpenGgufOptions extends OpenOptions {
@@ -23,10 +22,7 @@ const firstBytes = 2 ** 18;
 
 const mostParts = 2 ** 16 - 1; // split.count is a uint16
 
-interface OpenFile {
-  readonly source: ByteSource;
-  readonly header: Header;
-}
+type GgufPart = OpenFile<Header>;
 
 /** Opens a file, or all parts of a split one; `name` is the source's in errors of `where`. @internal */
 export function openFiles(
@@ -41,7 +37,7 @@ export function openFiles(
   return opening.closing(async () => {
     const first = await openFile(opening, name, source);
     const count = countIn(first, 'split.count') ?? 1;
-    if (count <= 1) return joined(opening, [first]);
+    if (count <= 1) return joined(opening, first);
     if (count > mostParts) {
       const problem = `is ${count}; expected at most ${mostParts}`;
       throw new GgufError(first.source.name, undefined, problem, { key: 'split.count' });
@@ -50,8 +46,7 @@ export function openFiles(
     checkPart(first, 1, count);
     const others = Array.from({ length: count - 1 }, (_, i) => i + 2);
     const rest = await forFiles(others, (number) => openPart(opening, first, number, count, part));
-    const files = [first, ...rest];
-    const file = joined(opening, files);
+    const file = joined(opening, first, rest);
     const tensors = countIn(first, 'split.tensors.count');
     if (tensors === undefined || tensors === file.names.length) return file;
     const problem = `is ${tensors}; the ${count} parts hold ${file.names.length}`;
@@ -59,7 +54,7 @@ export function openFiles(
   });
 }
 
-async function openFile(opening: Opening, name: string, value: FileSource): Promise<OpenFile> {
+async function openFile(opening: Opening, name: string, value: FileSource): Promise<GgufPart> {
   const source = await opening.open(name, value);
   return { source, header: await readHeader(opening, source) };
 }
@@ -93,11 +88,11 @@ async function readHeader(opening: Opening, source: ByteSource): Promise<Header>
 
 async function openPart(
   opening: Opening,
-  first: OpenFile,
+  first: GgufPart,
   number: number,
   count: number,
   part: OpenGgufOptions['part'],
-): Promise<OpenFile> {
+): Promise<GgufPart> {
   const name = `-${text(1)}-of-${text(count)}.gguf`;
   const { name: whole } = first.source;
   const called = (/^(https?|file):/.test(whole) ? decoded(whole) : whole).split(/[/\\]/).at(-1) ?? '';
@@ -128,30 +123,21 @@ function text(number: number): string {
 }
 
 // A number of the keys that split files have.
-function countIn({ header, source }: OpenFile, key: string): number | undefined {
+function countIn({ header, source }: GgufPart, key: string): number | undefined {
   const value = header.metadata.get(key);
   if (value === undefined) return undefined;
   if (typeof value === 'number' && Number.isInteger(value) && value >= 0) return value;
   throw new GgufError(source.name, undefined, `is ${describe(value)}; expected a count`, { key });
 }
 
-function checkPart(file: OpenFile, number: number, count: number): void {
+function checkPart(file: GgufPart, number: number, count: number): void {
   const found = countIn(file, 'split.no');
   if (found === number - 1 && countIn(file, 'split.count') === count) return;
   const problem = `is ${found}; expected ${number - 1}, as this is part ${number} of ${count}`;
   throw new GgufError(file.source.name, undefined, problem, { key: 'split.no' });
 }
 
-function joined({ heap }: Opening, files: readonly OpenFile[]): Gguf {
-  const entries = new Map<string, Entry<GgufDtype>>();
-  for (const { source, header } of files) {
-    for (const { name, dtype, shape, begin, end } of header.tensors) {
-      const before = entries.get(name);
-      if (before !== undefined) throw new GgufError(source.name, name, `is in ${before.source.name} as well`);
-      const info = Object.freeze({ dtype, shape, byteLength: end - begin, file: source.name });
-      entries.set(name, { info, source, begin });
-    }
-  }
-  const [{ header, source }] = files as [OpenFile];
-  return new Gguf(heap, entries, header.metadata, header.version, source.name);
+function joined(opening: Opening, first: GgufPart, others: readonly GgufPart[] = []): Gguf {
+  const { header, source } = first;
+  return new Gguf(opening.heap, opening.entriesOf([first, ...others]), header.metadata, header.version, source.name);
 }

@@ -7,6 +7,7 @@ import type * as check from '../runtime/check.js';
 import { checkStatus, GgufError, stated } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
 import type { Own, OwnBytes, OwnDoubles, OwnFloats, OwnIntegers } from '../runtime/typed-arrays.js';
+import type { HeaderTensor } from '../sources/opening.js';
 
 /** The type of a tensor's weights in a GGUF file, by ggml's names. */
 export type GgufDtype =
@@ -40,14 +41,8 @@ const dtypes: check.Choices<GgufDtype, typeof enums.GgufType> = enums.GgufType;
 export interface Header {
   readonly version: number;
   readonly metadata: ReadonlyMap<string, GgufValue>;
-  /** In the order of their bytes; begin and end are offsets in the file. */
-  readonly tensors: readonly {
-    readonly name: string;
-    readonly dtype: GgufDtype;
-    readonly shape: readonly number[];
-    readonly begin: number;
-    readonly end: number;
-  }[];
+  /** In the order of their bytes. */
+  readonly tensors: readonly HeaderTensor<GgufDtype>[];
 }
 
 const where = 'openGguf';

@@ -6,6 +6,7 @@ import * as enums from '../enums.js';
 import type * as check from '../runtime/check.js';
 import { checkStatus, SafetensorsError, stated } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
+import type { HeaderTensor } from '../sources/opening.js';
 
 /** The type of a tensor's numbers in a file. F8, F6, F4 and C64 have no typed array; they are read as bytes only. */
 export type SafetensorsDtype =
@@ -15,19 +16,9 @@ export type SafetensorsDtype =
 const dtypes: check.Choices<SafetensorsDtype, typeof enums.SafetensorsDtype> = enums.SafetensorsDtype;
 
 /** @internal */
-export interface HeaderTensor {
-  readonly name: string;
-  readonly dtype: SafetensorsDtype;
-  readonly shape: readonly number[];
-  /** Offset in the file, in bytes. */
-  readonly begin: number;
-  readonly end: number;
-}
-
-/** @internal */
 export interface Header {
   /** In the order of their offsets. */
-  readonly tensors: readonly HeaderTensor[];
+  readonly tensors: readonly HeaderTensor<SafetensorsDtype>[];
   readonly metadata: readonly (readonly [string, string])[];
   /** Size of the file, in bytes. */
   readonly end: number;
@@ -133,7 +124,7 @@ function contents(heap: Heap, header: SafetensorsHeader, dataBegin: number): Hea
   return heap.scope(where, (scratch) => {
     const out = scratch(calls.SafetensorsTensor.doubles * 8);
     const count = heap.call(() => header.size);
-    const tensors = Array.from({ length: count }, (_, i): HeaderTensor => {
+    const tensors = Array.from({ length: count }, (_, i): HeaderTensor<SafetensorsDtype> => {
       heap.call(() => header.tensor(i, out));
       const { name, nameBytes, dtype, rank, begin, end } = heap.readResult(calls.SafetensorsTensor, out);
       const shape = heap.scope(where, (scratchOfShape) => {

@@ -5,11 +5,11 @@ import { ArgumentRangeError, SafetensorsError } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
 import { heapOf, type Instance } from '../runtime/instance.js';
 import type { FileSource } from '../sources/open-source.js';
-import { forFiles, Opening, type OpenOptions } from '../sources/opening.js';
+import { forFiles, type OpenFile, Opening, type OpenOptions } from '../sources/opening.js';
 import { type ByteSource, gathered } from '../sources/source.js';
-import { type Entry, readKeys } from '../sources/tensor-file.js';
+import { readKeys } from '../sources/tensor-file.js';
 import { Safetensors } from './file.js';
-import { type Header, headerBytes, lengthBytes, parseHeader, parseWeightMap, type SafetensorsDtype } from './header.js';
+import { type Header, headerBytes, lengthBytes, parseHeader, parseWeightMap } from './header.js';
 
 /** Options of openSafetensors(). */
 export interface OpenSafetensorsOptions extends OpenOptions {
@@ -21,11 +21,6 @@ export interface OpenSafetensorsOptions extends OpenOptions {
 }
 
 const maxIndexBytes = 100_000_000;
-interface OpenFile {
-  readonly source: ByteSource;
-  readonly header: Header;
-}
-
 /**
  * Opens a safetensors file, or a model of several files by its `model.safetensors.index.json`. Reads only headers. The
  * core checks them completely: a file with a duplicate name, a hole, an overlap, or bytes missing or left over is
@@ -88,7 +83,7 @@ function isIndex(start: Uint8Array): boolean {
   return start.length === lengthBytes && /^\s*\{/.test(text) && !text.includes('\0');
 }
 
-async function readHeader(opening: Opening, source: ByteSource, start: Uint8Array): Promise<OpenFile> {
+async function readHeader(opening: Opening, source: ByteSource, start: Uint8Array): Promise<OpenFile<Header>> {
   const { heap, where } = opening;
   const bytes = headerBytes(heap, source.name, start, source.size);
   const total = lengthBytes + bytes;
@@ -144,7 +139,7 @@ async function openShard(
   index: ByteSource,
   file: string,
   shard: OpenSafetensorsOptions['shard'],
-): Promise<OpenFile> {
+): Promise<OpenFile<Header>> {
   if (/[/\\\0]/.test(file) || ['', '.', '..'].includes(file)) {
     const problem = `names a file ${JSON.stringify(file)}; only plain names of files beside it are followed`;
     throw new SafetensorsError(index.name, undefined, problem);
@@ -160,19 +155,8 @@ async function openShard(
   return opened;
 }
 
-function joined({ heap }: Opening, files: readonly OpenFile[], { name }: ByteSource): Safetensors {
-  const entries = new Map<string, Entry<SafetensorsDtype>>();
-  for (const { source, header } of files) {
-    for (const { name: tensor, dtype, shape, begin, end } of header.tensors) {
-      const before = entries.get(tensor);
-      if (before !== undefined) {
-        throw new SafetensorsError(source.name, tensor, `is in ${before.source.name} as well`);
-      }
-      const info = Object.freeze({ dtype, shape, byteLength: end - begin, file: source.name });
-      entries.set(tensor, { info, source, begin });
-    }
-  }
+function joined(opening: Opening, files: readonly OpenFile<Header>[], { name }: ByteSource): Safetensors {
   const [first, ...others] = files.map(({ header }) => new Map(header.metadata));
   const agreed = [...(first ?? [])].filter(([key, value]) => others.every((other) => other.get(key) === value));
-  return new Safetensors(heap, entries, new Map(agreed), name);
+  return new Safetensors(opening.heap, opening.entriesOf(files), new Map(agreed), name);
 }

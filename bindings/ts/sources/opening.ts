@@ -4,12 +4,25 @@ import type { Heap } from '../runtime/heap.js';
 import { type FileSource, openSource } from './open-source.js';
 import { isA } from './platform.js';
 import { type ByteSource, CachedFile, type Fetch, messageOf, SourceFailure } from './source.js';
-import { bytesOf, type FailureOf, type ReadOptions, readOptions } from './tensor-file.js';
+import { bytesOf, type Entry, type FailureOf, type ReadOptions, readOptions, type TensorInfo } from './tensor-file.js';
 
 /** Options of openSafetensors() and openGguf(). */
 export interface OpenOptions extends ReadOptions {
   /** Replaces the global fetch(), for example to add headers. ArgumentTypeError where it gives no Response. */
   fetch?: (url: string, init: RequestInit) => Promise<Response>;
+}
+
+/** A tensor of a header; `begin` and `end` are offsets in the file, in bytes. @internal */
+export interface HeaderTensor<Dtype extends string> extends Pick<TensorInfo<Dtype>, 'dtype' | 'shape'> {
+  readonly name: string;
+  readonly begin: number;
+  readonly end: number;
+}
+
+/** A source whose header was read. @internal */
+export interface OpenFile<Header> {
+  readonly source: ByteSource;
+  readonly header: Header;
 }
 
 /** @internal */
@@ -68,6 +81,22 @@ export class Opening {
       for (const source of this.#sources) source.close?.();
       throw error;
     }
+  }
+
+  /** The tensors of all files by their names; refuses one that two of them hold. */
+  entriesOf<Dtype extends string>(
+    files: readonly OpenFile<{ readonly tensors: readonly HeaderTensor<Dtype>[] }>[],
+  ): Map<string, Entry<Dtype>> {
+    const entries = new Map<string, Entry<Dtype>>();
+    for (const { source, header } of files) {
+      const { name: file } = source;
+      for (const { name, dtype, shape, begin, end } of header.tensors) {
+        const before = entries.get(name);
+        if (before) throw new this.#Failure(file, name, `is in ${before.info.file} as well`);
+        entries.set(name, { info: Object.freeze({ dtype, shape, byteLength: end - begin, file }), source, begin });
+      }
+    }
+    return entries;
   }
 }
 
