@@ -74,7 +74,6 @@ function perSecond(trainer, task, batch) {
 async function compareWithTensorflow() {
   const rw = await load();
   const { tf, wasm } = await tensorflowWithGradients();
-  wasm.setThreadsCount?.(1);
   await tf.setBackend('wasm');
   await tf.ready();
   const rows = [['steps/s', 'ropewalk', `tfjs ${wasm.version_wasm}, wasm`, 'ratio', 'losses after the last step']];

@@ -16,6 +16,9 @@ export const jax = () => import('@jax-js/jax');
 /** tfjs and its wasm backend, which registers itself with tfjs. */
 export async function tensorflow() {
   const [tf, wasm] = await Promise.all([import('@tensorflow/tfjs-core'), import('@tensorflow/tfjs-backend-wasm')]);
+  // One thread. Its build for several, which a page with shared memory gets otherwise, waits for ever where the page's
+  // code is minified: its workers are made of functions whose names are gone.
+  tf.env().set('WASM_HAS_MULTITHREAD_SUPPORT', false);
   return { tf, wasm };
 }
 

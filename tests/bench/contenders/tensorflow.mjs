@@ -202,7 +202,6 @@ const operations = { rope, sinusoid, linear, softmax, attention, attentionLayer,
 async function open({ paths: places } = {}) {
   const { tf, wasm } = await tensorflow();
   if (places) wasm.setWasmPaths(places.tensorflow);
-  wasm.setThreadsCount?.(1);
   await tf.setBackend('wasm');
   await tf.ready();
   const entries = Object.entries(operations).map(([name, f]) => [name, (...given) => f(tf, ...given)]);
