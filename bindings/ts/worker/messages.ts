@@ -50,6 +50,11 @@ export type Stand =
   | { readonly 'ropewalk:function': number }
   | { readonly 'ropewalk:signal': true };
 
+// Data of the caller that would read as a placeholder travels within this one.
+const plain = 'ropewalk:plain';
+
+const readsAsStand = (value: object) => Object.keys(value)[0]?.startsWith('ropewalk:') ?? false;
+
 const given = new WeakSet<object>();
 
 /**
@@ -144,9 +149,10 @@ export function pack(
     }
     if (!isPlain(each)) return each;
     const object: Record<string, unknown> = Object.create(null); // in which __proto__ is an ordinary name
-    seen.set(each, object);
+    const sent = readsAsStand(each) ? { [plain]: object } : object;
+    seen.set(each, sent);
     for (const [key, entry] of Object.entries(each)) object[key] = visit(entry);
-    return object;
+    return sent;
   };
   return visit(value);
 }
@@ -175,31 +181,28 @@ function packArray(array: ArrayBufferView, moved: Set<Transferable>, all: boolea
 
 /** The inverse of pack: replaces each placeholder by `revive` of it. @internal */
 export function unpack(value: unknown, revive: (stand: Stand) => unknown): unknown {
-  const seen = new Set<object>();
+  const seen = new Map<object, unknown>();
   const visit = (each: unknown): unknown => {
-    if (typeof each !== 'object' || each === null || seen.has(each)) return each;
-    seen.add(each);
-    if (Array.isArray(each)) {
-      for (const [i, entry] of each.entries()) each[i] = visit(entry);
-      return each;
+    if (typeof each !== 'object' || each === null) return each;
+    if (seen.has(each)) return seen.get(each);
+    const isStand = isPlain(each) && readsAsStand(each);
+    if (isStand && !(plain in each)) return revive(each as Stand);
+    const own = isStand ? ((each as Record<string, object>)[plain] as object) : each;
+    seen.set(each, own);
+    if (Array.isArray(own)) {
+      for (const [i, entry] of own.entries()) own[i] = visit(entry);
+    } else if (own instanceof Map) {
+      const entries = [...own];
+      own.clear();
+      for (const [key, entry] of entries) own.set(visit(key), visit(entry));
+    } else if (own instanceof Set) {
+      const entries = [...own];
+      own.clear();
+      for (const entry of entries) own.add(visit(entry));
+    } else if (isPlain(own)) {
+      for (const [name, entry] of Object.entries(own)) (own as Record<string, unknown>)[name] = visit(entry);
     }
-    if (each instanceof Map) {
-      const entries = [...each];
-      each.clear();
-      for (const [key, entry] of entries) each.set(visit(key), visit(entry));
-      return each;
-    }
-    if (each instanceof Set) {
-      const entries = [...each];
-      each.clear();
-      for (const entry of entries) each.add(visit(entry));
-      return each;
-    }
-    if (!isPlain(each)) return each;
-    const entries = Object.entries(each);
-    if (entries[0]?.[0].startsWith('ropewalk:')) return revive(each as Stand);
-    for (const [name, entry] of entries) (each as Record<string, unknown>)[name] = visit(entry);
-    return each;
+    return own;
   };
   return visit(value);
 }

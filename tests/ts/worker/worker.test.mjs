@@ -513,6 +513,21 @@ test('a field called __proto__ is a field', async (t) => {
   assert.equal(JSON.stringify(await remote.echo(odd)), JSON.stringify(odd));
 });
 
+test('data that reads like a placeholder arrives as it was', async (t) => {
+  const { port1, port2 } = new MessageChannel();
+  expose({ echo: (x) => x, kind: (x) => typeof x['ropewalk:function'] }, port2);
+  const remote = opened(t, port1);
+  const all = ['object', 'function', 'signal', 'plain'].map((kind) => ({ [`ropewalk:${kind}`]: 0 }));
+  assert.deepEqual(await remote.echo(all), all);
+  assert.deepEqual(await remote.echo({ 'ropewalk:plain': all }), { 'ropewalk:plain': all });
+  assert.equal(await remote.kind({ 'ropewalk:function': 1 }), 'number');
+  assert.equal(await remote.kind({ 'ropewalk:function': () => 1 }), 'function');
+  const ring = { 'ropewalk:object': 1 };
+  ring.self = ring;
+  const found = await remote.echo([ring, ring]);
+  assert.ok(found[0] === found[1] && found[0].self === found[0]);
+});
+
 test('an iteration whose item cannot travel is left', async (t) => {
   const { port1, port2 } = new MessageChannel();
   let ended = false;
