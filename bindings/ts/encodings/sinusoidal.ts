@@ -1,7 +1,7 @@
 // Sinusoidal position encoding (Vaswani et al., arXiv:1706.03762).
 import * as calls from '../calls.js';
 import * as enums from '../enums.js';
-import { tooFast } from '../rope/options.js';
+import { type NameOf, tooFast } from '../rope/options.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError } from '../runtime/errors.js';
 import type { Heap, Scratch } from '../runtime/heap.js';
@@ -40,25 +40,25 @@ export type CheckedTable = calls.SinusoidalOptions;
 export const tableOptions = ['dim', 'base', 'layout', 'scale'] as const;
 
 /**
- * Checks what a table is made from, but for its rows.
+ * Checks what a table is made from, but for its rows; `nameOf` gives the name of an option in errors.
  * @internal
  */
-export function checkTable(where: string, given: Omit<SinusoidalOptions, 'positions' | 'out'>): CheckedTable {
-  const layout = check.choice(where, 'layout', given.layout ?? 'interleaved', sinusoidLayouts);
+export function checkTable(
+  where: string,
+  given: Omit<SinusoidalOptions, 'positions' | 'out'>,
+  nameOf: NameOf = String,
+): CheckedTable {
+  const layout = check.choice(where, nameOf('layout'), given.layout ?? 'interleaved', sinusoidLayouts);
   const dim = check.integer(where, 'dim', given.dim, 1, 2 ** 20);
   if (given.layout === 'tensor2tensor' && dim < 4) {
-    throw new ArgumentRangeError(
-      where,
-      'dim',
-      dim,
-      `is ${dim}; layout 'tensor2tensor' divides by dim/2 - 1 and needs at least 4`,
-    );
+    const problem = `is 'tensor2tensor'; expected a dim of at least 4, not ${dim}`;
+    throw new ArgumentRangeError(where, nameOf('layout'), given.layout, problem);
   }
   return {
     dim,
     layout,
-    base: check.positive(where, 'base', given.base ?? 10000),
-    scale: check.float32Number(where, 'scale', given.scale ?? 1),
+    base: check.positive(where, nameOf('base'), given.base ?? 10000),
+    scale: check.float32Number(where, nameOf('scale'), given.scale ?? 1),
   };
 }
 

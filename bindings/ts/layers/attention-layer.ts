@@ -4,6 +4,7 @@ import { LearnedCall, SelfAttentionOptions } from '../calls.js';
 import type { MainModule, SelfAttention } from '../core.mjs';
 import { type CheckedTable, checkTable, type SinusoidalOptions, writeTable } from '../encodings/sinusoidal.js';
 import { LearnedMode, NormKind } from '../enums.js';
+import { inPosition } from '../rope/options.js';
 import * as check from '../runtime/check.js';
 import { ArgumentRangeError } from '../runtime/errors.js';
 import { destroyer, orDisposed } from '../runtime/handle.js';
@@ -117,14 +118,12 @@ function sinusoids(
   dims: LayerDims,
   scores: LayerScores,
 ): { table: CheckedTable; position: CheckedPosition } {
-  if ('dim' in own)
-    throw new ArgumentRangeError(where, 'position.dim', own, 'is not an option; it follows from the layer');
   const given = check.options(where, 'position', own as Pick<SinusoidalOptions, 'base' | 'layout' | 'scale'>, [
     'base',
     'layout',
     'scale',
   ]);
-  const table = checkTable(where, { ...given, dim: dims.modelDim });
+  const table = checkTable(where, { ...given, dim: dims.modelDim }, inPosition);
   return { table, position: { ...checkPosition(heap, where, undefined, dims, scores), encoding: 'sinusoidal' } };
 }
 

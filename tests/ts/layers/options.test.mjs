@@ -1,4 +1,6 @@
 // Wrong options of a layer, cache or state are refused when it is made, not at the first call that uses them.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
 import { load } from 'ropewalk';
 import { random, randomArray } from '../support/arrays.mjs';
 import {
@@ -120,13 +122,21 @@ const { 'weights.query': _, ...ofAttention } = ofLayer(attention);
 testAllRefusals(rw, 'attentionLayer, when it is made,', {
   ...ofAttention,
   seed: [notAnInteger({ min: 0, max: largest }), (seed) => attention({ seed })],
-  layout: [notAChoice, (layout) => attention({ position: { encoding: 'sinusoidal', layout } })],
+  'position.layout': [notAChoice, (layout) => attention({ position: { encoding: 'sinusoidal', layout } })],
   'weights.query': [notFloats(64), (query) => attention({ weights: { ...weights, query } })],
 });
 
-testRefusals(rw, 'attentionLayer, of sandwich,', 'position.base', notPositive, (base) =>
-  attention({ position: { encoding: 'sandwich', base } }),
-);
+for (const encoding of ['sandwich', 'sinusoidal']) {
+  testRefusals(rw, `attentionLayer, ${encoding},`, 'position.base', notPositive, (base) =>
+    attention({ position: { encoding, base } }),
+  );
+}
+test('a layer of too few numbers for a layout of its sinusoids is named', () => {
+  assert.throws(
+    () => rw.attentionLayer({ modelDim: 2, heads: 1, position: { encoding: 'sinusoidal', layout: 'tensor2tensor' } }),
+    { name: 'ArgumentRangeError', argument: 'position.layout', value: 'tensor2tensor' },
+  );
+});
 
 for (const kind of ['encoderLayer', 'decoderLayer']) {
   const make = (more) => rw[kind]({ ...block, weights: { ...block.weights, ...norms }, ...more });
