@@ -289,3 +289,23 @@ test('the recorded curves are those that the command records', async () => {
   const recorded = JSON.parse(await readFile(file, 'utf8'));
   assert.deepEqual(recorded.order.previous.alibi, recordedOrder('previous', 'alibi'));
 });
+
+test('a count of which character follows which two has the loss that the text says', async () => {
+  const fileOf = (name) => readFile(new URL(`../../web/src/chapters/lab/${name}`, import.meta.url), 'utf8');
+  const novel = await fileOf('text/novel.txt');
+  const [learned, held] = [novel.slice(0, 0.9 * novel.length), novel.slice(0.9 * novel.length)];
+  const counts = new Map();
+  const add = (key) => counts.set(key, (counts.get(key) ?? 0) + 1);
+  for (let i = 2; i < learned.length; ++i) [learned.slice(i - 2, i), learned.slice(i - 2, i + 1)].map(add);
+  const of = (key) => counts.get(key) ?? 0;
+  const added = 0.05;
+  const all = added * new Set(novel).size;
+  let loss = 0;
+  for (let i = 2; i < held.length; ++i)
+    loss -= Math.log((of(held.slice(i - 2, i + 1)) + added) / (of(held.slice(i - 2, i)) + all));
+  const said = (loss / (held.length - 2)).toFixed(2);
+  for (const name of ['i18n/further-en.ts', 'i18n/further-zh.ts']) {
+    const text = await fileOf(name);
+    assert.ok(text.includes(String(added)) && text.includes(` ${said}`), `${name}: ${said}`);
+  }
+});
