@@ -10,7 +10,11 @@ const dot = (a, b) => a.reduce((sum, value, i) => sum + value * b[i], 0);
 
 export default {
   async fetch(request) {
-    loading ??= load({ module }); // once for all requests of this instance
+    // Once for all requests of this instance; after a failure the next one tries again.
+    loading ??= load({ module }).catch((error) => {
+      loading = undefined;
+      throw error;
+    });
     const rw = await loading;
     const { searchParams } = new URL(request.url);
     try {
