@@ -402,8 +402,8 @@ export abstract class TensorFile<Dtype extends string = string> implements Dispo
     try {
       for await (const piece of bytesOf(this.#format.Failure, bytes, name, begin + start, begin + end, signal)) {
         this.#alive(where);
-        receive(piece, loaded);
-        loaded += piece.length;
+        loaded += piece.length; // before a caller's function may give the piece away
+        receive(piece, loaded - piece.length);
         onProgress?.({ loaded, total, name });
       }
     } catch (error) {

@@ -123,7 +123,7 @@ class Exposure {
       return this.#send({ ropewalk: 'iterator', id });
     }
     this.#calls.delete(id);
-    this.#sendPacked(result, (value) => ({ ropewalk: 'value', id, value }));
+    this.#sendPacked('result', result, true, (value) => ({ ropewalk: 'value', id, value }));
   }
 
   async #step(id: number, call: number, method: 'next' | 'return'): Promise<void> {
@@ -131,7 +131,7 @@ class Exposure {
     const over = { done: true, value: undefined };
     const { done = false, value } = (await iterator?.[method]?.()) ?? over;
     if (done) this.#calls.delete(call);
-    this.#sendPacked(value, (packed) => ({ ropewalk: 'item', id, done, value: packed }));
+    this.#sendPacked('item', value, true, (packed) => ({ ropewalk: 'item', id, done, value: packed }));
   }
 
   #revive(id: number, { controller }: Call, stand: Stand): unknown {
@@ -144,12 +144,16 @@ class Exposure {
     const callback = stand['ropewalk:function'];
     return (...args: unknown[]) => {
       controller.signal.throwIfAborted(); // aborted also if the function on the other side threw
-      this.#sendPacked(args, (packed) => ({ ropewalk: 'callback', call: id, callback, args: packed }));
+      // What a function is given stays its owner's, who may use it again: a buffer into which a file is read.
+      this.#sendPacked('arguments', args, false, (packed) => ({
+        ...{ ropewalk: 'callback', call: id, callback },
+        args: packed,
+      }));
     };
   }
 
-  // Moves arrays; keeps objects with a dispose() here and sends their numbers.
-  #sendPacked(value: unknown, reply: (packed: unknown) => Reply): void {
+  // Moves arrays if `moves`, else clones them; keeps objects with a dispose() here and sends their numbers.
+  #sendPacked(name: string, value: unknown, moves: boolean, reply: (packed: unknown) => Reply): void {
     const moved = new Set<Transferable>();
     const kept: number[] = [];
     const keep = (each: object) => {
@@ -159,11 +163,11 @@ class Exposure {
       return { 'ropewalk:object': this.#made };
     };
     try {
-      post(this.#port, reply(pack(value, keep, moved, true)), [...moved]);
+      post(this.#port, reply(pack(value, keep, moved, moves)), [...moved]);
     } catch (cause) {
       for (const number of kept) this.#objects.delete(number);
       const problem = 'a value that can go to another thread';
-      throw Object.assign(new ArgumentTypeError('expose', 'result', value, problem), { cause });
+      throw Object.assign(new ArgumentTypeError('expose', name, value, problem), { cause });
     }
   }
 

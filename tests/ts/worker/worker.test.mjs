@@ -413,13 +413,13 @@ test('an array that was given away before is refused, not waited for', async (t)
   expose({ table: () => kept, buffer: () => kept.buffer, items, tell, size: (x) => x.length ?? x.byteLength }, port2);
   const remote = opened(t, port1);
   assert.deepEqual(await remote.table(), Float32Array.of(1, 2, 3));
-  for (const again of [
-    () => remote.table(),
-    () => remote.buffer(),
-    () => remote.items().then((each) => each.next()),
-    () => remote.tell(() => {}),
+  for (const [argument, again] of [
+    ['result', () => remote.table()],
+    ['result', () => remote.buffer()],
+    ['item', () => remote.items().then((each) => each.next())],
+    ['arguments', () => remote.tell(() => {})],
   ]) {
-    await assert.rejects(again, (error) => error instanceof ArgumentTypeError && error.argument === 'result');
+    await assert.rejects(again, (error) => error instanceof ArgumentTypeError && error.argument === argument);
   }
   for (const array of [new Uint8Array(8), new ArrayBuffer(8)]) {
     assert.equal(await remote.size(transfer(array)), 8);
@@ -511,6 +511,28 @@ test('a field called __proto__ is a field', async (t) => {
   const odd = JSON.parse('{ "__proto__": { "a": 1 }, "b": 2 }');
   assert.deepEqual(await remote.keys(odd), ['__proto__', 'b']);
   assert.equal(JSON.stringify(await remote.echo(odd)), JSON.stringify(odd));
+});
+
+test('what a function is given is copied: its owner may use it again', async (t) => {
+  const { port1, port2 } = new MessageChannel();
+  const own = Float32Array.of(1, 2, 3);
+  const exposed = {
+    tell: (f) => {
+      f(own);
+      f({ own, all: own.buffer });
+      return own.length;
+    },
+    odd: (f) => f(Symbol('q')),
+  };
+  expose(exposed, port2);
+  const remote = opened(t, port1);
+  const heard = [];
+  assert.equal(await remote.tell((x) => heard.push(x)), 3);
+  assert.deepEqual(heard, [own, { own, all: own.buffer }]);
+  await assert.rejects(
+    remote.odd(() => {}),
+    { name: 'ArgumentTypeError', argument: 'arguments' },
+  );
 });
 
 test('data that reads like a placeholder arrives as it was', async (t) => {
