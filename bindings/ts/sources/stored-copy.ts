@@ -101,22 +101,21 @@ export class StoredCopy {
 
   /** Whether it is, as far as it goes, of this version beyond doubt. */
   isOf({ validator, size = this.size }: Version): boolean {
-    return validator !== undefined && validator === this.validator && size === (this.size ?? size);
+    const fits = size === (this.size ?? size) && (size ?? Number.POSITIVE_INFINITY) >= this.bytes;
+    return fits && validator !== undefined && validator === this.validator;
   }
 
   /** Goes on with a version, or begins with it in place of the one that was stored. */
   async take(next: Version): Promise<void> {
     const { validator, size } = next;
-    if (this.isOf(next)) {
-      this.#record = { ...this.#record, size: this.size ?? size };
-      return;
-    }
+    const lastUsed = Date.now();
+    if (this.isOf(next)) return this.#save({ ...this.#record, size: this.size ?? size, lastUsed });
     const left = await this.#store.available().catch(() => undefined);
     const available = left && left + this.bytes;
     if (size !== undefined && available !== undefined && size > available) {
       throw new StorageError(this.#name, 'cannot be kept', { needed: size, available });
     }
-    const { address, version: before, lastUsed } = this.#record;
+    const { address, version: before } = this.#record;
     await this.#remove(`${this.#key}-${before}-`);
     const version = await keyOf(validator ?? crypto.randomUUID());
     this.#segments = [];

@@ -61,7 +61,10 @@ const validators = {
 for (const [what, headers] of Object.entries(validators)) {
   test(`a download that broke off is resumed where the server sends ${what}`, async (t) => {
     const server = await changeable(t, { headers });
+    const start = Date.now();
     const stored = await breakOff(server);
+    const [{ lastUsed }] = await storedFiles({ folder: server.folder });
+    assert.ok(lastUsed >= start && lastUsed <= Date.now());
     assert.ok(stored > 0 && stored <= cutAt, stored);
     const [{ loaded }] = await opened(server.source);
     assert.ok(loaded > stored);
