@@ -158,7 +158,10 @@ export class ModelKvCache extends Handle {
     return this.#layers.reduce((sum, cache) => sum + cache.bytes, 0);
   }
 
-  /** The cache of each layer, for reading only: after changing one alone, the whole is refused until reset(). */
+  /**
+   * The cache of each layer, for reading only: where one alone gets or loses its last tokens, the whole is refused until
+   * reset().
+   */
   get layers(): readonly KvCache[] {
     this.alive('modelKvCache.layers');
     return this.#layers;
@@ -244,8 +247,6 @@ export class ModelKvCache extends Handle {
       this.#fitting = layers;
     }
     for (let i = 0; i < layers.length; ++i) this.#layers[i]?.enter(at, layers[i]?.position.rope);
-    if (this.#list.agree) return;
-    throw new StateError(`${at}: a layer of the cache was changed alone; reset() it first`);
   }
 
   /**
@@ -269,10 +270,10 @@ export class ModelKvCache extends Handle {
 
   #usable(at: string): void {
     this.alive(at);
-    if (!this.#broken) return;
-    throw new StateError(
-      `${at}: a pass failed or was ended when keys had left a window of the cache; reset() makes it empty`,
-    );
+    const problem = this.#broken
+      ? 'a pass failed or was ended when keys had left a window of the cache'
+      : !this.#list.agree && 'a layer of the cache was changed alone';
+    if (problem) throw new StateError(`${at}: ${problem}; reset() makes it empty`);
   }
 }
 

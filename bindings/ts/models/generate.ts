@@ -294,30 +294,29 @@ async function* tokensOf(
         const token = next(work, row, all.subarray(row.row * vocabSize, (row.row + 1) * vocabSize), position);
         if (token !== undefined) chosen.push({ row, token });
       }
-      // Rows are whole steps: a caller who leaves between two rows of a step finds both in the cache.
-      given = chosen.length > 0;
-      for (const { row, token } of chosen) {
-        if (stopAfter !== undefined) {
-          given = false; // what a callback throws leaves the cache without this step
+      // What a callback throws leaves the cache without this step, of which no token is given then.
+      if (stopAfter !== undefined) {
+        for (const { row } of chosen) {
           const ends: unknown = await stopAfter([...row.tokens], row.row);
           if (typeof ends !== 'boolean') {
             const expected = 'true or false, from a function of this thread';
             throw new ArgumentTypeError(where, 'stopAfter()', ends, expected);
           }
           row.ended = ends;
-          given = true;
         }
-        yield token;
       }
+      // A caller who leaves between two rows of a step finds both in the cache.
+      given = chosen.length > 0;
+      for (const { token } of chosen) yield token;
     }
   } finally {
     // A caller's cache gets the last tokens too, so that the next call needs only new ones.
     const kept = cache === work.cache && !cache.disposed && !model.disposed && cache.changes === changes;
-    const counts = rows.map(({ tokens }) => tokens.length);
+    const even = first + Math.min(...rows.map(({ tokens }) => tokens.length));
     try {
       if (given && kept) model.pass(where, latest(), { cache, logits: 'none' });
     } finally {
-      if (kept && Math.min(...counts) < Math.max(...counts)) cache.evenLength = first + Math.min(...counts);
+      if (kept && even < cache.length) cache.evenLength = even;
     }
   }
 }

@@ -489,6 +489,28 @@ await onEachBuild(async (rw) => {
     cache.dispose();
   });
 
+  test('of a step in which stopAfter throws nothing is given or kept, nor are rows apart that ended before', async () => {
+    const want = await Promise.all([0, 1].map((row) => alone(llama3, row, { ...lively, maxTokens: 1 })));
+    for (const ends of [false, true]) {
+      const cache = llama3.kvCache({ batch: 2 });
+      const stopAfter = (tokens, row) => {
+        if (row === 1 && tokens.length === 2) throw new Error('mine');
+        return ends && row === 0;
+      };
+      const given = [[], []];
+      await assert.rejects(async () => {
+        const generated = llama3.generate(rows.slice(0, 2), { ...lively, cache, stopAfter });
+        for await (const { token, row } of generated) given[row].push(token);
+      }, /mine/);
+      assert.deepEqual(given, want);
+      for (let more = 1; more < 3; ++more) {
+        assert.equal(cache.length, prompt.length + more);
+        llama3.forward([[1], [1]], { cache });
+      }
+      cache.dispose();
+    }
+  });
+
   test('the seeds of rows wrap around', async () => {
     const seed = 2 ** 53 - 2;
     const options = { temperature: 1.5, maxTokens: 6 };
