@@ -394,7 +394,7 @@ describe('refuses', () => {
       /is -1; expected a finite/,
     ],
     'no weight': [() => trainer.step({ ids: [1, 2], weights: new Float32Array(2) }), 'weights', /all 0/],
-    'one token alone': [() => trainer.step({ ids: [1] }), 'weights', /all 0/],
+    'one token alone': [() => trainer.step({ ids: [1] }), 'ids', /one token/],
     'an unknown option': [() => trainer.step({ ids: [1, 2], target: [1] }), 'batch.target', /not an option/],
     'another position of a model without RoPE': [
       () => trainer.evaluate({ ids: [1, 2] }, { position: { base: 10 } }),
