@@ -438,6 +438,13 @@ const refused = {
     { key: 'llama.rope.scaling.attn_factor' },
     /is 1.5; expected 1/,
   ],
+  'Granite without a rotary encoding': [
+    ggufOf(tinyModel('granite'), undefined, ({ metadata }) => ({
+      metadata: { ...metadata, 'granite.rope.scaling.finetuned': ['bool', false] },
+    })),
+    { key: 'granite.rope.scaling.finetuned' },
+    /is false: without positions; expected true/,
+  ],
   'a ramp of YaRN that is not whole': [
     changed(({ metadata }) => ({
       metadata: {

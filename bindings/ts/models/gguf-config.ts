@@ -172,7 +172,10 @@ export function asTable(shape: readonly number[]): readonly number[] {
 
 function ropeParameters(header: Header, factors: Factors): Readonly<Record<string, unknown>> {
   const type = header.read('rope.scaling.type', text) ?? 'linear';
-  header.read('rope.scaling.finetuned', flag);
+  // Of Granite it says whether there is a rotary encoding, of others how the scaling came about.
+  if (header.read('rope.scaling.finetuned', flag) === false && header.architecture === 'granite') {
+    throw header.error('rope.scaling.finetuned', 'is false: without positions; expected true');
+  }
   const older = header.number('rope.scale_linear');
   const factor = header.number('rope.scaling.factor') ?? older;
   const length = header.size('rope.scaling.original_context_length');

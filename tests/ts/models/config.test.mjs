@@ -261,6 +261,7 @@ test('readModelConfig reads the window of each layer', () => {
     [llama4({ attention_chunk_size: 9 }), [9, 9, 9, 0]],
     [llama4({ attention_chunk_size: null }), [0, 0, 0, 0]],
     [llama4({ no_rope_layers: [0, 1, 0, 1], attention_chunk_size: 9 }), [0, 9, 0, 9]],
+    [llama4({ no_rope_layers: [], attention_chunk_size: 9 }), [9, 9, 9, 0]],
     [llama4({ layer_types: Array(4).fill('full_attention') }), [0, 0, 0, 0]],
   ];
   for (const [config, expected] of table) assert.deepEqual(windows(config), expected, JSON.stringify(config));
@@ -285,6 +286,13 @@ test('readModelConfig reads the rotary encoding of each layer', () => {
   assert.deepEqual(bases(decoder('smollm3', { no_rope_layer_interval: 2, rope_theta: 5 })), [5, 0, 5, 0]);
   const chunks = ['chunked_attention', 'full_attention', 'chunked_attention', 'full_attention'];
   assert.deepEqual(bases(llama4({ no_rope_layers: [1, 1, 0, 0], layer_types: chunks })), [5e5, 5e5, 0, 0]);
+});
+
+test('readModelConfig reads the experts of Qwen 3 by either name', () => {
+  const experts = (config) => readModelConfig(decoder('qwen3_moe', config)).layers[0].feedForward.experts;
+  assert.deepEqual([experts({ num_experts: 16 }), experts({ num_local_experts: 16 })], [16, 16]);
+  const apart = { num_experts: 16, num_local_experts: 8 };
+  assert.throws(() => experts(apart), /num_local_experts is 8, but num_experts is 16; they must agree/);
 });
 
 test('readModelConfig reads which layers of Llama 4 have experts, and which a temperature', () => {

@@ -1,9 +1,10 @@
 // Qwen 3 with experts, in all layers or in every nth.
 
+import { agreed } from '../../checkpoints/fields.js';
 import { type DecoderSpelling, decoderTensors, readDecoder } from '../description/decoders.js';
 import type { ExpertsFeedForward, GatedFeedForward } from '../description/description.js';
 import type { Family } from '../description/family.js';
-import { flag, integers, readBiases, sizeOf } from '../description/fields.js';
+import { flag, integers, readBiases, size, sizeOf } from '../description/fields.js';
 import { llamaFeedForward, llamaMaps, llamaSpelling } from './llama.js';
 import { expertSlots } from './mixtral.js';
 import { qwenWindow } from './qwen2.js';
@@ -23,7 +24,8 @@ export const qwen3Moe: Family = {
   rope: { pairing: 'half' },
   read(reading) {
     const { fields } = reading;
-    const experts = sizeOf(fields, 'num_experts', 128);
+    // transformers 5 writes the second name.
+    const experts = agreed(fields.at('num_experts', 'num_local_experts'), size)?.value ?? 128;
     const chosen = sizeOf(fields, 'num_experts_per_tok', 8);
     if (chosen > experts) throw fields.misfit('num_experts_per_tok', `; expected at most ${experts}, the experts`);
     const every = sizeOf(fields, 'decoder_sparse_step', 1);

@@ -13,7 +13,7 @@ import { llama } from './llama.js';
 export function ropeLayers(fields: Fields, { count }: Sizes): (layer: number) => boolean {
   const interval = sizeOf(fields, 'no_rope_layer_interval', 4);
   const list = fields.optional('no_rope_layers', integers('0 and 1', 1));
-  if (list === undefined) return (layer) => (layer + 1) % interval !== 0;
+  if (!list?.length) return (layer) => (layer + 1) % interval !== 0;
   if (list.length >= count) return (layer) => list[layer] === 1;
   throw fields.misfit('no_rope_layers', `, with ${list.length} entries; num_hidden_layers is ${count}`);
 }

@@ -77,8 +77,9 @@ function decoderSlots(
   ownTables: boolean,
 ): DecoderSlots {
   const { modelDim, vocabSize, layers, tiedEmbeddings, logitScale } = model;
-  // T5 1.0 may have its embeddings a second time, as a head; transformers 5 says of all that they are tied.
-  const isTied = tiedEmbeddings && (logitScale !== undefined || !file.names.includes(head));
+  // T5 1.0 may have its embeddings a second time, as a head; transformers 5 says of all that they are tied, also of UMT5,
+  // which has tables of its own.
+  const isTied = tiedEmbeddings && ((logitScale !== undefined && !ownTables) || !file.names.includes(head));
   const names = new Names(file, ['decoder.'], '', destinations);
   return {
     layers: layers.map((_, i) => crossSlots(names.within(`block.${i}.`), model, i, ownTables || i === 0)),
