@@ -159,8 +159,8 @@ export class ModelKvCache extends Handle {
   }
 
   /**
-   * The cache of each layer, for reading only: where one alone gets or loses its last tokens, the whole is refused until
-   * reset().
+   * The cache of each layer, for reading only: where one alone gets or loses its last tokens, the whole is refused
+   * until reset().
    */
   get layers(): readonly KvCache[] {
     this.alive('modelKvCache.layers');

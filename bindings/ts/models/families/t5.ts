@@ -77,8 +77,8 @@ function decoderSlots(
   ownTables: boolean,
 ): DecoderSlots {
   const { modelDim, vocabSize, layers, tiedEmbeddings, logitScale } = model;
-  // T5 1.0 may have its embeddings a second time, as a head; transformers 5 says of all that they are tied, also of UMT5,
-  // which has tables of its own.
+  // T5 1.0 may have its embeddings a second time, as a head; transformers 5 says of all that they are tied, also of
+  // UMT5, which has tables of its own.
   const isTied = tiedEmbeddings && ((logitScale !== undefined && !ownTables) || !file.names.includes(head));
   const names = new Names(file, ['decoder.'], '', destinations);
   return {
