@@ -443,7 +443,7 @@ const refused = {
       metadata: { ...metadata, 'granite.rope.scaling.finetuned': ['bool', false] },
     })),
     { key: 'granite.rope.scaling.finetuned' },
-    /is false: without positions; expected true/,
+    /is false; expected true/,
   ],
   'a ramp of YaRN that is not whole': [
     changed(({ metadata }) => ({

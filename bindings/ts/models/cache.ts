@@ -159,7 +159,7 @@ export class ModelKvCache extends Handle {
   }
 
   /**
-   * The cache of each layer, for reading only: where one alone gets or loses its last tokens, the whole is refused
+   * The cache of each layer, for reading only: where one alone gets or loses its last tokens, passes are refused
    * until reset().
    */
   get layers(): readonly KvCache[] {
@@ -247,6 +247,9 @@ export class ModelKvCache extends Handle {
       this.#fitting = layers;
     }
     for (let i = 0; i < layers.length; ++i) this.#layers[i]?.enter(at, layers[i]?.position.rope);
+    // Only now: the core reads all of them, and enter() found them alive.
+    if (this.#list.agree) return;
+    throw new StateError(`${at}: a layer of the cache was changed alone; reset() makes it empty`);
   }
 
   /**
@@ -270,10 +273,10 @@ export class ModelKvCache extends Handle {
 
   #usable(at: string): void {
     this.alive(at);
-    const problem = this.#broken
-      ? 'a pass failed or was ended when keys had left a window of the cache'
-      : !this.#list.agree && 'a layer of the cache was changed alone';
-    if (problem) throw new StateError(`${at}: ${problem}; reset() makes it empty`);
+    if (!this.#broken) return;
+    throw new StateError(
+      `${at}: a pass failed or was ended when keys had left a window of the cache; reset() makes it empty`,
+    );
   }
 }
 

@@ -295,7 +295,7 @@ async function* tokensOf(
         if (token !== undefined) chosen.push({ row, token });
       }
       // What a callback throws leaves the cache without this step, of which no token is given then.
-      if (stopAfter !== undefined) {
+      if (stopAfter) {
         for (const { row } of chosen) {
           const ends: unknown = await stopAfter([...row.tokens], row.row);
           if (typeof ends !== 'boolean') {

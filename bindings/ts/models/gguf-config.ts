@@ -174,7 +174,7 @@ function ropeParameters(header: Header, factors: Factors): Readonly<Record<strin
   const type = header.read('rope.scaling.type', text) ?? 'linear';
   // Of Granite it says whether there is a rotary encoding, of others how the scaling came about.
   if (header.read('rope.scaling.finetuned', flag) === false && header.architecture === 'granite') {
-    throw header.error('rope.scaling.finetuned', 'is false: without positions; expected true');
+    throw header.error('rope.scaling.finetuned', 'is false; expected true');
   }
   const older = header.number('rope.scale_linear');
   const factor = header.number('rope.scaling.factor') ?? older;

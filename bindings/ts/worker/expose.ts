@@ -144,11 +144,9 @@ class Exposure {
     const callback = stand['ropewalk:function'];
     return (...args: unknown[]) => {
       controller.signal.throwIfAborted(); // aborted also if the function on the other side threw
-      // What a function is given stays its owner's, who may use it again: a buffer into which a file is read.
-      this.#sendPacked('arguments', args, false, (packed) => ({
-        ...{ ropewalk: 'callback', call: id, callback },
-        args: packed,
-      }));
+      // Cloned: their owner may use them again, as a buffer into which a file is read.
+      const reply = (packed: unknown): Reply => ({ ropewalk: 'callback', call: id, callback, args: packed });
+      this.#sendPacked('arguments', args, false, reply);
     };
   }
 

@@ -59,8 +59,8 @@ const given = new WeakSet<object>();
 
 /**
  * Marks an array, or its buffer, to be moved: a call with it as an argument moves it to the worker instead of copying
- * it, and leaves it empty here. Of a view of part of a buffer a copy is moved.
- * Results of a worker are always moved.
+ * it, and leaves it empty here. For a view of part of a buffer a copy is moved. Results of
+ * a worker are always moved.
  *
  * @throws ArgumentTypeError for anything else, such as an object that holds arrays.
  *
