@@ -168,6 +168,18 @@ await onEachBuild((rw) => {
     return { ...model, config: { ...model.config, relative_attention_max_distance: 128 } };
   };
 
+  test('UMT5 keeps its own head, though transformers 5 writes that it is tied', async () => {
+    const model = tinyModel('umt5-both');
+    const greedy = (config) =>
+      withModel(rw, { ...model, config: { ...model.config, ...config } }, async (loaded) => {
+        const tokens = [];
+        for await (const { token } of loaded.generate(idsOf(model, 9, 40), { maxTokens: 5, temperature: 0 }))
+          tokens.push(token);
+        return tokens;
+      });
+    assert.deepEqual(await greedy({ tie_word_embeddings: true }), await greedy({}));
+  });
+
   for (const name of ['t5-both', 'flan-t5-both', 'umt5-both', 'umt5-tied']) {
     test(`${name} from a GGUF file gives the bits of its checkpoint`, () => {
       const model = usual(name);
