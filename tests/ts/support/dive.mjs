@@ -10,7 +10,7 @@ const last = 8;
 
 /**
  * Makes a call `frames` frames above the end of the stack, and gives or throws what it does. A frame of this takes about as
- * much as one of any small function; there are about 500.
+ * much as one of any small function; there are 500 at least.
  */
 export function atEndOfStack(frames, call) {
   let [above, left] = [last, frames];
@@ -28,9 +28,9 @@ export function atEndOfStack(frames, call) {
       outcome = { result: call() };
     }
   };
-  const plunge = (...room) => {
+  const plunge = (...all) => {
     try {
-      plunge(...room);
+      plunge(...all);
     } catch (error) {
       if (above === 0 || !isEndOfStack(error)) throw error;
       above -= 1;
