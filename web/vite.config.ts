@@ -184,7 +184,7 @@ const textsOf = (language: string) =>
 
 // What the page and its chapters share, but for what workers run.
 const isCommon = (id: string): boolean =>
-  /[\\/]src[\\/](?!chapters[\\/]\w+[\\/](programs|numbers|median|threads)\.)/.test(id);
+  /[\\/]src[\\/](?!(chapters[\\/]\w+[\\/](programs|numbers|median|threads)|work[\\/]own-threads)\.)/.test(id);
 
 // What several chapters have, and not the first.
 const isLater = (id: string): boolean =>

@@ -1,6 +1,7 @@
 // Work that takes longer than a frame: in a worker of its own, with progress, and cancelled by ending the worker.
 import { address } from 'virtual:worker';
 import type { Answer, Job, JobInput, JobOutput } from './protocol';
+import { threadsFor } from './threads-for';
 
 export interface LongWork {
   /**
@@ -22,8 +23,10 @@ export const longWork: LongWork = {
         return;
       }
       const worker = new Worker(address, { type: 'module' });
+      const endThreads = threadsFor(worker);
       const end = (then: () => void): void => {
         worker.terminate();
+        endThreads();
         signal.removeEventListener('abort', aborted);
         then();
       };
@@ -33,7 +36,7 @@ export const longWork: LongWork = {
       worker.addEventListener('message', ({ data }: MessageEvent<Answer>) => {
         if (data.kind === 'progress') progress(data.share);
         else if (data.kind === 'done') end(() => resolve(data.output as never));
-        else end(() => reject(new Error(data.reason)));
+        else if (data.kind === 'failed') end(() => reject(new Error(data.reason)));
       });
       worker.postMessage({ name, input });
     });

@@ -12,6 +12,14 @@ export interface Request {
 }
 
 export type Answer =
+  | { readonly kind: 'thread' }
   | { readonly kind: 'progress'; readonly share: number }
   | { readonly kind: 'done'; readonly output: unknown }
   | { readonly kind: 'failed'; readonly reason: string };
+
+/** On the port that comes with a worker's wish for a thread. */
+export type ToThread = { readonly kind: 'start'; readonly start: unknown } | { readonly kind: 'end' };
+export interface FromThread {
+  readonly type: 'message' | 'error';
+  readonly message?: string;
+}

@@ -3,6 +3,7 @@
 import type { Remote } from 'ropewalk/worker';
 import { lookEvery } from '../../recorded/course';
 import { pause } from '../../work/pause';
+import { threadsFor } from '../../work/threads-for';
 import type { Lab } from './lab';
 import address from './worker?worker&url';
 
@@ -10,7 +11,9 @@ let lab: Promise<Remote<Lab>> | undefined;
 
 async function start(): Promise<Remote<Lab>> {
   const { wrap } = await import('ropewalk/worker');
-  const remote = wrap<Lab>(new Worker(address, { type: 'module' }));
+  const worker = new Worker(address, { type: 'module' });
+  threadsFor(worker);
+  const remote = wrap<Lab>(worker);
   await remote.version();
   return remote;
 }

@@ -1,5 +1,6 @@
 // What several threads gain on this device: layers with one thread, two and more, in turns. Knows nothing of the DOM.
 import type { ThreadedRopewalk } from 'ropewalk/threads';
+import { threadOfPage } from '../../work/own-threads';
 import { median } from './median';
 import { layerPass, time } from './programs';
 
@@ -47,7 +48,7 @@ export async function measureThreads(
   const wanted = [2, 4, most].filter((threads) => threads === 2 || threads <= navigator.hardwareConcurrency);
   const all = [await load({ threads: 1 })];
   for (const threads of wanted) {
-    const rw = await load({ threads });
+    const rw = await load({ threads, worker: threadOfPage });
     const { why } = rw.info();
     if (why !== undefined) return { why, threads: [], times: [], isEqual: false };
     all.push(rw);
