@@ -247,9 +247,6 @@ export class ModelKvCache extends Handle {
       this.#fitting = layers;
     }
     for (let i = 0; i < layers.length; ++i) this.#layers[i]?.enter(at, layers[i]?.position.rope);
-    // Only now: the core reads all of them, and enter() found them alive.
-    if (this.#list.agree) return;
-    throw new StateError(`${at}: a layer of the cache was changed alone; reset() makes it empty`);
   }
 
   /**
@@ -273,10 +270,12 @@ export class ModelKvCache extends Handle {
 
   #usable(at: string): void {
     this.alive(at);
-    if (!this.#broken) return;
-    throw new StateError(
-      `${at}: a pass failed or was ended when keys had left a window of the cache; reset() makes it empty`,
-    );
+    for (const cache of this.#layers) cache.use(at); // the core reads all of them for `agree`
+    if (!this.#broken && this.#list.agree) return;
+    const why = this.#broken
+      ? 'a pass failed or was ended when keys had left a window of the cache'
+      : 'a layer of the cache was changed alone';
+    throw new StateError(`${at}: ${why}; reset() makes it empty`);
   }
 }
 

@@ -2,7 +2,7 @@
 // restarted for earlier bytes. Of ranges, only the first bytes are kept: they hold the header of most files.
 import { kindOf } from '../runtime/typed-arrays.js';
 import { Cursor } from './cursor.js';
-import { type ByteSource, type Fetch, gathered, messageOf, SourceFailure } from './source.js';
+import { type ByteSource, type Fetch, gathered, link, messageOf, SourceFailure, unlessAborted } from './source.js';
 
 const probeBytes = 2 ** 16;
 
@@ -29,29 +29,21 @@ export async function openHttp(url: URL, fetch: Fetch, signal: AbortSignal | und
 async function openRanges(remote: Remote, response: Response): Promise<ByteSource> {
   if (response.status === 416 && response.headers.get('content-range') === 'bytes */0') {
     discard(response);
-    return new RangeSource(remote, new Uint8Array(0), 0, response);
+    return new RangeSource(remote, 0, response, new Uint8Array(0));
   }
   if (response.status !== 206) throw refused(response);
   const range = rangeOf(response);
   if (range !== undefined && (range.first !== 0 || range.last >= probeBytes)) {
     throw misfit(response, `0 to ${probeBytes - 1}`);
   }
-  const tooLong = () => new SourceFailure(`the server sent more than the ${probeBytes} bytes asked for`);
+  const tooLong = () => new SourceFailure('gave more bytes than it was asked for');
   const first = await gathered(bodyOf(response), probeBytes, tooLong);
   if (range !== undefined && first.length !== range.last + 1) {
     throw new SourceFailure(`ended after ${first.length} of ${range.last + 1} bytes`);
   }
   // A server of another origin may hide Content-Range. Fewer bytes than requested are then the whole file.
   const size = range?.total ?? (first.length < probeBytes ? first.length : undefined);
-  return new RangeSource(remote, first, size, response);
-}
-
-/** Aborts the controller with the signal, until the returned function is called. */
-function link(signal: AbortSignal | undefined, controller: AbortController): () => void {
-  const stop = () => controller.abort(signal?.reason);
-  if (signal?.aborted) stop();
-  signal?.addEventListener('abort', stop);
-  return () => signal?.removeEventListener('abort', stop);
+  return new RangeSource(remote, size, response, first);
 }
 
 /** A file on a server. */
@@ -83,21 +75,33 @@ export class Remote {
   }
 }
 
-// A file on a server that supports ranges.
-class RangeSource implements ByteSource {
+// A file on a server, as its first answer describes it.
+class HttpSource {
   readonly name: string;
   readonly size: number | undefined;
-  readonly #remote: Remote;
+  protected readonly remote: Remote;
+  protected readonly version: Headers;
+
+  constructor(remote: Remote, size: number | undefined, { headers }: Response) {
+    this.remote = remote;
+    this.name = remote.name;
+    this.size = size;
+    this.version = headers;
+  }
+
+  sibling(file: string): URL | undefined {
+    return this.remote.sibling(file);
+  }
+}
+
+// Of a server that supports ranges.
+class RangeSource extends HttpSource implements ByteSource {
   readonly #first: Uint8Array;
-  readonly #version: Headers;
   readonly #closed = new AbortController();
 
-  constructor(remote: Remote, first: Uint8Array, size: number | undefined, response: Response) {
-    this.#remote = remote;
-    this.name = remote.name;
+  constructor(remote: Remote, size: number | undefined, response: Response, first: Uint8Array) {
+    super(remote, size, response);
     this.#first = first;
-    this.size = size;
-    this.#version = response.headers;
   }
 
   async *read(from: number, to: number, signal: AbortSignal | undefined): AsyncIterable<Uint8Array> {
@@ -122,7 +126,7 @@ class RangeSource implements ByteSource {
   // Undefined where a file of unknown size ends before `from`.
   async #answer(from: number, to: number, signal: AbortSignal): Promise<Response | undefined> {
     const last = Number.isFinite(to) ? String(to - 1) : '';
-    const response = await this.#remote.fetch(signal, `bytes=${from}-${last}`);
+    const response = await this.remote.fetch(signal, `bytes=${from}-${last}`);
     if (response.status === 416 && this.size === undefined) return discard(response) as undefined;
     if (response.status !== 206) throw refused(response);
     const range = rangeOf(response);
@@ -133,12 +137,8 @@ class RangeSource implements ByteSource {
         (last === '' || range.last === to - 1 || (this.size === undefined && range.last < to)) &&
         (this.size === undefined || range.total === undefined || range.total === this.size));
     if (!fits) throw misfit(response, `${from} to ${last}`);
-    checkVersion(response, this.#version);
+    checkVersion(response, this.version);
     return response;
-  }
-
-  sibling(file: string): URL | undefined {
-    return this.#remote.sibling(file);
   }
 
   close(): void {
@@ -146,23 +146,17 @@ class RangeSource implements ByteSource {
   }
 }
 
-// A file on a server that ignores ranges and sends the whole file.
-class StreamSource implements ByteSource {
-  readonly name: string;
-  readonly size: number | undefined;
-  readonly #remote: Remote;
-  readonly #version: Headers;
+// Of a server that ignores ranges and sends the whole file.
+class StreamSource extends HttpSource implements ByteSource {
   #connection: AbortController;
   #cursor: Cursor | undefined;
   #end: number | undefined;
   #turn: Promise<void> = Promise.resolve();
   #reads = 0; // running or waiting for #turn
+  #isClosed = false;
 
   constructor(remote: Remote, response: Response, connection: AbortController) {
-    this.#remote = remote;
-    this.name = remote.name;
-    this.size = sizeOf(response);
-    this.#version = response.headers;
+    super(remote, sizeOf(response), response);
     this.#connection = connection;
     this.#cursor = new Cursor(bodyOf(response), 0);
   }
@@ -175,11 +169,13 @@ class StreamSource implements ByteSource {
       done = resolve;
     });
     this.#reads += 1;
-    await before;
-    let whole = false;
+    let whole = true;
     let unlink = () => {};
     try {
-      if (this.#cursor !== undefined && this.#cursor.at > from) this.close();
+      await unlessAborted(before, signal);
+      if (this.#isClosed) throw new SourceFailure();
+      whole = false;
+      if (this.#cursor !== undefined && this.#cursor.at > from) this.#drop();
       if (this.#cursor === undefined) this.#connection = new AbortController();
       unlink = link(signal, this.#connection);
       this.#cursor ??= await this.#begin();
@@ -191,35 +187,37 @@ class StreamSource implements ByteSource {
       whole = true;
     } finally {
       unlink();
-      if (!whole) this.close();
+      if (!whole) this.#drop();
       this.#reads -= 1;
-      done();
+      void before.then(done);
     }
   }
 
   async #begin(): Promise<Cursor> {
-    const response = await this.#remote.fetch(this.#connection.signal, undefined);
+    const response = await this.remote.fetch(this.#connection.signal, undefined);
     if (response.status !== 200) throw refused(response);
     if (sizeOf(response) !== this.size) {
       discard(response);
       throw new SourceFailure('has changed since it was opened: its size is another');
     }
-    checkVersion(response, this.#version);
+    checkVersion(response, this.version);
     return new Cursor(bodyOf(response), 0);
   }
 
   expectEnd(at: number): void {
     if (this.size === undefined) this.#end = at;
   }
-  sibling(file: string): URL | undefined {
-    return this.#remote.sibling(file);
-  }
 
   pause(): void {
-    if (this.#reads === 0) this.close();
+    if (this.#reads === 0) this.#drop();
   }
 
   close(): void {
+    this.#isClosed = true;
+    this.#drop();
+  }
+
+  #drop(): void {
     this.#connection.abort();
     this.#cursor = undefined;
   }
@@ -295,7 +293,6 @@ export function misfit(response: Response, asked: string): SourceFailure {
 export function refused(response: Response): SourceFailure {
   discard(response);
   const { status, statusText } = response;
-  if (status === 200)
-    return new SourceFailure('the server ignored the range that it was asked for, though not at first');
+  if (status === 200) return new SourceFailure('the server sent the whole file when asked for a range');
   return new SourceFailure(`cannot be fetched: HTTP ${status}${statusText && ` ${statusText}`}`);
 }

@@ -108,10 +108,10 @@ async function fetchedBy(fetch: Fetch, url: string, init: RequestInit): Promise<
   }
 }
 
-// The name in errors of an address or path that could not be opened, without its query, which may be secret.
+// The name in errors of an address or path that could not be opened, without user, password and query, which may be secret.
 function nameOf(value: unknown): string {
   const text = String(value instanceof CachedFile ? value.address : value);
-  return text.startsWith('data:') ? 'data:' : text.replace(/[?#].*$/, '');
+  return text.startsWith('data:') ? 'data:' : text.replace(/(\/\/)[^/]*@|[?#].*$/g, '$1');
 }
 
 const filesAtOnce = 6;

@@ -47,6 +47,23 @@ export class CachedFile {
   }
 }
 
+/** Aborts the controller with the signal, until the returned function is called. */
+export function link(signal: AbortSignal | undefined, controller: Pick<AbortController, 'abort'>): () => void {
+  const stop = () => controller.abort(signal?.reason);
+  if (signal?.aborted) stop();
+  signal?.addEventListener('abort', stop);
+  return () => signal?.removeEventListener('abort', stop);
+}
+
+/** Waits for what is before, or rejects with the signal's reason. */
+export async function unlessAborted(before: Promise<unknown>, signal: AbortSignal | undefined): Promise<void> {
+  let unlink = () => {};
+  const aborted = new Promise<never>((_, abort) => {
+    unlink = link(signal, { abort });
+  });
+  await Promise.race([before, aborted]).finally(unlink);
+}
+
 /** Maximum bytes of a piece of a local file. */
 export const pieceBytes = 2 ** 20;
 

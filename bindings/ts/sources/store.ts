@@ -4,7 +4,7 @@ import { UnsupportedError } from '../runtime/errors.js';
 import { blobSource } from './blob.js';
 import { fileSystem } from './node-files.js';
 import { openPath } from './path.js';
-import type { ByteSource } from './source.js';
+import { type ByteSource, unlessAborted } from './source.js';
 
 export interface Store {
   /** The bytes of an item, or undefined where it is missing or cannot be opened. */
@@ -123,14 +123,4 @@ export async function alone<T>(name: string, signal: AbortSignal | undefined, wo
   turn.then(end, end);
   await unlessAborted(before, signal);
   return turn;
-}
-
-async function unlessAborted(before: Promise<unknown>, signal: AbortSignal | undefined): Promise<void> {
-  let stop = () => {};
-  const aborted = new Promise<never>((_, reject) => {
-    stop = () => reject(signal?.reason);
-    if (signal?.aborted) stop();
-    signal?.addEventListener('abort', stop);
-  });
-  await Promise.race([before, aborted]).finally(() => signal?.removeEventListener('abort', stop));
 }

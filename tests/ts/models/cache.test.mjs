@@ -203,7 +203,8 @@ test('a cache that one layer does not fit is refused before any layer has change
   const apart = gemma.kvCache({ capacity: 400, chunk: 2 });
   model(gemma, ids, apart);
   apart.layers[0].truncate(apart.layers[0].length - 1);
-  assert.throws(() => model(gemma, [1], apart), { name: 'StateError', message: /changed alone.*reset\(\)/ });
+  for (const use of [() => model(gemma, [1], apart), () => apart.truncate(1), () => apart.save()])
+    assert.throws(use, { name: 'StateError', message: /changed alone.*reset\(\)/ });
   const lost = gemma.kvCache({ capacity: 400, chunk: 2 });
   model(gemma, ids, lost);
   lost.layers[1].dispose();
