@@ -138,10 +138,7 @@ export async function serve({ under = '/', isPlain = false, inSteps = false, isC
   return { address: `http://127.0.0.1:${server.address().port}${under}`, asked, hold, releaseAll, close };
 }
 
-/**
- * Whether the tests run in all browsers as readers have them (BROWSERS=all). Otherwise they run in Chromium's headless
- * shell where it is installed, for readers who prefer reduced motion: half the processor time for each page.
- */
+/** Whether tests for both browsers run in both, as readers have them (BROWSERS=all). */
 const isComplete = process.env.BROWSERS === 'all';
 
 /** The path of a browser. */
@@ -150,10 +147,17 @@ export function program(name) {
   return existsSync(usual) ? usual : execFileSync('which', [name], { encoding: 'utf8' }).trim();
 }
 
-const testedChromium = () => {
+/**
+ * Chromium's headless shell where it is installed, for all other tests: for readers who prefer reduced motion a page takes
+ * half the processor time.
+ */
+async function launchShell() {
   const shell = '/usr/bin/chromium-headless-shell';
-  return !isComplete && existsSync(shell) ? shell : program('chromium');
-};
+  const browser = await launch(existsSync(shell) ? shell : undefined);
+  shells.add(browser);
+  return browser;
+}
+const shells = new WeakSet();
 
 /** Chromium; by default the one that readers have. */
 export function launch(executablePath = program('chromium')) {
@@ -172,7 +176,6 @@ export function launch(executablePath = program('chromium')) {
 }
 
 const viewport = { width: 1280, height: 900 };
-const usualMotion = isComplete ? 'no-preference' : 'reduce';
 
 // Everything that a page complains about: console errors, exceptions, violations of the policy, requests that failed or
 // went elsewhere.
@@ -219,7 +222,8 @@ export async function contextOf(browser, options = {}) {
  * @param init runs in the page before its own scripts.
  */
 export async function open(browser, address, { hash = '', init, ...context } = {}) {
-  const made = await contextOf(browser, { locale: 'en-US', reducedMotion: usualMotion, ...context });
+  const reducedMotion = shells.has(browser) ? 'reduce' : 'no-preference';
+  const made = await contextOf(browser, { locale: 'en-US', reducedMotion, ...context });
   const page = await made.newPage();
   if (init !== undefined) await page.addInitScript(init);
   const complaints = complaintsOf(page, address);
@@ -254,7 +258,7 @@ function firefoxOnDemand() {
     if (!started.has(key)) started.set(key, start(locale, reducedMotion));
     return started.get(key);
   };
-  const usual = ['en-US', usualMotion];
+  const usual = ['en-US', 'no-preference'];
   return {
     async close() {
       for (const browser of started.values()) await (await browser).close();
@@ -306,7 +310,7 @@ export const browsers = isComplete ? ['Chromium', 'Firefox'] : ['Chromium'];
  * page in its own context.
  */
 export async function launchBoth() {
-  const chromium = await launch(testedChromium());
+  const chromium = await (isComplete ? launch() : launchShell());
   const firefox = firefoxOnDemand();
   return {
     chromium,
@@ -322,7 +326,7 @@ export async function launchBoth() {
 
 /** The page on a server and Chromium, for all tests of a file; both are closed after the last test. */
 export async function withChromium() {
-  const [site, browser] = await Promise.all([serve(), launch(testedChromium())]);
+  const [site, browser] = await Promise.all([serve(), launchShell()]);
   after(async () => {
     await browser.close();
     await site.close();
