@@ -90,14 +90,19 @@ export function listen(port: MessageEndpoint, hear: (message: never) => void, un
   port.start?.(); // required for a MessagePort in browsers
 }
 
-/** Posts a message; copies all arrays if one of `moved` cannot be moved (WebAssembly memory). @internal */
-export function post(port: MessageEndpoint, message: Request | Reply, moved: Transferable[] = []): void {
+/** Sends what moves along, or copies of all if one of it cannot be moved (WebAssembly memory). @internal */
+export function moving<T>(moved: Transferable[], send: (moved: Transferable[]) => T): T {
   try {
-    port.postMessage(message, moved);
+    return send(moved);
   } catch (error) {
     if (moved.length === 0) throw error;
-    port.postMessage(message, []);
+    return send([]);
   }
+}
+
+/** Posts a message. @internal */
+export function post(port: MessageEndpoint, message: Request | Reply, moved: Transferable[] = []): void {
+  moving(moved, (each) => port.postMessage(message, each));
 }
 
 function isPlain(value: object): boolean {

@@ -6,7 +6,17 @@ import { createFinalizer } from '../runtime/finalizer.js';
 import { isA } from '../sources/platform.js';
 import { unpackError } from './errors.js';
 import { checkPort } from './expose.js';
-import { listen, type MessageEndpoint, pack, post, type Reply, type Request, type Stand, unpack } from './messages.js';
+import {
+  listen,
+  type MessageEndpoint,
+  moving,
+  pack,
+  post,
+  type Reply,
+  type Request,
+  type Stand,
+  unpack,
+} from './messages.js';
 
 /** What is sent as it is: copied, or moved if it is marked by transfer(). */
 type Cloned =
@@ -235,7 +245,7 @@ class Link {
       this.#waiting.set(id, { resolve, reject });
       try {
         // A call before the worker listens is queued, with its arguments as they are now.
-        const sent = this.#ready ? request : structuredClone(request, { transfer: moved });
+        const sent = this.#ready ? request : moving(moved, (transfer) => structuredClone(request, { transfer }));
         const arrays = this.#ready ? moved : buffersOf(sent);
         this.#send(() => post(this.#port, sent, arrays));
       } catch (cause) {

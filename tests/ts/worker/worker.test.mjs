@@ -51,6 +51,15 @@ for (const [kind, open] of Object.entries({ 'a worker of Node': worker, 'a messa
       }
     });
 
+    test('copies wasm memory that transfer() gives away, also before the worker listens', async (t) => {
+      const remote = opened(t, open());
+      for (let i = 0; i < 2; ++i) {
+        const { buffer } = new WebAssembly.Memory({ initial: 1 });
+        assert.equal(await remote.take(transfer(new Uint8Array(buffer))), 65536);
+        assert.equal(buffer.byteLength, 65536);
+      }
+    });
+
     test('sends arguments as they are at the time of the call', async (t) => {
       const remote = opened(t, open());
       const data = Float32Array.of(1, 2);
