@@ -2,7 +2,16 @@
 // restarted for earlier bytes. Of ranges, only the first bytes are kept: they hold the header of most files.
 import { kindOf } from '../runtime/typed-arrays.js';
 import { Cursor } from './cursor.js';
-import { type ByteSource, type Fetch, gathered, link, messageOf, SourceFailure, unlessAborted } from './source.js';
+import {
+  type ByteSource,
+  type Fetch,
+  gathered,
+  link,
+  messageOf,
+  SourceFailure,
+  unlessAborted,
+  withoutSecrets,
+} from './source.js';
 
 const probeBytes = 2 ** 16;
 
@@ -55,7 +64,7 @@ export class Remote {
 
   constructor(url: URL, fetch: Fetch) {
     this.url = url;
-    this.name = `${url.protocol}//${url.host}${url.pathname}`;
+    this.name = withoutSecrets(url.href);
     this.#fetch = fetch;
   }
 
@@ -173,7 +182,7 @@ class StreamSource extends HttpSource implements ByteSource {
     let unlink = () => {};
     try {
       await unlessAborted(before, signal);
-      if (this.#isClosed) throw new SourceFailure();
+      if (this.#isClosed) throw new SourceFailure('was closed');
       whole = false;
       if (this.#cursor !== undefined && this.#cursor.at > from) this.#drop();
       if (this.#cursor === undefined) this.#connection = new AbortController();
@@ -279,7 +288,7 @@ export function rangeOf(response: Response): ContentRange | undefined {
   const size = total === '*' ? undefined : Number(total);
   if (match === null || last < first || (size !== undefined && last >= size)) {
     discard(response);
-    throw new SourceFailure(`the server sent Content-Range ${JSON.stringify(text)}, which is none`);
+    throw new SourceFailure(`sent Content-Range ${JSON.stringify(text)}, which is none`);
   }
   return { first, last, total: size };
 }
@@ -287,12 +296,12 @@ export function rangeOf(response: Response): ContentRange | undefined {
 export function misfit(response: Response, asked: string): SourceFailure {
   discard(response);
   const sent = response.headers.get('content-range');
-  return new SourceFailure(`the server sent Content-Range ${JSON.stringify(sent)} when asked for bytes ${asked}`);
+  return new SourceFailure(`sent Content-Range ${JSON.stringify(sent)} when asked for bytes ${asked}`);
 }
 
 export function refused(response: Response): SourceFailure {
   discard(response);
   const { status, statusText } = response;
-  if (status === 200) return new SourceFailure('the server sent the whole file when asked for a range');
+  if (status === 200) return new SourceFailure('sent the whole file when asked for a range');
   return new SourceFailure(`cannot be fetched: HTTP ${status}${statusText && ` ${statusText}`}`);
 }

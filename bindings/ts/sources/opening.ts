@@ -3,7 +3,7 @@ import { ArgumentTypeError } from '../runtime/errors.js';
 import type { Heap } from '../runtime/heap.js';
 import { type FileSource, openSource } from './open-source.js';
 import { isA } from './platform.js';
-import { type ByteSource, CachedFile, type Fetch, messageOf, SourceFailure } from './source.js';
+import { type ByteSource, CachedFile, type Fetch, messageOf, SourceFailure, withoutSecrets } from './source.js';
 import { bytesOf, type Entry, type FailureOf, type ReadOptions, readOptions, type TensorInfo } from './tensor-file.js';
 
 /** Options of openSafetensors() and openGguf(). */
@@ -104,14 +104,16 @@ async function fetchedBy(fetch: Fetch, url: string, init: RequestInit): Promise<
   try {
     return await fetch(url, init);
   } catch (error) {
-    throw new SourceFailure(`cannot be fetched: ${messageOf(error)}`, { cause: error });
+    // Node's fetch names the address with its password where it refuses that.
+    const why = messageOf(error).replaceAll(url, withoutSecrets);
+    throw new SourceFailure(`cannot be fetched: ${why}`, { cause: error });
   }
 }
 
-// The name in errors of an address or path that could not be opened, without user, password and query, which may be secret.
+// The name in errors of what could not be opened.
 function nameOf(value: unknown): string {
   const text = String(value instanceof CachedFile ? value.address : value);
-  return text.startsWith('data:') ? 'data:' : text.replace(/(\/\/)[^/]*@|[?#].*$/g, '$1');
+  return text.startsWith('data:') ? 'data:' : withoutSecrets(text);
 }
 
 const filesAtOnce = 6;

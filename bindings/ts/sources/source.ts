@@ -75,6 +75,11 @@ export function messageOf(error: unknown): string {
   return `${error.message}${code}`;
 }
 
+/** An address or path for errors: without user, password, query and fragment, which may be secret. */
+export function withoutSecrets(address: string): string {
+  return address.replace(/(^\w[^/?#:]+:\/*)[^/?#]*@|[?#].*$/g, '$1');
+}
+
 /** Throws the failure of a local read. */
 export function unreadable(error: unknown): never {
   throw new SourceFailure(`cannot be read: ${messageOf(error)}`, { cause: error });

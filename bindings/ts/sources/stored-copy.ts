@@ -2,7 +2,7 @@
 // file, so segments of two versions never come together; the record is rewritten after each, so that nothing is lost
 // where a download breaks off.
 import { StorageError } from '../runtime/errors.js';
-import { type ByteSource, gathered, messageOf } from './source.js';
+import { type ByteSource, gathered, messageOf, withoutSecrets } from './source.js';
 import type { Store } from './store.js';
 
 /** How a file is told from other versions of it. */
@@ -36,7 +36,7 @@ export class StoredCopy {
   private constructor(store: Store, key: string, record: CopyRecord) {
     this.#store = store;
     this.#key = key;
-    this.#name = record.address.replace(/\?.*$/, '');
+    this.#name = withoutSecrets(record.address);
     this.#record = record;
   }
 

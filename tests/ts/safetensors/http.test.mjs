@@ -220,6 +220,23 @@ const status = (code, headers) => (_, response) => {
   response.writeHead(code, headers);
   response.end('<html>');
 };
+test('what fails is named by its address, which shows no user, password or query', async () => {
+  const path = 'nowhere//user@v2/m';
+  for (const [address, file, fetch] of [
+    ['http://user:secret@127.0.0.1:9/m?key=secret', 'http://127.0.0.1:9/m'],
+    ['http:/user:secret@127.0.0.1:9/m', 'http:/127.0.0.1:9/m'],
+    ['http://127.0.0.1:9?mail=a@secret', 'http://127.0.0.1:9'],
+    ['http://127.0.0.1:9/a@b#secret', 'http://127.0.0.1:9/a@b'],
+    [path, path],
+    ['http://user:secret@x/m?key=secret', 'http://x/m', (url) => Promise.reject(new Error(`no way to ${url}, none`))],
+    ['http://user:secret@x/m', 'http://x/m', async () => new Response('no', { status: 404 })],
+  ]) {
+    const failure = await openSafetensors(rw, address, fetch && { fetch }).catch((error) => error);
+    assert.equal(failure.file, file);
+    assert.ok(failure.message.startsWith(`${file}: `) && !/secret/.test(failure.message), failure.message);
+  }
+});
+
 const atOpening = {
   'a file that is not there': [status(404), /cannot be fetched: HTTP 404 Not Found/],
   'a server that fails': [status(500), /HTTP 500/],
