@@ -248,8 +248,7 @@ Status KvCache::merge(const KvCache& other, size_t first, size_t count, const in
   if (count == 0) return Status::kOk;
   const int64_t* from = other.positions() + first;
   const int64_t first_position = at == nullptr ? nextPosition() : *at;
-  const int64_t span = from[count - 1] - from[0];
-  if (!isPosition(first_position) || first_position > kMaxPosition - span) return Status::kPositionOutOfRange;
+  if (!isPosition(first_position)) return Status::kPositionOutOfRange;
   if (length() != 0 && first_position < nextPosition()) return Status::kInvalidArgument;
   const Leaving leaving = leavingBefore(first_position);
   const int64_t by = first_position + leaving.by - from[0];
@@ -288,10 +287,6 @@ bool KvCache::mayEndAt(size_t length_kept) const {
 
 Status KvCache::truncate(size_t length_kept) {
   if (length_kept > length()) return Status::kInvalidShape;
-  if (length_kept == 0) {
-    reset();
-    return Status::kOk;
-  }
   if (!mayEndAt(length_kept)) return Status::kInvalidArgument;
   return drop(length_kept, length() - length_kept);
 }

@@ -175,7 +175,9 @@ TEST_CASE("A plan that turned none of the keys may be gone when another takes it
       if (kept == CachedKeys::kRotated) cache.reset();
     }
     const size_t staying = cache.length();
+    const size_t bytes = cache.bytes();
     REQUIRE(cache.switchTo(&next) == Status::kOk);
+    CHECK(cache.bytes() == bytes);
     REQUIRE(tokens.appendTo(cache, staying, 4 - staying) == Status::kOk);
     KvCache expected = cacheOf(cacheOptions(&next, kept));
     REQUIRE(tokens.appendTo(expected, 0, 4) == Status::kOk);

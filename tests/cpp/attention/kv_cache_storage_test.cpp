@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "attention/cache_data.h"
+#include "attention/key_blocks.h"
 #include "kernels/weight_format.h"
 
 namespace ropewalk::test {
@@ -179,6 +180,28 @@ TEST_CASE("Attention reads a format to the bits of its numbers in float32", "[at
         const std::vector<float> expected = attendedBy(moved, q);
         const std::vector<float> got = attendedBy(cache, q);
         CHECK(largestDifference(got, expected) <= 64 * kUnit * 4);
+      }
+    }
+  }
+}
+
+TEST_CASE("Attention widens blocks of keys that begin in one page and end in another", "[attention]") {
+  Random random(11);
+  const Sizes sizes = {32, 32, 1, 1};
+  const size_t count = kPageSlots + 300;
+  const Given given(random, sizes, count);
+  for (const WeightType type : kStored) {
+    for (const size_t dropped : {size_t{3}, kBlockKeys - 8, kBlockKeys + 1}) {
+      KvCacheOptions options = optionsOf(sizes, type);
+      options.capacity = count;
+      KvCache cache = cacheOf(options);
+      REQUIRE(given.appendTo(cache, 0, count) == Status::kOk);
+      REQUIRE(cache.drop(0, dropped) == Status::kOk);
+      KvCache wide = widened(cache);
+      for (const size_t queries : {size_t{1}, size_t{4}, size_t{70}}) {
+        const HeadView<const float> q = given.queries(count - queries, queries);
+        INFO(queries << " queries, " << dropped << " dropped");
+        CHECK(largestDifference(attendedBy(cache, q), attendedBy(wide, q)) <= 64 * kUnit * 4);
       }
     }
   }

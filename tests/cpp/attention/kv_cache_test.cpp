@@ -256,6 +256,29 @@ TEST_CASE("Positions are given, ascend, and stay within 2^53 - 1", "[attention]"
   CHECK(positionsOf(cache) == std::vector<int64_t>{891, 899, 900, kMaxPosition});
 }
 
+TEST_CASE("Tokens stand at the last position, and none beyond it", "[attention]") {
+  Random random(21);
+  const Tokens tokens(random, 4);
+  KvCache cache = cacheOf(cacheOptions());
+  const std::vector<int64_t> before_last = {kMaxPosition - 2};
+  REQUIRE(tokens.appendTo(cache, 0, 1, {before_last.data(), nullptr}) == Status::kOk);
+  CHECK(tokens.appendTo(cache, 1, 3) == Status::kPositionOutOfRange);
+  REQUIRE(tokens.appendTo(cache, 1, 2) == Status::kOk);
+  CHECK(positionsOf(cache).back() == kMaxPosition);
+
+  // Of rows that are merged, the last stands where it stood from the first.
+  KvCache spread = cacheOf(cacheOptions());
+  const std::vector<int64_t> at = {-5, 10, 100, 1000};
+  REQUIRE(tokens.appendTo(spread, 0, 4, {at.data(), nullptr}) == Status::kOk);
+  KvCache merged = cacheOf(cacheOptions());
+  const auto merge_at = [&](int64_t position) { return merged.merge(spread, 0, 3, &position); };
+  CHECK(merge_at(kMaxPosition - 104) == Status::kPositionOutOfRange);
+  CHECK(merge_at(kMaxPosition + 1) == Status::kPositionOutOfRange);
+  CHECK(merge_at(INT64_MAX) == Status::kPositionOutOfRange);
+  REQUIRE(merge_at(kMaxPosition - 105) == Status::kOk);
+  CHECK(positionsOf(merged) == std::vector<int64_t>{kMaxPosition - 105, kMaxPosition - 90, kMaxPosition});
+}
+
 TEST_CASE("Keys that left a window move with the others, and not beyond the last position", "[attention]") {
   Random random(19);
   const Tokens tokens(random, 10);
@@ -306,6 +329,10 @@ TEST_CASE("Sizes that do not fit are refused", "[attention]") {
           o.capacity = 5;
           o.growing = false;
         }) == Status::kInvalidArgument);
+  constexpr size_t kMost = INT32_MAX;
+  CHECK(created(cacheOptions(), [](O& o) { o.window = {kMost, kMost, false}; }) == Status::kOk);
+  CHECK(created(cacheOptions(), [](O& o) { o.window = {kMost + 1, 0, false}; }) == Status::kInvalidArgument);
+  CHECK(created(cacheOptions(), [](O& o) { o.window = {1, kMost + 1, false}; }) == Status::kInvalidArgument);
   CHECK(created(cacheOptions(), [&](O& o) { o.plan = &plan; }) == Status::kInvalidArgument);
   CHECK(created(cacheOptions(&plan), [&](O& o) { o.plan = &narrow; }) == Status::kInvalidShape);
   CHECK(created(cacheOptions(&many), [](O& o) { o.window = {4, 0, false}; }) == Status::kInvalidArgument);
