@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import temml from 'temml';
 import { defineConfig, type Plugin } from 'vite';
+import { firstView } from './first-view.ts';
 import { chapterIds, onDemand } from './src/chapters/ids.js';
 import { textPage } from './text-pages.ts';
 import { typeface } from './typeface.ts';
@@ -252,5 +253,5 @@ export default defineConfig({
       output: { entryFileNames: ({ name }) => `assets/${name === 'worker' ? 'lab-worker' : name}-[hash].js` },
     },
   },
-  plugins: [formulas, programs, workers(), typeface(dictionaries), reasons, texts, offline],
+  plugins: [formulas, programs, firstView, workers(), typeface(dictionaries), reasons, texts, offline],
 });

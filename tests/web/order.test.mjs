@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { load } from 'ropewalk';
 import { wordVector } from '../../web/src/programs/word-vector.js';
-import { figureOf, hears, open, runProgram, until, withChromium } from './site.mjs';
+import { contextOf, figureOf, hears, isWhole, open, runProgram, serve, until, withChromium } from './site.mjs';
 
 const { site, browser } = await withChromium();
 const core = await load({ simd: 'deterministic' });
@@ -50,6 +50,46 @@ test('a typed sentence runs: rows are its words and the weights are those of the
   for (const row of weights.flat()) assert.ok(Math.abs(row.reduce((a, b) => a + b) - 1) < 1e-5, `a row sums to ${row}`);
   assert.deepEqual(complaints, []);
   await close();
+});
+
+test('before the core has come the first figure shows its numbers, and what is set meanwhile comes with it', async (t) => {
+  const own = await serve();
+  t.after(own.close);
+  const held = own.hold(({ pathname }) => pathname.endsWith('.wasm'));
+  const context = await contextOf(browser);
+  const page = await context.newPage();
+  const complaints = [];
+  page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
+  page.on('pageerror', (error) => complaints.push(String(error)));
+  await page.goto(`${own.address}#lang=en`);
+  const words = figureOf(page, 'order', 'words');
+  await held.reached;
+  await until(async () => /^The words stand as you typed them/.test(await words.summary()), 'the first figure');
+  const [early] = await words.tables();
+  await words.choose('View as picture');
+  const isBusy = (name) =>
+    page.evaluate((id) => document.querySelector(id).matches('[aria-busy]'), `#figure-order-${name}`);
+  assert.deepEqual([await isBusy('words'), await isBusy('map')], [false, true]);
+  assert.equal(await figure(page).getByRole('button', { name: 'Shuffle words' }).isDisabled(), true);
+  // The needles under the title are there, the words that walk are not.
+  assert.ok((await page.locator('.needles line').count()) > 0);
+  assert.equal(await page.locator('.walker').count(), 0);
+  // It moves a word, chooses another encoding and takes it back: without the core it knows no other numbers.
+  await page.locator('#figure-order-words').getByRole('radio', { name: 'RoPE' }).check();
+  assert.equal(await isBusy('words'), true);
+  await page.locator('#figure-order-words').getByRole('radio', { name: 'None' }).check();
+  assert.equal(await isBusy('words'), false);
+  await page.locator('#figure-order-words').getByRole('radio', { name: 'RoPE' }).check();
+  await held.release();
+  await isWhole(page);
+  assert.deepEqual([await isBusy('words'), await isBusy('map')], [false, false]);
+  const [turned] = await words.tables();
+  assert.notDeepEqual(turned, early);
+  await words.choose('View as picture');
+  await page.locator('#figure-order-words').getByRole('radio', { name: 'None' }).check();
+  assert.deepEqual((await words.tables())[0], early);
+  assert.deepEqual(complaints, []);
+  await context.close();
 });
 
 test('every encoding, head count and mask gives the numbers of the package', async () => {

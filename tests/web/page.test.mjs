@@ -516,7 +516,7 @@ test('without WebAssembly the page says so in the reader’s language', async ()
       delete globalThis.WebAssembly;
     });
     await page.goto(`${site.address}#lang=${lang}`);
-    await until(async () => (await page.locator('main h1').count()) === 1, 'the message');
+    await until(async () => (await page.locator('main > pre').count()) === 1, 'the message');
     assert.match(await page.locator('main').textContent(), words);
     assert.equal(await page.evaluate(() => document.documentElement.lang), tag);
     assert.equal(await page.title(), await page.locator('h1').textContent());

@@ -1,5 +1,4 @@
 // Starts the page: state, core, article.
-import { load } from 'ropewalk/external';
 import './styles/base.css';
 import './styles/shell.css';
 import './styles/article.css';
@@ -16,6 +15,7 @@ import { chapterIn, createPage, follow, goTo, type PageSection, pageFields, show
 import { h } from './ui/dom';
 import { State } from './ui/state';
 import { setTheme } from './ui/theme';
+import { Coming } from './work/coming';
 import { pause } from './work/pause';
 
 const state = new State(() => [['lang', page.values.lang]]);
@@ -24,12 +24,11 @@ setTheme(page.values.theme);
 
 async function start(): Promise<void> {
   let shown = page.values.lang;
-  // On its way while the core is made; the page asks for it again.
-  for (const id of chapterIds.slice(0, 1)) fetchChapter(id, shown).catch(() => undefined);
-  // The build whose results are the same bits on every machine: a picture that was sent shows what its sender saw.
+  // What is read first comes first; the page asks for it again.
+  const first = Promise.allSettled(chapterIds.slice(0, 1).map((id) => fetchChapter(id, shown)));
+  const made = first.then(() => import('./work/core')).then(({ loadCore }) => loadCore());
   // The footer tells readers that they may play with it in the console.
-  const core = load({ simd: 'deterministic' }).then((rw) => Object.assign(globalThis, { rw }).rw);
-  core.catch(() => undefined); // told by who waits for it
+  const core = new Coming(made.then((rw) => Object.assign(globalThis, { rw }).rw));
 
   let texts = await frameTexts(shown);
   const article = createPage(state, page, core);

@@ -3,6 +3,11 @@ declare module 'virtual:worker' {
   export const address: string;
   export const playground: string;
 }
+// What the page draws before the core has come; the plugin of web/first-view.ts computes it.
+declare module 'virtual:first-view' {
+  /** By how many radians each pair of the needles is turned from place to place. */
+  export const frequencies: readonly number[];
+}
 // The files of the page's own face; the plugin of web/typeface.ts makes them.
 declare module 'virtual:typeface' {
   export const files: readonly { readonly address: string; readonly weight: string; readonly style: string }[];

@@ -4,6 +4,7 @@ import type { Language, Numbers } from '../i18n/language';
 import type { ScorecardTexts } from '../i18n/scorecard-en';
 import type { FrameTexts } from '../i18n/texts';
 import type { Field, Section } from '../ui/state';
+import type { Coming } from '../work/coming';
 import type { LongWork } from '../work/long-work';
 
 /** The part of the page that a chapter uses; code that all chapters share has no chapter's own texts. */
@@ -28,9 +29,14 @@ export interface Chapter<Texts> {
   mount(root: HTMLElement, state: ChapterState<Texts>, core: Ropewalk): () => void;
 }
 
+/** A chapter that is shown before the core has come. */
+export interface EarlyChapter<Texts> {
+  mountEarly(root: HTMLElement, state: ChapterState<Texts>, core: Coming<Ropewalk>): () => void;
+}
+
 /** A chapter's title, at once, and how the rest of it is fetched. */
 export interface ChapterSource<Texts> {
   readonly title: Readonly<Record<Language, string>>;
-  readonly code: () => Promise<{ readonly chapter: Chapter<Texts> }>;
+  readonly code: () => Promise<{ readonly chapter: Chapter<Texts> | EarlyChapter<Texts> }>;
   readonly texts: Readonly<Record<Language, () => Promise<{ readonly texts: Texts }>>>;
 }

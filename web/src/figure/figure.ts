@@ -36,7 +36,8 @@ export interface FigureParts<F extends Fields> {
   readonly picture: readonly Node[];
   /** What is drawn among the controls, because it is one of them; a saved picture has it as well. */
   readonly drawn?: readonly Element[];
-  show(values: Values<WithTable<F>>): Report;
+  /** undefined: what it needs has not come yet; `again` shows it then. */
+  show(values: Values<WithTable<F>>): Report | undefined;
   /** Is given what shows the figure again, for news that do not come from the state. */
   again?(show: () => void): void;
   /** Undoes what is no part of the state, for Reset. */
@@ -170,8 +171,10 @@ export function figure<F extends Fields>(
     for (const [name, control] of Object.entries(bound as Readonly<Record<string, Control<unknown>>>)) {
       control.show(values[name]);
     }
-    report = parts.show(values);
+    const next = parts.show(values);
+    report = next ?? report;
     view();
+    if (next === undefined) element.setAttribute('aria-busy', 'true');
   }
 
   function view(): void {

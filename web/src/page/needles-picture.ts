@@ -1,16 +1,16 @@
 // The needles under the title, and the words that walk. Knows nothing of the DOM.
 import type { Ropewalk } from 'ropewalk';
-import { wordVector } from '../programs/word-vector';
+import { wordVector } from '../programs/word-vector.js';
 
 // A small base: with that of large models, most needles would not stir within a title.
 const options = { headDim: 24, base: 100 };
 
-/** For each of the first positions, by how many radians each pair of a small head is turned there. */
-export function turns(core: Ropewalk, positions: number): number[][] {
+/** By how many radians each pair of a small head is turned from place to place. */
+export function frequenciesOf(core: Ropewalk): number[] {
   const plan = core.rope(options);
   const frequencies = Array.from(plan.inverseFrequencies);
   plan.dispose();
-  return Array.from({ length: positions }, (_, p) => frequencies.map((frequency) => p * frequency));
+  return frequencies;
 }
 
 /** The score of two words, by their places: the first is the query, the second the key. */

@@ -1,4 +1,6 @@
 // The article around the chapters: bar, title, contents, footer. Built anew for each language.
+
+import { frequencies } from 'virtual:first-view';
 import type { Ropewalk } from 'ropewalk';
 import { fetchChapter, type Mount } from '../chapters/fetch';
 import { chapterIds, onDemand } from '../chapters/ids';
@@ -11,11 +13,11 @@ import { richText } from '../ui/rich-text';
 import { choice, type Field, type Section, type State } from '../ui/state';
 import { type Theme, themes } from '../ui/theme';
 import { needles } from '../views/needles';
+import type { Coming } from '../work/coming';
 import { whenNear } from '../work/near';
 import { rest, wake } from '../work/rest';
 import { settled } from '../work/soon';
 import { lookOf } from './beside';
-import { turns } from './needles-picture';
 import { comesBack, holds, keepPlace, type ReadingPlace, readingPlace, topOf, watchMoves } from './place';
 
 /** A chapter, or a figure of one: `rope.pair`. */
@@ -212,7 +214,13 @@ function opening(texts: FrameTexts, page: PageSection, state: State): HTMLElemen
     { class: lookOf('opening prose') },
     h('h1', {}, ...title),
     h('p', { class: 'lede' }, texts.page.lede),
-    h('div', { class: 'first' }, h('div', { class: 'hero' }), h('p', { class: 'needles-note' }, texts.page.needles)),
+    h(
+      'div',
+      { class: 'first' },
+      h('div', { class: 'hero' }),
+      needles(texts.page.needles, texts.page.title, frequencies),
+      h('p', { class: 'needles-note' }, texts.page.needles),
+    ),
     h(
       'nav',
       { class: 'contents', 'aria-label': texts.page.contents },
@@ -259,18 +267,8 @@ function frame(texts: FrameTexts, state: State, page: PageSection, sections: rea
   return main;
 }
 
-// What the frame has of the core.
-function furnish({ page: texts }: FrameTexts, core: Ropewalk): void {
-  const words = texts.title.map((word) => word.trim());
-  const picture = needles(texts.needles, { words, turns: turns(core, words.length) });
-  document.querySelector('.needles-note')?.before(picture);
-  const { version, simd } = core.info();
-  document.querySelector('footer')?.prepend(h('p', {}, texts.build(version, simd)));
-}
-
-/** @param coming the core. The title does not wait for it. */
-export function createPage(state: State, page: PageSection, coming: Promise<Ropewalk>): Page {
-  let core: Ropewalk;
+/** The title and the first chapter do not wait for the core. */
+export function createPage(state: State, page: PageSection, core: Coming<Ropewalk>): Page {
   let sections: HTMLElement[] = [];
   const unmounts: (() => void)[] = [];
   let unfollow = (): void => undefined;
@@ -329,13 +327,16 @@ export function createPage(state: State, page: PageSection, coming: Promise<Rope
     scrollBy({ top: (topOf(sections[reading.index]) ?? 0) - target, behavior: 'instant' });
   }
 
-  // Fills the head of the page; without its code it stays empty.
+  // What the page has of the core besides its chapters. Without its code the head of the page stays empty.
   async function mountHero(texts: FrameTexts, isLate: () => boolean): Promise<void> {
-    const made = await import('./later').catch(() => undefined);
-    if (made === undefined || isLate()) return;
+    const [made, there] = await Promise.all([import('./later').catch(() => undefined), core.come]);
+    if (isLate()) return;
+    const { version, simd } = there.info();
+    document.querySelector('footer')?.prepend(h('p', {}, texts.page.build(version, simd)));
+    if (made === undefined) return;
     made.bringTypeface();
     endHero();
-    const { element, end } = made.hero(texts, numbersOf(page.values.lang), state, core);
+    const { element, end } = made.hero(texts, numbersOf(page.values.lang), state, there);
     endHero = end;
     document.querySelector('.hero')?.replaceChildren(element);
   }
@@ -353,9 +354,6 @@ export function createPage(state: State, page: PageSection, coming: Promise<Rope
       rest();
       const isLate = (): boolean => turn !== latest;
       const main = frame(texts, state, page, sections);
-      core = await coming;
-      if (isLate()) return;
-      furnish(texts, core);
       const place = sections[reading.index];
       if (!isFirst && place)
         scrollTo({ top: place.offsetTop + reading.into * place.offsetHeight, behavior: 'instant' });

@@ -1,12 +1,6 @@
 // Rows of needles, one row for each word: how far every pair of coordinates is turned at the word's place.
 import { h, svg } from '../ui/dom';
 
-export interface NeedlesData {
-  readonly words: readonly string[];
-  /** For each word, for each pair, the angle of its needle in radians, all rounds of it. */
-  readonly turns: readonly (readonly number[])[];
-}
-
 const radius = 9;
 const cell = 2 * radius + 3;
 const calm = matchMedia('(prefers-reduced-motion: reduce)');
@@ -37,16 +31,16 @@ function needle(turn: number, column: number): SVGElement {
   return line;
 }
 
-export function needles(label: string, { words, turns }: NeedlesData): HTMLElement {
-  const rows = words.map((word, i) => {
-    const row = turns[i] ?? [];
+/** @param frequencies by how many radians the needle of each pair is turned from word to word. */
+export function needles(label: string, words: readonly string[], frequencies: readonly number[]): HTMLElement {
+  const rows = words.map((word, place) => {
     const picture = svg(
       'svg',
-      { viewBox: `0 0 ${cell * row.length} ${cell}`, 'aria-hidden': 'true' },
-      discs(row.length),
-      ...row.map(needle),
+      { viewBox: `0 0 ${cell * frequencies.length} ${cell}`, 'aria-hidden': 'true' },
+      discs(frequencies.length),
+      ...frequencies.map((frequency, column) => needle(place * frequency, column)),
     );
-    return h('div', { class: 'needle-row' }, h('span', {}, word), picture);
+    return h('div', { class: 'needle-row' }, h('span', {}, word.trim()), picture);
   });
   return h('div', { class: 'needles', role: 'img', 'aria-label': label }, ...rows);
 }

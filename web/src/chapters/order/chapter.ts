@@ -1,6 +1,6 @@
 // Why a position is needed: attention alone reads a bag of words.
 
-import type { Chapter } from '../../figure/chapter';
+import type { EarlyChapter } from '../../figure/chapter';
 import { compose } from '../../figure/figure';
 import { prediction } from '../../figure/prediction';
 import { formula, pitfalls, prose } from '../../ui/rich-text';
@@ -9,8 +9,8 @@ import { orderMap } from './map-figure';
 import { mathml } from './order.tex';
 import { orderWords } from './words-figure';
 
-export const chapter: Chapter<Texts> = {
-  mount(root, state, core) {
+export const chapter: EarlyChapter<Texts> = {
+  mountEarly(root, state, core) {
     const texts = state.texts;
     return compose(
       root,

@@ -12,6 +12,7 @@ import { h } from '../../ui/dom';
 import { isDark } from '../../ui/theme';
 import { heatGrid } from '../../views/heat-grid';
 import type { Cell } from '../../views/heat-map';
+import type { Coming } from '../../work/coming';
 import { encodingNames, encodings } from './encodings';
 import type { Texts } from './i18n/en';
 import { mapsOf, repeatedWord, rowSpread } from './map-numbers';
@@ -44,7 +45,7 @@ function summaryOf(
   return isCausal ? texts.causalLeaks(compared) : compared;
 }
 
-export function orderMap(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
+export function orderMap(chapter: ChapterState<Texts>, core: Coming<Ropewalk>): Figure {
   const texts = chapter.texts.map;
   const { plain, fixed } = chapter.numbers;
   const fields = {
@@ -89,14 +90,16 @@ export function orderMap(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
         more(chapter.frame, h('div', { class: 'row' }, heads.element, causal.element)),
       ],
       picture: [notice, grid.picture],
+      again: (show) => core.whenHere(show),
       show(values) {
         const all = splitWords(values.words);
         words = all.slice(0, maxWords);
         isCausal = values.causal;
+        shuffle.disabled = core.now === undefined || new Set(words).size < 2;
+        if (core.now === undefined) return undefined;
         const H = Number(values.heads);
         const options = { heads: H, causal: values.causal, position: encodings[values.encoding] };
-        const weights = words.length === 0 ? [] : mapsOf(attentionWeights(core, words, options).data, H);
-        shuffle.disabled = new Set(words).size < 2;
+        const weights = words.length === 0 ? [] : mapsOf(attentionWeights(core.now, words, options).data, H);
         const cut = texts.tooMany(plain(maxWords), plain(all.length));
         notice.textContent = words.length === 0 ? texts.empty : all.length > maxWords ? cut : '';
         grid.picture.hidden = words.length === 0;

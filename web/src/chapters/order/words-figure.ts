@@ -1,16 +1,18 @@
 // Words that can be dragged to other places, above the output of an attention layer for each.
+
 import type { Ropewalk } from 'ropewalk';
 import type { ChapterState } from '../../figure/chapter';
 import { type Figure, figure } from '../../figure/figure';
 import { line, oneName } from '../../figure/settings';
-import { maxWords, shuffledOrder, splitWords } from '../../figure/words';
+import { joinWords, maxWords, shuffledOrder, splitWords } from '../../figure/words';
 import { call, program } from '../../programs/program';
 import { button } from '../../ui/controls';
 import { h } from '../../ui/dom';
 import { order } from '../../ui/state';
 import { isDark } from '../../ui/theme';
 import { wordRow } from '../../views/word-row';
-import { encodingNames, encodings } from './encodings';
+import type { Coming } from '../../work/coming';
+import { type EncodingName, encodingNames, encodings } from './encodings';
 import type { Texts } from './i18n/en';
 import { outputDim, outputs } from './programs';
 import { shown } from './programs.js?shown';
@@ -20,7 +22,7 @@ const maxSentence = 120;
 // The same sums in another order: what is smaller than this is rounding.
 const rounding = 1e-5;
 
-export function orderWords(chapter: ChapterState<Texts>, core: Ropewalk): Figure {
+export function orderWords(chapter: ChapterState<Texts>, core: Coming<Ropewalk>): Figure {
   const texts = chapter.texts.words;
   const { plain, fixed, bound } = chapter.numbers;
   const fields = {
@@ -38,6 +40,11 @@ export function orderWords(chapter: ChapterState<Texts>, core: Ropewalk): Figure
     };
     const notice = h('p', { class: 'notice' });
     const row = wordRow(texts.row, texts.help, move);
+    // Before the core has come, those of the first sentence.
+    const outputsOf = (words: readonly string[], name: EncodingName): Float32Array | undefined => {
+      if (core.now !== undefined) return outputs(core.now, words, encodings[name]);
+      return name === 'none' && joinWords(words) === texts.sentence ? Float32Array.from(texts.outputs) : undefined;
+    };
     const shuffle = button(texts.shuffle, () => {
       const { words } = section.values;
       section.set({ order: shuffledOrder(splitWords(words).slice(0, maxWords)) });
@@ -45,15 +52,16 @@ export function orderWords(chapter: ChapterState<Texts>, core: Ropewalk): Figure
     return {
       controls: [h('div', { class: 'row grow' }, sentence.element, shuffle), encoding.element],
       picture: [notice, row.element],
+      again: (show) => core.whenHere(show),
       show(values) {
         const all = splitWords(values.words);
         const words = all.slice(0, maxWords);
         const known = values.order;
         places = known?.length === words.length ? known : words.map((_, i) => i);
         const standing = places.map((i) => words[i] ?? '');
-        const position = encodings[values.encoding];
-        const before = outputs(core, words, position);
-        const now = outputs(core, standing, position);
+        const before = outputsOf(words, values.encoding);
+        const now = outputsOf(standing, values.encoding);
+        if (before === undefined || now === undefined) return undefined;
         const moved = changes(now, before, places);
         const limit = before.reduce((most, value) => Math.max(most, Math.abs(value)), 1e-9);
         shuffle.disabled = new Set(words).size < 2;
@@ -84,7 +92,7 @@ export function orderWords(chapter: ChapterState<Texts>, core: Ropewalk): Figure
                 : most < rounding
                   ? texts.equal
                   : texts.different(bound(most, 2)),
-          code: program(shown, `const result = ${call('outputs', standing, position)};`),
+          code: program(shown, `const result = ${call('outputs', standing, encodings[values.encoding])};`),
           table: () => [
             {
               caption: texts.table,

@@ -27,6 +27,7 @@ export const texts = {
   words: {
     label: 'Words',
     sentence: 'the dog chased the cat',
+    outputs: [] as readonly number[], // of this sentence, from web/first-view.ts
     shuffle: 'Shuffle',
     row: 'Words in their order; left and right arrow keys move the one in focus',
     help: 'Left and right arrow keys move this word',

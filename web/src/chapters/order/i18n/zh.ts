@@ -21,6 +21,7 @@ export const texts: Texts = {
   words: {
     label: '词',
     sentence: '大狗追大猫',
+    outputs: [],
     shuffle: '打乱',
     row: '按次序排列的词，用左右方向键移动选中的词',
     help: '用左右方向键移动这个词',
