@@ -71,9 +71,11 @@ test('before the core has come the first figure shows its numbers, and what is s
     page.evaluate((id) => document.querySelector(id).matches('[aria-busy]'), `#figure-order-${name}`);
   assert.deepEqual([await isBusy('words'), await isBusy('map')], [false, true]);
   assert.equal(await figure(page).getByRole('button', { name: 'Shuffle words' }).isDisabled(), true);
-  // The needles under the title are there, the words that walk are not.
-  assert.ok((await page.locator('.needles line').count()) > 0);
-  assert.equal(await page.locator('.walker').count(), 0);
+  // The needles under the title are there, and the words walk, without a score.
+  assert.equal(await page.locator('.needles line').count(), 7 * 12);
+  await page.locator('.walker').first().press('ArrowRight');
+  assert.equal(await page.locator('.walker').first().getAttribute('aria-valuenow'), '2');
+  assert.equal((await page.locator('.hero-score').textContent()).trim(), '');
   // It moves a word, chooses another encoding and takes it back: without the core it knows no other numbers.
   await page.locator('#figure-order-words').getByRole('radio', { name: 'RoPE' }).check();
   assert.equal(await isBusy('words'), true);
@@ -83,6 +85,7 @@ test('before the core has come the first figure shows its numbers, and what is s
   await held.release();
   await isWhole(page);
   assert.deepEqual([await isBusy('words'), await isBusy('map')], [false, false]);
+  assert.match(await page.locator('.hero-score').textContent(), /^Distance 4: score [\d.]+\.$/);
   const [turned] = await words.tables();
   assert.notDeepEqual(turned, early);
   await words.choose('View as picture');

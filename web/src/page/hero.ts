@@ -1,5 +1,7 @@
 // The head of the page: two words that walk along a line, each with its needles, and their score. Walking together they
 // keep it.
+
+import { frequencies } from 'virtual:first-view';
 import type { Ropewalk } from 'ropewalk';
 import type { Numbers } from '../i18n/language';
 import type { FrameTexts } from '../i18n/texts';
@@ -7,6 +9,7 @@ import { announce } from '../ui/announce';
 import { flagControl } from '../ui/controls';
 import { h, svg } from '../ui/dom';
 import { flag, integer, type State } from '../ui/state';
+import type { Coming } from '../work/coming';
 import { walkers } from './needles-picture';
 
 const last = 23; // places of the line, from 0
@@ -68,12 +71,12 @@ function walker(word: string, look: string, moved: (place: number) => void) {
   };
 }
 
-/** Gives what shows it, and what ends it. */
+/** Gives what shows it, and what ends it. The score comes with the core. */
 export function hero(
   { page: { title, hero: texts } }: FrameTexts,
   { plain, fixed }: Numbers,
   state: State,
-  core: Ropewalk,
+  core: Coming<Ropewalk>,
 ): { readonly element: HTMLElement; end(): void } {
   const [first = 0, second = 0] = texts.words;
   const section = state.section('hero', {
@@ -82,7 +85,6 @@ export function hero(
     alone: flag(false),
   });
   const words = [first, second].map((i) => (title[i] ?? '').trim());
-  const walk = walkers(core, words);
   const move = (name: (typeof names)[number], wanted: number): void => {
     const { m, n, alone } = section.values;
     const kept = (place: number): number => Math.min(Math.max(place, 0), last);
@@ -96,11 +98,11 @@ export function hero(
   };
   const lanes = names.map((name, i) => ({
     walker: walker(words[i] ?? '', looks[name], (place) => move(name, place)),
-    needles: needleRow(walk.frequencies.length),
+    needles: needleRow(frequencies.length),
     look: looks[name],
   }));
   const alone = flagControl(texts.alone, (value) => section.set({ alone: value }));
-  const score = h('p', { class: 'hero-score' });
+  const score = h('p', { class: 'hero-score' }, '\u00a0');
   const element = h(
     'div',
     { role: 'group', 'aria-label': texts.note },
@@ -109,14 +111,18 @@ export function hero(
     alone.element,
     h('p', { class: 'needles-note' }, texts.note),
   );
+  let walk: ReturnType<typeof walkers> | undefined;
+  let isOver = false;
   let before: number | undefined;
   function show(): void {
     const { values } = section;
     for (const [i, name] of names.entries()) {
       lanes[i]?.walker.show(values[name]);
-      lanes[i]?.needles.turn(walk.frequencies.map((frequency) => values[name] * frequency));
+      lanes[i]?.needles.turn(frequencies.map((frequency) => values[name] * frequency));
     }
     alone.show(values.alone);
+    if (core.now === undefined || isOver) return;
+    walk ??= walkers(core.now, words);
     const now = walk.score(values.m, values.n);
     // Turned numbers are rounded to 32 bits.
     const stays = before !== undefined && Math.abs(now - before) < 1e-4;
@@ -125,12 +131,14 @@ export function hero(
     if (element.contains(document.activeElement)) announce(score.textContent);
   }
   show();
+  core.whenHere(show);
   const unsubscribe = section.subscribe(show);
   return {
     element,
     end() {
+      isOver = true;
       unsubscribe();
-      walk.dispose();
+      walk?.dispose();
     },
   };
 }

@@ -18,7 +18,6 @@ export function walkers(core: Ropewalk, words: readonly string[]) {
   const plan = core.rope(options);
   const vectors = words.map((word) => Float32Array.from(wordVector(word, options.headDim)));
   return {
-    frequencies: Array.from(plan.inverseFrequencies),
     score(...places: readonly number[]): number {
       const [query = [], key = []] = vectors.map((vector, i) => plan.rotate(vector, { positions: [places[i] ?? 0] }));
       return Array.from(query).reduce((sum, value, i) => sum + value * (key[i] ?? 0), 0);

@@ -329,16 +329,17 @@ export function createPage(state: State, page: PageSection, core: Coming<Ropewal
 
   // What the page has of the core besides its chapters. Without its code the head of the page stays empty.
   async function mountHero(texts: FrameTexts, isLate: () => boolean): Promise<void> {
-    const [made, there] = await Promise.all([import('./later').catch(() => undefined), core.come]);
+    const made = await import('./later').catch(() => undefined);
     if (isLate()) return;
-    const { version, simd } = there.info();
-    document.querySelector('footer')?.prepend(h('p', {}, texts.page.build(version, simd)));
-    if (made === undefined) return;
-    made.bringTypeface();
-    endHero();
-    const { element, end } = made.hero(texts, numbersOf(page.values.lang), state, there);
-    endHero = end;
-    document.querySelector('.hero')?.replaceChildren(element);
+    if (made !== undefined) {
+      endHero();
+      const { element, end } = made.hero(texts, numbersOf(page.values.lang), state, core);
+      endHero = end;
+      document.querySelector('.hero')?.replaceChildren(element);
+      made.bringTypeface();
+    }
+    const { version, simd } = (await core.come).info();
+    if (!isLate()) document.querySelector('footer')?.prepend(h('p', {}, texts.page.build(version, simd)));
   }
 
   return {
