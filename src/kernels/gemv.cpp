@@ -13,9 +13,9 @@ namespace {
 using simd::f32x4;
 using simd::kLanes;
 
-// totals (+)= the products of `Rows` rows with `Panels` panels from p on, [Rows][Panels * kPanel].
+// totals += the products of `Rows` rows with `Panels` panels from p on, [Rows][Panels * kPanel].
 template <class Format, size_t Rows, size_t Panels, class Reader>
-void multiplyPanels(float* totals, bool add, const float* a, size_t a_stride, const PackedMatrix& w, size_t p,
+void multiplyPanels(float* totals, const float* a, size_t a_stride, const PackedMatrix& w, size_t p,
                     const Reader& reader) {
   constexpr size_t kWidth = Panels * kPanelVectors;
   const size_t k = w.columns();
@@ -64,7 +64,7 @@ void multiplyPanels(float* totals, bool add, const float* a, size_t a_stride, co
       for (size_t q = 0; q < Panels; ++q) reader.inOrder(sums[r] + q * kPanelVectors);
       for (size_t v = 0; v < kWidth; ++v) {
         float* total = totals + (r * kWidth + v) * kLanes;
-        simd::store(total, add || start > 0 ? simd::add(simd::load(total), sums[r][v]) : sums[r][v]);
+        simd::store(total, simd::add(simd::load(total), sums[r][v]));
       }
     }
   }
@@ -79,7 +79,7 @@ void multiplyColumns(float* out, size_t out_stride, bool add, const float* a, si
   float totals[Rows * kWidth] = {};
   for (size_t r = 0; add && r < Rows; ++r)
     std::copy_n(out + r * out_stride + j, columns, totals + r * kWidth);
-  multiplyPanels<Format, Rows, Panels>(totals, add, a, a_stride, w, p, reader);
+  multiplyPanels<Format, Rows, Panels>(totals, a, a_stride, w, p, reader);
   for (size_t r = 0; r < Rows; ++r) std::copy_n(totals + r * kWidth, columns, out + r * out_stride + j);
 }
 

@@ -1,5 +1,6 @@
 #include "kernels/weight_format.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -113,6 +114,101 @@ std::vector<double> weightsOf(const WeightFormat& format, const unsigned char* b
   return weights;
 }
 
+// A scale and a min, 0 or more, for codes 0 ... largest.
+struct ScaleAndMin {
+  double scale = 0;
+  double min = 0;
+};
+
+// For one run of Q4_K or Q5_K: of several ranges that with the least weighted error, where scale and min are
+// those of the least squares for its codes.
+ScaleAndMin searchedRun(const float* x, int largest, double first, int steps) {
+  const auto [low, high] = std::minmax_element(x, x + 32);
+  const double start = std::min(0.0, static_cast<double>(*low));
+  const double range = *high - start;
+  double squares = 0;
+  for (size_t i = 0; i < 32; ++i) squares += static_cast<double>(x[i]) * x[i];
+  ScaleAndMin found;
+  double least = kInfinity;
+  for (int step = -1; step <= steps; ++step) {
+    const double codes = largest + (step < 0 ? 0 : first + 0.1 * step);
+    double w = 0, wx = 0, wl = 0, wll = 0, wxl = 0;
+    std::vector<double> code(32), weight(32);
+    for (size_t i = 0; i < 32; ++i) {
+      code[i] = std::clamp(std::nearbyint((x[i] - start) / range * codes), 0.0, static_cast<double>(largest));
+      weight[i] = std::sqrt(squares / 32) + std::fabs(x[i]);
+      w += weight[i];
+      wx += weight[i] * x[i];
+      wl += weight[i] * code[i];
+      wll += weight[i] * code[i] * code[i];
+      wxl += weight[i] * code[i] * x[i];
+    }
+    ScaleAndMin tried = {range / codes, -start};
+    if (step >= 0) {
+      tried = {(w * wxl - wx * wl) / (w * wll - wl * wl), (wl * wxl - wll * wx) / (w * wll - wl * wl)};
+      if (tried.min < 0) tried = {wxl / wll, 0};
+    }
+    double error = 0;
+    for (size_t i = 0; i < 32; ++i)
+      error += weight[i] * std::pow(tried.scale * code[i] - tried.min - x[i], 2);
+    if (error < least) {
+      found = tried;
+      least = error;
+    }
+  }
+  return found;
+}
+
+// The squared error of a block of Q4_K or Q5_K.
+double searchedError(const float* x, int largest, double first, int steps) {
+  ScaleAndMin runs[8];
+  ScaleAndMin most;
+  for (size_t s = 0; s < 8; ++s) {
+    runs[s] = searchedRun(x + 32 * s, largest, first, steps);
+    most = {std::max(most.scale, runs[s].scale), std::max(most.min, runs[s].min)};
+  }
+  double error = 0;
+  for (size_t i = 0; i < 256; ++i) {
+    const ScaleAndMin& run = runs[i / 32];
+    const double scale = std::nearbyint(63 * run.scale / most.scale) * most.scale / 63;
+    const double min = std::nearbyint(63 * run.min / most.min) * most.min / 63;
+    const double code = std::clamp(std::nearbyint((x[i] + min) / scale), 0.0, static_cast<double>(largest));
+    error += std::pow(scale * code - min - x[i], 2);
+  }
+  return error;
+}
+
+// The same of Q6_K: of 19 scales of 16 numbers that which explains most of their squares.
+double searchedErrorOf6(const float* x) {
+  double scales[16];
+  for (size_t s = 0; s < 16; ++s) {
+    const float* run = x + 16 * s;
+    const float extreme =
+        *std::max_element(run, run + 16, [](float a, float b) { return std::fabs(a) < std::fabs(b); });
+    double best = -1;
+    for (int step = -9; step <= 9; ++step) {
+      double wxl = 0, wll = 0;
+      for (size_t i = 0; i < 16; ++i) {
+        const double code = std::clamp(std::nearbyint(-(32 + 0.1 * step) / extreme * run[i]), -32.0, 31.0);
+        wxl += std::pow(run[i], 3) * code;
+        wll += std::pow(run[i] * code, 2);
+      }
+      if (wxl * wxl / wll > best) {
+        best = wxl * wxl / wll;
+        scales[s] = wxl / wll;
+      }
+    }
+  }
+  const double extreme =
+      *std::max_element(scales, scales + 16, [](double a, double b) { return std::fabs(a) < std::fabs(b); });
+  double error = 0;
+  for (size_t i = 0; i < 256; ++i) {
+    const double step = std::nearbyint(-128 * scales[i / 16] / extreme) * extreme / -128;
+    error += std::pow(step * std::clamp(std::nearbyint(x[i] / step), -32.0, 31.0) - x[i], 2);
+  }
+  return error;
+}
+
 }  // namespace
 
 TEST_CASE("widen reads any number of weights of every format, at any address, and no more", "[kernels]") {
@@ -200,6 +296,29 @@ TEST_CASE("Blocks of what their format has exactly are narrowed to it", "[kernel
     // A block of 256 has its scales as multiples of 1 / 63 of a float16.
     CHECK(off <= (format.block == kSuperBlock ? 0x1p-5 * 0.25 * 31 : 0.0));
   }
+}
+
+TEST_CASE("Blocks of 256 have the scales of the least error among those that are tried", "[kernels]") {
+  Random random(23);
+  constexpr size_t kBlocks = 64;
+  const std::vector<float> x = random.floats(256 * kBlocks, 3);
+  const auto check = [&](WeightType type, auto expected_of) {
+    double error = 0;
+    double expected = 0;
+    for (size_t b = 0; b < kBlocks; ++b) {
+      const float* from = x.data() + 256 * b;
+      std::vector<unsigned char> block(formatOf(type).block_bytes);
+      methodsOf(type).narrow(from, 256, block.data());
+      const std::vector<double> back = weightsOf(formatOf(type), block.data(), 256);
+      for (size_t i = 0; i < 256; ++i) error += std::pow(back[i] - from[i], 2);
+      expected += expected_of(from);
+    }
+    INFO("type " << static_cast<int>(type) << ", error " << error << ", " << expected << " expected");
+    CHECK(std::fabs(error / expected - 1) < 0.003);
+  };
+  check(WeightType::kQ4_K, [](const float* from) { return searchedError(from, 15, -1, 20); });
+  check(WeightType::kQ5_K, [](const float* from) { return searchedError(from, 31, -0.5, 15); });
+  check(WeightType::kQ6_K, searchedErrorOf6);
 }
 
 TEST_CASE("Blocks of zeros, of one number and of tiny numbers have finite weights", "[kernels]") {
