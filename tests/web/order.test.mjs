@@ -95,6 +95,33 @@ test('before the core has come the first figure shows its numbers, and what is s
   await context.close();
 });
 
+test('a reader at the end of what there is changes the language before the core has come', async (t) => {
+  const own = await serve();
+  t.after(own.close);
+  const held = own.hold(({ pathname }) => pathname.endsWith('.wasm'));
+  const context = await contextOf(browser);
+  const page = await context.newPage();
+  const complaints = [];
+  page.on('pageerror', (error) => complaints.push(String(error)));
+  await page.goto(`${own.address}#lang=en`);
+  await held.reached;
+  await until(() => page.locator('#figure-order-words .chip').count(), 'the first figure');
+  await page.evaluate(() => scrollTo(0, document.body.scrollHeight));
+  await page.locator('#language').click();
+  await until(() => page.evaluate(() => document.documentElement.lang === 'zh-Hans'), 'the language');
+  await held.release();
+  await isWhole(page, 'zh');
+  assert.equal(
+    await figureOf(page, 'rope', 'pair')
+      .summary()
+      .then((text) => text.length > 0),
+    true,
+  );
+  assert.match(await page.locator('.hero-score').textContent(), /[\d.]+/);
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
 test('every encoding, head count and mask gives the numbers of the package', async () => {
   const { page, close } = await open(browser, site.address, { hash: '#order.map.words=a+b+a+c' });
   const words = ['a', 'b', 'a', 'c'];

@@ -299,6 +299,7 @@ export function createPage(state: State, page: PageSection, core: Coming<Ropewal
     };
     const waits = onDemand.includes(id) && !come.has(id);
     const mount = waits ? undefined : await fetched();
+    if (i > 0) await core.come; // the first one is shown before
     const old = sections[i];
     if (old === undefined || isLate()) return;
     const wasRead = old.childElementCount > 0;
